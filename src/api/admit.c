@@ -33,7 +33,7 @@ bool admit_is_current(const struct api *api, const struct actor *who)
 
 /* ---- refusing ---- */
 
-static bool refuse(struct http_req *r, int status, const char *code, const char *message)
+static bool admit_refuse(struct http_req *r, int status, const char *code, const char *message)
 {
     http_reply_error(r, status, code, message, NULL);
     return false;
@@ -42,9 +42,10 @@ static bool refuse(struct http_req *r, int status, const char *code, const char 
 static bool refuse_guess(struct http_req *r)
 {
     http_add_header(r, "Retry-After", STR("60"));
-    return refuse(r, 429, "rate_limited",
-                  "Too many wrong keys or tokens from this address. Retry after 60 seconds; a "
-                  "valid key or token is accepted at any time.");
+    return admit_refuse(
+        r, 429, "rate_limited",
+        "Too many wrong keys or tokens from this address. Retry after 60 seconds; a "
+        "valid key or token is accepted at any time.");
 }
 
 /* Every wrong bearer credential is counted, on routes that need none as well: their answers
@@ -75,7 +76,7 @@ static bool refuse_unknown(const struct api *api, struct http_req *r)
     else
         http_add_header(r, "WWW-Authenticate",
                         has_tried ? STR("Bearer error=\"invalid_token\"") : STR("Bearer"));
-    return refuse(r, 401, "unauthorized", HINTS[auth_mode(api->deps.auth)]);
+    return admit_refuse(r, 401, "unauthorized", HINTS[auth_mode(api->deps.auth)]);
 }
 
 static const struct {
@@ -176,7 +177,7 @@ static bool check_rate(struct api *api, struct http_req *r, const struct actor *
             continue;
         http_add_header(r, "Retry-After", arena_printf(&r->arena, "%d", wait_s));
         str message = arena_printf(&r->arena, "Too many requests. Retry after %d seconds.", wait_s);
-        return refuse(r, 429, "rate_limited", message.p);
+        return admit_refuse(r, 429, "rate_limited", message.p);
     }
     return true;
 }
@@ -187,8 +188,9 @@ static bool count_for_person(struct http_req *r, const struct actor *who)
     if (http_count_for(r, actor_user(who)))
         return true;
     http_add_header(r, "Retry-After", STR("1"));
-    return refuse(r, 429, "too_many_connections",
-                  "Too many of your requests are in progress. Wait for one of them to finish.");
+    return admit_refuse(
+        r, 429, "too_many_connections",
+        "Too many of your requests are in progress. Wait for one of them to finish.");
 }
 
 /* The one description of who asks; all that the request causes inherits it (workspace/actor.h). */
@@ -212,12 +214,12 @@ static bool check_known(struct api *api, struct http_req *r, const struct actor 
 {
     struct guard_rules g = rules(api);
     if (who->people[0].how == AUTH_BY_SESSION && is_write(r) && !guard_same_site(r, &g))
-        return refuse(r, 403, "origin_not_allowed",
-                      "Requests with a cookie must come from a page of this server.");
+        return admit_refuse(r, 403, "origin_not_allowed",
+                            "Requests with a cookie must come from a page of this server.");
     return count_for_person(r, who) && gate_identity(r, who) && check_rate(api, r, who);
 }
 
-static bool identify(struct api *api, struct http_req *r, struct api_identity *id)
+static bool admit_identify(struct api *api, struct http_req *r, struct api_identity *id)
 {
     const struct route *route = r->route;
     bool is_open = route->flags & API_OPEN;
@@ -277,14 +279,14 @@ bool admit_head(struct api *api, struct http_req *r, bool is_page)
     struct guard_rules g = rules(api);
     struct guard_refusal no;
     if (guard_check(r, &g, &no) < 0)
-        return refuse(r, no.status, no.code, no.message);
+        return admit_refuse(r, no.status, no.code, no.message);
     add_cors(r, &g);
     if (is_preflight(r, &g))
         return reply_preflight(r);
     struct api_identity *id = ARENA_NEW(&r->arena, struct api_identity);
     r->caller = id;
     if (is_page || r->route)
-        return is_page || identify(api, r, id);
+        return is_page || admit_identify(api, r, id);
     return true;
 }
 
@@ -317,7 +319,7 @@ static bool check_again(const struct admission *a)
     return gate_identity(a->req, a->id->actor) && gate_target(a->api, a->req, a->id);
 }
 
-static void dispatch(struct admission *a)
+static void admit_dispatch(struct admission *a)
 {
     struct http_req *r = a->req;
     struct api_identity *id = a->id;
@@ -353,7 +355,7 @@ static const struct workspace *nth_workspace(const struct admission *a, size_t n
 }
 
 /* Whether there is no such workspace or they are not in it, is not told. */
-static void enter(struct admission *a, str workspace_id)
+static void admit_enter(struct admission *a, str workspace_id)
 {
     struct api *api = a->api;
     struct api_identity *id = a->id;
@@ -375,12 +377,12 @@ static void enter(struct admission *a, str workspace_id)
         return;
     }
     id->space = api_hold(api, s);
-    dispatch(a);
+    admit_dispatch(a);
 }
 
 /* ---- which has the conversation? ---- */
 
-static void on_looked(void *ctx, const struct err *err, const struct conv *c);
+static void on_admit_looked(void *ctx, const struct err *err, const struct conv *c);
 
 static void look_on(struct admission *a)
 {
@@ -392,18 +394,18 @@ static void look_on(struct admission *a)
     }
     struct api_space *s = a->api->deps.open_space(a->api->deps.space_ctx, w->id, &e);
     if (s)
-        a->look = store_get(s->store, a->conv_id, on_looked, a);
+        a->look = store_get(s->store, a->conv_id, on_admit_looked, a);
     else
         refuse_workspace(a, 500, "A workspace could not be opened.");
 }
 
-static void on_looked(void *ctx, const struct err *err, const struct conv *c)
+static void on_admit_looked(void *ctx, const struct err *err, const struct conv *c)
 {
     struct admission *a = ctx;
     a->look = NULL;
     const struct workspace *w = nth_workspace(a, a->tried++);
     if (!err && w && str_eq(w->id, c->workspace_id.n > 0 ? c->workspace_id : w->id))
-        enter(a, arena_str(&a->req->arena, w->id));
+        admit_enter(a, arena_str(&a->req->arena, w->id));
     else
         look_on(a);
 }
@@ -497,13 +499,13 @@ static void resolve(struct admission *a)
     const struct workspace *first = nth_workspace(a, 0);
     bool has_more = first && nth_workspace(a, 1);
     if (named.n > 0) {
-        enter(a, named);
+        admit_enter(a, named);
     } else if (!first && provision_is_allowed(a->api, a->id->actor)) {
         provision(a);
     } else if (!first) {
         provision_refuse(r, a->id->actor);
     } else if (!has_more) {
-        enter(a, arena_str(&r->arena, first->id));
+        admit_enter(a, arena_str(&r->arena, first->id));
     } else {
         a->conv_id = arena_str(&r->arena, conversation_of(r));
         if (a->conv_id.n > 0)
@@ -515,7 +517,7 @@ static void resolve(struct admission *a)
 
 /* ---- the request ---- */
 
-static void on_gone(struct http_req *r)
+static void on_admit_gone(struct http_req *r)
 {
     struct admission *a = r->user;
     auth_cancel(a->check);
@@ -530,12 +532,12 @@ static void go_on(struct admission *a)
     if (is_homeless && provision_is_allowed(a->api, a->id->actor))
         provision(a);
     else if (route->flags & (API_NO_SPACE | API_HOME))
-        dispatch(a);
+        admit_dispatch(a);
     else
         resolve(a);
 }
 
-static void on_checked(void *ctx, const struct err *err, const struct identity *who)
+static void on_admit_checked(void *ctx, const struct err *err, const struct identity *who)
 {
     struct admission *a = ctx;
     a->check = NULL;
@@ -563,13 +565,13 @@ void admit_request(struct api *api, struct http_req *r)
     a->id = r->caller;
     list_init(&a->provision.node);
     r->user = a;
-    r->on_gone = on_gone;
+    r->on_gone = on_admit_gone;
     if (!a->id->is_pending) {
         go_on(a);
         return;
     }
     struct auth_credentials c = credentials(api, r);
-    a->check = auth_check_later(api->deps.auth, &c, on_checked, a);
+    a->check = auth_check_later(api->deps.auth, &c, on_admit_checked, a);
 }
 
 void admit_released(struct api *api, struct http_req *r)

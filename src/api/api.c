@@ -82,7 +82,7 @@ static bool count_client(struct api *api, struct http_req *r)
     return false;
 }
 
-static bool on_head(void *ctx, struct http_req *r)
+static bool on_api_head(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct buf allow;
@@ -284,7 +284,7 @@ void api_free(struct api *a)
 struct http_handlers api_handlers(struct api *a)
 {
     return (struct http_handlers){
-        .on_head = on_head,
+        .on_head = on_api_head,
         .on_request = on_request,
         .is_proxy = is_proxy,
         .on_answered = on_answered,

@@ -68,7 +68,7 @@ void api_write_strs(struct json_writer *w, const char *key, struct json_strs lis
     jw_end(w);
 }
 
-static void note_unknown(void *ctx, const char *path, const char *meant)
+static void exchange_note_unknown(void *ctx, const char *path, const char *meant)
 {
     struct err *first = ctx;
     if (first->code < 0)
@@ -91,8 +91,8 @@ static bool decode_body(struct http_req *r, const struct json_field *fields, voi
         http_reply_error(r, 400, "bad_request", "The body must be a JSON object.", NULL);
         return false;
     }
-    if (json_decode(&r->arena, body, fields, ret_struct, "", unknown ? note_unknown : NULL, unknown,
-                    &e) < 0) {
+    if (json_decode(&r->arena, body, fields, ret_struct, "", unknown ? exchange_note_unknown : NULL,
+                    unknown, &e) < 0) {
         http_reply_error(r, 400, "bad_request", e.msg, NULL);
         return false;
     }
@@ -203,7 +203,7 @@ bool api_check_right(const struct api_wait *w, const struct conv *c)
     return false;
 }
 
-static void on_found(void *ctx, const struct err *err, const struct conv *c)
+static void on_exchange_found(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *w = ctx;
     w->op = NULL;
@@ -220,6 +220,6 @@ struct api_wait *api_find_conv(struct api *api, struct http_req *r, void *data,
     w->id = r->params[0];
     w->data = data;
     w->then = then;
-    w->op = store_get(w->space->store, w->id, on_found, w);
+    w->op = store_get(w->space->store, w->id, on_exchange_found, w);
     return w;
 }

@@ -10,7 +10,7 @@ struct refusal {
     const char *absent; /* 404: there is no such ... */
 };
 
-static bool refuse(struct refusal *no, const char *reason)
+static bool gate_refuse(struct refusal *no, const char *reason)
 {
     no->reason = reason;
     return false;
@@ -22,7 +22,7 @@ static bool hide(struct refusal *no, const char *what)
     return false;
 }
 
-static bool reply(struct http_req *r, const struct refusal *no)
+static bool gate_reply(struct http_req *r, const struct refusal *no)
 {
     if (no->absent)
         api_not_found(r, no->absent);
@@ -38,13 +38,13 @@ static bool check_identity(const struct access_rule *rule, const struct actor *w
         return true;
     const char *reason = rule_refuses_token(rule, who);
     if (reason)
-        return refuse(no, reason);
+        return gate_refuse(no, reason);
     if (rule->is_local)
         return hide(no, "address");
     if (rule->server > ORG_MEMBER && !rule->is_own && actor_org_role(who) < rule->server)
-        return refuse(no, rule->server == ORG_OWNER
-                              ? "Only owners of the server may do this."
-                              : "Only administrators of the server may do this.");
+        return gate_refuse(no, rule->server == ORG_OWNER
+                                   ? "Only owners of the server may do this."
+                                   : "Only administrators of the server may do this.");
     return true;
 }
 
@@ -56,7 +56,7 @@ bool gate_identity(struct http_req *r, const struct actor *who)
         return true;
     if (!actor_has_scope(who, (enum auth_scope)rule->scope))
         http_add_header(r, "WWW-Authenticate", STR("Bearer error=\"insufficient_scope\""));
-    return reply(r, &no);
+    return gate_reply(r, &no);
 }
 
 /* The workspace of the path. Admins of the server manage all; to those who are not in it and
@@ -74,7 +74,7 @@ static bool check_workspace(const struct api *api, const struct http_req *r,
         return hide(no, "workspace");
     bool is_self = rule->is_own && str_eq(r->params[1], actor_user(who));
     if (role < rule->space && !is_self)
-        return refuse(no, "Only admins of the workspace may do this.");
+        return gate_refuse(no, "Only admins of the workspace may do this.");
     return true;
 }
 
@@ -91,7 +91,7 @@ static bool check_user(const struct api *api, const struct http_req *r, const st
         return hide(no, "user");
     bool is_reading = rule->scope == SCOPE_READ;
     if (u && u->role == ORG_OWNER && !actor_is_owner(who) && !is_reading)
-        return refuse(no, "Only owners of the server may change owners.");
+        return gate_refuse(no, "Only owners of the server may change owners.");
     return true;
 }
 
@@ -108,14 +108,14 @@ static bool check_target(const struct api *api, const struct http_req *r,
     if (route->flags & API_USER)
         return check_user(api, r, who, no);
     if (id->space && rule->space == WS_ADMIN && !actor_is_admin(who))
-        return refuse(no, "Only admins of the workspace may do this.");
+        return gate_refuse(no, "Only admins of the workspace may do this.");
     return true;
 }
 
 bool gate_target(const struct api *api, struct http_req *r, const struct api_identity *id)
 {
     struct refusal no = {0};
-    return check_target(api, r, id, &no) || reply(r, &no);
+    return check_target(api, r, id, &no) || gate_reply(r, &no);
 }
 
 bool gate_still_open(const struct api *api, const struct http_req *r)

@@ -168,7 +168,7 @@ void trail_note(struct http_req *r, const char *fmt, ...)
     va_end(ap);
 }
 
-static void add_note(struct arena *a, const struct http_req *r, struct audit_entry *e)
+static void add_trail_note(struct arena *a, const struct http_req *r, struct audit_entry *e)
 {
     const struct api_identity *id = r->caller;
     if (id && id->audit_note.n > 0)
@@ -203,7 +203,7 @@ static str safe_value(const char *name, str value)
     return at >= 0 ? str_skip(value, (size_t)at + 1) : value;
 }
 
-static void add_member(struct buf *b, const char *name, const struct json *v)
+static void add_trail_member(struct buf *b, const char *name, const struct json *v)
 {
     if (!v || v->type == JSON_NULL)
         return;
@@ -230,7 +230,7 @@ static void add_body(struct arena *a, const struct trail_row *row, const struct 
         if (row->target < 0 && e->target.n == 0 && json_is(v, JSON_STRING))
             e->target = arena_str(a, safe_value(row->members[i], v->s));
         else
-            add_member(&b, row->members[i], v);
+            add_trail_member(&b, row->members[i], v);
     }
     e->detail = arena_str(a, str_slice(buf_str(&b), 0, DETAIL_MAX));
     buf_done(&b);
@@ -271,10 +271,10 @@ static bool read_answer(struct arena *a, const struct http_req *r, struct audit_
         return false;
     struct buf b;
     buf_init(&b, BODY_MAX);
-    add_member(&b, "allow", json_get(answer, "allow"));
-    add_member(&b, "always", json_get(answer, "always"));
-    add_member(&b, "decisions", json_get(answer, "decisions"));
-    add_member(&b, "ask", json_get(answer, "askId"));
+    add_trail_member(&b, "allow", json_get(answer, "allow"));
+    add_trail_member(&b, "always", json_get(answer, "always"));
+    add_trail_member(&b, "decisions", json_get(answer, "decisions"));
+    add_trail_member(&b, "ask", json_get(answer, "askId"));
     e->action = STR("permission.answer");
     e->target = arena_str(a, json_get_string(body, "conversationId"));
     e->detail = arena_str(a, str_slice(buf_str(&b), 0, DETAIL_MAX));
@@ -303,7 +303,7 @@ static bool may_record_unknown(struct api *api)
     return t->n++ < TRAIL_UNKNOWN_MAX;
 }
 
-static void record(struct api *api, const struct http_req *r, struct audit_entry *e)
+static void trail_record(struct api *api, const struct http_req *r, struct audit_entry *e)
 {
     struct api_identity *id = r->caller;
     if (id)
@@ -330,13 +330,13 @@ static void trail(struct api *api, const struct http_req *r, int status)
         e.action = str_from(row->action);
         add_body(&a, row, r, &e);
         add_target(row, r, &a, &e);
-        add_note(&a, r, &e);
+        add_trail_note(&a, r, &e);
     } else if (!row && !read_answer(&a, r, &e) && is_failed_credential(r, status)) {
         e.action = STR("auth.failed");
         e.target = r->path;
     }
     if (e.action.n > 0)
-        record(api, r, &e);
+        trail_record(api, r, &e);
     arena_done(&a);
 }
 
@@ -362,5 +362,5 @@ void trail_login(struct api *api, const struct http_req *r, str user_id, const s
     e.user = user_id;
     e.how = STR("oidc");
     e.action = STR("login");
-    record(api, r, &e);
+    trail_record(api, r, &e);
 }

@@ -353,7 +353,7 @@ static int ask_once(struct both *b, const struct arg *table, int argc, char **ar
     return with_hint(cli_chat(&b->cli), NULL);
 }
 
-static int dispatch(int argc, char **argv)
+static int cli_dispatch(int argc, char **argv)
 {
     struct both b = {0};
     struct arg table[TOP_ARGS_MAX];
@@ -394,7 +394,7 @@ int cli_main(int argc, char **argv)
 {
     open_standard_streams();
     first_process_step_back();
-    return check_output(dispatch(argc, argv));
+    return check_output(cli_dispatch(argc, argv));
 }
 
 /* ---- what commands share ---- */

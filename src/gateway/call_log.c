@@ -77,7 +77,7 @@ static void on_work(struct job *j)
     write_out(CONTAINER_OF(j, struct call_log, job));
 }
 
-static void on_written(struct job *j)
+static void on_call_log_written(struct job *j)
 {
     struct call_log *a = CONTAINER_OF(j, struct call_log, job);
     a->is_writing = false;
@@ -99,7 +99,7 @@ static void on_flush(void *audit)
     a->filling = a->writing;
     a->writing = full;
     a->is_writing = true;
-    a->job = (struct job){.work = on_work, .done = on_written};
+    a->job = (struct job){.work = on_work, .done = on_call_log_written};
     pool_submit(a->pool, &a->job);
 }
 

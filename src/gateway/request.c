@@ -113,7 +113,7 @@ static void begin_error(struct gw_request *q, struct json_writer *w, int64_t cod
     jw_kstr(w, "message", message);
 }
 
-static void finish(struct gw_request *q, int status)
+static void request_finish(struct gw_request *q, int status)
 {
     struct buf *b = &q->g->scratch;
     if (buf_failed(b)) {
@@ -148,7 +148,7 @@ void gw_request_result(struct gw_request *q, const struct json *result, enum mcp
     jw_key(&w, "result");
     gw_write_result(&w, &how, result);
     jw_end(&w);
-    finish(q, 200);
+    request_finish(q, 200);
 }
 
 void gw_request_empty(struct gw_request *q)
@@ -166,7 +166,7 @@ void gw_request_fail_status(struct gw_request *q, int status, int code, const st
         jw_kval(&w, "data", data);
     jw_end(&w);
     jw_end(&w);
-    finish(q, status);
+    request_finish(q, status);
 }
 
 void gw_request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
@@ -216,7 +216,7 @@ void gw_request_error(struct gw_request *q, const struct json *error, enum mcp_e
     }
     jw_end(&w);
     jw_end(&w);
-    finish(q, status_of(q, shown));
+    request_finish(q, status_of(q, shown));
 }
 
 /* ---- before the answer ---- */

@@ -174,7 +174,7 @@ void gw_session_touch(struct gw_session *s)
     list_push(&s->g->lru, &s->node);
 }
 
-static bool is_same(const struct actor *a, const struct actor *b)
+static bool is_same_credential(const struct actor *a, const struct actor *b)
 {
     return str_eq(actor_user(a), actor_user(b)) && str_eq(actor_token(a), actor_token(b));
 }
@@ -184,7 +184,7 @@ struct gw_session *gw_session_find(struct gateway *g, str id, const struct gatew
                                    str source)
 {
     struct gw_session *s = map_get(&g->sessions, id);
-    if (!s || !is_same(s->actor, who->actor) || s->space->tools != who->tools ||
+    if (!s || !is_same_credential(s->actor, who->actor) || s->space->tools != who->tools ||
         !str_eq(s->source, source))
         return NULL;
     if (str_eq(s->actor->people[0].session_id, who->actor->people[0].session_id))

@@ -30,7 +30,8 @@ static const struct {
     {"deepseek", offsetof(struct config_secrets, deepseek_api_key)},
 };
 
-static struct llm_provider_conf *add(struct builder *b, str name, str type, str base_url, str key)
+static struct llm_provider_conf *providers_add(struct builder *b, str name, str type, str base_url,
+                                               str key)
 {
     struct llm_provider_conf *p = &b->items[b->n++];
     *p = (struct llm_provider_conf){
@@ -136,7 +137,7 @@ static int add_configured(struct builder *b, const struct json_member *m, struct
     if (in.api_key.n == 0)
         in.api_key = key_from_environment(b->c, m->key);
     str base_url = in.base_url.n > 0 ? in.base_url : base_url_of(b->c, m->key);
-    struct llm_provider_conf *p = add(b, m->key, in.type, base_url, in.api_key);
+    struct llm_provider_conf *p = providers_add(b, m->key, in.type, base_url, in.api_key);
     p->headers = in.headers;
     use_entered(b, p);
     return 0;
@@ -172,7 +173,7 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
         if (r < 0)
             return r;
         if (!has(&b, name) && (key_of(c, i).n > 0 || url.n > 0 || json_get_str(entered, name)))
-            use_entered(&b, add(&b, name, STR_NONE, url, key_of(c, i)));
+            use_entered(&b, providers_add(&b, name, STR_NONE, url, key_of(c, i)));
     }
     *ret = (struct llm_conf){
         .providers = b.items,

@@ -244,7 +244,7 @@ static void make_gateway(struct server *s)
     s->gateway = gateway_new(&deps);
 }
 
-static int build(struct server *s, struct err *e)
+static int server_build(struct server *s, struct err *e)
 {
     int r = file_make_dirs(s->config->work_dir, e);
     if (r == 0)
@@ -308,7 +308,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->readers = pool_new(l, "nb-read", READ_THREADS);
     s->appender = appender_new(l, SYNC_THREADS);
     s->audit = audit_new(l, log, config->work_dir);
-    int r = build(s, e);
+    int r = server_build(s, e);
     if (r < 0) {
         server_free(s);
         return r;

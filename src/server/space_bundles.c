@@ -49,7 +49,7 @@ static const char *event_type(enum bundle_change what, const struct bundle_info 
     }
 }
 
-static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
+static void on_workspace_bundles_changed(void *ctx, struct bundle *b, enum bundle_change what)
 {
     struct space *sp = ctx;
     const struct bundle_info *i = bundle_info(b);
@@ -86,7 +86,8 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     arena_done(&a);
 }
 
-static void on_notified(void *ctx, struct bundle *b, str method, const struct json *params)
+static void on_workspace_bundles_notified(void *ctx, struct bundle *b, str method,
+                                          const struct json *params)
 {
     struct space *sp = ctx;
     gateway_bundle_notified(sp->env->gateway, sp->api.tools, b, method, params);
@@ -140,7 +141,7 @@ static struct bundles *make_bundles(struct space *sp)
     return bundles_new(&conf);
 }
 
-static void look(void *ctx)
+static void workspace_bundles_look(void *ctx)
 {
     struct space *sp = ctx;
     settings_watch_look(sp->watch);
@@ -174,8 +175,9 @@ int space_bundles_open(struct space *sp, struct err *e)
     int r = load_entries(sp, path, &entries, &n, e);
     if (r < 0)
         return r;
-    sp->sources = bundle_sources_new(sp->api.runtime, sp->env->project_dir, on_changed, sp);
-    bundle_sources_on_notified(sp->sources, on_notified);
+    sp->sources =
+        bundle_sources_new(sp->api.runtime, sp->env->project_dir, on_workspace_bundles_changed, sp);
+    bundle_sources_on_notified(sp->sources, on_workspace_bundles_notified);
     sp->api.bundles = make_bundles(sp);
     sp->changer = (struct bundle_changer){
         .loop = sp->env->loop,
@@ -184,7 +186,7 @@ int space_bundles_open(struct space *sp, struct err *e)
         .settings_path = path,
         .credentials_dir = below(sp, sp->api.root, "credentials"),
         .allow_install = sp->config.allow_install,
-        .look = look,
+        .look = workspace_bundles_look,
         .ctx = sp,
         .audit = sp->env->store_env->audit,
     };

@@ -95,7 +95,7 @@ static size_t write_fields(struct json_writer *w, const struct json *doc, const 
 }
 
 /* Names only: values may be secrets. */
-static void tell(struct space *sp, const struct json *doc)
+static void workspace_settings_tell(struct space *sp, const struct json *doc)
 {
     struct json_writer w;
     struct buf data;
@@ -113,7 +113,7 @@ static void tell(struct space *sp, const struct json *doc)
     buf_done(&data);
 }
 
-static void remember(struct space *sp, const struct json *doc)
+static void workspace_settings_remember(struct space *sp, const struct json *doc)
 {
     arena_done(&sp->doc_arena);
     arena_init(&sp->doc_arena);
@@ -187,8 +187,8 @@ void space_settings_changed(struct space *sp, const struct json *doc)
     } else {
         bundles_set_defaults(sp->api.bundles, !json_get_bool(doc, "noDefaultBundles", false));
     }
-    tell(sp, doc);
-    remember(sp, doc);
+    workspace_settings_tell(sp, doc);
+    workspace_settings_remember(sp, doc);
 }
 
 void space_settings_open(struct space *sp)
@@ -198,7 +198,7 @@ void space_settings_open(struct space *sp)
     struct json *doc;
     arena_init(&a);
     if (settings_load(&a, space_settings_path(sp), &doc, &e) == 0)
-        remember(sp, doc);
+        workspace_settings_remember(sp, doc);
     else
         sp->doc = json_new(&sp->doc_arena, JSON_OBJECT);
     arena_done(&a);

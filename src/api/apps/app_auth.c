@@ -70,7 +70,7 @@ static void sign_in_free(struct sign_in *s)
     free(s);
 }
 
-static void on_gone(struct http_req *r)
+static void on_sign_in_gone(struct http_req *r)
 {
     ((struct sign_in *)r->user)->req = NULL;
 }
@@ -89,10 +89,11 @@ static void wait_with(struct sign_in *s, struct http_req *r)
 {
     s->req = r;
     r->user = s;
-    r->on_gone = on_gone;
+    r->on_gone = on_sign_in_gone;
 }
 
-static void submit(struct sign_in *s, void (*work)(struct job *j), void (*done)(struct job *j))
+static void sign_in_submit(struct sign_in *s, void (*work)(struct job *j),
+                           void (*done)(struct job *j))
 {
     s->job = (struct job){.work = work, .done = done};
     s->has_job = true;
@@ -190,7 +191,7 @@ static struct bundle *find_guarded(struct http_req *r, bool is_personal)
     return NULL;
 }
 
-static void on_limit(void *ctx)
+static void on_sign_in_limit(void *ctx)
 {
     struct sign_in *s = ctx;
     struct http_req *r = take_request(s);
@@ -200,7 +201,7 @@ static void on_limit(void *ctx)
     sign_in_free(s);
 }
 
-static void make_room(struct api *api, str user_id)
+static void make_room_for_sign_in(struct api *api, str user_id)
 {
     struct sign_in *oldest = NULL, *own = NULL;
     size_t n = 0, nown = 0;
@@ -220,7 +221,7 @@ static void make_room(struct api *api, str user_id)
         sign_in_free(oldest);
 }
 
-static void on_ready(void *ctx, str url, const struct err *err)
+static void on_sign_in_ready(void *ctx, str url, const struct err *err)
 {
     struct sign_in *s = ctx;
     struct http_req *r = take_request(s);
@@ -290,10 +291,10 @@ static void loaded_before(struct job *j)
     if (settings(s->api)->public_url.n == 0)
         conf.document_url = STR_NONE; /* nobody else could read it */
     timer_start(&s->limit, SIGN_IN_MS);
-    s->login = oauth_login_start(&conf, on_ready, s);
+    s->login = oauth_login_start(&conf, on_sign_in_ready, s);
 }
 
-static void start(struct api *api, struct http_req *r, bool is_personal)
+static void sign_in_start(struct api *api, struct http_req *r, bool is_personal)
 {
     struct err e = {0};
     struct bundle *b = find_guarded(r, is_personal);
@@ -303,21 +304,21 @@ static void start(struct api *api, struct http_req *r, bool is_personal)
         http_reply_error(r, 400, "bad_request", e.msg, NULL);
         return;
     }
-    make_room(api, api_user(r));
+    make_room_for_sign_in(api, api_user(r));
     struct sign_in *s = sign_in_new(api, r, b);
     make_secret(s->secret);
-    timer_init(&s->limit, api->deps.loop, on_limit, s);
-    submit(s, load_before, loaded_before);
+    timer_init(&s->limit, api->deps.loop, on_sign_in_limit, s);
+    sign_in_submit(s, load_before, loaded_before);
 }
 
 void api_apps_auth_start(void *ctx, struct http_req *r)
 {
-    start(ctx, r, false);
+    sign_in_start(ctx, r, false);
 }
 
 void api_apps_account_start(void *ctx, struct http_req *r)
 {
-    start(ctx, r, true);
+    sign_in_start(ctx, r, true);
 }
 
 /* ---- the way back ---- */
@@ -348,7 +349,7 @@ static void tell_bundle(struct sign_in *s, bool is_signed_in)
         bundle_restart(b);
 }
 
-static void finish(struct sign_in *s)
+static void sign_in_finish(struct sign_in *s)
 {
     struct http_req *r = take_request(s);
     struct api *api = s->api;
@@ -384,7 +385,7 @@ static void left_meanwhile(struct job *j)
 {
     struct sign_in *s = sign_in_done(j);
     err_set(&s->err, -ENOENT, "the person is no longer a member of the workspace");
-    finish(s);
+    sign_in_finish(s);
 }
 
 /* Tokens are deleted when somebody leaves; this one may have been stored after that. */
@@ -394,14 +395,14 @@ static void saved_token(struct job *j)
     bool is_left = s->api && s->is_personal && s->err.code == 0 &&
                    directory_role(s->api->deps.directory, s->space_id, s->user_id) == WS_NONE;
     if (is_left)
-        submit(s, forget_token, left_meanwhile);
+        sign_in_submit(s, forget_token, left_meanwhile);
     else
-        finish(s);
+        sign_in_finish(s);
 }
 
 static void on_failed(void *ctx)
 {
-    finish(ctx);
+    sign_in_finish(ctx);
 }
 
 /* The state's strings live as long as the login. */
@@ -415,7 +416,7 @@ static void on_signed_in(void *ctx, const struct oauth_state *state, const struc
         return;
     }
     s->state = *state;
-    submit(s, save_token, saved_token);
+    sign_in_submit(s, save_token, saved_token);
 }
 
 /* The one that this browser and this person began, and that this answers. */
@@ -505,25 +506,25 @@ static void forgot_token(struct job *j)
     sign_in_free(s);
 }
 
-static void end(struct api *api, struct http_req *r, bool is_personal)
+static void sign_in_end(struct api *api, struct http_req *r, bool is_personal)
 {
     struct bundle *b = find_guarded(r, is_personal);
     if (!b)
         return;
     struct sign_in *s = sign_in_new(api, r, b);
-    timer_init(&s->limit, api->deps.loop, on_limit, s);
+    timer_init(&s->limit, api->deps.loop, on_sign_in_limit, s);
     s->is_answered = true;
-    submit(s, forget_token, forgot_token);
+    sign_in_submit(s, forget_token, forgot_token);
 }
 
 void api_apps_auth_end(void *ctx, struct http_req *r)
 {
-    end(ctx, r, false);
+    sign_in_end(ctx, r, false);
 }
 
 void api_apps_account_end(void *ctx, struct http_req *r)
 {
-    end(ctx, r, true);
+    sign_in_end(ctx, r, true);
 }
 
 /* Those with a job on the pool free themselves when it is done. */

@@ -18,7 +18,7 @@ struct reading { /* in the request's arena */
 
 static void try_next(struct reading *g);
 
-static void on_read(void *ctx, const struct mcp_reply *r)
+static void on_resource_read(void *ctx, const struct mcp_reply *r)
 {
     struct reading *g = ctx;
     const struct json *contents = json_get(r->result, "contents");
@@ -42,14 +42,14 @@ static void on_read(void *ctx, const struct mcp_reply *r)
     api_json_send(&j, g->req);
 }
 
-static void on_gone(struct http_req *r)
+static void on_resource_gone(struct http_req *r)
 {
     bundle_cancel(((struct reading *)r->user)->call, "The client disconnected.");
 }
 
 static void try_next(struct reading *g)
 {
-    static const struct mcp_call_events EVENTS = {.done = on_read};
+    static const struct mcp_call_events EVENTS = {.done = on_resource_read};
     struct arena *a = &g->req->arena;
     if (g->tried == g->n) {
         http_reply_error(g->req, 404, "resource_not_found", "There is no such resource.", NULL);
@@ -59,7 +59,7 @@ static void try_next(struct reading *g)
     json_set(a, params, STR("uri"), json_of_str(g->uris[g->tried++]));
     struct mcp_request req = {.method = STR("resources/read"), .params = params};
     g->req->user = g;
-    g->req->on_gone = on_gone;
+    g->req->on_gone = on_resource_gone;
     str user_id = actor_sole_user(api_actor(g->req));
     g->call = bundle_request_as(g->bundle, user_id, &req, &EVENTS, g);
 }
@@ -71,7 +71,7 @@ static bool is_for(struct http_req *r, str server)
 }
 
 /* Answers by itself when there is no such bundle for this person. */
-static struct reading *begin(struct http_req *r, str server)
+static struct reading *resource_begin(struct http_req *r, str server)
 {
     struct api_space *s = api_space(r);
     struct bundle *b = s->bundles ? bundles_find(s->bundles, server) : NULL;
@@ -100,7 +100,7 @@ static str primary(struct bundle *b)
 void api_apps_resource(void *ctx, struct http_req *r)
 {
     str path = r->params[1];
-    struct reading *g = begin(r, r->params[0]);
+    struct reading *g = resource_begin(r, r->params[0]);
     if (!g)
         return;
     if (str_eq(path, STR("primary")) && primary(g->bundle).n > 0) {
@@ -127,7 +127,7 @@ void api_resources_read(void *ctx, struct http_req *r)
     struct read_in in = {0};
     if (!api_decode_body(r, READ_FIELDS, &in))
         return;
-    struct reading *g = begin(r, in.server);
+    struct reading *g = resource_begin(r, in.server);
     if (!g)
         return;
     if (in.uri.n > 0 && in.uri.n <= URI_MAX)

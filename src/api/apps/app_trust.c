@@ -108,7 +108,7 @@ static int approve(struct http_req *r, struct bundle *b, const struct approval_b
     return bundle_approve(b, all, n, body->instructions.n > 0, e);
 }
 
-static void refuse(struct http_req *r, const struct err *e)
+static void approval_refuse(struct http_req *r, const struct err *e)
 {
     int status = e->code == -ENOENT ? 404 : e->code == -EBUSY ? 409 : e->code == -EPERM ? 403 : 400;
     const char *name = e->code == -ENOENT  ? "not_found"
@@ -129,7 +129,7 @@ void api_apps_approve(void *ctx, struct http_req *r)
     if (!b || !api_decode_body(r, FIELDS, &body))
         return;
     if (approve(r, b, &body, &e) < 0) {
-        refuse(r, &e);
+        approval_refuse(r, &e);
         return;
     }
     api_json_begin(&j);

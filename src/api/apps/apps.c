@@ -56,7 +56,7 @@ static void write_app(struct json_writer *w, struct bundle *b, const struct http
     jw_end(w);
 }
 
-static void write_tools(struct json_writer *w, struct arena *a, const struct bundle *b)
+static void write_apps_tools(struct json_writer *w, struct arena *a, const struct bundle *b)
 {
     size_t n;
     const struct json *const *tools = bundle_tools(b, &n), *const *raw = bundle_raw_tools(b, &n);
@@ -89,13 +89,13 @@ static void write_detail(struct json_writer *w, struct arena *a, struct bundle *
     write_or_null(w, "pid", i->pid > 0 && is_for_admin ? i->pid : -1);
     jw_kstr_or_null(w, "sandbox", is_for_admin ? i->sandbox : STR_NONE);
     jw_kstr_or_null(w, "protocolVersion", i->protocol_version);
-    write_tools(w, a, b);
+    write_apps_tools(w, a, b);
     if (is_for_admin)
         api_write_quarantine(w, a, b);
     jw_end(w);
 }
 
-static size_t count(const struct api_space *s)
+static size_t apps_count(const struct api_space *s)
 {
     return s->bundles ? bundles_count(s->bundles) : 0;
 }
@@ -108,7 +108,7 @@ void api_apps_list(void *ctx, struct http_req *r)
     jw_object(&j.w);
     jw_key(&j.w, "apps");
     jw_array(&j.w);
-    for (size_t i = 0; i < count(s); i++) {
+    for (size_t i = 0; i < apps_count(s); i++) {
         struct bundle *b = bundles_at(s->bundles, i);
         if (api_token_sees(r, bundle_info(b)->name))
             write_app(&j.w, b, r);
@@ -124,7 +124,7 @@ void api_bundles_health(void *ctx, struct http_req *r)
     struct api_json j;
     api_json_begin(&j);
     jw_array(&j.w);
-    for (size_t k = 0; k < count(s); k++) {
+    for (size_t k = 0; k < apps_count(s); k++) {
         const struct bundle_info *i = bundle_info(bundles_at(s->bundles, k));
         if (!api_token_sees(r, i->name))
             continue;
@@ -226,7 +226,7 @@ struct app_wait { /* in the request's arena */
     str name;
 };
 
-static void on_gone(struct http_req *r)
+static void on_apps_gone(struct http_req *r)
 {
     bundle_change_cancel(((struct app_wait *)r->user)->op);
 }
@@ -236,7 +236,7 @@ static struct app_wait *wait_new(struct http_req *r)
     struct app_wait *w = ARENA_NEW(&r->arena, struct app_wait);
     w->req = r;
     r->user = w;
-    r->on_gone = on_gone;
+    r->on_gone = on_apps_gone;
     return w;
 }
 
@@ -290,7 +290,7 @@ static enum install_rights rights_of(const struct http_req *r)
                                   : INSTALL_AS_ADMIN;
 }
 
-static int check_entry(struct http_req *r, const struct json *entry, struct err *e)
+static int check_apps_entry(struct http_req *r, const struct json *entry, struct err *e)
 {
     static const struct json_strs UNSET;
     const struct bundle_changer *c = api_space(r)->changer;
@@ -310,7 +310,7 @@ void api_apps_install(void *ctx, struct http_req *r)
                          NULL);
         return;
     }
-    if (check_entry(r, entry, &e) < 0) {
+    if (check_apps_entry(r, entry, &e) < 0) {
         http_reply_error(r, 403, "forbidden", e.msg, NULL);
         return;
     }
@@ -374,7 +374,7 @@ static str source_of(struct arena *a, const struct bundle_entry *b)
 
 static void write_server(struct json_writer *w, struct http_req *r, const struct import_server *s)
 {
-    bool is_for_owner = s->entry && check_entry(r, s->entry, NULL) < 0;
+    bool is_for_owner = s->entry && check_apps_entry(r, s->entry, NULL) < 0;
     jw_object(w);
     jw_kstr(w, "name", s->name);
     jw_kval(w, "entry", is_for_owner ? NULL : s->entry);

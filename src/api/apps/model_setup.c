@@ -26,13 +26,13 @@ struct model_change {
     struct job job;
 };
 
-static void save(struct job *j) /* pool thread */
+static void model_setup_save(struct job *j) /* pool thread */
 {
     struct model_change *c = CONTAINER_OF(j, struct model_change, job);
     c->save(c);
 }
 
-static void reply(struct http_req *r, const struct llm *llm, str provider)
+static void model_setup_reply(struct http_req *r, const struct llm *llm, str provider)
 {
     struct api_json j;
     str why;
@@ -45,7 +45,7 @@ static void reply(struct http_req *r, const struct llm *llm, str provider)
     api_json_send(&j, r);
 }
 
-static void on_saved(struct job *j)
+static void on_model_setup_saved(struct job *j)
 {
     struct model_change *c = CONTAINER_OF(j, struct model_change, job);
     struct llm *llm = c->api ? c->api->deps.llm : NULL;
@@ -55,13 +55,13 @@ static void on_saved(struct job *j)
     if (c->req && c->err.code)
         http_reply_error(c->req, 500, "not_saved", c->err.msg, NULL);
     else if (c->req)
-        reply(c->req, llm, c->provider);
+        model_setup_reply(c->req, llm, c->provider);
     explicit_bzero((char *)c->value.p, c->value.n);
     arena_done(&c->arena);
     free(c);
 }
 
-static void on_gone(struct http_req *r)
+static void on_model_setup_gone(struct http_req *r)
 {
     ((struct model_change *)r->user)->req = NULL;
 }
@@ -74,10 +74,10 @@ static struct model_change *change_new(struct api *api, struct http_req *r, str 
     c->req = r;
     c->provider = arena_str(&c->arena, provider);
     c->value = arena_str(&c->arena, value);
-    c->job = (struct job){.work = save, .done = on_saved};
+    c->job = (struct job){.work = model_setup_save, .done = on_model_setup_saved};
     list_push(&api->model_changes, &c->node);
     r->user = c;
-    r->on_gone = on_gone;
+    r->on_gone = on_model_setup_gone;
     return c;
 }
 
@@ -234,7 +234,7 @@ static void on_looker_gone(struct http_req *r)
     list_del(&((struct looker *)r->user)->node);
 }
 
-static void on_looked(void *ctx)
+static void on_model_setup_looked(void *ctx)
 {
     struct api *api = ctx;
     struct list_node *n;
@@ -255,7 +255,7 @@ void api_models_look(void *ctx, struct http_req *r)
     r->on_gone = on_looker_gone;
     list_push(&api->lookers, &l->node);
     if (is_first)
-        llm_look(api->deps.llm, on_looked, api);
+        llm_look(api->deps.llm, on_model_setup_looked, api);
 }
 
 void api_model_setup_drop(struct api *api)

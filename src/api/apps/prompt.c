@@ -43,7 +43,7 @@ static void write_layers(struct json_writer *w, const struct prompt *p)
     jw_end(w);
 }
 
-static void write_tools(struct json_writer *w, struct arena *a, const struct composed *c)
+static void write_prompt_tools(struct json_writer *w, struct arena *a, const struct composed *c)
 {
     jw_key(w, "tools");
     jw_array(w);
@@ -79,7 +79,7 @@ static void on_preview(void *ctx, const struct preview *p)
     jw_key(&j.w, "match");
     api_write_match(&j.w, &p->match);
     write_layers(&j.w, &p->parts->prompt);
-    write_tools(&j.w, &c->req->arena, p->parts);
+    write_prompt_tools(&j.w, &c->req->arena, p->parts);
     jw_kint(&j.w, "messages", (int64_t)p->parts->input.nmessages);
     write_tokens(&j.w, p);
     jw_kbool(&j.w, "isCompactionDue", p->is_compaction_due);
@@ -88,13 +88,13 @@ static void on_preview(void *ctx, const struct preview *p)
     api_json_send(&j, c->req);
 }
 
-static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
+static void on_prompt_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct prompt_wait *c = ctx;
     api_turn_refused(c->req, why, err);
 }
 
-static void on_gone(struct http_req *r)
+static void on_prompt_gone(struct http_req *r)
 {
     struct prompt_wait *c = r->user;
     turn_forget(c->turn);
@@ -102,7 +102,7 @@ static void on_gone(struct http_req *r)
 
 void api_prompt_preview(void *ctx, struct http_req *r)
 {
-    static const struct turn_events EVENTS = {NULL, NULL, on_refused};
+    static const struct turn_events EVENTS = {NULL, NULL, on_prompt_refused};
     struct prompt_body in = {0};
     if (!api_decode_body(r, FIELDS, &in) || !api_may_lend(r, &in.directory))
         return;
@@ -118,7 +118,7 @@ void api_prompt_preview(void *ctx, struct http_req *r)
     struct prompt_wait *c = ARENA_NEW(&r->arena, struct prompt_wait);
     c->req = r;
     r->user = c;
-    r->on_gone = on_gone;
+    r->on_gone = on_prompt_gone;
     c->turn = turn_start(api_space(r)->runtime, &req, &EVENTS, c);
     turn_focus(c->turn, in.app_context);
 }

@@ -15,13 +15,13 @@ struct skill_put {
     bool is_personal, is_deletion;
 };
 
-static void on_gone(struct http_req *r)
+static void on_skill_edit_gone(struct http_req *r)
 {
     struct skill_put *p = r->user;
     skill_change_forget(p->change);
 }
 
-static void on_changed(void *ctx, const struct err *err)
+static void on_skill_edit_changed(void *ctx, const struct err *err)
 {
     struct skill_put *p = ctx;
     struct http_req *r = p->req;
@@ -44,7 +44,7 @@ static void on_changed(void *ctx, const struct err *err)
     api_json_send(&j, r);
 }
 
-static void change(struct api *api, struct http_req *r, bool is_personal, str text)
+static void skill_edit_change(struct api *api, struct http_req *r, bool is_personal, str text)
 {
     struct skill_put *p = ARENA_NEW(&r->arena, struct skill_put);
     struct skill_change_spec spec = {
@@ -55,8 +55,8 @@ static void change(struct api *api, struct http_req *r, bool is_personal, str te
     };
     *p = (struct skill_put){.req = r, .is_personal = is_personal, .is_deletion = text.n == 0};
     r->user = p;
-    r->on_gone = on_gone;
-    p->change = skill_change_start(api_space(r)->runtime, &spec, on_changed, p);
+    r->on_gone = on_skill_edit_gone;
+    p->change = skill_change_start(api_space(r)->runtime, &spec, on_skill_edit_changed, p);
 }
 
 /* A personal skill stands beside those of the workspace and replaces none. */
@@ -77,7 +77,7 @@ static int check_personal(const struct http_req *r, struct err *e)
     return 0;
 }
 
-static void put(struct api *api, struct http_req *r, bool is_personal)
+static void skill_edit_put(struct api *api, struct http_req *r, bool is_personal)
 {
     struct json *body;
     struct skill_draft d = {0};
@@ -96,25 +96,25 @@ static void put(struct api *api, struct http_req *r, bool is_personal)
         http_reply_error(r, code == -EEXIST ? 409 : 400,
                          code == -EEXIST ? "already_exists" : "bad_request", e.msg, NULL);
     else
-        change(api, r, is_personal, skill_draft_render(&r->arena, &d));
+        skill_edit_change(api, r, is_personal, skill_draft_render(&r->arena, &d));
 }
 
 void api_skills_put(void *ctx, struct http_req *r)
 {
-    put(ctx, r, false);
+    skill_edit_put(ctx, r, false);
 }
 
 void api_skills_delete(void *ctx, struct http_req *r)
 {
-    change(ctx, r, false, STR_NONE);
+    skill_edit_change(ctx, r, false, STR_NONE);
 }
 
 void api_skills_put_personal(void *ctx, struct http_req *r)
 {
-    put(ctx, r, true);
+    skill_edit_put(ctx, r, true);
 }
 
 void api_skills_delete_personal(void *ctx, struct http_req *r)
 {
-    change(ctx, r, true, STR_NONE);
+    skill_edit_change(ctx, r, true, STR_NONE);
 }

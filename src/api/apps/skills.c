@@ -21,14 +21,14 @@ static void on_fresh(void *ctx)
     free(q);
 }
 
-static void on_gone(struct http_req *r)
+static void on_skills_gone(struct http_req *r)
 {
     struct skills_request *q = r->user;
     q->req = NULL;
 }
 
-static void start(struct http_req *r, str message,
-                  void (*reply)(struct skills_request *q, const struct skills *s))
+static void skills_start(struct http_req *r, str message,
+                         void (*reply)(struct skills_request *q, const struct skills *s))
 {
     struct skills_request *q = xcalloc(1, sizeof *q);
     arena_init(&q->arena);
@@ -37,7 +37,7 @@ static void start(struct http_req *r, str message,
     q->reply = reply;
     q->message = arena_str(&q->arena, message);
     r->user = q;
-    r->on_gone = on_gone;
+    r->on_gone = on_skills_gone;
     runtime_reload_skills(q->runtime, &q->check, on_fresh, q);
 }
 
@@ -109,7 +109,7 @@ static void reply_list(struct skills_request *q, const struct skills *s)
 
 void api_skills_list(void *ctx, struct http_req *r)
 {
-    start(r, STR_NONE, reply_list);
+    skills_start(r, STR_NONE, reply_list);
 }
 
 /* ---- which one a message would get ---- */
@@ -156,5 +156,5 @@ void api_skills_match(void *ctx, struct http_req *r)
 {
     struct match_body in = {0};
     if (api_decode_body(r, MATCH_FIELDS, &in))
-        start(r, str_slice(in.message, 0, SKILL_MESSAGE_MAX), reply_match);
+        skills_start(r, str_slice(in.message, 0, SKILL_MESSAGE_MAX), reply_match);
 }

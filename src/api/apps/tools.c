@@ -148,7 +148,7 @@ static void write_plain_result(struct json_writer *w, struct arena *a, const str
         jw_str(w, text);
 }
 
-static void on_done(void *ctx, const struct tool_result *result)
+static void on_tools_done(void *ctx, const struct tool_result *result)
 {
     struct call_wait *w = ctx;
     bool ok = !result->is_error;
@@ -173,7 +173,7 @@ static void on_done(void *ctx, const struct tool_result *result)
     api_json_send(&j, w->req);
 }
 
-static void on_gone(struct http_req *r)
+static void on_tools_gone(struct http_req *r)
 {
     struct call_wait *w = r->user;
     if (w->wait)
@@ -237,9 +237,9 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
     return true;
 }
 
-static void call(void *ctx)
+static void tools_call(void *ctx)
 {
-    static const struct registry_call_events EVENTS = {.done = on_done};
+    static const struct registry_call_events EVENTS = {.done = on_tools_done};
     struct call_wait *w = ctx;
     struct http_req *r = w->req;
     const struct toolset_item *it = find_tool(r, &w->in);
@@ -257,7 +257,7 @@ static void call(void *ctx)
         .call_id = str_from(w->id),
         .via = actor_is_operator(api_actor(r)) ? STR("cli") : STR("api"),
     };
-    r->on_gone = on_gone;
+    r->on_gone = on_tools_gone;
     announce(w, "bridge.tool.call", NULL);
     w->call = registry_call(w->space->tools, w->name, w->in.arguments, &who, &EVENTS, w);
     actor_unref(actor);
@@ -277,9 +277,9 @@ void api_tools_call(void *ctx, struct http_req *r)
     r->user = w;
     (void)registry_absence(w->space->tools, &r->arena, w->in.server, &is_coming);
     if (!is_coming) {
-        call(w);
+        tools_call(w);
         return;
     }
-    r->on_gone = on_gone;
-    w->wait = registry_await(w->space->tools, w->in.server, REGISTRY_TIMEOUT_MS, call, w);
+    r->on_gone = on_tools_gone;
+    w->wait = registry_await(w->space->tools, w->in.server, REGISTRY_TIMEOUT_MS, tools_call, w);
 }

@@ -307,7 +307,7 @@ static void join_hub(struct chat_stream *c)
     hub_watch_start(&c->watcher, &c->watch, c->conversation_id, NULL);
 }
 
-static void open_stream(struct chat_stream *c, str conversation_id)
+static void open_chat_stream(struct chat_stream *c, str conversation_id)
 {
     struct http_req *r = c->req;
     c->req = NULL;
@@ -321,7 +321,7 @@ static void on_stream_queued(void *ctx, str conversation_id, str queued_id)
 {
     struct chat_stream *c = ctx;
     struct api_json j;
-    open_stream(c, conversation_id);
+    open_chat_stream(c, conversation_id);
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", conversation_id);
@@ -335,7 +335,7 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     struct chat_stream *c = ctx;
     struct api_json j;
     if (c->req)
-        open_stream(c, conversation_id);
+        open_chat_stream(c, conversation_id);
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", conversation_id);

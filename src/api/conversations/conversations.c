@@ -78,7 +78,7 @@ static void write_unreadable(struct json_writer *w, const struct store_listing *
     jw_end(w);
 }
 
-static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+static void on_conv_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct api_wait *wait = ctx;
     if (err) {
@@ -129,7 +129,7 @@ void api_conversations_list(void *ctx, struct http_req *r)
     struct api_wait *w = api_wait_new(api, r);
     q.viewer = api_viewer(w->req);
     q.limit = (size_t)limit;
-    w->op = store_list(w->space->store, &q, on_listed, w);
+    w->op = store_list(w->space->store, &q, on_conv_listed, w);
 }
 
 /* ---- GET, PATCH /v1/conversations/:id ---- */

@@ -63,7 +63,7 @@ static void end_export(struct api *api, str user_id)
     free(n);
 }
 
-static void finish(struct export_request *q)
+static void export_finish(struct export_request *q)
 {
     store_op_cancel(q->look);
     export_close(q->export);
@@ -75,18 +75,18 @@ static void finish(struct export_request *q)
     free(q);
 }
 
-static void on_gone(struct http_req *r)
+static void on_export_gone(struct http_req *r)
 {
     struct api_wait *w = r->user;
     struct export_wish *wish = w->data;
     store_op_cancel(w->op);
     if (wish->made)
-        finish(wish->made);
+        export_finish(wish->made);
 }
 
 static void on_close(void *ctx)
 {
-    finish(ctx);
+    export_finish(ctx);
 }
 
 /* ---- pieces ---- */
@@ -102,7 +102,7 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 }
 
 /* A reader may take hours: who may not see the conversation any more gets no further piece. */
-static void on_looked(void *ctx, const struct err *err, const struct conv *c)
+static void on_export_looked(void *ctx, const struct err *err, const struct conv *c)
 {
     struct export_request *q = ctx;
     q->look = NULL;
@@ -122,7 +122,7 @@ static void produce(void *ctx)
     else if (q->has_all)
         http_stream_end(q->stream);
     else
-        q->look = store_get(q->space->store, str_from(q->id), on_looked, q);
+        q->look = store_get(q->space->store, str_from(q->id), on_export_looked, q);
     buf_done(&first);
 }
 
@@ -139,7 +139,7 @@ static void on_first(void *ctx, const struct err *err, str piece, bool is_last)
     if (err) {
         r->on_gone = NULL;
         api_store_error(r, err);
-        finish(q);
+        export_finish(q);
         return;
     }
     buf_init(&q->first, piece.n + 1);
@@ -185,5 +185,5 @@ void api_conversations_export(void *ctx, struct http_req *r)
     }
     wish->options.without_tools = str_eq(http_query(r, "tools"), STR("false"));
     (void)api_find_conv(ctx, r, wish, export_found);
-    r->on_gone = on_gone;
+    r->on_gone = on_export_gone;
 }

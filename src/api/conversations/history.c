@@ -38,7 +38,8 @@ static void write_usage(struct json_writer *w, const struct replay_message *m)
     jw_kint(w, "llmMs", m->llm_ms);
 }
 
-static void write_message(struct json_writer *w, struct arena *a, const struct replay_message *m)
+static void write_history_message(struct json_writer *w, struct arena *a,
+                                  const struct replay_message *m)
 {
     bool is_user = m->role == REPLAY_USER;
     jw_object(w);
@@ -83,7 +84,7 @@ static bool first_whole(const struct store_page *page, size_t *ret)
     return false;
 }
 
-static void reply(struct http_req *r, str id, const struct store_page *read, size_t skip)
+static void history_reply(struct http_req *r, str id, const struct store_page *read, size_t skip)
 {
     struct arena *a = &r->arena;
     struct store_page whole = *read, *page = &whole;
@@ -106,7 +107,7 @@ static void reply(struct http_req *r, str id, const struct store_page *read, siz
     jw_key(&j.w, "messages");
     jw_array(&j.w);
     for (size_t i = 0; i < h.n; i++)
-        write_message(&j.w, a, &h.messages[i]);
+        write_history_message(&j.w, a, &h.messages[i]);
     jw_end(&j.w);
     jw_kval(&j.w, "ask", replay_ask_json(a, &h));
     jw_kval(&j.w, "inputs", tool_questions_json(api_space(r)->runtime, id, a));
@@ -120,7 +121,7 @@ static void reply(struct http_req *r, str id, const struct store_page *read, siz
     api_json_send(&j, r);
 }
 
-static void read_page(struct api_wait *w, const struct conv *c);
+static void read_history_page(struct api_wait *w, const struct conv *c);
 
 static size_t twice(size_t n, size_t max)
 {
@@ -138,7 +139,7 @@ static bool make_longer(struct store_range *range)
 }
 
 /* A run may be longer than the page that was asked for: then it becomes a longer one. */
-static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+static void on_history_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct api_wait *w = ctx;
     struct store_range *range = w->data;
@@ -146,15 +147,15 @@ static void on_page(void *ctx, const struct err *err, const struct store_page *p
     if (err) {
         api_store_error(w->req, err);
     } else if (!first_whole(page, &skip) && make_longer(range)) {
-        read_page(w, NULL);
+        read_history_page(w, NULL);
     } else {
-        reply(w->req, w->id, page, skip);
+        history_reply(w->req, w->id, page, skip);
     }
 }
 
-static void read_page(struct api_wait *w, const struct conv *c)
+static void read_history_page(struct api_wait *w, const struct conv *c)
 {
-    w->op = store_read(w->space->store, w->id, w->data, on_page, w);
+    w->op = store_read(w->space->store, w->id, w->data, on_history_page, w);
 }
 
 void api_conversations_history(void *ctx, struct http_req *r)
@@ -168,5 +169,5 @@ void api_conversations_history(void *ctx, struct http_req *r)
                                   .before = (store_pos)before,
                                   .max_events = (size_t)limit,
                                   .max_bytes = HISTORY_BYTES};
-    api_find_conv(ctx, r, range, read_page);
+    api_find_conv(ctx, r, range, read_history_page);
 }

@@ -27,7 +27,7 @@ void api_import_free(struct api_import *im)
     free(im);
 }
 
-static void note(struct api_import *im, const struct import_report *r)
+static void import_note(struct api_import *im, const struct import_report *r)
 {
     im->conversations = r->conversations;
     im->existing = r->existing;
@@ -35,19 +35,19 @@ static void note(struct api_import *im, const struct import_report *r)
     im->lost = r->lost;
 }
 
-static void on_progress(void *ctx, const struct import_report *r, double share)
+static void on_import_progress(void *ctx, const struct import_report *r, double share)
 {
     struct api_import *im = ctx;
     im->share = share;
-    note(im, r);
+    import_note(im, r);
 }
 
-static void on_done(void *ctx, const struct err *err, const struct import_report *r)
+static void on_import_done(void *ctx, const struct err *err, const struct import_report *r)
 {
     struct api_import *im = ctx;
     im->job = NULL;
     im->share = 1;
-    note(im, r);
+    import_note(im, r);
     im->losses.items = arena_array(&im->arena, r->nlosses, sizeof(str));
     for (; im->losses.len < r->nlosses; im->losses.len++)
         im->losses.items[im->losses.len] = arena_str(&im->arena, r->losses[im->losses.len]);
@@ -55,7 +55,7 @@ static void on_done(void *ctx, const struct err *err, const struct import_report
         im->err = *err;
 }
 
-static void reply(struct http_req *r, const struct api_import *im)
+static void import_reply(struct http_req *r, const struct api_import *im)
 {
     struct api_json j;
     api_json_begin(&j);
@@ -85,15 +85,15 @@ static const struct json_field IMPORT_FIELDS[] = {
     {"kind", JF_STR, offsetof(struct import_body, kind), JF_NULLABLE, NULL, 0},
     {0}};
 
-static void start(struct api *api, struct http_req *r, const struct import_spec *spec)
+static void import_start(struct api *api, struct http_req *r, const struct import_spec *spec)
 {
     struct api_import *im = xcalloc(1, sizeof *im);
     arena_init(&im->arena);
     im->path = arena_str(&im->arena, str_from(spec->path));
     api_import_free(api->import);
     api->import = im;
-    im->job = import_run(api_space(r)->store, spec, on_done, im);
-    reply(r, im);
+    im->job = import_run(api_space(r)->store, spec, on_import_done, im);
+    import_reply(r, im);
 }
 
 void api_import_start(void *ctx, struct http_req *r)
@@ -101,7 +101,7 @@ void api_import_start(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct import_body body = {0};
     struct err e = {0};
-    struct import_spec spec = {.progress = on_progress};
+    struct import_spec spec = {.progress = on_import_progress};
     if (!api_decode_body(r, IMPORT_FIELDS, &body))
         return;
     else if (body.path[0] != '/')
@@ -114,7 +114,7 @@ void api_import_start(void *ctx, struct http_req *r)
     else {
         spec.path = body.path;
         spec.owner_id = api_user(r);
-        start(api, r, &spec);
+        import_start(api, r, &spec);
     }
 }
 
@@ -124,5 +124,5 @@ void api_import_get(void *ctx, struct http_req *r)
     if (!api->import)
         api_not_found(r, "import");
     else
-        reply(r, api->import);
+        import_reply(r, api->import);
 }

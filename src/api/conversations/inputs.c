@@ -30,7 +30,7 @@ static const struct json_field FIELDS[] = {
     {"content", JF_JSON_OBJECT, offsetof(struct input_body, content), 0, NULL, 0},
     {0}};
 
-static void answer(struct api_wait *w, const struct conv *c)
+static void inputs_answer(struct api_wait *w, const struct conv *c)
 {
     const struct input_body *body = w->data;
     struct err e = {0};
@@ -63,5 +63,5 @@ void api_inputs_answer(void *ctx, struct http_req *r)
 {
     struct input_body *body = ARENA_NEW(&r->arena, struct input_body);
     if (api_decode_body(r, FIELDS, body))
-        api_find_conv(ctx, r, body, answer);
+        api_find_conv(ctx, r, body, inputs_answer);
 }

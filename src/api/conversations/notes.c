@@ -54,7 +54,7 @@ static void on_added(void *ctx, const struct err *err, const struct conv *c)
         read_notes(w, c);
 }
 
-static void add_note(struct api_wait *w, const struct conv *c)
+static void add_conv_note(struct api_wait *w, const struct conv *c)
 {
     const struct note_body *body = w->data;
     w->op = store_add_note(w->space->store, w->id, api_user(w->req), body->content, on_added, w);
@@ -68,5 +68,5 @@ void api_notes_add(void *ctx, struct http_req *r)
     if (str_trim(body->content).n == 0)
         http_reply_error(r, 400, "bad_request", "content: must not be empty", NULL);
     else
-        api_find_conv(ctx, r, body, add_note);
+        api_find_conv(ctx, r, body, add_conv_note);
 }

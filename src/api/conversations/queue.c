@@ -29,13 +29,13 @@ struct queue_wait {
     bool is_withdrawn;
 };
 
-static void on_gone(struct http_req *r)
+static void on_queue_gone(struct http_req *r)
 {
     const struct queue_wait *q = r->user;
     queue_files_forget(q->op);
 }
 
-static void on_saved(void *ctx, const struct err *err)
+static void on_queue_saved(void *ctx, const struct err *err)
 {
     const struct queue_wait *q = ctx;
     struct api_json j;
@@ -53,11 +53,11 @@ static void on_saved(void *ctx, const struct err *err)
     api_json_send(&j, q->req);
 }
 
-static void settle(struct queue_wait *q, int r, const struct err *e)
+static void queue_settle(struct queue_wait *q, int r, const struct err *e)
 {
     if (r == 0) {
         q->req->user = q;
-        q->req->on_gone = on_gone;
+        q->req->on_gone = on_queue_gone;
     } else if (r == -EALREADY) {
         http_reply_error(q->req, 409, "already_taken", e->msg, NULL);
     } else if (r == -ENOENT) {
@@ -84,7 +84,8 @@ static void edit(struct api_wait *w, const struct conv *c)
     struct queue_ref which = {w->id, r->params[1], api_user(w->req), api_actor(r)};
     struct err e = {0};
     q->req = r;
-    settle(q, queue_edit(w->space->runtime, &which, body->message, on_saved, q, &q->op, &e), &e);
+    queue_settle(
+        q, queue_edit(w->space->runtime, &which, body->message, on_queue_saved, q, &q->op, &e), &e);
 }
 
 void api_queue_edit(void *ctx, struct http_req *r)
@@ -104,7 +105,8 @@ static void withdraw(struct api_wait *w, const struct conv *c)
     struct err e = {0};
     q->req = r;
     q->is_withdrawn = true;
-    settle(q, queue_withdraw(w->space->runtime, &which, me, on_saved, q, &q->op, &e), &e);
+    queue_settle(q, queue_withdraw(w->space->runtime, &which, me, on_queue_saved, q, &q->op, &e),
+                 &e);
 }
 
 void api_queue_withdraw(void *ctx, struct http_req *r)

@@ -21,7 +21,7 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
     api_json_send(&j, q->req);
 }
 
-static void on_gone(struct http_req *r)
+static void on_stats_gone(struct http_req *r)
 {
     struct stats_request *q = r->user;
     stats_cancel(q->job);
@@ -41,5 +41,5 @@ void api_conversations_stats(void *ctx, struct http_req *r)
     q->req = r;
     q->job = stats_start(api_space(r)->store, api_actor(r), period, on_stats, q);
     r->user = q;
-    r->on_gone = on_gone;
+    r->on_gone = on_stats_gone;
 }

@@ -10,7 +10,7 @@ struct usage_request {
     struct usage_job *job;
 };
 
-static str name_of(void *ctx, str user_id)
+static str usage_name_of(void *ctx, str user_id)
 {
     return api_display_name(ctx, user_id);
 }
@@ -24,11 +24,11 @@ static void on_usage(void *ctx, const struct err *err, const struct usage_report
     }
     struct api_json j;
     api_json_begin(&j);
-    usage_write(&j.w, report, name_of, q->api);
+    usage_write(&j.w, report, usage_name_of, q->api);
     api_json_send(&j, q->req);
 }
 
-static void on_gone(struct http_req *r)
+static void on_usage_gone(struct http_req *r)
 {
     struct usage_request *q = r->user;
     usage_cancel(q->job);
@@ -62,6 +62,6 @@ void api_usage_get(void *ctx, struct http_req *r)
     q->api = api;
     q->req = r;
     r->user = q;
-    r->on_gone = on_gone;
+    r->on_gone = on_usage_gone;
     q->job = usage_start(api_space(r)->store, api->deps.llm, &query, on_usage, q);
 }

@@ -348,7 +348,7 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
 
 /* ---- the topic ---- */
 
-static void deliver(struct hub *h, const struct news *n)
+static void hub_deliver(struct hub *h, const struct news *n)
 {
     LIST_FOREACH (it, &h->watchers) {
         struct watcher *w = LIST_ENTRY(it, struct watcher, node);
@@ -384,7 +384,7 @@ static void on_msg(void *ctx, struct bus_msg *msg)
         if (str_eq(msg->type, STR("conversation.shared")) ||
             str_eq(msg->type, STR("conversation.deleted")))
             tell_shared(h);
-        deliver(h, n);
+        hub_deliver(h, n);
     }
     arena_done(&a);
 }

@@ -53,7 +53,7 @@ static void end_convs(struct live *s)
         live_conv_free(s->convs);
 }
 
-static void on_closed(void *ctx)
+static void on_live_closed(void *ctx)
 {
     struct live *s = ctx;
     end_convs(s);
@@ -105,7 +105,7 @@ static void live_conv_end(struct live_conv *lc)
 
 /* ---- what a conversation sends ---- */
 
-static void on_event(void *ctx, store_pos pos, str line)
+static void on_stored_event(void *ctx, store_pos pos, str line)
 {
     struct live_conv *lc = ctx;
     if (!hub_allows(&lc->watch))
@@ -165,22 +165,22 @@ static void on_reset(void *ctx)
     send_about(ctx, STR("reset"), STR("{}"));
 }
 
-static void on_end(void *ctx, const struct err *err)
+static void on_live_end(void *ctx, const struct err *err)
 {
     struct live_conv *lc = ctx;
     lc->feed = NULL;
     live_conv_end(lc);
 }
 
-static void follow(struct live_conv *lc, const struct conv_acl *acl)
+static void live_follow(struct live_conv *lc, const struct conv_acl *acl)
 {
     static const struct feed_events EVENTS = {
-        .on_event = on_event,
+        .on_event = on_stored_event,
         .on_live_event = on_message,
         .on_ephemeral = on_message,
         .on_live = on_live,
         .on_reset = on_reset,
-        .on_end = on_end,
+        .on_end = on_live_end,
     };
     hub_watch_start(&lc->stream->watcher, &lc->watch, str_from(lc->id), acl);
     lc->feed = feed_open(lc->stream->space->store, str_from(lc->id), lc->after, &EVENTS, lc);
@@ -188,7 +188,7 @@ static void follow(struct live_conv *lc, const struct conv_acl *acl)
 
 /* ---- whether it may be seen ---- */
 
-static void on_looked(void *ctx, const struct err *err, const struct conv *c)
+static void on_live_looked(void *ctx, const struct err *err, const struct conv *c)
 {
     struct live_conv *lc = ctx;
     lc->look = NULL;
@@ -198,13 +198,13 @@ static void on_looked(void *ctx, const struct err *err, const struct conv *c)
     else if (lc->feed)
         hub_set_acl(&lc->watch, &c->acl);
     else
-        follow(lc, &c->acl);
+        live_follow(lc, &c->acl);
 }
 
-static void look(struct live_conv *lc)
+static void live_look(struct live_conv *lc)
 {
     store_op_cancel(lc->look);
-    lc->look = store_get(lc->stream->space->store, str_from(lc->id), on_looked, lc);
+    lc->look = store_get(lc->stream->space->store, str_from(lc->id), on_live_looked, lc);
 }
 
 /* Those that are still being looked up are checked with the new role when they are found. */
@@ -224,7 +224,7 @@ static void on_shared(struct watcher *watcher)
     struct live *s = CONTAINER_OF(watcher, struct live, watcher);
     for (struct live_conv *lc = s->convs; lc; lc = lc->next)
         if (lc->is_child)
-            look(lc);
+            live_look(lc);
 }
 
 static void on_revoked(struct watcher *watcher, struct watch *watch)
@@ -267,9 +267,9 @@ int live_watch(struct live *s, str conv_id, store_pos after, const struct conv_a
     s->convs = lc;
     s->nconvs++;
     if (acl)
-        follow(lc, acl);
+        live_follow(lc, acl);
     else
-        look(lc);
+        live_look(lc);
     return 0;
 }
 
@@ -297,7 +297,7 @@ struct live *live_open(struct api *api, struct http_req *r, bool is_workspace)
     s->is_workspace = is_workspace;
     s->watcher.ev = is_workspace ? &WORKSPACE_EVENTS : &OWN_EVENTS;
     hub_join(hub_of(api, s->space), &s->watcher, api_actor(r));
-    s->sse = sse_open_watch(r, on_closed, NULL, s); /* the request is gone now */
+    s->sse = sse_open_watch(r, on_live_closed, NULL, s); /* the request is gone now */
     return s;
 }
 

@@ -84,7 +84,7 @@ static void audit_done(struct job *j)
     free(w);
 }
 
-static void on_gone(struct http_req *r)
+static void on_audit_gone(struct http_req *r)
 {
     ((struct audit_wait *)r->user)->req = NULL;
 }
@@ -137,6 +137,6 @@ void api_audit_list(void *ctx, struct http_req *r)
     w->req = r;
     w->work_dir = api->deps.config->work_dir;
     r->user = w;
-    r->on_gone = on_gone;
+    r->on_gone = on_audit_gone;
     pool_submit(api->deps.pool, &w->job);
 }

@@ -62,7 +62,7 @@ struct auth_wait { /* in the request's arena */
     struct auth_op *op;
 };
 
-static void on_gone(struct http_req *r)
+static void on_login_gone(struct http_req *r)
 {
     struct auth_wait *w = r->user;
     auth_cancel(w->op);
@@ -74,7 +74,7 @@ static struct auth_wait *wait_new(struct api *api, struct http_req *r)
     w->api = api;
     w->req = r;
     r->user = w;
-    r->on_gone = on_gone;
+    r->on_gone = on_login_gone;
     return w;
 }
 

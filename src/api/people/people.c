@@ -46,7 +46,7 @@ static void end_change(struct api *api, const struct actor *me)
     free(n);
 }
 
-static void on_changed(void *ctx, const struct err *err, str id)
+static void on_people_changed(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
     end_change(c->api, api_actor(c->req));
@@ -75,7 +75,7 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
                          NULL);
         return;
     }
-    directory_change_if(api->deps.directory, what, api_change_may, on_changed, c);
+    directory_change_if(api->deps.directory, what, api_change_may, on_people_changed, c);
 }
 
 void api_reply_deleted(struct api_change *c, str id)

@@ -33,7 +33,7 @@ static void write_decisions(struct json_writer *w, const struct http_req *r)
     jw_end(w);
 }
 
-static void reply(struct http_req *r)
+static void permissions_reply(struct http_req *r)
 {
     const struct runtime *rt = api_space(r)->runtime;
     const struct permission_rules *rules = runtime_permissions(rt);
@@ -54,17 +54,17 @@ static void reply(struct http_req *r)
 
 void api_permissions_get(void *ctx, struct http_req *r)
 {
-    reply(r);
+    permissions_reply(r);
 }
 
 /* ---- changing ---- */
 
-static void on_gone(struct http_req *r)
+static void on_permissions_gone(struct http_req *r)
 {
     rule_change_forget(r->user);
 }
 
-static void on_changed(void *ctx, const struct err *err)
+static void on_permissions_changed(void *ctx, const struct err *err)
 {
     struct http_req *r = ctx;
     const struct bundle_changer *c = api_space(r)->changer;
@@ -73,13 +73,13 @@ static void on_changed(void *ctx, const struct err *err)
     if (err)
         http_reply_error(r, 500, "not_saved", err->msg, NULL);
     else
-        reply(r);
+        permissions_reply(r);
 }
 
 static void await(struct http_req *r, struct rule_change *c)
 {
     r->user = c;
-    r->on_gone = on_gone;
+    r->on_gone = on_permissions_gone;
 }
 
 /* Answers 403 itself. */
@@ -133,13 +133,13 @@ void api_permissions_set(void *ctx, struct http_req *r)
         http_reply_error(r, 400, "bad_request", e.msg, NULL);
         return;
     }
-    await(r, runtime_set_permissions(api_space(r)->runtime, section, on_changed, r));
+    await(r, runtime_set_permissions(api_space(r)->runtime, section, on_permissions_changed, r));
 }
 
 static void withdraw(struct http_req *r, str user_id)
 {
-    struct rule_change *c =
-        runtime_withdraw_consent(api_space(r)->runtime, user_id, r->params[0], on_changed, r);
+    struct rule_change *c = runtime_withdraw_consent(api_space(r)->runtime, user_id, r->params[0],
+                                                     on_permissions_changed, r);
     if (c)
         await(r, c);
     else

@@ -308,7 +308,7 @@ static int make_entry(struct adding *d, int argc, char **argv)
 /* ---- consent ---- */
 
 /* Entry, package and questions: all that is known before anything is written. */
-static int decode(struct adding *d, struct bundle_entry *ret)
+static int bundle_add_decode(struct adding *d, struct bundle_entry *ret)
 {
     struct conv_cli *x = d->x;
     struct err e = {0};
@@ -336,7 +336,7 @@ static int ask_proposals(struct adding *d, struct bundle_entry *b)
     if (code != EXIT_DONE || granted->len == 0)
         return code;
     json_set(a, d->entry, STR("userConfig"), *granted);
-    code = decode(d, b);
+    code = bundle_add_decode(d, b);
     return code == EXIT_DONE ? inspect(d, b) : code;
 }
 
@@ -353,7 +353,7 @@ static int pin_npm(struct adding *d, struct bundle_entry *b)
         return cli_fail(&e);
     struct arena *a = &d->x->arena;
     json_set(a, d->entry, STR("pinned"), *bundle_cli_pinned(a, &d->npm.pin));
-    return decode(d, b);
+    return bundle_add_decode(d, b);
 }
 
 static int pin_uvx(struct adding *d, struct bundle_entry *b)
@@ -362,10 +362,10 @@ static int pin_uvx(struct adding *d, struct bundle_entry *b)
     struct err e = {0};
     if (bundle_cli_uvx_pin(d->x, b, d->entry, &has_changed, &e) < 0)
         return cli_fail(&e);
-    return has_changed ? decode(d, b) : EXIT_DONE;
+    return has_changed ? bundle_add_decode(d, b) : EXIT_DONE;
 }
 
-static int look(struct adding *d, struct bundle_entry *b)
+static int bundle_add_look(struct adding *d, struct bundle_entry *b)
 {
     struct conv_cli *x = d->x;
     struct err e = {0};
@@ -373,7 +373,7 @@ static int look(struct adding *d, struct bundle_entry *b)
         return cli_fail(&e);
     if (d->files.version.n > 0) { /* that version stays until nb bundle update */
         json_set(&x->arena, d->entry, STR("version"), json_of_str(d->files.version));
-        int code = decode(d, b);
+        int code = bundle_add_decode(d, b);
         if (code != EXIT_DONE)
             return code;
     }
@@ -534,24 +534,24 @@ static int add_with_values(struct adding *d, const struct bundle_entry *b)
     return code;
 }
 
-static int prepare(struct adding *d, struct bundle_entry *b, int argc, char **argv)
+static int bundle_add_prepare(struct adding *d, struct bundle_entry *b, int argc, char **argv)
 {
     int code = make_entry(d, argc, argv);
     if (code == EXIT_DONE)
         code = read_values(d);
     if (code == EXIT_DONE)
-        code = decode(d, b);
+        code = bundle_add_decode(d, b);
     if (code == EXIT_DONE)
         code = check_is_new(d->x, b);
     d->has_inspection = b->kind != BUNDLE_REMOTE && b->kind != BUNDLE_BUILT_IN;
-    return code == EXIT_DONE && d->has_inspection ? look(d, b) : code;
+    return code == EXIT_DONE && d->has_inspection ? bundle_add_look(d, b) : code;
 }
 
 static int do_add(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     struct adding d = {.x = x, .o = options, .entry = json_new(&x->arena, JSON_OBJECT)};
     struct bundle_entry b = {0};
-    int code = prepare(&d, &b, argc, argv);
+    int code = bundle_add_prepare(&d, &b, argc, argv);
     if (code != EXIT_DONE)
         return code;
     if (d.o->is_dry)

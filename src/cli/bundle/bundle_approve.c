@@ -44,7 +44,8 @@ static bool is_named(str name, int argc, char **argv)
 }
 
 /* The body for the API: what was shown, by its digest. */
-static struct json *show(struct conv_cli *x, const struct json *app, int argc, char **argv)
+static struct json *bundle_approve_show(struct conv_cli *x, const struct json *app, int argc,
+                                        char **argv)
 {
     struct arena *a = &x->arena;
     struct json *body = json_new(a, JSON_OBJECT), *tools = json_new(a, JSON_OBJECT);
@@ -92,7 +93,7 @@ static int do_approve(struct conv_cli *x, const void *options, int argc, char **
     int code = bundle_cli_ask(x, NULL, bundle_cli_path(x, argv[0], ""), NULL, argv[0], &app);
     if (code != EXIT_DONE)
         return code;
-    const struct json *body = show(x, app, argc, argv);
+    const struct json *body = bundle_approve_show(x, app, argc, argv);
     if (body->len == 0)
         return nothing_waits(x, argc, argv);
     if (!o->is_sure && !x->cli->is_tty_in) /* what waits is shown to scripts too */

@@ -78,7 +78,7 @@ static bool find_query(str head, str *ret)
 
 enum knock { KNOCK_OTHER, KNOCK_STRANGE, KNOCK_ANSWER }; /* what a request is */
 
-static void reply(int fd, enum knock what)
+static void bundle_auth_reply(int fd, enum knock what)
 {
 #define PAGE                                                                                       \
     "Content-Type: text/plain; charset=utf-8\r\nReferrer-Policy: no-referrer\r\n"                  \
@@ -116,7 +116,7 @@ static int await_callback(struct arena *a, int listener, const struct oauth_logi
             continue;
         str head = read_head(fd, buffer, clock_mono_ms() + BROWSER_MS);
         enum knock what = what_is(l, head, ret_query);
-        reply(fd, what);
+        bundle_auth_reply(fd, what);
         close(fd);
         if (what == KNOCK_ANSWER)
             return 0;
@@ -136,7 +136,7 @@ struct signing {
     bool is_personal; /* its file holds nothing else */
 };
 
-static void on_ready(void *ctx, str url, const struct err *err)
+static void on_bundle_auth_ready(void *ctx, str url, const struct err *err)
 {
     struct signing *g = ctx;
     g->url = arena_str(&g->x->arena, url);
@@ -258,7 +258,7 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b,
                             : STR_NONE,
         .step_ups = oauth_step_ups(&before),
     };
-    struct oauth_login *l = oauth_login_start(&conf, on_ready, &g);
+    struct oauth_login *l = oauth_login_start(&conf, on_bundle_auth_ready, &g);
     int rc = sign_in(&g, l, listener);
     oauth_login_free(l);
     fetcher_free(fetcher);

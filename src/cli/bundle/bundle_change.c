@@ -63,7 +63,7 @@ static int do_remove(struct conv_cli *x, const void *options, int argc, char **a
     return credentials_remove(bundle_cli_credentials(x), slug, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
-static int run_remove(struct cli *cli, const void *options, int argc, char **argv)
+static int run_bundle_remove(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
         return cli_usage_error("bundle remove: name one bundle");
@@ -77,7 +77,7 @@ const struct command BUNDLE_REMOVE = {
     .summary = "remove a bundle from the settings; keep its data",
     .args = REMOVE_ARGS,
     .options_size = sizeof(struct remove_options),
-    .run = run_remove,
+    .run = run_bundle_remove,
 };
 
 /* ---- enable, disable ---- */

@@ -37,7 +37,7 @@ static void print_notes(FILE *out, const struct import_server *s)
     }
 }
 
-static void show(struct import *im, FILE *out)
+static void bundle_import_show(struct import *im, FILE *out)
 {
     for (size_t i = 0; i < im->list.len; i++) {
         const struct import_server *s = &im->list.items[i];
@@ -108,7 +108,7 @@ static void take_all(struct import *im)
     }
 }
 
-static void print_json(struct import *im)
+static void print_bundle_import_json(struct import *im)
 {
     struct buf b;
     struct json_writer w;
@@ -150,7 +150,7 @@ static int do_import(struct conv_cli *x, const void *options, int argc, char **a
     if (code != EXIT_DONE)
         return code;
     if (!is_json)
-        show(&im, o->is_dry ? stdout : stderr);
+        bundle_import_show(&im, o->is_dry ? stdout : stderr);
     if (!o->is_dry && usable(&im) > 0 &&
         !bundle_cli_confirm("Add the servers that can be imported, and run them?", o->is_sure)) {
         fputs("Nothing was added.\n", stderr);
@@ -159,7 +159,7 @@ static int do_import(struct conv_cli *x, const void *options, int argc, char **a
     if (!o->is_dry)
         take_all(&im);
     if (is_json)
-        print_json(&im);
+        print_bundle_import_json(&im);
     else if (!o->is_dry)
         printf("%zu added to %s, %zu not added.\n", im.taken, x->config.path, im.failed);
     return !o->is_dry && im.taken == 0 && im.failed > 0 ? EXIT_FAILED : EXIT_DONE;

@@ -255,7 +255,8 @@ void bundle_cli_show(struct conv_cli *x, FILE *out, const struct inspection *in)
 
 /* ---- proposals ---- */
 
-static bool is_allowed(const struct bundle_proposal *p, const struct arg_list *allowed, bool *used)
+static bool is_dir_allowed(const struct bundle_proposal *p, const struct arg_list *allowed,
+                           bool *used)
 {
     bool is_found = false;
     for (size_t i = 0; i < allowed->len; i++) {
@@ -299,7 +300,7 @@ int bundle_cli_ask_proposals(struct conv_cli *x, const struct inspection *in,
     bool used[ARG_LIST_MAX] = {0};
     for (size_t i = 0; i < in->nproposals; i++) {
         const struct bundle_proposal *p = &in->proposals[i];
-        if (is_allowed(p, allowed, used) || is_granted(x, p, may_ask))
+        if (is_dir_allowed(p, allowed, used) || is_granted(x, p, may_ask))
             json_set(&x->arena, granted, p->option->key, value_of(&x->arena, p));
     }
     for (size_t i = 0; i < allowed->len; i++)

@@ -100,16 +100,16 @@ static int list_entries(struct conv_cli *x)
     return EXIT_DONE;
 }
 
-static int do_list(struct conv_cli *x, const void *options, int argc, char **argv)
+static int do_bundle_list(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     return bundle_cli_served(x) ? list_running(x) : list_entries(x);
 }
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_bundle_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc > 0)
         return cli_usage_error("bundle list takes no argument '%s'", argv[0]);
-    return bundle_cli_with(cli, do_list, options, argc, argv);
+    return bundle_cli_with(cli, do_bundle_list, options, argc, argv);
 }
 
 const struct command BUNDLE_LIST = {
@@ -120,7 +120,7 @@ const struct command BUNDLE_LIST = {
     .help =
         "With a running server, shows its bundles and their states; without one, the entries of "
         "nimblebrain.json. --json prints the answer of the API, or the entries of the file.\n",
-    .run = run_list,
+    .run = run_bundle_list,
 };
 
 /* ---- info ---- */
@@ -145,7 +145,7 @@ static void print_held(const struct json *app)
                "quarantined", held, STR_ARG(json_get_string(app, "name")));
 }
 
-static void print_tools(const struct json *tools)
+static void print_bundle_tools(const struct json *tools)
 {
     if (!tools || tools->len == 0)
         return;
@@ -214,7 +214,7 @@ static int info_running(struct conv_cli *x, const char *name)
     print_number("restarts", app, "restartCount", 1, "");
     print_number("trust", app, "trustScore", 1, " of 100");
     print_held(app);
-    print_tools(json_get(app, "tools"));
+    print_bundle_tools(json_get(app, "tools"));
     return EXIT_DONE;
 }
 

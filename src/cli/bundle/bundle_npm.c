@@ -13,7 +13,7 @@ struct waiting {
 };
 
 /* One line that grows on a terminal; elsewhere a line for each step. */
-static void on_progress(void *ctx, const char *what, unsigned fetched)
+static void on_bundle_npm_progress(void *ctx, const char *what, unsigned fetched)
 {
     struct waiting *w = ctx;
     bool is_new = !w->last || strcmp(w->last, what) != 0;
@@ -41,7 +41,7 @@ static struct npm_package copy_package(struct arena *a, const struct npm_package
     };
 }
 
-static void on_done(void *ctx, const struct npm_package *p, const struct err *err)
+static void on_bundle_npm_done(void *ctx, const struct npm_package *p, const struct err *err)
 {
     struct waiting *w = ctx;
     w->is_done = true;
@@ -54,7 +54,7 @@ static void on_done(void *ctx, const struct npm_package *p, const struct err *er
 static int run_npm(struct conv_cli *x, struct npm_want *want, struct npm_package *ret,
                    struct err *e)
 {
-    static const struct npm_events EVENTS = {on_progress, on_done};
+    static const struct npm_events EVENTS = {on_bundle_npm_progress, on_bundle_npm_done};
     struct waiting w = {.x = x, .ret = ret};
     struct sandbox_offer offer;
     sandbox_look(&offer);

@@ -20,7 +20,8 @@ static const struct user *only_member(const struct workspace *w)
     return w->nmembers == 1 ? w->members[0].user : NULL;
 }
 
-static int choose(struct conv_cli *x, const struct roster *r, const char *typed, str *ret_id)
+static int bundle_person_choose(struct conv_cli *x, const struct roster *r, const char *typed,
+                                str *ret_id)
 {
     const struct workspace *w = roster_workspace(r, workspace_of(x));
     const struct user *u = typed ? roster_user(r, str_from(typed)) : NULL;
@@ -53,7 +54,7 @@ int bundle_cli_person(struct conv_cli *x, const char *typed, str *ret_id)
         return cli_fail(&e);
     int code = roster_load(c->work_dir, instance_is_sole(&instance), &roster, &e) < 0
                    ? cli_fail(&e)
-                   : choose(x, roster, typed, ret_id);
+                   : bundle_person_choose(x, roster, typed, ret_id);
     roster_free(roster);
     instance_done(&instance);
     return code;

@@ -26,7 +26,7 @@ struct answer {
     struct err err;
 };
 
-static void on_found(void *ctx, const struct json *result, const struct err *err)
+static void on_bundle_search_found(void *ctx, const struct json *result, const struct err *err)
 {
     struct answer *a = ctx;
     a->is_done = true;
@@ -75,17 +75,17 @@ struct question {
 };
 
 /* Runs the loop until the registry has answered; NULL when it did not, which is printed. */
-static const struct json *ask(struct conv_cli *x, const struct question *q)
+static const struct json *bundle_search_ask(struct conv_cli *x, const struct question *q)
 {
     struct answer a = {.x = x};
     struct fetcher *f = fetcher_new(x->loop);
     struct mpak_conf conf = {f, x->config.registry_url};
     if (q->limit > 0)
-        mpak_search(&conf, q->text, q->limit, 0, on_found, &a);
+        mpak_search(&conf, q->text, q->limit, 0, on_bundle_search_found, &a);
     else if (q->of_versions)
-        mpak_versions(&conf, q->text, on_found, &a);
+        mpak_versions(&conf, q->text, on_bundle_search_found, &a);
     else
-        mpak_info(&conf, q->text, on_found, &a);
+        mpak_info(&conf, q->text, on_bundle_search_found, &a);
     while (!a.is_done)
         (void)loop_run_until(x->loop, &a.is_done, UINT32_MAX);
     fetcher_free(f);
@@ -110,7 +110,7 @@ static void print_versions(struct conv_cli *x, const struct json *answer)
 int bundle_cli_registry_info(struct conv_cli *x, const char *package)
 {
     struct question q = {str_from(package), 0, false};
-    const struct json *b = ask(x, &q);
+    const struct json *b = bundle_search_ask(x, &q);
     if (!b)
         return EXIT_FAILED;
     if (x->cli->opt.is_json) {
@@ -125,21 +125,21 @@ int bundle_cli_registry_info(struct conv_cli *x, const char *package)
     if (trust >= 0)
         printf("%-12s %lld of 100\n", "trust", (long long)trust);
     q.of_versions = true;
-    print_versions(x, ask(x, &q));
+    print_versions(x, bundle_search_ask(x, &q));
     return EXIT_DONE;
 }
 
 str bundle_cli_latest_version(struct conv_cli *x, str package)
 {
     struct question q = {package, 0, false};
-    return version_of(ask(x, &q));
+    return version_of(bundle_search_ask(x, &q));
 }
 
 static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     const struct search_options *o = options;
     struct question q = {words(x, argc, argv), o->limit > 0 ? o->limit : LIMIT_DEFAULT, false};
-    const struct json *found = ask(x, &q);
+    const struct json *found = bundle_search_ask(x, &q);
     if (!found)
         return EXIT_FAILED;
     const struct json *bundles = json_get(found, "bundles");

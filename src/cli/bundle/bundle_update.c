@@ -109,7 +109,7 @@ static bool is_agreed(struct update *u, str before, str after, bool is_sure)
     return false;
 }
 
-static int replace(struct update *u, str version)
+static int bundle_update_replace(struct update *u, str version)
 {
     struct conv_cli *x = u->x;
     str name = u->before->server_name;
@@ -129,7 +129,7 @@ static int up_to_date(const struct update *u, str version)
     return EXIT_DONE;
 }
 
-static int decode(struct update *u)
+static int bundle_update_decode(struct update *u)
 {
     struct err e = {0};
     return bundle_entry_decode(&u->x->arena, u->raw, "/", &u->now, &e) < 0 ? cli_fail(&e)
@@ -196,12 +196,13 @@ static int update_registry(struct update *u, bool is_sure)
         return up_to_date(u, latest);
     json_set(a, u->raw, STR("name"), json_of_str(u->before->name));
     json_set(a, u->raw, STR("version"), json_of_str(latest));
-    int code = decode(u);
+    int code = bundle_update_decode(u);
     if (code == EXIT_DONE)
         code = preview(u, &now);
     if (code != EXIT_DONE)
         return code;
-    return is_agreed(u, now.version, latest, is_sure) ? replace(u, latest) : EXIT_FAILED;
+    return is_agreed(u, now.version, latest, is_sure) ? bundle_update_replace(u, latest)
+                                                      : EXIT_FAILED;
 }
 
 /* ---- packages of npm ---- */
@@ -217,7 +218,7 @@ static int update_npm(struct update *u, bool is_sure)
     if (str_eq(before, pin->version) && str_eq(u->before->pinned.integrity, pin->integrity))
         return up_to_date(u, before);
     json_set(&x->arena, u->raw, STR("pinned"), *bundle_cli_pinned(&x->arena, pin));
-    int code = decode(u);
+    int code = bundle_update_decode(u);
     struct bundle_cli_question q = {.entry = &u->now, .npm = &u->npm};
     if (code == EXIT_DONE && bundle_cli_inspect(x, &q, &u->new, &e) < 0)
         code = cli_fail(&e);
@@ -226,7 +227,8 @@ static int update_npm(struct update *u, bool is_sure)
     bundle_cli_show(x, stderr, &u->new);
     if (!is_agreed(u, before, pin->version, is_sure))
         return EXIT_FAILED;
-    return bundle_cli_npm_install(x, &u->now, &e) < 0 ? cli_fail(&e) : replace(u, pin->version);
+    return bundle_cli_npm_install(x, &u->now, &e) < 0 ? cli_fail(&e)
+                                                      : bundle_update_replace(u, pin->version);
 }
 
 /* ---- all of them ---- */

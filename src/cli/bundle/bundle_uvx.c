@@ -58,7 +58,7 @@ static bool is_version(str s)
 }
 
 /* "name==1.2.3", perhaps followed by a marker or a comment. */
-static void on_line(void *ctx, str line)
+static void on_bundle_uvx_line(void *ctx, str line)
 {
     struct lookup *l = ctx;
     ptrdiff_t eq = str_find(line, STR("=="), 0);
@@ -103,7 +103,7 @@ static const char *uv_of(struct arena *a, str command)
                      : arena_printf(a, "%.*s/uv", STR_ARG(str_slice(command, 0, (size_t)slash))).p;
 }
 
-static int start(struct lookup *l, const char *uv, str requirement, struct err *e)
+static int bundle_uvx_start(struct lookup *l, const char *uv, str requirement, struct err *e)
 {
     static const char *const NAMES[] = {"PATH",
                                         "HOME",
@@ -131,7 +131,8 @@ static int start(struct lookup *l, const char *uv, str requirement, struct err *
                                         "UV_OFFLINE",
                                         NULL};
     static const char *const NONE[] = {NULL};
-    static const struct child_events EVENTS = {on_line, on_stderr, on_overflow, on_exit_code};
+    static const struct child_events EVENTS = {on_bundle_uvx_line, on_stderr, on_overflow,
+                                               on_exit_code};
     /* --no-build: metadata only, no code of the package runs. */
     const char *argv[] = {uv,           "pip",         "compile",       "--no-deps",
                           "--no-build", "--no-header", "--no-annotate", "--quiet",
@@ -150,7 +151,7 @@ static int start(struct lookup *l, const char *uv, str requirement, struct err *
     return 0;
 }
 
-static int explain(struct lookup *l, struct err *e)
+static int bundle_uvx_explain(struct lookup *l, struct err *e)
 {
     str said = str_trim(buf_str(&l->said));
     const char *why = l->is_late ? "uv took too long" : "uv did not print one";
@@ -168,11 +169,11 @@ static int look_up(struct conv_cli *x, const char *uv, str name, str *ret, struc
     struct err absent = {0};
     int r = 0;
     buf_init(&l.said, SAID_MAX + 1);
-    if (start(&l, uv, arena_printf(&x->arena, "%.*s\n", STR_ARG(name)), &absent) == 0) {
+    if (bundle_uvx_start(&l, uv, arena_printf(&x->arena, "%.*s\n", STR_ARG(name)), &absent) == 0) {
         while (!l.is_done)
             (void)loop_run_until(x->loop, &l.is_done, UINT32_MAX);
         timer_stop(&l.timer);
-        r = l.code == 0 && l.version.n > 0 ? 0 : explain(&l, e);
+        r = l.code == 0 && l.version.n > 0 ? 0 : bundle_uvx_explain(&l, e);
     }
     buf_done(&l.said);
     *ret = l.version;

@@ -67,7 +67,7 @@ static int check_archive(struct conv_cli *x, const char *path, struct checked *r
     return r;
 }
 
-static int check(struct conv_cli *x, const char *path, struct checked *ret, struct err *e)
+static int validate_path(struct conv_cli *x, const char *path, struct checked *ret, struct err *e)
 {
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -76,8 +76,8 @@ static int check(struct conv_cli *x, const char *path, struct checked *ret, stru
                                                   : check_archive(x, path, ret, e);
 }
 
-static void print_json(struct conv_cli *x, const char *path, const struct checked *c,
-                       const struct err *e)
+static void print_bundle_validate_json(struct conv_cli *x, const char *path,
+                                       const struct checked *c, const struct err *e)
 {
     struct buf b;
     struct json_writer w;
@@ -107,9 +107,9 @@ static bool validate(struct conv_cli *x, const char *path)
     struct checked c = {0};
     struct err e = {0};
     const struct manifest *m = &c.manifest;
-    int r = check(x, path, &c, &e);
+    int r = validate_path(x, path, &c, &e);
     if (x->cli->opt.is_json)
-        print_json(x, path, &c, &e);
+        print_bundle_validate_json(x, path, &c, &e);
     else if (r < 0)
         cli_fail(&e);
     else
@@ -119,7 +119,7 @@ static bool validate(struct conv_cli *x, const char *path)
 }
 
 /* A package of the registry that is not here yet is checked when it is downloaded. */
-static int check_entry(struct conv_cli *x, const struct bundle_entry *b, struct err *e)
+static int validate_entry(struct conv_cli *x, const struct bundle_entry *b, struct err *e)
 {
     struct bundle_cli_files files = {0};
     struct inspection in;
@@ -141,7 +141,7 @@ static int validate_settings(struct conv_cli *x)
         return code;
     for (size_t i = 0; i < n; i++) {
         struct err e = {0};
-        if (check_entry(x, &all[i], &e) == 0)
+        if (validate_entry(x, &all[i], &e) == 0)
             continue;
         err_prefix(&e, "%.*s", STR_ARG(all[i].server_name));
         cli_fail(&e);

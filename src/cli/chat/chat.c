@@ -23,9 +23,9 @@ struct exchange {
     bool has_told; /* where commands run */
 };
 
-static void on_started(void *ctx, str conversation_id) {}
+static void on_chat_started(void *ctx, str conversation_id) {}
 
-static void on_text(void *ctx, str delta)
+static void on_chat_text(void *ctx, str delta)
 {
     struct exchange *x = ctx;
     x->has_text = true;
@@ -71,7 +71,7 @@ static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str o
                 (long long)ms);
 }
 
-static void on_retry(void *ctx, str message)
+static void on_chat_retry(void *ctx, str message)
 {
     struct arena a;
     arena_init(&a);
@@ -107,7 +107,7 @@ static void explain_refusals(const struct json *report)
         fprintf(stderr, "nb: " PERMIT_REFUSED_FORMAT "\n", STR_ARG(names[i]), STR_ARG(names[i]));
 }
 
-static void on_done(void *ctx, const struct json *report)
+static void on_chat_done(void *ctx, const struct json *report)
 {
     struct exchange *x = ctx;
     x->is_done = true;
@@ -146,17 +146,17 @@ static void on_error(void *ctx, str code, str message)
 }
 
 static const struct session_events PRINT = {
-    .on_started = on_started,
-    .on_text = on_text,
+    .on_started = on_chat_started,
+    .on_text = on_chat_text,
     .on_thinking = on_thinking,
     .on_tool_start = on_tool_start,
     .on_tool_done = on_tool_done,
-    .on_retry = on_retry,
-    .on_done = on_done,
+    .on_retry = on_chat_retry,
+    .on_done = on_chat_done,
     .on_error = on_error,
 };
 
-static void on_signal(void *ctx, int signum)
+static void on_chat_signal(void *ctx, int signum)
 {
     struct chat *c = ctx;
     if (c->is_interrupted)
@@ -178,7 +178,7 @@ static void on_shown(void *ctx)
 }
 
 /* The same for somebody who watches: Markdown is rendered, tools are seen at work. */
-static bool show(struct chat *c, str text)
+static bool chat_show(struct chat *c, str text)
 {
     struct screen screen;
     struct view view;
@@ -209,8 +209,8 @@ static bool print(struct chat *c, str text)
  * input runs no loop that would see them, and simply dies. */
 static bool exchange(struct chat *c, str text)
 {
-    struct signals *signals = signals_new(c->loop, on_signal, c);
-    bool ok = is_drawable(c->cli) ? show(c, text) : print(c, text);
+    struct signals *signals = signals_new(c->loop, on_chat_signal, c);
+    bool ok = is_drawable(c->cli) ? chat_show(c, text) : print(c, text);
     signals_free(signals);
     return ok;
 }
@@ -284,7 +284,7 @@ static void use_env_model(struct chat *c)
     c->has_env_model = true;
 }
 
-static int run(struct chat *c)
+static int run_chat(struct chat *c)
 {
     struct err e = {0};
     const struct chat_options *o = &c->cli->chat;
@@ -329,7 +329,7 @@ int cli_chat(struct cli *cli)
                                                     : "pipe");
     struct logger *log = cli_logger(cli, &config, LOG_WARN, &session);
     struct chat c = {.cli = cli, .config = &config, .loop = loop_new(log)};
-    code = run(&c);
+    code = run_chat(&c);
     loop_free(c.loop);
     logger_free(log);
     session_log_end(&session, code);

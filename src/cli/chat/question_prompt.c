@@ -110,7 +110,7 @@ static void send(struct question_prompt *f)
     arena_done(&a);
 }
 
-static void on_line(struct question_prompt *f)
+static void on_question_line(struct question_prompt *f)
 {
     struct err e = {0};
     if (form_enter(&f->forms[0], buf_str(&f->editor.text), &e) < 0) {
@@ -127,7 +127,7 @@ void question_prompt_keys(struct question_prompt *f, str bytes)
         size_t used = editor_feed(&f->editor, bytes, &event);
         bytes = str_skip(bytes, used);
         if (event == EDITOR_SUBMIT)
-            on_line(f);
+            on_question_line(f);
         else if (event == EDITOR_INTERRUPT || event == EDITOR_END)
             form_give_up(&f->forms[0], "decline");
         if (form_is_complete(&f->forms[0]))

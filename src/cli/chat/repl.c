@@ -238,7 +238,7 @@ static void on_bytes(void *ctx, str bytes)
         use_typed(r);
 }
 
-static void on_end(void *ctx)
+static void on_repl_end(void *ctx)
 {
     quit(ctx);
 }
@@ -263,7 +263,7 @@ static void on_continue(void *ctx)
     on_resize(r);
 }
 
-static void on_signal(void *ctx, int signum)
+static void on_repl_signal(void *ctx, int signum)
 {
     struct repl *r = ctx;
     if (signum == SIGINT)
@@ -341,7 +341,7 @@ static void ask_until_done(struct repl *r)
         ask_permission(r, r->view.ask);
 }
 
-static void answer(struct repl *r)
+static void repl_answer(struct repl *r)
 {
     r->interrupts = 0;
     view_begin(&r->view, on_answer_end, r);
@@ -401,13 +401,13 @@ static void converse(struct repl *r)
     while (!r->is_quitting && !slash.is_quitting && read_message(r)) {
         str before = session_conversation(r->chat->session);
         if (!slash_run(&slash, buf_str(&r->message)))
-            answer(r);
+            repl_answer(r);
         else if (!str_eq(before, session_conversation(r->chat->session)))
             ask_open_question(r);
     }
 }
 
-static void leave(struct repl *r)
+static void repl_leave(struct repl *r)
 {
     struct screen_region nothing = {0};
     view_abandon(&r->view);
@@ -418,7 +418,7 @@ static void leave(struct repl *r)
 
 int repl_run(struct chat *c)
 {
-    static const struct term_events EVENTS = {on_bytes, on_end, on_resize, on_continue};
+    static const struct term_events EVENTS = {on_bytes, on_repl_end, on_resize, on_continue};
     struct repl r = {.chat = c};
     struct err e = {0};
     open_repl(&r);
@@ -428,10 +428,10 @@ int repl_run(struct chat *c)
         err_set(&e, status, "the terminal cannot be used: %s", err_reason(status));
         return cli_fail(&e);
     }
-    struct signals *signals = signals_new(c->loop, on_signal, &r);
+    struct signals *signals = signals_new(c->loop, on_repl_signal, &r);
     greeting_hello(c, &r.view);
     converse(&r);
-    leave(&r);
+    repl_leave(&r);
     term_close(r.term);
     signals_free(signals);
     close_repl(&r);

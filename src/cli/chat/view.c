@@ -58,7 +58,7 @@ static void print_line(struct view *v, enum view_part part, str line)
     buf_add_char(&v->final, '\n');
 }
 
-static void print_tools(struct view *v)
+static void print_view_tools(struct view *v)
 {
     struct buf out;
     buf_init(&out, FINAL_MAX);
@@ -73,7 +73,7 @@ static void print_tools(struct view *v)
 static void end_tools(struct view *v)
 {
     tool_lines_stop(&v->tools, screen_width(v->screen));
-    print_tools(v);
+    print_view_tools(v);
 }
 
 /* ---- the region ---- */
@@ -152,7 +152,7 @@ void view_redraw(struct view *v)
     v->is_dirty = false;
 }
 
-static void on_tick(void *ctx)
+static void on_view_tick(void *ctx)
 {
     struct view *v = ctx;
     if (!v->is_running)
@@ -173,14 +173,14 @@ static void touch(struct view *v)
 
 /* ---- the answer's events ---- */
 
-static void on_started(void *ctx, str conversation_id) {}
+static void on_view_started(void *ctx, str conversation_id) {}
 
-static void on_text(void *ctx, str delta)
+static void on_view_text(void *ctx, str delta)
 {
     struct view *v = ctx;
     struct buf out;
     struct markdown_style style = style_of(v);
-    print_tools(v);
+    print_view_tools(v);
     v->thought[0] = '\0';
     buf_init(&out, MARKDOWN_OUTPUT_MAX);
     markdown_stream_feed(&v->text, delta, &style, &out);
@@ -227,11 +227,11 @@ static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str o
 {
     struct view *v = ctx;
     tool_lines_finish(&v->tools, id, name, ok, ms, output, screen_width(v->screen));
-    print_tools(v);
+    print_view_tools(v);
     touch(v);
 }
 
-static void on_retry(void *ctx, str message)
+static void on_view_retry(void *ctx, str message)
 {
     struct view *v = ctx;
     struct buf line;
@@ -246,7 +246,7 @@ static void on_retry(void *ctx, str message)
     touch(v);
 }
 
-static void finish(struct view *v)
+static void view_finish(struct view *v)
 {
     v->is_running = v->is_paused = false;
     timer_stop(&v->timer);
@@ -272,7 +272,7 @@ static void explain_refusals(struct view *v, const struct json *report)
         view_say(v, STYLE_RED, PERMIT_REFUSED_FORMAT, STR_ARG(names[i]), STR_ARG(names[i]));
 }
 
-static void on_done(void *ctx, const struct json *report)
+static void on_view_done(void *ctx, const struct json *report)
 {
     struct view *v = ctx;
     const char *stopped = footer_stop_words(json_get_string(report, "stopReason"));
@@ -287,7 +287,7 @@ static void on_done(void *ctx, const struct json *report)
     else if (v->has_footer)
         print_footer(v, report);
     v->has_failed = str_eq(json_get_string(report, "stopReason"), STR("cancelled"));
-    finish(v);
+    view_finish(v);
 }
 
 static void on_error(void *ctx, str code, str message)
@@ -302,7 +302,7 @@ static void on_error(void *ctx, str code, str message)
     view_notice(v, STYLE_RED, buf_str(&line));
     buf_done(&line);
     v->has_failed = true;
-    finish(v);
+    view_finish(v);
 }
 
 static void on_input(void *ctx, const struct json *question)
@@ -320,15 +320,15 @@ static void on_input_gone(void *ctx, str input_id)
 }
 
 const struct session_events VIEW_EVENTS = {
-    .on_started = on_started,
-    .on_text = on_text,
+    .on_started = on_view_started,
+    .on_text = on_view_text,
     .on_thinking = on_thinking,
     .on_tool_start = on_tool_start,
     .on_tool_done = on_tool_done,
-    .on_retry = on_retry,
+    .on_retry = on_view_retry,
     .on_input = on_input,
     .on_input_gone = on_input_gone,
-    .on_done = on_done,
+    .on_done = on_view_done,
     .on_error = on_error,
 };
 
@@ -337,7 +337,7 @@ const struct session_events VIEW_EVENTS = {
 void view_init(struct view *v, struct loop *l, struct screen *s, bool has_color)
 {
     *v = (struct view){.screen = s, .has_color = has_color, .tools.has_color = has_color};
-    timer_init(&v->timer, l, on_tick, v);
+    timer_init(&v->timer, l, on_view_tick, v);
     markdown_stream_init(&v->text);
     buf_init(&v->final, FINAL_MAX);
     arena_init(&v->arena);

@@ -22,7 +22,7 @@ struct converting {
     bool is_done;
 };
 
-static void on_progress(void *ctx, const struct convert_report *r)
+static void on_conv_convert_progress(void *ctx, const struct convert_report *r)
 {
     struct converting *k = ctx;
     int64_t done = r->converted + r->existing + r->failed;
@@ -84,7 +84,7 @@ static int convert_stores(struct conv_cli *x, struct stores *s, const struct sto
                           const struct store_conf *to, str id)
 {
     struct converting k = {0};
-    struct convert_spec spec = {.id = id, .progress = on_progress};
+    struct convert_spec spec = {.id = id, .progress = on_conv_convert_progress};
     arena_init(&k.arena);
     int r = stores_open(s, from, &spec.from, &k.err);
     if (r == 0)

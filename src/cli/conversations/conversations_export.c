@@ -133,7 +133,7 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
     return r == 0 ? EXIT_DONE : r == -ENOENT && is_open ? EXIT_FAILED : cli_fail(&e);
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_conv_export(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
         return cli_usage_error("export: name one conversation");
@@ -147,5 +147,5 @@ const struct command CONV_EXPORT = {
     .help = "jsonl is the log itself; nb conv import imports it unchanged.\n",
     .args = ARGS,
     .options_size = sizeof(struct export_options_cli),
-    .run = run,
+    .run = run_conv_export,
 };

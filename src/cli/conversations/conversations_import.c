@@ -38,7 +38,7 @@ static void wait_a_moment(struct conv_cli *x)
     (void)loop_run_until(x->loop, &never, POLL_MS);
 }
 
-static int follow(struct conv_cli *x, const char *path, struct json **state)
+static int conv_import_follow(struct conv_cli *x, const char *path, struct json **state)
 {
     struct progress p;
     int code = EXIT_DONE;
@@ -81,7 +81,7 @@ static int import_one(struct conv_cli *x, const char *typed, const char *kind)
     }
     int code = conv_ask(x, "POST", STR("/v1/import"), import_body(x, path, kind), typed, &state);
     if (code == EXIT_DONE)
-        code = follow(x, typed, &state);
+        code = conv_import_follow(x, typed, &state);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json)

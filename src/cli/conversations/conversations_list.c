@@ -80,7 +80,7 @@ static void say_unreadable(const struct json *page)
         fprintf(stderr, "nb: warning: %.*s\n", STR_ARG(json_string(json_at(list, i), STR_NONE)));
 }
 
-static int do_list(struct conv_cli *x, const void *options, int argc, char **argv)
+static int do_conv_list(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     const struct list_options *o = options;
     int64_t wanted = o->is_all ? INT64_MAX : o->limit ? o->limit : LIST_DEFAULT;
@@ -107,14 +107,14 @@ static int do_list(struct conv_cli *x, const void *options, int argc, char **arg
     return EXIT_DONE;
 }
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_conv_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct list_options *o = options;
     if (argc > 0)
         return cli_usage_error("list takes no argument '%s' (use --search TEXT)", argv[0]);
     if (o->sort && strcmp(o->sort, "updated") != 0 && strcmp(o->sort, "created") != 0)
         return cli_usage_error("--sort: expected updated or created, not '%s'", o->sort);
-    return conv_with(cli, true, do_list, options, argc, argv);
+    return conv_with(cli, true, do_conv_list, options, argc, argv);
 }
 
 const struct command CONV_LIST = {
@@ -125,7 +125,7 @@ const struct command CONV_LIST = {
     .help = "With --json, one conversation per line.\n",
     .args = LIST_ARGS,
     .options_size = sizeof(struct list_options),
-    .run = run_list,
+    .run = run_conv_list,
 };
 
 /* ---- stats ---- */

@@ -40,7 +40,7 @@ static str user_id(const struct json *all, str typed)
     return m ? json_get_string(m, "userId") : typed;
 }
 
-static str name_of(const struct json *all, str id)
+static str conv_share_name_of(const struct json *all, str id)
 {
     size_t named;
     return json_get_string(find_member(all, id, &named), "displayName");
@@ -67,7 +67,7 @@ static void print_sharing(struct conv_cli *x, const struct json *conv, const str
            STR_ARG(json_get_string(conv, "visibility")));
     for (size_t i = 0; who && i < who->len; i++) {
         str id = json_string(json_at(who, i), STR_NONE);
-        str name = printable(x, name_of(all, id));
+        str name = printable(x, conv_share_name_of(all, id));
         bool is_owner = str_eq(id, json_get_string(conv, "ownerId"));
         printf("  %.*s%s%.*s%s\n", STR_ARG(name), name.n > 0 ? "  " : "", STR_ARG(id),
                is_owner ? "  (owner)" : "");

@@ -36,7 +36,8 @@ struct show {
 
 /* ---- fetching: pages come newest first ---- */
 
-static struct json *joined(struct arena *a, const struct json *front, const struct json *back)
+static struct json *conv_show_joined(struct arena *a, const struct json *front,
+                                     const struct json *back)
 {
     struct json *all = json_new(a, JSON_ARRAY);
     for (size_t i = 0; front && i < front->len; i++)
@@ -62,7 +63,7 @@ static int fetch_messages(struct show *s)
                             &page);
         if (code != EXIT_DONE)
             return code;
-        s->messages = joined(a, json_get(page, "messages"), s->messages);
+        s->messages = conv_show_joined(a, json_get(page, "messages"), s->messages);
         before = json_get_int(page, "before", 0);
     } while (before > 0 && s->messages->len < wanted);
     s->has_more = before > 0 || s->messages->len > wanted;
@@ -213,7 +214,7 @@ static int do_show(struct conv_cli *x, const void *options, int argc, char **arg
     return EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_conv_show(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
         return cli_usage_error("show: name one conversation (nb conv list shows their ids)");
@@ -227,5 +228,5 @@ const struct command CONV_SHOW = {
     .help = "With --json, one object: the conversation with its messages.\n",
     .args = ARGS,
     .options_size = sizeof(struct show_options),
-    .run = run,
+    .run = run_conv_show,
 };

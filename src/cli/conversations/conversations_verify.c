@@ -45,7 +45,7 @@ static bool is_bad(const struct check *k)
            r->torn_bytes > 0 || k->is_foreign;
 }
 
-static void print_json(const struct check *k, str id)
+static void print_conv_verify_json(const struct check *k, str id)
 {
     struct buf b;
     struct json_writer w;
@@ -129,7 +129,7 @@ static int verify_one(void *ctx, str id, size_t i, int64_t n)
     k->unchained += !k->report.is_chained && !k->err.code;
     progress_end(&k->progress);
     if (k->x->cli->opt.is_json)
-        print_json(k, id);
+        print_conv_verify_json(k, id);
     else
         print_text(k, id);
     return 0;
@@ -183,7 +183,7 @@ static int do_verify(struct conv_cli *x, const void *options, int argc, char **a
     return k.bad > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_conv_verify(struct cli *cli, const void *options, int argc, char **argv)
 {
     return conv_with(cli, false, do_verify, options, argc, argv);
 }
@@ -196,5 +196,5 @@ const struct command CONV_VERIFY = {
             "chain (setting store.integrity). Without an ID, checks all conversations of the "
             "workspace, or of every workspace when --workspace is not given. Exits with 1 when "
             "something is wrong or there is no store. With --json, one line per log.\n",
-    .run = run,
+    .run = run_conv_verify,
 };

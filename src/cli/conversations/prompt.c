@@ -39,7 +39,7 @@ static void print_safe(str text)
     buf_done(&b);
 }
 
-static long long number(const struct json *v, const char *key)
+static long long prompt_number(const struct json *v, const char *key)
 {
     return (long long)json_get_int(v, key, 0);
 }
@@ -49,10 +49,11 @@ static void print_layers(struct conv_cli *x, const struct json *layers)
     for (size_t i = 0; layers && i < layers->len; i++) {
         const struct json *l = json_at(layers, i);
         bool is_volatile = json_get_bool(l, "isVolatile", false);
-        print_heading(x, arena_printf(&x->arena, "layer %lld: %.*s, by %.*s (about %lld tokens%s)",
-                                      number(l, "layer"), STR_ARG(json_get_string(l, "name")),
-                                      STR_ARG(json_get_string(l, "author")), number(l, "tokens"),
-                                      is_volatile ? ", after the cached part" : ""));
+        print_heading(
+            x, arena_printf(&x->arena, "layer %lld: %.*s, by %.*s (about %lld tokens%s)",
+                            prompt_number(l, "layer"), STR_ARG(json_get_string(l, "name")),
+                            STR_ARG(json_get_string(l, "author")), prompt_number(l, "tokens"),
+                            is_volatile ? ", after the cached part" : ""));
         print_safe(json_get_string(l, "text"));
         putchar('\n');
     }
@@ -72,10 +73,10 @@ static str skill_words(struct conv_cli *x, const struct json *match)
                         keywords ? keywords->len : 0);
 }
 
-static void print_tools(struct conv_cli *x, const struct json *p)
+static void print_prompt_tools(struct conv_cli *x, const struct json *p)
 {
     const struct json *tools = json_get(p, "tools");
-    long long hidden = number(p, "hiddenTools");
+    long long hidden = prompt_number(p, "hiddenTools");
     struct buf b;
     buf_init(&b, PRINTED_MAX);
     for (size_t i = 0; tools && i < tools->len; i++)
@@ -83,7 +84,7 @@ static void print_tools(struct conv_cli *x, const struct json *p)
                    STR_ARG(json_get_string(json_at(tools, i), "name")));
     print_heading(x, arena_printf(&x->arena, "tools: %u shown, %lld hidden (about %lld tokens)",
                                   tools ? tools->len : 0, hidden,
-                                  number(json_get(p, "tokens"), "tools")));
+                                  prompt_number(json_get(p, "tokens"), "tools")));
     print_safe(buf_str(&b));
     if (hidden > 0)
         puts("(nb__discover_tools leads to the hidden ones)");
@@ -98,9 +99,9 @@ static void print_rest(struct conv_cli *x, const struct json *p)
     print_safe(json_get_string(p, "model"));
     printf("Skill     ");
     print_safe(skill_words(x, json_get(p, "match")));
-    printf("Messages  %lld (about %lld tokens)\n", number(p, "messages"),
-           number(tokens, "messages"));
-    printf("All       about %lld tokens, %zu bytes\n", number(tokens, "total"),
+    printf("Messages  %lld (about %lld tokens)\n", prompt_number(p, "messages"),
+           prompt_number(tokens, "messages"));
+    printf("All       about %lld tokens, %zu bytes\n", prompt_number(tokens, "total"),
            json_get_string(p, "request").n);
     if (json_get_bool(p, "isCompactionDue", false))
         puts("          the older messages would be summarised first");
@@ -140,13 +141,13 @@ static int do_prompt(struct conv_cli *x, const void *options, int argc, char **a
         conv_print_json(p);
     } else {
         print_layers(x, json_get(p, "layers"));
-        print_tools(x, p);
+        print_prompt_tools(x, p);
         print_rest(x, p);
     }
     return EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_prompt(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct prompt_options *o = options;
     if (argc > 0)
@@ -165,5 +166,5 @@ const struct command CMD_PROMPT = {
             "this command.\n",
     .args = ARGS,
     .options_size = sizeof(struct prompt_options),
-    .run = run,
+    .run = run_prompt,
 };

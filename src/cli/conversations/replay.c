@@ -44,7 +44,7 @@ static void wait_for(struct replaying *r)
         (void)loop_run_until(r->loop, &r->is_done, UINT32_MAX);
 }
 
-static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+static void on_replay_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct replaying *r = ctx;
     r->is_done = true;
@@ -68,7 +68,7 @@ static int read_log(struct replaying *r)
     while (!r->is_at_end) {
         struct store_range range = {.after = r->next, .with_blobs = true};
         r->is_done = false;
-        store_read(server_store(r->server), r->id, &range, on_page, r);
+        store_read(server_store(r->server), r->id, &range, on_replay_page, r);
         wait_for(r);
         if (r->err.code == -ENOENT)
             err_set(&r->err, -ENOENT, "there is no conversation '%.*s'", STR_ARG(r->id));
@@ -117,7 +117,7 @@ static void write_differences(struct json_writer *w, const struct rebuilt *c)
     jw_end(w);
 }
 
-static void print_json(const struct rebuilt *c, const char *verdict)
+static void print_replay_json(const struct rebuilt *c, const char *verdict)
 {
     struct buf b;
     struct json_writer w;
@@ -185,7 +185,7 @@ static void on_rebuilt(void *ctx, const struct rebuilt *c)
     r->different += c->verdict == REBUILD_DIFFERENT;
     r->unknown += c->verdict == REBUILD_UNKNOWN;
     if (r->cli->opt.is_json) {
-        print_json(c, WORDS[c->verdict]);
+        print_replay_json(c, WORDS[c->verdict]);
         return;
     }
     print_text(c, WORDS[c->verdict]);
@@ -228,7 +228,7 @@ static int replay(struct replaying *r)
     return r->different > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_replay(struct cli *cli, const void *options, int argc, char **argv)
 {
     struct config c;
     struct err e = {0};
@@ -267,5 +267,5 @@ const struct command CMD_REPLAY = {
             "exits with 1 then.\n",
     .args = ARGS,
     .options_size = sizeof(struct replay_options),
-    .run = run,
+    .run = run_replay,
 };

@@ -170,7 +170,7 @@ struct page {
     bool is_done;
 };
 
-static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+static void on_stores_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct page *p = ctx;
     p->is_done = true;
@@ -197,7 +197,7 @@ int stores_each(struct stores *s, struct store *store,
         arena_init(&next.arena);
         struct store_query q = {
             .limit = PAGE, .cursor = p.next, .sort = STORE_BY_CREATED, .with_hidden = true};
-        store_list(store, &q, on_listed, &next);
+        store_list(store, &q, on_stores_listed, &next);
         stores_wait(s, &next.is_done);
         arena_done(&p.arena);
         p = next;

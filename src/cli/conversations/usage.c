@@ -35,7 +35,7 @@ struct waiting {
     uint64_t began_ms;
 };
 
-static void on_tick(void *ctx)
+static void on_usage_tick(void *ctx)
 {
     struct waiting *w = ctx;
     char text[64];
@@ -57,12 +57,13 @@ static str path(struct conv_cli *x, const struct usage_options *o)
                         STR_ARG(client_encode(a, str_from(o->until))));
 }
 
-static int ask(struct conv_cli *x, const struct usage_options *o, struct json **ret, struct err *e)
+static int usage_ask(struct conv_cli *x, const struct usage_options *o, struct json **ret,
+                     struct err *e)
 {
     struct waiting w = {.began_ms = clock_mono_ms()};
     struct client_ask q = {.path = path(x, o), .timeout_ms = ANSWER_MAX_MS};
     progress_begin(&w.progress, "reading the conversations");
-    timer_init(&w.timer, x->loop, on_tick, &w);
+    timer_init(&w.timer, x->loop, on_usage_tick, &w);
     timer_start(&w.timer, TICK_MS);
     int r = client_ask(x->client, &q, &x->arena, ret, e);
     timer_stop(&w.timer);
@@ -98,7 +99,7 @@ static void add_row(struct conv_cli *x, struct table *t, str name, const struct 
     table_cellf(t, 5, "%s%.*s", is_whole ? "" : ">", STR_ARG(cost));
 }
 
-static void show(struct conv_cli *x, const struct json *report)
+static void usage_show(struct conv_cli *x, const struct json *report)
 {
     const struct json *rows = json_get(report, "rows"), *total = json_get(report, "total");
     str by = json_get_string(report, "groupBy");
@@ -134,18 +135,18 @@ static int do_usage(struct conv_cli *x, const void *options, int argc, char **ar
 {
     struct json *report;
     struct err e = {0};
-    if (ask(x, options, &report, &e) < 0)
+    if (usage_ask(x, options, &report, &e) < 0)
         return cli_fail(&e);
     if (x->cli->opt.is_json)
         conv_print_json(report);
     else if (json_get(report, "rows")->len == 0)
         fputs("No model was called in this period; --all counts from the beginning.\n", stderr);
     else
-        show(x, report);
+        usage_show(x, report);
     return EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_usage(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct usage_options *o = options;
     if (argc > 0)
@@ -163,5 +164,5 @@ const struct command CMD_USAGE = {
             "runs. \">\" before a cost: the price of some calls is not known.\n",
     .args = ARGS,
     .options_size = sizeof(struct usage_options),
-    .run = run,
+    .run = run_usage,
 };

@@ -15,7 +15,7 @@ struct target {
     str slug;
 };
 
-static int find(struct conv_cli *x, const char *name, struct target *ret)
+static int config_find(struct conv_cli *x, const char *name, struct target *ret)
 {
     struct bundle_entry *all;
     size_t n;
@@ -152,7 +152,7 @@ static int do_set(struct conv_cli *x, const void *options, int argc, char **argv
 {
     struct target t;
     struct manifest m;
-    int code = find(x, argv[0], &t);
+    int code = config_find(x, argv[0], &t);
     if (code != EXIT_DONE)
         return code;
     bool has_manifest = find_manifest(x, t.entry, &m);
@@ -160,7 +160,7 @@ static int do_set(struct conv_cli *x, const void *options, int argc, char **argv
         code = is_place(str_from(argv[i])) ? set_place(x, &t, argv[i])
                                            : set_one(x, &t, has_manifest ? &m : NULL, argv[i]);
         if (code == EXIT_DONE)
-            code = find(x, argv[0], &t); /* its entry may be another one now */
+            code = config_find(x, argv[0], &t); /* its entry may be another one now */
     }
     if (code == EXIT_DONE)
         restart(x, t.entry);
@@ -200,7 +200,7 @@ static int do_get(struct conv_cli *x, const void *options, int argc, char **argv
     struct target t;
     struct json *all;
     struct err e = {0};
-    int code = find(x, argv[0], &t);
+    int code = config_find(x, argv[0], &t);
     if (code != EXIT_DONE)
         return code;
     if (credentials_load(&x->arena, t.dir, t.slug, &all, &e) < 0)
@@ -246,7 +246,7 @@ static int do_clear(struct conv_cli *x, const void *options, int argc, char **ar
 {
     struct target t;
     struct err e = {0};
-    int code = find(x, argv[0], &t);
+    int code = config_find(x, argv[0], &t);
     if (code != EXIT_DONE)
         return code;
     if (credentials_set(t.dir, t.slug, str_from(argv[1]), NULL, &e) < 0)

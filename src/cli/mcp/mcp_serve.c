@@ -81,12 +81,12 @@ static void send_line(void *ctx, str message)
 
 /* ---- the end ---- */
 
-static void on_stopped(void *loop)
+static void on_mcp_serve_stopped(void *loop)
 {
     loop_stop(loop);
 }
 
-static void end(struct stdio *s)
+static void mcp_serve_end(struct stdio *s)
 {
     if (s->is_ending)
         return;
@@ -99,7 +99,7 @@ static void end(struct stdio *s)
         return;
     }
     gateway_pipe_close(s->pipe);
-    server_stop(s->server, GRACE_MS, on_stopped, s->loop);
+    server_stop(s->server, GRACE_MS, on_mcp_serve_stopped, s->loop);
 }
 
 static bool is_idle(const struct stdio *s)
@@ -113,19 +113,19 @@ static void on_look(void *stdio)
     struct stdio *s = stdio;
     s->waited_ms += LOOK_MS;
     if (is_idle(s) || s->waited_ms > LAST_WORDS_MS)
-        end(s);
+        mcp_serve_end(s);
     else
         timer_start(&s->look, LOOK_MS);
 }
 
-static void on_signal(void *ctx, int signum)
+static void on_mcp_serve_signal(void *ctx, int signum)
 {
-    end(ctx);
+    mcp_serve_end(ctx);
 }
 
 /* ---- in ---- */
 
-static void take(struct stdio *s, str bytes)
+static void mcp_serve_take(struct stdio *s, str bytes)
 {
     while (bytes.n > 0 && !s->is_ending) {
         ptrdiff_t at = str_find_char(bytes, '\n');
@@ -143,29 +143,29 @@ static void take(struct stdio *s, str bytes)
     if (buf_failed(&s->lines) && !s->is_ending) {
         fputs("nb: a message is too long\n", stderr);
         s->code = EXIT_FAILED;
-        end(s);
+        mcp_serve_end(s);
     }
 }
 
 /* The last line counts without its line feed. */
 static void take_end(struct stdio *s)
 {
-    take(s, STR("\n"));
+    mcp_serve_take(s, STR("\n"));
     if (!s->is_ending)
         timer_start(&s->look, LOOK_MS);
 }
 
-static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
+static void on_mcp_serve_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
 {
     struct stdio *s = h->data;
     *ret = uv_buf_init(s->chunk, sizeof s->chunk);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void on_mcp_serve_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct stdio *s = stream->data;
     if (n > 0) {
-        take(s, str_make(buf->base, (size_t)n));
+        mcp_serve_take(s, str_make(buf->base, (size_t)n));
     } else if (n < 0) {
         uv_read_stop(stream);
         take_end(s);
@@ -173,11 +173,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 }
 
 /* A file has no end to wait for: all of it now. */
-static void read_file(struct stdio *s)
+static void read_mcp_serve_file(struct stdio *s)
 {
     ssize_t n;
     while (!s->is_ending && (n = read(STDIN_FILENO, s->chunk, sizeof s->chunk)) > 0)
-        take(s, str_make(s->chunk, (size_t)n));
+        mcp_serve_take(s, str_make(s->chunk, (size_t)n));
     take_end(s);
 }
 
@@ -186,7 +186,7 @@ static int open_input(struct stdio *s)
     uv_loop_t *uv = loop_uv(s->loop);
     uv_handle_type type = uv_guess_handle(STDIN_FILENO);
     if (type == UV_FILE || type == UV_UNKNOWN_HANDLE) {
-        read_file(s);
+        read_mcp_serve_file(s);
         return 0;
     }
     int r = type == UV_TTY ? uv_tty_init(uv, &s->in.tty, STDIN_FILENO, 0)
@@ -195,7 +195,7 @@ static int open_input(struct stdio *s)
         r = uv_pipe_open(&s->in.pipe, STDIN_FILENO);
     s->in.handle.data = s;
     s->has_in = true;
-    return r < 0 ? r : uv_read_start(&s->in.stream, on_alloc, on_read);
+    return r < 0 ? r : uv_read_start(&s->in.stream, on_mcp_serve_alloc, on_mcp_serve_read);
 }
 
 /* ---- the command ---- */
@@ -204,7 +204,7 @@ static void on_relay_closed(void *ctx, const struct err *e)
 {
     struct stdio *s = ctx;
     s->code = cli_fail(e);
-    end(s);
+    mcp_serve_end(s);
 }
 
 static int open_way(struct stdio *s, struct config *c, str source, struct err *e)
@@ -223,19 +223,19 @@ static int open_way(struct stdio *s, struct config *c, str source, struct err *e
     return 0;
 }
 
-static void serve(struct stdio *s, struct config *c, str source)
+static void mcp_serve_client(struct stdio *s, struct config *c, str source)
 {
     struct err e = {0};
     if (open_way(s, c, source, &e) < 0) {
         s->code = cli_fail(&e);
         return;
     }
-    struct signals *signals = signals_new(s->loop, on_signal, s);
+    struct signals *signals = signals_new(s->loop, on_mcp_serve_signal, s);
     int r = open_input(s);
     if (r < 0) {
         err_set(&e, r, "the input cannot be read: %s", uv_strerror(r));
         s->code = cli_fail(&e);
-        end(s);
+        mcp_serve_end(s);
     }
     loop_run(s->loop);
     signals_free(signals);
@@ -243,7 +243,7 @@ static void serve(struct stdio *s, struct config *c, str source)
     server_free(s->server);
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_mcp_serve(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct serve_options *o = options;
     struct config c;
@@ -260,7 +260,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     s->code = EXIT_DONE;
     buf_init(&s->lines, RPC_MESSAGE_MAX);
     timer_init(&s->look, s->loop, on_look, s);
-    serve(s, &c, str_from(o->source));
+    mcp_serve_client(s, &c, str_from(o->source));
     code = s->code;
     loop_free(s->loop);
     buf_done(&s->lines);
@@ -283,5 +283,5 @@ const struct command CMD_MCP_SERVE = {
         "bundles. Otherwise the bundles are started for this client alone.\n",
     .args = ARGS,
     .options_size = sizeof(struct serve_options),
-    .run = run,
+    .run = run_mcp_serve,
 };

@@ -48,13 +48,13 @@ struct relay {
 
 /* ---- the end ---- */
 
-static void on_end(void *relay)
+static void on_relay_end(void *relay)
 {
     struct relay *r = relay;
     r->ev.closed(r->ctx, &r->why);
 }
 
-static void fail(struct relay *r, int code, const char *text)
+static void relay_fail(struct relay *r, int code, const char *text)
 {
     if (r->why.code != 0)
         return;
@@ -64,7 +64,7 @@ static void fail(struct relay *r, int code, const char *text)
 
 /* ---- what is under way ---- */
 
-static void note(struct relay *r, str text)
+static void relay_note(struct relay *r, str text)
 {
     struct arena a;
     struct json *doc;
@@ -129,9 +129,9 @@ static void on_posted(void *ctx, const struct err *e)
     r->post = NULL;
     r->queued -= l->n;
     if (e->code != 0)
-        fail(r, e->code, e->msg);
+        relay_fail(r, e->code, e->msg);
     else if (r->post_status == 404)
-        fail(r, -ECONNRESET, "the running server has ended this session");
+        relay_fail(r, -ECONNRESET, "the running server has ended this session");
     else if (r->post_status != 202)
         answer_refused(r, str_make(l->text, l->n),
                        r->post_status == 413 ? "The message is too large."
@@ -163,8 +163,8 @@ void relay_send(struct relay *r, str message)
     if (r->why.code != 0)
         return;
     if (r->queued + message.n > RELAY_QUEUE_MAX) {
-        fail(r, -ENOBUFS,
-             "the running server does not accept messages as fast as the client sends them");
+        relay_fail(r, -ENOBUFS,
+                   "the running server does not accept messages as fast as the client sends them");
         return;
     }
     struct line *l = xcalloc(1, sizeof *l + message.n);
@@ -172,7 +172,7 @@ void relay_send(struct relay *r, str message)
     memcpy(l->text, message.p, message.n);
     list_push(&r->lines, &l->node);
     r->queued += message.n;
-    note(r, message);
+    relay_note(r, message);
     post_next(r);
 }
 
@@ -183,7 +183,7 @@ bool relay_is_idle(const struct relay *r)
 
 /* ---- the server's ---- */
 
-static void on_event(void *ctx, const struct sse_event *ev)
+static void on_relay_event(void *ctx, const struct sse_event *ev)
 {
     struct relay *r = ctx;
     if (str_eq(ev->event, STR("endpoint"))) {
@@ -195,18 +195,18 @@ static void on_event(void *ctx, const struct sse_event *ev)
     }
 }
 
-static void on_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+static void on_relay_head(void *ctx, int status, const struct fetch_header *h, size_t n)
 {
     ((struct relay *)ctx)->stream_status = status;
 }
 
-static void on_data(void *ctx, str bytes)
+static void on_relay_data(void *ctx, str bytes)
 {
     struct relay *r = ctx;
     if (r->stream_status != 200)
         (void)buf_add_str(&r->refusal, bytes);
     else if (sse_parser_feed(&r->sse, bytes) < 0)
-        fail(r, -EMSGSIZE, "a message of the running server is too large");
+        relay_fail(r, -EMSGSIZE, "a message of the running server is too large");
 }
 
 static void on_stream_done(void *ctx, const struct err *e)
@@ -217,20 +217,21 @@ static void on_stream_done(void *ctx, const struct err *e)
     r->stream = NULL;
     if (e->code != 0 || r->stream_status == 200) {
         bool was_open = r->stream_status == 200; /* how it broke off is of no use to anybody */
-        fail(r, was_open ? -ECONNRESET : e->code,
-             was_open ? "the running server closed the connection" : e->msg);
+        relay_fail(r, was_open ? -ECONNRESET : e->code,
+                   was_open ? "the running server closed the connection" : e->msg);
         return;
     }
     arena_init(&a);
     (void)json_parse(&a, buf_str(&r->refusal), JSON_COPY, &said, NULL);
     str why = json_get_string(said, "message");
-    fail(r, -EACCES, why.n > 0 ? arena_cstr(&a, why) : "the running server refuses to serve MCP");
+    relay_fail(r, -EACCES,
+               why.n > 0 ? arena_cstr(&a, why) : "the running server refuses to serve MCP");
     arena_done(&a);
 }
 
-static void open_stream(struct relay *r)
+static void open_relay_stream(struct relay *r)
 {
-    static const struct fetch_events EVENTS = {on_head, on_data, on_stream_done};
+    static const struct fetch_events EVENTS = {on_relay_head, on_relay_data, on_stream_done};
     str query = r->conf.source.n > 0 ? arena_concat(&r->arena, STR("?source="),
                                                     client_encode(&r->arena, r->conf.source))
                                      : STR_NONE;
@@ -260,12 +261,12 @@ struct relay *relay_new(const struct relay_conf *conf, const struct relay_events
     if (conf->workspace)
         r->headers[r->nheaders++] = (struct fetch_header){
             STR("X-Workspace-Id"), arena_str(&r->arena, str_from(conf->workspace))};
-    sse_parser_init(&r->sse, EVENT_MAX, on_event, r);
+    sse_parser_init(&r->sse, EVENT_MAX, on_relay_event, r);
     buf_init(&r->refusal, ERROR_MAX);
     list_init(&r->lines);
     map_init(&r->asked);
-    defer_init(&r->end, on_end, r);
-    open_stream(r);
+    defer_init(&r->end, on_relay_end, r);
+    open_relay_stream(r);
     return r;
 }
 

@@ -27,7 +27,7 @@ static int with_bundles(struct conv_cli *x, const void *work, int argc, char **a
 
 static const struct table_column COLUMNS[] = {{"TOOL", false, STYLE_BOLD}, {"", false, 0}};
 
-static int do_list(struct conv_cli *x, int argc, char **argv)
+static int do_mcp_list(struct conv_cli *x, int argc, char **argv)
 {
     struct json *answer;
     struct table t;
@@ -57,9 +57,9 @@ static int do_list(struct conv_cli *x, int argc, char **argv)
     return EXIT_DONE;
 }
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_mcp_list(struct cli *cli, const void *options, int argc, char **argv)
 {
-    static const struct work LIST = {do_list};
+    static const struct work LIST = {do_mcp_list};
     if (argc > 1)
         return cli_usage_error("mcp list: name one bundle, or none for all");
     return conv_with(cli, false, with_bundles, &LIST, argc, argv);
@@ -71,7 +71,7 @@ const struct command CMD_MCP_LIST = {
     .summary = "list all tools, or those of one bundle",
     .help =
         "Without a running server, starts the bundles of the settings and stops them afterwards.\n",
-    .run = run_list,
+    .run = run_mcp_list,
 };
 
 /* ---- call ---- */

@@ -94,7 +94,7 @@ static int do_models(struct conv_cli *x, const void *options, int argc, char **a
     return EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_models(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc > 0)
         return cli_usage_error("models takes no argument '%s'", argv[0]);
@@ -108,5 +108,5 @@ const struct command CMD_MODELS = {
     .help =
         "Any other model of a usable provider can be used too: nb -m provider:model. Prices are "
         "per million tokens; the setting modelInfo.NAME.price sets one that is not known.\n",
-    .run = run,
+    .run = run_models,
 };

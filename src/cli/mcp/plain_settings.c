@@ -38,7 +38,7 @@ static struct files files_of(struct arena *a, const struct config *c)
     return f;
 }
 
-static const struct json *load(struct arena *a, const char *path)
+static const struct json *plain_load(struct arena *a, const char *path)
 {
     struct json *doc;
     return settings_load(a, path, &doc, NULL) == 0 ? doc : NULL;
@@ -84,7 +84,7 @@ static str key_of(const struct json *provider)
 
 static int seal_providers(struct arena *a, const struct config *c, size_t *ret_n, struct err *e)
 {
-    const struct json *providers = json_get(load(a, c->path), "providers");
+    const struct json *providers = json_get(plain_load(a, c->path), "providers");
     struct json *changed = json_new(a, JSON_OBJECT);
     const char *dir = arena_printf(a, "%s/credentials", c->work_dir).p;
     int r = 0;
@@ -105,7 +105,7 @@ static int seal_providers(struct arena *a, const struct config *c, size_t *ret_n
 
 /* ---- bundles ---- */
 
-static str name_of(struct arena *a, const struct json *entry)
+static str plain_name_of(struct arena *a, const struct json *entry)
 {
     struct bundle_entry b;
     return bundle_entry_decode(a, entry, "/", &b, NULL) == 0 ? b.server_name : STR_NONE;
@@ -114,12 +114,12 @@ static str name_of(struct arena *a, const struct json *entry)
 static int seal_bundles(struct arena *a, const struct settings_file *f, size_t *ret_n,
                         struct err *e)
 {
-    const struct json *bundles = json_get(load(a, f->path), "bundles");
+    const struct json *bundles = json_get(plain_load(a, f->path), "bundles");
     int r = 0;
     *ret_n = 0;
     for (size_t i = 0; json_is(bundles, JSON_ARRAY) && r == 0 && i < bundles->len; i++) {
         const struct json *entry = json_at(bundles, i), *sealed;
-        str name = name_of(a, entry), places[16];
+        str name = plain_name_of(a, entry), places[16];
         if (name.n == 0 || plain_secrets_in(a, entry, places, ARRAY_LEN(places)) == 0)
             continue;
         r = plain_secrets_seal(a, f->credentials_dir, entry, &sealed, e);
@@ -132,7 +132,7 @@ static int seal_bundles(struct arena *a, const struct settings_file *f, size_t *
 
 /* ---- all of it ---- */
 
-static void add(struct plain_setting *all, size_t *n, struct plain_setting one)
+static void add_plain_secret(struct plain_setting *all, size_t *n, struct plain_setting one)
 {
     if (*n < PLAIN_SETTINGS_MAX)
         all[(*n)++] = one;
@@ -141,31 +141,34 @@ static void add(struct plain_setting *all, size_t *n, struct plain_setting one)
 static void find_in_bundles(struct arena *a, const struct settings_file *f,
                             struct plain_setting *all, size_t *n)
 {
-    const struct json *bundles = json_get(load(a, f->path), "bundles");
+    const struct json *bundles = json_get(plain_load(a, f->path), "bundles");
     for (size_t i = 0; json_is(bundles, JSON_ARRAY) && i < bundles->len; i++) {
         str places[64];
         size_t found = plain_secrets_in(a, json_at(bundles, i), places, ARRAY_LEN(places));
         for (size_t k = 0; k < found; k++)
-            add(all, n,
-                (struct plain_setting){f->path, name_of(a, json_at(bundles, i)), places[k]});
+            add_plain_secret(
+                all, n,
+                (struct plain_setting){f->path, plain_name_of(a, json_at(bundles, i)), places[k]});
     }
 }
 
 size_t plain_settings_find(struct arena *a, const struct config *c, struct plain_setting **ret)
 {
     struct plain_setting *all = arena_array(a, PLAIN_SETTINGS_MAX, sizeof *all);
-    const struct json *providers = json_get(load(a, c->path), "providers");
+    const struct json *providers = json_get(plain_load(a, c->path), "providers");
     struct files f = files_of(a, c);
     size_t n = 0;
     for (size_t i = 0; providers && i < providers->len; i++) {
         const struct json_member *m = &providers->members[i];
         if (key_of(&m->value).n > 0)
-            add(all, &n,
+            add_plain_secret(
+                all, &n,
                 (struct plain_setting){c->path, STR_NONE,
                                        arena_printf(a, "providers.%.*s.apiKey", STR_ARG(m->key))});
     }
     if (load_instance(a, c))
-        add(all, &n,
+        add_plain_secret(
+            all, &n,
             (struct plain_setting){instance_path(a, c), STR_NONE, STR("auth.clientSecret")});
     for (size_t i = 0; i < f.n; i++)
         find_in_bundles(a, &f.items[i], all, &n);

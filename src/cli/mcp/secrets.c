@@ -23,7 +23,7 @@ static int with_config(struct cli *cli, secrets_fn fn)
 
 /* ---- list ---- */
 
-static int list(struct cli *cli, struct config *c, struct arena *a)
+static int secrets_list(struct cli *cli, struct config *c, struct arena *a)
 {
     struct plain_setting *all;
     size_t n = plain_settings_find(a, c, &all);
@@ -38,21 +38,22 @@ static int list(struct cli *cli, struct config *c, struct arena *a)
     return EXIT_DONE;
 }
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_secrets_list(struct cli *cli, const void *options, int argc, char **argv)
 {
-    return argc > 0 ? cli_usage_error("secrets list takes no names") : with_config(cli, list);
+    return argc > 0 ? cli_usage_error("secrets list takes no names")
+                    : with_config(cli, secrets_list);
 }
 
 static const struct command SECRETS_LIST = {
     .name = "list",
     .usage = "secrets list",
     .summary = "list settings that contain a secret in plain text",
-    .run = run_list,
+    .run = run_secrets_list,
 };
 
 /* ---- seal ---- */
 
-static void tell(const char *path, size_t n)
+static void secrets_tell(const char *path, size_t n)
 {
     printf("%s: %zu %s\n", path, n, n == 1 ? "part is sealed" : "parts are sealed");
 }
@@ -60,7 +61,7 @@ static void tell(const char *path, size_t n)
 static int seal(struct cli *cli, struct config *c, struct arena *a)
 {
     struct err e = {0};
-    if (plain_settings_seal(a, c, tell, &e) < 0)
+    if (plain_settings_seal(a, c, secrets_tell, &e) < 0)
         return cli_fail(&e);
     cli_record(c, "secrets.seal", STR_NONE, true, STR_NONE);
     fprintf(stderr, "The key is in %s; without it nobody can read them.\n",

@@ -72,7 +72,7 @@ static void print_list(struct conv_cli *x, const struct json *skills)
     table_done(&t);
 }
 
-static int do_list(struct conv_cli *x, const void *options, int argc, char **argv)
+static int do_skill_list(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     struct json *all;
     int code = ask_all(x, &all);
@@ -87,11 +87,11 @@ static int do_list(struct conv_cli *x, const void *options, int argc, char **arg
     return EXIT_DONE;
 }
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_skill_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc > 0)
         return cli_usage_error("skill list takes no argument '%s'", argv[0]);
-    return conv_with(cli, true, do_list, options, argc, argv);
+    return conv_with(cli, true, do_skill_list, options, argc, argv);
 }
 
 static const struct command SKILL_LIST = {
@@ -99,7 +99,7 @@ static const struct command SKILL_LIST = {
     .alias = "ls",
     .usage = "skill list [--json]",
     .summary = "list skills in load order, and files with errors",
-    .run = run_list,
+    .run = run_skill_list,
 };
 
 /* ---- info ---- */

@@ -47,7 +47,7 @@ static void write_routes(struct json_writer *w)
     jw_end(w);
 }
 
-static void write_tools(struct json_writer *w)
+static void write_access_tools(struct json_writer *w)
 {
     struct builtin_access t;
     jw_key(w, "tools");
@@ -95,13 +95,13 @@ static void write_methods(struct json_writer *w)
     jw_end(w);
 }
 
-static void print_json(struct buf *out)
+static void print_access_json(struct buf *out)
 {
     struct json_writer w;
     jw_init(&w, out);
     jw_object(&w);
     write_routes(&w);
-    write_tools(&w);
+    write_access_tools(&w);
     write_mcp_tools(&w);
     write_methods(&w);
     jw_end(&w);
@@ -178,7 +178,7 @@ static str tool_label(struct arena *a, const struct builtin_access *t)
                         t->scope ? t->scope : "");
 }
 
-static void print_tools(struct buf *out, struct arena *a)
+static void print_access_tools(struct buf *out, struct arena *a)
 {
     struct builtin_access t;
     buf_add_lit(
@@ -208,7 +208,7 @@ static void print_methods(struct buf *out)
                    m.is_filtered ? "holds" : "does not matter");
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_access(struct cli *cli, const void *options, int argc, char **argv)
 {
     struct arena a;
     struct buf out;
@@ -217,11 +217,11 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     arena_init(&a);
     buf_init(&out, TABLE_MAX);
     if (cli->opt.is_json) {
-        print_json(&out);
+        print_access_json(&out);
     } else {
         buf_add_lit(&out, INTRO);
         print_routes(&out, &a);
-        print_tools(&out, &a);
+        print_access_tools(&out, &a);
         print_methods(&out);
     }
     fwrite(out.p, 1, out.n, stdout);
@@ -235,5 +235,5 @@ const struct command CMD_ACCESS = {
     .usage = "access [--json]",
     .summary = "print who may use which routes, tools, methods",
     .help = "Prints the tables that nb enforces, as Markdown or as JSON.\n",
-    .run = run,
+    .run = run_access,
 };

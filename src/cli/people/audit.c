@@ -141,8 +141,8 @@ static int show_newest(const struct cli *cli, const struct config *c, const stru
     return r < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
-static int follow(const struct cli *cli, const struct config *c, const struct roster *people,
-                  struct audit_query q, uint64_t last)
+static int audit_follow(const struct cli *cli, const struct config *c, const struct roster *people,
+                        struct audit_query q, uint64_t last)
 {
     struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000L};
     while (true) {
@@ -229,7 +229,7 @@ static int run_verify(struct cli *cli, const void *options, int argc, char **arg
 
 /* ---- list ---- */
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_audit_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct audit_options *o = options;
     struct audit_query q = {.action = str_from(o->action),
@@ -253,7 +253,7 @@ static int run_list(struct cli *cli, const void *options, int argc, char **argv)
     q.actor = actor_id(people, o->actor);
     code = show_newest(cli, &c, people, q, &last);
     if (code == EXIT_DONE && o->is_followed)
-        code = follow(cli, &c, people, q, last);
+        code = audit_follow(cli, &c, people, q, last);
     roster_free(people);
     config_done(&c);
     return code;
@@ -265,7 +265,7 @@ static const struct command AUDIT_LIST = {
     .summary = "show the newest records",
     .args = ARGS,
     .options_size = sizeof(struct audit_options),
-    .run = run_list,
+    .run = run_audit_list,
 };
 
 static const struct command AUDIT_VERIFY = {
@@ -289,6 +289,6 @@ const struct command CMD_AUDIT = {
         "messages and secrets are never recorded. The files are in audit/ of the work directory.\n",
     .args = ARGS,
     .options_size = sizeof(struct audit_options),
-    .run = run_list,
+    .run = run_audit_list,
     .subs = COMMANDS,
 };

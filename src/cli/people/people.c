@@ -70,7 +70,7 @@ static str email_of(struct people *p, str user_id)
     return u ? u->email : STR_NONE;
 }
 
-static str joined(struct people *p, struct json_strs list)
+static str people_joined(struct people *p, struct json_strs list)
 {
     str all = STR_NONE;
     for (size_t i = 0; i < list.len; i++)
@@ -87,10 +87,10 @@ static str token_detail(struct people *p, const struct change *c)
         if (str_eq(u->tokens[i].id, c->token.id))
             t = &u->tokens[i];
     str text = arena_printf(&p->arena, "name=%.*s of=%.*s scopes=%.*s", STR_ARG(t->name),
-                            STR_ARG(email_of(p, c->user_id)), STR_ARG(joined(p, t->scopes)));
+                            STR_ARG(email_of(p, c->user_id)), STR_ARG(people_joined(p, t->scopes)));
     if (t->tools.len > 0)
-        text =
-            arena_printf(&p->arena, "%.*s tools=%.*s", STR_ARG(text), STR_ARG(joined(p, t->tools)));
+        text = arena_printf(&p->arena, "%.*s tools=%.*s", STR_ARG(text),
+                            STR_ARG(people_joined(p, t->tools)));
     if (t->workspace_id.n > 0)
         text = arena_printf(&p->arena, "%.*s in=%.*s", STR_ARG(text), STR_ARG(t->workspace_id));
     return text;
@@ -131,7 +131,7 @@ static str detail_of(struct people *p, const struct change *c)
                        : email;
 }
 
-static void record(struct people *p, const struct change *c, const char *id, bool is_done)
+static void people_record(struct people *p, const struct change *c, const char *id, bool is_done)
 {
     static const char *const ACTIONS[] = {
         [CHANGE_USER_ADD] = "user.add",
@@ -162,7 +162,7 @@ int people_change(struct people *p, const struct change *c, char *ret_id)
     struct change_result res = {0};
     struct err e = {0};
     int r = change_apply(p->config.work_dir, instance_is_sole(&p->instance), c, &res, &e);
-    record(p, c, r < 0 ? "" : res.id, r == 0);
+    people_record(p, c, r < 0 ? "" : res.id, r == 0);
     if (r < 0)
         return cli_fail(&e);
     roster_free(p->roster);

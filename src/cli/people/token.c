@@ -46,7 +46,7 @@ static const struct user_token *find_token(const struct roster *r, str id)
     return NULL;
 }
 
-static str joined(struct people *p, struct json_strs list, str otherwise)
+static str token_joined(struct people *p, struct json_strs list, str otherwise)
 {
     str all = list.len > 0 ? list.items[0] : otherwise;
     for (size_t i = 1; i < list.len; i++)
@@ -229,14 +229,14 @@ static void list_one(struct people *p, struct table *t, const struct user_token 
     table_cell(t, 0, k->id);
     table_cell(t, 1, k->name);
     table_cell(t, 2, k->user->email);
-    table_cell(t, 3, joined(p, k->scopes, STR("none")));
+    table_cell(t, 3, token_joined(p, k->scopes, STR("none")));
     table_cell(t, 4, k->workspace_id.n > 0 ? k->workspace_id : STR("all"));
     table_cell(t, 5, expiry_text(p, k->expires_ms));
     table_cell(t, 6, people_ago(p, used_ms));
-    table_cell(t, 7, joined(p, k->tools, STR("all")));
+    table_cell(t, 7, token_joined(p, k->tools, STR("all")));
 }
 
-static int do_list(struct people *p, const void *options, int argc, char **argv)
+static int do_token_list(struct people *p, const void *options, int argc, char **argv)
 {
     static const struct table_column COLUMNS[] = {
         {"ID", false, STYLE_CYAN, true},
@@ -268,11 +268,11 @@ static int do_list(struct people *p, const void *options, int argc, char **argv)
     return EXIT_DONE;
 }
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_token_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 0)
         return cli_usage_error("token list: it takes no arguments; --user USER shows theirs");
-    return people_with(cli, do_list, options, argc, argv);
+    return people_with(cli, do_token_list, options, argc, argv);
 }
 
 static const struct command TOKEN_LIST = {
@@ -281,7 +281,7 @@ static const struct command TOKEN_LIST = {
     .summary = "list tokens, their scopes and when they were used",
     .args = LIST_ARGS,
     .options_size = sizeof(struct list_options),
-    .run = run_list,
+    .run = run_token_list,
 };
 
 /* ---- revoke ---- */

@@ -21,7 +21,7 @@ static struct json *user_json(struct people *p, const struct user *u)
 }
 
 /* What was done, in words or as the user's new state. */
-static int report(struct people *p, str id, const char *what)
+static int user_report(struct people *p, str id, const char *what)
 {
     const struct user *u = roster_user(p->roster, id);
     if (p->cli->opt.is_json && u)
@@ -36,7 +36,7 @@ static int change_user(struct people *p, struct change *c, const struct user *u,
 {
     c->user_id = arena_str(&p->arena, u->id); /* the roster is read anew */
     int code = people_change(p, c, NULL);
-    return code == EXIT_DONE ? report(p, c->user_id, what) : code;
+    return code == EXIT_DONE ? user_report(p, c->user_id, what) : code;
 }
 
 /* ---- list ---- */
@@ -47,7 +47,7 @@ static int by_email(const void *a, const void *b)
     return str_cmp((*x)->email, (*y)->email);
 }
 
-static int do_list(struct people *p, const void *options, int argc, char **argv)
+static int do_user_list(struct people *p, const void *options, int argc, char **argv)
 {
     static const struct table_column COLUMNS[] = {
         {"EMAIL", false, STYLE_BOLD},    {"NAME", false, 0},  {"ROLE", false, 0},
@@ -84,18 +84,18 @@ static int do_list(struct people *p, const void *options, int argc, char **argv)
     return EXIT_DONE;
 }
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_user_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 0)
         return cli_usage_error("user list: it takes no arguments");
-    return people_with(cli, do_list, options, argc, argv);
+    return people_with(cli, do_user_list, options, argc, argv);
 }
 
 static const struct command USER_LIST = {
     .name = "list",
     .usage = "user list [--json]",
     .summary = "list accounts",
-    .run = run_list,
+    .run = run_user_list,
 };
 
 /* ---- add ---- */
@@ -119,7 +119,7 @@ static const struct arg ADD_ARGS[] = {
      "allow only API tokens, no login with a password"},
     {0}};
 
-static int join(struct people *p, const char *user_id, const struct arg_list *workspaces)
+static int user_join(struct people *p, const char *user_id, const struct arg_list *workspaces)
 {
     for (size_t i = 0; i < workspaces->len; i++) {
         const struct workspace *w = people_workspace(p, workspaces->items[i]);
@@ -157,10 +157,10 @@ static int do_add(struct people *p, const void *options, int argc, char **argv)
     }
     int code = people_change(p, &c, id);
     if (code == EXIT_DONE)
-        code = join(p, id, &o->workspaces);
+        code = user_join(p, id, &o->workspaces);
     if (code != EXIT_DONE)
         return code;
-    return report(p, str_from(id), arena_printf(&p->arena, "Added %s (%s).", argv[0], id).p);
+    return user_report(p, str_from(id), arena_printf(&p->arena, "Added %s (%s).", argv[0], id).p);
 }
 
 static int run_add(struct cli *cli, const void *options, int argc, char **argv)
@@ -313,7 +313,7 @@ static int do_remove(struct people *p, const void *options, int argc, char **arg
     return EXIT_DONE;
 }
 
-static int run_remove(struct cli *cli, const void *options, int argc, char **argv)
+static int run_user_remove(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
         return cli_usage_error("user remove: name one user");
@@ -327,7 +327,7 @@ static const struct command USER_REMOVE = {
     .summary = "remove an account, its sessions, tokens and memberships",
     .args = REMOVE_ARGS,
     .options_size = sizeof(struct remove_options),
-    .run = run_remove,
+    .run = run_user_remove,
 };
 
 static const struct command *const COMMANDS[] = {

@@ -28,7 +28,7 @@ static struct json *workspace_json(struct people *p, const struct workspace *w)
     return o;
 }
 
-static int report(struct people *p, str id, const char *what)
+static int workspace_report(struct people *p, str id, const char *what)
 {
     const struct workspace *w = roster_workspace(p->roster, id);
     if (p->cli->opt.is_json && w)
@@ -40,7 +40,7 @@ static int report(struct people *p, str id, const char *what)
 
 /* ---- list ---- */
 
-static int do_list(struct people *p, const void *options, int argc, char **argv)
+static int do_workspace_list(struct people *p, const void *options, int argc, char **argv)
 {
     static const struct table_column COLUMNS[] = {
         {"ID", false, STYLE_CYAN, true}, {"NAME", false, STYLE_BOLD}, {"MEMBERS", true, 0},
@@ -69,18 +69,18 @@ static int do_list(struct people *p, const void *options, int argc, char **argv)
     return EXIT_DONE;
 }
 
-static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+static int run_workspace_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 0)
         return cli_usage_error("workspace list: it takes no arguments");
-    return people_with(cli, do_list, options, argc, argv);
+    return people_with(cli, do_workspace_list, options, argc, argv);
 }
 
 static const struct command WORKSPACE_LIST = {
     .name = "list",
     .usage = "workspace list [--json]",
     .summary = "list workspaces",
-    .run = run_list,
+    .run = run_workspace_list,
 };
 
 /* ---- create ---- */
@@ -137,7 +137,7 @@ static int do_create(struct people *p, const void *options, int argc, char **arg
     if (code != EXIT_DONE)
         return code;
     note_namesakes(p, str_from(id), c.name);
-    return report(p, str_from(id), arena_printf(&p->arena, "Created %s.", id).p);
+    return workspace_report(p, str_from(id), arena_printf(&p->arena, "Created %s.", id).p);
 }
 
 static int run_create(struct cli *cli, const void *options, int argc, char **argv)
@@ -171,7 +171,7 @@ static int do_rename(struct people *p, const void *options, int argc, char **arg
     if (code != EXIT_DONE)
         return code;
     note_namesakes(p, c.workspace_id, c.name);
-    return report(p, c.workspace_id, "Renamed. The id does not change.");
+    return workspace_report(p, c.workspace_id, "Renamed. The id does not change.");
 }
 
 static int run_rename(struct cli *cli, const void *options, int argc, char **argv)
@@ -294,7 +294,7 @@ static int change_member(struct people *p, const char *ws, const char *user, enu
                        .user_id = arena_str(&p->arena, u->id),
                        .ws_role = role};
     int code = people_change(p, &c, NULL);
-    return code == EXIT_DONE ? report(p, c.workspace_id, what) : code;
+    return code == EXIT_DONE ? workspace_report(p, c.workspace_id, what) : code;
 }
 
 struct add_options {

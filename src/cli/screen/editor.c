@@ -48,7 +48,7 @@ void editor_hint(struct editor *e, str text)
 
 /* ---- text ---- */
 
-static bool is_allowed(uint32_t cp)
+static bool is_char_allowed(uint32_t cp)
 {
     return cp == '\n' || cp == '\t' || (cp >= 0x20 && cp != 0x7f && !(cp >= 0x80 && cp < 0xa0));
 }
@@ -70,7 +70,7 @@ void editor_insert(struct editor *e, str text)
     for (size_t i = 0, n; i < text.n; i += n) {
         uint32_t cp;
         n = utf8_decode(str_skip(text, i), &cp);
-        if (n == 0 || !is_allowed(cp)) {
+        if (n == 0 || !is_char_allowed(cp)) {
             n = n > 0 ? n : 1;
             continue;
         }

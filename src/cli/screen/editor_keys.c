@@ -37,7 +37,7 @@ static size_t after(const struct editor *e, size_t at)
     return at;
 }
 
-static bool is_word(char c)
+static bool is_word_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            (unsigned char)c >= 0x80;
@@ -46,9 +46,9 @@ static bool is_word(char c)
 static size_t word_left(const struct editor *e)
 {
     size_t at = e->cursor;
-    while (at > 0 && !is_word(e->text.p[at - 1]))
+    while (at > 0 && !is_word_char(e->text.p[at - 1]))
         at--;
-    while (at > 0 && is_word(e->text.p[at - 1]))
+    while (at > 0 && is_word_char(e->text.p[at - 1]))
         at--;
     return at;
 }
@@ -56,9 +56,9 @@ static size_t word_left(const struct editor *e)
 static size_t word_right(const struct editor *e)
 {
     size_t at = e->cursor;
-    while (at < e->text.n && !is_word(e->text.p[at]))
+    while (at < e->text.n && !is_word_char(e->text.p[at]))
         at++;
-    while (at < e->text.n && is_word(e->text.p[at]))
+    while (at < e->text.n && is_word_char(e->text.p[at]))
         at++;
     return at;
 }
@@ -309,7 +309,7 @@ static void new_line(struct editor *e)
 }
 
 /* A backslash at the very end continues the text on another line. */
-static void enter(struct editor *e)
+static void editor_enter(struct editor *e)
 {
     size_t slashes = 0;
     while (slashes < e->text.n && e->text.p[e->text.n - 1 - slashes] == '\\')
@@ -329,7 +329,7 @@ static void interrupt(struct editor *e)
     editor_clear(e);
 }
 
-static void refresh(struct editor *e)
+static void editor_refresh(struct editor *e)
 {
     e->event = EDITOR_REFRESH;
 }
@@ -387,10 +387,10 @@ static const struct {
     {STR_INIT("\x06"), go_right},
     {STR_INIT("\x08"), erase_left},
     {STR_INIT("\t"), complete},
-    {STR_INIT("\n"), enter},
+    {STR_INIT("\n"), editor_enter},
     {STR_INIT("\x0b"), kill_to_end},
-    {STR_INIT("\x0c"), refresh},
-    {STR_INIT("\r"), enter},
+    {STR_INIT("\x0c"), editor_refresh},
+    {STR_INIT("\r"), editor_enter},
     {STR_INIT("\x0e"), history_newer},
     {STR_INIT("\x10"), history_older},
     {STR_INIT("\x12"), search_begin},

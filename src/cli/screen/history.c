@@ -21,7 +21,7 @@ static void push(struct history *h, char *entry)
     h->entries[h->len++] = entry;
 }
 
-static bool is_wanted(const struct history *h, str text)
+static bool is_entry_wanted(const struct history *h, str text)
 {
     return text.n > 0 && text.n <= HISTORY_ENTRY_MAX &&
            (h->len == 0 || !str_eq(text, str_from(h->entries[h->len - 1])));
@@ -40,7 +40,7 @@ static void encode(struct buf *out, str text)
     buf_add_char(out, '\n');
 }
 
-static void decode(struct buf *out, str line)
+static void history_file_decode(struct buf *out, str line)
 {
     buf_clear(out);
     for (size_t i = 0; i < line.n; i++) {
@@ -70,7 +70,7 @@ static int rewrite(struct history *h)
     return r;
 }
 
-static int read_file(const char *path, struct buf *ret)
+static int read_history_file(const char *path, struct buf *ret)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
@@ -88,15 +88,15 @@ static int read_file(const char *path, struct buf *ret)
     return r;
 }
 
-static size_t load(struct history *h, str text)
+static size_t history_file_load(struct history *h, str text)
 {
     struct buf entry;
     str line;
     size_t lines = 0;
     buf_init(&entry, FILE_MAX);
     for (; str_split(&text, '\n', &line); lines++) {
-        decode(&entry, line);
-        if (is_wanted(h, buf_str(&entry)) && utf8_valid(buf_str(&entry)))
+        history_file_decode(&entry, line);
+        if (is_entry_wanted(h, buf_str(&entry)) && utf8_valid(buf_str(&entry)))
             push(h, str_dup(buf_str(&entry)));
     }
     buf_done(&entry);
@@ -110,8 +110,8 @@ int history_init(struct history *h, const char *path)
         return 0;
     struct buf file;
     buf_init(&file, FILE_MAX + 65536 * 2);
-    int r = read_file(path, &file);
-    if (r == 0 && load(h, buf_str(&file)) > 2 * HISTORY_MAX)
+    int r = read_history_file(path, &file);
+    if (r == 0 && history_file_load(h, buf_str(&file)) > 2 * HISTORY_MAX)
         r = rewrite(h);
     buf_done(&file);
     return r;
@@ -127,7 +127,7 @@ void history_done(struct history *h)
 
 int history_add(struct history *h, str text)
 {
-    if (!is_wanted(h, text))
+    if (!is_entry_wanted(h, text))
         return 0;
     push(h, str_dup(text));
     if (!h->path)

@@ -299,7 +299,7 @@ static void add_entity(struct buf *out, str e)
     buf_add_str(out, e);
 }
 
-static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *ctx)
+static int on_md_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *ctx)
 {
     struct md *m = ctx;
     str s = str_make(text, size);
@@ -383,7 +383,7 @@ void markdown_block(struct buf *out, str text, const struct markdown_style *styl
         .leave_block = leave_block,
         .enter_span = enter_span,
         .leave_span = leave_span,
-        .text = on_text,
+        .text = on_md_text,
     };
     struct md m = {.out = out, .style = style};
     size_t start = out->n;

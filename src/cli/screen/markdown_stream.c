@@ -75,8 +75,8 @@ static void render_piece(struct markdown_stream *m, str text, const struct markd
         m->has_output = true;
 }
 
-static void take(struct markdown_stream *m, size_t n, const struct markdown_style *style,
-                 struct buf *out)
+static void md_stream_take(struct markdown_stream *m, size_t n, const struct markdown_style *style,
+                           struct buf *out)
 {
     render_piece(m, str_slice(buf_str(&m->pending), 0, n), style, out);
     buf_consume(&m->pending, n);
@@ -90,7 +90,8 @@ static void take_oversized(struct markdown_stream *m, const struct markdown_styl
 {
     str all = buf_str(&m->pending);
     bool has_lines = m->scanned > m->carried;
-    take(m, has_lines ? m->scanned : utf8_truncate(all, MARKDOWN_BLOCK_MAX).n, style, out);
+    md_stream_take(m, has_lines ? m->scanned : utf8_truncate(all, MARKDOWN_BLOCK_MAX).n, style,
+                   out);
     if (!m->fence[0])
         return;
     struct buf rest = m->pending;
@@ -124,14 +125,15 @@ static void scan_line(struct markdown_stream *m, str line, const struct markdown
         if (fence > 0)
             open_fence(m, body, fence);
         if (is_new)
-            take(m, m->scanned, style, out); /* `line` is not valid any more */
+            md_stream_take(m, m->scanned, style, out); /* `line` is not valid any more */
         m->is_list = m->is_list || is_list;
         m->is_gap = false;
     }
     m->scanned += after;
 }
 
-static void advance(struct markdown_stream *m, const struct markdown_style *style, struct buf *out)
+static void md_stream_advance(struct markdown_stream *m, const struct markdown_style *style,
+                              struct buf *out)
 {
     for (;;) {
         str all = buf_str(&m->pending);
@@ -152,7 +154,7 @@ void markdown_stream_feed(struct markdown_stream *m, str text, const struct mark
     while (text.n > 0) {
         str part = str_slice(text, 0, MARKDOWN_BLOCK_MAX);
         buf_add_str(&m->pending, part);
-        advance(m, style, out);
+        md_stream_advance(m, style, out);
         text = str_skip(text, part.n);
     }
 }
@@ -167,7 +169,7 @@ void markdown_stream_peek(const struct markdown_stream *m, const struct markdown
 void markdown_stream_end(struct markdown_stream *m, const struct markdown_style *style,
                          struct buf *out)
 {
-    take(m, m->pending.n, style, out);
+    md_stream_take(m, m->pending.n, style, out);
     m->fence[0] = '\0';
     m->has_output = false;
 }

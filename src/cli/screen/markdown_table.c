@@ -19,7 +19,7 @@ struct md_table {
     struct cell cells[CELLS_MAX]; /* row by row, the head first */
 };
 
-static int begin(struct md *m, const MD_BLOCK_TABLE_DETAIL *d)
+static int md_table_begin(struct md *m, const MD_BLOCK_TABLE_DETAIL *d)
 {
     size_t rows = (size_t)d->head_row_count + d->body_row_count;
     if (d->col_count == 0 || d->col_count > COLUMNS_MAX || rows > CELLS_MAX / d->col_count)
@@ -33,7 +33,7 @@ int md_table_enter(struct md *m, MD_BLOCKTYPE type, const void *detail)
 {
     struct md_table *t = m->table;
     if (type == MD_BLOCK_TABLE)
-        return begin(m, detail);
+        return md_table_begin(m, detail);
     if (type == MD_BLOCK_TR)
         t->next_column = 0;
     if (type != MD_BLOCK_TH && type != MD_BLOCK_TD)

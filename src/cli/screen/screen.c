@@ -41,7 +41,7 @@ size_t screen_width(const struct screen *s)
     return cols - 1;
 }
 
-static void flush(struct screen *s)
+static void screen_flush(struct screen *s)
 {
     str bytes = buf_str(&s->out);
     while (bytes.n > 0) {
@@ -188,7 +188,7 @@ void screen_update(struct screen *s, str final, const struct screen_region *regi
     if (count > 0)
         place_cursor(s, region, first);
     buf_add_lit(&s->out, SHOW_CURSOR);
-    flush(s);
+    screen_flush(s);
 }
 
 void screen_forget(struct screen *s)
@@ -201,7 +201,7 @@ void screen_wipe(struct screen *s)
 {
     screen_forget(s);
     buf_add_lit(&s->out, CLEAR_SCREEN);
-    flush(s);
+    screen_flush(s);
 }
 
 void screen_done(struct screen *s)
@@ -210,7 +210,7 @@ void screen_done(struct screen *s)
         if (s->cursor + 1 < s->lines)
             buf_printf(&s->out, "\x1b[%zuB", s->lines - 1 - s->cursor);
         buf_add_lit(&s->out, "\r\n");
-        flush(s);
+        screen_flush(s);
     }
     buf_done(&s->out);
     buf_done(&s->drawn);

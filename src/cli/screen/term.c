@@ -23,7 +23,7 @@ struct term {
     char bytes[READ_MAX];
 };
 
-static void put(int fd, str s)
+static void term_put(int fd, str s)
 {
     (void)!write(fd, s.p, s.n);
 }
@@ -32,7 +32,7 @@ static void put(int fd, str s)
 static void on_fatal(int signum)
 {
     (void)uv_tty_reset_mode();
-    put(STDOUT_FILENO, STR(RESTORE));
+    term_put(STDOUT_FILENO, STR(RESTORE));
     (void)raise(signum);
 }
 
@@ -58,23 +58,23 @@ static int set_raw(struct term *t)
 {
     int r = uv_tty_set_mode(&t->tty, UV_TTY_MODE_RAW);
     if (r == 0)
-        put(t->out, STR(PASTE_ON));
+        term_put(t->out, STR(PASTE_ON));
     return r;
 }
 
 static void set_normal(struct term *t)
 {
-    put(t->out, STR(PASTE_OFF));
+    term_put(t->out, STR(PASTE_OFF));
     (void)uv_tty_set_mode(&t->tty, UV_TTY_MODE_NORMAL);
 }
 
-static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
+static void on_term_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
 {
     struct term *t = h->data;
     *ret = uv_buf_init(t->bytes, sizeof t->bytes);
 }
 
-static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
+static void on_term_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
 {
     struct term *t = s->data;
     if (n > 0) {
@@ -130,7 +130,7 @@ int term_open(struct loop *l, int in, int out, const struct term_events *ev, voi
     watch_fatal(t);
     r = set_raw(t);
     if (r == 0)
-        r = uv_read_start((uv_stream_t *)&t->tty, on_alloc, on_read);
+        r = uv_read_start((uv_stream_t *)&t->tty, on_term_alloc, on_term_read);
     if (r < 0) {
         term_close(t);
         return r;
@@ -139,7 +139,7 @@ int term_open(struct loop *l, int in, int out, const struct term_events *ev, voi
     return 0;
 }
 
-static void on_closed(uv_handle_t *h)
+static void on_term_closed(uv_handle_t *h)
 {
     struct term *t = h->data;
     if (--t->open == 0)
@@ -152,9 +152,9 @@ void term_close(struct term *t)
         return;
     set_normal(t);
     unwatch_fatal(t);
-    uv_close((uv_handle_t *)&t->tty, on_closed);
-    uv_close((uv_handle_t *)&t->resized, on_closed);
-    uv_close((uv_handle_t *)&t->continued, on_closed);
+    uv_close((uv_handle_t *)&t->tty, on_term_closed);
+    uv_close((uv_handle_t *)&t->resized, on_term_closed);
+    uv_close((uv_handle_t *)&t->continued, on_term_closed);
 }
 
 void term_suspend(struct term *t)

@@ -128,7 +128,8 @@ static int whole_lines(int fd, uint64_t size, uint64_t *ret, struct err *e)
     return 0;
 }
 
-static int add_file(struct backup *b, const char *below, int dir, const char *name, bool follows)
+static int add_backup_file(struct backup *b, const char *below, int dir, const char *name,
+                           bool follows)
 {
     struct stat st;
     int r = 0;
@@ -152,7 +153,7 @@ out:
     return r;
 }
 
-static int walk(struct backup *b, int dir, const char *below, bool in_blobs, int depth);
+static int backup_walk(struct backup *b, int dir, const char *below, bool in_blobs, int depth);
 
 static int visit(struct backup *b, int dir, const char *name, const char *below, bool in_blobs,
                  int depth)
@@ -168,7 +169,8 @@ static int visit(struct backup *b, int dir, const char *name, const char *below,
     if (is_link && fstatat(dir, name, &st, 0) < 0)
         return err_errno(&b->err, -errno, "cannot follow the link", path);
     if (S_ISREG(st.st_mode))
-        return in_blobs == (b->pass == PASS_BLOBS) ? add_file(b, path, dir, name, is_link) : 0;
+        return in_blobs == (b->pass == PASS_BLOBS) ? add_backup_file(b, path, dir, name, is_link)
+                                                   : 0;
     if (!S_ISDIR(st.st_mode)) {
         if (b->pass == PASS_FILES && b->skipped++ < NAMES_SHOWN_MAX)
             fprintf(stderr, "nb: left out, because it is not a file or directory: %s\n", path);
@@ -177,11 +179,11 @@ static int visit(struct backup *b, int dir, const char *name, const char *below,
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW));
     if (fd < 0)
         return errno == ENOENT ? 0 : err_errno(&b->err, -errno, "cannot read", path);
-    return walk(b, fd, path, in_blobs || is_blob_dir(str_from(name)), depth + 1);
+    return backup_walk(b, fd, path, in_blobs || is_blob_dir(str_from(name)), depth + 1);
 }
 
 /* Takes `dir`. What is deleted meanwhile is not in the archive. */
-static int walk(struct backup *b, int dir, const char *below, bool in_blobs, int depth)
+static int backup_walk(struct backup *b, int dir, const char *below, bool in_blobs, int depth)
 {
     int r = depth > DEPTH_MAX
                 ? err_set(&b->err, -ELOOP, "%s: directories are nested too deeply", below)
@@ -203,12 +205,14 @@ static int walk(struct backup *b, int dir, const char *below, bool in_blobs, int
 static int walk_root(struct backup *b, const char *root, const char *below)
 {
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? err_errno(&b->err, -errno, "cannot read", root) : walk(b, fd, below, false, 0);
+    return fd < 0 ? err_errno(&b->err, -errno, "cannot read", root)
+                  : backup_walk(b, fd, below, false, 0);
 }
 
 static int walk_all(struct backup *b)
 {
-    int r = b->settings ? add_file(b, "outside/settings.json", AT_FDCWD, b->settings, true) : 0;
+    int r =
+        b->settings ? add_backup_file(b, "outside/settings.json", AT_FDCWD, b->settings, true) : 0;
     for (b->pass = PASS_FILES; r == 0 && b->pass <= PASS_BLOBS; b->pass++) {
         r = walk_root(b, b->root, "");
         if (r == 0 && b->store_dir)
@@ -244,7 +248,7 @@ static int publish(struct backup *b, const char *temp, const char *path, bool is
     return 0;
 }
 
-static void report(const struct cli *cli, const struct backup *b, const char *path)
+static void backup_report(const struct cli *cli, const struct backup *b, const char *path)
 {
     if (cli->opt.is_json)
         printf("{\"files\":%llu,\"bytes\":%llu,\"skipped\":%llu}\n",
@@ -319,11 +323,11 @@ static int backup_to(const struct cli *cli, struct config *c, const char *path, 
         (void)unlink(temp);
         return cli_fail(&b.err);
     }
-    report(cli, &b, path);
+    backup_report(cli, &b, path);
     return EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_backup(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct backup_options *o = options;
     struct config c;
@@ -348,5 +352,5 @@ const struct command CMD_BACKUP = {
             "the backup in a safe place.\n",
     .args = ARGS,
     .options_size = sizeof(struct backup_options),
-    .run = run,
+    .run = run_backup,
 };

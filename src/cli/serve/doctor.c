@@ -30,10 +30,10 @@ struct report {
     int bad;
 };
 
-static void say(struct report *r, enum finding f, const char *what, const char *fmt, ...)
+static void doctor_line(struct report *r, enum finding f, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-static void say(struct report *r, enum finding f, const char *what, const char *fmt, ...)
+static void doctor_line(struct report *r, enum finding f, const char *what, const char *fmt, ...)
 {
     static const char *const NAMES[] = {"ok", "note", "problem"};
     static const char *const MARKS[] = {"\033[32m✓\033[0m", "\033[33m•\033[0m", "\033[31m✗\033[0m"};
@@ -63,19 +63,22 @@ static void check_sandbox(struct report *r)
     struct sandbox_offer offer;
     sandbox_look(&offer);
     if (offer.kind == SANDBOX_BUBBLEWRAP)
-        say(r, GOOD, "sandbox", "bundles run in bubblewrap");
+        doctor_line(r, GOOD, "sandbox", "bundles run in bubblewrap");
     else if (offer.kind == SANDBOX_LANDLOCK)
-        say(r, NOTE, "sandbox", "bundles run with Landlock and seccomp, which hides less: %s",
-            offer.why_not);
+        doctor_line(r, NOTE, "sandbox",
+                    "bundles run with Landlock and seccomp, which hides less: %s", offer.why_not);
     else
-        say(r, NOTE, "sandbox", "none, so bundles will not start: %s; this kernel has no Landlock",
-            offer.why_not);
+        doctor_line(r, NOTE, "sandbox",
+                    "none, so bundles will not start: %s; this kernel has no Landlock",
+                    offer.why_not);
     if (offer.has_network)
-        say(r, GOOD, "network",
+        doctor_line(
+            r, GOOD, "network",
             "bundles with network get a namespace of their own and nb's proxy: public addresses, "
             "and what they declare");
     else if (offer.kind != SANDBOX_NONE)
-        say(r, NOTE, "network",
+        doctor_line(
+            r, NOTE, "network",
             "none for bundles: those that want it will not start, since they cannot have a network "
             "namespace of their own (%s)",
             offer.why_no_network);
@@ -87,15 +90,17 @@ static void check_limits(struct report *r)
     str by_kernel = cgroup_controllers(&r->arena, &CGROUP_SYSTEM);
     bool has_memory = str_find(by_kernel, STR("memory"), 0) >= 0;
     if (has_memory)
-        say(r, GOOD, "limits", "the kernel keeps the limits of bundles (cgroup: %.*s)",
-            STR_ARG(by_kernel));
+        doctor_line(r, GOOD, "limits", "the kernel keeps the limits of bundles (cgroup: %.*s)",
+                    STR_ARG(by_kernel));
     else if (by_kernel.n > 0)
-        say(r, NOTE, "limits",
+        doctor_line(
+            r, NOTE, "limits",
             "the kernel limits the processes of bundles (cgroup: %.*s); nb watches their memory, "
             "without memory that no process has mapped",
             STR_ARG(by_kernel));
     else
-        say(r, NOTE, "limits",
+        doctor_line(
+            r, NOTE, "limits",
             "nb watches memory and processes of bundles, without memory that no process has "
             "mapped; with a delegated cgroup (Delegate=yes in the unit) the kernel limits both");
 }
@@ -106,18 +111,18 @@ static void check_work_dir(struct report *r, const struct config *c)
     struct statvfs fs;
     struct err e = {0};
     if (file_make_dirs(c->work_dir, &e) < 0) {
-        say(r, BAD, "data", "%s", e.msg);
+        doctor_line(r, BAD, "data", "%s", e.msg);
         return;
     }
     if (access(c->work_dir, W_OK) < 0)
-        say(r, BAD, "data", "%s is not writable: %s", c->work_dir, err_reason(-errno));
+        doctor_line(r, BAD, "data", "%s is not writable: %s", c->work_dir, err_reason(-errno));
     else if (stat(c->work_dir, &st) == 0 && (st.st_mode & 077))
-        say(r, NOTE, "data", "%s can be read by others; chmod 700 it", c->work_dir);
+        doctor_line(r, NOTE, "data", "%s can be read by others; chmod 700 it", c->work_dir);
     else
-        say(r, GOOD, "data", "%s", c->work_dir);
+        doctor_line(r, GOOD, "data", "%s", c->work_dir);
     if (statvfs(c->work_dir, &fs) == 0) {
         double free_mb = (double)fs.f_bavail * (double)fs.f_frsize / 1e6;
-        say(r, free_mb < 100 ? BAD : GOOD, "disk", "%.0f MB free", free_mb);
+        doctor_line(r, free_mb < 100 ? BAD : GOOD, "disk", "%.0f MB free", free_mb);
     }
 }
 
@@ -128,13 +133,14 @@ static void check_secrets(struct report *r, const struct config *c)
     arena_init(&a);
     size_t n = plain_settings_find(&a, c, &all);
     for (size_t i = 0; i < n && i < SECRETS_SHOWN; i++)
-        say(r, NOTE, "secrets", "%s: %.*s%s%.*s is plain text", all[i].path, STR_ARG(all[i].bundle),
-            all[i].bundle.n > 0 ? ": " : "", STR_ARG(all[i].place));
+        doctor_line(r, NOTE, "secrets", "%s: %.*s%s%.*s is plain text", all[i].path,
+                    STR_ARG(all[i].bundle), all[i].bundle.n > 0 ? ": " : "", STR_ARG(all[i].place));
     if (n > 0)
-        say(r, NOTE, "secrets", "%zu in the settings can be encrypted with: nb secrets seal", n);
+        doctor_line(r, NOTE, "secrets",
+                    "%zu in the settings can be encrypted with: nb secrets seal", n);
     else
-        say(r, GOOD, "secrets", "none in plain text; their key: %s",
-            sealed_key_place(&a, c->work_dir));
+        doctor_line(r, GOOD, "secrets", "none in plain text; their key: %s",
+                    sealed_key_place(&a, c->work_dir));
     arena_done(&a);
 }
 
@@ -154,9 +160,9 @@ static void check_keys(struct report *r, const struct config_secrets *k)
     };
     for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
         if (KEYS[i].key.n > 0)
-            say(r, GOOD, KEYS[i].name, "key is set");
+            doctor_line(r, GOOD, KEYS[i].name, "key is set");
         else if (i < 2) /* the others are named when they are there */
-            say(r, NOTE, KEYS[i].name, "no key (%s)", KEYS[i].variable);
+            doctor_line(r, NOTE, KEYS[i].name, "no key (%s)", KEYS[i].variable);
     }
 }
 
@@ -168,23 +174,24 @@ static void check_models(struct report *r, const struct config *c, const struct 
     struct err e = {0};
     str provider, name;
     if (llm_resolve(server_llm(s), model, &provider, &name, &e) < 0)
-        say(r, BAD, "model", "%.*s cannot be used: %s", STR_ARG(model), e.msg);
+        doctor_line(r, BAD, "model", "%.*s cannot be used: %s", STR_ARG(model), e.msg);
     else
-        say(r, is_demo ? NOTE : GOOD, "model", "%.*s (%.*s)", STR_ARG(model), STR_ARG(why));
+        doctor_line(r, is_demo ? NOTE : GOOD, "model", "%.*s (%.*s)", STR_ARG(model), STR_ARG(why));
     if (llm_model_info(server_llm(s), model, &info) && info.retires_on.n > 0)
-        say(r, NOTE, "model", "%.*s retires on %.*s; its successor is %.*s", STR_ARG(model),
-            STR_ARG(info.retires_on), STR_ARG(info.successor));
+        doctor_line(r, NOTE, "model", "%.*s retires on %.*s; its successor is %.*s", STR_ARG(model),
+                    STR_ARG(info.retires_on), STR_ARG(info.successor));
     check_keys(r, &c->secrets);
     if (c->base_urls.anthropic.n > 0)
-        say(r, NOTE, "anthropic", "ANTHROPIC_BASE_URL is %.*s", STR_ARG(c->base_urls.anthropic));
+        doctor_line(r, NOTE, "anthropic", "ANTHROPIC_BASE_URL is %.*s",
+                    STR_ARG(c->base_urls.anthropic));
     if (c->base_urls.openai.n > 0)
-        say(r, NOTE, "openai", "OPENAI_BASE_URL is %.*s", STR_ARG(c->base_urls.openai));
+        doctor_line(r, NOTE, "openai", "OPENAI_BASE_URL is %.*s", STR_ARG(c->base_urls.openai));
 }
 
 static void check_tools(struct report *r, const struct server *s)
 {
     const struct toolset *set = registry_tools(server_tools(s));
-    say(r, GOOD, "tools", "%zu", set->len);
+    doctor_line(r, GOOD, "tools", "%zu", set->len);
 }
 
 /* ---- conversations ---- */
@@ -198,19 +205,19 @@ struct listed {
 
 static void say_count(struct report *r, const char *of, int64_t n)
 {
-    say(r, GOOD, "store", "%s%lld conversation%s", of, (long long)n, n == 1 ? "" : "s");
+    doctor_line(r, GOOD, "store", "%s%lld conversation%s", of, (long long)n, n == 1 ? "" : "s");
 }
 
-static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+static void on_doctor_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct listed *k = ctx;
     k->is_done = true;
     if (err) {
-        say(k->report, BAD, "store", "%s%s", k->of, err->msg);
+        doctor_line(k->report, BAD, "store", "%s%s", k->of, err->msg);
         return;
     }
     for (size_t i = 0; i < l->nunreadable; i++)
-        say(k->report, BAD, "store", "%s%.*s", k->of, STR_ARG(l->unreadable[i]));
+        doctor_line(k->report, BAD, "store", "%s%.*s", k->of, STR_ARG(l->unreadable[i]));
     say_count(k->report, k->of, l->total);
 }
 
@@ -219,9 +226,9 @@ static void check_own_store(struct report *r, struct loop *l, const struct serve
 {
     struct listed k = {.report = r, .of = of};
     struct store_query q = {.limit = 1};
-    store_list(server_store(s), &q, on_listed, &k);
+    store_list(server_store(s), &q, on_doctor_listed, &k);
     if (!loop_run_until(l, &k.is_done, LIST_MS))
-        say(r, BAD, "store", "%sthe conversations could not be listed in time", of);
+        doctor_line(r, BAD, "store", "%sthe conversations could not be listed in time", of);
 }
 
 /* A server that runs is asked: it knows what it cannot read, and a directory that it misses is
@@ -237,12 +244,13 @@ static bool check_served_store(struct report *r, struct loop *l, struct config *
     bool is_readable = client_ask(client, &q, &r->arena, &list, &e) == 0;
     client_close(client);
     if (!is_readable) {
-        say(r, BAD, "store", "%s%s", of, e.msg);
+        doctor_line(r, BAD, "store", "%s%s", of, e.msg);
         return false;
     }
     const struct json *unreadable = json_get(list, "unreadable");
     for (size_t i = 0; json_is(unreadable, JSON_ARRAY) && i < unreadable->len; i++)
-        say(r, BAD, "store", "%s%.*s", of, STR_ARG(json_string(json_at(unreadable, i), STR_NONE)));
+        doctor_line(r, BAD, "store", "%s%.*s", of,
+                    STR_ARG(json_string(json_at(unreadable, i), STR_NONE)));
     say_count(r, of, json_get_int(list, "totalCount", 0));
     return true;
 }
@@ -253,7 +261,7 @@ static void check_time_zone(struct report *r, const struct config *c)
     char abbr[ZONE_ABBR_MAX];
     struct err e = {0};
     if (zone_offset(c->time_zone, clock_now_ms() / 1000, &offset, abbr, &e) < 0)
-        say(r, NOTE, "config", "timeZone: %s", e.msg);
+        doctor_line(r, NOTE, "config", "timeZone: %s", e.msg);
 }
 
 static void check_running(struct report *r, struct loop *l, struct config *c)
@@ -262,17 +270,18 @@ static void check_running(struct report *r, struct loop *l, struct config *c)
     struct json *health;
     struct err e = {0};
     if (!session_is_served(c)) {
-        say(r, NOTE, "server", "not running (start it with: nb serve)");
+        doctor_line(r, NOTE, "server", "not running (start it with: nb serve)");
         return;
     }
     struct client *client = client_open_remote(l, server_socket_path(c, &r->arena), NULL);
     if (client_ask(client, &q, &r->arena, &health, &e) < 0)
-        say(r, BAD, "server", "%s", e.msg);
+        doctor_line(r, BAD, "server", "%s", e.msg);
     else if (!str_eq(json_get_string(health, "status"), STR("ok")))
-        say(r, BAD, "server", "running, but %.*s: %.*s The log of the server says more.",
-            STR_ARG(json_get_string(health, "status")), STR_ARG(json_get_string(health, "reason")));
+        doctor_line(r, BAD, "server", "running, but %.*s: %.*s The log of the server says more.",
+                    STR_ARG(json_get_string(health, "status")),
+                    STR_ARG(json_get_string(health, "reason")));
     else
-        say(r, GOOD, "server", "running; this terminal joins it through nb.sock");
+        doctor_line(r, GOOD, "server", "running; this terminal joins it through nb.sock");
     client_close(client);
 }
 
@@ -288,7 +297,7 @@ static void check_workspace(struct report *r, struct loop *l, struct config *c, 
     if (is_served && (!check_served_store(r, l, c, w, of) || !is_first))
         return;
     if (server_new(l, log, c, &opt, &s, &e) < 0) {
-        say(r, BAD, "start", "%s", e.msg);
+        doctor_line(r, BAD, "start", "%s", e.msg);
         return;
     }
     if (is_first) {
@@ -308,9 +317,9 @@ static void check_workspaces(struct report *r, struct loop *l, struct config *c,
     struct err e = {0};
     if (place_roster(c, &all, &e) < 0 ||
         (c->workspace && place_choose(all, c->workspace, &one, &e) < 0))
-        say(r, BAD, "start", "%s", e.msg);
+        doctor_line(r, BAD, "start", "%s", e.msg);
     else if (all->nworkspaces == 0)
-        say(r, NOTE, "store", "there is no workspace yet: nb workspace create NAME");
+        doctor_line(r, NOTE, "store", "there is no workspace yet: nb workspace create NAME");
     size_t n = e.code ? 0 : one ? 1 : all->nworkspaces;
     for (size_t i = 0; i < n; i++) {
         const struct workspace *w = one ? one : &all->workspaces[i];
@@ -322,11 +331,11 @@ static void check_workspaces(struct report *r, struct loop *l, struct config *c,
 
 static int examine(struct report *r, struct config *c, struct logger *log)
 {
-    say(r, GOOD, "version", "nb %s", NB_VERSION);
-    say(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,
-        c->is_file_present ? "" : " (not there; defaults apply)");
+    doctor_line(r, GOOD, "version", "nb %s", NB_VERSION);
+    doctor_line(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,
+                c->is_file_present ? "" : " (not there; defaults apply)");
     for (size_t i = 0; i < c->warnings.len; i++)
-        say(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
+        doctor_line(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
     check_time_zone(r, c);
     check_work_dir(r, c);
     check_secrets(r, c);
@@ -339,7 +348,7 @@ static int examine(struct report *r, struct config *c, struct logger *log)
     return r->bad ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_doctor(struct cli *cli, const void *options, int argc, char **argv)
 {
     struct config c;
     if (argc > 0)
@@ -365,5 +374,5 @@ const struct command CMD_DOCTOR = {
     .usage = "doctor [--json]",
     .summary = "check settings, models, bundles and the sandbox",
     .help = "Exits with 1 when something is wrong, 0 when there are at most notes.\n",
-    .run = run,
+    .run = run_doctor,
 };

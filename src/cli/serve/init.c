@@ -52,7 +52,7 @@ struct init {
 
 /* ---- questions ---- */
 
-static int ask(struct init *x, const char **ret, const char *prompt, const char *otherwise)
+static int init_ask(struct init *x, const char **ret, const char *prompt, const char *otherwise)
 {
     struct buf b;
     buf_init(&b, ASK_LINE_MAX);
@@ -68,7 +68,7 @@ static int ask_needed(struct init *x, const char **ret, const char *prompt)
 {
     int r = 0;
     while (r == 0 && (!*ret || !**ret))
-        r = ask(x, ret, prompt, NULL);
+        r = init_ask(x, ret, prompt, NULL);
     return r;
 }
 
@@ -81,7 +81,7 @@ static int ask_mode(struct init *x)
           "  3  several people, who log in with an OpenID provider (Google, Okta, Keycloak ...)\n",
           stderr);
     for (;;) {
-        int r = ask(x, &typed, "1, 2 or 3", "1");
+        int r = init_ask(x, &typed, "1, 2 or 3", "1");
         if (r < 0)
             return r;
         if (strlen(typed) == 1 && *typed >= '1' && *typed <= '3') {
@@ -109,9 +109,10 @@ static int ask_provider(struct init *x)
         x->client_secret = arena_cstr(&x->people->arena, buf_str(&secret));
     buf_done(&secret);
     if (r == 0)
-        r = ask(x, &domain,
-                "Create accounts automatically for all addresses of this domain (Enter for none)",
-                NULL);
+        r = init_ask(
+            x, &domain,
+            "Create accounts automatically for all addresses of this domain (Enter for none)",
+            NULL);
     if (r == 0 && *domain)
         x->domains = (struct arg_list){.items = {domain}, .len = 1};
     return r;
@@ -124,9 +125,9 @@ static int ask_rest(struct init *x)
     if (r == 0)
         r = ask_needed(x, &x->email, "E-mail address");
     if (r == 0)
-        r = ask(x, &x->name, "Name", x->name);
+        r = init_ask(x, &x->name, "Name", x->name);
     if (r == 0)
-        r = ask(x, &x->workspace, "Name of the first workspace", x->workspace);
+        r = init_ask(x, &x->workspace, "Name of the first workspace", x->workspace);
     return r;
 }
 
@@ -276,7 +277,7 @@ static struct json *own_bundles(struct people *p)
 
 /* ---- carrying it out ---- */
 
-static str name_of(const struct init *x)
+static str init_name_of(const struct init *x)
 {
     str email = str_from(x->email);
     ptrdiff_t at = str_find_char(email, '@');
@@ -292,7 +293,7 @@ static int add_owner(struct init *x, bool is_heir, char *ret_id)
     struct change c = {.kind = u ? CHANGE_USER_SET : CHANGE_USER_ADD,
                        .user_id = is_heir ? STR(ROSTER_SOLE_USER) : STR_NONE,
                        .email = str_from(x->email),
-                       .display_name = name_of(x),
+                       .display_name = init_name_of(x),
                        .has_role = true,
                        .role = ORG_OWNER,
                        .password = x->password};

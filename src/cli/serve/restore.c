@@ -75,7 +75,7 @@ static int full_path(struct restore *r, const struct tar_entry *t, char ret[PATH
     return err_set(&r->err, -ENAMETOOLONG, "%s: this path is too long", t->name);
 }
 
-static int check(struct restore *r, struct tar_reader *tar, const struct tar_entry *t)
+static int restore_check(struct restore *r, struct tar_reader *tar, const struct tar_entry *t)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -166,7 +166,7 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
     if (fstat(fileno(r.in), &st) == 0)
         r.size = (uint64_t)st.st_size;
     progress_begin(&r.progress, "checking");
-    int code = each_entry(&r, check);
+    int code = each_entry(&r, restore_check);
     bool is_good = code == 0;
     progress_end(&r.progress);
     progress_begin(&r.progress, "restoring");
@@ -189,7 +189,7 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
     return EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_restore(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct restore_options *o = options;
     struct config c;
@@ -225,5 +225,5 @@ const struct command CMD_RESTORE = {
         "directory are written to the store.dir of the current settings, or to --store-dir.\n",
     .args = ARGS,
     .options_size = sizeof(struct restore_options),
-    .run = run,
+    .run = run_restore,
 };

@@ -28,20 +28,20 @@ struct serve {
     bool is_stopping;
 };
 
-static void on_stopped(void *ctx)
+static void on_serve_stopped(void *ctx)
 {
     struct serve *s = ctx;
     loop_stop(s->loop);
 }
 
-static void on_signal(void *ctx, int signum)
+static void on_serve_signal(void *ctx, int signum)
 {
     struct serve *s = ctx;
     if (s->is_stopping)
         _exit(EXIT_FAILED); /* asked twice: at once */
     s->is_stopping = true;
     log_info(loop_log(s->loop), "server", "stopping (again to stop immediately)");
-    server_stop(s->server, GRACE_MS, on_stopped, s);
+    server_stop(s->server, GRACE_MS, on_serve_stopped, s);
 }
 
 /* Standard output that is a file or a pipe is often a log that others read: the key does not go
@@ -76,7 +76,8 @@ static int listen_or_explain(struct serve *s, uint16_t *ret_port)
     return r;
 }
 
-static int serve(const struct cli *cli, struct config *c, bool is_opening, struct serve *s)
+static int serve_until_stopped(const struct cli *cli, struct config *c, bool is_opening,
+                               struct serve *s)
 {
     struct err e = {0};
     struct server_options opt = {
@@ -89,7 +90,7 @@ static int serve(const struct cli *cli, struct config *c, bool is_opening, struc
         return EXIT_FAILED;
     }
     /* Before it is announced: a signal then already means a graceful end. */
-    struct signals *signals = signals_new(s->loop, on_signal, s);
+    struct signals *signals = signals_new(s->loop, on_serve_signal, s);
     str link = server_page_link(s->server, &c->arena);
     announce(cli, c, s->server, link, server_page_url(s->server, &c->arena));
     if (is_opening)
@@ -100,7 +101,7 @@ static int serve(const struct cli *cli, struct config *c, bool is_opening, struc
     return EXIT_DONE;
 }
 
-static int run(struct cli *cli, const void *options, int argc, char **argv)
+static int run_serve(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct serve_options *o = options;
     struct config_flags flags = CONFIG_FLAGS_NONE;
@@ -121,7 +122,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     session_log_begin(&session, &c, "server");
     struct logger *log = cli_logger(cli, &c, LOG_DEBUG, &session);
     struct serve s = {.loop = loop_new(log)};
-    code = serve(cli, &c, o->is_opening, &s);
+    code = serve_until_stopped(cli, &c, o->is_opening, &s);
     loop_free(s.loop);
     logger_free(log);
     session_log_end(&session, code);
@@ -140,5 +141,5 @@ const struct command CMD_SERVE = {
         "requests had up to 10 seconds to finish; a second signal stops it immediately.\n",
     .args = ARGS,
     .options_size = sizeof(struct serve_options),
-    .run = run,
+    .run = run_serve,
 };

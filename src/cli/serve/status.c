@@ -77,7 +77,7 @@ static void print(struct status *s)
     table_done(&t);
 }
 
-static void print_json(struct status *s)
+static void print_status_json(struct status *s)
 {
     struct buf b;
     struct json_writer w;
@@ -127,7 +127,7 @@ static int do_status(struct conv_cli *x, const void *options, int argc, char **a
         s.health = health;
     s.skills = count_skills(x);
     if (x->cli->opt.is_json)
-        print_json(&s);
+        print_status_json(&s);
     else
         print(&s);
     return EXIT_DONE;

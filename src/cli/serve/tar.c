@@ -39,7 +39,7 @@ static unsigned checksum(const struct header *h)
     return sum;
 }
 
-static int put(struct tar_writer *w, const void *p, size_t n, struct err *e)
+static int tar_put(struct tar_writer *w, const void *p, size_t n, struct err *e)
 {
     if (fwrite(p, 1, n, w->out) != n)
         return err_errno(e, errno ? -errno : -EIO, "cannot write", "the archive");
@@ -50,7 +50,7 @@ static int put(struct tar_writer *w, const void *p, size_t n, struct err *e)
 static int pad(struct tar_writer *w, uint64_t size, struct err *e)
 {
     static const char ZEROS[BLOCK];
-    return put(w, ZEROS, (size_t)((BLOCK - size % BLOCK) % BLOCK), e);
+    return tar_put(w, ZEROS, (size_t)((BLOCK - size % BLOCK) % BLOCK), e);
 }
 
 static int put_header(struct tar_writer *w, const struct tar_file *f, char type, struct err *e)
@@ -69,7 +69,7 @@ static int put_header(struct tar_writer *w, const struct tar_file *f, char type,
     memcpy(h.version, "00", 2);
     (void)snprintf(h.checksum, sizeof h.checksum, "%06o", checksum(&h));
     h.checksum[7] = ' ';
-    return put(w, &h, sizeof h, e);
+    return tar_put(w, &h, sizeof h, e);
 }
 
 /* "<length> <key>=<value>\n", where the length counts its own digits. */
@@ -94,7 +94,7 @@ static int put_records(struct tar_writer *w, const struct tar_file *f, struct er
     struct tar_file records = {.name = "pax", .mode = 0600, .mtime = f->mtime, .size = b.n};
     int r = b.n > 0 ? put_header(w, &records, 'x', e) : 0;
     if (r == 0 && b.n > 0)
-        r = put(w, b.p, b.n, e);
+        r = tar_put(w, b.p, b.n, e);
     if (r == 0 && b.n > 0)
         r = pad(w, b.n, e);
     buf_done(&b);
@@ -111,7 +111,7 @@ static int put_or_skip(struct tar_writer *w, const char *block, size_t n, struct
 {
     if (tar_is_hole(block, n) && fseeko(w->out, (off_t)n, SEEK_CUR) == 0)
         return 0;
-    return put(w, block, n, e);
+    return tar_put(w, block, n, e);
 }
 
 static int copy_in(struct tar_writer *w, const struct tar_file *f, int fd, struct err *e)
@@ -149,7 +149,7 @@ int tar_add(struct tar_writer *w, const struct tar_file *f, int fd, struct err *
 int tar_end(struct tar_writer *w, struct err *e)
 {
     static const char ZEROS[2 * BLOCK];
-    int r = put(w, ZEROS, sizeof ZEROS, e);
+    int r = tar_put(w, ZEROS, sizeof ZEROS, e);
     if (r == 0 && fflush(w->out) != 0)
         r = err_errno(e, -errno, "cannot write", "the archive");
     return r;
@@ -157,7 +157,7 @@ int tar_end(struct tar_writer *w, struct err *e)
 
 /* ---- reading ---- */
 
-static int broken(struct err *e, const char *what)
+static int tar_broken(struct err *e, const char *what)
 {
     return err_set(e, -EBADMSG, "the archive is damaged or incomplete: %s", what);
 }
@@ -184,13 +184,13 @@ static int read_header(struct tar_reader *r, struct header *h, struct err *e)
 {
     uint64_t sum;
     if (fread(h, 1, BLOCK, r->in) != BLOCK)
-        return broken(e, "it ends too early");
+        return tar_broken(e, "it ends too early");
     if (is_zero(h))
         return 0;
     if (memcmp(h->magic, "ustar", 5) != 0)
-        return broken(e, "an entry is not in the ustar format");
+        return tar_broken(e, "an entry is not in the ustar format");
     if (!parse_octal(h->checksum, sizeof h->checksum, &sum) || sum != checksum(h))
-        return broken(e, "a checksum is wrong");
+        return tar_broken(e, "a checksum is wrong");
     return 1;
 }
 
@@ -201,7 +201,7 @@ static int skip_rest(struct tar_reader *r, struct err *e)
     while (left > 0) {
         size_t n = left < sizeof block ? (size_t)left : sizeof block;
         if (fread(block, 1, n, r->in) != n)
-            return broken(e, "it ends too early");
+            return tar_broken(e, "it ends too early");
         left -= n;
     }
     r->left = r->padding = 0;
@@ -246,7 +246,7 @@ static int read_records(struct tar_reader *r, uint64_t size, struct tar_entry *t
 {
     struct buf b;
     if (size > TAR_PAX_MAX)
-        return broken(e, "an entry has too many records");
+        return tar_broken(e, "an entry has too many records");
     buf_init(&b, TAR_PAX_MAX);
     (void)buf_reserve(&b, (size_t)size);
     b.n = fread(b.p, 1, (size_t)size, r->in);
@@ -254,7 +254,7 @@ static int read_records(struct tar_reader *r, uint64_t size, struct tar_entry *t
     buf_done(&b);
     r->left = 0;
     r->padding = (unsigned)((BLOCK - size % BLOCK) % BLOCK);
-    return ok ? skip_rest(r, e) : broken(e, "the records of an entry cannot be read");
+    return ok ? skip_rest(r, e) : tar_broken(e, "the records of an entry cannot be read");
 }
 
 static bool header_name(const struct header *h, struct tar_entry *t)
@@ -267,7 +267,7 @@ static bool header_name(const struct header *h, struct tar_entry *t)
     return take_name(t, str_make(full, (size_t)n));
 }
 
-static int check_entry(struct tar_entry *t, char type, struct err *e)
+static int check_tar_entry(struct tar_entry *t, char type, struct err *e)
 {
     size_t n = strlen(t->name);
     if (type != '0' && type != 0 && type != '5')
@@ -293,7 +293,7 @@ int tar_next(struct tar_reader *r, struct tar_entry *t, struct err *e)
         if (code <= 0)
             return code;
         if (!parse_octal(h.size, sizeof h.size, &size))
-            return broken(e, "a size cannot be read");
+            return tar_broken(e, "a size cannot be read");
         if (h.type != 'x')
             break;
         code = read_records(r, size, t, &has_name, &has_size, e);
@@ -301,14 +301,14 @@ int tar_next(struct tar_reader *r, struct tar_entry *t, struct err *e)
             return code;
     }
     if (!has_name && !header_name(&h, t))
-        return broken(e, "an entry has no name");
+        return tar_broken(e, "an entry has no name");
     if (!has_size)
         t->size = size;
     if (!parse_octal(h.mode, sizeof h.mode, &mode) || !parse_octal(h.mtime, sizeof h.mtime, &mtime))
-        return broken(e, "an entry cannot be read");
+        return tar_broken(e, "an entry cannot be read");
     t->mode = (unsigned)mode & 0777;
     t->mtime = (int64_t)mtime;
-    code = check_entry(t, h.type, e);
+    code = check_tar_entry(t, h.type, e);
     r->left = t->size;
     r->padding = (unsigned)((BLOCK - t->size % BLOCK) % BLOCK);
     return code < 0 ? code : 1;
@@ -320,7 +320,7 @@ ssize_t tar_read(struct tar_reader *r, void *p, size_t n, struct err *e)
     if (wanted == 0)
         return 0;
     if (fread(p, 1, wanted, r->in) != wanted)
-        return broken(e, "it ends too early");
+        return tar_broken(e, "it ends too early");
     r->left -= wanted;
     return (ssize_t)wanted;
 }

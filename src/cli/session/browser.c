@@ -31,7 +31,7 @@ static int write_page(const char *path, str link)
 }
 
 /* The grandchild belongs to init, so nobody has to wait for the browser. */
-static void start(const char *path)
+static void browser_start(const char *path)
 {
     pid_t child = fork();
     if (child > 0)
@@ -54,5 +54,5 @@ void browser_open(const char *work_dir, str link)
     int n = snprintf(path, sizeof path, "%s/auth/open.html", work_dir);
     if (!has_desktop() || n >= (int)sizeof path || write_page(path, link) < 0)
         return;
-    start(path);
+    browser_start(path);
 }

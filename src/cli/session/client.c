@@ -28,17 +28,17 @@ struct answer {
 
 /* ---- over the socket ---- */
 
-static void on_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+static void on_client_head(void *ctx, int status, const struct fetch_header *h, size_t n)
 {
     ((struct answer *)ctx)->status = status;
 }
 
-static void on_data(void *ctx, str bytes)
+static void on_client_data(void *ctx, str bytes)
 {
     buf_add_str(&((struct answer *)ctx)->body, bytes);
 }
 
-static void on_done(void *ctx, const struct err *err)
+static void on_client_done(void *ctx, const struct err *err)
 {
     struct answer *a = ctx;
     a->err = *err;
@@ -48,7 +48,7 @@ static void on_done(void *ctx, const struct err *err)
 static int ask_remote(struct client *c, const struct client_ask *q, struct arena *a,
                       struct answer *ret, struct err *e)
 {
-    static const struct fetch_events EVENTS = {on_head, on_data, on_done};
+    static const struct fetch_events EVENTS = {on_client_head, on_client_data, on_client_done};
     struct fetch_header headers[2];
     size_t nheaders = 0;
     if (q->body.n > 0)

@@ -4,7 +4,7 @@
 
 #include "store/log/replay.h"
 
-static void say(void *ctx, const char *sentence)
+static void journal_recover_warn(void *ctx, const char *sentence)
 {
     fprintf(stderr, "nb: %s\n", sentence);
 }
@@ -14,7 +14,7 @@ void journal_recover(const char *dir)
     struct replay_report report;
     struct err e = {0};
     int r = replay_journals(&store_io_system, dir, &report, &e);
-    replay_tell(&report, dir, say, NULL);
+    replay_tell(&report, dir, journal_recover_warn, NULL);
     if (r < 0)
         fprintf(stderr, "nb: warning: entries of the journal may be missing: %s\n", e.msg);
 }

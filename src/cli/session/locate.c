@@ -5,7 +5,7 @@
 #include "os/file.h"
 #include "store/store.h"
 
-static bool is_in(struct config *c, const char *dir, str id)
+static bool is_log_in(struct config *c, const char *dir, str id)
 {
     return file_exists(arena_printf(&c->arena, "%s/%.*s.jsonl", dir, STR_ARG(id)).p);
 }
@@ -19,7 +19,7 @@ static const char *in_workspaces(struct config *c, str id)
         if (it->d_name[0] == '.')
             continue;
         const char *dir = arena_printf(&c->arena, "%s/%s/conversations", root, it->d_name).p;
-        if (is_in(c, dir, id))
+        if (is_log_in(c, dir, id))
             found = dir;
     }
     if (d)
@@ -32,7 +32,7 @@ const char *locate_log(struct config *c, str id)
     if (strcmp(c->store.type, "jsonl") != 0 || !store_id_valid(id))
         return NULL;
     const char *flat = config_path(c, "conversations");
-    if (is_in(c, c->store.dir ? c->store.dir : flat, id))
+    if (is_log_in(c, c->store.dir ? c->store.dir : flat, id))
         return NULL;
-    return is_in(c, flat, id) ? flat : in_workspaces(c, id);
+    return is_log_in(c, flat, id) ? flat : in_workspaces(c, id);
 }

@@ -59,7 +59,7 @@ static void end_answer(struct local *l, const struct err *err)
     l->answer = NULL;
 }
 
-static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
+static void on_local_started(void *ctx, str conversation_id, str run_id, bool is_new)
 {
     struct local *l = ctx;
     struct arena a;
@@ -73,19 +73,19 @@ static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
     l->base.ev->on_started(l->base.ctx, conversation_id);
 }
 
-static void finish(struct local *l)
+static void local_finish(struct local *l)
 {
     bus_unsubscribe(l->sub);
     l->sub = NULL;
     l->turn = NULL;
 }
 
-static void on_done(void *ctx, const struct turn_result *t)
+static void on_local_done(void *ctx, const struct turn_result *t)
 {
     struct local *l = ctx;
     struct buf data;
     struct json_writer w;
-    finish(l);
+    local_finish(l);
     if (t->run->stop == RUN_STOP_ERROR) {
         l->base.ev->on_error(l->base.ctx, str_from(t->run->error_type), str_from(t->run->err.msg));
         return;
@@ -97,17 +97,17 @@ static void on_done(void *ctx, const struct turn_result *t)
     buf_done(&data);
 }
 
-static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
+static void on_local_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct local *l = ctx;
-    finish(l);
+    local_finish(l);
     end_answer(l, err);
     l->base.ev->on_error(l->base.ctx, STR("refused"), str_from(err->msg));
 }
 
 static void local_send(struct session *s, const struct session_input *in)
 {
-    static const struct turn_events EVENTS = {on_started, on_done, on_refused};
+    static const struct turn_events EVENTS = {on_local_started, on_local_done, on_local_refused};
     struct local *l = (struct local *)s;
     struct actor *owner = server_actor(l->server);
     struct turn_request req = {
@@ -153,7 +153,7 @@ struct lookup {
     bool is_done;
 };
 
-static void on_found(void *ctx, const struct err *err, const struct conv *conv)
+static void on_local_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct lookup *k = ctx;
     k->is_done = true;
@@ -165,7 +165,7 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     session_use_model(&k->local->base, conv->last_model);
 }
 
-static void on_listed(void *ctx, const struct err *err, const struct store_listing *list)
+static void on_local_listed(void *ctx, const struct err *err, const struct store_listing *list)
 {
     struct lookup *k = ctx;
     struct err none = {0};
@@ -173,7 +173,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
         err_set(&none, -ENOENT, "there is no conversation to continue yet");
         err = &none;
     }
-    on_found(k, err, err ? NULL : &list->convs[0]);
+    on_local_found(k, err, err ? NULL : &list->convs[0]);
 }
 
 static int local_resume(struct session *s, str id, struct err *e)
@@ -182,8 +182,8 @@ static int local_resume(struct session *s, str id, struct err *e)
     struct lookup k = {.local = l};
     struct store_query latest = {.limit = 1};
     struct store *store = server_store(l->server);
-    struct store_op *op =
-        id.n > 0 ? store_get(store, id, on_found, &k) : store_list(store, &latest, on_listed, &k);
+    struct store_op *op = id.n > 0 ? store_get(store, id, on_local_found, &k)
+                                   : store_list(store, &latest, on_local_listed, &k);
     if (!loop_run_until(s->loop, &k.is_done, UINT32_MAX)) {
         store_op_cancel(op);
         return err_set(e, -ETIMEDOUT, "the conversation could not be read in time");
@@ -204,7 +204,7 @@ struct reading {
     bool is_done;
 };
 
-static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+static void on_local_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct reading *k = ctx;
     k->is_done = true;
@@ -232,7 +232,7 @@ static int local_past(struct session *s, struct arena *a, struct session_past *r
     struct reading k = {.arena = a, .past = ret};
     struct store_range range = {.backwards = true, .max_events = SESSION_HISTORY_EVENTS};
     struct store_op *op =
-        store_read(server_store(l->server), s->conversation_id, &range, on_page, &k);
+        store_read(server_store(l->server), s->conversation_id, &range, on_local_page, &k);
     if (!loop_run_until(s->loop, &k.is_done, UINT32_MAX)) {
         store_op_cancel(op);
         return err_set(e, -ETIMEDOUT, "the conversation could not be read in time");

@@ -25,7 +25,7 @@ struct remote {
 
 /* ---- resuming ---- */
 
-static int ask(struct remote *r, str path, struct arena *a, struct json **ret, struct err *e)
+static int remote_ask(struct remote *r, str path, struct arena *a, struct json **ret, struct err *e)
 {
     struct client_ask q = {.path = path, .timeout_ms = ASK_TIMEOUT_MS};
     return client_ask(r->client, &q, a, ret, e);
@@ -34,7 +34,7 @@ static int ask(struct remote *r, str path, struct arena *a, struct json **ret, s
 static int resume_latest(struct remote *r, struct arena *a, struct err *e)
 {
     struct json *list;
-    int status = ask(r, STR("/v1/conversations?limit=1"), a, &list, e);
+    int status = remote_ask(r, STR("/v1/conversations?limit=1"), a, &list, e);
     if (status < 0)
         return status;
     str id = json_get_string(json_at(json_get(list, "conversations"), 0), "id");
@@ -56,7 +56,8 @@ static int remote_resume(struct session *s, str id, struct err *e)
     if (id.n == 0) {
         status = resume_latest(r, &a, e);
     } else {
-        status = ask(r, arena_printf(&a, "/v1/conversations/%.*s", STR_ARG(id)), &a, &conv, e);
+        status =
+            remote_ask(r, arena_printf(&a, "/v1/conversations/%.*s", STR_ARG(id)), &a, &conv, e);
         if (status == 0) {
             s->conversation_id = arena_str(&s->arena, id);
             session_use_model(s, json_get_string(conv, "lastModel"));
@@ -72,7 +73,7 @@ static int remote_past(struct session *s, struct arena *a, struct session_past *
     struct json *page;
     str path = arena_printf(a, "/v1/conversations/%.*s/history?limit=%d",
                             STR_ARG(s->conversation_id), SESSION_HISTORY_EVENTS);
-    int status = ask(r, path, a, &page, e);
+    int status = remote_ask(r, path, a, &page, e);
     if (status < 0)
         return status;
     const struct json *list = json_get(page, "messages");
@@ -320,7 +321,7 @@ int session_open_remote(struct loop *l, struct config *c, const char *socket_pat
             (struct fetch_header){STR("X-Workspace-Id"), str_from(c->workspace)};
     buf_init(&r->error_body, BODY_MAX);
     arena_init(&a);
-    int status = ask(r, STR("/v1/workspace"), &a, &info, e);
+    int status = remote_ask(r, STR("/v1/workspace"), &a, &info, e);
     if (status == 0) {
         str named = c->models.named;
         str model = named.n > 0 ? named : json_get_string(json_get(info, "model"), "name");

@@ -25,7 +25,7 @@ static int read_byte(char *ret)
     }
 }
 
-static int read_line(struct buf *ret)
+static int read_ask_line(struct buf *ret)
 {
     char c = 0;
     int r;
@@ -45,7 +45,7 @@ int ask_line(struct buf *ret, const char *prompt, const char *otherwise)
         fprintf(stderr, "%s [%s]: ", prompt, otherwise);
     else
         fprintf(stderr, "%s: ", prompt);
-    int r = read_line(ret);
+    int r = read_ask_line(ret);
     if (r < 0) {
         fputc('\n', stderr);
         return r;
@@ -118,7 +118,7 @@ bool ask_yes(const char *prompt)
 
 int ask_stdin(struct buf *ret, struct err *e)
 {
-    int r = read_line(ret);
+    int r = read_ask_line(ret);
     if (r == -ECANCELED)
         return err_set(e, -EINVAL, "standard input is empty");
     return r < 0 ? err_errno(e, r, "cannot read", "standard input") : 0;

@@ -68,7 +68,7 @@ static int add_block(struct buf *b, const char *label, str text, struct err *e)
     return 0;
 }
 
-static int add_file(struct buf *b, struct arena *a, const char *path, struct err *e)
+static int add_input_file(struct buf *b, struct arena *a, const char *path, struct err *e)
 {
     str text;
     const char *slash = strrchr(path, '/');
@@ -90,7 +90,7 @@ int input_compose(const struct cli *cli, struct arena *a, str *ret, struct err *
     if (r == 0 && piped.n > 0)
         r = add_block(&b, "Piped input", piped, e);
     for (size_t i = 0; r == 0 && i < cli->chat.files.len; i++)
-        r = add_file(&b, a, cli->chat.files.items[i], e);
+        r = add_input_file(&b, a, cli->chat.files.items[i], e);
     if (r == 0 && (buf_failed(&b) || b.n > TURN_MESSAGE_MAX))
         r = err_set(e, -EFBIG, "the message with its attachments has more than %u bytes",
                     TURN_MESSAGE_MAX);

@@ -13,7 +13,7 @@ struct signals {
     void *ctx;
 };
 
-static void on_signal(uv_signal_t *h, int signum)
+static void on_signal_raised(uv_signal_t *h, int signum)
 {
     struct signals *s = h->data;
     s->fn(s->ctx, signum);
@@ -28,14 +28,14 @@ struct signals *signals_new(struct loop *l, signal_fn fn, void *ctx)
         int r = uv_signal_init(loop_uv(l), &s->handles[i]);
         assert(r == 0);
         s->handles[i].data = s;
-        r = uv_signal_start(&s->handles[i], on_signal, WATCHED[i]);
+        r = uv_signal_start(&s->handles[i], on_signal_raised, WATCHED[i]);
         assert(r == 0);
         s->open++;
     }
     return s;
 }
 
-static void on_closed(uv_handle_t *h)
+static void on_signals_closed(uv_handle_t *h)
 {
     struct signals *s = h->data;
     if (--s->open == 0)
@@ -47,5 +47,5 @@ void signals_free(struct signals *s)
     if (!s)
         return;
     for (size_t i = 0; i < ARRAY_LEN(WATCHED); i++)
-        uv_close((uv_handle_t *)&s->handles[i], on_closed);
+        uv_close((uv_handle_t *)&s->handles[i], on_signals_closed);
 }

@@ -22,7 +22,7 @@ void text_add_char(struct buf *out, uint32_t cp)
     (void)utf8_encode(out, visible(cp));
 }
 
-static size_t decode(str s, uint32_t *ret_cp)
+static size_t text_decode(str s, uint32_t *ret_cp)
 {
     size_t n = utf8_decode(s, ret_cp);
     if (n > 0)
@@ -35,7 +35,7 @@ void text_add(struct buf *out, str s)
 {
     for (size_t i = 0; i < s.n;) {
         uint32_t cp;
-        i += decode(str_skip(s, i), &cp);
+        i += text_decode(str_skip(s, i), &cp);
         if (cp == '\n')
             buf_add_char(out, '\n');
         else if (cp == '\t')
@@ -51,7 +51,7 @@ void text_add_line(struct buf *out, str s)
     s = str_trim(s);
     for (size_t i = 0; i < s.n;) {
         uint32_t cp;
-        i += decode(str_skip(s, i), &cp);
+        i += text_decode(str_skip(s, i), &cp);
         if (cp == '\n' || cp == '\r' || cp == '\t' || cp == ' ') {
             is_gap = true;
             continue;
@@ -79,7 +79,7 @@ static size_t measure(str s, size_t *ret_columns)
     *ret_columns = 0;
     if (n > 0)
         return n;
-    n = decode(s, &cp);
+    n = text_decode(s, &cp);
     *ret_columns = (size_t)utf8_width(cp);
     return n;
 }

@@ -9,7 +9,7 @@
 #define VALUE_MAX (8u * 1024)
 
 /* "=?base64?...?=" stands for what it encodes; with only one of the two ends it is literal. */
-static bool decode(struct arena *a, str value, str *ret)
+static bool header_decode(struct arena *a, str value, str *ret)
 {
     static const str PREFIX = STR_INIT("=?base64?"), SUFFIX = STR_INIT("?=");
     *ret = value;
@@ -36,7 +36,7 @@ static bool name_fits(struct gw_request *q, const struct http_req *r, struct err
         err_set(e, -EINVAL, "Mcp-Name is missing: it must equal params.%s", member);
         return false;
     }
-    if (decode(&q->arena, http_get_header(r, "mcp-name"), &value) &&
+    if (header_decode(&q->arena, http_get_header(r, "mcp-name"), &value) &&
         str_eq(value, json_get_string(q->params, member)))
         return true;
     err_set(e, -EINVAL, "Mcp-Name does not equal params.%s", member);
@@ -61,8 +61,8 @@ static bool param_fits(struct gw_request *q, const struct http_req *r, const str
     bool is_wanted = param_header_value(&q->arena, h, json_get(q->params, "arguments"), &wanted);
     bool is_there = http_has_header(r, name);
     if (is_wanted)
-        (void)decode(&q->arena, wanted, &wanted); /* it comes encoded as it would be sent */
-    if (is_there && !decode(&q->arena, http_get_header(r, name), &value)) {
+        (void)header_decode(&q->arena, wanted, &wanted); /* it comes encoded as it would be sent */
+    if (is_there && !header_decode(&q->arena, http_get_header(r, name), &value)) {
         err_set(e, -EINVAL, "%s is not valid base64", name);
         return false;
     }

@@ -22,20 +22,20 @@ void gw_pipe_send(struct gateway_pipe *p, str message)
         p->send(p->ctx, message);
 }
 
-static bool emit(struct gw_request *q, str message)
+static bool pipe_emit(struct gw_request *q, str message)
 {
     gw_pipe_send(q->pipe, message);
     return true;
 }
 
-static void answer(struct gw_request *q, int status, str message)
+static void pipe_answer(struct gw_request *q, int status, str message)
 {
     gw_pipe_send(q->pipe, message);
 }
 
-static void end(struct gw_request *q) {}
+static void pipe_end(struct gw_request *q) {}
 
-static const struct reply_sink OUT_PIPE = {emit, answer, end};
+static const struct reply_sink OUT_PIPE = {pipe_emit, pipe_answer, pipe_end};
 
 /* ---- life ---- */
 

@@ -8,7 +8,7 @@ static bool takes(const struct http_req *r, const char *type)
     return str_find_nocase(accept, str_from(type)) >= 0 || str_find(accept, STR("*/*"), 0) >= 0;
 }
 
-static void on_gone(struct http_req *r)
+static void on_http_sink_gone(struct http_req *r)
 {
     struct gw_request *q = r->user;
     q->http = NULL;
@@ -29,7 +29,7 @@ void gw_http_outlet_init(struct gw_request *q, struct http_req *r)
     q->takes_stream = takes(r, "text/event-stream");
     q->takes_json = !q->takes_stream || takes(r, "application/json");
     r->user = q;
-    r->on_gone = q->era == MCP_ERA_MODERN ? on_gone : NULL;
+    r->on_gone = q->era == MCP_ERA_MODERN ? on_http_sink_gone : NULL;
     if (!q->takes_stream)
         return;
     timer_init(&q->quiet, q->g->deps.loop, on_quiet, q);
@@ -57,7 +57,7 @@ bool gw_http_outlet_stream(struct gw_request *q)
     return true;
 }
 
-static bool emit(struct gw_request *q, str message)
+static bool http_sink_emit(struct gw_request *q, str message)
 {
     if (q->http && !gw_http_outlet_stream(q))
         return false;
@@ -78,7 +78,7 @@ static void let_go(struct gw_request *q)
     q->stream = NULL;
 }
 
-static void answer(struct gw_request *q, int status, str message)
+static void http_sink_answer(struct gw_request *q, int status, str message)
 {
     if (q->http && !q->takes_json)
         (void)gw_http_outlet_stream(q);
@@ -99,7 +99,7 @@ static void answer(struct gw_request *q, int status, str message)
 }
 
 /* Whoever cancels a request gets no answer to it, but HTTP wants one: a stream without events. */
-static void end(struct gw_request *q)
+static void http_sink_end(struct gw_request *q)
 {
     struct http_req *r = q->http;
     if (r && !gw_http_outlet_stream(q)) {
@@ -110,4 +110,4 @@ static void end(struct gw_request *q)
     let_go(q);
 }
 
-const struct reply_sink GW_OUT_HTTP = {emit, answer, end};
+const struct reply_sink GW_OUT_HTTP = {http_sink_emit, http_sink_answer, http_sink_end};

@@ -43,7 +43,7 @@ static void write_params(struct json_writer *w, const struct gw_session *s,
     jw_end(w);
 }
 
-static size_t count(const struct list_node *head)
+static size_t ask_count(const struct list_node *head)
 {
     size_t n = 0;
     LIST_FOREACH (it, head)
@@ -61,7 +61,7 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
         return;
     }
-    if (count(&s->asks) >= ASKS_MAX) {
+    if (ask_count(&s->asks) >= ASKS_MAX) {
         mcp_ask_refuse(a, RPC_INTERNAL_ERROR,
                        "Too many requests to this client are waiting for a response.");
         return;

@@ -118,7 +118,7 @@ static uint64_t lifetime(const struct list_cache *l, const struct json *result)
     return said > GW_LIST_SHORT_MS && said < GW_LIST_FRESH_MS ? (uint64_t)said : GW_LIST_SHORT_MS;
 }
 
-static void keep(struct list_cache *l, const struct json *last_page)
+static void catalog_keep(struct list_cache *l, const struct json *last_page)
 {
     arena_done(&l->arena);
     l->arena = l->fetch_arena;
@@ -131,7 +131,7 @@ static void keep(struct list_cache *l, const struct json *last_page)
 
 static void fetch_page(struct list_cache *l, str cursor);
 
-static void on_page(void *ctx, const struct mcp_reply *r)
+static void on_catalog_page(void *ctx, const struct mcp_reply *r)
 {
     struct list_cache *l = ctx;
     const struct json *items = json_get(r->result, KEYS[l->what]);
@@ -150,13 +150,13 @@ static void on_page(void *ctx, const struct mcp_reply *r)
         fetch_page(l, next->s);
         return;
     }
-    keep(l, r->result);
+    catalog_keep(l, r->result);
     list_settled(l);
 }
 
 static void fetch_page(struct list_cache *l, str cursor)
 {
-    static const struct mcp_call_events EVENTS = {.done = on_page};
+    static const struct mcp_call_events EVENTS = {.done = on_catalog_page};
     struct json_member m = {STR("cursor"), json_of_str(cursor)};
     struct json params = {.type = JSON_OBJECT, .len = cursor.p ? 1 : 0, .members = &m};
     struct mcp_request req = {
@@ -239,7 +239,7 @@ void gw_catalog_cancel(struct gw_request *q)
     gather_stop(q->work);
 }
 
-static void on_ready(void *gather)
+static void on_catalog_ready(void *gather)
 {
     struct gather *g = gather;
     struct gw_request *q = g->q;
@@ -265,9 +265,9 @@ static void on_ready(void *gather)
     g->fn(q, &all);
 }
 
-static void on_timeout(void *gather)
+static void on_catalog_timeout(void *gather)
 {
-    on_ready(gather);
+    on_catalog_ready(gather);
 }
 
 /* Servers that are down are not waited for, unless it is the one that was named. */
@@ -290,8 +290,8 @@ void gw_catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn
     g->q = q;
     g->fn = fn;
     g->parts = arena_array(&q->arena, n + 1, sizeof *g->parts);
-    timer_init(&g->timeout, q->g->deps.loop, on_timeout, g);
-    defer_init(&g->ready, on_ready, g);
+    timer_init(&g->timeout, q->g->deps.loop, on_catalog_timeout, g);
+    defer_init(&g->ready, on_catalog_ready, g);
     q->on_cancel = gw_catalog_cancel;
     q->work = g;
     for (size_t i = 0; i < n; i++) {
@@ -309,7 +309,7 @@ void gw_catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn
         fetch(p->list);
     }
     if (g->pending == 0)
-        on_ready(g);
+        on_catalog_ready(g);
     else
         timer_start(&g->timeout, GW_LIST_TIMEOUT_MS);
 }

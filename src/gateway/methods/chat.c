@@ -46,7 +46,7 @@ bool gw_chat_is_offered(const struct gw_request *q)
     return is_own && q->space->runtime && is_permitted(q->actor);
 }
 
-static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
+static void on_chat_tool_started(void *ctx, str conversation_id, str run_id, bool is_new)
 {
     struct gw_request *q = ctx;
     struct json_member m[] = {
@@ -57,7 +57,7 @@ static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
     gw_request_progress(q, &params);
 }
 
-static void reply(struct gw_request *q, str text, struct json *structured, bool is_error)
+static void chat_tool_reply(struct gw_request *q, str text, struct json *structured, bool is_error)
 {
     struct arena *a = &q->arena;
     struct json *block = json_new(a, JSON_OBJECT), *content = json_new(a, JSON_ARRAY),
@@ -75,7 +75,7 @@ static void reply(struct gw_request *q, str text, struct json *structured, bool 
     gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
-static void on_done(void *ctx, const struct turn_result *t)
+static void on_chat_tool_done(void *ctx, const struct turn_result *t)
 {
     struct gw_request *q = ctx;
     struct arena *a = &q->arena;
@@ -85,17 +85,17 @@ static void on_done(void *ctx, const struct turn_result *t)
     json_set(a, out, STR("runId"), json_of_str(t->run_id));
     json_set(a, out, STR("stopReason"), json_of_str(str_from(run_stop_name(t->run->stop))));
     json_set(a, out, STR("iterations"), json_of_int(t->run->iterations));
-    reply(q, is_error ? str_from(t->run->err.msg) : t->run->response, out, is_error);
+    chat_tool_reply(q, is_error ? str_from(t->run->err.msg) : t->run->response, out, is_error);
 }
 
-static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
+static void on_chat_tool_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct err shown = *err;
     plain_err(&shown);
-    reply(ctx, str_from(shown.msg), NULL, true);
+    chat_tool_reply(ctx, str_from(shown.msg), NULL, true);
 }
 
-static void on_cancel(struct gw_request *q)
+static void on_chat_tool_cancel(struct gw_request *q)
 {
     struct turn *t = q->work;
     turn_forget(t);
@@ -104,7 +104,8 @@ static void on_cancel(struct gw_request *q)
 
 void gw_chat_call(struct gw_request *q)
 {
-    static const struct turn_events EVENTS = {on_started, on_done, on_refused};
+    static const struct turn_events EVENTS = {on_chat_tool_started, on_chat_tool_done,
+                                              on_chat_tool_refused};
     const struct json *args = json_get(q->params, "arguments");
     struct turn_request req = {
         .actor = q->actor,
@@ -114,6 +115,6 @@ void gw_chat_call(struct gw_request *q)
         .channel = STR("mcp"),
         .is_unattended = true,
     };
-    q->on_cancel = on_cancel;
+    q->on_cancel = on_chat_tool_cancel;
     q->work = turn_start(q->space->runtime, &req, &EVENTS, q);
 }

@@ -32,7 +32,7 @@ struct gw_watch { /* one address of one bundle */
 
 static void on_said(void *ctx, const struct mcp_reply *r) {}
 
-static void say(const struct gw_watch *w, const char *method)
+static void listen_say(const struct gw_watch *w, const char *method)
 {
     static const struct mcp_call_events EVENTS = {.done = on_said};
     struct json_member m = {STR("uri"), json_of_str(str_from(w->uri))};
@@ -54,7 +54,7 @@ static struct gw_watch *watch_take(struct gw_space *s, struct bundle *b, str uri
         w->key = str_dup(buf_str(&key));
         w->uri = str_dup(uri);
         map_put(&s->watches, buf_str(&key), w);
-        say(w, "resources/subscribe");
+        listen_say(w, "resources/subscribe");
     }
     if (w)
         w->users++;
@@ -75,7 +75,7 @@ static void watch_let_go(struct gw_watch *w)
         return;
     if (w->bundle) {
         map_del(&w->space->watches, str_from(w->key));
-        say(w, "resources/unsubscribe");
+        listen_say(w, "resources/unsubscribe");
     }
     watch_free(w);
 }
@@ -86,7 +86,7 @@ void gw_watch_bundle_running(struct gw_space *s, struct bundle *b)
     for (size_t i = 0; (e = map_next(&s->watches, &i)) != NULL;) {
         struct gw_watch *w = e->value;
         if (w->bundle == b)
-            say(w, "resources/subscribe");
+            listen_say(w, "resources/subscribe");
     }
 }
 
@@ -256,7 +256,7 @@ static void read_filter(struct gw_listen *l, const struct json *wanted, struct a
     }
 }
 
-static size_t count(const struct list_node *head)
+static size_t listen_count(const struct list_node *head)
 {
     size_t n = 0;
     LIST_FOREACH (it, head)
@@ -271,7 +271,8 @@ void gw_subscriptions_listen(struct gw_request *q)
         gw_request_fail(q, RPC_INVALID_PARAMS, "subscriptions/listen requires notifications.");
         return;
     }
-    if (count(&q->space->listens) >= GW_LISTENS_MAX || (q->http && !gw_http_outlet_stream(q))) {
+    if (listen_count(&q->space->listens) >= GW_LISTENS_MAX ||
+        (q->http && !gw_http_outlet_stream(q))) {
         gw_request_fail(q, RPC_INTERNAL_ERROR,
                         "Too many subscriptions are open, or this request cannot become a stream.");
         return;

@@ -37,18 +37,18 @@ void gw_log_free(struct gw_log *l)
     free(l);
 }
 
-static bool is_over(const struct gw_log *l)
+static bool is_log_over(const struct gw_log *l)
 {
     return l->pending == 0 && l != l->session->general;
 }
 
 /* Logs that have ended go before events of those that have not. */
-static void make_room(struct gw_session *s, const struct gw_log *keep, size_t n)
+static void make_room_in_logs(struct gw_session *s, const struct gw_log *keep, size_t n)
 {
     LIST_FOREACH (it, &s->logs) {
         struct gw_log *l = LIST_ENTRY(it, struct gw_log, node);
         bool is_full = s->log_bytes + n > GW_LOG_BYTES_MAX || s->nlogs > GW_LOGS_MAX;
-        if (is_full && l != keep && is_over(l) && !l->reader)
+        if (is_full && l != keep && is_log_over(l) && !l->reader)
             gw_log_free(l);
     }
     LIST_FOREACH (it, &s->logs) {
@@ -71,7 +71,7 @@ static void send_event(struct gw_log *l, const struct gw_event *e)
 void gw_log_add(struct gw_log *l, str message)
 {
     struct gw_session *s = l->session;
-    make_room(s, l, message.n);
+    make_room_in_logs(s, l, message.n);
     struct gw_event *e = xcalloc(1, sizeof *e + message.n);
     e->seq = ++l->seq;
     e->n = message.n;
@@ -105,7 +105,7 @@ void gw_log_attach(struct gw_log *l, struct http_req *r)
     }
 }
 
-static struct gw_log *find(struct gw_session *s, str id, uint64_t *ret_seq)
+static struct gw_log *session_log_find(struct gw_session *s, str id, uint64_t *ret_seq)
 {
     str number, rest = id;
     uint64_t n;
@@ -123,7 +123,7 @@ static struct gw_log *find(struct gw_session *s, str id, uint64_t *ret_seq)
 void gw_log_read(struct gw_session *s, struct http_req *r, str last_id)
 {
     uint64_t seen = 0;
-    struct gw_log *l = find(s, last_id, &seen);
+    struct gw_log *l = session_log_find(s, last_id, &seen);
     if (!l) {
         l = s->general;
         seen = l->read_seq; /* what nobody was there to hear comes first */
@@ -135,6 +135,6 @@ void gw_log_read(struct gw_session *s, struct http_req *r, str last_id)
         if (e->seq > seen && e->n > 0 && l->reader)
             send_event(l, e);
     }
-    if (is_over(l) && l->reader)
+    if (is_log_over(l) && l->reader)
         gw_stream_close(l->reader);
 }

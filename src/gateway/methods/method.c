@@ -48,7 +48,7 @@ void gw_write_instructions(struct json_writer *w, const struct gw_request *q)
     buf_done(&text);
 }
 
-static void discover(struct gw_request *q)
+static void method_discover(struct gw_request *q)
 {
     struct buf b;
     struct json_writer w;
@@ -76,7 +76,7 @@ static const struct method {
     {STR_INIT("tools/call"), LEGACY | MODERN, true, gw_tools_call},
     {STR_INIT("tools/list"), LEGACY | MODERN, true, gw_tools_list},
     {STR_INIT("ping"), LEGACY, false, ping},
-    {STR_INIT("server/discover"), MODERN, true, discover},
+    {STR_INIT("server/discover"), MODERN, true, method_discover},
     {STR_INIT("resources/list"), LEGACY | MODERN, true, gw_list_entries},
     {STR_INIT("resources/templates/list"), LEGACY | MODERN, true, gw_list_entries},
     {STR_INIT("resources/read"), LEGACY | MODERN, true, gw_resources_read},
@@ -103,7 +103,7 @@ bool gateway_method_at(size_t i, struct gateway_method *ret)
     return true;
 }
 
-static const struct method *find(str name, enum mcp_era era)
+static const struct method *method_find(str name, enum mcp_era era)
 {
     for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
         if (str_eq(name, METHODS[i].name))
@@ -114,7 +114,7 @@ static const struct method *find(str name, enum mcp_era era)
 
 void gw_method_run(struct gw_request *q)
 {
-    const struct method *m = find(q->method, q->era);
+    const struct method *m = method_find(q->method, q->era);
     if (!m) {
         gw_request_fail(q, RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
                         STR_ARG(str_slice(q->method, 0, 200)));

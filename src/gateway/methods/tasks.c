@@ -37,7 +37,7 @@ static bool may_use(struct gw_request *q, str source)
     return !actor_is_narrowed(q->actor);
 }
 
-static struct bundle *find(struct gw_request *q, str public, str *ret_id)
+static struct bundle *task_find(struct gw_request *q, str public, str *ret_id)
 {
     str source;
     if (!q->space->bundles ||
@@ -62,7 +62,7 @@ void gw_tasks_route(struct gw_request *q)
         gw_request_fail_data(q, MCP_MISSING_CAPABILITY, data, "The client does not support tasks.");
         return;
     }
-    struct bundle *b = find(q, json_get_string(q->params, "taskId"), &id);
+    struct bundle *b = task_find(q, json_get_string(q->params, "taskId"), &id);
     if (!b) {
         gw_request_fail(q, RPC_INVALID_PARAMS, "There is no such task.");
         return;
@@ -93,7 +93,7 @@ void gw_tasks_done(struct gw_space *s)
         task_free(LIST_ENTRY(n, struct gw_task, node));
 }
 
-static void remember(struct gw_request *q, str source, str id)
+static void task_remember(struct gw_request *q, str source, str id)
 {
     struct gw_space *s = q->space;
     struct gw_task *t = xcalloc(1, sizeof *t);
@@ -159,7 +159,7 @@ void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *
     bool is_call = str_eq(q->method, STR("tools/call"));
     str made = is_call ? json_get_string(json_get(result, "task"), "taskId") : STR_NONE;
     if (made.n > 0)
-        remember(q, bundle_entry(b)->server_name, made);
+        task_remember(q, bundle_entry(b)->server_name, made);
     if (is_call || str_starts(q->method, STR("tasks/")))
         result = gw_tasks_rename(q->space, &q->arena, actor_user(q->actor), b, result);
     gw_request_result(q, result, gw_upstream_era(b));
@@ -178,7 +178,7 @@ static void collect_next(struct gw_request *q);
 
 static void ask_page(struct gw_request *q, struct bundle *b, const struct json *cursor);
 
-static void on_listed(struct gw_request *q, struct bundle *b, const struct mcp_reply *r)
+static void on_task_listed(struct gw_request *q, struct bundle *b, const struct mcp_reply *r)
 {
     struct collected *c = q->plan;
     const struct json *list = json_get(r->result, "tasks");
@@ -203,7 +203,7 @@ static void ask_page(struct gw_request *q, struct bundle *b, const struct json *
     q->params = json_new(a, JSON_OBJECT);
     if (cursor)
         json_set(a, q->params, STR("cursor"), *json_clone(a, cursor));
-    gw_upstream_ask(q, b, on_listed);
+    gw_upstream_ask(q, b, on_task_listed);
 }
 
 static void write_task(struct json_writer *w, struct gw_request *q, const void *tasks, size_t i)

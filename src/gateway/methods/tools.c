@@ -166,7 +166,7 @@ static void on_called(void *ctx, const struct tool_result *r)
     gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
-static void on_progress(void *ctx, double progress, double total, str message)
+static void on_tool_progress(void *ctx, double progress, double total, str message)
 {
     struct gw_request *q = ctx;
     struct arena a;
@@ -181,19 +181,19 @@ static void on_progress(void *ctx, double progress, double total, str message)
     arena_done(&a);
 }
 
-static void on_cancel(struct gw_request *q)
+static void on_tool_cancel(struct gw_request *q)
 {
     registry_cancel(q->work);
 }
 
 static void call_own(struct gw_request *q)
 {
-    static const struct registry_call_events EVENTS = {on_called, on_progress};
+    static const struct registry_call_events EVENTS = {on_called, on_tool_progress};
     struct tool_caller who = {
         .actor = q->actor,
         .via = STR("mcp"),
     };
-    q->on_cancel = on_cancel;
+    q->on_cancel = on_tool_cancel;
     q->work =
         registry_call(q->space->tools, q->tool, json_get(q->params, "arguments"), &who, &EVENTS, q);
 }

@@ -79,9 +79,9 @@ static void private_free(struct private_connection *l)
     free(l);
 }
 
-static void on_ready(void *ctx) {}
+static void on_private_ready(void *ctx) {}
 
-static void on_closed(void *ctx, const struct err *e)
+static void on_private_closed(void *ctx, const struct err *e)
 {
     struct private_connection *l = ctx;
     struct gw_pool *p = l->pool;
@@ -91,7 +91,7 @@ static void on_closed(void *ctx, const struct err *e)
     defer_start(p->space->g->deps.loop, &p->pump);
 }
 
-static void on_ask(void *ctx, struct mcp_ask *a)
+static void on_private_ask(void *ctx, struct mcp_ask *a)
 {
     mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "No client is connected that could answer.");
 }
@@ -108,7 +108,7 @@ static void private_close(void *ctx)
 
 static struct private_connection *private_open(struct gw_pool *p, unsigned abilities)
 {
-    static const struct mcp_client_events EVENTS = {on_ready, on_closed};
+    static const struct mcp_client_events EVENTS = {on_private_ready, on_private_closed};
     struct private_connection *l = xcalloc(1, sizeof *l);
     l->pool = p;
     l->abilities = abilities;
@@ -116,7 +116,7 @@ static struct private_connection *private_open(struct gw_pool *p, unsigned abili
     timer_init(&l->idle, p->space->g->deps.loop, private_close, l);
     l->host = (struct mcp_host){
         .capabilities = declaration(&l->arena, abilities),
-        .ask = on_ask,
+        .ask = on_private_ask,
         .ctx = l,
     };
     list_push(&p->connections, &l->node);

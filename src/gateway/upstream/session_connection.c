@@ -22,13 +22,13 @@ static struct gw_request *only(const struct session_connection *i)
     return LIST_ENTRY(first, struct upstream_call, sibling)->q;
 }
 
-static void on_ask(void *ctx, struct mcp_ask *a)
+static void on_session_conn_ask(void *ctx, struct mcp_ask *a)
 {
     struct session_connection *i = ctx;
     gw_ask_session(i->session, only(i), i->bundle, a, i);
 }
 
-static void on_ask_gone(void *ctx, struct mcp_ask *a)
+static void on_session_conn_ask_gone(void *ctx, struct mcp_ask *a)
 {
     struct session_connection *i = ctx;
     gw_ask_withdraw(i->session, a);
@@ -48,7 +48,7 @@ static bool is_forwarded(str method)
     return false; /* what concerns lists and resources comes through the shared connection */
 }
 
-static void on_notified(void *ctx, str method, const struct json *params)
+static void on_session_conn_notified(void *ctx, str method, const struct json *params)
 {
     struct session_connection *i = ctx;
     struct gw_session *s = i->session;
@@ -71,14 +71,14 @@ static void on_notified(void *ctx, str method, const struct json *params)
         gw_session_send(s, buf_str(b));
 }
 
-static void on_ready(void *ctx) {}
+static void on_session_conn_ready(void *ctx) {}
 
-static void on_closed(void *ctx, const struct err *e)
+static void on_session_conn_closed(void *ctx, const struct err *e)
 {
     session_connection_free(ctx);
 }
 
-static const struct mcp_client_events EVENTS = {on_ready, on_closed};
+static const struct mcp_client_events EVENTS = {on_session_conn_ready, on_session_conn_closed};
 
 /* Of what the client can, what a server may make use of through us. */
 static const struct json *shared_capabilities(struct arena *a, const struct json *client)
@@ -93,7 +93,7 @@ static const struct json *shared_capabilities(struct arena *a, const struct json
     return out;
 }
 
-static struct session_connection *find(struct gw_session *s, const struct bundle *b)
+static struct session_connection *session_conn_find(struct gw_session *s, const struct bundle *b)
 {
     LIST_FOREACH (n, &s->connections) {
         struct session_connection *i = LIST_ENTRY(n, struct session_connection, node);
@@ -105,7 +105,7 @@ static struct session_connection *find(struct gw_session *s, const struct bundle
 
 struct session_connection *session_connection_of(struct gw_session *s, struct bundle *b)
 {
-    struct session_connection *i = find(s, b);
+    struct session_connection *i = session_conn_find(s, b);
     if (i)
         return i;
     i = xcalloc(1, sizeof *i);
@@ -115,9 +115,9 @@ struct session_connection *session_connection_of(struct gw_session *s, struct bu
     arena_init(&i->arena);
     i->host = (struct mcp_host){
         .capabilities = shared_capabilities(&i->arena, s->capabilities),
-        .ask = on_ask,
-        .ask_gone = on_ask_gone,
-        .notified = on_notified,
+        .ask = on_session_conn_ask,
+        .ask_gone = on_session_conn_ask_gone,
+        .notified = on_session_conn_notified,
         .ctx = i,
     };
     list_push(&s->connections, &i->node);
@@ -143,7 +143,7 @@ void session_connection_drop_all(struct gw_session *s)
 
 void session_connection_bundle_gone(struct gw_session *s, struct bundle *b)
 {
-    struct session_connection *i = find(s, b);
+    struct session_connection *i = session_conn_find(s, b);
     if (i)
         disconnect(i);
 }

@@ -153,7 +153,7 @@ static void on_settled(void *up, const struct mcp_reply *r)
 
 /* What a server asks in one breath goes to the client in one round. How long a breath is, nobody
  * can say; but whoever answers a ping has written what it had to say before. */
-static void settle(struct upstream_call *u)
+static void suspended_settle(struct upstream_call *u)
 {
     static const struct mcp_call_events EVENTS = {.done = on_settled};
     struct mcp_request ping = {.method = STR("ping"), .timeout_ms = GW_SETTLE_MS};
@@ -180,7 +180,7 @@ void suspended_question(struct upstream_call *u, struct mcp_ask *a)
     x->ask = a;
     snprintf(x->key, sizeof x->key, "question-%u", ++u->next_key);
     list_push(&u->questions, &x->node);
-    settle(u);
+    suspended_settle(u);
 }
 
 void suspended_question_gone(struct upstream_call *u, struct mcp_ask *a)
@@ -210,7 +210,7 @@ void suspended_keep(struct upstream_call *u, const struct mcp_reply *r)
 
 /* ---- coming back ---- */
 
-static struct upstream_call *find(struct gw_space *s, str handle)
+static struct upstream_call *suspended_find(struct gw_space *s, str handle)
 {
     LIST_FOREACH (n, &s->suspended) {
         struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, node);
@@ -243,7 +243,7 @@ static bool answer_questions(struct gw_space *s, struct upstream_call *u,
         const struct json *given = json_get(responses, x->key);
         question_free(x);
         mcp_ask_answer(a, given);
-        u = find(s, str_from(handle));
+        u = suspended_find(s, str_from(handle));
     }
     return u != NULL;
 }
@@ -261,7 +261,7 @@ static void take_up(struct upstream_call *u, struct gw_request *q)
         upstream_call_deliver(u, &r);
         arena_done(&alive);
     } else if (!list_empty(&u->questions)) {
-        settle(u);
+        suspended_settle(u);
     }
 }
 
@@ -292,7 +292,7 @@ bool suspended_resume(struct gw_request *q)
         json_is(state, JSON_STRING) && gw_sign_check(q->g, state->s, context_of(q), &body);
     if (is_ours && str_eq(body, str_from(RERUN)))
         return false;
-    struct upstream_call *u = is_ours ? find(q->space, body) : NULL;
+    struct upstream_call *u = is_ours ? suspended_find(q->space, body) : NULL;
     if (u && !u->q)
         take_up(u, q);
     else

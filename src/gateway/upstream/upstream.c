@@ -108,7 +108,7 @@ void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
 
 /* ---- what comes back ---- */
 
-static void on_done(void *ctx, const struct mcp_reply *r)
+static void on_upstream_done(void *ctx, const struct mcp_reply *r)
 {
     struct upstream_call *u = ctx;
     release_way(u);
@@ -118,7 +118,7 @@ static void on_done(void *ctx, const struct mcp_reply *r)
         suspended_keep(u, r);
 }
 
-static void on_progress(void *ctx, const struct json *params)
+static void on_upstream_progress(void *ctx, const struct json *params)
 {
     struct upstream_call *u = ctx;
     if (u->q)
@@ -132,7 +132,7 @@ static void on_logged(void *ctx, const struct json *params)
         gw_request_log(u->q, params);
 }
 
-static void on_ask(void *ctx, struct mcp_ask *a)
+static void on_upstream_ask(void *ctx, struct mcp_ask *a)
 {
     struct upstream_call *u = ctx;
     if (u->q && u->q->session)
@@ -143,7 +143,7 @@ static void on_ask(void *ctx, struct mcp_ask *a)
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
 }
 
-static void on_ask_gone(void *ctx, struct mcp_ask *a)
+static void on_upstream_ask_gone(void *ctx, struct mcp_ask *a)
 {
     struct upstream_call *u = ctx;
     if (u->q && u->q->session)
@@ -152,7 +152,8 @@ static void on_ask_gone(void *ctx, struct mcp_ask *a)
         suspended_question_gone(u, a);
 }
 
-static const struct mcp_call_events EVENTS = {on_done, on_progress, on_logged, on_ask, on_ask_gone};
+static const struct mcp_call_events EVENTS = {on_upstream_done, on_upstream_progress, on_logged,
+                                              on_upstream_ask, on_upstream_ask_gone};
 
 /* ---- sending ---- */
 
