@@ -241,7 +241,7 @@ struct api *api_new(const struct api_deps *deps)
     map_init(&a->exporting);
     list_init(&a->model_changes);
     list_init(&a->sign_ins);
-    list_init(&a->lookers);
+    list_init(&a->probe_waiters);
     rates_init(&a->rates);
     trail_init(&a->trail);
     random_id("b", a->boot_id);

@@ -36,7 +36,7 @@ struct api {
     struct api_import *import;      /* the latest one, or NULL */
     struct list_node model_changes; /* being saved */
     struct list_node sign_ins;      /* to remote servers, from the page: app_auth.c */
-    struct list_node lookers;       /* requests that wait for a look at this machine */
+    struct list_node probe_waiters; /* requests that wait for a look at this machine */
     uint16_t port;                  /* that listens; 0 = none */
     char boot_id[32];               /* of this process, in the ids of the workspace streams */
     struct map hubs;                /* workspace id -> struct hub */

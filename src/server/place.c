@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "auth/instance.h"
-#include "server/space.h"
+#include "server/open_workspace.h"
 
 int place_choose(const struct roster *all, const char *typed, const struct workspace **ret,
                  struct err *e)
@@ -38,5 +38,5 @@ struct store_conf place_store(struct config *c, const struct workspace *w, const
                               const char *dir)
 {
     const char *id = arena_cstr(&c->arena, w->id), *root = arena_cstr(&c->arena, str_from(w->root));
-    return space_store_conf(&c->arena, c, id, root, type, dir);
+    return open_workspace_store_conf(&c->arena, c, id, root, type, dir);
 }

@@ -13,10 +13,10 @@
 #include "os/file.h"
 #include "os/zone.h"
 #include "server/mcp.h"
+#include "server/open_workspace.h"
 #include "server/place.h"
 #include "server/presence.h"
 #include "server/providers.h"
-#include "server/space.h"
 #include "store/log/appender.h"
 
 #define SYNC_THREADS 16
@@ -42,9 +42,9 @@ struct server {
     struct instance instance;
     struct directory *directory;
     struct auth *auth;
-    struct spaces spaces;
+    struct open_workspaces workspaces;
     str home_id;
-    struct space *home; /* where commands work; NULL = a server of many workspaces */
+    struct open_workspace *home; /* where commands work; NULL = a server of many workspaces */
     struct gateway *gateway;
     struct api *api;
     struct http_server *http;
@@ -91,7 +91,7 @@ static void prepare_spaces(struct server *s)
         .price_ctx = s->llm,
         .audit = s->audit,
     };
-    struct space_env env = {
+    struct open_workspace_env env = {
         .loop = s->loop,
         .log = s->log,
         .config = s->config,
@@ -108,7 +108,7 @@ static void prepare_spaces(struct server *s)
         .with_bundles = s->opt.with_bundles,
     };
     env.has_many = !instance_is_sole(&s->instance);
-    spaces_init(&s->spaces, &env);
+    open_workspaces_init(&s->workspaces, &env);
 }
 
 static int know_people(struct server *s, struct err *e)
@@ -158,7 +158,7 @@ static int choose_home(struct server *s, struct err *e)
 static int open_home(struct server *s, struct err *e)
 {
     if (s->home_id.n > 0)
-        s->home = spaces_open(&s->spaces, s->home_id, e);
+        s->home = open_workspaces_open(&s->workspaces, s->home_id, e);
     return s->home || s->home_id.n == 0 ? 0 : e->code;
 }
 
@@ -192,31 +192,31 @@ static void find_local_models(struct server *s)
 static struct api_space *open_space(void *ctx, str id, struct err *e)
 {
     struct server *s = ctx;
-    struct space *sp = spaces_open(&s->spaces, id, e);
+    struct open_workspace *sp = open_workspaces_open(&s->workspaces, id, e);
     return sp ? &sp->api : NULL;
 }
 
 static void hold_space(void *ctx, struct api_space *sp)
 {
-    spaces_hold(CONTAINER_OF(sp, struct space, api));
+    open_workspaces_hold(CONTAINER_OF(sp, struct open_workspace, api));
 }
 
 static void release_space(void *ctx, struct api_space *sp)
 {
-    spaces_release(CONTAINER_OF(sp, struct space, api));
+    open_workspaces_release(CONTAINER_OF(sp, struct open_workspace, api));
 }
 
 static struct api_space *find_space(void *ctx, str id)
 {
     struct server *s = ctx;
-    struct space *sp = spaces_find(&s->spaces, id);
+    struct open_workspace *sp = open_workspaces_find(&s->workspaces, id);
     return sp ? &sp->api : NULL;
 }
 
 static void close_space(void *ctx, str id)
 {
     struct server *s = ctx;
-    spaces_close(&s->spaces, id, NULL, NULL);
+    open_workspaces_close(&s->workspaces, id, NULL, NULL);
 }
 
 static int64_t login_until(void *ctx, str session_id)
@@ -382,7 +382,7 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
                  "nb commands find this server at %s",
                  socket);
     api_listens(s->api, *ret_port);
-    spaces_serve(&s->spaces);
+    open_workspaces_serve(&s->workspaces);
     return 0;
 }
 
@@ -391,9 +391,9 @@ void server_ask(struct server *s, const struct http_local_ask *q, http_local_fn 
     http_local(http(s), q, fn, ctx);
 }
 
-/* ---- stopping: listeners, then the spaces with their runs and stores ---- */
+/* ---- stopping: listeners, then the workspaces with their runs and stores ---- */
 
-static void on_spaces_closed(void *ctx)
+static void on_workspaces_closed(void *ctx)
 {
     struct server *s = ctx;
     s->home = NULL;
@@ -405,7 +405,7 @@ static void on_http_stopped(void *ctx)
     struct server *s = ctx;
     api_stop(s->api);
     gateway_stop(s->gateway);
-    spaces_close_all(&s->spaces, on_spaces_closed, s);
+    open_workspaces_close_all(&s->workspaces, on_workspaces_closed, s);
 }
 
 void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx)
@@ -422,13 +422,13 @@ void server_await_bundles(struct server *s, uint64_t max_ms)
 {
     uint64_t until = clock_mono_ms() + max_ms;
     bool never = false;
-    while (s->home && !space_bundles_settled(s->home) && clock_mono_ms() < until)
+    while (s->home && !open_workspace_bundles_settled(s->home) && clock_mono_ms() < until)
         (void)loop_run_until(s->loop, &never, AWAIT_TICK_MS);
 }
 
 bool server_bundles_settled(const struct server *s)
 {
-    return !s->home || space_bundles_settled(s->home);
+    return !s->home || open_workspace_bundles_settled(s->home);
 }
 
 struct bundles *server_bundles(const struct server *s)
@@ -447,7 +447,7 @@ void server_free(struct server *s)
     instance_done(&s->instance);
     api_free(s->api);
     gateway_free(s->gateway);
-    spaces_done(&s->spaces);
+    open_workspaces_done(&s->workspaces);
     llm_free(s->llm);
     fetcher_free(s->fetcher);
     appender_free(s->appender);

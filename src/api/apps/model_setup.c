@@ -224,22 +224,22 @@ void api_models_set_default(void *ctx, struct http_req *r)
 
 /* ---- looking around ---- */
 
-struct looker {            /* in the request's arena */
-    struct list_node node; /* in api->lookers */
+struct probe_waiter {      /* in the request's arena */
+    struct list_node node; /* in api->probe_waiters */
     struct http_req *req;
 };
 
-static void on_looker_gone(struct http_req *r)
+static void on_probe_waiter_gone(struct http_req *r)
 {
-    list_del(&((struct looker *)r->user)->node);
+    list_del(&((struct probe_waiter *)r->user)->node);
 }
 
 static void on_model_setup_looked(void *ctx)
 {
     struct api *api = ctx;
     struct list_node *n;
-    while ((n = list_pop(&api->lookers)) != NULL) {
-        struct http_req *r = LIST_ENTRY(n, struct looker, node)->req;
+    while ((n = list_pop(&api->probe_waiters)) != NULL) {
+        struct http_req *r = LIST_ENTRY(n, struct probe_waiter, node)->req;
         r->on_gone = NULL;
         api_models_list(api, r);
     }
@@ -248,12 +248,12 @@ static void on_model_setup_looked(void *ctx)
 void api_models_look(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    struct looker *l = ARENA_NEW(&r->arena, struct looker);
-    bool is_first = list_empty(&api->lookers);
+    struct probe_waiter *l = ARENA_NEW(&r->arena, struct probe_waiter);
+    bool is_first = list_empty(&api->probe_waiters);
     l->req = r;
     r->user = l;
-    r->on_gone = on_looker_gone;
-    list_push(&api->lookers, &l->node);
+    r->on_gone = on_probe_waiter_gone;
+    list_push(&api->probe_waiters, &l->node);
     if (is_first)
         llm_look(api->deps.llm, on_model_setup_looked, api);
 }

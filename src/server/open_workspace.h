@@ -1,4 +1,4 @@
-/* space.h - one workspace with everything that is its own, and the set of those in use.
+/* open_workspace.h - one workspace with everything that is its own, and the set of those in use.
  *
  * A space has an id, a directory, settings, a store, tools, a runtime: nothing in it is reachable
  * from another. It is opened when somebody first asks for it, and closed with the server or when
@@ -13,9 +13,9 @@
 #include "loop/timer.h"
 #include "net/fetch.h"
 
-#define SPACES_OPEN_MAX 10000 /* workspaces in use at once */
+#define OPEN_WORKSPACES_MAX 10000 /* workspaces in use at once */
 
-struct space_env { /* what all spaces share; borrowed */
+struct open_workspace_env { /* what all spaces share; borrowed */
     struct loop *loop;
     struct logger *log;
     struct config *config;
@@ -33,10 +33,10 @@ struct space_env { /* what all spaces share; borrowed */
     bool is_serving;                    /* messages that waited are taken up again */
 };
 
-struct space {
+struct open_workspace {
     struct api_space api; /* id, root, config, store, runtime, tools: what others see of it */
-    const struct space_env *env;
-    struct spaces *set;
+    const struct open_workspace_env *env;
+    struct open_workspaces *set;
     struct list_node node; /* in set->closing, while somebody holds it */
     struct arena arena;
     struct config config; /* the server's, with the workspace's own on top; borrows strings */
@@ -57,53 +57,56 @@ struct space {
 
 /* Where a workspace's conversations are; another type or directory than the settings' has no
  * index. Strings live in the arena or as long as the config. */
-struct store_conf space_store_conf(struct arena *a, const struct config *c, const char *id,
-                                   const char *root, const char *type, const char *dir);
+struct store_conf open_workspace_store_conf(struct arena *a, const struct config *c, const char *id,
+                                            const char *root, const char *type, const char *dir);
 
 /* Messages that waited when the server ended wait again, and are sent when no bundle is starting
  * any more. */
-void space_resume_queue(struct space *sp);
+void open_workspace_resume_queue(struct open_workspace *sp);
 
 /* Where the bundles and permissions of this workspace are written down. */
-const char *space_settings_path(struct space *sp);
+const char *open_workspace_settings_path(struct open_workspace *sp);
 
-/* ---- space_settings.c: what is its own ---- */
+/* ---- open_workspace_settings.c: what is its own ---- */
 
-void space_settings_use(struct space *sp);  /* into sp->config: before the runtime is made */
-void space_settings_open(struct space *sp); /* reads the file: changes are told from here on */
+void open_workspace_settings_use(
+    struct open_workspace *sp); /* into sp->config: before the runtime is made */
+void open_workspace_settings_open(
+    struct open_workspace *sp); /* reads the file: changes are told from here on */
 /* The file is this document now: what can count at once does, and watchers are told. */
-void space_settings_changed(struct space *sp, const struct json *doc);
+void open_workspace_settings_changed(struct open_workspace *sp, const struct json *doc);
 
-/* ---- space_bundles.c: its MCP servers ---- */
+/* ---- open_workspace_bundles.c: its MCP servers ---- */
 
 /* Starts them in the background. Only wrong settings are an error. */
-int space_bundles_open(struct space *sp, struct err *e);
-bool space_bundles_settled(const struct space *sp); /* none is starting */
-void space_bundles_stop(struct space *sp, loop_fn done, void *ctx);
-void space_bundles_free(struct space *sp); /* after stop */
+int open_workspace_bundles_open(struct open_workspace *sp, struct err *e);
+bool open_workspace_bundles_settled(const struct open_workspace *sp); /* none is starting */
+void open_workspace_bundles_stop(struct open_workspace *sp, loop_fn done, void *ctx);
+void open_workspace_bundles_free(struct open_workspace *sp); /* after stop */
 
 /* ---- the set ---- */
 
-struct spaces {
-    struct space_env env;
-    struct map open; /* id -> struct space */
+struct open_workspaces {
+    struct open_workspace_env env;
+    struct map open; /* id -> struct open_workspace */
     struct list_node closing;
     size_t nopen;      /* those that are closing or being stopped included */
     loop_fn on_closed; /* all of them */
     void *on_closed_ctx;
 };
 
-void spaces_init(struct spaces *s, const struct space_env *env);
-void spaces_serve(struct spaces *s); /* from now on, those in use included */
+void open_workspaces_init(struct open_workspaces *s, const struct open_workspace_env *env);
+void open_workspaces_serve(struct open_workspaces *s); /* from now on, those in use included */
 /* The one in use, or a new one. NULL and *e when it cannot be opened. Does not ask whether
  * there is such a workspace. */
-struct space *spaces_open(struct spaces *s, str id, struct err *e);
-struct space *spaces_find(const struct spaces *s, str id); /* in use, or NULL */
-void spaces_hold(struct space *sp);
-void spaces_release(struct space *sp);
+struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, struct err *e);
+struct open_workspace *open_workspaces_find(const struct open_workspaces *s,
+                                            str id); /* in use, or NULL */
+void open_workspaces_hold(struct open_workspace *sp);
+void open_workspaces_release(struct open_workspace *sp);
 /* Its workspace is gone: nobody finds it any more, runs are cancelled, and when the last holder
  * has let go it is freed; then done is called. */
-void spaces_close(struct spaces *s, str id, loop_fn done, void *ctx);
+void open_workspaces_close(struct open_workspaces *s, str id, loop_fn done, void *ctx);
 /* With the server: nobody holds any more. Runs end, stores are flushed; done may come at once. */
-void spaces_close_all(struct spaces *s, loop_fn done, void *ctx);
-void spaces_done(struct spaces *s); /* after close_all */
+void open_workspaces_close_all(struct open_workspaces *s, loop_fn done, void *ctx);
+void open_workspaces_done(struct open_workspaces *s); /* after close_all */

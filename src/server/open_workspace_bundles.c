@@ -1,4 +1,5 @@
-/* space_bundles.c - the bundles of a workspace: they start with it and follow its settings. */
+/* open_workspace_bundles.c - the bundles of a workspace: they start with it and follow its
+ * settings. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -6,20 +7,20 @@
 #include "base/clock.h"
 #include "bundle/settings/settings.h"
 #include "gateway/gateway.h"
-#include "server/space.h"
+#include "server/open_workspace.h"
 
-static const char *below(struct space *sp, const char *dir, const char *name)
+static const char *below(struct open_workspace *sp, const char *dir, const char *name)
 {
     return arena_printf(&sp->arena, "%s/%s", dir, name).p;
 }
 
-static const char *directory_of(struct space *sp, const char *path)
+static const char *directory_of(struct open_workspace *sp, const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? arena_printf(&sp->arena, "%.*s", (int)(slash - path), path).p : ".";
 }
 
-static const char *own_program(struct space *sp)
+static const char *own_program(struct open_workspace *sp)
 {
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -51,7 +52,7 @@ static const char *event_type(enum bundle_change what, const struct bundle_info 
 
 static void on_workspace_bundles_changed(void *ctx, struct bundle *b, enum bundle_change what)
 {
-    struct space *sp = ctx;
+    struct open_workspace *sp = ctx;
     const struct bundle_info *i = bundle_info(b);
     struct json_writer w;
     struct buf data;
@@ -89,7 +90,7 @@ static void on_workspace_bundles_changed(void *ctx, struct bundle *b, enum bundl
 static void on_workspace_bundles_notified(void *ctx, struct bundle *b, str method,
                                           const struct json *params)
 {
-    struct space *sp = ctx;
+    struct open_workspace *sp = ctx;
     gateway_bundle_notified(sp->env->gateway, sp->api.tools, b, method, params);
 }
 
@@ -98,7 +99,7 @@ static void on_workspace_bundles_notified(void *ctx, struct bundle *b, str metho
 static void on_settings(void *ctx, const struct bundle_entry *entries, size_t n,
                         const struct err *err)
 {
-    struct space *sp = ctx;
+    struct open_workspace *sp = ctx;
     if (err) {
         log_warn(sp->env->log, "bundle", "the settings are not used: %s", err->msg);
         return;
@@ -110,10 +111,10 @@ static void on_settings(void *ctx, const struct bundle_entry *entries, size_t n,
 
 static void on_document(void *ctx, const struct json *doc)
 {
-    space_settings_changed(ctx, doc);
+    open_workspace_settings_changed(ctx, doc);
 }
 
-static struct bundles *make_bundles(struct space *sp)
+static struct bundles *make_bundles(struct open_workspace *sp)
 {
     struct config *c = &sp->config;
     struct json *capabilities = NULL;
@@ -143,13 +144,13 @@ static struct bundles *make_bundles(struct space *sp)
 
 static void workspace_bundles_look(void *ctx)
 {
-    struct space *sp = ctx;
+    struct open_workspace *sp = ctx;
     settings_watch_look(sp->watch);
 }
 
 /* A server whose own settings are wrong does not start; one workspace among many whose list is
  * wrong has no bundles until it is mended. */
-static int load_entries(struct space *sp, const char *path, struct bundle_entry **ret,
+static int load_entries(struct open_workspace *sp, const char *path, struct bundle_entry **ret,
                         size_t *ret_n, struct err *e)
 {
     if (sp->env->has_many) {
@@ -167,11 +168,11 @@ static int load_entries(struct space *sp, const char *path, struct bundle_entry 
     return r;
 }
 
-int space_bundles_open(struct space *sp, struct err *e)
+int open_workspace_bundles_open(struct open_workspace *sp, struct err *e)
 {
     struct bundle_entry *entries;
     size_t n;
-    const char *path = space_settings_path(sp);
+    const char *path = open_workspace_settings_path(sp);
     int r = load_entries(sp, path, &entries, &n, e);
     if (r < 0)
         return r;
@@ -195,7 +196,7 @@ int space_bundles_open(struct space *sp, struct err *e)
     builtin_set_bundles(sp->builtin, sp->api.bundles, &sp->changer);
     runtime_use_bundles(sp->api.runtime, sp->api.bundles);
     bundles_apply(sp->api.bundles, entries, n);
-    space_settings_open(sp);
+    open_workspace_settings_open(sp);
     struct settings_watch_conf watch = {
         .loop = sp->env->loop,
         .pool = sp->env->readers,
@@ -209,7 +210,7 @@ int space_bundles_open(struct space *sp, struct err *e)
     return 0;
 }
 
-bool space_bundles_settled(const struct space *sp)
+bool open_workspace_bundles_settled(const struct open_workspace *sp)
 {
     for (size_t i = 0; sp->api.bundles && i < bundles_count(sp->api.bundles); i++)
         if (bundle_info(bundles_at(sp->api.bundles, i))->state == BUNDLE_STARTING)
@@ -217,7 +218,7 @@ bool space_bundles_settled(const struct space *sp)
     return true;
 }
 
-void space_bundles_stop(struct space *sp, loop_fn done, void *ctx)
+void open_workspace_bundles_stop(struct open_workspace *sp, loop_fn done, void *ctx)
 {
     settings_watch_free(sp->watch);
     sp->watch = NULL;
@@ -229,7 +230,7 @@ void space_bundles_stop(struct space *sp, loop_fn done, void *ctx)
     bundles_stop(sp->api.bundles, done, ctx);
 }
 
-void space_bundles_free(struct space *sp)
+void open_workspace_bundles_free(struct open_workspace *sp)
 {
     if (!sp->api.bundles)
         return;

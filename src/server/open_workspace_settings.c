@@ -1,8 +1,8 @@
-/* space_settings.c - the settings of a workspace: its own on top of the server's, read with it
- * and followed while it runs. */
+/* open_workspace_settings.c - the settings of a workspace: its own on top of the server's, read
+ * with it and followed while it runs. */
 #include "base/clock.h"
 #include "bundle/settings/settings.h"
-#include "server/space.h"
+#include "server/open_workspace.h"
 #include "workspace/roster/directory.h"
 
 enum { NEWS_MAX = 64 * 1024 };
@@ -10,7 +10,7 @@ enum { NEWS_MAX = 64 * 1024 };
 /* ---- at the start ---- */
 
 /* The server's own default model is the last resort, not a choice. */
-static void use_models(struct space *sp, const struct json *own)
+static void use_models(struct open_workspace *sp, const struct json *own)
 {
     const struct config_models *base = &sp->env->config->models;
     struct config_models *m = &sp->config.models;
@@ -30,7 +30,7 @@ static void use_models(struct space *sp, const struct json *own)
 }
 
 /* After those of the server; relative ones lie in the workspace. */
-static void use_skill_dirs(struct space *sp, const struct json *list)
+static void use_skill_dirs(struct open_workspace *sp, const struct json *list)
 {
     const struct json_strs *shared = &sp->env->config->skill_dirs;
     size_t n = list && list->type == JSON_ARRAY ? list->len : 0;
@@ -49,7 +49,7 @@ static void use_skill_dirs(struct space *sp, const struct json *list)
 }
 
 /* The roster may be replaced at any time: all is copied. */
-void space_settings_use(struct space *sp)
+void open_workspace_settings_use(struct open_workspace *sp)
 {
     struct config *c = &sp->config;
     const struct workspace *w = roster_workspace(directory_roster(sp->env->directory), sp->api.id);
@@ -95,7 +95,7 @@ static size_t write_fields(struct json_writer *w, const struct json *doc, const 
 }
 
 /* Names only: values may be secrets. */
-static void workspace_settings_tell(struct space *sp, const struct json *doc)
+static void workspace_settings_tell(struct open_workspace *sp, const struct json *doc)
 {
     struct json_writer w;
     struct buf data;
@@ -113,7 +113,7 @@ static void workspace_settings_tell(struct space *sp, const struct json *doc)
     buf_done(&data);
 }
 
-static void workspace_settings_remember(struct space *sp, const struct json *doc)
+static void workspace_settings_remember(struct open_workspace *sp, const struct json *doc)
 {
     arena_done(&sp->doc_arena);
     arena_init(&sp->doc_arena);
@@ -127,7 +127,7 @@ static const struct json *either(const struct json *own, const struct json *othe
     return own ? own : otherwise;
 }
 
-static struct runtime_settings read_settings(struct space *sp, const struct json *doc)
+static struct runtime_settings read_settings(struct open_workspace *sp, const struct json *doc)
 {
     const struct runtime_deps *now = runtime_deps(sp->api.runtime);
     const struct config *base = sp->env->config;
@@ -148,14 +148,14 @@ static struct runtime_settings read_settings(struct space *sp, const struct json
     };
 }
 
-static bool has_changed(const struct space *sp, const struct json *doc, const char *key)
+static bool has_changed(const struct open_workspace *sp, const struct json *doc, const char *key)
 {
     const struct json *now = json_get(doc, key), *old = json_get(sp->doc, key);
     return now && old ? !json_equal(now, old) : now != old;
 }
 
 /* What was used before stays in memory: nothing is used anew without need. */
-static bool concerns_runtime(const struct space *sp, const struct json *doc)
+static bool concerns_runtime(const struct open_workspace *sp, const struct json *doc)
 {
     static const char *const KEYS[] = {"name", "identity", "models", "agents", "permissions"};
     for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
@@ -164,7 +164,7 @@ static bool concerns_runtime(const struct space *sp, const struct json *doc)
     return false;
 }
 
-static void follow_skill_dirs(struct space *sp, const struct json *doc)
+static void follow_skill_dirs(struct open_workspace *sp, const struct json *doc)
 {
     if (!has_changed(sp, doc, "skillDirs"))
         return;
@@ -172,7 +172,7 @@ static void follow_skill_dirs(struct space *sp, const struct json *doc)
     runtime_use_skill_dirs(sp->api.runtime);
 }
 
-void space_settings_changed(struct space *sp, const struct json *doc)
+void open_workspace_settings_changed(struct open_workspace *sp, const struct json *doc)
 {
     struct err e = {0};
     if (json_equal(doc, sp->doc)) /* somebody asked to have it read again */
@@ -180,7 +180,7 @@ void space_settings_changed(struct space *sp, const struct json *doc)
     struct runtime_settings s = read_settings(sp, doc);
     if (concerns_runtime(sp, doc) && runtime_use_settings(sp->api.runtime, &s, &e) < 0) {
         log_warn(sp->env->log, "server", "%s: the settings stay as they were: %s",
-                 space_settings_path(sp), e.msg);
+                 open_workspace_settings_path(sp), e.msg);
     } else if (sp->env->has_many) {
         use_models(sp, json_get(doc, "models"));
         follow_skill_dirs(sp, doc);
@@ -191,13 +191,13 @@ void space_settings_changed(struct space *sp, const struct json *doc)
     workspace_settings_remember(sp, doc);
 }
 
-void space_settings_open(struct space *sp)
+void open_workspace_settings_open(struct open_workspace *sp)
 {
     struct arena a;
     struct err e = {0};
     struct json *doc;
     arena_init(&a);
-    if (settings_load(&a, space_settings_path(sp), &doc, &e) == 0)
+    if (settings_load(&a, open_workspace_settings_path(sp), &doc, &e) == 0)
         workspace_settings_remember(sp, doc);
     else
         sp->doc = json_new(&sp->doc_arena, JSON_OBJECT);

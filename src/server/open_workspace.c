@@ -1,4 +1,4 @@
-#include "server/space.h"
+#include "server/open_workspace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -46,8 +46,8 @@ static const char *cache_dir(struct arena *a, const struct config *c, const char
     return arena_printf(a, "%s/cache/%.12s", c->work_dir, sha).p;
 }
 
-struct store_conf space_store_conf(struct arena *a, const struct config *c, const char *id,
-                                   const char *root, const char *type, const char *dir)
+struct store_conf open_workspace_store_conf(struct arena *a, const struct config *c, const char *id,
+                                            const char *root, const char *type, const char *dir)
 {
     bool is_own = !type && !dir;
     bool is_alone = strcmp(root, c->work_dir) == 0;
@@ -67,7 +67,7 @@ struct store_conf space_store_conf(struct arena *a, const struct config *c, cons
     };
 }
 
-const char *space_settings_path(struct space *sp)
+const char *open_workspace_settings_path(struct open_workspace *sp)
 {
     return sp->env->has_many ? below(&sp->arena, sp->api.root, "workspace.json") : sp->config.path;
 }
@@ -76,7 +76,7 @@ const char *space_settings_path(struct space *sp)
 
 /* An index of logs that are not there: a disk that is not mounted, or a directory that somebody
  * removed, looks like a new installation otherwise. */
-static void warn_of_loss(struct space *sp, const struct store_conf *conf)
+static void warn_of_loss(struct open_workspace *sp, const struct store_conf *conf)
 {
     if (!conf->cache_dir || file_exists(conf->dir) ||
         !file_exists(below(&sp->arena, conf->cache_dir, "index.db")))
@@ -87,10 +87,10 @@ static void warn_of_loss(struct space *sp, const struct store_conf *conf)
              conf->dir);
 }
 
-static int open_store(struct space *sp, struct err *e)
+static int open_store(struct open_workspace *sp, struct err *e)
 {
     struct store_conf conf =
-        space_store_conf(&sp->arena, &sp->config, sp->api.id.p, sp->api.root, NULL, NULL);
+        open_workspace_store_conf(&sp->arena, &sp->config, sp->api.id.p, sp->api.root, NULL, NULL);
     if (strcmp(conf.type, "memory") != 0) {
         warn_of_loss(sp, &conf);
         int r = file_make_dirs(conf.dir, e);
@@ -100,9 +100,9 @@ static int open_store(struct space *sp, struct err *e)
     return store_open(sp->env->store_env, &conf, &sp->api.store, e);
 }
 
-static int make_runtime(struct space *sp, struct err *e)
+static int make_runtime(struct open_workspace *sp, struct err *e)
 {
-    const struct space_env *env = sp->env;
+    const struct open_workspace_env *env = sp->env;
     struct runtime_deps deps = {
         .loop = env->loop,
         .log = env->log,
@@ -116,7 +116,7 @@ static int make_runtime(struct space *sp, struct err *e)
         .directory = env->directory,
         .workspace_id = sp->api.id,
         .root_dir = str_from(sp->api.root),
-        .settings_path = space_settings_path(sp),
+        .settings_path = open_workspace_settings_path(sp),
         .default_model = env->has_many ? sp->config.models.default_model : STR_NONE,
         .identity = sp->identity,
         .workspace_name = sp->name,
@@ -138,24 +138,24 @@ static int make_runtime(struct space *sp, struct err *e)
 
 static void on_release(void *ctx)
 {
-    struct space *sp = ctx;
-    if (space_bundles_settled(sp) || clock_mono_ms() >= sp->release_by_ms)
+    struct open_workspace *sp = ctx;
+    if (open_workspace_bundles_settled(sp) || clock_mono_ms() >= sp->release_by_ms)
         queue_release(sp->api.runtime);
     else
         timer_start(&sp->release, RELEASE_TICK_MS);
 }
 
-void space_resume_queue(struct space *sp)
+void open_workspace_resume_queue(struct open_workspace *sp)
 {
     queue_restore(sp->api.runtime);
     sp->release_by_ms = clock_mono_ms() + RELEASE_MAX_MS;
     timer_start(&sp->release, 0);
 }
 
-static struct space *space_new(struct spaces *set, str id)
+static struct open_workspace *open_workspace_new(struct open_workspaces *set, str id)
 {
-    struct space *sp = xcalloc(1, sizeof *sp);
-    const struct space_env *env = &set->env;
+    struct open_workspace *sp = xcalloc(1, sizeof *sp);
+    const struct open_workspace_env *env = &set->env;
     arena_init(&sp->arena);
     arena_init(&sp->doc_arena);
     list_init(&sp->node);
@@ -169,7 +169,7 @@ static struct space *space_new(struct spaces *set, str id)
         env->has_many
             ? arena_printf(&sp->arena, "%s/workspaces/%.*s", env->config->work_dir, STR_ARG(id)).p
             : env->config->work_dir;
-    space_settings_use(sp);
+    open_workspace_settings_use(sp);
     sp->api.tools = registry_new(env->loop);
     registry_set_result_limit(sp->api.tools, (size_t)sp->config.limits.max_tool_result_size);
     return sp;
@@ -177,9 +177,9 @@ static struct space *space_new(struct spaces *set, str id)
 
 /* ---- closing: runs, then the store, then the rest ---- */
 
-static void space_free(struct space *sp)
+static void open_workspace_free(struct open_workspace *sp)
 {
-    space_bundles_free(sp);
+    open_workspace_bundles_free(sp);
     builtin_free(sp->builtin);
     runtime_free(sp->api.runtime);
     registry_free(sp->api.tools);
@@ -190,11 +190,11 @@ static void space_free(struct space *sp)
 
 static void on_store_closed(void *ctx)
 {
-    struct space *sp = ctx;
-    struct spaces *set = sp->set;
+    struct open_workspace *sp = ctx;
+    struct open_workspaces *set = sp->set;
     loop_fn done = sp->on_closed;
     void *done_ctx = sp->on_closed_ctx;
-    space_free(sp);
+    open_workspace_free(sp);
     set->nopen--;
     if (done)
         done(done_ctx);
@@ -204,17 +204,17 @@ static void on_store_closed(void *ctx)
 
 static void on_bundles_stopped(void *ctx)
 {
-    struct space *sp = ctx;
+    struct open_workspace *sp = ctx;
     store_close(sp->api.store, on_store_closed, sp);
 }
 
 static void on_runtime_stopped(void *ctx)
 {
-    struct space *sp = ctx;
-    space_bundles_stop(sp, on_bundles_stopped, sp);
+    struct open_workspace *sp = ctx;
+    open_workspace_bundles_stop(sp, on_bundles_stopped, sp);
 }
 
-static void stop(struct space *sp)
+static void stop(struct open_workspace *sp)
 {
     list_del(&sp->node);
     timer_stop(&sp->release);
@@ -228,53 +228,53 @@ static void set_true(void *flag)
 }
 
 /* Opening failed half-way: an open store has to be closed like that of one that was used. */
-static void abandon(struct space *sp)
+static void abandon(struct open_workspace *sp)
 {
     bool is_closed = sp->api.store == NULL;
     if (sp->api.store)
         store_close(sp->api.store, set_true, &is_closed);
     while (!is_closed)
         (void)loop_run_until(sp->env->loop, &is_closed, UINT32_MAX);
-    space_free(sp);
+    open_workspace_free(sp);
 }
 
 /* ---- the set ---- */
 
-void spaces_init(struct spaces *s, const struct space_env *env)
+void open_workspaces_init(struct open_workspaces *s, const struct open_workspace_env *env)
 {
-    *s = (struct spaces){.env = *env};
+    *s = (struct open_workspaces){.env = *env};
     map_init(&s->open);
     list_init(&s->closing);
 }
 
-void spaces_serve(struct spaces *s)
+void open_workspaces_serve(struct open_workspaces *s)
 {
     struct map_entry *m;
     s->env.is_serving = true;
     for (size_t i = 0; (m = map_next(&s->open, &i)) != NULL;)
-        space_resume_queue(m->value);
+        open_workspace_resume_queue(m->value);
 }
 
-struct space *spaces_find(const struct spaces *s, str id)
+struct open_workspace *open_workspaces_find(const struct open_workspaces *s, str id)
 {
     return map_get(&s->open, id);
 }
 
-struct space *spaces_open(struct spaces *s, str id, struct err *e)
+struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, struct err *e)
 {
-    struct space *sp = map_get(&s->open, id);
+    struct open_workspace *sp = map_get(&s->open, id);
     if (sp)
         return sp;
-    if (s->nopen >= SPACES_OPEN_MAX) {
-        err_set(e, -EMFILE, "%u workspaces are in use already", SPACES_OPEN_MAX);
+    if (s->nopen >= OPEN_WORKSPACES_MAX) {
+        err_set(e, -EMFILE, "%u workspaces are in use already", OPEN_WORKSPACES_MAX);
         return NULL;
     }
-    sp = space_new(s, id);
+    sp = open_workspace_new(s, id);
     int r = open_store(sp, e);
     if (r == 0)
         r = make_runtime(sp, e);
     if (r == 0 && s->env.with_bundles)
-        r = space_bundles_open(sp, e);
+        r = open_workspace_bundles_open(sp, e);
     if (r < 0) {
         abandon(sp);
         return NULL;
@@ -282,25 +282,25 @@ struct space *spaces_open(struct spaces *s, str id, struct err *e)
     map_put(&s->open, sp->api.id, sp);
     s->nopen++;
     if (s->env.is_serving)
-        space_resume_queue(sp);
+        open_workspace_resume_queue(sp);
     return sp;
 }
 
-void spaces_hold(struct space *sp)
+void open_workspaces_hold(struct open_workspace *sp)
 {
     sp->api.users++;
 }
 
-void spaces_release(struct space *sp)
+void open_workspaces_release(struct open_workspace *sp)
 {
     assert(sp->api.users > 0);
     if (--sp->api.users == 0 && sp->api.is_closing)
         stop(sp);
 }
 
-void spaces_close(struct spaces *s, str id, loop_fn done, void *ctx)
+void open_workspaces_close(struct open_workspaces *s, str id, loop_fn done, void *ctx)
 {
-    struct space *sp = map_del(&s->open, id);
+    struct open_workspace *sp = map_del(&s->open, id);
     if (!sp) {
         if (done)
             done(ctx);
@@ -315,7 +315,7 @@ void spaces_close(struct spaces *s, str id, loop_fn done, void *ctx)
         stop(sp);
 }
 
-void spaces_close_all(struct spaces *s, loop_fn done, void *ctx)
+void open_workspaces_close_all(struct open_workspaces *s, loop_fn done, void *ctx)
 {
     struct map_entry *m;
     s->on_closed = done;
@@ -325,15 +325,15 @@ void spaces_close_all(struct spaces *s, loop_fn done, void *ctx)
         return;
     }
     for (size_t i = 0; (m = map_next(&s->open, &i)) != NULL;) {
-        struct space *sp = m->value;
+        struct open_workspace *sp = m->value;
         map_del(&s->open, m->key);
         stop(sp);
     }
     LIST_FOREACH (n, &s->closing)
-        stop(LIST_ENTRY(n, struct space, node));
+        stop(LIST_ENTRY(n, struct open_workspace, node));
 }
 
-void spaces_done(struct spaces *s)
+void open_workspaces_done(struct open_workspaces *s)
 {
     map_done(&s->open);
 }
