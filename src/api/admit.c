@@ -1,5 +1,25 @@
+/* admit.c - the states of a request before its handler runs.
+ *
+ *   head arrives: admit_head
+ *     guard (Host, Origin) -> CORS -> admit_identify: socket, cookie or bearer token
+ *        refused ------------------------------------------------> replied, over
+ *        unknown JWT: id->is_pending
+ *        known: counted per person, gate_identity (scope, roles), rate limit
+ *   body complete: admit_request
+ *     is_pending --auth_check_later--> on_admit_checked: the same checks as above
+ *     go_on
+ *        route needs no workspace -------------------------------------> admit_dispatch
+ *        person without a workspace --provision--> on_provisioned -> go_on again
+ *        resolve: workspace of token, header, query or the only one --> admit_enter -> dispatch
+ *                 several: look_on searches the conversation in each --> admit_enter -> dispatch
+ *   admit_dispatch: check_again (rights may have changed since the head), then the handler
+ *
+ * At most one of three things is in progress: a->check, a->look, or a->provision. on_admit_gone
+ * cancels it when the client disconnects. admit_dispatch ends this machine: r->user and r->on_gone
+ * belong to the handler from then on. Each path either replies or dispatches, once. */
 #include "api/admit.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "api/gate.h"
@@ -9,18 +29,18 @@
 #include "base/clock.h"
 #include "base/json/json_scan.h"
 
-#define WORKSPACES_NAMED_MAX 100 /* in an error */
+#define WORKSPACES_NAMED_MAX 100 /* in an error message */
 
-/* A request on its way to its handler; in its arena. */
+/* A request on its way to its handler; in the arena of the request. */
 struct admission {
     struct api *api;
     struct http_req *req;
     struct api_identity *id;
     struct auth_op *check;
     struct store_op *look;
-    struct provision_wait provision; /* while the person's own workspace is being made */
+    struct provision_wait provision; /* used while the person's own workspace is being created */
     str conv_id;
-    size_t tried; /* workspaces in which the conversation was looked for */
+    size_t tried; /* workspaces in which the conversation was searched */
 };
 
 bool admit_is_current(const struct api *api, const struct actor *who)
@@ -48,8 +68,8 @@ static bool refuse_guess(struct http_req *r)
         "valid key or token is accepted at any time.");
 }
 
-/* Every wrong bearer credential is counted, on routes that need none as well: their answers
- * would tell a right one. */
+/* Count every wrong bearer credential, also on routes that need none: their responses would reveal
+ * a correct one. */
 static bool is_guessing(struct api *api, struct http_req *r)
 {
     return http_has_header(r, "authorization") &&
@@ -182,7 +202,7 @@ static bool check_rate(struct api *api, struct http_req *r, const struct actor *
     return true;
 }
 
-/* Whom connections, streams and unread answers count for. */
+/* Connections, streams and unread responses are counted per person. */
 static bool count_for_person(struct http_req *r, const struct actor *who)
 {
     if (http_count_for(r, actor_user(who)))
@@ -193,7 +213,8 @@ static bool count_for_person(struct http_req *r, const struct actor *who)
         "Too many of your requests are in progress. Wait for one of them to finish.");
 }
 
-/* The one description of who asks; all that the request causes inherits it (workspace/actor.h). */
+/* The only description of the caller; everything that the request causes inherits it
+ * (workspace/actor.h). */
 static struct actor *make_actor(const struct api *api, const struct identity *who)
 {
     struct principal p = {
@@ -209,7 +230,7 @@ static struct actor *make_actor(const struct api *api, const struct identity *wh
     return actor_new(api->deps.directory, STR_NONE, &p, tools);
 }
 
-/* They are known now: may they do this? */
+/* The caller is authenticated: check what they may do. */
 static bool check_known(struct api *api, struct http_req *r, const struct actor *who)
 {
     struct guard_rules g = rules(api);
@@ -234,13 +255,14 @@ static bool admit_identify(struct api *api, struct http_req *r, struct api_ident
         id->actor = make_actor(api, &who);
         return is_open || check_known(api, r, id->actor);
     }
+    /* An open route does not wait for a token to be checked: its caller is simply unknown. */
     id->is_pending = code == -EAGAIN && !is_open;
     if (code == -EACCES && is_guessing(api, r))
         return refuse_guess(r);
     return is_open || id->is_pending || refuse_unknown(api, r);
 }
 
-/* What scripts of other origins may read; only for origins that the settings name. */
+/* Which responses scripts of other origins may read; only for origins named in the settings. */
 static void add_cors(struct http_req *r, const struct guard_rules *g)
 {
     str origin = http_get_header(r, "origin");
@@ -294,8 +316,8 @@ bool admit_head(struct api *api, struct http_req *r, bool is_page)
 
 static void go_on(struct admission *a);
 
-/* Minutes may lie between the head of a request, which was checked when it came, and the end of
- * its body. */
+/* Minutes may pass between the head of a request, which was checked on arrival, and the end of its
+ * body. */
 static bool is_still_valid(const struct admission *a)
 {
     struct http_req *r = a->req;
@@ -308,7 +330,7 @@ static bool is_still_valid(const struct admission *a)
     return auth_check(a->api->deps.auth, &r->arena, &c, &now) != -EACCES;
 }
 
-/* Everything that the head decided is asked again, with the roles of now. */
+/* Repeats every decision of the head, with the current roles. */
 static bool check_again(const struct admission *a)
 {
     const struct route *route = a->req->route;
@@ -324,6 +346,7 @@ static void admit_dispatch(struct admission *a)
     struct http_req *r = a->req;
     struct api_identity *id = a->id;
     const struct route *route = r->route;
+    assert(!id->is_dispatched && !a->check && !a->look);
     r->user = NULL;
     r->on_gone = NULL;
     id->is_dispatched = true;
@@ -354,7 +377,7 @@ static const struct workspace *nth_workspace(const struct admission *a, size_t n
     return NULL;
 }
 
-/* Whether there is no such workspace or they are not in it, is not told. */
+/* The reply does not reveal whether the workspace exists. */
 static void admit_enter(struct admission *a, str workspace_id)
 {
     struct api *api = a->api;
@@ -362,7 +385,7 @@ static void admit_enter(struct admission *a, str workspace_id)
     struct err e = {0};
     bool is_there = roster_workspace(directory_roster(api->deps.directory), workspace_id) != NULL;
     id->actor = actor_enter(id->actor, workspace_id);
-    workspace_id = id->actor->workspace_id; /* the caller's may have been the old actor's */
+    workspace_id = id->actor->workspace_id; /* workspace_id may have pointed into the old actor */
     if (!is_there || actor_role(id->actor) == WS_NONE) {
         if (nth_workspace(a, 0))
             refuse_workspace(a, 403, "There is no such workspace, or you are not a member of it.");
@@ -380,7 +403,7 @@ static void admit_enter(struct admission *a, str workspace_id)
     admit_dispatch(a);
 }
 
-/* ---- which has the conversation? ---- */
+/* ---- finding the workspace of a conversation ---- */
 
 static void on_admit_looked(void *ctx, const struct err *err, const struct conv *c);
 
@@ -403,6 +426,7 @@ static void on_admit_looked(void *ctx, const struct err *err, const struct conv 
 {
     struct admission *a = ctx;
     a->look = NULL;
+    /* The roster may have changed meanwhile; then w differs and the next one is tried. */
     const struct workspace *w = nth_workspace(a, a->tried++);
     if (!err && w && str_eq(w->id, c->workspace_id.n > 0 ? c->workspace_id : w->id))
         admit_enter(a, arena_str(&a->req->arena, w->id));
@@ -437,7 +461,7 @@ static void provision(struct admission *a)
     provision_start(a->api, a->req, &a->provision);
 }
 
-/* ---- the choice ---- */
+/* ---- choosing the workspace ---- */
 
 static void refuse_choice(struct admission *a)
 {
@@ -471,7 +495,7 @@ static str lower_case(struct arena *mem, str s)
     return str_make(p, s.n);
 }
 
-/* A page's EventSource cannot send headers, so the query may say it too. */
+/* EventSource in a browser cannot send headers, so the query may name the workspace too. */
 static str named_workspace(struct http_req *r)
 {
     str given = http_get_header(r, "x-workspace-id");
@@ -492,9 +516,9 @@ static void resolve(struct admission *a)
         refuse_workspace(a, 403, "There is no such workspace, or you are not a member of it.");
         return;
     }
-    if (bound.n > 0)
+    if (bound.n > 0) /* a token for one workspace works only there */
         named = bound;
-    if (named.n == 0 && actor_is_operator(a->id->actor))
+    if (named.n == 0 && actor_is_operator(a->id->actor)) /* a command inside this process */
         named = a->api->deps.home_id;
     const struct workspace *first = nth_workspace(a, 0);
     bool has_more = first && nth_workspace(a, 1);
@@ -528,6 +552,7 @@ static void on_admit_gone(struct http_req *r)
 static void go_on(struct admission *a)
 {
     const struct route *route = a->req->route;
+    /* API_HOME works without a workspace, but a person who may have one gets it first. */
     bool is_homeless = (route->flags & API_HOME) && !nth_workspace(a, 0);
     if (is_homeless && provision_is_allowed(a->api, a->id->actor))
         provision(a);
@@ -549,8 +574,9 @@ static void on_admit_checked(void *ctx, const struct err *err, const struct iden
         api_auth_error(a->req, err);
         return;
     }
+    assert(!a->id->actor);
     a->id->actor = make_actor(a->api, who);
-    if (check_known(a->api, a->req, a->id->actor))
+    if (check_known(a->api, a->req, a->id->actor)) /* admit_head could not check this yet */
         go_on(a);
 }
 
@@ -558,8 +584,9 @@ void admit_request(struct api *api, struct http_req *r)
 {
     struct admission *a = ARENA_NEW(&r->arena, struct admission);
     const struct route *route = r->route;
-    if (route->flags & API_CONV) /* the name of a folder means the conversation in it */
+    if (route->flags & API_CONV) /* accept the name of a conversation's folder in place of its id */
         r->params[0] = store_id_meant(r->params[0]);
+    assert(r->caller); /* admit_head has run */
     a->api = api;
     a->req = r;
     a->id = r->caller;

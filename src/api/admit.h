@@ -1,22 +1,24 @@
-/* admit.h - from a request to its handler: who asks, whether they may, in which workspace.
+/* admit.h - from a request to its handler: authentication, authorisation and the workspace.
  *
- * The head decides what it can, so that nobody sends a body in vain; a JWT that was not seen yet,
- * a workspace that has to be made or found come afterwards and may take their time. */
+ * As much as possible is decided from the head of the request (admit_head), so that a client does
+ * not send a body in vain. The rest is decided by admit_request when the body is complete, because
+ * it may take time: checking a JWT that was not seen before, creating a workspace, finding the
+ * workspace of a conversation. admit.c has the diagram. */
 #pragma once
 
 #include "api/internal.h"
 
-/* Guard, credentials, scope, rate. False: answered. */
+/* Guard, credentials, scope, rate limit. False: the request was answered. */
 bool admit_head(struct api *api, struct http_req *r, bool is_page);
-/* Finds the workspace, then calls the handler of the route. */
+/* Finds the workspace, then calls the route's handler. */
 void admit_request(struct api *api, struct http_req *r);
 void admit_released(struct api *api, struct http_req *r);
 
-/* Is the actor's credential still valid: the person, the membership, the token, the session? For
- * answers that take long; roles are asked of the actor. */
+/* Whether the actor's credential is still valid: person, membership, token, session. For responses
+ * that take long; the roles are in the actor. */
 bool admit_is_current(const struct api *api, const struct actor *who);
 
-/* Answers 401, 403, 429 or 503 as fits an error of auth/identity.h. */
+/* Replies with 401, 403, 429 or 503, depending on the error of auth/identity.h. */
 void api_auth_error(struct http_req *r, const struct err *err);
-/* Answers as fits an error of workspace/roster/change.h. */
+/* Replies with the status that matches an error of workspace/roster/change.h. */
 void api_change_error(struct http_req *r, const struct err *err);

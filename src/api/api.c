@@ -10,7 +10,7 @@
 #include "bundle/bundle.h"
 #include "http/static.h"
 
-/* The page loads nothing from elsewhere and runs no inline script. */
+/* The page loads nothing from other hosts and runs no inline script. */
 static const char *const NOT_PAGES[] = {"/v1/", "/mcp", NULL};
 static const struct static_site SITE = {
     .find = assets_find,
@@ -143,7 +143,7 @@ static str find_name(void *ctx, str user_id)
     return api_display_name(ctx, user_id);
 }
 
-/* ---- whose access ends ---- */
+/* ---- ending access ---- */
 
 static void tell_space(struct api *api, const struct directory_item *item, str type)
 {
@@ -158,7 +158,8 @@ static void tell_space(struct api *api, const struct directory_item *item, str t
     arena_done(&a);
 }
 
-/* Streams and runs of who has left end now; requests on their way are checked by themselves. */
+/* Ends streams and runs of people who lost access; requests in progress check the access
+ * themselves. */
 static void end_membership(struct api *api, const struct directory_item *item)
 {
     struct api_space *s = api->deps.find_space(api->deps.space_ctx, item->workspace_id);
@@ -205,7 +206,7 @@ static void on_news(void *ctx, const struct directory_item *item)
     }
 }
 
-/* Whoever else had the token must not have the last word. */
+/* A holder of the revoked token must not get the last response. */
 static void end_token(struct api *api, str token_id)
 {
     const struct roster *all = directory_roster(api->deps.directory);

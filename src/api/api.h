@@ -1,8 +1,8 @@
 /* api.h - the HTTP API: authenticate, authorise, decode, call the runtime, encode.
  *
- * One file per resource, each with its handlers; api.c holds the table of routes. Every request
- * passes the guard (guard.h) first. The API owns no state but its open streams and the latest
- * import. Loop thread only. */
+ * Each resource has one file with its handlers; routes.c has the table of routes. Every request
+ * passes the guard (guard.h) first. The API's only state is its open streams, changes that are
+ * being saved, sign-ins, and the latest import. Loop thread only. */
 #pragma once
 
 #include "auth/identity.h"
@@ -16,35 +16,36 @@ struct api;
 struct bundles;
 struct bundle_changer;
 
-/* One workspace as requests see it. Whoever keeps it beyond a request holds it. */
+/* One workspace, as requests see it. Code that keeps a pointer to it beyond a request must hold
+ * it. */
 struct api_space {
-    str id;           /* NUL-terminated behind */
+    str id;           /* followed by a NUL byte */
     const char *root; /* its directory */
     const struct config *config;
     struct store *store;
     struct runtime *runtime;
     struct registry *tools;
-    struct bundles *bundles;        /* NULL = there are none */
+    struct bundles *bundles;        /* NULL = no bundles */
     struct bundle_changer *changer; /* NULL = bundles cannot be added or removed here */
     size_t users;                   /* requests and streams that hold it */
-    bool is_closing;                /* its workspace is gone: no new holders */
+    bool is_closing;                /* the workspace was deleted: it accepts no new holders */
 };
 
-/* Who asks, where a request is handed on. */
+/* The caller, where a request is handed to another floor. */
 struct api_caller {
     struct api_space *space;
     struct actor *actor;
 };
 
-/* The MCP endpoint, a floor beside this one; without handle there is none. */
+/* The MCP endpoint (gateway), a floor beside this one. handle NULL: there is none. */
 struct api_mcp {
     void (*handle)(void *ctx, struct http_req *r, const struct api_caller *who, str source);
     void (*sse_open)(void *ctx, struct http_req *r, const struct api_caller *who);
     void (*sse_post)(void *ctx, struct http_req *r, const struct api_caller *who);
     void (*metrics)(void *ctx, struct buf *out); /* Prometheus text */
-    /* What this person has open in the workspace (empty = in all) ends now. */
+    /* Ends what this person has open in the workspace (empty = in all), immediately. */
     void (*drop_user)(void *ctx, str workspace_id, str user_id);
-    /* What was opened with this login or token ends now; one of them is empty. */
+    /* Ends what was opened with this login or token, immediately; one of the two is empty. */
     void (*drop_login)(void *ctx, str session_id, str token_id);
     void *ctx;
 };
@@ -56,37 +57,40 @@ struct api_deps { /* borrowed */
     struct bus *bus;
     struct llm *llm;
     struct fetcher *fetcher;
-    struct pool *pool; /* small files */
+    struct pool *pool; /* for small files */
     struct directory *directory;
     struct auth *auth;
-    struct audit *audit; /* NULL = nothing is recorded */
+    struct audit *audit; /* NULL = no audit log */
     str org_name;
-    str home_id;         /* the workspace of a command that asks from inside; empty on a server */
+    str home_id; /* the workspace of a command that runs in this process; empty on a server */
     uint64_t started_ms; /* monotonic */
 
-    /* Opened on first use; NULL and *e when that fails. */
+    /* Opens the workspace on first use; NULL and *e when that fails. */
     struct api_space *(*open_space)(void *ctx, str id, struct err *e);
     void (*hold_space)(void *ctx, struct api_space *s);
     void (*release_space)(void *ctx, struct api_space *s);
-    struct api_space *(*find_space)(void *ctx, str id); /* in use, or NULL */
-    void (*close_space)(void *ctx, str id);             /* its workspace is gone */
+    struct api_space *(*find_space)(void *ctx, str id); /* only if it is open, or NULL */
+    void (*close_space)(void *ctx, str id);             /* the workspace was deleted */
     void *space_ctx;
     struct api_mcp mcp;
-    str issuer; /* who gives out tokens, for clients that are told 401; empty = we do */
+    /* authorization server, for clients that get a 401; empty = this server issues the tokens */
+    str issuer;
 };
 
 struct api *api_new(const struct api_deps *deps);
-/* Ends what goes on without a client: imports. After the HTTP server, before the store. */
+/* Ends work that continues without a client: imports. Call it after the HTTP server has stopped and
+ * before the store is closed. */
 void api_stop(struct api *a);
 void api_free(struct api *a);
 
-/* Whom the machine's own user acts for, over the Unix socket or inside: the first owner. */
+/* The user that the owner of nb's files acts for, over the Unix socket or in this process: the
+ * first owner. */
 str api_operator(const struct api *a);
 
-/* The server listens on this TCP port; links name it. */
+/* The server listens on this TCP port; links contain it. */
 void api_listens(struct api *a, uint16_t port);
-/* The address of the page; in dev mode with the key that opens it, behind '#', so that it reaches
- * neither a server's log nor a Referer. In the arena. */
+/* The address of the page; in dev mode with the key that opens it, after '#', so that the key
+ * appears neither in a server's log nor in a Referer. In the arena. */
 str api_page_link(const struct api *a, struct arena *arena);
 str api_page_url(const struct api *a, struct arena *arena); /* without the key */
 

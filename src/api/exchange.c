@@ -1,4 +1,4 @@
-/* What handlers share: decoding a request, waiting for the store, answering. */
+/* Shared by all handlers: decoding a request, waiting for the store, replying. */
 #include <errno.h>
 
 #include "api/internal.h"
@@ -13,8 +13,8 @@ void api_json_begin(struct api_json *j)
     jw_init(&j->w, &j->buf);
 }
 
-/* Changes are reported to a person who has fewer rights than before; only a person who has left
- * the workspace learns nothing more of it. */
+/* A change that was made is reported even to a person whose rights were reduced meanwhile; only a
+ * person who has left the workspace gets no report. */
 static bool has_lost_rights(const struct http_req *r, const struct api_identity *id)
 {
     const struct actor *who = id->actor;

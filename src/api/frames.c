@@ -50,7 +50,7 @@ struct frame_rule {
     frame_writer write;
 };
 
-/* Stored events and what clients call them. Types not listed here are not shown. */
+/* Stored events and their names for clients. Types that are not listed here are not sent. */
 static const struct frame_rule RULES[] = {
     {"user.message", "user.message", write_user_message},
     {"run.start", "run.start", write_plain},
@@ -97,7 +97,7 @@ str frame_data(str line, const struct frame_names *names, struct buf *out)
     return rule && !buf_failed(out) ? str_from(rule->event) : STR_NONE;
 }
 
-/* The same object with two members more in front. Ids are plain (store_id_valid). */
+/* The same object with two more members in front. Ids need no escaping (store_id_valid). */
 static struct sse_frame *mixed_frame(str event, uint64_t pos, str data, str conv_id)
 {
     struct buf b;
@@ -142,7 +142,8 @@ struct sse_frame *frame_of_line(uint64_t pos, str line, const struct frame_names
     return f;
 }
 
-/* What the streams of a conversation share of a message: a frame of each form that was needed. */
+/* Frames of one bus message, shared by all streams of a conversation: one for each form that was
+ * needed. */
 struct shared_frames {
     struct sse_frame *frames[2];
     bool is_made[2];

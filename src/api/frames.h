@@ -1,36 +1,36 @@
-/* frames.h - messages of the bus as server-sent events.
+/* frames.h - bus messages as server-sent events.
  *
- * What a client sees differs from what the log holds: an llm.response becomes llm.done, a
- * tool.done carries its text as `output`, a user.message the sender's name. A message of the bus
- * is turned into a frame once, and all streams share it.
+ * Clients see a different form than the log: an llm.response becomes llm.done, a tool.done has its
+ * text as `output`, a user.message has the sender's name. A bus message is converted to a frame
+ * once, and all streams share the frame.
  *
- * A frame has one of two forms. In the stream of a conversation its id is the position; in a
- * stream with several conversations conversationId and position are part of the data. */
+ * A frame has one of two forms. In the stream of one conversation its id is the position; in a
+ * stream with several conversations, conversationId and position are part of the data. */
 #pragma once
 
 #include "base/buf.h"
 #include "bus/bus.h"
 #include "http/sse.h"
 
-struct frame_names { /* who is called what; the answer may be empty */
+struct frame_names { /* display name of a user; may return an empty text */
     str (*find)(void *ctx, str user_id);
     void *ctx;
 };
 
 enum frame_form { FRAME_OWN, FRAME_MIXED };
 
-/* The frame of a bus message about a conversation, made on first use and kept with the message;
- * NULL when clients do not get to see this type. Borrowed from the message. */
+/* The frame of a bus message about a conversation, created on first use and cached in the message;
+ * NULL when clients do not receive this type. Borrowed from the message. */
 struct sse_frame *frame_of_msg(struct bus_msg *msg, const struct frame_names *names, str conv_id,
                                enum frame_form form);
 
-/* Writes a log line the way clients see it and returns its event name; STR_NONE, and nothing
- * written, when they do not. `names` may be NULL. */
+/* Writes a log line in the form for clients and returns its event name; STR_NONE, and nothing
+ * written, when clients do not receive it. `names` may be NULL. */
 str frame_data(str line, const struct frame_names *names, struct buf *out);
 
 /* The frame of a line read from the log. The caller unrefs it; NULL as above. */
 struct sse_frame *frame_of_line(uint64_t pos, str line, const struct frame_names *names,
                                 str conv_id, enum frame_form form);
 
-/* Of something that is not in the log; data is a JSON object. */
+/* A frame for something that is not in the log; data is a JSON object. */
 struct sse_frame *frame_of_data(str event, str data, str conv_id, enum frame_form form);

@@ -4,7 +4,7 @@
 #include "api/people/people.h"
 #include "api/routes.h"
 
-/* Why not: one of them. */
+/* Why it is refused: one of the two. */
 struct refusal {
     const char *reason; /* 403 */
     const char *absent; /* 404: there is no such ... */
@@ -59,8 +59,8 @@ bool gate_identity(struct http_req *r, const struct actor *who)
     return gate_reply(r, &no);
 }
 
-/* The workspace of the path. Admins of the server manage all; to those who are not in it and
- * to tokens of another one it does not exist. */
+/* The workspace of the path. Admins of the server manage all workspaces; for other people who are
+ * not members, and for tokens of another workspace, it does not exist. */
 static bool check_workspace(const struct api *api, const struct http_req *r,
                             const struct actor *who, struct refusal *no)
 {
@@ -78,7 +78,7 @@ static bool check_workspace(const struct api *api, const struct http_req *r,
     return true;
 }
 
-/* The person of the path: oneself, or anybody for admins; owners are left to owners. */
+/* The person of the path: the caller, or anybody for admins; only owners may change owners. */
 static bool check_user(const struct api *api, const struct http_req *r, const struct actor *who,
                        struct refusal *no)
 {

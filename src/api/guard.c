@@ -96,15 +96,15 @@ bool guard_same_site(const struct http_req *r, const struct guard_rules *rules)
            guard_origin_listed(origin, rules);
 }
 
-/* A link on another page may lead here; a form of another page may not post here. */
+/* A link on another site may lead here; a form of another site may not post here. */
 static bool is_followed_link(const struct http_req *r)
 {
     return str_eq(http_get_header(r, "sec-fetch-mode"), STR("navigate")) &&
            (str_eq(r->method, STR("GET")) || str_eq(r->method, STR("HEAD")));
 }
 
-/* Load balancers ask in HTTP/1.0 without a Host; browsers, which the check of the Host is about,
- * always send one. */
+/* Load balancers send HTTP/1.0 without a Host. The check protects browsers, which always send
+ * one. */
 static bool is_bare_health_check(const struct http_req *r, str host)
 {
     return host.n == 0 && str_ends(r->path, STR("/v1/health")) &&

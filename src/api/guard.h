@@ -1,9 +1,9 @@
-/* guard.h - what every request must pass before a handler sees it.
+/* guard.h - checks that every request must pass before a handler sees it.
  *
- * Browsers carry requests of strangers: a page on any site may point a name at 127.0.0.1
- * (DNS rebinding) or post a form to it. So the Host must be one that no stranger controls
- * (an IP literal, localhost, or a configured name), and an Origin, when there is one, must be
- * the server's own. Requests over the Unix socket carry the peer's uid instead. */
+ * A browser may send requests on behalf of strangers: a page on any site may point a name at
+ * 127.0.0.1 (DNS rebinding) or post a form to it. So the Host must be one that no stranger controls
+ * (an IP literal, localhost, or a configured name), and an Origin, when present, must be the
+ * server's own. Requests over the Unix socket have the peer's uid instead. */
 #pragma once
 
 #include "base/json/json_decode.h"
@@ -14,28 +14,29 @@ struct guard_refusal {
     const char *code, *message;
 };
 
-/* What the settings allow besides the obvious. */
+/* Hosts and origins that the settings allow in addition. */
 struct guard_rules {
     const char *own_host;
     struct json_strs hosts, origins;
 };
 
-/* True when the Host header names this server by IP address, localhost, or a name of its own. */
+/* True when the Host header names this server by IP address, localhost, or a configured name. */
 bool guard_host_ok(str host_header, const struct guard_rules *rules);
 
 /* True when there is no Origin, or it is http(s)://<Host>. */
 bool guard_origin_ok(str origin_header, str host_header);
 
-/* An origin that the settings let in (CORS). */
+/* An origin that the settings allow (CORS). */
 bool guard_origin_listed(str origin_header, const struct guard_rules *rules);
 
-/* A write that the browser authenticates by itself must come from a page of ours: true when
- * the Origin is our own or listed, or there is none and the browser calls it same-origin. */
+/* A write with a cookie, which browsers send automatically, must come from a page of this server:
+ * true when the Origin is the server's own or listed, or when there is none and the browser marks
+ * the request as same-origin. */
 bool guard_same_site(const struct http_req *r, const struct guard_rules *rules);
 
-/* Who has to prove who they are is not looked at here. 0, or fills *ret and returns -EACCES. */
+/* Does not check credentials. 0, or fills *ret and returns -EACCES. */
 int guard_check(const struct http_req *r, const struct guard_rules *rules,
                 struct guard_refusal *ret);
 
-/* Does the Host header name the machine itself? Cookies are marked Secure elsewhere. */
+/* Whether the Host header names the machine itself; for other hosts, cookies are marked Secure. */
 bool guard_is_loopback(str host_header);

@@ -29,8 +29,8 @@ static bool may_see(const struct actor *who, const struct workspace *w)
            workspace_role(w, actor_user(who)) != WS_NONE;
 }
 
-/* Anybody may ask whether nb is alive; what runs in it is for those who may see it. A workspace
- * is not opened for that. */
+/* Anybody may ask whether nb is alive; details are only for people who may see them. The request
+ * does not open a workspace. */
 static void write_known(struct json_writer *w, struct api *api, const struct actor *who)
 {
     const struct roster *all = directory_roster(api->deps.directory);
@@ -47,7 +47,8 @@ static void write_known(struct json_writer *w, struct api *api, const struct act
     jw_end(w);
 }
 
-/* Why the server cannot do all of its work, or NULL. Its log says more, and names files. */
+/* Why the server cannot do all of its work, or NULL. The server's log has details and file
+ * names. */
 static const char *trouble_of(struct api *api)
 {
     const struct roster *all = directory_roster(api->deps.directory);
@@ -82,7 +83,7 @@ void api_health_get(void *ctx, struct http_req *r)
     api_json_send(&j, r);
 }
 
-/* What a page needs to greet its visitor: the model in use and why, and the numbers. */
+/* For the start screen of the page: the model in use and why, and counts. */
 void api_workspace_get(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
@@ -101,7 +102,7 @@ void api_workspace_get(void *ctx, struct http_req *r)
     jw_object(&j.w);
     jw_kstr(&j.w, "id", api_user(r));
     jw_end(&j.w);
-    if (api_is_org_admin(api_actor(r))) /* a place on the machine: for who runs it */
+    if (api_is_org_admin(api_actor(r))) /* a path on the machine: only for its operator */
         jw_kstr(&j.w, "dataDir", str_from(api->deps.config->work_dir));
     jw_kstr(&j.w, "store", str_from(api->deps.config->store.type));
     jw_key(&j.w, "status");

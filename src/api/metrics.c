@@ -1,4 +1,4 @@
-/* GET /metrics - figures for Prometheus. */
+/* GET /metrics - metrics for Prometheus. */
 #include "api/internal.h"
 #include "base/clock.h"
 

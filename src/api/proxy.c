@@ -3,7 +3,7 @@
 #include "api/guard.h"
 #include "base/bytes/ip.h"
 
-#define NETWORK_BYTES 8 /* of an address of the newer family: its /64 */
+#define NETWORK_BYTES 8 /* prefix of an IPv6 address that counts as one client */
 
 bool proxy_strip_base(const struct config_http *h, struct http_req *r)
 {
@@ -31,7 +31,7 @@ str proxy_own_url(const struct config_http *h, struct http_req *r, const char *p
                         STR_ARG(http_get_header(r, "host")), STR_ARG(h->base_path), path);
 }
 
-/* ---- the client ---- */
+/* ---- the client's address ---- */
 
 static bool is_trusted(const struct config_http *h, const uint8_t ip[IP_LEN])
 {
@@ -48,7 +48,7 @@ bool proxy_is_trusted(const struct config_http *h, str addr)
     return ip_parse(addr, ip) == 0 && is_trusted(h, ip);
 }
 
-/* Each proxy appends whom it saw, so the list is read from its end. */
+/* Each proxy appends the address that it saw, so the list is read from its end. */
 static str last_of(str *list)
 {
     ptrdiff_t comma = str_rfind_char(*list, ',');
@@ -66,7 +66,7 @@ static str forwarded_for(const struct http_req *r)
     return last;
 }
 
-/* The last address that no trusted proxy has, as far as the list goes. */
+/* The last address that is not a trusted proxy, as far as the list goes. */
 static bool find_client(const struct config_http *h, const struct http_req *r, uint8_t ip[IP_LEN])
 {
     str list = forwarded_for(r);
@@ -94,7 +94,7 @@ bool proxy_count_client(const struct config_http *h, struct http_req *r)
 {
     uint8_t ip[IP_LEN];
     char text[IP_TEXT_MAX];
-    /* A proxy that names nobody does not make everybody one client. */
+    /* A proxy that sends no address must not make all its clients one client. */
     if (h->trusted_proxies.len == 0 || !find_client(h, r, ip) || is_trusted(h, ip))
         return true;
     ip_format(ip, text);

@@ -1,15 +1,16 @@
-/* rate.h - how often one person may do what costs.
+/* rate.h - limits how often one person may make expensive requests.
  *
- * Windows of a minute, the same for everybody, each counting from zero. The table holds who came
- * in this window and nobody else. Loop thread only. */
+ * Fixed windows of one minute, the same for everybody, each counting from zero. The table contains
+ * only people who sent requests in the current window. Loop thread only. */
 #pragma once
 
 #include "base/map.h"
 
 enum rate_kind { RATE_CHAT, RATE_TOOLS, RATE_MCP, RATE_WORKSPACES, RATE_KINDS };
 
-#define RATE_WINDOW_MS  60000
-#define RATE_PEOPLE_MAX 100000 /* more than that in a minute share one count */
+#define RATE_WINDOW_MS 60000
+/* beyond this number of people in a minute, the rest share one count */
+#define RATE_PEOPLE_MAX 100000
 
 struct rates {
     struct map people; /* user id -> uint32_t[RATE_KINDS] */
@@ -19,5 +20,5 @@ struct rates {
 void rates_init(struct rates *r);
 void rates_done(struct rates *r);
 
-/* Counts one more. 0, or the seconds to wait when `limit` (0 = none) is used up. */
+/* Counts one request. 0, or the seconds to wait when `limit` (0 = none) is reached. */
 int rates_take(struct rates *r, str user_id, enum rate_kind kind, int64_t limit, int64_t now_ms);

@@ -8,15 +8,15 @@
 
 #define MEMBERS_MAX 5
 #define DETAIL_MAX  480
-#define BODY_MAX    (1024u * 1024) /* larger ones are recorded without their members */
+#define BODY_MAX    (1024u * 1024) /* larger bodies are recorded without their members */
 #define MINUTE_MS   60000
-#define NO_STATUS   0 /* the client left before the answer */
+#define NO_STATUS   0 /* the client disconnected before the response */
 
-/* target: which parameter of the path it is; -1 = the first member of the body. */
+/* target: which parameter of the path; -1 = the first member of the body. */
 struct trail_row {
     const char *method, *pattern, *action;
     int target;
-    const char *members[MEMBERS_MAX]; /* of the body, for `detail` */
+    const char *members[MEMBERS_MAX]; /* members of the body, for `detail` */
     bool is_refused_only;             /* recorded only when it is denied */
 };
 
@@ -77,7 +77,7 @@ static const struct trail_row *row_for(const struct route *route)
     return NULL;
 }
 
-/* Looked up once: every request asks for its row. */
+/* Looked up once, because every request needs its row. */
 void trail_init(struct trail *t)
 {
     size_t n;
@@ -99,7 +99,7 @@ static const struct trail_row *row_of(const struct api *api, const struct http_r
     return route ? api->trail.rows[route - api_routes(&n)] : NULL;
 }
 
-/* ---- who, and how it ended ---- */
+/* ---- caller and outcome ---- */
 
 static str how_of(const struct http_req *r, const struct actor *who)
 {
@@ -191,9 +191,9 @@ struct audit_entry trail_entry(struct api *api, const struct http_req *r)
     return entry_of(api, r, 200);
 }
 
-/* ---- what ---- */
+/* ---- target and detail ---- */
 
-/* Addresses may hold a password or a key: what stands before '@' and after '?' is left out. */
+/* An address may contain a password or a key: the parts before '@' and after '?' are left out. */
 static str safe_value(const char *name, str value)
 {
     ptrdiff_t query = strcmp(name, "url") == 0 ? str_find_char(value, '?') : -1;
@@ -236,13 +236,13 @@ static void add_body(struct arena *a, const struct trail_row *row, const struct 
     buf_done(&b);
 }
 
-/* A member added to a conversation or workspace: the path says where, the member who. */
+/* A member is added to a conversation or workspace: the path has the place, the body the member. */
 static void add_target(const struct trail_row *row, const struct http_req *r, struct arena *a,
                        struct audit_entry *e)
 {
     if (row->target >= 0 && row->target < HTTP_PARAMS_MAX)
         e->target = r->params[row->target];
-    if (row->target == 1) /* whom, and where */
+    if (row->target == 1) /* member, and place */
         e->detail = e->detail.n > 0
                         ? arena_printf(a, "in=%.*s %.*s", STR_ARG(r->params[0]), STR_ARG(e->detail))
                         : arena_printf(a, "in=%.*s", STR_ARG(r->params[0]));
@@ -262,7 +262,7 @@ static bool is_chat(const struct http_req *r)
 static bool read_answer(struct arena *a, const struct http_req *r, struct audit_entry *e)
 {
     struct json *body;
-    /* Most messages hold no answer: they need not be parsed again. */
+    /* Most messages contain no answer and need not be parsed again. */
     if (!is_chat(r) || r->body.n > BODY_MAX || str_find(r->body, STR("\"askId\""), 0) < 0 ||
         json_parse(a, r->body, JSON_COPY, &body, NULL) < 0)
         return false;
@@ -284,7 +284,7 @@ static bool read_answer(struct arena *a, const struct http_req *r, struct audit_
 
 /* ---- recording ---- */
 
-/* A ceiling per minute for those who are not known. */
+/* Limits records per minute for unknown senders. */
 static bool may_record_unknown(struct api *api)
 {
     int64_t window = clock_now_ms() / MINUTE_MS;
@@ -312,7 +312,7 @@ static void trail_record(struct api *api, const struct http_req *r, struct audit
         audit_record(api->deps.audit, e);
 }
 
-/* A credential that is not valid, whatever was asked for. */
+/* A credential that is not valid, on any route. */
 static bool is_failed_credential(const struct http_req *r, int status)
 {
     return status == 401 && r->route && http_has_header(r, "authorization");

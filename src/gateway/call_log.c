@@ -22,13 +22,13 @@ struct call_log {
     struct timer flush;
     struct job job;
     bool is_writing, is_dir_made;
-    int status;       /* of the last write; 0 or -errno */
-    uint64_t dropped; /* lines that found no room */
-    int64_t stamp_ms; /* calls of one millisecond share their time stamp */
+    int status;       /* result of the last write; 0 or -errno */
+    uint64_t dropped; /* lines that did not fit into the buffer */
+    int64_t stamp_ms; /* calls of the same millisecond share their time stamp */
     char stamp[CLOCK_ISO_LEN + 1];
 };
 
-/* ---- writing: on the pool, or on the loop at the very end ---- */
+/* ---- writing: on the pool, or on the loop thread when the log is closed ---- */
 
 static void rotate(const char *path)
 {
@@ -103,7 +103,7 @@ static void on_flush(void *audit)
     pool_submit(a->pool, &a->job);
 }
 
-/* ---- gathering ---- */
+/* ---- collecting lines ---- */
 
 struct call_log *call_log_new(struct loop *l, struct pool *p, struct logger *log, const char *path)
 {
@@ -128,7 +128,7 @@ static str stamp_now(struct call_log *a)
     return str_make(a->stamp, CLOCK_ISO_LEN);
 }
 
-/* Milliseconds with the decimals they need. */
+/* Writes milliseconds with as many decimals as they need. */
 static void write_ms(struct json_writer *w, uint64_t us)
 {
     unsigned part = (unsigned)(us % 1000);

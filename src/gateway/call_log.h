@@ -1,7 +1,8 @@
-/* call_log.h - who called which tool, when, for how long, and how it ended: JSONL.
+/* call_log.h - records which user called which tool, when, for how long, and with which result
+ * (JSONL).
  *
- * Lines are gathered and written by a pool thread a few times a second. The file is rotated by
- * size (CALL_LOG_FILE_MAX, CALL_LOG_FILES kept); when the disk does not keep up, lines beyond
+ * Lines are collected in memory and written by a pool thread a few times per second. The file is
+ * rotated by size (CALL_LOG_FILE_MAX, CALL_LOG_FILES kept); when the disk is too slow, lines beyond
  * CALL_LOG_BUFFER_MAX are dropped and counted. Loop thread only. */
 #pragma once
 
@@ -11,7 +12,7 @@
 #define CALL_LOG_FILES      4
 #define CALL_LOG_BUFFER_MAX (8u * 1024 * 1024)
 #define CALL_LOG_FLUSH_MS   250
-#define CALL_LOG_CLIENT_MAX 128 /* bytes of what a client calls itself */
+#define CALL_LOG_CLIENT_MAX 128 /* bytes of the name that a client gives itself */
 
 struct call_log;
 
@@ -23,5 +24,5 @@ struct call_log_entry {
 
 struct call_log *call_log_new(struct loop *l, struct pool *p, struct logger *log, const char *path);
 void call_log_add(struct call_log *a, const struct call_log_entry *e);
-/* Writes what is left, waiting for it; accepts NULL. */
+/* Writes the remaining lines and waits until they are written; accepts NULL. */
 void call_log_free(struct call_log *a);

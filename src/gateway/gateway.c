@@ -148,7 +148,7 @@ static struct gw_request *request_of_login(struct gw_space *s, str session_id, s
     return NULL;
 }
 
-/* The end of one may end others: each is looked for from the start. */
+/* Ending one session may end others, so each search starts again from the first. */
 void gateway_drop_login(struct gateway *g, str session_id, str token_id)
 {
     struct gw_session *s;
@@ -160,7 +160,7 @@ void gateway_drop_login(struct gateway *g, str session_id, str token_id)
             gw_request_cancel(q);
 }
 
-/* ---- news of bundles ---- */
+/* ---- notifications from bundles ---- */
 
 static void bundle_removed(struct gw_space *s, struct bundle *b)
 {

@@ -1,15 +1,15 @@
 /* gateway.h - the workspace as an MCP server.
  *
- * One address serves both eras of the protocol: sessions that open with a handshake, and requests
- * that carry everything themselves. Behind it are the built-in tools and every bundle of the
- * caller's workspace; whatever the eras of the two sides are, the gateway translates: questions
- * of a server travel to the client as requests or as results to be repeated, progress and log
- * messages keep their order before the answer, cancellation reaches the server. JSON of others is
- * passed on as it came.
+ * One address serves both eras of the protocol: clients that open a session with a handshake, and
+ * stateless clients whose requests contain everything. The gateway offers the built-in tools and
+ * every bundle of the caller's workspace. It translates between the eras of client and server: a
+ * question of a server reaches the client as a request, or as a result that the client answers by
+ * repeating its request; progress and log messages arrive in order, before the response; a
+ * cancellation is passed on to the server. JSON of clients and servers is passed on unchanged.
  *
- * The gateway owns its sessions, streams and the connections that sessions have of their own;
- * workspaces are borrowed, and it must hear of their end (gateway_space_gone). Who the caller is
- * and what they may do has been found out before. Loop thread only. */
+ * The gateway owns its sessions, its streams and the connections that belong to one session or one
+ * request. Workspaces are borrowed: their owner must call gateway_space_gone before one is freed.
+ * Callers are authenticated and authorised before they reach the gateway. Loop thread only. */
 #pragma once
 
 #include "bundle/bundle.h"
@@ -25,13 +25,15 @@ struct gateway;
 #define GATEWAY_ANSWER_TTL_MS   (5u * 60 * 1000)
 #define GATEWAY_CONNECTIONS_MAX 8
 
-struct gateway_limits { /* 0 = the above */
-    size_t sessions;    /* the caller's own, then the least recently used idle one makes room */
-    size_t sessions_per_user; /* their own least recently used idle one makes room, else 429 */
-    uint64_t session_ttl_ms;  /* of silence */
-    uint64_t answer_ttl_ms;   /* for a stateless client to come back with answers */
-    size_t
-        connections; /* connections to one older server for stateless requests that may be asked */
+struct gateway_limits { /* 0 = use the constant above */
+    /* beyond it, an idle session is ended: the caller's own, else the least recently used */
+    size_t sessions;
+    /* per user: beyond it, the user's least recently used idle session is ended, else 429 */
+    size_t sessions_per_user;
+    uint64_t session_ttl_ms; /* without a message */
+    /* how long a suspended call waits for its client to return with answers */
+    uint64_t answer_ttl_ms;
+    size_t connections; /* private connections to one server of an older revision */
 };
 
 struct gateway_deps { /* borrowed */
@@ -39,50 +41,52 @@ struct gateway_deps { /* borrowed */
     struct logger *log;
     struct pool *pool;      /* writes the audit log */
     const char *audit_path; /* NULL = no audit log */
-    str base_path;          /* "/nb" before every address that clients are told; or empty */
+    str base_path; /* base path of every address that clients receive, such as "/nb"; or empty */
     struct gateway_limits limits;
-    /* When this login ends (it may have been refreshed); 0 = it has ended. NULL = never asked. */
+    /* Returns when this login expires (it may have been refreshed); 0 = it has expired. NULL =
+     * logins are not checked again. */
     int64_t (*login_until)(void *ctx, str session_id);
     void *login_ctx;
 };
 
 struct gateway *gateway_new(const struct gateway_deps *deps);
-/* Ends all requests, sessions and connections. After the HTTP server, before the bundles. */
+/* Ends all requests, sessions and connections. Call it after the HTTP server has stopped and before
+ * the bundles stop. */
 void gateway_stop(struct gateway *g);
 void gateway_free(struct gateway *g);
 
-/* ---- who asks ---- */
+/* ---- the caller ---- */
 
 struct gateway_caller { /* borrowed for the call */
     struct registry *tools;
-    struct bundles *bundles; /* NULL = there are none */
+    struct bundles *bundles; /* NULL = no bundles */
     struct runtime *runtime; /* NULL = no chat tool */
     str workspace_id;
     struct actor *actor;                        /* the gateway takes references */
     const struct permission_rules *permissions; /* or NULL; lives as long as the workspace */
 };
 
-/* The rows of the table of methods. All ask for the scope mcp and membership of the workspace. */
+/* The rows of the table of methods. All require the scope mcp and membership of the workspace. */
 struct gateway_method {
     str name;
     bool is_legacy, is_modern; /* in which eras it exists */
-    bool is_filtered;          /* the tool globs of a token hold for it */
+    bool is_filtered;          /* the tool globs of a token apply to it */
 };
-bool gateway_method_at(size_t i, struct gateway_method *ret); /* false past the last */
+bool gateway_method_at(size_t i, struct gateway_method *ret); /* false after the last row */
 
-/* The one tool that exists at /mcp only: a message to the agent. */
+/* The one tool that exists only at /mcp: it sends a message to the agent. */
 #define GATEWAY_CHAT_TOOL "nb__chat"
 const struct access_rule *gateway_chat_rule(void);
 
 /* ---- HTTP ---- */
 
-/* POST, GET and DELETE of /mcp (source empty) and /mcp/<source>: one source, names without its
- * prefix. Answers or takes over r. */
+/* POST, GET and DELETE of /mcp (source empty) and of /mcp/<source>, which serves one source without
+ * its prefix. Replies to r or takes ownership of it. */
 void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
                     str source);
-/* The oldest transport: GET /sse opens a stream, POST /sse/message?session=... talks. It is a pipe
- * in two halves and takes what a pipe takes, stateless requests too. ?source=NAME: of one source.
- */
+/* The oldest transport: GET /sse opens a stream, POST /sse/message?session=... sends a message. The
+ * two form a pipe and accept what a pipe accepts, stateless requests included. ?source=NAME serves
+ * one source. */
 void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gateway_caller *who);
 void gateway_sse_post(struct gateway *g, struct http_req *r, const struct gateway_caller *who);
 
@@ -90,28 +94,28 @@ void gateway_sse_post(struct gateway *g, struct http_req *r, const struct gatewa
 
 struct gateway_pipe;
 
-/* `send` gets one message without its line end. */
+/* `send` receives one message without its line end. */
 struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_caller *who,
                                        str source, void (*send)(void *ctx, str message), void *ctx);
 void gateway_pipe_line(struct gateway_pipe *p, str line);
-bool gateway_pipe_is_idle(const struct gateway_pipe *p); /* nothing is under way */
-void gateway_pipe_close(struct gateway_pipe *p);         /* what is under way is cancelled */
+bool gateway_pipe_is_idle(const struct gateway_pipe *p); /* no request is in progress */
+void gateway_pipe_close(struct gateway_pipe *p);         /* cancels requests in progress */
 
-/* ---- news of workspaces ---- */
+/* ---- changes of workspaces ---- */
 
 /* From bundle_host.changed and .notified of each workspace. */
 void gateway_bundle_changed(struct gateway *g, struct registry *tools, struct bundle *b,
                             enum bundle_change what);
 void gateway_bundle_notified(struct gateway *g, struct registry *tools, struct bundle *b,
                              str method, const struct json *params);
-/* The workspace is about to be freed. */
+/* Call this before the workspace is freed. */
 void gateway_space_gone(struct gateway *g, const struct registry *tools);
-/* What these people had open ends now: a member has left, a token is revoked. Empty = all users
- * of the workspace; an empty workspace = all of them. */
+/* Ends what these users have open, immediately: a member was removed, a token was revoked. An empty
+ * user = all users of the workspace; an empty workspace = all workspaces. */
 void gateway_drop_user(struct gateway *g, str workspace_id, str user_id);
-/* The same for what was opened with this login or API token; one of them is empty. */
+/* The same for what was opened with this login or API token; one of the two is empty. */
 void gateway_drop_login(struct gateway *g, str session_id, str token_id);
 
-/* ---- figures: Prometheus text ---- */
+/* ---- metrics: Prometheus text ---- */
 
 void gateway_write_metrics(const struct gateway *g, struct buf *out);

@@ -56,7 +56,7 @@ void metrics_add(struct gw_metrics *m, str tool, const char *outcome, uint64_t t
     }
 }
 
-/* Names of tools are made of [A-Za-z0-9_-]: nothing to escape. */
+/* Names of tools consist of [A-Za-z0-9_-], so nothing needs escaping. */
 static void write_counts(const struct gw_metrics *m, struct buf *out)
 {
     struct map_entry *e;

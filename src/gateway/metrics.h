@@ -1,6 +1,7 @@
-/* metrics.h - how often each tool is called, how it ends, and how long that takes.
+/* metrics.h - counts the calls of each tool by result, and measures their duration.
  *
- * At most METRICS_TOOLS_MAX names have rows of their own; the rest share one. Loop thread. */
+ * At most METRICS_TOOLS_MAX names have rows of their own; the others share one row. Loop thread
+ * only. */
 #pragma once
 
 #include "base/buf.h"

@@ -85,7 +85,7 @@ struct gw_request *gw_request_find(struct list_node *peers, const struct json *i
     return NULL;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static struct buf *scratch(struct gw_request *q)
 {
@@ -93,7 +93,8 @@ static struct buf *scratch(struct gw_request *q)
     return &q->g->scratch;
 }
 
-/* A modern client learns from the status what kind of error it is, while there is still one. */
+/* A modern client reads the kind of error from the HTTP status, as long as no status has been
+ * sent. */
 static int status_of(const struct gw_request *q, int64_t code)
 {
     if (q->era != MCP_ERA_MODERN)
@@ -188,7 +189,7 @@ void gw_request_fail(struct gw_request *q, int code, const char *fmt, ...)
     gw_request_fail_status(q, status_of(q, code), code, NULL, message.p);
 }
 
-/* The eras disagree on the number for a resource that does not exist. */
+/* The eras use different error codes for a resource that does not exist. */
 static int64_t code_for(const struct gw_request *q, int64_t code, enum mcp_era from)
 {
     bool is_read = str_eq(q->method, STR("resources/read"));
@@ -219,7 +220,7 @@ void gw_request_error(struct gw_request *q, const struct json *error, enum mcp_e
     request_finish(q, status_of(q, shown));
 }
 
-/* ---- before the answer ---- */
+/* ---- messages before the response ---- */
 
 void gw_request_notify_begin(struct gw_request *q, struct json_writer *w, const char *method)
 {
@@ -268,7 +269,7 @@ void gw_request_log(struct gw_request *q, const struct json *params)
     (void)gw_request_notify_end(q, &w);
 }
 
-/* ---- what clients can ---- */
+/* ---- capabilities of clients ---- */
 
 bool gw_client_can(const struct json *capabilities, enum mcp_ask_kind kind,
                    const struct json *params)

@@ -7,14 +7,14 @@
 #define SWEEP_MS  60000
 #define EXPIRY_MS 1000
 
-/* ---- room ---- */
+/* ---- limits ---- */
 
 static bool is_quiet(const struct gw_session *s)
 {
     return list_empty(&s->requests) && (!s->pipe || gateway_pipe_is_idle(s->pipe));
 }
 
-/* Of one user, or of all (empty). */
+/* Counts the sessions of one user, or of all users (empty). */
 static bool end_oldest_quiet(struct gateway *g, str user_id)
 {
     LIST_FOREACH (n, &g->lru) {
@@ -59,8 +59,8 @@ bool gw_login_has_ended(struct gateway *g, const struct actor *a, int64_t *expir
     return now_ms >= *expires_ms;
 }
 
-/* A client with bearer tokens of an identity provider comes back with a new one: its session
- * stays, its stream does not. */
+/* A client with bearer tokens of an identity provider returns with a new token: its session
+ * continues, its stream ends. */
 static void end_expired(struct gw_session *s)
 {
     bool is_bound = actor_token(s->actor).n > 0 || s->actor->people[0].session_id.n > 0 || s->pipe;
@@ -86,7 +86,7 @@ void gw_session_expire(void *gateway)
     struct gw_session *s;
     int64_t now_ms = clock_now_ms();
     while ((s = next_expired(g, now_ms)) != NULL) {
-        s->expires_ms = 0; /* looked at once */
+        s->expires_ms = 0; /* handle each session only once */
         end_expired(s);
     }
     LIST_FOREACH (n, &g->spaces)
@@ -179,7 +179,8 @@ static bool is_same_credential(const struct actor *a, const struct actor *b)
     return str_eq(actor_user(a), actor_user(b)) && str_eq(actor_token(a), actor_token(b));
 }
 
-/* A session belongs to the credential that opened it; to all others it does not exist. */
+/* A session belongs to the credential that opened it; for all other credentials it does not
+ * exist. */
 struct gw_session *gw_session_find(struct gateway *g, str id, const struct gateway_caller *who,
                                    str source)
 {
@@ -188,7 +189,7 @@ struct gw_session *gw_session_find(struct gateway *g, str id, const struct gatew
         !str_eq(s->source, source))
         return NULL;
     if (str_eq(s->actor->people[0].session_id, who->actor->people[0].session_id))
-        s->expires_ms = who->actor->people[0].expires_ms; /* the same, or a renewed one */
+        s->expires_ms = who->actor->people[0].expires_ms; /* the same credential, or its renewal */
     gw_session_touch(s);
     return s;
 }
@@ -198,7 +199,7 @@ bool gw_session_is(const struct gw_session *s, const char *version)
     return str_cmp(s->version, str_from(version)) >= 0;
 }
 
-/* ---- speaking ---- */
+/* ---- sending ---- */
 
 void gw_session_send(struct gw_session *s, str message)
 {

@@ -1,4 +1,4 @@
-/* sign.c - HMAC-SHA-256 over what clients carry for us. */
+/* sign.c - HMAC-SHA-256 over texts that clients store for us. */
 #include "base/bytes/base64.h"
 #include "base/bytes/hash.h"
 #include "gateway/internal.h"
@@ -7,7 +7,7 @@ static str mac_of(struct gateway *g, struct arena *a, str body, str context)
 {
     uint8_t sum[SHA256_LEN];
     char *hex = arena_alloc(a, 2 * SHA256_LEN + 1);
-    /* The length keeps the two apart, whatever is in them. */
+    /* The length separates the two parts, whatever bytes they contain. */
     hmac_sha256(g->key, arena_printf(a, "%zu\n%.*s\n%.*s", body.n, STR_ARG(body), STR_ARG(context)),
                 sum);
     hex_encode(hex, sum, 16); /* 128 bits */

@@ -1,4 +1,4 @@
-/* write.c - what is said to clients, in the words of their era. */
+/* write.c - messages to clients, in the form of their era. */
 #include "gateway/internal.h"
 
 void gw_write_envelope(struct json_writer *w, const struct json *id)
@@ -37,7 +37,7 @@ void gw_write_own_meta(struct json_writer *w)
 
 /* ---- results ---- */
 
-/* Members that only the modern era knows. */
+/* Members that exist only in the modern era. */
 static bool is_modern_member(str key)
 {
     return str_eq(key, STR("resultType")) || str_eq(key, STR("ttlMs")) ||
@@ -67,7 +67,7 @@ static void write_meta(struct json_writer *w, const struct gw_result *how, const
     jw_end(w);
 }
 
-/* Older clients know only objects in structuredContent. */
+/* Older clients accept only objects in structuredContent. */
 static bool is_left_out(const struct gw_result *how, const struct json_member *m)
 {
     if (str_eq(m->key, STR("_meta")))
@@ -193,8 +193,8 @@ static void write_tasks(struct json_writer *w, const struct gw_request *q)
     jw_end(w);
 }
 
-/* Of one source what it has; of the whole workspace everything, some lists may be empty. A server
- * that is not there yet may turn out to have anything. */
+/* One source: its own capabilities. The whole workspace: all capabilities; some lists may be empty.
+ * A server that has not started yet may turn out to have any of them. */
 static bool is_offered(const struct gw_request *q, const char *capability)
 {
     struct bundle *b = gw_request_bundle(q);
@@ -241,7 +241,7 @@ void gw_write_tool(struct json_writer *w, const struct gw_request *q, const stru
         jw_key_str(w, m->key);
         jw_value(w, &m->value);
     }
-    /* Some clients refuse a tool that says nothing about itself. */
+    /* Some clients refuse a tool without a description. */
     if (!json_is(json_get(raw, "description"), JSON_STRING))
         jw_kstr(w, "description", name);
     jw_end(w);

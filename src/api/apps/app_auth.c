@@ -1,15 +1,15 @@
 /* /v1/apps/:name/auth, /v1/apps/:name/account, /v1/apps/oauth/... - signing in to a remote server
- * from the page: for everybody in the workspace, by an admin (auth), or where each person signs in,
- * with an account of one's own (account).
+ * from the page: by an admin for the whole workspace (auth), or by each person with an account of
+ * their own (account).
  *
- *   POST auth or account -> the address for the browser -> the authorization server -> GET callback
- * -> token
+ *   POST auth or account -> address for the browser -> authorization server -> GET callback ->
+ * token
  *
- * A sign-in is good for one answer, within SIGN_IN_MS, from the browser that began it: the cookie
- * holds a secret of its own, and the person has to be the same. So an address that somebody else
- * sends round signs nobody in, and nobody's code ends in another person's hands. The callback
- * always leads to this server's own page. Tokens are never part of an answer, an event or a log
- * line. */
+ * A sign-in accepts one callback, within SIGN_IN_MS, from the browser that started it: the cookie
+ * contains a secret of its own, and the person must be the same. So an address that an attacker
+ * sends to others signs nobody in, and the code of one person never reaches another. The callback
+ * always redirects to this server's own page. Tokens are never part of a response, an event or a
+ * log line. */
 #include <errno.h>
 
 #include "api/internal.h"
@@ -22,7 +22,7 @@
 #include "bundle/settings/plain_secrets.h"
 
 #define SIGN_IN_MS         (10u * 60 * 1000)
-#define SIGN_INS_MAX       64 /* that are not finished; the oldest makes room */
+#define SIGN_INS_MAX       64 /* unfinished sign-ins; beyond it, the oldest is dropped */
 #define SIGN_INS_OF_PERSON 4
 #define COOKIE             "nb_bundle_auth"
 #define SECRET_BYTES       32
@@ -30,16 +30,16 @@
 #define DOCUMENT           "/v1/apps/oauth/client.json"
 
 struct sign_in {
-    struct list_node node; /* of api->sign_ins, the oldest first */
-    struct api *api;       /* NULL once it has stopped: only a job on the pool is waited for */
+    struct list_node node; /* in api->sign_ins, oldest first */
+    struct api *api;       /* NULL after it was stopped while a pool job still runs */
     struct arena arena;
     struct oauth_login *login;
-    struct http_req *req; /* that waits for the next step; or NULL */
+    struct http_req *req; /* the request that waits for the next step, or NULL */
     str user_id, space_id, bundle, dir, slug;
     char secret[2 * SECRET_BYTES + 1];
-    bool is_personal; /* an account of this person's own */
-    bool is_answered; /* the callback has come: no other is taken */
-    bool has_job;     /* on the pool */
+    bool is_personal; /* for the account of this person */
+    bool is_answered; /* the callback has arrived; further callbacks are refused */
+    bool has_job;     /* a job runs on the pool */
     struct oauth_state state;
     const char *credentials_dir;
     struct bundle_entry entry; /* a copy, with its client secret */
@@ -75,7 +75,7 @@ static void on_sign_in_gone(struct http_req *r)
     ((struct sign_in *)r->user)->req = NULL;
 }
 
-/* The request that waits now; NULL when its client has gone. */
+/* The request that waits now; NULL when its client has disconnected. */
 static struct http_req *take_request(struct sign_in *s)
 {
     struct http_req *r = s->req;
@@ -172,10 +172,10 @@ static void make_secret(char ret[2 * SECRET_BYTES + 1])
     ret[2 * SECRET_BYTES] = '\0';
 }
 
-/* ---- beginning ---- */
+/* ---- starting a sign-in ---- */
 
-/* The bundle of the path, if it takes a sign-in of this kind and the asker may do it; answers
- * otherwise. The row of the route has decided on roles. */
+/* The bundle of the path, if it supports a sign-in of this kind and the caller may do it; replies
+ * with an error otherwise. Roles were checked by the rule of the route. */
 static struct bundle *find_guarded(struct http_req *r, bool is_personal)
 {
     struct bundle *b = is_personal || api_apps_may_change(r) ? api_apps_find(r) : NULL;
@@ -229,7 +229,7 @@ static void on_sign_in_ready(void *ctx, str url, const struct err *err)
     if (!r || err) {
         if (r)
             http_reply_error(r, 502, "sign_in_failed", err->msg, NULL);
-        timer_start(&s->limit, 0); /* the login may not be freed inside its own callback */
+        timer_start(&s->limit, 0); /* the login must not be freed inside its own callback */
         return;
     }
     set_cookie(s->api, r, str_from(s->secret), SIGN_IN_MS / 1000);
@@ -289,7 +289,7 @@ static void loaded_before(struct job *j)
         .step_ups = is_known ? oauth_step_ups(before) : 0,
     };
     if (settings(s->api)->public_url.n == 0)
-        conf.document_url = STR_NONE; /* nobody else could read it */
+        conf.document_url = STR_NONE; /* only this user can read it */
     timer_start(&s->limit, SIGN_IN_MS);
     s->login = oauth_login_start(&conf, on_sign_in_ready, s);
 }
@@ -321,14 +321,14 @@ void api_apps_account_start(void *ctx, struct http_req *r)
     sign_in_start(ctx, r, true);
 }
 
-/* ---- the way back ---- */
+/* ---- the callback ---- */
 
 static const char *result_name(int code)
 {
     return code == 0 ? "ok" : code == -EPERM ? "denied" : code == -ENOENT ? "expired" : "failed";
 }
 
-/* Names of bundles are [a-z0-9-]: nothing in the address comes from outside. */
+/* Names of bundles consist of [a-z0-9-], so the address contains no foreign text. */
 static void lead_back(struct api *api, struct http_req *r, str bundle, int code)
 {
     str to =
@@ -366,7 +366,7 @@ static void sign_in_finish(struct sign_in *s)
 static void save_token(struct job *j) /* pool thread */
 {
     struct sign_in *s = sign_in_of(j);
-    if (s->is_personal) /* also one that cannot be read: its person cannot delete it */
+    if (s->is_personal) /* also a token that cannot be read, because its person cannot delete it */
         (void)credentials_remove(s->dir.p, s->slug, NULL);
     (void)oauth_state_save(s->dir.p, s->slug, &s->state, &s->err);
 }
@@ -374,7 +374,7 @@ static void save_token(struct job *j) /* pool thread */
 static void forget_token(struct job *j) /* pool thread */
 {
     struct sign_in *s = sign_in_of(j);
-    int rc = s->is_personal /* its file holds nothing else */
+    int rc = s->is_personal /* its file contains nothing else */
                  ? credentials_remove(s->dir.p, s->slug, &s->err)
                  : credentials_set(s->dir.p, s->slug, STR(OAUTH_CREDENTIAL), NULL, &s->err);
     if (rc == -ENOENT)
@@ -388,7 +388,8 @@ static void left_meanwhile(struct job *j)
     sign_in_finish(s);
 }
 
-/* Tokens are deleted when somebody leaves; this one may have been stored after that. */
+/* Tokens of a person are deleted when the person leaves; this one may have been stored
+ * afterwards. */
 static void saved_token(struct job *j)
 {
     struct sign_in *s = sign_in_done(j);
@@ -405,7 +406,7 @@ static void on_failed(void *ctx)
     sign_in_finish(ctx);
 }
 
-/* The state's strings live as long as the login. */
+/* The strings of the state live as long as the login. */
 static void on_signed_in(void *ctx, const struct oauth_state *state, const struct err *err)
 {
     struct sign_in *s = ctx;
@@ -419,7 +420,7 @@ static void on_signed_in(void *ctx, const struct oauth_state *state, const struc
     sign_in_submit(s, save_token, saved_token);
 }
 
-/* The one that this browser and this person began, and that this answers. */
+/* The sign-in that this browser and this person started, and that this callback belongs to. */
 static struct sign_in *find_answered(struct api *api, const struct http_req *r)
 {
     str cookie = http_cookie(r, COOKIE);
@@ -432,8 +433,8 @@ static struct sign_in *find_answered(struct api *api, const struct http_req *r)
     return NULL;
 }
 
-/* The same person, who may still do this: the role is looked up now. Where people log in, somebody
- * has to be logged in; without logins the cookie alone says who it is. */
+/* The person must be the same and must still have the right: the role is looked up now. On a server
+ * with logins somebody must be logged in; without logins the cookie alone identifies the person. */
 static bool is_starter(const struct sign_in *s, const struct http_req *r)
 {
     const struct actor *me = api_actor(r);
@@ -457,9 +458,9 @@ void api_apps_auth_callback(void *ctx, struct http_req *r)
     oauth_login_finish(s->login, r->query, on_signed_in, s);
 }
 
-/* ---- the client's own document ---- */
+/* ---- the client metadata document ---- */
 
-/* Open to everybody: authorization servers read it. It holds no secret. */
+/* Public, because authorization servers read it. It contains no secret. */
 void api_apps_auth_document(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
@@ -498,7 +499,7 @@ static void forgot_token(struct job *j)
 {
     struct sign_in *s = sign_in_done(j);
     struct http_req *r = take_request(s);
-    tell_bundle(s, false); /* its connection still has the token */
+    tell_bundle(s, false); /* its connection still uses the token */
     if (r && s->err.code)
         http_reply_error(r, 500, "not_saved", "The token could not be deleted.", NULL);
     else if (r)
@@ -527,7 +528,7 @@ void api_apps_account_end(void *ctx, struct http_req *r)
     sign_in_end(ctx, r, true);
 }
 
-/* Those with a job on the pool free themselves when it is done. */
+/* Those with a job on the pool are freed when the job is done. */
 void api_apps_auth_drop(struct api *api)
 {
     while (!list_empty(&api->sign_ins)) {

@@ -1,7 +1,7 @@
-/* /v1/apps/:name/resources, /v1/resources/read - resources of a bundle, as its server gives them.
+/* /v1/apps/:name/resources, /v1/resources/read - resources of a bundle, as its server returns them.
  *
- * The answer is MCP's own, {"contents": [...]}, never the bare page: HTML of strangers is not
- * served from the origin that people are signed in to. */
+ * The response is MCP's own, {"contents": [...]}, never the page itself: HTML of strangers must not
+ * be served from the origin where people are logged in. */
 #include "api/internal.h"
 #include "bundle/bundle.h"
 #include "tools/tool_selection.h"
@@ -11,7 +11,7 @@
 struct reading { /* in the request's arena */
     struct http_req *req;
     struct bundle *bundle;
-    str uris[2]; /* the first that there is */
+    str uris[2]; /* the URIs to try; the first that exists is returned */
     size_t n, tried;
     struct bundle_call *call;
 };
@@ -64,13 +64,13 @@ static void try_next(struct reading *g)
     g->call = bundle_request_as(g->bundle, user_id, &req, &EVENTS, g);
 }
 
-/* A token that is for some tools of a bundle is not for its resources. */
+/* A token that allows only some tools of a bundle does not allow its resources. */
 static bool is_for(struct http_req *r, str server)
 {
     return tool_selection_may_use_source(api_actor(r), server);
 }
 
-/* Answers by itself when there is no such bundle for this person. */
+/* Replies with 404 when the bundle does not exist for this person. */
 static struct reading *resource_begin(struct http_req *r, str server)
 {
     struct api_space *s = api_space(r);
@@ -89,7 +89,7 @@ static struct reading *resource_begin(struct http_req *r, str server)
     return g;
 }
 
-/* The page that the manifest names first. */
+/* The first page that the manifest names. */
 static str primary(struct bundle *b)
 {
     const struct json *ui = bundle_info(b)->ui;

@@ -1,4 +1,4 @@
-/* app_trust.h - which tools of a bundle wait for approval, and what tools may do. */
+/* app_trust.h - tools of a bundle that wait for approval, and what tools may do. */
 #pragma once
 
 #include "api/internal.h"

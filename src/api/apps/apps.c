@@ -1,4 +1,4 @@
-/* /v1/apps, /v1/bundles/health - the bundles of a workspace: shown, started, added, removed. */
+/* /v1/apps, /v1/bundles/health - the bundles of a workspace: list, start, stop, add, remove. */
 #include <errno.h>
 
 #include "api/apps/app_trust.h"
@@ -8,9 +8,9 @@
 #include "bundle/entry/import.h"
 #include "bundle/entry/install_rules.h"
 
-/* ---- showing ---- */
+/* ---- listing ---- */
 
-/* What is not known is below 0. */
+/* Values below 0 are unknown. */
 static void write_or_null(struct json_writer *w, const char *key, int64_t v)
 {
     jw_key(w, key);
@@ -20,7 +20,7 @@ static void write_or_null(struct json_writer *w, const char *key, int64_t v)
         jw_int(w, v);
 }
 
-/* For admins with the reason in the server's own words, and files of this machine. */
+/* Admins also get the reason in the server's own words, and file names of this machine. */
 static void write_members(struct json_writer *w, struct bundle *b, const struct http_req *r)
 {
     const struct bundle_info *i = bundle_info(b);
@@ -41,7 +41,7 @@ static void write_members(struct json_writer *w, struct bundle *b, const struct 
     jw_kval(w, "ui", i->ui);
     if (!bundle_entry(b)->oauth.is_on)
         return;
-    jw_key(w, "auth"); /* it takes a sign-in */
+    jw_key(w, "auth"); /* it supports a sign-in */
     jw_object(w);
     jw_kstr(w, "type", STR("oauth"));
     jw_kstr(w, "per", bundle_is_per_person(b) ? STR("person") : STR("workspace"));
@@ -73,7 +73,7 @@ static void write_apps_tools(struct json_writer *w, struct arena *a, const struc
     jw_end(w);
 }
 
-/* All that a person may want to know of one. */
+/* All details of one bundle. */
 static void write_detail(struct json_writer *w, struct arena *a, struct bundle *b,
                          const struct http_req *r)
 {
@@ -139,7 +139,7 @@ void api_bundles_health(void *ctx, struct http_req *r)
     api_json_send(&j, r);
 }
 
-/* The one that the path names; answers 404 itself. */
+/* The bundle that the path names; replies with 404 if there is none. */
 struct bundle *api_apps_find(struct http_req *r)
 {
     struct api_space *s = api_space(r);
@@ -163,7 +163,7 @@ void api_apps_get(void *ctx, struct http_req *r)
 
 /* ---- starting and stopping ---- */
 
-/* Who may is decided by the row of the route. Answers 403 itself. */
+/* The rule of the route has checked the right. Replies with 403 when bundles cannot be changed. */
 bool api_apps_may_change(struct http_req *r)
 {
     if (api_space(r)->config->features.bundle_management)
@@ -175,7 +175,7 @@ bool api_apps_may_change(struct http_req *r)
 void api_apps_logs(void *ctx, struct http_req *r)
 {
     struct api_json j;
-    if (!api_apps_may_change(r)) /* servers print what they like, secrets included */
+    if (!api_apps_may_change(r)) /* servers may print anything to stderr, secrets included */
         return;
     struct bundle *b = api_apps_find(r);
     if (!b)
@@ -240,7 +240,7 @@ static struct app_wait *wait_new(struct http_req *r)
     return w;
 }
 
-/* The message of a missing value says how to set it. */
+/* The message about a missing value says how to set it. */
 static bool needs_values(const struct err *err)
 {
     return strstr(err->msg, "nb config set") != NULL;
@@ -356,7 +356,7 @@ void api_apps_uninstall(void *ctx, struct http_req *r)
     w->op = bundle_remove(s->changer, w->name, trail_doer(ctx, r), on_uninstalled, w);
 }
 
-/* ---- what another program's settings hold ---- */
+/* ---- importing settings of another program ---- */
 
 #define SOURCE_SHOWN 300 /* bytes */
 
@@ -378,7 +378,7 @@ static void write_server(struct json_writer *w, struct http_req *r, const struct
     jw_object(w);
     jw_kstr(w, "name", s->name);
     jw_kval(w, "entry", is_for_owner ? NULL : s->entry);
-    jw_kbool(w, "isForOwner", is_for_owner); /* on the machine itself: nb bundle import */
+    jw_kbool(w, "isForOwner", is_for_owner); /* only on the machine itself: nb bundle import */
     jw_kstr_or_null(w, "source", s->entry ? source_of(&r->arena, &s->bundle) : STR_NONE);
     api_write_strs(w, "notes", s->notes);
     jw_end(w);
@@ -386,7 +386,7 @@ static void write_server(struct json_writer *w, struct http_req *r, const struct
 
 static const struct json_field IMPORT_FIELDS[] = {{"text", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
 
-/* Only tells; each entry is then added by itself, by a person who has seen it. */
+/* Only lists the entries; each is then added separately, by a person who has seen it. */
 void api_apps_import(void *ctx, struct http_req *r)
 {
     struct import_list list;

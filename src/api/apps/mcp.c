@@ -1,9 +1,9 @@
-/* mcp.c - the way to the MCP endpoint: who asks and whether there is one. What happens there is the
- * gateway's business (api_deps.mcp). */
+/* mcp.c - passes requests to the MCP endpoint, after checking the caller and whether it is enabled.
+ * The gateway handles them (api_deps.mcp). */
 #include "api/internal.h"
 #include "api/proxy.h"
 
-/* False: answered. */
+/* False: the request was answered. */
 static bool admit(struct api *api, struct http_req *r, struct api_caller *ret)
 {
     const struct api_identity *id = api_identity(r);

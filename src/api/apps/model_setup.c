@@ -1,6 +1,6 @@
-/* PUT /v1/providers/:name/key, POST /v1/models/look, PUT /v1/models/default - connecting a model
- * while nb runs: a key is taken, kept and never shown; servers on this machine are looked for; and
- * what shall answer is written into the settings, as a person would. */
+/* PUT /v1/providers/:name/key, POST /v1/models/look, PUT /v1/models/default - configuring a model
+ * while nb runs: store a key (it is never returned), look for model servers on this machine, and
+ * write the default model into the settings. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,17 +10,17 @@
 
 #define MODEL_NAME_MAX 200
 
-/* ---- what is saved before it is used ---- */
+/* ---- changes that are saved before they take effect ---- */
 
 struct model_change {
     struct list_node node; /* in api->model_changes */
-    struct api *api;       /* NULL once it has stopped */
-    struct http_req *req;  /* NULL once the client has gone */
+    struct api *api;       /* NULL after the API was freed */
+    struct http_req *req;  /* NULL after the client disconnected */
     struct arena arena;
-    void (*save)(struct model_change *c); /* on a pool thread */
+    void (*save)(struct model_change *c); /* runs on a pool thread */
     void (*use)(struct llm *llm, const struct model_change *c);
-    const char *path;       /* of the settings, or the directory of the keys */
-    str provider, base_url; /* base_url: empty = the settings need not name it */
+    const char *path;       /* path of the settings, or of the directory of keys */
+    str provider, base_url; /* base_url: empty = not written to the settings */
     str value;              /* the key, or "provider:model" */
     struct err err;
     struct job job;
@@ -133,7 +133,8 @@ static int save_member(struct model_change *c, const char *section, str key, str
     return settings_set_members(c->path, section, members, &c->err);
 }
 
-/* A server that was only found is written down too: once a model is named, nobody looks for it. */
+/* A server that was only found is written to the settings too: once a model is named there, nb no
+ * longer looks for servers. */
 static void save_default(struct model_change *c)
 {
     struct json *provider = json_new(&c->arena, JSON_OBJECT);
@@ -150,7 +151,7 @@ static void use_default(struct llm *llm, const struct model_change *c)
     llm_set_default(llm, c->value);
 }
 
-/* Where the provider's server is, when it is known only because it was found. */
+/* The address of the provider's server, when it is known only because nb found the server. */
 static str found_at(const struct api *api, str provider)
 {
     enum { MAX = 64 };
@@ -165,7 +166,7 @@ static str found_at(const struct api *api, str provider)
 
 static const struct json_field DEFAULT_FIELDS[] = {{"model", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
 
-/* What a bare name belongs to is a guess; a default that everybody gets must not be one. */
+/* The provider of a bare name is a guess; the default for everybody must not depend on a guess. */
 static bool is_exact(const struct api *api, struct arena *a, str name, str provider, str full)
 {
     size_t n;
@@ -222,7 +223,7 @@ void api_models_set_default(void *ctx, struct http_req *r)
     pool_submit(api->deps.pool, &c->job);
 }
 
-/* ---- looking around ---- */
+/* ---- looking for model servers ---- */
 
 struct probe_waiter {      /* in the request's arena */
     struct list_node node; /* in api->probe_waiters */
@@ -262,7 +263,7 @@ void api_model_setup_drop(struct api *api)
 {
     LIST_FOREACH (n, &api->model_changes) {
         LIST_ENTRY(n, struct model_change, node)->api = NULL;
-        list_del(n); /* the list goes before those that are still being saved */
+        list_del(n); /* the list is freed before changes that are still being saved */
     }
     llm_stop_look(api->deps.llm);
 }

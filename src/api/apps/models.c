@@ -1,4 +1,4 @@
-/* GET /v1/models - what can answer, what cannot and why, at what price. */
+/* GET /v1/models - models that can be used, models that cannot and why, and prices. */
 #include "api/internal.h"
 #include "api/people/people.h"
 #include "base/clock.h"
@@ -80,7 +80,7 @@ static void write_provider(struct json_writer *w, const struct llm_provider_info
     jw_kstr_or_null(w, "problem", p->problem);
     jw_kstr_or_null(w, "defaultModel", p->default_model);
     jw_kbool(w, "isLocal", p->is_local);
-    jw_kbool(w, "takesKey", takes_key); /* from whoever asks */
+    jw_kbool(w, "takesKey", takes_key); /* depends on the caller */
     jw_end(w);
 }
 

@@ -1,5 +1,5 @@
 /* POST /v1/prompt {message, conversationId?, model?, allowedTools?, appContext?, workingDirectory?}
- * - what would be sent. */
+ * - shows what would be sent to the model. */
 #include "api/internal.h"
 #include "runtime/turn/focus.h"
 #include "runtime/turn/preview.h"

@@ -1,7 +1,7 @@
 /* PUT and DELETE /v1/skills/workspace/:name, /v1/skills/personal/:name - writing skills.
  *
- * Those of the workspace are part of everybody's prompts: its admins write them. Personal ones are
- * used in the own runs of the person who wrote them. */
+ * Skills of the workspace are part of every member's prompts, so only its admins write them.
+ * Personal skills are used only in the runs of the person who wrote them. */
 #include <errno.h>
 
 #include "api/internal.h"
@@ -59,7 +59,7 @@ static void skill_edit_change(struct api *api, struct http_req *r, bool is_perso
     p->change = skill_change_start(api_space(r)->runtime, &spec, on_skill_edit_changed, p);
 }
 
-/* A personal skill stands beside those of the workspace and replaces none. */
+/* A personal skill never replaces a skill of the workspace. */
 static int check_personal(const struct http_req *r, struct err *e)
 {
     struct skills *common = runtime_skills(api_space(r)->runtime);

@@ -1,11 +1,12 @@
-/* GET /v1/skills, POST /v1/skills/match - what the agent knows how to do, and when it does. */
+/* GET /v1/skills, POST /v1/skills/match - the skills of the agent, and which one a message
+ * selects. */
 #include "api/internal.h"
 #include "tools/tool_selection.h"
 
-/* The skills are looked at anew before an answer, as before a turn. */
+/* Skill files are read again before each response, as before a turn. */
 struct skills_request {
     struct runtime *runtime;
-    struct http_req *req; /* NULL = the client has gone */
+    struct http_req *req; /* NULL = the client disconnected */
     struct skill_check check;
     void (*reply)(struct skills_request *q, const struct skills *s);
     struct arena arena;
@@ -43,7 +44,7 @@ static void skills_start(struct http_req *r, str message,
 
 /* ---- the list ---- */
 
-/* Places on the machine and what is wrong with files there are for admins. */
+/* Paths and problems of files are shown to admins only. */
 static void write_skill(struct json_writer *w, const struct skill *s, bool is_admin)
 {
     jw_object(w);
@@ -76,7 +77,7 @@ static void write_problem(struct json_writer *w, const struct skill_problem *p)
     jw_end(w);
 }
 
-/* A skill about tools that the token is not for is hidden from it, like the tools. */
+/* A skill for tools that the token does not allow is hidden, like the tools. */
 static bool is_of_use(const struct http_req *r, const struct skill *s)
 {
     for (size_t i = 0; i < s->allowed_tools.len; i++)
@@ -112,7 +113,7 @@ void api_skills_list(void *ctx, struct http_req *r)
     skills_start(r, STR_NONE, reply_list);
 }
 
-/* ---- which one a message would get ---- */
+/* ---- matching a message ---- */
 
 void api_write_match(struct json_writer *w, const struct skill_match *m)
 {

@@ -83,11 +83,11 @@ static const struct json_field CALL_FIELDS[] = {
      0},
     {0}};
 
-struct call_wait { /* in the request's arena, as long as the request */
+struct call_wait { /* in the request's arena */
     struct api *api;
     struct http_req *req;
     struct call_in in;
-    struct registry_wait *wait; /* for a bundle that is starting; or: */
+    struct registry_wait *wait; /* while a bundle is starting; then: */
     struct registry_call *call;
     struct api_space *space;
     str name, server;
@@ -95,7 +95,7 @@ struct call_wait { /* in the request's arena, as long as the request */
     uint64_t started_ms;
 };
 
-/* By its own name, or by the public one, which is how models know it. */
+/* Accepts its own name, or the public name that models use. */
 static const struct toolset_item *find_tool(struct http_req *r, const struct call_in *in)
 {
     const struct toolset *all = registry_tools(api_space(r)->tools);
@@ -134,7 +134,7 @@ static void announce(const struct call_wait *w, const char *type, const bool *ok
     buf_done(&data);
 }
 
-/* `result` is the text as older clients want it: parsed when it is JSON. */
+/* `result` is the text in the form that older clients expect: parsed when it is JSON. */
 static void write_plain_result(struct json_writer *w, struct arena *a, const struct tool_result *t)
 {
     struct json *parsed;
@@ -182,7 +182,7 @@ static void on_tools_gone(struct http_req *r)
         registry_cancel(w->call);
 }
 
-/* A person who calls a tool has decided on it; what is forbidden stays so. */
+/* A person who calls a tool has consented to it; denied tools stay denied. */
 static bool is_denied(struct http_req *r, const struct toolset_item *it)
 {
     const struct permission_rules *rules = runtime_permissions(api_space(r)->runtime);

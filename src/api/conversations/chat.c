@@ -95,7 +95,7 @@ bool api_may_lend(struct http_req *r, const struct dir_grant *g)
     return false;
 }
 
-/* Decodes and checks; answers 400 itself and returns false when something is wrong. */
+/* Decodes and checks; replies with 400 and returns false when something is wrong. */
 static bool decode_chat(struct http_req *r, struct turn_request *ret,
                         const struct json **ret_app_context)
 {
@@ -205,7 +205,7 @@ void api_chat_post(void *ctx, struct http_req *r)
     start_turn(r, &EVENTS);
 }
 
-/* ---- POST /v1/chat/start: answered when the run begins or the message waits ---- */
+/* ---- POST /v1/chat/start: replies when the run starts or the message is queued ---- */
 
 static void accepted(struct chat_wait *c, str conversation_id, str key, str id)
 {
@@ -237,12 +237,12 @@ void api_chat_start(void *ctx, struct http_req *r)
 /* ---- POST /v1/chat/stream ---- */
 
 struct chat_stream {
-    struct watcher watcher; /* joined while there is a stream */
+    struct watcher watcher; /* joined to the hub while the stream is open */
     struct watch watch;
     struct api *api;
     struct api_space *space; /* held */
     struct http_req *req;    /* until the run has started */
-    struct sse *sse;         /* from then on; NULL when the client has gone */
+    struct sse *sse;         /* from then on; NULL when the client has disconnected */
     struct bus_sub *sub;
     struct turn *turn;
     struct actor *actor; /* held */
@@ -268,7 +268,7 @@ static void on_stream_closed(void *ctx)
     struct chat_stream *c = ctx;
     c->sse = NULL;
     if (c->turn)
-        turn_forget(c->turn); /* the run goes on */
+        turn_forget(c->turn); /* the run continues */
     stream_free(c);
 }
 
@@ -279,7 +279,7 @@ static void on_stream_msg(void *ctx, struct bus_msg *msg)
     struct chat_stream *c = ctx;
     for (size_t i = 0; i < ARRAY_LEN(HIDDEN); i++)
         if (str_eq(msg->type, HIDDEN[i]))
-            return; /* `done` and `error` say it here */
+            return; /* `done` and `error` carry this information here */
     if (!hub_allows(&c->watch))
         return;
     struct sse_frame *f = frame_of_msg(msg, &c->api->names, c->conversation_id, FRAME_OWN);
@@ -287,7 +287,8 @@ static void on_stream_msg(void *ctx, struct bus_msg *msg)
         (void)sse_send(c->sse, f);
 }
 
-/* The run goes on, or is cancelled by whoever ended the access; the stream shows no more of it. */
+/* The run continues, or is cancelled by the code that ended the access; this stream shows no more
+ * of it. */
 static void on_stream_revoked(struct watcher *watcher, struct watch *watch)
 {
     struct chat_stream *c = CONTAINER_OF(watcher, struct chat_stream, watcher);
@@ -316,7 +317,7 @@ static void open_chat_stream(struct chat_stream *c, str conversation_id)
     join_hub(c);
 }
 
-/* Of the run that it waits for, this stream shows nothing. */
+/* A queued request does not see events of the current run. */
 static void on_stream_queued(void *ctx, str conversation_id, str queued_id)
 {
     struct chat_stream *c = ctx;
@@ -379,7 +380,8 @@ static void on_stream_done(void *ctx, const struct turn_result *t)
     sse_close(c->sse);
 }
 
-/* Who has to wait has a stream before the turn is accepted: it may be refused in there. */
+/* A queued request needs its stream before the turn is accepted, because the turn may still be
+ * refused. */
 static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct chat_stream *c = ctx;

@@ -1,4 +1,4 @@
-/* What a conversation is, and what can be done with a whole one. */
+/* Conversations: summaries, and operations on a whole conversation. */
 #include <errno.h>
 
 #include "api/internal.h"
@@ -7,7 +7,7 @@
 #define LIST_LIMIT     20
 #define LIST_LIMIT_MAX 1000
 
-/* The content of a summary, without the braces. */
+/* Writes the members of a summary, without the braces. */
 static void write_conv(struct json_writer *w, const struct conv *c)
 {
     jw_kstr(w, "id", c->id);
@@ -38,7 +38,7 @@ static void write_conv(struct json_writer *w, const struct conv *c)
         jw_kint(w, "badLines", c->bad_lines);
 }
 
-/* A log whose last run has no end, while nothing runs: the server stopped in the middle of it. */
+/* The last run of the log has no end although nothing runs: the server stopped during the run. */
 static void write_run(struct json_writer *w, struct runtime *rt, const struct conv *c)
 {
     bool is_running = runtime_active_run(rt, c->id).n > 0;
@@ -68,7 +68,7 @@ void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
 
 /* ---- GET /v1/conversations ---- */
 
-/* Names paths: for those who can do something about it. */
+/* Contains paths, so only people who can repair it get it. */
 static void write_unreadable(struct json_writer *w, const struct store_listing *l)
 {
     jw_key(w, "unreadable");
@@ -177,7 +177,7 @@ struct fork_body {
 static const struct json_field FORK_FIELDS[] = {
     {"atMessage", JF_JSON, offsetof(struct fork_body, at_message), JF_NULLABLE, NULL, 0}, {0}};
 
-/* In the body or in the query: clients do both. -1 = all messages. */
+/* In the body or in the query: clients use both. -1 = all messages. */
 static bool parse_fork(struct http_req *r, int64_t *ret)
 {
     struct fork_body body = {0};
@@ -239,9 +239,9 @@ static void delete_now(struct api_wait *w)
                          trail_doer(w->api, w->req), on_deleted, w);
 }
 
-/* A run in progress is cancelled; its last lines are queued before the deletion and go with
- * the log. Streams end with the deletion. What lies in the trash is purged by those who may
- * delete it: the store reads from the log whose it is. */
+/* A run in progress is cancelled; its last lines are queued before the deletion and are deleted
+ * with the log. Streams end with the deletion. A conversation in the trash is purged by people who
+ * may delete it: the store reads the owner from the log. */
 static void on_delete_found(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *w = ctx;
@@ -295,7 +295,8 @@ static void cancel_found(struct api_wait *w, const struct conv *c)
     cancel_run(w->req);
 }
 
-/* Whoever started a run may end it, even when its log is gone and cannot be asked. */
+/* The person who started a run may cancel it, even when its log is gone and its rights cannot be
+ * read. */
 
 void api_conversations_cancel(void *ctx, struct http_req *r)
 {

@@ -1,10 +1,10 @@
-/* GET /v1/conversations/:id/events - a conversation as it happens, from any position on.
- * GET /v1/events - the workspace as it happens, with any conversations in it. */
+/* GET /v1/conversations/:id/events - live events of a conversation, from any position on. GET
+ * /v1/events - live events of the workspace, and of any conversations in it. */
 #include <errno.h>
 
 #include "api/live/live.h"
 
-/* The position to go on from: Last-Event-ID, ?after=, or only what comes. */
+/* The position to continue from: Last-Event-ID, ?after=, or only new events. */
 static bool parse_after(struct http_req *r, store_pos *ret)
 {
     str text = http_get_header(r, "last-event-id");
@@ -19,11 +19,11 @@ static bool parse_after(struct http_req *r, store_pos *ret)
 
 static void watch_one(struct api_wait *w, const struct conv *c)
 {
-    struct arena a; /* the request's own goes with the request */
+    struct arena a; /* the request's own copy is freed with the request */
     store_pos after = *(const store_pos *)w->data;
     arena_init(&a);
     str id = arena_str(&a, c->id);
-    bool is_child = c->parent != NULL; /* the stream has to learn that itself */
+    bool is_child = c->parent != NULL; /* the stream must check the access itself */
     struct live *s = live_open(w->api, w->req, false);
     (void)live_watch(s, id, after, is_child ? NULL : &c->acl);
     arena_done(&a);
@@ -78,7 +78,7 @@ void api_conversations_typing(void *ctx, struct http_req *r)
 
 /* ---- GET /v1/events ---- */
 
-/* "conv_a@120" or "conv_a": from that position on, or what comes. */
+/* "conv_a@120" or "conv_a": from that position on, or only new events. */
 static bool parse_watch(str text, str *ret_id, store_pos *ret_after)
 {
     ptrdiff_t at = str_find_char(text, '@');
@@ -128,7 +128,7 @@ static void send_subscribed(struct live *s)
 
 void api_events_get(void *ctx, struct http_req *r)
 {
-    struct arena a; /* the request's own goes with the request */
+    struct arena a; /* the request's own copy is freed with the request */
     arena_init(&a);
     str last = arena_str(&a, http_get_header(r, "last-event-id"));
     if (last.n == 0)

@@ -6,24 +6,24 @@
 #include "api/trail.h"
 #include "http/stream.h"
 
-/* Documents on their way at the same time. Each holds one page of its conversation. */
+/* Exports in progress at the same time. Each keeps one page of its conversation in memory. */
 #define EXPORTS_MAX      64u
 #define EXPORTS_USER_MAX 4u
 
-/* The first piece decides between an answer and an error; with it the request is over and the
- * document goes on alone, as fast as it is read. */
+/* The first piece decides between a document and an error. After it the request is freed and the
+ * document continues alone, as fast as the client reads. */
 struct export_request {
     struct api *api;
     struct api_space *space; /* held */
     struct actor *actor;     /* held */
-    struct store_op *look;   /* whether it may still be seen, before each piece */
+    struct store_op *look;   /* a check of the right to see it, before each piece */
     char *id;
     enum export_format format;
     struct export *export;
     struct http_req *req;       /* until the first piece */
-    struct http_stream *stream; /* from then on */
-    struct buf first;           /* the first piece, until it is asked for */
-    bool has_all;               /* the last piece was made */
+    struct http_stream *stream; /* after the first piece */
+    struct buf first;           /* the first piece, until it is sent */
+    bool has_all;               /* the last piece was produced */
 };
 
 struct export_wish {
@@ -101,7 +101,8 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
         http_stream_write(q->stream, piece);
 }
 
-/* A reader may take hours: who may not see the conversation any more gets no further piece. */
+/* A client may read for hours: when the person may no longer see the conversation, no further piece
+ * is sent. */
 static void on_export_looked(void *ctx, const struct err *err, const struct conv *c)
 {
     struct export_request *q = ctx;
@@ -146,7 +147,8 @@ static void on_first(void *ctx, const struct err *err, str piece, bool is_last)
     (void)buf_add_str(&q->first, piece);
     q->has_all = is_last;
     http_add_header(r, "Content-Disposition", file_name(q));
-    /* A document of foreign text, to be saved: it must not act as a page of ours. */
+    /* The document contains foreign text and is meant to be saved: it must not run as a page of
+     * this server. */
     http_add_header(r, "Content-Security-Policy",
                     STR("sandbox; default-src 'none'; style-src 'unsafe-inline'"));
     q->req = NULL;

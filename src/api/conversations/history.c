@@ -7,7 +7,8 @@
 
 #define HISTORY_EVENTS     2000
 #define HISTORY_EVENTS_MAX 20000
-/* Of a page: it stays in memory until it is read. Only a run that is longer makes it longer. */
+/* Ceiling for one page, which is in memory until it is read. Only a single run may make it
+ * longer. */
 #define HISTORY_BYTES     (1024u * 1024)
 #define HISTORY_BYTES_MAX (8u * 1024 * 1024)
 
@@ -67,8 +68,8 @@ static void write_history_message(struct json_writer *w, struct arena *a,
     jw_end(w);
 }
 
-/* A page begins with a user's message, so that no run is cut in two: its calls and their
- * results come together. The events in front belong to the page before. False: there is none. */
+/* A page begins with a user's message, so that no run is split: calls and their results stay
+ * together. Earlier events belong to the previous page. False: there is no such message. */
 static bool first_whole(const struct store_page *page, size_t *ret)
 {
     *ret = 0;
@@ -128,7 +129,7 @@ static size_t twice(size_t n, size_t max)
     return n < max / 2 ? n * 2 : max;
 }
 
-/* False: it is as long as it may be. */
+/* False: the page has reached its ceiling. */
 static bool make_longer(struct store_range *range)
 {
     if (range->max_events >= HISTORY_EVENTS_MAX && range->max_bytes >= HISTORY_BYTES_MAX)
@@ -138,7 +139,7 @@ static bool make_longer(struct store_range *range)
     return true;
 }
 
-/* A run may be longer than the page that was asked for: then it becomes a longer one. */
+/* A run may be longer than the requested page: then read a longer one. */
 static void on_history_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct api_wait *w = ctx;

@@ -1,14 +1,14 @@
-/* /v1/import - taking over conversations from files of this machine.
+/* /v1/import - importing conversations from files of this machine.
  *
- * The path is one of the server's machine, so only its own user may ask, through the Unix
- * socket; for everybody else there is nothing here. One import at a time; it goes on when the
- * asker leaves, and is asked about until it has ended. */
+ * The path is a path on the server's machine, so only its own user may send it, through the Unix
+ * socket; for everybody else the route does not exist. One import at a time; it continues when the
+ * client disconnects, and its progress can be polled until it has ended. */
 #include "transfer/import.h"
 
 #include "api/internal.h"
 
 struct api_import {
-    struct import *job; /* NULL once it has ended */
+    struct import *job; /* NULL after it has ended */
     struct arena arena;
     str path;
     double share;

@@ -1,4 +1,4 @@
-/* /v1/conversations/:id/inputs - what tools ask people while their call waits. */
+/* /v1/conversations/:id/inputs - questions that tools ask people during a call. */
 #include <errno.h>
 
 #include "api/internal.h"

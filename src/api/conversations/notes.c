@@ -1,4 +1,4 @@
-/* /v1/conversations/:id/notes - what people and models wrote down beside a conversation. */
+/* /v1/conversations/:id/notes - notes that people and models added to a conversation. */
 #include "api/internal.h"
 
 static void on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
@@ -43,7 +43,7 @@ struct note_body {
 static const struct json_field NOTE_FIELDS[] = {
     {"content", JF_STR, offsetof(struct note_body, content), JF_REQUIRED, NULL, 0}, {0}};
 
-/* Answers with all notes: who adds one wants to see it among the others. */
+/* Replies with all notes, so that the client can show the new one among the others. */
 static void on_added(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *w = ctx;

@@ -1,4 +1,4 @@
-/* /v1/conversations/:id/queue - messages that wait while the agent answers. */
+/* /v1/conversations/:id/queue - messages that are queued while the agent answers. */
 #include "runtime/queue/queue.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ void api_queue_edit(void *ctx, struct http_req *r)
         api_find_conv(ctx, r, body, edit);
 }
 
-/* Who may say who takes part may also keep a message from being sent. */
+/* People who may manage participants may also withdraw a queued message. */
 static void withdraw(struct api_wait *w, const struct conv *c)
 {
     struct http_req *r = w->req;

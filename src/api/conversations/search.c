@@ -1,10 +1,10 @@
-/* GET /v1/search - full text over everything the asker may see. */
+/* GET /v1/search - full-text search over everything that the caller may see. */
 #include "api/internal.h"
 
 #define SEARCH_LIMIT     20
 #define SEARCH_LIMIT_MAX 200
 
-/* The store marks hits with U+0001 and U+0002; clients get plain text and its parts. */
+/* The store marks hits with U+0001 and U+0002; clients get plain text and the positions of hits. */
 static void write_parts(struct json_writer *w, str snippet)
 {
     bool is_hit = false;

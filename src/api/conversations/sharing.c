@@ -1,5 +1,5 @@
-/* Who takes part in a conversation. Only its owner and workspace admins decide that; the owner
- * always takes part. */
+/* Participants of a conversation. Only its owner and workspace admins change them; the owner is
+ * always a participant. */
 #include "api/internal.h"
 #include "api/trail.h"
 #include "workspace/roster/member_find.h"
@@ -33,7 +33,8 @@ static bool parse_participants(struct http_req *r, const struct json *v, struct 
     return ok;
 }
 
-/* Replaces what was typed by ids. Conversations are shared with members only. Answers itself. */
+/* Replaces names and addresses by ids. Conversations are shared with members only. Replies with an
+ * error otherwise. */
 static bool find_members(const struct api_wait *w, const char *key, struct json_strs *who)
 {
     const struct roster *all = directory_roster(w->api->deps.directory);
@@ -119,7 +120,7 @@ void api_participants_add(void *ctx, struct http_req *r)
     api_find_conv(ctx, r, user, add_participant);
 }
 
-/* Somebody who has left the workspace is known by their id alone. */
+/* A person who has left the workspace can only be named by id. */
 static str participant_named(const struct api_wait *w, const struct conv *c, str typed)
 {
     const struct roster *all = directory_roster(w->api->deps.directory);

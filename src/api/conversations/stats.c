@@ -1,4 +1,4 @@
-/* GET /v1/conversations/stats?period= - what the conversations add up to. */
+/* GET /v1/conversations/stats?period= - totals over conversations. */
 #include "store/stats.h"
 
 #include "api/internal.h"

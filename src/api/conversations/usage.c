@@ -34,7 +34,7 @@ static void on_usage_gone(struct http_req *r)
     usage_cancel(q->job);
 }
 
-/* An ISO date or time; absent = 0. False: answered with 400. */
+/* An ISO date or time; absent = 0. False: 400 was sent. */
 static bool query_time(struct http_req *r, const char *name, int64_t *ret_ms)
 {
     str text = http_query(r, name);

@@ -7,7 +7,7 @@
 
 /* ---- news ---- */
 
-/* Who may hear of a piece of news. */
+/* Which watchers may receive a piece of news. */
 struct news_filter {
     enum { NEWS_FOR_ALL, NEWS_BY_ACL, NEWS_FOR_USERS } kind;
     struct conv_acl acl;
@@ -15,15 +15,15 @@ struct news_filter {
 };
 
 struct news {
-    struct arena arena; /* of the filter */
+    struct arena arena; /* holds the filter */
     struct news_filter filter;
     struct sse_frame *frame;
 };
 
 struct conv_watchers {
-    str conv_id; /* the map's key */
+    str conv_id; /* also the key in hub->convs */
     struct arena arena;
-    struct conv_acl acl; /* the rules of the conversation as last read or announced */
+    struct conv_acl acl; /* the rules of the conversation, as last read or announced */
     bool has_acl;
     struct list_node watches;
     size_t nwatches;
@@ -31,10 +31,10 @@ struct conv_watchers {
 
 struct hub {
     struct api *api;
-    str workspace_id; /* the map's key */
+    str workspace_id; /* also the key in api->hubs */
     struct bus_sub *sub;
-    struct news ring[HUB_RING]; /* number n is at n % HUB_RING */
-    uint64_t count;             /* numbers 1 to count were given */
+    struct news ring[HUB_RING]; /* message n is at n % HUB_RING */
+    uint64_t count;             /* number of the newest message; numbers start at 1 */
     struct list_node watchers;
     unsigned nwatchers;
     struct map convs; /* conversation id -> struct conv_watchers */
@@ -78,7 +78,7 @@ static bool is_for(const struct news_filter *f, const struct watcher *w)
         return actor_role(w->actor) != WS_NONE;
     for (size_t i = 0; i < f->users.len; i++)
         if (str_eq(f->users.items[i], actor_user(w->actor)))
-            return !actor_is_admin(w->actor); /* an admin still sees it */
+            return !actor_is_admin(w->actor); /* an admin can still see it */
     return false;
 }
 
@@ -93,7 +93,7 @@ str hub_last_id(const struct hub *h, char out[48])
     return make_id(h, h->count, out);
 }
 
-/* To those who have lost it, it looks deleted. */
+/* For users who lost access, the conversation looks deleted. */
 static struct sse_frame *make_frame(struct arena *a, const struct bus_msg *msg,
                                     const struct json *data, str id)
 {
@@ -203,7 +203,7 @@ static bool is_allowed_now(const struct watch *s)
                             : actor_role(who) != WS_NONE;
 }
 
-/* Asked for every frame of every watcher: as long as nothing has changed, one comparison. */
+/* This runs for every frame of every watcher; while nothing changes it is one comparison. */
 bool hub_allows(struct watch *s)
 {
     uint64_t now = actor_generation(s->watcher->actor) + 1;
@@ -227,6 +227,7 @@ static struct conv_watchers *conv_watchers_of(struct hub *h, str conv_id)
 
 void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const struct conv_acl *acl)
 {
+    assert(w->hub && !s->conv);
     struct conv_watchers *cw = conv_watchers_of(w->hub, conv_id);
     s->watcher = w;
     s->conv = cw;
@@ -240,6 +241,7 @@ void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const stru
 
 static void conv_watchers_put(struct hub *h, struct conv_watchers *cw)
 {
+    assert(cw->nwatches > 0);
     if (--cw->nwatches > 0)
         return;
     map_del(&h->convs, cw->conv_id);
@@ -253,19 +255,19 @@ void hub_watch_stop(struct watch *s)
     struct conv_watchers *cw = s->conv;
     if (!cw)
         return;
-    tell_presence(s->watcher->hub, s, "left");
+    tell_presence(s->watcher->hub, s, "left"); /* while it is still in the list */
     list_del(&s->node);
     s->conv = NULL;
     conv_watchers_put(s->watcher->hub, cw);
 }
 
-/* ---- whose access ends ---- */
+/* ---- ending access ---- */
 
 static void revoke_watch(struct watch *s)
 {
     struct watcher *w = s->watcher;
     hub_watch_stop(s);
-    w->ev->on_revoked(w, s);
+    w->ev->on_revoked(w, s); /* may free s */
 }
 
 static struct watch *next_denied(struct conv_watchers *cw)
@@ -278,7 +280,7 @@ static struct watch *next_denied(struct conv_watchers *cw)
     return NULL;
 }
 
-/* The new rules of a conversation are known before its next event is sent. */
+/* Enforces the new rules of a conversation before its next event is sent. */
 static void enforce(struct hub *h, str conv_id, const struct conv_acl *acl)
 {
     struct conv_watchers *cw = map_get(&h->convs, conv_id);
@@ -286,15 +288,15 @@ static void enforce(struct hub *h, str conv_id, const struct conv_acl *acl)
         return;
     struct watch *s;
     set_acl(cw, acl);
-    cw->nwatches++;                       /* keeps it until the loop below is over */
-    while ((s = next_denied(cw)) != NULL) /* ending one may end others */
+    cw->nwatches++;                       /* keeps cw alive until the loop is over */
+    while ((s = next_denied(cw)) != NULL) /* ending one watch may end others */
         revoke_watch(s);
     conv_watchers_put(h, cw);
 }
 
 static void revoke_watcher(struct watcher *w)
 {
-    w->ev->on_revoked(w, NULL);
+    w->ev->on_revoked(w, NULL); /* the owner closes its connection and leaves later */
 }
 
 void hub_end_user(struct api *api, str workspace_id, str user_id)
@@ -346,7 +348,7 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
     }
 }
 
-/* ---- the topic ---- */
+/* ---- messages of the topic ---- */
 
 static void hub_deliver(struct hub *h, const struct news *n)
 {
@@ -379,6 +381,7 @@ static void on_msg(void *ctx, struct bus_msg *msg)
         arena_init(&n->arena);
         make_filter(&n->arena, msg->type, data, &n->filter);
         n->frame = make_frame(&a, msg, data, make_id(h, h->count, id));
+        /* First revoke, then deliver: see the order in hub.h. */
         if (n->filter.kind == NEWS_BY_ACL)
             enforce(h, json_get_string(data, "conversationId"), &n->filter.acl);
         if (str_eq(msg->type, STR("conversation.shared")) ||
@@ -389,7 +392,7 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     arena_done(&a);
 }
 
-/* "<boot>-<n>" of this process, with n in the ring or just before it. */
+/* Parses "<boot>-<n>" of this process, with n in the ring or directly before it. */
 static bool parse_id(const struct hub *h, str id, uint64_t *ret)
 {
     ptrdiff_t dash = str_rfind_char(id, '-');
@@ -456,8 +459,8 @@ void hubs_free(struct api *api)
 
 /* ---- heartbeats: each second a thirtieth of the streams, all with one frame ---- */
 
-/* Streams are long-lived, so their credential is checked again. A session that was refreshed in
- * the meantime continues. */
+/* Streams are long-lived, so re-check that their credential is still valid. A session that was
+ * refreshed meanwhile continues. */
 static bool has_run_out(struct api *api, struct watcher *w, int64_t now_ms)
 {
     if (w->expires_ms == 0 || now_ms < w->expires_ms)
@@ -467,7 +470,7 @@ static bool has_run_out(struct api *api, struct watcher *w, int64_t now_ms)
         w->expires_ms = auth_session_until(api->deps.auth, session_id);
     bool is_over = now_ms >= w->expires_ms;
     if (is_over)
-        w->expires_ms = 0; /* revoke it only once */
+        w->expires_ms = 0; /* so that it is revoked only once */
     return is_over;
 }
 
@@ -501,10 +504,12 @@ static void on_heartbeat(void *ctx)
 void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
 {
     struct api *api = h->api;
+    assert(!w->hub && w->ev && w->ev->on_revoked);
     w->hub = h;
     w->actor = actor_ref(actor);
     w->expires_ms = actor->people[0].expires_ms;
-    w->heartbeat_slot = api->heartbeats % API_HEARTBEAT_S; /* its first in 30 s */
+    /* its first heartbeat is 30 s from now */
+    w->heartbeat_slot = api->heartbeats % API_HEARTBEAT_S;
     list_push(&h->watchers, &w->node);
     h->nwatchers++;
     if (!timer_active(&api->heartbeat)) {
@@ -515,6 +520,7 @@ void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
 
 void hub_leave(struct watcher *w)
 {
+    assert(w->hub && w->hub->nwatchers > 0);
     list_del(&w->node);
     w->hub->nwatchers--;
     w->actor = actor_unref(w->actor);

@@ -1,17 +1,18 @@
 #include "api/live/live.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "runtime/queue/queue.h"
 
-struct live_conv { /* a conversation in a stream */
+struct live_conv { /* one conversation in a stream */
     struct live_conv *next;
     struct live *stream;
     struct watch watch;
-    struct feed *feed;     /* NULL until it is known that it may be seen */
-    struct store_op *look; /* whether it may be seen, (once more), or NULL */
+    struct feed *feed;     /* NULL until the right to see it was checked */
+    struct store_op *look; /* a check of the right to see it, or NULL */
     store_pos after;
-    bool is_child; /* its access is its parent's */
+    bool is_child; /* its access is that of its parent conversation */
     char id[STORE_ID_MAX + 1];
 };
 
@@ -56,13 +57,13 @@ static void end_convs(struct live *s)
 static void on_live_closed(void *ctx)
 {
     struct live *s = ctx;
-    end_convs(s);
+    end_convs(s); /* a watcher leaves the hub after its watches */
     hub_leave(&s->watcher);
     api_release(s->api, s->space);
     free(s);
 }
 
-/* Nothing more is sent; the rest follows when the connection has ended. */
+/* Stops sending; the rest is freed in on_live_closed when the connection has ended. */
 static void live_end(struct live *s)
 {
     if (s->is_closing)
@@ -91,7 +92,8 @@ static void send_about(struct live_conv *lc, str event, str data)
     sse_frame_unref(f);
 }
 
-/* It was deleted, or is not for this person (any more): the two look the same. */
+/* The conversation was deleted, or this person may not see it (any more): clients cannot tell the
+ * difference. */
 static void live_conv_end(struct live_conv *lc)
 {
     struct live *s = lc->stream;
@@ -103,7 +105,7 @@ static void live_conv_end(struct live_conv *lc)
     live_conv_free(lc);
 }
 
-/* ---- what a conversation sends ---- */
+/* ---- messages of a conversation ---- */
 
 static void on_stored_event(void *ctx, store_pos pos, str line)
 {
@@ -138,7 +140,7 @@ static void send_queue(struct live_conv *lc)
     arena_done(&a);
 }
 
-/* Who joins during an answer first gets all of it that is not in the log yet. */
+/* A stream that joins during an answer first gets the part that is not in the log yet. */
 static void on_live(void *ctx)
 {
     struct live_conv *lc = ctx;
@@ -168,7 +170,7 @@ static void on_reset(void *ctx)
 static void on_live_end(void *ctx, const struct err *err)
 {
     struct live_conv *lc = ctx;
-    lc->feed = NULL;
+    lc->feed = NULL; /* it frees itself */
     live_conv_end(lc);
 }
 
@@ -182,11 +184,12 @@ static void live_follow(struct live_conv *lc, const struct conv_acl *acl)
         .on_reset = on_reset,
         .on_end = on_live_end,
     };
+    assert(!lc->feed && !lc->watch.conv);
     hub_watch_start(&lc->stream->watcher, &lc->watch, str_from(lc->id), acl);
     lc->feed = feed_open(lc->stream->space->store, str_from(lc->id), lc->after, &EVENTS, lc);
 }
 
-/* ---- whether it may be seen ---- */
+/* ---- the right to see a conversation ---- */
 
 static void on_live_looked(void *ctx, const struct err *err, const struct conv *c)
 {
@@ -195,7 +198,7 @@ static void on_live_looked(void *ctx, const struct err *err, const struct conv *
     lc->is_child = c && c->parent;
     if (err || !actor_allows(lc->stream->watcher.actor, &c->acl, CONV_VIEW))
         live_conv_end(lc);
-    else if (lc->feed)
+    else if (lc->feed) /* a repeated check of a conversation that is followed already */
         hub_set_acl(&lc->watch, &c->acl);
     else
         live_follow(lc, &c->acl);
@@ -207,18 +210,18 @@ static void live_look(struct live_conv *lc)
     lc->look = store_get(lc->stream->space->store, str_from(lc->id), on_live_looked, lc);
 }
 
-/* Those that are still being looked up are checked with the new role when they are found. */
+/* Conversations whose check is in progress are checked with the new role when they are found. */
 static void on_role(struct watcher *watcher)
 {
     struct live *s = CONTAINER_OF(watcher, struct live, watcher);
     for (struct live_conv *lc = s->convs, *next; lc && !s->is_closing; lc = next) {
-        next = lc->next;
+        next = lc->next; /* live_conv_end frees lc */
         if (lc->watch.conv && !hub_allows(&lc->watch))
             live_conv_end(lc);
     }
 }
 
-/* The log of a child run may be looked at by those who see its parent now. */
+/* The log of a child run may be seen by those who may see its parent, so check it again. */
 static void on_shared(struct watcher *watcher)
 {
     struct live *s = CONTAINER_OF(watcher, struct live, watcher);
@@ -255,7 +258,7 @@ int live_watch(struct live *s, str conv_id, store_pos after, const struct conv_a
 {
     if (!store_id_valid(conv_id))
         return -EINVAL;
-    if (find_conv(s, conv_id) || s->is_closing)
+    if (find_conv(s, conv_id) || s->is_closing) /* watching twice is not an error */
         return 0;
     if (s->nconvs >= LIVE_WATCHES_MAX)
         return -ENOSPC;
@@ -297,7 +300,7 @@ struct live *live_open(struct api *api, struct http_req *r, bool is_workspace)
     s->is_workspace = is_workspace;
     s->watcher.ev = is_workspace ? &WORKSPACE_EVENTS : &OWN_EVENTS;
     hub_join(hub_of(api, s->space), &s->watcher, api_actor(r));
-    s->sse = sse_open_watch(r, on_live_closed, NULL, s); /* the request is gone now */
+    s->sse = sse_open_watch(r, on_live_closed, NULL, s); /* the request is freed now */
     return s;
 }
 

@@ -15,7 +15,7 @@
 struct audit_wait {
     struct job job;
     struct api *api;
-    struct http_req *req; /* NULL: the client has left */
+    struct http_req *req; /* NULL: the client disconnected */
     struct arena arena;
     const char *work_dir;
     bool is_lines;

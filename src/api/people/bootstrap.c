@@ -1,4 +1,4 @@
-/* GET /v1/bootstrap - all a page needs to begin: who, where, with what. */
+/* GET /v1/bootstrap - everything that the page needs to start: person, workspaces, features. */
 #include "api/people/people.h"
 #include "api/people/provision.h"
 

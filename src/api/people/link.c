@@ -1,7 +1,7 @@
-/* /v1/auth/link - the link that opens the page in dev mode, and a new key for it.
+/* /v1/auth/link - the link that opens the page in dev mode, and replacing its key.
  *
- * Only for the user of the files, through nb.sock: that user can read the key anyway. For
- * everybody else there is nothing here. */
+ * Only for the owner of the files, through nb.sock: that user can read the key anyway. For
+ * everybody else the route does not exist. */
 #include <errno.h>
 
 #include "api/admit.h"
@@ -11,7 +11,7 @@ void api_listens(struct api *a, uint16_t port)
     a->port = port;
 }
 
-/* An address that means "every interface" cannot be opened in a browser. */
+/* An address that means "all interfaces" cannot be opened in a browser. */
 static const char *reachable_host(const char *host)
 {
     bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;

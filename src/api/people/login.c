@@ -1,4 +1,4 @@
-/* /v1/auth/... - logging in and out, and staying logged in. */
+/* /v1/auth/... - logging in and out, and refreshing a login. */
 #include <errno.h>
 
 #include "api/admit.h"
@@ -25,7 +25,8 @@ static void set_cookie(const struct api *api, struct http_req *r, const struct c
                        str value, int64_t max_age_s)
 {
     const struct config_http *h = settings(api);
-    /* No link of another site needs to arrive logged in: in dev mode no provider sends one. */
+    /* Dev mode has no identity provider that redirects back, so links of other sites need no login
+     * cookie. */
     bool is_strict = auth_mode(api->deps.auth) == AUTH_DEV;
     str text =
         arena_printf(&r->arena, "%s=%.*s; HttpOnly; SameSite=%s; Path=%.*s%s; Max-Age=%lld%s",
@@ -42,7 +43,7 @@ static str cookie(const struct api *api, struct http_req *r, const char *name)
 
 static void set_session(const struct api *api, struct http_req *r, const struct auth_session *s)
 {
-    if (s->session_value.n == 0) /* another tab of this browser has just got new ones */
+    if (s->session_value.n == 0) /* another tab of this browser has just received new ones */
         return;
     set_cookie(api, r, &SESSION, s->session_value, s->session_max_age_s);
     set_cookie(api, r, &REFRESH, s->refresh_value, s->refresh_max_age_s);
@@ -54,7 +55,7 @@ static void clear_session(const struct api *api, struct http_req *r)
     set_cookie(api, r, &REFRESH, STR_NONE, 0);
 }
 
-/* ---- waiting for an answer of auth ---- */
+/* ---- waiting for auth ---- */
 
 struct auth_wait { /* in the request's arena */
     struct api *api;
@@ -138,14 +139,14 @@ void api_auth_logout(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct auth_wait *w = ARENA_NEW(&r->arena, struct auth_wait);
     w->api = api;
-    w->req = r; /* lives until it is answered */
+    w->req = r; /* lives until the reply is sent */
     auth_logout(api->deps.auth, cookie(api, r, AUTH_COOKIE_SESSION),
                 cookie(api, r, AUTH_COOKIE_REFRESH), on_logged_out, w);
 }
 
 /* ---- GET /v1/auth/session ---- */
 
-/* A page has to know which way to log in it may offer. */
+/* The page needs to know which ways to log in it can offer. */
 static void refuse_session(struct api *api, struct http_req *r)
 {
     struct arena *a = &r->arena;
@@ -250,7 +251,7 @@ static void on_callback(void *ctx, const struct err *err, const struct auth_sess
     struct auth_wait *w = ctx;
     set_cookie(w->api, w->req, &FLOW, STR_NONE, 0);
     if (err->code < 0) {
-        if (err->code != -ENOENT) /* anybody can send those, as often as they like */
+        if (err->code != -ENOENT) /* anybody can send these requests, in any number */
             log_warn(w->api->deps.log, "auth", "a login at the provider failed: %s", err->msg);
         trail_login(w->api, w->req, STR_NONE, err);
         redirect(w->req, own_path(w->api, w->req, STR("/?error=auth_failed")));

@@ -19,7 +19,7 @@ void api_forbidden(struct http_req *r)
     http_reply_error(r, 403, "forbidden", "Only administrators may do this.", NULL);
 }
 
-/* ---- changes that wait, counted for the person who asked ---- */
+/* ---- pending changes, counted per person ---- */
 
 static bool begin_change(struct api *api, const struct actor *me)
 {
@@ -56,7 +56,8 @@ static void on_people_changed(void *ctx, const struct err *err, str id)
         c->then(c, id);
 }
 
-/* Changes that take access away go first: the person who asked for this one may have lost it. */
+/* Changes that remove access are applied first: the caller of this change may have lost the
+ * right. */
 bool api_change_may(void *change)
 {
     const struct api_change *c = change;

@@ -1,22 +1,22 @@
-/* people.h - what the routes about users, workspaces and tokens share. */
+/* people.h - shared by the routes of users, workspaces and tokens. */
 #pragma once
 
 #include "api/admit.h"
 
-/* Changes of one person that are being saved; more get 429. */
+/* Pending changes of one person; more get 429. */
 #define API_CHANGES_MEMBER 1u
 #define API_CHANGES_ADMIN  16u
 
-/* A change under way; the request lives until it is answered. */
+/* A change in progress; the request lives until the reply is sent. */
 struct api_change {
     struct api *api;
     struct http_req *req;
-    /* After success, with the id of what was made or changed. */
+    /* Called after success, with the id of what was created or changed. */
     void (*then)(struct api_change *c, str id);
     void *data;
 };
 
-/* Carries it out and goes on with `then`, or answers with the error. */
+/* Applies the change and continues with `then`, or replies with the error. */
 void api_change(struct api *api, struct http_req *r, const struct change *what,
                 void (*then)(struct api_change *c, str id), void *data);
 
@@ -24,7 +24,8 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
 bool api_change_may(void *change);
 
 const struct roster *api_roster(const struct api *api);
-/* Admin or owner of the server, now, and not with a token for one workspace only. */
+/* Whether the caller is an admin or owner of the server now, and does not use a token for one
+ * workspace. */
 bool api_is_org_admin(const struct actor *me);
 void api_forbidden(struct http_req *r);
 /* {"id": ..., "deleted": true} */

@@ -1,10 +1,10 @@
-/* /v1/permissions - what the agent may do without asking: rules, and what was allowed for good. */
+/* /v1/permissions - what the agent may do without asking: rules, and stored permissions. */
 #include "api/internal.h"
 #include "bundle/change.h"
 #include "engine/permission.h"
 #include "tools/tool_selection.h"
 
-/* ---- showing ---- */
+/* ---- listing ---- */
 
 static enum permission decide(const struct http_req *r, const struct toolset_item *it)
 {
@@ -69,7 +69,7 @@ static void on_permissions_changed(void *ctx, const struct err *err)
     struct http_req *r = ctx;
     const struct bundle_changer *c = api_space(r)->changer;
     if (c)
-        c->look(c->ctx); /* others watch the settings */
+        c->look(c->ctx); /* other watchers of the settings must see the change */
     if (err)
         http_reply_error(r, 500, "not_saved", err->msg, NULL);
     else
@@ -82,7 +82,7 @@ static void await(struct http_req *r, struct rule_change *c)
     r->on_gone = on_permissions_gone;
 }
 
-/* Answers 403 itself. */
+/* Replies with 403 when permissions cannot be changed. */
 static bool can_change(struct http_req *r)
 {
     if (runtime_deps(api_space(r)->runtime)->settings_path)

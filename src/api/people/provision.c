@@ -7,7 +7,7 @@
 #include "base/bytes/random.h"
 #include "base/clock.h"
 
-/* One workspace that is being made, with the requests that wait for it. */
+/* One workspace that is being created, with the requests that wait for it. */
 struct provision {
     struct api *api;
     struct list_node waiting;

@@ -1,14 +1,15 @@
-/* provision.h - people who are not a member of any workspace.
+/* provision.h - people who are not members of any workspace.
  *
- * With the setting people.ownWorkspace such a person gets a workspace of their own, as its admin,
- * with the first request that needs one; the audit log records it. Without the setting the request
- * is refused with a sentence that says what to do. An owner of a server that has no workspace yet
+ * With the setting people.ownWorkspace, the first request of such a person that needs a workspace
+ * creates one, with the person as its admin; the audit log records it. Without the setting the
+ * request is refused with an error that says what to do. An owner of a server without any workspace
  * always gets the first one. */
 #pragma once
 
 #include "api/internal.h"
 
-#define PROVISIONS_PER_MINUTE 2 /* for one person, who may delete what they got */
+/* per person, because a person may delete the workspace and get another */
+#define PROVISIONS_PER_MINUTE 2
 
 /* In the request's arena; `done` is called once, unless `node` was removed from its list. */
 struct provision_wait {
@@ -17,7 +18,7 @@ struct provision_wait {
 };
 
 bool provision_is_allowed(const struct api *api, const struct actor *who);
-/* Makes the workspace. Requests of the same person wait for the same workspace. */
+/* Creates the workspace. Requests of the same person wait for the same workspace. */
 void provision_start(struct api *api, struct http_req *r, struct provision_wait *w);
-/* Answers 403 no_workspace. */
+/* Replies with 403 no_workspace. */
 void provision_refuse(struct http_req *r, const struct actor *who);

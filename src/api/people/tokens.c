@@ -1,4 +1,4 @@
-/* /v1/tokens - API tokens: made by the person they act for, shown once, revoked at any time. */
+/* /v1/tokens - API tokens: created by the person they act for, shown once, revoked at any time. */
 #include "api/gate.h"
 #include "api/people/people.h"
 #include "api/trail.h"
@@ -24,7 +24,8 @@ static void write_token(struct json_writer *w, const struct api *api, const stru
     jw_end(w);
 }
 
-/* Admins may look at and end the tokens of others; nobody makes one in another's name. */
+/* Admins may list and revoke the tokens of others; nobody creates a token in the name of
+ * another. */
 static const struct user *whose(const struct api *api, struct http_req *r)
 {
     const struct actor *me = api_actor(r);
@@ -53,7 +54,7 @@ void api_tokens_list(void *ctx, struct http_req *r)
     api_json_send(&j, r);
 }
 
-/* ---- making one ---- */
+/* ---- creating a token ---- */
 
 struct token_body {
     str name, workspace_id;
@@ -120,7 +121,7 @@ static bool read_expiry(struct http_req *r, const struct json *days, int64_t *re
     return true;
 }
 
-/* The session may have been ended meanwhile: a token would outlive it. */
+/* The session may have ended meanwhile: a token would outlive it. */
 static bool may_add_token(void *ctx)
 {
     const struct token_wait *w = ctx;
@@ -146,7 +147,7 @@ void api_tokens_add(void *ctx, struct http_req *r)
     in.tools = b.tools;
     struct token_wait *w = ARENA_NEW(&r->arena, struct token_wait);
     w->api = api;
-    w->req = r; /* lives until it is answered: the token would be lost otherwise */
+    w->req = r; /* the request lives until the reply is sent: the token would be lost otherwise */
     w->op = auth_create_token(api->deps.auth, &in, on_token, w);
     auth_only_if(w->op, may_add_token);
 }

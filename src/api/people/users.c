@@ -1,5 +1,5 @@
-/* /v1/users, /v1/preferences - the people of this instance. Admins manage them; everybody may
- * look at and name themselves. Owners are made and unmade by owners only. */
+/* /v1/users, /v1/preferences - the people of this instance. Admins manage them; all people may read
+ * and name themselves. Only owners add, change or remove owners. */
 #include <errno.h>
 
 #include "api/people/people.h"
@@ -53,7 +53,7 @@ void api_users_get(void *ctx, struct http_req *r)
     reply_user(ctx, r, user_in_path(r));
 }
 
-/* ---- making and changing ---- */
+/* ---- creating and changing ---- */
 
 struct user_body {
     str email, display_name, role, password;
@@ -68,13 +68,13 @@ static const struct json_field USER_FIELDS[] = {
     {"preferences", JF_JSON_OBJECT, offsetof(struct user_body, preferences), JF_NULLABLE, NULL, 0},
     {0}};
 
-/* Only an owner makes owners; that nobody else touches one, the gate sees to. */
+/* Only an owner may create owners; the gate checks that only owners change owners. */
 static bool may_give_role(const struct actor *me, enum org_role role)
 {
     return actor_is_owner(me) || role != ORG_OWNER;
 }
 
-/* Fills in what was given. False: answered. */
+/* Fills in the given members. False: the request was answered. */
 static bool read_body(struct http_req *r, struct user_body *b, struct change *c)
 {
     if (!api_decode_body(r, USER_FIELDS, b))
@@ -133,7 +133,7 @@ void api_users_add(void *ctx, struct http_req *r)
         api_change(ctx, r, &c, b->password.p ? set_first_password : reply_changed, &b->password);
 }
 
-/* People may name themselves and have their preferences; the rest is for admins. */
+/* People may change their name and their preferences; everything else is for admins. */
 static bool is_own_business(const struct user_body *b)
 {
     return !b->email.p && !b->role.p;
@@ -188,7 +188,7 @@ static const struct json_field PASSWORD_FIELDS[] = {
 static void on_password(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
-    if (err->code == -EACCES) /* not 401: who asks is known, and stays logged in */
+    if (err->code == -EACCES) /* not 401: the caller is known, and stays logged in */
         http_reply_error(c->req, 403, "wrong_password", "The current password is wrong.", NULL);
     else if (err->code < 0)
         api_auth_error(c->req, err);
@@ -196,7 +196,7 @@ static void on_password(void *ctx, const struct err *err, str id)
         http_reply(c->req, 200, "application/json", STR("{\"ok\":true}"));
 }
 
-/* Who changes the own password has to know it; a stolen session must not be enough. */
+/* Changing one's own password requires the current one; a stolen session must not be enough. */
 void api_users_password(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;

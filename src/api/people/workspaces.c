@@ -1,7 +1,7 @@
 /* /v1/workspaces - workspaces and their members.
  *
- * Members see theirs; its admins and those of the server manage it. To everybody else it does
- * not exist: the gate has decided that before a handler runs. */
+ * Members see their workspaces; admins of a workspace and of the server manage it. For everybody
+ * else it does not exist: the gate has checked that before a handler runs. */
 #include "api/people/people.h"
 
 /* ---- reading ---- */
@@ -69,7 +69,7 @@ void api_workspaces_get(void *ctx, struct http_req *r)
     reply_workspace(ctx, r, r->params[0]);
 }
 
-/* ---- making and changing ---- */
+/* ---- creating and changing ---- */
 
 struct workspace_body {
     str name, id;

@@ -1,4 +1,4 @@
-/* headers.c - headers that must repeat what the body says (2026-07-28). */
+/* headers.c - request headers that must equal values of the body (protocol revision 2026-07-28). */
 #include <errno.h>
 
 #include "base/bytes/base64.h"
@@ -8,7 +8,8 @@
 
 #define VALUE_MAX (8u * 1024)
 
-/* "=?base64?...?=" stands for what it encodes; with only one of the two ends it is literal. */
+/* "=?base64?...?=" stands for the value that it encodes; a value with only one of the two ends is
+ * literal. */
 static bool header_decode(struct arena *a, str value, str *ret)
 {
     static const str PREFIX = STR_INIT("=?base64?"), SUFFIX = STR_INIT("?=");
@@ -43,7 +44,7 @@ static bool name_fits(struct gw_request *q, const struct http_req *r, struct err
     return false;
 }
 
-/* 1 and 1.0 are one number. */
+/* 1 and 1.0 are equal numbers. */
 static bool values_equal(str header, str argument)
 {
     double x, y;
@@ -61,7 +62,8 @@ static bool param_fits(struct gw_request *q, const struct http_req *r, const str
     bool is_wanted = param_header_value(&q->arena, h, json_get(q->params, "arguments"), &wanted);
     bool is_there = http_has_header(r, name);
     if (is_wanted)
-        (void)header_decode(&q->arena, wanted, &wanted); /* it comes encoded as it would be sent */
+        /* the wanted value is in the encoded form of a header */
+        (void)header_decode(&q->arena, wanted, &wanted);
     if (is_there && !header_decode(&q->arena, http_get_header(r, name), &value)) {
         err_set(e, -EINVAL, "%s is not valid base64", name);
         return false;
@@ -79,7 +81,8 @@ void gw_headers_done(struct gw_space *s)
     s->headers = (struct gw_headers){0};
 }
 
-/* A schema is walked once, not for each call. One with invalid annotations wants nothing. */
+/* The schema of a tool is walked once and the result is cached. A schema with invalid annotations
+ * requires no headers. */
 static const struct param_headers *wanted_by(struct gw_space *s, const struct toolset_item *it)
 {
     struct gw_headers *h = &s->headers;

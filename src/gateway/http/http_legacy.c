@@ -15,7 +15,7 @@ static void accepted(struct gw_request *q)
     gw_request_free(q);
 }
 
-/* Old scripts list and call tools without any handshake. */
+/* Old scripts list and call tools without a handshake. */
 static bool is_stateless(str method)
 {
     return str_eq(method, STR("tools/list")) || str_eq(method, STR("tools/call")) ||
@@ -28,14 +28,15 @@ static bool version_ok(const struct http_req *r)
     return v.n == 0 || protocol_era(v) == MCP_ERA_LEGACY;
 }
 
-/* ---- several at once (2025-03-26) ---- */
+/* ---- batches (2025-03-26) ---- */
 
 static void run_batch(struct gw_request *carrier, struct gw_session *s,
                       const struct gateway_caller *who, struct json *list)
 {
     struct gw_log *log = NULL;
     struct http_req *r = carrier->http;
-    /* Opening the stream ends the HTTP request, and with it what the caller was described by. */
+    /* Opening the stream frees the HTTP request and with it the description of the caller, so copy
+     * it. */
     struct gateway_caller kept = *who;
     kept.actor = carrier->actor;
     for (uint32_t i = 0; i < list->len; i++) {
@@ -51,7 +52,7 @@ static void run_batch(struct gw_request *carrier, struct gw_session *s,
         }
         if (!log) {
             log = gw_log_new(s);
-            log->pending = 1; /* until all have been begun */
+            log->pending = 1; /* until all requests of the batch have started */
             http_add_header(r, "Mcp-Session-Id", str_from(s->id));
             gw_log_attach(log, r);
             carrier->http = NULL;

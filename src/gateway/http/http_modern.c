@@ -1,7 +1,7 @@
-/* http_modern.c - a request that carries everything itself (2026-07-28).
+/* http_modern.c - a stateless request, which contains everything (protocol revision 2026-07-28).
  *
- * The order of the checks is part of the contract: clients conclude from the first error what to
- * do next. */
+ * The order of the checks is part of the contract: clients decide from the first error what to do
+ * next. */
 #include "gateway/internal.h"
 
 static void fail_version(struct gw_request *q, str asked)

@@ -1,4 +1,4 @@
-/* pipe.c - one client with one way in and one way out, in either era: `nb mcp serve`, and the two
+/* pipe.c - one client with one input and one output, in either era: `nb mcp serve`, and the two
  * halves of the oldest transport (sse_old.c). */
 #include "gateway/session.h"
 
@@ -9,9 +9,9 @@ struct gateway_pipe {
     str source;
     void (*send)(void *ctx, str message);
     void *ctx;
-    struct gw_stream *stream;   /* instead of `send`; the pipe belongs to it */
-    struct gw_session *session; /* NULL until a client of the older revisions speaks */
-    struct list_node requests;  /* of the stateless one */
+    struct gw_stream *stream;   /* used instead of `send`; owns the pipe */
+    struct gw_session *session; /* NULL until a client of the older revisions sends a message */
+    struct list_node requests;  /* requests of stateless clients */
 };
 
 void gw_pipe_send(struct gateway_pipe *p, str message)
@@ -81,7 +81,8 @@ void gateway_pipe_close(struct gateway_pipe *p)
 void gw_pipe_session_ended(struct gateway_pipe *p)
 {
     p->session = NULL;
-    if (p->stream) /* what is known of this client has gone, and so must the client */
+    /* the session has ended and its state is lost, so the client must be disconnected too */
+    if (p->stream)
         gateway_pipe_close(p);
 }
 
@@ -127,7 +128,7 @@ static void modern(struct gateway_pipe *p, struct gw_request *q, const struct rp
     gw_request_free(q);
 }
 
-/* Cancellation looks the same in both eras: whose it is, its id says. */
+/* A cancellation looks the same in both eras; the id tells which request it cancels. */
 static bool cancel_modern(struct gateway_pipe *p, const struct rpc_message *m)
 {
     if (m->kind != RPC_NOTIFICATION || !str_eq(m->method, STR("notifications/cancelled")))

@@ -1,5 +1,5 @@
-/* reply_sink_http.c - the answer to a POST: one JSON object, or a stream once something has to be
- * said before it. */
+/* reply_sink_http.c - the response to a POST: one JSON object, or a stream as soon as a message
+ * must be sent before the response. */
 #include "gateway/session.h"
 
 static bool takes(const struct http_req *r, const char *type)
@@ -98,7 +98,8 @@ static void http_sink_answer(struct gw_request *q, int status, str message)
     let_go(q);
 }
 
-/* Whoever cancels a request gets no answer to it, but HTTP wants one: a stream without events. */
+/* A cancelled request gets no JSON-RPC response, but HTTP requires a response: send a stream
+ * without events. */
 static void http_sink_end(struct gw_request *q)
 {
     struct http_req *r = q->http;

@@ -1,9 +1,10 @@
-/* sse_old.c - the transport of 2024-11-05: one stream for everything we say, and an address of its
- * own, told as the first event, for what the client says. Together they are a pipe. */
+/* sse_old.c - the transport of 2024-11-05: one stream for all messages of the server, and an
+ * address, sent as the first event, to which the client posts its messages. Together they form a
+ * pipe. */
 #include "gateway/session.h"
 
 #define OPERATOR_QUEUE_MAX                                                                         \
-    (64u * 1024 * 1024) /* unread by `nb mcp serve`, on its client's behalf */
+    (64u * 1024 * 1024) /* bytes that `nb mcp serve` may leave unread for its client */
 
 void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gateway_caller *who)
 {
@@ -37,6 +38,7 @@ void gateway_sse_post(struct gateway *g, struct http_req *r, const struct gatewa
         http_reply_error(r, 404, "session_not_found", "There is no such session.", NULL);
         return;
     }
-    gw_pipe_take(s->pipe, who, r->body); /* first: who asks is described by the request */
+    /* first, because the request describes the caller and is freed when the stream opens */
+    gw_pipe_take(s->pipe, who, r->body);
     http_reply(r, 202, NULL, STR_NONE);
 }

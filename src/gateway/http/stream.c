@@ -1,6 +1,6 @@
 #include "gateway/session.h"
 
-/* The client has gone, or was too slow, or the stream was closed by us. */
+/* The client disconnected, or was too slow, or the gateway closed the stream. */
 static void on_close(void *ctx)
 {
     struct gw_stream *s = ctx;
@@ -10,7 +10,7 @@ static void on_close(void *ctx)
         s->log->reader = NULL;
     if (owner) {
         owner->stream = NULL;
-        /* In the stateless era a closed stream is how a request is cancelled. */
+        /* In the stateless era a client cancels a request by closing its stream. */
         if (owner->era == MCP_ERA_MODERN)
             gw_request_cancel(owner);
     }
@@ -28,7 +28,7 @@ struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r)
     return s;
 }
 
-/* Something of its session or pipe is under way. */
+/* Some request of its session or pipe is in progress. */
 static bool is_busy(void *ctx)
 {
     const struct gw_stream *s = ctx;

@@ -1,14 +1,14 @@
-/* ask.c - what servers ask clients with a session: a request with an id of ours, answered some
- * time, or never. */
+/* ask.c - questions of servers to clients with a session: a request with an id of the gateway; the
+ * response may arrive at any time, or never. */
 #include "gateway/session.h"
 
-#define ASKS_MAX 64 /* open questions of one session */
+#define ASKS_MAX 64 /* unanswered questions of one session */
 
 struct gw_ask {
     struct list_node node; /* in session->asks */
     uint64_t id;
     struct mcp_ask *ask;
-    const void *owner; /* the call during which it came, or the connection */
+    const void *owner; /* the call during which the question was asked, or the connection */
 };
 
 const char *gw_ask_method(enum mcp_ask_kind kind)
@@ -33,7 +33,8 @@ static void write_params(struct json_writer *w, const struct gw_session *s,
         jw_key_str(w, params->members[i].key);
         jw_value(w, &params->members[i].value);
     }
-    /* Stateless servers give their questions no id; this revision wants one for addresses. */
+    /* Stateless servers send no id with their questions; this revision requires one for URL
+     * elicitations. */
     bool is_url = str_eq(json_get_string(params, "mode"), STR("url"));
     if (is_url && !json_get(params, "elicitationId")) {
         char made[64];

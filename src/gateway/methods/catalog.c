@@ -1,8 +1,9 @@
-/* catalog.c - resources, templates and prompts of all bundles, as their servers listed them.
+/* catalog.c - resources, templates and prompts of all bundles, as their servers list them.
  *
- * A list is fetched when somebody first wants it, all pages of it, once for all who wait, and kept
- * until the server says that it changed; a while only if it never says so. A server that fails
- * or takes too long is left out: the others' lists are worth having. */
+ * A list is fetched, with all its pages, when it is first requested; requests that arrive meanwhile
+ * share the fetch. It is cached until the server announces a change, or for a limited time if the
+ * server never announces changes. A server that fails or is too slow is left out, because the lists
+ * of the other servers are still useful. */
 #include "base/clock.h"
 #include "gateway/internal.h"
 
@@ -11,7 +12,7 @@ struct list_cache {
     enum gw_list what;
     struct arena arena;
     struct json *items;    /* array; NULL = never fetched */
-    struct json *fetching; /* the pages so far, or NULL */
+    struct json *fetching; /* pages fetched so far, or NULL */
     struct arena fetch_arena;
     struct bundle_call *call;
     uint64_t fetched_ms, ttl_ms;
@@ -31,7 +32,7 @@ struct gather_part {
     struct list_cache *list;
 };
 
-struct gather { /* in the request's arena */
+struct gather { /* in the arena of the request */
     struct gw_request *q;
     gw_entries_fn fn;
     struct gather_part *parts; /* one for each bundle */
@@ -108,7 +109,8 @@ static void list_settled(struct list_cache *l)
         part_over(LIST_ENTRY(n, struct gather_part, node));
 }
 
-/* How long the list may be believed: what the server says, or whether it tells of changes. */
+/* How long the list may be cached: what the server says, or by whether the server announces
+ * changes. */
 static uint64_t lifetime(const struct list_cache *l, const struct json *result)
 {
     const struct json *can = bundle_server_capabilities(l->owner->bundle);
@@ -204,7 +206,7 @@ void gw_catalog_bundle_gone(struct gw_space *s, struct bundle *b)
     struct gw_catalog *c = map_del(&s->catalogs, bundle_entry(b)->server_name);
     if (!c)
         return;
-    /* Requests that have this list but have not been told yet must not look at it. */
+    /* Requests that already have this list but have not been notified yet must not use it. */
     LIST_FOREACH (n, &s->requests) {
         struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
         struct gather *g = q->on_cancel == gw_catalog_cancel ? q->work : NULL;
@@ -224,7 +226,7 @@ void gw_catalogs_done(struct gw_space *s)
     map_done(&s->catalogs);
 }
 
-/* ---- of all bundles ---- */
+/* ---- lists of all bundles ---- */
 
 static void gather_stop(struct gather *g)
 {
@@ -270,7 +272,7 @@ static void on_catalog_timeout(void *gather)
     on_catalog_ready(gather);
 }
 
-/* Servers that are down are not waited for, unless it is the one that was named. */
+/* Do not wait for servers that are not running, unless the request names the server. */
 static bool is_asked(const struct gw_request *q, struct bundle *b, enum gw_list what)
 {
     str name = bundle_entry(b)->server_name;

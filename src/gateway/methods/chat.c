@@ -1,6 +1,6 @@
-/* chat.c - nb__chat: a message to the workspace's agent, as a tool.
+/* chat.c - nb__chat: a tool that sends a message to the agent of the workspace.
  *
- * Not among the built-in tools, because the agent itself must not have it. */
+ * It is not one of the built-in tools, because the agent itself must not have it. */
 #include "auth/rule.h"
 #include "base/text/plain.h"
 #include "engine/run.h"
@@ -17,7 +17,7 @@ static const char DEFINITION[] =
     "default\"}},\"required\":[\"message\"],\"additionalProperties\":false},\"annotations\":{"
     "\"title\":\"Chat\",\"readOnlyHint\":false,\"openWorldHint\":true}}";
 
-/* Sending is checked when the conversation has been read (runtime/turn/turn.c). */
+/* The right to send is checked after the conversation has been read (runtime/turn/turn.c). */
 const struct access_rule *gateway_chat_rule(void)
 {
     static const struct access_rule RULE = {

@@ -1,10 +1,10 @@
-/* listen.c - who is told that something has changed.
+/* listen.c - notifies clients of changes.
  *
- * Sessions are told of every changed list; stateless clients open a stream and say what they want
- * on it. Resources are watched at their server once, for however many want to know. */
+ * Sessions are notified of every changed list; stateless clients open a stream and say which
+ * changes they want. A resource is subscribed to once at its server, for any number of clients. */
 #include "gateway/session.h"
 
-#define KEY_MAX (8u * 1024) /* of one address */
+#define KEY_MAX (8u * 1024) /* subscriptions of clients to one address */
 
 struct gw_listen {
     struct list_node node;
@@ -13,7 +13,7 @@ struct gw_listen {
     struct json_strs uris;
     struct gw_watch **watches; /* one for each address, or NULL */
     size_t opened;
-    bool is_open; /* acknowledged */
+    bool is_open; /* the subscription was acknowledged */
 };
 
 struct gw_session_watch {
@@ -90,7 +90,7 @@ void gw_watch_bundle_running(struct gw_space *s, struct bundle *b)
     }
 }
 
-/* Those who hold it find an address that never changes again. */
+/* Clients that keep the subscription receive no further notifications for it. */
 void gw_watch_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct map_entry *e;
@@ -231,7 +231,7 @@ static void on_routed(struct gw_request *q, str uri, struct bundle *b)
     open_next(q);
 }
 
-/* One address after the other: each has to be routed. */
+/* Route one address after the other, because routing may need answers of bundles. */
 static void open_next(struct gw_request *q)
 {
     struct gw_listen *l = q->plan;
@@ -304,7 +304,7 @@ void gw_listen_expire(struct gw_space *s, int64_t now_ms)
         gw_request_cancel(l->q);
 }
 
-/* ---- telling ---- */
+/* ---- notifying ---- */
 
 static void tell_listener(struct gw_listen *l, const char *method, const struct json *params)
 {

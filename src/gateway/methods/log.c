@@ -1,7 +1,7 @@
-/* log.c - what a session was sent, stream by stream, for readers that come back.
+/* log.c - messages that were sent to a session, stream by stream, for clients that reconnect.
  *
- * An event id is "<stream>-<number>". Bytes are bounded per session: the oldest events go first,
- * and whoever wanted those has lost them, which the protocol allows. */
+ * An event id is "<stream>-<number>". The bytes are bounded per session: the oldest events are
+ * dropped first. A client that needed a dropped event has lost it, which the protocol allows. */
 
 #include "gateway/session.h"
 
@@ -42,7 +42,7 @@ static bool is_log_over(const struct gw_log *l)
     return l->pending == 0 && l != l->session->general;
 }
 
-/* Logs that have ended go before events of those that have not. */
+/* Drop logs that have ended before events of logs that have not. */
 static void make_room_in_logs(struct gw_session *s, const struct gw_log *keep, size_t n)
 {
     LIST_FOREACH (it, &s->logs) {
@@ -97,8 +97,8 @@ void gw_log_attach(struct gw_log *l, struct http_req *r)
     bool is_general = l == l->session->general;
     l->reader = (is_general ? gw_stream_watch : gw_stream_open)(l->session->g, r);
     l->reader->log = l;
-    /* The first event has an id and nothing else, so that even a stream that breaks at once can
-     * be resumed; clients of older revisions would take it for a broken message. */
+    /* The first event has only an id, so that even a stream that breaks immediately can be resumed.
+     * Clients of older revisions would reject such an event as a broken message. */
     if (l->seq == 0 && gw_session_is(l->session, "2025-11-25")) {
         gw_log_add(l, STR_NONE);
         sse_send_retry(l->reader->sse, GW_RETRY_MS);
@@ -126,7 +126,7 @@ void gw_log_read(struct gw_session *s, struct http_req *r, str last_id)
     struct gw_log *l = session_log_find(s, last_id, &seen);
     if (!l) {
         l = s->general;
-        seen = l->read_seq; /* what nobody was there to hear comes first */
+        seen = l->read_seq; /* first the events that no reader has received */
     }
     http_add_header(r, "Mcp-Session-Id", str_from(s->id));
     gw_log_attach(l, r);

@@ -31,7 +31,7 @@ static void add_instructions(struct buf *text, struct bundle *b, bool is_one)
     buf_add_str(text, s);
 }
 
-/* Of the source, or of all of them under their names. */
+/* Capabilities of the one source, or of all sources. */
 void gw_write_instructions(struct json_writer *w, const struct gw_request *q)
 {
     struct bundle *one = gw_request_bundle(q);
@@ -70,7 +70,7 @@ enum { LEGACY = MCP_ERA_BIT(MCP_ERA_LEGACY), MODERN = MCP_ERA_BIT(MCP_ERA_MODERN
 static const struct method {
     str name;
     unsigned eras;
-    bool is_filtered; /* the tool globs of a token hold for it */
+    bool is_filtered; /* the tool globs of a token apply to it */
     void (*run)(struct gw_request *q);
 } METHODS[] = {
     {STR_INIT("tools/call"), LEGACY | MODERN, true, gw_tools_call},

@@ -1,4 +1,4 @@
-/* page.c - lists, page by page. A cursor of ours is a place in the list as it is now. */
+/* page.c - lists in pages. A cursor of the gateway is a position in the current list. */
 #include "gateway/internal.h"
 
 static bool find_page(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)

@@ -7,7 +7,7 @@ static bool is_named(const struct gw_entry *e, str name)
     return str_eq(str_make(made, n), name);
 }
 
-/* Where the name of the prompt stands: params, or params.ref of a completion. */
+/* Where the name of the prompt is: params, or params.ref of a completion. */
 static struct json *holder(struct gw_request *q)
 {
     return str_eq(q->method, STR("prompts/get")) ? q->params : json_get(q->params, "ref");

@@ -1,7 +1,7 @@
-/* resources.c - the resources of all bundles under the addresses their servers gave them.
+/* resources.c - the resources of all bundles, with the addresses that their servers gave them.
  *
- * Addresses are not rewritten, because they occur inside results. Whose an address is follows
- * from the lists, then from the templates; if neither knows it, the servers are tried in turn. */
+ * Addresses are not rewritten, because they also occur inside results. The bundle of an address is
+ * found in the lists, then by the templates; if neither has it, the servers are tried in turn. */
 #include "gateway/internal.h"
 
 /* ---- lists ---- */
@@ -41,7 +41,7 @@ static enum gw_list list_of(str method)
     return GW_TOOLS;
 }
 
-/* Two servers with one address: the first has it. */
+/* If two servers list the same address, the first server has it. */
 static size_t drop_doubles(struct gw_request *q, const struct gw_entries *found,
                            const struct gw_entry **out)
 {
@@ -78,9 +78,10 @@ void gw_list_entries(struct gw_request *q)
     gw_catalog_gather(q, list_of(q->method), reply_list);
 }
 
-/* ---- whose is it ---- */
+/* ---- which bundle has it ---- */
 
-/* RFC 6570 level 1, loosely: an expression stands for any text without what follows it. */
+/* RFC 6570 level 1, simplified: an expression matches any text up to the literal that follows
+ * it. */
 static bool template_fits(str pattern, str uri)
 {
     while (pattern.n > 0) {

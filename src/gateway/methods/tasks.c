@@ -1,11 +1,11 @@
-/* tasks.c - calls that go on after their answer.
+/* tasks.c - calls that continue after their response.
  *
- * A task is known to the server that runs it. Clients get an id of ours that names the server and
- * is signed for the caller: "<mac>.<source>/<id>". So nobody can ask for the task of somebody else,
- * and nothing has to be remembered to find it again. */
+ * A task is stored by the server that runs it. Clients get an id of the gateway, which names the
+ * server and is signed for the caller: "<mac>.<source>/<id>". So a user cannot access the task of
+ * another user, and the gateway needs no table to find the task again. */
 #include "gateway/internal.h"
 
-#define TASK_PAGES_MAX 100 /* of the list of one server */
+#define TASK_PAGES_MAX 100 /* pages of the list of one server */
 
 static str context_of(const struct gw_space *s, struct arena *a, str user_id)
 {
@@ -18,7 +18,7 @@ static str public_id(struct gw_space *s, struct arena *a, str user_id, str sourc
     return gw_sign_text(s->g, a, body, context_of(s, a, user_id));
 }
 
-/* Of an id of ours: the server, and what it calls the task. */
+/* Splits an id of the gateway into the server and the id that the server uses. */
 static bool split_id(struct gw_space *s, struct arena *a, str user_id, str public, str *ret_source,
                      str *ret_id)
 {
@@ -26,7 +26,8 @@ static bool split_id(struct gw_space *s, struct arena *a, str user_id, str publi
            str_split(ret_id, '/', ret_source);
 }
 
-/* A task belongs to a tool call; a token that reaches some tools of the source may have made it. */
+/* A task belongs to a tool call; a token that allows some tools of the source may have made the
+ * call. */
 static bool may_use(struct gw_request *q, str source)
 {
     const struct toolset *all = registry_tools(q->space->tools);
@@ -71,9 +72,10 @@ void gw_tasks_route(struct gw_request *q)
     gw_upstream_forward(q, b);
 }
 
-/* ---- whose they are ---- */
+/* ---- owners of tasks ---- */
 
-struct gw_task { /* so that lists of servers, which know no callers, can be told apart */
+/* needed because servers do not know our users: their lists contain the tasks of all users */
+struct gw_task {
     struct list_node node;
     char *user_id, *source, *id;
 };
@@ -117,7 +119,7 @@ static bool is_own(const struct gw_request *q, str source, str id)
     return false;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void rename_in(struct gw_space *s, struct arena *a, struct json *obj, str user_id,
                       str source)
@@ -151,7 +153,7 @@ void gw_tasks_restore(struct gw_space *s, struct arena *a, str user_id, struct j
     if (split_id(s, a, user_id, json_get_string(related, "taskId"), &source, &id))
         json_set(a, related, STR("taskId"), json_of_str(arena_str(a, id)));
     else
-        json_unset(meta, META_RELATED_TASK); /* not one of theirs */
+        json_unset(meta, META_RELATED_TASK); /* a task of another user */
 }
 
 void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *result)
@@ -165,13 +167,13 @@ void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *
     gw_request_result(q, result, gw_upstream_era(b));
 }
 
-/* ---- tasks/list: of one server after the other ---- */
+/* ---- tasks/list: one server after the other ---- */
 
 struct collected {
-    struct json *params; /* of the client */
+    struct json *params; /* the client's cursor */
     struct json *tasks;
-    size_t at;      /* the bundle after the one that is being asked */
-    unsigned pages; /* of that one */
+    size_t at;      /* the bundle after the one that is being asked now */
+    unsigned pages; /* the cursor of that bundle */
 };
 
 static void collect_next(struct gw_request *q);

@@ -4,16 +4,16 @@
 #include "gateway/session.h"
 #include "tools/result.h"
 
-/* ---- which tools a caller has ---- */
+/* ---- tools of a caller ---- */
 
 static bool is_permitted(const struct gw_request *q, const struct toolset_item *it)
 {
     if (it->tool->is_internal || !tool_selection_may_call(q->actor, false, it))
         return false;
-    /* It hands work on from a conversation, and here is none. */
+    /* This tool delegates work of a conversation, and an MCP call has no conversation. */
     if (str_eq(it->name, STR("nb__delegate")))
         return false;
-    /* What would ask in a chat is asked by the client at the other end. */
+    /* A tool that would need permission in a chat is allowed here: the MCP client asks its user. */
     return !q->permissions || permission_decide(q->permissions, it) != PERMISSION_DENY;
 }
 
@@ -22,7 +22,7 @@ static struct bundle *bundle_of(const struct gw_request *q, const struct toolset
     return q->space->bundles ? bundles_find(q->space->bundles, it->source) : NULL;
 }
 
-/* Within one source tools have the names that their server gave them. */
+/* Within one source, tools have the names that their server gave them. */
 static const struct toolset_item *find_unprefixed(struct gw_request *q, str name)
 {
     char made[TOOL_NAME_MAX + 1];
@@ -67,7 +67,7 @@ bool gw_tools_needs_task(struct bundle *b, str name)
     return str_eq(json_get_string(execution, "taskSupport"), STR("required"));
 }
 
-/* A built-in tool as MCP describes one. */
+/* A built-in tool in the form of MCP. */
 static const struct json *own_tool(struct arena *a, const struct tool *t)
 {
     struct json *o = json_new(a, JSON_OBJECT);
@@ -128,7 +128,7 @@ void gw_tools_list(struct gw_request *q)
                      });
 }
 
-/* ---- tools/call: built-in ones, through the registry ---- */
+/* ---- tools/call: built-in tools, through the registry ---- */
 
 void gw_tools_called(struct gw_request *q, const char *outcome)
 {
@@ -200,7 +200,7 @@ static void call_own(struct gw_request *q)
 
 /* ---- tools/call ---- */
 
-/* A server that is only just starting has tools that nobody knows yet. */
+/* A server that is still starting has tools that are not known yet. */
 static struct bundle *unlisted(struct gw_request *q)
 {
     struct bundle *b = gw_request_bundle(q);

@@ -1,14 +1,31 @@
-/* private_connections.c - connections to servers of the older revisions, each for one request at a
+/* private_connections.c - connections to servers of the older revisions, each for one call at a
  * time.
  *
- * A request of a stateless client that can be asked has its connection to itself: whatever the
- * server asks on it belongs to that request, even while the client is away to find answers. The
- * connections are kept a while for the next request. */
+ * A call of a stateless client that can answer questions has a connection to itself: every question
+ * of the server on it belongs to this call, also while the call is suspended. A pool per bundle
+ * keeps idle connections for GW_PRIVATE_IDLE_MS.
+ *
+ *   private_connection_take --> waiting --pump--> busy --give_back--> idle --timeout--> freed
+ *                                                   |                  |
+ *                                                   | server closes    | server closes
+ *                                                   v                  v
+ *                                    busy, connections NULL         freed
+ *                                                   |
+ *                                                   +--give_back--> freed
+ *
+ * A connection declares only the capabilities of its client, so it can be reused only for clients
+ * with the same capabilities. When the pool is full, an idle connection with other capabilities is
+ * closed; else the longest suspended call is cancelled (suspended_evict); else the request waits
+ * and pump tries again every EVICT_MS.
+ *
+ * pump runs from a deferred callback or a timer, never inside private_connection_take, so `fn` is
+ * not called before take has returned, except for the error that the queue is full. */
+#include <assert.h>
 #include <errno.h>
 
 #include "gateway/internal.h"
 
-#define EVICT_MS 1000 /* between two looks for a connection that can be freed */
+#define EVICT_MS 1000 /* between two attempts to free a connection */
 
 struct gw_pool {
     struct gw_space *space;
@@ -23,7 +40,8 @@ struct gw_pool {
 struct private_connection {
     struct list_node node;
     struct gw_pool *pool;
-    struct connections *connections; /* NULL: it has closed, whoever has it may still hold it */
+    /* NULL: the server closed it; a call may still hold the struct */
+    struct connections *connections;
     struct mcp_host host;
     struct arena arena;
     struct timer idle;
@@ -33,9 +51,10 @@ struct private_connection {
 
 static void pump(void *pool);
 
-/* ---- what clients can ---- */
+/* ---- capabilities of clients ---- */
 
-/* A connection declares what its client can, no more, so that the server asks accordingly. */
+/* A connection declares the capabilities of its client and no others, so that the server asks only
+ * questions that the client can answer. */
 enum { CAN_SAMPLE = 1, CAN_SAMPLE_TOOLS = 2, CAN_FORM = 4, CAN_URL = 8, CAN_ROOTS = 16 };
 
 static unsigned abilities_of(const struct json *client)
@@ -73,6 +92,7 @@ static const struct json *declaration(struct arena *a, unsigned can)
 static void private_free(struct private_connection *l)
 {
     timer_stop(&l->idle);
+    assert(l->pool->nconnections > 0);
     list_del(&l->node);
     l->pool->nconnections--;
     arena_done(&l->arena);
@@ -86,7 +106,7 @@ static void on_private_closed(void *ctx, const struct err *e)
     struct private_connection *l = ctx;
     struct gw_pool *p = l->pool;
     l->connections = NULL;
-    if (!l->is_busy)
+    if (!l->is_busy) /* else the call that uses it frees it (give_back) */
         private_free(l);
     defer_start(p->space->g->deps.loop, &p->pump);
 }
@@ -128,7 +148,8 @@ static struct private_connection *private_open(struct gw_pool *p, unsigned abili
     return NULL;
 }
 
-/* One that is free for clients that can the same; or a new one, in place of one for others. */
+/* Returns an idle connection with the same capabilities, or opens one; in a full pool, in place of
+ * an idle connection with other capabilities. */
 static struct private_connection *find_free(struct gw_pool *p, unsigned abilities)
 {
     struct private_connection *other = NULL;
@@ -154,6 +175,7 @@ static void give(struct gw_pool *p, struct private_wait *w, struct private_conne
     list_del(&w->node);
     p->nwaiting--;
     if (l) {
+        assert(!l->is_busy && l->connections);
         timer_stop(&l->idle);
         l->is_busy = true;
     }
@@ -168,11 +190,12 @@ static void pump(void *pool)
         struct private_connection *l = find_free(p, w->abilities);
         struct err e = {0};
         if (!l && p->nconnections > 0) {
-            /* Calls that wait for their clients must not keep everybody out. */
+            /* Suspended calls must not block all other requests. */
             if (!suspended_evict(p->space, p))
                 timer_start(&p->again, EVICT_MS);
             return;
         }
+        /* With no connection at all and no new one, the server does not run. */
         err_set(&e, -ECONNREFUSED, "it is not running");
         give(p, w, l, &e);
     }
@@ -204,7 +227,7 @@ void private_connection_take(struct gw_space *s, struct bundle *b, const struct 
     w->ctx = ctx;
     w->pool = p;
     w->abilities = abilities_of(capabilities);
-    if (p->nwaiting >= GW_LANE_QUEUE_MAX) {
+    if (p->nwaiting >= GW_PRIVATE_QUEUE_MAX) {
         err_set(&e, -EBUSY, "too many requests are waiting for it");
         fn(ctx, NULL, &e);
         return;
@@ -216,8 +239,9 @@ void private_connection_take(struct gw_space *s, struct bundle *b, const struct 
 
 void private_wait_stop(struct private_wait *w)
 {
-    if (w->node.next == &w->node)
+    if (w->node.next == &w->node) /* it does not wait */
         return;
+    assert(w->pool->nwaiting > 0);
     list_del(&w->node);
     w->pool->nwaiting--;
 }
@@ -225,9 +249,10 @@ void private_wait_stop(struct private_wait *w)
 void private_connection_give_back(struct private_connection *l)
 {
     struct gw_pool *p = l->pool;
+    assert(l->is_busy);
     l->is_busy = false;
     if (l->connections)
-        timer_start(&l->idle, GW_LANE_IDLE_MS);
+        timer_start(&l->idle, GW_PRIVATE_IDLE_MS);
     else
         private_free(l);
     defer_start(p->space->g->deps.loop, &p->pump);

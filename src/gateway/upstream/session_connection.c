@@ -1,8 +1,8 @@
 /* session_connection.c - connections that belong to one session.
  *
- * A server of the older revisions does not say for whom it asks something. A session whose client
- * can be asked therefore talks to such a server over a connection of its own: whatever comes on it
- * is meant for this client. */
+ * A server of the older revisions does not say for which request it asks a question. A session
+ * whose client can answer questions therefore uses a connection of its own to such a server: every
+ * question on it is for this client. */
 #include "gateway/session.h"
 #include "gateway/upstream/upstream.h"
 
@@ -13,7 +13,7 @@ static void session_connection_free(struct session_connection *i)
     free(i);
 }
 
-/* What cannot be attributed belongs to the only request there is, if it is the only one. */
+/* A message without a request belongs to the only call in progress, if there is exactly one. */
 static struct gw_request *only(const struct session_connection *i)
 {
     const struct list_node *first = i->ups.next;
@@ -45,7 +45,7 @@ static bool is_forwarded(str method)
         if (str_eq(method, METHODS[i]))
             return true;
     }
-    return false; /* what concerns lists and resources comes through the shared connection */
+    return false; /* notifications about lists and resources arrive on the shared connection */
 }
 
 static void on_session_conn_notified(void *ctx, str method, const struct json *params)
@@ -80,7 +80,7 @@ static void on_session_conn_closed(void *ctx, const struct err *e)
 
 static const struct mcp_client_events EVENTS = {on_session_conn_ready, on_session_conn_closed};
 
-/* Of what the client can, what a server may make use of through us. */
+/* The client's capabilities that a server can use through the gateway. */
 static const struct json *shared_capabilities(struct arena *a, const struct json *client)
 {
     static const char *const KEYS[] = {"sampling", "elicitation", "roots"};
@@ -130,7 +130,8 @@ struct session_connection *session_connection_of(struct gw_session *s, struct bu
 
 static void disconnect(struct session_connection *i)
 {
-    gw_ask_drop_owner(i->session, i); /* what it asked ends with it, and nobody says so */
+    /* its questions end with it, and the server sends no cancellation for them */
+    gw_ask_drop_owner(i->session, i);
     bundle_disconnect(i->bundle, i->connections);
     session_connection_free(i);
 }

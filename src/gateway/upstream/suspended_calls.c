@@ -1,9 +1,28 @@
-/* suspended_calls.c - calls of stateless clients to servers that ask back.
+/* suspended_calls.c - calls of stateless clients to servers that ask questions during the call.
  *
- * Such a client is not asked: it gets the questions as a result and repeats its request with the
- * answers. Meanwhile the call waits here. What the client carries is a handle, signed together
- * with who it is and what it asked for, so that nobody can take up somebody else's call or answer
- * another one's questions. */
+ * A stateless client cannot be sent a request. It receives the questions as the result of its own
+ * request (input_required, with a requestState) and repeats the request with the answers. Meanwhile
+ * the call to the server continues and is suspended here:
+ *
+ *   client            gateway                              server
+ *     | tools/call ----> upstream_call, private connection --> |
+ *     |                  <-- question (suspended_question) --- |
+ *     |                  --- ping (suspended_settle) --------> |   more questions may arrive
+ *     |                  <-- pong (on_settled) --------------- |
+ *     | <-- input_required, requestState (put_questions)       |
+ *     |                  u->q = NULL, timer `expiry` runs      |
+ *     | tools/call, requestState, inputResponses -->           |
+ *     |                  take_up: attach, answer questions --> |
+ *     | <-- result       <------------------------- result --- |
+ *
+ * The requestState is a random handle, signed together with the user, the workspace, the method and
+ * the arguments (context_of). So a user cannot resume the call of another user, and cannot answer
+ * questions of a different request. Every round has a new handle.
+ *
+ * Invariants: a call is in space->suspended from its first put_questions until it is freed, also
+ * while it has a request again. u->user_id is set exactly as long. u->q is NULL exactly while the
+ * client has the questions. A call with u->kept has no open questions. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/bytes/base64.h"
@@ -12,7 +31,8 @@
 #include "base/clock.h"
 #include "gateway/upstream/upstream.h"
 
-static const char RERUN[] = "again"; /* the body of a state behind which nothing waits */
+/* the body of a requestState that no suspended call belongs to: run the request again */
+static const char RERUN[] = "again";
 
 void suspended_prepare(struct gw_request *q)
 {
@@ -20,7 +40,7 @@ void suspended_prepare(struct gw_request *q)
     q->asked_name = member ? json_get_string(q->params, member) : STR_NONE;
 }
 
-/* Who and what: a state is good for nothing else. Few requests need it. */
+/* The user and the request that a requestState is valid for. Computed only when it is needed. */
 static str context_of(struct gw_request *q)
 {
     char digest[SHA256_HEX_LEN + 1];
@@ -50,7 +70,7 @@ static void drop_questions(struct upstream_call *u)
 void suspended_done(struct upstream_call *u)
 {
     if (list_empty(&u->questions) && !u->user_id && !u->kept)
-        return; /* nothing was ever asked */
+        return; /* no question was ever asked */
     drop_questions(u);
     if (timer_active(&u->expiry))
         timer_stop(&u->expiry);
@@ -72,7 +92,7 @@ static void write_question(struct json_writer *w, const struct gw_question *x)
     jw_object(w);
     for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
         if (str_eq(params->members[i].key, STR("elicitationId")))
-            continue; /* this era has none */
+            continue; /* this era has no elicitationId */
         jw_key_str(w, params->members[i].key);
         jw_value(w, &params->members[i].value);
     }
@@ -98,7 +118,7 @@ static void end_required(struct gw_request *q, struct json_writer *w, struct buf
     gw_request_send(q, b);
 }
 
-/* ---- waiting ---- */
+/* ---- suspending ---- */
 
 static size_t suspended_by(const struct gw_space *s, str user_id)
 {
@@ -115,19 +135,22 @@ static void on_expired(void *up)
     upstream_call_cancel(up, "The client did not return with answers in time.");
 }
 
-/* The client gets the questions; the call stays. */
+/* Sends the questions to the client as the response to its request; the call continues without
+ * it. */
 static void put_questions(struct upstream_call *u)
 {
     struct gw_request *q = u->q;
     struct json_writer w;
     struct buf b;
-    if (!q || list_empty(&u->questions))
+    if (!q || list_empty(&u->questions)) /* withdrawn, or the client has left */
         return;
+    assert(u->own && !u->kept);
     bool is_first = u->handle[0] == 0;
     uint8_t raw[16];
-    random_bytes(raw, sizeof raw); /* each round has a state of its own */
+    /* each round has a new handle, so an old requestState cannot be used twice */
+    random_bytes(raw, sizeof raw);
     hex_encode(u->handle, raw, sizeof raw);
-    if (is_first) {
+    if (is_first) { /* it stays in the list until it is freed */
         u->user_id = str_dup(actor_user(q->actor));
         list_push(&u->space->suspended, &u->node);
         u->g->nsuspended++;
@@ -139,7 +162,7 @@ static void put_questions(struct upstream_call *u)
     LIST_FOREACH (n, &u->questions)
         write_question(&w, LIST_ENTRY(n, struct gw_question, node));
     str state = gw_sign_text(u->g, &q->arena, str_from(u->handle), context_of(q));
-    u->q = NULL;
+    u->q = NULL; /* suspended from here on */
     q->on_cancel = NULL;
     end_required(q, &w, &b, state);
 }
@@ -151,8 +174,8 @@ static void on_settled(void *up, const struct mcp_reply *r)
     put_questions(u);
 }
 
-/* What a server asks in one breath goes to the client in one round. How long a breath is, nobody
- * can say; but whoever answers a ping has written what it had to say before. */
+/* Batch questions that arrive together: a ping reply proves that the server has sent everything it
+ * wrote before the reply. */
 static void suspended_settle(struct upstream_call *u)
 {
     static const struct mcp_call_events EVENTS = {.done = on_settled};
@@ -172,7 +195,7 @@ void suspended_question(struct upstream_call *u, struct mcp_ask *a)
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
         return;
     }
-    if (is_full && u->handle[0] == 0) {
+    if (is_full && u->handle[0] == 0) { /* a call that was suspended before keeps its place */
         mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "Too many calls are waiting for their clients.");
         return;
     }
@@ -195,7 +218,8 @@ void suspended_question_gone(struct upstream_call *u, struct mcp_ask *a)
 void suspended_keep(struct upstream_call *u, const struct mcp_reply *r)
 {
     struct mcp_reply *kept;
-    drop_questions(u);
+    assert(!u->q && !u->kept);
+    drop_questions(u); /* the server does not wait for their answers any more */
     arena_init(&u->arena);
     kept = ARENA_NEW(&u->arena, struct mcp_reply);
     kept->result = r->result ? json_clone(&u->arena, r->result) : NULL;
@@ -208,7 +232,7 @@ void suspended_keep(struct upstream_call *u, const struct mcp_reply *r)
     u->kept = kept;
 }
 
-/* ---- coming back ---- */
+/* ---- resuming ---- */
 
 static struct upstream_call *suspended_find(struct gw_space *s, str handle)
 {
@@ -230,8 +254,8 @@ static struct gw_question *next_answered(struct upstream_call *u, const struct j
     return NULL;
 }
 
-/* An answer that cannot be delivered may end the call and free it: u is looked for again, by its
- * handle, after each. False: it is gone. */
+/* An answer that cannot be delivered may end and free the call, so u is searched again by its
+ * handle after each answer. False: the call was freed. */
 static bool answer_questions(struct gw_space *s, struct upstream_call *u,
                              const struct json *responses)
 {
@@ -250,17 +274,19 @@ static bool answer_questions(struct gw_space *s, struct upstream_call *u,
 
 static void take_up(struct upstream_call *u, struct gw_request *q)
 {
+    assert(!u->q && u->user_id);
     timer_stop(&u->expiry);
     upstream_call_attach(u, q);
     if (!answer_questions(q->space, u, json_get(q->params, "inputResponses")))
         return;
     if (u->kept) {
+        /* Delivering frees u and its arena; r points into the arena. */
         struct mcp_reply r = *u->kept;
         struct arena alive = u->arena;
         arena_init(&u->arena);
         upstream_call_deliver(u, &r);
         arena_done(&alive);
-    } else if (!list_empty(&u->questions)) {
+    } else if (!list_empty(&u->questions)) { /* some were not answered: ask them again */
         suspended_settle(u);
     }
 }
@@ -293,7 +319,7 @@ bool suspended_resume(struct gw_request *q)
     if (is_ours && str_eq(body, str_from(RERUN)))
         return false;
     struct upstream_call *u = is_ours ? suspended_find(q->space, body) : NULL;
-    if (u && !u->q)
+    if (u && !u->q) /* with u->q, a second request repeats a call that is already resumed */
         take_up(u, q);
     else
         gw_request_fail(q, RPC_INVALID_PARAMS,
@@ -323,7 +349,7 @@ void suspended_drop_all(struct gw_space *s, str user_id)
     }
 }
 
-/* ---- addresses first ---- */
+/* ---- addresses that must be opened first ---- */
 
 void suspended_addresses(struct gw_request *q, const struct json *elicitations)
 {

@@ -1,11 +1,12 @@
 #include "gateway/upstream/upstream.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "gateway/session.h"
 #include "tools/result.h"
 
-#define CALL_QUIET_MS (10u * 60 * 1000) /* people take their time to answer */
+#define CALL_QUIET_MS (10u * 60 * 1000) /* people may need minutes to answer a question */
 #define CALL_MAX_MS   (60u * 60 * 1000)
 #define MCP_URL_FIRST -32042
 
@@ -54,6 +55,7 @@ static void on_client_cancelled(struct gw_request *q)
 
 void upstream_call_attach(struct upstream_call *u, struct gw_request *q)
 {
+    assert(!u->q); /* a call has one request at a time */
     u->q = q;
     q->work = u;
     q->on_cancel = on_client_cancelled;
@@ -64,11 +66,12 @@ void upstream_call_deliver(struct upstream_call *u, const struct mcp_reply *r)
     struct gw_request *q = u->q;
     struct bundle *b = u->bundle;
     upstream_fn done = u->done;
+    assert(q && q->work == u);
     if (q->session)
         gw_ask_drop_owner(q->session, u);
     q->on_cancel = NULL;
     q->work = NULL;
-    upstream_call_free(u);
+    upstream_call_free(u); /* before done, which may start the next call of q */
     done(q, b, r);
 }
 
@@ -99,6 +102,7 @@ void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
         if (u->bundle != b)
             continue;
         give_up(u);
+        /* A suspended call has no request to fail; its client gets an error when it repeats. */
         if (u->q)
             upstream_call_failed(u, &e);
         else
@@ -106,7 +110,7 @@ void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
     }
 }
 
-/* ---- what comes back ---- */
+/* ---- messages from the server ---- */
 
 static void on_upstream_done(void *ctx, const struct mcp_reply *r)
 {
@@ -139,7 +143,7 @@ static void on_upstream_ask(void *ctx, struct mcp_ask *a)
         gw_ask_session(u->q->session, u->q, u->bundle, a, u);
     else if (u->own)
         suspended_question(u, a);
-    else
+    else /* on the shared connection the recipient is not known */
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
 }
 
@@ -157,7 +161,8 @@ static const struct mcp_call_events EVENTS = {on_upstream_done, on_upstream_prog
 
 /* ---- sending ---- */
 
-/* The envelope is between the client and us: the next one gets its own. */
+/* The _meta of the protocol is between the client and the gateway; the request to the server gets
+ * its own. */
 static void strip_meta(struct gw_request *q)
 {
     struct json *meta = json_get(q->params, "_meta");
@@ -176,8 +181,9 @@ static void strip_meta(struct gw_request *q)
         json_unset(q->params, "_meta");
 }
 
-/* Questions and tasks inside results go to a client that knows them as the server does; from
- * all others they are hidden: answered, and waited for. */
+/* Results that contain questions or tasks are passed on to a client of the same era as the server.
+ * For all other clients the gateway handles them: it answers the questions or waits for the
+ * task. */
 static bool is_passed_on(const struct upstream_call *u)
 {
     const struct gw_request *q = u->q;
@@ -219,7 +225,8 @@ static struct mcp_request wire_request(struct upstream_call *u)
     return req;
 }
 
-/* Over a connection on which the tools were not listed, so that it does not know by itself. */
+/* For a connection on which the tools were not listed, so it does not know which tools need a
+ * task. */
 static struct connections_call *send_alone(struct upstream_call *u, struct connections *way)
 {
     struct mcp_request req = wire_request(u);
@@ -235,17 +242,18 @@ static void send_on_own(void *ctx, struct private_connection *c, const struct er
         upstream_call_failed(u, e);
         return;
     }
+    assert(!u->own && !u->call);
     u->own = c;
     u->call = send_alone(u, private_connection_of(c));
 }
 
-/* Which way it goes depends on whether the server may have questions, and on whether it would say
- * whom they are for. */
+/* Chooses the connection: it depends on whether the server may ask questions, and on whether the
+ * server says for which request. */
 static void send_up(struct upstream_call *u)
 {
     struct gw_request *q = u->q;
     bool may_be_asked = gw_client_is_interactive(q->capabilities);
-    if (bundle_is_per_person(u->bundle)) { /* its connections are one person's anyway */
+    if (bundle_is_per_person(u->bundle)) { /* its connections belong to one person already */
         struct mcp_request req = wire_request(u);
         str user_id = actor_sole_user(q->actor);
         u->shared = bundle_request_as(u->bundle, user_id, &req, &EVENTS, u);
@@ -253,7 +261,7 @@ static void send_up(struct upstream_call *u)
     }
     if (u->era != MCP_ERA_MODERN && may_be_asked && q->session) {
         u->session_connection = session_connection_of(q->session, u->bundle);
-        if (u->session_connection) {
+        if (u->session_connection) { /* else the shared connection has to do */
             list_push(&u->session_connection->ups, &u->sibling);
             u->call = send_alone(u, u->session_connection->connections);
             return;
@@ -289,7 +297,7 @@ enum mcp_era gw_upstream_era(struct bundle *b)
     return bundle_era(b);
 }
 
-/* ---- answering ---- */
+/* ---- responses ---- */
 
 static void fail_as_tool(struct gw_request *q, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -356,7 +364,7 @@ static void on_forwarded(struct gw_request *q, struct bundle *b, const struct mc
 
 void gw_upstream_forward(struct gw_request *q, struct bundle *b)
 {
-    /* A stateless server keeps its own states; for the others we do. */
+    /* A stateless server keeps its own request states; for other servers the gateway keeps them. */
     if (q->era == MCP_ERA_MODERN && gw_upstream_era(b) != MCP_ERA_MODERN && suspended_resume(q))
         return;
     gw_upstream_ask(q, b, on_forwarded);

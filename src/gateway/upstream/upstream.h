@@ -1,8 +1,35 @@
-/* upstream.h - a request on its way to a bundle.
+/* upstream.h - a request on its way to a bundle (struct upstream_call).
  *
- * It goes over the connection that everybody shares, over one of the session's own, or over a
- * c that is its alone while it lasts. It may outlive the client's request: what a stateless
- * client is asked, it answers with another request (suspended_calls.c). */
+ * The request uses one of three connections:
+ *
+ *   shared              the bundle's connection for everybody (u->shared)
+ *   session_connection  the session's own, when the client has a session and can be asked
+ *   private_connection  for this call alone, when a stateless client can be asked (u->own)
+ *
+ * A server of the older revisions does not say for which request it asks a question. The last two
+ * connections exist for this reason: every question on them has only one possible recipient.
+ *
+ * States of a call. u->q is the client's request that gets the response:
+ *
+ *             +-- private connection is busy: u->wait --+
+ *             |                                         v
+ *   started --+------------------------------------> sent --- response ---> delivered, freed
+ *                                                    |  ^
+ *                         server asks a question     |  | client repeats its request
+ *                         (private connection only)  v  | with answers (take_up)
+ *                                                 suspended: u->q NULL
+ *                                                    |  +-- response arrives: kept in u->kept
+ *                                                    v      until the client repeats
+ *                                                 cancelled and freed: expired, evicted, access or
+ *                                                 workspace ended, bundle removed
+ *
+ * Ownership: the gateway's space lists every call (space->ups, by `all`). The call owns its private
+ * connection until release_way. Exactly one of these frees a call: upstream_call_deliver,
+ * upstream_call_cancel, upstream_call_free. Callers must not use `u` after a function that may free
+ * it.
+ *
+ * Order of callbacks: any number of on_progress, on_logged, on_ask and on_ask_gone, then one
+ * on_done; after a cancellation, none. Loop thread only. */
 #pragma once
 
 #include "gateway/internal.h"
@@ -17,11 +44,11 @@ struct gw_question { /* asked by the server, not yet answered by the client */
 
 struct upstream_call {
     struct list_node node;    /* in space->suspended */
-    struct list_node sibling; /* in instance->ups */
+    struct list_node sibling; /* in session_connection->ups */
     struct list_node all;     /* in space->ups */
     struct gateway *g;
     struct gw_space *space;
-    struct gw_request *q; /* NULL while it waits for its client */
+    struct gw_request *q; /* NULL while the call is suspended */
     struct bundle *bundle;
     upstream_fn done;
     enum mcp_era era;
@@ -34,20 +61,22 @@ struct upstream_call {
 
     struct list_node questions;
     unsigned next_key;
-    struct mcp_call *settling; /* a ping: the questions go to the client when it is answered */
+    /* a ping: when its reply arrives, the questions are sent to the client */
+    struct mcp_call *settling;
     uint64_t suspended_ms;
     struct timer expiry;
     char handle[33];
     char *user_id;
-    struct arena arena; /* of a reply that nobody was there for */
+    struct arena arena; /* holds `kept` */
     struct mcp_reply *kept;
 };
 
 void upstream_call_free(struct upstream_call *u);
-void upstream_call_cancel(struct upstream_call *u, const char *why); /* and frees it */
+/* cancels it at the server and frees it */
+void upstream_call_cancel(struct upstream_call *u, const char *why);
 void upstream_call_failed(struct upstream_call *u, const struct err *e);
 void upstream_call_deliver(struct upstream_call *u,
-                           const struct mcp_reply *r); /* to the request it has; frees it */
+                           const struct mcp_reply *r); /* to u->q; frees u */
 void upstream_call_attach(struct upstream_call *u, struct gw_request *q);
 
 /* ---- suspended_calls.c ---- */
@@ -55,7 +84,7 @@ void upstream_call_attach(struct upstream_call *u, struct gw_request *q);
 void suspended_question(struct upstream_call *u, struct mcp_ask *a);
 void suspended_question_gone(struct upstream_call *u, struct mcp_ask *a);
 void suspended_keep(struct upstream_call *u,
-                    const struct mcp_reply *r); /* until the client is back */
+                    const struct mcp_reply *r); /* until the client repeats its request */
 void suspended_done(struct upstream_call *u);
-/* The answer to a server that wants an address opened first (-32042). */
+/* Replies to a client whose server requires an address to be opened first (-32042). */
 void suspended_addresses(struct gw_request *q, const struct json *elicitations);
