@@ -1,4 +1,4 @@
-/* mcp.h - the gateway with the server's workspaces behind it. */
+/* mcp.h - connects the gateway with the server's workspaces. */
 #pragma once
 
 #include "api/api.h"
@@ -6,5 +6,5 @@
 
 /* For api_deps.mcp. */
 struct api_mcp mcp_endpoint(struct gateway *g);
-/* Who somebody is to the gateway; borrows. */
+/* Describes a caller for the gateway; borrows. */
 struct gateway_caller mcp_caller(const struct api_caller *who);

@@ -11,9 +11,9 @@
 #include "workspace/roster/directory.h"
 
 #define RELEASE_TICK_MS 250
-#define RELEASE_MAX_MS  20000 /* a bundle that starts for longer is not waited for */
+#define RELEASE_MAX_MS  20000 /* how long queued messages wait for a bundle that starts */
 
-/* ---- where things are ---- */
+/* ---- paths ---- */
 
 static enum store_durability durability(const char *name)
 {
@@ -32,8 +32,8 @@ static const char *default_dir(struct arena *a, const char *root, const char *ty
     return below(a, root, strcmp(type, "folder") == 0 ? "storage" : "conversations");
 }
 
-/* An index belongs to one directory of logs: a directory of the user's own choice gets a
- * cache of its own, so that two never take turns in rebuilding one. */
+/* An index belongs to one directory of logs: a directory chosen by the user gets its own cache, so
+ * that two never rebuild the same index in turn. */
 static const char *cache_dir(struct arena *a, const struct config *c, const char *root,
                              const char *type, const char *dir)
 {
@@ -74,8 +74,8 @@ const char *open_workspace_settings_path(struct open_workspace *sp)
 
 /* ---- opening ---- */
 
-/* An index of logs that are not there: a disk that is not mounted, or a directory that somebody
- * removed, looks like a new installation otherwise. */
+/* There is an index, but its logs are missing: a disk that is not mounted, or a removed directory,
+ * would look like a new installation otherwise. */
 static void warn_of_loss(struct open_workspace *sp, const struct store_conf *conf)
 {
     if (!conf->cache_dir || file_exists(conf->dir) ||
@@ -134,7 +134,7 @@ static int make_runtime(struct open_workspace *sp, struct err *e)
     return r < 0 ? r : builtin_register(sp->builtin, sp->api.tools, e);
 }
 
-/* ---- messages that waited ---- */
+/* ---- queued messages ---- */
 
 static void on_release(void *ctx)
 {
@@ -227,7 +227,7 @@ static void set_true(void *flag)
     *(bool *)flag = true;
 }
 
-/* Opening failed half-way: an open store has to be closed like that of one that was used. */
+/* Opening failed half-way: an open store must be closed like a used one. */
 static void abandon(struct open_workspace *sp)
 {
     bool is_closed = sp->api.store == NULL;

@@ -28,7 +28,7 @@ static const char *own_program(struct open_workspace *sp)
                                             : "/proc/self/exe";
 }
 
-/* ---- telling those who watch the workspace ---- */
+/* ---- notifying watchers of the workspace ---- */
 
 static const char *event_type(enum bundle_change what, const struct bundle_info *i)
 {
@@ -69,10 +69,10 @@ static void on_workspace_bundles_changed(void *ctx, struct bundle *b, enum bundl
     jw_kstr(&w, "bundleName", i->is_path ? i->name : i->package);
     jw_kstr(&w, "status", str_from(bundle_state_name(i->state)));
     jw_kint(&w, "toolCount", (int64_t)i->ntools);
-    jw_kint(&w, "quarantinedCount", (int64_t)i->nheld); /* what differs is told to admins only */
+    jw_kint(&w, "quarantinedCount", (int64_t)i->nheld); /* only admins see the difference */
     if (i->state == BUNDLE_CRASHED)
         jw_kint(&w, "restartAttempt", (int64_t)i->restarts + 1);
-    if (i->fault.n > 0) /* everybody in the workspace reads this */
+    if (i->fault.n > 0) /* all members can read this */
         jw_kstr(&w, "message", i->fault);
     jw_kval(&w, "ui", i->ui);
     jw_kint(&w, "timestamp", clock_now_ms());
@@ -135,7 +135,7 @@ static struct bundles *make_bundles(struct open_workspace *sp)
         .registry_url = c->registry_url,
         .allow_insecure_remotes = c->allow_insecure_remotes,
         .no_default_bundles = c->no_default_bundles,
-        .is_lazy = sp->env->project_dir != NULL, /* a terminal wants its answer now */
+        .is_lazy = sp->env->project_dir != NULL, /* a person at a terminal waits for the answer */
         .capabilities = capabilities,
         .host = bundle_sources_host(sp->sources),
     };
@@ -148,8 +148,8 @@ static void workspace_bundles_look(void *ctx)
     settings_watch_look(sp->watch);
 }
 
-/* A server whose own settings are wrong does not start; one workspace among many whose list is
- * wrong has no bundles until it is mended. */
+/* A server with wrong settings does not start. With many workspaces, a workspace with a wrong list
+ * has no bundles until the list is corrected. */
 static int load_entries(struct open_workspace *sp, const char *path, struct bundle_entry **ret,
                         size_t *ret_n, struct err *e)
 {

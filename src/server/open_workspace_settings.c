@@ -9,7 +9,7 @@ enum { NEWS_MAX = 64 * 1024 };
 
 /* ---- at the start ---- */
 
-/* The server's own default model is the last resort, not a choice. */
+/* The server's built-in default model is a fallback, not a choice. */
 static void use_models(struct open_workspace *sp, const struct json *own)
 {
     const struct config_models *base = &sp->env->config->models;
@@ -29,7 +29,7 @@ static void use_models(struct open_workspace *sp, const struct json *own)
     }
 }
 
-/* After those of the server; relative ones lie in the workspace. */
+/* After the server's directories; relative ones are in the workspace. */
 static void use_skill_dirs(struct open_workspace *sp, const struct json *list)
 {
     const struct json_strs *shared = &sp->env->config->skill_dirs;
@@ -48,7 +48,7 @@ static void use_skill_dirs(struct open_workspace *sp, const struct json *list)
     sp->config.skill_dirs = all;
 }
 
-/* The roster may be replaced at any time: all is copied. */
+/* The roster may be replaced at any time, so everything is copied. */
 void open_workspace_settings_use(struct open_workspace *sp)
 {
     struct config *c = &sp->config;
@@ -65,9 +65,9 @@ void open_workspace_settings_use(struct open_workspace *sp)
     sp->identity = arena_str(&sp->arena, json_string(w->identity, STR_NONE));
 }
 
-/* ---- telling ---- */
+/* ---- notifying watchers ---- */
 
-/* Who is in a workspace is told by name (member.*). */
+/* Changes of members are announced separately, by name (member.*). */
 static bool is_setting(str key)
 {
     static const char *const OTHERS[] = {"id", "members", "createdAt", "updatedAt"};
@@ -77,7 +77,7 @@ static bool is_setting(str key)
     return true;
 }
 
-/* The members of `doc` that are not the same in `other`; is_gone: those it does not have. */
+/* The members of `doc` that differ in `other`; is_gone: only those that `other` does not have. */
 static size_t write_fields(struct json_writer *w, const struct json *doc, const struct json *other,
                            bool is_gone)
 {
@@ -94,7 +94,7 @@ static size_t write_fields(struct json_writer *w, const struct json *doc, const 
     return n;
 }
 
-/* Names only: values may be secrets. */
+/* Only names, because values may be secrets. */
 static void workspace_settings_tell(struct open_workspace *sp, const struct json *doc)
 {
     struct json_writer w;
@@ -120,7 +120,7 @@ static void workspace_settings_remember(struct open_workspace *sp, const struct 
     sp->doc = json_clone(&sp->doc_arena, doc);
 }
 
-/* ---- following ---- */
+/* ---- following changes ---- */
 
 static const struct json *either(const struct json *own, const struct json *otherwise)
 {
@@ -154,7 +154,7 @@ static bool has_changed(const struct open_workspace *sp, const struct json *doc,
     return now && old ? !json_equal(now, old) : now != old;
 }
 
-/* What was used before stays in memory: nothing is used anew without need. */
+/* Values in use stay in memory; unchanged settings are not applied again. */
 static bool concerns_runtime(const struct open_workspace *sp, const struct json *doc)
 {
     static const char *const KEYS[] = {"name", "identity", "models", "agents", "permissions"};
@@ -175,7 +175,7 @@ static void follow_skill_dirs(struct open_workspace *sp, const struct json *doc)
 void open_workspace_settings_changed(struct open_workspace *sp, const struct json *doc)
 {
     struct err e = {0};
-    if (json_equal(doc, sp->doc)) /* somebody asked to have it read again */
+    if (json_equal(doc, sp->doc)) /* a person asked to read the file again */
         return;
     struct runtime_settings s = read_settings(sp, doc);
     if (concerns_runtime(sp, doc) && runtime_use_settings(sp->api.runtime, &s, &e) < 0) {

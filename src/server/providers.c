@@ -16,7 +16,7 @@ struct builder {
     size_t n;
 };
 
-/* Providers that exist when their key does; llm/ knows the rest of them by name. */
+/* Providers that exist when their key is set; llm/ knows the rest of them by name. */
 static const struct {
     const char *name;
     size_t key;
@@ -67,7 +67,7 @@ static str base_url_of(const struct config *c, str name)
                                           : STR_NONE;
 }
 
-/* The last resort: what somebody has entered in the page. */
+/* Last, the keys that people entered in the page. */
 static void use_entered(const struct builder *b, struct llm_provider_conf *p)
 {
     if (p->api_key.n > 0)
@@ -97,7 +97,7 @@ static int check_url(str path, str url, struct err *e)
     return err_set(e, -EINVAL, "%.*s.baseURL: expected an http or https URL", STR_ARG(path));
 }
 
-/* Empty = what is known for the name. A server of one's own speaks chat completions. */
+/* Empty = the default for the name. A server with its own address speaks chat completions. */
 static int check_type(str path, str name, const struct entry *in, str *ret, struct err *e)
 {
     bool is_known = str_eq(in->type, STR("anthropic")) || str_eq(in->type, STR("openai"));
@@ -150,7 +150,8 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
     struct json *entered;
     int r = credentials_load(a, arena_printf(a, "%s/credentials", c->work_dir).p,
                              STR(CREDENTIALS_PROVIDERS), &entered, e);
-    if (r == -ENOKEY) { /* restored elsewhere: nb starts, and the keys are entered again */
+    /* restored on another machine: nb starts anyway, and the keys are entered again */
+    if (r == -ENOKEY) {
         entered = json_new(a, JSON_OBJECT);
         err_clear(e);
         r = 0;

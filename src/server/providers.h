@@ -4,7 +4,7 @@
 #include "config/config.h"
 #include "llm/llm.h"
 
-/* Everything lives in the arena. apiKeyFile is read here, and the keys that people have entered,
- * which count where settings and environment have none. */
+/* Everything is allocated in the arena. Reads apiKeyFile, and the keys that people entered in the
+ * page, which are used where settings and environment have none. */
 int providers_from_config(struct arena *a, const struct config *c, struct llm_conf *ret,
                           struct err *e);

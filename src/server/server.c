@@ -44,11 +44,12 @@ struct server {
     struct auth *auth;
     struct open_workspaces workspaces;
     str home_id;
-    struct open_workspace *home; /* where commands work; NULL = a server of many workspaces */
+    /* the workspace of commands; NULL = a server with many workspaces */
+    struct open_workspace *home;
     struct gateway *gateway;
     struct api *api;
     struct http_server *http;
-    int claim_fd; /* the lock of the work directory; -1 = not a server, or none */
+    int claim_fd; /* the lock of the work directory; -1 = not a server, or no locks */
 
     loop_fn on_stopped;
     void *on_stopped_ctx;
@@ -69,7 +70,7 @@ static void raise_file_limit(struct logger *log)
         log_warn(log, "server", "cannot raise the limit of open files: %s", err_reason(-errno));
 }
 
-/* A wrong zone is no reason not to start: UTC serves. */
+/* A wrong time zone does not prevent the start: UTC is used. */
 static void check_time_zone(const struct config *c, struct logger *log)
 {
     int32_t offset;
@@ -141,7 +142,7 @@ static int know_people(struct server *s, struct err *e)
     return r;
 }
 
-/* The workspace where commands work; a server of many has none. */
+/* The workspace of commands; a server with many workspaces has none. */
 static int choose_home(struct server *s, struct err *e)
 {
     const struct roster *all = directory_roster(s->directory);
@@ -179,8 +180,8 @@ static int make_llm(struct server *s, struct err *e)
     return s->llm ? 0 : e->code;
 }
 
-/* The first message may need what is found, and whoever starts nb wants to read it. A machine
- * without such servers answers at once. */
+/* The first message may need the model servers that are found, and the start prints them. A machine
+ * without such servers answers immediately. */
 static void find_local_models(struct server *s)
 {
     bool is_over = false;
@@ -452,7 +453,7 @@ void server_free(struct server *s)
     fetcher_free(s->fetcher);
     appender_free(s->appender);
     pool_free(s->readers);
-    audit_free(s->audit); /* what the pool ends is recorded as well */
+    audit_free(s->audit); /* so that the audit log also records what the pool ends */
     bus_free(s->bus);
     if (s->claim_fd >= 0)
         close(s->claim_fd);
