@@ -1,8 +1,8 @@
-/* open_workspace.h - one workspace with everything that is its own, and the set of those in use.
+/* open_workspace.h - one workspace in use with everything that belongs to it, and the set of all.
  *
- * An open workspace has an id, a directory, settings, a store, tools, a runtime: nothing in it is reachable
- * from another. It is opened when somebody first asks for it, and closed with the server or when
- * its workspace is deleted; requests and streams hold it, so that a closed one goes only after
+ * An open workspace has an id, a directory, settings, a store, tools, a runtime; nothing in it can
+ * be reached from another. It is opened by the first request for it, and closed with the server or
+ * when its workspace is deleted. Requests and streams hold it, so a closed one is freed only after
  * the last of them. Loop thread only; opening reads small files. */
 #pragma once
 
@@ -68,7 +68,7 @@ void open_workspace_resume_queue(struct open_workspace *sp);
 /* The path of the settings file with the bundles and permissions of this workspace. */
 const char *open_workspace_settings_path(struct open_workspace *sp);
 
-/* ---- open_workspace_settings.c: what is its own ---- */
+/* ---- open_workspace_settings.c: its settings ---- */
 
 void open_workspace_settings_use(
     struct open_workspace *sp); /* into sp->config; before the runtime is created */
