@@ -135,7 +135,7 @@ int args_parse(const struct arg *table, void *into, int argc, char **argv, bool 
         if (r < 0)
             return r;
     }
-    while (c.at < argc) /* stopped early: the rest is the caller's */
+    while (c.at < argc) /* stopped early: the caller handles the rest */
         argv[n++] = argv[c.at++];
     *ret_n = n;
     return 0;

@@ -1,7 +1,7 @@
-/* args.h - command lines by table.
+/* args.h - parses command lines by table.
  *
- * "--name value", "--name=value", "-n value", "-nvalue"; switches may be bundled ("-jq").
- * "--" ends the options. Values go straight into the caller's struct. */
+ * "--name value", "--name=value", "-n value", "-nvalue"; switches may be combined ("-jq"). "--"
+ * ends the options. Values are written into the caller's struct. */
 #pragma once
 
 #include "base/err.h"
@@ -25,14 +25,14 @@ struct arg {
     char letter;      /* 0 = none */
     enum arg_kind kind;
     size_t offset;
-    const char *value_name, *help; /* for --help */
+    const char *value_name, *help; /* text for --help */
 };
 
-/* Parses argv[0..argc). Operands are moved to the front; *ret_n is how many there are.
- * With stop_at_operand everything from the first operand on is left alone. Tables end with
- * {0}. -EINVAL with a message for the user. */
+/* Parses argv[0..argc). Operands are moved to the front; *ret_n is their number. With
+ * stop_at_operand, everything from the first operand on is left unchanged. Tables end with {0}.
+ * -EINVAL with a message for the user. */
 int args_parse(const struct arg *table, void *into, int argc, char **argv, bool stop_at_operand,
                int *ret_n, struct err *e);
 
-/* The option lines of a help text. */
+/* Prints the option lines of a help text. */
 void args_print(const struct arg *table, FILE *out);

@@ -53,7 +53,7 @@ const struct arg CLI_CHAT_ARGS[] = {
      "run in this process and directory, even when a server runs"},
     {0}};
 
-/* Global and chat options in one table, since both may stand before a command. */
+/* Global and chat options in one table, because both may precede a command. */
 #define TOP_ARGS_MAX 16
 
 static void top_args(struct arg ret[TOP_ARGS_MAX])
@@ -174,7 +174,7 @@ int cli_fail(const struct err *e)
     return EXIT_FAILED;
 }
 
-/* A command's own options and the global ones land in one block, the global ones first. */
+/* A command's own options and the global ones are parsed into one block, the global ones first. */
 struct both {
     struct cli cli;
     _Alignas(max_align_t) unsigned char options[CLI_OPTIONS_MAX];
@@ -184,7 +184,7 @@ struct both {
 
 static int run_command(struct both *b, const struct command *c, int argc, char **argv);
 
-/* "bundle add", of its usage. */
+/* "bundle add", from its usage. */
 static str command_path(const struct command *c)
 {
     str usage = str_from(c->usage);
@@ -200,7 +200,7 @@ static str command_path(const struct command *c)
     return str_trim(str_slice(usage, 0, end));
 }
 
-/* Where to read how it is called, after it was called wrongly. */
+/* Prints how to get help, after a usage error. */
 static int with_hint(int code, const struct command *c)
 {
     str path = c ? command_path(c) : STR_NONE;
@@ -246,7 +246,7 @@ static int run_group(struct both *b, const struct command *c, int argc, char **a
     return run_command(b, sub, n - 1, argv + 1);
 }
 
-/* Servers speak a protocol on stdout, which is not for terminals. */
+/* Servers write a protocol to stdout, which must not be changed for terminals. */
 static void guard_output(const struct cli *cli, const struct command *c)
 {
     bool is_protocol = strcmp(c->name, "serve") == 0 || strcmp(c->name, "launch") == 0 ||
@@ -307,8 +307,8 @@ static int help_command(int argc, char **argv)
     return EXIT_DONE;
 }
 
-/* A closed descriptor below 3 would be given to the next file that is opened, and what is
- * printed would end up in a log. Children inherit these three, hence no O_CLOEXEC. */
+/* A closed descriptor below 3 would be reused by the next opened file, and output would be written
+ * into a log. Children inherit these three, hence no O_CLOEXEC. */
 static void open_standard_streams(void)
 {
     int fd;
@@ -325,7 +325,7 @@ static bool is_pipe(int fd)
     return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
-/* Output that was lost is a failure; that the reader of a pipe has seen enough needs no words. */
+/* Lost output is a failure; a reader that closes a pipe early is not an error. */
 static int check_output(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -335,7 +335,7 @@ static int check_output(int code)
     return code == EXIT_DONE ? EXIT_FAILED : code;
 }
 
-/* nb "a question": commands are single words. */
+/* nb "a question": commands are single words, so several words are a question. */
 static int ask_once(struct both *b, const struct arg *table, int argc, char **argv)
 {
     struct err e = {0};
@@ -359,7 +359,8 @@ static int cli_dispatch(int argc, char **argv)
     struct arg table[TOP_ARGS_MAX];
     struct err e = {0};
     int n;
-    (void)signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error code, not our end */
+    /* a peer that closes the connection must be an error code and must not end the process */
+    (void)signal(SIGPIPE, SIG_IGN);
     b.cli.is_tty_in = isatty(STDIN_FILENO);
     b.cli.is_tty_out = isatty(STDOUT_FILENO);
     b.cli.has_color_out = is_color_wanted(STDOUT_FILENO);
@@ -397,15 +398,15 @@ int cli_main(int argc, char **argv)
     return check_output(cli_dispatch(argc, argv));
 }
 
-/* ---- what commands share ---- */
+/* ---- shared by commands ---- */
 
 static const char *from_environment(void *ctx, const char *name)
 {
     return getenv(name);
 }
 
-/* Everything behind this knows workspaces by their ids. A name that nobody has stays as it is: the
- * command that needs the workspace says so. */
+/* Replaces a workspace's name by its id. An unknown name stays unchanged: the command that needs
+ * the workspace reports it. */
 static int find_workspace(struct config *c, struct err *e)
 {
     struct roster *all = NULL;

@@ -1,12 +1,12 @@
 /* cli.h - the command line: one file per command, one table of commands.
  *
- * Commands get the parsed global options and their own arguments, and return the exit code:
- * 0 done, 1 it failed, 2 it was called wrongly. Results go to stdout, everything else to
- * stderr. NO_COLOR and redirected output turn colours off.
+ * Commands get the parsed global options and their own arguments, and return the exit code: 0 done,
+ * 1 failed, 2 usage error. Results are printed to stdout, everything else to stderr. NO_COLOR and
+ * redirected output turn colours off.
  *
- *   term/           what every command prints and asks with: styles, tables, progress, secrets
+ *   term/           output and questions of every command: styles, tables, progress, secrets
  *   screen/         the terminal as a screen: keys, line editor, Markdown, forms
- *   session/        a conversation with an agent: here, or in the server that runs
+ *   session/        a conversation with an agent: in this process, or in a running server
  *   chat/           nb, nb -p: the interactive chat and one answer
  *   conversations/  nb conv, replay, prompt, usage
  *   bundle/         nb bundle
@@ -31,7 +31,7 @@ struct chat_options {
     const char *prompt, *resume;
     struct arg_list files, allow;
     bool is_continue;
-    bool is_here; /* with a server of our own, also beside a running one */
+    bool is_here; /* use a server in this process, even when a server runs */
 };
 
 struct cli {
@@ -43,37 +43,37 @@ struct cli {
 
 struct command {
     const char *name, *alias, *usage;
-    const char *summary;    /* NULL = not in the list of commands */
-    const char *help;       /* paragraphs below the usage, or NULL */
+    const char *summary;    /* NULL = hidden from the list of commands */
+    const char *help;       /* paragraphs after the usage, or NULL */
     const struct arg *args; /* its own options, or NULL */
-    size_t options_size;    /* of the struct they fill, at most CLI_OPTIONS_MAX */
+    size_t options_size;    /* size of the struct that they fill, at most CLI_OPTIONS_MAX */
     int (*run)(struct cli *cli, const void *options, int argc, char **argv);
-    const struct command *const
-        *subs; /* its own commands, NULL at the end; run is then for none of them */
+    /* subcommands, NULL at the end; run is called when none is named */
+    const struct command *const *subs;
 };
 
 #define CLI_OPTIONS_MAX 8192
 
 extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY, CMD_MODELS, CMD_SKILL, CMD_PROMPT,
     CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MCP, CMD_BUNDLE,
-    CMD_CONFIG, CMD_SECRETS, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER, CMD_TOKEN, CMD_WORKSPACE, CMD_LINK,
-    CMD_AUDIT, CMD_ACCESS;
+    CMD_CONFIG, CMD_SECRETS, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER, CMD_TOKEN, CMD_WORKSPACE,
+    CMD_LINK, CMD_AUDIT, CMD_ACCESS;
 extern const struct arg CLI_GLOBAL_ARGS[], CLI_CHAT_ARGS[];
 
 int cli_main(int argc, char **argv);
 int cli_chat(struct cli *cli); /* `nb` without a command */
 
-/* ---- what commands share ---- */
+/* ---- shared by commands ---- */
 
-/* Says what is wrong with the call; how it should be called is added on the way out. */
+/* Prints a usage error; the caller adds how to get help. */
 int cli_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail(const struct err *e); /* prints it, returns EXIT_FAILED */
-void cli_complain(str message);    /* to stderr; foreign text is made safe for a terminal */
+void cli_complain(str message);    /* to stderr; makes foreign text safe for a terminal */
 
 /* Loads the configuration, printing its warnings; 0 or an exit code. */
 int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret);
-/* For commands that ask a running server, if there is one: then a settings file that is wrong is
- * only worth a warning, for the server goes on with what it has read before. */
+/* For commands that send requests to a running server, if there is one: then wrong settings are
+ * only a warning, because the server uses the settings that it read before. */
 int cli_load_config_to_ask(const struct cli *cli, struct config *ret);
 /* Writes log lines to stderr at the configured level, or at `at_least` if that is higher; and at
  * the configured level to the log of the session, which may be NULL and must outlive the logger. */

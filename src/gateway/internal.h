@@ -81,8 +81,8 @@ struct param_headers;
 /* which arguments tools want repeated in headers; filled when a tool is called */
 struct gw_headers {
     struct toolset *of;
-    const struct param_headers *
-        *known; /* one for each item of the toolset; NULL = not computed yet */
+    /* one for each item of the toolset; NULL = not computed yet */
+    const struct param_headers **known;
     struct arena arena;
 };
 

@@ -289,7 +289,7 @@ static void loaded_before(struct job *j)
         .step_ups = is_known ? oauth_step_ups(before) : 0,
     };
     if (settings(s->api)->public_url.n == 0)
-        conf.document_url = STR_NONE; /* only this user can read it */
+        conf.document_url = STR_NONE; /* the authorization server could not fetch it */
     timer_start(&s->limit, SIGN_IN_MS);
     s->login = oauth_login_start(&conf, on_sign_in_ready, s);
 }

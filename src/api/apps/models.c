@@ -80,7 +80,7 @@ static void write_provider(struct json_writer *w, const struct llm_provider_info
     jw_kstr_or_null(w, "problem", p->problem);
     jw_kstr_or_null(w, "defaultModel", p->default_model);
     jw_kbool(w, "isLocal", p->is_local);
-    jw_kbool(w, "takesKey", takes_key); /* depends on the caller */
+    jw_kbool(w, "takesKey", takes_key); /* whether the caller may set a key */
     jw_end(w);
 }
 

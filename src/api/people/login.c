@@ -251,7 +251,7 @@ static void on_callback(void *ctx, const struct err *err, const struct auth_sess
     struct auth_wait *w = ctx;
     set_cookie(w->api, w->req, &FLOW, STR_NONE, 0);
     if (err->code < 0) {
-        if (err->code != -ENOENT) /* anybody can send these requests, in any number */
+        if (err->code != -ENOENT) /* an unknown state: anybody can send it, in any number */
             log_warn(w->api->deps.log, "auth", "a login at the provider failed: %s", err->msg);
         trail_login(w->api, w->req, STR_NONE, err);
         redirect(w->req, own_path(w->api, w->req, STR("/?error=auth_failed")));

@@ -1,4 +1,4 @@
-/* nb bundle - the group, and what its commands share. */
+/* nb bundle - the group of commands, and functions that they share. */
 #include "cli/bundle/bundle.h"
 
 #include <dirent.h>
@@ -30,9 +30,9 @@ const struct command CMD_BUNDLE = {
     .subs = COMMANDS,
 };
 
-/* ---- which workspace ---- */
+/* ---- choosing the workspace ---- */
 
-/* The only one there is, or NULL. */
+/* The only workspace, or NULL. */
 static const char *sole_workspace(struct conv_cli *x)
 {
     const char *found = NULL;
@@ -58,7 +58,7 @@ int bundle_cli_place(struct conv_cli *x)
     if (!ws)
         ws = sole_workspace(x);
     if (!ws && session_is_served(&x->config))
-        return EXIT_DONE; /* it will say so itself where it matters */
+        return EXIT_DONE; /* the command prints the error itself where it matters */
     if (!ws)
         return cli_usage_error("there are several workspaces; pass --workspace");
     const char *root = config_path(&x->config, arena_printf(&x->arena, "workspaces/%s", ws).p);
@@ -102,7 +102,7 @@ int bundle_cli_with(struct cli *cli, conv_fn fn, const void *options, int argc, 
     return conv_with(cli, false, call_there, &c, argc, argv);
 }
 
-/* ---- the server, or the file ---- */
+/* ---- the running server, or the settings file ---- */
 
 bool bundle_cli_served(struct conv_cli *x)
 {
@@ -205,7 +205,7 @@ static void mask(struct arena *a, struct json *in, const char *key)
     const struct json *v = json_get(in, key);
     struct json *masked = json_new(a, JSON_OBJECT);
     for (size_t i = 0; v && v->type == JSON_OBJECT && i < v->len; i++) {
-        bool is_type = str_eq(v->members[i].key, STR("type")); /* of transport.auth */
+        bool is_type = str_eq(v->members[i].key, STR("type")); /* members of transport.auth */
         json_set(a, masked, v->members[i].key,
                  is_type ? v->members[i].value : json_of_str(STR(MASK)));
     }

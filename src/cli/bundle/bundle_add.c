@@ -1,4 +1,4 @@
-/* nb bundle add - from the registry, a path, a URL or a command line. */
+/* nb bundle add - adds a bundle from the registry, a path, a URL or a command line. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -75,10 +75,10 @@ struct adding {
     struct conv_cli *x;
     const struct add_options *o;
     struct json *entry;
-    struct json *values; /* given with --set: an object */
+    struct json *values; /* values of --set: an object */
     struct bundle_cli_files files;
-    struct inspection inspection; /* of all but remote ones */
-    struct npm_package npm;       /* that the command stands for */
+    struct inspection inspection; /* for all bundles except remote ones */
+    struct npm_package npm;       /* the package that the command runs */
     bool has_inspection, has_npm;
 };
 
@@ -111,7 +111,7 @@ static int add_pairs(struct adding *d, struct json *obj, const char *option,
     return EXIT_DONE;
 }
 
-/* Pairs as an object; a usage error when one has no '='. */
+/* Converts pairs to an object; a usage error when one has no '='. */
 static int set_pairs(struct adding *d, struct json *into, const char *key, const char *option,
                      const struct arg_list *list, const struct arg_list *files)
 {
@@ -137,7 +137,7 @@ static void set_list(struct adding *d, struct json *into, const char *key,
         json_set(&d->x->arena, into, str_from(key), *arr);
 }
 
-/* A package of npm is installed before; the others download what they run when they start. */
+/* A package of npm is installed before the start; the other runners download it when they start. */
 static bool downloads_at_start(const struct json *entry)
 {
     struct package_command c;
@@ -173,7 +173,7 @@ static void set_sandbox(struct adding *d)
         json_set(a, d->entry, STR("sandbox"), *s);
 }
 
-/* A token is never taken from the command line. */
+/* A token is never read from the command line. */
 static int read_token(struct adding *d, str *ret)
 {
     const struct add_options *o = d->o;
@@ -241,7 +241,7 @@ static bool is_package_path(const char *arg)
     return str_ends(str_from(arg), STR(".mcpb")) || (stat(arg, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* A program named by a path is meant from here, not from where the settings are. */
+/* A program path is relative to the current directory, not to the settings file. */
 static int set_command(struct adding *d, int argc, char **argv)
 {
     struct arena *a = &d->x->arena;
@@ -307,7 +307,7 @@ static int make_entry(struct adding *d, int argc, char **argv)
 
 /* ---- consent ---- */
 
-/* Entry, package and questions: all that is known before anything is written. */
+/* Collects entry, package and questions before anything is written. */
 static int bundle_add_decode(struct adding *d, struct bundle_entry *ret)
 {
     struct conv_cli *x = d->x;
@@ -326,7 +326,8 @@ static int inspect(struct adding *d, const struct bundle_entry *b)
     return bundle_cli_inspect(d->x, &q, &d->inspection, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
-/* Granted directories are values of the entry: they are neither secret nor anybody else's. */
+/* Granted directories are values of the entry, because they are not secret and apply to all
+ * users. */
 static int ask_proposals(struct adding *d, struct bundle_entry *b)
 {
     struct arena *a = &d->x->arena;
@@ -340,8 +341,8 @@ static int ask_proposals(struct adding *d, struct bundle_entry *b)
     return code == EXIT_DONE ? inspect(d, b) : code;
 }
 
-/* The exact version is looked up now and written into the entry: it stays until nb bundle update.
- * Nothing of it is downloaded or run before the question. */
+/* The exact version is looked up now and written into the entry; it changes only with nb bundle
+ * update. Nothing is downloaded or run before the question. */
 static int pin_npm(struct adding *d, struct bundle_entry *b)
 {
     struct package_command c;
@@ -371,7 +372,7 @@ static int bundle_add_look(struct adding *d, struct bundle_entry *b)
     struct err e = {0};
     if (bundle_cli_find_files(x, b, &d->files, &e) < 0)
         return cli_fail(&e);
-    if (d->files.version.n > 0) { /* that version stays until nb bundle update */
+    if (d->files.version.n > 0) { /* this version stays until nb bundle update */
         json_set(&x->arena, d->entry, STR("version"), json_of_str(d->files.version));
         int code = bundle_add_decode(d, b);
         if (code != EXIT_DONE)
@@ -402,10 +403,10 @@ static bool is_agreed(struct adding *d)
 
 /* ---- adding ---- */
 
-struct values { /* given with --set */
+struct values { /* values of --set */
     const char *dir;
     str slug;
-    const struct json *before; /* what was stored */
+    const struct json *before; /* values that were stored before */
     const struct json *given;
 };
 
@@ -428,7 +429,7 @@ static void put_back(const struct values *v, str key)
         (void)cli_fail(&e);
 }
 
-/* What was not added leaves nothing behind, least of all a secret. */
+/* If the bundle was not added, remove everything that was stored, secrets above all. */
 static void take_values_back(const struct values *v)
 {
     struct err e = {0};
@@ -450,7 +451,7 @@ static void print_added(struct adding *d, struct json *answer)
     conv_print_json(answer);
 }
 
-/* The prefix of its tools: a folder gives its own name, not that of its manifest. */
+/* The prefix of its tools: for a folder, the folder's name, not the name in its manifest. */
 static void print_running(str name, str status, int64_t tools)
 {
     printf("%.*s is %.*s with %lld tool%s", STR_ARG(name), STR_ARG(status), (long long)tools,
@@ -490,7 +491,7 @@ static int add_entry(struct adding *d, const struct bundle_entry *b)
     return EXIT_DONE;
 }
 
-/* Before values are stored, which may be those of the one that is there. */
+/* Checked before values are stored, because they could replace those of the existing bundle. */
 static int check_is_new(struct conv_cli *x, const struct bundle_entry *b)
 {
     struct bundle_entry *all;
@@ -502,7 +503,7 @@ static int check_is_new(struct conv_cli *x, const struct bundle_entry *b)
     return EXIT_FAILED;
 }
 
-/* The pairs of --set, and those of --set-file with what the files say. */
+/* The pairs of --set, and those of --set-file with the contents of the files. */
 static int read_values(struct adding *d)
 {
     d->values = json_new(&d->x->arena, JSON_OBJECT);
@@ -510,7 +511,7 @@ static int read_values(struct adding *d)
     return code == EXIT_DONE ? add_pairs(d, d->values, "set", &d->o->config_files, true) : code;
 }
 
-/* The values come first: the start needs them. */
+/* Store the values first, because the start needs them. */
 static int add_with_values(struct adding *d, const struct bundle_entry *b)
 {
     struct conv_cli *x = d->x;

@@ -1,4 +1,4 @@
-/* nb bundle approve - accept tools that have changed since the bundle was added. */
+/* nb bundle approve - accepts tools that changed after the bundle was added. */
 #include "cli/bundle/bundle.h"
 
 struct approve_options {
@@ -43,7 +43,7 @@ static bool is_named(str name, int argc, char **argv)
     return argc == 1;
 }
 
-/* The body for the API: what was shown, by its digest. */
+/* The request body: the digests of what was shown. */
 static struct json *bundle_approve_show(struct conv_cli *x, const struct json *app, int argc,
                                         char **argv)
 {
@@ -96,7 +96,7 @@ static int do_approve(struct conv_cli *x, const void *options, int argc, char **
     const struct json *body = bundle_approve_show(x, app, argc, argv);
     if (body->len == 0)
         return nothing_waits(x, argc, argv);
-    if (!o->is_sure && !x->cli->is_tty_in) /* what waits is shown to scripts too */
+    if (!o->is_sure && !x->cli->is_tty_in) /* scripts see the waiting tools too */
         return cli_usage_error("bundle approve: stdin is not a terminal; pass --yes to confirm");
     if (!bundle_cli_confirm("Accept this from now on?", o->is_sure)) {
         fputs("Nothing was approved.\n", stderr);

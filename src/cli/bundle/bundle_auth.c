@@ -1,4 +1,4 @@
-/* nb bundle auth - signing in to a remote server that wants OAuth. */
+/* nb bundle auth - signs in to a remote server with OAuth. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #define PERSON_MS   (5u * 60 * 1000)
 #define BROWSER_MS  5000
 #define REQUEST_MAX 16384
-#define SERVERS_MS  60000 /* for all that servers have to say */
+#define SERVERS_MS  60000 /* for all requests to servers */
 #define CALLBACK    "/callback"
 #define PASTES_MAX  5
 #define PASTED_PORT 9 /* discard */
@@ -50,7 +50,7 @@ static bool is_readable(int fd, uint64_t until_ms)
     return now < until_ms && poll(&p, 1, (int)(until_ms - now)) > 0;
 }
 
-/* The head of one request; empty when it does not come whole. */
+/* Reads the head of one request; empty when it is incomplete. */
 static str read_head(int fd, char *p, uint64_t until_ms)
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ static bool find_query(str head, str *ret)
     return true;
 }
 
-enum knock { KNOCK_OTHER, KNOCK_STRANGE, KNOCK_ANSWER }; /* what a request is */
+enum knock { KNOCK_OTHER, KNOCK_STRANGE, KNOCK_ANSWER }; /* the form of a request line */
 
 static void bundle_auth_reply(int fd, enum knock what)
 {
@@ -103,8 +103,8 @@ static enum knock what_is(const struct oauth_login *l, str head, str *ret_query)
     return oauth_login_is_answer(l, *ret_query) ? KNOCK_ANSWER : KNOCK_STRANGE;
 }
 
-/* Waits for the browser to come back. Others that knock are sent away: any page that is open on
- * this machine can. */
+/* Waits for the callback of the browser. Other requests are refused: any page that is open on this
+ * machine can send some. */
 static int await_callback(struct arena *a, int listener, const struct oauth_login *l,
                           str *ret_query, struct err *e)
 {
@@ -133,7 +133,7 @@ struct signing {
     struct err err;
     const char *dir;
     str slug;
-    bool is_personal; /* its file holds nothing else */
+    bool is_personal; /* its file contains nothing else */
 };
 
 static void on_bundle_auth_ready(void *ctx, str url, const struct err *err)
@@ -157,7 +157,7 @@ static void on_signed_in(void *ctx, const struct oauth_state *s, const struct er
         (void)oauth_state_save(g->dir, g->slug, s, &g->err);
 }
 
-/* Runs the loop until the step is over. */
+/* Runs the loop until the step is done. */
 static int await(struct signing *g)
 {
     if (!loop_run_until(g->x->loop, &g->is_over, SERVERS_MS) && g->err.code == 0)
@@ -166,9 +166,9 @@ static int await(struct signing *g)
     return g->err.code;
 }
 
-/* ---- an address that is pasted ---- */
+/* ---- pasting the address ---- */
 
-/* The query of the address to which the browser was sent, or the query itself. */
+/* The query of the pasted address, or the pasted query itself. */
 static str query_of(str line)
 {
     ptrdiff_t mark = str_find_char(line, '?');
@@ -178,7 +178,7 @@ static str query_of(str line)
 }
 
 /* For a machine without a browser: the browser runs elsewhere, ends at an address that it cannot
- * open, and the person copies that address. */
+ * open, and the user copies that address. */
 static int read_pasted(struct arena *a, const struct oauth_login *l, str *ret_query, struct err *e)
 {
     char *line = arena_alloc(a, REQUEST_MAX);
@@ -208,7 +208,7 @@ static int sign_in(struct signing *g, struct oauth_login *l, int listener)
     return await(g);
 }
 
-/* Where the token is kept. */
+/* The path of the stored token. */
 static int choose_file(struct signing *g, const struct bundle_entry *b, const char *user)
 {
     struct arena *a = &g->x->arena;
@@ -240,7 +240,7 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b,
         return cli_fail(&g.err);
     (void)oauth_state_load(&x->arena, g.dir, g.slug, &before, NULL);
     if (how->is_pasted && port == 0)
-        port = PASTED_PORT; /* nobody listens: any address of the loopback network will do */
+        port = PASTED_PORT; /* nothing listens, so any address of the loopback network works */
     else if (!how->is_pasted && (listener = listen_here(port, &port, &g.err)) < 0)
         return cli_fail(&g.err);
     struct fetcher *fetcher = fetcher_new(x->loop);

@@ -82,10 +82,10 @@ const struct command BUNDLE_REMOVE = {
 
 /* ---- enable, disable ---- */
 
-#define NOTICE_MS 5000 /* for a server to read its settings again */
+#define NOTICE_MS 5000 /* how long a server may take to read its settings again */
 #define TICK_MS   100
 
-/* Waits until the running server has followed the change, so that the next command sees it. */
+/* Waits until the running server has applied the change, so that the next command sees it. */
 static void await_state(struct conv_cli *x, const char *name, bool is_stopped)
 {
     uint64_t until = clock_mono_ms() + NOTICE_MS;
@@ -99,7 +99,7 @@ static void await_state(struct conv_cli *x, const char *name, bool is_stopped)
     }
 }
 
-/* Writes the settings file; a running server notices the change. */
+/* Writes the settings file; a running server detects the change. */
 static int set_disabled(struct conv_cli *x, const void *verb, int argc, char **argv)
 {
     const char *name = argv[0];
@@ -154,7 +154,7 @@ static int set_running(struct conv_cli *x, const void *verb, int argc, char **ar
     return EXIT_DONE;
 }
 
-/* The verb is what set_disabled and set_running get for their options. */
+/* The verb is the option of set_disabled and set_running. */
 static int run_one(struct cli *cli, const char *verb, conv_fn fn, int argc, char **argv)
 {
     if (argc != 1)

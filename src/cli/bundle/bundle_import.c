@@ -1,4 +1,4 @@
-/* nb bundle import - servers from the settings of other programs. */
+/* nb bundle import - adds servers from the settings of other programs. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -74,7 +74,8 @@ static int read_list(struct import *im, const char *file)
     return EXIT_DONE;
 }
 
-/* Secrets are encrypted first, unless the name is taken: they would replace those of another. */
+/* Encrypt secrets first, unless the name is taken: they would replace the secrets of the other
+ * bundle. */
 static int add_one(struct conv_cli *x, const struct import_server *s, struct err *e)
 {
     struct bundle_entry *all;
@@ -86,7 +87,8 @@ static int add_one(struct conv_cli *x, const struct import_server *s, struct err
     return r < 0 ? r : settings_add_bundle(x->config.path, entry, e);
 }
 
-/* Straight into the file, also when a server runs: it notices, and starts them side by side. */
+/* Writes to the file even when a server runs: the server detects the change and starts them in
+ * parallel. */
 static void take_all(struct import *im)
 {
     for (size_t i = 0; i < im->list.len; i++) {

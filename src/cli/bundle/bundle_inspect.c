@@ -1,4 +1,4 @@
-/* bundle_inspect.c - what a bundle would run and could reach, for the person who is asked. */
+/* bundle_inspect.c - shows what a bundle would run and could access, before the user consents. */
 #include "cli/bundle/bundle_inspect.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define PRINTED_MAX (256u * 1024)
 
-/* ---- where its files are ---- */
+/* ---- finding its files ---- */
 
 struct fetching {
     bool is_done;
@@ -27,7 +27,7 @@ static void on_resolved(void *ctx, const struct resolved *r, const struct err *e
         f->err = *err;
 }
 
-/* Downloads it unless it is there. Values that are missing are told later. */
+/* Downloads the package unless it is installed. Missing values are reported later. */
 static int fetch_named(struct conv_cli *x, const struct bundle_entry *b, const char *package_dir,
                        struct err *e)
 {
@@ -144,7 +144,7 @@ struct printer {
     FILE *out;
 };
 
-/* One value for each line, the label in front of the first. */
+/* One line for each value, with the label before the first. */
 static void print_list(struct printer *p, const char *label, const struct json_strs *l)
 {
     for (size_t i = 0; i < l->len; i++)
@@ -172,7 +172,7 @@ static bool is_person_s(const struct path_grant *g)
     return strcmp(g->why, "declared") == 0 || strcmp(g->why, "secret") == 0;
 }
 
-/* Those that a person has declared come first; the system's are not listed one by one. */
+/* Paths that the user declared come first; system paths are summarised. */
 static void print_paths(struct printer *p, const char *label, const struct inspection *in,
                         enum path_right right)
 {

@@ -8,22 +8,22 @@
 
 struct bundle_cli_files {
     const char *dir; /* NULL = not a package */
-    str version;     /* that the registry gave; empty for others */
+    str version;     /* version in the registry; empty for other sources */
 };
 
-/* The unpacked files of a package. A package of the registry is downloaded, an archive unpacked. */
+/* The unpacked files of a package. Downloads a package of the registry, unpacks an archive. */
 int bundle_cli_find_files(struct conv_cli *x, const struct bundle_entry *b,
                           struct bundle_cli_files *ret, struct err *e);
 
-/* The same of a package of the registry, downloaded into another directory than the usual. */
+/* The same for a package of the registry, downloaded into a different directory. */
 int bundle_cli_fetch(struct conv_cli *x, const struct bundle_entry *b, const char *package_dir,
                      struct bundle_cli_files *ret, struct err *e);
 
 struct bundle_cli_question {
-    const struct bundle_entry *entry; /* not remote */
-    const char *files;                /* of a package, or NULL */
-    const struct json *values;        /* of --set, or NULL */
-    const struct npm_package *npm;    /* that the command stands for, or NULL */
+    const struct bundle_entry *entry; /* not of a remote server */
+    const char *files;                /* directory of a package, or NULL */
+    const struct json *values;        /* values of --set, or NULL */
+    const struct npm_package *npm;    /* the package that the command runs, or NULL */
 };
 
 struct bundle_place bundle_cli_bundle_place(struct conv_cli *x);
@@ -34,6 +34,7 @@ struct json *bundle_cli_inspection_json(struct conv_cli *x, const struct inspect
 void bundle_cli_show(struct conv_cli *x, FILE *out, const struct inspection *in);
 
 /* Asks for each directory that the manifest proposes; `allowed` (keys or paths of --allow-dir)
- * answers yes. What is granted is added to `granted` as values of the options. An exit code. */
+ * answers yes. Granted directories are added to `granted` as values of the options. An exit
+ * code. */
 int bundle_cli_ask_proposals(struct conv_cli *x, const struct inspection *in,
                              const struct arg_list *allowed, bool may_ask, struct json *granted);

@@ -172,7 +172,7 @@ static void print_number(const char *label, const struct json *v, const char *ke
         printf("%-12s %.0f%s\n", label, n / unit, suffix);
 }
 
-/* A running bundle goes by the name of its tools; a package is looked up among them. */
+/* A running bundle is listed by the prefix of its tools; a package name is searched among them. */
 static const char *name_of_package(struct conv_cli *x, const char *package)
 {
     struct json *all;
@@ -237,7 +237,7 @@ static void print_sandbox(struct conv_cli *x, const struct bundle_entry *b)
     buf_done(&out);
 }
 
-/* What the manifest of a folder says; archives and packages are unpacked by a start. */
+/* Reads the manifest of a folder; archives and packages are unpacked only at a start. */
 static void print_manifest(struct conv_cli *x, const struct bundle_entry *b)
 {
     struct manifest m;

@@ -8,11 +8,11 @@ struct waiting {
     struct conv_cli *x;
     struct npm_package *ret;
     bool is_done, has_line;
-    const char *last; /* what was said last */
+    const char *last; /* the last printed step */
     struct err err;
 };
 
-/* One line that grows on a terminal; elsewhere a line for each step. */
+/* One line that is updated on a terminal; otherwise one line for each step. */
 static void on_bundle_npm_progress(void *ctx, const char *what, unsigned fetched)
 {
     struct waiting *w = ctx;

@@ -1,13 +1,13 @@
-/* bundle_npm.h - packages of npm for commands: looked up, and installed with progress shown. */
+/* bundle_npm.h - packages of npm: lookup, and installation with progress output. */
 #pragma once
 
 #include "bundle/plan/npm_install.h"
 #include "cli/bundle/bundle.h"
 
-/* The exact version that the entry's command means now; nothing is installed. */
+/* Looks up the exact version that the entry's command means now; installs nothing. */
 int bundle_cli_npm_resolve(struct conv_cli *x, const struct bundle_entry *b,
                            struct npm_package *ret, struct err *e);
-/* Installs the version that the entry pins, unless it is there. */
+/* Installs the version that the entry pins, unless it is installed. */
 int bundle_cli_npm_install(struct conv_cli *x, const struct bundle_entry *b, struct err *e);
 
 /* "pinned" of an entry. */

@@ -1,4 +1,4 @@
-/* bundle_person.c - who signs in to a server where each person has an account of their own. */
+/* bundle_person.c - which person signs in to a server where each person has an account. */
 #include <stdlib.h>
 
 #include "auth/instance.h"

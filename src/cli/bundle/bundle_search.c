@@ -1,4 +1,4 @@
-/* nb bundle search - what the registry has. */
+/* nb bundle search - searches the registry. */
 #include "bundle/package/mpak.h"
 #include "cli/bundle/bundle.h"
 #include "cli/term/styled.h"
@@ -70,11 +70,11 @@ static str words(struct conv_cli *x, int argc, char **argv)
 
 struct question {
     str text;
-    int64_t limit;    /* 0 = about the one package that text names */
-    bool of_versions; /* which there are of it */
+    int64_t limit;    /* 0 = only the package that text names */
+    bool of_versions; /* ask for the versions of that package */
 };
 
-/* Runs the loop until the registry has answered; NULL when it did not, which is printed. */
+/* Runs the loop until the registry has responded; NULL after printing an error. */
 static const struct json *bundle_search_ask(struct conv_cli *x, const struct question *q)
 {
     struct answer a = {.x = x};

@@ -1,4 +1,4 @@
-/* nb bundle update - a newer version of a package, after showing what changes. */
+/* nb bundle update - installs a newer version of a package, after showing what changes. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ struct update {
     const struct bundle_entry *before;
     struct json *raw;        /* the new entry */
     struct bundle_entry now; /* the same, decoded */
-    struct npm_package npm;  /* of npx */
+    struct npm_package npm;  /* when npx runs the package */
     struct inspection old, new;
 };
 
@@ -62,7 +62,7 @@ static struct json_strs arguments(struct arena *a, const struct inspection *in, 
     while (argv[n])
         n++;
     ret.items = arena_array(a, n, sizeof(str));
-    for (size_t i = 0; i < n; i++) { /* where the files are is not a difference */
+    for (size_t i = 0; i < n; i++) { /* the path of the files is not a difference */
         str arg = str_from(argv[i]), dir = str_from(files);
         bool is_inside = dir.n > 0 && str_starts(arg, dir);
         ret.items[ret.len++] =
@@ -138,7 +138,7 @@ static int bundle_update_decode(struct update *u)
 
 /* ---- packages of the registry ---- */
 
-/* The version that runs now: the one that the entry names, or the one that was downloaded. */
+/* The current version: the one in the entry, or the one that was downloaded. */
 static struct package package_now(struct conv_cli *x, const struct bundle_entry *b)
 {
     struct package p = {0};
@@ -149,7 +149,8 @@ static struct package package_now(struct conv_cli *x, const struct bundle_entry 
     return p;
 }
 
-/* Into a directory of its own: what is installed does not change before somebody agrees. */
+/* Downloads into a separate directory: the installed version does not change before the user
+ * agrees. */
 static int show_registry(struct update *u, const struct package *now, const char *tmp)
 {
     struct conv_cli *x = u->x;

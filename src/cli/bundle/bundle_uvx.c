@@ -11,13 +11,13 @@ enum {
     LOOKUP_MS = 60000,
     KILL_MS = 2000,
     OUTPUT_LINE_MAX = 4096,
-    SAID_MAX = 400, /* bytes of uv's own words that are repeated */
+    SAID_MAX = 400, /* bytes of uv's output that are repeated in an error */
     VERSION_MAX = 64,
 };
 
 struct lookup {
     struct conv_cli *x;
-    str name, version; /* version: empty until it is known */
+    str name, version; /* version: empty until known */
     struct buf said;   /* on stderr */
     struct child *child;
     struct timer timer;
@@ -25,9 +25,9 @@ struct lookup {
     int code;
 };
 
-/* ---- what uv says ---- */
+/* ---- output of uv ---- */
 
-/* As in package indexes: case, '-', '_' and '.' make no difference. */
+/* As in package indexes: case is ignored, and '-', '_' and '.' are equal. */
 static bool is_same_name(str a, str b)
 {
     if (a.n != b.n)
@@ -57,7 +57,7 @@ static bool is_version(str s)
     return s.n > 0 && s.n <= VERSION_MAX && s.p[0] >= '0' && s.p[0] <= '9';
 }
 
-/* "name==1.2.3", perhaps followed by a marker or a comment. */
+/* "name==1.2.3", optionally followed by a marker or a comment. */
 static void on_bundle_uvx_line(void *ctx, str line)
 {
     struct lookup *l = ctx;
@@ -93,9 +93,9 @@ static void on_late(void *ctx)
     child_stop(l->child, 0, KILL_MS);
 }
 
-/* ---- asking it ---- */
+/* ---- running uv ---- */
 
-/* uv lies beside uvx. */
+/* uv is in the same directory as uvx. */
 static const char *uv_of(struct arena *a, str command)
 {
     ptrdiff_t slash = str_rfind_char(command, '/');
@@ -162,7 +162,7 @@ static int bundle_uvx_explain(struct lookup *l, struct err *e)
                    STR_ARG(l->name));
 }
 
-/* An empty version: there is no uv. */
+/* An empty version: uv is not installed. */
 static int look_up(struct conv_cli *x, const char *uv, str name, str *ret, struct err *e)
 {
     struct lookup l = {.x = x, .name = name};
@@ -182,7 +182,7 @@ static int look_up(struct conv_cli *x, const char *uv, str name, str *ret, struc
 
 /* ---- the entry ---- */
 
-/* uvx takes NAME@VERSION as a program, and NAME==VERSION behind --from. */
+/* uvx accepts NAME@VERSION as a program, and NAME==VERSION after --from. */
 static struct json pinned_args(struct arena *a, const struct bundle_entry *b,
                                const struct package_command *c, str version)
 {
@@ -211,7 +211,7 @@ int bundle_cli_uvx_pin(struct conv_cli *x, const struct bundle_entry *b, struct 
         c.source != PACKAGE_PYPI || is_version(c.wanted))
         return 0;
     if (c.wanted.n > 0 && !str_eq(c.wanted, STR("latest")))
-        return 0; /* uvx says what is wrong with it */
+        return 0; /* uvx itself prints what is wrong */
     int r = look_up(x, uv_of(&x->arena, b->command), c.name, &version, e);
     if (r < 0 || version.n == 0)
         return r;

@@ -1,4 +1,4 @@
-/* nb bundle validate - folders, archives, manifests, and the settings' own entries. */
+/* nb bundle validate - checks folders, archives, manifests, and the entries of the settings. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 3)
 
-/* A manifest alone, without the files that it speaks of. */
+/* Checks a manifest alone, without the files that it names. */
 static int check_manifest_file(struct conv_cli *x, const char *path, struct manifest *m,
                                struct err *e)
 {
@@ -32,7 +32,7 @@ struct checked {
     struct json *entry;
 };
 
-/* As nb bundle add would. `named` is the path that a person gave, `dir` where its files are. */
+/* The same checks as nb bundle add. `named` is the path that the user gave, `dir` has the files. */
 static int check_package(struct conv_cli *x, const char *named, const char *dir,
                          struct checked *ret, struct err *e)
 {
@@ -118,7 +118,7 @@ static bool validate(struct conv_cli *x, const char *path)
     return r == 0;
 }
 
-/* A package of the registry that is not here yet is checked when it is downloaded. */
+/* A package of the registry that is not installed is checked when it is downloaded. */
 static int validate_entry(struct conv_cli *x, const struct bundle_entry *b, struct err *e)
 {
     struct bundle_cli_files files = {0};

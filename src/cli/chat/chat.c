@@ -1,4 +1,4 @@
-/* `nb` without a command: one question, a pipe of messages, or a conversation. */
+/* `nb` without a command: one question, messages from a pipe, or the interactive chat. */
 #include "cli/chat/chat.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@
 #include "cli/term/input.h"
 #include "cli/term/signals.h"
 
-/* ---- one message, printed as it comes ---- */
+/* ---- one message, printed as it streams ---- */
 
 struct exchange {
     struct chat *chat;
     bool is_done, has_failed;
     bool has_text, ends_in_newline;
-    bool has_told; /* where commands run */
+    bool has_told; /* the directory of commands was printed */
 };
 
 static void on_chat_started(void *ctx, str conversation_id) {}
@@ -38,7 +38,7 @@ static void on_chat_text(void *ctx, str delta)
 
 static void on_thinking(void *ctx, str delta) {}
 
-/* Beside a running server it is not obvious where a command runs; said once. */
+/* With a running server it is not obvious where a command runs, so print it once. */
 static void tell_directory(struct exchange *x, str tool, str directory)
 {
     struct arena a;
@@ -165,7 +165,7 @@ static void on_chat_signal(void *ctx, int signum)
     session_cancel(c->session);
 }
 
-/* Whether answers may be drawn and redrawn, or just printed. */
+/* Whether answers may be redrawn, or only printed. */
 static bool is_drawable(const struct cli *cli)
 {
     const char *term = getenv("TERM");
@@ -177,7 +177,7 @@ static void on_shown(void *ctx)
     *(bool *)ctx = true;
 }
 
-/* The same for somebody who watches: Markdown is rendered, tools are seen at work. */
+/* The same on a terminal: Markdown is rendered, running tools are shown. */
 static bool chat_show(struct chat *c, str text)
 {
     struct screen screen;
@@ -205,8 +205,8 @@ static bool print(struct chat *c, str text)
     return !x.has_failed;
 }
 
-/* Sends one message and waits for its end. Signals are ours only meanwhile: who waits for
- * input runs no loop that would see them, and simply dies. */
+/* Sends one message and waits for its end. Signals are handled only meanwhile: while nb waits for
+ * input no loop runs, and a signal simply ends the process. */
 static bool exchange(struct chat *c, str text)
 {
     struct signals *signals = signals_new(c->loop, on_chat_signal, c);
@@ -215,7 +215,7 @@ static bool exchange(struct chat *c, str text)
     return ok;
 }
 
-/* ---- the ways to chat ---- */
+/* ---- modes of chat ---- */
 
 static int one_shot(struct chat *c)
 {
@@ -232,7 +232,7 @@ static int one_shot(struct chat *c)
     return code;
 }
 
-/* One message per line until the input ends. A failed turn does not stop the rest. */
+/* One message per line until the input ends. A failed turn does not stop the others. */
 static int headless(struct chat *c)
 {
     struct buf line;
@@ -272,8 +272,8 @@ static bool find_elsewhere(struct chat *c)
     return true;
 }
 
-/* NB_MODEL is for new conversations; others keep the model that answered last. Naming it makes it
- * hold through a running server as well, which has a default of its own. */
+/* NB_MODEL applies to new conversations; others keep the model that answered last. Sending the name
+ * makes it effective in a running server too, which has its own default. */
 static void use_env_model(struct chat *c)
 {
     const char *model = getenv("NB_MODEL");
@@ -291,7 +291,7 @@ static int run_chat(struct chat *c)
     bool is_interactive =
         !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
     use_env_model(c);
-    /* A log outside of the configured store is not the running server's. */
+    /* The running server does not have a log outside of the configured store. */
     int r = find_elsewhere(c) || o->is_here
                 ? session_open_local(c->loop, c->config, is_interactive, &c->session, &e)
                 : session_open(c->loop, c->config, is_interactive, &c->session, &e);

@@ -1,4 +1,4 @@
-/* chat.h - what the ways of chatting in a terminal share. */
+/* chat.h - shared by the modes of chat in a terminal. */
 #pragma once
 
 #include "cli/cli.h"
@@ -10,8 +10,8 @@ struct chat {
     struct loop *loop;
     struct session *session;
     bool is_interrupted;
-    bool has_env_model; /* models.named is of NB_MODEL: for new conversations only */
+    bool has_env_model; /* models.named comes from NB_MODEL: for new conversations only */
 };
 
-/* The interactive conversation: reads lines, shows answers as they stream, until Ctrl-D. */
+/* The interactive chat: reads lines, shows answers as they stream, until Ctrl-D. */
 int repl_run(struct chat *c);

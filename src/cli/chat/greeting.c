@@ -9,7 +9,7 @@
 #define QUESTION_LINES   8
 #define QUESTION_BYTES   2000
 
-/* The beginning of a message that may be long: whole files were attached to some. */
+/* The beginning of a message, which may be long because it contains attached files. */
 static void show_question(struct view *v, str text)
 {
     struct buf out;
@@ -56,7 +56,8 @@ static void add_path(struct buf *out, const char *path)
     text_add_line(out, is_below ? str_skip(p, h.n) : p);
 }
 
-/* Where commands run: of interest when a server does the work, or when it is not here. */
+/* Where commands run: shown when a server does the work, or when it is not the current
+ * directory. */
 static void add_directory(struct buf *out, const struct chat *c, bool has_color)
 {
     struct buf text;

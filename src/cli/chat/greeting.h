@@ -1,12 +1,12 @@
-/* greeting.h - what the interactive conversation says by itself: at its beginning, when it goes
- * on with an older one, and at its end. It is printed with the view's next drawing. */
+/* greeting.h - texts of the interactive chat: at its start, when it continues an older
+ * conversation, and at its end. They are printed with the view's next drawing. */
 #pragma once
 
 #include "cli/chat/chat.h"
 #include "cli/chat/view.h"
 
-/* Version, model, where the data lives, where help is; and where the conversation stood. */
+/* Version, model, data directory, help; and the last messages of a continued conversation. */
 void greeting_hello(struct chat *c, struct view *v);
-/* The latest messages of the conversation that the session goes on with. Runs the loop. */
+/* The latest messages of the conversation that the session continues. Runs the loop. */
 void greeting_resumed(struct chat *c, struct view *v);
-void greeting_bye(struct chat *c, struct view *v); /* how to come back */
+void greeting_bye(struct chat *c, struct view *v); /* how to continue later */

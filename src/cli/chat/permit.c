@@ -54,7 +54,7 @@ bool permit_is_shell(str tool)
     return str_starts(tool, STR("bash__"));
 }
 
-/* " in /home/me/project", or nothing for what is not a command. */
+/* " in /home/me/project", or nothing when the tool does not run commands. */
 static void add_directory(const struct permit *p, struct buf *out)
 {
     str own = json_get_string(json_at(p->calls, p->at), "directory");
@@ -67,7 +67,7 @@ static void add_directory(const struct permit *p, struct buf *out)
     text_add_line(out, directory);
 }
 
-/* In a narrow terminal the directory is one of the details. */
+/* In a narrow terminal the directory is shown with the details. */
 static bool has_room_for_directory(const struct permit *p, size_t width)
 {
     struct buf text;
@@ -80,7 +80,7 @@ static bool has_room_for_directory(const struct permit *p, size_t width)
     return has_room;
 }
 
-/* The input in one line; false when it does not fit beside the rest of the question. */
+/* The input on one line; false when it does not fit beside the rest of the question. */
 static bool add_short_input(const struct permit *p, struct buf *out, size_t width)
 {
     const struct json *input = json_get(json_at(p->calls, p->at), "input");
@@ -115,7 +115,7 @@ void permit_add_question(const struct permit *p, struct buf *out, size_t width, 
     }
     if (strlen("Allow ") + text_width(buf_str(&name)) + choice_of(p).n <= width) {
         buf_add_str(out, choice_of(p));
-    } else { /* what can be answered must be in sight */
+    } else { /* the possible answers must stay visible */
         buf_add_lit(out, "?\n");
         buf_add_str(out, str_skip(choice_of(p), strlen("? ")));
     }
@@ -123,7 +123,7 @@ void permit_add_question(const struct permit *p, struct buf *out, size_t width, 
     buf_done(&input);
 }
 
-/* "  key: value", further lines of the value below its first one. */
+/* "  key: value", further lines of the value below the first. */
 static void add_value(struct arena *a, struct buf *out, str key, const struct json *value,
                       bool has_color)
 {

@@ -1,8 +1,8 @@
-/* permit.h - asks a person about tool calls that need permission, one after the other.
+/* permit.h - asks the user about tool calls that need permission, one after the other.
  *
- * A run that stops with "waiting" leaves a question: {askId, calls: [{id, name, input}]}.
- * This is the conversation about it at the keyboard: the text to show, what a key means, and
- * the decisions in the end. It neither reads nor draws itself. One owner. */
+ * A run that stops with "waiting" has a question: {askId, calls: [{id, name, input}]}. This module
+ * has the text to show, the meaning of each key, and the decisions. It neither reads nor draws. One
+ * owner. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,9 +12,10 @@ struct permit {
     struct arena arena;
     str ask_id;
     const struct json *calls; /* in the arena */
-    size_t at;                /* the call being asked about; all are decided when at the end */
+    size_t at;                /* the current call; all are decided when it is at the end */
     struct json *decisions;   /* {callId: true, false or "always"} */
-    str shell_directory;      /* where commands run unless a call says it; borrowed, may be empty */
+    /* directory of commands, unless a call names one; borrowed, may be empty */
+    str shell_directory;
 };
 
 void permit_init(struct permit *p, const struct json *ask); /* copies it */
@@ -22,30 +23,30 @@ void permit_done(struct permit *p);                         /* accepts a zeroed 
 
 bool permit_is_complete(const struct permit *p);
 
-/* Does this tool run commands, which are somewhere? */
+/* Whether this tool runs commands, which have a directory. */
 bool permit_is_shell(str tool);
 
-/* "Allow nb__x {...}? [y]es / [N]o / [a]lways " (without the last where an answer cannot be
- * stored), safe to print. An input that is longer than the line, or has lines of its own, is not
- * part of it: permit_add_details shows that one. Of a command: "Allow bash__x in /dir {...}?" */
+/* "Allow nb__x {...}? [y]es / [N]o / [a]lways " (without the last when the answer cannot be
+ * stored), safe to print. An input that is longer than the line, or has several lines, is left out:
+ * permit_add_details shows it. For a command: "Allow bash__x in /dir {...}?" */
 void permit_add_question(const struct permit *p, struct buf *out, size_t width, bool has_color);
-/* Lines with the whole input, to be printed above the question; nothing when the question holds
- * it. Of a value of more than PERMIT_VALUE_MAX bytes, the rest is counted. */
+/* Lines with the whole input, printed above the question; nothing when the question contains it. Of
+ * a value of more than PERMIT_VALUE_MAX bytes, the rest is only counted. */
 void permit_add_details(const struct permit *p, struct buf *out, size_t width, bool has_color);
 
 #define PERMIT_VALUE_MAX 8192
 
 enum permit_answer { PERMIT_UNCLEAR, PERMIT_YES, PERMIT_NO, PERMIT_ALWAYS };
 
-/* y, n or Enter, a; anything else is unclear. */
+/* y, n or Enter, a; any other key is unclear. */
 enum permit_answer permit_of_key(char key);
-/* Decides the call being asked about. */
+/* Decides the current call. */
 void permit_decide(struct permit *p, enum permit_answer answer);
 str permit_tool(const struct permit *p); /* its name */
 
 #define PERMIT_NAMES_MAX      16
 #define PERMIT_REFUSED_FORMAT "%.*s was not called: it needs permission (--allow '%.*s' gives it)"
 
-/* Names of the calls in a report that were refused because nobody could be asked, each once;
- * at most `max`. */
+/* Names of the calls in a report that were refused because there was nobody to ask, each once; at
+ * most `max`. */
 size_t permit_refused(const struct json *report, str *ret, size_t max);

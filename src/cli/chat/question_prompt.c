@@ -46,7 +46,7 @@ void question_prompt_draw(struct question_prompt *f)
     buf_done(&line);
 }
 
-/* The first in line, or the answer itself, is seen again. */
+/* Shows the next question, or the answer again. */
 static void show_next(struct question_prompt *f)
 {
     editor_clear(&f->editor);
@@ -93,7 +93,7 @@ void question_prompt_clear(struct question_prompt *f)
     f->view->is_paused = false;
 }
 
-/* The answer comes back as an event, which takes the form away. */
+/* The server confirms the answer with an event, which removes the form. */
 static void send(struct question_prompt *f)
 {
     struct form *form = &f->forms[0];

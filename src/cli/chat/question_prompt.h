@@ -1,9 +1,8 @@
-/* question_prompt.h - questions of tools in the terminal, while the answer they belong to is on its
- * way.
+/* question_prompt.h - questions of tools in the terminal, during the answer that they belong to.
  *
- * Questions wait in line; the first is shown in place of the running answer, which goes on
- * behind it. Ctrl-C and Ctrl-D decline. A question that was answered elsewhere disappears. Loop
- * thread only. */
+ * Questions are queued; the first is shown in place of the running answer, which continues hidden.
+ * Ctrl-C and Ctrl-D decline. A question that was answered elsewhere disappears. Loop thread
+ * only. */
 #pragma once
 
 #include "cli/chat/view.h"
@@ -11,7 +10,7 @@
 #include "cli/screen/form.h"
 #include "cli/session/session.h"
 
-#define QUESTION_PROMPT_MAX 16 /* questions that wait; more are declined */
+#define QUESTION_PROMPT_MAX 16 /* queued questions; further ones are declined */
 
 struct question_prompt {
     struct session *session;
@@ -19,7 +18,7 @@ struct question_prompt {
     struct form forms[QUESTION_PROMPT_MAX];
     size_t n; /* forms[0] is shown */
     struct editor editor;
-    struct history none; /* answers are not kept */
+    struct history none; /* answers are not stored */
 };
 
 void question_prompt_init(struct question_prompt *f, struct session *s, struct view *v);
@@ -27,7 +26,7 @@ void question_prompt_done(struct question_prompt *f);
 void question_prompt_add(struct question_prompt *f, const struct json *question);
 void question_prompt_gone(struct question_prompt *f, str input_id);
 void question_prompt_clear(
-    struct question_prompt *f); /* the answer has ended, and its questions with it */
+    struct question_prompt *f); /* the answer has ended, and with it its questions */
 
 static inline bool question_prompt_is_active(const struct question_prompt *f)
 {

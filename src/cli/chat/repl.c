@@ -1,8 +1,8 @@
-/* The interactive conversation: a prompt, the answer as it streams, the next prompt.
+/* The interactive chat: a prompt, the answer as it streams, the next prompt.
  *
- * Keys arrive on the loop at any time. At the prompt they go to the editor; during an answer
- * only Ctrl-C counts, the rest waits for the next prompt. Commands run outside of callbacks,
- * because some of them run the loop themselves. */
+ * Keys arrive on the loop at any time. At the prompt the editor gets them; during an answer only
+ * Ctrl-C has an effect, the others are kept for the next prompt. Slash commands run outside of
+ * callbacks, because some of them run the loop themselves. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -18,13 +18,13 @@
 #include "cli/term/signals.h"
 #include "cli/term/styled.h"
 
-#define TYPED_MAX       (2u * 1024 * 1024) /* keys that wait for the prompt */
+#define TYPED_MAX       (2u * 1024 * 1024) /* keys kept for the prompt */
 #define DRAW_MAX        (16u * 1024 * 1024)
-#define ESCAPE_MS       50 /* a key's bytes come faster than this */
+#define ESCAPE_MS       50 /* the bytes of one key arrive faster than this */
 #define INTERRUPTS_QUIT 2
 #define KEY_CTRL_C      '\x03'
 #define KEY_CTRL_D      '\x04'
-#define IN_A_ROW_MS     1500 /* the second Ctrl-C may come when the answer has just ended */
+#define IN_A_ROW_MS     1500 /* the second Ctrl-C may arrive when the answer has just ended */
 
 struct repl {
     struct chat *chat;
@@ -34,16 +34,16 @@ struct repl {
     struct editor editor;
     struct history history;
     struct timer escape;
-    struct buf typed; /* keys not yet used */
+    struct buf typed; /* keys that were not handled yet */
     struct buf message;
-    int interrupts;      /* Ctrl-C in a row */
-    uint64_t stopped_ms; /* when the latest answer was stopped by one */
+    int interrupts;      /* number of consecutive Ctrl-C */
+    uint64_t stopped_ms; /* when the latest answer was stopped by Ctrl-C */
     struct permit permit;
-    struct question_prompt questions; /* what tools ask during an answer; keys go there */
+    struct question_prompt questions; /* of tools, during an answer; they get the keys */
     bool is_prompting;
-    bool is_asking; /* about tool calls; keys are answers */
+    bool is_asking; /* a question about tool calls: keys are answers */
     bool is_quitting;
-    bool wake; /* ends the waiting */
+    bool wake; /* ends the wait */
 };
 
 /* ---- the prompt ---- */
@@ -63,7 +63,7 @@ static void draw_prompt(struct repl *r)
     buf_done(&text);
 }
 
-/* The prompt as it stays behind. */
+/* The prompt as it remains on the screen. */
 static void keep_prompt(struct repl *r)
 {
     struct buf text;
@@ -89,8 +89,7 @@ static void on_submit(struct repl *r)
         editor_clear(&r->editor);
         return;
     }
-    (void)history_add(&r->history,
-                      text); /* a history that cannot be written is no reason to stop */
+    (void)history_add(&r->history, text); /* an error of the history file does not stop the chat */
     buf_clear(&r->message);
     buf_add_str(&r->message, text);
     r->editor.is_searching = false;
@@ -124,7 +123,7 @@ static void on_editor_event(struct repl *r, enum editor_event event)
         on_interrupt(r);
 }
 
-/* Gives the editor what was typed, until a message is complete. */
+/* Passes typed bytes to the editor, until a message is complete. */
 static void use_typed(struct repl *r)
 {
     while (r->is_prompting && !r->is_quitting && r->typed.n > 0) {
@@ -164,7 +163,7 @@ static void draw_question(struct repl *r)
     buf_done(&text);
 }
 
-/* The whole of a long input stands above the question, and stays there. */
+/* The whole of a long input is printed above the question, permanently. */
 static void begin_question(struct repl *r)
 {
     struct buf text;
@@ -187,7 +186,8 @@ static void decide(struct repl *r, enum permit_answer answer)
     permit_decide(&r->permit, answer);
 }
 
-/* One key answers one question, whatever else came with it: pasted text decides nothing more. */
+/* One key answers one question; the remaining bytes are dropped, so that pasted text decides
+ * nothing. */
 static void on_question_key(struct repl *r, char key)
 {
     enum permit_answer answer = permit_of_key(key);
@@ -279,7 +279,7 @@ static void wait(struct repl *r)
     r->wake = false;
 }
 
-/* Waits for a message; false when there will be none. */
+/* Waits for a message; false when the input has ended. */
 static bool read_message(struct repl *r)
 {
     r->is_prompting = true;
@@ -311,8 +311,8 @@ static void on_answer_end(void *ctx)
     r->wake = true;
 }
 
-/* Asks about the calls, and lets the run go on with the decisions. What was typed before the
- * question was to be seen is no answer to it. Leaving keeps the question open. */
+/* Asks about the calls, then continues the run with the decisions. Input that was typed before the
+ * question was visible is dropped. Leaving keeps the question open. */
 static void ask_permission(struct repl *r, const struct json *ask)
 {
     str why, here = session_directory(r->chat->session, &why);
@@ -350,7 +350,7 @@ static void repl_answer(struct repl *r)
     ask_until_done(r);
 }
 
-/* A conversation that was left while it waited for permission. */
+/* A conversation that was left while it waited for a permission. */
 static void ask_open_question(struct repl *r)
 {
     struct arena a;
@@ -363,7 +363,7 @@ static void ask_open_question(struct repl *r)
     arena_done(&a);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 static void open_repl(struct repl *r)
 {

@@ -14,7 +14,7 @@ static void cmd_new(struct slash *s, str arg)
 static void cmd_resume(struct slash *s, str arg)
 {
     struct err e = {0};
-    if (s->chat->has_env_model) /* the conversation has its own */
+    if (s->chat->has_env_model) /* the conversation has a model of its own */
         s->chat->config->models.named = STR_NONE;
     if (session_resume(s->chat->session, arg, &e) < 0)
         view_say(s->view, STYLE_RED, "%s", e.msg);

@@ -1,4 +1,4 @@
-/* slash.h - the commands of the interactive conversation: /help, /new, /resume ... */
+/* slash.h - the commands of the interactive chat: /help, /new, /resume ... */
 #pragma once
 
 #include "cli/chat/chat.h"
@@ -10,7 +10,7 @@ struct slash {
     bool is_quitting; /* /quit was given */
 };
 
-extern const char *const SLASH_WORDS[]; /* their names, ended by NULL */
+extern const char *const SLASH_WORDS[]; /* their names, followed by NULL */
 
-/* Runs the command that the message is; false when it is none. May run the loop. */
+/* Runs the message if it is a command; false if it is not. May run the loop. */
 bool slash_run(struct slash *s, str message);

@@ -9,9 +9,9 @@
 #define FINAL_MAX      (64u * 1024 * 1024)
 #define DRAW_MS        30
 #define SPIN_MS        80
-#define SILENCE_MS     700  /* of the model, until the spinner comes back */
+#define SILENCE_MS     700  /* without text, until the spinner is shown again */
 #define WIDTH_MAX      100  /* longer lines are hard to read */
-#define MESSAGE_BYTES  1000 /* of an error that are shown */
+#define MESSAGE_BYTES  1000 /* bytes of an error that are shown */
 #define LINE_MAX_BYTES 4096
 
 static struct markdown_style style_of(const struct view *v)
@@ -21,7 +21,7 @@ static struct markdown_style style_of(const struct view *v)
                                    .has_color = v->has_color};
 }
 
-/* ---- printing for good ---- */
+/* ---- printing permanently ---- */
 
 static void set_apart(struct view *v, enum view_part part)
 {
@@ -35,7 +35,7 @@ static void print_text(struct view *v, str rendered)
 {
     if (rendered.n == 0)
         return;
-    /* A stream sets its own blocks apart. */
+    /* A stream separates its own blocks. */
     if (v->last != VIEW_TEXT || rendered.p[0] != '\n')
         set_apart(v, VIEW_TEXT);
     buf_add_str(&v->final, rendered);
@@ -106,7 +106,7 @@ static void draw_text(const struct view *v, struct buf *out)
         buf_add_char(out, '\n');
     markdown_stream_peek(&v->text, &style, out);
     if (out->n > 0 && out->p[out->n - 1] == '\n')
-        buf_truncate(out, out->n - 1); /* lines of the region are separated, not ended */
+        buf_truncate(out, out->n - 1); /* lines of the region are separated, not terminated */
 }
 
 static void draw_tools(const struct view *v, struct buf *out, uint64_t now)
@@ -171,7 +171,7 @@ static void touch(struct view *v)
     timer_start(&v->timer, DRAW_MS);
 }
 
-/* ---- the answer's events ---- */
+/* ---- events of the answer ---- */
 
 static void on_view_started(void *ctx, str conversation_id) {}
 
@@ -189,7 +189,7 @@ static void on_view_text(void *ctx, str delta)
     touch(v);
 }
 
-/* Keeps the last line that has anything on it. */
+/* Keeps the last line that is not empty. */
 static void on_thinking(void *ctx, str delta)
 {
     struct view *v = ctx;

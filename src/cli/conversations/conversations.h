@@ -1,7 +1,7 @@
-/* conversations.h - what the commands of `nb conversations` share.
+/* conversations.h - shared by the commands of `nb conversations`.
  *
- * A command declares a struct command, and does its work in a conv_fn, for which
- * conv_with opens everything and closes it again. */
+ * A command declares a struct command and works in a conv_fn; conv_with opens everything before and
+ * closes it afterwards. */
 #pragma once
 
 #include "cli/cli.h"
@@ -12,10 +12,10 @@ struct conv_cli {
     struct config config;
     struct logger *log;
     struct loop *loop;
-    struct client *client; /* NULL for commands that work on files themselves */
-    struct arena arena;    /* as long as the command */
-    size_t width;          /* of the terminal; 0 = none, nothing is cut */
-    struct roster *people; /* of conv_person; NULL = not read */
+    struct client *client; /* NULL for commands that use files directly */
+    struct arena arena;    /* lives as long as the command */
+    size_t width;          /* columns of the terminal; 0 = no terminal, nothing is cut */
+    struct roster *people; /* read by conv_person; NULL = not read yet */
 };
 
 typedef int (*conv_fn)(struct conv_cli *x, const void *options, int argc, char **argv);
@@ -24,18 +24,18 @@ typedef int (*conv_fn)(struct conv_cli *x, const void *options, int argc, char *
 int conv_with(struct cli *cli, bool with_client, conv_fn fn, const void *options, int argc,
               char **argv);
 
-/* The id a person typed: "latest" is the one that changed last. Says what is wrong and
+/* The id that the user typed; "latest" is the conversation that changed last. Prints an error and
  * returns an exit code otherwise. */
 int conv_id(struct conv_cli *x, const char *typed, str *ret);
 
-/* Asks the API; an error is printed, with `subject` (may be NULL) in front. */
+/* Sends a request to the API; prints an error, after `subject` (may be NULL). */
 int conv_ask(struct conv_cli *x, const char *method, str path, str body, const char *subject,
              struct json **ret);
 /* "/v1/conversations/<id><rest>" */
 str conv_path(struct conv_cli *x, str id, const char *rest);
 
 void conv_print_json(const struct json *v); /* one line */
-/* Title, or the beginning of the first message, safe to print. */
+/* Title, or the beginning of the first message; safe to print. */
 str conv_label(struct conv_cli *x, const struct json *conv);
 /* The name of a user, else the e-mail address, else the id; safe to print. */
 str conv_person(struct conv_cli *x, str user_id);

@@ -1,4 +1,4 @@
-/* nb conversations rename, fork, delete, restore, note: one question to the API each. */
+/* nb conversations rename, fork, delete, restore, note: one API request each. */
 #include "base/utf8.h"
 #include "cli/conversations/conversations.h"
 #include "cli/term/styled.h"

@@ -1,4 +1,4 @@
-/* nb conversations convert - from the store of the settings into another one. */
+/* nb conversations convert - copies conversations from the configured store into another type. */
 #include "cli/conversations/stores.h"
 #include "cli/term/progress.h"
 #include "transfer/convert.h"
@@ -17,7 +17,7 @@ static const struct arg CONVERT_ARGS[] = {
 struct converting {
     struct progress progress;
     struct convert_report report;
-    struct arena arena; /* of its losses */
+    struct arena arena; /* holds the losses of the report */
     struct err err;
     bool is_done;
 };

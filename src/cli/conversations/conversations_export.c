@@ -1,4 +1,4 @@
-/* nb conversations export - a conversation as a document, of any size, piece by piece. */
+/* nb conversations export - writes a conversation as a document, of any size, piece by piece. */
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -66,8 +66,8 @@ static int choose_format(const struct export_options_cli *o, enum export_format 
     return 0;
 }
 
-/* Into a file of its own first: who exports over an old document keeps it until the new one
- * is complete. */
+/* Writes to a temporary file first, so that an old document is kept until the new one is
+ * complete. */
 static int export_to_file(struct stores *s, struct store *store, str id, enum export_format f,
                           const struct export_options *opt, const struct export_options_cli *o,
                           struct err *e)
@@ -79,7 +79,7 @@ static int export_to_file(struct stores *s, struct store *store, str id, enum ex
     if (snprintf(temp, sizeof temp, "%s.%d.tmp", o->out, (int)getpid()) >= (int)sizeof temp)
         return err_set(e, -ENAMETOOLONG, "%s: this name is too long", o->out);
     w.out = fopen(temp, "wxe");
-    if (!w.out) /* -ENOENT is the conversation's */
+    if (!w.out) /* -ENOENT means the conversation, so use another code */
         return err_set(e, -EIO, "cannot create %s: %s", o->out, err_reason(-errno));
     int r = write_pieces(s, store, id, f, opt, &w);
     if (fclose(w.out) != 0 && r == 0)

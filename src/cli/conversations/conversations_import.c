@@ -1,4 +1,5 @@
-/* nb conversations import - the owner of the store does it, and is asked how far it is. */
+/* nb conversations import - the process that owns the store imports; this command polls its
+ * progress. */
 #include <errno.h>
 #include <limits.h>
 

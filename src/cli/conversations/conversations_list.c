@@ -100,7 +100,7 @@ static int do_conv_list(struct conv_cli *x, const void *options, int argc, char 
         total = json_get_int(page, "totalCount", 0);
         char next[512];
         (void)snprintf(next, sizeof next, "%.*s", STR_ARG(json_get_string(page, "nextCursor")));
-        arena_reset(&x->arena); /* a long list needs no more memory than a page */
+        arena_reset(&x->arena); /* a long list needs no more memory than one page */
         cursor = arena_str(&x->arena, str_from(next));
     } while (cursor.n > 0 && shown < wanted);
     say_rest(x, shown, total);

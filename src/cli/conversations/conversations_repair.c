@@ -1,4 +1,4 @@
-/* nb conversations repair - mends what a crash or a full disk left behind. */
+/* nb conversations repair - repairs logs after a crash or a full disk. */
 #include <errno.h>
 
 #include "cli/conversations/stores.h"
@@ -22,11 +22,11 @@ struct repair {
     struct store *store;
     int argc;
     char **argv;
-    str owner; /* of a first line that is written again */
+    str owner; /* new owner, for a first line that is written again */
     struct progress progress;
     int64_t sound, repaired, damaged, failed;
     struct repair_report report;
-    struct integrity_report left; /* what verify finds afterwards */
+    struct integrity_report left; /* what verify reports afterwards */
     struct err err;
     bool is_done, has_new_header;
 };
@@ -72,7 +72,7 @@ static void mend_header(struct repair *k, str id)
     stores_wait(&k->stores, &k->is_done);
 }
 
-/* ---- what is left: repair and verify agree ---- */
+/* ---- remaining problems: repair and verify agree ---- */
 
 static void on_verified(void *ctx, const struct err *err, const struct integrity_report *r)
 {
@@ -223,7 +223,8 @@ static int do_repair(struct conv_cli *x, const void *options, int argc, char **a
     struct repair k = {.x = x, .opt = options, .argc = argc, .argv = argv};
     struct store_conf conf;
     struct err e = {0};
-    if (argc > 0 && stores_find(x, NULL, NULL, &conf, &e) < 0) /* an id is in one workspace */
+    /* an id exists in only one workspace */
+    if (argc > 0 && stores_find(x, NULL, NULL, &conf, &e) < 0)
         return cli_fail(&e);
     int code = stores_each_place(x, repair_store, &k);
     if (code != EXIT_DONE)

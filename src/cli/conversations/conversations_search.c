@@ -1,4 +1,4 @@
-/* nb conversations search - full text, with the hits marked. */
+/* nb conversations search - full-text search, with the hits marked. */
 #include "cli/conversations/conversations.h"
 #include "cli/term/styled.h"
 #include "cli/term/text.h"
@@ -20,7 +20,7 @@ static const struct arg SEARCH_ARGS[] = {
      "search only in this conversation"},
     {0}};
 
-/* Hits stand out by colour, or between asterisks where there is none. */
+/* Hits are coloured, or put between asterisks without colours. */
 static void add_snippet(struct conv_cli *x, struct buf *b, const struct json *parts)
 {
     struct buf safe;

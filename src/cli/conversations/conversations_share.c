@@ -13,8 +13,8 @@ static int members(struct conv_cli *x, const struct json *conv, struct json **re
     return conv_ask(x, "GET", path, STR_NONE, NULL, ret);
 }
 
-/* By id, e-mail address, or a name that only one member has, as the API does (member_find.h). NULL
- * when there is no such member; *ret_named is how many have that name. */
+/* By id, e-mail address, or a name that only one member has, as in the API (member_find.h). NULL
+ * when there is no such member; *ret_named is the number of members with that name. */
 static const struct json *find_member(const struct json *all, str typed, size_t *ret_named)
 {
     const struct json *list = json_get(all, "members"), *named = NULL;
@@ -32,7 +32,7 @@ static const struct json *find_member(const struct json *all, str typed, size_t 
     return *ret_named == 1 ? named : NULL;
 }
 
-/* What was typed when there is no such member: they may have left. */
+/* The typed text when there is no such member: the person may have left. */
 static str user_id(const struct json *all, str typed)
 {
     size_t named;
@@ -120,7 +120,7 @@ static str user_body(struct conv_cli *x, str user)
     return body;
 }
 
-/* Before anything is changed. */
+/* Before any change. */
 static int check_members(const struct json *all, int n, char **typed)
 {
     for (int i = 0; i < n; i++) {
@@ -176,7 +176,7 @@ const struct command CONV_SHARE_WITH = {
     .run = run_share,
 };
 
-/* Without users it is private again; with users, those do not take part any more. */
+/* Without users, makes it private; with users, removes them from the participants. */
 static int do_unshare(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     str id;

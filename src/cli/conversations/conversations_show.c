@@ -1,4 +1,4 @@
-/* nb conversations show - a conversation to read. */
+/* nb conversations show - prints a conversation. */
 #include "base/utf8.h"
 #include "cli/conversations/conversations.h"
 #include "cli/screen/markdown.h"
@@ -7,8 +7,8 @@
 
 enum {
     SHOW_DEFAULT = 20,  /* messages */
-    PAGE_EVENTS = 2000, /* per question to the API */
-    TOOL_WIDTH = 100,   /* of a tool's line when there is no terminal */
+    PAGE_EVENTS = 2000, /* per API request */
+    TOOL_WIDTH = 100,   /* of a tool's line without a terminal */
     READ_WIDTH = 100,   /* longer lines are hard to read */
     TEXT_MAX = 16 << 20,
 };
@@ -31,10 +31,10 @@ struct show {
     const struct show_options *opt;
     str id;
     struct json *messages; /* oldest first */
-    bool has_more;         /* in front of them */
+    bool has_more;         /* there are earlier messages */
 };
 
-/* ---- fetching: pages come newest first ---- */
+/* ---- fetching: pages arrive newest first ---- */
 
 static struct json *conv_show_joined(struct arena *a, const struct json *front,
                                      const struct json *back)
@@ -187,7 +187,7 @@ static void print_all(const struct show *s, const struct json *c)
     for (size_t i = 0; i < s->messages->len; i++) {
         const struct json *m = json_at(s->messages, i);
         str role = json_get_string(m, "role");
-        /* An answer with tools is several messages; to a reader it is one. */
+        /* An answer with tools consists of several messages; print it as one. */
         print_message(s, m, str_eq(role, role_before) && str_eq(role, STR("assistant")));
         role_before = role;
     }

@@ -1,4 +1,4 @@
-/* nb conversations verify - reads every line and every hash of the logs. */
+/* nb conversations verify - checks every line and every hash of the logs. */
 #include "cli/conversations/stores.h"
 #include "cli/term/progress.h"
 #include "cli/term/styled.h"
@@ -12,7 +12,7 @@ struct check {
     int64_t sound, unchained, bad;
     int argc;
     char **argv;
-    /* the conversation under way */
+    /* the current conversation */
     struct integrity_report report;
     struct err err;
     bool is_done, is_foreign; /* line 1 names another conversation */
@@ -171,7 +171,8 @@ static int do_verify(struct conv_cli *x, const void *options, int argc, char **a
     struct check k = {.x = x, .argc = argc, .argv = argv};
     struct store_conf conf;
     struct err e = {0};
-    if (argc > 0 && stores_find(x, NULL, NULL, &conf, &e) < 0) /* an id is in one workspace */
+    /* an id exists in only one workspace */
+    if (argc > 0 && stores_find(x, NULL, NULL, &conf, &e) < 0)
         return cli_fail(&e);
     int code = stores_each_place(x, verify_store, &k);
     if (code != EXIT_DONE)

@@ -1,4 +1,4 @@
-/* nb prompt - exactly what a message would send to the model, without sending it. */
+/* nb prompt - shows exactly what a message would send to the model, without sending it. */
 #include "cli/conversations/conversations.h"
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
@@ -121,7 +121,8 @@ static str body(struct conv_cli *x, const struct prompt_options *o, str conversa
     return json_to_str(a, v);
 }
 
-/* Without a server the bundles are started as for a message: their tools are part of the answer. */
+/* Without a server, the bundles are started as for a message, because their tools are part of the
+ * prompt. */
 static int do_prompt(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     const struct prompt_options *o = options;

@@ -1,4 +1,5 @@
-/* nb replay - builds the requests of a conversation again, and compares. */
+/* nb replay - rebuilds the requests of a conversation and compares them with those that were
+ * sent. */
 #include <errno.h>
 
 #include "base/json/json.h"
@@ -7,7 +8,7 @@
 #include "runtime/rebuild.h"
 #include "server/server.h"
 
-#define SHOWN_MAX 600 /* bytes of a part that differs */
+#define SHOWN_MAX 600 /* printed bytes of a part that differs */
 
 struct replay_options {
     bool with_bodies;
@@ -28,7 +29,7 @@ struct replaying {
     str *lines;
     size_t n, cap;
     size_t calls, equal, different, unknown;
-    /* the answer of the store being waited for */
+    /* the store operation in progress */
     bool is_done, is_at_end;
     struct err err;
     store_pos next;
@@ -100,7 +101,7 @@ static int get_blob(void *ctx, struct arena *a, str sha256, str *ret, struct err
     return e->code;
 }
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static void write_differences(struct json_writer *w, const struct rebuilt *c)
 {
@@ -139,7 +140,7 @@ static void print_replay_json(const struct rebuilt *c, const char *verdict)
     buf_done(&b);
 }
 
-/* "was 120 bytes" for what was only outlined, the value itself when it was short. */
+/* "was 120 bytes" when only an outline is stored, the value itself when it was short. */
 static void print_was(str was)
 {
     ptrdiff_t bytes = str_starts(str_trim(was), STR("#")) ? str_find_char(was, '/') : -1;

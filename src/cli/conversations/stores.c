@@ -10,7 +10,7 @@
 
 enum { READ_THREADS = 2, SYNC_THREADS = 4, PAGE = 1000 };
 
-/* Costs are not what these commands are about. */
+/* These commands do not need prices. */
 static bool no_price(void *ctx, str model, const struct conv_usage *usage, double *ret_usd)
 {
     return false;
@@ -56,7 +56,7 @@ static bool is_there(const struct store_conf *conf)
     return strcmp(conf->type, "memory") == 0 || file_exists(conf->dir);
 }
 
-/* Workspaces that nobody has used yet have no store; one that was named must have it. */
+/* A workspace that was never used has no store; one that the user named must have it. */
 static int each_place(struct conv_cli *x, const struct roster *all,
                       int (*fn)(void *ctx, const struct store_conf *conf, str owner), void *ctx)
 {

@@ -9,7 +9,7 @@
 
 #define DAYS_DEFAULT  30
 #define DAY_MS        (24 * 3600 * 1000LL)
-#define ANSWER_MAX_MS (30 * 60 * 1000) /* a large store takes its time */
+#define ANSWER_MAX_MS (30 * 60 * 1000) /* reading a large store may take long */
 #define TICK_MS       200
 
 struct usage_options {
@@ -78,7 +78,7 @@ static const struct table_column COLUMNS[] = {
     {"OUTPUT", true, 0},     {"COST", true, 0},  {"", false, STYLE_CYAN},
 };
 
-/* Money where it is known, tokens where it is not. */
+/* Cost where it is known, tokens otherwise. */
 static double weight(const struct json *row, bool by_cost)
 {
     if (by_cost)

@@ -1,4 +1,4 @@
-/* nb config set, get, clear - values that bundles ask for. */
+/* nb config set, get, clear - values that bundles need. */
 #include "bundle/package/package.h"
 #include "bundle/package/user_config.h"
 #include "bundle/settings/credentials.h"
@@ -32,7 +32,7 @@ static int config_find(struct conv_cli *x, const char *name, struct target *ret)
     return EXIT_DONE;
 }
 
-/* The manifest, where it is at hand: then names and types can be checked. */
+/* The manifest, if it is installed: then names and types can be checked. */
 static bool find_manifest(struct conv_cli *x, const struct bundle_entry *b, struct manifest *ret)
 {
     const char *packages = config_path(&x->config, "apps"), *dir;
@@ -41,7 +41,7 @@ static bool find_manifest(struct conv_cli *x, const struct bundle_entry *b, stru
            package_manifest(&x->arena, dir, ret, &e) == 0;
 }
 
-/* A running bundle has its values from when it was started. */
+/* A running bundle read its values when it was started, so restart it. */
 static void restart(struct conv_cli *x, const struct bundle_entry *b)
 {
     struct json *answer;
@@ -160,7 +160,7 @@ static int do_set(struct conv_cli *x, const void *options, int argc, char **argv
         code = is_place(str_from(argv[i])) ? set_place(x, &t, argv[i])
                                            : set_one(x, &t, has_manifest ? &m : NULL, argv[i]);
         if (code == EXIT_DONE)
-            code = config_find(x, argv[0], &t); /* its entry may be another one now */
+            code = config_find(x, argv[0], &t); /* the entry may have changed */
     }
     if (code == EXIT_DONE)
         restart(x, t.entry);

@@ -3,8 +3,8 @@
 #include "cli/cli.h"
 #include "net/child.h"
 
-/* Started by nb for every bundle; not shown in the list of commands. The operand is there for
- * people who look at process lists; the specification is read from a descriptor. */
+/* nb starts this for every bundle; it is hidden from the list of commands. The operand only helps
+ * people who read process lists; the specification is read from a descriptor. */
 static int run_launch(struct cli *cli, const void *options, int argc, char **argv)
 {
     struct arena a;

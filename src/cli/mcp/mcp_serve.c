@@ -15,7 +15,7 @@
 #include "mcp/transport/jsonrpc.h"
 
 #define GRACE_MS      5000
-#define LAST_WORDS_MS 30000 /* after the end of the input, for what is under way */
+#define LAST_WORDS_MS 30000 /* after the end of the input, for requests in progress */
 #define LOOK_MS       20
 #define OUT_MAX       (64u * 1024 * 1024) /* unread by the client: it does not read at all */
 
@@ -29,7 +29,7 @@ static const struct arg ARGS[] = {{"source", 0, ARG_STRING, offsetof(struct serv
 
 struct stdio {
     struct loop *loop;
-    struct relay *relay; /* to the server that runs, or: */
+    struct relay *relay; /* the relay to a running server, or: */
     struct server *server;
     struct gateway_pipe *pipe;
     union {
@@ -39,7 +39,7 @@ struct stdio {
         uv_tty_t tty;
     } in;
     bool has_in;
-    struct buf lines; /* read, not yet a whole line */
+    struct buf lines; /* input that is not a whole line yet */
     char chunk[64 * 1024];
     struct timer look;
     uint64_t waited_ms;
@@ -47,9 +47,9 @@ struct stdio {
     int code;
 };
 
-/* ---- out ---- */
+/* ---- output ---- */
 
-/* Nobody listens any more: what is under way is not waited for. */
+/* Nothing reads the output any more, so do not wait for requests in progress. */
 static void give_up(struct stdio *s)
 {
     s->waited_ms = LAST_WORDS_MS;
@@ -57,7 +57,7 @@ static void give_up(struct stdio *s)
         timer_start(&s->look, 0);
 }
 
-/* Pipes are set to blocking: a client that does not read is not served either way. */
+/* Pipes are set to blocking, because a client that does not read cannot be served anyway. */
 static void send_line(void *ctx, str message)
 {
     struct stdio *s = ctx;
@@ -107,7 +107,7 @@ static bool is_idle(const struct stdio *s)
     return s->relay ? relay_is_idle(s->relay) : gateway_pipe_is_idle(s->pipe);
 }
 
-/* Whoever closes the input may still want the answers to what was asked. */
+/* A client that closes the input may still read the responses to its requests. */
 static void on_look(void *stdio)
 {
     struct stdio *s = stdio;
@@ -123,7 +123,7 @@ static void on_mcp_serve_signal(void *ctx, int signum)
     mcp_serve_end(ctx);
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static void mcp_serve_take(struct stdio *s, str bytes)
 {
@@ -147,7 +147,7 @@ static void mcp_serve_take(struct stdio *s, str bytes)
     }
 }
 
-/* The last line counts without its line feed. */
+/* The last line is accepted without a line feed. */
 static void take_end(struct stdio *s)
 {
     mcp_serve_take(s, STR("\n"));
@@ -172,7 +172,7 @@ static void on_mcp_serve_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bu
     }
 }
 
-/* A file has no end to wait for: all of it now. */
+/* A file cannot be polled: read all of it now. */
 static void read_mcp_serve_file(struct stdio *s)
 {
     ssize_t n;
@@ -218,7 +218,7 @@ static int open_way(struct stdio *s, struct config *c, str source, struct err *e
     int r = own_server_new(s->loop, c, true, &s->server, e);
     if (r < 0)
         return r;
-    await_bundles(s->server, false); /* most clients ask for the tools just once */
+    await_bundles(s->server, false); /* most clients request the list of tools only once */
     s->pipe = server_open_pipe(s->server, source, send_line, s);
     return 0;
 }

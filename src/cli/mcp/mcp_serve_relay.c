@@ -32,16 +32,16 @@ struct relay {
 
     struct fetch *stream;
     struct sse_parser sse;
-    struct buf refusal; /* the body of an answer that is no stream */
+    struct buf refusal; /* body of a response that is not a stream */
     int stream_status;
 
-    str address; /* to post to; empty until the server has told */
+    str address; /* address for posts; empty until the server has sent it */
     struct fetch *post;
     int post_status;
-    struct list_node lines; /* the first is being posted */
+    struct list_node lines; /* the first message is being posted */
     size_t queued;
 
-    struct map asked; /* ids of requests that were not answered yet, as text */
+    struct map asked; /* ids of requests without a response yet, as text */
     struct deferred end;
     struct err why;
 };
@@ -62,7 +62,7 @@ static void relay_fail(struct relay *r, int code, const char *text)
     defer_start(r->conf.loop, &r->end);
 }
 
-/* ---- what is under way ---- */
+/* ---- requests in progress ---- */
 
 static void relay_note(struct relay *r, str text)
 {
@@ -92,11 +92,11 @@ static void note_answer(struct relay *r, str text)
     arena_done(&a);
 }
 
-/* ---- the client's messages ---- */
+/* ---- messages of the client ---- */
 
 static void post_next(struct relay *r);
 
-/* The server did not take it: then nobody else will answer it. */
+/* The server refused the message, so no response will come: reply with an error. */
 static void answer_refused(struct relay *r, str text, const char *why)
 {
     struct arena a;
@@ -181,7 +181,7 @@ bool relay_is_idle(const struct relay *r)
     return list_empty(&r->lines) && map_len(&r->asked) == 0;
 }
 
-/* ---- the server's ---- */
+/* ---- messages of the server ---- */
 
 static void on_relay_event(void *ctx, const struct sse_event *ev)
 {
@@ -216,7 +216,8 @@ static void on_stream_done(void *ctx, const struct err *e)
     struct json *said = NULL;
     r->stream = NULL;
     if (e->code != 0 || r->stream_status == 200) {
-        bool was_open = r->stream_status == 200; /* how it broke off is of no use to anybody */
+        /* the exact transport error does not help the user */
+        bool was_open = r->stream_status == 200;
         relay_fail(r, was_open ? -ECONNRESET : e->code,
                    was_open ? "the running server closed the connection" : e->msg);
         return;

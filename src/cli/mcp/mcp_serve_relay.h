@@ -1,20 +1,22 @@
-/* mcp_serve_relay.h - `nb mcp serve` beside a running server: the client is served by that one.
+/* mcp_serve_relay.h - `nb mcp serve` with a running server: passes messages between client and
+ * server.
  *
- * The server is reached over its Unix socket with the oldest transport of MCP: what it says comes
- * as events of one stream; what the client says is posted, one message after the other, so that
- * they keep their order. Messages are passed on as they are. Loop thread only. */
+ * The relay connects to the server's Unix socket with the oldest transport of MCP: messages of the
+ * server arrive as events of one stream; messages of the client are posted one after the other, so
+ * that they keep their order. Messages are passed on unchanged. Loop thread only. */
 #pragma once
 
 #include "base/err.h"
 #include "loop/loop.h"
 
-#define RELAY_QUEUE_MAX (64u * 1024 * 1024) /* bytes of messages that were not taken yet */
+/* bytes of messages that the server has not accepted yet */
+#define RELAY_QUEUE_MAX (64u * 1024 * 1024)
 
 struct relay;
 
 struct relay_events {
     void (*message)(void *ctx, str message);
-    /* The server has gone, or does not want us. Free it. */
+    /* The server closed the connection or refused it. Free the relay. */
     void (*closed)(void *ctx, const struct err *e);
 };
 
@@ -25,8 +27,8 @@ struct relay_conf { /* copied */
     str source;            /* empty = all */
 };
 
-/* No event comes before it has returned. */
+/* Sends no event before it has returned. */
 struct relay *relay_new(const struct relay_conf *conf, const struct relay_events *ev, void *ctx);
 void relay_send(struct relay *r, str message);
-bool relay_is_idle(const struct relay *r); /* everything was taken and answered */
+bool relay_is_idle(const struct relay *r); /* everything was accepted and answered */
 void relay_free(struct relay *r);

@@ -1,4 +1,4 @@
-/* nb mcp list, call - the tools of all bundles, for a person at the keyboard. */
+/* nb mcp list, call - lists and calls the tools of all bundles. */
 #include "cli/bundle/bundle.h"
 #include "cli/mcp/mcp.h"
 #include "cli/session/session.h"
@@ -6,7 +6,7 @@
 #include "cli/term/table.h"
 #include "cli/term/text.h"
 
-#define CALL_MS    (16 * 60 * 1000) /* more than any tool may take */
+#define CALL_MS    (16 * 60 * 1000) /* longer than any tool may take */
 #define OUTPUT_MAX (64u * 1024 * 1024)
 
 /* ---- a client with bundles ---- */
@@ -76,8 +76,8 @@ const struct command CMD_MCP_LIST = {
 
 /* ---- call ---- */
 
-/* Like a value on a command line: what is JSON is that, everything else is text. */
-/* Whether the tool's schema wants a string for this argument: then 5 is the text "5". */
+/* Values on a command line: valid JSON is parsed, everything else is text. */
+/* Whether the tool's schema requires a string for this argument: then 5 is the text "5". */
 static bool wants_string(const struct json *schema, str key)
 {
     const struct json *type = json_get(json_get_str(json_get(schema, "properties"), key), "type");
@@ -134,8 +134,8 @@ static void print_content(const struct json *content)
     }
 }
 
-/* "echo__say" is the tool say of the bundle echo: the list knows where to cut. What it does not
- * have is cut at the first place; the server knows best what became of it. */
+/* "echo__say" is the tool say of the bundle echo: the list shows where to split. A name that is not
+ * in the list is split at the first place, and the server reports what is wrong. */
 static int find_tool(struct conv_cli *x, const char *name, struct json *body,
                      const struct json **ret_schema)
 {

@@ -1,4 +1,4 @@
-/* nb models - what can answer, what cannot and why, at what price. */
+/* nb models - lists models that can be used, models that cannot and why, and prices. */
 #include "cli/conversations/conversations.h"
 #include "cli/term/styled.h"
 #include "cli/term/table.h"

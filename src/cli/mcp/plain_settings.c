@@ -11,14 +11,14 @@
 #define INSTANCE_BYTES_MAX (256u * 1024)
 #define WORKSPACES_MAX     10000
 
-struct files { /* settings with bundles, and where their secrets go */
+struct files { /* settings files with bundles, and where their secrets are stored */
     struct settings_file {
         const char *path, *credentials_dir;
     } * items;
     size_t n;
 };
 
-/* With instance.json bundles are those of the workspaces. */
+/* With instance.json, bundles belong to the workspaces. */
 static struct files files_of(struct arena *a, const struct config *c)
 {
     struct files f = {arena_array(a, WORKSPACES_MAX + 1, sizeof *f.items), 0};

@@ -1,4 +1,4 @@
-/* nb secrets - secrets in the settings: which are plain text, and moving them to the encrypted
+/* nb secrets - lists secrets in plain text in the settings, and moves them to the encrypted
  * store. */
 #include "bundle/settings/sealed.h"
 #include "cli/mcp/plain_settings.h"

@@ -9,7 +9,7 @@
 #include "cli/term/text.h"
 #include "os/file.h"
 
-#define BODY_SHOWN  500 /* bytes of a skill's text, without --full */
+#define BODY_SHOWN  500 /* bytes of a skill's text that are printed without --full */
 #define PRINTED_MAX (64u * 1024 * 1024)
 
 static void print_safe(str text)

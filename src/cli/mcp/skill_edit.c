@@ -1,4 +1,4 @@
-/* nb skill write|delete - skills of the workspace, or one's own. */
+/* nb skill write|delete - skills of the workspace, or personal skills. */
 #include "cli/conversations/conversations.h"
 #include "cli/mcp/skill.h"
 #include "os/file.h"
@@ -28,7 +28,7 @@ static void set_list(struct arena *a, struct json *to, const char *key, struct j
         json_set(a, to, str_from(key), *items);
 }
 
-/* The members that PUT /v1/skills takes. */
+/* The members that PUT /v1/skills accepts. */
 static struct json *skill_json(struct arena *a, const struct skill *s)
 {
     struct json *o = json_new(a, JSON_OBJECT);

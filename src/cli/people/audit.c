@@ -60,9 +60,9 @@ static void add_part(struct buf *b, const char *before, str s)
     text_add_line(b, s);
 }
 
-/* ---- people, as they are called now ---- */
+/* ---- current names of people ---- */
 
-/* NULL when nobody can be named: the records are shown with ids then. */
+/* NULL when names are not available: records are then printed with ids. */
 static struct roster *load_roster(const struct config *c)
 {
     struct instance instance = {0};
@@ -80,7 +80,7 @@ static str shown(const struct roster *r, str id)
     return u && u->email.n > 0 ? u->email : id;
 }
 
-/* Records have ids; removed users and accounts of the system are searched as they are typed. */
+/* Records contain ids; removed users and system accounts are searched by the typed text. */
 static str actor_id(const struct roster *r, const char *typed)
 {
     const struct user *u;
@@ -123,7 +123,7 @@ static void print_record(const struct cli *cli, const struct roster *people, str
     arena_done(&a);
 }
 
-/* The newest, oldest of them first. */
+/* The newest records, in order of time. */
 static int show_newest(const struct cli *cli, const struct config *c, const struct roster *people,
                        struct audit_query q, uint64_t *ret_last)
 {

@@ -1,4 +1,4 @@
-/* nb link - the link that opens the page, or the key that programs send. */
+/* nb link - prints the link that opens the page, or the key for programs. */
 #include <errno.h>
 
 #include "auth/dev_key.h"
@@ -25,7 +25,7 @@ static int link_fail(const char *message)
     return cli_fail(&e);
 }
 
-/* A server that has not listened yet has made no key; then this command makes it. */
+/* A server that never listened has no key yet; then this command creates it. */
 static int print_key(struct conv_cli *x, const struct json *answer)
 {
     char made[SECRET_CHARS + 1];

@@ -96,7 +96,8 @@ static str token_detail(struct people *p, const struct change *c)
     return text;
 }
 
-/* By what people call things: the records of a user or workspace that was removed name it. */
+/* Uses the names that people know, so that the record of a removed user or workspace is
+ * readable. */
 static str detail_of(struct people *p, const struct change *c)
 {
     const struct workspace *w = roster_workspace(p->roster, c->workspace_id);

@@ -1,6 +1,7 @@
-/* people.h - what the commands about users, tokens and workspaces share.
+/* people.h - shared by the commands about users, tokens and workspaces.
  *
- * They work on the files, under the lock, whether a server runs or not: it notices. */
+ * They change the files under the lock, whether a server runs or not: a running server detects the
+ * change. */
 #pragma once
 
 #include "auth/instance.h"
@@ -11,8 +12,8 @@ struct people {
     struct cli *cli;
     struct config config;
     struct instance instance;
-    struct roster *roster; /* as it is now */
-    struct arena arena;    /* as long as the command */
+    struct roster *roster; /* the current roster */
+    struct arena arena;    /* lives as long as the command */
     size_t width;          /* of the terminal; 0 = none */
 };
 
@@ -21,19 +22,19 @@ typedef int (*people_fn)(struct people *p, const void *options, int argc, char *
 /* Opens everything, runs fn, closes it again; returns the exit code. */
 int people_with(struct cli *cli, people_fn fn, const void *options, int argc, char **argv);
 
-/* Whom or what somebody means: an e-mail address or an id; an id with or without ws_, or a name.
- * NULL after saying that there is none. */
+/* The user or workspace that was named: an e-mail address or an id; an id with or without ws_, or a
+ * name. NULL after printing an error. */
 const struct user *people_user(struct people *p, const char *typed);
 const struct workspace *people_workspace(struct people *p, const char *typed);
 
-/* Carries it out; p->roster is new then. `id` (CHANGE_ID_MAX, may be NULL): what was made. Says
- * what is wrong and returns an exit code otherwise. */
+/* Applies the change and reads p->roster again. `id` (CHANGE_ID_MAX, may be NULL): id of what was
+ * created. Prints an error and returns an exit code otherwise. */
 int people_change(struct people *p, const struct change *c, char *ret_id);
 
-/* A new password, asked for twice or from stdin, as a hash in the arena; an exit code. */
+/* A new password, typed twice or read from stdin, as a hash in the arena; an exit code. */
 int people_password(struct people *p, bool from_stdin, str *ret_hash);
 
-/* Asks, unless `is_sure`; false after saying why not. */
+/* Asks, unless `is_sure`; false after printing why not. */
 bool people_confirm(struct people *p, bool is_sure, const char *question);
 
 void people_print(struct people *p, const struct json *v); /* one line of JSON */

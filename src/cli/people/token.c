@@ -13,7 +13,7 @@
 #define DAY_MS          (24 * 60 * 60 * 1000LL)
 #define EXPIRES_DEFAULT "90d"
 
-/* ---- what they share ---- */
+/* ---- shared ---- */
 
 static struct json strings(struct people *p, struct json_strs in)
 {
@@ -295,7 +295,7 @@ static const struct arg REVOKE_ARGS[] = {{"user", 'u', ARG_STRING,
                                           "revoke a token of this user"},
                                          {0}};
 
-/* Those of this name; *ret_ids lists their ids. */
+/* Tokens with this name; *ret_ids lists their ids. */
 static const struct user_token *find_named(struct people *p, const char *name,
                                            const struct user *only, size_t *ret_n, str *ret_ids)
 {

@@ -20,7 +20,7 @@ static struct json *user_json(struct people *p, const struct user *u)
     return o;
 }
 
-/* What was done, in words or as the user's new state. */
+/* Prints the result as text, or the user's new state as JSON. */
 static int user_report(struct people *p, str id, const char *what)
 {
     const struct user *u = roster_user(p->roster, id);
@@ -31,10 +31,10 @@ static int user_report(struct people *p, str id, const char *what)
     return EXIT_DONE;
 }
 
-/* One change of one user, and what to say about it. */
+/* One change of one user, and the text to print. */
 static int change_user(struct people *p, struct change *c, const struct user *u, const char *what)
 {
-    c->user_id = arena_str(&p->arena, u->id); /* the roster is read anew */
+    c->user_id = arena_str(&p->arena, u->id); /* copied: the roster will be read again */
     int code = people_change(p, c, NULL);
     return code == EXIT_DONE ? user_report(p, c->user_id, what) : code;
 }
@@ -146,7 +146,7 @@ static int do_add(struct people *p, const void *options, int argc, char **argv)
                        .role = ORG_MEMBER};
     if (o->role && org_role_parse(str_from(o->role), &c.role) < 0)
         return cli_usage_error("user add: --role is owner, admin or member");
-    for (size_t i = 0; i < o->workspaces.len; i++) /* before anything is done */
+    for (size_t i = 0; i < o->workspaces.len; i++) /* before any change */
         if (!people_workspace(p, o->workspaces.items[i]))
             return EXIT_FAILED;
     bool is_local = p->instance.mode == AUTH_LOCAL && !o->has_no_password;

@@ -281,7 +281,7 @@ static const struct command WORKSPACE_MEMBERS = {
     .run = run_members,
 };
 
-/* The three that change a membership. */
+/* The three commands that change a membership. */
 static int change_member(struct people *p, const char *ws, const char *user, enum ws_role role,
                          const char *what)
 {

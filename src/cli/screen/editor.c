@@ -1,4 +1,4 @@
-/* The text of the editor, its bytes and its picture; editor_keys.c has what keys do. */
+/* The text of the editor, its input bytes and its drawing; editor_keys.c has the keys. */
 #include "cli/screen/editor.h"
 
 #include "base/utf8.h"
@@ -155,7 +155,8 @@ static void feed_sequence(struct editor *e, unsigned char byte)
     bool is_escape = e->nseq > 0 ? e->seq[0] == '\x1b' : byte == 0x1b;
     if (is_escape && e->nseq == 1 && byte == 0x1b)
         return;
-    if (!is_escape && e->nseq > 0 && (byte & 0xc0) != 0x80) { /* cut off: the byte is new */
+    /* incomplete: the byte starts a new key */
+    if (!is_escape && e->nseq > 0 && (byte & 0xc0) != 0x80) {
         e->nseq = 0;
         is_escape = byte == 0x1b;
     }
@@ -196,7 +197,7 @@ void editor_idle(struct editor *e)
     run_key(e, STR("\x1b"));
 }
 
-/* ---- the picture ---- */
+/* ---- drawing ---- */
 
 struct drawing {
     struct buf *out;

@@ -1,9 +1,9 @@
 /* editor.h - a line editor without a terminal: bytes in, text and events out.
  *
- * A pure state machine, so that every key can be tested. It understands UTF-8, the usual
- * Emacs keys, arrows with modifiers, bracketed paste, reverse search and several lines of
- * text. Bytes may arrive in any pieces. Control characters never become part of the text.
- * The text has a ceiling; what does not fit is left out. One owner, loop thread. */
+ * A pure state machine, so that every key can be tested. It supports UTF-8, the usual Emacs keys,
+ * arrows with modifiers, bracketed paste, reverse search and several lines of text. Bytes may
+ * arrive in any pieces. Control characters never become part of the text. The text has a ceiling;
+ * input beyond it is dropped. One owner, loop thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,7 +12,7 @@
 #define EDITOR_TEXT_MAX (1024u * 1024)
 
 enum editor_event {
-    EDITOR_NOTHING,   /* all bytes were used */
+    EDITOR_NOTHING,   /* all bytes were consumed */
     EDITOR_SUBMIT,    /* Enter: see text, then editor_clear */
     EDITOR_INTERRUPT, /* Ctrl-C on an empty line */
     EDITOR_END,       /* Ctrl-D on an empty line */
@@ -27,15 +27,15 @@ struct editor {
 
     struct history *history;
     size_t browse;    /* entry shown; history->len = the draft */
-    struct buf draft; /* what was being typed when browsing began */
+    struct buf draft; /* the draft that was being typed when browsing began */
     struct buf query; /* of a reverse search */
     bool is_searching;
 
     const char *const *words; /* what Tab completes at the start of the text; ends with NULL */
 
     struct buf killed;
-    bool was_kill, is_kill; /* kills in a row are yanked together */
-    char seq[16];           /* a key of several bytes, so far */
+    bool was_kill, is_kill; /* consecutive kills are yanked together */
+    char seq[16];           /* bytes of an incomplete key */
     size_t nseq;
     bool is_pasting, was_return;
     enum editor_event event;
@@ -45,9 +45,9 @@ void editor_init(struct editor *e, struct history *h, const char *const *words);
 void editor_done(struct editor *e);
 void editor_clear(struct editor *e); /* empties the text, ends searching and browsing */
 
-/* Uses bytes up to and including the first one that causes an event; returns how many. */
+/* Consumes bytes up to and including the first one that causes an event; returns their number. */
 size_t editor_feed(struct editor *e, str bytes, enum editor_event *ret_event);
-/* No byte followed an escape for a while: it was the key of that name. */
+/* No byte followed an escape for a while: it was the Escape key. */
 void editor_idle(struct editor *e);
 static inline bool editor_is_waiting(const struct editor *e)
 {
@@ -55,12 +55,12 @@ static inline bool editor_is_waiting(const struct editor *e)
 }
 void editor_hint(struct editor *e, str text);
 
-/* The prompt, the text and the hint as lines of at most `width` columns, joined by line
- * feeds, and where the cursor belongs. */
+/* The prompt, the text and the hint as lines of at most `width` columns, joined by line feeds, and
+ * the position of the cursor. */
 void editor_draw(const struct editor *e, size_t width, bool has_color, struct buf *out,
                  size_t *ret_row, size_t *ret_col);
 
-/* ---- what the parts of the editor share ---- */
+/* ---- shared by the parts of the editor ---- */
 
 typedef void (*editor_op)(struct editor *e);
 

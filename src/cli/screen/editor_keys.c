@@ -1,9 +1,9 @@
-/* What the editor's keys do: one table, one small function each. */
+/* The editor's keys: one table, one small function each. */
 #include "base/utf8.h"
 #include "cli/screen/editor.h"
 #include "cli/term/text.h"
 
-/* ---- places in the text ---- */
+/* ---- positions in the text ---- */
 
 static uint32_t char_at(const struct editor *e, size_t at)
 {
@@ -12,7 +12,7 @@ static uint32_t char_at(const struct editor *e, size_t at)
     return cp;
 }
 
-static bool is_mark(const struct editor *e, size_t at) /* belongs to the character before it */
+static bool is_mark(const struct editor *e, size_t at) /* belongs to the previous character */
 {
     uint32_t cp = at < e->text.n ? char_at(e, at) : ' ';
     return cp >= 0x80 && utf8_width(cp) == 0;
@@ -111,7 +111,7 @@ static void go_end(struct editor *e)
     e->cursor = line_end(e);
 }
 
-/* The place in the line from..to that is as far right as `columns`. */
+/* The position in the line from..to that is closest to `columns`. */
 static size_t at_column(const struct editor *e, size_t from, size_t to, size_t columns)
 {
     size_t at = from;
@@ -185,7 +185,7 @@ static void search_from(struct editor *e, size_t before_entry)
     e->cursor = at < 0 ? e->text.n : (size_t)at;
 }
 
-/* From the newest entry, wherever browsing had led. */
+/* Search from the newest entry, wherever browsing was. */
 static void search_begin(struct editor *e)
 {
     buf_clear(&e->draft);
@@ -256,7 +256,7 @@ static void kill_to_end(struct editor *e)
 {
     size_t end = line_end(e);
     if (end == e->cursor && end < e->text.n)
-        end++; /* on an empty rest of a line: the line feed */
+        end++; /* at the end of a line: cut the line feed */
     kill_range(e, e->cursor, end, false);
 }
 
@@ -308,7 +308,7 @@ static void new_line(struct editor *e)
     editor_insert(e, STR("\n"));
 }
 
-/* A backslash at the very end continues the text on another line. */
+/* A backslash at the very end continues the text on the next line. */
 static void editor_enter(struct editor *e)
 {
     size_t slashes = 0;
@@ -401,7 +401,7 @@ static const struct {
     {STR_INIT("\x7f"), erase_left},
     {STR_INIT("\x1b\r"), new_line},
     {STR_INIT("\x1b\n"), new_line},
-    {STR_INIT("\x1b[13;2u"), new_line}, /* Shift-Enter where terminals tell */
+    {STR_INIT("\x1b[13;2u"), new_line}, /* Shift-Enter, on terminals that report it */
     {STR_INIT("\x1b\x62"), go_word_left},
     {STR_INIT("\x1b\x66"), go_word_right},
     {STR_INIT("\x1b\x64"), kill_word_right},

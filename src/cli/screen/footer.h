@@ -1,9 +1,9 @@
-/* footer.h - what an answer cost and how it ended, in words. Pure. */
+/* footer.h - the cost of an answer and how it ended, as text. Pure. */
 #pragma once
 
 #include "base/json/json.h"
 
-/* Tokens, cost and time of an answer. One that asked for permission has several reports. */
+/* Tokens, cost and time of an answer. An answer that asked for permission has several reports. */
 struct footer_sum {
     int64_t in, out, ms; /* ms: -1 = not known */
     double cost;         /* below 0 = not known */

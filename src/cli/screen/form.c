@@ -74,7 +74,7 @@ static bool is_required(const struct form *f, str name)
     return false;
 }
 
-/* The values one may choose from: enum, or the consts of oneOf or anyOf. */
+/* The allowed values: enum, or the consts of oneOf or anyOf. */
 static size_t choices(const struct json *schema, const struct json **ret, size_t max)
 {
     const struct json *list = json_get(schema, "enum");
@@ -165,7 +165,7 @@ static struct json list_of(struct arena *a, str line)
     return *list;
 }
 
-/* Numbers are given as JSON; what is none fails the check of the schema. */
+/* Numbers are parsed as JSON; other text fails the check against the schema. */
 static struct json value_of(struct arena *a, const struct json *schema, str line)
 {
     str type = json_get_string(schema, "type");

@@ -50,7 +50,7 @@ static void history_file_decode(struct buf *out, str line)
     }
 }
 
-/* Writes what is in memory beside the file, then puts it in its place. */
+/* Writes the entries to a temporary file, then renames it over the old one. */
 static int rewrite(struct history *h)
 {
     struct buf path, text;

@@ -1,7 +1,7 @@
-/* Blocks of Markdown, as md4c reports them, to lines.
+/* Converts blocks of Markdown, as md4c reports them, to lines.
  *
- * Containers (quotes, list items) put a prefix before every line inside them; text gathers
- * in `line` until its paragraph, heading or item ends and is then wrapped. Tables are in
+ * Containers (quotes, list items) put a prefix before every line inside them; text is collected in
+ * `line` until its paragraph, heading or item ends and is then wrapped. Tables are in
  * markdown_table.c. */
 #include "cli/screen/markdown.h"
 
@@ -44,7 +44,7 @@ void md_prefix(struct md *m)
     }
 }
 
-/* Lines of white space only are empty, not white. */
+/* Lines with only white space become empty. */
 void md_end_line(struct md *m)
 {
     while (m->out->n > 0 && m->out->p[m->out->n - 1] == ' ')
@@ -58,7 +58,7 @@ static void blank_line(struct md *m)
     md_end_line(m);
 }
 
-/* Ends the text gathered so far, if there is any. */
+/* Ends the text that was collected, if any. */
 static void flush_text(struct md *m)
 {
     struct styled_line line;
@@ -211,7 +211,7 @@ static void leave_container(struct md *m)
         m->depth--;
 }
 
-/* An item without any text still shows its marker. */
+/* An item without text still shows its marker. */
 static void leave_item(struct md *m)
 {
     if (m->too_deep == 0 && m->depth > 0 && m->stack[m->depth - 1].marker[0])
@@ -237,7 +237,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *ctx)
     return buf_failed(m->out) ? -1 : 0;
 }
 
-/* ---- text and what is in it ---- */
+/* ---- text and spans ---- */
 
 static unsigned current_style(const struct md *m)
 {
@@ -333,7 +333,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *ctx)
     return 0;
 }
 
-/* The address behind the text, unless the text is the address. */
+/* The address after the text, unless the text is the address. */
 static void add_address(struct md *m, const MD_ATTRIBUTE *href)
 {
     struct buf url;
@@ -365,7 +365,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *ctx)
     return m->line.text.failed ? -1 : 0;
 }
 
-/* ---- whole pieces ---- */
+/* ---- whole texts ---- */
 
 static void add_plain(struct buf *out, str text)
 {
@@ -395,6 +395,6 @@ void markdown_block(struct buf *out, str text, const struct markdown_style *styl
     md_table_done(&m);
     if (r != 0)
         buf_truncate(out, start);
-    if (r != 0 || out->n == start) /* nothing that can be shown: a list of link targets, say */
+    if (r != 0 || out->n == start) /* nothing visible, such as a list of link targets */
         add_plain(out, text);
 }

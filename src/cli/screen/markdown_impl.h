@@ -1,4 +1,4 @@
-/* markdown_impl.h - what markdown.c and markdown_table.c share. */
+/* markdown_impl.h - shared by markdown.c and markdown_table.c. */
 #pragma once
 
 #include <md4c.h>
@@ -11,7 +11,7 @@
 struct md_container {
     MD_BLOCKTYPE type;
     size_t columns;  /* of its prefix */
-    char marker[32]; /* of a list item, until it was written */
+    char marker[32]; /* marker of a list item, until it was written */
     unsigned number; /* of the next item */
     size_t children;
     bool is_tight; /* no blank lines between its children */
@@ -37,6 +37,6 @@ void md_prefix(struct md *m);
 void md_end_line(struct md *m);
 void md_add_text(struct md *m, str text, unsigned style);
 
-int md_table_enter(struct md *m, MD_BLOCKTYPE type, const void *detail); /* not 0: give up */
+int md_table_enter(struct md *m, MD_BLOCKTYPE type, const void *detail); /* not 0: stop the parse */
 void md_table_leave(struct md *m, MD_BLOCKTYPE type);
-void md_table_done(struct md *m); /* after a parse that was given up */
+void md_table_done(struct md *m); /* after a parse that was stopped */

@@ -1,6 +1,6 @@
-/* Where a growing text can be cut: at a blank line outside of code, when the line behind it
- * does not go on with a list. Only whole lines are looked at, so the cuts depend on the text
- * alone and never on the pieces in which it came. */
+/* Finds where a growing text can be cut: at a blank line outside of code, when the next line does
+ * not continue a list. Only complete lines are examined, so the cuts depend on the text alone and
+ * never on the pieces in which it arrived. */
 #include "base/utf8.h"
 #include "cli/screen/markdown.h"
 
@@ -44,7 +44,8 @@ static size_t fence_length(str line)
     return n >= 3 ? n : 0;
 }
 
-/* The first line of a code block, kept so that a block that is cut goes on as code. */
+/* The first line of a code block, kept so that the rest of a cut block is still rendered as
+ * code. */
 static void open_fence(struct markdown_stream *m, str line, size_t len)
 {
     str info = str_skip(line, len);
@@ -84,7 +85,7 @@ static void md_stream_take(struct markdown_stream *m, size_t n, const struct mar
     m->is_list = m->is_gap = false;
 }
 
-/* A block beyond the limit ends where it is; what was code begins anew as code. */
+/* A block beyond the limit is cut; if it was code, the next block starts as code again. */
 static void take_oversized(struct markdown_stream *m, const struct markdown_style *style,
                            struct buf *out)
 {
@@ -108,7 +109,7 @@ static bool begins_block(const struct markdown_stream *m, str body, size_t inden
     return m->is_gap && !(m->is_list && (indent >= 2 || is_list_marker(body)));
 }
 
-/* Looks at the line that begins at m->scanned; cuts before it if it may. */
+/* Examines the line at m->scanned; cuts before it if possible. */
 static void scan_line(struct markdown_stream *m, str line, const struct markdown_style *style,
                       struct buf *out)
 {
@@ -125,7 +126,7 @@ static void scan_line(struct markdown_stream *m, str line, const struct markdown
         if (fence > 0)
             open_fence(m, body, fence);
         if (is_new)
-            md_stream_take(m, m->scanned, style, out); /* `line` is not valid any more */
+            md_stream_take(m, m->scanned, style, out); /* `line` is no longer valid */
         m->is_list = m->is_list || is_list;
         m->is_gap = false;
     }

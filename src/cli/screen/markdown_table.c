@@ -1,8 +1,8 @@
-/* Tables: cells are gathered first, because every width depends on all of them. */
+/* Tables: cells are collected first, because every width depends on all of them. */
 #include "cli/screen/markdown_impl.h"
 #include "cli/term/text.h"
 
-#define CELLS_MAX   10000 /* md4c fills short rows up: few bytes can ask for many cells */
+#define CELLS_MAX   10000 /* md4c fills up short rows, so a few bytes can request many cells */
 #define COLUMNS_MAX 64
 #define COLUMN_MIN  4
 #define SEPARATOR   3 /* columns of " │ " */
@@ -57,7 +57,8 @@ static void end_cell(struct md *m)
     t->next_column++;
 }
 
-/* Takes columns from the widest ones until the table fits, or all are as narrow as allowed. */
+/* Removes columns from the widest cells until the table fits, or until all have the minimum
+ * width. */
 static void fit(struct md_table *t, size_t room)
 {
     size_t total = (t->columns - 1) * SEPARATOR;
@@ -91,7 +92,7 @@ static void draw_cell_line(struct md *m, size_t column, const struct styled_line
     pad(m->out, gap - left);
 }
 
-/* One row of cells takes as many lines as its longest cell. */
+/* One row takes as many lines as its longest cell. */
 static void draw_row(struct md *m, const struct cell *row)
 {
     const struct md_table *t = m->table;

@@ -33,7 +33,7 @@ void screen_init(struct screen *s, int fd)
     buf_init(&s->drawn, OUT_MAX);
 }
 
-/* The last column stays free: what terminals do behind it differs. */
+/* The last column stays empty, because terminals differ in what they do after it. */
 size_t screen_width(const struct screen *s)
 {
     size_t rows, cols;
@@ -50,13 +50,13 @@ static void screen_flush(struct screen *s)
         if (n < 0 && errno == EAGAIN)
             (void)poll(&p, 1, -1);
         else if (n < 0 && errno != EINTR)
-            break; /* the terminal is gone: reading from it will tell */
+            break; /* the terminal is gone: the next read will report it */
         bytes = str_skip(bytes, n > 0 ? (size_t)n : 0);
     }
     buf_clear(&s->out);
 }
 
-/* How many rows the drawn lines above the cursor take now: terminals wrap old lines anew
+/* The number of rows that the drawn lines above the cursor take now: terminals wrap old lines again
  * when they become narrower. */
 static size_t rows_above(const struct screen *s, size_t cols)
 {
@@ -77,8 +77,8 @@ static void go_to_top(struct screen *s, size_t cols)
         buf_printf(&s->out, "\x1b[%zuA", up);
 }
 
-/* A line that fills its last row leaves nothing to clear, and some terminals would take its
- * last character away. */
+/* A line that fills its last row leaves nothing to clear, and some terminals would erase its last
+ * character. */
 static void print_final(struct screen *s, str final, size_t cols)
 {
     str line;
@@ -106,8 +106,8 @@ static str next_line(str *rest)
     return line;
 }
 
-/* Writes the region's lines first..first+count; lines that stand there already are skipped.
- * Returns what was drawn in `ret`. */
+/* Writes the region's lines first..first+count; skips lines that are already on the screen. Returns
+ * the drawn lines in `ret`. */
 static void draw_lines(struct screen *s, str text, size_t first, size_t count, size_t cols,
                        bool is_fresh, struct buf *ret)
 {
@@ -150,7 +150,8 @@ static void place_cursor(struct screen *s, const struct screen_region *r, size_t
         buf_printf(&s->out, "\x1b[%zuC", s->cursor_col);
 }
 
-/* Which part of a region taller than the screen is shown: its end, or where the cursor is. */
+/* The visible part of a region that is taller than the screen: its end, or the part with the
+ * cursor. */
 static size_t first_line(const struct screen_region *r, size_t lines, size_t visible)
 {
     if (lines <= visible)

@@ -1,9 +1,9 @@
-/* screen.h - the bottom of a terminal that can still change, below all that cannot.
+/* screen.h - the bottom of a terminal, which can still change, below the text that cannot.
  *
- * Text printed through screen_update is final and scrolls away as usual. Below it lies the
- * region: a few lines that every update may replace, taller than the screen or not; only
- * lines that differ are written. The size is asked for at every update, so a resized window
- * is redrawn right by the next one. Each update is one write. Loop thread only. */
+ * Text printed through screen_update is final and scrolls away as usual. Below it is the region: a
+ * few lines that every update may replace, taller than the screen or not; only lines that differ
+ * are written. Every update reads the size of the terminal, so the next update after a resize draws
+ * the region correctly. Each update is one write. Loop thread only. */
 #pragma once
 
 #include "base/buf.h"
@@ -11,7 +11,7 @@
 struct screen {
     int fd;               /* a terminal; borrowed */
     struct buf out;       /* being composed */
-    struct buf drawn;     /* the region's lines as they stand there, joined by '\n' */
+    struct buf drawn;     /* the region's lines on the screen, joined by '\n' */
     size_t lines, cursor; /* of the region: how many, and in which one the cursor is */
     size_t cursor_col;
     size_t cols; /* when it was drawn */
@@ -22,16 +22,16 @@ struct screen_region {
     size_t row, col; /* of the cursor */
 };
 
-#define SCREEN_AT_END ((size_t)-1) /* as row: behind the last character */
+#define SCREEN_AT_END ((size_t)-1) /* as row: after the last character */
 
 void screen_init(struct screen *s, int fd);
-void screen_done(struct screen *s); /* leaves everything as it stands, cursor below it */
+void screen_done(struct screen *s); /* leaves everything on the screen, with the cursor below it */
 
 size_t screen_width(const struct screen *s); /* columns that lines may use */
 
 /* Prints `final` (whole lines, each ended by '\n') above the region and replaces the region. */
 void screen_update(struct screen *s, str final, const struct screen_region *region);
-/* Others have written to the terminal: the next region is drawn where the cursor is now. */
+/* Other code has written to the terminal: the next region is drawn at the current cursor. */
 void screen_forget(struct screen *s);
-/* Empties the screen; the region is forgotten. */
+/* Clears the screen and the region. */
 void screen_wipe(struct screen *s);

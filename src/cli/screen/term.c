@@ -6,7 +6,7 @@
 #include <uv.h>
 
 #define READ_MAX  65536
-#define PASTE_ON  "\x1b[?2004h" /* pasted text comes in brackets */
+#define PASTE_ON  "\x1b[?2004h" /* pasted text is sent between brackets */
 #define PASTE_OFF "\x1b[?2004l"
 #define RESTORE   PASTE_OFF "\x1b[?25h"
 
@@ -28,7 +28,8 @@ static void term_put(int fd, str s)
     (void)!write(fd, s.p, s.n);
 }
 
-/* Async-signal-safe, as uv_tty_reset_mode is. The signal is delivered again, for good. */
+/* Async-signal-safe, like uv_tty_reset_mode. The signal is then raised again with its default
+ * action. */
 static void on_fatal(int signum)
 {
     (void)uv_tty_reset_mode();
@@ -36,7 +37,7 @@ static void on_fatal(int signum)
     (void)raise(signum);
 }
 
-/* Whoever handles these already (a sanitizer, a debugger) keeps them. */
+/* Do not replace existing handlers (a sanitizer, a debugger). */
 static void watch_fatal(struct term *t)
 {
     struct sigaction ours = {.sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
@@ -91,7 +92,7 @@ static void on_resized(uv_signal_t *h, int signum)
     t->ev->on_resize(t->ctx);
 }
 
-/* The shell may have changed the mode while we were stopped. */
+/* The shell may have changed the mode while the process was stopped. */
 static void on_continued(uv_signal_t *h, int signum)
 {
     struct term *t = h->data;

@@ -1,8 +1,8 @@
-/* term.h - the keyboard of a terminal: raw bytes on the loop, and its mode given back.
+/* term.h - the keyboard of a terminal: raw bytes on the loop; restores the mode of the terminal.
  *
- * While it is open, keys arrive unechoed and one by one, also Ctrl-C and Ctrl-Z. The former
- * mode returns with term_close, while suspended, and when the process dies of a signal of its
- * own making. One per process, since a terminal has one mode. Loop thread only. */
+ * While it is open, keys arrive unechoed and one by one, also Ctrl-C and Ctrl-Z. The former mode is
+ * restored by term_close, while suspended, and when the process dies of a fatal signal. One per
+ * process, because a terminal has one mode. Loop thread only. */
 #pragma once
 
 #include "loop/loop.h"
@@ -13,13 +13,13 @@ struct term_events {
     void (*on_bytes)(void *ctx, str bytes);
     void (*on_end)(void *ctx); /* the terminal is gone */
     void (*on_resize)(void *ctx);
-    void (*on_continue)(void *ctx); /* after being stopped: draw everything again */
+    void (*on_continue)(void *ctx); /* after the process was stopped: draw everything again */
 };
 
 /* `in` and `out` are terminals, borrowed. -errno when the mode cannot be set. */
 int term_open(struct loop *l, int in, int out, const struct term_events *ev, void *ctx,
               struct term **ret);
-void term_close(struct term *t); /* the memory goes with the next turns of the loop */
+void term_close(struct term *t); /* the memory is freed in later turns of the loop */
 
 /* Stops the whole process group until the shell continues it. */
 void term_suspend(struct term *t);

@@ -5,7 +5,7 @@
 #include "cli/term/text.h"
 
 #define LINE_BYTES    4096
-#define PREVIEW_BYTES 400 /* of an input or output that are looked at */
+#define PREVIEW_BYTES 400 /* bytes of an input or output that are examined */
 #define INPUT_MAX     (16u * 1024 * 1024)
 
 static char *safe_copy(str text)
@@ -46,7 +46,7 @@ void tool_lines_start(struct tool_lines *t, str id, str name, const struct json 
     buf_done(&args);
 }
 
-/* The output is cut so that what stands behind it stays in sight. */
+/* The output is cut so that the text after it stays visible. */
 static void add_result(const struct tool_lines *t, struct buf *out, const char *name, bool ok,
                        str output, str tail, size_t width)
 {

@@ -1,13 +1,13 @@
-/* tool_lines.h - the tools of an answer, a line each: at work, then what came of it.
+/* tool_lines.h - one line for each tool call of an answer: while it runs, then its result.
  *
- * "⠋ name {input}" becomes "✓ name output (3 ms)" or "✗ name reason (3 ms)". Lines of ended
- * tools are handed out in the order of the calls, so one that is fast waits for those before
- * it. Everything is made safe to print here. One owner, loop thread. */
+ * "⠋ name {input}" becomes "✓ name output (3 ms)" or "✗ name reason (3 ms)". Lines of finished
+ * calls are returned in the order of the calls, so a fast call waits for those before it. All text
+ * is made safe to print here. One owner, loop thread. */
 #pragma once
 
 #include "base/json/json.h"
 
-#define TOOL_LINES_MAX 64 /* shown at work; further ones appear when they end */
+#define TOOL_LINES_MAX 64 /* shown while they run; further ones appear when they end */
 
 struct tool_line {
     char *id, *name, *input; /* owned */
@@ -20,15 +20,15 @@ struct tool_lines {
     bool has_color;
 };
 
-void tool_lines_done(struct tool_lines *t); /* forgets all of them */
+void tool_lines_done(struct tool_lines *t); /* removes all of them */
 
 void tool_lines_start(struct tool_lines *t, str id, str name, const struct json *input);
 /* The line fits `width` columns. */
 void tool_lines_finish(struct tool_lines *t, str id, str name, bool ok, int64_t ms, str output,
                        size_t width);
-void tool_lines_stop(struct tool_lines *t, size_t width); /* none of them will end any more */
+void tool_lines_stop(struct tool_lines *t, size_t width); /* no call will end any more */
 
-/* Appends the lines that are final, each ended by a line feed, and forgets them. */
+/* Appends the final lines, each ended by a line feed, and removes them. */
 void tool_lines_take(struct tool_lines *t, struct buf *out);
-/* The others as they look now, joined by line feeds. `spinner` is one column wide. */
+/* The other calls in their current state, joined by line feeds. `spinner` is one column wide. */
 void tool_lines_draw(const struct tool_lines *t, str spinner, struct buf *out);

@@ -1,12 +1,12 @@
-/* nb backup - everything of an installation in one file, also while a server writes to it.
+/* nb backup - writes everything of an installation into one file, also while a server runs.
  *
- * That is the work directory, and what the settings place outside of it: conversations
- * (store.dir) below TAR_STORE_DIR, and the settings file itself (--config).
+ * That is the work directory, and what the settings place outside of it: conversations (store.dir)
+ * below TAR_STORE_DIR, and the settings file itself (--config).
  *
- * Logs only grow, and a blob is on disk before the line that names it. So logs are copied
- * first, each up to the end of a whole line, and blobs after them: every line in the archive
- * has its blob there. Other files are replaced as a whole by those who write them; an open
- * file stays what it was. The archive appears under its name only when it is complete. */
+ * Logs only grow, and a blob is on disk before the line that names it. So logs are copied first,
+ * each up to the end of a complete line, and blobs after them: every line in the archive has its
+ * blob there. Other files are replaced atomically by their writers; an open file does not change.
+ * The archive appears under its name only when it is complete. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ enum pass { PASS_FILES, PASS_BLOBS };
 struct backup {
     const char *root;
     const char *store_dir, *settings; /* outside of the root, else NULL */
-    dev_t own_dev;                    /* of the archive itself, which may lie inside */
+    dev_t own_dev; /* the archive itself, which may be inside the work directory */
     ino_t own_ino;
     struct tar_writer tar;
     struct progress progress;
@@ -48,7 +48,7 @@ struct backup {
     struct err err;
 };
 
-/* "workspaces/<id>/cache": the same cache, of a workspace. */
+/* "workspaces/<id>/cache": the cache of a workspace. */
 static bool is_workspace_cache(str below)
 {
     str rest = below, part;
@@ -57,7 +57,7 @@ static bool is_workspace_cache(str below)
 }
 
 /* "apps/_npm/<name>/<version>": a package of npm, which is installed again in the same version. The
- * files beside it say which one that is. */
+ * files beside it contain the version. */
 static bool is_npm_package(str below)
 {
     str rest = below, part, name;
@@ -68,7 +68,7 @@ static bool is_npm_package(str below)
            !str_ends(part, STR(".json"));
 }
 
-/* Keys, and logins with the refresh tokens of a provider: a copy of the archive opens nothing. */
+/* Keys, and logins with the refresh tokens of a provider: a stolen archive gives no access. */
 static bool is_key(str below)
 {
     return str_starts(below, STR(SEALED_KEY_NAME)) || str_eq(below, STR("auth/dev.key")) ||
@@ -76,7 +76,7 @@ static bool is_key(str below)
            str_ends(below, STR("/runs.key"));
 }
 
-/* What can be made again, is of the moment, or is a key. */
+/* Data that can be rebuilt, is temporary, or is a key. */
 static bool is_left_out(str below)
 {
     return is_key(below) || str_eq(below, STR("cache")) || is_workspace_cache(below) ||
@@ -86,8 +86,8 @@ static bool is_left_out(str below)
            str_find(below, STR(".jsonl.new_"), 0) >= 0;
 }
 
-/* Names of nb's own that an administrator may have moved elsewhere and linked. Other links are not
- * followed: bundles can make them, and they may lead to any file. */
+/* Names of nb that an administrator may have moved elsewhere and linked. Other links are not
+ * followed: bundles can create links, and they may point to any file. */
 static bool is_own_place(str below)
 {
     static const char *const NAMES[] = {"conversations", "storage",       "users",
@@ -108,7 +108,7 @@ static bool is_blob_dir(str name)
     return str_eq(name, STR("blobs")) || str_ends(name, STR(".blobs"));
 }
 
-/* How much of a log ends in a line feed: the last line may be half written right now. */
+/* How much of a log ends in a line feed: the last line may be incomplete at this moment. */
 static int whole_lines(int fd, uint64_t size, uint64_t *ret, struct err *e)
 {
     char block[TAIL_BYTES];
@@ -182,7 +182,7 @@ static int visit(struct backup *b, int dir, const char *name, const char *below,
     return backup_walk(b, fd, path, in_blobs || is_blob_dir(str_from(name)), depth + 1);
 }
 
-/* Takes `dir`. What is deleted meanwhile is not in the archive. */
+/* Takes ownership of `dir`. Files that are deleted meanwhile are not in the archive. */
 static int backup_walk(struct backup *b, int dir, const char *below, bool in_blobs, int depth)
 {
     int r = depth > DEPTH_MAX
@@ -239,7 +239,7 @@ static int write_archive(struct backup *b, const char *temp)
 
 static int publish(struct backup *b, const char *temp, const char *path, bool is_forced)
 {
-    /* link, unlike rename, does not replace what somebody put there meanwhile. */
+    /* link, unlike rename, does not replace a file that was created meanwhile. */
     int r = is_forced ? rename(temp, path) : link(temp, path);
     if (r < 0)
         return err_errno(&b->err, -errno, "cannot create", path);
@@ -287,7 +287,7 @@ static const char *if_outside(const struct config *c, const char *path)
     return is_inside ? NULL : path;
 }
 
-/* Directories that settings refer to and that are not of this installation alone. */
+/* Directories that settings refer to and that may be shared with other installations. */
 static void tell_of_outside(const struct config *c)
 {
     for (size_t i = 0; i < c->skill_dirs.len; i++) {

@@ -20,7 +20,7 @@
 
 enum { LIST_MS = 30000, SECRETS_SHOWN = 10, LINE_MAX_BYTES = 64 * 1024 };
 
-/* One line of the report. */
+/* Prints one line of the report. */
 enum finding { GOOD, NOTE, BAD };
 
 struct report {
@@ -44,7 +44,7 @@ static void doctor_line(struct report *r, enum finding f, const char *what, cons
     va_end(ap);
     r->bad += f == BAD;
     if (!r->cli->opt.is_json) {
-        struct buf line; /* names of workspaces and errors come from elsewhere */
+        struct buf line; /* names of workspaces and errors are foreign text */
         buf_init(&line, LINE_MAX_BYTES);
         text_add_line(&line, text);
         printf("%s %-12s %s\n", r->cli->has_color_out ? MARKS[f] : PLAIN[f], what, buf_cstr(&line));
@@ -84,7 +84,7 @@ static void check_sandbox(struct report *r)
             offer.why_no_network);
 }
 
-/* Without cgroups nb looks at /proc instead (bundle/supervise/memory_watch.c). */
+/* Without cgroups, nb reads /proc instead (bundle/supervise/memory_watch.c). */
 static void check_limits(struct report *r)
 {
     str by_kernel = cgroup_controllers(&r->arena, &CGROUP_SYSTEM);
@@ -161,7 +161,7 @@ static void check_keys(struct report *r, const struct config_secrets *k)
     for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
         if (KEYS[i].key.n > 0)
             doctor_line(r, GOOD, KEYS[i].name, "key is set");
-        else if (i < 2) /* the others are named when they are there */
+        else if (i < 2) /* the other providers are listed only when they are configured */
             doctor_line(r, NOTE, KEYS[i].name, "no key (%s)", KEYS[i].variable);
     }
 }
@@ -231,8 +231,8 @@ static void check_own_store(struct report *r, struct loop *l, const struct serve
         doctor_line(r, BAD, "store", "%sthe conversations could not be listed in time", of);
 }
 
-/* A server that runs is asked: it knows what it cannot read, and a directory that it misses is
- * not made here behind its back. */
+/* If a server runs, ask it: it knows what it cannot read, and this command must not create a
+ * directory that the server reports as missing. */
 static bool check_served_store(struct report *r, struct loop *l, struct config *c,
                                const struct workspace *w, const char *of)
 {
@@ -285,7 +285,7 @@ static void check_running(struct report *r, struct loop *l, struct config *c)
     client_close(client);
 }
 
-/* What this installation would do in the workspace w; models and tools are those of the first. */
+/* Checks the workspace w; models and tools only for the first. */
 static void check_workspace(struct report *r, struct loop *l, struct config *c, struct logger *log,
                             const struct workspace *w, bool is_first, const char *of)
 {
@@ -309,7 +309,7 @@ static void check_workspace(struct report *r, struct loop *l, struct config *c, 
     server_close(s, 0);
 }
 
-/* The one that was named, or all. */
+/* The workspace that was named, or all. */
 static void check_workspaces(struct report *r, struct loop *l, struct config *c, struct logger *log)
 {
     struct roster *all = NULL;

@@ -1,4 +1,4 @@
-/* nb init - the first run: who uses this, how they log in, and the first workspace. */
+/* nb init - the setup: users, how they log in, and the first workspace. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -40,7 +40,7 @@ enum init_mode { INIT_SINGLE, INIT_LOCAL, INIT_OIDC };
 
 static const char *const MODES[] = {"single", "local", "oidc"};
 
-/* What is known so far, from options or answers. */
+/* Known so far, from options or answers. */
 struct init {
     struct people *people;
     const struct init_options *o;
@@ -63,7 +63,7 @@ static int init_ask(struct init *x, const char **ret, const char *prompt, const 
     return r;
 }
 
-/* Again and again until there is something. */
+/* Repeats the question until there is an answer. */
 static int ask_needed(struct init *x, const char **ret, const char *prompt)
 {
     int r = 0;
@@ -166,14 +166,14 @@ static int check_options(const struct init *x)
     return EXIT_DONE;
 }
 
-/* ---- what was there before ---- */
+/* ---- existing data ---- */
 
-/* What one person had in the work directory becomes the first workspace: same ids, so that the
- * conversations keep their owner. */
+/* The data of the single user in the work directory becomes the first workspace, with the same ids,
+ * so that the conversations keep their owner. */
 static const char *const MOVED[] = {
     "conversations", "storage", "data", "credentials", "files", "queue", "permissions.json"};
 
-/* A directory of the settings' own choice stays, and gets one of each workspace. */
+/* A directory named in the settings stays, and gets one subdirectory for each workspace. */
 static bool is_own_store(const struct people *p, const char *path)
 {
     struct stat own, other;
@@ -197,7 +197,7 @@ static bool has_data(const struct people *p)
     return false;
 }
 
-/* Then it holds more than conversations. */
+/* Whether store.dir contains the work directory: then it has more in it than conversations. */
 static bool is_store_around(const struct people *p)
 {
     char store[PATH_MAX], work[PATH_MAX];
@@ -217,7 +217,8 @@ static int move(const char *from, const char *to)
     return cli_fail(&e);
 }
 
-/* One by one: the directory itself may be a mount point. What was broken off goes on. */
+/* Moves entries one by one, because the directory itself may be a mount point. Continues an
+ * interrupted move. */
 static int move_store(struct people *p)
 {
     struct arena *a = &p->arena;
@@ -255,7 +256,7 @@ static int move_data(struct people *p)
     return code;
 }
 
-/* The bundles of the settings, with paths that are no longer relative to their file. */
+/* The bundles of the settings, with paths made absolute. */
 static struct json *own_bundles(struct people *p)
 {
     struct arena *a = &p->arena;
@@ -275,7 +276,7 @@ static struct json *own_bundles(struct people *p)
     return settings;
 }
 
-/* ---- carrying it out ---- */
+/* ---- writing the setup ---- */
 
 static str init_name_of(const struct init *x)
 {
@@ -297,7 +298,7 @@ static int add_owner(struct init *x, bool is_heir, char *ret_id)
                        .has_role = true,
                        .role = ORG_OWNER,
                        .password = x->password};
-    if (u) /* who was alone here until now, or a setup that was broken off */
+    if (u) /* the single user until now, or an interrupted setup */
         c.user_id = arena_str(&p->arena, u->id);
     bool is_new = !u;
     int code = people_change(p, &c, ret_id);
@@ -329,7 +330,7 @@ static void set(struct init *x, struct json *o, const char *key, const char *val
         json_set(&x->people->arena, o, str_from(key), json_of_str(str_from(value)));
 }
 
-/* The last step: from here on people have to log in. */
+/* The last step: from now on people must log in. */
 static int write_instance(struct init *x)
 {
     struct people *p = x->people;
@@ -416,7 +417,7 @@ static int set_up(struct init *x)
     return code;
 }
 
-/* From here on the files count, not the one implicit person. */
+/* From here on the files are used instead of the single implicit user. */
 static int see_files(struct people *p)
 {
     struct err e = {0};

@@ -1,7 +1,7 @@
-/* nb restore - a backup back into a work directory.
+/* nb restore - restores a backup into a work directory.
  *
- * The archive is read twice: the first time nothing is written, so that a damaged or foreign
- * file, or one that would replace something, changes nothing. */
+ * The archive is read twice: the first pass writes nothing, so that a damaged or foreign archive,
+ * or one that would replace files, changes nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -32,7 +32,7 @@ static const struct arg ARGS[] = {
     {0}};
 
 struct restore {
-    const char *root, *store_dir; /* store_dir: absolute, or NULL = not known */
+    const char *root, *store_dir; /* store_dir: absolute, or NULL = unknown */
     bool is_forced;
     FILE *in;
     uint64_t files, bytes, size;
@@ -107,7 +107,7 @@ static int copy_out(struct restore *r, struct tar_reader *tar, int fd, const cha
         }
         r->bytes += (uint64_t)n;
     }
-    if (n == 0 && ftruncate(fd, lseek(fd, 0, SEEK_CUR)) < 0) /* it may end in a hole */
+    if (n == 0 && ftruncate(fd, lseek(fd, 0, SEEK_CUR)) < 0) /* the file may end in a hole */
         return err_errno(&r->err, -errno, "cannot write", path);
     return n < 0 ? (int)n : 0;
 }
@@ -120,7 +120,8 @@ static int make_parents(struct restore *r, const char *path)
     return file_make_dirs(dir, &r->err);
 }
 
-/* Beside its place, then into it: what exists is replaced as a whole or not at all. */
+/* Writes a temporary file, then renames it: an existing file is replaced completely or not at
+ * all. */
 static int extract(struct restore *r, struct tar_reader *tar, const struct tar_entry *t)
 {
     char path[PATH_MAX], temp[PATH_MAX + 32];
@@ -150,12 +151,12 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
 {
     struct restore r = {.root = c->work_dir, .store_dir = store_dir, .is_forced = is_forced};
     struct stat st;
-    int claim = -1; /* no server starts meanwhile */
+    int claim = -1; /* so that no server starts meanwhile */
     if (session_is_served(c) || presence_claim(c->work_dir, &claim, &r.err) == -EBUSY) {
         fputs("nb: a server is using this work directory; stop it first\n", stderr);
         return EXIT_FAILED;
     }
-    err_clear(&r.err); /* a directory that does not exist yet is made */
+    err_clear(&r.err); /* creates the directory if it does not exist */
     r.in = fopen(path, "re");
     if (!r.in) {
         err_errno(&r.err, -errno, "cannot read", path);
@@ -176,7 +177,7 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
     (void)fclose(r.in);
     if (claim >= 0)
         close(claim);
-    if (is_good) /* a refused archive changes nothing, not even the record */
+    if (is_good) /* a refused archive changes nothing, not even the audit log */
         cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
     if (code < 0)
         return cli_fail(&r.err);
@@ -209,7 +210,7 @@ static int run_restore(struct cli *cli, const void *options, int argc, char **ar
             (!c.store.dir || !realpath(c.store.dir, dir) || strcmp(dir, given) != 0))
             fprintf(stderr, "nb: set store.dir to \"%s\" in %s, where the conversations are now\n",
                     given, c.path);
-        stores_drop_indexes(&c); /* they describe what was there before */
+        stores_drop_indexes(&c); /* they describe the data from before */
         config_done(&c);
     }
     return code;

@@ -38,14 +38,14 @@ static void on_serve_signal(void *ctx, int signum)
 {
     struct serve *s = ctx;
     if (s->is_stopping)
-        _exit(EXIT_FAILED); /* asked twice: at once */
+        _exit(EXIT_FAILED); /* second signal: stop immediately */
     s->is_stopping = true;
     log_info(loop_log(s->loop), "server", "stopping (again to stop immediately)");
     server_stop(s->server, GRACE_MS, on_serve_stopped, s);
 }
 
-/* Standard output that is a file or a pipe is often a log that others read: the key does not go
- * there. */
+/* Standard output that is a file or a pipe is often a log that others can read: the key is not
+ * printed there. */
 static void announce(const struct cli *cli, const struct config *c, const struct server *s,
                      str link, str url)
 {
@@ -89,7 +89,7 @@ static int serve_until_stopped(const struct cli *cli, struct config *c, bool is_
         server_close(s->server, 0);
         return EXIT_FAILED;
     }
-    /* Before it is announced: a signal then already means a graceful end. */
+    /* Before the announcement, so that a signal already means a graceful end. */
     struct signals *signals = signals_new(s->loop, on_serve_signal, s);
     str link = server_page_link(s->server, &c->arena);
     announce(cli, c, s->server, link, server_page_url(s->server, &c->arena));

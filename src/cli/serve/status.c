@@ -19,8 +19,8 @@ struct status {
     struct conv_cli *x;
     struct bundle_entry *entries;
     size_t n;
-    const struct json *health; /* NULL = no server answers */
-    struct err err;            /* why a server that runs says nothing about bundles */
+    const struct json *health; /* NULL = no server responds */
+    struct err err;            /* why a running server returned no bundles */
     size_t skills;
 };
 
@@ -154,7 +154,7 @@ static int do_reload(struct conv_cli *x, const void *options, int argc, char **a
     struct err e = {0};
     struct bundle_entry *all;
     size_t n;
-    int code = bundle_cli_entries(x, &all, &n); /* better told now than in the server's log */
+    int code = bundle_cli_entries(x, &all, &n); /* better reported here than in the server's log */
     if (code != EXIT_DONE)
         return code;
     if (settings_request_reload(config_path(&x->config, ".reload"), &e) < 0)

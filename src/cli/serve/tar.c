@@ -6,7 +6,7 @@
 #include "base/buf.h"
 
 enum { BLOCK = 512, USTAR_NAME = 100, COPY_BYTES = TAR_COPY_BYTES };
-#define USTAR_SIZE_MAX 077777777777ull /* 8 GiB; larger ones need a record */
+#define USTAR_SIZE_MAX 077777777777ull /* 8 GiB; larger files need a pax record */
 
 struct header { /* as on disk */
     char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
@@ -106,7 +106,7 @@ bool tar_is_hole(const char *block, size_t n)
     return n == COPY_BYTES && block[0] == 0 && memcmp(block, block + 1, n - 1) == 0;
 }
 
-/* Whole blocks of zeros are passed over: the archive gets a hole where the file has one. */
+/* Skips whole blocks of zeros: the archive gets a hole where the file has one. */
 static int put_or_skip(struct tar_writer *w, const char *block, size_t n, struct err *e)
 {
     if (tar_is_hole(block, n) && fseeko(w->out, (off_t)n, SEEK_CUR) == 0)
@@ -217,7 +217,7 @@ static bool take_name(struct tar_entry *t, str name)
     return true;
 }
 
-/* The records of an 'x' entry that matter: path and size. */
+/* The records of an 'x' entry that are used: path and size. */
 static bool take_records(str text, struct tar_entry *t, bool *ret_has_name, bool *ret_has_size)
 {
     while (text.n > 0) {

@@ -1,9 +1,8 @@
-/* tar.h - files in one file: POSIX ustar, with pax records for what ustar cannot say.
+/* tar.h - archives: POSIX ustar, with pax records for values that ustar cannot store.
  *
- * Writes regular files only; reads archives of other programs too, as far as they hold regular
- * files and directories. Whatever else is in one (links, devices), a name that leads out of
- * the directory it is unpacked to, and a checksum that is wrong are errors: an archive is
- * foreign input. Blocking. */
+ * Writes regular files only; reads archives of other programs too, if they contain only regular
+ * files and directories. Other types (links, devices), a name outside of the target directory, and
+ * a wrong checksum are errors: an archive is foreign input. Blocking. */
 #pragma once
 
 #define TAR_STORE_DIR "store.dir" /* conversations from outside of the work directory */
@@ -13,19 +12,19 @@
 #include "base/err.h"
 
 #define TAR_NAME_MAX 4096u
-#define TAR_PAX_MAX  (64u * 1024) /* of the records before one entry */
+#define TAR_PAX_MAX  (64u * 1024) /* bytes of the records before one entry */
 
 #define TAR_COPY_BYTES (64 * 1024)
-/* A whole block of this size that holds nothing but zeros: on disk it can be a hole. */
+/* A whole block of this size with only zeros can be a hole on disk. */
 bool tar_is_hole(const char *block, size_t n);
 
-/* Relative, made of plain segments: no "..", no empty one, no NUL, not too long. */
+/* Relative, made of plain segments: no "..", no empty segment, no NUL, not too long. */
 bool tar_name_ok(str name);
 
 /* ---- writing ---- */
 
 struct tar_writer {
-    FILE *out;             /* borrowed; a file, for holes are passed over */
+    FILE *out;             /* borrowed; a regular file, because holes are skipped */
     uint64_t files, bytes; /* written, holes not counted */
 };
 
@@ -44,7 +43,7 @@ int tar_end(struct tar_writer *w, struct err *e);
 
 struct tar_reader {
     FILE *in;      /* borrowed */
-    uint64_t left; /* of the entry under way, padding not counted */
+    uint64_t left; /* bytes left of the current entry, without padding */
     unsigned padding;
 };
 
@@ -56,8 +55,8 @@ struct tar_entry {
     bool is_dir;
 };
 
-/* 1 and the next entry, whatever was left of the one before is passed over; 0 at the end;
- * -EBADMSG with a message for people. */
+/* 1 and the next entry, after skipping the rest of the previous one; 0 at the end; -EBADMSG with a
+ * message for the user. */
 int tar_next(struct tar_reader *r, struct tar_entry *ret, struct err *e);
 /* Up to n bytes of the entry; 0 at its end, -EBADMSG when the archive ends inside it. */
 ssize_t tar_read(struct tar_reader *r, void *p, size_t n, struct err *e);

@@ -5,7 +5,7 @@
 #include "bundle/plan/npm_install.h"
 #include "cli/term/text.h"
 
-#define QUIET_MS       1500 /* most have started by then */
+#define QUIET_MS       1500 /* most bundles have started by then */
 #define TICK_MS        100  /* shorter than any step of an installation */
 #define INTERACTIVE_MS 5000
 #define START_MS       60000
@@ -14,12 +14,12 @@
 struct awaited {
     struct bundles *bundles;
     bool is_interactive;
-    char told[TOLD_MAX]; /* the steps that are known to the reader */
+    char told[TOLD_MAX]; /* steps that were printed before */
     uint64_t since_ms;   /* when */
     uint64_t began_ms;
 };
 
-/* An installation has a limit of its own; a start that hangs is not waited for so long. */
+/* An installation has its own limit; for a start that hangs, the wait is shorter. */
 static uint64_t limit_ms(const struct awaited *w)
 {
     if (w->is_interactive)
@@ -37,8 +37,8 @@ static void add_item(struct arena *a, str *list, str one)
     *list = arena_printf(a, "%.*s%s%.*s", STR_ARG(*list), list->n > 0 ? ", " : "", STR_ARG(one));
 }
 
-/* *ret_new: those that were not named before, or do something else now. A start is named only when
- * it takes long; looking up and installing a package always. */
+/* *ret_new: bundles that were not named before, or are in a different step now. A start is named
+ * only when it takes long; looking up and installing a package always. */
 static str waiting_for(const struct awaited *w, struct arena *a, str *ret_new)
 {
     str all = STR_NONE;
@@ -57,7 +57,8 @@ static str waiting_for(const struct awaited *w, struct arena *a, str *ret_new)
     return all;
 }
 
-/* Each step of a start has its own time: an installation must not use up that of the start. */
+/* Each step of a start has its own time limit, so that an installation does not use up the time of
+ * the start. */
 static void tell_waiting(struct awaited *w)
 {
     struct arena a;
@@ -71,7 +72,7 @@ static void tell_waiting(struct awaited *w)
     arena_done(&a);
 }
 
-/* Somebody at the keyboard does not wait for an installation. */
+/* With a user at the keyboard, do not wait for an installation. */
 static bool is_only_installing(const struct awaited *w)
 {
     bool is_installing = false;
@@ -84,7 +85,7 @@ static bool is_only_installing(const struct awaited *w)
     return is_installing;
 }
 
-/* "memory: installing X; its tools can be used when it runs", or why they never will. */
+/* "memory: installing X; its tools can be used when it runs", or why they will never be usable. */
 static str missing_words(struct arena *a, const struct bundle_info *b)
 {
     if (b->state == BUNDLE_STARTING)

@@ -15,7 +15,7 @@ static bool has_desktop(void)
     return isatty(STDOUT_FILENO) && ((x11 && *x11) || (wayland && *wayland));
 }
 
-/* Addresses and keys have no character that HTML or JavaScript would read differently. */
+/* Addresses and keys contain no character that has a meaning in HTML or JavaScript. */
 static int write_page(const char *path, str link)
 {
     struct arena a;
@@ -30,7 +30,7 @@ static int write_page(const char *path, str link)
     return r;
 }
 
-/* The grandchild belongs to init, so nobody has to wait for the browser. */
+/* The grandchild is adopted by init, so nb need not wait for the browser. */
 static void browser_start(const char *path)
 {
     pid_t child = fork();

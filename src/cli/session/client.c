@@ -12,13 +12,13 @@
 struct client {
     struct loop *loop;
     struct arena arena;
-    const char *socket_path; /* remote */
+    const char *socket_path; /* of a running server */
     const char *workspace;   /* or NULL */
     struct fetcher *fetcher;
-    struct server *server; /* our own */
+    struct server *server; /* our own server */
 };
 
-/* One question under way. */
+/* One request in progress. */
 struct answer {
     int status;
     struct buf body;
@@ -87,7 +87,7 @@ static void on_local(void *ctx, int status, const char *type, str body)
     a->is_done = true;
 }
 
-/* Without a time limit: it is our own work, and the answer needs a place to go to. */
+/* No timeout: the work is done in this process, and the response needs a receiver. */
 static void ask_local(struct client *c, const struct client_ask *q, struct answer *ret)
 {
     struct http_local_ask ask = {q->method ? q->method : "GET", q->path, q->body};

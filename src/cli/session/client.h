@@ -1,9 +1,9 @@
-/* client.h - questions to the API: of the server that runs, or of one in this process.
+/* client.h - requests to the API: of a running server, or of one in this process.
  *
- * When a server answers on {workDir}/nb.sock it is asked, so that a command sees and changes
- * what everybody else sees; otherwise the same handlers are built here, without a listener.
- * The caller cannot tell the difference. Every call runs the loop until the answer is there.
- * Loop thread only. */
+ * When a server accepts connections on {workDir}/nb.sock, requests are sent to it, so that a
+ * command sees and changes what everybody else sees; otherwise the same handlers run in this
+ * process, without a listener. The caller cannot tell the difference. Every call runs the loop
+ * until the response has arrived. Loop thread only. */
 #pragma once
 
 #include "base/json/json.h"
@@ -16,15 +16,15 @@ struct client;
 #define CLIENT_BODY_MAX (64u * 1024 * 1024)
 
 int client_open(struct loop *l, struct config *c, struct client **ret, struct err *e);
-/* The same for commands that use tools: a server of our own starts the bundles of the settings
+/* The same for commands that use tools: a server in this process starts the bundles of the settings
  * and waits until they run or have failed. */
 int client_open_bundles(struct loop *l, struct config *c, struct client **ret, struct err *e);
-/* A server that is known to run. */
-/* workspace: NULL, or the id of the one that is meant. */
+/* For a server that is known to run. */
+/* workspace: NULL, or the id of a workspace. */
 struct client *client_open_remote(struct loop *l, const char *socket_path, const char *workspace);
 void client_close(struct client *c); /* accepts NULL */
 
-struct fetcher *client_fetcher(const struct client *c); /* of a remote one */
+struct fetcher *client_fetcher(const struct client *c); /* of a remote client */
 
 struct client_ask {
     const char *method;  /* NULL = GET */
@@ -35,10 +35,10 @@ struct client_ask {
 
 #define CLIENT_TIMEOUT_MS 60000
 
-/* 0 with the answer in the arena, or the server's message: -ENOENT for 404, -EINVAL for 400,
- * -EBUSY for 409, -EIO for the rest; -ETIMEDOUT, -ECONNREFUSED when there is no answer. */
+/* 0 with the response in the arena, or the server's message: -ENOENT for 404, -EINVAL for 400,
+ * -EBUSY for 409, -EIO for the rest; -ETIMEDOUT, -ECONNREFUSED without a response. */
 int client_ask(struct client *c, const struct client_ask *q, struct arena *a, struct json **ret,
                struct err *e);
 
-/* For a segment of a path or a value of a query. */
+/* Encodes a segment of a path or a value of a query. */
 str client_encode(struct arena *a, str s);

@@ -13,7 +13,7 @@ int own_server_new(struct loop *l, struct config *c, bool with_bundles, struct s
                                  .with_bundles = with_bundles,
                                  .with_local_probe = true,
                                  .home_dir = getenv("HOME")};
-    if (getcwd(here, sizeof here)) /* a directory that is gone has no skills */
+    if (getcwd(here, sizeof here)) /* a deleted current directory has no skills */
         opt.project_dir = arena_cstr(&c->arena, str_from(here));
     return server_new(l, loop_log(l), c, &opt, ret, e);
 }

@@ -1,8 +1,8 @@
 /* own_server.h - a server inside a command, when none is running.
  *
- * The same struct server as `nb serve` has, without a listener, and with the skills of
- * whoever sits at the terminal: .agents/skills and .claude/skills of the current directory
- * and of the home directory count here, and only here. */
+ * The same struct server as in `nb serve`, without a listener, and with the skills of the user at
+ * the terminal: .agents/skills and .claude/skills of the current directory and of the home
+ * directory are used here, and only here. */
 #pragma once
 
 #include "server/server.h"

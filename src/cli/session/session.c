@@ -11,7 +11,7 @@
 #include "cli/session/session_impl.h"
 #include "server/server.h"
 
-/* Whether somebody accepts connections there. A stale socket file refuses. */
+/* Whether a process accepts connections there. A stale socket file refuses. */
 bool session_is_served(struct config *c)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};

@@ -4,14 +4,15 @@
 #include "cli/session/session.h"
 #include "workspace/dir_grant.h"
 
-#define SESSION_HISTORY_EVENTS 200 /* at the end of the log, searched for messages */
+/* events at the end of the log that are searched for messages */
+#define SESSION_HISTORY_EVENTS 200
 
 struct session_message {
     bool is_user;
     str text;
 };
 
-struct session_past { /* the last events of the log; lives in the arena it was asked with */
+struct session_past { /* the last events of the log; in the arena of the call */
     struct session_message *messages;
     size_t n;
     const struct json *ask; /* {askId, calls}, or NULL */
@@ -32,30 +33,30 @@ struct session_ops {
     void (*close)(struct session *s);
 };
 
-struct session { /* first member of the backends' own structs */
+struct session { /* first member of both implementations */
     const struct session_ops *ops;
     struct loop *loop;
     struct config *config;
     struct arena arena; /* as long as the session */
     str model, conversation_id;
-    struct dir_grant directory; /* the current one, unless commands cannot run there */
+    struct dir_grant directory; /* the current directory, unless commands cannot run there */
     str no_directory;           /* why they cannot */
     struct json_strs allow;     /* globs; borrowed */
     bool is_unattended;
-    const struct session_events *ev; /* of the message under way */
+    const struct session_events *ev; /* of the message in progress */
     void *ctx;
 };
 
-/* Finds out whether commands can run in the current directory; for session_open_*. */
+/* Checks whether commands can run in the current directory; for session_open_*. */
 void session_use_directory(struct session *s);
-/* The conversation goes on with its own model, unless the command names one. */
+/* The conversation continues with its own model, unless the command names one. */
 void session_use_model(struct session *s, str model);
 
 int session_open_local(struct loop *l, struct config *c, bool is_interactive, struct session **ret,
                        struct err *e);
-/* -ECONNREFUSED or -ENOENT when nobody listens. */
+/* -ECONNREFUSED or -ENOENT when no server listens. */
 int session_open_remote(struct loop *l, struct config *c, const char *socket_path,
                         struct session **ret, struct err *e);
 
-/* Hands an SSE event of a chat stream to the listener; true when it was the last one. */
+/* Passes an SSE event of a chat stream to the listener; true when it was the last one. */
 bool session_dispatch(struct session *s, str event, str data);

@@ -1,4 +1,4 @@
-/* A session with a server of our own, in this process. */
+/* A session with a server in this process. */
 #include <errno.h>
 
 #include "api/frames.h"
@@ -18,7 +18,7 @@ struct local {
     struct server *server;
     struct turn *turn;
     struct bus_sub *sub;
-    struct deed *answer; /* to a permission question, until it is taken or refused */
+    struct deed *answer; /* answer to a permission question, until it is accepted or refused */
 };
 
 /* ---- one message ---- */
@@ -38,7 +38,7 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     buf_done(&data);
 }
 
-/* ---- answers to permission questions are audited, as the API does (api/trail.c) ---- */
+/* ---- answers to permission questions are recorded in the audit log, as in api/trail.c ---- */
 
 static void begin_answer(struct local *l, const struct actor *by, const struct session_input *in)
 {
@@ -195,7 +195,7 @@ static int local_resume(struct session *s, str id, struct err *e)
     return k.err.code;
 }
 
-/* ---- what was said before ---- */
+/* ---- earlier messages ---- */
 
 struct reading {
     struct arena *arena;

@@ -1,4 +1,4 @@
-/* A session through a running server: the same API as everybody's, over its Unix socket. */
+/* A session through a running server: uses its API over the Unix socket. */
 #include <errno.h>
 
 #include "cli/session/client.h"
@@ -13,14 +13,14 @@ struct remote {
     struct session base;
     struct client *client;
     const char *socket_path;
-    struct fetch_header headers[2]; /* of every request of ours */
+    struct fetch_header headers[2]; /* for every request */
     size_t nheaders;
     struct fetch *chat, *cancel;
     struct list_node posted;
     struct sse_parser sse;
     struct buf error_body;
     int status;
-    bool is_finished; /* the last event of the stream was seen */
+    bool is_finished; /* the last event of the stream was received */
 };
 
 /* ---- resuming ---- */
@@ -206,7 +206,7 @@ static void on_cancel_data(void *ctx, str bytes) {}
 
 static void on_cancel_head(void *ctx, int status, const struct fetch_header *h, size_t n) {}
 
-/* An answer on its way; nobody waits for what comes back, the stream tells. */
+/* Sends an answer; its response is ignored, because the stream reports the result. */
 struct posted {
     struct list_node node;
     struct fetch *fetch;

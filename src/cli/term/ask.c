@@ -7,7 +7,7 @@
 
 enum { CTRL_C = 3, CTRL_D = 4, BACKSPACE = 8, CTRL_U = 21, DELETE = 127 };
 
-/* One byte at a time: what follows the line belongs to whoever reads next. */
+/* Reads one byte at a time, because the input after the line belongs to the next reader. */
 static int read_byte(char *ret)
 {
     for (;;) {
@@ -60,7 +60,7 @@ int ask_line(struct buf *ret, const char *prompt, const char *otherwise)
 
 /* ---- secrets ---- */
 
-/* The last character, which may have several bytes. */
+/* Removes the last character, which may have several bytes. */
 static void drop_char(struct buf *b)
 {
     while (b->n > 0 && ((unsigned char)b->p[b->n - 1] & 0xc0) == 0x80)
@@ -94,7 +94,7 @@ int ask_secret(struct buf *ret, const char *prompt)
         return -ENOTTY;
     fprintf(stderr, "%s: ", prompt);
     quiet = before;
-    quiet.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG); /* signals come as characters */
+    quiet.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG); /* signals arrive as characters */
     if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) < 0)
         return -errno;
     buf_clear(ret);

@@ -6,5 +6,5 @@
 #define BAR_COLUMNS   20
 #define BAR_BYTES_MAX (BAR_COLUMNS * 3 + 1)
 
-/* In eighths of a column; whatever is more than nothing can be seen. */
+/* In eighths of a column; any value above 0 is visible. */
 void bar_text(char out[BAR_BYTES_MAX], double share);

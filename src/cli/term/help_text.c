@@ -1,11 +1,11 @@
 #include "cli/term/help_text.h"
 
-#define ROW_LEFT 26 /* columns of what a row explains */
+#define ROW_LEFT 26 /* columns of the left part of a row */
 
 struct line {
     FILE *out;
-    size_t indent; /* of lines that continue */
-    size_t used;   /* columns of this one */
+    size_t indent; /* indent of continued lines */
+    size_t used;   /* columns of the current line */
     bool has_word;
 };
 

@@ -1,4 +1,4 @@
-/* input.h - the text of a message: what was typed, what was piped, what was attached. */
+/* input.h - the text of a message: prompt, piped input, attached files. */
 #pragma once
 
 #include <stdio.h>
@@ -6,12 +6,12 @@
 #include "cli/cli.h"
 #include "runtime/runtime.h"
 
-/* Joins the prompt, piped input (when stdin is no terminal) and attached files into one
- * message. Foreign text is fenced so that it cannot be taken for the question. */
+/* Joins the prompt, piped input (when stdin is not a terminal) and attached files into one message.
+ * Foreign text is fenced so that it cannot be mistaken for the question. */
 int input_compose(const struct cli *cli, struct arena *a, str *ret, struct err *e);
 
-/* One line without its end. Of one that is too long for a message only so much is kept that it
- * is refused for its length. False at the end of the input, or when it cannot be read. */
+/* One line without its end. Of a line that is too long for a message, only enough is kept for it to
+ * be refused. False at the end of the input, or when it cannot be read. */
 #define INPUT_LINE_MAX (TURN_MESSAGE_MAX + 1u)
 bool input_read_line(FILE *in, struct buf *line);
 

@@ -1,7 +1,7 @@
-/* progress.h - one line on stderr that tells how far long work is.
+/* progress.h - one line on stderr that shows the progress of long work.
  *
- * Appears only on a terminal and only when the work takes longer than a moment; it is
- * redrawn at most ten times a second and leaves nothing behind. One owner. */
+ * It appears only on a terminal and only when the work takes longer than a moment; it is redrawn at
+ * most ten times per second and is erased at the end. One owner. */
 #pragma once
 
 #include "base/str.h"
@@ -13,6 +13,6 @@ struct progress {
 };
 
 void progress_begin(struct progress *p, const char *label);
-/* share is 0 to 1, below 0 = not known; `text` stands behind the bar and may be empty. */
+/* share is 0 to 1, below 0 = unknown; `text` is printed after the bar and may be empty. */
 void progress_update(struct progress *p, double share, str text);
-void progress_end(struct progress *p); /* takes it away */
+void progress_end(struct progress *p); /* erases the line */

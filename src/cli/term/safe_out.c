@@ -9,16 +9,16 @@
 #include "base/utf8.h"
 #include "os/file.h"
 
-#define PENDING_MAX 32 /* longer than any colour sequence of ours */
+#define PENDING_MAX 32 /* longer than any colour sequence of nb */
 
 struct safe_out {
     enum safe_kind kind;
     FILE *file;
-    char pending[PENDING_MAX]; /* the beginning of what is to come completely */
+    char pending[PENDING_MAX]; /* the beginning of an incomplete sequence or character */
     size_t npending;
 };
 
-/* Length of the colour sequence at s; 0 = none, s.n + 1 = its end is to come. */
+/* Length of the colour sequence at s; 0 = none, s.n + 1 = its end is missing. */
 static size_t color_length(str s)
 {
     for (size_t i = 1; i < s.n; i++) {
@@ -29,7 +29,7 @@ static size_t color_length(str s)
     return s.n < PENDING_MAX ? s.n + 1 : 0;
 }
 
-/* How many bytes at the end of s begin a character that is not complete. */
+/* How many bytes at the end of s begin an incomplete character. */
 static size_t unfinished_char(str s)
 {
     for (size_t n = 1; n < 4 && n <= s.n; n++) {
@@ -51,7 +51,7 @@ static size_t unfinished(const struct safe_out *o, str s)
     return unfinished_char(s);
 }
 
-/* Text between colours of ours. */
+/* Text between colour sequences. */
 static void add_colored(struct buf *out, str s)
 {
     while (s.n > 0) {
@@ -94,7 +94,7 @@ static ssize_t on_write(void *cookie, const char *p, size_t n)
     buf_done(&clean);
     if (r < 0)
         errno = -r;
-    return r < 0 ? 0 : (ssize_t)n; /* 0 is how a cookie says that it failed */
+    return r < 0 ? 0 : (ssize_t)n; /* 0 is how a stream cookie reports failure */
 }
 
 void safe_out_begin(enum safe_kind kind)

@@ -1,5 +1,5 @@
-/* secret.h - values that should not be seen: read from the terminal without echo, from a pipe or
- * from a file; never from a command line, which every user of the machine may read. */
+/* secret.h - secret values: read from the terminal without echo, from a pipe or from a file; never
+ * from a command line, which every user of the machine can read. */
 #pragma once
 
 #include "base/arena.h"
@@ -8,7 +8,7 @@
 
 #define SECRET_MAX 8192
 
-/* False when there is nothing, or more than SECRET_MAX bytes. The line feed is taken off. */
+/* False when there is no input, or more than SECRET_MAX bytes. Removes the line feed. */
 bool secret_read(struct arena *a, const char *prompt, str *ret);
 
 /* The first line of a file or a named pipe, with the same limits; "-" is stdin, as above. */

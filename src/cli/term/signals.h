@@ -8,4 +8,4 @@ struct signals;
 typedef void (*signal_fn)(void *ctx, int signum);
 
 struct signals *signals_new(struct loop *l, signal_fn fn, void *ctx);
-void signals_free(struct signals *s); /* the memory goes with the next turns of the loop */
+void signals_free(struct signals *s); /* the memory is freed in later turns of the loop */

@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "cli/term/text.h"
 
-/* The sequence that sets exactly these; nothing when colours are off. */
+/* The sequence that sets exactly these styles; nothing when colours are off. */
 static void set_style(struct buf *out, bool has_color, unsigned style)
 {
     static const struct {
@@ -80,7 +80,7 @@ bool styled_wrap(const struct styled *t, size_t *at, size_t end, size_t width,
                  struct styled_line *ret)
 {
     size_t from = *at, used = 0;
-    size_t fit_to = from, fit_next = from, fit_width = 0; /* the latest place to break */
+    size_t fit_to = from, fit_next = from, fit_width = 0; /* the latest possible break */
     bool after_wide = false;
     if (from >= end)
         return false;

@@ -1,7 +1,7 @@
-/* styled.h - text with a look per byte: written once, wrapped to any width, then emitted.
+/* styled.h - text with a style per byte: written once, wrapped to any width, then printed.
  *
- * Every emitted piece begins and ends in the terminal's plain state, so lines can be drawn
- * alone. What is added must be safe already (text.h). One owner, loop thread. */
+ * Every printed piece begins and ends in the terminal's plain state, so lines can be drawn
+ * separately. The text must already be safe (text.h). One owner, loop thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -21,7 +21,7 @@ enum style {
 void style_add(struct buf *out, bool has_color, unsigned style, str text);
 
 struct styled {
-    struct buf text, style; /* equally long */
+    struct buf text, style; /* of equal length */
 };
 
 void styled_init(struct styled *t, size_t max_bytes);

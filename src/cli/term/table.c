@@ -24,7 +24,7 @@ void table_done(struct table *t)
 
 void table_row(struct table *t)
 {
-    /* A server's answer may have more rows than that; the latest takes the place of the last. */
+    /* A response may have more rows than that; then the latest row replaces the last. */
     if (t->nrows == TABLE_ROWS_MAX) {
         t->nrows--;
     } else if (t->nrows == t->cap) {
@@ -54,8 +54,8 @@ void table_cellf(struct table *t, size_t column, const char *fmt, ...)
     va_end(ap);
 }
 
-/* The column that loses least when it is cut, or ncolumns: numbers and ids are of no use in part,
- * and of a short column there is nothing left. */
+/* The column that loses least when it is cut, or ncolumns: numbers and ids are useless in part, and
+ * nothing would be left of a short column. */
 static size_t widest(const struct table *t, const size_t *widths)
 {
     size_t found = t->ncolumns;

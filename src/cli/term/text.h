@@ -1,9 +1,9 @@
-/* text.h - foreign text made safe for a terminal, and how wide it is there.
+/* text.h - makes foreign text safe for a terminal, and measures its width.
  *
- * Models, tools and files may send anything. Nothing of theirs reaches the terminal but
- * through text_add and its kin: control characters become visible pictures, so no escape
- * sequence survives, and characters that reorder text become U+FFFD. The functions on width
- * also know the sequences that we write ourselves (ESC [ ... m), which take no room. Pure. */
+ * Models, tools and files may send anything. All foreign text passes text_add and the functions
+ * like it: control characters become visible pictures, so no escape sequence survives, and
+ * characters that reorder text become U+FFFD. The functions on width also accept the sequences that
+ * nb writes itself (ESC [ ... m), which have no width. Pure. */
 #pragma once
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ void text_add(struct buf *out, str s);            /* keeps line feeds, tabs beco
 void text_add_line(struct buf *out, str s);       /* white space becomes single spaces */
 
 size_t text_width(str s); /* columns */
-/* At most `width` columns of s; what is left out is shown by "…". */
+/* At most `width` columns of s; "…" marks what was left out. */
 void text_clip(struct buf *out, str s, size_t width);
 
 /* "label text\n", the label padded to `width` columns; nothing for an empty text. */

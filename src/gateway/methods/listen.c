@@ -4,7 +4,7 @@
  * changes they want. A resource is subscribed to once at its server, for any number of clients. */
 #include "gateway/session.h"
 
-#define KEY_MAX (8u * 1024) /* subscriptions of clients to one address */
+#define KEY_MAX (8u * 1024) /* bytes of one address */
 
 struct gw_listen {
     struct list_node node;

@@ -170,10 +170,10 @@ void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *
 /* ---- tasks/list: one server after the other ---- */
 
 struct collected {
-    struct json *params; /* the client's cursor */
+    struct json *params; /* of the client's request */
     struct json *tasks;
     size_t at;      /* the bundle after the one that is being asked now */
-    unsigned pages; /* the cursor of that bundle */
+    unsigned pages; /* pages read from the current bundle */
 };
 
 static void collect_next(struct gw_request *q);
