@@ -136,7 +136,7 @@ struct bundle_info {
     size_t nheld; /* quarantined tools: changed, new or suspicious; the instructions are included */
     int64_t trust_score; /* -1 = unknown */
     bool is_protected;
-    bool needs_sign_in; /* OAuth: there is no usable token, or it lacks rights; for a server where
+    bool needs_sign_in; /* OAuth: a usable token is missing, or it lacks rights; for a server where
                          * each person signs in ask bundle_needs_sign_in */
     str sandbox;        /* "bubblewrap: network no, writes ~/notes": text for people */
     enum mcp_era era;

@@ -27,7 +27,7 @@ struct bundle_changer { /* used by every change until bundle_changer_done */
 struct bundle_change_op; /* a change in progress; freed after its callback */
 
 /* b: the bundle in its present state; NULL after a removal, and on failure. err: NULL on success.
- * -EEXIST the name is taken, -ENOENT there is no such bundle, -EPERM protected or built in, -EINVAL
+ * -EEXIST the name is taken, -ENOENT no such bundle, -EPERM protected or built in, -EINVAL
  * the entry is wrong; any other code: the bundle did not start, with the reason. */
 typedef void (*bundle_changed_fn)(void *ctx, struct bundle *b, const struct err *err);
 
@@ -58,5 +58,5 @@ str bundle_change_text(const struct bundle_change_op *op);
 
 /* the change still happens, without a callback */
 void bundle_change_cancel(struct bundle_change_op *op);
-/* Nobody waits for a change any more: what is being written still is, and nothing follows. */
+/* Cancels all changes: a file that is being written is still written, but nothing follows. */
 void bundle_changer_done(struct bundle_changer *c);

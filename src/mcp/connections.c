@@ -107,7 +107,7 @@ static void connections_unlink_call(struct connections_call *c)
     }
     assert(p->nunder_way > 0 && c->connection->busy > 0);
     p->nunder_way--;
-    /* The main connection stays open; another one closes when it is idle. */
+    /* The main connection stays open; every other connection closes when it is idle. */
     if (--c->connection->busy == 0 && c->connection != &p->connections[0] && c->connection->client)
         timer_start(&c->connection->idle, CONNECTIONS_IDLE_MS);
 }
@@ -287,7 +287,7 @@ static void abort_others(struct connections *p)
     }
 }
 
-/* mcp_abort calls nobody back, so the calls of the aborted connections are ended here. */
+/* mcp_abort makes no callbacks, so the calls of the aborted connections are ended here. */
 static void fail_under_way(struct connections *p)
 {
     while (!list_empty(&p->under_way) && !p->is_dead) {

@@ -93,7 +93,7 @@ void bash_answer_version(struct bash_answer *a, const struct json *id, str asked
     bash_answer_end(a);
 }
 
-/* ---- what it is ---- */
+/* ---- information about the server ---- */
 
 static void write_capabilities(struct json_writer *w)
 {
@@ -143,7 +143,7 @@ void bash_answer_tools(struct bash_answer *a, const struct json *id, bool is_mod
     bash_answer_end(a);
 }
 
-/* ---- what came of a command ---- */
+/* ---- the result of a command ---- */
 
 static void write_text_block(struct json_writer *w, str text)
 {

@@ -38,8 +38,7 @@ int bash_want_read(const struct json *args, struct bash_want *ret, struct err *e
         for (size_t k = 0; k < ARRAY_LEN(KNOWN); k++)
             is_known = is_known || str_eq(args->members[i].key, str_from(KNOWN[k]));
         if (!is_known)
-            return err_set(e, -EINVAL, "there is no argument '%.*s'",
-                           STR_ARG(args->members[i].key));
+            return err_set(e, -EINVAL, "unknown argument '%.*s'", STR_ARG(args->members[i].key));
     }
     const struct json *cwd = json_get(args, "cwd"), *env = json_get(args, "env");
     ret->command = json_get_string(args, "command");

@@ -55,7 +55,7 @@ static bool has_word(str text, str word)
     return false;
 }
 
-/* A line is "ID:CONTROLLERS:/PATH"; in v2 "0::/PATH". Returns an empty string when there is no such
+/* A line is "ID:CONTROLLERS:/PATH"; in v2 "0::/PATH". Returns an empty string without such a
  * line. */
 static str own_path(struct arena *a, const struct cgroup_place *place, str controller)
 {
@@ -163,7 +163,7 @@ static int write_limit(struct arena *a, str path, const char *file, int64_t valu
     return value > 0 ? cgroup_write(a, path, file, text) : 0;
 }
 
-/* A limit whose controller is missing is skipped; if no limit remains, there is no cgroup. */
+/* A limit whose controller is missing is skipped; if no limit remains, no cgroup is created. */
 static const char *with_limits(struct arena *a, str path, const struct cgroup_limits *limits)
 {
     if (path.n == 0)
@@ -174,7 +174,7 @@ static const char *with_limits(struct arena *a, str path, const struct cgroup_li
         (void)rmdir(path.p);
         return NULL;
     }
-    (void)cgroup_write(a, path, "memory.swap.max", "0"); /* absent where there is no swap */
+    (void)cgroup_write(a, path, "memory.swap.max", "0"); /* absent without swap */
     (void)cgroup_write(a, path, "memory.oom.group", "1");
     return path.p;
 }

@@ -85,7 +85,7 @@ static void allow(struct confinement *c, const char *path, uint64_t rights)
     close(fd);
 }
 
-/* ---- a directory without some of what is in it ---- */
+/* ---- a directory without its hidden paths ---- */
 
 static bool is_hidden(const struct confinement *c, str path)
 {

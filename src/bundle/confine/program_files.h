@@ -21,11 +21,12 @@ struct program_query {
     const char *cwd;
     const char *home_dir, *work_dir;
     const char *package_dir, *data_dir; /* NULL = a person wrote the command line */
-    const struct path_list *writes;     /* what it may write: it sees that anyway, and may have put
-                                         * links there, which are not followed */
+    /* paths that it may write: visible anyway, and links in them are not followed, because the
+     * server may have created them */
+    const struct path_list *writes;
 };
 
 /* Adds the paths that must be readable to `ret`; *ret_program is the path of argv[0]. -ENOENT with
- * a message when there is no such program. Reads the file system: for a pool thread. */
+ * a message when the program does not exist. Reads the file system: for a pool thread. */
 int program_files_find(struct arena *a, const struct program_query *q, struct path_list *ret,
                        const char **ret_program, struct err *e);

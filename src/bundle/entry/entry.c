@@ -184,7 +184,7 @@ static int decode_env(struct entry_decoder *d)
     return r;
 }
 
-/* ---- what it may touch ---- */
+/* ---- the sandbox ---- */
 
 static int check_sandbox_paths(struct entry_decoder *d, const char *field, struct json_strs paths)
 {

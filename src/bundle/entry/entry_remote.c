@@ -60,7 +60,7 @@ static int decode_oauth(struct entry_decoder *d, const struct json *auth)
 
 /* {"type": "bearer", "token"} | {"type": "header", "name", "value"} | {"type": "none"} |
  * {"type": "oauth", "per", "clientId", "clientSecret", "scope"}, all of them optional.
- * *ret.key stays empty when there is no header to send. */
+ * *ret.key stays empty without a header to send. */
 static int decode_auth(struct entry_decoder *d, const struct json *auth, struct bundle_pair *ret)
 {
     static const char *const KNOWN[] = {"type",         "token", "name", "value", "clientId",
@@ -141,7 +141,7 @@ int entry_decode_remote(struct entry_decoder *d)
     return decode_headers(d);
 }
 
-/* ---- where a URL may lead ---- */
+/* ---- allowed URLs ---- */
 
 /* Host names are checked when the connection is made; addresses can be checked now. */
 static enum address_class classify_literal(const struct url *u)

@@ -57,7 +57,7 @@ static bool try_address(struct link *l, const struct network_ip *ip)
     return false;
 }
 
-/* Returns false when there is no further address. */
+/* Returns false after the last address. */
 static bool connect_next(struct link *l)
 {
     if (l->server >= 0)

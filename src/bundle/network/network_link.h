@@ -39,5 +39,5 @@ void link_connect(struct link *l); /* to the first of l->ips that answers; there
 void link_reset(struct link *l);   /* the client sees a refused or broken connection */
 
 void link_watch(const struct link *l, struct pollfd ret[2]);
-/* Returns NULL, or why there is no connection: the caller resets the link. */
+/* Returns NULL, or why the connection failed: the caller resets the link. */
 const char *link_step(struct link *l, const struct pollfd fds[2], uint64_t now);

@@ -46,7 +46,7 @@ struct proxy {
     unsigned ncomplaints;
 };
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void complain(struct proxy *p, str host, uint16_t port, const char *why)
 {

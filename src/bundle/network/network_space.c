@@ -42,7 +42,7 @@ static bool is_common(uint16_t port)
     return false;
 }
 
-/* ---- addresses for names: 198.18.0.0/15 is nobody's ---- */
+/* ---- addresses for names: 198.18.0.0/15 is not in use on the internet ---- */
 
 void network_dest_address(size_t index, struct network_ip *ret)
 {
@@ -55,7 +55,7 @@ int network_dest_of(const struct network_ip *ip)
     return is_one && ip->at[3] >= 1 && ip->at[3] <= NETWORK_DESTS_MAX ? ip->at[3] - 1 : -1;
 }
 
-/* ---- what is read outside ---- */
+/* ---- facts read outside the namespace ---- */
 
 static void add_nameserver(struct space *s, str text)
 {

@@ -1,24 +1,23 @@
-/* oauth.h - signing in to a remote MCP server, and staying so.
+/* oauth.h - signing in to a remote MCP server, and refreshing its tokens.
  *
- * A login finds out where the server sends people (oauth_meta.h), registers nb there, and makes
- * the address that a person opens. What comes back to the loopback address is exchanged for
- * tokens. They are kept with the bundle's other credentials, and refreshed when a connection is
- * opened. Tokens never leave this file but as a header to the server that they are for. Loop
- * thread only, except where it says otherwise. */
+ * A login finds the authorization server (oauth_meta.h), registers nb there, and creates the URL
+ * that a person opens. The response to the redirect address is exchanged for tokens. They are
+ * stored with the bundle's other credentials, and refreshed when a connection is opened. Tokens are
+ * sent only as a header to the server that they are for. Loop thread only, except where noted. */
 #pragma once
 
 #include "bundle/oauth/oauth_meta.h"
 #include "net/fetch.h"
 
-#define OAUTH_CREDENTIAL "@oauth" /* the key; no manifest can ask for it */
-#define OAUTH_EARLY_MS   60000    /* a token that ends sooner is refreshed at once */
+#define OAUTH_CREDENTIAL "@oauth" /* key in the credentials; no manifest can request it */
+#define OAUTH_EARLY_MS   60000    /* a token that expires sooner is refreshed first */
 
-struct oauth_state { /* what is kept between processes */
+struct oauth_state { /* stored between processes */
     str issuer, resource, token_endpoint;
-    str scope;                    /* that was granted */
-    str asked;                    /* that was asked for, the last time */
-    str wanted;                   /* that the server asked for since, with a 403 */
-    int64_t step_ups;             /* sign-ins in a row that such a 403 led to */
+    str scope;                    /* granted */
+    str asked;                    /* requested at the last sign-in */
+    str wanted;                   /* required by the server since then, with a 403 */
+    int64_t step_ups;             /* sign-ins in a row that a 403 caused */
     str client_id, client_secret; /* the secret may be empty */
     enum oauth_client_auth auth;
     str access_token, refresh_token; /* the second may be empty */
@@ -31,56 +30,57 @@ int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,
 int oauth_state_save(const char *credentials_dir, str slug, const struct oauth_state *s,
                      struct err *e);
 
-/* All scopes that were asked for before, by nb or by the server. */
+/* All scopes that nb or the server has requested before. */
 str oauth_scope_before(struct arena *a, const struct oauth_state *s);
 
 #define OAUTH_STEP_UPS_MAX 3
-/* Of the state that follows this one: 0 unless the server's 403 leads to the sign-in. */
+/* The step_ups of the next state: 0 unless a 403 of the server causes the sign-in. */
 int64_t oauth_step_ups(const struct oauth_state *before);
 
-/* The server wants `scope` (it may be empty) with a 403. Notes it in `s` for the next sign-in.
- * -ENOKEY: somebody has to sign in again. -EPERM: that was tried, and does not help. */
+/* The server requires `scope` (it may be empty) with a 403. Stores it in `s` for the next sign-in.
+ * -ENOKEY: a person has to sign in again. -EPERM: that was tried, and did not help. */
 int oauth_step_up(struct arena *a, struct oauth_state *s, str scope, struct err *e);
 
 /* ---- signing in ---- */
 
 struct oauth_login;
 
-struct oauth_login_conf { /* copied, but for the first two */
+struct oauth_login_conf { /* copied, except the first two */
     struct loop *loop;
     struct fetcher *fetcher;
     str url;              /* of the MCP server */
-    unsigned fetch_flags; /* of every request */
+    unsigned fetch_flags; /* for every request */
     str redirect_uri;
-    /* Of a client that is registered already; or empty. An https URL is the client's metadata
-     * document: it is used where the authorization server takes those. */
+    /* A client that is registered already; or empty. An https URL is the client's metadata
+     * document: it is used if the authorization server supports those. */
     str client_id, client_secret;
     str document_url; /* of nb's own metadata document; or empty */
-    bool is_web;      /* the redirect leads to a page of this server, not to a terminal */
-    str scope;        /* empty = what the server asks for */
-    str scope_before; /* oauth_scope_before: is asked for again */
-    int64_t step_ups; /* oauth_step_ups of the state before */
+    bool is_web;      /* the redirect address is a page of this server, not of a terminal */
+    str scope;        /* empty = the scope that the server requests */
+    str scope_before; /* oauth_scope_before: requested again */
+    int64_t step_ups; /* oauth_step_ups of the previous state */
 };
 
-/* url: to be opened by a person; empty with an error. Never called before the start returned. */
+/* url: for a person to open; empty on error. Never called before the start function has
+ * returned. */
 typedef void (*oauth_ready_fn)(void *ctx, str url, const struct err *err);
 struct oauth_login *oauth_login_start(const struct oauth_login_conf *conf, oauth_ready_fn fn,
                                       void *ctx);
 
-/* Is this the query of a callback that answers this sign-in? Others can be made by any page. */
+/* True when the query is the response to this sign-in. Any page can send other queries. */
 bool oauth_login_is_answer(const struct oauth_login *l, str query);
 
-/* query: of the callback. s: borrowed; NULL with an error. */
+/* query: of the redirect. s: valid during the callback; NULL on error. */
 typedef void (*oauth_done_fn)(void *ctx, const struct oauth_state *s, const struct err *err);
 void oauth_login_finish(struct oauth_login *l, str query, oauth_done_fn fn, void *ctx);
-void oauth_login_free(struct oauth_login *l); /* no callback any more; accepts NULL */
+void oauth_login_free(struct oauth_login *l); /* no callback follows; accepts NULL */
 
 /* ---- staying ---- */
 
 struct oauth_refresh;
 
-/* -EACCES: the tokens are of no use any more, somebody has to sign in again. One that is cancelled
- * may have used up its refresh token. */
+/* -EACCES: the tokens are no longer valid, a person has to sign in again. A cancelled refresh may
+ * have used up its refresh token. */
 struct oauth_refresh *oauth_refresh_start(struct loop *l, struct fetcher *f, unsigned fetch_flags,
                                           const struct oauth_state *s, oauth_done_fn fn, void *ctx);
 void oauth_refresh_cancel(struct oauth_refresh *r); /* accepts NULL */

@@ -2,7 +2,7 @@
  *
  *   ask the server -> its metadata -> its authorization server's -> register -> (a person) -> token
  *
- * The first places that answer with a document count; a document that must not be believed ends
+ * The first location that answers with a document is used; a document that must not be trusted ends
  * the search. */
 #include <errno.h>
 
@@ -26,7 +26,7 @@ struct oauth_login {
     struct oauth_server server;
     str places[OAUTH_PLACES_MAX];
     size_t nplaces, at;
-    struct err last; /* what was wrong at the places so far */
+    struct err last; /* the error of the last location */
     str state, verifier;
     struct oauth_state result;
     oauth_ready_fn ready;
@@ -84,7 +84,7 @@ static void add_challenge(struct buf *out, str verifier)
     buf_done(&text);
 }
 
-/* Where nothing but https is asked for anything, no person is sent elsewhere either. */
+/* If requests have to use https, the person's browser has to as well. */
 static bool is_unsafe(const struct oauth_login *l)
 {
     return (l->conf.fetch_flags & FETCH_HTTPS_ONLY) &&
@@ -116,7 +116,7 @@ static void finish_ready(struct oauth_login *l)
     l->ready(l->ctx, e.code ? STR_NONE : url, e.code ? &e : NULL);
 }
 
-/* ---- who we are there ---- */
+/* ---- identifying nb as a client ---- */
 
 static const char *auth_method(enum oauth_client_auth auth)
 {
@@ -326,7 +326,7 @@ static void on_probed(void *ctx, const struct err *err)
     look_for_resource(l);
 }
 
-/* Without a token, to be told where tokens come from. */
+/* Sends a request without a token, so that the refusal names the source of tokens. */
 static void probe(struct oauth_login *l)
 {
     static const struct fetch_events EVENTS = {on_login_head, on_login_data, on_probed};

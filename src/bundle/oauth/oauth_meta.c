@@ -13,7 +13,7 @@ static bool is_token_char(char c)
     return c > ' ' && c != ',' && c != '"' && c != '=';
 }
 
-/* The value of name="..." or name=token; escapes do not occur in what is asked for here. */
+/* The value of name="..." or name=token; the parameters that are read here have no escapes. */
 static str parameter(str header, str name)
 {
     for (size_t i = 0; i + name.n < header.n; i++) {
@@ -82,7 +82,7 @@ bool oauth_is_document_url(str url)
            str_find_char(url, '#') < 0 && str_find_char(url, '?') < 0;
 }
 
-/* ---- where to look ---- */
+/* ---- locations of the metadata ---- */
 
 static str origin_of(struct arena *a, const struct url *u)
 {
@@ -94,7 +94,7 @@ static str origin_of(struct arena *a, const struct url *u)
     return ret;
 }
 
-/* Without the query and without slashes at the end: "/mcp", or empty. */
+/* The path without query and trailing slashes: "/mcp", or empty. */
 static str url_path_of(const struct url *u)
 {
     ptrdiff_t query = str_find_char(u->target, '?');
@@ -138,7 +138,7 @@ size_t oauth_server_places(struct arena *a, str issuer, str ret[OAUTH_PLACES_MAX
     return n;
 }
 
-/* ---- what is found there ---- */
+/* ---- decoding the metadata ---- */
 
 static int parse_object(struct arena *a, str text, struct json **ret, struct err *e)
 {
@@ -203,7 +203,7 @@ static bool has_string(const struct json *list, str wanted)
     return false;
 }
 
-/* Where nothing is said, Basic is the default of RFC 8414. */
+/* If the metadata does not say, Basic is the default of RFC 8414. */
 static enum oauth_client_auth client_auth(const struct json *methods)
 {
     if (!methods || has_string(methods, STR("client_secret_basic")))

@@ -1,8 +1,9 @@
-/* oauth_meta.h - what servers say about who may use them: RFC 9728, RFC 8414, RFC 6749.
+/* oauth_meta.h - metadata of protected servers and authorization servers: RFC 9728, RFC 8414, RFC
+ * 6749.
  *
- * Decides where to look, and whether what was found there may be believed: the resource has to be
- * the server that was asked, the issuer has to be the one that was named, and PKCE has to be
- * offered. Pure; any thread. Everything lives in the arena. */
+ * Decides where to look, and whether a document may be trusted: the resource must be the server
+ * that was asked, the issuer must be the one that was named, and PKCE must be offered. Pure; any
+ * thread. Results live in the arena. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,15 +11,15 @@
 #include "base/json/json.h"
 
 #define OAUTH_PLACES_MAX 3
-#define OAUTH_SCOPE_MAX  2048 /* a server that wants a longer one is asked for its default */
+#define OAUTH_SCOPE_MAX  2048 /* for a longer scope the server's default is requested */
 
 struct oauth_challenge { /* WWW-Authenticate of a refusal; all may be empty */
     str resource_metadata, scope;
-    bool is_scope_missing; /* error="insufficient_scope": other rights are wanted */
+    bool is_scope_missing; /* error="insufficient_scope": other rights are required */
 };
 
 struct oauth_resource { /* protected resource metadata */
-    str resource;       /* exactly as it is printed there */
+    str resource;       /* exactly as in the document */
     str issuer, scope;
 };
 
@@ -37,21 +38,21 @@ struct oauth_server { /* authorization server metadata */
 
 void oauth_challenge_parse(str header, struct oauth_challenge *ret);
 
-/* Scopes are lists of words. The words of both, each once; and whether all of `some` are in `all`.
- */
+/* Scopes are lists of words. The words of both, each once; and whether `all` contains all of
+ * `some`. */
 str oauth_scope_join(struct arena *a, str some, str more);
 bool oauth_scope_has(str all, str some);
 
-/* An https URL with a path, without fragment, user name or query: may be a client_id. */
+/* An https URL with a path, without fragment, user name or query: can be a client_id. */
 bool oauth_is_document_url(str url);
 
-/* Where the metadata may be, in the order in which to look. */
+/* Possible locations of the metadata, in the order in which to try them. */
 size_t oauth_resource_places(struct arena *a, str server_url, const struct oauth_challenge *c,
                              str ret[OAUTH_PLACES_MAX]);
 size_t oauth_server_places(struct arena *a, str issuer, str ret[OAUTH_PLACES_MAX]);
 
-/* A resource is a server, or the upper part of its address: of the same origin, and the whole path
- * or a part of it that ends before a slash. */
+/* A resource is a server, or a prefix of its URL: of the same origin, and the whole path or a part
+ * of it that ends before a slash. */
 bool oauth_is_about(str resource, str server_url);
 
 /* -EACCES: it is about another server. */
@@ -61,12 +62,12 @@ int oauth_resource_decode(struct arena *a, str text, str server_url, struct oaut
 int oauth_server_decode(struct arena *a, str text, str issuer, struct oauth_server *ret,
                         struct err *e);
 
-/* What an authorization server sends back to the loopback address, as query. */
+/* The query that an authorization server sends to the redirect address. */
 struct oauth_callback {
     str code, state, issuer, error, error_description;
 };
 void oauth_callback_parse(struct arena *a, str query, struct oauth_callback *ret);
-/* The state has to be ours, and the issuer, where it is named or was promised, the one that we
- * asked: -EACCES. An error of the server: -EPERM. */
+/* The state must be ours, and the issuer, if it is named or was promised, the one that we asked:
+ * -EACCES. An error of the server: -EPERM. */
 int oauth_callback_check(const struct oauth_callback *c, const struct oauth_server *s, str state,
                          struct err *e);

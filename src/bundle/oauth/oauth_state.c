@@ -1,4 +1,4 @@
-/* oauth_state.c - tokens in the file of a bundle's credentials. */
+/* oauth_state.c - tokens in the credentials file of a bundle. */
 #include <errno.h>
 
 #include "bundle/oauth/oauth.h"

@@ -53,7 +53,7 @@ struct call *oauth_token_ask(struct loop *l, struct fetcher *f, unsigned fetch_f
     return ret;
 }
 
-/* It becomes a header. */
+/* The token becomes a part of a header. */
 static bool is_bearer_token(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -63,7 +63,7 @@ static bool is_bearer_token(str s)
     return s.n > 0 && s.n <= TOKEN_MAX;
 }
 
-/* Some servers say so with a status of their own, and some with 400. */
+/* Some servers report a temporary failure with its own status, some with 400. */
 static bool may_pass(int status, str error)
 {
     static const char *const ERRORS[] = {"temporarily_unavailable", "server_error", "slow_down"};

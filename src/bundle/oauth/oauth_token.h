@@ -6,10 +6,10 @@
 
 #define OAUTH_FORM_MAX (64u * 1024)
 
-/* Sends the form, with the client's own credentials and the resource added. */
+/* Sends the form, with the client's credentials and the resource added. */
 struct call *oauth_token_ask(struct loop *l, struct fetcher *f, unsigned fetch_flags,
                              const struct oauth_state *s, struct buf *form, call_done done,
                              void *ctx);
-/* Puts what came back into `s`: what is not in it stays. Strings live in the arena. -EACCES: the
- * server refuses; -EREMOTEIO: for now. */
+/* Stores the response in `s`: members that it does not have stay. Strings live in the arena.
+ * -EACCES: the server refuses; -EREMOTEIO: the failure is temporary. */
 int oauth_token_take(struct arena *a, int status, str body, struct oauth_state *s, struct err *e);

@@ -17,10 +17,10 @@ struct token_get {
     struct oauth_state state;
     str sent; /* the refresh token that was */
     struct oauth_refresh *refresh;
-    struct timer limit; /* of the refresh, once cancelled */
+    struct timer limit; /* for the refresh, after token_cancel */
     bool is_cancelled;
     int lock;           /* of the refresh, or -1 */
-    uint64_t locked_by; /* when waiting for it ends; 0 = it has not begun */
+    uint64_t locked_by; /* when waiting for the lock ends; 0 = not waiting */
     struct timer again;
     struct job job;
     struct err err;
@@ -79,7 +79,7 @@ static int token_load(struct token_get *g, struct oauth_state *ret)
 
 /* ---- keeping ---- */
 
-/* Who signed in or out meanwhile is right. */
+/* A sign-in or sign-out meanwhile takes precedence. */
 static void token_save_work(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
@@ -147,7 +147,7 @@ static void token_refresh(struct token_get *g)
 
 /* ---- one at a time, of all processes ---- */
 
-/* Reads again what is stored once it has the lock: another process may have refreshed it. */
+/* Reads the stored token again under the lock: another process may have refreshed it. */
 static void lock_work(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);

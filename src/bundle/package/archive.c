@@ -71,7 +71,7 @@ static int check_name(struct unpack *u, str path)
     return 0;
 }
 
-/* Permissions as a Unix packer stored them; archives from elsewhere have none. */
+/* Permissions that a Unix packer stored; archives of other systems have none. */
 static int take_mode(struct unpack *u, struct entry *en)
 {
     zip_uint8_t system;
@@ -176,7 +176,7 @@ static int make_parents(struct unpack *u, str path)
     return 0;
 }
 
-/* Counts what really comes out: the sizes in an archive are only what it says of itself. */
+/* Counts the unpacked bytes, because the sizes in the archive are only claims. */
 static int copy_content(struct unpack *u, zip_file_t *from, const struct entry *en, int to)
 {
     char *chunk = xcalloc(1, CHUNK_BYTES);
@@ -210,7 +210,7 @@ static int unpack_file(struct unpack *u, const struct entry *en, const char *pat
     int r = from ? copy_content(u, from, en, fd) : refuse_entry(u, en->path, "cannot be read");
     if (from && u->zip.fclose(from) != 0 && r == 0)
         r = refuse_entry(u, en->path, "is damaged");
-    /* Whatever the umask is: a bundle may run as somebody else. */
+    /* Regardless of the umask: a bundle may run as another user. */
     if (r == 0 && fchmod(fd, en->mode) < 0)
         r = err_errno(u->e, -errno, "cannot set the permissions of", path);
     if (close(fd) < 0 && r == 0)
@@ -243,7 +243,7 @@ static int write_all_entries(struct unpack *u, zip_uint64_t n)
         if (r == 0)
             r = write_entry(u, &en);
     }
-    /* The directory is renamed once what is in it is on disk. */
+    /* The directory is renamed after its content is on disk. */
     if (r == 0 && syncfs(u->root) < 0)
         r = err_errno(u->e, -errno, "cannot unpack", u->name);
     return r;

@@ -64,7 +64,7 @@ static str usual_program(str command)
     return is_python && !is_in_path("python") ? STR("python3") : command;
 }
 
-/* What has a slash is a file of the bundle, unless it is absolute. */
+/* A name with a slash is a file of the bundle, unless it is absolute. */
 static str program_path(struct builder *b, str command)
 {
     if (str_find_char(command, '/') < 0)
@@ -79,7 +79,7 @@ static str entry_path(struct builder *b)
     return arena_printf(b->arena, "%s/%.*s", b->vars->dir, STR_ARG(b->m->entry_point));
 }
 
-/* uv would bring the lock file up to date first, and write it: packages cannot be written. */
+/* uv would update the lock file first and write it, but packages are read-only. */
 static int add_uv(struct builder *b)
 {
     const char *lock = arena_printf(b->arena, "%s/uv.lock", b->vars->dir).p;
@@ -111,7 +111,7 @@ static int add_usual_command(struct builder *b)
     return r < 0 ? r : add_arg(b, entry_path(b));
 }
 
-/* "${user_config.KEY}" alone is as many arguments as there are values; unset: none. */
+/* "${user_config.KEY}" alone becomes one argument per value; none if it is not set. */
 static int add_given_arg(struct builder *b, str text)
 {
     const struct user_value *whole = substitute_whole(text, b->vars);
@@ -145,7 +145,7 @@ static void add_env(struct builder *b, str key, str value)
     b->env[b->nenv++] = arena_printf(b->arena, "%.*s=%.*s", STR_ARG(key), STR_ARG(value)).p;
 }
 
-/* Where bundles keep what they bring along. */
+/* The usual directories for bundled modules. */
 static str python_path(struct builder *b, str given)
 {
     return arena_printf(b->arena, "%s/deps:%s/src%s%.*s", b->vars->dir, b->vars->dir,
@@ -159,7 +159,7 @@ static bool is_of_package(struct builder *b, str dir)
            (b->vars->data_dir && path_is_at_or_below(clean, str_from(b->vars->data_dir)));
 }
 
-/* Modules of a package are in the package. */
+/* Modules of a package must be in the package. */
 static int check_module_path(struct builder *b, str key, str value)
 {
     str rest = value, dir;
@@ -203,7 +203,7 @@ static int build_env(struct builder *b)
     return 0;
 }
 
-/* ---- what was chosen ---- */
+/* ---- paths that a person chose ---- */
 
 static struct json_strs chosen_paths(struct arena *a, const struct variables *v)
 {

@@ -1,8 +1,8 @@
 /* command_line.h - how the server of a package is started: argv, environment, directory.
  *
- * Takes the manifest's own words where there are some, else what is usual for its type (node,
- * python, binary, uv). A value marked sensitive reaches the environment, never argv. Looks
- * for programs and files, so: pool threads and commands. */
+ * Uses the manifest's own mcp_config if there is one, otherwise the usual command of its type
+ * (node, python, binary, uv). A value marked sensitive is passed in the environment, never in argv.
+ * Searches programs and files: for pool threads and commands. */
 #pragma once
 
 #include "bundle/package/manifest.h"
@@ -13,7 +13,7 @@ struct command_line {
     const char *const *argv; /* NULL-terminated */
     const char *const *env;  /* "K=V", NULL-terminated */
     const char *cwd;
-    struct json_strs chosen_paths; /* directories and files that a person chose */
+    struct json_strs chosen_paths; /* directories and files that a person has chosen */
 };
 
 /* vars: dir, home_dir, data_dir and the values are set. -EINVAL with the field that is wrong. */

@@ -9,26 +9,26 @@
 #include "os/file.h"
 
 #define PIECE_BYTES     (256u * 1024)
-#define PENDING_MAX     (16u * 1024 * 1024) /* what one callback may bring beyond a piece */
+#define PENDING_MAX     (16u * 1024 * 1024) /* data that one callback may add beyond a piece */
 #define IDLE_TIMEOUT_MS 30000
 
 struct download {
     struct download_spec spec;
     struct arena arena;
-    struct fetch *fetch; /* NULL once it is over */
+    struct fetch *fetch; /* NULL after its end */
     download_done done;
     void *ctx;
-    struct buf pending; /* arrived, not yet given to the pool */
+    struct buf pending; /* received, not yet passed to the pool */
     uint64_t received;
-    struct err err; /* the first thing that went wrong */
+    struct err err; /* the first error */
     bool is_cancelled, is_busy;
 
     struct job job;
-    /* The job's own while it is busy. */
+    /* Used only by the job while it is busy: */
     struct buf piece;
     int fd;
-    bool is_ours;              /* the file: one that was there before is not removed */
-    bool is_last, is_unwanted; /* the file is to be closed; removed */
+    bool is_ours;              /* the file was created by us: an existing one is not removed */
+    bool is_last, is_unwanted; /* close the file; remove it */
     int write_error;
 };
 
@@ -64,7 +64,7 @@ static void download_work(struct job *j)
 
 /* ---- loop thread ---- */
 
-/* Gives what has arrived to the pool; the last time also closes the file, or removes it. */
+/* Passes the received data to the pool; the last time also closes the file, or removes it. */
 static void download_submit(struct download *d, bool is_last)
 {
     struct buf b = d->piece;
@@ -100,7 +100,7 @@ static void written(struct job *j)
         if (!d->is_cancelled)
             d->done(d->ctx, d->err.code < 0 ? &d->err : NULL);
         else if (d->is_ours && !d->is_unwanted)
-            (void)unlink(d->spec.path); /* cancelled while it was being closed */
+            (void)unlink(d->spec.path); /* cancelled while the file was being closed */
         download_free(d);
         return;
     }

@@ -1,8 +1,8 @@
-/* download.h - a URL into a new file.
+/* download.h - downloads a URL into a new file.
  *
- * What arrives is written by the pool in pieces; while a piece is being written the sender is
- * held back, so memory stays bounded. The file is complete when `done` says so, and gone
- * otherwise. Loop thread only. */
+ * The pool writes the data in pieces; while a piece is being written the sender is paused, so
+ * memory stays bounded. After success the file is complete; otherwise it is removed. Loop thread
+ * only. */
 #pragma once
 
 #include "loop/pool.h"
@@ -19,9 +19,9 @@ struct download_spec { /* copied */
     uint64_t bytes_max; /* -EMSGSIZE beyond */
 };
 
-/* Never before download_start returned, exactly once unless it is cancelled. err: NULL when
- * the file is there. */
+/* Called exactly once unless cancelled, never before download_start has returned. err: NULL when
+ * the file is complete. */
 typedef void (*download_done)(void *ctx, const struct err *err);
 
 struct download *download_start(const struct download_spec *spec, download_done done, void *ctx);
-void download_cancel(struct download *d); /* no callback any more; removes the file */
+void download_cancel(struct download *d); /* no callback follows; removes the file */

@@ -129,7 +129,7 @@ static int take_type(const struct document *d, struct manifest *m, struct err *e
                    STR_ARG(d->server.type));
 }
 
-/* A path inside the bundle: relative, and it stays there. */
+/* True for a relative path that does not leave the bundle. */
 static bool is_inside(str path)
 {
     str rest = path, part;
@@ -150,7 +150,7 @@ static bool has_nul(struct json_strs list)
     return false;
 }
 
-/* Adds the variables of an object; one of the same name is replaced. */
+/* Adds the variables of an object; replaces those of the same name. */
 static int add_env(struct manifest *m, const struct json *obj, const char *path, struct err *e)
 {
     for (size_t i = 0; obj && i < obj->len; i++) {
@@ -201,7 +201,7 @@ static int take_server(struct arena *a, const struct document *d, struct manifes
     return r < 0 ? r : add_env(m, over.env, OVERRIDES "." PLATFORM ".env", e);
 }
 
-/* ---- what a person fills in ---- */
+/* ---- values that a person sets ---- */
 
 static const char *const OPTION_TYPES[] = {[OPTION_STRING] = "string",
                                            [OPTION_NUMBER] = "number",

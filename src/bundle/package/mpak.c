@@ -8,14 +8,14 @@
 #include "net/url.h"
 
 #define LEVEL_MAX   4
-#define TRUST_LEVEL 25 /* points of trust for each level of certification */
+#define TRUST_LEVEL 25 /* points for each certification level */
 
 struct mpak_call {
     struct arena arena;
     struct fetch *fetch;
     struct buf body;
     int status;
-    str what; /* for messages: the bundle's name, or the question */
+    str what; /* for messages: the bundle's name, or the query */
     int (*check)(struct mpak_call *call, const struct json *v, struct err *e);
     mpak_done done;
     void *ctx;
@@ -220,7 +220,7 @@ struct mpak_call *mpak_locate(const struct mpak_conf *c, str name, str version, 
     return call;
 }
 
-/* ---- what follows from answers ---- */
+/* ---- conclusions from answers ---- */
 
 unsigned mpak_fetch_flags(const struct mpak_conf *c, str url)
 {

@@ -1,7 +1,7 @@
-/* mpak.h - a registry of bundles: search, details, versions, where to download.
+/* mpak.h - a registry of bundles: search, details, versions, download locations.
  *
- * Questions are single GETs answered with JSON. Answers are given to the caller as they came,
- * after the parts that we act on have been checked. Loop thread only. */
+ * Each request is a single GET that is answered with JSON. The caller receives the answer
+ * unchanged, after the parts that nb uses have been checked. Loop thread only. */
 #pragma once
 
 #include "base/json/json.h"
@@ -13,13 +13,14 @@
 
 struct mpak_call;
 
-struct mpak_conf { /* copied; the fetcher outlives the calls */
+struct mpak_conf { /* copied; the fetcher must outlive the calls */
     struct fetcher *fetcher;
     const char *base_url; /* NULL = MPAK_REGISTRY */
 };
 
-/* Exactly once, never before the call returned, unless cancelled. result: the answer, borrowed;
- * NULL with err: -ENOENT there is no such bundle or version, -EIO and others: no usable answer. */
+/* Called exactly once unless cancelled, never before the request function has returned. result: the
+ * answer, valid during the callback; NULL with err: -ENOENT no such bundle or version,
+ * -EIO and others: no usable answer. */
 typedef void (*mpak_done)(void *ctx, const struct json *result, const struct err *err);
 
 /* {"bundles": [{name, version?, description ...}], "total"} */
@@ -33,12 +34,12 @@ struct mpak_call *mpak_locate(const struct mpak_conf *c, str name, str version, 
                               void *ctx);
 void mpak_cancel(struct mpak_call *call);
 
-/* How a download URL of this registry may be fetched: its own origin as the registry itself,
- * anything else only over https and in the open internet. */
+/* The flags for fetching a download URL of this registry: its own origin like the registry itself,
+ * any other only over https and at public addresses. */
 unsigned mpak_fetch_flags(const struct mpak_conf *c, str url);
 
-/* A trust score of 0 to 100 for what the registry says of a bundle (certification level 0 to
- * 4), or -1. */
+/* A trust score of 0 to 100 from the registry's data about a bundle (certification level 0 to 4),
+ * or -1. */
 int64_t mpak_trust_score(const struct json *bundle);
 
 const char *mpak_arch(void); /* "x64", "arm64" ... */

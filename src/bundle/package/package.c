@@ -22,7 +22,8 @@
 
 /* ---- places ---- */
 
-/* "@scope/name" -> "scope-name"; the meta file says whose it is, since two names may agree. */
+/* "@scope/name" -> "scope-name"; the meta file holds the full name, because two names may become
+ * equal. */
 static const char *home_of(struct arena *a, const char *package_dir, str name)
 {
     char *slug = arena_cstr(a, str_starts(name, STR("@")) ? str_skip(name, 1) : name);
@@ -69,7 +70,7 @@ int package_find(struct arena *a, const char *package_dir, str name, struct pack
         return r;
     err_clear(e);
     *ret = p;
-    /* A meta file that cannot be read is a cache that is empty. */
+    /* An unreadable meta file means an empty cache. */
     if (r < 0 || json_parse(a, text, JSON_COPY, &v, NULL) < 0 ||
         !str_eq(json_get_string(v, "name"), name))
         return 0;
@@ -124,7 +125,7 @@ int package_checked(const char *package_dir, struct package *p, struct err *e)
 
 /* ---- sums ---- */
 
-/* Hashing reads the file through the page cache, without a copy of it. */
+/* Hashing maps the file, without a copy of it. */
 static int hash_file(const char *path, char ret[SHA256_HEX_LEN + 1], struct err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = 0;
@@ -180,7 +181,7 @@ int package_manifest(struct arena *a, const char *dir, struct manifest *ret, str
     return r;
 }
 
-/* Packers on other systems forget that a program has to be executable. */
+/* Packers on other systems do not set the executable bit. */
 static int make_executable(struct arena *a, const char *dir, const struct manifest *m,
                            struct err *e)
 {
@@ -190,8 +191,8 @@ static int make_executable(struct arena *a, const char *dir, const struct manife
     return 0;
 }
 
-/* An archive that turns out to be no bundle leaves nothing behind. Somebody else may unpack the
- * same one at the same time: whoever comes second finds it there. */
+/* An archive that is not a bundle leaves nothing behind. Another process may unpack the same
+ * archive at the same time: the second one finds the directory. */
 static int unpack(struct arena *a, const char *archive, const char *dir, struct err *e)
 {
     struct manifest m;
@@ -224,7 +225,7 @@ int package_download_path(struct arena *a, const char *package_dir, str name, co
     return r;
 }
 
-/* Versions that count no more; the one before is kept, since its server may still run. */
+/* Removes outdated versions; the previous one is kept, because its server may still run. */
 static void remove_old(struct arena *a, const char *home, const char *now, const char *before)
 {
     DIR *d = opendir(home);

@@ -1,7 +1,7 @@
-/* package_prepare.h - from the files of a package and the values of its owner to a command line.
+/* package_prepare.h - from the files of a package and its user's values to a command line.
  *
- * The last step of resolving an entry, and what is shown of a package before it is added. Reads
- * files: for pool threads and commands. */
+ * The last step of resolving an entry, also used to show a package before it is added. Reads files:
+ * for pool threads and commands. */
 #pragma once
 
 #include "bundle/package/manifest.h"
@@ -12,8 +12,8 @@ struct package_use { /* borrowed */
     const struct bundle_entry *entry;
     const char *dir; /* the package's files */
     const char *home_dir, *data_dir, *credentials_dir;
-    const struct json *given; /* values that win over those of the entry; or NULL */
-    bool may_lack_values;     /* required values that are not set are no error */
+    const struct json *given; /* values that override those of the entry; or NULL */
+    bool may_lack_values;     /* missing required values are not an error */
 };
 
 struct package_ready {
@@ -22,6 +22,6 @@ struct package_ready {
     struct resolved resolved;
 };
 
-/* -ENOKEY: required values are missing; -EINVAL: the package is wrong, and where. */
+/* -ENOKEY: required values are missing; -EINVAL: the package is wrong, with the field. */
 int package_prepare(struct arena *a, const struct package_use *use, struct package_ready *ret,
                     struct err *e);

@@ -14,8 +14,8 @@
 #include "bundle/package/package.h"
 #include "bundle/package/package_prepare.h"
 
-/* The way of one entry: files (pool) -> registry (loop) -> download -> files (pool) -> done.
- * Most go straight from the first to the last. */
+/* The steps for one entry: files (pool) -> registry (loop) -> download -> files (pool) -> done.
+ * Most entries skip the steps in the middle. */
 
 struct resolver {
     struct resolver_conf conf;
@@ -26,7 +26,7 @@ struct resolver {
 
 struct resolve {
     struct list_node node;
-    struct resolver *owner; /* not touched by pool threads */
+    struct resolver *owner; /* not used by pool threads */
     struct resolver_conf conf;
     const char *home_dir, *data_dir;
     struct bundle_entry entry;
@@ -37,12 +37,12 @@ struct resolve {
 
     struct mpak_call *asked;
     struct download *download;
-    bool is_busy; /* a job is with the pool; then what follows is the job's */
+    bool is_busy; /* a job runs on the pool and owns the members below */
     struct job job;
-    struct package package; /* named ones */
+    struct package package; /* for packages of the registry */
     str url;                /* of the archive */
     const char *archive;    /* downloaded */
-    const char *dir;        /* the bundle's files, once they are known */
+    const char *dir;        /* the bundle's files, when known */
     struct resolved result;
     struct err err;
 };
@@ -69,7 +69,7 @@ static void resolve_submit(struct resolve *r, void (*work)(struct job *j),
     pool_submit(r->conf.pool, &r->job);
 }
 
-/* The job is over; NULL when nobody waits for it any more. */
+/* The job has ended; NULL when the resolve was cancelled. */
 static struct resolve *back(struct job *j)
 {
     struct resolve *r = CONTAINER_OF(j, struct resolve, job);
@@ -102,7 +102,7 @@ static int resolve_prepare(struct resolve *r)
 
 static void prepare_work(struct job *j)
 {
-    (void)resolve_prepare(CONTAINER_OF(j, struct resolve, job)); /* the error is in it */
+    (void)resolve_prepare(CONTAINER_OF(j, struct resolve, job)); /* it stores the error */
 }
 
 static void prepared(struct job *j)
@@ -132,8 +132,8 @@ static void local_work(struct job *j)
 
 /* ---- a name: what is there ---- */
 
-/* What is here stays until somebody asks for another version (nb bundle update): the registry is
- * asked only for what is missing. */
+/* A cached version is used until a person asks for another version (nb bundle update): the registry
+ * is asked only for missing packages. */
 static bool is_cached(const struct resolve *r)
 {
     str wanted = r->entry.version;
@@ -194,8 +194,8 @@ static void start_download(struct resolve *r, str url)
     r->download = download_start(&spec, downloaded, r);
 }
 
-/* The answer to a download need not say how far a bundle is trusted; its own page does. One that
- * says nothing, or cannot be read, leaves it unknown. */
+/* The download answer need not contain the trust score, so the bundle's page is read too. If the
+ * page does not have it, or cannot be read, the score is unknown. */
 static void scored(void *ctx, const struct json *result, const struct err *err)
 {
     struct resolve *r = ctx;
@@ -274,7 +274,7 @@ struct resolve *bundle_resolve(struct resolver *s, const struct bundle_entry *en
     arena_init(&r->arena);
     r->owner = s;
     r->conf = s->conf;
-    /* A job that was cancelled may outlive the resolver and what its settings point to. */
+    /* A cancelled job may outlive the resolver and the strings of its settings. */
     r->conf.package_dir = arena_cstr(&r->arena, str_from(s->conf.package_dir));
     r->conf.credentials_dir = arena_cstr(&r->arena, str_from(s->conf.credentials_dir));
     r->home_dir = s->home_dir;
@@ -302,5 +302,5 @@ void resolve_cancel(struct resolve *r)
         return;
     }
     r->is_cancelled = true;
-    list_del(&r->node); /* the resolver may go before the job is over */
+    list_del(&r->node); /* the resolver may be freed before the job has ended */
 }

@@ -6,7 +6,8 @@
 #define TEXT_MAX    (1024u * 1024)
 #define USER_PREFIX "user_config."
 
-/* The next ${name} at or after *at. Sets *at behind it, *ret_from to its dollar sign. */
+/* The next ${name} at or after *at. Sets *at to the index after it, *ret_from to that of its dollar
+ * sign. */
 static bool next_variable(str text, size_t *at, size_t *ret_from, str *ret_name)
 {
     ptrdiff_t from = str_find(text, STR("${"), *at);

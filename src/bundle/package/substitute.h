@@ -1,8 +1,8 @@
 /* substitute.h - ${variables} in the texts of a manifest.
  *
  * ${__dirname} the bundle's directory, ${user_config.KEY}, ${HOME}, ${DESKTOP}, ${DOCUMENTS},
- * ${DOWNLOADS}, ${DATA_DIR}, ${/} and ${pathSeparator}. What is not known stays as it is.
- * Replaced text is not looked at again. Pure; any thread. */
+ * ${DOWNLOADS}, ${DATA_DIR}, ${/} and ${pathSeparator}. Unknown variables stay as they are.
+ * Replaced text is not expanded again. Pure; any thread. */
 #pragma once
 
 #include "base/arena.h"
@@ -15,10 +15,10 @@ struct variables {
     size_t nvalues;
 };
 
-/* Several values of one option are joined by commas here; an unset one becomes empty. */
+/* Joins several values of one option with commas; an unset option becomes empty. */
 str substitute_text(struct arena *a, str text, const struct variables *v);
 
-/* The option that the whole text stands for ("${user_config.KEY}"), or NULL. */
+/* The option that is the whole text ("${user_config.KEY}"), or NULL. */
 const struct user_value *substitute_whole(str text, const struct variables *v);
 
 /* The first option marked sensitive that the text uses, or NULL. */

@@ -26,7 +26,7 @@ int user_config_check(const struct manifest_option *o, str value, struct err *e)
     return 0;
 }
 
-/* What a scalar looks like on a command line. */
+/* The text of a scalar for a command line. */
 static str user_value_text(struct arena *a, const struct json *v)
 {
     switch (v->type) {
@@ -42,7 +42,7 @@ static str user_value_text(struct arena *a, const struct json *v)
     }
 }
 
-/* Empty strings count as not given, as in other hosts. */
+/* Treats empty strings as not set, as other hosts do. */
 static int take_value(struct arena *a, const struct manifest_option *o, const struct json *v,
                       struct user_value *ret, struct err *e)
 {
@@ -70,7 +70,8 @@ static int take_value(struct arena *a, const struct manifest_option *o, const st
     return 0;
 }
 
-/* The variable that the manifest fills with just this value: {"API_KEY": "${user_config.k}"}. */
+/* The variable whose value in the manifest is exactly this option: {"API_KEY":
+ * "${user_config.k}"}. */
 static str alias_of(struct arena *a, const struct manifest *m, str key)
 {
     str wanted = arena_printf(a, "${user_config.%.*s}", STR_ARG(key));
@@ -80,8 +81,8 @@ static str alias_of(struct arena *a, const struct manifest *m, str key)
     return STR_NONE;
 }
 
-/* Only variables that the entry allows: a package must not be able to name the variable that
- * it would like to read. */
+/* Only variables that the entry allows: a package must not be able to choose the variable that it
+ * reads. */
 static str from_environment(struct arena *a, const struct manifest *m,
                             const struct user_config_sources *from, str key)
 {

@@ -1,22 +1,22 @@
-/* user_config.h - the values that a manifest asks a person for.
+/* user_config.h - the values that a manifest requests from a person.
  *
- * For each: an explicit setting, else what is stored, else a variable of nb's environment that
- * the entry allows and the manifest passes on under the same name, else the manifest's default.
+ * For each option the first of: an explicit setting, the stored value, a variable of nb's
+ * environment that the entry allows and the manifest passes on under the same name, the manifest's
+ * default.
  *
- * A directory or a file is something that the bundle could then see, so only a person chooses
- * one. The manifest's default for it is a proposal: it is shown and asked for when the bundle is
- * added, and has no effect until a person agrees.
- * Pure, apart from the environment; any thread. */
+ * A directory or a file becomes visible to the bundle, so only a person can set it. The manifest's
+ * default for it is a proposal: nb shows it and asks when the bundle is added, and it has no effect
+ * until a person agrees. Pure, apart from the environment; any thread. */
 #pragma once
 
 #include "bundle/package/manifest.h"
 
-#define USER_VALUES_MAX 100 /* of one option with "multiple" */
+#define USER_VALUES_MAX 100 /* for one option with "multiple" */
 
 struct user_value {
     const struct manifest_option *option;
     struct json_strs values; /* len 0 = not set; more than 1 only with "multiple" */
-    bool is_chosen;          /* a person set it: in the entry, or with a command */
+    bool is_chosen;          /* set by a person: in the entry, or with a command */
 };
 
 struct user_config_sources {
@@ -27,19 +27,19 @@ struct user_config_sources {
     const char *(*getenv)(void *ctx, const char *name); /* NULL = no environment */
     void *env_ctx;
     const char *home_dir; /* ${HOME} in defaults; NULL = the literal text stays */
-    bool may_lack;        /* required values that are not set are no error */
+    bool may_lack;        /* missing required values are not an error */
 };
 
-/* One value per option, in their order. -ENOKEY when required ones are missing: the message
- * names all of them. -EINVAL: a value is not of its type. */
+/* One value per option, in their order. -ENOKEY when required values are missing: the message names
+ * all of them. -EINVAL: a value has the wrong type. */
 int user_config_resolve(struct arena *a, const struct manifest *m,
                         const struct user_config_sources *from, struct user_value **ret,
                         struct err *e);
 
 bool option_is_path(const struct manifest_option *o);
-/* The manifest's default with ${HOME} and its like replaced, or NULL. */
+/* The manifest's default with ${HOME} and similar variables replaced, or NULL. */
 const struct json *user_config_proposal(struct arena *a, const struct manifest_option *o,
                                         const char *home_dir);
 
-/* Whether one value is of the option's type; for `nb config set`. */
+/* Checks that one value has the option's type; for `nb config set`. */
 int user_config_check(const struct manifest_option *o, str value, struct err *e);

@@ -8,7 +8,7 @@ static const char *const PASSED[] = {
     "NB_WORK_DIR", "UPJACK_ROOT", "PYTHONPATH", "VIRTUAL_ENV", "NODE_PATH",
 };
 
-/* Only where the home directory is. */
+/* Passed on only if the home directory is visible. */
 static const char *const PASSED_WITH_HOME[] = {"HOME", "TMPDIR", "XDG_DATA_HOME",
                                                "XDG_CONFIG_HOME"};
 
@@ -47,7 +47,7 @@ static const char *pair(struct arena *a, const char *key, str value)
     return arena_printf(a, "%s=%.*s", key, STR_ARG(value)).p;
 }
 
-/* The last of one name wins: child_env keeps it. */
+/* The last variable of a name takes effect: child_env keeps that one. */
 static const char *const *pairs_of(struct arena *a, const struct bundle_env_want *w)
 {
     size_t n = 0, npackage = 0;

@@ -118,7 +118,7 @@ void bundle_want_npm(struct arena *a, struct sandbox_want *w, const struct bundl
     w->env = npm_env(a, w->data_dir, p->pin.name);
 }
 
-/* Private below /tmp with bubblewrap; with Landlock there is only one /tmp for all. */
+/* A private /tmp with bubblewrap; with Landlock there is only one /tmp for all. */
 static const char *tmp_dir_of(struct arena *a, const struct sandbox_want *w)
 {
     if (w->declared->is_off)

@@ -1,39 +1,38 @@
-/* bundle_want.h - from an entry to the question that sandbox_plan answers.
+/* bundle_want.h - from an entry to the input of sandbox_plan.
  *
- * The one way from an entry (and its package) to a sandbox. The supervisor starts a server with
- * the plan that follows from it, and inspect.h shows the same plan to a person before anything
- * runs. */
+ * This is the only way from an entry (and its package) to a sandbox. The supervisor starts a server
+ * with the resulting plan, and inspect.h shows the same plan to a person before anything runs. */
 #pragma once
 
 #include "bundle/package/resolve.h"
 #include "bundle/plan/npm_store.h"
 #include "bundle/sandbox/sandbox.h"
 
-struct bundle_place {        /* where the bundles of a workspace live; borrowed */
+struct bundle_place {        /* directories of the bundles of a workspace; borrowed */
     const char *data_dir;    /* {workspace}/data */
-    const char *package_dir; /* what was downloaded or unpacked */
-    const char *work_dir;    /* nb's: never seen */
-    const char *home_dir;    /* what ~ means; NULL = HOME */
+    const char *package_dir; /* downloaded and unpacked packages */
+    const char *work_dir;    /* nb's own: hidden from bundles */
+    const char *home_dir;    /* the meaning of ~; NULL = HOME */
     const char *own_program; /* nb, the launcher */
 };
 
-/* All but program, variables and offer. The entry stays borrowed. */
+/* Sets everything except program, variables and offer. The entry stays borrowed. */
 struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entry,
                                 const struct bundle_place *place);
-/* {workspace}/data/<scope-name> for packages of the registry, the server's name for the rest. */
+/* {workspace}/data/<scope-name> for packages of the registry, otherwise the server's name. */
 const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, const char *root);
 
-/* What ~ means: home_dir, or HOME when it is NULL. */
+/* The meaning of ~: home_dir, or HOME when it is NULL. */
 const char *bundle_home_dir(const char *home_dir);
 
 int64_t bundle_memory_max(const struct bundle_entry *entry); /* bytes */
-int64_t bundle_disk_max(const struct bundle_entry *entry);   /* the same, of its data directory */
+int64_t bundle_disk_max(const struct bundle_entry *entry);   /* bytes, for its data directory */
 
 void bundle_want_command(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry);
 void bundle_want_package(struct arena *a, struct sandbox_want *w, const struct resolved *r);
-/* A package of npm: started directly, by node. */
+/* A package of npm, which node starts directly. */
 void bundle_want_npm(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
                      const struct npm_package *p);
-/* The last step: what this machine offers, and the variables that follow from it. */
+/* The last step: sets what this machine offers, and the variables that depend on it. */
 void bundle_want_offer(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
                        const struct sandbox_offer *offer);

@@ -30,7 +30,7 @@ static bool is_secret(struct arena *a, str path, str home)
     return false;
 }
 
-/* Homes of other accounts, and of this one when HOME says something else: their keys would not be
+/* Home directories of other accounts, and of this one when HOME differs: their keys would not be
  * hidden. */
 static bool is_foreign_home(struct arena *a, str path)
 {

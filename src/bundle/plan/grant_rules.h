@@ -1,8 +1,9 @@
 /* grant_rules.h - which directories of a terminal may be lent to a run of a server.
  *
- * A project may; a home directory may, but only to be read. Never nb's work directory, a directory
- * that contains it or a home, places for keys, and directories of the system. The terminal asks
- * before it sends one, the server before it uses one. Looks at files: not on the loop thread. */
+ * A project may be lent; a home directory may be lent for reading only. Never nb's work directory,
+ * a directory that contains it or a home, places for keys, and system directories. The terminal
+ * checks before it sends a directory, the server before it uses it. Reads the file system: not on
+ * the loop thread. */
 #pragma once
 
 #include "base/err.h"

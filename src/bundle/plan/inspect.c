@@ -43,8 +43,8 @@ static void find_proposals(struct arena *a, const struct package_ready *p, const
     }
 }
 
-/* Some packages name a command that never looks at the entry point; one that is missing still
- * means that the package was packed wrongly. */
+/* Some packages have a command that never uses the entry point; a missing one still means that the
+ * package was packed wrongly. */
 static int check_entry_point(struct arena *a, const char *dir, const struct manifest *m,
                              struct err *e)
 {
@@ -112,7 +112,7 @@ struct grants {
     size_t n;
 };
 
-/* Of one path the last line wins, as in the sandbox. */
+/* The last line for a path takes effect, as in the sandbox. */
 static void grant(struct grants *g, const char *path, enum path_right right, const char *why)
 {
     size_t i = 0;
@@ -162,7 +162,7 @@ struct path_grant *inspection_paths(struct arena *a, const struct inspection *in
     struct grants g = {arena_array(a, max, sizeof(*g.at)), 0};
     grant_system(&g, SANDBOX_SYSTEM_DIRS);
     grant_system(&g, SANDBOX_SYSTEM_FILES);
-    if (in->plan.wrap) /* with Landlock it is in the data directory */
+    if (in->plan.wrap) /* with Landlock /tmp is in the data directory */
         grant(&g, "/tmp", PATH_WRITE, "private");
     grant_all(&g, &r->program_files, PATH_READ, "program");
     grant_all(&g, &r->read, PATH_READ, "declared");

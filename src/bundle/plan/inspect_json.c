@@ -1,4 +1,4 @@
-/* inspect_json.c - an inspection for programs. Values of variables are never in it. */
+/* inspect_json.c - an inspection as JSON. It never contains values of variables. */
 #include "bundle/plan/inspect.h"
 
 static void write_strs(struct json_writer *w, const char *key, const struct json_strs *l)

@@ -11,8 +11,8 @@
 #include "net/child.h"
 
 #define LOCK_RETRY_MS 300
-#define OUTPUT_MAX    (4u * 1024 * 1024) /* what npm view says */
-#define ERRORS_MAX    (16u * 1024)       /* the end of what npm says on stderr */
+#define OUTPUT_MAX    (4u * 1024 * 1024) /* limit for the output of npm view */
+#define ERRORS_MAX    (16u * 1024)       /* kept from the end of npm's stderr */
 #define STOP_MS       2000
 
 struct npm_install {
@@ -24,13 +24,13 @@ struct npm_install {
     struct package_command command;
     struct npm_pin pin;
     struct npm_package package;
-    bool is_pinned;   /* the entry says which */
+    bool is_pinned;   /* the entry has a pin */
     bool is_resolved; /* pin is known */
     bool is_cancelled, is_busy;
     int lock_fd;
     const char *dir; /* of this installation, or NULL */
 
-    void (*step)(struct npm_install *i, int rc); /* behind the job, on the loop thread */
+    void (*step)(struct npm_install *i, int rc); /* after the job, on the loop thread */
     int (*work)(struct npm_install *i);          /* pool thread */
     struct job job;
     int rc;
@@ -42,7 +42,7 @@ struct npm_install {
     bool is_too_late;
     struct buf out, errors;
     unsigned fetched;
-    const char *verb; /* of the progress */
+    const char *verb; /* for progress messages */
 };
 
 bool npm_is_wanted(const struct bundle_entry *entry, struct package_command *ret)
@@ -145,7 +145,7 @@ static void progress(struct npm_install *i, const char *verb)
 
 /* ---- npm ---- */
 
-/* The first lines that say what went wrong, without npm's hints about logs. */
+/* The first lines with the error, without npm's hints about logs. */
 static str npm_words(struct npm_install *i)
 {
     str rest = buf_str(&i->errors), line, all = STR_NONE;
@@ -180,7 +180,7 @@ static unsigned count_fetched(str bytes)
     return n;
 }
 
-/* Lines about requests are counted, the others are kept for the reason of a failure. */
+/* Counts lines about requests; keeps the others for the reason of a failure. */
 static void on_err(void *ctx, str bytes)
 {
     struct npm_install *i = ctx;
@@ -225,7 +225,7 @@ static bool is_npm_variable(str key)
     return str_starts(key, STR("npm_config_")) || str_starts(key, STR("NPM_CONFIG_"));
 }
 
-/* Of the entry's variables only those for npm: keys of the server are not for install scripts. */
+/* Passes only npm's variables of the entry: keys of the server are not for install scripts. */
 static struct bundle_entry entry_for_npm(struct npm_install *i)
 {
     const struct bundle_entry *e = &i->entry;
@@ -298,7 +298,7 @@ static void run_npm(struct npm_install *i, int rc)
 
 /* ---- npm view ---- */
 
-/* Of a range npm names all versions that are in it, the newest last. */
+/* For a range npm lists all matching versions, the newest last. */
 static const struct json *newest(const struct json *v)
 {
     if (json_is(v, JSON_ARRAY))
@@ -362,7 +362,7 @@ static void npm_install_ended(struct npm_install *i)
     npm_install_submit(i, store_work, on_stored);
 }
 
-/* The same version may be there already, from another entry. */
+/* Another entry may have installed the same version already. */
 static int look_again_work(struct npm_install *i)
 {
     const char *packages = i->want.place.package_dir;
@@ -407,7 +407,7 @@ static void on_begun(struct npm_install *i, int rc)
     }
 }
 
-/* Somebody else may have installed it while this one waited. */
+/* Another process may have installed it while this one waited. */
 static int lock_work(struct npm_install *i)
 {
     const char *packages = i->want.place.package_dir;
@@ -454,7 +454,7 @@ static void on_npm_limit(void *ctx)
         child_kill(i->child, SIGKILL);
 }
 
-/* ---- what is there ---- */
+/* ---- finding an installed version ---- */
 
 static int find_work(struct npm_install *i)
 {

@@ -66,7 +66,7 @@ static bool is_inside(str path)
     return true;
 }
 
-/* The one that was asked for, the only one, or the one that is named like the package. */
+/* The requested program, the only one, or the one with the name of the package. */
 static str choose_bin(const struct json *bin, str name, str program)
 {
     str own = str_skip(name, (size_t)(str_rfind_char(name, '/') + 1));
@@ -99,7 +99,7 @@ int npm_store_place(struct arena *a, const char *package_dir, const struct npm_p
     return 0;
 }
 
-/* Scripts without a first line and those that name node are node's. */
+/* Scripts without "#!" line and those that name node are run by node. */
 static bool is_direct(const char *path)
 {
     char head[FIRST_LINE];
@@ -116,7 +116,7 @@ static bool is_direct(const char *path)
            str_find(line, STR("bun"), 0) < 0 && str_find(line, STR("tsx"), 0) < 0;
 }
 
-/* ---- what is there ---- */
+/* ---- finding an installed version ---- */
 
 static int read_json(struct arena *a, const char *path, struct json **ret, struct err *e)
 {
@@ -277,7 +277,7 @@ int npm_store_want(struct arena *a, const char *dir, const struct npm_pin *pin, 
     return rc;
 }
 
-/* npm compares a download with what the registry says; this compares it with the pin. */
+/* npm compares a download with the registry's checksum; this compares it with the pin. */
 static int check_lock_file(struct arena *a, const char *package, const struct npm_pin *pin,
                            struct err *e)
 {
@@ -319,7 +319,7 @@ static int write_marker(struct arena *a, const char *package, const struct npm_p
     return rc;
 }
 
-/* A damaged version that is there already goes first, into the directory that is dropped. */
+/* A damaged version is first moved into the directory that will be removed. */
 static int put_in_place(struct arena *a, const char *dir, const char *package, const char *to,
                         struct err *e)
 {

@@ -1,14 +1,14 @@
-/* npm_store.h - packages of npm on disk: each exact version in a directory that never changes.
+/* npm_store.h - npm packages on disk: each exact version in a directory that never changes.
  *
  *   {package_dir}/_npm/<name>/<version>-<sum>/   package.json, package-lock.json, node_modules,
- *                                                nb-installed.json: what has to be there
- *   {package_dir}/_npm/<name>/wanted-<sum>.json  which version an entry without a pin got
- *   {package_dir}/_npm/<name>/new-<random>/      being installed; left by an installer that died
+ *                                                nb-installed.json: the expected files
+ *   {package_dir}/_npm/<name>/wanted-<sum>.json  the version that an entry without a pin got
+ *   {package_dir}/_npm/<name>/new-<random>/      being installed, or left by a killed installer
  *   {package_dir}/_npm/<name>/lock               held by the one installer
  *
- * A version appears by a rename, whole or not at all. Files that are missing or cut off later are
- * noticed at the next start, and the version is installed again. Blocking: for pool threads and
- * commands. */
+ * A version appears by a rename, completely or not at all. Files that are missing or truncated
+ * later are noticed at the next start, and the version is installed again. Blocking: for pool
+ * threads and commands. */
 #pragma once
 
 #include "base/err.h"
@@ -25,34 +25,36 @@ struct npm_package {
     struct npm_pin pin;
     const char *dir;
     const char *script; /* the program, an absolute path */
-    bool is_direct;     /* it is not for node: it is executed itself */
+    bool is_direct;     /* executed directly, not by node */
 };
 
-/* Where the version is or will be. bin: of its package.json. -EINVAL: no such program. */
+/* The path of the version, installed or not. bin: of its package.json. -EINVAL: no such program. */
 int npm_store_place(struct arena *a, const char *package_dir, const struct npm_pin *pin,
                     const struct json *bin, str program, struct npm_package *ret, struct err *e);
 
-/* -ENOENT: it is not there; -EBADMSG: some of its files are missing or damaged. */
+/* -ENOENT: not installed; -EBADMSG: some of its files are missing or damaged. */
 int npm_store_find(struct arena *a, const char *package_dir, const struct npm_pin *pin, str program,
                    struct npm_package *ret, struct err *e);
 
-/* The version that an entry without a pin got; -ENOENT. */
+/* The version that an entry without a pin got; -ENOENT if none. */
 int npm_store_wanted(struct arena *a, const char *package_dir, const struct package_command *c,
                      struct npm_pin *ret, struct err *e);
 int npm_store_keep_wanted(struct arena *a, const char *package_dir, const struct package_command *c,
                           const struct npm_pin *pin, struct err *e);
 
-/* -EWOULDBLOCK: somebody else installs this package. close(*ret_fd) gives the lock back. */
+/* -EWOULDBLOCK: another process installs this package. close(*ret_fd) releases the lock. */
 int npm_store_lock(struct arena *a, const char *package_dir, str name, int *ret_fd, struct err *e);
 
 /* ---- with the lock ---- */
 
-/* Removes what installers left that died; a new directory for this one, with "package" in it. */
+/* Removes directories of killed installers; creates a directory for this one, with "package" in
+ * it. */
 int npm_store_begin(struct arena *a, const char *package_dir, str name, const char **ret_dir,
                     struct err *e);
 /* Writes package.json of {dir}/package. */
 int npm_store_want(struct arena *a, const char *dir, const struct npm_pin *pin, struct err *e);
-/* npm has filled {dir}/package: compares it with the pin and makes it the version. */
+/* After npm has filled {dir}/package: compares it with the pin and makes it the installed
+ * version. */
 int npm_store_finish(struct arena *a, const char *package_dir, const char *dir,
                      const struct npm_pin *pin, struct err *e);
 void npm_store_drop(const char *dir);

@@ -1,7 +1,6 @@
-/* npm_tree.h - names and sizes of all files of a directory, in one sum.
+/* npm_tree.h - names and sizes of all files of a directory, in one digest.
  *
- * Finds out whether files have disappeared or were cut off; not whether somebody changed them.
- * Blocking. */
+ * Detects files that are missing or truncated; does not detect changed content. Blocking. */
 #pragma once
 
 #include "base/err.h"
@@ -13,5 +12,5 @@ struct npm_tree {
     char digest[17]; /* hex; does not depend on the order of the files */
 };
 
-/* -ENOENT: there is no such directory; -E2BIG: too many files, or too deep. */
+/* -ENOENT: no such directory; -E2BIG: too many files, or too deep. */
 int npm_tree_sum(const char *dir, struct npm_tree *ret, struct err *e);

@@ -146,7 +146,7 @@ static void end_descendants(void)
             return;
         process_tree_kill(&t, getpid(), 1);
         process_table_done(&t);
-        if (reaped == 0) /* one that cannot even be killed now is waited for */
+        if (reaped == 0) /* a process that cannot be killed yet is waited for */
             (void)poll(NULL, 0, patience_ms);
         patience_ms = reaped > 0                      ? 1
                       : patience_ms < PATIENCE_MAX_MS ? 2 * patience_ms
@@ -169,7 +169,7 @@ static _Noreturn void end_like(int status)
     _exit(WEXITSTATUS(status));
 }
 
-/* ---- what both do ---- */
+/* ---- shared by both processes ---- */
 
 static void release_stdio(void)
 {
@@ -180,7 +180,7 @@ static void release_stdio(void)
         close(fd);
 }
 
-/* True when `pid` has ended. Others that have are adopted orphans. */
+/* True when `pid` has ended. Other ended processes are adopted orphans. */
 static bool reap_server(pid_t pid, int *ret_status)
 {
     bool is_over = false;
@@ -195,7 +195,8 @@ static bool reap_server(pid_t pid, int *ret_status)
     return is_over;
 }
 
-/* A request to end comes as one of these; both wait for them instead of being interrupted. */
+/* A request to end arrives as one of these signals; both processes wait for them instead of being
+ * interrupted. */
 static void watched_signals(sigset_t *ret)
 {
     sigemptyset(ret);
@@ -221,14 +222,14 @@ static void join_cgroup(const char *path)
 
 /* ---- bubblewrap's options ---- */
 
-/* They stand in a file: a command line is seen by other users of the machine, and variables hold
+/* The options are in a file: other users of the machine can read command lines, and variables hold
  * secrets. */
 static void add_option(struct buf *out, const char *text)
 {
     (void)buf_add(out, text, strlen(text) + 1);
 }
 
-/* bubblewrap puts the filter on after its own work, which needs what the filter refuses. */
+/* bubblewrap applies the filter after its own work, which needs calls that the filter refuses. */
 static int add_filter(struct arena *a, struct buf *out, struct err *e)
 {
     int fd = -1;
@@ -262,7 +263,8 @@ static int write_options(const struct buf *options, struct err *e)
     return fd;
 }
 
-/* Its environment is empty until it has entered the namespaces; --setenv acts inside. */
+/* bubblewrap's environment is empty until it has entered the namespaces; --setenv takes effect
+ * inside. */
 static int wrap(struct arena *a, const struct launch_spec *spec, char *const **ret, struct err *e)
 {
     struct buf options;
@@ -291,9 +293,9 @@ static int wrap(struct arena *a, const struct launch_spec *spec, char *const **r
 #define OPEN_FILES_MAX 4096
 #define OOM_SCORE      "500" /* of 1000 */
 
-/* The kernel counts processes and threads of the account, those of other programs included, so the
- * ceiling is set above what runs now. It stops a flood of processes; nb's watch ends the rest. The
- * kernel does not keep it for root. */
+/* The kernel counts processes and threads of the account, including those of other programs, so the
+ * limit is set above the present number. It stops a flood of processes; nb's watch ends the rest.
+ * The kernel does not enforce it for root. */
 static void limit_self(void)
 {
     struct rlimit files = {OPEN_FILES_MAX, OPEN_FILES_MAX}, processes;
@@ -307,7 +309,7 @@ static void limit_self(void)
     (void)setrlimit(RLIMIT_NPROC, &processes);
 }
 
-/* When the machine runs out of memory, servers end before nb does. */
+/* When the machine runs out of memory, servers are killed before nb. */
 static void end_before_others(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -341,7 +343,7 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
         dprintf(STDERR_FILENO, "nb: no sandbox: %s\n", e.msg);
         _exit(EXIT_NO_SANDBOX);
     }
-    if (spec->no_writes) /* only now: bubblewrap's options are in a file as well */
+    if (spec->no_writes) /* only now, because bubblewrap's options are in a file as well */
         (void)setrlimit(RLIMIT_FSIZE, &nothing);
     (void)signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
@@ -353,7 +355,7 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
 
 /* ---- the inner process ---- */
 
-/* bubblewrap itself would not pass the signal on, and its end kills what is inside. */
+/* bubblewrap does not forward the signal, and its end kills the processes inside. */
 static void term_inside(void *ctx, const struct process *p, unsigned depth)
 {
     if (depth >= 2)
@@ -395,7 +397,8 @@ static _Noreturn void keep_server(struct arena *a, const struct launch_spec *spe
         struct signalfd_siginfo info;
         int status;
         (void)poll(fds, 2, -1);
-        if (fds[0].revents) { /* the outer one is gone: so is nb, or it wants us gone */
+        /* the outer process has ended: nb has ended, or wants this process to end */
+        if (fds[0].revents) {
             end_descendants();
             _exit(EXIT_FAILURE);
         }
@@ -418,7 +421,7 @@ int launch_run(struct arena *a, const struct launch_spec *spec)
     int life[2], status = 0;
     struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
-    (void)prctl(PR_SET_DUMPABLE, 0); /* it knows the server's secrets */
+    (void)prctl(PR_SET_DUMPABLE, 0); /* it holds the server's secrets */
     watched_signals(&watched);
     sigprocmask(SIG_BLOCK, &watched, NULL);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || pipe2(life, O_CLOEXEC) < 0)

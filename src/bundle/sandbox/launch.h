@@ -1,17 +1,17 @@
-/* launch.h - `nb launch`: a server, and the end of everything it started.
+/* launch.h - `nb launch`: runs a server, and ends everything that it started.
  *
- * Two processes stay beside the server. The outer one is nb's child: the kernel kills it when
- * nb dies. The inner one is the server's parent, in a session of its own, and watches the
- * outer one. Whoever of the two is left when something ends - the server, nb, one of them -
- * kills all descendants before it ends itself; both adopt orphans, so that no double fork and
- * no setsid gets away. They speak to nobody; the server has nb's pipes for itself.
+ * Two processes stay beside the server. The outer one is nb's child: the kernel kills it when nb
+ * dies. The inner one is the server's parent, in a session of its own, and watches the outer one.
+ * When the server, nb or one of the two ends, the remaining one kills all descendants before it
+ * ends itself; both adopt orphans, so that neither a double fork nor setsid escapes. They do not
+ * use nb's pipes: those belong to the server.
  *
  * The launcher runs outside the sandbox, so it starts with an empty environment and reads its
- * specification from a descriptor. The server's variables, among them any that a dynamic loader
- * obeys, are applied by the last execve only: by bubblewrap inside its namespaces, or here after
+ * specification from a descriptor. The server's variables, including those that a dynamic loader
+ * obeys, are applied only by the last execve: by bubblewrap inside its namespaces, or here after
  * the confinement.
  *
- * A process of its own: it takes over the caller and does not return before the end. */
+ * It replaces the calling process and does not return before the end. */
 #pragma once
 
 #include "bundle/confine/confine.h"
@@ -21,10 +21,10 @@ struct launch_spec {
     char *const *argv;    /* of the server; argv[0] is a path */
     char *const *env;     /* of the server, "K=V" */
     char *const *wrap;    /* bubblewrap's path and its options; NULL = without it */
-    bool is_confined;     /* Landlock and seccomp are put on it here */
+    bool is_confined;     /* the launcher applies Landlock and seccomp */
     const char *cgroup;   /* the server joins it; or NULL */
-    bool no_writes;       /* it may delete files, and write none */
-    int64_t memory_bytes; /* ceiling of each command, for the bash server; 0 = none */
+    bool no_writes;       /* it may delete files, but not write */
+    int64_t memory_bytes; /* limit of each command, for the bash server; 0 = none */
     struct confine_spec confine;
     const struct network_rules
         *network; /* a namespace with these gates; NULL = nb's own, or none */
@@ -39,5 +39,5 @@ struct launch_spec {
 int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e);
 int launch_spec_read(struct arena *a, int fd, struct launch_spec *ret, struct err *e);
 
-/* Returns the exit code, or ends by the server's signal. */
+/* Returns the exit code, or ends with the server's signal. */
 int launch_run(struct arena *a, const struct launch_spec *spec);

@@ -76,7 +76,7 @@ static bool probe_finish(pid_t pid, int fd, char *why, size_t max)
     int status = -1;
     size_t n = read_until_end(fd, said, sizeof(said));
     if (waitpid(pid, &status, WNOHANG) == 0) {
-        (void)poll(NULL, 0, 20); /* its last word is read, its end may take a moment */
+        (void)poll(NULL, 0, 20); /* its output is complete, but its exit may take a moment */
         if (waitpid(pid, &status, WNOHANG) == 0) {
             (void)kill(pid, SIGKILL);
             while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

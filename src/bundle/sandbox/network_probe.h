@@ -1,7 +1,7 @@
-/* network_probe.h - whether servers can have a network of their own on this machine.
+/* network_probe.h - tests whether servers can have a network namespace on this machine.
  *
- * Tried, not guessed: a namespace with its gates, and bubblewrap inside it. Blocks for some 10 ms;
- * sets has_network, else why_no_network. */
+ * It runs a real test: a namespace with its gates, and bubblewrap inside it. Blocks for some 10 ms;
+ * sets has_network, or else why_no_network. */
 #pragma once
 
 #include "bundle/sandbox/sandbox.h"

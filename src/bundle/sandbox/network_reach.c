@@ -19,7 +19,7 @@ struct reach {
     struct sandbox_want *want;
     enum runner runner;
     struct json_strs list; /* room for all */
-    const char *registry;  /* of npm, that it would not find itself; or NULL */
+    const char *registry;  /* npm registry that npm would not find itself; or NULL */
 };
 
 static enum runner runner_of(const char *program)
@@ -85,7 +85,7 @@ static void add_npmrc_line(struct reach *r, str line, bool is_seen)
         r->registry = arena_cstr(r->arena, value);
 }
 
-/* is_seen: inside the sandbox as well. */
+/* is_seen: the file is visible inside the sandbox. */
 static void add_npmrc(struct reach *r, const char *path, bool is_seen)
 {
     char *text = arena_alloc(r->arena, RC_FILE_MAX);
@@ -98,7 +98,7 @@ static void add_npmrc(struct reach *r, const char *path, bool is_seen)
         close(fd);
 }
 
-/* A registry with a name and a password in it stays outside: it is for the person. */
+/* A registry URL with a user name and a password is not passed on: it belongs to the person. */
 static void add_npm(struct reach *r)
 {
     const char *own = from_env(r->want->env, STR("npm_config_registry"));

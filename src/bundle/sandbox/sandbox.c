@@ -1,4 +1,4 @@
-/* sandbox.c - rules as the arguments of bubblewrap, or of the launcher. */
+/* sandbox.c - rules as arguments for bubblewrap, or for the launcher. */
 #include "bundle/sandbox/sandbox.h"
 
 #include <assert.h>
@@ -50,8 +50,8 @@ static void bind_path(struct args *l, const char *option, const char *path)
 
 /* ---- bubblewrap ---- */
 
-/* The filter refuses them as well; this is the kernel's own lock, if bubblewrap has the key: not
- * before 0.8, and not where it is setuid. */
+/* The filter refuses user namespaces as well; this makes the kernel refuse them too, if bubblewrap
+ * can: not before 0.8, and not where it is setuid. */
 const char *const *sandbox_bwrap_user(bool no_userns)
 {
     static const char *const FORBID[] = {"--unshare-user", "--disable-userns", NULL};
@@ -112,11 +112,11 @@ struct declared {
 static int shorter_first(const void *x, const void *y)
 {
     const struct declared *a = x, *b = y;
-    int order = strcmp(a->path, b->path); /* a directory sorts before what is in it */
+    int order = strcmp(a->path, b->path); /* a directory sorts before its content */
     return order != 0 ? order : (int)a->is_written - (int)b->is_written;
 }
 
-/* A mount hides what was mounted below it before: from the outside to the inside. */
+/* A mount hides earlier mounts below it, so mount outer directories first. */
 static void bind_declared(struct args *l, const struct path_list *read,
                           const struct path_list *write)
 {
@@ -137,7 +137,7 @@ static void bind_nothing(struct args *l, const char *path)
     if (stat(path, &st) < 0)
         return;
     if (S_ISDIR(st.st_mode)) {
-        arg2(l, "--size", "4096"); /* nothing is to be put there */
+        arg2(l, "--size", "4096"); /* nothing should be stored there */
         arg2(l, "--tmpfs", path);
     } else {
         arg2(l, "--ro-bind", "/dev/null");
@@ -154,14 +154,14 @@ static bool is_in_own(const struct sandbox_rules *r, str path)
     return false;
 }
 
-/* Files in memory are memory: unlimited they would be half of the machine's, each. */
+/* Files in a tmpfs use memory: without a limit each could use half of the machine's. */
 static void add_tmpfs(struct args *l, const char *path, int64_t bytes)
 {
     arg2(l, "--size", arena_printf(l->arena, "%lld", (long long)bytes).p);
     arg2(l, "--tmpfs", path);
 }
 
-#define TMP_SHARE      4 /* of the memory that it may use */
+#define TMP_SHARE      4 /* of its memory limit */
 #define SHM_SHARE      8
 #define MEMORY_DEFAULT (1024LL * 1024 * 1024)
 
@@ -194,7 +194,7 @@ static void bwrap_args(struct args *l, const struct sandbox_want *w, const struc
         if (is_in_own(r, str_from(r->hide.at[i])))
             bind_nothing(l, r->hide.at[i]);
     }
-    if (geteuid() == 0) /* owns /proc/sys, and needs no capability to write it */
+    if (geteuid() == 0) /* root owns /proc/sys and needs no capability to write it */
         arg2(l, "--remount-ro", "/proc");
     arg2(l, "--remount-ro", "/");
     arg2(l, "--chdir", r->cwd);
@@ -241,7 +241,8 @@ static void json_strs(struct json_writer *j, const char *key, const struct json_
     jw_end(j);
 }
 
-/* The message for the launcher (launch.h). rules: NULL when it is not to confine the server. */
+/* The message for the launcher (launch.h). rules: NULL when the launcher must not confine the
+ * server. */
 static int add_message(struct arena *a, const struct sandbox_want *w,
                        const struct sandbox_rules *rules, struct sandbox_plan *p, struct err *e)
 {
@@ -317,7 +318,7 @@ static str describe_sandbox(struct arena *a, const struct sandbox_want *w,
 
 /* ---- the plan ---- */
 
-/* Nothing of the bundle is in the launcher's own command line but the program's name. */
+/* The launcher's own command line contains nothing of the bundle except the program's name. */
 static void add_commands(struct arena *a, const struct sandbox_want *w, const char *program,
                          struct sandbox_plan *p)
 {

@@ -36,7 +36,7 @@ static bool find_bwrap(char ret[PATH_MAX])
     return false;
 }
 
-/* Every kind of namespace and mount that a plan may use; what fails here would fail there. */
+/* Uses every kind of namespace and mount that a plan may use; what fails here would fail there. */
 static int spawn_trial(const char *bwrap, bool no_userns, int err_fd, pid_t *ret)
 {
     static const char *const TRIAL[] = {"--unshare-net",
@@ -71,7 +71,7 @@ static int spawn_trial(const char *bwrap, bool no_userns, int err_fd, pid_t *ret
     return -rc;
 }
 
-/* Reads what it says until it ends, or until the time is up. */
+/* Reads its output until it ends, or until the time limit. */
 static size_t read_until_end(int fd, uint64_t end, char *p, size_t max)
 {
     size_t n = 0;
@@ -99,7 +99,7 @@ static bool try_bwrap(struct sandbox_offer *o, bool no_userns, uint64_t end)
     close(fds[1]);
     if (rc == 0) {
         size_t n = read_until_end(fds[0], end, said, sizeof(said));
-        (void)kill(pid, SIGKILL); /* has ended, unless it took too long */
+        (void)kill(pid, SIGKILL); /* it has ended, unless it took too long */
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
         str line = str_trim((str){said, n});

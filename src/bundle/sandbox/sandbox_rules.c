@@ -54,8 +54,7 @@ static struct path_list writable(struct arena *a, const struct sandbox_want *w,
     return ret;
 }
 
-/* What a server may write it may also replace by a link to something else, before it is started
- * the next time. */
+/* A server could replace a path that it may write by a link, before its next start. */
 static int check_links(struct arena *a, const struct path_list *l, const struct path_list *writes,
                        struct err *e)
 {
@@ -71,7 +70,7 @@ static int check_links(struct arena *a, const struct path_list *l, const struct 
     return 0;
 }
 
-/* Whether it is a secret, or in one; by either name of the home. */
+/* True when the path is a secret or lies in one; checks both names of the home directory. */
 static bool is_secret(struct arena *a, const struct sandbox_want *w, str path)
 {
     str real = path_real(a, path);
@@ -84,8 +83,8 @@ static bool is_secret(struct arena *a, const struct sandbox_want *w, str path)
     return false;
 }
 
-/* The value of an option names a directory to work with, not a wish to show secrets: those need
- * a line in the entry. */
+/* The value of an option names a directory to work with, and does not mean to show secrets: those
+ * have to be declared in the entry. */
 static int choose_path(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r,
                        struct err *e)
 {
@@ -121,7 +120,7 @@ static int declare_all(struct arena *a, const struct sandbox_want *w, struct san
     return rc;
 }
 
-/* Where nb was started, unless that is more than a project. */
+/* Declares the directory where nb was started, unless that is more than a project. */
 static void declare_project(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r)
 {
     str dir = str_from(w->project_dir), home = str_from(w->home_dir), work = str_from(w->work_dir);
@@ -149,8 +148,8 @@ static bool shows(const struct sandbox_rules *r, str path)
     return false;
 }
 
-/* A secret may be a link to somewhere else in what is shown, and what is shown may be declared
- * by way of a link: what counts is where both really are. */
+/* A secret may be a link to another visible directory, and a visible path may be declared through a
+ * link: so compare the paths without links. */
 static void hide_below(struct arena *a, struct sandbox_rules *r, str secret, const char *shown)
 {
     str root = real_path(a, shown);
@@ -178,7 +177,7 @@ static void hide_secrets(struct arena *a, const struct sandbox_want *w, struct s
     hide(a, r, w->work_dir);
 }
 
-/* A secret that was declared itself is wanted. */
+/* A secret that was declared itself stays visible. */
 static void keep_declared(struct arena *a, struct sandbox_rules *r, const struct path_list *from,
                           struct path_list *to)
 {
@@ -220,7 +219,7 @@ static int add_cwd(struct arena *a, const struct sandbox_want *w, struct sandbox
     if (path_is_at_or_below(dir, str_from(w->data_dir)) ||
         (w->package_dir && path_is_at_or_below(dir, str_from(w->package_dir))) || shows(r, dir))
         return 0;
-    if (w->reads_home) { /* nb was started where its shell must not go */
+    if (w->reads_home) { /* nb was started in a directory that its shell must not use */
         r->cwd = w->data_dir;
         return 0;
     }
@@ -256,7 +255,7 @@ static bool is_shown(const struct sandbox_rules *r, str path)
 static struct program_query query_of(struct arena *a, const struct sandbox_want *w,
                                      const struct sandbox_rules *r, const struct path_list *writes)
 {
-    /* A package must not choose where its interpreter is looked for. */
+    /* A package must not choose the PATH for its interpreter. */
     const char *path = getenv("PATH");
     const char **own = arena_array(a, 2, sizeof(*own));
     own[0] = path ? arena_printf(a, "PATH=%s", path).p : NULL;
@@ -272,8 +271,8 @@ static struct program_query query_of(struct arena *a, const struct sandbox_want 
     };
 }
 
-/* A command line reads like a list of things to run; that it also shows keys or nb's own data
- * must not be guessed from it. */
+/* A command line names programs to run; a person cannot see from it that it would also show keys or
+ * nb's own data. */
 static int check_program_files(struct arena *a, const struct sandbox_want *w,
                                struct sandbox_rules *r, struct err *e)
 {
@@ -302,7 +301,7 @@ static int check_program_files(struct arena *a, const struct sandbox_want *w,
     return 0;
 }
 
-/* A virtual environment in a directory that is written leads out of it to the interpreter. */
+/* A virtual environment in a writable directory links to the interpreter outside of it. */
 static int check_program(struct arena *a, const struct sandbox_want *w,
                          const struct sandbox_rules *r, struct err *e)
 {
@@ -333,8 +332,8 @@ static bool is_behind_link(struct arena *a, const struct sandbox_rules *r, str p
     return false;
 }
 
-/* A link inside a directory that is shown stays a link: nothing can be mounted behind it by that
- * name, but where it leads. */
+/* A link inside a visible directory stays a link: nothing can be mounted at its name, only at its
+ * target. */
 static void straighten(struct arena *a, struct sandbox_rules *r)
 {
     struct sandbox_rules before = *r;

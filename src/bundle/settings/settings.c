@@ -140,7 +140,7 @@ static int find_bundle(const struct file *f, str server_name, size_t *ret, struc
             return 0;
         }
     }
-    return err_set(e, -ENOENT, "there is no bundle '%.*s' in %s", STR_ARG(server_name), f->path);
+    return err_set(e, -ENOENT, "%s has no bundle '%.*s'", f->path, STR_ARG(server_name));
 }
 
 static int settings_write_text(struct file *f, str text, struct err *e)

@@ -19,7 +19,7 @@ int settings_load(struct arena *a, const char *path, struct json **ret, struct e
 /* Adds an entry at the end. -EEXIST when its server name is taken, -EINVAL when it is not a valid
  * entry. */
 int settings_add_bundle(const char *path, const struct json *entry, struct err *e);
-/* -ENOENT when there is none of that server name, -EPERM when it is protected. */
+/* -ENOENT when no bundle has that server name, -EPERM when it is protected. */
 int settings_remove_bundle(const char *path, str server_name, struct err *e);
 /* Replaces the entry. */
 int settings_replace_bundle(const char *path, str server_name, const struct json *entry,
@@ -29,7 +29,7 @@ int settings_replace_bundle(const char *path, str server_name, const struct json
 int settings_set_members(const char *path, const char *section, const struct json *members,
                          struct err *e);
 
-/* {workDir}/.reload: its change is noticed by a running server. */
+/* Touches {workDir}/.reload, which a running server watches. */
 int settings_request_reload(const char *reload_path, struct err *e);
 
 /* ---- noticing changes ---- */
@@ -41,11 +41,12 @@ struct settings_watch_conf { /* copied, the paths too */
     struct pool *pool;
     const char *path;        /* of the settings */
     const char *reload_path; /* or NULL */
-    /* The file changed, or a reload was asked for. err: NULL when the entries are set (borrowed
-     * for the call); otherwise what is wrong with the file, and what was before should stay. */
+    /* The file changed, or a reload was requested. err: NULL when the entries are set (valid during
+     * the callback); otherwise what is wrong with the file, and the previous entries should
+     * stay. */
     void (*changed)(void *ctx, const struct bundle_entry *entries, size_t n, const struct err *err);
-    /* Before that, unless something is wrong or the file is missing, as it may be while an editor
-     * saves: all of it, borrowed for the call. May be NULL. */
+    /* Called before `changed`, unless the file is wrong or missing (as it may be while an editor
+     * saves): the whole document, valid during the callback. May be NULL. */
     void (*document)(void *ctx, const struct json *doc);
     void *ctx;
 };

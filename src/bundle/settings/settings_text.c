@@ -310,7 +310,7 @@ int settings_text_edit(struct arena *a, str text, enum settings_edit what, size_
         return err_set(e, -EINVAL, "\"bundles\" is not an array in an object");
     size_t count = list ? list->len : 0;
     if (what != SETTINGS_ADD && at >= count)
-        return err_set(e, -ENOENT, "there is no entry %zu in \"bundles\"", at);
+        return err_set(e, -ENOENT, "\"bundles\" has no entry %zu", at);
     struct layout l = {.text = text};
     struct buf out;
     find_members(&l, "bundles");

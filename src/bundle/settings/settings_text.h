@@ -12,7 +12,7 @@ enum settings_edit { SETTINGS_ADD, SETTINGS_REPLACE, SETTINGS_REMOVE };
 
 /* `text` is a JSON object; "bundles" in it is an array, or absent for ADD. `at` is the index of the
  * entry (not for ADD), `entry` its new content (not for REMOVE). -EINVAL when the text is not such
- * a document, -ENOENT when there is no such index. */
+ * a document, -ENOENT when the index does not exist. */
 int settings_text_edit(struct arena *a, str text, enum settings_edit what, size_t at,
                        const struct json *entry, str *ret, struct err *e);
 

@@ -391,7 +391,7 @@ void mcp_abort(struct mcp_client *c)
     client_leave(c);
 }
 
-/* ---- what is known ---- */
+/* ---- facts about the server ---- */
 
 enum mcp_era mcp_era(const struct mcp_client *c)
 {

@@ -229,7 +229,7 @@ void exchange_send(struct exchange *x, const struct exchange_spec *s)
     table_add(&c->table, x);
     struct err e;
     if (x->call && c->state != CLIENT_READY) {
-        err_set(&e, -ENOTCONN, "there is no connection to the server");
+        err_set(&e, -ENOTCONN, "not connected to the server");
         fail_later(x, &e);
     } else if (c->table.n > MCP_CALLS_MAX) {
         err_set(&e, -EBUSY, "more than %d requests to this server are in progress", MCP_CALLS_MAX);
