@@ -43,8 +43,8 @@ static str user_value_text(struct arena *a, const struct json *v)
 }
 
 /* Treats empty strings as not set, as other hosts do. */
-static int take_value(struct arena *a, const struct manifest_option *o, const struct json *v,
-                      struct user_value *ret, struct err *e)
+static int take_user_value(struct arena *a, const struct manifest_option *o, const struct json *v,
+                           struct user_value *ret, struct err *e)
 {
     size_t n = v->type == JSON_ARRAY ? v->len : 1;
     if (n > USER_VALUES_MAX || (v->type == JSON_ARRAY && !o->is_multiple))
@@ -131,16 +131,16 @@ static int resolve_one(struct arena *a, const struct manifest *m,
     for (size_t i = 0; r == 0 && v->values.len == 0 && i < ARRAY_LEN(STORED); i++) {
         const struct json *found = json_get_str(STORED[i], o->key);
         if (found)
-            r = take_value(a, o, found, v, e);
+            r = take_user_value(a, o, found, v, e);
     }
     v->is_chosen = v->values.len > 0;
     if (r == 0 && v->values.len == 0) {
         struct json env = json_of_str(from_environment(a, m, from, o->key));
-        r = take_value(a, o, &env, v, e);
+        r = take_user_value(a, o, &env, v, e);
     }
     const struct json *fallback = user_config_proposal(a, o, from->home_dir);
     if (r == 0 && v->values.len == 0 && fallback && !option_is_path(o))
-        r = take_value(a, o, fallback, v, e);
+        r = take_user_value(a, o, fallback, v, e);
     return r;
 }
 
