@@ -388,7 +388,7 @@ static void admit_enter(struct admission *a, str workspace_id)
     workspace_id = id->actor->workspace_id; /* workspace_id may have pointed into the old actor */
     if (!is_there || actor_role(id->actor) == WS_NONE) {
         if (nth_workspace(a, 0))
-            refuse_workspace(a, 403, "There is no such workspace, or you are not a member of it.");
+            refuse_workspace(a, 403, "No such workspace, or you are not a member of it.");
         else
             provision_refuse(a->req, id->actor);
         return;
@@ -513,7 +513,7 @@ static void resolve(struct admission *a)
         return;
     }
     if (bound.n > 0 && named.n > 0 && !str_eq(named, bound)) {
-        refuse_workspace(a, 403, "There is no such workspace, or you are not a member of it.");
+        refuse_workspace(a, 403, "No such workspace, or you are not a member of it.");
         return;
     }
     if (bound.n > 0) /* a token for one workspace works only there */

@@ -1,9 +1,9 @@
 /* admit.h - from a request to its handler: authentication, authorisation and the workspace.
  *
  * As much as possible is decided from the head of the request (admit_head), so that a client does
- * not send a body in vain. The rest is decided by admit_request when the body is complete, because
- * it may take time: checking a JWT that was not seen before, creating a workspace, finding the
- * workspace of a conversation. admit.c has the diagram. */
+ * not send a body that is refused anyway. The rest is decided by admit_request when the body is
+ * complete, because it may take time: checking a JWT that was not seen before, creating a
+ * workspace, finding the workspace of a conversation. admit.c has the diagram. */
 #pragma once
 
 #include "api/internal.h"

@@ -116,8 +116,7 @@ bool api_decode_body(struct http_req *r, const struct json_field *fields, void *
 
 void api_not_found(struct http_req *r, const char *what)
 {
-    http_reply_error(r, 404, "not_found", arena_printf(&r->arena, "There is no such %s.", what).p,
-                     NULL);
+    http_reply_error(r, 404, "not_found", arena_printf(&r->arena, "No such %s.", what).p, NULL);
 }
 
 void api_store_error(struct http_req *r, const struct err *err)

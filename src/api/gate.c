@@ -7,7 +7,7 @@
 /* Why it is refused: one of the two. */
 struct refusal {
     const char *reason; /* 403 */
-    const char *absent; /* 404: there is no such ... */
+    const char *absent; /* 404: no such ... */
 };
 
 static bool gate_refuse(struct refusal *no, const char *reason)

@@ -23,7 +23,7 @@ struct guard_rules {
 /* True when the Host header names this server by IP address, localhost, or a configured name. */
 bool guard_host_ok(str host_header, const struct guard_rules *rules);
 
-/* True when there is no Origin, or it is http(s)://<Host>. */
+/* True without an Origin, or it is http(s)://<Host>. */
 bool guard_origin_ok(str origin_header, str host_header);
 
 /* An origin that the settings allow (CORS). */

@@ -16,19 +16,19 @@
 /* ---- kinds of rows: a scope, roles, a right, and which tokens ---- */
 
 #define OPEN RULE(.scope = 0)
-/* About the person who asks, beyond any workspace. */
+/* About the caller, independent of a workspace. */
 #define ACCOUNT(s) RULE(.scope = SCOPE_##s, .tokens = RULE_TOKENS_WHOLE)
 #define LOGGED_IN  RULE(.scope = SCOPE_ADMIN, .tokens = RULE_TOKENS_NONE)
-/* About somebody: themselves, and admins of the server. */
+/* About a person: for that person and admins of the server. */
 #define PERSON(s)                                                                                  \
     RULE(.scope = SCOPE_##s, .server = ORG_ADMIN, .tokens = RULE_TOKENS_WHOLE, .is_own = true)
 /* About the server. */
 #define SERVER(s) RULE(.scope = SCOPE_##s, .server = ORG_ADMIN, .tokens = RULE_TOKENS_WHOLE)
 #define OWNER(s)  RULE(.scope = SCOPE_##s, .server = ORG_OWNER, .tokens = RULE_TOKENS_WHOLE)
-/* About a workspace and what is in it. */
+/* About a workspace and its contents. */
 #define HOME      RULE(.scope = SCOPE_READ)
 #define MEMBER(s) RULE(.scope = SCOPE_##s, .space = WS_MEMBER)
-/* The same, but not for tokens that were given for some tools. */
+/* The same, but not for tokens that are limited to some tools. */
 #define WIDE(s)    RULE(.scope = SCOPE_##s, .space = WS_MEMBER, .tokens = RULE_TOKENS_WIDE)
 #define MANAGER(s) RULE(.scope = SCOPE_##s, .space = WS_ADMIN, .tokens = RULE_TOKENS_WIDE)
 #define LEAVER                                                                                     \
@@ -36,8 +36,8 @@
 /* Only over nb.sock. */
 #define LINK(s)  RULE(.scope = SCOPE_##s, .is_local = true)
 #define LOCAL(s) RULE(.scope = SCOPE_##s, .space = WS_MEMBER, .is_local = true)
-/* About a conversation. What cannot be taken back by its owner is not for tokens that were given
- * for some tools. */
+/* About a conversation. Tokens that are limited to some tools cannot make changes that the owner
+ * cannot undo. */
 #define VIEW(s) RULE(.scope = SCOPE_##s, .space = WS_MEMBER, .conv = RULE_CONV_VIEW)
 #define SEND(s) RULE(.scope = SCOPE_##s, .space = WS_MEMBER, .conv = RULE_CONV_SEND)
 #define MANAGE                                                                                     \

@@ -215,8 +215,8 @@ static int no_such_command(const struct command *group, const char *name)
     struct nearest n = nearest_to(str_from(name));
     for (const struct command *const *list = group ? group->subs : COMMANDS; *list; list++)
         nearest_offer(&n, (*list)->name);
-    err_set(&e, -EINVAL, "%s%sthere is no command '%s'", group ? group->name : "",
-            group ? ": " : "", name);
+    err_set(&e, -EINVAL, "%s%sno such command '%s'", group ? group->name : "", group ? ": " : "",
+            name);
     nearest_hint(&e, n.best);
     (void)cli_usage_error("%s", e.msg);
     if (!group && !n.best)

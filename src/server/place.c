@@ -10,7 +10,7 @@ int place_choose(const struct roster *all, const char *typed, const struct works
 {
     if (!typed || !*typed) {
         if (all->nworkspaces == 0)
-            return err_set(e, -EINVAL, "there is no workspace yet: nb workspace create NAME");
+            return err_set(e, -EINVAL, "no workspaces yet; create one: nb workspace create NAME");
         if (all->nworkspaces > 1)
             return err_set(e, -EINVAL,
                            "there are several workspaces (nb workspace list shows them): pass "

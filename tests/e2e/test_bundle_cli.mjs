@@ -93,7 +93,7 @@ test('what cannot be right is refused before it is written', async () => {
         [['bundle', 'add', '--yes', '--name', 'nb', '--', NODE], 1, /nb's own tools/],
         [['bundle', 'add', '--yes', '--name', 'x', '--env', 'novalue', '--', NODE], 2, /KEY=VALUE/],
         [['bundle', 'add', '--yes', '@notscoped'], 1, /@scope\/package/],
-        [['bundle', 'frobnicate'], 2, /no command/],
+        [['bundle', 'frobnicate'], 2, /no such command/],
         [['bundle', 'logs', 'x'], 1, /no server is running/],
         [['bundle', 'start', 'x'], 1, /no server is running/],
         [['bundle', 'info', 'x'], 1, /no bundle 'x'/],

@@ -189,7 +189,7 @@ test('commands: help, completion, new, unknown ones', async () => {
     await t.message('/model other:one')
     await t.sees(/demo:demo[^]*start nb with --model NAME/)
     await t.message('/nonsense')
-    await t.sees(/no command \/nonsense/)
+    await t.sees(/no such command \/nonsense/)
     await t.message('/quit')
     assert.equal((await t.ended()).code, 0)
 })

@@ -52,7 +52,7 @@ static void try_next(struct reading *g)
     static const struct mcp_call_events EVENTS = {.done = on_resource_read};
     struct arena *a = &g->req->arena;
     if (g->tried == g->n) {
-        http_reply_error(g->req, 404, "resource_not_found", "There is no such resource.", NULL);
+        http_reply_error(g->req, 404, "resource_not_found", "No such resource.", NULL);
         return;
     }
     struct json *params = json_new(a, JSON_OBJECT);

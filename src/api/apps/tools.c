@@ -206,7 +206,7 @@ static void refuse_unknown(struct http_req *r, const struct call_in *in)
     str absence = STR_NONE;
     if (tool_selection_allows_name(api_actor(r), name))
         absence = registry_absence(api_space(r)->tools, &r->arena, in->server, &is_coming);
-    str message = arena_printf(&r->arena, "There is no tool '%.*s'.%s%.*s", STR_ARG(name),
+    str message = arena_printf(&r->arena, "Unknown tool '%.*s'.%s%.*s", STR_ARG(name),
                                absence.n > 0 ? " " : "", STR_ARG(absence));
     http_reply_error(r, 404, "tool_not_found", message.p, NULL);
 }

@@ -69,7 +69,7 @@ static void write_history_message(struct json_writer *w, struct arena *a,
 }
 
 /* A page begins with a user's message, so that no run is split: calls and their results stay
- * together. Earlier events belong to the previous page. False: there is no such message. */
+ * together. Earlier events belong to the previous page. False: no such message exists. */
 static bool first_whole(const struct store_page *page, size_t *ret)
 {
     *ret = 0;

@@ -40,6 +40,7 @@ struct hub {
     struct map convs; /* conversation id -> struct conv_watchers */
 };
 
+/* Also for a slot of the ring that was never used. */
 static void news_drop(struct news *n)
 {
     sse_frame_unref(n->frame);
@@ -56,6 +57,8 @@ static struct json_strs strings(struct arena *a, const struct json *list)
     return out;
 }
 
+/* The filter is stored with the message, because a replay sends it after the rules may have
+ * changed. Each watcher is checked with its current rights (is_for). */
 static void make_filter(struct arena *a, str type, const struct json *data, struct news_filter *ret)
 {
     *ret = (struct news_filter){.kind = NEWS_FOR_ALL};
@@ -70,6 +73,7 @@ static void make_filter(struct arena *a, str type, const struct json *data, stru
     }
 }
 
+/* Uses the watcher's rights of now, not those of when the stream was opened. */
 static bool is_for(const struct news_filter *f, const struct watcher *w)
 {
     if (f->kind == NEWS_BY_ACL)
@@ -151,6 +155,8 @@ void hub_write_presence(struct api *api, const struct watch *s, struct json_writ
 static void tell_presence(struct hub *h, const struct watch *s, const char *state)
 {
     const struct conv_watchers *cw = s->conv;
+    /* One watch: nobody is there to be notified. Too many: each join would cost a message to all.
+     */
     if (cw->nwatches < 2 || cw->nwatches > HUB_PRESENCE_MAX || has_other_watch(cw, s))
         return;
     struct api_json j;
@@ -182,6 +188,8 @@ static void copy_acl(struct arena *a, const struct conv_acl *from, struct conv_a
     to->participants = people;
 }
 
+/* The rules belong to the conversation, not to a watch: a new reading applies to all its watches
+ * and makes each of them be checked again. */
 static void set_acl(struct conv_watchers *cw, const struct conv_acl *acl)
 {
     arena_reset(&cw->arena);
@@ -239,6 +247,7 @@ void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const stru
     tell_presence(w->hub, s, "joined");
 }
 
+/* Frees the list with its last watch. enforce() holds it by counting itself as a watch. */
 static void conv_watchers_put(struct hub *h, struct conv_watchers *cw)
 {
     assert(cw->nwatches > 0);
@@ -350,6 +359,7 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
 
 /* ---- messages of the topic ---- */
 
+/* All watchers share one frame. A callback may remove its own watcher: LIST_FOREACH allows that. */
 static void hub_deliver(struct hub *h, const struct news *n)
 {
     LIST_FOREACH (it, &h->watchers) {
@@ -374,7 +384,7 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     struct arena a;
     struct json *data;
     arena_init(&a);
-    if (json_parse(&a, msg->data, 0, &data, NULL) == 0) {
+    if (json_parse(&a, msg->data, 0, &data, NULL) == 0) { /* own messages: always valid */
         char id[48];
         struct news *n = &h->ring[++h->count % HUB_RING];
         news_drop(n);
@@ -430,6 +440,8 @@ struct hub *hub_of(struct api *api, const struct api_space *space)
     h->workspace_id = str_make(str_dup(space->id), space->id.n);
     list_init(&h->watchers);
     map_init(&h->convs);
+    /* It stays subscribed without watchers, so that the ring has no gap for streams that reconnect.
+     */
     h->sub = bus_subscribe(api->deps.bus, store_space_topic(&a, space->store), on_msg, h);
     map_put(&api->hubs, space->id, h);
     arena_done(&a);
@@ -497,7 +509,7 @@ static void on_heartbeat(void *ctx)
         }
     }
     sse_frame_unref(f);
-    if (is_anybody)
+    if (is_anybody) /* else hub_join starts the timer again */
         timer_start(&api->heartbeat, 1000);
 }
 

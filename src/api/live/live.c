@@ -35,6 +35,8 @@ static enum frame_form form(const struct live *s)
 
 /* ---- ending ---- */
 
+/* In any state: stopping a watch, closing a feed and cancelling a check all accept "not started".
+ */
 static void live_conv_free(struct live_conv *lc)
 {
     struct live_conv **at = &lc->stream->convs;
@@ -118,6 +120,7 @@ static void on_stored_event(void *ctx, store_pos pos, str line)
     sse_frame_unref(f);
 }
 
+/* A frame made for the bus message is shared with all other streams of the conversation. */
 static void on_message(void *ctx, struct bus_msg *msg)
 {
     struct live_conv *lc = ctx;
@@ -162,6 +165,7 @@ static void on_live(void *ctx)
     send_queue(lc);
 }
 
+/* The position of the client does not exist any more; the log follows from its beginning. */
 static void on_reset(void *ctx)
 {
     send_about(ctx, STR("reset"), STR("{}"));
@@ -174,6 +178,7 @@ static void on_live_end(void *ctx, const struct err *err)
     live_conv_end(lc);
 }
 
+/* The watch comes first: the feed may call back immediately, and every callback asks hub_allows. */
 static void live_follow(struct live_conv *lc, const struct conv_acl *acl)
 {
     static const struct feed_events EVENTS = {
@@ -204,6 +209,7 @@ static void on_live_looked(void *ctx, const struct err *err, const struct conv *
         live_follow(lc, &c->acl);
 }
 
+/* Only the newest check counts; an older one could return rules from before the change. */
 static void live_look(struct live_conv *lc)
 {
     store_op_cancel(lc->look);
@@ -230,6 +236,7 @@ static void on_shared(struct watcher *watcher)
             live_look(lc);
 }
 
+/* Called by the hub: for one conversation, or for the whole stream (watch NULL). */
 static void on_revoked(struct watcher *watcher, struct watch *watch)
 {
     struct live *s = CONTAINER_OF(watcher, struct live, watcher);
@@ -314,6 +321,8 @@ uint64_t live_number(const struct live *s)
     return s->number;
 }
 
+/* Only the person who opened a stream may change it; other numbers look as if they did not exist.
+ */
 struct live *live_find(struct api *api, const struct http_req *r, str number)
 {
     uint64_t wanted;

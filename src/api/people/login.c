@@ -200,7 +200,7 @@ void api_auth_refresh(void *ctx, struct http_req *r)
     struct guard_rules rules = {h->host, h->allowed_hosts, h->allowed_origins};
     str value = cookie(api, r, AUTH_COOKIE_REFRESH);
     if (value.n == 0) {
-        http_reply_error(r, 401, "no_refresh_token", "There is no login to refresh. Log in.", NULL);
+        http_reply_error(r, 401, "no_refresh_token", "No login to refresh. Log in.", NULL);
     } else if (!guard_same_site(r, &rules)) {
         http_reply_error(r, 403, "origin_not_allowed",
                          "Requests with a cookie must come from a page of this server.", NULL);

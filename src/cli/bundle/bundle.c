@@ -63,7 +63,7 @@ int bundle_cli_place(struct conv_cli *x)
         return cli_usage_error("there are several workspaces; pass --workspace");
     const char *root = config_path(&x->config, arena_printf(&x->arena, "workspaces/%s", ws).p);
     if (strchr(ws, '/') || !file_exists(root)) {
-        fprintf(stderr, "nb: there is no workspace '%s'\n", ws);
+        fprintf(stderr, "nb: no workspace '%s'\n", ws);
         return EXIT_FAILED;
     }
     x->config.path = arena_printf(&x->arena, "%s/workspace.json", root).p;

@@ -300,7 +300,7 @@ static int do_auth(struct conv_cli *x, const void *options, int argc, char **arg
         return code;
     const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(argv[0]));
     if (!b) {
-        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", argv[0], x->config.path);
+        fprintf(stderr, "nb: no bundle '%s' in %s\n", argv[0], x->config.path);
         return EXIT_FAILED;
     }
     if (b->kind != BUNDLE_REMOTE || !b->oauth.is_on) {

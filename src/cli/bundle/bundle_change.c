@@ -112,7 +112,7 @@ static int set_disabled(struct conv_cli *x, const void *verb, int argc, char **a
         return code;
     const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(name));
     if (!b) {
-        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
+        fprintf(stderr, "nb: no bundle '%s' in %s\n", name, x->config.path);
         return EXIT_FAILED;
     }
     struct json *entry = json_clone(&x->arena, b->raw);

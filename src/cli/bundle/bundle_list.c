@@ -271,7 +271,7 @@ static int info_entry(struct conv_cli *x, const char *name)
     if (!b && name[0] == '@')
         return bundle_cli_registry_info(x, name);
     if (!b) {
-        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
+        fprintf(stderr, "nb: no bundle '%s' in %s\n", name, x->config.path);
         return EXIT_FAILED;
     }
     if (x->cli->opt.is_json) {

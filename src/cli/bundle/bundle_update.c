@@ -252,7 +252,7 @@ static int do_update(struct conv_cli *x, const void *options, int argc, char **a
     if (code != EXIT_DONE)
         return code;
     if (argc == 1 && !bundle_cli_entry_named(all, n, str_from(argv[0]))) {
-        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", argv[0], x->config.path);
+        fprintf(stderr, "nb: no bundle '%s' in %s\n", argv[0], x->config.path);
         return EXIT_FAILED;
     }
     for (size_t i = 0; i < n; i++) {

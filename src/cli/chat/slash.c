@@ -112,7 +112,6 @@ bool slash_run(struct slash *s, str message)
             return true;
         }
     }
-    view_say(s->view, STYLE_RED, "there is no command %.*s; /help lists the commands",
-             STR_ARG(word));
+    view_say(s->view, STYLE_RED, "no such command %.*s; /help lists the commands", STR_ARG(word));
     return true;
 }

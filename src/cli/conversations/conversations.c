@@ -72,7 +72,7 @@ static int latest(struct conv_cli *x, str *ret)
     *ret = json_get_string(json_at(json_get(list, "conversations"), 0), "id");
     if (ret->n > 0)
         return EXIT_DONE;
-    fputs("nb: there is no conversation yet\n", stderr);
+    fputs("nb: no conversations yet\n", stderr);
     return EXIT_FAILED;
 }
 
@@ -86,7 +86,7 @@ int conv_id(struct conv_cli *x, const char *typed, str *ret)
         return EXIT_DONE;
     buf_init(&b, LABEL_MAX);
     text_add_line(&b, *ret);
-    fprintf(stderr, "nb: there is no conversation '%s'\n", buf_cstr(&b));
+    fprintf(stderr, "nb: no conversation '%s'\n", buf_cstr(&b));
     buf_done(&b);
     return EXIT_FAILED;
 }

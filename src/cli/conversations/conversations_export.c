@@ -129,7 +129,7 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
     if (r == 0)
         cli_record(&x->config, "conversation.export", id, true, STR_NONE);
     if (r == -ENOENT && is_open)
-        fprintf(stderr, "nb: there is no conversation '%s'\n", argv[0]);
+        fprintf(stderr, "nb: no conversation '%s'\n", argv[0]);
     return r == 0 ? EXIT_DONE : r == -ENOENT && is_open ? EXIT_FAILED : cli_fail(&e);
 }
 

@@ -14,7 +14,7 @@ static int members(struct conv_cli *x, const struct json *conv, struct json **re
 }
 
 /* By id, e-mail address, or a name that only one member has, as in the API (member_find.h). NULL
- * when there is no such member; *ret_named is the number of members with that name. */
+ * when no member matches; *ret_named is the number of members with that name. */
 static const struct json *find_member(const struct json *all, str typed, size_t *ret_named)
 {
     const struct json *list = json_get(all, "members"), *named = NULL;
@@ -32,7 +32,7 @@ static const struct json *find_member(const struct json *all, str typed, size_t 
     return *ret_named == 1 ? named : NULL;
 }
 
-/* The typed text when there is no such member: the person may have left. */
+/* The typed text when no member matches: the person may have left. */
 static str user_id(const struct json *all, str typed)
 {
     size_t named;

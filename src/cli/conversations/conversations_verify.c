@@ -196,6 +196,6 @@ const struct command CONV_VERIFY = {
     .help = "Reads every line and names a changed, removed or inserted one when the log has a hash "
             "chain (setting store.integrity). Without an ID, checks all conversations of the "
             "workspace, or of every workspace when --workspace is not given. Exits with 1 when "
-            "something is wrong or there is no store. With --json, one line per log.\n",
+            "something is wrong or the store does not exist. With --json, one line per log.\n",
     .run = run_conv_verify,
 };

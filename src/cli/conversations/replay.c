@@ -72,7 +72,7 @@ static int read_log(struct replaying *r)
         store_read(server_store(r->server), r->id, &range, on_replay_page, r);
         wait_for(r);
         if (r->err.code == -ENOENT)
-            err_set(&r->err, -ENOENT, "there is no conversation '%.*s'", STR_ARG(r->id));
+            err_set(&r->err, -ENOENT, "no conversation '%.*s'", STR_ARG(r->id));
         if (r->err.code < 0)
             return r->err.code;
     }
@@ -200,7 +200,7 @@ static void on_latest(void *ctx, const struct err *err, const struct store_listi
     if (err)
         r->err = *err;
     else if (list->n == 0)
-        err_set(&r->err, -ENOENT, "there is no conversation yet");
+        err_set(&r->err, -ENOENT, "no conversations yet");
     else
         r->id = arena_str(&r->arena, list->convs[0].id);
     r->is_found = true;

@@ -24,7 +24,7 @@ static int config_find(struct conv_cli *x, const char *name, struct target *ret)
         return code;
     ret->entry = bundle_cli_entry_named(all, n, str_from(name));
     if (!ret->entry) {
-        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
+        fprintf(stderr, "nb: no bundle '%s' in %s\n", name, x->config.path);
         return EXIT_FAILED;
     }
     ret->dir = bundle_cli_credentials(x);

@@ -155,7 +155,7 @@ static int find_tool(struct conv_cli *x, const char *name, struct json *body,
     if (code != EXIT_DONE)
         return code;
     if (cut <= 0) {
-        fprintf(stderr, "nb: there is no tool '%s'; nb mcp list shows them\n", name);
+        fprintf(stderr, "nb: no tool '%s'; nb mcp list shows all\n", name);
         return EXIT_FAILED;
     }
     json_set(&x->arena, body, STR("server"), json_of_str((str){name, (size_t)cut}));

@@ -174,7 +174,7 @@ static int do_info(struct conv_cli *x, const void *options, int argc, char **arg
             print_info(x, s, o->is_full);
         return EXIT_DONE;
     }
-    fprintf(stderr, "nb: there is no skill '%s'; nb skill list shows all\n", argv[0]);
+    fprintf(stderr, "nb: no skill '%s'; nb skill list shows all\n", argv[0]);
     return EXIT_FAILED;
 }
 

@@ -111,42 +111,46 @@ static void print_access_json(struct buf *out)
 /* ---- Markdown ---- */
 
 static const char INTRO[] =
-    "# Who may do what\n\n"
-    "Printed by `nb access`; `nb access --json` prints the same for programs. These tables are "
-    "the\n"
-    "ones that nb enforces.\n\n"
-    "- **scope**: what an API token needs. People who have logged in have all scopes. `open`: no\n"
-    "  credentials are needed.\n"
-    "- **server**: the lowest role on the server. With `or self` people may do it about "
+    "# Who may do what\n"
+    "\n"
+    "Printed by `nb access`; `nb access --json` prints the same as JSON. nb enforces exactly "
+    "these\n"
+    "tables.\n"
+    "\n"
+    "- **scope**: the scope that an API token needs. People who have logged in have all scopes.\n"
+    "  `open`: no credentials are needed.\n"
+    "- **server**: the lowest role on the server. `or self`: people may also do it for "
     "themselves.\n"
-    "- **workspace**: the lowest role in the workspace. In rows about a workspace (`:ws`) admins "
+    "- **workspace**: the lowest role in the workspace. In rows about a workspace (`:ws`), admins "
     "of\n"
-    "  the server count as admins of it.\n"
-    "- **conversation**: the right in the conversation. Its owner has all; participants have "
-    "`view`\n"
-    "  and `send`; admins of the workspace have `view` and `share`; others have none. In the trash "
-    "a\n"
-    "  conversation exists only for those with `manage`.\n"
-    "- **tokens**: `any`; `wide`: no limit of tools; `whole`: neither a limit of tools nor bound "
-    "to\n"
-    "  one workspace; `none`: only people who have logged in.\n\n"
-    "How a request is refused:\n\n"
-    "- 401: there are no credentials, or they are not valid.\n"
-    "- 403 and the reason: the token, the role on the server or the role in the workspace is not\n"
-    "  enough; or one sees the conversation and may not do this with it (a participant who wants "
-    "to\n"
-    "  share, an admin of the workspace who wants to write). A workspace named by `X-Workspace-Id` "
-    "that\n"
-    "  one is not a member of gets 403 as well, whether it exists or not.\n"
-    "- 404: one may not see the conversation, the workspace of the path or the person of the path, "
-    "or\n"
-    "  it does not exist. Both look the same.\n\n"
-    "Tools say the same in words, in a result with `isError`, over `POST /v1/tools/call`, at "
-    "`/mcp` "
-    "and\n"
-    "in runs. A run asks nobody for permission for a call that would be refused anyway. Over "
-    "`nb.sock`\n"
-    "the owner of nb's files may do everything. Owners of the server are changed by owners only.\n";
+    "  the server count as its admins.\n"
+    "- **conversation**: the right in the conversation. Its owner has all rights; participants "
+    "have\n"
+    "  `view` and `send`; admins of the workspace have `view` and `share`; others have none. A\n"
+    "  conversation in the trash exists only for people with `manage`.\n"
+    "- **tokens**: `any`; `wide`: not limited to some tools; `whole`: limited neither to some "
+    "tools\n"
+    "  nor to one workspace; `none`: only people who have logged in.\n"
+    "\n"
+    "How a request is refused:\n"
+    "\n"
+    "- 401: the credentials are missing or not valid.\n"
+    "- 403 with the reason: the token, the role on the server or the role in the workspace is not\n"
+    "  sufficient; or the caller may see the conversation but may not do this with it (a "
+    "participant\n"
+    "  who wants to share, an admin of the workspace who wants to write). A workspace in\n"
+    "  `X-Workspace-Id` of which the caller is not a member also gets 403, whether it exists or "
+    "not.\n"
+    "- 404: the conversation, workspace or person does not exist, or the caller may not see it. "
+    "The\n"
+    "  response is the same.\n"
+    "\n"
+    "Tools return the same reasons as text, in a result with `isError`: over `POST "
+    "/v1/tools/call`, at\n"
+    "`/mcp` and in runs. A run does not ask for permission for a call that would be refused "
+    "anyway. Over\n"
+    "`nb.sock` the owner of nb's files may do everything. Only owners of the server may change "
+    "owners.\n";
 
 static void add_row(struct buf *out, str what, const char *about, const struct access_rule *rule)
 {
@@ -181,16 +185,18 @@ static str tool_label(struct arena *a, const struct builtin_access *t)
 static void print_access_tools(struct buf *out, struct arena *a)
 {
     struct builtin_access t;
-    buf_add_lit(
-        out,
-        "\n## Built-in tools\n\n"
-        "`POST /v1/tools/call` asks for the scope `write` besides the scope of the tool; at\n"
-        "`/mcp` the scope `mcp` covers tools that read and tools that write. What asks for "
-        "`admin`\n"
-        "asks for it on both ways, and inside runs. Tools of bundles are for members. A token's\n"
-        "limit of tools holds everywhere: what it leaves out is neither listed nor callable.\n\n"
-        "| tool | about | scope | server | workspace | conversation | tokens |\n"
-        "|---|---|---|---|---|---|---|\n");
+    buf_add_lit(out,
+                "\n## Built-in tools\n\n"
+                "`POST /v1/tools/call` requires the scope `write` in addition to the scope of the "
+                "tool; at\n"
+                "`/mcp` the scope `mcp` covers tools that read and tools that write. Tools that "
+                "require `admin`\n"
+                "require it on both paths, and inside runs. Tools of bundles are for members. The "
+                "tool limit of\n"
+                "a token applies everywhere: tools outside of it are neither listed nor callable.\n"
+                "\n"
+                "| tool | about | scope | server | workspace | conversation | tokens |\n"
+                "|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; builtin_access_at(i, &t); i++)
         add_row(out, tool_label(a, &t), t.is_read_only ? "reads" : "changes", &t.rule);
     add_row(out, STR(GATEWAY_CHAT_TOOL), "changes, at `/mcp` only", gateway_chat_rule());
@@ -200,7 +206,7 @@ static void print_methods(struct buf *out)
 {
     struct gateway_method m;
     buf_add_lit(out, "\n## MCP methods\n\n"
-                     "All are for members of the workspace and ask for the scope `mcp`.\n\n"
+                     "All are for members of the workspace and require the scope `mcp`.\n\n"
                      "| method | eras | limit of tools |\n|---|---|---|\n");
     for (size_t i = 0; gateway_method_at(i, &m); i++)
         buf_printf(out, "| `%.*s` | %s | %s |\n", STR_ARG(m.name),

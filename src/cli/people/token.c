@@ -330,8 +330,7 @@ static int do_revoke(struct people *p, const void *options, int argc, char **arg
         return EXIT_FAILED;
     }
     if (!t) {
-        cli_complain(
-            arena_printf(&p->arena, "there is no token '%s'; nb token list shows all", argv[0]));
+        cli_complain(arena_printf(&p->arena, "no token '%s'; nb token list shows all", argv[0]));
         return EXIT_FAILED;
     }
     str id = arena_str(&p->arena, t->id);

@@ -319,7 +319,7 @@ static void check_workspaces(struct report *r, struct loop *l, struct config *c,
         (c->workspace && place_choose(all, c->workspace, &one, &e) < 0))
         doctor_line(r, BAD, "start", "%s", e.msg);
     else if (all->nworkspaces == 0)
-        doctor_line(r, NOTE, "store", "there is no workspace yet: nb workspace create NAME");
+        doctor_line(r, NOTE, "store", "no workspaces yet; create one: nb workspace create NAME");
     size_t n = e.code ? 0 : one ? 1 : all->nworkspaces;
     for (size_t i = 0; i < n; i++) {
         const struct workspace *w = one ? one : &all->workspaces[i];

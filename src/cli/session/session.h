@@ -60,8 +60,8 @@ int session_history(struct session *s, size_t max, session_message_fn fn, void *
 /* The next message begins a new conversation. */
 void session_forget(struct session *s);
 
-/* Tools that need no permission in this session (globs, borrowed), and whether there is no user to
- * ask: then calls that need permission are refused. */
+/* Tools that need no permission in this session (globs, borrowed), and whether no user can be
+ * asked: then calls that need permission are refused. */
 void session_set_permissions(struct session *s, struct json_strs allow, bool is_unattended);
 
 /* The open permission question of the conversation, as in a report: {askId, calls}; NULL = none. In

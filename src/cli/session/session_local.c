@@ -170,7 +170,7 @@ static void on_local_listed(void *ctx, const struct err *err, const struct store
     struct lookup *k = ctx;
     struct err none = {0};
     if (!err && list->n == 0) {
-        err_set(&none, -ENOENT, "there is no conversation to continue yet");
+        err_set(&none, -ENOENT, "no conversation to continue yet");
         err = &none;
     }
     on_local_found(k, err, err ? NULL : &list->convs[0]);
@@ -189,7 +189,7 @@ static int local_resume(struct session *s, str id, struct err *e)
         return err_set(e, -ETIMEDOUT, "the conversation could not be read in time");
     }
     if (k.err.code == -ENOENT && id.n > 0)
-        return err_set(e, -ENOENT, "there is no conversation '%.*s' in %s", STR_ARG(id),
+        return err_set(e, -ENOENT, "no conversation '%.*s' in %s", STR_ARG(id),
                        s->config->work_dir);
     *e = k.err;
     return k.err.code;

@@ -39,7 +39,7 @@ static int resume_latest(struct remote *r, struct arena *a, struct err *e)
         return status;
     str id = json_get_string(json_at(json_get(list, "conversations"), 0), "id");
     if (id.n == 0)
-        return err_set(e, -ENOENT, "there is no conversation to continue yet");
+        return err_set(e, -ENOENT, "no conversation to continue yet");
     r->base.conversation_id = arena_str(&r->base.arena, id);
     session_use_model(&r->base,
                       json_get_string(json_at(json_get(list, "conversations"), 0), "lastModel"));

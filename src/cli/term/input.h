@@ -10,8 +10,8 @@
  * Foreign text is fenced so that it cannot be mistaken for the question. */
 int input_compose(const struct cli *cli, struct arena *a, str *ret, struct err *e);
 
-/* One line without its end. Of a line that is too long for a message, only enough is kept for it to
- * be refused. False at the end of the input, or when it cannot be read. */
+/* One line without its end. A line that is too long for a message is cut, but stays too
+ * long, so that it is refused. False at the end of the input, or when it cannot be read. */
 #define INPUT_LINE_MAX (TURN_MESSAGE_MAX + 1u)
 bool input_read_line(FILE *in, struct buf *line);
 

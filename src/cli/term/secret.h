@@ -8,7 +8,7 @@
 
 #define SECRET_MAX 8192
 
-/* False when there is no input, or more than SECRET_MAX bytes. Removes the line feed. */
+/* False without input, or with more than SECRET_MAX bytes. Removes the line feed. */
 bool secret_read(struct arena *a, const char *prompt, str *ret);
 
 /* The first line of a file or a named pipe, with the same limits; "-" is stdin, as above. */

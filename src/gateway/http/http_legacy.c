@@ -126,7 +126,7 @@ void gw_legacy_post(struct gw_request *q, struct http_req *r, const struct gatew
                       "MCP-Protocol-Version names an unknown protocol revision.");
     else if (id.n > 0 && !s)
         legacy_refuse(q, 404, -32000,
-                      "There is no such session. Send initialize without Mcp-Session-Id.");
+                      "No such session. Send initialize without Mcp-Session-Id.");
     else if (s)
         post_in_session(q, s, who, doc);
     else if (doc->type == JSON_ARRAY)
@@ -149,7 +149,7 @@ static struct gw_session *find_or_refuse(struct gateway *g, struct http_req *r,
     if (s && version_ok(r))
         return s;
     if (id.n > 0 && !s)
-        http_reply_error(r, 404, "session_not_found", "There is no such session.", NULL);
+        http_reply_error(r, 404, "session_not_found", "No such session.", NULL);
     else
         http_reply_error(r, 400, "bad_request",
                          "Mcp-Session-Id is missing, or MCP-Protocol-Version is unknown.", NULL);

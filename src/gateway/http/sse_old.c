@@ -35,7 +35,7 @@ void gateway_sse_post(struct gateway *g, struct http_req *r, const struct gatewa
     struct gw_session *s =
         gw_session_find(g, http_query(r, "session"), who, http_query(r, "source"));
     if (!s || !s->pipe) {
-        http_reply_error(r, 404, "session_not_found", "There is no such session.", NULL);
+        http_reply_error(r, 404, "session_not_found", "No such session.", NULL);
         return;
     }
     /* first, because the request describes the caller and is freed when the stream opens */

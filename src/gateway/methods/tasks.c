@@ -65,7 +65,7 @@ void gw_tasks_route(struct gw_request *q)
     }
     struct bundle *b = task_find(q, json_get_string(q->params, "taskId"), &id);
     if (!b) {
-        gw_request_fail(q, RPC_INVALID_PARAMS, "There is no such task.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "No such task.");
         return;
     }
     json_set(&q->arena, q->params, STR("taskId"), json_of_str(arena_str(&q->arena, id)));
