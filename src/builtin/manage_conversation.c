@@ -78,25 +78,21 @@ static void reply_sharing(void *call, const struct err *err, const struct conv *
     buf_done(&b);
 }
 
-static void set(struct builtin_call *c, const struct conv *conv, bool is_shared,
-                const struct json_strs *who)
+static void change_sharing(struct builtin_call *c, const struct conv *conv,
+                           const struct sharing_change *change)
 {
-    c->op = store_set_sharing(conv_tool_store(c), conv->id, is_shared, who, builtin_doer(c),
-                              reply_sharing, c);
+    c->op = store_change_sharing(conv_tool_store(c), conv->id, change, builtin_doer(c),
+                                 reply_sharing, c);
 }
 
 /* ---- people ---- */
 
-/* The current participants without this one; `room` elements are reserved at the end. */
-static struct json_strs others(struct builtin_call *c, const struct conv *conv, str user,
-                               size_t room)
+static bool takes_part(const struct conv *conv, str user_id)
 {
-    const struct json_strs *now = &conv->acl.participants;
-    struct json_strs out = {arena_array(&c->arena, now->len + room, sizeof(str)), 0};
-    for (size_t i = 0; i < now->len; i++)
-        if (!str_eq(now->items[i], user))
-            out.items[out.len++] = now->items[i];
-    return out;
+    for (size_t i = 0; i < conv->acl.participants.len; i++)
+        if (str_eq(conv->acl.participants.items[i], user_id))
+            return true;
+    return false;
 }
 
 /* The id of a member, by id, e-mail address or name. False: the call is answered. */
@@ -123,19 +119,16 @@ static void share_found(struct builtin_call *c, const struct conv *conv)
 {
     const struct json *given = json_get(c->args, "participants");
     size_t n = given ? given->len : 0;
-    struct json_strs who = others(c, conv, STR_NONE, n + 1);
-    str id;
-    for (size_t i = 0; i < n; i++) {
-        if (!find_person(c, json_string(json_at(given, i), STR_NONE), &id))
+    struct json_strs who = {arena_array(&c->arena, n + 1, sizeof(str)), 0};
+    for (; who.len < n; who.len++)
+        if (!find_person(c, json_string(json_at(given, who.len), STR_NONE), &who.items[who.len]))
             return;
-        who.items[who.len++] = id;
-    }
-    set(c, conv, true, n > 0 ? &who : NULL);
+    change_sharing(c, conv, &(struct sharing_change){SHARING_SHARED, .add = n > 0 ? &who : NULL});
 }
 
 static void unshare_found(struct builtin_call *c, const struct conv *conv)
 {
-    set(c, conv, false, NULL);
+    change_sharing(c, conv, &(struct sharing_change){SHARING_PRIVATE});
 }
 
 static void add_found(struct builtin_call *c, const struct conv *conv)
@@ -143,31 +136,29 @@ static void add_found(struct builtin_call *c, const struct conv *conv)
     str id;
     if (!find_person(c, named_person(c), &id))
         return;
-    struct json_strs who = others(c, conv, id, 1);
-    who.items[who.len++] = id;
-    set(c, conv, true, &who);
+    struct json_strs who = {&id, 1};
+    change_sharing(c, conv, &(struct sharing_change){SHARING_SHARED, .add = &who});
 }
 
 /* Somebody who has left the workspace is known by their id alone. */
 static str participant_named(const struct builtin_call *c, const struct conv *conv, str typed)
 {
     const struct user *u;
-    for (size_t i = 0; i < conv->acl.participants.len; i++)
-        if (str_eq(conv->acl.participants.items[i], typed))
-            return typed;
+    if (takes_part(conv, typed))
+        return typed;
     return member_find(workspace_of(c), typed, &u, NULL) == 0 ? u->id : typed;
 }
 
 static void remove_found(struct builtin_call *c, const struct conv *conv)
 {
     str user = arena_str(&c->arena, participant_named(c, conv, named_person(c)));
-    struct json_strs who = others(c, conv, user, 1);
+    struct json_strs who = {&user, 1};
     if (str_eq(user, conv->acl.owner_id))
         builtin_fail(c, "The owner cannot be removed.");
-    else if (who.len == conv->acl.participants.len)
+    else if (!takes_part(conv, user))
         builtin_fail(c, "'%.*s' is not a participant of this conversation.", STR_ARG(user));
     else
-        set(c, conv, conv->acl.is_shared, &who);
+        change_sharing(c, conv, &(struct sharing_change){.remove = &who});
 }
 
 static void share(struct builtin_call *c)

@@ -178,6 +178,8 @@ void op_done(struct store_op *op)
         op->answer(op);
     struct store *s = op->store;
     list_del(&op->node);
+    if (op->is_sharing)
+        sharing_next(s, op->id);
     arena_done(&op->arena);
     free(op);
     if (s->is_closing && list_empty(&s->calls))

@@ -165,11 +165,17 @@ struct store_op *store_set_title(struct store *s, str id, str title, bool only_i
 /* The calls with `by` are audited: the store records them with their result, also when they are
  * cancelled. NULL: nb itself makes the call, and it is not recorded.
  *
- * participants: the new list; NULL keeps the current one. The owner is always in the list. A
- * private conversation has only its owner. */
-struct store_op *store_set_sharing(struct store *s, str id, bool is_shared,
-                                   const struct json_strs *participants, const struct doer *by,
-                                   store_conv_fn fn, void *ctx);
+ * A change is applied to the state that the store reads for it, and changes of one conversation are
+ * made one after the other: two that are asked for at the same time both take effect. The owner
+ * always takes part, and is alone in a private conversation. */
+enum sharing_visibility { SHARING_UNCHANGED, SHARING_SHARED, SHARING_PRIVATE };
+struct sharing_change {
+    enum sharing_visibility visibility;
+    const struct json_strs *participants; /* instead of those who take part now; NULL = those */
+    const struct json_strs *add, *remove; /* applied to these; NULL = nobody */
+};
+struct store_op *store_change_sharing(struct store *s, str id, const struct sharing_change *change,
+                                      const struct doer *by, store_conv_fn fn, void *ctx);
 struct store_op *store_add_note(struct store *s, str id, str author, str text, store_conv_fn fn,
                                 void *ctx);
 

@@ -198,19 +198,40 @@ static bool contains(const struct json_strs *set, str s)
     return false;
 }
 
-/* The owner first, then the given users, without duplicates. A private conversation has only its
- * owner. */
+static void add_people(struct json_strs *out, const struct json_strs *people,
+                       const struct json_strs *without)
+{
+    for (size_t i = 0; people && i < people->len; i++) {
+        str who = people->items[i];
+        if (!contains(out, who) && utf8_valid(who) && !(without && contains(without, who)))
+            out->items[out->len++] = who;
+    }
+}
+
+/* What the change makes of the state that was read. The owner comes first, each person once. */
+static void apply_sharing(struct store_op *op)
+{
+    const struct sharing_change *change = &op->in.sharing.change;
+    const struct conv_acl *now = &op->out.conv->acl;
+    const struct json_strs *base = change->participants ? change->participants : &now->participants;
+    size_t most = 1 + base->len + (change->add ? change->add->len : 0);
+    struct json_strs out = {.items = arena_array(&op->arena, most, sizeof(str))};
+    op->in.sharing.is_shared = change->visibility == SHARING_UNCHANGED
+                                   ? now->is_shared
+                                   : change->visibility == SHARING_SHARED;
+    op->in.sharing.keeps_participants = !change->participants && !change->add && !change->remove;
+    if (now->owner_id.n)
+        out.items[out.len++] = now->owner_id;
+    if (op->in.sharing.is_shared) {
+        add_people(&out, base, change->remove);
+        add_people(&out, change->add, NULL);
+    }
+    op->in.sharing.participants = out;
+}
+
 static str participants_line(struct store_op *op, int64_t now_ms)
 {
-    struct json_strs *given = &op->in.sharing.participants;
-    struct json_strs out = {.items = arena_array(&op->arena, given->len + 1, sizeof(str))};
-    if (op->out.conv->acl.owner_id.n)
-        out.items[out.len++] = op->out.conv->acl.owner_id;
-    for (size_t i = 0; op->in.sharing.is_shared && i < given->len; i++) {
-        if (!contains(&out, given->items[i]) && utf8_valid(given->items[i]))
-            out.items[out.len++] = given->items[i];
-    }
-    *given = out;
+    const struct json_strs out = op->in.sharing.participants;
     struct buf b;
     struct json_writer w;
     buf_init(&b, STORE_LINE_MAX);
@@ -276,9 +297,10 @@ static void name_sharing(struct store_op *op)
     }
 }
 
-static void sharing_checked(struct store_op *op)
+static void sharing_found(struct store_op *op)
 {
     int64_t now_ms = clock_now_ms();
+    apply_sharing(op);
     struct buf b;
     struct json_writer w;
     buf_init(&b, 1024);
@@ -294,23 +316,53 @@ static void sharing_checked(struct store_op *op)
     buf_done(&b);
 }
 
-struct store_op *store_set_sharing(struct store *s, str id, bool is_shared,
-                                   const struct json_strs *participants, const struct doer *by,
-                                   store_conv_fn fn, void *ctx)
+static struct store_op *first_sharing(const struct store *s, str id)
 {
+    LIST_FOREACH (node, &s->calls) {
+        struct store_op *op = LIST_ENTRY(node, struct store_op, node);
+        if (op->is_sharing && str_eq(op->id, id))
+            return op;
+    }
+    return NULL;
+}
+
+void sharing_next(struct store *s, str id)
+{
+    struct store_op *op = first_sharing(s, id);
+    if (op)
+        then_get(op);
+}
+
+static const struct json_strs *copy_people(struct arena *a, const struct json_strs *people)
+{
+    if (!people)
+        return NULL;
+    struct json_strs *copy = ARENA_NEW(a, struct json_strs);
+    copy->items = arena_array(a, people->len + 1, sizeof(str));
+    for (copy->len = 0; copy->len < people->len; copy->len++)
+        copy->items[copy->len] = arena_str(a, people->items[copy->len]);
+    return copy;
+}
+
+struct store_op *store_change_sharing(struct store *s, str id, const struct sharing_change *change,
+                                      const struct doer *by, store_conv_fn fn, void *ctx)
+{
+    bool is_end = change->visibility == SHARING_PRIVATE;
     struct store_op *op = op_new(s, id, answer_conv, ctx);
     op->fn.conv = fn;
     op->deed = deed_begin(s->env->audit, by,
-                          is_shared ? STR("conversation.share") : STR("conversation.unshare"), id);
-    op->in.sharing.is_shared = is_shared;
-    op->in.sharing.keeps_participants = participants == NULL;
-    size_t n = participants ? participants->len : 0;
-    struct json_strs *copy = &op->in.sharing.participants;
-    copy->items = arena_array(&op->arena, n + 1, sizeof(str));
-    for (copy->len = 0; copy->len < n; copy->len++)
-        copy->items[copy->len] = arena_str(&op->arena, participants->items[copy->len]);
-    op->step = sharing_checked;
-    if (op_check(op, true))
+                          is_end ? STR("conversation.unshare") : STR("conversation.share"), id);
+    op->in.sharing.change = (struct sharing_change){
+        .visibility = change->visibility,
+        .participants = copy_people(&op->arena, change->participants),
+        .add = copy_people(&op->arena, change->add),
+        .remove = copy_people(&op->arena, change->remove),
+    };
+    op->step = sharing_found;
+    if (!op_check(op, true))
+        return op;
+    op->is_sharing = true;
+    if (first_sharing(s, op->id) == op)
         then_get(op);
     return op;
 }

@@ -59,14 +59,21 @@ struct sharing {
     struct json_strs participants;
 };
 
+static void change_sharing(struct api_wait *w, const struct sharing_change *change)
+{
+    w->op = store_change_sharing(w->space->store, w->id, change, trail_doer(w->api, w->req),
+                                 api_reply_conv, w);
+}
+
 static void set_sharing(struct api_wait *w, const struct conv *c)
 {
     struct sharing *s = w->data;
     if (s->is_shared && s->has_participants && !find_members(w, "participants", &s->participants))
         return;
-    w->op = store_set_sharing(w->space->store, w->id, s->is_shared,
-                              s->has_participants ? &s->participants : NULL,
-                              trail_doer(w->api, w->req), api_reply_conv, w);
+    change_sharing(w, &(struct sharing_change){
+                          .visibility = s->is_shared ? SHARING_SHARED : SHARING_PRIVATE,
+                          .participants = s->has_participants ? &s->participants : NULL,
+                      });
 }
 
 void api_sharing_set(void *ctx, struct http_req *r)
@@ -90,23 +97,11 @@ void api_sharing_end(void *ctx, struct http_req *r)
 
 /* ---- .../participants ---- */
 
-static void set_participants(struct api_wait *w, const struct json_strs *who)
-{
-    w->op = store_set_sharing(w->space->store, w->id, true, who, trail_doer(w->api, w->req),
-                              api_reply_conv, w);
-}
-
 static void add_participant(struct api_wait *w, const struct conv *c)
 {
-    struct json_strs who = {arena_array(&w->req->arena, c->acl.participants.len + 1, sizeof(str)),
-                            0};
-    for (size_t i = 0; i < c->acl.participants.len; i++)
-        who.items[who.len++] = c->acl.participants.items[i];
     struct json_strs added = {w->data, 1};
-    if (!find_members(w, "userId", &added))
-        return;
-    who.items[who.len++] = added.items[0];
-    set_participants(w, &who);
+    if (find_members(w, "userId", &added))
+        change_sharing(w, &(struct sharing_change){SHARING_SHARED, .add = &added});
 }
 
 static const struct json_field PARTICIPANT_FIELDS[] = {{"userId", JF_STR, 0, JF_REQUIRED, NULL, 0},
@@ -120,14 +115,21 @@ void api_participants_add(void *ctx, struct http_req *r)
     api_find_conv(ctx, r, user, add_participant);
 }
 
+static bool takes_part(const struct conv *c, str user_id)
+{
+    for (size_t i = 0; i < c->acl.participants.len; i++)
+        if (str_eq(c->acl.participants.items[i], user_id))
+            return true;
+    return false;
+}
+
 /* A person who has left the workspace can only be named by id. */
 static str participant_named(const struct api_wait *w, const struct conv *c, str typed)
 {
     const struct roster *all = directory_roster(w->api->deps.directory);
     const struct user *u;
-    for (size_t i = 0; i < c->acl.participants.len; i++)
-        if (str_eq(c->acl.participants.items[i], typed))
-            return typed;
+    if (takes_part(c, typed))
+        return typed;
     bool is_member = member_find(roster_workspace(all, w->space->id), typed, &u, NULL) == 0;
     return is_member ? arena_str(&w->req->arena, u->id) : typed;
 }
@@ -135,16 +137,13 @@ static str participant_named(const struct api_wait *w, const struct conv *c, str
 static void remove_participant(struct api_wait *w, const struct conv *c)
 {
     str user = participant_named(w, c, w->req->params[1]);
-    struct json_strs who = {arena_array(&w->req->arena, c->acl.participants.len, sizeof(str)), 0};
-    for (size_t i = 0; i < c->acl.participants.len; i++)
-        if (!str_eq(c->acl.participants.items[i], user))
-            who.items[who.len++] = c->acl.participants.items[i];
+    struct json_strs removed = {&user, 1};
     if (str_eq(user, c->acl.owner_id))
         http_reply_error(w->req, 400, "bad_request", "The owner cannot be removed.", NULL);
-    else if (who.len == c->acl.participants.len)
+    else if (!takes_part(c, user))
         api_not_found(w->req, "participant");
     else
-        set_participants(w, &who);
+        change_sharing(w, &(struct sharing_change){.remove = &removed});
 }
 
 void api_participants_remove(void *ctx, struct http_req *r)

@@ -94,6 +94,7 @@ struct store_op {
     struct arena arena;
     struct err err;
     bool is_cancelled;
+    bool is_sharing;   /* one at a time for a conversation: store_write.c */
     struct deed *deed; /* the audit record; ends with the call. NULL = not audited */
     struct deferred later;
     struct job job;
@@ -126,8 +127,9 @@ struct store_op {
             bool only_if_unset;
         } text;
         struct {
+            struct sharing_change change; /* its lists are copies */
             bool is_shared, keeps_participants;
-            struct json_strs participants; /* given, then as written */
+            struct json_strs participants; /* as written */
         } sharing;
         str blob; /* bytes, or the sha256 */
     } in;
@@ -175,6 +177,8 @@ const struct err *op_err(const struct store_op *op); /* NULL = none */
 void answer_conv(struct store_op *op);
 void answer_blob(struct store_op *op);
 void then_get(struct store_op *op); /* a step: reads the conversation into out.conv */
+/* The next change of sharing that waits for op, which has ended. */
+void sharing_next(struct store *s, str id);
 
 /* ---- announce.c: events for the whole workspace ---- */
 str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *acl, str title);

@@ -263,6 +263,16 @@ static inline void rig_on_blob(void *ctx, const struct err *err, str bytes)
 #define RIG_CALL(r, call)                                                                          \
     (rig_begin(r), (void)(call), assert_false((r)->done), rig_wait(r), (r)->err.code)
 
+/* participants: NULL keeps them. */
+static inline struct store_op *rig_set_sharing(struct store *s, str id, bool is_shared,
+                                               const struct json_strs *participants,
+                                               const struct doer *by, store_conv_fn fn, void *ctx)
+{
+    struct sharing_change change = {.visibility = is_shared ? SHARING_SHARED : SHARING_PRIVATE,
+                                    .participants = participants};
+    return store_change_sharing(s, id, &change, by, fn, ctx);
+}
+
 static inline int rig_create(struct rig *r, const char *id, const char *owner)
 {
     struct conv_create spec = {.id = str_from(id), .owner_id = str_from(owner)};

@@ -94,8 +94,8 @@ static void share(struct twin *t, bool is_shared)
     str b = STR_INIT("usr_b");
     struct json_strs with = {&b, 1};
     assert_int_equal(
-        RIG_CALL(&t->a, store_set_sharing(t->a.store, STR(ID), is_shared, is_shared ? &with : NULL,
-                                          NULL, rig_on_conv, &t->a)),
+        RIG_CALL(&t->a, rig_set_sharing(t->a.store, STR(ID), is_shared, is_shared ? &with : NULL,
+                                        NULL, rig_on_conv, &t->a)),
         0);
 }
 
@@ -430,16 +430,16 @@ static void test_sharing(void **state)
     struct store_query q = {.viewer = &d};
     twin_list(t, &q);
     assert_int_equal(t->a.listing.total, 0);
-    assert_int_equal(RIG_CALL(&t->a, store_set_sharing(t->a.store, STR("conv_0000000000000002"),
-                                                       true, &people, NULL, rig_on_conv, &t->a)),
+    assert_int_equal(RIG_CALL(&t->a, rig_set_sharing(t->a.store, STR("conv_0000000000000002"), true,
+                                                     &people, NULL, rig_on_conv, &t->a)),
                      0);
     twin_list(t, &q);
     assert_int_equal(t->a.listing.total, 1);
     struct store_search_query find = {.text = STR("hello"), .viewer = &d};
     twin_find(t, &find);
     assert_int_equal(t->a.hits.n, 1);
-    assert_int_equal(RIG_CALL(&t->a, store_set_sharing(t->a.store, STR("conv_0000000000000002"),
-                                                       false, NULL, NULL, rig_on_conv, &t->a)),
+    assert_int_equal(RIG_CALL(&t->a, rig_set_sharing(t->a.store, STR("conv_0000000000000002"),
+                                                     false, NULL, NULL, rig_on_conv, &t->a)),
                      0);
     twin_list(t, &q);
     assert_int_equal(t->a.listing.total, 0);

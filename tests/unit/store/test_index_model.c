@@ -199,8 +199,8 @@ static void step_share(struct model *m)
     str names[] = {str_from(PICK(m, PEOPLE)), str_from(PICK(m, PEOPLE))};
     struct json_strs people = {.items = names, .len = 2};
     struct rig *r = &m->twin.a;
-    (void)RIG_CALL(r, store_set_sharing(r->store, str_from(id_of(m, id)), pick(m, 3) != 0, &people,
-                                        NULL, rig_on_conv, r));
+    (void)RIG_CALL(r, rig_set_sharing(r->store, str_from(id_of(m, id)), pick(m, 3) != 0, &people,
+                                      NULL, rig_on_conv, r));
 }
 
 static void step_delete(struct model *m)

@@ -113,8 +113,8 @@ static void step_share(struct model *m, unsigned i)
     bool is_shared = pick(m, 2);
     if (m->live[i].n > EVENTS_MAX - 8)
         return;
-    int code = RIG_CALL(r, store_set_sharing(r->store, str_from(m->id[i]), is_shared,
-                                             &(struct json_strs){0}, NULL, rig_on_conv, r));
+    int code = RIG_CALL(r, rig_set_sharing(r->store, str_from(m->id[i]), is_shared,
+                                           &(struct json_strs){0}, NULL, rig_on_conv, r));
     assert_int_equal(code, m->is_live[i] ? 0 : -ENOENT);
     if (code == 0) {
         record(&m->live[i], -3);

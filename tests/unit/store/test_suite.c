@@ -308,7 +308,7 @@ static void test_sharing(void **state)
     str people[] = {STR_INIT("usr_b"), STR_INIT("usr_a"), STR_INIT("usr_b")};
     struct json_strs set = {people, 3};
     assert_int_equal(
-        RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, &set, NULL, rig_on_conv, r)), 0);
+        RIG_CALL(r, rig_set_sharing(r->store, STR(ID), true, &set, NULL, rig_on_conv, r)), 0);
     assert_true(r->conv->acl.is_shared);
     assert_int_equal(r->conv->acl.participants.len, 2);
     assert_str(r->conv->acl.participants.items[0], "usr_a"); /* the owner stays */
@@ -316,12 +316,64 @@ static void test_sharing(void **state)
     struct viewer b = {.user_id = STR("usr_b")};
     assert_true(access_allows(&b, &r->conv->acl, CONV_SEND));
     assert_int_equal(
-        RIG_CALL(r, store_set_sharing(r->store, STR(ID), false, NULL, NULL, rig_on_conv, r)), 0);
+        RIG_CALL(r, rig_set_sharing(r->store, STR(ID), false, NULL, NULL, rig_on_conv, r)), 0);
     assert_false(r->conv->acl.is_shared);
     assert_int_equal(r->conv->acl.participants.len, 1);
     assert_false(access_allows(&b, &r->conv->acl, CONV_VIEW));
     assert_int_equal(
-        RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, NULL, NULL, rig_on_conv, r)), 0);
+        RIG_CALL(r, rig_set_sharing(r->store, STR(ID), true, NULL, NULL, rig_on_conv, r)), 0);
+    assert_int_equal(r->conv->acl.participants.len, 1);
+}
+
+static void on_change_counted(void *ctx, const struct err *err, const struct conv *c)
+{
+    assert_null(err);
+    assert_non_null(c);
+    ++*(size_t *)ctx;
+}
+
+static void start_change(struct rig *r, enum sharing_visibility visibility, const char *add,
+                         const char *remove, size_t *count)
+{
+    str added = str_from(add ? add : ""), removed = str_from(remove ? remove : "");
+    struct json_strs more = {&added, 1}, fewer = {&removed, 1};
+    struct sharing_change change = {visibility, .add = add ? &more : NULL,
+                                    .remove = remove ? &fewer : NULL};
+    store_change_sharing(r->store, STR(ID), &change, NULL, on_change_counted, count);
+}
+
+static bool takes_part(const struct conv *c, const char *who)
+{
+    for (size_t i = 0; i < c->acl.participants.len; i++)
+        if (str_eq(c->acl.participants.items[i], str_from(who)))
+            return true;
+    return false;
+}
+
+static void test_changes_of_sharing_at_the_same_time_all_take_effect(void **state)
+{
+    struct rig *r = *state;
+    size_t count = 0;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    start_change(r, SHARING_SHARED, "usr_b", NULL, &count);
+    start_change(r, SHARING_SHARED, "usr_c", NULL, &count);
+    start_change(r, SHARING_UNCHANGED, NULL, "usr_b", &count);
+    start_change(r, SHARING_SHARED, "usr_d", NULL, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    while (count < 4)
+        assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->acl.participants.len, 3);
+    assert_false(takes_part(r->conv, "usr_b"));
+    assert_true(takes_part(r->conv, "usr_c") && takes_part(r->conv, "usr_d"));
+    /* Nobody comes back because somebody else is removed while it becomes private. */
+    start_change(r, SHARING_PRIVATE, NULL, NULL, &count);
+    start_change(r, SHARING_UNCHANGED, NULL, "usr_c", &count);
+    while (count < 6)
+        assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_false(r->conv->acl.is_shared);
     assert_int_equal(r->conv->acl.participants.len, 1);
 }
 
@@ -415,8 +467,7 @@ static void test_trash_is_the_owners(void **state)
     assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
     assert_int_equal(rig_append(r, ID, USER("mine")), 0);
     assert_int_equal(
-        RIG_CALL(r, store_set_sharing(r->store, str_from(ID), true, &with, NULL, rig_on_conv, r)),
-        0);
+        RIG_CALL(r, rig_set_sharing(r->store, str_from(ID), true, &with, NULL, rig_on_conv, r)), 0);
     assert_int_equal(rig_delete_as(r, ID, false, "usr_cat", false), -ENOENT);
     assert_int_equal(rig_delete_as(r, ID, true, "usr_fay", true), -ENOENT);
     assert_int_equal(rig_get(r, ID), 0);
@@ -862,6 +913,7 @@ int main(void)
         TEST(test_derived_values),
         TEST(test_titles),
         TEST(test_sharing),
+        TEST(test_changes_of_sharing_at_the_same_time_all_take_effect),
         TEST(test_notes),
         TEST(test_fork),
         TEST(test_delete_and_restore),

@@ -91,7 +91,7 @@ static void fill(struct rig *r)
     str people[] = {STR_INIT("usr_b")};
     struct json_strs set = {people, 1};
     assert_int_equal(
-        RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, &set, NULL, rig_on_conv, r)), 0);
+        RIG_CALL(r, rig_set_sharing(r->store, STR(ID), true, &set, NULL, rig_on_conv, r)), 0);
     assert_int_equal(
         RIG_CALL(r, store_add_note(r->store, STR(ID), STR("usr_a"), STR("n"), rig_on_conv, r)), 0);
     buf_done(&big);
