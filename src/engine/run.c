@@ -8,6 +8,7 @@
 #include "base/text/plain.h"
 #include "engine/run_impl.h"
 
+/* The names are part of the log format and the API. */
 const char *run_stop_name(enum run_stop stop)
 {
     static const char *const NAMES[] = {
@@ -65,6 +66,8 @@ static void finish_run(struct run *r)
     run_free(r);
 }
 
+/* Calls that a person has decided on come first: the response that asked for them is in the log,
+ * and the model cannot be called before they have results. */
 static void continue_run(struct run *r)
 {
     if (r->has_pending)
@@ -73,6 +76,8 @@ static void continue_run(struct run *r)
         run_call_model(r);
 }
 
+/* All results are in the log. The limit is checked here, not before the calls, so that the last
+ * iteration still gets its results. */
 static void after_tools(struct run *r)
 {
     assert(r->recorded == r->ncalls);
@@ -186,6 +191,7 @@ void run_append(struct run *r, const str *lines, size_t n, run_appended_fn fn)
 
 /* ---- the end ---- */
 
+/* Also called when the append failed: the host is notified in any case. */
 static void on_end_saved(void *ctx, const struct err *err)
 {
     struct run *r = ctx;
@@ -214,6 +220,7 @@ void run_end(struct run *r, enum run_stop stop, str line)
     run_append(r, lines, n, on_end_saved);
 }
 
+/* Text that watchers have seen and that is not in the log is kept in the event. */
 void run_end_with_error(struct run *r, const char *type, const struct err *err)
 {
     begin_end(r, RUN_STOP_ERROR);
@@ -235,7 +242,7 @@ void run_start(struct run *r)
 }
 
 /* Stops the model call, the probes and the tools that are in progress. Streamed text is kept: the
- * returned line (may be empty) holds it and goes in front of the end. */
+ * returned line (may be empty) contains it and is appended before the end. */
 static str halt(struct run *r, str why)
 {
     defer_stop(&r->next);

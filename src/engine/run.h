@@ -85,7 +85,7 @@ struct run_host {
     void (*append)(void *ctx, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
     /* Builds the model's input from the log so far. `last` = no further iteration follows. */
     int (*prepare)(void *ctx, struct arena *a, bool last, struct run_input *ret, struct err *e);
-    /* May this tool be called now? For RUN_DENY *ret_why says why not, for the model. */
+    /* The permission for a call now. For RUN_DENY *ret_why has the reason, for the model. */
     enum run_gate (*gate)(void *ctx, str tool, const struct json *args, str *ret_why);
     /* The directory in which the commands of this call run, to be shown to people; empty = it runs
      * no commands, or runs them in the sandbox of the server. May be NULL. */

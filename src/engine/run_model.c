@@ -58,6 +58,7 @@ static void on_model_thinking(void *ctx, str delta)
     deltas_add(&r->deltas, REASONING_DELTA, delta);
 }
 
+/* The model has begun to write a call; its arguments are not complete yet. */
 static void on_tool_announced(void *ctx, str id, str name)
 {
     struct run *r = ctx;
@@ -68,6 +69,7 @@ static void on_tool_announced(void *ctx, str id, str name)
     notice_end(&n, r, STR("tool.preparing"));
 }
 
+/* Only watchers are told: a retry that succeeds leaves no trace in the log. */
 static void on_model_retry(void *ctx, unsigned attempt, uint64_t wait_ms, const struct err *why)
 {
     struct run *r = ctx;
@@ -88,6 +90,7 @@ static void add_usage(struct conv_usage *sum, const struct conv_usage *u)
     sum->cache_write_1h_tokens += u->cache_write_1h_tokens;
 }
 
+/* The provider bills a cancelled or failed call for its input and the output so far. */
 struct event_usage run_count_unanswered(struct run *r)
 {
     struct event_usage u = {0};
@@ -173,7 +176,7 @@ void run_after_checks(struct run *r)
     assert(r->nchecks == 0);
     const struct json *ask = run_calls_to_ask(r);
     if (ask)
-        end_waiting(r, ask); /* the run ends here; the answer starts another one */
+        end_waiting(r, ask); /* the run ends here; the answer starts a new run */
     else
         run_save_response(r);
 }
@@ -254,6 +257,7 @@ void run_call_model(struct run *r)
     r->iteration++;
     struct run_input in = {0};
     struct err e = {0};
+    /* A stuck model gets one more call, whose prompt announces that it is the last. */
     bool is_last = r->iteration == r->limits.max_iterations || r->repeats >= RUN_REPEATS_MAX;
     if (r->host.prepare(r->ctx, &r->step, is_last, &in, &e) < 0) {
         run_end_with_error(r, "engine_error", &e);

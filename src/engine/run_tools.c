@@ -12,6 +12,8 @@
 
 /* ---- tools ---- */
 
+/* The step arena is reset with the next model call; the summary of the run needs the record later.
+ */
 static void keep_record(struct run *r, const struct call *c)
 {
     struct run_result *res = &r->result;
@@ -77,11 +79,13 @@ static void record_answers(struct run *r)
         lines[n++] = c->line;
         keep_record(r, c);
     }
-    bool is_all = r->recorded == r->ncalls;
+    assert(r->recorded <= r->ncalls);
+    bool is_all = r->recorded == r->ncalls; /* only the last append continues the run */
     if (n > 0)
         run_append(r, lines, n, is_all ? on_results_saved : NULL);
 }
 
+/* Watchers learn of a result immediately; the log has it after the results of earlier calls. */
 static void publish_settled(struct run *r, const struct call *c)
 {
     struct notice n;
@@ -146,6 +150,8 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
 /* A question shows all calls that its answer starts, so the answer starts no other call. */
 #define NOT_SHOWN STR("Not executed: the question did not show this call. Call it again.")
 
+/* Checks permission at the time of the call, because rules and rights may have changed since the
+ * question. Answers the call when it is refused. */
 static bool is_refused(struct run *r, struct call *c, const struct json *args)
 {
     if (c->refusal.n > 0) {
@@ -182,6 +188,7 @@ static void start_call(struct run *r, struct call *c)
 {
     struct json *args = NULL;
     struct err e = {0};
+    assert(r->state == RUN_TOOLS && !c->handle && !c->wait);
     c->started_ms = clock_mono_ms();
     if (c->args_error) {
         answer_error(c, arena_printf(&r->step,
@@ -235,6 +242,7 @@ void run_start_tools(struct run *r)
     record_answers(r);
 }
 
+/* Also cancels probes: they use the same handle. */
 void run_cancel_tools(struct run *r, str why)
 {
     for (size_t i = 0; i < r->ncalls; i++) {
@@ -273,6 +281,7 @@ void run_take_calls(struct run *r, const struct llm_result *res)
     }
 }
 
+/* Copies the calls that the answer decides on; they are executed before the first model call. */
 void run_take_pending(struct run *r, const struct run_spec *spec)
 {
     r->ncalls = spec->npending;
@@ -367,6 +376,7 @@ static void on_probe_done(void *ctx, const struct tool_result *res)
         run_step(r);
 }
 
+/* Only calls that a person would be asked about are probed. */
 static void check_call(struct run *r, struct call *c)
 {
     static const struct registry_call_events EVENTS = {on_probe_done, NULL};

@@ -25,6 +25,7 @@ static bool is_waiting(const struct turn *t)
            (t->state == TURN_STEERING && t->message.n > 0);
 }
 
+/* As in the API: whenBusy. */
 static const char *mode_of(const struct turn *t)
 {
     return t->state == TURN_STEERING ? "steer" : "queue";
@@ -92,6 +93,7 @@ static void publish_removed(struct turn *t, const char *reason, str by, const ch
     publish_queue_event(t, STR("queue.removed"), &w, &b);
 }
 
+/* The message is in the log. Its id is remembered, so that a late edit gets -EALREADY. */
 void queue_taken(struct turn *t)
 {
     struct runtime *rt = t->rt;
@@ -279,6 +281,7 @@ void turn_resume_queue(struct turn *from)
 
 /* ---- requests of people ---- */
 
+/* The list has the same objects as the event queue.added. */
 static void push_message(struct json *list, const struct turn *t, struct arena *a)
 {
     struct json *one;
@@ -308,6 +311,7 @@ struct json *queue_json(const struct runtime *rt, str conversation_id, struct ar
     return list;
 }
 
+/* Only the newest ids are kept: older ones get -ENOENT. */
 static bool was_taken(const struct runtime *rt, str queued_id)
 {
     for (size_t i = 0; i < QUEUE_TAKEN_KEPT; i++)
@@ -379,6 +383,7 @@ int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, qu
     return 0;
 }
 
+/* For people and tokens that lose their access. */
 bool queue_drop(struct turn *t)
 {
     if (!is_waiting(t))

@@ -61,6 +61,7 @@ static void on_file(void *ctx, str path, str text)
         all->items[all->n++] = m;
 }
 
+/* Messages of one millisecond keep the order in which they were queued. */
 static int by_time(const void *a, const void *b)
 {
     const struct queued_message *x = *(struct queued_message *const *)a;

@@ -244,7 +244,7 @@ static size_t choose_cut(struct turn *t, const struct replay *h)
     return cut;
 }
 
-/* Where to cut; 0 = nothing to do. */
+/* The index for the cut; 0 = no compaction is due. */
 static size_t find_due_cut(struct turn *t)
 {
     const struct replay *h = transcript_replay(t->transcript);

@@ -22,7 +22,7 @@ static void keep_state(struct arena *a, struct json *app, const struct json *app
         json_set(a, app, STR("summary"), json_of_str(arena_str(a, summary)));
 }
 
-static const struct json *take(struct arena *a, const struct json *app_context)
+static const struct json *copy_app(struct arena *a, const struct json *app_context)
 {
     str name = json_get_string(app_context, "serverName");
     if (name.n == 0)
@@ -38,7 +38,7 @@ static const struct json *take(struct arena *a, const struct json *app_context)
 void turn_focus(struct turn *t, const struct json *app_context)
 {
     if (app_context)
-        t->app = take(&t->arena, app_context);
+        t->app = copy_app(&t->arena, app_context);
 }
 
 bool focus_of(const struct turn *t, struct prompt_focus *ret)

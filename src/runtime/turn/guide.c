@@ -51,7 +51,7 @@ static void keep_guide(struct guides *all, str key, str text)
     map_put(&all->by_app, key, g);
 }
 
-static const struct guide *find(const struct guides *all, str key)
+static const struct guide *find_guide(const struct guides *all, str key)
 {
     const struct guide *g = map_get(&all->by_app, key);
     return g && clock_mono_ms() < g->until_ms ? g : NULL;
@@ -125,7 +125,7 @@ void guide_load(struct turn *t, void (*then)(struct turn *t))
     const struct bundle_info *i = bundle_info(b);
     str key = arena_printf(&t->arena, "%.*s\n%.*s\n%.*s", STR_ARG(i->name), STR_ARG(i->package),
                            STR_ARG(i->version));
-    const struct guide *known = find(&t->rt->guides, key);
+    const struct guide *known = find_guide(&t->rt->guides, key);
     if (!known) {
         read_guide(t, b, key, then);
         return;

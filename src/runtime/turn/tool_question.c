@@ -106,6 +106,7 @@ static void tool_question_free(struct tool_question *q)
     free(q);
 }
 
+/* Every end of a question but a withdrawal. */
 static void settle_question(struct tool_question *q, enum tool_question_action action,
                             const struct json *content)
 {
@@ -221,7 +222,8 @@ struct json *tool_questions_json(const struct runtime *rt, str conversation_id, 
     return list;
 }
 
-static struct tool_question *find(const struct runtime *rt, str conversation_id, str input_id)
+static struct tool_question *find_question(const struct runtime *rt, str conversation_id,
+                                           str input_id)
 {
     LIST_FOREACH (n, (struct list_node *)&rt->tool_questions) {
         struct tool_question *q = LIST_ENTRY(n, struct tool_question, node);
@@ -259,7 +261,7 @@ int tool_question_answer(struct runtime *rt, str conversation_id, str input_id, 
                          enum tool_question_action action, const struct json *content,
                          struct err *e)
 {
-    struct tool_question *q = find(rt, conversation_id, input_id);
+    struct tool_question *q = find_question(rt, conversation_id, input_id);
     struct json *full = NULL;
     if (!q)
         return err_set(e, -ENOENT, "This question is not open. It may have been answered already.");

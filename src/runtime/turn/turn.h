@@ -73,7 +73,7 @@ struct runtime {
     struct queue_files queue_files;  /* of queued messages (queue.c) */
     uint64_t nqueued, ntaken;        /* so far */
     char taken[QUEUE_TAKEN_KEPT][RANDOM_ID_MAX];
-    size_t nturns, nrecords; /* under way */
+    size_t nturns, nrecords; /* in progress */
     loop_fn on_stopped;
     void *on_stopped_ctx;
     struct deferred stopped;
@@ -101,7 +101,7 @@ enum turn_state {
     TURN_STORING,  /* has to wait; its message is being written to a file */
     TURN_HELD,     /* restored after a restart; waits for the tools (queue_release) */
     TURN_QUEUED,   /* behind another turn of the same conversation */
-    TURN_STEERING, /* its message goes into another turn's run; no text left = it is in there */
+    TURN_STEERING, /* joins the run of another turn; empty message = that run has taken it */
     TURN_RUNNING,  /* t->run is set, until it has finished */
 };
 
@@ -112,7 +112,7 @@ struct turn_limits {
     str thinking;
 };
 
-#define TURN_REQUEST_LINES_MAX 4 /* llm.request events under way */
+#define TURN_REQUEST_LINES_MAX 4 /* llm.request events that wait for the next append */
 
 struct turn {
     struct list_node node;

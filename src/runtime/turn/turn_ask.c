@@ -10,6 +10,7 @@
 #include "runtime/turn/turn.h"
 #include "tools/result.h"
 
+/* The response that asked for the calls. */
 static const struct replay_message *last_assistant(const struct replay *h)
 {
     for (size_t i = h->n; i > 0; i--)
@@ -61,6 +62,8 @@ static bool is_call_allowed(const struct turn_answer *a, const struct replay *h,
     return json_is(own, JSON_BOOL) ? own->boolean : a->is_allowed;
 }
 
+/* All calls of the last response without a result: also those that the question did not show, which
+ * get an error result. */
 static size_t pending_calls(struct turn *t, const struct replay *h, struct run_pending **ret)
 {
     const struct replay_message *m = last_assistant(h);
@@ -209,6 +212,7 @@ static void on_answer_saved(void *ctx, const struct err *err)
         turn_start_run(t, t->pending, t->npending);
 }
 
+/* The answer and the start of the new run are one append, so that they become durable together. */
 static void save_answer(void *ctx)
 {
     struct turn *t = ctx;

@@ -66,6 +66,7 @@ static void start_append(struct pending_append *p, const str *lines, size_t n)
     store_append(t->rt->deps.store, t->conversation_id, lines, n, on_appended, p);
 }
 
+/* The lines are copied: their caller's arena may be reset before the release. */
 static void hold_append(struct pending_append *p, const str *lines, size_t n)
 {
     struct turn *t = p->turn;
@@ -148,6 +149,7 @@ static void notify_steerers(struct turn *t, const struct run_result *res)
     }
 }
 
+/* A failed run is not an error of the server: the client has the message. */
 static void log_end(const struct turn *t, const struct run_result *res)
 {
     struct logger *log = t->rt->deps.log;
@@ -207,6 +209,7 @@ static struct run_limits limits(const struct turn *t)
     return lim;
 }
 
+/* At most once per turn: a steering message that gets a run of its own was announced before. */
 void turn_announce(struct turn *t, str run_id)
 {
     if (!t->is_announced && t->ev && t->ev->on_started)
@@ -246,6 +249,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .finished = on_run_finished,
     };
     const struct runtime_deps *d = &t->rt->deps;
+    assert(!t->run && !t->compaction);
     t->info = (struct turn_info){
         .runtime = t->rt,
         .conversation_id = t->conversation_id,
