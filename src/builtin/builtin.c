@@ -79,7 +79,7 @@ bool builtin_access_at(size_t i, struct builtin_access *ret)
     return false;
 }
 
-static const struct tool *list(void *self, size_t *ret_n)
+static const struct tool *list_builtins(void *self, size_t *ret_n)
 {
     const struct builtin_source *s = self;
     *ret_n = s->ntools;
@@ -106,7 +106,7 @@ static void deliver_answer(void *ctx)
     builtin_call_free(c);
 }
 
-static const struct builtin_tool *find(const struct builtin_source *s, str name)
+static const struct builtin_tool *find_builtin(const struct builtin_source *s, str name)
 {
     for (const struct builtin_tool *const *t = s->table; *t; t++)
         if (str_eq(name, str_from((*t)->name)))
@@ -134,7 +134,7 @@ static struct builtin_call *call_new(struct builtin_source *s, str name, const s
     struct builtin_call *c = xcalloc(1, sizeof *c);
     arena_init(&c->arena);
     c->builtin = s->builtin;
-    c->tool = find(s, name);
+    c->tool = find_builtin(s, name);
     assert(c->tool); /* the registry calls only tools that list() returned */
     c->args = json_clone(&c->arena, args);
     c->actor = actor_ref(who->actor);
@@ -273,7 +273,7 @@ static void make_source(struct builtin *b, size_t i)
         if (is_on(b, s->table[k]))
             describe_builtin(b, s->table[k], &s->tools[s->ntools++]);
     s->source = (struct tool_source){.name = SOURCES[i].name,
-                                     .list = list,
+                                     .list = list_builtins,
                                      .call = call,
                                      .cancel = cancel,
                                      .probe = probe,

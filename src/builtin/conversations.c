@@ -130,7 +130,7 @@ static void on_conversations_listed(void *ctx, const struct err *err, const stru
     buf_done(&b);
 }
 
-static void list(struct builtin_call *c)
+static void list_conversations(struct builtin_call *c)
 {
     struct store_query q = {
         .viewer = actor_viewer(c->actor, &c->arena),
@@ -154,7 +154,7 @@ const struct builtin_tool BUILTIN_CONV_LIST = {
         "\"cursor\":{\"type\":\"string\",\"description\":\"nextCursor of the page before\"}},"
         "\"additionalProperties\":false}",
     .is_read_only = true,
-    .call = list,
+    .call = list_conversations,
 };
 
 /* ---- stats ---- */

@@ -6,8 +6,8 @@
 #define CONV_TOOL_CHARS 30000 /* of one answer */
 
 /* Finds the conversation that `id` in the arguments names (without `id`: the conversation of the
- * call), and calls `then` if the caller has the right; otherwise fails with "There is no
- * conversation", whether it does not exist or access is denied. */
+ * call), and calls `then` if the caller has the right; otherwise fails with the same text, whether
+ * the conversation does not exist or access is denied. */
 void conv_tool_find(struct builtin_call *c,
                     void (*then)(struct builtin_call *c, const struct conv *conv));
 

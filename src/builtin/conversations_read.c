@@ -74,7 +74,8 @@ static void on_messages_page(void *ctx, const struct err *err, const struct stor
     }
     str *lines = arena_array(a, page->n, sizeof *lines);
     for (size_t i = 0; i < page->n; i++)
-        lines[i] = arena_str(a, page->events[i].line); /* the answer goes out later */
+        lines[i] = arena_str(
+            a, page->events[i].line); /* the page is freed before the answer is delivered */
     struct replay h = replay_lines(a, lines, NULL, page->n);
     size_t limit = (size_t)json_get_int(c->args, "limit", GET_DEFAULT);
     buf_init(&r->text, CONV_TOOL_CHARS * 2);

@@ -128,7 +128,7 @@ static void start_child(struct builtin_call *c, const struct agent *agent, int i
         .model = agent && agent->model.n > 0 ? agent->model : parent->model,
         .channel = STR("delegate"),
         .auto_allow = parent->auto_allow,
-        .is_unattended = true, /* a child has nobody to ask */
+        .is_unattended = true, /* nobody watches a child */
         .child = &child,
     };
     struct delegation *d = ARENA_NEW(&c->arena, struct delegation);

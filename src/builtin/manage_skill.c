@@ -40,7 +40,7 @@ static bool find_owner(struct builtin_call *c, str *ret)
     return true;
 }
 
-static void list(struct builtin_call *c)
+static void list_skills(struct builtin_call *c)
 {
     const struct skills *all = known_skills(c);
     struct buf b;
@@ -176,7 +176,7 @@ static void delete (struct builtin_call *c)
                    "everybody's prompt. With scope \"personal\" you change your own."
 #define OWN .scope = "personal"
 static const struct builtin_action ACTIONS[] = {
-    {.name = "list", .call = list, .is_read_only = true},
+    {.name = "list", .call = list_skills, .is_read_only = true},
     {.name = "show", .call = show_skill, .is_read_only = true},
     {.name = "create", .call = create, .audited = "skill.write", COMMON},
     {.name = "edit", .call = edit, .audited = "skill.write", COMMON},

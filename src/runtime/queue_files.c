@@ -1,3 +1,5 @@
+/* queue_files.c - one operation at a time: the first of `ops` is in progress (is_busy), the others
+ * wait, so that two changes of one file keep their order. */
 #include "runtime/queue_files.h"
 
 #include <assert.h>
@@ -94,7 +96,7 @@ static void next(struct queue_files *p)
     pool_submit(p->pool, &op->job);
 }
 
-static char *path_of(const char *dir, str id)
+static char *queue_file_path(const char *dir, str id)
 {
     size_t size = strlen(dir) + id.n + sizeof "/.json";
     char *path = xcalloc(1, size);
@@ -112,7 +114,7 @@ static struct queue_file_op *queue_file_start(struct queue_files *p, str id, cha
     op->fn = fn;
     op->ctx = ctx;
     if (p->dir) {
-        op->path = path_of(p->dir, id);
+        op->path = queue_file_path(p->dir, id);
         op->dir = str_dup(str_from(p->dir));
     }
     list_push(&p->ops, &op->node);

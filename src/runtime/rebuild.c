@@ -118,7 +118,7 @@ static void rebuild_request(struct rebuilder *b, struct arena *a, size_t i,
         explain_difference(a, json_get(b->events[i], "requestParts"), ret);
 }
 
-/* ---- a run that goes on where another one asked ---- */
+/* ---- a run that resumes the run that asked ---- */
 
 static const struct json *start_of(const struct rebuilder *b, str run_id)
 {

@@ -26,7 +26,7 @@
 struct bundles;
 struct directory;
 struct runtime;
-struct turn; /* a turn under way */
+struct turn; /* a turn in progress */
 
 #define TURN_MESSAGE_MAX (1024u * 1024)
 

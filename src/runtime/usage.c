@@ -178,7 +178,7 @@ static void (*const HANDLERS[])(struct usage_job *j, const struct json *v) = {
     [EV_LEGACY_MESSAGE] = on_old_message,
 };
 
-static void read_line(struct usage_job *j, struct arena *scratch, str line)
+static void read_usage_line(struct usage_job *j, struct arena *scratch, str line)
 {
     struct event_head head;
     struct json *v;
@@ -311,7 +311,7 @@ static void on_events(void *ctx, const struct err *err, const struct store_page 
     }
     arena_init(&scratch);
     for (size_t i = 0; !err && i < page->n; i++)
-        read_line(j, &scratch, page->events[i].line);
+        read_usage_line(j, &scratch, page->events[i].line);
     arena_done(&scratch);
     if (err || page->reached_end || page->n == 0) {
         next_log(j);

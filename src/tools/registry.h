@@ -35,7 +35,7 @@ int registry_add_source(struct registry *r, const struct tool_source *src, struc
 
 /* Cancels the running calls of the source now, and never calls the source again; the callers get
  * an error result later. A source is identified by its address, not by its name: a source that was
- * refused cannot remove another one of the same name. Unknown sources are ignored. */
+ * refused cannot remove the registered source of the same name. Unknown sources are ignored. */
 void registry_remove_source(struct registry *r, const struct tool_source *src);
 
 /* The tool list of the source may have changed. Unknown sources are ignored. */
@@ -68,7 +68,7 @@ str registry_explain_unknown(struct registry *r, struct arena *a, str name, bool
 /* ---- sources whose tools are not available now ---- */
 
 str registry_source_of(const struct registry *r, str name); /* of a public name; or empty */
-/* As tool_source.absence. Empty also when there is no such source. */
+/* As tool_source.absence. Empty also when the source is unknown. */
 str registry_absence(const struct registry *r, struct arena *a, str source, bool *ret_is_coming);
 
 /* Calls fn once, never before this returns: when the source has finished starting (with or without
@@ -91,7 +91,7 @@ struct registry_call *registry_call(struct registry *r, str name, const struct j
                                     const struct tool_caller *who,
                                     const struct registry_call_events *ev, void *ctx);
 /* Asks the source whether the caller has the rights for this call (tool_source.probe). Answered and
- * cancelled like a call. NULL: the source has no probe, and there is no callback. */
+ * cancelled like a call. NULL: the source has no probe, and no callback follows. */
 struct registry_call *registry_probe(struct registry *r, str name, const struct json *args,
                                      const struct tool_caller *who,
                                      const struct registry_call_events *ev, void *ctx);

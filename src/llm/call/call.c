@@ -38,7 +38,7 @@ struct llm_call {
     struct buf body;
     char body_sha256[SHA256_HEX_LEN + 1];
     struct fetch *fetch;
-    struct wire_error head; /* status and headers of the attempt under way */
+    struct wire_error head; /* status and headers of the current attempt */
     enum body_kind kind;
     struct buf json; /* the body of a response that is not a stream */
     struct sse_parser sse;
@@ -228,7 +228,7 @@ static void retry_later(struct llm_call *c, uint64_t wait_ms, const struct err *
     timer_start(&c->timer, wait_ms);
 }
 
-/* Published output cannot be withdrawn, so there is no retry after it. */
+/* Published output cannot be withdrawn, so it excludes a retry. */
 static void fail_or_retry(struct llm_call *c, struct llm_failure *f, struct verdict v)
 {
     if (!v.is_retryable || c->answer.had_output || c->attempt >= c->llm->max_tries) {

@@ -168,8 +168,7 @@ static uint64_t or_default(uint64_t v, uint64_t otherwise)
 }
 
 /* Puts the provider in front of a configured model name. If the provider is unclear, the name stays
- * unchanged and the first call reports the problem: a configured model is never replaced by another
- * one. */
+ * unchanged and the first call reports the problem: a configured model is never replaced. */
 static void qualify_default(struct llm *m)
 {
     str provider, model;

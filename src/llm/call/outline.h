@@ -26,6 +26,6 @@ struct outline_difference {
     str now;  /* JSON text; empty = the part does not exist now, or consists of several elements */
 };
 
-/* Where a body differs from the one that was outlined, at most `max`. */
+/* The parts in which a body differs from the outlined one, at most `max`. */
 size_t outline_compare(struct arena *a, const struct json *outline, str body,
                        struct outline_difference *ret, size_t max);

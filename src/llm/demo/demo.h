@@ -58,7 +58,7 @@ str demo_summary(const struct demo_ask *q);
 /* ---- demo.c: an answer being spoken ---- */
 struct demo_speech {
     struct demo_plan plan;
-    size_t at; /* bytes of the text already said */
+    size_t at; /* bytes of the text that were sent already */
     size_t next_use;
     size_t calls_before; /* tool calls in the history: numbers the new ones */
     size_t bytes_in;     /* of the request, for the estimate of its tokens */

@@ -205,7 +205,7 @@ static str result_text(const struct demo_ask *q, const struct llm_block *r, size
     return finish_text(q, &b);
 }
 
-static const struct llm_block *result_of(const struct llm_message *results, str id)
+static const struct llm_block *find_result(const struct llm_message *results, str id)
 {
     for (size_t i = 0; results && i < results->n; i++)
         if (results->blocks[i].type == LLM_TOOL_RESULT && str_eq(results->blocks[i].id, id))
@@ -241,7 +241,7 @@ str demo_report(const struct demo_ask *q)
             continue;
         for (size_t k = 0; k < calls->n; k++)
             if (calls->blocks[k].type == LLM_TOOL_USE)
-                add_result(q, &b, &calls->blocks[k], result_of(results, calls->blocks[k].id));
+                add_result(q, &b, &calls->blocks[k], find_result(results, calls->blocks[k].id));
     }
     return finish_text(q, &b);
 }

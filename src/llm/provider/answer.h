@@ -18,8 +18,8 @@ struct wire_error {
     str message;
     str param; /* what part of the request it is about; may be empty */
     str request_id;
-    int64_t retry_after_ms; /* -1 = not said */
-    int should_retry;       /* x-should-retry: 1, 0; -1 = not said */
+    int64_t retry_after_ms; /* -1 = not given */
+    int should_retry;       /* x-should-retry: 1, 0; -1 = not given */
 };
 
 enum answer_kind {
@@ -56,7 +56,7 @@ struct answer {
     str stop_detail, request_id;
     bool has_error;
     struct wire_error error;
-    const struct llm_events *listener; /* on_text, on_thinking, on_tool_start; NULL = nobody */
+    const struct llm_events *listener; /* on_text, on_thinking, on_tool_start; NULL = none */
     void *ctx;
 };
 

@@ -157,7 +157,7 @@ static void write_messages(struct json_writer *w, const struct wire_history *h)
     jw_end(w);
 }
 
-/* With a fixed thinking budget the turn that is under way must begin with thinking. A turn of
+/* With a fixed thinking budget the current turn must begin with thinking. A turn of
  * another model does not: then this request is sent without thinking. */
 static bool is_turn_without_thinking(const struct wire_history *h)
 {

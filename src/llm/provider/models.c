@@ -177,7 +177,7 @@ static void apply_override(const struct json *o, struct model_caps *c)
     apply_price(json_get(o, "price"), c);
 }
 
-/* What may follow the name of a model that has a price: "-20250929", "-2025-08-07", "@20250929",
+/* Suffixes of a priced model that do not change its price: "-20250929", "-2025-08-07", "@20250929",
  * "-001", "-latest". Anything else ("-mini", "-5") names another model, whose price is unknown.
  */
 static bool is_version(str rest)

@@ -1,7 +1,7 @@
 /* Request bodies of chat completions.
  *
- * Results of tools are text here; pictures follow in a user message. Reasoning goes back
- * where the server demands it. Fields that only some servers know are sent only to those. */
+ * Results of tools are text here; pictures follow in a user message. Reasoning is sent back if the
+ * server requires it. Fields that only some servers know are sent only to those. */
 #include "llm/provider/openai.h"
 
 #include <errno.h>

@@ -58,7 +58,7 @@ struct provider_type {
 
 extern const struct provider_type PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_DEMO;
 
-/* Removes tool `index` from a body that was built before; -EINVAL if there is no such tool.
+/* Removes tool `index` from a body that was built before; -EINVAL if the body has fewer tools.
  * *ret_name is the name of the removed tool and lives in the arena. */
 int provider_drop_tool(struct buf *body, size_t index, struct arena *a, str *ret_name);
 

@@ -237,9 +237,9 @@ static keyword_fn find_keyword(str name)
     return NULL;
 }
 
-/* ---- repairs that need to see several keywords at once ---- */
+/* ---- repairs that involve several keywords ---- */
 
-/* Draft 4: a boolean beside `minimum` says that the bound itself is excluded. */
+/* Draft 4: a boolean beside `minimum` excludes the bound itself. */
 static void repair_bound(struct cleaner *c, const struct json *in, struct json *out,
                          const char *bound, const char *exclusive)
 {
@@ -294,7 +294,7 @@ static void merge_properties(struct cleaner *c, struct json *root, const struct 
 }
 
 /* Roots may not be unions, so their branches become one object that takes the properties of
- * all. What every alternative requires stays required by the tool's own schema. */
+ * all. The tool's own schema still enforces the required properties. */
 static void flatten_union(struct cleaner *c, struct json *root, const char *keyword)
 {
     const struct json *branches = json_get(root, keyword);

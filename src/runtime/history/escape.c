@@ -30,7 +30,7 @@ const char *container_name(enum container c)
 /* ---- characters ---- */
 
 /* Removes one character from the front; an invalid byte becomes U+FFFD. */
-static uint32_t take(str *s)
+static uint32_t take_char(str *s)
 {
     uint32_t cp;
     size_t n = utf8_decode(*s, &cp);
@@ -72,7 +72,7 @@ static bool is_blank_char(uint32_t cp)
 }
 
 /* The lower-case ASCII character that looks like this one, or the character itself. */
-static uint32_t look(uint32_t cp)
+static uint32_t looks_like(uint32_t cp)
 {
     static const struct range HYPHENS[] = {
         {0x2010, 0x2015}, {0x2043, 0x2043}, {0x2212, 0x2212}, {0xfe58, 0xfe58}, {0xfe63, 0xfe63},
@@ -100,17 +100,17 @@ static bool starts_with_name(str s, const char *name)
     for (const char *n = name; *n;) {
         if (s.n == 0)
             return false;
-        uint32_t cp = take(&s);
+        uint32_t cp = take_char(&s);
         if (is_invisible(cp))
             continue;
-        if (look(cp) != (uint32_t)(unsigned char)*n)
+        if (looks_like(cp) != (uint32_t)(unsigned char)*n)
             return false;
         n++;
     }
     while (s.n > 0) {
-        uint32_t next = take(&s);
+        uint32_t next = take_char(&s);
         if (!is_invisible(next))
-            return !is_tag_char(look(next)); /* <app-statement> is not one of our tags */
+            return !is_tag_char(looks_like(next)); /* <app-statement> is not one of our tags */
     }
     return true;
 }
@@ -120,8 +120,8 @@ static bool is_container_tag(str s)
 {
     while (s.n > 0) {
         str before = s;
-        uint32_t cp = take(&s);
-        if (is_blank_char(cp) || is_invisible(cp) || look(cp) == '/')
+        uint32_t cp = take_char(&s);
+        if (is_blank_char(cp) || is_invisible(cp) || looks_like(cp) == '/')
             continue;
         for (size_t i = 0; i < CONTAINER_COUNT; i++)
             if (starts_with_name(before, NAMES[i]))
@@ -154,7 +154,7 @@ static void put_char(struct buf *out, uint32_t cp, str rest, bool one_line)
 {
     if (is_hidden_text(cp))
         return;
-    if (look(cp) == '<' && is_container_tag(rest))
+    if (looks_like(cp) == '<' && is_container_tag(rest))
         buf_add_lit(out, "&lt;");
     else if (breaks_line(cp) && (one_line || !is_layout(cp)))
         buf_add_char(out, ' ');
@@ -186,7 +186,7 @@ static void put_escaped(struct buf *out, str text, size_t max_bytes, bool one_li
             text = str_skip(text, plain);
             continue;
         }
-        uint32_t cp = take(&text);
+        uint32_t cp = take_char(&text);
         put_char(out, cp, text, one_line);
         if (out->n - start > max_bytes) {
             buf_truncate(out, before);

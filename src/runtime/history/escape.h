@@ -33,8 +33,8 @@ const char *container_name(enum container c); /* "app-state" */
  * beyond max_bytes is cut at a character boundary and marked. */
 str escape_block(struct arena *a, str text, size_t max_bytes);
 
-/* One line: control characters, line separators and direction overrides become spaces, and
- * white space at both ends goes. */
+/* One line: control characters, line separators and direction overrides become spaces, and white
+ * space at both ends is removed. */
 str escape_line(struct arena *a, str text, size_t max_bytes);
 
 /* "<name>\n", the escaped text, "\n</name>". */

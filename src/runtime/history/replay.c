@@ -3,7 +3,7 @@
 #include "base/json/json_scan.h"
 #include "store/event/event.h"
 
-static struct replay_message *add(struct replay *r, enum replay_role role)
+static struct replay_message *add_message(struct replay *r, enum replay_role role)
 {
     if (r->n == r->cap) {
         r->cap = r->cap ? r->cap * 2 : 8;
@@ -82,7 +82,7 @@ static struct json_strs keep_strings(struct replay *r, const struct json *list)
 
 static void user_message(struct replay *r, const struct json *event)
 {
-    struct replay_message *m = add(r, REPLAY_USER);
+    struct replay_message *m = add_message(r, REPLAY_USER);
     r->ask = (struct replay_ask){0};
     m->ts = keep_text(r, replay_time(event));
     m->user_id = keep_string(r, event, "userId");
@@ -118,7 +118,7 @@ static void take_calls(struct replay *r, struct replay_message *m)
 
 static void llm_response(struct replay *r, const struct json *event)
 {
-    struct replay_message *m = add(r, REPLAY_ASSISTANT);
+    struct replay_message *m = add_message(r, REPLAY_ASSISTANT);
     m->ts = keep_text(r, replay_time(event));
     m->run_id = keep_string(r, event, "runId");
     m->model = keep_string(r, event, "model");
@@ -129,7 +129,7 @@ static void llm_response(struct replay *r, const struct json *event)
 }
 
 /* Older logs have only the text of a result. */
-static const struct json *result_of(struct arena *a, const struct json *event)
+static const struct json *stored_result(struct arena *a, const struct json *event)
 {
     const struct json *result = json_get(event, "result");
     if (json_is(result, JSON_OBJECT))
@@ -145,7 +145,7 @@ static void tool_done(struct replay *r, const struct json *event)
     struct replay_tool *t = map_del(&r->open_tools, json_get_string(event, "id"));
     if (!t)
         return; /* the result of an unknown call */
-    t->result = json_clone(r->arena, result_of(&r->line, event));
+    t->result = json_clone(r->arena, stored_result(&r->line, event));
     t->ok = json_get_bool(event, "ok", !json_get_bool(t->result, "isError", false));
     t->ms = json_get_int(event, "ms", 0);
 }
@@ -200,7 +200,7 @@ static void legacy_calls(struct replay *r, struct replay_message *m, const struc
         t->id = json_get_string(c, "id");
         t->name = json_get_string(c, "name");
         t->input = json_get(c, "input");
-        t->result = json_clone(r->arena, result_of(&r->line, c));
+        t->result = json_clone(r->arena, stored_result(&r->line, c));
         t->ok = json_get_bool(c, "ok", true);
         t->ms = json_get_int(c, "ms", 0);
     }

@@ -2,7 +2,7 @@
  *
  * The only reader of logs: the model's context and the history that clients see come from here,
  * live and after a restart. Events and the message lines of older formats may be
- * mixed. A run without an end counts as ended; a tool call without a result is marked
+ * mixed. A run without an end is treated as ended; a tool call without a result is marked
  * unanswered; lines that are not JSON are skipped. Pure. */
 #pragma once
 
@@ -39,7 +39,7 @@ struct replay_message {
     str error, error_type; /* run.error after this message; empty = none */
 };
 
-struct replay_ask { /* a question that nobody has answered yet */
+struct replay_ask { /* an open question */
     str ask_id, run_id;
     const struct json *calls;   /* [{id, name, input, needsPermission}] */
     const struct json *setting; /* of the run that asked, or NULL (setting.h) */
@@ -66,7 +66,7 @@ void replay_done(struct replay *r);
 /* True when messages depend on events of this type. An empty type is that of older formats. */
 bool replay_reads(str type);
 
-/* ---- all at once, everything in the arena; pos may be NULL ---- */
+/* ---- a whole log in one call, everything in the arena; pos may be NULL ---- */
 
 struct replay replay_lines(struct arena *a, const str *lines, const store_pos *pos, size_t n);
 

@@ -34,7 +34,7 @@ struct transcript *transcript_new(void);
 void transcript_free(struct transcript *t);         /* accepts NULL */
 size_t transcript_size(const struct transcript *t); /* in memory */
 
-/* Both copy. A page goes in front of the existing lines. */
+/* Both copy. A page is inserted before the existing lines. */
 void transcript_add(struct transcript *t, str line);
 void transcript_prepend(struct transcript *t, const struct store_page *page);
 /* The n lines from `first` on are in the log now, at these positions. */

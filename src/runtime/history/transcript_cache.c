@@ -14,7 +14,7 @@ void transcript_cache_init(struct transcript_cache *r)
     list_init(&r->lru);
 }
 
-static struct transcript *forget(struct transcript_cache *r, struct entry *e)
+static struct transcript *forget_entry(struct transcript_cache *r, struct entry *e)
 {
     struct transcript *t = e->transcript;
     map_del(&r->entries, str_from(e->id));
@@ -27,7 +27,7 @@ static struct transcript *forget(struct transcript_cache *r, struct entry *e)
 
 static void evict(struct transcript_cache *r)
 {
-    transcript_free(forget(r, LIST_ENTRY(r->lru.next, struct entry, lru)));
+    transcript_free(forget_entry(r, LIST_ENTRY(r->lru.next, struct entry, lru)));
 }
 
 void transcript_cache_done(struct transcript_cache *r)
@@ -40,7 +40,7 @@ void transcript_cache_done(struct transcript_cache *r)
 struct transcript *transcript_cache_take(struct transcript_cache *r, str conversation_id)
 {
     struct entry *e = map_get(&r->entries, conversation_id);
-    return e ? forget(r, e) : NULL;
+    return e ? forget_entry(r, e) : NULL;
 }
 
 void transcript_cache_give(struct transcript_cache *r, str conversation_id, struct transcript *t)

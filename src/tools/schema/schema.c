@@ -190,7 +190,7 @@ int schema_validate(const struct json *schema, const struct json *value, const c
 
     bool fits = schema_check(&r, schema, value, &top);
     regex_cache_done(&r.regexes);
-    if (r.gave_up) /* whoever sends the value also chooses its order: what was not seen is not valid
+    if (r.gave_up) /* the sender chooses the order of the value: unchecked parts are not valid
                     */
         return err_set(e, -EINVAL, "%s: too complex to be checked; send less", root);
     if (fits)

@@ -1,8 +1,8 @@
 /* schema_logic.c - keywords that combine schemas, and references between them. */
 #include "tools/schema/schema_impl.h"
 
-/* Not below this place: the deepest failure of the branches, if one got further in than
- * the value itself, says best what is wrong. */
+/* Fails at this path. If the deepest failure of the branches is inside the value, it is the best
+ * explanation and is reported instead. */
 static bool fail_with_guess(struct schema_run *r, const struct schema_path *at, const char *what)
 {
     if (r->speculating > 0 || r->guess_depth <= at->depth)

@@ -164,7 +164,7 @@ static bool fail_number(struct schema_run *r, const struct schema_path *at, cons
     return false;
 }
 
-/* Draft 4 said {"minimum": 1, "exclusiveMinimum": true}. */
+/* Draft 4 has {"minimum": 1, "exclusiveMinimum": true}. */
 bool schema_minimum(struct schema_run *r, const struct json *schema, const struct json *arg,
                     const struct json *value, const struct schema_path *at)
 {
