@@ -118,7 +118,7 @@ struct auth_op *auth_dev_renew(struct auth *a, auth_renew_done done, void *ctx)
     x->done = done;
     if (auth_mode(a) != AUTH_DEV) {
         err_set(&x->op.err, -ENOTSUP,
-                "this server has no key of its own: people log in, or NB_API_KEY is set");
+                "this server does not have a dev key: users log in, or NB_API_KEY is set");
         op_defer(&x->op, renew_end);
         return &x->op;
     }

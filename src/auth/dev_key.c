@@ -34,10 +34,11 @@ static int check_owner(int fd, const char *path, struct err *e)
         return err_set(e, -errno, "%s: %s", path, err_reason(-errno));
     if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
         return 0;
-    return err_set(e, -EACCES,
-                   "%s: other users may read or replace this key. Delete the file; nb makes a new "
-                   "key when it starts.",
-                   path);
+    return err_set(
+        e, -EACCES,
+        "%s: other users can read or replace this key. Delete the file; nb creates a new "
+        "key when it starts.",
+        path);
 }
 
 int dev_key_read(const char *work_dir, char ret[SECRET_CHARS + 1], struct err *e)
@@ -56,10 +57,11 @@ int dev_key_read(const char *work_dir, char ret[SECRET_CHARS + 1], struct err *e
         return r;
     str key = str_trim(str_make(text, n > 0 ? (size_t)n : 0));
     if (!is_key(key))
-        return err_set(e, -EINVAL,
-                       "%s: this is not a key of nb. Delete the file; nb makes a new key when it "
-                       "starts.",
-                       path);
+        return err_set(
+            e, -EINVAL,
+            "%s: this file does not contain a key of nb. Delete the file; nb creates a new "
+            "key when it starts.",
+            path);
     memcpy(ret, key.p, SECRET_CHARS);
     ret[SECRET_CHARS] = 0;
     explicit_bzero(text, sizeof text);

@@ -77,7 +77,7 @@ static int check_url(const char *key, str value, struct err *e)
     if (!u.is_https && !url_is_local(&u))
         return err_set(e, -EINVAL, "auth.%s: use https", key);
     if (u.has_userinfo)
-        return err_set(e, -EINVAL, "auth.%s: no user name or password in it, please", key);
+        return err_set(e, -EINVAL, "auth.%s: must not contain a user name or password", key);
     return 0;
 }
 
@@ -98,9 +98,10 @@ static int take_oidc(struct instance *i, const struct auth_in *in, str secret, s
     if (secret.n > 0)
         o->client_secret = arena_str(&i->arena, secret);
     if (o->issuer.n == 0)
-        return err_set(e, -EINVAL, "auth.issuer: missing; the address of the OpenID provider");
+        return err_set(e, -EINVAL, "auth.issuer: required; the URL of the OpenID provider");
     if (o->client_id.n == 0)
-        return err_set(e, -EINVAL, "auth.clientId: missing; the provider gives it to you");
+        return err_set(e, -EINVAL,
+                       "auth.clientId: required; the client id that the provider assigned");
     int r = check_url("issuer", o->issuer, e);
     if (r == 0 && o->redirect_uri.n > 0)
         r = check_url("redirectUri", o->redirect_uri, e);
@@ -109,8 +110,8 @@ static int take_oidc(struct instance *i, const struct auth_in *in, str secret, s
     if (r == 0)
         r = check_domains(o->allowed_domains, e);
     if (r == 0 && o->allowed_domains.len == 0 && !o->is_closed)
-        warn(i, "instance.json: without auth.allowedDomains everybody whom the provider knows "
-                "gets an account");
+        warn(i, "instance.json: without auth.allowedDomains everybody who has an account at the "
+                "provider gets an account");
     return r;
 }
 
@@ -119,7 +120,8 @@ static int take_oidc(struct instance *i, const struct auth_in *in, str secret, s
 static int take_local(struct instance *i, const struct auth_in *in, str secret, struct err *e)
 {
     if (in->oidc.issuer.n > 0 || in->oidc.client_id.n > 0)
-        return err_set(e, -EINVAL, "auth.issuer and auth.clientId are for the adapter 'oidc'");
+        return err_set(e, -EINVAL,
+                       "auth.issuer and auth.clientId are only valid with the adapter 'oidc'");
     return 0;
 }
 
@@ -197,13 +199,13 @@ static int take_key(struct instance *i, str key, struct err *e)
     }
     if (key.n < INSTANCE_KEY_MIN)
         return err_set(e, -EINVAL,
-                       "NB_API_KEY has %zu characters; it needs at least %d. openssl rand -hex 24 "
-                       "makes a good one.",
+                       "NB_API_KEY has %zu characters; it needs at least %d. "
+                       "Create one with: openssl rand -hex 24",
                        key.n, INSTANCE_KEY_MIN);
     if (distinct_bytes(key) < INSTANCE_KEY_DISTINCT)
         return err_set(e, -EINVAL,
                        "NB_API_KEY is easy to guess: it has fewer than %d different characters. "
-                       "openssl rand -hex 24 makes a good one.",
+                       "Create one with: openssl rand -hex 24",
                        INSTANCE_KEY_DISTINCT);
     i->mode = AUTH_KEY;
     i->api_key = arena_str(&i->arena, key);
@@ -223,10 +225,10 @@ static int load_file(struct instance *i, str api_key, str secret, struct err *e)
         return r;
     }
     if (api_key.n > 0)
-        warn(i, "NB_API_KEY has no effect beside instance.json; use nb token create");
+        warn(i, "NB_API_KEY is ignored because instance.json exists; use nb token create");
     if (i->oidc.client_secret.n > 0 && secret.n == 0 && stat(i->path, &st) == 0 &&
         (st.st_mode & 077) != 0)
-        warn(i, "instance.json holds a secret and others may read it; chmod 600 it");
+        warn(i, "instance.json contains a secret and other users can read it; run chmod 600 on it");
     return 0;
 }
 

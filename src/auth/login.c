@@ -38,7 +38,7 @@ struct login_op {
  * passwords where names belong. */
 static void note_failure(const struct login_op *x)
 {
-    const char *who = x->user_id.n > 0 ? x->user_id.p : "nobody known";
+    const char *who = x->user_id.n > 0 ? x->user_id.p : "an unknown user";
     if (x->op.err.code == -EACCES)
         log_warn(x->op.auth->deps.log, "auth", "a login from %.*s failed: %s", STR_ARG(x->client),
                  who);
@@ -127,7 +127,7 @@ static void login_local(struct login_op *x)
 {
     struct auth *a = x->op.auth;
     if (x->email.n == 0 || x->password.n == 0) {
-        err_set(&x->op.err, -EINVAL, "email and password are needed");
+        err_set(&x->op.err, -EINVAL, "email and password are required");
         op_defer(&x->op, login_deferred);
         return;
     }
@@ -150,13 +150,13 @@ static void login_key(struct login_op *x, str key)
     uint8_t hash[SHA256_LEN];
     sha256(key, hash);
     if (key.n == 0)
-        err_set(&x->op.err, -EINVAL, "key is needed");
+        err_set(&x->op.err, -EINVAL, "key is required");
     else if (bytes_eq_const_time(hash, x->op.auth->key_hash, sizeof hash))
         x->user_id = STR(ROSTER_SOLE_USER);
     else if (count_wrong_key(x) <= LOGINS_PER_KEY)
         err_set(&x->op.err, -EACCES, "wrong key");
     else
-        err_set(&x->op.err, -EBUSY, "too many wrong keys; wait a minute");
+        err_set(&x->op.err, -EBUSY, "too many wrong keys; retry in a minute");
     op_defer(&x->op, login_deferred);
 }
 
@@ -225,7 +225,7 @@ static void login_slowly(struct login_op *x)
     if (!is_too_often(a, x))
         delay = login_delay(a, x);
     if (delay == UINT64_MAX) {
-        err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
+        err_set(&x->op.err, -EBUSY, "too many attempts; retry in a minute");
         op_defer(&x->op, login_deferred);
     } else if (delay > 0) {
         timer_start(&x->wait, delay);
@@ -249,7 +249,7 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
     } else if (auth_has_key(a)) {
         login_key(x, in->key);
     } else {
-        err_set(&x->op.err, -ENOTSUP, "this server has no login of that kind");
+        err_set(&x->op.err, -ENOTSUP, "this login method is not enabled on this server");
         op_defer(&x->op, login_deferred);
     }
     return &x->op;
@@ -373,13 +373,13 @@ struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str 
     x->password = arena_str(&x->op.arena, password);
     x->current = current.p ? arena_str(&x->op.arena, current) : STR_NONE;
     if (auth_mode(a) != AUTH_LOCAL)
-        err_set(&x->op.err, -ENOTSUP, "passwords are not kept here");
+        err_set(&x->op.err, -ENOTSUP, "this server does not use passwords");
     else if (!u)
-        err_set(&x->op.err, -ENOENT, "there is no such user");
+        err_set(&x->op.err, -ENOENT, "no such user");
     else if (current.p &&
              limit_count_key(&a->known_logins, limit_key(&x->op.arena, "change", u->id),
                              clock_mono_ms()) > LOGINS_PER_KEY)
-        err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
+        err_set(&x->op.err, -EBUSY, "too many attempts; retry in a minute");
     else
         (void)password_check(password, &x->op.err);
     if (x->op.err.code < 0) {

@@ -5,13 +5,14 @@
 const char *rule_refuses_token(const struct access_rule *rule, const struct actor *who)
 {
     if (!actor_has_scope(who, (enum auth_scope)rule->scope))
-        return "This token's scopes do not cover that.";
+        return "This token does not have the required scope.";
     if (rule->tokens == RULE_TOKENS_NONE && who->people[0].how == AUTH_BY_TOKEN)
-        return "A token cannot do that: log in.";
+        return "Tokens cannot do this. Log in instead.";
     if (rule->tokens >= RULE_TOKENS_WIDE && actor_is_narrowed(who))
-        return "This token is for some tools only. Use one without a limit of tools.";
+        return "This token is limited to some tools. Use a token without a tool limit.";
     if (rule->tokens >= RULE_TOKENS_WHOLE && actor_bound_workspace(who).n > 0)
-        return "This token is for one workspace only. Use one that is not bound to a workspace.";
+        return "This token is limited to one workspace. Use a token that is not bound to a "
+               "workspace.";
     return NULL;
 }
 

@@ -202,7 +202,7 @@ static int current_dir(struct config *c, const char **ret, struct err *e)
 {
     char cwd[PATH_MAX];
     if (!getcwd(cwd, sizeof cwd))
-        return err_set(e, -errno, "cannot find the current directory: %s", err_reason(-errno));
+        return err_set(e, -errno, "cannot determine the current directory: %s", err_reason(-errno));
     *ret = arena_cstr(&c->arena, str_from(cwd));
     return 0;
 }
@@ -438,7 +438,7 @@ static int check_version(struct config *c, const struct json *root, struct err *
     if (str_eq(text, STR("1")) || str_starts(text, STR("1.")))
         return 0;
     return err_set(e, -EINVAL,
-                   "%s: version: %.*s is not known, this nb reads version 1; update nb, or say "
+                   "%s: version: %.*s is not supported: this nb reads version 1. Update nb, or set "
                    "\"1\" if the file was written for it",
                    c->path, STR_ARG(utf8_truncate(shown, VERSION_SHOWN)));
 }
@@ -672,7 +672,8 @@ static int read_dotenv(struct loader *l, struct err *e)
     const char *path = arena_printf(&l->c->arena, "%s/.env", l->c->work_dir).p;
     int r = l->env ? dotenv_load(&l->c->arena, path, &l->dotenv, &is_open, e) : 0;
     if (r == 0 && l->dotenv.text.n > 0 && is_open)
-        warn(l, arena_printf(&l->c->arena, "%s: other users may read it; chmod 600 it", path));
+        warn(l,
+             arena_printf(&l->c->arena, "%s: other users can read it; run chmod 600 on it", path));
     return r;
 }
 

@@ -29,7 +29,7 @@ static void begin(void *ctx)
     struct http_req *q = &l->request->pub;
     const struct http_handlers *h = &q->server->handlers;
     if (!q->path.p)
-        http_reply_error(q, 400, NULL, "This address is not valid.", NULL);
+        http_reply_error(q, 400, NULL, "The request target is not valid.", NULL);
     else if (!h->on_head || h->on_head(h->ctx, q))
         h->on_request(h->ctx, q);
 }

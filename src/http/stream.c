@@ -111,7 +111,7 @@ static void end_local(struct http_stream *s)
     struct http_req *r = &s->req->pub;
     s->req = NULL;
     if (buf_failed(&s->local))
-        http_reply_error(r, 500, NULL, "The answer is too large.", NULL);
+        http_reply_error(r, 500, NULL, "The response is too large.", NULL);
     else
         http_reply(r, 200, s->type, buf_str(&s->local));
     over(s);
@@ -137,7 +137,7 @@ void http_stream_fail(struct http_stream *s)
     if (s->req) {
         struct http_req *r = &s->req->pub;
         s->req = NULL;
-        http_reply_error(r, 500, NULL, "The answer could not be finished.", NULL);
+        http_reply_error(r, 500, NULL, "The response could not be completed.", NULL);
         over(s);
     } else if (s->conn) {
         conn_reset(s->conn);

@@ -95,9 +95,9 @@ struct loop *loop_new(struct logger *log)
     list_init(&l->posts);
     list_init(&l->pools);
     atomic_init(&l->stop, false);
-    must(-pthread_mutex_init(&l->lock, NULL), "cannot make a lock");
+    must(-pthread_mutex_init(&l->lock, NULL), "cannot create a mutex");
     must(uv_loop_init(&l->uv), "cannot start an event loop");
-    must(uv_async_init(&l->uv, &l->wake, on_wake), "cannot make a wake-up handle");
+    must(uv_async_init(&l->uv, &l->wake, on_wake), "cannot create a wake-up handle");
     uv_prepare_init(&l->uv, &l->prepare);
     uv_check_init(&l->uv, &l->check);
     uv_idle_init(&l->uv, &l->busy);

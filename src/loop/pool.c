@@ -119,7 +119,7 @@ struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads)
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->finish, NULL);
     if (uv_async_init(&l->uv, &p->wake, on_wake) != 0) {
-        fputs("nb: cannot make a wake-up handle for a pool\n", stderr);
+        fputs("nb: cannot create a wake-up handle for a pool\n", stderr);
         abort();
     }
     p->wake.data = p;

@@ -48,7 +48,7 @@ int curl_api_load(struct curl_api *ret, struct err *e)
     if (rc < 0)
         return rc;
     if (api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return err_set(e, -ENOSYS, "%s does not start", LIBRARY);
+        return err_set(e, -ENOSYS, "%s cannot be initialised", LIBRARY);
     const curl_version_info_data *version = api.version_info(CURLVERSION_NOW);
     if (version->version_num < VERSION_MIN) {
         api.global_cleanup();

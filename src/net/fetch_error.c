@@ -10,7 +10,7 @@ static const struct {
 } MEANINGS[] = {
     {CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, "check the host name and the network"},
     {CURLE_COULDNT_RESOLVE_PROXY, -EHOSTUNREACH, "check the proxy variables"},
-    {CURLE_COULDNT_CONNECT, -ECONNREFUSED, "check that the server runs"},
+    {CURLE_COULDNT_CONNECT, -ECONNREFUSED, "check that the server is running"},
     {CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, NULL},
     {CURLE_PARTIAL_FILE, -ECONNRESET, NULL},
     {CURLE_RECV_ERROR, -ECONNRESET, NULL},
@@ -21,7 +21,7 @@ static const struct {
     {CURLE_HTTP2_STREAM, -ECONNRESET, NULL},
     {CURLE_UNSUPPORTED_PROTOCOL, -EPROTO, NULL},
     {CURLE_WEIRD_SERVER_REPLY, -EPROTO, NULL},
-    {CURLE_SSL_CONNECT_ERROR, -EPROTO, "check that this port speaks TLS"},
+    {CURLE_SSL_CONNECT_ERROR, -EPROTO, "check that this port uses TLS"},
     {CURLE_PEER_FAILED_VERIFICATION, -EPROTO,
      "for a private authority set SSL_CERT_FILE to its certificates"},
     {CURLE_SSL_CACERT_BADFILE, -EPROTO, "check SSL_CERT_FILE"},

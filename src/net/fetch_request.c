@@ -223,7 +223,8 @@ int request_open(struct fetch *f, struct err *e)
         return err_set(e, -ENOMEM, "%s: out of memory", f->req.origin);
     if (api->easy_setopt(f->easy, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK ||
         api->easy_setopt(f->easy, CURLOPT_URL, f->req.url) != CURLE_OK)
-        return err_set(e, -ENOSYS, "%s: this libcurl cannot do HTTP and HTTPS", f->req.origin);
+        return err_set(e, -ENOSYS, "%s: this libcurl does not support HTTP and HTTPS",
+                       f->req.origin);
     api->easy_setopt(f->easy, CURLOPT_NOSIGNAL, 1L);
     api->easy_setopt(f->easy, CURLOPT_HTTPHEADER, f->req.headers);
     api->easy_setopt(f->easy, CURLOPT_USERAGENT, "nb/" NB_VERSION);

@@ -139,7 +139,8 @@ int file_make_dirs(const char *path, struct err *e)
     char part[PATH_MAX];
     size_t n = strlen(path);
     if (n == 0 || n >= sizeof part)
-        return err_set(e, -ENAMETOOLONG, "cannot create directory '%.64s': bad path length", path);
+        return err_set(e, -ENAMETOOLONG,
+                       "cannot create directory '%.64s': the path is empty or too long", path);
     for (size_t i = 1; i <= n; i++) {
         if (path[i] != '/' && path[i] != 0)
             continue;
@@ -150,7 +151,8 @@ int file_make_dirs(const char *path, struct err *e)
     }
     struct stat st;
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-        return err_set(e, -ENOTDIR, "cannot create directory %s: something else is there", path);
+        return err_set(e, -ENOTDIR,
+                       "cannot create directory %s: the path exists and is not a directory", path);
     return 0;
 }
 

@@ -37,7 +37,7 @@ static int lock_opened(int fd, const char *path, int *ret_fd, struct err *e)
     }
     close(fd);
     if (r == -EBUSY)
-        return err_set(e, r, "the files in %s are being changed by someone else; try again", path);
+        return err_set(e, r, "the files in %s are locked by another change; try again", path);
     return err_errno(e, r, "cannot lock", path);
 }
 

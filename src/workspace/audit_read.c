@@ -139,15 +139,14 @@ static void check_order(struct check *c, const struct audit_line *l)
 {
     unsigned long long got = l->seq, want = c->seq + 1;
     if (got == want && memcmp(l->prev, c->hash, SHA256_HEX_LEN) != 0)
-        problem(c, "record %llu does not follow record %llu as it is now: one of them was changed",
+        problem(c, "record %llu does not contain the hash of record %llu: one of them was changed",
                 got, want - 1);
     else if (got > want && want + 1 == got)
         problem(c, "record %llu is missing before record %llu", want, got);
     else if (got > want)
         problem(c, "records %llu to %llu are missing before record %llu", want, got - 1, got);
     else if (got < want)
-        problem(c, "record %llu is out of order or a copy: it stands behind record %llu", got,
-                want - 1);
+        problem(c, "record %llu is out of order or a copy: it follows record %llu", got, want - 1);
 }
 
 static void check_line(struct check *c, str text)
@@ -155,20 +154,21 @@ static void check_line(struct check *c, str text)
     struct audit_line l;
     struct audit_report *r = c->report;
     if (!audit_line_read(text, &l)) {
-        problem(c, "this is not a record");
+        problem(c, "this line is not a record");
         return;
     }
     if (!l.is_true)
-        problem(c, "record %llu was changed: its hash does not fit its text",
+        problem(c, "record %llu was changed: its hash does not match its text",
                 (unsigned long long)l.seq);
     if (r->records == 0 && l.seq == 1)
         memset(c->hash, '0', SHA256_HEX_LEN);
     if (r->records == 0 && l.seq > 1) /* the beginning was archived; the rest can be checked */
-        problem(c, "records 1 to %llu are not here", (unsigned long long)l.seq - 1);
+        problem(c, "records 1 to %llu are not in this log", (unsigned long long)l.seq - 1);
     else
         check_order(c, &l);
     if (c->has_head && l.seq == c->head.seq && memcmp(l.hash, c->head.hash, SHA256_HEX_LEN) != 0)
-        problem(c, "record %llu is not the one that was written last", (unsigned long long)l.seq);
+        problem(c, "record %llu is not the record that was written last",
+                (unsigned long long)l.seq);
     if (r->records++ == 0)
         r->first = l.seq;
     r->last = c->seq = l.seq;
@@ -182,7 +182,7 @@ static void check_text(struct check *c, str text)
         ptrdiff_t end = str_find_char(text, '\n');
         c->line++;
         if (end < 0) {
-            problem(c, "the last line is not complete; the next record repairs that");
+            problem(c, "the last line is not complete; the next write repairs it");
             return;
         }
         check_line(c, str_slice(text, 0, (size_t)end));

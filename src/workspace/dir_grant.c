@@ -45,7 +45,9 @@ int dir_grant_of(struct arena *a, const char *path, struct dir_grant *ret, struc
     if (!realpath(path, real))
         return err_set(e, -errno, "%s cannot be used: %s", path, err_reason(-errno));
     if (!is_plain_path(str_from(real)))
-        return err_set(e, -EINVAL, "the path of this directory is not plain text");
+        return err_set(
+            e, -EINVAL,
+            "the path of this directory is too long, is not valid UTF-8 or has control characters");
     int r = identify(real, id);
     if (r < 0)
         return err_set(e, r, "%s cannot be used: %s", real, err_reason(r));
@@ -62,15 +64,16 @@ int dir_grant_check(const struct dir_grant *g, struct err *e)
     if (!realpath(path, real))
         return err_set(e, -errno, "The directory %s cannot be used: %s.", path, err_reason(-errno));
     if (strcmp(path, real) != 0)
-        return err_set(e, -ESTALE,
-                       "The directory %s cannot be used: a link or \"..\" is on the way to it.",
-                       path);
+        return err_set(
+            e, -ESTALE,
+            "The directory %s cannot be used: its path contains a symbolic link or \"..\".", path);
     int r = identify(path, id);
     if (r < 0)
         return err_set(e, r, "The directory %s cannot be used: %s.", path, err_reason(r));
     if (!str_eq(g->id, str_from(id)))
         return err_set(e, -ESTALE,
-                       "The directory %s is not the one that the terminal was in any more.", path);
+                       "The directory %s is no longer the directory that the terminal was in.",
+                       path);
     if (access(path, R_OK | X_OK) < 0)
         return err_set(e, -EACCES, "The server cannot read the directory %s.", path);
     return 0;

@@ -135,7 +135,7 @@ test('a directory that is removed before the answer is an error of the command',
     fs.rmSync(gone, { recursive: true })
     fs.mkdirSync(gone)
     const r = await own('POST', '/v1/chat', { conversationId: asked.conversationId, answer: { askId: asked.ask.askId, allow: true } })
-    assert.match(r.body.toolCalls.at(-1).output, /not the one that the terminal was in/, JSON.stringify(r.body))
+    assert.match(r.body.toolCalls.at(-1).output, /no longer the directory that the terminal was in/, JSON.stringify(r.body))
     fs.rmSync(gone, { recursive: true })
     assert.equal((await ask(bash('pwd'), { path: gone, id: '1:1' })).status, 403)
 })

@@ -44,7 +44,7 @@ static void on_limit(void *ctx)
 {
     struct call *c = ctx;
     struct err e;
-    err_set(&e, -ETIMEDOUT, "no answer within %d seconds", CALL_TIMEOUT_MS / 1000);
+    err_set(&e, -ETIMEDOUT, "no response within %d seconds", CALL_TIMEOUT_MS / 1000);
     fetch_cancel(c->fetch);
     finish(c, &e);
 }

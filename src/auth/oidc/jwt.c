@@ -75,11 +75,11 @@ static int read_header(const struct json *h, struct jwt *t, struct err *e)
     t->alg = ALGS[i].alg;
     str type = json_string(typ, STR_NONE);
     if (typ && !str_eq_nocase(type, STR("JWT")) && !str_eq_nocase(type, STR("at+jwt")))
-        return refuse(e, "it is of another type");
+        return refuse(e, "its type (typ) is not supported");
     if (json_get(h, "crit") || json_get(h, "enc") || json_get(h, "zip") || json_get(h, "b64"))
-        return refuse(e, "its header asks for something unknown");
+        return refuse(e, "its header has an unsupported member (crit, enc, zip or b64)");
     if (kid && (!json_is(kid, JSON_STRING) || kid->s.n > KID_MAX))
-        return refuse(e, "its kid is not a name");
+        return refuse(e, "its kid is not valid");
     t->kid = json_string(kid, STR_NONE);
     return 0;
 }
@@ -147,7 +147,7 @@ int jwt_verify(const struct jwt *t, const struct jwk *key, struct err *e)
     const unsigned char *sig = (const unsigned char *)t->signature.p;
     size_t n = t->signature.n;
     if (key->alg != t->alg)
-        return refuse(e, "its algorithm is not that of the key");
+        return refuse(e, "its algorithm does not match the key");
     if (t->alg == JWT_ES256) {
         n = to_der(t->signature, der);
         sig = der;
@@ -198,7 +198,7 @@ static int check_times(const struct json *claims, int64_t now_s, struct err *e)
     double exp, nbf, iat, now = (double)now_s;
     if (!time_of(claims, "exp", -1, &exp) || !time_of(claims, "nbf", 0, &nbf) ||
         !time_of(claims, "iat", 0, &iat) || exp < 0)
-        return refuse(e, "its times cannot be read");
+        return refuse(e, "its times (exp, nbf, iat) are not valid");
     if (now >= exp + JWT_SKEW_S)
         return refuse(e, "it has expired");
     if (nbf > now + JWT_SKEW_S || iat > now + JWT_SKEW_S)
@@ -209,17 +209,17 @@ static int check_times(const struct json *claims, int64_t now_s, struct err *e)
 int jwt_check(const struct jwt *t, const struct jwt_expect *x, struct err *e)
 {
     if (!str_eq(json_get_string(t->claims, "iss"), x->issuer))
-        return refuse(e, "it is from another issuer");
+        return refuse(e, "its issuer (iss) does not match");
     if (!has_audience(t->claims, x->audience))
-        return refuse(e, "it is for another audience");
+        return refuse(e, "its audience (aud) does not match");
     if (!is_issued_to(t->claims, x->audience))
-        return refuse(e, "it was issued to another party");
+        return refuse(e, "its authorized party (azp) does not match");
     if (t->subject.n == 0 || t->subject.n > SUBJECT_MAX)
-        return refuse(e, "it names nobody");
+        return refuse(e, "it has no subject (sub)");
     str nonce = json_get_string(t->claims, "nonce");
     if (x->nonce.n > 0 &&
         (nonce.n != x->nonce.n || !bytes_eq_const_time(nonce.p, x->nonce.p, nonce.n)))
-        return refuse(e, "it is not the answer to this login");
+        return refuse(e, "its nonce does not match this login");
     return check_times(t->claims, x->now_s, e);
 }
 

@@ -128,7 +128,7 @@ bool oidc_is_over(struct oidc_op *x)
 
 static void fail_unreachable(struct oidc_op *x)
 {
-    err_set(&x->op.err, -EHOSTUNREACH, "the login provider does not answer; try again later");
+    err_set(&x->op.err, -EHOSTUNREACH, "the login provider did not respond; try again later");
     oidc_fail(x);
 }
 
@@ -149,7 +149,7 @@ struct refusal {
 static void refusal_deferred(void *op)
 {
     struct refusal *x = op;
-    err_set(&x->op.err, -ENOTSUP, "this server has no login of that kind");
+    err_set(&x->op.err, -ENOTSUP, "this login method is not enabled on this server");
     if (!x->op.is_cancelled && x->session)
         x->session(x->op.ctx, &x->op.err, NULL);
     else if (!x->op.is_cancelled)
@@ -242,9 +242,9 @@ struct auth_op *auth_authorize(struct auth *a, const struct auth_authorize *in,
     if (is_own_path(in->return_to))
         x->return_to = arena_str(&x->op.arena, in->return_to);
     if (!limit_take(&a->departures, in->client, clock_mono_ms()))
-        return fail_later(x, -EBUSY, "too many attempts; wait a minute");
+        return fail_later(x, -EBUSY, "too many attempts; retry in a minute");
     if (url_parse(x->redirect_uri, &u, NULL) < 0)
-        return fail_later(x, -EINVAL, "the address to return to is not valid");
+        return fail_later(x, -EINVAL, "the redirect URI is not valid");
     x->wait.fn = on_authorize_meta;
     x->wait.ctx = x;
     provider_discover(a->oidc->provider, &x->wait);
@@ -262,14 +262,14 @@ static bool take_answer(struct oidc_op *x, const struct err *err, int status, st
         (void)json_parse(&x->op.arena, body, JSON_COPY, &doc, NULL);
     str error = json_get_string(doc, "error");
     if (err->code == 0 && status >= 400 && status < 500 && str_eq(error, STR("invalid_grant"))) {
-        err_set(&x->op.err, -EACCES, "the login provider refuses; log in again");
+        err_set(&x->op.err, -EACCES, "the login provider refused the request; log in again");
         return false;
     }
     if (err->code < 0 || status != 200 || !json_is(doc, JSON_OBJECT)) {
         log_error(x->op.auth->deps.log, "auth",
-                  "the OpenID provider gives no token: status %d %.*s%s", status,
+                  "the OpenID provider did not return a token: status %d %.*s%s", status,
                   STR_ARG(str_slice(error, 0, 100)), err->msg);
-        err_set(&x->op.err, -EHOSTUNREACH, "the login provider does not answer; try again later");
+        err_set(&x->op.err, -EHOSTUNREACH, "the login provider did not respond; try again later");
         return false;
     }
     x->token = json_get_string(doc, "id_token");
@@ -363,11 +363,12 @@ struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
     struct oidc_op *x = oidc_op_new(a->oidc, OIDC_CALLBACK, ctx);
     x->done.session = done;
     if (!take_flow(x, in))
-        return fail_later(x, -ENOENT, "this login took too long or began elsewhere; try again");
+        return fail_later(x, -ENOENT,
+                          "this login expired or was started in another browser; try again");
     if (in->iss.n > 0 && !str_eq(in->iss, a->oidc->conf->issuer))
-        return fail_later(x, -EACCES, "this answer comes from another provider");
+        return fail_later(x, -EACCES, "this response is from a different provider");
     if (in->error.n > 0)
-        return fail_later(x, -EACCES, "the login provider refused");
+        return fail_later(x, -EACCES, "the login provider refused the login");
     if (in->code.n == 0 || in->code.n > PARAMETER_MAX)
         return fail_later(x, -EACCES, "the login provider sent no code");
     x->code = arena_str(&x->op.arena, in->code);

@@ -133,8 +133,8 @@ static void on_person(void *op, const struct err *err, str id)
     }
     const struct user *u = roster_user(auth_roster(x->op.auth), id);
     if (err->code < 0 || !u) {
-        err_set(&x->op.err, err->code < 0 ? err->code : -EACCES, "no account could be made: %s",
-                err->msg);
+        err_set(&x->op.err, err->code < 0 ? err->code : -EACCES,
+                "the account could not be created: %s", err->msg);
         oidc_fail(x);
         return;
     }
@@ -186,15 +186,15 @@ static int meet_person(struct oidc_op *x, str email)
 {
     const struct user *u = roster_user_by_email(auth_roster(x->op.auth), email);
     if (email.n == 0)
-        return refuse(x, "the provider tells no e-mail address (scope email)");
+        return refuse(x, "the provider did not send an e-mail address (scope email)");
     if (!is_email_verified(x))
         return refuse(x, "the provider has not verified your e-mail address");
     if (!u && !is_domain_allowed(x->oidc->conf, email))
-        return refuse(x, "your e-mail address is not of an allowed domain");
+        return refuse(x, "the domain of your e-mail address is not allowed");
     if (u && u->subject.n > 0)
-        return refuse(x, "your e-mail address belongs to another account here");
+        return refuse(x, "your e-mail address belongs to another account on this server");
     if (!u && x->oidc->conf->is_closed)
-        return refuse(x, "you have no account here; ask an administrator for one");
+        return refuse(x, "you do not have an account on this server; ask an administrator for one");
     if (u)
         bind_person(x, u);
     else
@@ -211,7 +211,7 @@ static void find_person(struct oidc_op *x)
         oidc_fail(x);
     } else if (u && is_self_made(u) &&
                !is_domain_allowed(x->oidc->conf, email.n > 0 ? email : u->email)) {
-        refuse(x, "your e-mail address is not of an allowed domain");
+        refuse(x, "the domain of your e-mail address is not allowed");
         oidc_fail(x);
     } else if (u) {
         admit(x, u);
@@ -243,7 +243,7 @@ static void on_keys(void *ctx, const struct err *err)
         return;
     }
     if (err->code < 0)
-        err_set(&x->op.err, -EHOSTUNREACH, "the login provider does not answer; try again later");
+        err_set(&x->op.err, -EHOSTUNREACH, "the login provider did not respond; try again later");
     else
         err_set(&x->op.err, -EACCES, "the token is not accepted: its key is unknown");
     oidc_fail(x);

@@ -149,10 +149,10 @@ static int read_meta(struct provider *p, struct arena *a, str body, struct provi
     struct meta_in in = {0};
     if (json_parse(a, body, JSON_COPY, &doc, NULL) < 0 ||
         json_decode(a, doc, META_FIELDS, &in, "", NULL, NULL, e) < 0)
-        return err_set(e, -EHOSTUNREACH, "its description of itself cannot be read");
+        return err_set(e, -EHOSTUNREACH, "its discovery document is not valid");
     if (!str_eq(in.issuer, p->conf->issuer))
         return err_set(e, -EHOSTUNREACH,
-                       "it calls itself %.*s; auth.issuer in instance.json must be the same, with "
+                       "its issuer is %.*s; auth.issuer in instance.json must be the same, with "
                        "or without a slash at its end",
                        STR_ARG(str_slice(in.issuer, 0, 200)));
     int r = check_address("authorization_endpoint", in.authorization_endpoint, e);
@@ -174,7 +174,7 @@ static int check_status(const struct err *err, int status, const char *what, str
     if (err->code < 0)
         return err_set(e, -EHOSTUNREACH, "%s: %s", what, err->msg);
     if (status != 200)
-        return err_set(e, -EHOSTUNREACH, "%s: it answers with status %d", what, status);
+        return err_set(e, -EHOSTUNREACH, "%s: the provider returned status %d", what, status);
     return 0;
 }
 

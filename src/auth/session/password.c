@@ -38,19 +38,20 @@ static int load(struct sodium *ret, struct err *e)
     void *verify = dlsym(library, "crypto_pwhash_str_verify");
     dlclose(library);
     if (!init || !hash || !verify)
-        return err_set(e, -ENOSYS, "%s has no argon2id; install a newer one", LIBRARY);
+        return err_set(e, -ENOSYS, "%s does not support argon2id; install a newer version",
+                       LIBRARY);
     memcpy(&ret->init, &init, sizeof init);
     memcpy(&ret->hash, &hash, sizeof hash);
     memcpy(&ret->verify, &verify, sizeof verify);
-    return ret->init() < 0 ? err_set(e, -ENOSYS, "%s does not start", LIBRARY) : 0;
+    return ret->init() < 0 ? err_set(e, -ENOSYS, "%s cannot be initialised", LIBRARY) : 0;
 }
 
 int password_check(str password, struct err *e)
 {
     if (password.n < PASSWORD_MIN)
-        return err_set(e, -EINVAL, "a password has at least %d characters", PASSWORD_MIN);
+        return err_set(e, -EINVAL, "a password must have at least %d characters", PASSWORD_MIN);
     if (password.n > PASSWORD_MAX)
-        return err_set(e, -EINVAL, "a password has at most %d bytes", PASSWORD_MAX);
+        return err_set(e, -EINVAL, "a password must have at most %d bytes", PASSWORD_MAX);
     if (!utf8_valid(password))
         return err_set(e, -EINVAL, "the password is not valid UTF-8");
     return 0;

@@ -225,7 +225,7 @@ const struct session *session_find_refresh(struct sessions *s, str refresh, bool
         *ret_is_spent = true;
         return x;
     }
-    log_warn(s->log, "auth", "a refresh value came twice: session %s of %.*s is ended", x->id,
+    log_warn(s->log, "auth", "a refresh value was used twice: session %s of %.*s was ended", x->id,
              STR_ARG(x->user_id));
     session_end(s, x);
     return NULL;

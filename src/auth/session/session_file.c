@@ -97,7 +97,7 @@ void sessions_read(struct sessions *s)
     arena_init(&a);
     int r = read_file(s, &a, &e);
     if (r < 0 && r != -ENOENT)
-        log_error(s->log, "auth", "some people must log in again: %s: %s", s->path, e.msg);
+        log_error(s->log, "auth", "some users must log in again: %s: %s", s->path, e.msg);
     arena_done(&a);
 }
 
@@ -181,7 +181,7 @@ static void saved(struct sessions *s)
     s->is_writing = false;
     s->written = s->text_of;
     if (s->err.code < 0)
-        log_error(s->log, "auth", "sessions are not saved: %s", s->err.msg);
+        log_error(s->log, "auth", "cannot save sessions: %s", s->err.msg);
     buf_done(&s->text);
 }
 

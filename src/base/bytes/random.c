@@ -14,7 +14,7 @@ void random_bytes(void *p, size_t n)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
-            fputs("nb: the kernel gives no random bytes\n", stderr);
+            fputs("nb: the kernel returned no random bytes\n", stderr);
             abort();
         }
         at += got;

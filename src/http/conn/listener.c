@@ -148,7 +148,7 @@ static int explain(struct err *e, int rc, const char *host, uint16_t port)
     if (rc == -EADDRINUSE)
         return err_set(e, rc, "port %u on %s is in use by another program", port, host);
     if (rc == -EACCES)
-        return err_set(e, rc, "port %u on %s needs more rights; ports from 1024 on do not", port,
+        return err_set(e, rc, "port %u on %s needs more privileges; use a port from 1024 on", port,
                        host);
     if (rc == -EADDRNOTAVAIL)
         return err_set(e, rc, "%s is not an address of this machine", host);
@@ -230,7 +230,8 @@ static int check_stale(const struct sockaddr_un *addr, struct err *e)
     if (lstat(addr->sun_path, &st) < 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))
-        return err_set(e, -EEXIST, "%s is in the way: it is not a socket", addr->sun_path);
+        return err_set(e, -EEXIST, "%s exists and is not a socket; remove it or use another path",
+                       addr->sun_path);
     int rc = knock(addr);
     for (int i = 1; i < STALE_TRIES && rc != -ECONNREFUSED && rc != -ENOENT; i++) {
         (void)nanosleep(&pause, NULL);

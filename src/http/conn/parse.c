@@ -88,7 +88,7 @@ static bool parse_version(struct http_head *h, str v)
         v.p[7] < '0' || v.p[7] > '9')
         return bad(h, 400, "malformed request line");
     if (v.p[5] != '1' || v.p[7] > '1')
-        return bad(h, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+        return bad(h, 505, "only HTTP/1.0 and HTTP/1.1 are supported");
     h->minor = (unsigned)(v.p[7] - '0');
     return true;
 }
@@ -375,7 +375,7 @@ enum http_parse http_parse_head(str in, size_t *scanned, const struct http_limit
 
     size_t start = leading_crlf(in);
     if (in.n > start && !http_is_token_char(in.p[start]))
-        return refuse(h, 400, "this is not HTTP");
+        return refuse(h, 400, "the request is not HTTP");
     enum http_parse found = scan(in, start, scanned, h);
     if (found == HTTP_PARSE_MORE)
         return check_growing(str_skip(in, start), limits, h);

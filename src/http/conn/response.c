@@ -6,11 +6,11 @@
 #include "http/conn/share.h"
 
 #define HEADER_FAILED                                                                              \
-    "{\"error\":\"internal_error\",\"message\":\"A header of the answer could not be sent.\"}"
+    "{\"error\":\"internal_error\",\"message\":\"A response header could not be sent.\"}"
 
 #define TOO_MUCH_UNREAD                                                                            \
-    "{\"error\":\"unavailable\",\"message\":\"Too many bytes of earlier answers are unread. "      \
-    "Read them, or close their connections, and try again.\"}"
+    "{\"error\":\"unavailable\",\"message\":\"Too many response bytes are unread. "                \
+    "Read the earlier responses or close their connections, then retry.\"}"
 
 enum { SMALL_BODY = 4096 }; /* cheaper to copy behind the head than to send as a second piece */
 
@@ -309,7 +309,7 @@ void http_reply_json(struct http_req *q, int status, const struct json *v)
     struct buf *out = &q->server->out_body;
     buf_clear(out);
     if (json_write(out, v) < 0) {
-        http_reply_error(q, 500, "internal_error", "The answer is too large.", NULL);
+        http_reply_error(q, 500, "internal_error", "The response is too large.", NULL);
         return;
     }
     struct http_server *s = q->server;

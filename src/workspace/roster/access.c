@@ -42,8 +42,8 @@ static bool allows_one(const struct viewer *v, const struct conv_acl *acl, enum 
 const char *access_reason(enum conv_right right)
 {
     static const char *const REASONS[] = {
-        [CONV_VIEW] = "This conversation is not for you.",
-        [CONV_SEND] = "You may read this conversation, but only its participants write in it.",
+        [CONV_VIEW] = "You do not have access to this conversation.",
+        [CONV_SEND] = "You may read this conversation, but only its participants may write in it.",
         [CONV_MANAGE] = "Only the owner of a conversation may rename, delete or restore it.",
         [CONV_SHARE] = "Only the owner of a conversation and admins of the workspace may share it.",
     };

@@ -59,7 +59,7 @@ int edit_name(struct edit *x, const char *what, str name, str *ret)
 {
     name = str_trim(name);
     if (name.n == 0 || name.n > NAME_MAX_BYTES)
-        return err_set(x->e, -EINVAL, "a %s has 1 to %d bytes", what, NAME_MAX_BYTES);
+        return err_set(x->e, -EINVAL, "a %s must have 1 to %d bytes", what, NAME_MAX_BYTES);
     if (!utf8_valid(name))
         return err_set(x->e, -EINVAL, "this %s is not valid UTF-8", what);
     if (!plain_is_line(name))
@@ -82,7 +82,7 @@ int edit_write(struct edit *x, const char *kind, str id, const char *file, struc
     buf_add_char(&text, '\n');
     int r = 0;
     if (buf_failed(&text))
-        r = err_set(x->e, -EFBIG, "%s would have more than %u bytes", path.p, ROSTER_FILE_MAX);
+        r = err_set(x->e, -EFBIG, "%s would be larger than %u bytes", path.p, ROSTER_FILE_MAX);
     if (r == 0)
         r = file_make_dirs(dir.p, x->e);
     if (r == 0)
@@ -144,7 +144,7 @@ int change_apply(const char *work_dir, bool is_sole, const struct change *c,
     e = e ? e : &ignored;
     if (is_sole && !KINDS[c->kind].works_alone)
         return err_set(e, -ENOTSUP,
-                       "there is one person and one workspace here; nb init sets up users");
+                       "this server has one user and one workspace; run nb init to set up users");
     int r = roster_lock_take(&l, work_dir, true, e);
     if (r < 0)
         return r;

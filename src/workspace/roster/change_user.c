@@ -166,9 +166,9 @@ int edit_user_add(struct edit *x)
     if (!user_id_ok(id))
         return err_set(x->e, -EINVAL, "'%.*s' is not a user id", STR_ARG(utf8_truncate(id, 80)));
     if (roster_user(x->roster, id))
-        return err_set(x->e, -EEXIST, "there is a user %.*s already", STR_ARG(id));
+        return err_set(x->e, -EEXIST, "the user %.*s already exists", STR_ARG(id));
     if (x->roster->nusers >= ROSTER_USERS_MAX)
-        return err_set(x->e, -ENOSPC, "there are %d users, which is the limit", ROSTER_USERS_MAX);
+        return err_set(x->e, -ENOSPC, "the limit of %d users is reached", ROSTER_USERS_MAX);
     struct json *doc = json_new(x->arena, JSON_OBJECT);
     set_str(x, doc, "id", id);
     int r = set_email(x, doc, c->email);
@@ -191,7 +191,7 @@ static int guard_last_owner(struct edit *x, const struct user *u)
 {
     if (u->role != ORG_OWNER || roster_owners(x->roster) > 1)
         return 0;
-    return err_set(x->e, -EPERM, "%.*s is the only owner; make somebody else an owner first",
+    return err_set(x->e, -EPERM, "%.*s is the only owner; make another user an owner first",
                    STR_ARG(u->email));
 }
 
@@ -228,7 +228,7 @@ int edit_user_bind(struct edit *x)
         return -ENOENT;
     const struct user *other = roster_user_by_subject(x->roster, c->issuer, c->subject);
     if ((other && other != u) || u->subject.n > 0)
-        return err_set(x->e, -EEXIST, "that identity or that user is bound already");
+        return err_set(x->e, -EEXIST, "that identity or that user is already bound");
     struct json *doc = profile_of(x, u);
     set_binding(x, doc, c->issuer, c->subject);
     edit_result(x, u->id);
@@ -273,12 +273,13 @@ static int guard_workspaces(struct edit *x, const struct user *u)
         if (workspace_role(w, u->id) == WS_NONE)
             continue;
         if (w->nmembers == 1 && !x->change->is_cascade)
-            return err_set(x->e, -EPERM,
-                           "%.*s is the only member of %.*s; add somebody else or delete it first",
-                           STR_ARG(u->email), STR_ARG(w->id));
+            return err_set(
+                x->e, -EPERM,
+                "%.*s is the only member of %.*s; add another member or delete the workspace first",
+                STR_ARG(u->email), STR_ARG(w->id));
         if (w->nmembers > 1 && workspace_role(w, u->id) == WS_ADMIN && workspace_admins(w) == 1)
             return err_set(x->e, -EPERM,
-                           "%.*s is the only admin of %.*s; make somebody else an admin first",
+                           "%.*s is the only admin of %.*s; make another member an admin first",
                            STR_ARG(u->email), STR_ARG(w->id));
     }
     return 0;
@@ -390,7 +391,7 @@ int edit_token_add(struct edit *x)
     if (!u)
         return -ENOENT;
     if (u->ntokens >= ROSTER_TOKENS_MAX)
-        return err_set(x->e, -ENOSPC, "%.*s has %d tokens, which is the limit; revoke some first",
+        return err_set(x->e, -ENOSPC, "%.*s has reached the limit of %d tokens; revoke some first",
                        STR_ARG(u->email), ROSTER_TOKENS_MAX);
     int r = edit_name(x, "token name", x->change->token.name, &name);
     if (r == 0)

@@ -150,7 +150,7 @@ static int set_one(struct edit *x, struct json *doc, const struct json_member *m
             return err_set(x->e, -EINVAL, "%s: expected %s", SETTINGS[i].key, SETTINGS[i].expected);
         return 0;
     }
-    return err_set(x->e, -EINVAL, "a workspace has no setting '%.*s'",
+    return err_set(x->e, -EINVAL, "'%.*s' is not a setting of a workspace",
                    STR_ARG(utf8_truncate(m->key, 80)));
 }
 
@@ -177,7 +177,7 @@ int edit_workspace_add(struct edit *x)
     if (!admin)
         return -ENOENT;
     if (x->roster->nworkspaces >= ROSTER_WORKSPACES_MAX)
-        return err_set(x->e, -ENOSPC, "there are %d workspaces, which is the limit",
+        return err_set(x->e, -ENOSPC, "the limit of %d workspaces is reached",
                        ROSTER_WORKSPACES_MAX);
     int r = edit_name(x, "workspace name", c->name, &name);
     if (r < 0)
@@ -187,7 +187,7 @@ int edit_workspace_add(struct edit *x)
         return err_set(x->e, -EINVAL,
                        "a workspace id is ws_ and 1 to 64 of lower-case letters, digits and _");
     if (is_taken(x, id))
-        return err_set(x->e, -EEXIST, "there is a workspace %.*s already", STR_ARG(id));
+        return err_set(x->e, -EEXIST, "the workspace %.*s already exists", STR_ARG(id));
     struct json *doc = json_new(x->arena, JSON_OBJECT), *members = json_new(x->arena, JSON_ARRAY);
     json_push(x->arena, members, member_json(x->arena, admin->id, WS_ADMIN));
     json_set(x->arena, doc, STR("id"), json_of_str(id));
@@ -237,7 +237,7 @@ static int guard_last_admin(struct edit *x, const struct workspace *w, const str
     if (workspace_role(w, u->id) != WS_ADMIN || workspace_admins(w) > 1)
         return 0;
     return err_set(x->e, -EPERM,
-                   "%.*s is the only admin of %.*s; make somebody else an admin first",
+                   "%.*s is the only admin of %.*s; make another member an admin first",
                    STR_ARG(u->email), STR_ARG(w->id));
 }
 
@@ -249,7 +249,7 @@ int edit_member_set(struct edit *x)
     if (!u)
         return -ENOENT;
     if (role == WS_NONE)
-        return err_set(x->e, -EINVAL, "the role of a member is admin or member");
+        return err_set(x->e, -EINVAL, "the role of a member must be admin or member");
     int r = role == WS_ADMIN ? 0 : guard_last_admin(x, w, u);
     if (r < 0)
         return r;

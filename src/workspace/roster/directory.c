@@ -111,7 +111,9 @@ static void visit_done(struct job *j)
     if (v->result.roster)
         replace(d, v->result.roster);
     else if (v->err.code < 0 && !v->is_change)
-        log_error(d->log, "workspace", "users and workspaces stay as they were: %s", v->err.msg);
+        log_error(d->log, "workspace",
+                  "cannot reload users and workspaces; the previous ones stay in effect: %s",
+                  v->err.msg);
     if (v->done)
         v->done(v->ctx, &v->err, v->err.code < 0 ? STR_NONE : str_from(v->result.id));
     if (!v->is_change)
@@ -138,7 +140,7 @@ static void forbid_work(struct job *j)
 {
     struct visit *v = CONTAINER_OF(j, struct visit, job);
     err_set(&v->err, -ESTALE,
-            "Your rights changed while this change was waiting. Nothing was changed.");
+            "Your rights changed while this change was queued. Nothing was changed.");
 }
 
 /* One at a time, so that what is urgent waits for one other visit at most. */
@@ -190,7 +192,7 @@ static void start_watching(struct directory *d)
     if (r == 0)
         r = watch_start(d->loop, path, on_touched, d, &d->watch);
     if (r < 0 && r != -ENOENT)
-        log_warn(d->log, "workspace", "changes by other processes go unnoticed: %s",
+        log_warn(d->log, "workspace", "changes by other processes are not noticed: %s",
                  e.code < 0 ? e.msg : err_reason(r));
 }
 
@@ -256,7 +258,7 @@ void directory_unobserve(struct directory_observer *o)
 static void refuse_work(struct job *j)
 {
     struct visit *v = CONTAINER_OF(j, struct visit, job);
-    err_set(&v->err, -EBUSY, "too many changes are waiting; try again");
+    err_set(&v->err, -EBUSY, "too many changes are queued; try again later");
 }
 
 /* What takes access away goes before everything else that waits. */

@@ -133,7 +133,8 @@ int roster_find_user(const struct roster *r, str typed, const struct user **ret,
     if (n > 1)
         return err_set(e, -EINVAL, "%zu users are called '%.*s'; use the e-mail address", n,
                        STR_ARG(typed));
-    return err_set(e, -ENOENT, "there is no user '%.*s'; nb user list shows all", STR_ARG(typed));
+    return err_set(e, -ENOENT, "there is no user '%.*s'; run nb user list to see all users",
+                   STR_ARG(typed));
 }
 
 /* " (ws_a, ws_b)" */
@@ -177,7 +178,8 @@ int roster_find_workspace(const struct roster *r, str typed, const struct worksp
         return 0;
     if (n > 1)
         return several_called(r, typed, n, e);
-    return err_set(e, -ENOENT, "there is no workspace '%.*s'; nb workspace list shows all",
+    return err_set(e, -ENOENT,
+                   "there is no workspace '%.*s'; run nb workspace list to see all workspaces",
                    STR_ARG(typed));
 }
 
@@ -330,7 +332,8 @@ static void index_user(struct roster *r, struct user *u)
     map_put(&r->by_id, u->id, u);
     if (u->email.n > 0 && map_get(&r->by_email, u->email)) {
         struct err e;
-        err_set(&e, -EEXIST, "%.*s has the e-mail address of another user and cannot log in by it",
+        err_set(&e, -EEXIST,
+                "%.*s has the e-mail address of another user and cannot log in with it",
                 STR_ARG(u->id));
         note_problem(r, e.msg);
     } else if (u->email.n > 0) {

@@ -44,7 +44,7 @@ int roster_lock_take(struct roster_lock *ret, const char *work_dir, bool is_excl
     r = lock_wait(fd, is_exclusive ? LOCK_EX : LOCK_SH);
     if (r < 0) {
         close(fd);
-        return r == -EBUSY ? err_set(e, r, "%s is held by another process; try again", path)
+        return r == -EBUSY ? err_set(e, r, "%s is locked by another process; try again", path)
                            : err_errno(e, r, "cannot lock", path);
     }
     ret->fd = fd;

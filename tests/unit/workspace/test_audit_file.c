@@ -164,7 +164,7 @@ static void test_missing_middle_and_beginning_are_found(void **state)
     write_lines(all, n - 1);
     assert_problem("record 4 is missing before record 5");
     write_lines(all + 1, n - 2);
-    assert_problem("records 1 to 1 are not here");
+    assert_problem("records 1 to 1 are not in this log");
 }
 
 static void test_reordering_is_found(void **state)
@@ -230,7 +230,7 @@ static void test_rotation_carries_the_chain(void **state)
     assert_int_equal(r.nproblems, 0);
     assert_int_equal(r.records, 4);
     assert_int_equal(unlink(audit_path(&arena, dir.path, files[0].name)), 0);
-    assert_problem("records 1 to 1 are not here");
+    assert_problem("records 1 to 1 are not in this log");
 }
 
 static void test_full_file_is_followed_by_another(void **state)
