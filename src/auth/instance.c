@@ -48,7 +48,7 @@ static const struct json_field FIELDS[] = {
     {"orgId", JF_STR, offsetof(struct document, org_id), JF_NULLABLE, NULL, 0},
     {0}};
 
-static void note_unknown(void *ctx, const char *path, const char *meant)
+static void note_unknown_key(void *ctx, const char *path, const char *meant)
 {
     struct err *first = ctx;
     if (first->code < 0)
@@ -148,7 +148,7 @@ static int take_sessions(struct instance *i, const struct auth_in *in, struct er
     return 0;
 }
 
-static int decode(struct instance *i, str text, str secret, struct err *e)
+static int instance_decode(struct instance *i, str text, str secret, struct err *e)
 {
     struct document d = {.auth = {.signup = true,
                                   .session_hours = INSTANCE_SESSION_HOURS,
@@ -157,7 +157,7 @@ static int decode(struct instance *i, str text, str secret, struct err *e)
     struct json *doc;
     int r = json_parse(&i->arena, text, JSON_UNIQUE, &doc, e);
     if (r == 0)
-        r = json_decode(&i->arena, doc, FIELDS, &d, "", note_unknown, &unknown, e);
+        r = json_decode(&i->arena, doc, FIELDS, &d, "", note_unknown_key, &unknown, e);
     if (r < 0)
         return r;
     if (unknown.code < 0)
@@ -219,7 +219,7 @@ static int load_file(struct instance *i, str api_key, str secret, struct err *e)
     int r = file_read(&i->arena, i->path, FILE_MAX_BYTES, &text, e);
     if (r < 0)
         return r;
-    r = decode(i, text, secret, e);
+    r = instance_decode(i, text, secret, e);
     if (r < 0) {
         err_prefix(e, "%s", i->path);
         return r;

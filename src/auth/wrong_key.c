@@ -34,7 +34,7 @@ str client_site(struct arena *a, str client)
 }
 
 /* The first of a minute and the first that is refused; and not without end for many addresses. */
-static void note(struct auth *a, str network, unsigned n, unsigned max, uint64_t now)
+static void note_wrong_key(struct auth *a, str network, unsigned n, unsigned max, uint64_t now)
 {
     if (n != 1 && n != max + 1)
         return;
@@ -52,7 +52,7 @@ bool auth_wrong_bearer(struct auth *a, str client)
     str network = client_network(&arena, client);
     unsigned max = instance_is_sole(a->deps.instance) ? WRONG_KEYS_MAX : WRONG_TOKENS_MAX;
     unsigned n = limit_count_key(&a->wrong_keys, network, now);
-    note(a, network, n, max, now);
+    note_wrong_key(a, network, n, max, now);
     arena_done(&arena);
     return n <= max;
 }

@@ -36,7 +36,7 @@ void buf_reset(struct buf *b)
     b->max = max;
 }
 
-static int fail(struct buf *b)
+static int buf_fail(struct buf *b)
 {
     b->failed = true;
     return -ENOBUFS;
@@ -45,7 +45,7 @@ static int fail(struct buf *b)
 int buf_reserve(struct buf *b, size_t extra)
 {
     if (b->failed || extra > b->max - b->n)
-        return fail(b);
+        return buf_fail(b);
     size_t need = b->n + extra + 1;
     if (need <= b->cap)
         return 0;
@@ -130,7 +130,7 @@ int buf_vprintf(struct buf *b, const char *fmt, va_list ap)
     va_end(again);
     if (written < 0) {
         buf_truncate(b, b->n);
-        return fail(b);
+        return buf_fail(b);
     }
     size_t n = (size_t)written;
     if (n >= room) {

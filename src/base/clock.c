@@ -81,7 +81,7 @@ static void expect(struct iso_reader *in, char c)
         in->failed = true;
 }
 
-static int number(struct iso_reader *in, size_t width, int min, int max)
+static int iso_number(struct iso_reader *in, size_t width, int min, int max)
 {
     uint64_t v = 0;
     if (in->rest.n < width || parse_u64(str_slice(in->rest, 0, width), &v) < 0 ||
@@ -117,23 +117,23 @@ static int days_in_month(int year, int month)
 
 static int64_t read_date(struct iso_reader *in)
 {
-    int year = number(in, 4, 0, 9999);
+    int year = iso_number(in, 4, 0, 9999);
     expect(in, '-');
-    int month = number(in, 2, 1, 12);
+    int month = iso_number(in, 2, 1, 12);
     expect(in, '-');
-    int day = number(in, 2, 1, days_in_month(year, month));
+    int day = iso_number(in, 2, 1, days_in_month(year, month));
     struct tm t = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
     return (int64_t)timegm(&t) * 1000;
 }
 
 static int64_t read_time(struct iso_reader *in)
 {
-    int64_t minutes = number(in, 2, 0, 23) * 60;
+    int64_t minutes = iso_number(in, 2, 0, 23) * 60;
     expect(in, ':');
-    minutes += number(in, 2, 0, 59);
+    minutes += iso_number(in, 2, 0, 59);
     int64_t ms = minutes * 60000;
     if (accept(in, ':')) {
-        ms += number(in, 2, 0, 59) * 1000;
+        ms += iso_number(in, 2, 0, 59) * 1000;
         if (accept(in, '.'))
             ms += fraction_ms(in);
     }
@@ -148,9 +148,9 @@ static int64_t read_zone(struct iso_reader *in)
     bool west = accept(in, '-');
     if (!west)
         expect(in, '+');
-    int64_t minutes = number(in, 2, 0, 23) * 60;
+    int64_t minutes = iso_number(in, 2, 0, 23) * 60;
     expect(in, ':');
-    minutes += number(in, 2, 0, 59);
+    minutes += iso_number(in, 2, 0, 59);
     return (west ? -minutes : minutes) * 60000;
 }
 

@@ -11,7 +11,7 @@
  * inside a character. */
 #define DRAFT_MAX (ERR_MAX + 4)
 
-static void keep(struct err *e, const char *draft)
+static void err_store(struct err *e, const char *draft)
 {
     str s = utf8_truncate(str_from(draft), ERR_MAX - 1);
     memcpy(e->msg, s.p, s.n);
@@ -30,7 +30,7 @@ int err_set(struct err *e, int code, const char *fmt, ...)
     (void)vsnprintf(draft, sizeof(draft), fmt, ap);
     va_end(ap);
     e->code = code;
-    keep(e, draft);
+    err_store(e, draft);
     return code;
 }
 
@@ -54,7 +54,7 @@ void err_prefix(struct err *e, const char *fmt, ...)
         return;
     size_t used = (size_t)n < sizeof(draft) ? (size_t)n : sizeof(draft) - 1;
     (void)snprintf(draft + used, sizeof(draft) - used, ": %s", e->msg);
-    keep(e, draft);
+    err_store(e, draft);
 }
 
 void err_clear(struct err *e)

@@ -88,8 +88,8 @@ static str fit(str s, size_t room, bool escaped)
     return utf8_truncate(s, n);
 }
 
-static void write_text(struct buf *line, const char *time, enum log_level level, const char *area,
-                       str msg)
+static void write_text_line(struct buf *line, const char *time, enum log_level level,
+                            const char *area, str msg)
 {
     (void)buf_printf(line, "%s %-5s %s: ", time, LEVELS[level], area);
     (void)buf_add_str(line, msg);
@@ -108,7 +108,7 @@ static void write_json(struct buf *line, const char *time, enum log_level level,
     jw_end(&w);
 }
 
-static void emit(struct logger *l, enum log_level level, const char *area, str msg)
+static void log_emit(struct logger *l, enum log_level level, const char *area, str msg)
 {
     char time[CLOCK_ISO_LEN + 1];
     clock_iso(clock_now_ms(), time);
@@ -116,7 +116,7 @@ static void emit(struct logger *l, enum log_level level, const char *area, str m
     struct buf line;
     buf_init(&line, LINE_MAX_BYTES);
     msg = fit(msg, LINE_MAX_BYTES - HEAD_MAX_BYTES, is_json);
-    (is_json ? write_json : write_text)(&line, time, level, area, msg);
+    (is_json ? write_json : write_text_line)(&line, time, level, area, msg);
     (void)buf_add_char(&line, '\n');
     if (!buf_failed(&line))
         l->sink(l->ctx, level, buf_str(&line));
@@ -142,7 +142,7 @@ void log_msg(struct logger *l, enum log_level level, const char *area, const cha
     } else {
         (void)buf_add_lit(&clean, "(a message of more than 1 MiB was dropped)");
     }
-    emit(l, level, area, buf_str(&clean));
+    log_emit(l, level, area, buf_str(&clean));
     buf_done(&raw);
     buf_done(&scrubbed);
     buf_done(&clean);

@@ -1,6 +1,6 @@
 #include "base/nearest.h"
 
-static char lower(char c)
+static char fold_ascii(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
@@ -27,9 +27,10 @@ size_t edit_distance(str a, str b)
         rows[0] = oldest;
         rows[0][0] = i;
         for (size_t j = 1; j <= b.n; j++) {
-            char x = lower(a.p[i - 1]), y = lower(b.p[j - 1]);
+            char x = fold_ascii(a.p[i - 1]), y = fold_ascii(b.p[j - 1]);
             size_t d = min(min(rows[1][j], rows[0][j - 1]) + 1, rows[1][j - 1] + (x != y));
-            bool is_swap = i > 1 && j > 1 && x == lower(b.p[j - 2]) && y == lower(a.p[i - 2]);
+            bool is_swap =
+                i > 1 && j > 1 && x == fold_ascii(b.p[j - 2]) && y == fold_ascii(a.p[i - 2]);
             rows[0][j] = is_swap ? min(d, rows[2][j - 2] + 1) : d;
         }
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char lower(char c)
+static char ascii_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
@@ -15,7 +15,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_space(char c)
+static bool is_ascii_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -29,7 +29,7 @@ static bool same_bytes(const char *a, const char *b, size_t n)
 static bool same_bytes_nocase(const char *a, const char *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (lower(a[i]) != lower(b[i]))
+        if (ascii_lower(a[i]) != ascii_lower(b[i]))
             return false;
     return true;
 }
@@ -110,9 +110,9 @@ str str_skip(str s, size_t n)
 str str_trim(str s)
 {
     size_t from = 0, to = s.n;
-    while (from < to && is_space(s.p[from]))
+    while (from < to && is_ascii_space(s.p[from]))
         from++;
-    while (to > from && is_space(s.p[to - 1]))
+    while (to > from && is_ascii_space(s.p[to - 1]))
         to--;
     return str_slice(s, from, to);
 }
@@ -177,7 +177,7 @@ static bool is_decimal(str s)
     }
     if (digits == 0)
         return false;
-    if (end < s.n && lower(s.p[end]) == 'e') {
+    if (end < s.n && ascii_lower(s.p[end]) == 'e') {
         at = end + 1;
         if (at < s.n && (s.p[at] == '+' || s.p[at] == '-'))
             at++;

@@ -75,7 +75,7 @@ struct bus_sub *bus_subscribe(struct bus *b, str topic, bus_fn fn, void *ctx)
     return s;
 }
 
-static void drop(struct bus_sub *s)
+static void sub_drop(struct bus_sub *s)
 {
     struct bus *b = s->bus;
     struct topic *t = s->topic;
@@ -98,10 +98,10 @@ void bus_unsubscribe(struct bus_sub *s)
     if (s->bus->is_delivering)
         list_push(&s->bus->leavers, &s->left);
     else
-        drop(s);
+        sub_drop(s);
 }
 
-static void deliver(struct bus *b, struct bus_msg *msg, uint64_t number)
+static void bus_deliver(struct bus *b, struct bus_msg *msg, uint64_t number)
 {
     struct topic *t = map_get(&b->topics, msg->topic);
     if (t) {
@@ -116,7 +116,7 @@ static void deliver(struct bus *b, struct bus_msg *msg, uint64_t number)
     msg->shared = NULL;
 }
 
-static char *put(char *at, str *s)
+static char *copy_part(char *at, str *s)
 {
     if (s->n)
         memcpy(at, s->p, s->n);
@@ -129,7 +129,7 @@ static void enqueue(struct bus *b, struct bus_msg *msg)
     struct queued *q = xcalloc(1, sizeof(*q) + msg->topic.n + msg->type.n + msg->data.n);
     q->msg = *msg;
     q->number = b->published;
-    put(put(put(q->bytes, &q->msg.topic), &q->msg.type), &q->msg.data);
+    copy_part(copy_part(copy_part(q->bytes, &q->msg.topic), &q->msg.type), &q->msg.data);
     list_push(&b->queue, &q->node);
     msg->shared = NULL; /* goes with the copy */
 }
@@ -142,16 +142,16 @@ void bus_publish(struct bus *b, struct bus_msg *msg)
         return;
     }
     b->is_delivering = true;
-    deliver(b, msg, b->published);
+    bus_deliver(b, msg, b->published);
     struct list_node *n;
     while ((n = list_pop(&b->queue)) != NULL) {
         struct queued *q = LIST_ENTRY(n, struct queued, node);
-        deliver(b, &q->msg, q->number);
+        bus_deliver(b, &q->msg, q->number);
         free(q);
     }
     b->is_delivering = false;
     while ((n = list_pop(&b->leavers)) != NULL)
-        drop(LIST_ENTRY(n, struct bus_sub, left));
+        sub_drop(LIST_ENTRY(n, struct bus_sub, left));
 }
 
 size_t bus_subscribers(const struct bus *b, str topic)

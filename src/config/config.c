@@ -341,7 +341,7 @@ static int check_mcp(const struct config *c, struct err *e)
     return r;
 }
 
-static int check(const struct config *c, struct err *e)
+static int config_check(const struct config *c, struct err *e)
 {
     static const char *const STORES[] = {"jsonl", "folder", "memory", NULL};
     static const char *const DURABILITY[] = {"sync", "interval", "none", NULL};
@@ -700,7 +700,7 @@ static void take_warnings(struct loader *l)
         c->warnings.items[c->warnings.len++] = arena_str(&c->arena, one);
 }
 
-static int load(struct loader *l, struct err *e)
+static int config_resolve(struct loader *l, struct err *e)
 {
     struct config *c = l->c;
     const char *cwd;
@@ -729,7 +729,7 @@ static int load(struct loader *l, struct err *e)
     resolve_paths(c, &d);
     warn_without_effect(l, &d);
     take_warnings(l);
-    return check(c, e);
+    return config_check(c, e);
 }
 
 int config_load(struct config *ret, const struct config_flags *flags, config_getenv env,
@@ -739,7 +739,7 @@ int config_load(struct config *ret, const struct config_flags *flags, config_get
     arena_init(&ret->arena);
     struct loader l = {.c = ret, .flags = flags, .env = env, .env_ctx = env_ctx};
     buf_init(&l.warnings, 64u * 1024);
-    int r = load(&l, e);
+    int r = config_resolve(&l, e);
     buf_done(&l.warnings);
     if (r < 0)
         config_done(ret);

@@ -6,7 +6,7 @@
 
 #include "os/file.h"
 
-static bool is_name(str s)
+static bool is_variable_name(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -24,7 +24,7 @@ static str unquoted(str v)
 }
 
 /* 1 = an assignment, 0 = nothing, -1 = neither. */
-static int read_line(str line, str *ret_name, str *ret_value)
+static int dotenv_read_line(str line, str *ret_name, str *ret_value)
 {
     line = str_trim(line);
     if (line.n == 0 || line.p[0] == '#')
@@ -36,7 +36,7 @@ static int read_line(str line, str *ret_name, str *ret_value)
         return -1;
     *ret_name = str_trim(str_slice(line, 0, (size_t)equals));
     *ret_value = unquoted(str_trim(str_skip(line, (size_t)equals + 1)));
-    return is_name(*ret_name) ? 1 : -1;
+    return is_variable_name(*ret_name) ? 1 : -1;
 }
 
 int dotenv_load(struct arena *a, const char *path, struct dotenv *ret, bool *ret_is_open,
@@ -58,7 +58,7 @@ int dotenv_load(struct arena *a, const char *path, struct dotenv *ret, bool *ret
     rest = ret->text;
     while (str_split(&rest, '\n', &line)) {
         no++;
-        if (read_line(line, &name, &value) < 0)
+        if (dotenv_read_line(line, &name, &value) < 0)
             return err_set(e, -EINVAL, "%s: line %zu is not NAME=VALUE", path, no);
     }
     return 0;
@@ -69,7 +69,7 @@ const char *dotenv_get(struct arena *a, const struct dotenv *d, const char *name
     str rest = d->text, line, key, value;
     const char *found = NULL;
     while (str_split(&rest, '\n', &line))
-        if (read_line(line, &key, &value) == 1 && str_eq(key, str_from(name)))
+        if (dotenv_read_line(line, &key, &value) == 1 && str_eq(key, str_from(name)))
             found = arena_cstr(a, value);
     return found;
 }

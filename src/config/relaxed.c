@@ -19,7 +19,7 @@ static void blank(struct relaxing *r, size_t from, size_t to)
     r->has_replaced = true;
 }
 
-static void skip_string(struct relaxing *r)
+static void relaxed_skip_string(struct relaxing *r)
 {
     for (r->i++; r->i < r->n && r->p[r->i] != '"'; r->i++)
         if (r->p[r->i] == '\\')
@@ -43,7 +43,7 @@ static bool skip_comment(struct relaxing *r)
     return true;
 }
 
-static void step(struct relaxing *r)
+static void relaxed_step(struct relaxing *r)
 {
     char c = r->p[r->i];
     if (c == '/' && skip_comment(r))
@@ -55,7 +55,7 @@ static void step(struct relaxing *r)
     else if (!strchr(" \t\r\n", c) || c == '\0')
         r->comma = -1;
     if (c == '"')
-        skip_string(r);
+        relaxed_skip_string(r);
     else
         r->i++;
 }
@@ -69,7 +69,7 @@ str relaxed_json(struct arena *a, str text, bool *ret_has_comments)
         r.i = BYTE_ORDER_MARK.n;
     }
     while (r.i < r.n)
-        step(&r);
+        relaxed_step(&r);
     if (ret_has_comments)
         *ret_has_comments = r.has_replaced;
     return has_mark || r.has_replaced ? str_make(r.p, r.n) : text;

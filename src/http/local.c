@@ -14,7 +14,7 @@ struct local {
     void *ctx;
 };
 
-static void deliver(void *ctx, int status, const char *type, str body)
+static void local_deliver(void *ctx, int status, const char *type, str body)
 {
     struct local *l = ctx;
     http_local_fn fn = l->fn;
@@ -23,7 +23,7 @@ static void deliver(void *ctx, int status, const char *type, str body)
     fn(fn_ctx, status, type, body);
 }
 
-static void begin(void *ctx)
+static void local_begin(void *ctx)
 {
     struct local *l = ctx;
     struct http_req *q = &l->request->pub;
@@ -56,12 +56,12 @@ void http_local(struct http_server *s, const struct http_local_ask *ask, http_lo
     struct local *l = xcalloc(1, sizeof *l);
     struct request *r = request_new_local(s);
     *l = (struct local){.request = r, .fn = fn, .ctx = ctx};
-    r->on_local = deliver;
+    r->on_local = local_deliver;
     r->local_ctx = l;
     r->pub.is_local_socket = true;
     r->pub.peer_uid = (uint32_t)getuid();
     r->pub.body = arena_str(&r->pub.arena, ask->body);
     set_head(s, r, ask);
-    defer_init(&l->begin, begin, l);
+    defer_init(&l->begin, local_begin, l);
     defer_start(s->loop, &l->begin);
 }

@@ -26,7 +26,7 @@ const struct http_limits HTTP_LIMITS_DEFAULT = {
 enum { OUT_HEAD_MAX = 64 * 1024 };
 
 static void on_grace_over(void *ctx);
-static void on_stopped(void *ctx);
+static void on_server_stopped(void *ctx);
 
 struct http_server *http_server_new(struct loop *l, const struct http_limits *limits,
                                     const struct http_handlers *h)
@@ -50,7 +50,7 @@ struct http_server *http_server_new(struct loop *l, const struct http_limits *li
     defer_init(&s->send, sse_send_unsent, s);
     timer_init(&s->ping, l, sse_ping_due, s);
     timer_init(&s->grace, l, on_grace_over, s);
-    defer_init(&s->stopped, on_stopped, s);
+    defer_init(&s->stopped, on_server_stopped, s);
     buf_init(&s->out_head, OUT_HEAD_MAX);
     buf_init(&s->out_body, HTTP_REPLY_MAX);
     s->read_buf = xcalloc(1, HTTP_READ_BYTES);
@@ -123,7 +123,7 @@ void server_check_stopped(struct http_server *s)
         defer_start(s->loop, &s->stopped);
 }
 
-static void on_stopped(void *ctx)
+static void on_server_stopped(void *ctx)
 {
     struct http_server *s = ctx;
     loop_fn done = s->stop_done;

@@ -153,7 +153,7 @@ static void dequeued(struct sse *s, size_t n)
     tally_queued(s->conn, -(ptrdiff_t)n);
 }
 
-static void finish(struct sse *s);
+static void sse_finish(struct sse *s);
 static void write_queue(struct sse *s);
 
 static void on_stream_written(uv_write_t *req, int status)
@@ -173,7 +173,7 @@ static void on_stream_written(uv_write_t *req, int status)
     else if (s->first)
         write_queue(s);
     else if (s->is_closing)
-        finish(s);
+        sse_finish(s);
 }
 
 /* Hands the front of the queue to libuv. */
@@ -365,7 +365,7 @@ void sse_conn_gone(struct sse *s)
 }
 
 /* Everything was sent: end the response and give the connection back. */
-static void finish(struct sse *s)
+static void sse_finish(struct sse *s)
 {
     struct http_conn *c = s->conn;
     bool is_alive = true;
@@ -388,7 +388,7 @@ void sse_close(struct sse *s)
         return;
     s->is_closing = true;
     if (!s->first && !s->is_writing) {
-        finish(s);
+        sse_finish(s);
         return;
     }
     s->conn->flush_left = SIZE_MAX;
@@ -454,18 +454,18 @@ static struct sse *sse_new(struct http_req *q, void (*on_close)(void *ctx), void
 }
 
 /* The stream is over before it began. */
-static struct sse *refuse(struct sse *s, struct http_req *q, int status, const char *message)
+static struct sse *sse_refuse(struct sse *s, struct http_req *q, int status, const char *message)
 {
     defer_start(s->server->loop, &s->ended);
     http_reply_error(q, status, NULL, message, NULL);
     return s;
 }
 
-static struct sse *begin(struct sse *s, struct http_req *q)
+static struct sse *sse_begin(struct sse *s, struct http_req *q)
 {
     struct request *r = request_of(q);
     if (r->has_bad_header)
-        return refuse(s, q, 500, "");
+        return sse_refuse(s, q, 500, "");
     if (q->conn)
         take_over(s, r);
     else
@@ -476,7 +476,7 @@ static struct sse *begin(struct sse *s, struct http_req *q)
 
 struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
 {
-    return begin(sse_new(q, on_close, ctx), q);
+    return sse_begin(sse_new(q, on_close, ctx), q);
 }
 
 /* Ends the oldest of these streams that nothing depends on. */
@@ -501,9 +501,9 @@ struct sse *sse_open_watch(struct http_req *q, void (*on_close)(void *ctx),
     struct sse *s = sse_new(q, on_close, ctx);
     struct tally *t = q->conn ? q->conn->tally : NULL;
     if (t && t->nwatches >= s->server->limits.streams_per_person && !evict_watch(t))
-        return refuse(s, q, 429, "Too many streams are open. Close one and try again.");
+        return sse_refuse(s, q, 429, "Too many streams are open. Close one and try again.");
     s->is_busy = is_busy;
     if (t)
         s->tally = tally_add_watch(q->conn, &s->counted);
-    return begin(s, q);
+    return sse_begin(s, q);
 }

@@ -60,7 +60,7 @@ static bool wants_page(const struct http_req *r, const struct static_site *site)
     return str_find_nocase(accept, STR("text/html")) >= 0;
 }
 
-static const struct asset *choose(const struct http_req *r, const struct static_site *site)
+static const struct asset *static_choose(const struct http_req *r, const struct static_site *site)
 {
     if (str_eq(r->path, STR("/")))
         return site->find(STR("/index.html"));
@@ -80,7 +80,7 @@ bool static_serve(struct http_req *r, const struct static_site *site)
 {
     if (!str_eq(r->method, STR("GET")) && !str_eq(r->method, STR("HEAD")))
         return false;
-    const struct asset *a = choose(r, site);
+    const struct asset *a = static_choose(r, site);
     if (!a)
         return false;
 

@@ -20,7 +20,7 @@ struct http_stream {
 
 /* ---- asking for the next piece ---- */
 
-static void ask(void *ctx)
+static void stream_ask(void *ctx)
 {
     struct http_stream *s = ctx;
     s->is_asked = true;
@@ -36,7 +36,7 @@ static void ask_later(struct http_stream *s)
         defer_start(s->server->loop, &s->next);
 }
 
-static void on_closed(void *ctx)
+static void on_stream_closed(void *ctx)
 {
     struct http_stream *s = ctx;
     struct http_server *v = s->server;
@@ -186,9 +186,9 @@ struct http_stream *http_stream_open(struct http_req *q, const char *type,
     *s = (struct http_stream){.server = q->server, .maker = *m, .type = type};
     s->is_chunked = r->minor == 1;
     buf_init(&s->local, LOCAL_BYTES_MAX);
-    defer_init(&s->next, ask, s);
-    defer_init(&s->closed, on_closed, s);
-    timer_init(&s->later, q->server->loop, ask, s);
+    defer_init(&s->next, stream_ask, s);
+    defer_init(&s->closed, on_stream_closed, s);
+    timer_init(&s->later, q->server->loop, stream_ask, s);
     s->server->nstreams++;
     q->on_gone = NULL;
     if (r->has_bad_header) {

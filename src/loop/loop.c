@@ -179,7 +179,7 @@ static void await_held(struct loop *l)
         (void)loop_run_until(l, &never, HELD_TICK_MS);
 }
 
-static void settle(struct loop *l)
+static void loop_settle(struct loop *l)
 {
     await_held(l);
     for (int i = 0; i < SETTLE_TURNS_MAX; i++) {
@@ -210,7 +210,7 @@ void loop_free(struct loop *l)
 {
     if (!l)
         return;
-    settle(l);
+    loop_settle(l);
     check_nothing_pending(l);
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->prepare, NULL);
@@ -224,7 +224,7 @@ void loop_free(struct loop *l)
     free(l);
 }
 
-static void enter(struct loop *l)
+static void loop_enter(struct loop *l)
 {
     assert(!l->running);
     l->owner = pthread_self();
@@ -233,7 +233,7 @@ static void enter(struct loop *l)
 
 void loop_run(struct loop *l)
 {
-    enter(l);
+    loop_enter(l);
     while (!atomic_exchange(&l->stop, false))
         uv_run(&l->uv, UV_RUN_ONCE);
     l->running = false;
@@ -256,7 +256,7 @@ bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms)
     struct timer limit;
     timer_init(&limit, l, on_time_up, &time_up);
     timer_start(&limit, timeout_ms);
-    enter(l);
+    loop_enter(l);
     while (!*done && !time_up && !atomic_exchange(&l->stop, false))
         uv_run(&l->uv, UV_RUN_ONCE);
     l->running = false;

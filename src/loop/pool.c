@@ -82,7 +82,7 @@ static void *run_worker(void *arg)
 
 /* Calls `done` for the jobs that were finished when it was called, and no more, so that jobs
  * that submit their successor do not keep the loop. */
-static void deliver(struct pool *p)
+static void pool_deliver(struct pool *p)
 {
     struct loop *l = p->loop; /* p may go with a job */
     struct list_node *node;
@@ -101,7 +101,7 @@ static void deliver(struct pool *p)
 
 static void on_wake(uv_async_t *h)
 {
-    deliver(h->data);
+    pool_deliver(h->data);
 }
 
 struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads)
@@ -196,7 +196,7 @@ static void end_threads(struct pool *p)
         pthread_join(p->threads[i], NULL);
 }
 
-static void on_closed(uv_handle_t *h)
+static void on_pool_closed(uv_handle_t *h)
 {
     struct pool *p = h->data;
     pthread_cond_destroy(&p->work);
@@ -214,9 +214,9 @@ void pool_free(struct pool *p)
     while (p->pending > 0) {
         if (list_empty(&p->ready))
             wait_for_finished(p);
-        deliver(p);
+        pool_deliver(p);
     }
     end_threads(p);
     list_del(&p->node);
-    uv_close((uv_handle_t *)&p->wake, on_closed);
+    uv_close((uv_handle_t *)&p->wake, on_pool_closed);
 }

@@ -9,13 +9,13 @@ struct watch {
     void *ctx;
 };
 
-static void on_event(uv_fs_event_t *uv, const char *name, int events, int status)
+static void on_watch_event(uv_fs_event_t *uv, const char *name, int events, int status)
 {
     struct watch *w = uv->data;
     w->fn(w->ctx);
 }
 
-static void on_closed(uv_handle_t *uv)
+static void on_watch_closed(uv_handle_t *uv)
 {
     free(uv->data);
 }
@@ -31,9 +31,9 @@ int watch_start(struct loop *l, const char *path, loop_fn fn, void *ctx, struct 
         free(w);
         return r;
     }
-    r = uv_fs_event_start(&w->uv, on_event, path, 0);
+    r = uv_fs_event_start(&w->uv, on_watch_event, path, 0);
     if (r < 0) {
-        uv_close((uv_handle_t *)&w->uv, on_closed);
+        uv_close((uv_handle_t *)&w->uv, on_watch_closed);
         return r;
     }
     *ret = w;
@@ -43,5 +43,5 @@ int watch_start(struct loop *l, const char *path, loop_fn fn, void *ctx, struct 
 void watch_stop(struct watch *w)
 {
     if (w)
-        uv_close((uv_handle_t *)&w->uv, on_closed);
+        uv_close((uv_handle_t *)&w->uv, on_watch_closed);
 }

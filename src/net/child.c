@@ -47,7 +47,7 @@ struct child {
 
 /* ---- the end ---- */
 
-static void on_closed(uv_handle_t *h)
+static void on_child_closed(uv_handle_t *h)
 {
     struct child *c = h->data;
     if (--c->open_handles > 0)
@@ -61,7 +61,7 @@ static void on_closed(uv_handle_t *h)
 static void close_handle(void *handle)
 {
     if (!uv_is_closing(handle))
-        uv_close(handle, on_closed);
+        uv_close(handle, on_child_closed);
 }
 
 static void flush_last_line(struct child *c)
@@ -71,7 +71,7 @@ static void flush_last_line(struct child *c)
     buf_reset(&c->partial);
 }
 
-static void finish(struct child *c)
+static void child_finish(struct child *c)
 {
     if (c->is_finished)
         return;
@@ -96,12 +96,12 @@ static void finish(struct child *c)
 static void finish_if_drained(struct child *c)
 {
     if (c->has_exited && c->is_out_eof && c->is_err_eof)
-        finish(c);
+        child_finish(c);
 }
 
 static void on_drain_over(void *ctx)
 {
-    finish(ctx);
+    child_finish(ctx);
 }
 
 static void on_pidfd(uv_poll_t *watch, int status, int events)
@@ -160,7 +160,7 @@ static void take_output(struct child *c, str bytes)
     overflow(c);
 }
 
-static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
+static void on_child_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
 {
     /* Freed in the read callback: an idle child holds no buffer. */
     *ret = uv_buf_init(xrealloc(NULL, READ_BYTES), READ_BYTES);
@@ -256,8 +256,8 @@ int child_spawn(struct loop *l, const struct child_spec *spec, const struct chil
     c->watch.data = c;
     c->open_handles++;
     uv_poll_start(&c->watch, UV_READABLE, on_pidfd);
-    uv_read_start((uv_stream_t *)&c->out, on_alloc, on_out);
-    uv_read_start((uv_stream_t *)&c->err, on_alloc, on_err);
+    uv_read_start((uv_stream_t *)&c->out, on_child_alloc, on_out);
+    uv_read_start((uv_stream_t *)&c->err, on_child_alloc, on_err);
     *ret = c;
     return 0;
 }
@@ -269,7 +269,7 @@ struct write {
     char bytes[];
 };
 
-static void on_written(uv_write_t *req, int status)
+static void on_stdin_written(uv_write_t *req, int status)
 {
     struct child *c = req->handle->data;
     free(CONTAINER_OF(req, struct write, req));
@@ -284,7 +284,7 @@ static void queue_write(struct child *c, str bytes)
     struct write *w = xrealloc(NULL, sizeof(*w) + bytes.n);
     memcpy(w->bytes, bytes.p, bytes.n);
     uv_buf_t buf = uv_buf_init(w->bytes, (unsigned)bytes.n);
-    int rc = uv_write(&w->req, (uv_stream_t *)&c->in, &buf, 1, on_written);
+    int rc = uv_write(&w->req, (uv_stream_t *)&c->in, &buf, 1, on_stdin_written);
     if (rc < 0) /* the pipe is closed: the end of the child follows */
         free(w);
 }

@@ -103,7 +103,7 @@ static _Noreturn void become(struct plan *p)
 
 /* ---- in the parent ---- */
 
-static str path_of(const char *const *env)
+static str path_variable(const char *const *env)
 {
     for (; env && *env; env++) {
         if (str_starts(str_from(*env), STR("PATH=")))
@@ -129,7 +129,7 @@ static int find_program(struct arena *a, const struct child_spec *spec, const ch
         return err_set(e, -ENOENT, "cannot start a program without a name");
     if (str_find_char(name, '/') >= 0)
         return 0;
-    str path = path_of(spec->env), rest = path, dir;
+    str path = path_variable(spec->env), rest = path, dir;
     while (str_split(&rest, ':', &dir)) {
         if (dir.n == 0 || dir.p[0] != '/')
             continue;
@@ -182,7 +182,7 @@ static pid_t fork_child(struct plan *p)
     return pid;
 }
 
-static int explain(const struct plan *p, const struct failure *f, struct err *e)
+static int explain_failure(const struct plan *p, const struct failure *f, struct err *e)
 {
     if (f->step == FAILED_CHDIR)
         return err_set(e, -f->code, "cannot start %s: its directory %s: %s", p->program,
@@ -203,7 +203,7 @@ static int await_exec(const struct plan *p, int report, struct err *e)
     do
         n = read(report, &f, sizeof(f));
     while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof(f) ? explain(p, &f, e) : 0;
+    return n == (ssize_t)sizeof(f) ? explain_failure(p, &f, e) : 0;
 }
 
 /* A file that exists in memory only, so that a program which never reads it blocks nobody. */
@@ -230,13 +230,14 @@ static int make_message(str text, int *ret)
     return 0;
 }
 
-static void reap(pid_t pid)
+static void reap_child(pid_t pid)
 {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
 }
 
-static int start(struct plan *p, int pipes[PIPES][2], struct child_process *ret, struct err *e)
+static int start_program(struct plan *p, int pipes[PIPES][2], struct child_process *ret,
+                         struct err *e)
 {
     p->parent = getpid();
     p->in = pipes[IN][0];
@@ -256,7 +257,7 @@ static int start(struct plan *p, int pipes[PIPES][2], struct child_process *ret,
         kill(-pid, SIGKILL);
     }
     if (rc < 0) {
-        reap(pid);
+        reap_child(pid);
         return rc;
     }
     *ret = (struct child_process){pid, pidfd, pipes[IN][1], pipes[OUT][0], pipes[ERR][0]};
@@ -280,7 +281,7 @@ int child_exec(const struct child_spec *spec, struct child_process *ret, struct 
         err_set(e, rc, "cannot start %s: %s", p.program, err_reason(rc));
         goto out;
     }
-    rc = start(&p, pipes, ret, e);
+    rc = start_program(&p, pipes, ret, e);
     for (int i = 0; i < PIPES; i++)
         close_pair(pipes[i]);
 out:

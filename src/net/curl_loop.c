@@ -57,7 +57,7 @@ struct curl_loop {
     void *ctx;
 };
 
-static void reap(struct curl_pool *pool)
+static void pool_reap(struct curl_pool *pool)
 {
     struct curl_loop *c = pool->owner;
     int left;
@@ -75,7 +75,7 @@ static void act(struct curl_pool *pool, curl_socket_t fd, int mask)
     c->depth++;
     (void)c->api->multi_socket_action(pool->multi, fd, mask, &running);
     c->depth--;
-    reap(pool);
+    pool_reap(pool);
 }
 
 static int curl_mask(uint32_t events)
@@ -155,7 +155,7 @@ static bool note_read(struct watched *w, enum heard heard)
 
 /* curl mostly reads until the socket is empty, but does not promise it; what it leaves is not to
  * wait for the end of a rest. */
-static void serve(struct curl_pool *pool, curl_socket_t fd, int mask)
+static void pool_serve(struct curl_pool *pool, curl_socket_t fd, int mask)
 {
     struct curl_loop *c = pool->owner;
     c->heard = HEARD_NOTHING;
@@ -174,7 +174,7 @@ static void on_rested(void *ctx)
 {
     struct watched *w = ctx;
     if ((w->wanted & EPOLLIN) && has_bytes(w))
-        serve(w->pool, w->fd, CURL_CSELECT_IN);
+        pool_serve(w->pool, w->fd, CURL_CSELECT_IN);
     else
         wake(w);
 }
@@ -195,20 +195,21 @@ static void watched_free(struct watched *w)
     free(w);
 }
 
-static void on_ready(uv_poll_t *poll, int status, int events)
+static void on_epoll_ready(uv_poll_t *poll, int status, int events)
 {
     struct curl_loop *c = poll->data;
     struct epoll_event ready[EVENTS_PER_TURN];
     int n = epoll_wait(c->epoll_fd, ready, EVENTS_PER_TURN, 0);
     for (int i = 0; i < n; i++) {
         struct curl_pool *pool = &c->pools[ready[i].data.u64 >> 32];
-        serve(pool, (curl_socket_t)(ready[i].data.u64 & UINT32_MAX), curl_mask(ready[i].events));
+        pool_serve(pool, (curl_socket_t)(ready[i].data.u64 & UINT32_MAX),
+                   curl_mask(ready[i].events));
     }
 }
 
 /* ---- what curl asks for ---- */
 
-static void on_timeout(void *ctx)
+static void on_curl_timeout(void *ctx)
 {
     act(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
@@ -279,7 +280,7 @@ static int watch_epoll(struct curl_loop *c)
         return rc;
     }
     poll->data = c;
-    rc = uv_poll_start(poll, UV_READABLE, on_ready);
+    rc = uv_poll_start(poll, UV_READABLE, on_epoll_ready);
     if (rc < 0) {
         uv_close((uv_handle_t *)poll, free_poll);
         return rc;
@@ -300,7 +301,7 @@ int curl_loop_new(struct loop *l, const struct curl_api *api, curl_done_fn done,
     for (uint32_t i = 0; i < CURL_POOLS; i++) {
         c->pools[i].owner = c;
         c->pools[i].index = i;
-        timer_init(&c->pools[i].timer, l, on_timeout, &c->pools[i]);
+        timer_init(&c->pools[i].timer, l, on_curl_timeout, &c->pools[i]);
     }
     c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int rc = c->epoll_fd < 0 ? -errno : watch_epoll(c);

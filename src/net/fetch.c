@@ -61,7 +61,7 @@ static void fetch_free(struct fetch *f)
 }
 
 /* The result is in f->result. */
-static void end(struct fetch *f)
+static void fetch_end(struct fetch *f)
 {
     close_easy(f);
     f->state = FETCH_ENDED;
@@ -84,7 +84,7 @@ static void on_idle(void *ctx)
     }
     err_set(&f->result, -ETIMEDOUT, "%s: no data for %.3g s", f->req.origin,
             (double)f->req.idle_timeout_ms / 1000);
-    end(f);
+    fetch_end(f);
 }
 
 /* ---- callbacks of curl ---- */
@@ -247,7 +247,7 @@ static void follow_redirect(struct fetch *f)
     char *location = NULL;
     f->owner->api.easy_getinfo(f->easy, CURLINFO_REDIRECT_URL, &location);
     if (request_redirect(f, location ? location : "", &f->result) < 0)
-        end(f);
+        fetch_end(f);
     else
         restart(f);
 }
@@ -267,7 +267,7 @@ static void on_curl_done(void *ctx, CURL *easy, CURLcode code)
         restart(f);
     } else {
         fetch_explain(f, code);
-        end(f);
+        fetch_end(f);
     }
 }
 
@@ -309,7 +309,7 @@ static void attach(struct fetch *f)
             err_set(&f->result, rc, "%s: %s", f->req.origin, err_reason(rc));
     }
     if (rc < 0) {
-        end(f);
+        fetch_end(f);
         return;
     }
     f->is_attached = true;
@@ -327,18 +327,18 @@ static void on_widen(void *ctx)
     }
 }
 
-static void resume(struct fetch *f)
+static void fetch_resume(struct fetch *f)
 {
     f->is_held = false;
     watch_idle(f);
     CURLcode code = curl_loop_resume(f->owner->curl, f->easy);
     if (code != CURLE_OK && !f->is_cancelled) {
         fetch_explain(f, code);
-        end(f);
+        fetch_end(f);
     }
 }
 
-static void deliver(struct fetch *f)
+static void fetch_deliver(struct fetch *f)
 {
     f->state = FETCH_DELIVERING;
     list_del(&f->node); /* the callback may free the fetcher */
@@ -356,9 +356,9 @@ static void on_turn(void *ctx)
     else if (f->state == FETCH_NEW)
         attach(f);
     else if (f->state == FETCH_ENDED)
-        deliver(f);
+        fetch_deliver(f);
     else if (f->is_held && !f->is_paused)
-        resume(f);
+        fetch_resume(f);
 }
 
 /* ---- for callers ---- */

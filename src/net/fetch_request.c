@@ -15,7 +15,7 @@ static bool is_token_char(char c)
            (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-static bool is_token(str s)
+static bool is_http_token(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         if (!is_token_char(s.p[i]))
@@ -60,7 +60,7 @@ static int copy_headers(struct fetch *f, const struct fetch_spec *spec, struct e
         add_line(f, STR("Content-Type:"));      /* curl would send that of a form */
     for (size_t i = spec->nheaders; i-- > 0;) { /* add_line puts each in front */
         str name = spec->headers[i].name, value = str_trim(spec->headers[i].value);
-        if (!is_token(name))
+        if (!is_http_token(name))
             return err_set(e, -EINVAL, "%s: a header's name is not valid", f->req.origin);
         if (!is_header_value(value))
             return err_set(e, -EINVAL, "%s: the header %.*s has a control character in its value",
@@ -119,7 +119,7 @@ int request_copy(struct fetch *f, const struct fetch_spec *spec, struct err *e)
     int rc = set_url(f, spec->url, e);
     if (rc < 0)
         return rc;
-    if (!is_token(str_from(r->method)))
+    if (!is_http_token(str_from(r->method)))
         return err_set(e, -EINVAL, "%s: the request's method is not valid", r->origin);
     rc = check_policy(r, e);
     return rc < 0 ? rc : copy_headers(f, spec, e);

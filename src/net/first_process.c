@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void reap(pid_t worker)
+static void reap_orphans(pid_t worker)
 {
     pid_t pid;
     int status;
@@ -22,7 +22,7 @@ static _Noreturn void reap_for_ever(pid_t worker, const sigset_t *signals)
         siginfo_t info;
         int sig = sigwaitinfo(signals, &info);
         if (sig == SIGCHLD)
-            reap(worker);
+            reap_orphans(worker);
         else if (sig > 0 && info.si_code <= 0) /* a terminal tells the worker itself */
             (void)kill(worker, sig);
     }

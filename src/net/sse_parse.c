@@ -69,7 +69,7 @@ static void drop_block(struct sse_parser *p)
     p->has_data = p->has_field = false;
 }
 
-static void dispatch(struct sse_parser *p)
+static void sse_dispatch(struct sse_parser *p)
 {
     if (p->has_data || (p->wants_empty && p->has_field)) {
         struct sse_event ev = {
@@ -90,7 +90,7 @@ static void take_line(struct sse_parser *p, str line)
         line = str_skip(line, 3);
     p->at_start = false;
     if (line.n == 0) {
-        dispatch(p);
+        sse_dispatch(p);
         return;
     }
     ptrdiff_t colon = str_find_char(line, ':');

@@ -53,7 +53,7 @@ static void drop_first(struct audit *a)
     a->nqueue--;
 }
 
-static void start(struct audit *a)
+static void batch_start(struct audit *a)
 {
     struct batch *b = &a->batch;
     if (a->is_writing || a->nqueue == 0)
@@ -90,14 +90,14 @@ static void on_failed(struct audit *a)
         timer_start(&a->retry, AUDIT_RETRY_MS);
 }
 
-static void on_written(struct audit *a)
+static void on_batch_written(struct audit *a)
 {
     if (a->is_failing)
         log_info(a->log, "audit", "the audit log is being written again");
     a->is_failing = false;
     if (a->dropped > 0)
         report_dropped(a);
-    start(a);
+    batch_start(a);
 }
 
 static void batch_done(struct job *j)
@@ -111,12 +111,12 @@ static void batch_done(struct job *j)
     if (b->err.code < 0)
         on_failed(a);
     else
-        on_written(a);
+        on_batch_written(a);
 }
 
-static void on_retry(void *ctx)
+static void on_audit_retry(void *ctx)
 {
-    start(ctx);
+    batch_start(ctx);
 }
 
 struct audit *audit_new(struct loop *l, struct logger *log, const char *work_dir)
@@ -127,7 +127,7 @@ struct audit *audit_new(struct loop *l, struct logger *log, const char *work_dir
     snprintf(a->work_dir, sizeof a->work_dir, "%s", work_dir);
     a->pool = pool_new(l, "nb-audit", 1);
     list_init(&a->queue);
-    timer_init(&a->retry, l, on_retry, a);
+    timer_init(&a->retry, l, on_audit_retry, a);
     a->batch.job.work = batch_work;
     a->batch.job.done = batch_done;
     return a;
@@ -139,7 +139,7 @@ void audit_free(struct audit *a)
         return;
     a->is_closing = true;
     timer_stop(&a->retry);
-    start(a);
+    batch_start(a);
     pool_free(a->pool); /* each batch that is written starts the next */
     while (a->nqueue > 0)
         drop_first(a);
@@ -160,7 +160,7 @@ void audit_record(struct audit *a, const struct audit_entry *e)
     list_push(&a->queue, &w->node);
     a->nqueue++;
     if (!a->is_failing || a->is_closing)
-        start(a);
+        batch_start(a);
 }
 
 struct audit_state audit_state(const struct audit *a)

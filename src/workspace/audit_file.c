@@ -51,7 +51,7 @@ struct audit_entry audit_entry_copy(struct arena *a, const struct audit_entry *e
     return c;
 }
 
-static void optional(struct json_writer *w, const char *key, str s)
+static void write_optional(struct json_writer *w, const char *key, str s)
 {
     if (s.n > 0)
         jw_kstr(w, key, s);
@@ -69,18 +69,18 @@ static void write_line(struct buf *b, const struct audit_entry *e, uint64_t seq,
     jw_kstr(&w, "time", str_from(iso));
     jw_key(&w, "actor");
     jw_object(&w);
-    optional(&w, "user", e->user);
-    optional(&w, "token", e->token);
-    optional(&w, "how", e->how);
-    optional(&w, "address", e->address);
-    optional(&w, "via", e->via);
-    optional(&w, "run", e->run);
+    write_optional(&w, "user", e->user);
+    write_optional(&w, "token", e->token);
+    write_optional(&w, "how", e->how);
+    write_optional(&w, "address", e->address);
+    write_optional(&w, "via", e->via);
+    write_optional(&w, "run", e->run);
     jw_end(&w);
-    optional(&w, "workspace", e->workspace);
+    write_optional(&w, "workspace", e->workspace);
     jw_kstr(&w, "action", e->action);
-    optional(&w, "target", e->target);
+    write_optional(&w, "target", e->target);
     jw_kstr(&w, "outcome", e->outcome);
-    optional(&w, "detail", e->detail);
+    write_optional(&w, "detail", e->detail);
     jw_kstr(&w, "prev", str_from(prev));
     sha256_hex(str_make(b->p + start, b->n - start), hash);
     jw_kstr(&w, "hash", str_from(hash));
@@ -323,7 +323,7 @@ static int find_end(struct writer *w, const char *path, uint64_t first)
     return 0;
 }
 
-static int open_file(struct writer *w, const char *name, int more_flags)
+static int open_log_file(struct writer *w, const char *name, int more_flags)
 {
     const char *path = audit_path(&w->arena, w->work_dir, name);
     w->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | more_flags, 0600);
@@ -338,7 +338,7 @@ static int open_last(struct writer *w)
     if (r < 0 || n == 0)
         return r;
     const struct audit_file_name *last = &files[n - 1];
-    r = open_file(w, last->name, 0);
+    r = open_log_file(w, last->name, 0);
     if (r < 0)
         return r;
     size_t len = strlen(last->name);
@@ -369,7 +369,7 @@ static int start_file(struct writer *w, const char *month)
     snprintf(name, sizeof name, "audit-%012llu-%s.jsonl", (unsigned long long)w->last.first, month);
     snprintf(w->month, sizeof w->month, "%s", month);
     w->size = 0;
-    int r = open_file(w, name, O_CREAT);
+    int r = open_log_file(w, name, O_CREAT);
     return r < 0 ? r : sync_dir(w);
 }
 

@@ -20,7 +20,7 @@ struct search {
     bool is_over;
 };
 
-static bool is_wanted(const struct search *s, const struct json *v)
+static bool search_wants(const struct search *s, const struct json *v)
 {
     const struct audit_query *q = s->q;
     int64_t when = 0;
@@ -34,7 +34,7 @@ static bool is_wanted(const struct search *s, const struct json *v)
     return true;
 }
 
-static void take(struct search *s, str line, struct arena *scratch)
+static void search_take_line(struct search *s, str line, struct arena *scratch)
 {
     struct json *v;
     const struct audit_query *q = s->q;
@@ -42,7 +42,7 @@ static void take(struct search *s, str line, struct arena *scratch)
         return;
     int64_t n = json_get_int(v, "seq", 0);
     uint64_t seq = n > 0 ? (uint64_t)n : 0;
-    if (seq == 0 || seq <= q->after || (q->before > 0 && seq >= q->before) || !is_wanted(s, v))
+    if (seq == 0 || seq <= q->after || (q->before > 0 && seq >= q->before) || !search_wants(s, v))
         return;
     if (s->page->n == s->limit) {
         s->page->has_more = s->is_over = true;
@@ -69,7 +69,7 @@ static void search_text(struct search *s, str text)
         } else {
             (void)str_split(&text, '\n', &line);
         }
-        take(s, line, &scratch);
+        search_take_line(s, line, &scratch);
         arena_reset(&scratch);
     }
     arena_done(&scratch);
@@ -176,7 +176,7 @@ static void check_line(struct check *c, str text)
     memcpy(r->hash, l.hash, sizeof r->hash);
 }
 
-static void check_text(struct check *c, str text)
+static void check_file_text(struct check *c, str text)
 {
     while (text.n > 0) {
         ptrdiff_t end = str_find_char(text, '\n');
@@ -203,7 +203,7 @@ static int check_files(struct check *c, const char *work_dir, struct err *e)
         c->line = 0;
         r = file_read(&one, audit_path(&one, work_dir, files[i].name), FILE_BYTES_MAX, &text, e);
         if (r == 0)
-            check_text(c, text);
+            check_file_text(c, text);
         c->report->files++;
         arena_done(&one);
     }

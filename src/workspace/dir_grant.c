@@ -20,7 +20,7 @@ static bool is_plain_path(str path)
     return path.n > 0 && path.n <= DIR_GRANT_PATH_MAX && path.p[0] == '/' && utf8_valid(path);
 }
 
-static int identify(const char *path, char ret[ID_MAX])
+static int directory_id(const char *path, char ret[ID_MAX])
 {
     struct statx st;
     int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -48,7 +48,7 @@ int dir_grant_of(struct arena *a, const char *path, struct dir_grant *ret, struc
         return err_set(
             e, -EINVAL,
             "the path of this directory is too long, is not valid UTF-8 or has control characters");
-    int r = identify(real, id);
+    int r = directory_id(real, id);
     if (r < 0)
         return err_set(e, r, "%s cannot be used: %s", real, err_reason(r));
     *ret = (struct dir_grant){arena_str(a, str_from(real)), arena_str(a, str_from(id))};
@@ -67,7 +67,7 @@ int dir_grant_check(const struct dir_grant *g, struct err *e)
         return err_set(
             e, -ESTALE,
             "The directory %s cannot be used: its path contains a symbolic link or \"..\".", path);
-    int r = identify(path, id);
+    int r = directory_id(path, id);
     if (r < 0)
         return err_set(e, r, "The directory %s cannot be used: %s.", path, err_reason(r));
     if (!str_eq(g->id, str_from(id)))

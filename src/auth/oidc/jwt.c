@@ -18,7 +18,7 @@ static const struct {
     enum jwt_alg alg;
 } ALGS[] = {{"RS256", JWT_RS256}, {"ES256", JWT_ES256}};
 
-static int refuse(struct err *e, const char *why)
+static int jwt_refuse(struct err *e, const char *why)
 {
     return err_set(e, -EACCES, "the token is not accepted: %s", why);
 }
@@ -43,7 +43,7 @@ bool jwt_looks_right(str token)
     return token.n <= JWT_BYTES_MAX && split(token, part);
 }
 
-static int decode(struct arena *a, str b64, str *ret)
+static int jwt_decode(struct arena *a, str b64, str *ret)
 {
     struct buf bytes;
     buf_init(&bytes, JWT_BYTES_MAX);
@@ -57,7 +57,7 @@ static int decode(struct arena *a, str b64, str *ret)
 static int decode_object(struct arena *a, str b64, struct json **ret)
 {
     str text;
-    int r = decode(a, b64, &text);
+    int r = jwt_decode(a, b64, &text);
     if (r == 0)
         r = json_parse(a, text, JSON_UNIQUE, ret, NULL);
     return r == 0 && json_is(*ret, JSON_OBJECT) ? 0 : -EACCES;
@@ -71,15 +71,15 @@ static int read_header(const struct json *h, struct jwt *t, struct err *e)
     while (i < ARRAY_LEN(ALGS) && !str_eq(alg, str_from(ALGS[i].name)))
         i++;
     if (i == ARRAY_LEN(ALGS))
-        return refuse(e, "its algorithm is neither RS256 nor ES256");
+        return jwt_refuse(e, "its algorithm is neither RS256 nor ES256");
     t->alg = ALGS[i].alg;
     str type = json_string(typ, STR_NONE);
     if (typ && !str_eq_nocase(type, STR("JWT")) && !str_eq_nocase(type, STR("at+jwt")))
-        return refuse(e, "its type (typ) is not supported");
+        return jwt_refuse(e, "its type (typ) is not supported");
     if (json_get(h, "crit") || json_get(h, "enc") || json_get(h, "zip") || json_get(h, "b64"))
-        return refuse(e, "its header has an unsupported member (crit, enc, zip or b64)");
+        return jwt_refuse(e, "its header has an unsupported member (crit, enc, zip or b64)");
     if (kid && (!json_is(kid, JSON_STRING) || kid->s.n > KID_MAX))
-        return refuse(e, "its kid is not valid");
+        return jwt_refuse(e, "its kid is not valid");
     t->kid = json_string(kid, STR_NONE);
     return 0;
 }
@@ -90,18 +90,18 @@ int jwt_parse(struct arena *a, str token, struct jwt *ret, struct err *e)
     struct json *header, *claims;
     struct jwt t = {0};
     if (token.n > JWT_BYTES_MAX)
-        return refuse(e, "it is too long");
+        return jwt_refuse(e, "it is too long");
     if (!split(token, part))
-        return refuse(e, "it does not have three parts");
+        return jwt_refuse(e, "it does not have three parts");
     if (decode_object(a, part[0], &header) < 0)
-        return refuse(e, "its header cannot be read");
+        return jwt_refuse(e, "its header cannot be read");
     int r = read_header(header, &t, e);
     if (r < 0)
         return r;
     if (decode_object(a, part[1], &claims) < 0)
-        return refuse(e, "its claims cannot be read");
-    if (decode(a, part[2], &t.signature) < 0)
-        return refuse(e, "its signature cannot be read");
+        return jwt_refuse(e, "its claims cannot be read");
+    if (jwt_decode(a, part[2], &t.signature) < 0)
+        return jwt_refuse(e, "its signature cannot be read");
     t.claims = claims;
     t.subject = json_get_string(claims, "sub");
     t.signed_part = str_slice(token, 0, part[0].n + 1 + part[1].n);
@@ -147,13 +147,13 @@ int jwt_verify(const struct jwt *t, const struct jwk *key, struct err *e)
     const unsigned char *sig = (const unsigned char *)t->signature.p;
     size_t n = t->signature.n;
     if (key->alg != t->alg)
-        return refuse(e, "its algorithm does not match the key");
+        return jwt_refuse(e, "its algorithm does not match the key");
     if (t->alg == JWT_ES256) {
         n = to_der(t->signature, der);
         sig = der;
     }
     if (n == 0 || !verify(key->key, t->signed_part, sig, n))
-        return refuse(e, "its signature is wrong");
+        return jwt_refuse(e, "its signature is wrong");
     return 0;
 }
 
@@ -182,7 +182,7 @@ static bool is_issued_to(const struct json *claims, str client)
 }
 
 /* A time that is there must be one: a number of seconds within reason. */
-static bool time_of(const struct json *claims, const char *name, double absent, double *ret)
+static bool claim_time(const struct json *claims, const char *name, double absent, double *ret)
 {
     const struct json *v = json_get(claims, name);
     if (!v) {
@@ -196,35 +196,35 @@ static bool time_of(const struct json *claims, const char *name, double absent, 
 static int check_times(const struct json *claims, int64_t now_s, struct err *e)
 {
     double exp, nbf, iat, now = (double)now_s;
-    if (!time_of(claims, "exp", -1, &exp) || !time_of(claims, "nbf", 0, &nbf) ||
-        !time_of(claims, "iat", 0, &iat) || exp < 0)
-        return refuse(e, "its times (exp, nbf, iat) are not valid");
+    if (!claim_time(claims, "exp", -1, &exp) || !claim_time(claims, "nbf", 0, &nbf) ||
+        !claim_time(claims, "iat", 0, &iat) || exp < 0)
+        return jwt_refuse(e, "its times (exp, nbf, iat) are not valid");
     if (now >= exp + JWT_SKEW_S)
-        return refuse(e, "it has expired");
+        return jwt_refuse(e, "it has expired");
     if (nbf > now + JWT_SKEW_S || iat > now + JWT_SKEW_S)
-        return refuse(e, "it is not valid yet");
+        return jwt_refuse(e, "it is not valid yet");
     return 0;
 }
 
 int jwt_check(const struct jwt *t, const struct jwt_expect *x, struct err *e)
 {
     if (!str_eq(json_get_string(t->claims, "iss"), x->issuer))
-        return refuse(e, "its issuer (iss) does not match");
+        return jwt_refuse(e, "its issuer (iss) does not match");
     if (!has_audience(t->claims, x->audience))
-        return refuse(e, "its audience (aud) does not match");
+        return jwt_refuse(e, "its audience (aud) does not match");
     if (!is_issued_to(t->claims, x->audience))
-        return refuse(e, "its authorized party (azp) does not match");
+        return jwt_refuse(e, "its authorized party (azp) does not match");
     if (t->subject.n == 0 || t->subject.n > SUBJECT_MAX)
-        return refuse(e, "it has no subject (sub)");
+        return jwt_refuse(e, "it has no subject (sub)");
     str nonce = json_get_string(t->claims, "nonce");
     if (x->nonce.n > 0 &&
         (nonce.n != x->nonce.n || !bytes_eq_const_time(nonce.p, x->nonce.p, nonce.n)))
-        return refuse(e, "its nonce does not match this login");
+        return jwt_refuse(e, "its nonce does not match this login");
     return check_times(t->claims, x->now_s, e);
 }
 
 int64_t jwt_time_ms(const struct jwt *t, const char *claim)
 {
     double s;
-    return time_of(t->claims, claim, 0, &s) ? (int64_t)(s * 1000) : 0;
+    return claim_time(t->claims, claim, 0, &s) ? (int64_t)(s * 1000) : 0;
 }

@@ -81,7 +81,7 @@ static struct flow *flow_new(struct oidc *o, str redirect_uri, str return_to,
 
 /* ---- operations ---- */
 
-static void drop(struct auth_op *op)
+static void oidc_op_drop(struct auth_op *op)
 {
     struct oidc_op *x = (struct oidc_op *)op;
     call_cancel(x->call);
@@ -91,7 +91,7 @@ static void drop(struct auth_op *op)
 struct oidc_op *oidc_op_new(struct oidc *o, enum oidc_purpose purpose, void *ctx)
 {
     struct oidc_op *x = auth_op_new(o->auth, sizeof *x, ctx);
-    x->op.drop = drop;
+    x->op.drop = oidc_op_drop;
     x->oidc = o;
     x->purpose = purpose;
     list_init(&x->wait.node);

@@ -78,7 +78,7 @@ int oidc_check(struct oidc *o, struct arena *arena, str bearer, struct identity 
 
 /* ---- who it is ---- */
 
-static int refuse(struct oidc_op *x, const char *why)
+static int person_refuse(struct oidc_op *x, const char *why)
 {
     return err_set(&x->op.err, -EPERM, "%s", why);
 }
@@ -142,7 +142,7 @@ static void on_person(void *op, const struct err *err, str id)
 }
 
 /* A name we could not keep is no reason to keep somebody out. */
-static str name_of(const struct oidc_op *x)
+static str person_name(const struct oidc_op *x)
 {
     str name = utf8_truncate(json_get_string(x->jwt.claims, "name"), NAME_MAX_BYTES);
     for (size_t i = 0; i < name.n; i++)
@@ -165,7 +165,7 @@ static void make_person(struct oidc_op *x, str email)
     struct change c = {.kind = CHANGE_USER_ADD,
                        .user_id = arena_printf(&x->op.arena, SELF_MADE "%.*s", SUBJECT_HEX, hash),
                        .email = email,
-                       .display_name = name_of(x),
+                       .display_name = person_name(x),
                        .role = ORG_MEMBER,
                        .issuer = x->oidc->conf->issuer,
                        .subject = x->jwt.subject};
@@ -186,15 +186,16 @@ static int meet_person(struct oidc_op *x, str email)
 {
     const struct user *u = roster_user_by_email(auth_roster(x->op.auth), email);
     if (email.n == 0)
-        return refuse(x, "the provider did not send an e-mail address (scope email)");
+        return person_refuse(x, "the provider did not send an e-mail address (scope email)");
     if (!is_email_verified(x))
-        return refuse(x, "the provider has not verified your e-mail address");
+        return person_refuse(x, "the provider has not verified your e-mail address");
     if (!u && !is_domain_allowed(x->oidc->conf, email))
-        return refuse(x, "the domain of your e-mail address is not allowed");
+        return person_refuse(x, "the domain of your e-mail address is not allowed");
     if (u && u->subject.n > 0)
-        return refuse(x, "your e-mail address belongs to another account on this server");
+        return person_refuse(x, "your e-mail address belongs to another account on this server");
     if (!u && x->oidc->conf->is_closed)
-        return refuse(x, "you do not have an account on this server; ask an administrator for one");
+        return person_refuse(
+            x, "you do not have an account on this server; ask an administrator for one");
     if (u)
         bind_person(x, u);
     else
@@ -211,7 +212,7 @@ static void find_person(struct oidc_op *x)
         oidc_fail(x);
     } else if (u && is_self_made(u) &&
                !is_domain_allowed(x->oidc->conf, email.n > 0 ? email : u->email)) {
-        refuse(x, "the domain of your e-mail address is not allowed");
+        person_refuse(x, "the domain of your e-mail address is not allowed");
         oidc_fail(x);
     } else if (u) {
         admit(x, u);

@@ -71,7 +71,7 @@ static bool was_just_asked(const struct slot *s, uint64_t now)
     return s->asked_ms > 0 && now - s->asked_ms < ASK_AGAIN_MS;
 }
 
-static void settle(struct slot *s)
+static void slot_settle(struct slot *s)
 {
     s->call = NULL;
     s->is_asking = false;
@@ -195,7 +195,7 @@ static void on_meta(void *ctx, const struct err *err, int status, str body)
     } else {
         arena_done(&a);
     }
-    settle(s);
+    slot_settle(s);
 }
 
 static void ask_meta(struct provider *p)
@@ -236,7 +236,7 @@ static void on_keys(void *ctx, const struct err *err, int status, str body)
             p->keys = keys;
         }
     }
-    settle(s);
+    slot_settle(s);
 }
 
 static void ask_keys_at(struct provider *p, str uri)
@@ -253,7 +253,7 @@ static void on_meta_for_keys(void *ctx, const struct err *err)
         return;
     }
     p->keys_slot.err = *err;
-    settle(&p->keys_slot);
+    slot_settle(&p->keys_slot);
 }
 
 static void ask_keys(struct provider *p)

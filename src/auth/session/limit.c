@@ -24,7 +24,7 @@ void limit_done(struct limit *l)
     free(l->all);
 }
 
-static bool is_over(const struct limit_window *w, uint64_t now_ms)
+static bool window_is_over(const struct limit_window *w, uint64_t now_ms)
 {
     return now_ms - w->start_ms >= LIMIT_WINDOW_MS;
 }
@@ -34,7 +34,7 @@ static void forget_old(struct limit *l, uint64_t now_ms)
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&l->windows, &i)) != NULL;) {
         struct limit_window *w = e->value;
-        if (is_over(w, now_ms)) {
+        if (window_is_over(w, now_ms)) {
             map_del(&l->windows, e->key);
             free(w);
         }
@@ -58,7 +58,7 @@ static struct limit_window *window_of(struct limit *l, str key, uint64_t now_ms)
 
 static void roll(struct limit_window *w, uint64_t now_ms)
 {
-    if (is_over(w, now_ms))
+    if (window_is_over(w, now_ms))
         *w = (struct limit_window){.start_ms = now_ms};
 }
 
@@ -94,8 +94,8 @@ unsigned limit_count_total(struct limit *l, uint64_t now_ms)
 void limit_give_back(struct limit *l, str key, uint64_t now_ms)
 {
     struct limit_window *w = map_get(&l->windows, key);
-    if (l->all->n > 0 && !is_over(l->all, now_ms))
+    if (l->all->n > 0 && !window_is_over(l->all, now_ms))
         l->all->n--;
-    if (w && w->n > 0 && !is_over(w, now_ms))
+    if (w && w->n > 0 && !window_is_over(w, now_ms))
         w->n--;
 }

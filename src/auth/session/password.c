@@ -26,7 +26,7 @@ struct sodium {
 
 /* Linked in, it would cost every start what only logins need. dlopen counts references and
  * NODELETE keeps the library, so that doing this each time costs microseconds. */
-static int load(struct sodium *ret, struct err *e)
+static int sodium_load(struct sodium *ret, struct err *e)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
@@ -62,7 +62,7 @@ int password_hash(str password, char ret[PASSWORD_HASH_MAX], struct err *e)
     struct sodium s;
     int r = password_check(password, e);
     if (r == 0)
-        r = load(&s, e);
+        r = sodium_load(&s, e);
     if (r < 0)
         return r;
     if (s.hash(ret, password.p, password.n, OPSLIMIT, MEMLIMIT) < 0)
@@ -75,7 +75,7 @@ int password_verify(str hash, str password, struct err *e)
 {
     char text[PASSWORD_HASH_MAX] = NOBODY;
     struct sodium s;
-    int r = load(&s, e);
+    int r = sodium_load(&s, e);
     if (r < 0)
         return r;
     bool is_somebody = hash.n > 0 && hash.n < sizeof text;

@@ -41,7 +41,7 @@ static void release(struct session *x)
     free(x);
 }
 
-static void forget(struct sessions *s, struct session *x)
+static void session_free(struct sessions *s, struct session *x)
 {
     drop_hash(s, x->value_hash);
     drop_hash(s, x->refresh_hash);
@@ -61,7 +61,7 @@ static void set_provider_refresh(struct session *x, str token)
 
 /* ---- life ---- */
 
-static bool is_over(const struct session *x, int64_t now)
+static bool session_is_over(const struct session *x, int64_t now)
 {
     return now - x->seen_ms >= x->policy.idle_ms || now - x->created_ms >= x->policy.absolute_ms;
 }
@@ -72,7 +72,7 @@ static void on_sweep(void *ctx)
     struct map_entry *e;
     int64_t now = s->now_ms();
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
-        if (is_over(e->value, now))
+        if (session_is_over(e->value, now))
             session_end(s, e->value);
     if (s->is_seen_dirty)
         sessions_changed(s);
@@ -144,7 +144,7 @@ static void end_idlest(struct sessions *s, str user_id)
         session_end(s, idlest);
 }
 
-static void make_room(struct sessions *s, str user_id)
+static void session_make_room(struct sessions *s, str user_id)
 {
     struct map_entry *e;
     size_t n = 0;
@@ -169,7 +169,7 @@ const struct session *session_begin(struct sessions *s, str user_id,
                                     const struct session_policy *policy, str provider_refresh,
                                     struct session_values *ret)
 {
-    make_room(s, user_id);
+    session_make_room(s, user_id);
     struct session *x = xcalloc(1, sizeof *x);
     random_id("ses", x->id);
     x->user_id = str_make(str_dup(user_id), user_id.n);
@@ -184,13 +184,13 @@ const struct session *session_begin(struct sessions *s, str user_id,
     return x;
 }
 
-static struct session *find(struct sessions *s, str secret, char hash[SHA256_HEX_LEN + 1])
+static struct session *find_by_secret(struct sessions *s, str secret, char hash[SHA256_HEX_LEN + 1])
 {
     if (secret.n != SECRET_CHARS)
         return NULL;
     sha256_hex(secret, hash);
     struct session *x = map_get(&s->by_hash, str_make(hash, SHA256_HEX_LEN));
-    if (!x || !is_over(x, s->now_ms()))
+    if (!x || !session_is_over(x, s->now_ms()))
         return x;
     session_end(s, x);
     return NULL;
@@ -199,7 +199,7 @@ static struct session *find(struct sessions *s, str secret, char hash[SHA256_HEX
 const struct session *session_find(struct sessions *s, str value)
 {
     char hash[SHA256_HEX_LEN + 1];
-    struct session *x = find(s, value, hash);
+    struct session *x = find_by_secret(s, value, hash);
     if (!x)
         return NULL;
     int64_t now = s->now_ms();
@@ -215,7 +215,7 @@ const struct session *session_find(struct sessions *s, str value)
 const struct session *session_find_refresh(struct sessions *s, str refresh, bool *ret_is_spent)
 {
     char hash[SHA256_HEX_LEN + 1];
-    struct session *x = find(s, refresh, hash);
+    struct session *x = find_by_secret(s, refresh, hash);
     *ret_is_spent = false;
     if (!x || strcmp(hash, x->refresh_hash) == 0)
         return x;
@@ -259,7 +259,7 @@ void session_end(struct sessions *s, const struct session *of)
     struct session *x = map_get(&s->all, str_from(of->id));
     assert(x == of);
     s->on_ended(s->ctx, x);
-    forget(s, x);
+    session_free(s, x);
     sessions_changed(s);
 }
 

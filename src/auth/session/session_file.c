@@ -49,7 +49,7 @@ static bool copy_hash(char to[SHA256_HEX_LEN + 1], str from)
     return true;
 }
 
-static void take(struct sessions *s, const struct session_in *in)
+static void take_session(struct sessions *s, const struct session_in *in)
 {
     struct session *x = xcalloc(1, sizeof *x);
     bool is_ok = copy_hash(x->value_hash, in->value) && copy_hash(x->refresh_hash, in->refresh) &&
@@ -71,7 +71,7 @@ static void take(struct sessions *s, const struct session_in *in)
     session_index(s, x);
 }
 
-static int read_file(struct sessions *s, struct arena *a, struct err *e)
+static int sessions_read_file(struct sessions *s, struct arena *a, struct err *e)
 {
     str text;
     struct json *doc;
@@ -85,7 +85,7 @@ static int read_file(struct sessions *s, struct arena *a, struct err *e)
         struct session_in in = {0};
         if (json_decode(a, json_at(list, i), FIELDS, &in, "", NULL, NULL, e) < 0)
             return -EINVAL;
-        take(s, &in);
+        take_session(s, &in);
     }
     return 0;
 }
@@ -95,7 +95,7 @@ void sessions_read(struct sessions *s)
     struct arena a;
     struct err e = {0};
     arena_init(&a);
-    int r = read_file(s, &a, &e);
+    int r = sessions_read_file(s, &a, &e);
     if (r < 0 && r != -ENOENT)
         log_error(s->log, "auth", "some users must log in again: %s: %s", s->path, e.msg);
     arena_done(&a);
@@ -145,7 +145,7 @@ static void write_all(struct sessions *s)
     s->is_seen_dirty = false;
 }
 
-static int save(struct sessions *s)
+static int sessions_save(struct sessions *s)
 {
     char *dir = str_dup(str_slice(str_from(s->path), 0, (size_t)(strrchr(s->path, '/') - s->path)));
     int r = file_make_dirs(dir, &s->err);
@@ -155,11 +155,11 @@ static int save(struct sessions *s)
     return r;
 }
 
-static void save_work(struct job *j)
+static void sessions_save_work(struct job *j)
 {
     struct sessions *s = CONTAINER_OF(j, struct sessions, job);
     err_clear(&s->err);
-    (void)save(s); /* s->err */
+    (void)sessions_save(s); /* s->err */
 }
 
 static void wake(struct sessions *s)
@@ -202,7 +202,7 @@ static void start_writing(struct sessions *s)
         s->pool = pool_new(s->loop, "nb-sessions", 1);
     s->is_writing = true;
     write_all(s);
-    s->job = (struct job){.work = save_work, .done = save_done};
+    s->job = (struct job){.work = sessions_save_work, .done = save_done};
     pool_submit(s->pool, &s->job);
 }
 
@@ -231,6 +231,6 @@ void sessions_write_end(struct sessions *s)
         return;
     write_all(s);
     err_clear(&s->err);
-    (void)save(s);
+    (void)sessions_save(s);
     saved(s);
 }

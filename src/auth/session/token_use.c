@@ -61,7 +61,7 @@ static void write_all(struct token_use *u)
     jw_end(&w);
 }
 
-static void save(struct token_use *u)
+static void token_use_save(struct token_use *u)
 {
     struct arena a;
     arena_init(&a);
@@ -72,9 +72,9 @@ static void save(struct token_use *u)
     arena_done(&a);
 }
 
-static void save_work(struct job *j)
+static void token_use_save_work(struct job *j)
 {
-    save(CONTAINER_OF(j, struct token_use, job));
+    token_use_save(CONTAINER_OF(j, struct token_use, job));
 }
 
 static void saved(struct token_use *u)
@@ -101,7 +101,7 @@ static void on_soon(void *ctx)
         u->pool = pool_new(u->loop, "nb-token-use", 1);
     u->is_saving = true;
     write_all(u);
-    u->job = (struct job){.work = save_work, .done = save_done};
+    u->job = (struct job){.work = token_use_save_work, .done = save_done};
     pool_submit(u->pool, &u->job);
 }
 
@@ -135,7 +135,7 @@ void token_use_free(struct token_use *u)
     pool_free(u->pool);
     if (is_dirty) {
         write_all(u);
-        save(u);
+        token_use_save(u);
         saved(u);
     }
     for (size_t i = 0; (e = map_next(&u->times, &i)) != NULL;)

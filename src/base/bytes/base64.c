@@ -54,7 +54,7 @@ static int decode_group(struct buf *out, str in, const char *alphabet)
 }
 
 /* `in` without padding. A failure leaves `out` as it was. */
-static int decode(struct buf *out, str in, const char *alphabet)
+static int decode_unpadded(struct buf *out, str in, const char *alphabet)
 {
     size_t before = out->n;
     int r = in.n % 4 == 1 ? -EINVAL : buf_reserve(out, in.n / 4 * 3 + (in.n % 4 * 3) / 4);
@@ -76,7 +76,7 @@ int base64_decode(struct buf *out, str in)
         return -EINVAL;
     for (int i = 0; i < 2 && in.n > 0 && in.p[in.n - 1] == '='; i++)
         in.n--;
-    return decode(out, in, STANDARD);
+    return decode_unpadded(out, in, STANDARD);
 }
 
 int base64url_encode(struct buf *out, str in)
@@ -86,7 +86,7 @@ int base64url_encode(struct buf *out, str in)
 
 int base64url_decode(struct buf *out, str in)
 {
-    return decode(out, in, URL_SAFE);
+    return decode_unpadded(out, in, URL_SAFE);
 }
 
 void hex_encode(char *out, const void *in, size_t n)

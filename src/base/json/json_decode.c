@@ -20,11 +20,11 @@ struct decoder {
     struct err *e;
 };
 
-static str path_of(struct arena *a, const struct place *at)
+static str place_path(struct arena *a, const struct place *at)
 {
     if (!at->up)
         return at->name;
-    str up = path_of(a, at->up);
+    str up = place_path(a, at->up);
     if (at->is_index)
         return arena_printf(a, "%.*s[%zu]", STR_ARG(up), at->index);
     return arena_printf(a, "%.*s%s%.*s", STR_ARG(up), up.n ? "." : "", STR_ARG(at->name));
@@ -32,7 +32,7 @@ static str path_of(struct arena *a, const struct place *at)
 
 static int wrong(struct decoder *d, const struct place *at, const char *what)
 {
-    str path = path_of(d->arena, at);
+    str path = place_path(d->arena, at);
     return err_set(d->e, -EINVAL, "%.*s%s%s", STR_ARG(path), path.n ? ": " : "", what);
 }
 
@@ -167,7 +167,7 @@ static int decode_field(struct decoder *d, const struct json *obj, const struct 
     return DECODERS[f->type](d, v, f, (char *)out + f->offset, &field);
 }
 
-static bool is_known(const struct json_field *fields, str key)
+static bool is_known_key(const struct json_field *fields, str key)
 {
     for (const struct json_field *f = fields; f->name; f++)
         if (str_eq(str_from(f->name), key))
@@ -188,8 +188,8 @@ static void report_unknown(struct decoder *d, const struct json *obj,
 {
     for (uint32_t i = 0; i < obj->len; i++) {
         struct place member = {.up = at, .name = obj->members[i].key};
-        if (!is_known(fields, member.name))
-            d->unknown(d->ctx, path_of(d->arena, &member).p, nearest_key(fields, member.name));
+        if (!is_known_key(fields, member.name))
+            d->unknown(d->ctx, place_path(d->arena, &member).p, nearest_key(fields, member.name));
     }
 }
 

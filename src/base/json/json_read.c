@@ -36,7 +36,7 @@ static bool fail_at(struct reader *r, const char *where, const char *reason)
     return false;
 }
 
-static bool fail(struct reader *r, const char *reason)
+static bool reader_fail(struct reader *r, const char *reason)
 {
     return fail_at(r, r->at, r->at == r->end ? "unexpected end" : reason);
 }
@@ -76,7 +76,7 @@ static void *scratch_pop(struct reader *r, size_t base)
 /* The value at `slot`, blank but for its type; valid until the stack grows. Callers fill in
  * the fields one by one: a struct assigned as a whole would take a slow detour through
  * memory that was just written in smaller pieces. */
-static inline struct json *put(struct reader *r, size_t slot, enum json_type type)
+static inline struct json *put_value(struct reader *r, size_t slot, enum json_type type)
 {
     struct json *v = (struct json *)(void *)(r->scratch + slot);
     *v = (struct json){.type = type};
@@ -91,7 +91,7 @@ static inline void skip_space(struct reader *r)
 }
 
 /* Steps over white space and then `c`, if that is what comes. */
-static inline bool take(struct reader *r, char c)
+static inline bool reader_take(struct reader *r, char c)
 {
     skip_space(r);
     if (r->at == r->end || *r->at != c)
@@ -284,9 +284,9 @@ static bool read_number(struct reader *r, size_t slot)
     }
     r->at = p;
     if (integral && n <= 19 && (negative ? v - 1 <= INT64_MAX : v <= INT64_MAX)) {
-        put(r, slot, JSON_INT)->i = negative ? (int64_t)-v : (int64_t)v;
+        put_value(r, slot, JSON_INT)->i = negative ? (int64_t)-v : (int64_t)v;
     } else {
-        struct json *number = put(r, slot, JSON_NUMBER);
+        struct json *number = put_value(r, slot, JSON_NUMBER);
         number->s.p = start;
         number->s.n = (size_t)(p - start);
     }
@@ -297,12 +297,12 @@ static bool read_literal(struct reader *r, str word, enum json_type type, size_t
 {
     if ((size_t)(r->end - r->at) < word.n || memcmp(r->at, word.p, word.n) != 0)
         return fail_at(r, r->at, "expected a value");
-    put(r, slot, type)->boolean = *word.p == 't';
+    put_value(r, slot, type)->boolean = *word.p == 't';
     r->at += word.n;
     return true;
 }
 
-static bool enter(struct reader *r)
+static bool reader_enter(struct reader *r)
 {
     if (++r->depth > JSON_DEPTH_MAX)
         return fail_at(r, r->at, "nested too deeply");
@@ -312,21 +312,21 @@ static bool enter(struct reader *r)
 
 static bool read_array(struct reader *r, size_t slot)
 {
-    if (!enter(r))
+    if (!reader_enter(r))
         return false;
     size_t base = r->scratch_n;
     uint32_t len = 0;
-    if (!take(r, ']')) {
+    if (!reader_take(r, ']')) {
         do {
             if (!read_value(r, scratch_push(r, sizeof(struct json))))
                 return false;
             len++;
-        } while (take(r, ','));
-        if (!take(r, ']'))
-            return fail(r, "expected ',' or ']'");
+        } while (reader_take(r, ','));
+        if (!reader_take(r, ']'))
+            return reader_fail(r, "expected ',' or ']'");
     }
     r->depth--;
-    struct json *v = put(r, slot, JSON_ARRAY);
+    struct json *v = put_value(r, slot, JSON_ARRAY);
     v->len = len;
     v->items = scratch_pop(r, base);
     return true;
@@ -364,31 +364,31 @@ static inline bool read_member(struct reader *r)
     struct json_member *m = (struct json_member *)(void *)(r->scratch + slot);
     skip_space(r);
     if (r->at == r->end || *r->at != '"')
-        return fail(r, "expected a key in double quotes");
+        return reader_fail(r, "expected a key in double quotes");
     if (!read_string(r, &m->key))
         return false;
-    if (!take(r, ':'))
-        return fail(r, "expected ':'");
+    if (!reader_take(r, ':'))
+        return reader_fail(r, "expected ':'");
     return read_value(r, slot + offsetof(struct json_member, value));
 }
 
 static bool read_object(struct reader *r, size_t slot)
 {
-    if (!enter(r))
+    if (!reader_enter(r))
         return false;
     size_t base = r->scratch_n;
     uint32_t len = 0;
-    if (!take(r, '}')) {
+    if (!reader_take(r, '}')) {
         do {
             if (!read_member(r))
                 return false;
             len++;
-        } while (take(r, ','));
-        if (!take(r, '}'))
-            return fail(r, "expected ',' or '}'");
+        } while (reader_take(r, ','));
+        if (!reader_take(r, '}'))
+            return reader_fail(r, "expected ',' or '}'");
     }
     r->depth--;
-    struct json *v = put(r, slot, JSON_OBJECT);
+    struct json *v = put_value(r, slot, JSON_OBJECT);
     v->len = len;
     v->members = scratch_pop(r, base);
     return !(r->flags & JSON_UNIQUE) || check_unique(r, v);
@@ -396,14 +396,14 @@ static bool read_object(struct reader *r, size_t slot)
 
 static bool read_string_value(struct reader *r, size_t slot)
 {
-    return read_string(r, &put(r, slot, JSON_STRING)->s);
+    return read_string(r, &put_value(r, slot, JSON_STRING)->s);
 }
 
 static bool read_value(struct reader *r, size_t slot)
 {
     skip_space(r);
     if (r->at == r->end)
-        return fail(r, "expected a value");
+        return reader_fail(r, "expected a value");
     switch (*r->at) {
     case '"':
         return read_string_value(r, slot);
@@ -421,7 +421,7 @@ static bool read_value(struct reader *r, size_t slot)
     case '0' ... '9':
         return read_number(r, slot);
     }
-    return fail(r, "expected a value");
+    return reader_fail(r, "expected a value");
 }
 
 static bool read_document(struct reader *r)
@@ -429,11 +429,11 @@ static bool read_document(struct reader *r)
     if (!read_value(r, scratch_push(r, sizeof(struct json))))
         return false;
     skip_space(r);
-    return r->at == r->end || fail(r, "unexpected text after the document");
+    return r->at == r->end || reader_fail(r, "unexpected text after the document");
 }
 
 /* Lines and columns count from 1; columns count characters, not bytes. */
-static int report(const struct reader *r, struct err *e)
+static int report_error(const struct reader *r, struct err *e)
 {
     size_t line = 1, column = 1;
     for (const char *p = r->start; p < r->where; p++) {
@@ -468,5 +468,5 @@ int json_parse(struct arena *a, str in, int flags, struct json **ret, struct err
     if (ok)
         *ret = scratch_pop(&r, 0);
     free(r.scratch_heap);
-    return ok ? 0 : report(&r, e);
+    return ok ? 0 : report_error(&r, e);
 }

@@ -35,7 +35,7 @@ static inline const char *find_quote(const char *p, const char *end)
 }
 
 /* Behind the string whose opening quote is at p; NULL when it has no end. */
-static inline const char *skip_string(const char *p, const char *end)
+static inline const char *scan_skip_string(const char *p, const char *end)
 {
     p = find_quote(p + 1, end);
     while (p < end && *p == '\\')
@@ -77,7 +77,7 @@ static const char *skip_nested(const char *p, const char *end)
         if (p == end)
             return NULL;
         if (*p == '"') {
-            p = skip_string(p, end);
+            p = scan_skip_string(p, end);
             if (!p)
                 return NULL;
             continue;
@@ -103,13 +103,13 @@ static const char *skip_value(const char *p, const char *end)
     if (p == end)
         return NULL;
     if (*p == '"')
-        return skip_string(p, end);
+        return scan_skip_string(p, end);
     if (*p == '{' || *p == '[')
         return skip_nested(p, end);
     return skip_word(p, end);
 }
 
-static bool broken(struct json_scan *s)
+static bool scan_broken(struct json_scan *s)
 {
     s->failed = true;
     s->at = NULL;
@@ -117,57 +117,57 @@ static bool broken(struct json_scan *s)
 }
 
 /* `p` stands behind a member, or behind the opening bracket of something empty. */
-static bool finish(struct json_scan *s, const char *p)
+static bool scan_finish(struct json_scan *s, const char *p)
 {
     if (p == s->end || *p != s->close)
-        return broken(s);
+        return scan_broken(s);
     if (s->is_inner)
         s->end = p + 1;
     else if (skip_space(p + 1, s->end) != s->end)
-        return broken(s);
+        return scan_broken(s);
     s->at = NULL;
     return true;
 }
 
-static void begin(struct json_scan *s, const char *p, char open)
+static void scan_begin(struct json_scan *s, const char *p, char open)
 {
     p = skip_space(p, s->end);
     if (p == s->end || *p != open) {
-        (void)broken(s);
+        (void)scan_broken(s);
         return;
     }
     s->at = skip_space(p + 1, s->end);
     if (s->at == s->end || *s->at == s->close)
-        (void)finish(s, s->at);
+        (void)scan_finish(s, s->at);
 }
 
 void json_scan_init(struct json_scan *s, str line)
 {
     const char *p = line.n ? line.p : "";
     *s = (struct json_scan){.end = p + line.n, .close = '}'};
-    begin(s, p, '{');
+    scan_begin(s, p, '{');
 }
 
 void json_scan_array(struct json_scan *s, str text)
 {
     const char *p = text.n ? text.p : "";
     *s = (struct json_scan){.end = p + text.n, .close = ']'};
-    begin(s, p, '[');
+    scan_begin(s, p, '[');
 }
 
 /* Comparing is quicker than matching brackets, and whoever starts with all of it ends with it. */
-static bool is_known(const struct json_scan *s, const char *p)
+static bool scan_is_known(const struct json_scan *s, const char *p)
 {
     return s->known.n > 0 && (size_t)(s->end - p) >= s->known.n &&
            memcmp(p, s->known.p, s->known.n) == 0;
 }
 
 /* p stands behind a value. */
-static bool go_on(struct json_scan *s, const char *p)
+static bool scan_go_on(struct json_scan *s, const char *p)
 {
     p = skip_space(p, s->end);
     if (p == s->end || *p != ',')
-        return finish(s, p);
+        return scan_finish(s, p);
     s->at = p + 1;
     return true;
 }
@@ -176,10 +176,11 @@ static bool go_on(struct json_scan *s, const char *p)
 static bool take_value(struct json_scan *s, str *ret)
 {
     const char *value = skip_space(s->at, s->end);
-    const char *value_end = is_known(s, value) ? value + s->known.n : skip_value(value, s->end);
+    const char *value_end =
+        scan_is_known(s, value) ? value + s->known.n : skip_value(value, s->end);
     if (!value_end)
-        return broken(s);
-    if (!go_on(s, value_end))
+        return scan_broken(s);
+    if (!scan_go_on(s, value_end))
         return false;
     *ret = str_make(value, (size_t)(value_end - value));
     return true;
@@ -195,12 +196,12 @@ bool json_scan_key(struct json_scan *s, str *ret_key)
     if (!s->at)
         return false;
     const char *key = skip_space(s->at, s->end);
-    const char *key_end = key < s->end && *key == '"' ? skip_string(key, s->end) : NULL;
+    const char *key_end = key < s->end && *key == '"' ? scan_skip_string(key, s->end) : NULL;
     if (!key_end)
-        return broken(s);
+        return scan_broken(s);
     const char *p = skip_space(key_end, s->end);
     if (p == s->end || *p != ':')
-        return broken(s);
+        return scan_broken(s);
     s->at = p + 1;
     *ret_key = str_make(key + 1, (size_t)(key_end - key) - 2);
     return true;
@@ -222,7 +223,7 @@ bool json_scan_enter(struct json_scan *s, struct json_scan *ret_elements)
     if (p == s->end || *p != '[')
         return false;
     *ret_elements = (struct json_scan){.end = s->end, .close = ']', .is_inner = true};
-    begin(ret_elements, p, '[');
+    scan_begin(ret_elements, p, '[');
     return true;
 }
 
@@ -232,9 +233,9 @@ void json_scan_leave(struct json_scan *s, struct json_scan *elements)
     while (json_scan_element(elements, &rest))
         continue;
     if (elements->failed)
-        (void)broken(s);
+        (void)scan_broken(s);
     else
-        (void)go_on(s, elements->end);
+        (void)scan_go_on(s, elements->end);
 }
 
 str json_scan_field(str line, str key)

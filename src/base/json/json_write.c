@@ -26,7 +26,7 @@ static void sink_open(struct sink *s)
     s->end = b->p + (usable < b->max ? usable : b->max);
 }
 
-static void flush(struct sink *s)
+static void sink_flush(struct sink *s)
 {
     s->out->n = (size_t)(s->at - s->out->p);
     if (s->out->p)
@@ -42,7 +42,7 @@ bool json_grow(struct buf *b, size_t n)
 
 static bool grow(struct sink *s, size_t n)
 {
-    flush(s);
+    sink_flush(s);
     bool has_grown = json_grow(s->out, n);
     sink_open(s);
     return has_grown;
@@ -206,9 +206,9 @@ static void put_pretty(struct sink *s, const struct json *v, size_t level)
     put_char(s, is_object ? '}' : ']');
 }
 
-static int finish(struct sink *s)
+static int sink_finish(struct sink *s)
 {
-    flush(s);
+    sink_flush(s);
     return buf_failed(s->out) ? -ENOBUFS : 0;
 }
 
@@ -217,7 +217,7 @@ int json_write(struct buf *out, const struct json *v)
     struct sink s = {.out = out};
     sink_open(&s);
     put_value(&s, v);
-    return finish(&s);
+    return sink_finish(&s);
 }
 
 int json_write_pretty(struct buf *out, const struct json *v)
@@ -225,7 +225,7 @@ int json_write_pretty(struct buf *out, const struct json *v)
     struct sink s = {.out = out};
     sink_open(&s);
     put_pretty(&s, v, 0);
-    return finish(&s);
+    return sink_finish(&s);
 }
 
 int json_write_string(struct buf *out, str text)
@@ -233,7 +233,7 @@ int json_write_string(struct buf *out, str text)
     struct sink s = {.out = out};
     sink_open(&s);
     put_string(&s, text);
-    return finish(&s);
+    return sink_finish(&s);
 }
 
 str json_to_str(struct arena *a, const struct json *v)

@@ -56,7 +56,7 @@ static const char *refusal(const yaml_event_t *event)
     return tag ? "tags are not supported; quote the value to make it text" : NULL;
 }
 
-static str scalar_text(const yaml_event_t *event)
+static str event_text(const yaml_event_t *event)
 {
     return str_make((const char *)event->data.scalar.value, event->data.scalar.length);
 }
@@ -91,7 +91,7 @@ static int read_key(struct reader *r, const yaml_event_t *event, const struct js
         return fail_at(r, event->start_mark, "a key must be plain text");
     if (obj->len >= KEYS_MAX)
         return fail_at(r, event->start_mark, "too many keys in one mapping");
-    str key = scalar_text(event);
+    str key = event_text(event);
     if (json_get_str(obj, key))
         return err_set(r->e, -EINVAL, "line %zu: the key \"%.*s\" appears twice",
                        event->start_mark.line + r->first_line, STR_ARG(utf8_truncate(key, 80)));
@@ -139,7 +139,7 @@ static int read_node(struct reader *r, yaml_event_t *event, int depth, struct js
     if (refused)
         return fail_at(r, event->start_mark, refused);
     if (event->type == YAML_SCALAR_EVENT) {
-        str text = scalar_text(event);
+        str text = event_text(event);
         *ret = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE
                    ? yaml_plain(r->arena, text)
                    : json_of_str(arena_str(r->arena, text));

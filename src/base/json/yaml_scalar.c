@@ -29,7 +29,7 @@ static str take_digits(str *rest)
     return digits;
 }
 
-static bool take(str *rest, const char *any_of)
+static bool take_any(str *rest, const char *any_of)
 {
     if (rest->n == 0 || !rest->p[0] || !strchr(any_of, rest->p[0]))
         return false;
@@ -41,18 +41,18 @@ static bool take(str *rest, const char *any_of)
 static bool split_decimal(str s, struct decimal *ret)
 {
     struct decimal d = {0};
-    d.negative = take(&s, "-");
+    d.negative = take_any(&s, "-");
     if (!d.negative)
-        (void)take(&s, "+");
+        (void)take_any(&s, "+");
     d.whole = take_digits(&s);
-    d.has_point = take(&s, ".");
+    d.has_point = take_any(&s, ".");
     if (d.has_point)
         d.fraction = take_digits(&s);
     if (d.whole.n + d.fraction.n == 0)
         return false;
-    if (take(&s, "eE")) {
+    if (take_any(&s, "eE")) {
         str from = s;
-        (void)take(&s, "-+");
+        (void)take_any(&s, "-+");
         if (take_digits(&s).n == 0)
             return false;
         d.exponent = str_slice(from, 0, from.n - s.n);
@@ -61,7 +61,7 @@ static bool split_decimal(str s, struct decimal *ret)
     return s.n == 0;
 }
 
-static struct json number(struct arena *a, const struct decimal *d)
+static struct json decimal_to_json(struct arena *a, const struct decimal *d)
 {
     str whole = d->whole;
     while (whole.n > 1 && whole.p[0] == '0')
@@ -106,6 +106,6 @@ struct json yaml_plain(struct arena *a, str text)
         return json_of_int(i);
     struct decimal d;
     if (split_decimal(text, &d))
-        return number(a, &d);
+        return decimal_to_json(a, &d);
     return json_of_str(arena_str(a, text));
 }

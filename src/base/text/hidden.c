@@ -30,7 +30,7 @@ bool hidden_is(uint32_t cp)
 }
 
 /* One character off the front of `rest`, and whether it is hidden where it stands. */
-static uint32_t take(str *rest, uint32_t *before, bool *ret_is_hidden)
+static uint32_t hidden_take_char(str *rest, uint32_t *before, bool *ret_is_hidden)
 {
     uint32_t cp = REPLACEMENT;
     size_t n = utf8_decode(*rest, &cp);
@@ -54,7 +54,7 @@ bool hidden_in(str text)
             before = c;
             continue;
         }
-        (void)take(&text, &before, &is_hidden);
+        (void)hidden_take_char(&text, &before, &is_hidden);
     }
     return is_hidden;
 }
@@ -68,7 +68,7 @@ str hidden_strip(struct arena *a, str text)
         return text;
     buf_init(&out, 3 * text.n + 8);
     while (text.n > 0) {
-        uint32_t cp = take(&text, &before, &is_hidden);
+        uint32_t cp = hidden_take_char(&text, &before, &is_hidden);
         if (!is_hidden)
             (void)utf8_encode(&out, cp);
     }
@@ -86,7 +86,7 @@ str hidden_show(struct arena *a, str text)
         return text;
     buf_init(&out, SHOWN_BYTES_MAX * text.n + 8);
     while (text.n > 0) {
-        uint32_t cp = take(&text, &before, &is_hidden);
+        uint32_t cp = hidden_take_char(&text, &before, &is_hidden);
         if (is_hidden)
             (void)buf_printf(&out, "\\u{%X}", cp);
         else

@@ -8,7 +8,7 @@ static bool is_alnum(char c)
 }
 
 /* Characters of bearer tokens and keys: base64 in both alphabets, and JWT dots. */
-static bool is_token(char c)
+static bool is_token_char(char c)
 {
     return is_alnum(c) || (c != '\0' && strchr("-._~+/=", c));
 }
@@ -16,7 +16,7 @@ static bool is_token(char c)
 static size_t token_len(str s)
 {
     size_t n = 0;
-    while (n < s.n && is_token(s.p[n]))
+    while (n < s.n && is_token_char(s.p[n]))
         n++;
     return n;
 }

@@ -24,7 +24,7 @@ bool plain_is_hidden(uint32_t cp)
 }
 
 /* The character at s.p; a byte that is not part of one is U+FFFD with *ret_whole false. */
-static size_t take(str s, uint32_t *ret_cp, bool *ret_whole)
+static size_t plain_take_char(str s, uint32_t *ret_cp, bool *ret_whole)
 {
     size_t n = utf8_decode(s, ret_cp);
     *ret_whole = n > 0;
@@ -59,7 +59,7 @@ static size_t plain_prefix(str s, bool with_layout)
         i += ascii_run(s, i);
         if (i >= s.n)
             return s.n;
-        size_t n = take(str_skip(s, i), &cp, &is_whole);
+        size_t n = plain_take_char(str_skip(s, i), &cp, &is_whole);
         if (!is_whole || (plain_is_hidden(cp) && !(with_layout && is_layout(s, i))))
             return i;
         i += n;
@@ -86,7 +86,7 @@ void plain_add(struct buf *out, str s)
         s = str_skip(s, good);
         if (s.n == 0)
             return;
-        s = str_skip(s, take(s, &cp, &is_whole));
+        s = str_skip(s, plain_take_char(s, &cp, &is_whole));
         if (!is_whole)
             (void)utf8_encode(out, REPLACEMENT);
     }
@@ -123,7 +123,7 @@ str plain_line(struct arena *a, str s)
     for (size_t i = 0; i < s.n;) {
         uint32_t cp;
         bool is_whole;
-        i += take(str_skip(s, i), &cp, &is_whole);
+        i += plain_take_char(str_skip(s, i), &cp, &is_whole);
         if (cp == ' ' || plain_is_hidden(cp)) {
             is_gap = b.n > 0;
             continue;

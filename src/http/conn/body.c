@@ -106,7 +106,7 @@ static enum state on_size_lf(struct http_body *b, char c)
     return b->left ? DATA : TRAILER;
 }
 
-static enum state step(struct http_body *b, char c)
+static enum state body_step(struct http_body *b, char c)
 {
     switch ((enum state)b->state) {
     case SIZE:
@@ -163,7 +163,7 @@ enum http_parse http_body_next(struct http_body *b, str *in, str *ret_data)
             *ret_data = take_data(b, in);
             break;
         }
-        b->state = (uint8_t)step(b, in->p[0]);
+        b->state = (uint8_t)body_step(b, in->p[0]);
         *in = str_skip(*in, 1);
     }
     if (b->state == FAILED)

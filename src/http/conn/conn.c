@@ -9,8 +9,8 @@
 
 #include "http/conn/share.h"
 
-static void settle(struct http_conn *c);
-static void process(struct http_conn *c, str in);
+static void conn_settle(struct http_conn *c);
+static void conn_process(struct http_conn *c, str in);
 
 /* ---- deadlines ---- */
 
@@ -72,7 +72,7 @@ static void on_deadline(struct http_conn *c)
     }
 }
 
-static void on_timer(void *ctx)
+static void on_conn_timer(void *ctx)
 {
     struct http_conn *c = ctx;
     if (!c->deadline_ms)
@@ -96,7 +96,7 @@ struct write {
 
 static void after_flush(struct http_conn *c);
 
-static void on_written(uv_write_t *req, int status)
+static void on_conn_written(uv_write_t *req, int status)
 {
     struct http_conn *c = req->handle->data;
     struct write *w = CONTAINER_OF(req, struct write, uv);
@@ -125,7 +125,7 @@ static bool queue_write(struct http_conn *c, str head, str body, bool is_static)
     uv_buf_t bufs[2] = {{w->data, copied}, {(char *)body.p, is_static ? body.n : 0}};
     uv_buf_t *from = copied ? bufs : bufs + 1;
     unsigned count = (copied > 0) + (bufs[1].len > 0);
-    int rc = uv_write(&w->uv, &c->uv.stream, from, count, on_written);
+    int rc = uv_write(&w->uv, &c->uv.stream, from, count, on_conn_written);
     if (rc < 0) {
         free(w);
         conn_close(c);
@@ -196,7 +196,7 @@ static void after_flush(struct http_conn *c)
     else
         begin_head(c);
     if (!c->is_processing && c->state != CONN_CLOSED)
-        settle(c);
+        conn_settle(c);
 }
 
 void conn_answered(struct http_conn *c)
@@ -214,7 +214,7 @@ void conn_answered(struct http_conn *c)
 
 /* ---- input ---- */
 
-static void dispatch(struct http_conn *c)
+static void conn_dispatch(struct http_conn *c)
 {
     struct request *r = c->req;
     struct http_handlers *h = &c->server->handlers;
@@ -261,7 +261,7 @@ static void begin_request(struct http_conn *c, const struct http_head *head, str
         c->state = CONN_WAIT; /* it will be answered later, without its body */
         conn_set_deadline(c, 0);
     } else if (http_body_is_done(&c->body)) {
-        dispatch(c);
+        conn_dispatch(c);
     } else if (http_body_length_left(&c->body, &left) && left > r->pub.body_max) {
         response_refuse(r, 413, "the request body is too large");
     } else {
@@ -300,7 +300,7 @@ static bool read_body(struct http_conn *c, str *in)
     else if (buf_add_str(&r->body, data) < 0)
         response_refuse(r, 413, "the request body is too large");
     else if (found == HTTP_PARSE_DONE)
-        dispatch(c);
+        conn_dispatch(c);
     else
         set_body_deadline(c, c->server->limits.body_stall_ms);
     return true;
@@ -328,7 +328,7 @@ static bool discard(struct http_conn *c, str *in)
 }
 
 /* One step over the input; false when it has to wait. */
-static bool advance(struct http_conn *c, str *in)
+static bool conn_advance(struct http_conn *c, str *in)
 {
     switch ((enum conn_state)c->state) {
     case CONN_HEAD:
@@ -354,10 +354,10 @@ static bool advance(struct http_conn *c, str *in)
 
 static void on_again(void *ctx)
 {
-    process(ctx, STR_NONE);
+    conn_process(ctx, STR_NONE);
 }
 
-static void process(struct http_conn *c, str in)
+static void conn_process(struct http_conn *c, str in)
 {
     bool is_kept = c->in.n > 0;
     if (is_kept) {
@@ -368,8 +368,8 @@ static void process(struct http_conn *c, str in)
     c->is_processing = true;
     share_begin(c);
     if (c->state == CONN_READY && c->has_turn)
-        dispatch(c);
-    while (in.n && c->server->stats.requests < turn_end && advance(c, &in))
+        conn_dispatch(c);
+    while (in.n && c->server->stats.requests < turn_end && conn_advance(c, &in))
         ;
     share_end(c->server);
     c->is_processing = false;
@@ -381,15 +381,15 @@ static void process(struct http_conn *c, str in)
         (void)buf_add_str(&c->in, in);
     if (c->in.n == 0)
         buf_reset(&c->in);
-    settle(c);
+    conn_settle(c);
 }
 
 void conn_go_on(struct http_conn *c)
 {
-    process(c, STR_NONE);
+    conn_process(c, STR_NONE);
 }
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
+static void on_conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 {
     (void)suggested;
     struct http_conn *c = handle->data;
@@ -398,28 +398,28 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 
 /* The client sends no more. One that still waits for its answer may have closed only its
  * own half; if the handler wants to know (on_gone), it is taken as gone. */
-static void on_end(struct http_conn *c)
+static void on_conn_eof(struct http_conn *c)
 {
     c->has_eof = true;
     bool waits = c->state == CONN_WAIT && !c->req->pub.on_gone;
     if (waits || c->state == CONN_FLUSH || !list_empty(&c->again.node) || share_is_waiting(c))
-        settle(c);
+        conn_settle(c);
     else
         conn_close(c);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void on_conn_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct http_conn *c = stream->data;
     if (c->state == CONN_CLOSED || n == 0)
         return;
     if (n == UV_EOF) {
-        on_end(c);
+        on_conn_eof(c);
     } else if (n < 0) {
         conn_close(c);
     } else {
         c->server->stats.bytes_in += (uint64_t)n;
-        process(c, str_make(buf->base, (size_t)n));
+        conn_process(c, str_make(buf->base, (size_t)n));
     }
 }
 
@@ -432,7 +432,7 @@ static void read_or_not(struct http_conn *c)
         return;
     c->is_reading = wants;
     if (wants)
-        (void)uv_read_start(&c->uv.stream, on_alloc, on_read);
+        (void)uv_read_start(&c->uv.stream, on_conn_alloc, on_conn_read);
     else
         (void)uv_read_stop(&c->uv.stream);
 }
@@ -463,7 +463,7 @@ static bool has_work(const struct http_conn *c)
     }
 }
 
-static bool is_known(const struct http_conn *c)
+static bool conn_is_known(const struct http_conn *c)
 {
     return c->is_local_socket || (c->tally && c->tally->is_person);
 }
@@ -473,7 +473,7 @@ static struct list_node *place_of(const struct http_conn *c)
     struct http_server *s = c->server;
     if (c->state == CONN_HEAD)
         return c->in.n == 0 && c->has_served ? &s->idle : &s->heads;
-    return c->state == CONN_BODY && !is_known(c) ? &s->heads : &s->busy;
+    return c->state == CONN_BODY && !conn_is_known(c) ? &s->heads : &s->busy;
 }
 
 /* A head that trickles in keeps its place; who was just served goes to the end. */
@@ -486,7 +486,7 @@ static void put_in(struct http_conn *c, struct list_node *place)
     list_push(place, &c->node);
 }
 
-static void settle(struct http_conn *c)
+static void conn_settle(struct http_conn *c)
 {
     bool is_silent = c->state == CONN_HEAD && c->in.n == 0;
     bool is_waiting = share_is_waiting(c);
@@ -537,7 +537,7 @@ static void learn_peer(struct http_conn *c)
     c->peer_uid = cred.uid;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_conn_closed(uv_handle_t *handle)
 {
     struct http_conn *c = handle->data;
     struct http_server *s = c->server;
@@ -564,7 +564,7 @@ static struct http_conn *conn_new(struct http_server *s, bool is_local_socket)
     put_in(c, &s->busy);
     buf_init(&c->in, HTTP_BACKLOG_MAX);
     defer_init(&c->again, on_again, c);
-    timer_init(&c->timer, s->loop, on_timer, c);
+    timer_init(&c->timer, s->loop, on_conn_timer, c);
     s->stats.conns++;
     s->stats.conns_total++;
     return c;
@@ -585,7 +585,7 @@ void conn_accept(struct listener *l)
     else if (is_refused)
         response_fail(c, 503, "too many connections");
     else
-        settle(c);
+        conn_settle(c);
 }
 
 void conn_close_silent(struct http_server *s)
@@ -636,13 +636,13 @@ static bool begin_close(struct http_conn *c)
 void conn_close(struct http_conn *c)
 {
     if (begin_close(c))
-        uv_close(&c->uv.handle, on_closed);
+        uv_close(&c->uv.handle, on_conn_closed);
 }
 
 void conn_reset(struct http_conn *c)
 {
     if (!begin_close(c))
         return;
-    if (c->is_local_socket || uv_tcp_close_reset(&c->uv.tcp, on_closed) < 0)
-        uv_close(&c->uv.handle, on_closed);
+    if (c->is_local_socket || uv_tcp_close_reset(&c->uv.tcp, on_conn_closed) < 0)
+        uv_close(&c->uv.handle, on_conn_closed);
 }

@@ -49,7 +49,7 @@ void listeners_close(struct http_server *s)
 }
 
 /* Takes the bound socket over, also when it fails. */
-static int serve(struct http_server *s, int fd, const char *path, struct listener **ret)
+static int listener_start(struct http_server *s, int fd, const char *path, struct listener **ret)
 {
     struct listener *l = xcalloc(1, sizeof(*l));
     uv_loop_t *uv = loop_uv(s->loop);
@@ -137,13 +137,13 @@ static int listen_on(struct http_server *s, const struct addrinfo *ai, uint16_t 
         return rc;
     }
     uint16_t chosen = bound_port(fd);
-    int rc = serve(s, fd, NULL, ret);
+    int rc = listener_start(s, fd, NULL, ret);
     if (rc == 0)
         *port = chosen;
     return rc;
 }
 
-static int explain(struct err *e, int rc, const char *host, uint16_t port)
+static int explain_listen(struct err *e, int rc, const char *host, uint16_t port)
 {
     if (rc == -EADDRINUSE)
         return err_set(e, rc, "port %u on %s is in use by another program", port, host);
@@ -199,7 +199,7 @@ int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint
     rc = listen_all(s, list, &port);
     freeaddrinfo(list);
     if (rc < 0)
-        return explain(e, rc, host, port);
+        return explain_listen(e, rc, host, port);
     if (ret_port)
         *ret_port = port;
     return 0;
@@ -276,6 +276,6 @@ int http_listen_unix(struct http_server *s, const char *path, struct err *e)
     if (fd < 0)
         return err_errno(e, fd, "cannot listen on", path);
     struct listener *l;
-    rc = serve(s, fd, path, &l);
+    rc = listener_start(s, fd, path, &l);
     return rc < 0 ? err_errno(e, rc, "cannot listen on", path) : 0;
 }

@@ -74,7 +74,7 @@ static bool bad(struct http_head *h, int status, const char *reason)
     return false;
 }
 
-static enum http_parse refuse(struct http_head *h, int status, const char *reason)
+static enum http_parse parse_refuse(struct http_head *h, int status, const char *reason)
 {
     (void)bad(h, status, reason);
     return HTTP_PARSE_BAD;
@@ -329,9 +329,9 @@ static enum http_parse scan(str in, size_t start, size_t *scanned, struct http_h
             break;
         size_t i = (size_t)(lf - in.p);
         if (i == start || lf[-1] != '\r')
-            return refuse(h, 400, "a line does not end in CRLF");
+            return parse_refuse(h, 400, "a line does not end in CRLF");
         if (i == start + 1)
-            return refuse(h, 400, "malformed request line");
+            return parse_refuse(h, 400, "malformed request line");
         at = i + 1;
         if (lf[-2] == '\n') {
             h->bytes = at;
@@ -349,9 +349,9 @@ static enum http_parse check_growing(str in, const struct http_limits *limits, s
     if (line_max > limits->head_bytes)
         line_max = limits->head_bytes;
     if (in.n > line_max && !memchr(in.p, '\n', line_max))
-        return refuse(h, 414, "the request line is too long");
+        return parse_refuse(h, 414, "the request line is too long");
     if (in.n > limits->head_bytes)
-        return refuse(h, 431, "the request head is too large");
+        return parse_refuse(h, 431, "the request head is too large");
     return HTTP_PARSE_MORE;
 }
 
@@ -375,14 +375,14 @@ enum http_parse http_parse_head(str in, size_t *scanned, const struct http_limit
 
     size_t start = leading_crlf(in);
     if (in.n > start && !http_is_token_char(in.p[start]))
-        return refuse(h, 400, "the request is not HTTP");
+        return parse_refuse(h, 400, "the request is not HTTP");
     enum http_parse found = scan(in, start, scanned, h);
     if (found == HTTP_PARSE_MORE)
         return check_growing(str_skip(in, start), limits, h);
     if (found == HTTP_PARSE_BAD)
         return found;
     if (h->bytes - start > limits->head_bytes)
-        return refuse(h, 431, "the request head is too large");
+        return parse_refuse(h, 431, "the request head is too large");
     str head = str_slice(in, start, h->bytes);
     return parse_lines(h, head, limits->headers) ? HTTP_PARSE_DONE : HTTP_PARSE_BAD;
 }

@@ -237,7 +237,8 @@ struct http_conn *response_detach(struct request *r, int status)
     return c;
 }
 
-static void answer(struct http_req *q, int status, const char *type, str body, bool is_static)
+static void response_send(struct http_req *q, int status, const char *type, str body,
+                          bool is_static)
 {
     struct request *r = request_of(q);
     assert(!r->is_gone);
@@ -280,12 +281,12 @@ static void answer(struct http_req *q, int status, const char *type, str body, b
 
 void http_reply(struct http_req *q, int status, const char *type, str body)
 {
-    answer(q, status, type, body, false);
+    response_send(q, status, type, body, false);
 }
 
 void http_reply_static(struct http_req *q, int status, const char *type, str body)
 {
-    answer(q, status, type, body, true);
+    response_send(q, status, type, body, true);
 }
 
 /* A big answer is rare; its buffer goes at once, the usual small one stays. */
@@ -303,7 +304,7 @@ static bool has_reader(const struct http_req *q)
 void http_reply_json(struct http_req *q, int status, const struct json *v)
 {
     if (!has_reader(q)) {
-        answer(q, status, NULL, STR_NONE, false);
+        response_send(q, status, NULL, STR_NONE, false);
         return;
     }
     struct buf *out = &q->server->out_body;
@@ -313,7 +314,7 @@ void http_reply_json(struct http_req *q, int status, const struct json *v)
         return;
     }
     struct http_server *s = q->server;
-    answer(q, status, "application/json", buf_str(out), false);
+    response_send(q, status, "application/json", buf_str(out), false);
     trim(&s->out_body);
 }
 
@@ -339,7 +340,7 @@ void http_reply_error(struct http_req *q, int status, const char *code, const ch
                       const struct json *details)
 {
     if (!has_reader(q)) {
-        answer(q, status, NULL, STR_NONE, false);
+        response_send(q, status, NULL, STR_NONE, false);
         return;
     }
     struct http_server *s = q->server;
@@ -355,7 +356,7 @@ void http_reply_error(struct http_req *q, int status, const char *code, const ch
     if (details)
         jw_kval(&w, "details", details);
     jw_end(&w);
-    answer(q, status, "application/json", buf_str(&s->out_body), false);
+    response_send(q, status, "application/json", buf_str(&s->out_body), false);
     trim(&s->out_body);
 }
 

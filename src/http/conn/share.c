@@ -32,7 +32,7 @@ static uint64_t ms_until(const struct tally *t, uint64_t debt_us)
 /* ---- who else is there ---- */
 
 /* Only compared: who has gone since still counts for a moment. */
-static void note(struct http_server *s, const void *party)
+static void note_party(struct http_server *s, const void *party)
 {
     if (s->users[0].party != party) {
         s->users[1] = s->users[0];
@@ -56,12 +56,12 @@ static struct tally *party_of(const struct http_conn *c)
 
 void share_note(struct http_conn *c)
 {
-    note(c->server, c->tally ? (const void *)c->tally : c->server);
+    note_party(c->server, c->tally ? (const void *)c->tally : c->server);
 }
 
 /* ---- paying ---- */
 
-static void begin(struct http_conn *c, uint64_t since_us)
+static void share_start(struct http_conn *c, uint64_t since_us)
 {
     struct http_server *s = c->server;
     s->paid_since_us = since_us;
@@ -71,7 +71,7 @@ static void begin(struct http_conn *c, uint64_t since_us)
 
 void share_begin(struct http_conn *c)
 {
-    begin(c, clock_mono_us());
+    share_start(c, clock_mono_us());
 }
 
 bool share_begin_answer(struct http_conn *c)
@@ -79,7 +79,7 @@ bool share_begin_answer(struct http_conn *c)
     uint64_t since = loop_job_since_us(c->server->loop);
     if (c->server->is_paying || since == 0)
         return false;
-    begin(c, since);
+    share_start(c, since);
     return true;
 }
 
@@ -160,7 +160,7 @@ bool share_request_waits(struct http_conn *c)
     return waits_for_time(c, t);
 }
 
-static void go_on(struct http_conn *c)
+static void share_go_on(struct http_conn *c)
 {
     list_del(&c->waits);
     c->has_turn = true;
@@ -179,7 +179,7 @@ static void on_turn(void *ctx)
     t->nheld++;
     while ((has_room(t) || !list_empty(&t->waiting)) && !owes_too_much(t)) {
         struct list_node *from = has_room(t) ? &t->ready : &t->waiting;
-        go_on(LIST_ENTRY(from->next, struct http_conn, waits));
+        share_go_on(LIST_ENTRY(from->next, struct http_conn, waits));
     }
     if (has_room(t) || !list_empty(&t->waiting))
         timer_start(&t->turn, ms_until(t, SHARE_BURST_US));

@@ -51,7 +51,7 @@ void tallies_free(struct http_server *s)
     map_done(&s->tallies);
 }
 
-static void join(struct http_conn *c, struct tally *t)
+static void tally_join(struct http_conn *c, struct tally *t)
 {
     c->tally = t;
     list_push(&t->conns, &c->counted);
@@ -91,7 +91,7 @@ static str network_of(str addr, char text[IP_TEXT_MAX])
 static void join_address(struct http_conn *c)
 {
     char text[IP_TEXT_MAX];
-    join(c, tally_of(c->server, 'a', network_of(str_from(c->peer_addr), text)));
+    tally_join(c, tally_of(c->server, 'a', network_of(str_from(c->peer_addr), text)));
 }
 
 /* Counts the connection for another party from now on. False: t is at its ceiling. */
@@ -106,7 +106,7 @@ static bool move_to(struct http_conn *c, struct tally *t, unsigned max)
         return false;
     t->nconns++;
     tally_leave(c);
-    join(c, t);
+    tally_join(c, t);
     t->nconns--;
     share_counted(c);
     return true;

@@ -69,7 +69,7 @@ static int check_changes(struct edit *x, const struct json *changes)
     return 0;
 }
 
-static void add_member(struct json *to, const struct json_member *m, const struct json *value)
+static void append_member(struct json *to, const struct json_member *m, const struct json *value)
 {
     if (!json_is(value, JSON_NULL))
         to->members[to->len++] = (struct json_member){m->key, *value};
@@ -87,11 +87,11 @@ static struct json *merged(struct arena *a, const struct json *old, const struct
         map_put(&by_key, changes->members[i].key, &changes->members[i].value);
     for (uint32_t i = 0; i < n; i++) {
         struct json *value = map_del(&by_key, old->members[i].key);
-        add_member(all, &old->members[i], value ? value : &old->members[i].value);
+        append_member(all, &old->members[i], value ? value : &old->members[i].value);
     }
     for (uint32_t i = 0; i < changes->len; i++)
         if (map_del(&by_key, changes->members[i].key))
-            add_member(all, &changes->members[i], &changes->members[i].value);
+            append_member(all, &changes->members[i], &changes->members[i].value);
     map_done(&by_key);
     return all;
 }

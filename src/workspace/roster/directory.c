@@ -43,7 +43,7 @@ struct visit {
 
 /* ---- pool thread ---- */
 
-static void look(struct visit *v)
+static void visit_look(struct visit *v)
 {
     struct directory *d = v->directory; /* only what never changes */
     struct roster_lock l;
@@ -63,7 +63,7 @@ static void visit_work(struct job *j)
     if (v->is_change)
         change_apply(v->directory->dir, v->directory->is_sole, &v->change, &v->result, &v->err);
     else
-        look(v);
+        visit_look(v);
 }
 
 /* ---- loop thread ---- */
@@ -83,7 +83,7 @@ static void report_problems(struct directory *d, const struct roster *r)
         log_error(d->log, "workspace", "%.*s", STR_ARG(r->problems.items[i]));
 }
 
-static void replace(struct directory *d, struct roster *now)
+static void roster_replace(struct directory *d, struct roster *now)
 {
     struct roster *before = d->roster;
     d->roster = now;
@@ -109,7 +109,7 @@ static void visit_done(struct job *j)
     struct directory *d = v->directory;
     d->pending--;
     if (v->result.roster)
-        replace(d, v->result.roster);
+        roster_replace(d, v->result.roster);
     else if (v->err.code < 0 && !v->is_change)
         log_error(d->log, "workspace",
                   "cannot reload users and workspaces; the previous ones stay in effect: %s",

@@ -292,7 +292,7 @@ struct names {
     size_t len, cap;
 };
 
-static int by_name(const void *a, const void *b)
+static int by_id_name(const void *a, const void *b)
 {
     return str_cmp(*(const str *)a, *(const str *)b);
 }
@@ -323,7 +323,7 @@ static int list_ids(struct arena *a, const char *dir, bool (*is_id)(str), size_t
     if (ret->len > max)
         return err_set(e, -EFBIG, "%s has more than %zu entries", dir, max);
     if (ret->len > 0)
-        qsort(ret->items, ret->len, sizeof(str), by_name);
+        qsort(ret->items, ret->len, sizeof(str), by_id_name);
     return 0;
 }
 

@@ -6,8 +6,8 @@ struct teller {
     void *ctx;
 };
 
-static void tell(const struct teller *t, enum directory_news news, str user_id, str workspace_id,
-                 str token_id)
+static void tell_item(const struct teller *t, enum directory_news news, str user_id,
+                      str workspace_id, str token_id)
 {
     struct directory_item item = {news, user_id, workspace_id, token_id};
     t->fn(t->ctx, &item);
@@ -15,13 +15,13 @@ static void tell(const struct teller *t, enum directory_news news, str user_id, 
 
 static void tell_user(const struct teller *t, enum directory_news news, const struct user *u)
 {
-    tell(t, news, u->id, STR_NONE, STR_NONE);
+    tell_item(t, news, u->id, STR_NONE, STR_NONE);
 }
 
 static void tell_workspace(const struct teller *t, enum directory_news news,
                            const struct workspace *w)
 {
-    tell(t, news, STR_NONE, w->id, STR_NONE);
+    tell_item(t, news, STR_NONE, w->id, STR_NONE);
 }
 
 /* ---- losses ---- */
@@ -33,9 +33,9 @@ static void tell_lost_members(const struct teller *t, const struct workspace *ol
         const struct member *m = &old->members[i];
         enum ws_role role = now ? workspace_role(now, m->user->id) : WS_NONE;
         if (role == WS_NONE)
-            tell(t, NEWS_MEMBER_LEFT, m->user->id, old->id, STR_NONE);
+            tell_item(t, NEWS_MEMBER_LEFT, m->user->id, old->id, STR_NONE);
         else if (role != m->role)
-            tell(t, NEWS_MEMBER_ROLE, m->user->id, old->id, STR_NONE);
+            tell_item(t, NEWS_MEMBER_ROLE, m->user->id, old->id, STR_NONE);
     }
 }
 
@@ -43,7 +43,7 @@ static void tell_lost_tokens(const struct teller *t, const struct user *old)
 {
     for (size_t i = 0; i < old->ntokens; i++)
         if (!roster_token(t->after, old->tokens[i].hash))
-            tell(t, NEWS_TOKEN_REVOKED, old->id, STR_NONE, old->tokens[i].id);
+            tell_item(t, NEWS_TOKEN_REVOKED, old->id, STR_NONE, old->tokens[i].id);
 }
 
 static void tell_lost_user(const struct teller *t, const struct user *old)
@@ -94,7 +94,7 @@ static void tell_workspace_now(const struct teller *t, const struct workspace *n
     for (size_t i = 0; i < now->nmembers; i++) {
         str id = now->members[i].user->id;
         if (!old || workspace_role(old, id) == WS_NONE)
-            tell(t, NEWS_MEMBER_JOINED, id, now->id, STR_NONE);
+            tell_item(t, NEWS_MEMBER_JOINED, id, now->id, STR_NONE);
     }
 }
 

@@ -90,9 +90,9 @@ static const struct json_field WORKSPACE_FIELDS[] = {
     {0}};
 
 /* A file that must be an object, and its fields. The message names the file. */
-static int read_file(struct arena *a, const char *dir, const char *name,
-                     const struct json_field *fields, void *ret, const struct json **ret_doc,
-                     struct err *e)
+static int roster_read_file(struct arena *a, const char *dir, const char *name,
+                            const struct json_field *fields, void *ret, const struct json **ret_doc,
+                            struct err *e)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
@@ -113,7 +113,7 @@ static int read_file(struct arena *a, const char *dir, const char *name,
     return 0;
 }
 
-static int64_t time_of(str iso)
+static int64_t time_from_iso(str iso)
 {
     int64_t ms = 0;
     (void)clock_parse_iso(iso, &ms);
@@ -139,7 +139,7 @@ static int read_token(const struct token_in *in, const struct user *u, struct us
                                .scopes = in->scopes,
                                .tools = in->tools,
                                .workspace_id = in->workspace_id,
-                               .created_ms = time_of(in->created_at)};
+                               .created_ms = time_from_iso(in->created_at)};
     if (in->expires_at.n > 0 && clock_parse_iso(in->expires_at, &ret->expires_ms) < 0)
         return err_set(e, -EINVAL, "token %.*s: expiresAt is not a time", STR_ARG(in->id));
     if (!is_hash(in->hash))
@@ -150,7 +150,8 @@ static int read_token(const struct token_in *in, const struct user *u, struct us
 static int read_credentials(struct arena *a, const char *dir, struct user *u, struct err *e)
 {
     struct credentials_in in = {0};
-    int r = read_file(a, dir, "credentials.json", CREDENTIALS_FIELDS, &in, &u->credentials, e);
+    int r =
+        roster_read_file(a, dir, "credentials.json", CREDENTIALS_FIELDS, &in, &u->credentials, e);
     if (r == -ENOENT)
         return 0;
     if (r == 0 && in.tokens.len > ROSTER_TOKENS_MAX)
@@ -182,7 +183,7 @@ int user_read(struct arena *a, const char *dir, str id, struct user *ret, struct
 {
     struct profile_in in = {0};
     struct user u = {0};
-    int r = read_file(a, dir, "profile.json", PROFILE_FIELDS, &in, &u.profile, e);
+    int r = roster_read_file(a, dir, "profile.json", PROFILE_FIELDS, &in, &u.profile, e);
     if (r < 0)
         return r;
     if (!str_eq(in.id, id))
@@ -195,8 +196,8 @@ int user_read(struct arena *a, const char *dir, str id, struct user *ret, struct
     u.display_name = in.display_name;
     u.issuer = in.identity.issuer;
     u.subject = in.identity.subject;
-    u.created_ms = time_of(in.created_at);
-    u.updated_ms = time_of(in.updated_at);
+    u.created_ms = time_from_iso(in.created_at);
+    u.updated_ms = time_from_iso(in.updated_at);
     u.preferences = in.preferences ? in.preferences : json_new(a, JSON_OBJECT);
     *ret = u; /* before the tokens, which point to it */
     return read_credentials(a, dir, ret, e);
@@ -224,7 +225,7 @@ int workspace_read(struct arena *a, const char *dir, str id, const struct roster
 {
     struct workspace_in in = {0};
     struct workspace w = {0};
-    int rc = read_file(a, dir, "workspace.json", WORKSPACE_FIELDS, &in, &w.doc, e);
+    int rc = roster_read_file(a, dir, "workspace.json", WORKSPACE_FIELDS, &in, &w.doc, e);
     if (rc < 0)
         return rc;
     if (!str_eq(in.id, id))
@@ -232,8 +233,8 @@ int workspace_read(struct arena *a, const char *dir, str id, const struct roster
     w.id = in.id;
     w.name = in.name;
     w.root = arena_cstr(a, str_from(dir));
-    w.created_ms = time_of(in.created_at);
-    w.updated_ms = time_of(in.updated_at);
+    w.created_ms = time_from_iso(in.created_at);
+    w.updated_ms = time_from_iso(in.updated_at);
     w.bundles = in.bundles;
     w.skill_dirs = in.skill_dirs;
     w.agents = in.agents;
