@@ -29,6 +29,6 @@ char *arena_cstr(struct arena *a, str s);
 str arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 str arena_vprintf(struct arena *a, const char *fmt, va_list ap);
 str arena_concat(struct arena *a, str x, str y);
-str arena_join(struct arena *a, const str *parts, size_t n); /* what is built often; no printf */
+str arena_join(struct arena *a, const str *parts, size_t n); /* cheaper than arena_printf */
 
 #define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))

@@ -1,8 +1,8 @@
 /* err.h - an error message for a person.
  *
- * Functions return 0 or a negative errno. Where somebody will read what went wrong they
- * also take a struct err: what was wrong, where, and what to do about it. The message is
- * set once, by the code that knows most; callers may put context in front of it. */
+ * Functions return 0 or a negative errno. Functions whose errors are shown to a person also take
+ * a struct err: what was wrong, where, and what to do about it. The message is set once, by the
+ * code that knows most; callers may put context in front of it. */
 #pragma once
 
 #include "base/str.h"
@@ -23,5 +23,5 @@ int err_errno(struct err *e, int code, const char *what,
 void err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_clear(struct err *e);
 
-/* A plain-words reason for a negative errno ("no space left on device"). Thread-safe. */
+/* The reason for a negative errno in words ("no space left on device"). Thread-safe. */
 const char *err_reason(int code);

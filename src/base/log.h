@@ -20,8 +20,8 @@ void logger_free(struct logger *l);
 void log_secret(struct logger *l, str secret); /* set-up time only; shorter than 8 is ignored */
 bool log_enabled(const struct logger *l, enum log_level level); /* l may be NULL: false */
 
-/* `area` is the floor that speaks ("store"). l may be NULL. Line breaks in the message
- * become spaces, so that one call is one line. */
+/* `area` names the floor that logs ("store"). l may be NULL. Line breaks in the message become
+ * spaces, so that one call is one line. */
 void log_msg(struct logger *l, enum log_level level, const char *area, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -44,7 +44,7 @@ size_t edit_distance_allowed(str wanted)
 
 struct nearest nearest_to(str wanted)
 {
-    /* Of a word of one or two letters, two changes leave nothing. */
+    /* Two changes of a word of one or two letters leave nothing of it. */
     size_t allowed = min(edit_distance_allowed(wanted), wanted.n / 2);
     return (struct nearest){.wanted = wanted, .distance = allowed + 1};
 }

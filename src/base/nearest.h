@@ -4,7 +4,7 @@
  *     for each known word: nearest_offer(&n, word);
  *     if (n.best) "did you mean '%s'?"
  *
- * Only words few letters away count, so that no answer is better than a silly one. */
+ * Only words that differ by a few letters are offered: no suggestion is better than a wrong one. */
 #pragma once
 
 #include "base/err.h"
@@ -23,8 +23,8 @@ void nearest_offer(struct nearest *n, const char *word);
 /* Ends the message with "; did you mean 'best'?", if there is one. */
 void nearest_hint(struct err *e, const char *best);
 
-/* Letters to insert, delete, replace or swap with their neighbour to turn a into b. ASCII case
- * does not count. */
+/* Letters to insert, delete, replace or swap with their neighbour to turn a into b. ASCII case is
+ * ignored. */
 size_t edit_distance(str a, str b);
 
 /* How far apart two words may be to be taken for each other. */

@@ -51,7 +51,7 @@ bool str_starts(str s, str prefix);
 bool str_ends(str s, str suffix);
 bool str_starts_nocase(str s, str prefix);
 
-/* Position of the first needle at or after `from`, or -1. An empty needle is found at once. */
+/* Position of the first needle at or after `from`, or -1. An empty needle is found at `from`. */
 ptrdiff_t str_find(str s, str needle, size_t from);
 ptrdiff_t str_find_char(str s, char c);
 ptrdiff_t str_rfind_char(str s, char c);

@@ -6,7 +6,7 @@
 
 #define REPLACEMENT 0xfffdu
 
-/* What may follow a lead byte: its length, and the range of the second byte, which is where
+/* Length of a character by its lead byte, and the range of the second byte, which is where
  * overlong forms, surrogates and values above U+10FFFF are excluded. */
 struct lead {
     uint8_t len;
@@ -114,7 +114,7 @@ str utf8_truncate(str s, size_t max_bytes)
 {
     if (s.n <= max_bytes)
         return s;
-    /* Step back over at most three continuation bytes: more of them are no character. */
+    /* Step back over at most three continuation bytes: no character has more. */
     size_t end = max_bytes;
     while (end > 0 && max_bytes - end < 3 && is_continuation((uint8_t)s.p[end]))
         end--;

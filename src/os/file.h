@@ -1,6 +1,6 @@
 /* file.h - small files, read and written whole. Blocking: for start-up and pool threads.
  *
- * This floor wraps the operating system where a plain call needs a loop or a second thought:
+ * This floor wraps the operating system where a plain call needs a loop or careful ordering:
  * file.h (whole files), lock.h (flock with a time limit), zone.h (time zones). */
 #pragma once
 
@@ -19,6 +19,6 @@ int file_make_dirs(const char *path, struct err *e);
 
 bool file_exists(const char *path);
 
-/* All of it, whatever read(2) and write(2) do in one go. A file that ends early is -EIO. */
+/* Repeat read(2) or write(2) until all n bytes are done. A file that ends early is -EIO. */
 int file_read_all(int fd, char *p, size_t n);
 int file_write_all(int fd, str bytes);

@@ -10,7 +10,7 @@
 int lock_wait(int fd, int how);
 
 /* One writer at a time for the files of a directory. The lock is on the directory itself: it leaves
- * no file behind and outlives the renaming of what it protects. close(*ret_fd) releases it. */
+ * no file behind and stays valid when the files in it are renamed. close(*ret_fd) releases it. */
 int dir_lock(const char *dir, int *ret_fd, struct err *e);
 
 /* The same for a directory with settings: a server that runs holds the lock on its work directory

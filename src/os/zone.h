@@ -1,7 +1,7 @@
 /* zone.h - offsets of time zones, read from the system's zone files.
  *
  * Names are IANA ("Europe/Berlin"), "UTC", or fixed offsets ("+02:00"). Reading a file is
- * quick and small; nothing is cached, and the process's own TZ plays no part. */
+ * quick and small; nothing is cached, and the process's own TZ is ignored. */
 #pragma once
 
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /* ip.h - Internet addresses and blocks of them. Pure.
  *
- * Both families are 16 bytes: one of the older family is ::ffff:a.b.c.d. */
+ * Addresses of both families are 16 bytes: an IPv4 address is ::ffff:a.b.c.d. */
 #pragma once
 
 #include "base/str.h"
@@ -10,7 +10,7 @@
 
 struct ip_block {
     uint8_t addr[IP_LEN];
-    unsigned bits; /* that count, of 128 */
+    unsigned bits; /* length of the prefix, of 128 */
 };
 
 int ip_parse(str text, uint8_t ret[IP_LEN]); /* 0 or -EINVAL */

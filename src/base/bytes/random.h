@@ -1,5 +1,5 @@
-/* random.h - unpredictable bytes and the ids made of them. Thread-safe; aborts if the
- * kernel gives no randomness, because a guessable id is worse than no server. */
+/* random.h - unpredictable bytes and the ids made of them. Thread-safe; aborts if the kernel
+ * returns no random bytes, because a guessable id is worse than no server. */
 #pragma once
 
 #include "base/str.h"

@@ -2,7 +2,7 @@
  *
  * nb forwards other people's JSON, so nothing may change on the way through: numbers keep
  * their source text unless they fit int64 (and -0 stays -0), object keys keep their order,
- * duplicate keys are all kept (lookup finds the first). The reader refuses whatever RFC
+ * duplicate keys are all kept (lookup finds the first). The reader refuses everything that RFC
  * 8259 does not allow, bytes that are not UTF-8, lone surrogate escapes, trailing text and
  * nesting beyond a cap. Values live in the arena given to the reader; string values that
  * need no unescaping point into the input unless JSON_COPY is set.
@@ -53,8 +53,8 @@ enum {
 
 /* Parses the whole of `in`. On failure returns -EINVAL with "line L, column C: reason"
  * in e (may be NULL). The caller bounds the size of `in`: a text of nothing but brackets,
- * commas and digits takes up to 16 times its size in the arena, and for the time of the
- * call as much again or twice that; usual messages take two to three times their size. */
+ * commas and digits takes up to 16 times its size in the arena, and during the call two to
+ * three times that; usual messages take two to three times their size. */
 int json_parse(struct arena *a, str in, int flags, struct json **ret, struct err *e);
 
 /* ---- looking things up: all accept NULL and wrong types, and then find nothing ---- */
@@ -77,7 +77,7 @@ static inline bool json_is(const struct json *v, enum json_type type)
     return v && v->type == type;
 }
 double json_double(const struct json *v, double otherwise);
-/* The order of keys does not count, and numbers are compared by their exact value: 1 is 1.0
+/* The order of keys is ignored, and numbers are compared by their exact value: 1 is 1.0
  * and 10e-1, but 2^63 is not 2^63 + 1. */
 bool json_equal(const struct json *a, const struct json *b);
 
@@ -114,8 +114,8 @@ struct json_writer {
     struct buf *out;
     uint64_t kinds; /* one bit per level: 1 = object */
     uint8_t depth;  /* at most 64 */
-    bool comma;     /* before whatever comes next */
-    bool has_key;   /* a key waits for its value */
+    bool comma;     /* due before the next value */
+    bool has_key;   /* a key was written, its value was not yet */
 };
 
 void jw_init(struct json_writer *w, struct buf *out);

@@ -5,7 +5,7 @@
 
 #include "base/nearest.h"
 
-/* Where we are, as a chain up the C stack; text is made of it only when somebody reads it. */
+/* The current place as a chain up the C stack; it becomes text only for an error message. */
 struct place {
     const struct place *up; /* NULL: `name` is the path that the caller gave */
     str name;               /* a key, unless an index */

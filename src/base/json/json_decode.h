@@ -2,7 +2,7 @@
  *
  * A table names each field, its type and where it goes. Errors name the path:
  * "bundles[2].url: expected string". Decoded strings and arrays are copied to the arena;
- * JF_JSON and JF_JSON_OBJECT point into the document. Of duplicate keys the first counts.
+ * JF_JSON and JF_JSON_OBJECT point into the document. The first of duplicate keys is used.
  *
  *   static const struct json_field FIELDS[] = {
  *       {"message", JF_STR, offsetof(struct chat_in, message), JF_REQUIRED, NULL, 0},

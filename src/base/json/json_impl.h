@@ -1,4 +1,4 @@
-/* json_impl.h - what the JSON sources share with each other, and nobody else includes. */
+/* json_impl.h - declarations shared by the JSON sources; other files do not include it. */
 #pragma once
 
 #ifdef __SSE2__

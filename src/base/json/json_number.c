@@ -1,6 +1,6 @@
 /* json_number.c - JSON numbers as values: to and from double, and exact equality.
  *
- * Elsewhere a number is an int64 or its source text; only here does anybody look inside. */
+ * Other files treat a number as an int64 or as its source text; only this file parses it. */
 #include <math.h>
 
 #include "base/json/json_impl.h"

@@ -155,7 +155,8 @@ void json_scan_array(struct json_scan *s, str text)
     scan_begin(s, p, '[');
 }
 
-/* Comparing is quicker than matching brackets, and whoever starts with all of it ends with it. */
+/* Comparing is quicker than matching brackets; a value that starts with all of `known` is equal to
+ * it, because `known` ends with the matching bracket. */
 static bool scan_is_known(const struct json_scan *s, const char *p)
 {
     return s->known.n > 0 && (size_t)(s->end - p) >= s->known.n &&
@@ -172,7 +173,7 @@ static bool scan_go_on(struct json_scan *s, const char *p)
     return true;
 }
 
-/* The value where we are, and moves on to what follows it. */
+/* Returns the value at the current position and moves behind it. */
 static bool take_value(struct json_scan *s, str *ret)
 {
     const char *value = skip_space(s->at, s->end);

@@ -2,17 +2,17 @@
  *
  * For hot scans over logs: finds where the values of an object's own keys begin and end,
  * skipping nested values by bracket and quote matching. It checks only what it needs to
- * stay in step: use json_parse for lines whose content matters. No allocation. */
+ * find the ends of values: use json_parse for lines whose content matters. No allocation. */
 #pragma once
 
 #include "base/str.h"
 
 struct json_scan {
     const char *at, *end;
-    char close;    /* the bracket that ends it */
-    bool is_inner; /* it ends at its bracket, not with the text */
+    char close;    /* the bracket that ends the array or object */
+    bool is_inner; /* ends at that bracket, not with the text */
     bool failed;   /* the line is not an object, or is broken before its end */
-    str known;     /* an array or object that is stepped over wherever it stands; may be set */
+    str known;     /* text of an array or object that is skipped by comparison; may be set */
 };
 
 void json_scan_init(struct json_scan *s, str line);
@@ -25,9 +25,9 @@ bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value);
 void json_scan_array(struct json_scan *s, str text);
 bool json_scan_element(struct json_scan *s, str *ret_value);
 
-/* json_scan_next in two steps: the key, and then its value or, without a way through all of it
- * first, the elements of its array. json_scan_enter is false when it is none; json_scan_leave
- * goes on behind it. */
+/* json_scan_next in two steps: the key, then its value. json_scan_enter instead of json_scan_value
+ * iterates over the elements of an array without a scan to its end first; it returns false when
+ * the value is not an array. json_scan_leave continues after that array. */
 bool json_scan_key(struct json_scan *s, str *ret_key);
 bool json_scan_value(struct json_scan *s, str *ret_value);
 bool json_scan_enter(struct json_scan *s, struct json_scan *ret_elements);

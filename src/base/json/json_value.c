@@ -163,7 +163,7 @@ static void *grow(struct arena *a, struct json *parent, void *first, size_t size
 
 struct json *json_push(struct arena *a, struct json *arr, struct json v)
 {
-    if (arr->type != JSON_ARRAY) /* a document of somebody else's, looked at too little */
+    if (arr->type != JSON_ARRAY) /* a foreign document whose types were not checked */
         *arr = (struct json){.type = JSON_ARRAY};
     arr->items = grow(a, arr, arr->items, sizeof(*arr->items));
     struct json *place = &arr->items[arr->len++];

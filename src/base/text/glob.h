@@ -1,5 +1,5 @@
-/* glob.h - the seed's globs: `*` matches any run of characters, everything else is literal,
- * anchored at both ends. Linear in the product of the lengths at worst; no recursion. */
+/* glob.h - glob patterns: `*` matches any run of characters, everything else is literal, anchored
+ * at both ends. At worst linear in the product of the lengths; no recursion. */
 #pragma once
 
 #include "base/str.h"

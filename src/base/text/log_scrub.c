@@ -21,7 +21,7 @@ static size_t token_len(str s)
     return n;
 }
 
-/* Keys that are recognised by how they begin. The prefix goes too, unless it is a word. */
+/* Keys that are recognised by their prefix. The prefix is removed too, unless it is a word. */
 static const struct shape {
     str prefix;
     size_t min; /* characters behind the prefix; fewer are ordinary text */

@@ -2,16 +2,16 @@
  *
  * Control characters (C0, DEL, C1) drive terminals, bidirectional marks make text read
  * differently from what it is, line separators and tag characters hide parts of it. Titles,
- * names, documents, messages for people, and text for models pass through here before anybody
- * gets them; logs keep the bytes they were given. Pure; any thread. */
+ * names, documents, messages for people, and text for models pass through here before they are
+ * shown or sent; logs keep the original bytes. Pure; any thread. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 
-/* A control character, bidirectional mark, line or paragraph separator, or tag character.
- * Line feed and tab count as well: callers that keep them ask for those first. */
+/* A control character, bidirectional mark, line or paragraph separator, or tag character. Line
+ * feed and tab are included: callers that keep them test for them first. */
 bool plain_is_hidden(uint32_t cp);
 
 /* Whether all of s is plain: valid UTF-8, hidden characters only as line feed, carriage return
