@@ -1,8 +1,9 @@
 /* bus.c - topics in a map, subscribers in a list per topic.
  *
- * A message is delivered to those who were subscribed when it was published. While one
- * delivery runs, further messages wait in `queue`, and subscribers that leave are only
- * marked: both are settled when the delivery is over, so callbacks may do as they like. */
+ * A message is delivered to the subscribers at the time of its publication. During a
+ * delivery, further messages wait in `queue`, and subscribers that unsubscribe are only
+ * marked. Both lists are processed after the delivery, so callbacks may publish, subscribe
+ * and unsubscribe. */
 #include "bus/bus.h"
 
 #include <assert.h>
@@ -131,7 +132,7 @@ static void enqueue(struct bus *b, struct bus_msg *msg)
     q->number = b->published;
     copy_part(copy_part(copy_part(q->bytes, &q->msg.topic), &q->msg.type), &q->msg.data);
     list_push(&b->queue, &q->node);
-    msg->shared = NULL; /* goes with the copy */
+    msg->shared = NULL; /* the copy owns it now */
 }
 
 void bus_publish(struct bus *b, struct bus_msg *msg)

@@ -1,4 +1,4 @@
-/* bus.h - topics, subscribers, messages: how one thing that happened reaches many streams.
+/* bus.h - topics, subscribers, messages: distributes one event to many streams.
  *
  * Delivery is synchronous, on the loop thread, in publish order. A subscriber may
  * unsubscribe (itself or another) and publish from inside its callback: messages published

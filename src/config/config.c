@@ -20,7 +20,7 @@
 
 /* ---- the file's shape ---- */
 
-/* The seed's older "model": {"provider", "apiKey"}. */
+/* The older form "model": {"provider", "apiKey"}. */
 struct legacy_model {
     str provider, api_key;
 };
@@ -425,7 +425,7 @@ static void set_defaults(struct document *d)
     };
 }
 
-/* A file of another version may mean something else by the same words. */
+/* The same keys may have another meaning in a file of another version. */
 static int check_version(struct config *c, const struct json *root, struct err *e)
 {
     const struct json *version = json_get(root, "version");
@@ -476,8 +476,8 @@ static int read_document(struct loader *l, struct document *d, struct err *e)
     return r;
 }
 
-/* A key in the file beats the environment: the one exception to the order of precedence, so
- * that a project can carry its own key. */
+/* A key in the file overrides the environment: the only exception to the order of precedence, so
+ * that a project can have its own key. */
 static str provider_key(const struct document *d, const char *provider, const char *env)
 {
     const struct json *conf = json_get(d->providers, provider);
@@ -647,7 +647,7 @@ static void resolve_paths(struct config *c, const struct document *d)
     }
 }
 
-/* Settings of parts that are not built yet: better a word than silence. */
+/* Settings of parts that do not exist yet: a warning is better than silence. */
 static void warn_without_effect(struct loader *l, const struct document *d)
 {
     const struct {

@@ -1,7 +1,7 @@
 /* config.h - every setting of a process, resolved once: flags > environment > file > default.
  *
- * The file is nimblebrain.json. A missing file is fine; an unknown key is a warning; a wrong
- * type or value is an error that names file and path ("http.port: expected integer"). The
+ * The file is nimblebrain.json. A missing file is not an error; an unknown key is a warning; a
+ * wrong type or value is an error that names file and path ("http.port: expected integer"). The
  * struct owns all its strings and is immutable after config_load. */
 #pragma once
 
@@ -14,12 +14,12 @@
 #define CONFIG_PORT           27247
 #define CONFIG_ITERATIONS_MAX 25
 
-/* What the command line said; NULL or negative = not given. */
+/* Values from the command line; NULL or negative = not given. */
 struct config_flags {
     const char *config_path, *work_dir, *model, *host, *store_type;
     int port;
     bool is_debug;
-    bool without_file; /* as if there were none */
+    bool without_file; /* ignore the settings file */
 };
 
 #define CONFIG_FLAGS_NONE ((struct config_flags){.port = -1})
@@ -34,11 +34,11 @@ struct config_http {
     const char *host;
     int64_t port;
     bool allow_unauthenticated;
-    struct json_strs allowed_hosts;   /* names this server answers to, besides `host` */
+    struct json_strs allowed_hosts;   /* Host names that are accepted, besides `host` */
     struct json_strs allowed_origins; /* pages of other origins that may use the API */
-    str public_url;                   /* https, as others reach it, without a slash at its end */
+    str public_url;                   /* the https URL that clients use, without a trailing slash */
     str base_path;                    /* "/nb" when a proxy serves it there; empty = "/" */
-    struct json_strs trusted_proxies; /* whose X-Forwarded-For is believed: ip.h */
+    struct json_strs trusted_proxies; /* their X-Forwarded-For is used: ip.h */
     bool insecure_cookies;            /* logins over plain HTTP, beyond this machine */
     struct config_rates rates;
     int64_t conns_per_address, conns_per_person, streams_per_person;
@@ -58,7 +58,7 @@ struct config_logging {
 
 struct config_models {
     str default_model, fast, reasoning;
-    str named; /* by --model: for every message of this command; empty = by nobody */
+    str named; /* the value of --model, for every message of this command; empty = not given */
 };
 
 struct config_limits {
@@ -74,13 +74,13 @@ struct config_mcp { /* nb as an MCP server */
     int64_t max_sessions, session_idle_ms, answer_wait_ms, max_connections;
 };
 
-struct config_features { /* what is switched off is neither listed nor callable */
+struct config_features { /* a feature that is off is neither listed nor callable */
     bool bundle_management, bundle_discovery, skill_management, delegation, tool_discovery;
     bool mcp_server, file_context, user_management, workspace_management;
 };
 
 struct config_people {
-    bool own_workspace; /* a person who is in no workspace gets one of their own */
+    bool own_workspace; /* a user who is not a member of a workspace gets a personal one */
 };
 
 struct config_secrets { /* never logged, never written */
@@ -94,7 +94,7 @@ struct config {
     const char *path; /* of the file, whether it exists or not */
     bool is_file_present;
     const char *work_dir;  /* absolute */
-    const char *workspace; /* that a command is about; NULL = the only one */
+    const char *workspace; /* the workspace a command uses; NULL = the only one */
 
     struct config_http http;
     struct config_store store;
@@ -124,7 +124,7 @@ struct config {
     struct json_strs warnings; /* "unknown key 'colour' in /path/nimblebrain.json" */
 };
 
-/* env may be NULL: then nothing comes from the environment. */
+/* env may be NULL: no setting is read from the environment. */
 int config_load(struct config *ret, const struct config_flags *flags, config_getenv env,
                 void *env_ctx, struct err *e);
 void config_done(struct config *c);

@@ -1,4 +1,4 @@
-/* internal.h - what loop.c, timer.c and pool.c share. Nobody else includes it. */
+/* internal.h - declarations shared by loop.c, timer.c and pool.c; other files do not include it. */
 #pragma once
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ struct loop {
     struct list_node deferred;
     struct timer_heap timers;
     struct list_node pools;
-    size_t held;     /* what ends by itself */
+    size_t held;     /* loop_hold without loop_release */
     uint64_t job_us; /* when the `done` of a job began; 0 outside */
 
     pthread_mutex_t lock;

@@ -76,7 +76,7 @@ static void on_check(uv_check_t *h)
 
 static void on_busy(uv_idle_t *h)
 {
-    (void)h; /* its being active is all that matters */
+    (void)h; /* an active idle handle keeps poll from sleeping; there is nothing to do */
 }
 
 static void must(int status, const char *what)
@@ -281,8 +281,8 @@ void loop_post(struct loop *l, loop_fn fn, void *ctx)
     p->ctx = ctx;
     pthread_mutex_lock(&l->lock);
     list_push(&l->posts, &p->node);
-    /* Under the lock: a poster must not touch the loop any more once its post can run, for
-     * that may be the one that ends it. */
+    /* Under the lock: a poster must not touch the loop once its post can run, because that post
+     * may free the loop. */
     uv_async_send(&l->wake);
     pthread_mutex_unlock(&l->lock);
 }

@@ -1,8 +1,8 @@
 /* loop.h - the one thread that owns all state.
  *
- * A thin coat over libuv. Every function here is for the loop thread only, except
- * loop_post and loop_stop, which any thread may call. Whatever can block belongs in a pool
- * (pool.h). Only loop/, http/, net/ and cli/ see libuv itself (loop_uv). */
+ * A thin layer over libuv. Every function here is for the loop thread only, except
+ * loop_post and loop_stop, which any thread may call. Everything that can block belongs in a
+ * pool (pool.h). Only loop/, http/, net/ and cli/ use libuv itself (loop_uv). */
 #pragma once
 
 #include "base/list.h"
@@ -20,14 +20,14 @@ struct loop *loop_new(struct logger *log);
  * freed. Runs the remaining close callbacks first. */
 void loop_free(struct loop *l);
 
-/* Something that nobody owns any more ends by itself soon, like a child that was killed:
- * loop_free waits for the release, for LOOP_HELD_MS at most. */
+/* Keeps loop_free waiting, for LOOP_HELD_MS at most, until the release. For objects without an
+ * owner that end soon without help, such as a child that was killed. */
 #define LOOP_HELD_MS 5000
 void loop_hold(struct loop *l);
 void loop_release(struct loop *l);
 
 void loop_run(struct loop *l);  /* until loop_stop */
-void loop_stop(struct loop *l); /* any thread; a stop before run makes run return at once */
+void loop_stop(struct loop *l); /* any thread; a stop before run makes run return immediately */
 /* Runs until *done is true, the time is up or somebody calls loop_stop; for tests and one-shot
  * commands. Returns *done. */
 bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms);
@@ -35,16 +35,17 @@ bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms);
 struct uv_loop_s *loop_uv(struct loop *l);
 struct logger *loop_log(struct loop *l);
 
-/* Since when the loop thread is in the `done` of a pool's job: clock_mono_us, or 0 outside. Whoever
- * pays for a part of it restarts it, so that the next one pays for the rest. */
+/* The time (clock_mono_us) at which the current `done` of a pool's job began; 0 outside of one. A
+ * caller that charges this time to a client restarts it, so that the next caller charges only the
+ * rest. */
 uint64_t loop_job_since_us(const struct loop *l);
 void loop_job_restart(struct loop *l, uint64_t now_us);
 
 /* Calls fn on the loop thread, in the order of the posts. Any thread. */
 void loop_post(struct loop *l, loop_fn fn, void *ctx);
 
-/* Calls fn after the callbacks of this turn, before the loop sleeps. The way to break
- * recursion: "answer later, but at once". */
+/* Calls fn after the callbacks of this turn, before the loop sleeps. Breaks recursion: fn runs
+ * soon, but never inside the function that asked for it. */
 struct deferred {
     struct list_node node;
     loop_fn fn;

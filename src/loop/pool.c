@@ -31,7 +31,7 @@ struct pool {
     pthread_cond_t work, finish;
     struct list_node queue, finished;
     size_t queued, idle;
-    bool is_awaited; /* pool_free sleeps on `finish`, nobody looks at `wake` */
+    bool is_awaited; /* pool_free sleeps on `finish`; `wake` is not used */
     bool quit;
 };
 
@@ -58,7 +58,7 @@ static void *run_worker(void *arg)
 {
     struct pool *p = arg;
     struct job *j;
-    if (p->gives_way) /* Linux: of this thread alone; a refusal does not matter */
+    if (p->gives_way) /* on Linux this changes one thread; failure is harmless */
         (void)setpriority(PRIO_PROCESS, (id_t)gettid(), GIVE_WAY_NICE);
     pthread_mutex_lock(&p->lock);
     while ((j = next_job(p))) {
@@ -84,7 +84,7 @@ static void *run_worker(void *arg)
  * that submit their successor do not keep the loop. */
 static void pool_deliver(struct pool *p)
 {
-    struct loop *l = p->loop; /* p may go with a job */
+    struct loop *l = p->loop; /* a job may free p */
     struct list_node *node;
     pthread_mutex_lock(&p->lock);
     while ((node = list_pop(&p->finished)))
@@ -159,7 +159,7 @@ void pool_submit(struct pool *p, struct job *j)
     bool short_handed = p->queued > p->idle && p->nthreads < p->max_threads;
     pthread_mutex_unlock(&p->lock);
     pthread_cond_signal(&p->work);
-    /* Fewer threads than wanted are merely slow; none at all would wait for ever. */
+    /* Fewer threads than wanted are only slower; without any thread jobs would never run. */
     if (short_handed && start_thread(p) < 0 && p->nthreads == 0) {
         fputs("nb: cannot start a thread\n", stderr);
         abort();

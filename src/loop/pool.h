@@ -19,8 +19,8 @@ struct job {
 
 struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads);
 void pool_submit(struct pool *p, struct job *j); /* j must stay until its `done` */
-/* Before the first job: its threads leave the processor to the loop thread and to other pools. For
- * long computations, like hashing passwords. */
+/* Runs the pool's threads at a low priority, so that long computations, such as password hashes,
+ * do not delay the loop thread and other pools. Call it before the first job. */
 void pool_give_way(struct pool *p);
 size_t pool_pending(const struct pool *p); /* submitted and not yet done */
 

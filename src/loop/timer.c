@@ -6,8 +6,8 @@
 #include "loop/internal.h"
 
 /* The alarm is set once per turn, just before the loop sleeps (timers_arm), not by start and
- * stop: libuv runs a timer that is restarted with no delay again in the same breath, which
- * would keep I/O waiting. */
+ * stop: libuv runs a timer that is restarted without a delay again in the same turn, which
+ * would delay I/O. */
 
 #define DELAY_MAX_MS (UINT64_C(1) << 53)
 

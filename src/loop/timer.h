@@ -1,7 +1,7 @@
 /* timer.h - one-shot timers in plain structs.
  *
  * All timers of a loop share one libuv timer under a heap, so starting and stopping are
- * synchronous: after timer_stop the callback will not come and the memory may go. Loop
+ * synchronous: after timer_stop the callback is not called and the memory may be freed. Loop
  * thread only. Delays are capped at 2^53 ms, so that no overflow makes a timer fire early. */
 #pragma once
 

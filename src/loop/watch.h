@@ -1,7 +1,7 @@
-/* watch.h - a call when a file is written to, by whatever process.
+/* watch.h - a callback when any process writes to a file.
  *
- * For small files that stay in place and say "look again" (a file that is replaced by rename
- * is lost from sight). Several writes may come as one call. Loop thread only. */
+ * For small files that stay in place and act as a signal (a file that is replaced by rename is no
+ * longer watched). Several writes may cause one call. Loop thread only. */
 #pragma once
 
 #include "loop/loop.h"
