@@ -2,7 +2,7 @@
  *
  * Requests to URLs that users supply must not reach this machine, its network or the cloud's
  * metadata service. Addresses that carry an IPv4 address inside (mapped, NAT64, 6to4 ...) are
- * judged by it. What is in no table is not public. Pure; any thread. */
+ * judged by it. An address that is in no table is not public. Pure; any thread. */
 #pragma once
 
 #include <sys/socket.h>

@@ -2,7 +2,7 @@
  *
  * The process is watched through a pidfd. When it ends it is left unreaped until its output
  * has been read: as long as the zombie exists its pid, which is also the id of its process
- * group, cannot be given to somebody else, so that a signal never hits a stranger. */
+ * group, cannot be reused, so that a signal never reaches an unrelated process. */
 #include "net/child.h"
 
 #include <assert.h>
@@ -80,7 +80,7 @@ static void child_finish(struct child *c)
     timer_stop(&c->term);
     timer_stop(&c->kill);
     flush_last_line(c);
-    /* Nothing of the group may outlive its leader; only then is the pid given up. */
+    /* No process of the group may outlive its leader; the pid is released only after this. */
     (void)kill(-c->pid, SIGKILL);
     siginfo_t info;
     while (waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED) < 0 && errno == EINTR)

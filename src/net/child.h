@@ -1,11 +1,12 @@
 /* child.h - child processes that speak lines over pipes.
  *
  * Each child has its own session and process group and dies with nb (parent-death signal).
- * Its environment is exactly what is given, and no descriptor but 0, 1 and 2 reaches it; with a
+ * Its environment is exactly what is given, and it gets no descriptors but 0, 1 and 2; with a
  * message also CHILD_MESSAGE_FD.
  * stdout is cut into lines with a ceiling; stderr is delivered as it comes. Stopping is
- * orderly: close stdin, then SIGTERM to the group, then SIGKILL. What is left of the group
- * when the child itself has ended is killed. No callback comes before child_spawn returns.
+ * orderly: close stdin, then SIGTERM to the group, then SIGKILL. Processes that are left in the
+ * group when the child itself has ended are killed. No callback is called before child_spawn
+ * returns.
  *
  * Loop thread only, and that must be the main thread: the kernel ties the parent-death
  * signal to the thread that started the child. The process must ignore SIGPIPE. */
@@ -43,8 +44,8 @@ int child_spawn(struct loop *l, const struct child_spec *spec, const struct chil
                 void *ctx, struct child **ret, struct err *e);
 int child_write(struct child *c, str bytes); /* copied; -ENOBUFS above write_max, -EPIPE */
 void child_close_stdin(struct child *c);
-/* Closes stdin at once; the signals follow so long after this call unless it ends before. A
- * second call sets new times. */
+/* Closes stdin immediately; SIGTERM and SIGKILL follow after these times unless the child ends
+ * before. A second call sets new times. */
 void child_stop(struct child *c, uint64_t term_after_ms, uint64_t kill_after_ms);
 void child_kill(struct child *c, int sig); /* to the whole group */
 int child_pid(const struct child *c);

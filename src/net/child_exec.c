@@ -1,4 +1,4 @@
-/* child_exec.c - why not uv_spawn or posix_spawn: neither can set a parent-death signal.
+/* child_exec.c - fork and exec. uv_spawn and posix_spawn cannot set a parent-death signal.
  *
  * Between fork and exec other threads may hold any lock, so the child makes system calls
  * only; everything that needs memory is prepared before. The parent-death signal is tied to
@@ -20,7 +20,7 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-/* What the child reports when it cannot become the program. */
+/* The child's report when it cannot execute the program. */
 struct failure {
     enum { FAILED_SETUP, FAILED_CHDIR, FAILED_EXEC } step;
     int code; /* errno */
@@ -49,7 +49,7 @@ static void default_signals(void)
 {
     struct sigaction act = {.sa_handler = SIG_DFL};
     for (int sig = 1; sig < NSIG; sig++)
-        (void)sigaction(sig, &act, NULL); /* SIGKILL, SIGSTOP and libc's own say no */
+        (void)sigaction(sig, &act, NULL); /* fails for SIGKILL, SIGSTOP and libc's own */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -90,8 +90,8 @@ static _Noreturn void become(struct plan *p)
         _exit(127); /* nb died before the signal was armed */
     default_signals();
     place_descriptors(p);
-    /* Descriptors of libraries that forget O_CLOEXEC. Kernels before 5.11 cannot; then our
-     * own discipline has to do. */
+    /* For descriptors of libraries that forget O_CLOEXEC. Kernels before 5.11 refuse this flag;
+     * then only O_CLOEXEC on our own descriptors protects. */
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     place_message(p);
     if (p->spec->cwd && chdir(p->spec->cwd) < 0)
@@ -195,7 +195,7 @@ static int explain_failure(const struct plan *p, const struct failure *f, struct
     return err_set(e, -f->code, "cannot start %s: %s", p->program, err_reason(-f->code));
 }
 
-/* Blocks until the child has become its program or given up: well under a millisecond. */
+/* Blocks until the child has executed its program or failed: well under a millisecond. */
 static int await_exec(const struct plan *p, int report, struct err *e)
 {
     struct failure f;

@@ -1,8 +1,8 @@
 /* curl_api.h - libcurl, loaded when it is first needed.
  *
- * Linked in, libcurl and what it drags along cost every start some milliseconds and
- * megabytes, also for commands that talk to nobody. So its functions are reached through
- * this table. The library stays loaded for the life of the process. */
+ * Linked in, libcurl and its dependencies cost every start some milliseconds and megabytes, also
+ * for commands that send no requests. So its functions are called through this table. The library
+ * stays loaded for the life of the process. */
 #pragma once
 
 /* The type-checking macros of curl.h work on the function names, not on a table. */

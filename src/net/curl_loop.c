@@ -17,15 +17,15 @@
 #define IDLE_CONNECTIONS_MAX      64L
 #define EVENTS_PER_TURN           64
 
-/* Waking up for a packet costs more than what is in it. So a socket that has brought
+/* Waking up for a packet costs more than handling its bytes. So a socket that has delivered
  * STREAM_READS pieces of patient responses in a row, the last two less than QUICK_MS apart, is
- * left alone for CURL_REST_MS, and what comes meanwhile is read together; again and again, until
- * nothing came. Network cards hold their interrupts back in the same way. */
+ * not polled for CURL_REST_MS, and the bytes that arrive in this time are read together. This
+ * repeats until a rest brings no bytes. Network cards delay their interrupts in the same way. */
 #define STREAM_READS 16
 #define QUICK_MS     5
 
-/* What the responses are like that curl has just read from. */
-enum heard { HEARD_NOTHING, HEARD_PATIENT, HEARD_IMPATIENT };
+/* The kind of the responses that curl has just read from. */
+enum read_kind { READ_NOTHING, READ_PATIENT, READ_IMPATIENT };
 
 struct curl_pool {
     struct curl_loop *owner;
@@ -39,17 +39,17 @@ struct watched { /* a socket of curl */
     curl_socket_t fd;
     uint32_t wanted;     /* events that curl waits for */
     unsigned reads;      /* of patient responses in a row */
-    uint64_t read_at_ms; /* the last time, whatever came */
-    bool is_resting;     /* nobody waits for EPOLLIN */
-    struct timer rest;   /* runs until its end */
+    uint64_t read_at_ms; /* time of the last read of any kind */
+    bool is_resting;     /* EPOLLIN is not polled */
+    struct timer rest;   /* ends the rest */
 };
 
 struct curl_loop {
     const struct curl_api *api;
     struct loop *loop;
     struct curl_pool pools[CURL_POOLS];
-    struct map sockets; /* descriptor -> struct watched */
-    enum heard heard;   /* in the current call */
+    struct map sockets;  /* descriptor -> struct watched */
+    enum read_kind read; /* in the current call */
     int epoll_fd;
     uv_poll_t *poll; /* outlives us until its close callback */
     unsigned depth;  /* calls into curl on the stack */
@@ -97,7 +97,7 @@ static str socket_key(const curl_socket_t *fd)
     return (str){(const char *)fd, sizeof *fd};
 }
 
-/* curl may let go of a socket in any call, so nobody keeps the pointer across one. */
+/* curl may close a socket in any call, so the pointer is not kept across a call of curl. */
 static struct watched *find_socket(const struct curl_loop *c, curl_socket_t fd)
 {
     return map_get(&c->sockets, socket_key(&fd));
@@ -142,34 +142,34 @@ static bool has_bytes(const struct watched *w)
     return ioctl(w->fd, FIONREAD, &n) == 0 && n > 0;
 }
 
-/* Counts a read and says whether what comes next may wait. */
-static bool note_read(struct watched *w, enum heard heard)
+/* Counts a read and returns whether the next bytes may wait. */
+static bool note_read(struct watched *w, enum read_kind kind)
 {
-    if (heard == HEARD_NOTHING)
+    if (kind == READ_NOTHING)
         return false;
     uint64_t now = clock_mono_ms(), gap_ms = now - w->read_at_ms;
     w->read_at_ms = now;
-    w->reads = heard == HEARD_PATIENT ? w->reads + 1 : 0;
+    w->reads = kind == READ_PATIENT ? w->reads + 1 : 0;
     return w->reads > STREAM_READS && (w->is_resting || gap_ms < QUICK_MS);
 }
 
-/* curl mostly reads until the socket is empty, but does not promise it; what it leaves is not to
- * wait for the end of a rest. */
+/* curl usually reads until the socket is empty, but does not promise it; bytes that it leaves must
+ * not wait for the end of a rest. */
 static void pool_serve(struct curl_pool *pool, curl_socket_t fd, int mask)
 {
     struct curl_loop *c = pool->owner;
-    c->heard = HEARD_NOTHING;
+    c->read = READ_NOTHING;
     act(pool, fd, mask);
     struct watched *w = find_socket(c, fd);
     if (!w)
         return;
-    if (note_read(w, c->heard) && !has_bytes(w))
+    if (note_read(w, c->read) && !has_bytes(w))
         rest(w);
     else
         wake(w);
 }
 
-/* The end of a stream is no byte: epoll tells of that. */
+/* The end of a stream is not a byte: only epoll reports it. */
 static void on_rested(void *ctx)
 {
     struct watched *w = ctx;
@@ -207,14 +207,14 @@ static void on_epoll_ready(uv_poll_t *poll, int status, int events)
     }
 }
 
-/* ---- what curl asks for ---- */
+/* ---- requests of curl: timers and sockets ---- */
 
 static void on_curl_timeout(void *ctx)
 {
     act(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* curl asks for a wake-up. It must not be called back from here, not even for zero. */
+/* curl sets its timer. curl must not be called from here, not even for a timeout of zero. */
 static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
 {
     struct curl_pool *pool = ctx;
@@ -270,7 +270,7 @@ static void free_poll(uv_handle_t *h)
     free(h);
 }
 
-/* The poll handle belongs to libuv from uv_poll_init on, and goes by uv_close only. */
+/* The poll handle belongs to libuv from uv_poll_init on; only uv_close releases it. */
 static int watch_epoll(struct curl_loop *c)
 {
     uv_poll_t *poll = xcalloc(1, sizeof(*poll));
@@ -367,9 +367,9 @@ bool curl_loop_busy(const struct curl_loop *c)
     return c->depth > 0;
 }
 
-void curl_loop_heard(struct curl_loop *c, bool is_patient)
+void curl_loop_note_read(struct curl_loop *c, bool is_patient)
 {
-    enum heard now = is_patient ? HEARD_PATIENT : HEARD_IMPATIENT;
-    if (now > c->heard)
-        c->heard = now;
+    enum read_kind now = is_patient ? READ_PATIENT : READ_IMPATIENT;
+    if (now > c->read)
+        c->read = now;
 }

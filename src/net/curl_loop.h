@@ -1,18 +1,18 @@
 /* curl_loop.h - libcurl's multi handles driven by our loop.
  *
- * All sockets of curl sit in one private epoll descriptor, and libuv polls only that: curl
- * closes its sockets when it likes, and libuv aborts over a polled descriptor that is gone.
+ * All sockets of curl are in one private epoll descriptor, and libuv polls only that: curl may
+ * close a socket at any time, and libuv aborts when a polled descriptor was closed.
  *
- * A pool is a multi handle with connections of its own. Transfers never share a connection
- * across pools, which is what keeps a request that may reach only public addresses from
- * riding on a connection that somebody else opened to a private one. Loop thread only. */
+ * A pool is a multi handle with its own connections. Transfers never share a connection across
+ * pools: a request that may reach only public addresses cannot use a connection that another
+ * request opened to a private address. Loop thread only. */
 #pragma once
 
 #include "loop/loop.h"
 #include "net/curl_api.h"
 
-/* So long may bytes of patient responses lie in their socket once they come in quick succession
- * (curl_loop_heard). */
+/* How long bytes of patient responses may stay in their socket while they arrive in quick
+ * succession (curl_loop_note_read). */
 #define CURL_REST_MS 10
 
 struct curl_loop;
@@ -35,11 +35,11 @@ void curl_loop_free(struct curl_loop *c); /* every pool must be empty */
 /* None of these may be called while curl_loop_busy: curl refuses calls from its callbacks. */
 int curl_loop_add(struct curl_loop *c, enum curl_pool_kind pool, CURL *easy);
 void curl_loop_remove(struct curl_loop *c, enum curl_pool_kind pool, CURL *easy);
-/* After CURL_WRITEFUNC_PAUSE. Delivers what was held back, so the data callback may run. */
+/* After CURL_WRITEFUNC_PAUSE. Delivers the bytes that were held back: the data callback may run. */
 CURLcode curl_loop_resume(struct curl_loop *c, CURL *easy);
 
 bool curl_loop_busy(const struct curl_loop *c); /* curl is on the stack */
-/* To be called from curl's callbacks for whatever was read: may the next bytes of this response
- * wait? A socket rests only while all that is read from it may. (On an HTTP/2 connection that
- * others stream through, the head of a new response can meet such a rest.) */
-void curl_loop_heard(struct curl_loop *c, bool is_patient);
+/* Called from curl's callbacks for all bytes that were read. is_patient: the next bytes of this
+ * response may wait. A socket rests only while all responses that are read from it are patient.
+ * (On an HTTP/2 connection with several streams a rest can delay the head of a new response.) */
+void curl_loop_note_read(struct curl_loop *c, bool is_patient);

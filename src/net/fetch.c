@@ -1,9 +1,13 @@
 /* fetch.c - the life of a request.
  *
- * curl calls us back from the middle of its work and refuses to be called from there, and
- * our callers may do anything in their callbacks. So everything that changes a transfer is
- * done in the fetch's own turn of the loop: starting, resuming, ending after a cancel. What
- * a callback of curl does is to note things and to pass bytes on. */
+ * curl refuses calls from inside its callbacks, and our callers may do anything in theirs. So
+ * everything that changes a transfer (start, resume, end after a cancel) is done in the
+ * fetch's own turn of the loop, outside of curl. The callbacks of curl only record facts and
+ * pass bytes on.
+ *
+ *   FETCH_NEW -> FETCH_RUNNING -> FETCH_ENDED -> FETCH_DELIVERING -> freed
+ *                  ^       |
+ *                  +-------+ redirect, or one retry on a new connection */
 #include "net/fetch.h"
 
 #include <assert.h>
@@ -15,7 +19,7 @@
 
 #define HTTP1_ORIGINS_MAX 256
 
-/* A redirect's own body is of no use; a server that sends more of it is not listened to. */
+/* The body of a redirect is not used; a server that sends more of it than this is cut off. */
 #define REDIRECT_BODY_MAX (64u * 1024)
 
 static void attach(struct fetch *f);
@@ -164,7 +168,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     if (f->is_cancelled)
         return 0;
     touch(f);
-    curl_loop_heard(f->owner->curl, false);
+    curl_loop_note_read(f->owner->curl, false);
     f->has_answer = true;
     int rc = response_head_add(&f->head, (str){p, n});
     if (rc < 0) {
@@ -194,7 +198,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     f->received += n;
     if (!f->is_redirect)
         f->ev.on_data(f->ctx, (str){p, n});
-    curl_loop_heard(f->owner->curl, (f->req.flags & FETCH_PATIENT) != 0);
+    curl_loop_note_read(f->owner->curl, (f->req.flags & FETCH_PATIENT) != 0);
     return f->is_cancelled ? 0 : n;
 }
 
@@ -225,7 +229,7 @@ static void restart(struct fetch *f)
 }
 
 /* A kept connection can die just when it is used again. curl repeats most such requests
- * itself; this is for what it gives up on (HTTP/2 connections that the server ends). */
+ * automatically; this is for those it gives up on (HTTP/2 connections that the server ends). */
 static bool should_retry(const struct fetch *f, CURLcode code)
 {
     static const CURLcode CONNECTION_DIED[] = {CURLE_HTTP2,       CURLE_HTTP2_STREAM,

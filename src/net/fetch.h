@@ -1,7 +1,7 @@
 /* fetch.h - HTTP requests to other servers, on the loop.
  *
- * libcurl (multi interface) is loaded on the first fetch: a process that talks to nobody
- * never pays for it. Bodies stream to a callback; time limits count silence, not total
+ * libcurl (multi interface) is loaded on the first fetch: a process that sends no requests does
+ * not load it. Bodies stream to a callback; time limits apply to silence, not to the total
  * time, because model answers take minutes. TLS is verified; proxy variables, SSL_CERT_FILE
  * and SSL_CERT_DIR are honoured, but requests to this machine never use a proxy.
  * Connections are kept and shared; a request is sent a second time if a kept connection dies
@@ -26,11 +26,11 @@ enum fetch_flags {
     /* Follow at most 5 redirects within the origin; one that leads elsewhere is an error
      * (-EACCES). Without it a redirect is an answer like any other. */
     FETCH_FOLLOW_SAME_ORIGIN = 4,
-    /* A stream of small pieces that somebody reads: when they come in quick succession, they
-     * wait for each other, up to 10 ms. The first ones never do. */
+    /* For streams of small pieces: pieces that arrive in quick succession are collected for up to
+     * 10 ms and delivered together. The first ones are never delayed. */
     FETCH_PATIENT = 8,
-    /* Refuse at least metadata addresses. For servers in one's own network: what they refer to
-     * may be there too, but never where a cloud hands out credentials. */
+    /* Refuse at least metadata addresses. For servers in the operator's own network: the addresses
+     * they refer to may be private too, but must not be a cloud's credential service. */
     FETCH_NO_METADATA = 16,
     /* The request may have an effect: once its body was sent, it is not sent again when the
      * connection turns out to be dead (-ECONNRESET). Without it such a request is repeated on a
@@ -60,7 +60,7 @@ struct fetch_spec {
     str body;
     bool has_body;
     uint64_t connect_timeout_ms; /* 0 = 10 s */
-    uint64_t idle_timeout_ms;    /* no byte for so long; 0 = 120 s */
+    uint64_t idle_timeout_ms;    /* longest time without a byte; 0 = 120 s */
     size_t body_max;             /* 0 = unlimited (streams; the reader bounds itself) */
     unsigned flags;
     const char *unix_socket; /* NULL, or a path to connect to instead of the host */
@@ -73,8 +73,8 @@ void fetcher_free(struct fetcher *f); /* cancels what is left */
  * through on_done as well. */
 struct fetch *fetch_start(struct fetcher *f, const struct fetch_spec *spec,
                           const struct fetch_events *ev, void *ctx);
-void fetch_cancel(struct fetch *f); /* closes the socket; no callback any more */
-/* Back-pressure: no on_data while paused, and the sender is held back. Time does not count.
- * What was held comes after the call, not from inside it. */
+void fetch_cancel(struct fetch *f); /* closes the socket; no callback is called after this */
+/* Back-pressure: no on_data while paused, and the sender is held back. The idle timeout is
+ * suspended. Bytes that were held back are delivered after this call returns, not inside it. */
 void fetch_pause(struct fetch *f, bool paused);
-void fetch_hurry(struct fetch *f); /* no more FETCH_PATIENT: what follows comes at once */
+void fetch_hurry(struct fetch *f); /* clears FETCH_PATIENT: later data is delivered immediately */

@@ -2,7 +2,7 @@
 
 #include "net/fetch_impl.h"
 
-/* What is not listed is -EIO. */
+/* Codes that are not listed become -EIO. */
 static const struct {
     CURLcode code;
     int err;

@@ -1,4 +1,4 @@
-/* fetch_impl.h - what fetch.c, fetch_request.c and fetch_error.c share. Not for others. */
+/* fetch_impl.h - shared by fetch.c, fetch_request.c and fetch_error.c. Not for others. */
 #pragma once
 
 #include "base/arena.h"
@@ -20,8 +20,8 @@ struct fetcher {
 };
 
 enum fetch_state {
-    FETCH_NEW,        /* waits for its first turn */
-    FETCH_RUNNING,    /* in curl's hands */
+    FETCH_NEW,        /* not started yet */
+    FETCH_RUNNING,    /* added to curl */
     FETCH_ENDED,      /* `result` waits to be delivered */
     FETCH_DELIVERING, /* in on_done */
 };
@@ -80,10 +80,10 @@ struct fetch {
 
 /* fetch_request.c */
 int request_copy(struct fetch *f, const struct fetch_spec *spec, struct err *e);
-/* Points the request at the Location of its redirect, or says why not. */
+/* Points the request at the Location of its redirect, or returns why not. */
 int request_redirect(struct fetch *f, const char *location, struct err *e);
 /* Makes f->easy; the callbacks are set by fetch.c. */
 int request_open(struct fetch *f, struct err *e);
 
-/* fetch_error.c: fills f->result from what curl and the flags of f say. */
+/* fetch_error.c: fills f->result from the result of curl and the flags of f. */
 void fetch_explain(struct fetch *f, CURLcode code);

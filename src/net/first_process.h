@@ -1,10 +1,11 @@
 /* first_process.h - nb as the first process of a container.
  *
- * The first process of a PID namespace is given every orphan in it, and has to reap them. nb's
- * children are waited for by those who started them, so that their ends are not lost; hence
- * the first process does nothing but that: the work is done by a child of its own. It passes
- * signals on, and ends as the child does. Before there are any threads. */
+ * The first process of a PID namespace becomes the parent of every orphan in it and has to reap
+ * them. But nb waits for each of its children where the child was started, and a general reaper
+ * would take their exit statuses away. So the first process does nothing but reap: it forks, the
+ * child does the work of nb, signals are passed on to the child, and the first process ends with
+ * the status of the child. Call it before any thread is started. */
 #pragma once
 
-/* Returns at once where this is not the first process; where it is, in the child. */
+/* Returns immediately when this is not the first process; otherwise returns in the child. */
 void first_process_step_back(void);

@@ -42,7 +42,7 @@ static int add_header(struct response_head *h, str line)
 {
     ptrdiff_t colon = str_find_char(line, ':');
     if (colon <= 0)
-        return 0; /* not a header, or a folded continuation: nobody may rely on either */
+        return 0; /* not a header, or a folded continuation: both are ignored */
     h->bytes += line.n;
     if (h->n == RESPONSE_HEADERS_MAX || h->bytes > RESPONSE_HEAD_MAX)
         return -EMSGSIZE;

@@ -1,7 +1,7 @@
 /* url.h - http and https URLs, strictly.
  *
- * Accepts what can be sent as it stands and refuses what other parsers might read in another
- * way: control characters, spaces, backslashes, non-ASCII, percent signs in the host. The
+ * Accepts URLs that can be sent unchanged and refuses those that other parsers might read
+ * differently: control characters, spaces, backslashes, non-ASCII, percent signs in the host. The
  * parts borrow from the input. Pure; any thread. */
 #pragma once
 
@@ -13,7 +13,7 @@
 struct url {
     bool is_https;
     bool has_userinfo;  /* user:password@ */
-    bool is_ip_literal; /* the host stood in brackets */
+    bool is_ip_literal; /* the host was in brackets */
     str host;           /* without brackets, as written */
     uint16_t port;      /* the scheme's own when not given */
     str target;         /* path and query, "" when there is none; no fragment */
