@@ -1,8 +1,8 @@
 /* local.h - a request to the handlers of a server without a connection.
  *
- * For the process that has a server but no listener: what it asks and what it is told are the
- * same as over the Unix socket, and the request counts as having come from there. Streams
- * (sse_open) need a connection: do not ask for them here. Loop thread only. */
+ * For a process that has a server but no listener. Request and response are the same as over the
+ * Unix socket, and the request is treated as if it came from there. Streams (sse_open) need a
+ * connection and do not work here. Loop thread only. */
 #pragma once
 
 #include "http/server.h"
@@ -16,5 +16,5 @@ struct http_local_ask {
 /* `type` may be NULL; all is borrowed for the time of the call. */
 typedef void (*http_local_fn)(void *ctx, int status, const char *type, str body);
 
-/* Calls fn exactly once, never before it returns. The server must not be freed before. */
+/* Calls fn exactly once, never before it returns. The server must not be freed before that. */
 void http_local(struct http_server *s, const struct http_local_ask *q, http_local_fn fn, void *ctx);

@@ -10,9 +10,9 @@ struct route {
     const char *method;  /* "GET"; HEAD is answered by GET routes */
     const char *pattern; /* "/v1/conversations/:id/history" */
     void (*handle)(void *ctx, struct http_req *r);
-    unsigned flags;   /* the caller's own: authentication, access class ... */
+    unsigned flags;   /* for the caller: authentication, access class ... */
     size_t body_max;  /* 0 = the server's default */
-    const void *rule; /* the caller's own: who may use it */
+    const void *rule; /* for the caller: who may use it */
 };
 
 enum route_result { ROUTE_FOUND, ROUTE_NOT_FOUND, ROUTE_WRONG_METHOD };

@@ -1,13 +1,18 @@
 /* server.h - an HTTP/1.1 server on the loop.
  *
- * Knows nothing of conversations: it turns bytes into a struct http_req, hands it to one
- * handler, and turns the answer back into bytes. Keep-alive, pipelining, chunked bodies,
- * Expect: 100-continue and HEAD are dealt with here; whatever a smuggler could use is
+ * It turns bytes into a struct http_req, passes the request to one handler, and turns the response
+ * into bytes; it does not know conversations. Keep-alive, pipelining, chunked bodies,
+ * Expect: 100-continue and HEAD are handled here; everything that request smuggling could use is
  * refused (parse.h). All calls on the loop thread.
  *
- * A request lives from on_head until it has been answered (http_reply*, sse_open) or its
- * client has gone (on_gone). Requests of one connection are handled one at a time, in
- * order, so a handler never sees two at once from one connection. */
+ * A request lives from on_head until it has been answered (http_reply*, sse_open) or its client
+ * has disconnected (on_gone). Requests of one connection are handled one at a time, in order: a
+ * handler never has two requests of the same connection.
+ *
+ * Files: server.h (this), router.h (tables of routes), static.h and assets.h (files of the web
+ * page), sse.h (event streams), stream.h (long responses), local.h (requests of this process).
+ * conn/ is the machine below: listener, conn (states of a connection), parse and body (bytes of a
+ * request), request, response, tally (limits per client), share (time per client). */
 #pragma once
 
 #include "base/arena.h"
@@ -27,7 +32,7 @@ struct http_header {
 
 struct http_req {
     struct http_server *server;
-    struct http_conn *conn; /* NULL once the client has gone */
+    struct http_conn *conn; /* NULL once the client has disconnected */
     struct arena arena;     /* freed after the answer */
 
     str method; /* "GET" */
@@ -44,17 +49,17 @@ struct http_req {
     char id[24];                 /* request id, sent back as X-Request-Id */
 
     bool is_local_socket; /* came over the Unix socket */
-    uint32_t peer_uid;    /* then: who is there */
+    uint32_t peer_uid;    /* of the client, when is_local_socket */
     char peer_addr[48];   /* "127.0.0.1", "::1", "" for the Unix socket */
     uint64_t started_us;
-    /* on_head sets it where the handler waits for something outside, like a model or news: such
-     * requests do not count among those that one person has under way at a time. */
+    /* Set by on_head when the handler waits for something outside of the server, such as a model or
+     * an event: the request does not use one of the HTTP_UNDER_WAY_MAX places of its person. */
     bool is_long;
 
-    void *caller; /* who asks: set by on_head and left alone by handlers */
+    void *caller; /* who sent the request: set by on_head, not changed by handlers */
     void *user;   /* the handler's own */
-    /* The client went away before the answer; the request must not be answered and is gone
-     * after this call. Without it a request lives until it is answered, client or not. */
+    /* The client disconnected before the answer; the request must not be answered and is freed
+     * after this call. Without on_gone a request lives until it is answered, client or not. */
     void (*on_gone)(struct http_req *);
 };
 
@@ -64,21 +69,21 @@ struct http_limits {
     unsigned headers;            /* 431 */
     unsigned conns;              /* beyond it the oldest unfinished head, else the longest idle
                                     connection is closed; all busy: 503 */
-    unsigned conns_reserved;     /* of them, for the Unix socket and for persons who are known */
-    unsigned conns_per_address;  /* whose requests are not known to be a person's: tally.h */
+    unsigned conns_reserved;     /* part of conns, for the Unix socket and authenticated persons */
+    unsigned conns_per_address;  /* connections that are not a person's yet: tally.h */
     unsigned conns_per_person;   /* beyond it http_count_for fails */
     unsigned streams_per_person; /* of sse_open_watch */
-    size_t queue_per_person;     /* bytes of answers that one person has not read: 503 */
-    size_t queue_total;          /* the same of all */
+    size_t queue_per_person;     /* response bytes that one person has not read: 503 */
+    size_t queue_total;          /* the same for all persons together */
     uint64_t head_timeout_ms;    /* 408 */
-    uint64_t body_stall_ms;      /* 408: no byte of the body for so long */
+    uint64_t body_stall_ms;      /* 408: longest time without a byte of the body */
     uint64_t idle_ms;            /* kept-alive and silent: closed */
     size_t drain_bytes;          /* how much of a refused body is read to keep the connection */
 };
 
 struct http_handlers {
-    /* Optional. The head is complete. May answer at once (the body is then drained or the
-     * connection closed), or change body_max. Returns true to go on and read the body; false
+    /* Optional. The head is complete. May answer immediately (the body is then drained or the
+     * connection closed), or change body_max. Returns true to continue and read the body; false
      * after an answer, or when the answer will come later and does not need the body. */
     bool (*on_head)(void *ctx, struct http_req *req);
     /* The body is complete. Must answer now or later. */
@@ -86,9 +91,10 @@ struct http_handlers {
     /* Optional: the answer is about to be sent, refusals of our own (whose method and path
      * may be empty) included. For access logs and metrics. */
     void (*on_answered)(void *ctx, const struct http_req *req, int status);
-    /* Optional: connections from this address are a proxy's, who speaks for many. */
+    /* Optional: whether this address is a trusted proxy, which forwards requests of many clients.
+     */
     bool (*is_proxy)(void *ctx, const char *peer_addr);
-    /* Optional: the request is over, answered or not; its arena goes after this call. */
+    /* Optional: the request is over, answered or not; its arena is freed after this call. */
     void (*on_released)(void *ctx, struct http_req *req);
     void *ctx;
 };
@@ -98,11 +104,11 @@ extern const struct http_limits HTTP_LIMITS_DEFAULT;
 struct http_server *http_server_new(struct loop *l, const struct http_limits *limits,
                                     const struct http_handlers *h);
 
-/* Port 0 picks a free one; *ret_port tells which. A taken port is -EADDRINUSE. */
+/* Port 0 picks a free one; *ret_port is set to it. A port in use is -EADDRINUSE. */
 int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
                     struct err *e);
-/* Creates the socket with mode 0600. A stale socket file nobody listens on is replaced; a
- * live one is -EADDRINUSE. */
+/* Creates the socket with mode 0600. A stale socket file without a listener is replaced; a socket
+ * with a listener is -EADDRINUSE. */
 int http_listen_unix(struct http_server *s, const char *path, struct err *e);
 
 /* Stops accepting, closes idle connections, lets requests in flight finish, closes SSE
@@ -124,11 +130,11 @@ bool http_has_header(const struct http_req *r, const char *name);
 str http_query(struct http_req *r, const char *name);
 str http_cookie(const struct http_req *r, const char *name);
 
-/* From now on the request's connection counts for this person. False: they have too many, all of
- * which have a request under way. */
+/* From now on the request's connection is counted for this person (conns_per_person). False: the
+ * person is at the limit, and all of their connections have a request in progress. */
 bool http_count_for(struct http_req *r, str person);
-/* The same for a request that a proxy passes on (http_handlers.is_proxy), and the address of its
- * client, until the answer is sent; other connections count for their own address anyway. */
+/* Counts a request that a proxy forwards (http_handlers.is_proxy) for the address of its client,
+ * until the answer is sent. Connections without a proxy are counted for their own address. */
 bool http_count_for_address(struct http_req *r, str addr);
 
 /* ---- the answer: exactly one of these per request ---- */

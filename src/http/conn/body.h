@@ -2,8 +2,8 @@
  *
  * A pure reader that takes input in pieces of any size and hands the body back piece by
  * piece; it keeps no bytes. Chunk extensions and trailers are checked, counted and thrown
- * away. Framing that is not exactly right fails for good: after it nobody knows where the
- * next request begins. */
+ * away. Framing errors are permanent: after one the start of the next request is
+ * unknown. */
 #pragma once
 
 #include "http/conn/parse.h"

@@ -1,7 +1,14 @@
-/* A connection is a small state machine over its input (enum conn_state). Bytes arrive in one
- * buffer that all connections share and are consumed before the read callback returns; only
- * what cannot be used yet - half a head, pipelined requests - is copied into the
- * connection's own buffer, so an idle connection owns nothing but its struct. */
+/* conn.c - the state machine of a connection; conn.h has its diagram.
+ *
+ * Bytes arrive in one buffer that all connections share and are consumed before the read
+ * callback returns. Only bytes that cannot be used yet (half a head, pipelined requests) are copied
+ * into the connection's own buffer, so an idle connection owns nothing but its struct.
+ *
+ * All input goes through conn_process, which calls conn_advance until the state needs something
+ * else than input, and then conn_settle, which decides what the connection waits for: its
+ * deadline, its list (heads, idle, busy), whether the socket is read, and whether to close.
+ * An answer may come inside conn_process (is_processing) or later; later answers call conn_settle
+ * themselves. Any callback of a handler may close the connection: check the state after it. */
 #include "http/conn/conn.h"
 
 #include <assert.h>
@@ -14,7 +21,8 @@ static void conn_process(struct http_conn *c, str in);
 
 /* ---- deadlines ---- */
 
-/* Deadlines move with every request, the timer does not: it looks again when it fires. */
+/* Deadlines move with every request. The timer is not restarted for a later deadline: it checks
+ * deadline_ms when it fires, which saves a heap operation per request. */
 void conn_set_deadline(struct http_conn *c, uint64_t delay_ms)
 {
     c->deadline_ms = delay_ms ? server_now_ms(c->server) + delay_ms : 0;
@@ -24,8 +32,8 @@ void conn_set_deadline(struct http_conn *c, uint64_t delay_ms)
     timer_start(&c->timer, delay_ms);
 }
 
-/* A body may pause for the stall time, but must also keep up a minimal pace: one byte every
- * few seconds holds a connection for ever otherwise. */
+/* A body may pause for the stall time, but must also arrive at a minimal rate: otherwise one byte
+ * every few seconds would hold a connection without end. */
 static void set_body_deadline(struct http_conn *c, uint64_t stall_ms)
 {
     uint64_t now = server_now_ms(c->server);
@@ -34,6 +42,7 @@ static void set_body_deadline(struct http_conn *c, uint64_t stall_ms)
     conn_set_deadline(c, delay < stall_ms ? delay : stall_ms);
 }
 
+/* Whether the reader has taken bytes since the last deadline. */
 static bool is_flushing(struct http_conn *c)
 {
     size_t left = uv_stream_get_write_queue_size(&c->uv.stream);
@@ -47,7 +56,7 @@ static void on_deadline(struct http_conn *c)
     switch ((enum conn_state)c->state) {
     case CONN_HEAD:
         if (c->in.n == 0)
-            conn_close(c);
+            conn_close(c); /* idle: the client expects this */
         else
             response_fail(c, 408, "the request head took too long");
         break;
@@ -65,7 +74,7 @@ static void on_deadline(struct http_conn *c)
     case CONN_LINGER:
         conn_close(c);
         break;
-    case CONN_READY:
+    case CONN_READY: /* the server's own work has no deadline */
     case CONN_WAIT:
     case CONN_CLOSED:
         break;
@@ -112,6 +121,7 @@ static void on_conn_written(uv_write_t *req, int status)
         stream_drained(c->stream);
 }
 
+/* Hands the rest of a response to libuv. The copy is counted for the party until it is written. */
 static bool queue_write(struct http_conn *c, str head, str body, bool is_static)
 {
     size_t copied = head.n + (is_static ? 0 : body.n);
@@ -156,15 +166,16 @@ bool conn_write(struct http_conn *c, str head, str body, bool is_static)
 
 static void begin_head(struct http_conn *c)
 {
+    assert(!c->req && !c->sse && !c->stream);
     c->state = CONN_HEAD;
     c->scanned = 0;
     c->has_begun = false;
-    if (c->is_proxy) /* whose next request may be anybody's */
+    if (c->is_proxy) /* the next request may be of another client */
         tally_leave(c);
 }
 
-/* Closing a socket with unread input sends a reset, which may overtake our answer: end our
- * side first and read on until the client has ended its own. */
+/* Closing a socket with unread input sends a reset, which may overtake our answer: shut down our
+ * side first and keep reading until the client has shut down its own. */
 static void begin_linger(struct http_conn *c)
 {
     if (c->has_eof) {
@@ -187,8 +198,10 @@ static void begin_drain(struct http_conn *c)
     set_body_deadline(c, HTTP_DRAIN_STALL_MS);
 }
 
+/* The answer was sent completely. */
 static void after_flush(struct http_conn *c)
 {
+    assert(c->state == CONN_FLUSH);
     if (!c->is_keep_alive || c->server->is_stopping)
         begin_linger(c);
     else if (!http_body_is_done(&c->body))
@@ -203,6 +216,7 @@ void conn_answered(struct http_conn *c)
 {
     if (c->state == CONN_CLOSED)
         return;
+    assert(!c->req && !c->sse && !c->stream);
     c->has_served = true;
     c->state = CONN_FLUSH;
     c->flush_left = uv_stream_get_write_queue_size(&c->uv.stream);
@@ -214,10 +228,13 @@ void conn_answered(struct http_conn *c)
 
 /* ---- input ---- */
 
+/* The request is complete: calls the handler, or leaves it in CONN_READY until share.c calls
+ * conn_resume. */
 static void conn_dispatch(struct http_conn *c)
 {
     struct request *r = c->req;
     struct http_handlers *h = &c->server->handlers;
+    assert(r && (c->state == CONN_BODY || c->state == CONN_READY));
     c->state = CONN_READY;
     conn_set_deadline(c, 0);
     if (share_request_waits(c))
@@ -237,7 +254,7 @@ static void begin_body(struct http_conn *c, bool has_input)
     set_body_deadline(c, c->server->limits.body_stall_ms);
     if (!r->expects_continue)
         return;
-    r->expects_continue = false; /* from here on the body will come */
+    r->expects_continue = false; /* from here on the client sends the body */
     if (!has_input)
         (void)conn_write(c, STR("HTTP/1.1 100 Continue\r\n\r\n"), STR_NONE, true);
 }
@@ -246,18 +263,19 @@ static void begin_request(struct http_conn *c, const struct http_head *head, str
                           bool has_input)
 {
     struct http_handlers *h = &c->server->handlers;
+    assert(c->state == CONN_HEAD && !c->req);
     struct request *r = c->req = request_new(c);
-    c->state = CONN_BODY;
+    c->state = CONN_BODY; /* also without a body: on_head may answer, and that needs a request */
     http_body_init(&c->body, head);
     if (request_set_head(r, head, bytes) < 0) {
         response_refuse(r, 400, "malformed path");
         return;
     }
-    bool goes_on = !h->on_head || h->on_head(h->ctx, &r->pub);
+    bool wants_body = !h->on_head || h->on_head(h->ctx, &r->pub);
     if (c->req != r)
-        return;
+        return; /* on_head has answered it, or closed the connection */
     uint64_t left = 0;
-    if (!goes_on) {
+    if (!wants_body) {
         c->state = CONN_WAIT; /* it will be answered later, without its body */
         conn_set_deadline(c, 0);
     } else if (http_body_is_done(&c->body)) {
@@ -306,6 +324,7 @@ static bool read_body(struct http_conn *c, str *in)
     return true;
 }
 
+/* Reads the rest of a refused body, so that the connection can be kept for the next request. */
 static bool drain(struct http_conn *c, str *in)
 {
     str data;
@@ -318,6 +337,7 @@ static bool drain(struct http_conn *c, str *in)
     return true;
 }
 
+/* Reads and drops input after the last answer, up to a ceiling. */
 static bool discard(struct http_conn *c, str *in)
 {
     c->body_bytes += in->n;
@@ -327,7 +347,7 @@ static bool discard(struct http_conn *c, str *in)
     return false;
 }
 
-/* One step over the input; false when it has to wait. */
+/* One step over the input; false when the state needs more input, or something else than input. */
 static bool conn_advance(struct http_conn *c, str *in)
 {
     switch ((enum conn_state)c->state) {
@@ -340,7 +360,7 @@ static bool conn_advance(struct http_conn *c, str *in)
     case CONN_LINGER:
         return discard(c, in);
     case CONN_STREAM:
-        if (!c->is_keep_alive)
+        if (!c->is_keep_alive) /* the connection ends with the stream: no request can follow */
             *in = STR_NONE;
         return false;
     case CONN_READY:
@@ -357,8 +377,11 @@ static void on_again(void *ctx)
     conn_process(ctx, STR_NONE);
 }
 
+/* Works on kept and new input. At most HTTP_TURN_MAX pipelined requests are handled, so that one
+ * connection cannot hold the loop; conn_settle schedules the rest. */
 static void conn_process(struct http_conn *c, str in)
 {
+    assert(!c->is_processing && c->state != CONN_CLOSED);
     bool is_kept = c->in.n > 0;
     if (is_kept) {
         (void)buf_add_str(&c->in, in); /* reading stops before it could be full */
@@ -367,7 +390,7 @@ static void conn_process(struct http_conn *c, str in)
     uint64_t turn_end = c->server->stats.requests + HTTP_TURN_MAX;
     c->is_processing = true;
     share_begin(c);
-    if (c->state == CONN_READY && c->has_turn)
+    if (c->state == CONN_READY && c->has_turn) /* from conn_resume */
         conn_dispatch(c);
     while (in.n && c->server->stats.requests < turn_end && conn_advance(c, &in))
         ;
@@ -384,8 +407,9 @@ static void conn_process(struct http_conn *c, str in)
     conn_settle(c);
 }
 
-void conn_go_on(struct http_conn *c)
+void conn_resume(struct http_conn *c)
 {
+    assert(c->has_turn && !share_is_waiting(c));
     conn_process(c, STR_NONE);
 }
 
@@ -396,8 +420,8 @@ static void on_conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
     *ret = uv_buf_init(c->server->read_buf, HTTP_READ_BYTES);
 }
 
-/* The client sends no more. One that still waits for its answer may have closed only its
- * own half; if the handler wants to know (on_gone), it is taken as gone. */
+/* The client has ended its side. A client that still waits for its answer may have shut down only
+ * its sending half; but if the handler has set on_gone, this is treated as a disconnect. */
 static void on_conn_eof(struct http_conn *c)
 {
     c->has_eof = true;
@@ -423,8 +447,9 @@ static void on_conn_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
 }
 
-/* ---- what a connection waits for next ---- */
+/* ---- settling: what a connection waits for next ---- */
 
+/* Back-pressure: the socket is not read while a full read might not fit in the backlog. */
 static void read_or_not(struct http_conn *c)
 {
     bool wants = !c->has_eof && c->in.n <= HTTP_BACKLOG_MAX - HTTP_READ_BYTES;
@@ -437,6 +462,7 @@ static void read_or_not(struct http_conn *c)
         (void)uv_read_stop(&c->uv.stream);
 }
 
+/* The deadline of a head starts with its first byte and does not move: slow heads are cut. */
 static void wait_for_head(struct http_conn *c)
 {
     if (c->in.n == 0) {
@@ -447,8 +473,8 @@ static void wait_for_head(struct http_conn *c)
     }
 }
 
-/* Whether input that is here already can be worked on: `scanned` is where the parser has
- * given up for want of more. */
+/* Whether kept input can be worked on now: `scanned` is how far the parser got before it needed
+ * more. */
 static bool has_work(const struct http_conn *c)
 {
     switch ((enum conn_state)c->state) {
@@ -476,7 +502,8 @@ static struct list_node *place_of(const struct http_conn *c)
     return c->state == CONN_BODY && !conn_is_known(c) ? &s->heads : &s->busy;
 }
 
-/* A head that trickles in keeps its place; who was just served goes to the end. */
+/* A slow head keeps its place in the list, so that it stays the first to be evicted; a connection
+ * that was just served moves to the end. */
 static void put_in(struct http_conn *c, struct list_node *place)
 {
     if (c->place == place && place == &c->server->heads)
@@ -486,13 +513,15 @@ static void put_in(struct http_conn *c, struct list_node *place)
     list_push(place, &c->node);
 }
 
+/* Called after every step that may have changed the state. May close the connection. */
 static void conn_settle(struct http_conn *c)
 {
+    assert(c->state != CONN_CLOSED && !c->is_processing);
     bool is_silent = c->state == CONN_HEAD && c->in.n == 0;
     bool is_waiting = share_is_waiting(c);
     if (has_work(c) && !is_waiting)
         defer_start(c->server->loop, &c->again);
-    else if (c->has_eof && c->state < CONN_WAIT && !is_waiting) {
+    else if (c->has_eof && c->state < CONN_WAIT && !is_waiting) { /* can never be complete */
         conn_close(c);
         return;
     }
@@ -541,6 +570,7 @@ static void on_conn_closed(uv_handle_t *handle)
 {
     struct http_conn *c = handle->data;
     struct http_server *s = c->server;
+    assert(c->state == CONN_CLOSED && !c->req && !c->tally && !share_is_waiting(c));
     list_del(&c->node);
     buf_done(&c->in);
     free(c);
@@ -597,6 +627,8 @@ void conn_close_silent(struct http_server *s)
     }
 }
 
+/* The client disconnected. A request that a handler has (was_waiting) belongs to the handler until
+ * it answers, unless on_gone tells it not to. */
 static void request_gone(struct http_conn *c, bool was_waiting)
 {
     struct request *r = c->req;
@@ -613,6 +645,8 @@ static void request_gone(struct http_conn *c, bool was_waiting)
     }
 }
 
+/* Detaches everything from the connection. False: it is closing already. The state is set first,
+ * because on_gone and on_close may call back into this connection. */
 static bool begin_close(struct http_conn *c)
 {
     if (c->state == CONN_CLOSED)

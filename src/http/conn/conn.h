@@ -1,11 +1,29 @@
-/* conn.h - what the files of this floor share: connections, requests and the server itself.
- * Not for other floors.
+/* conn.h - shared by the files of http: connections, requests and the server itself. Not for
+ * other floors.
  *
- * Ownership: the server owns its connections (lists idle and busy) and its requests (lists
- * live and spare); a connection is freed in libuv's close callback and nowhere else. A
- * request belongs to its connection until it is answered; when the client goes first and
- * nobody wants to hear of it (no on_gone), the request lives on without a connection until
- * it is answered, and the answer goes nowhere. */
+ * A connection is a state machine over its input. Each state has one owner of the next step:
+ *
+ *              +--------------------- keep-alive ----------------------------+
+ *              v                                                             |
+ *   accept -> HEAD --head--> BODY --body--> READY --turn--> WAIT --answer--> FLUSH
+ *              |              |             (share.c)      (handler)          |
+ *              |              |                               |               +--> DRAIN --> HEAD
+ *              |              |                               +--> STREAM     |
+ *              |              |                              (sse, stream)    +--> LINGER
+ *              +--------------+-- error: answer, then FLUSH                          |
+ *   any state -- conn_close, conn_reset --> CLOSED --> freed in on_conn_closed <-----+
+ *
+ * The client drives HEAD, BODY, DRAIN and LINGER (on_conn_read), share.c drives READY, the handler
+ * drives WAIT and STREAM, the kernel drives FLUSH (on_conn_written). Every state but READY and WAIT
+ * has a deadline (STREAM: if its owner sets one). Order of callbacks for a request: on_head,
+ * on_request, on_answered, on_released; on_gone replaces on_answered when the client disconnects
+ * first.
+ *
+ * Ownership: the server owns its connections (lists heads, idle and busy) and its requests (lists
+ * live and spare); a connection is freed in libuv's close callback and nowhere else. A request
+ * belongs to its connection until it is answered. When the client disconnects first and the
+ * handler has not set on_gone, the request lives on without a connection until it is answered, and
+ * the answer is dropped. Loop thread only. */
 #pragma once
 
 #include <uv.h>
@@ -33,12 +51,12 @@
 enum conn_state {
     CONN_HEAD,   /* between requests, or inside a head */
     CONN_BODY,   /* inside the body of req */
-    CONN_READY,  /* req is complete; other requests go first (share.h) */
-    CONN_WAIT,   /* req is complete and being handled */
-    CONN_FLUSH,  /* answered; the kernel has not taken all of it yet */
-    CONN_DRAIN,  /* answered; reading past the rest of a refused body */
-    CONN_STREAM, /* taken over by sse or stream */
-    CONN_LINGER, /* answered for the last time; waiting for the client to see it */
+    CONN_READY,  /* req is complete; requests of other parties go first (share.h) */
+    CONN_WAIT,   /* req is being handled, or was refused a body and will be answered later */
+    CONN_FLUSH,  /* answered; the kernel has not accepted all of it yet */
+    CONN_DRAIN,  /* answered; the rest of a refused body is read and dropped */
+    CONN_STREAM, /* owned by sse or stream */
+    CONN_LINGER, /* answered for the last time; our side is shut down, the client's is not yet */
     CONN_CLOSED, /* uv_close was called */
 };
 
@@ -57,7 +75,7 @@ struct http_conn {
     struct http_server *server;
     struct list_node node;    /* in server->heads, idle or busy */
     struct list_node *place;  /* which of them */
-    struct tally *tally;      /* whom it counts for, or NULL: tally.h */
+    struct tally *tally;      /* the party it is counted for, or NULL: tally.h */
     struct list_node counted; /* in tally->conns */
     size_t queued;            /* bytes that wait for a slow reader */
     struct list_node waits;   /* in tally->waiting or tally->ready: share.h */
@@ -65,7 +83,7 @@ struct http_conn {
     struct sse *sse;          /* CONN_STREAM, or: */
     struct http_stream *stream;
 
-    struct buf in;         /* input nobody has parsed yet; empty and unallocated when idle */
+    struct buf in;         /* input that was not parsed yet; not allocated when idle */
     size_t scanned;        /* see http_parse_head */
     struct http_body body; /* of the current request */
     uint64_t body_bytes;   /* received or drained */
@@ -75,18 +93,18 @@ struct http_conn {
     struct timer timer;
     uint64_t deadline_ms; /* 0 = none */
     uint64_t armed_ms;    /* when the timer will look at the deadline */
-    size_t flush_left;    /* at the last look, to see whether a slow reader reads at all */
+    size_t flush_left;    /* unsent bytes at the last deadline, to detect a reader that stopped */
 
-    uint8_t state; /* enum conn_state */
-    bool is_processing : 1;
+    uint8_t state;          /* enum conn_state */
+    bool is_processing : 1; /* conn_process is on the stack: it calls conn_settle at its end */
     bool is_reading : 1;
-    bool has_begun : 1;     /* part of the next head is here */
+    bool has_begun : 1;     /* part of the next head has arrived */
     bool is_keep_alive : 1; /* after the current answer */
     bool has_eof : 1;       /* the client will send nothing more */
     bool has_served : 1;    /* a request has been answered */
     bool is_local_socket : 1;
-    bool is_proxy : 1; /* a trusted proxy's, with requests of many */
-    bool has_turn : 1; /* its time to wait is over */
+    bool is_proxy : 1; /* of a trusted proxy, with requests of many clients */
+    bool has_turn : 1; /* share.c has let it pass once */
     uint32_t peer_uid;
     char peer_addr[48];
 };
@@ -96,17 +114,16 @@ struct request {
     struct list_node node; /* in server->live or server->spare */
     struct buf body;
     struct buf headers;    /* of the answer, added by the handler, formatted */
-    struct tally *payer;   /* whose request under way it is: share.h */
+    struct tally *payer;   /* the party for which it is in progress: share.h */
     unsigned replaced;     /* bit per default header that the handler has set itself */
     unsigned minor;        /* HTTP/1.x */
     bool is_head;          /* answered without a body */
-    bool is_keep_alive;    /* as far as the client is concerned */
-    bool expects_continue; /* and has not been told to */
+    bool is_keep_alive;    /* the client allows it */
+    bool expects_continue; /* 100 Continue was asked for and not sent */
     bool is_gone;          /* inside on_gone */
     bool is_counted;       /* for a person: http_count_for */
     bool has_bad_header;   /* a header could not be added: the answer is 500 */
-    /* Of a request without a connection (local.h): takes the answer, of which it gets nothing
-     * but status, type and body. */
+    /* Receives status, type and body of the answer of a request without a connection (local.h). */
     void (*on_local)(void *ctx, int status, const char *type, str body);
     void *local_ctx;
 };
@@ -124,7 +141,7 @@ struct listener {
     uint64_t dev, ino;
 };
 
-/* Who used the server, and when. */
+/* A party that used the server, and when. */
 struct http_user {
     const void *party;
     uint64_t ms;
@@ -139,14 +156,14 @@ struct http_server {
     struct list_node listeners;
     size_t nlisteners; /* open or closing */
 
-    /* Connections. Heads: of strangers whose request is not complete, the oldest first; idle:
-     * between requests, longest silent first; busy: the others. */
+    /* Connections. heads: requests that are not complete, from clients that are not known as a
+     * person, oldest first; idle: between requests, longest silent first; busy: the others. */
     struct list_node heads, idle, busy;
     struct map tallies; /* key -> struct tally */
-    size_t nanonymous;  /* connections that count for an address */
+    size_t nanonymous;  /* connections that are counted for an address */
     size_t queued;      /* bytes that wait for slow readers */
 
-    struct tally *payer; /* of what happens on the loop now: share.h */
+    struct tally *payer; /* the party that pays for the current callback: share.h */
     uint64_t paid_since_us;
     bool is_paying;
     struct http_user users[2]; /* the latest two */
@@ -186,27 +203,27 @@ uint64_t server_now_ms(const struct http_server *s); /* of this loop turn */
 
 /* Takes over an accepted connection of the listener; the memory is the server's. */
 void conn_accept(struct listener *l);
-void conn_close(struct http_conn *c);          /* at once; pending output is lost */
+void conn_close(struct http_conn *c);          /* immediately; pending output is lost */
 void conn_close_silent(struct http_server *s); /* those that have sent nothing yet */
-void conn_reset(struct http_conn *c);          /* the same, and the client is told so by RST */
+void conn_reset(struct http_conn *c);          /* like conn_close, with an RST to the client */
 
-/* Sends head and body. What the kernel does not take now is copied and queued; a body that
- * is_static is not copied. False: the connection is gone. */
+/* Sends head and body. Bytes that the kernel does not accept now are copied and queued; a body
+ * that is_static is not copied. False: the connection was closed. */
 bool conn_write(struct http_conn *c, str head, str body, bool is_static);
 
 /* The last byte of the answer was handed to conn_write. */
 void conn_answered(struct http_conn *c);
 void conn_set_deadline(struct http_conn *c, uint64_t delay_ms);
-/* Its turn has come: it works on the input or the request that had to wait. */
-void conn_go_on(struct http_conn *c);
+/* Continues with the input or the request that had to wait (share.c). */
+void conn_resume(struct http_conn *c);
 
 /* ---- request.c ---- */
 
 struct request *request_new(struct http_conn *c);
 struct request *request_new_local(struct http_server *s); /* without a connection */
 void request_release(struct request *r);
-void request_drop_all(struct http_server *s); /* those still unanswered lose their server */
-/* Copies the parsed head into the request; 0 or -EINVAL for a path nobody should ask for. */
+void request_drop_all(struct http_server *s); /* unanswered requests lose their server */
+/* Copies the parsed head into the request; 0 or -EINVAL for a path that is not valid. */
 int request_set_head(struct request *r, const struct http_head *h, str bytes);
 
 static inline struct request *request_of(const struct http_req *r)
@@ -221,9 +238,9 @@ static inline struct request *request_of(const struct http_req *r)
 struct buf *response_begin(struct request *r, int status);
 void response_fail(struct http_conn *c, int status, const char *message); /* no request yet */
 void response_add_connection(struct request *r, struct buf *out);
-/* Parts the request from its connection, which is returned; the caller releases it. */
+/* Detaches the request from its connection, which is returned; the caller releases the request. */
 struct http_conn *response_detach(struct request *r, int status);
-/* Refuses r with an error of our own. */
+/* Answers r with an error of the server itself. */
 void response_refuse(struct request *r, int status, const char *message);
 
 /* ---- stream.c ---- */

@@ -4,4 +4,4 @@
 
 #include "http/conn/conn.h"
 
-void listeners_close(struct http_server *s); /* the server is told by server_check_stopped */
+void listeners_close(struct http_server *s); /* ends with server_check_stopped */

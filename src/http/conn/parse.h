@@ -1,7 +1,7 @@
 /* parse.h - the head of an HTTP/1.1 request, read strictly.
  *
  * Pure functions over (pointer, length): no allocation, no I/O, slices point into the input.
- * Whatever two parsers could read differently is refused, because a proxy in front of us may
+ * Input that two parsers could read differently is refused, because a proxy in front of us may
  * be the other one: bare CR or LF, folded lines, white space before a colon, two lengths,
  * a length beside a transfer coding, two hosts, control bytes anywhere. */
 #pragma once
@@ -35,8 +35,8 @@ struct http_head {
 };
 
 /* `in` starts at the first byte of the request and grows from call to call; *scanned, zero at
- * first, remembers how far the end of the head was looked for, so that a head that comes
- * byte by byte costs no more than one that comes at once. */
+ * first, stores how far the end of the head was searched, so that a head that arrives byte by
+ * byte costs no more than one that arrives in one piece. */
 enum http_parse http_parse_head(str in, size_t *scanned, const struct http_limits *limits,
                                 struct http_head *ret);
 

@@ -1,9 +1,14 @@
+/* share.c - debts and queues of parties; share.h explains the machine. */
 #include "http/conn/share.h"
+
+#include <assert.h>
 
 #include "base/clock.h"
 
-/* ---- what a party owes ---- */
+/* ---- debt ---- */
 
+/* Lowers the debt by a quarter of the time since the last call. paid_us moves only by what was
+ * used, so that remainders of the division are not lost. */
 static void pay(struct tally *t, uint64_t now_us)
 {
     uint64_t paid = (now_us - t->paid_us) / SHARE_OF;
@@ -24,14 +29,16 @@ static void charge(struct tally *t, uint64_t us, uint64_t now_us)
         t->debt_us = SHARE_DEBT_MAX_US;
 }
 
+/* When the debt will be down to debt_us. */
 static uint64_t ms_until(const struct tally *t, uint64_t debt_us)
 {
     return t->debt_us > debt_us ? (t->debt_us - debt_us) * SHARE_OF / 1000 + 1 : 0;
 }
 
-/* ---- who else is there ---- */
+/* ---- other parties ---- */
 
-/* Only compared: who has gone since still counts for a moment. */
+/* Stores the two parties that used the server last. The pointers are only compared, never followed:
+ * a party that was freed since still counts as active for SHARE_OTHERS_MS. */
 static void note_party(struct http_server *s, const void *party)
 {
     if (s->users[0].party != party) {
@@ -41,19 +48,22 @@ static void note_party(struct http_server *s, const void *party)
     s->users[0].ms = server_now_ms(s);
 }
 
+/* Whether no other party than t has used the server lately. */
 static bool is_alone(const struct http_server *s, const struct tally *t)
 {
     const struct http_user *other = &s->users[s->users[0].party == t];
     return !other->party || server_now_ms(s) - other->ms > SHARE_OTHERS_MS;
 }
 
-/* The party of the request that c has now, or is about to have. A proxy's connection carries
- * requests of many: only a request that was counted tells whose it is. */
+/* The party of the current or next request of c. A connection of a proxy carries requests of many
+ * clients: its party is known only after the request was counted. */
 static struct tally *party_of(const struct http_conn *c)
 {
     return c->is_proxy && !(c->req && c->req->is_counted) ? NULL : c->tally;
 }
 
+/* Connections without a party (Unix socket, proxy) are one party together: the server stands for
+ * it. */
 void share_note(struct http_conn *c)
 {
     note_party(c->server, c->tally ? (const void *)c->tally : c->server);
@@ -64,6 +74,7 @@ void share_note(struct http_conn *c)
 static void share_start(struct http_conn *c, uint64_t since_us)
 {
     struct http_server *s = c->server;
+    assert(!s->is_paying);
     s->paid_since_us = since_us;
     s->payer = party_of(c);
     s->is_paying = true;
@@ -92,10 +103,11 @@ void share_counted(struct http_conn *c)
 void share_end(struct http_server *s)
 {
     struct tally *t = s->payer;
+    assert(s->is_paying);
     s->payer = NULL;
     s->is_paying = false;
     uint64_t now = clock_mono_us();
-    loop_job_restart(s->loop, now);
+    loop_job_restart(s->loop, now); /* the next answer of the same job pays from here on */
     if (!t)
         return;
     charge(t, now - s->paid_since_us, now);
@@ -121,11 +133,14 @@ uint64_t share_wait_ms(struct http_conn *c)
 static void wait_in(struct http_conn *c, struct list_node *queue)
 {
     struct tally *t = c->tally;
+    assert(!share_is_waiting(c));
     list_push(queue, &c->waits);
     if (queue == &t->waiting && !timer_active(&t->turn))
         timer_start(&t->turn, ms_until(t, SHARE_BURST_US));
 }
 
+/* A connection that on_turn has chosen passes once. Others also wait behind connections that wait
+ * already, so that the order of arrival is kept. */
 static bool waits_for_time(struct http_conn *c, struct tally *t)
 {
     if (c->has_turn) {
@@ -141,7 +156,7 @@ static bool waits_for_time(struct http_conn *c, struct tally *t)
 bool share_head_waits(struct http_conn *c)
 {
     struct tally *t = party_of(c);
-    if (share_is_waiting(c)) /* and more of its input has come */
+    if (share_is_waiting(c)) /* more input arrived while it waits */
         return true;
     share_note(c);
     return t && waits_for_time(c, t);
@@ -164,15 +179,18 @@ static void share_go_on(struct http_conn *c)
 {
     list_del(&c->waits);
     c->has_turn = true;
-    conn_go_on(c);
+    conn_resume(c);
 }
 
+/* Whether a complete request can start now. */
 static bool has_room(const struct tally *t)
 {
     return !list_empty(&t->ready) && t->nunder_way < HTTP_UNDER_WAY_MAX;
 }
 
-/* Those whose heads were read go first: their bodies take memory. */
+/* Lets waiting connections continue until the debt is too high again. Complete requests go first,
+ * because their bodies hold memory. Handlers may close any connection of the party: nheld keeps
+ * the tally. */
 static void on_turn(void *ctx)
 {
     struct tally *t = ctx;
@@ -203,6 +221,7 @@ void share_leave(struct request *r)
     r->payer = NULL;
     if (!t)
         return;
+    assert(t->nunder_way > 0);
     t->nunder_way--;
     if (has_room(t) && !timer_active(&t->turn))
         timer_start(&t->turn, 0);
@@ -224,7 +243,7 @@ void share_done(struct tally *t)
     timer_stop(&t->turn);
 }
 
-/* Whoever closes all connections and comes back still owes. */
+/* A party cannot get rid of its debt by closing all its connections. */
 bool share_is_owing(struct tally *t)
 {
     if (t->nheld > 0 || t->nunder_way > 0 || t == t->server->payer)

@@ -1,4 +1,7 @@
+/* tally.c - counting connections, streams and bytes per party; tally.h explains the machine. */
 #include "http/conn/tally.h"
+
+#include <assert.h>
 
 #include "base/bytes/ip.h"
 #include "http/conn/share.h"
@@ -7,6 +10,7 @@
 
 /* ---- parties ---- */
 
+/* The tally of a party, made on first use. */
 static struct tally *tally_of(struct http_server *s, char kind, str name)
 {
     struct buf key;
@@ -39,6 +43,7 @@ void tally_free_unused(struct tally *t)
 {
     if (t->nconns > 0 || t->nwatches > 0 || share_is_owing(t))
         return;
+    assert(list_empty(&t->conns) && list_empty(&t->waiting) && list_empty(&t->ready));
     map_del(&t->server->tallies, str_from(t->key));
     tally_free(t);
 }
@@ -53,6 +58,7 @@ void tallies_free(struct http_server *s)
 
 static void tally_join(struct http_conn *c, struct tally *t)
 {
+    assert(!c->tally && !share_is_waiting(c));
     c->tally = t;
     list_push(&t->conns, &c->counted);
     t->nconns++;
@@ -66,6 +72,7 @@ void tally_leave(struct http_conn *c)
     struct tally *t = c->tally;
     if (!t)
         return;
+    assert(t->nconns > 0);
     c->tally = NULL;
     list_del(&c->counted);
     list_del(&c->waits);
@@ -76,7 +83,7 @@ void tally_leave(struct http_conn *c)
     tally_free_unused(t);
 }
 
-/* The addresses of an IPv6 customer count as one. */
+/* The party of an address: all addresses of an IPv6 customer are one. */
 static str network_of(str addr, char text[IP_TEXT_MAX])
 {
     uint8_t ip[IP_LEN];
@@ -99,12 +106,12 @@ static bool move_to(struct http_conn *c, struct tally *t, unsigned max)
 {
     if (c->tally == t)
         return true;
-    t->nconns++; /* it stays while its last connection may be the evicted one */
+    t->nconns++; /* keeps t: the evicted connection may be its last one */
     bool has_room = t->nconns <= max || tally_evict(t, c);
     t->nconns--;
     if (!has_room)
         return false;
-    t->nconns++;
+    t->nconns++; /* keeps t: tally_leave may run tally_free_unused on it */
     tally_leave(c);
     tally_join(c, t);
     t->nconns--;
@@ -129,7 +136,7 @@ bool http_count_for_address(struct http_req *q, str addr)
         return true;
     struct tally *t = tally_of(c->server, 'a', network_of(addr, text));
     if (!move_to(c, t, c->server->limits.conns_per_address)) {
-        tally_leave(c); /* it may still have been counted for the request before */
+        tally_leave(c); /* it may still be counted for the client of the request before */
         return false;
     }
     c->req->is_counted = true;
@@ -138,8 +145,9 @@ bool http_count_for_address(struct http_req *q, str addr)
 
 /* ---- making room ---- */
 
-/* The order in which connections are given up; 0 = never. */
-static unsigned loss(const struct http_conn *c)
+/* The order in which connections are closed, 1 first; 0 = never. Heads cost the client nothing but
+ * a new attempt; an answer that is being sent is the largest loss. */
+static unsigned eviction_order(const struct http_conn *c)
 {
     switch ((enum conn_state)c->state) {
     case CONN_HEAD:
@@ -165,23 +173,25 @@ bool tally_evict(struct tally *t, const struct http_conn *keep)
     struct http_conn *worst = NULL;
     LIST_FOREACH (n, &t->conns) {
         struct http_conn *c = LIST_ENTRY(n, struct http_conn, counted);
-        if (c == keep || loss(c) == 0 || (worst && loss(c) >= loss(worst)))
+        unsigned order = eviction_order(c);
+        if (c == keep || order == 0 || (worst && order >= eviction_order(worst)))
             continue;
         worst = c;
-        if (loss(c) == 1)
+        if (order == 1) /* the list is sorted by age: this is the oldest unfinished head */
             break;
     }
     if (!worst)
         return false;
-    t->nconns++; /* it outlives the loss of its last connection */
+    t->nconns++; /* keeps t: this may be its last connection */
     conn_reset(worst);
     t->nconns--;
     return true;
 }
 
-/* ---- newcomers ---- */
+/* ---- new connections ---- */
 
-/* The oldest unfinished head makes room, or the connection that has been silent longest. */
+/* At the ceiling of the server: closes the oldest unfinished head, or the connection that has been
+ * silent longest. */
 static bool close_one(struct http_server *s)
 {
     struct list_node *from = !list_empty(&s->heads) ? &s->heads : &s->idle;
@@ -191,7 +201,8 @@ static bool close_one(struct http_server *s)
     return true;
 }
 
-/* Counts a newcomer for its address. Whoever is at a ceiling loses a connection of its own. */
+/* Counts a new connection for its address. An address at its ceiling loses a connection of its
+ * own. */
 static bool address_has_room(struct http_conn *c, bool *ret_refuse)
 {
     struct http_server *s = c->server;
@@ -206,7 +217,9 @@ static bool address_has_room(struct http_conn *c, bool *ret_refuse)
     return c->tally->nconns <= s->limits.conns_per_address + HTTP_REFUSALS_ADDR;
 }
 
-/* Only when everybody is busy is the newcomer refused. False: not even an answer has room. */
+/* A part of the connections is reserved: clients that are not known as a person cannot keep
+ * authenticated persons and the Unix socket out. A new connection is refused only when all others
+ * are busy. */
 bool tally_admit(struct http_conn *c, bool *ret_refuse)
 {
     struct http_server *s = c->server;

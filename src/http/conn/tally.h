@@ -1,12 +1,26 @@
-/* tally.h - whom connections, streams and unread bytes are counted for.
+/* tally.h - the limits of a client: which party connections, streams and unread bytes count for.
  *
- * A TCP connection counts for its address until a request on it is known to come from a person
- * (http_count_for); from then on it counts for that person. A connection of a trusted proxy counts
- * for the client of the request that it carries (http_count_for_address), then for the person, and
- * for nobody between requests. Connections over the Unix socket count for nobody. At a ceiling the
- * counted party loses something of its own, the oldest unfinished head first, and never a request
- * that is being handled; only when it has nothing to lose is the newcomer refused. Not for other
- * floors. */
+ * A party is an address (an IPv6 /64 is one address) or a person. Each has one struct tally, which
+ * exists while something is counted in it, or while it owes time (share.h).
+ *
+ *   accept                      request from a known person
+ *     |                              |
+ *     v                              v
+ *   TCP connection --> address --> person          (http_count_for)
+ *   proxy connection -> nobody --> client address --> person --> nobody
+ *                                  (http_count_for_address)     (before the next head)
+ *   Unix socket -----> nobody
+ *
+ * At its own ceiling a party loses one of its own connections: an unfinished head first, then an
+ * idle one, and so on (eviction_order in tally.c). A request that is being handled is never cut;
+ * a new connection is refused only when all connections of the party have one. At the ceiling of
+ * the server (http_limits.conns) the oldest unfinished head or the longest idle connection of any
+ * party is closed.
+ *
+ * Invariants: c->tally is NULL or c is in c->tally->conns; t->queued is the sum of c->queued over
+ * its connections. A tally is freed only by tally_free_unused, so a function that may close the
+ * last connection of a tally it still uses raises nconns (or nheld) around the call. Loop thread
+ * only; not for other floors. */
 #pragma once
 
 #include "http/conn/conn.h"
@@ -14,37 +28,40 @@
 struct tally {
     struct http_server *server;
     char *key;                /* "a" and the address, or "p" and the person */
-    struct list_node conns;   /* http_conn.counted, in the order in which they came */
-    struct list_node watches; /* sse.counted, the same */
+    struct list_node conns;   /* http_conn.counted, oldest first */
+    struct list_node watches; /* sse.counted, oldest first */
     size_t nconns, nwatches;
-    size_t queued; /* bytes that wait for slow readers */
+    size_t queued; /* bytes that wait for slow readers, of all connections */
     bool is_person;
 
-    /* Of share.c. */
-    struct list_node waiting; /* http_conn.waits: for time */
-    struct list_node ready;   /* http_conn.waits: for one of the requests under way to end */
-    struct timer turn;        /* when those who wait go on */
-    uint64_t debt_us, paid_us;
-    size_t nunder_way, nheld;
+    /* Fields of share.c. */
+    struct list_node waiting; /* http_conn.waits: for the debt to be paid */
+    struct list_node ready;   /* http_conn.waits: for one of the requests in progress to end */
+    struct timer turn;        /* when waiting connections continue */
+    uint64_t debt_us;         /* time used on the loop and not paid yet */
+    uint64_t paid_us;         /* clock up to which the debt was paid */
+    size_t nunder_way;        /* requests in progress, without long ones */
+    size_t nheld;             /* users of this tally on the stack: it is not freed */
 };
 
+/* Ends the counting of the connection; may free the tally. */
 void tally_leave(struct http_conn *c);
-/* Frees a tally in which nothing is counted any more. */
+/* Frees the tally if nothing is counted in it any more. */
 void tally_free_unused(struct tally *t);
 void tallies_free(struct http_server *s);
 
-/* Counts a newcomer for its address and makes room for it. *ret_refuse: it gets an error and
- * nothing else; false: not even that. */
+/* Counts a new connection for its address and makes room for it. *ret_refuse: answer it with an
+ * error and nothing else; false: there is no room even for that answer. */
 bool tally_admit(struct http_conn *c, bool *ret_refuse);
 
-/* Closes the party's own connection that is missed least, never `keep`. False: all of them have
- * a request under way. */
+/* Closes the connection of the party that is the least loss, never `keep`. False: all of them have
+ * a request in progress. */
 bool tally_evict(struct tally *t, const struct http_conn *keep);
 
-/* The connection holds n more bytes, or fewer. */
+/* The connection holds n more unsent bytes, or fewer. */
 void tally_queued(struct http_conn *c, ptrdiff_t n);
-/* Whether n more bytes may wait for the reader of c: one that has nothing unread may always be
- * sent one answer. */
+/* Whether n more bytes may be queued for c. A party without unread bytes always gets one response,
+ * whatever its size. */
 bool tally_has_room(const struct http_conn *c, size_t n);
 
 struct tally *tally_add_watch(struct http_conn *c, struct list_node *counted);
