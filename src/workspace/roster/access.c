@@ -31,7 +31,7 @@ static bool is_owner(const struct viewer *v, const struct conv_acl *acl)
 
 static bool allows_one(const struct viewer *v, const struct conv_acl *acl, enum conv_right right)
 {
-    /* An admin may be a participant too: rights of all relations add up. */
+    /* An admin may be a participant too: the rights of all relations are combined. */
     if (v->is_gone)
         return false;
     return (is_owner(v, acl) && ALLOWED[REL_OWNER][right]) ||

@@ -1,14 +1,14 @@
-/* access.h - who may do what with a conversation: pure functions, one truth.
+/* access.h - rights in a conversation: pure functions, the only place that decides them.
  *
- * Every route, tool, stream, search and command asks here. To those who may not see a
- * conversation a denial looks like absence (404); those who see it get the reason (403). */
+ * Every route, tool, stream, search and command uses these functions. A viewer who may not see a
+ * conversation gets the same answer as if it did not exist (404); others get the reason (403). */
 #pragma once
 
 #include "base/arena.h"
 #include "base/json/json_decode.h"
 
-/* A person at this moment, for one query of the store; made by actor_viewer and never kept longer.
- * With `also`, several people: allowed is what each of them may do. */
+/* A person at this moment, for one query of the store; made by actor_viewer and not kept longer.
+ * With `also`, several people: only what each of them may do is allowed. */
 struct viewer {
     str user_id;
     bool is_workspace_admin;
@@ -33,5 +33,5 @@ struct conv_acl {
 };
 
 bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv_right right);
-/* Why somebody who may view a conversation may not do more with it: a sentence. */
+/* The reason, as a sentence, for a viewer who may see the conversation but lacks this right. */
 const char *access_reason(enum conv_right right);

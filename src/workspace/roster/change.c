@@ -1,5 +1,7 @@
+/* change.c - carries one change out under the lock; change.h has the steps. */
 #include "workspace/roster/change.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -15,7 +17,7 @@
 
 static const struct {
     edit_fn fn;
-    bool works_alone; /* also where there is one implicit person */
+    bool works_alone; /* also without instance.json, where there is one implicit person */
 } KINDS[] = {
     [CHANGE_USER_ADD] = {edit_user_add, false},
     [CHANGE_USER_SET] = {edit_user_set, true},
@@ -32,7 +34,7 @@ static const struct {
     [CHANGE_MEMBER_REMOVE] = {edit_member_remove, false},
 };
 
-/* ---- what the kinds share ---- */
+/* ---- shared by the kinds ---- */
 
 void edit_result(struct edit *x, str id)
 {
@@ -99,6 +101,7 @@ void edit_forget(struct edit *x, const char *kind, str id, const char *also)
     (void)rmdir(dir.p);
 }
 
+/* One rename: the user or workspace disappears atomically and can be restored by hand. */
 int edit_trash(struct edit *x, const char *kind, str id)
 {
     str from = arena_printf(x->arena, "%s/%s/%.*s", x->work_dir, kind, STR_ARG(id));
@@ -114,6 +117,7 @@ int edit_trash(struct edit *x, const char *kind, str id)
 
 /* ---- carrying it out ---- */
 
+/* The caller holds the lock. The roster in memory may be old: another process may have written. */
 static int carry_out(struct roster_lock *l, struct arena *a, const char *work_dir, bool is_sole,
                      const struct change *c, struct change_result *ret, struct err *e)
 {
@@ -126,6 +130,7 @@ static int carry_out(struct roster_lock *l, struct arena *a, const char *work_di
         return r;
     x.roster = before;
     r = KINDS[c->kind].fn(&x);
+    assert(r <= 0);
     roster_free(before);
     if (r == 0)
         r = roster_lock_set_mark(l, e);
@@ -141,6 +146,7 @@ int change_apply(const char *work_dir, bool is_sole, const struct change *c,
     struct change_result result = {0};
     struct arena a;
     struct roster_lock l;
+    assert((size_t)c->kind < ARRAY_LEN(KINDS) && KINDS[c->kind].fn);
     e = e ? e : &ignored;
     if (is_sole && !KINDS[c->kind].works_alone)
         return err_set(e, -ENOTSUP,

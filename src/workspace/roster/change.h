@@ -1,11 +1,18 @@
 /* change.h - one change of users or workspaces, carried out on the files.
  *
- * Every writer, server and command alike, comes here: takes the lock file
- * {workDir}/directory.lock, reads the roster anew, checks the change against it, writes the
- * files atomically (0600 in 0700 directories) and leaves a mark in the lock file, which running
- * servers watch. So two writers never lose each other's changes, and what must stay true stays
- * true: an e-mail address belongs to one user, there is always an owner, and every workspace
- * with members has an admin. Blocking: for commands and pool threads. */
+ * Every writer, server or command, uses change_apply:
+ *
+ *   lock {workDir}/directory.lock (exclusive)
+ *     -> read the roster again -> check the change against it
+ *     -> write the files atomically (0600 in 0700 directories)
+ *     -> write a new mark to the lock file, which running servers watch
+ *     -> read the roster for the result
+ *   unlock
+ *
+ * So two writers never lose each other's changes, and the invariants hold: an e-mail address
+ * belongs to one user, there is always an owner, and every workspace with members has an admin.
+ * A change of several files writes them in an order that leaves fewer rights, never more, when it
+ * is interrupted. Blocking: for commands and pool threads. */
 #pragma once
 
 #include "workspace/roster/roster.h"
@@ -13,7 +20,7 @@
 enum change_kind {
     CHANGE_USER_ADD,         /* email, display_name, role, password?, issuer? subject?, user_id? */
     CHANGE_USER_SET,         /* user_id; email?, display_name?, has_role + role, preferences? */
-    CHANGE_USER_BIND,        /* user_id, issuer, subject: from now on this is that person */
+    CHANGE_USER_BIND,        /* user_id, issuer, subject: the identity at the OpenID provider */
     CHANGE_USER_PASSWORD,    /* user_id, password: ends all sessions of the user */
     CHANGE_USER_SIGN_OUT,    /* user_id: ends all sessions */
     CHANGE_USER_REMOVE,      /* user_id; is_cascade also deletes workspaces with no other member */
@@ -22,11 +29,11 @@ enum change_kind {
     CHANGE_WORKSPACE_ADD,    /* name, workspace_id? (made from the name), user_id = first admin */
     CHANGE_WORKSPACE_SET,    /* workspace_id; name?, settings?: members of the file, null removes */
     CHANGE_WORKSPACE_REMOVE, /* workspace_id: its directory moves to {workDir}/trash/ */
-    CHANGE_MEMBER_SET,       /* workspace_id, user_id, ws_role: joins, or has another role */
+    CHANGE_MEMBER_SET,       /* workspace_id, user_id, ws_role: adds, or changes the role */
     CHANGE_MEMBER_REMOVE,    /* workspace_id, user_id */
 };
 
-/* What is empty or NULL is not changed. All is borrowed until the change is done. */
+/* Members that are empty or NULL are not changed. All are borrowed until the change is done. */
 struct change {
     enum change_kind kind;
     str user_id, email, display_name, password, issuer, subject;
@@ -45,7 +52,7 @@ struct change {
 
 struct change_result {
     char id[CHANGE_ID_MAX]; /* of the user, token or workspace that was made or changed */
-    struct roster *roster;  /* as it is now; the caller frees it */
+    struct roster *roster;  /* after the change; the caller frees it */
 };
 
 /* 0, or -EINVAL bad values, -ENOENT no such user/workspace/token, -EEXIST the e-mail address or id

@@ -1,4 +1,8 @@
-/* change_impl.h - what the kinds of change share; for the files of workspace/ alone. */
+/* change_impl.h - shared by the files of change.h; not for other rooms.
+ *
+ * change.c takes the lock and runs one edit_* function by the kind of change. That function checks
+ * the values and the guards against x->roster, then writes files; it sets x->ret_id on success and
+ * x->e on failure. A guard is a rule that must stay true: the last owner, the last admin. */
 #pragma once
 
 #include "base/clock.h"
@@ -28,10 +32,10 @@ int edit_name(struct edit *x, const char *what, str name, str *ret);
 /* Writes {workDir}/<kind>/<id>/<file>, making the directory. Sets updatedAt when `is_stamped`. */
 int edit_write(struct edit *x, const char *kind, str id, const char *file, struct json *doc,
                bool is_stamped);
-/* Moves {workDir}/<kind>/<id> out of the way, to {workDir}/trash/<id>-<time>. */
-/* After a failed edit_write of something new: a directory without its file would be a problem that
- * every reader names. `also`: another file of it, or NULL. */
+/* Removes a new directory after a failed edit_write: every reader would report a directory without
+ * its file as a problem. `also`: another file to remove from it, or NULL. */
 void edit_forget(struct edit *x, const char *kind, str id, const char *also);
+/* Moves {workDir}/<kind>/<id> to {workDir}/trash/<id>-<time>. */
 int edit_trash(struct edit *x, const char *kind, str id);
 
 int edit_user_add(struct edit *x);
@@ -48,5 +52,6 @@ int edit_workspace_remove(struct edit *x);
 int edit_member_set(struct edit *x);
 int edit_member_remove(struct edit *x);
 
-/* Takes one member out of the file, and deletes their accounts at remote servers; no guard. */
+/* Removes one member from the file and deletes their accounts at remote servers; checks no guard.
+ */
 int workspace_drop_member(struct edit *x, const struct workspace *w, str user_id);

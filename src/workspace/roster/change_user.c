@@ -75,7 +75,7 @@ static void append_member(struct json *to, const struct json_member *m, const st
         to->members[to->len++] = (struct json_member){m->key, *value};
 }
 
-/* What is there in its order, with the new values; then the new keys. Linear. */
+/* The old members in their order, with the new values; then the new keys. Linear. */
 static struct json *merged(struct arena *a, const struct json *old, const struct json *changes)
 {
     struct map by_key;
@@ -96,7 +96,7 @@ static struct json *merged(struct arena *a, const struct json *old, const struct
     return all;
 }
 
-/* The limits come first: the directory has one thread, and removals wait for it. */
+/* Checks the limits first: the directory has one thread, and removals wait for it. */
 static int merge_preferences(struct edit *x, struct json *doc, const struct json *changes)
 {
     int r = check_changes(x, changes);
@@ -141,7 +141,7 @@ static str new_user_id(struct edit *x)
     return arena_str(x->arena, str_from(id));
 }
 
-/* Credentials first: a profile is what makes a user. */
+/* Credentials are written first: a user exists once the profile exists. */
 static int write_new_user(struct edit *x, str id, struct json *profile)
 {
     int r = 0;
@@ -235,7 +235,7 @@ int edit_user_bind(struct edit *x)
     return edit_write(x, "users", u->id, "profile.json", doc, true);
 }
 
-/* Sessions of the very millisecond are meant as well. */
+/* Sessions that began in this millisecond end as well. */
 static void end_sessions(struct edit *x, struct json *credentials)
 {
     json_set(x->arena, credentials, STR("sessionsFrom"), json_of_int(x->now_ms + 1));
@@ -285,7 +285,7 @@ static int guard_workspaces(struct edit *x, const struct user *u)
     return 0;
 }
 
-/* Memberships go first: should we be interrupted, there is a user with fewer rights. */
+/* Memberships are removed first: an interruption leaves a user with fewer rights, not with more. */
 static int leave_workspaces(struct edit *x, const struct user *u)
 {
     int r = 0;
@@ -362,7 +362,7 @@ static int check_token_workspace(struct edit *x, const struct user *u)
     return 0;
 }
 
-/* A glob that no tool name can match would make a token that may call nothing, unnoticed. */
+/* A glob that no tool name can match would silently make a token that may call nothing. */
 static int check_token_tools(struct edit *x)
 {
     const struct json_strs *tools = &x->change->token.tools;
@@ -406,7 +406,7 @@ int edit_token_add(struct edit *x)
         list = json_set(x->arena, doc, STR("tokens"), *json_new(x->arena, JSON_ARRAY));
     json_push(x->arena, list, *token_doc(x, str_from(id), name));
     r = write_credentials(x, u->id, doc);
-    if (r == 0 && !json_get(u->profile, "id")) /* credentials without a profile are no user */
+    if (r == 0 && !json_get(u->profile, "id")) /* credentials without a profile are not a user */
         r = edit_write(x, "users", u->id, "profile.json", profile_of(x, u), true);
     edit_result(x, str_from(id));
     return r;

@@ -35,8 +35,8 @@ static struct json member_json(struct arena *a, str user_id, enum ws_role role)
     return *m;
 }
 
-/* The user gets this role, or with WS_NONE leaves. The file's own list is what is changed: who
- * cannot be read at the moment stays a member. */
+/* Gives the user this role; WS_NONE removes the user. Changes the list in the file, not the one in
+ * the roster: a member whose profile cannot be read at the moment stays a member. */
 static int write_member(struct edit *x, const struct workspace *w, str user_id, enum ws_role role)
 {
     struct json *doc = json_clone(x->arena, w->doc), *old = json_get(doc, "members");
@@ -68,7 +68,7 @@ static bool is_account_of(const char *file, str user_id)
     return str_starts(name, user_id) && str_starts(str_skip(name, user_id.n), STR("@"));
 }
 
-/* Tokens of a person end with the membership. */
+/* The accounts of a person at remote servers end with the membership. */
 static int forget_accounts(struct edit *x, str workspace_id, str user_id)
 {
     str dir = arena_printf(x->arena, "%s/workspaces/%.*s/credentials/people", x->work_dir,
@@ -114,7 +114,7 @@ static str slug_of(struct arena *a, str name)
     return arena_str(a, str_make(text, n));
 }
 
-/* A directory without a readable workspace.json is somebody's data too. */
+/* A directory without a readable workspace.json still holds data: its id is not free. */
 static bool is_taken(struct edit *x, str id)
 {
     str path = arena_printf(x->arena, "%s/workspaces/%.*s", x->work_dir, STR_ARG(id));

@@ -1,5 +1,21 @@
+/* directory.c - the queue of changes, and the replacement of the roster.
+ *
+ * A visit is one job of the pool thread: a change, or a look at the files after another process
+ * wrote them. One visit is at work at a time (is_busy), so an urgent change waits for one other
+ * visit at most.
+ *
+ *   directory_change --> urgent or waiting --begin_next--> pool thread --> visit_done
+ *   on_touched (look) --------^      may() is called here                     |
+ *   too many: refuse_work --> pool thread -----------------------------------+
+ *                                                                            v
+ *                              roster_replace -> observers -> done() -> begin_next
+ *
+ * The pool thread touches its visit, and of the directory only `dir` and `is_sole`, which never
+ * change. Everything else belongs to the loop thread. Every result, also a refusal, comes back
+ * through the pool, so that `done` is never called inside directory_change. */
 #include "workspace/roster/directory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -18,13 +34,14 @@ struct directory {
     struct roster *roster;
     uint64_t generation; /* of the roster */
     struct list_node observers;
-    struct list_node urgent, waiting; /* struct visit.node: what is to be done, in this order */
-    bool is_busy;                     /* one visit is under way */
-    size_t pending;
-    bool is_looking, is_stale; /* stale: written to since that look was sent */
+    struct list_node urgent, waiting; /* struct visit.node: the queues, urgent first */
+    bool is_busy;                     /* a visit is with the pool thread, refused ones aside */
+    size_t pending;                   /* visits that are not done, refused ones included */
+    bool is_looking;                  /* a look is queued or at work: one is enough */
+    bool is_stale;                    /* the file was written since: look again after it */
 };
 
-/* One visit to the files: a change, or a look. */
+/* One visit to the files: a change, or a look. Freed in visit_done. */
 struct visit {
     struct job job;
     struct directory *directory;
@@ -32,7 +49,7 @@ struct visit {
     struct arena arena;
     bool is_change, is_urgent, is_refused;
     struct change change;
-    bool (*may)(void *ctx); /* asked when it is its turn; or NULL */
+    bool (*may)(void *ctx); /* called when it leaves the queue; or NULL */
     directory_done done;
     void *ctx;
     uint64_t known_mark;
@@ -43,9 +60,11 @@ struct visit {
 
 /* ---- pool thread ---- */
 
+/* Reads the roster if the mark has changed: our own changes wake the watch too. Without the lock
+ * the mark is unknown, and roster_load reports the reason. */
 static void visit_look(struct visit *v)
 {
-    struct directory *d = v->directory; /* only what never changes */
+    struct directory *d = v->directory; /* only dir and is_sole */
     struct roster_lock l;
     if (roster_lock_take(&l, d->dir, false, &v->err) == 0) {
         uint64_t mark = roster_lock_mark(&l);
@@ -83,13 +102,14 @@ static void report_problems(struct directory *d, const struct roster *r)
         log_error(d->log, "workspace", "%.*s", STR_ARG(r->problems.items[i]));
 }
 
+/* The new roster is in place before observers are called: they look rights up in it. */
 static void roster_replace(struct directory *d, struct roster *now)
 {
     struct roster *before = d->roster;
     d->roster = now;
     d->generation++;
     report_problems(d, now);
-    news_tell(before, now, pass_on, d);
+    roster_diff(before, now, pass_on, d);
     roster_free(before);
 }
 
@@ -107,6 +127,7 @@ static void visit_done(struct job *j)
 {
     struct visit *v = CONTAINER_OF(j, struct visit, job);
     struct directory *d = v->directory;
+    assert(d->pending > 0 && (v->is_refused || d->is_busy));
     d->pending--;
     if (v->result.roster)
         roster_replace(d, v->result.roster);
@@ -135,7 +156,7 @@ static struct visit *visit_new(struct directory *d, void *ctx)
     return v;
 }
 
-/* The pool thread only reports it, so that the answer comes later, as every answer does. */
+/* may() has refused the change; the pool thread only carries the error back. */
 static void forbid_work(struct job *j)
 {
     struct visit *v = CONTAINER_OF(j, struct visit, job);
@@ -143,7 +164,7 @@ static void forbid_work(struct job *j)
             "Your rights changed while this change was queued. Nothing was changed.");
 }
 
-/* One at a time, so that what is urgent waits for one other visit at most. */
+/* Starts the next visit if none is at work. */
 static void begin_next(struct directory *d)
 {
     struct list_node *n = NULL;
@@ -162,7 +183,7 @@ static void visit_start(struct visit *v)
 {
     struct directory *d = v->directory;
     d->pending++;
-    if (v->is_refused) {
+    if (v->is_refused) { /* not queued: it touches no file and must not wait */
         pool_submit(d->pool, &v->job);
         return;
     }
@@ -170,7 +191,7 @@ static void visit_start(struct visit *v)
     begin_next(d);
 }
 
-/* Another process has written, or we have ourselves: the mark tells. */
+/* The lock file was written, by another process or by us: the mark tells which. */
 static void on_touched(void *ctx)
 {
     struct directory *d = ctx;
@@ -183,7 +204,7 @@ static void on_touched(void *ctx)
     visit_start(v);
 }
 
-/* Without a work directory, or one that we may write to, there is nothing to watch. */
+/* A missing work directory (-ENOENT) has nothing to watch and is not an error. */
 static void start_watching(struct directory *d)
 {
     char path[PATH_MAX];
@@ -209,7 +230,7 @@ int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool
     int r = 0;
     if (snprintf(d->dir, sizeof d->dir, "%s", work_dir) >= (int)sizeof d->dir)
         r = err_set(e, -ENAMETOOLONG, "the path of the work directory is too long");
-    if (r == 0) { /* first, so that nothing happens between the reading and the watching */
+    if (r == 0) { /* watch first, so that no write between the two is missed */
         start_watching(d);
         r = roster_load(d->dir, is_sole, &d->roster, e);
     }
@@ -254,14 +275,14 @@ void directory_unobserve(struct directory_observer *o)
     list_del(&o->node);
 }
 
-/* Too many are waiting: said later all the same, as every answer is. */
+/* The queue is full; the pool thread only carries the error back. */
 static void refuse_work(struct job *j)
 {
     struct visit *v = CONTAINER_OF(j, struct visit, job);
     err_set(&v->err, -EBUSY, "too many changes are queued; try again later");
 }
 
-/* What takes access away goes before everything else that waits. */
+/* Whether the change takes access away: it goes before all others in the queue. */
 static bool is_urgent(const struct change *c)
 {
     switch (c->kind) {

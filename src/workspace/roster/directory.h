@@ -1,13 +1,17 @@
-/* directory.h - the current roster of a running server, and news about it.
+/* directory.h - the current roster of a running server, and notifications about its changes.
  *
  * The roster is in memory: lookups are synchronous. Changes run on a pool thread (change.h) and
- * become visible, all at once, right before their `done`. Changes by other processes (nb user
- * ...) are noticed through the lock file within milliseconds. Either way the old roster is
- * compared with the new one and every observer is told what is different, in one turn of the
- * loop: so a member who was removed loses streams and runs at once, whoever removed them.
+ * take effect as a whole, right before their `done`. Changes by other processes (nb user ...) are
+ * noticed through the lock file within milliseconds. In both cases the old roster is compared with
+ * the new one and every observer is notified of each difference, in one turn of the loop: a member
+ * who was removed loses streams and runs immediately, whichever process made the change.
  *
- * Pointers into the roster are good until control returns to the loop; copy what must last.
- * Loop thread only. */
+ * Pointers into the roster are valid until control returns to the loop; copy what must last.
+ * Loop thread only.
+ *
+ * Room roster/: roster.h (users and workspaces in memory), roster_lock.h (the lock file), change.h
+ * (writing), roster_diff.h (differences), directory.h (this), access.h (rights in a conversation),
+ * member_find.h (people by name). */
 #pragma once
 
 #include "loop/pool.h"
@@ -33,40 +37,42 @@ enum directory_news {
 
 struct directory_item {
     enum directory_news news;
-    str user_id, workspace_id, token_id; /* what applies */
+    str user_id, workspace_id, token_id; /* those that apply */
 };
 
-struct directory_observer { /* embedded in whoever listens */
+struct directory_observer { /* embedded in the observer's struct */
     struct list_node node;
     /* The new roster is in place already. Must not free the directory. */
     void (*on_news)(void *ctx, const struct directory_item *item);
     void *ctx;
 };
 
-/* Reads the roster right here: for start-up. `is_sole` as in roster.h. */
+/* Reads the roster before it returns (blocking): for start-up. `is_sole` as in roster.h. */
 int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
                   struct directory **ret, struct err *e);
 /* Waits for changes that are under way and delivers their `done`. Accepts NULL. */
 void directory_free(struct directory *d);
 
 const struct roster *directory_roster(const struct directory *d);
-/* Another number after every change: an answer about rights holds as long as it is the same. */
+/* A new number after every change: a result about rights is valid as long as it is the same. */
 uint64_t directory_generation(const struct directory *d);
 
 void directory_observe(struct directory *d, struct directory_observer *o);
 void directory_unobserve(struct directory_observer *o);
 
-/* id: what was made or changed; empty on failure. Errors as in change.h. */
+/* id: the user, workspace or token that was made or changed; empty on failure. Errors as in
+ * change.h. */
 typedef void (*directory_done)(void *ctx, const struct err *err, str id);
 
 #define DIRECTORY_QUEUE_MAX 256 /* changes waiting; more get -EBUSY */
 
-/* Changes happen in the order of these calls, except that those which take access away (removals,
- * revocations, sign-outs, passwords, instance roles) go before all others that wait, and twice as
- * many of them may. Copies the change; `done` may be NULL and never comes before this returns. */
+/* Changes are made in the order of these calls, except that changes which take access away
+ * (removals, revocations, sign-outs, passwords, instance roles) go before all others in the queue,
+ * and the queue has room for twice as many of them. Copies the change; `done` may be NULL and is
+ * never called before this returns. */
 void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx);
-/* The same, but `may` is asked when it is the turn of this change, with the roster of then: those
- * that went before may have taken the right to it away. False: `done` gets -ESTALE. */
+/* The same, but `may` is called when the change leaves the queue, with the roster of that moment:
+ * an earlier change may have taken the right to it away. False: `done` gets -ESTALE. */
 void directory_change_if(struct directory *d, const struct change *c, bool (*may)(void *ctx),
                          directory_done done, void *ctx);
 

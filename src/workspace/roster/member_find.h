@@ -1,7 +1,7 @@
-/* member_find.h - the member of a workspace that somebody means.
+/* member_find.h - finds the member of a workspace that a typed name refers to.
  *
  * People are named by id, by e-mail address or by display name; upper and lower case of the last
- * two do not matter. A name that several members have is refused: nothing is shared by a guess.
+ * two are ignored. A name that several members have is refused: sharing must not depend on a guess.
  * Pure. */
 #pragma once
 

@@ -88,7 +88,7 @@ const struct user *roster_user_by_email(const struct roster *r, str email)
     return map_get(&r->by_email, str_make(lower, email.n));
 }
 
-/* With the length of the issuer, so that no two pairs have one key. */
+/* Contains the length of the issuer, so that two different pairs never have the same key. */
 static str subject_key(struct arena *a, str issuer, str subject)
 {
     return arena_printf(a, "%zu:%.*s%.*s", issuer.n, STR_ARG(issuer), STR_ARG(subject));
@@ -185,7 +185,7 @@ int roster_find_workspace(const struct roster *r, str typed, const struct worksp
 
 /* ---- members ---- */
 
-#define MEMBERS_SCANNED 8u /* so many are found as fast without an index */
+#define MEMBERS_SCANNED 8u /* up to this many are found as fast without an index */
 
 static size_t first_slot(const struct member_index *x, str user_id)
 {
@@ -298,7 +298,7 @@ static int by_id_name(const void *a, const void *b)
 }
 
 /* The names below `dir` that are ids, sorted. A directory that is not there is empty; one that
- * cannot be read is an error, since guessing "nobody" would lock everybody out. */
+ * cannot be read is an error, because treating it as empty would lock all users out. */
 static int list_ids(struct arena *a, const char *dir, bool (*is_id)(str), size_t max,
                     struct names *ret, struct err *e)
 {

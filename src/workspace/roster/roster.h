@@ -1,12 +1,12 @@
-/* roster.h - everybody and every workspace, as the files said at one moment.
+/* roster.h - all users and workspaces, as the files were at one moment.
  *
  * A roster is read whole from {workDir}/users/<id>/{profile,credentials}.json and
  * {workDir}/workspaces/<id>/workspace.json and never changes afterwards: change.h writes files and
- * reads a new one, directory.h holds the current one and tells who cares what is different.
+ * reads a new one, directory.h holds the current one and notifies observers of the differences.
  * Everything lives in the roster's own arena. Reading blocks; lookups are pure.
  *
- * A file that cannot be read or makes no sense takes its user or workspace out of the roster
- * and is named in `problems`: whoever cannot be read has no access. */
+ * A user or workspace whose file cannot be read or is not valid is left out of the roster and
+ * named in `problems`: a user who cannot be read has no access. */
 #pragma once
 
 #include "base/json/json_decode.h"
@@ -24,7 +24,7 @@
 enum org_role { ORG_MEMBER, ORG_ADMIN, ORG_OWNER };
 enum ws_role { WS_NONE, WS_MEMBER, WS_ADMIN };
 
-struct user_token { /* an API token; itself it is known only to its bearer */
+struct user_token { /* an API token; its value is known only to its bearer */
     const struct user *user;
     str id, name, hash;             /* hash: SHA-256 in hex */
     struct json_strs scopes, tools; /* tools: globs, none = all */
@@ -35,7 +35,7 @@ struct user_token { /* an API token; itself it is known only to its bearer */
 struct user {
     str id, email, display_name; /* email is lower-case and unique; may be empty */
     enum org_role role;
-    str issuer, subject; /* who an OpenID provider says this is; empty = not bound yet */
+    str issuer, subject; /* identity at the OpenID provider; empty = not bound yet */
     int64_t created_ms, updated_ms;
     const struct json *preferences; /* timezone, locale, theme ...; never NULL */
 
@@ -52,7 +52,7 @@ struct member {
     enum ws_role role; /* never WS_NONE */
 };
 
-/* Finds a member in constant time: a role is looked up for every watcher of every frame. */
+/* Finds a member in constant time: a role is looked up for each frame and each watcher. */
 struct member_index {
     uint32_t *slots; /* index + 1 into the members, 0 = free; NULL: few members, not indexed */
     size_t nslots;   /* a power of two */
@@ -84,7 +84,7 @@ struct roster {
 };
 
 /* Reads everything, under the shared lock. `is_sole` ignores workspaces/ and all users but
- * usr_default, whose profile may exist for the sake of preferences. */
+ * usr_default, whose profile may exist to store preferences. */
 int roster_load(const char *work_dir, bool is_sole, struct roster **ret, struct err *e);
 void roster_free(struct roster *r); /* accepts NULL */
 
@@ -93,13 +93,13 @@ const struct user *roster_user_by_email(const struct roster *r, str email); /* a
 const struct user *roster_user_by_subject(const struct roster *r, str issuer, str subject);
 const struct user_token *roster_token(const struct roster *r, str hash); /* expired ones too */
 const struct workspace *roster_workspace(const struct roster *r, str id);
-/* The one that a person means: by its id, with or without "ws_", or by its name. -ENOENT, or
- * -EINVAL when several have that name. */
+/* Finds a workspace by its id, with or without "ws_", or by its name. -ENOENT, or -EINVAL when
+ * several have that name. */
 int roster_find_workspace(const struct roster *r, str typed, const struct workspace **ret,
                           struct err *e);
 
-/* The user that a person means: by id, e-mail address or display name; upper and lower case of the
- * last two do not matter. -ENOENT, or -EINVAL when several have that name. */
+/* Finds a user by id, e-mail address or display name; upper and lower case of the last two are
+ * ignored. -ENOENT, or -EINVAL when several have that name. */
 int roster_find_user(const struct roster *r, str typed, const struct user **ret, struct err *e);
 
 enum ws_role workspace_role(const struct workspace *w, str user_id);

@@ -2,7 +2,7 @@
 
 struct teller {
     const struct roster *before, *after;
-    news_fn fn;
+    roster_diff_fn fn;
     void *ctx;
 };
 
@@ -98,7 +98,7 @@ static void tell_workspace_now(const struct teller *t, const struct workspace *n
     }
 }
 
-void news_tell(const struct roster *before, const struct roster *after, news_fn fn, void *ctx)
+void roster_diff(const struct roster *before, const struct roster *after, roster_diff_fn fn, void *ctx)
 {
     const struct teller t = {before, after, fn, ctx};
     for (size_t i = 0; i < before->nworkspaces; i++)

@@ -1,9 +1,10 @@
-/* roster_diff.h - what is different between two rosters, as a list of items in the order in which
- * they should be heard: who loses something first. Pure. */
+/* roster_diff.h - the differences between two rosters, as items: losses of access first, so that
+ * observers end streams and runs before they handle anything new. Pure. */
 #pragma once
 
 #include "workspace/roster/directory.h"
 
-typedef void (*news_fn)(void *ctx, const struct directory_item *item);
+typedef void (*roster_diff_fn)(void *ctx, const struct directory_item *item);
 
-void news_tell(const struct roster *before, const struct roster *after, news_fn fn, void *ctx);
+void roster_diff(const struct roster *before, const struct roster *after, roster_diff_fn fn,
+                 void *ctx);

@@ -16,7 +16,6 @@ int user_read(struct arena *a, const char *dir, str id, struct user *ret, struct
 int workspace_read(struct arena *a, const char *dir, str id, const struct roster *r,
                    struct workspace *ret, struct err *e);
 
-/* The index of the members, of which there will be at most `max`; each is added after it was
- * placed in `members`. */
+/* The index of at most `max` members; a member is added to it after it was placed in `members`. */
 void workspace_index_init(struct arena *a, struct workspace *w, size_t max);
 void workspace_index_add(struct workspace *w, size_t member);

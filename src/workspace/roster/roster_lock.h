@@ -1,7 +1,7 @@
 /* roster_lock.h - {workDir}/directory.lock: one writer of users and workspaces at a time.
  *
- * The file itself is never removed. Writers leave a new mark in it, so that whoever watches it
- * knows when to read again. Blocking, for at most LOCK_WAIT_MS. */
+ * The file itself is never removed. Writers write a new mark to it, so that servers that watch it
+ * read the roster again. Blocking, for at most LOCK_WAIT_MS. */
 #pragma once
 
 #include "base/err.h"
@@ -10,8 +10,8 @@ struct roster_lock {
     int fd; /* -1: there is no file, hence no writer */
 };
 
-/* A shared lock on a file that does not exist succeeds: nobody ever wrote. -EBUSY when
- * somebody else holds it for too long. */
+/* A shared lock on a file that does not exist succeeds: there was no writer yet. -EBUSY when
+ * another process or thread holds it for too long. */
 int roster_lock_take(struct roster_lock *ret, const char *work_dir, bool is_exclusive,
                      struct err *e);
 void roster_lock_drop(struct roster_lock *l);

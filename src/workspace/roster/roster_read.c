@@ -128,7 +128,7 @@ static bool is_hash(str s)
     return s.n == 64;
 }
 
-/* An expiry that cannot be read must not make a token eternal. */
+/* A token whose expiry cannot be read is refused, because it would never expire. */
 static int read_token(const struct token_in *in, const struct user *u, struct user_token *ret,
                       struct err *e)
 {

@@ -36,7 +36,7 @@ static const char *after(struct change c)
     if (change_apply(dir.path, false, &c, &res, &e) < 0)
         fail_msg("%s", e.msg);
     heard[0] = 0;
-    news_tell(current, res.roster, note, NULL);
+    roster_diff(current, res.roster, note, NULL);
     roster_free(current);
     current = res.roster;
     return heard;
