@@ -47,7 +47,7 @@ static void put_person(struct principal *to, const struct principal *p, char **t
     to->bound_workspace_id = put_text(text, p->bound_workspace_id);
 }
 
-/* An actor like `from`, whose parts belong to others. */
+/* Copies `from`, whose parts belong to others, into one block. */
 static struct actor *actor_build(const struct actor *from)
 {
     size_t nglobs = count_globs(from);
@@ -78,7 +78,7 @@ static struct actor *actor_build(const struct actor *from)
 
 struct actor *actor_ref(const struct actor *a)
 {
-    struct actor *shared = (struct actor *)a; /* the count is not part of what it says */
+    struct actor *shared = (struct actor *)a; /* the reference count may change */
     if (shared)
         shared->refs++;
     return shared;
@@ -117,7 +117,7 @@ static bool same_principal(const struct principal *x, const struct principal *y)
            str_eq(x->bound_workspace_id, y->bound_workspace_id);
 }
 
-/* An author known from the log adds nothing when the same person is there with a credential: the
+/* An author known from the log adds nothing when the same person is present with a credential: the
  * role is looked up either way, and a token's filter is stored beside the author. */
 static bool adds_nothing(const struct principal *all, size_t n, const struct principal *p)
 {
@@ -128,7 +128,7 @@ static bool adds_nothing(const struct principal *all, size_t n, const struct pri
     return false;
 }
 
-/* What an actor of several will consist of; the text belongs to others. */
+/* The parts of an actor of several people; the text belongs to others. */
 struct draft {
     struct principal people[ACTOR_PEOPLE_MAX];
     struct tool_filter filters[ACTOR_FILTERS_MAX];
@@ -210,7 +210,7 @@ struct actor *actor_narrow(struct actor *a, enum filter_kind kind, struct json_s
     draft_init(&d, a->directory, a->workspace_id);
     add_actor(&d, a);
     add_filter(&d, &f);
-    if (kind != FILTER_TOKEN) /* words that came with a token: it has no terminal */
+    if (kind != FILTER_TOKEN) /* messages sent with a token do not come from a terminal */
         d.actor.grant = a->grant;
     return actor_build(&d.actor);
 }
@@ -253,7 +253,8 @@ struct actor *actor_join_author(struct actor *a, str user_id, struct json_strs t
 {
     struct principal p = {.user_id = user_id, .how = AUTH_BY_LOG, .scopes = SCOPE_ALL};
     struct actor *author = actor_new(a->directory, a->workspace_id, &p, tools);
-    /* The log does not say from which directory somebody wrote: their own words take nothing. */
+    /* The log does not store from which directory a message was sent. So an author who is already
+     * part of the actor does not remove its grant. */
     struct actor *both = includes(a, author) ? actor_ref(a) : actor_join(a, author);
     actor_unref(author);
     return both;
@@ -261,7 +262,7 @@ struct actor *actor_join_author(struct actor *a, str user_id, struct json_strs t
 
 /* ---- asking ---- */
 
-/* The author of a stored message may have left since: the words stay, without a role. */
+/* The author of a stored message may have left since: the message stays, its author has no role. */
 static enum ws_role role_now(const struct actor *a, const struct principal *p)
 {
     if (p->is_operator)
@@ -279,7 +280,7 @@ static enum org_role org_role_now(const struct actor *a, const struct principal 
     return p->is_operator ? ORG_OWNER : u ? u->role : ORG_MEMBER;
 }
 
-/* Is there still such a person, and do they still have the token? */
+/* Does the person still exist, and is the token still valid? */
 static bool is_known_now(const struct actor *a, const struct principal *p)
 {
     if (p->is_operator || p->how == AUTH_BY_LOG || !a->directory)

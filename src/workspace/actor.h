@@ -5,17 +5,17 @@
  * reference to the request's actor or to one derived from it. Deriving can only narrow:
  * actor_narrow adds a tool filter, actor_join adds the people and the filters of another actor.
  *
- *     admitted request --> actor --+-- narrow (allowedTools) --> turn --+-- narrow (profile) -->
- * child |                                    | message that steers, history of a shared
- * conversation -- join
+ *   admitted request --> actor -- narrow (allowedTools) --> turn -- narrow (profile) --> child run
+ *                                                            ^
+ *     steering message, history of a shared conversation -- join
  *
  * Rights are not part of an actor: roles, membership and the validity of a token are looked up in
- * the directory whenever they are asked for, so that an admin who is demoted during a run or a
- * stream is not an admin in its next step. Nothing copies an answer and keeps it. An actor with
+ * the directory at each use, so that an admin who is demoted during a run or a stream is not
+ * an admin in its next step. Results of these lookups are never stored. An actor with
  * several people may do what each of them may do at that moment.
  *
- * One block of memory each, because there may be ten thousand streams. Pure lookups in constant
- * time, without allocation; loop thread only. */
+ * An actor is one block of memory, because there may be ten thousand streams. Lookups are pure, in
+ * constant time, without allocation; loop thread only. */
 #pragma once
 
 #include "base/arena.h"
@@ -23,7 +23,7 @@
 #include "workspace/roster/access.h"
 #include "workspace/roster/roster.h"
 
-#define ACTOR_PEOPLE_MAX  64 /* behind one actor; more: it may do nothing */
+#define ACTOR_PEOPLE_MAX  64 /* behind one actor; an actor with more may do nothing */
 #define ACTOR_FILTERS_MAX 64
 
 struct directory;
@@ -92,8 +92,8 @@ struct actor *actor_enter(struct actor *a, str workspace_id);
 struct actor *actor_new_operator(const struct directory *d, str workspace_id, str user_id);
 /* `globs.items` NULL: no filter is added, and `a` itself is returned with one more reference. */
 struct actor *actor_narrow(struct actor *a, enum filter_kind kind, struct json_strs globs);
-/* With the directory of the operator's terminal. `a` itself with one more reference when `grant` is
- * empty, or when not everybody behind it is an operator: nobody else can be granted one. */
+/* Adds the directory of the operator's terminal. Returns `a` itself with one more reference when
+ * `grant` is empty, or when not all people behind it are operators: only operators get a grant. */
 struct actor *actor_with_grant(struct actor *a, const struct dir_grant *grant);
 /* The intersection of both; acts for the first person of `a`. Returns `a` with one more reference
  * when `b` adds nothing. */
@@ -119,19 +119,19 @@ bool actor_is_narrowed(const struct actor *a); /* some tools are out of reach */
 bool actor_has_user(const struct actor *a, str user_id);
 bool actor_has_token(const struct actor *a, str token_id);
 bool actor_has_session(const struct actor *a, str session_id);
-/* The right in a conversation, now. Somebody who is not current has none. */
+/* The right in a conversation, now. An actor that is not current has none. */
 bool actor_allows(const struct actor *a, const struct conv_acl *acl, enum conv_right right);
-/* For one query of the store: the roles of now. Lives in the arena. */
+/* The current roles, for one query of the store. Lives in the arena. */
 const struct viewer *actor_viewer(const struct actor *a, struct arena *arena);
 /* The same, but NULL for an operator, whom the store lets see everything. */
 const struct viewer *actor_query_viewer(const struct actor *a, struct arena *arena);
-/* While it is the same, an earlier answer about rights still holds (expiry aside). */
+/* While this number is the same, an earlier result about rights is still valid (expiry aside). */
 uint64_t actor_generation(const struct actor *a);
 
-/* May `a` stand behind what `b` does? Every filter of `a` also limits `b`: consent of a narrowed
- * token cannot reach further than the token. */
+/* May `a` consent to an operation of `b`? True if every filter of `a` also limits `b`: the consent
+ * of a narrowed token cannot allow more than the token. */
 bool actor_covers(const struct actor *a, const struct actor *b);
-/* The same for the directory of a terminal, which takes an operator. */
+/* The same for the directory of a terminal, which only an operator may grant. */
 bool actor_covers_grant(const struct actor *a, const struct actor *b);
 
 static inline str actor_user(const struct actor *a)
@@ -139,8 +139,8 @@ static inline str actor_user(const struct actor *a)
     return a->people[0].user_id;
 }
 
-/* The one person whose words are behind it, however they came; empty when there are several. What
- * belongs to one person (a personal skill, an account at a remote server) is for such an actor. */
+/* The only person whose messages are behind it; empty when there are several. Things that belong to
+ * one person (a personal skill, an account at a remote server) need such an actor. */
 str actor_sole_user(const struct actor *a);
 
 static inline str actor_token(const struct actor *a)

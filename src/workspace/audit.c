@@ -15,7 +15,7 @@ struct waiting {
     struct audit_entry entry;
 };
 
-/* One visit of the pool thread, with entries that stay in the queue until it is over. */
+/* One job of the pool thread; its entries stay in the queue until it is done. */
 struct batch {
     struct job job;
     struct audit *audit;
@@ -68,7 +68,7 @@ static void batch_start(struct audit *a)
     pool_submit(a->pool, &b->job);
 }
 
-/* What was lost is part of the record. */
+/* Lost records are recorded too. */
 static void report_dropped(struct audit *a)
 {
     char text[96];

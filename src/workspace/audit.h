@@ -2,8 +2,8 @@
  *
  * audit_record copies the entry and returns; a pool thread writes it (audit_file.h). Records that
  * cannot be written stay in the queue and are tried again; when the queue is full, new ones are
- * dropped and counted, and the count is recorded once writing works again. Nothing waits for the
- * audit log: what it records has happened. Files of the audit log: audit_file.h (writing),
+ * dropped and counted, and the count is recorded once writing works again. No operation waits for
+ * the audit log: it records what has already happened. Files: audit_file.h (writing),
  * audit_read.h (queries, verifying). Loop thread only. */
 #pragma once
 
@@ -25,7 +25,7 @@ struct audit_state {
     bool is_failing; /* the last attempt to write failed */
     size_t waiting;
     uint64_t dropped; /* since the last successful write */
-    str reason;       /* of the failure; good until control returns to the loop */
+    str reason;       /* of the failure; valid until control returns to the loop */
 };
 
-struct audit_state audit_state(const struct audit *a); /* a may be NULL: all is well */
+struct audit_state audit_state(const struct audit *a); /* a may be NULL: not failing */

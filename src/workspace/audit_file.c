@@ -101,7 +101,7 @@ static bool read_hash(const struct json *v, const char *key, char out[SHA256_HEX
     return true;
 }
 
-/* The hash stands at the very end, so that what it covers is a prefix of the line. */
+/* The hash is at the end of the line, so that it covers a prefix of the line. */
 static bool hash_fits(str line, const char *hash)
 {
     char want[SHA256_HEX_LEN + 1], end[SHA256_HEX_LEN + 16];
@@ -274,7 +274,7 @@ static void load_head(struct writer *w)
         memcpy(w->last.hash, ZEROS, sizeof ZEROS);
 }
 
-/* Keeps what follows the last line feed beside the log, and takes it out of the log. */
+/* Moves the bytes after the last line feed from the log to a file beside it. */
 static int cut_torn(struct writer *w, const char *path, str torn)
 {
     const char *beside = arena_printf(&w->arena, "%s.torn", path).p;
@@ -291,8 +291,8 @@ static int cut_torn(struct writer *w, const char *path, str torn)
     return 0;
 }
 
-/* Finds the end of the file that is open: repairs a torn line, and takes over a last line that
- * `head` does not know yet because its writer died between the two. */
+/* Finds the end of the open file: repairs a torn line, and accepts a last line that `head` does
+ * not name yet because its writer died between the two writes. */
 static int find_end(struct writer *w, const char *path, uint64_t first)
 {
     char *tail = arena_alloc(&w->arena, 2 * AUDIT_LINE_MAX);
@@ -307,7 +307,7 @@ static int find_end(struct writer *w, const char *path, uint64_t first)
     str text = str_make(tail, n);
     ptrdiff_t end = str_rfind_char(text, '\n');
     size_t whole = end < 0 ? 0 : (size_t)end + 1;
-    if (whole == 0 && w->size > n) { /* not a log: left alone, and another file begins */
+    if (whole == 0 && w->size > n) { /* not a log: not touched, a new file begins */
         w->size = AUDIT_FILE_MAX;
         return 0;
     }

@@ -8,9 +8,9 @@
  *   head                                    0600; the last seq and hash, and the writers' lock
  *
  * Server and commands append to the same chain, under an exclusive lock on `head`. Lines are
- * synced before `head` names them, so that a log that ends before its head was cut. A last line
- * that was not written completely moves to <file>.torn. The chain has no key: it shows changes by
- * someone who does not rewrite all of it. Blocking: for commands and pool threads. */
+ * synced before `head` names them, so a log that ends before its head was truncated. A last line
+ * that was not written completely moves to <file>.torn. The chain has no key: it shows changes
+ * unless somebody rewrites all of it. Blocking: for commands and pool threads. */
 #pragma once
 
 #include "base/arena.h"
@@ -22,7 +22,7 @@
 #define AUDIT_LINE_MAX (8u * 1024)
 #define AUDIT_TEXT_MAX 512 /* bytes of one member; more is cut */
 
-/* Who did what, and how it ended. Members that are empty are left out. Never secrets, never the
+/* An operation, its actor and its outcome. Empty members are left out. Never holds secrets or the
  * text of messages. */
 struct audit_entry {
     str user, token, how, address; /* how: "session", "token", "key", "socket", "terminal", ... */
@@ -47,7 +47,7 @@ int audit_append(const char *work_dir, const struct audit_entry *entries, size_t
 struct audit_line {
     uint64_t seq;
     char prev[SHA256_HEX_LEN + 1], hash[SHA256_HEX_LEN + 1];
-    bool is_true; /* the hash fits the bytes */
+    bool is_true; /* the hash matches the bytes */
 };
 
 /* False when this is not a line of an audit log. */
@@ -70,5 +70,5 @@ struct audit_head {
     char hash[SHA256_HEX_LEN + 1];
 };
 
-/* -ENOENT when nothing was ever recorded; -EINVAL when it is damaged. */
+/* -ENOENT when nothing was ever recorded; -EINVAL when the file is damaged. */
 int audit_head_read(const char *work_dir, struct audit_head *ret, struct err *e);

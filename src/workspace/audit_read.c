@@ -75,8 +75,8 @@ static void search_text(struct search *s, str text)
     arena_done(&scratch);
 }
 
-/* A file whose successor begins at or before `after`, or that begins at or after `before`, has
- * nothing to offer. */
+/* Whether no line of the file can match: its successor begins at or before `after`, or it begins at
+ * or after `before`. */
 static bool is_outside(const struct audit_query *q, const struct audit_file_name *files, size_t n,
                        size_t i)
 {
@@ -210,7 +210,7 @@ static int check_files(struct check *c, const char *work_dir, struct err *e)
     return r;
 }
 
-/* A writer syncs its lines before it notes them in `head`: never the other way round. */
+/* A writer syncs its lines before it names them in `head`, so `head` is never ahead of the log. */
 static void check_end(struct check *c)
 {
     unsigned long long last = c->report->last, noted = c->head.seq;
@@ -230,7 +230,7 @@ int audit_verify(struct arena *a, const char *work_dir, struct audit_report *ret
 {
     struct check c = {.arena = a, .report = ret};
     *ret = (struct audit_report){0};
-    /* Before the lines: a writer may be at work, and then the log is ahead of this. */
+    /* Read before the lines: during a write the log is ahead of `head`, never behind it. */
     c.has_head = audit_head_read(work_dir, &c.head, NULL) == 0;
     int r = check_files(&c, work_dir, e);
     if (r == 0)

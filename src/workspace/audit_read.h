@@ -1,7 +1,7 @@
 /* audit_read.h - the audit log for people: queries, and whether the chain holds.
  *
- * Blocking: for commands and pool threads. Needs no lock: lines only grow, and a last one that is
- * not complete yet is left out. */
+ * Blocking: for commands and pool threads. Needs no lock: lines are only appended, and an
+ * incomplete last line is left out. */
 #pragma once
 
 #include "workspace/audit_file.h"

@@ -21,7 +21,7 @@ static str how_of(const struct doer *by)
     return by->how.n > 0 ? by->how : str_from(HOW[by->actor->people[0].how]);
 }
 
-/* Everybody whose words are in the run that does it. */
+/* All people whose messages are part of the run. */
 static str others_of(struct arena *a, const struct actor *actor)
 {
     str all = STR_NONE;

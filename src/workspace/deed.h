@@ -1,9 +1,9 @@
 /* deed.h - records of the audit log, made where an operation happens.
  *
  * An operation that is audited (sharing, deleting, exporting, installing, editing a skill, an
- * answer to a permission question) takes a `struct doer`: who causes it, and how they came here.
+ * answer to a permission question) takes a `struct doer`: the actor, and the way of access.
  * The floor that carries the operation out (store, bundle, runtime) begins a deed with the doer
- * and ends it with the result. So each operation is recorded once, whatever called it: a route, a
+ * and ends it with the result. So each operation is recorded once, for every caller: a route, a
  * tool of a run, /mcp or a command. A call that is refused before its operation begins is recorded
  * by its surface (api/trail.h, builtin/audited.c). Loop thread only. */
 #pragma once
@@ -24,14 +24,14 @@ struct deed; /* an operation under way */
 
 /* NULL, and nothing is recorded, when `log`, `by` or its actor is NULL. Strings are copied. */
 struct deed *deed_begin(struct audit *log, const struct doer *by, str action, str target);
-/* All accept NULL. `detail` is appended to what is there. */
+/* All accept NULL. deed_detail appends to the existing detail. */
 void deed_set(struct deed *d, str action, str target);
 void deed_detail(struct deed *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Records it and frees `d`. err: NULL, or why nothing was done. */
+/* Records the operation and frees `d`. err: NULL, or why nothing was done. */
 void deed_end(struct deed *d, const struct err *err);
 
 /* The parts of a record that name the doer; borrows from `by`, or from the arena. */
 struct audit_entry doer_entry(struct arena *a, const struct doer *by);
 str deed_outcome(const struct err *err); /* "ok", "denied", "failed" */
-/* A URL without what may be a password or a key in it. */
+/* A URL without the parts that may hold a password or a key. */
 str deed_plain_url(str url);

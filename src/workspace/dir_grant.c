@@ -11,7 +11,7 @@
 
 #define ID_MAX 64
 
-/* It goes into logs, prompts and questions. */
+/* The path is written to logs, prompts and questions. */
 static bool is_plain_path(str path)
 {
     for (size_t i = 0; i < path.n; i++)
@@ -30,7 +30,7 @@ static int directory_id(const char *path, char ret[ID_MAX])
     close(fd);
     if (r < 0)
         return r;
-    /* File systems give the number of a directory that was removed to the next one. */
+    /* File systems reuse the inode number of a removed directory: the time of birth differs. */
     uint64_t born_ns = st.stx_mask & STATX_BTIME
                            ? (uint64_t)st.stx_btime.tv_sec * 1000000000u + st.stx_btime.tv_nsec
                            : 0;
