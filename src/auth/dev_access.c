@@ -1,5 +1,5 @@
-/* The key that stands for the one owner of an installation without users: NB_API_KEY, or in dev
- * mode the key of the work directory, which can be replaced while the server runs. */
+/* The key of the one owner of an installation without users: NB_API_KEY, or in dev mode the key of
+ * the work directory, which can be replaced while the server runs. */
 #include <errno.h>
 
 #include "auth/auth_impl.h"
@@ -16,8 +16,8 @@ static void take_key(struct auth *a)
     sha256(is_dev ? str_from(a->dev_key) : a->deps.instance->api_key, a->key_hash);
 }
 
-/* Only reads: commands that build a server of their own without a listener need no key. What is
- * wrong with the file is said when the server listens. */
+/* Only reads: commands that run a server without a listener need no key. Problems with the file
+ * are reported when the server listens. */
 void auth_load_key(struct auth *a)
 {
     if (auth_mode(a) == AUTH_DEV && dev_key_read(a->deps.work_dir, a->dev_key, NULL) < 0)

@@ -1,10 +1,11 @@
 /* dev_key.h - the key of an installation without authentication.
  *
- * Without instance.json and NB_API_KEY there is one owner, and whoever reaches the TCP port is
- * not necessarily that owner: another user of the machine, a bundle with network, a container.
- * So every TCP request needs a key: 256 random bits in {workDir}/auth/dev.key (0600), made the
- * first time that the server listens. Bundles do not see the work directory. The user of the
- * files needs no key: nb.sock knows the peer's uid. Blocking: for start-up and pool threads. */
+ * Without instance.json and NB_API_KEY there is one owner, and a client of the TCP port is not
+ * necessarily that owner: it may be another user of the machine, a bundle with network access or a
+ * container. So every TCP request needs a key: 256 random bits in {workDir}/auth/dev.key (0600),
+ * made the first time that the server listens. Bundles cannot read the work directory. The owner
+ * of the files needs no key over nb.sock, which checks the uid of the peer. Blocking: for start-up
+ * and pool threads. */
 #pragma once
 
 #include "auth/session/token.h"

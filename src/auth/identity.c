@@ -1,5 +1,7 @@
+/* identity.c - operations (auth_impl.h has their life), and the check of every request. */
 #include "auth/identity.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -53,6 +55,7 @@ void *auth_op_new(struct auth *a, size_t size, void *ctx)
 
 void op_free(struct auth_op *op)
 {
+    assert(!op->is_with_directory); /* it would come back to freed memory */
     list_del(&op->node);
     defer_stop(&op->later);
     if (op->drop)
@@ -72,7 +75,8 @@ void auth_only_if(struct auth_op *op, bool (*may)(void *ctx))
     op->may = may;
 }
 
-/* Of one that was cancelled, the ctx may be gone. */
+/* The ctx of a cancelled operation may be freed, so its `may` is not called; op_is_back drops the
+ * result. */
 static bool op_may(void *ctx)
 {
     const struct auth_op *op = ctx;
@@ -81,12 +85,14 @@ static bool op_may(void *ctx)
 
 void op_change(struct auth_op *op, const struct change *c, directory_done fn)
 {
+    assert(!op->is_with_directory && !op_is_over(op));
     op->is_with_directory = true;
     directory_change_if(op->auth->deps.directory, c, op_may, fn, op);
 }
 
 bool op_is_back(struct auth_op *op)
 {
+    assert(op->is_with_directory);
     op->is_with_directory = false;
     if (!op_is_over(op))
         return true;
@@ -115,6 +121,7 @@ static void on_session_ended(void *ctx, const struct session *s)
     auth_tell_ended(ctx, s->user_id, str_from(s->id), STR_NONE);
 }
 
+/* Sessions are ended here, not where the change was made: another process may have made it. */
 static void on_news(void *ctx, const struct directory_item *item)
 {
     struct auth *a = ctx;
@@ -137,7 +144,7 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     auth_load_key(a);
     limit_init(&a->logins, LOGINS_PER_KEY, LOGINS_TOTAL);
     limit_init(&a->known_logins, LOGINS_PER_KEY, UINT_MAX);
-    limit_init(&a->departures, DEPARTURES_PER_CLIENT, DEPARTURES_TOTAL);
+    limit_init(&a->authorize_redirects, AUTHORIZE_PER_CLIENT, AUTHORIZE_TOTAL);
     limit_init(&a->wrong_keys, WRONG_KEYS_MAX, UINT_MAX);
     limit_init(&a->wrong_lines, WRONG_KEY_LINES, WRONG_KEY_LINES);
     map_init(&a->known_clients);
@@ -147,7 +154,7 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     arena_done(&arena);
     a->use = token_use_new(deps->loop, deps->log, deps->work_dir);
     a->pool = pool_new(deps->loop, "nb-passwords", 1);
-    pool_give_way(a->pool); /* strangers send wrong ones all day */
+    pool_give_way(a->pool); /* wrong passwords of strangers must not slow the server down */
     a->news = (struct directory_observer){.on_news = on_news, .ctx = a};
     directory_observe(deps->directory, &a->news);
     if (deps->instance->mode == AUTH_OIDC)
@@ -156,6 +163,7 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     return 0;
 }
 
+/* Frees what is left. The directory still holds some operations: op_is_back frees those. */
 static void end_ops(struct auth *a)
 {
     LIST_FOREACH (it, &a->ops) {
@@ -176,14 +184,14 @@ void auth_free(struct auth *a)
     directory_unobserve(&a->news);
     LIST_FOREACH (it, &a->ops)
         LIST_ENTRY(it, struct auth_op, node)->is_cancelled = true;
-    pool_free(a->pool); /* ends the cancelled ones it has */
+    pool_free(a->pool); /* its jobs end and free their cancelled operations */
     end_ops(a);
     oidc_free(a->oidc);
     sessions_free(a->sessions);
     token_use_free(a->use);
     limit_done(&a->logins);
     limit_done(&a->known_logins);
-    limit_done(&a->departures);
+    limit_done(&a->authorize_redirects);
     limit_done(&a->wrong_keys);
     limit_done(&a->wrong_lines);
     map_done(&a->known_clients);
@@ -218,6 +226,7 @@ void identity_fill(const struct user *u, struct arena *arena, enum auth_how how,
     *ret = (struct identity){.user_id = arena_str(arena, u->id), .how = how, .scopes = SCOPE_ALL};
 }
 
+/* Unknown names give no scope: a file of a later version must not grant more here. */
 static unsigned scopes_of(struct json_strs names)
 {
     unsigned all = 0, one;
@@ -248,7 +257,7 @@ static int check_token(struct auth *a, struct arena *arena, str bearer, struct i
 
 static int check_key(struct auth *a, struct arena *arena, str bearer, struct identity *ret)
 {
-    /* Hashes have equal lengths, so the comparison tells nothing about the key. */
+    /* Hashes have equal lengths, so the time of the comparison reveals nothing about the key. */
     uint8_t hash[SHA256_LEN];
     sha256(bearer, hash);
     if (!auth_has_key(a) || !bytes_eq_const_time(hash, a->key_hash, sizeof hash))
@@ -263,7 +272,7 @@ static int check_session(struct auth *a, struct arena *arena, str cookie, struct
     if (!s)
         return -EACCES;
     const struct user *u = roster_user(auth_roster(a), s->user_id);
-    if (!u || s->created_ms < u->sessions_from_ms) { /* while no server was running */
+    if (!u || s->created_ms < u->sessions_from_ms) { /* signed out while no server was running */
         session_end(a->sessions, s);
         return -EACCES;
     }
@@ -273,6 +282,7 @@ static int check_session(struct auth *a, struct arena *arena, str cookie, struct
     return 0;
 }
 
+/* A bearer that is wrong never falls back to the cookie: the client meant the bearer. */
 int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
                struct identity *ret)
 {

@@ -1,15 +1,26 @@
-/* identity.h - who sends a request, and how they came to be known.
+/* identity.h - authentication: who sends a request, and by which credential.
  *
- * A request brings a bearer credential (API key, API token nb_..., or a JWT of the OpenID
- * provider) or the session cookie. auth_check answers at once from memory for all but a JWT
- * whose signature, key or person has not been seen yet; that, logins and refreshes
- * take a pool thread or the network and answer later. Every later answer can be cancelled and never
- * comes before the call returns.
+ * A request has a bearer credential (API key, API token nb_..., or a JWT of the OpenID provider) or
+ * the session cookie:
  *
- * Errors: -EACCES not who they claim to be (401), -EBUSY too many attempts (429), -EHOSTUNREACH
- * the provider cannot be asked now (503: nobody must be logged out for that), -ENOTSUP this way
- * is not configured (400), -EPERM known, but not let in (domain, no account; 403). Messages
- * never tell whether an account exists. Loop thread only. */
+ *   bearer nb_... ----> token of the roster -----------+
+ *   bearer, dev or key mode --> the one key -----------+--> struct identity --> actor (api/admit)
+ *   bearer, oidc mode ---> JWT seen before? ----yes----+
+ *   cookie ------------> session ----------------------+
+ *                             JWT not seen yet: -EAGAIN --> auth_check_later --> provider, person
+ *
+ * auth_check returns immediately, from memory. A new JWT, logins and refreshes need a pool thread
+ * or the network and return an auth_op: its callback is called once, never before the call returns,
+ * and not at all after auth_cancel.
+ *
+ * Errors: -EACCES wrong credentials (401), -EBUSY too many attempts (429), -EHOSTUNREACH the
+ * provider cannot be reached now (503: this must not log anybody out), -ENOTSUP the login method
+ * is not configured (400), -EPERM authenticated, but not admitted (domain, no account; 403).
+ * Messages never reveal whether an account exists. Loop thread only.
+ *
+ * Files: identity.h (this; login.c, token_ops.c, wrong_key.c, dev_access.c), instance.h (the
+ * configured mode), rule.h (access rules of routes and tools), dev_key.h. Rooms: session/
+ * (sessions, passwords, tokens, limits), oidc/ (OpenID Connect). */
 #pragma once
 
 #include "auth/instance.h"
@@ -19,16 +30,16 @@
 
 struct auth;
 
-/* What a credential says. It becomes an actor when the request is admitted, and is not kept: roles
- * are looked up in the directory when they matter. */
+/* The result of a check. It becomes an actor when the request is admitted, and is not kept: roles
+ * are looked up in the directory at each use. */
 struct identity {
     str user_id;
     enum auth_how how;
     unsigned scopes;
     struct json_strs tools;   /* globs of a token, none = all */
-    str workspace_id;         /* the only one a token is for; empty = all of the user's */
-    str session_id, token_id; /* stable names, not secrets; empty when not by that way */
-    int64_t expires_ms;       /* 0 = open end */
+    str workspace_id;         /* the only workspace of a token; empty = all of the user's */
+    str session_id, token_id; /* stable names, not secrets; empty when not used */
+    int64_t expires_ms;       /* 0 = never */
 };
 
 int auth_scope_parse(str name, unsigned *ret); /* read, write, mcp, admin, all */
@@ -53,7 +64,7 @@ enum auth_mode auth_mode(const struct auth *a);
 
 /* ---- without authentication: the key of the installation (dev_key.h) ---- */
 
-/* Reads or makes the key; called before the first TCP request. Until then no key is right. Does
+/* Reads or makes the key; called before the first TCP request. Before that no key is accepted. Does
  * nothing in other modes. Blocking. */
 int auth_dev_open(struct auth *a, struct err *e);
 str auth_dev_key(const struct auth *a); /* empty in other modes, or before auth_dev_open */
@@ -65,23 +76,23 @@ struct auth_op *auth_dev_renew(struct auth *a, auth_renew_done done, void *ctx);
 /* ---- every request ---- */
 
 struct auth_credentials {
-    str bearer; /* behind "Bearer ", or empty */
+    str bearer; /* the text after "Bearer ", or empty */
     str cookie; /* the value of AUTH_COOKIE_SESSION, or empty; used only without a bearer */
 };
 
-/* 0 with the identity copied to the arena; -EACCES; -EAGAIN: ask auth_check_later. */
+/* 0 with the identity copied to the arena; -EACCES; -EAGAIN: call auth_check_later. */
 int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
                struct identity *ret);
 
-/* A bearer credential of this client was wrong: counts and logs it, without the credential. False
- * when there were too many in this minute (429 instead of 401). A right one is never refused:
- * the limit keeps guesses from costing much, and the length of keys keeps guessing hopeless. */
+/* Counts and logs a wrong bearer credential of this client, without the credential. False when
+ * there were too many in this minute (429 instead of 401). A correct credential is never refused:
+ * the limit only keeps guesses cheap for the server; the length of keys makes guessing hopeless. */
 bool auth_wrong_bearer(struct auth *a, str client);
 
-struct auth_op;                       /* an answer that is still to come */
-void auth_cancel(struct auth_op *op); /* no callback any more; accepts NULL */
-/* For what changes the directory and may have to wait for its turn: `may` is asked then, with the
- * ctx of the operation. False: nothing is changed, and the answer is -ESTALE. */
+struct auth_op;                       /* an operation whose result comes later */
+void auth_cancel(struct auth_op *op); /* its callback is not called; accepts NULL */
+/* For operations that change the directory: `may` is called with the ctx of the operation when the
+ * change leaves the directory's queue. False: nothing is changed, and the result is -ESTALE. */
 void auth_only_if(struct auth_op *op, bool (*may)(void *ctx));
 
 /* `who` is NULL on failure and lives for the call. */
@@ -102,9 +113,9 @@ const char *auth_cookie_name(const struct auth *a, struct arena *arena, const ch
 
 struct auth_session { /* of a login or a refresh: values for two cookies */
     str user_id, session_id;
-    str session_value, refresh_value; /* both empty: another tab has just got new ones */
+    str session_value, refresh_value; /* both empty: another tab got new ones just before */
     int64_t session_max_age_s, refresh_max_age_s;
-    str return_to; /* callback only: where the person wanted to go; a path of this server */
+    str return_to; /* callback only: the page to open; a path of this server */
 };
 
 /* `s` is NULL on failure and lives for the call. */
@@ -119,18 +130,18 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
                            void *ctx);
 
 /* New values for both cookies; the old ones stop working (the session value after a grace of
- * some seconds, for requests on their way). A refresh value that comes twice ends the session:
- * somebody else has it. */
+ * some seconds, for requests in flight). A refresh value that is used twice ends the session: it
+ * was stolen. */
 struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_done done, void *ctx);
 
-/* How long the session's value is good, by the clock; 0 = it has ended. */
+/* When the session's value expires, in milliseconds since the epoch; 0 = the session has ended. */
 int64_t auth_session_until(const struct auth *a, str session_id);
 
-/* Ends the session of these cookies, of which the first may have run out before the second, and
- * calls back once that is on disk. */
+/* Ends the session of these cookies (the first may have expired before the second) and calls `done`
+ * once that is on disk. */
 void auth_logout(struct auth *a, str session_value, str refresh_value, loop_fn done, void *ctx);
 
-/* ---- passwords and tokens (the caller has checked who may) ---- */
+/* ---- passwords and tokens (the caller has checked the rights) ---- */
 
 /* Hashes and stores; ends all sessions of the user. `current` is verified first unless its
  * p is NULL (an admin sets it). */
@@ -147,7 +158,7 @@ struct auth_new_token {
 typedef void (*auth_token_done)(void *ctx, const struct err *err, str id, str value);
 struct auth_op *auth_create_token(struct auth *a, const struct auth_new_token *in,
                                   auth_token_done done, void *ctx);
-/* Milliseconds since the epoch, 0 = not since this was recorded. */
+/* Milliseconds since the epoch; 0 = no use was recorded. */
 int64_t auth_token_used(const struct auth *a, str token_id);
 
 /* ---- OpenID Connect ---- */
@@ -167,18 +178,18 @@ struct auth_callback {
     str state, code, error, iss; /* from the query; empty when absent */
     str flow;                    /* the cookie */
 };
-/* -ENOENT: no login began like that, which anybody may claim. */
+/* -ENOENT: no login with this state was started; the query is not trusted. */
 struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
                               auth_session_done done, void *ctx);
 
-/* ---- news ---- */
+/* ---- notifications ---- */
 
-struct auth_observer { /* embedded in whoever listens: streams, mcp sessions */
+struct auth_observer { /* embedded in the observer's struct: streams, mcp sessions */
     struct list_node node;
-    /* A session or token is no longer valid: logged out, revoked, its user gone, a session
-     * expired (a token's end is known before: expires_ms). One of the ids is empty; both are when
-     * the dev key was replaced, which ends everything of that user. Streams and MCP sessions
-     * that are based on it must end now. */
+    /* A session or token is no longer valid: logged out, revoked, its user removed, a session
+     * expired (the expiry of a token is known before: expires_ms). One of the ids is empty; both
+     * are when the dev key was replaced, which ends everything of that user. Streams and MCP
+     * sessions that are based on it must end now. */
     void (*on_ended)(void *ctx, str user_id, str session_id, str token_id);
     void *ctx;
 };

@@ -67,7 +67,8 @@ static void warn(struct instance *i, const char *message)
 
 /* ---- OpenID Connect ---- */
 
-/* Whoever can change what the issuer says can be anybody: plain HTTP only on this machine. */
+/* An attacker who can change the issuer's responses can log in as any user: plain HTTP is allowed
+ * on this machine only. */
 static int check_url(const char *key, str value, struct err *e)
 {
     struct url u;
@@ -251,7 +252,7 @@ void instance_done(struct instance *i)
     arena_done(&i->arena);
 }
 
-/* usr_default alone is the person of an installation without logins. */
+/* usr_default is not counted: it is the user of an installation without logins. */
 static size_t count_users(const char *dir)
 {
     DIR *d = opendir(dir);

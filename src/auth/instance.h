@@ -1,12 +1,12 @@
-/* instance.h - how people are known: {workDir}/instance.json, or its absence.
+/* instance.h - how users log in: {workDir}/instance.json, or its absence.
  *
  *   {"auth": {"adapter": "local"}, "orgName": "Example"}
  *   {"auth": {"adapter": "oidc", "issuer": "https://id.example.com", "clientId": "nb",
  *             "clientSecret": "...", "allowedDomains": ["example.com"]}}
  *
  * No file and no NB_API_KEY: dev, one owner, loopback only. NB_API_KEY without the file: key.
- * Unlike in nimblebrain.json an unknown key is an error here: a misspelt allowedDomains must
- * not let everybody in. */
+ * Unlike in nimblebrain.json an unknown key is an error here: a misspelt allowedDomains would
+ * admit everybody. */
 #pragma once
 
 #include "base/json/json_decode.h"
@@ -25,8 +25,8 @@ struct instance_oidc {
     str redirect_uri;                     /* empty: made from the request's own address */
     str jwks_uri;                         /* empty: from discovery */
     str scopes;                           /* "openid email profile" and what discovery offers */
-    struct json_strs allowed_domains;     /* none = whoever the provider lets in */
-    bool trust_email;                     /* the provider never says email_verified */
+    struct json_strs allowed_domains;     /* none = every account of the provider */
+    bool trust_email;                     /* the provider never sends email_verified */
     bool is_closed;                       /* "signup": false - only users that exist already */
 };
 
@@ -46,8 +46,8 @@ int instance_load(struct instance *ret, const char *work_dir, str api_key, str c
                   struct err *e);
 void instance_done(struct instance *i);
 
-/* Refuses (-ENOENT) a work directory that has users but no instance.json: it was lost, and to go
- * on as one owner without logins would open what belongs to those users. */
+/* Refuses (-ENOENT) a work directory that has users but no instance.json: the file was lost, and to
+ * continue without logins would give everybody access to the data of those users. */
 int instance_check_people(const struct instance *i, const char *work_dir, struct err *e);
 
 bool instance_is_sole(const struct instance *i); /* dev and key: one implicit person */

@@ -27,15 +27,15 @@ struct login_op {
     struct job job;
     auth_session_done done;
     str email, password, hash, user_id;
-    struct timer wait; /* for its turn; see LOGIN_PACE_MS */
+    struct timer wait; /* a delayed attempt; see LOGIN_PACE_MS */
     str client;
     str by_client, by_site, by_account; /* keys of the limits; by_site may be empty */
     str by_both;
     bool is_known;
 };
 
-/* For those who watch the log and shut out addresses. What was typed is not in it: people type
- * passwords where names belong. */
+/* For tools that read the log and block addresses. The typed name is not logged: users sometimes
+ * type a password there. */
 static void note_failure(const struct login_op *x)
 {
     const char *who = x->user_id.n > 0 ? x->user_id.p : "an unknown user";
@@ -144,7 +144,7 @@ static unsigned count_wrong_key(struct login_op *x)
                            clock_mono_ms());
 }
 
-/* The right key is always accepted; only wrong ones are counted. */
+/* The correct key is always accepted; only wrong keys are counted. */
 static void login_key(struct login_op *x, str key)
 {
     uint8_t hash[SHA256_LEN];
@@ -171,7 +171,8 @@ static str limit_key(struct arena *a, const char *kind, str name)
 
 /* The client, its site and the account are counted separately: neither many accounts from one
  * place nor one account from many places can be tried at speed. A client that has logged in to
- * the account before has a count of its own, so that nobody who guesses locks its user out. */
+ * the account before has its own counter, so that an attacker who guesses cannot lock its user
+ * out. */
 static bool is_too_often(struct auth *a, struct login_op *x)
 {
     uint64_t now = clock_mono_ms();
@@ -190,7 +191,7 @@ static bool is_too_often(struct auth *a, struct login_op *x)
     return limit_count_key(&a->logins, x->by_account, now) > LOGINS_PER_KEY;
 }
 
-/* How long an attempt must wait for its turn: 0 = not at all, UINT64_MAX = too many wait. */
+/* How long an attempt is delayed: 0 = not at all, UINT64_MAX = too many are waiting. */
 static uint64_t login_delay(struct auth *a, const struct login_op *x)
 {
     uint64_t now = clock_mono_ms();
@@ -257,7 +258,7 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
 
 /* ---- refreshing ---- */
 
-/* Rotated at once; only the answer comes later. */
+/* The session is rotated immediately; only the callback comes later. */
 struct refresh_op {
     struct auth_op op;
     auth_session_done done;

@@ -1,4 +1,4 @@
-/* rule.h - what a route, a tool or a method of MCP asks of the people and tokens that use it.
+/* rule.h - what a route, a tool or a method of MCP requires of the users and tokens that call it.
  *
  * The tables of routes (api/routes.c), of built-in tools (builtin/) and of MCP methods
  * (gateway/methods/method.c) hold one rule per row. They are enforced before the row's code runs,
@@ -37,7 +37,7 @@ struct access_rule {
     bool is_local; /* only over nb.sock; elsewhere it does not exist */
 };
 
-/* Whether the actor's scopes and token fit, roles aside. NULL: they do; else the reason, for
+/* Checks the actor's scopes and token, not its roles. NULL: they suffice; otherwise the reason, for
  * a 403. */
 const char *rule_refuses_token(const struct access_rule *rule, const struct actor *who);
 

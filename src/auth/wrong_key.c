@@ -1,4 +1,4 @@
-/* Clients by network, and bearer credentials that are wrong. */
+/* Keys of the rate limits, and the log of wrong bearer credentials. */
 #include "auth/auth_impl.h"
 #include "base/bytes/ip.h"
 #include "base/clock.h"
@@ -33,7 +33,8 @@ str client_site(struct arena *a, str client)
     return cut(a, client, SITE_BYTES, "/48");
 }
 
-/* The first of a minute and the first that is refused; and not without end for many addresses. */
+/* Logs the first wrong key of a minute and the first that is refused, with a ceiling for all
+ * addresses together. */
 static void note_wrong_key(struct auth *a, str network, unsigned n, unsigned max, uint64_t now)
 {
     if (n != 1 && n != max + 1)

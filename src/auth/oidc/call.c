@@ -8,7 +8,7 @@
 
 struct call {
     struct fetch *fetch;
-    struct timer limit; /* a server that sends a byte now and then must not hold us up */
+    struct timer limit; /* ends a response that arrives byte by byte */
     call_done done;
     void *ctx;
     int status;

@@ -1,4 +1,4 @@
-/* call.h - one question to another server, answered as a whole. Loop thread. */
+/* call.h - one HTTP request with its whole response. Loop thread. */
 #pragma once
 
 #include "net/fetch.h"
@@ -8,7 +8,7 @@
 
 struct call;
 
-/* err.code 0: there is an answer, whatever its status. `body` lives for the call. */
+/* err.code 0: there is a response, with any status. `body` lives for the call. */
 typedef void (*call_done)(void *ctx, const struct err *err, int status, str body);
 
 /* spec: its limits are set here. Never calls back before it returns. */

@@ -1,7 +1,7 @@
 /* jwk.h - the public keys of a token's issuer (RFC 7517).
  *
  * A key has one algorithm: RSA keys verify RS256, P-256 keys verify ES256, and nothing else is
- * taken. What a key set holds besides (other curves, encryption keys, secrets) is passed over.
+ * accepted. Other keys of a set (other curves, encryption keys, secrets) are ignored.
  * Immutable after parsing; one owner. */
 #pragma once
 
@@ -21,7 +21,7 @@ struct jwk {
     struct evp_pkey_st *key;
 };
 
-/* -EINVAL: not a key set. One without a usable key is one. */
+/* -EINVAL: not a key set. A set without a usable key is valid. */
 int jwks_parse(str text, struct jwks **ret, struct err *e);
 void jwks_free(struct jwks *s); /* accepts NULL */
 size_t jwks_len(const struct jwks *s);

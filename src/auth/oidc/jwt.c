@@ -111,7 +111,7 @@ int jwt_parse(struct arena *a, str token, struct jwt *ret, struct err *e)
 
 /* ---- the signature ---- */
 
-/* RFC 7518 has both numbers side by side; OpenSSL wants them in DER. 0 when it cannot be. */
+/* RFC 7518 concatenates both numbers; OpenSSL needs them in DER. 0 when it is not valid. */
 static size_t to_der(str raw, unsigned char out[ECDSA_DER_MAX])
 {
     if (raw.n != ES256_LEN)
@@ -172,7 +172,7 @@ static bool has_audience(const struct json *claims, str audience)
     return is_named;
 }
 
-/* One of several audiences: the token must have been issued to us, not to one of the others. */
+/* A token for several audiences must have been issued to us, not to one of the others. */
 static bool is_issued_to(const struct json *claims, str client)
 {
     const struct json *aud = json_get(claims, "aud"), *azp = json_get(claims, "azp");
@@ -181,7 +181,7 @@ static bool is_issued_to(const struct json *claims, str client)
     return !json_is(aud, JSON_ARRAY) || aud->len < 2;
 }
 
-/* A time that is there must be one: a number of seconds within reason. */
+/* A time that is present must be a number of seconds in a valid range. */
 static bool claim_time(const struct json *claims, const char *name, double absent, double *ret)
 {
     const struct json *v = json_get(claims, name);

@@ -2,8 +2,8 @@
  *
  * Only the compact form with RS256 or ES256. Which key verifies a token follows from
  * the algorithm AND the type of the key: no `none`, no HMAC with a public key as its secret, no
- * key from the token itself. Headers that ask for something we do not do (`crit`, encryption)
- * are refused. Pure; any thread. */
+ * key from the token itself. Headers that require unsupported features (`crit`, encryption) are
+ * refused. Pure; any thread. */
 #pragma once
 
 #include "auth/oidc/jwk.h"
@@ -19,9 +19,9 @@ struct jwt {
     str subject, signed_part, signature; /* signature: its bytes */
 };
 
-bool jwt_looks_right(str token); /* three parts: worth a closer look */
+bool jwt_looks_right(str token); /* has three parts, and may be a JWT */
 
-/* Nothing in it may be believed before jwt_verify. -EACCES with the reason. */
+/* The content must not be trusted before jwt_verify. -EACCES with the reason. */
 int jwt_parse(struct arena *a, str token, struct jwt *ret, struct err *e);
 int jwt_verify(const struct jwt *t, const struct jwk *key, struct err *e);
 

@@ -16,8 +16,8 @@
 #define PARAMETER_MAX  4096
 #define FORM_MAX_BYTES (16u * 1024)
 
-/* An hour between visits to the provider: that is how long somebody it has locked out may
- * stay. Where it gives no refresh token a working day must do. */
+/* The provider is asked again every hour: a user whom it has locked out keeps access for up to an
+ * hour. Without a refresh token the session lasts a working day. */
 static struct session_policy session_policy(const struct instance *i, bool is_lasting)
 {
     int64_t brief = i->session_ms < 8 * HOUR_MS ? i->session_ms : 8 * HOUR_MS;
@@ -31,7 +31,7 @@ static struct session_policy session_policy(const struct instance *i, bool is_la
     };
 }
 
-struct flow { /* a browser that went to the provider */
+struct flow { /* a login in progress: the browser is at the provider */
     struct list_node node;
     char state[SECRET_CHARS + 1], nonce[SECRET_CHARS + 1], verifier[SECRET_CHARS + 1];
     uint8_t cookie_hash[SHA256_LEN];
@@ -139,7 +139,7 @@ static struct auth_op *fail_later(struct oidc_op *x, int code, const char *messa
     return &x->op;
 }
 
-/* Modes without a provider have no struct oidc to hang an operation on. */
+/* Modes without a provider have no struct oidc to own an operation. */
 struct refusal {
     struct auth_op op;
     auth_session_done session;
@@ -241,7 +241,7 @@ struct auth_op *auth_authorize(struct auth *a, const struct auth_authorize *in,
     x->redirect_uri = arena_str(&x->op.arena, own.n > 0 ? own : in->redirect_uri);
     if (is_own_path(in->return_to))
         x->return_to = arena_str(&x->op.arena, in->return_to);
-    if (!limit_take(&a->departures, in->client, clock_mono_ms()))
+    if (!limit_take(&a->authorize_redirects, in->client, clock_mono_ms()))
         return fail_later(x, -EBUSY, "too many attempts; retry in a minute");
     if (url_parse(x->redirect_uri, &u, NULL) < 0)
         return fail_later(x, -EINVAL, "the redirect URI is not valid");
@@ -251,10 +251,10 @@ struct auth_op *auth_authorize(struct auth *a, const struct auth_authorize *in,
     return &x->op;
 }
 
-/* ---- what the token endpoint says ---- */
+/* ---- the response of the token endpoint ---- */
 
-/* invalid_grant is about this person; everything else is about us or the provider, and nobody
- * should be logged out for it. */
+/* invalid_grant concerns this user; every other error concerns the server or the provider, and must
+ * not log anybody out. */
 static bool take_answer(struct oidc_op *x, const struct err *err, int status, str body)
 {
     struct json *doc = NULL;
@@ -337,7 +337,7 @@ static void on_callback_meta(void *ctx, const struct err *err)
     buf_done(&form);
 }
 
-/* Single use: whatever comes of it, this state is spent. */
+/* Single use: the state is removed, even if the login fails. */
 static bool take_flow(struct oidc_op *x, const struct auth_callback *in)
 {
     struct flow *f = map_get(&x->oidc->flows, in->state);
@@ -378,7 +378,7 @@ struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
     return &x->op;
 }
 
-/* ---- staying ---- */
+/* ---- refreshing ---- */
 
 static void on_refresh_answer(void *ctx, const struct err *err, int status, str body)
 {

@@ -1,9 +1,9 @@
 /* oidc.h - OpenID Connect: the code flow with PKCE, refreshes, and tokens as bearer.
  *
  * The provider's keys and addresses are in provider.h. A login in progress is kept here for ten
- * minutes, found by its `state` once, and tied to one browser by a cookie. People are matched by
- * issuer and subject; the first time by their verified e-mail address, or they get an
- * account if their domain is allowed. For identity.c alone. Loop thread. */
+ * minutes, found by its `state` once, and bound to one browser by a cookie. Users are found by
+ * issuer and subject; on their first login by their verified e-mail address, or they get an
+ * account if their domain is allowed. For identity.c only. Loop thread. */
 #pragma once
 
 #include "auth/auth_impl.h"
@@ -14,9 +14,9 @@
 struct oidc *oidc_new(struct auth *a);
 void oidc_free(struct oidc *o); /* accepts NULL; no operation may be under way */
 
-/* A bearer that was verified before: 0, -EACCES, or -EAGAIN when it must be looked at. */
+/* A bearer that was verified before: 0, -EACCES, or -EAGAIN when it must be verified. */
 int oidc_check(struct oidc *o, struct arena *arena, str bearer, struct identity *ret);
 
-/* Asks the provider whether this person may stay. */
+/* Asks the provider whether this session may continue. */
 struct auth_op *oidc_refresh(struct oidc *o, const struct session *s, auth_session_done done,
                              void *ctx);

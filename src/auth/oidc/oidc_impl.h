@@ -1,4 +1,4 @@
-/* oidc_impl.h - what the files of oidc.h share. */
+/* oidc_impl.h - shared by the files of oidc.h. */
 #pragma once
 
 #include "auth/oidc/oidc.h"
@@ -40,7 +40,7 @@ struct oidc_op *oidc_op_new(struct oidc *o, enum oidc_purpose purpose, void *ctx
 /* Calls back with op.err and ends it. */
 void oidc_fail(struct oidc_op *x);
 void oidc_fail_deferred(void *op);
-/* Ends it when nobody waits for the answer any more. */
+/* Frees the operation when it was cancelled; true then. */
 bool oidc_is_over(struct oidc_op *x);
 
 /* Verifies x->token, finds or makes its person, and calls back. */

@@ -1,4 +1,4 @@
-/* From a token to the person it speaks of. */
+/* From a verified token to its user. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ int oidc_check(struct oidc *o, struct arena *arena, str bearer, struct identity 
     return 0;
 }
 
-/* ---- who it is ---- */
+/* ---- the user of a token ---- */
 
 static int person_refuse(struct oidc_op *x, const char *why)
 {
@@ -126,7 +126,7 @@ static void on_person(void *op, const struct err *err, str id)
     struct oidc_op *x = op;
     if (!op_is_back(&x->op))
         return;
-    if (err->code == -EEXIST && !x->is_second_try) { /* two first logins at once */
+    if (err->code == -EEXIST && !x->is_second_try) { /* two first logins at the same time */
         x->is_second_try = true;
         find_person(x);
         return;
@@ -141,7 +141,7 @@ static void on_person(void *op, const struct err *err, str id)
     admit(x, u);
 }
 
-/* A name we could not keep is no reason to keep somebody out. */
+/* A name that cannot be stored must not prevent the login. */
 static str person_name(const struct oidc_op *x)
 {
     str name = utf8_truncate(json_get_string(x->jwt.claims, "name"), NAME_MAX_BYTES);
@@ -151,8 +151,8 @@ static str person_name(const struct oidc_op *x)
     return str_trim(name);
 }
 
-/* The domains say who gets an account by themselves, and keeps it; whom somebody gave one is
- * welcome from anywhere. */
+/* allowedDomains decides who gets an account automatically, and keeps it; a user whom an admin has
+ * added may have an address of any domain. */
 static bool is_self_made(const struct user *u)
 {
     return str_starts(u->id, STR(SELF_MADE));
@@ -181,7 +181,7 @@ static void bind_person(struct oidc_op *x, const struct user *u)
     op_change(&x->op, &c, on_person);
 }
 
-/* The first visit: only a verified address says which account it is, or that one may be made. */
+/* The first login: only a verified address may select an existing account or create one. */
 static int meet_person(struct oidc_op *x, str email)
 {
     const struct user *u = roster_user_by_email(auth_roster(x->op.auth), email);
@@ -219,7 +219,7 @@ static void find_person(struct oidc_op *x)
     }
 }
 
-/* ---- is it true ---- */
+/* ---- verifying ---- */
 
 static void verify_with(struct oidc_op *x, const struct jwk *key)
 {
@@ -250,7 +250,7 @@ static void on_keys(void *ctx, const struct err *err)
     oidc_fail(x);
 }
 
-/* The key is known already; but there is no answer before the call returns. */
+/* The key is known already, but the callback must not be called before the call returns. */
 static void verify_deferred(void *op)
 {
     struct oidc_op *x = op;
@@ -276,7 +276,7 @@ void oidc_verify(struct oidc_op *x)
 struct auth_op *auth_check_later(struct auth *a, const struct auth_credentials *c,
                                  auth_check_done done, void *ctx)
 {
-    assert(a->oidc); /* nobody else answers with -EAGAIN */
+    assert(a->oidc); /* only oidc_check returns -EAGAIN */
     struct oidc_op *x = oidc_op_new(a->oidc, OIDC_BEARER, ctx);
     x->done.check = done;
     x->token = arena_str(&x->op.arena, c->bearer);

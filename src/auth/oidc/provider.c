@@ -10,11 +10,11 @@
 
 #define META_FRESH_MS  (60u * 60 * 1000)
 #define KEYS_FRESH_MS  (5u * 60 * 1000)
-#define KEYS_STALE_MS  (60u * 60 * 1000) /* still used when there is no answer */
+#define KEYS_STALE_MS  (60u * 60 * 1000) /* still used when the provider does not respond */
 #define ASK_AGAIN_MS   10000
 #define FORM_MAX_BYTES (32u * 1024)
 
-/* Something that is fetched once for all who wait for it. */
+/* A document that is fetched once for all waiting callers. */
 struct slot {
     struct provider *provider;
     void (*ask)(struct provider *p);
@@ -65,7 +65,7 @@ static bool is_fresh(const struct slot *s, uint64_t now)
     return s->answered_ms > 0 && now - s->answered_ms < s->fresh_ms;
 }
 
-/* What failed a moment ago would fail again. */
+/* Whether the last attempt was so recent that another one is not worth it. */
 static bool was_just_asked(const struct slot *s, uint64_t now)
 {
     return s->asked_ms > 0 && now - s->asked_ms < ASK_AGAIN_MS;
@@ -133,7 +133,7 @@ static bool has(struct json_strs list, str word)
     return false;
 }
 
-/* An issuer on this machine may do without TLS, as may what it names there. */
+/* An issuer on this machine may do without TLS, and so may the addresses it names on it. */
 static int check_address(const char *name, str address, struct err *e)
 {
     struct url u;

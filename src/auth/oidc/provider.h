@@ -1,9 +1,9 @@
-/* provider.h - what an OpenID provider says about itself: addresses and keys.
+/* provider.h - the metadata of an OpenID provider: addresses and keys.
  *
- * Both are fetched when they are first needed and kept: addresses for an hour, keys for five
- * minutes. A token with an unknown key asks for the keys anew, but not more often
- * than every ten seconds, so that nobody can make us hammer the provider. When it does not
- * answer, what is known counts for another hour. Loop thread. */
+ * Both are fetched when they are first needed and cached: addresses for an hour, keys for five
+ * minutes. A token with an unknown key fetches the keys again, but not more often than every ten
+ * seconds, so that forged tokens cannot cause many requests to the provider. When the provider
+ * does not respond, cached values stay valid for another hour. Loop thread. */
 #pragma once
 
 #include "auth/instance.h"
@@ -20,12 +20,12 @@ struct provider_meta {
 
 struct provider *provider_new(struct loop *l, struct logger *log, struct fetcher *f,
                               const struct instance_oidc *conf);
-void provider_free(struct provider *p); /* nobody may be waiting */
+void provider_free(struct provider *p); /* no provider_wait may be in its lists */
 
-/* Embedded in whoever waits; list_del(&w->node) stops waiting. */
+/* Embedded in the struct of the waiting caller; list_del(&w->node) stops waiting. */
 struct provider_wait {
     struct list_node node;
-    void (*fn)(void *ctx, const struct err *err); /* -EHOSTUNREACH: it cannot be asked now */
+    void (*fn)(void *ctx, const struct err *err); /* -EHOSTUNREACH: it cannot be reached now */
     void *ctx;
 };
 
@@ -33,7 +33,7 @@ struct provider_wait {
 void provider_discover(struct provider *p, struct provider_wait *w);
 const struct provider_meta *provider_meta(const struct provider *p); /* after that */
 
-/* The key of this token, if it is known and fresh; NULL: ask for the keys, then again. */
+/* The key of this token, if it is known and fresh; NULL: fetch the keys, then call this again. */
 const struct jwk *provider_key(const struct provider *p, const struct jwt *t);
 void provider_fetch_keys(struct provider *p, struct provider_wait *w);
 /* After that: the key, fresh or not. */

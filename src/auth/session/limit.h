@@ -7,7 +7,7 @@
 #include "base/map.h"
 
 #define LIMIT_WINDOW_MS 60000
-#define LIMIT_KEYS_MAX  10000 /* remembered; beyond it only the total counts */
+#define LIMIT_KEYS_MAX  10000 /* stored; beyond it only the total is limited */
 
 struct limit {
     unsigned per_key, total;
@@ -22,7 +22,7 @@ void limit_done(struct limit *l);
 bool limit_take(struct limit *l, str key, uint64_t now_ms);
 void limit_give_back(struct limit *l, str key, uint64_t now_ms);
 
-/* The parts of limit_take, for those who treat the two differently. Each counts one attempt and
+/* The parts of limit_take, for callers that treat the two differently. Each counts one attempt and
  * returns how many there were in this window, this one included. */
 unsigned limit_count_key(struct limit *l, str key, uint64_t now_ms); /* UINT_MAX: no room */
 unsigned limit_count_total(struct limit *l, uint64_t now_ms);

@@ -13,7 +13,8 @@
 
 _Static_assert(PASSWORD_HASH_MAX >= crypto_pwhash_STRBYTES, "a hash fits");
 
-/* Nobody's password, with today's parameters: work for names that do not exist. */
+/* A hash without a password, with the current parameters: it is verified for names that do not
+ * exist, so that the time reveals nothing. */
 #define NOBODY                                                                                     \
     "$argon2id$v=19$m=65536,t=2,p=1$bm9ib2R5IGlzIGhlcmUgOg$"                                       \
     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -24,8 +25,8 @@ struct sodium {
     typeof(crypto_pwhash_str_verify) *verify;
 };
 
-/* Linked in, it would cost every start what only logins need. dlopen counts references and
- * NODELETE keeps the library, so that doing this each time costs microseconds. */
+/* Not linked, because only logins need it and every start would pay for it. dlopen counts
+ * references and NODELETE keeps the library, so that later calls cost microseconds. */
 static int sodium_load(struct sodium *ret, struct err *e)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -1,4 +1,4 @@
-/* password.h - argon2id, by libsodium, which is loaded when the first password comes.
+/* password.h - argon2id, by libsodium, which is loaded for the first password.
  *
  * Each call takes tens of milliseconds and 64 MiB: for pool threads and commands. Thread-safe. */
 #pragma once
@@ -14,6 +14,6 @@ int password_check(str password, struct err *e);
 
 int password_hash(str password, char ret[PASSWORD_HASH_MAX], struct err *e);
 
-/* 0 right, -EACCES wrong. An empty hash (there is no such user, or none with a password) takes
- * as long as a wrong password and is always wrong. */
+/* 0 = correct, -EACCES = wrong. An empty hash (there is no such user, or the user has no password)
+ * takes as long as a wrong password and is always wrong. */
 int password_verify(str hash, str password, struct err *e);

@@ -1,11 +1,11 @@
 /* session.h - who is logged in.
  *
- * A session lives on the server; the browser has two random values for it: one that goes with
- * every request and one that buys a new pair. Only their hashes are kept, in memory and in
- * {workDir}/auth/sessions.json (0600), so that a restart logs nobody out. A session ends when it
- * was idle for too long, at its absolute end, when it is revoked, or when a refresh value comes
- * a second time. Ends and beginnings are written by a pool thread at once; when a session was
- * last seen, once a minute. Loop thread. */
+ * A session lives on the server; the browser has two random values for it: the session value is
+ * sent with every request, the refresh value is exchanged for a new pair. Only their hashes are
+ * stored, in memory and in {workDir}/auth/sessions.json (0600), so that a restart logs nobody out.
+ * A session ends when it was idle for too long, at its absolute end, when it is revoked, or when a
+ * refresh value is used a second time. New and ended sessions are written by a pool thread
+ * immediately; the time of the last request is written once a minute. Loop thread. */
 #pragma once
 
 #include "auth/session/token.h"
@@ -15,16 +15,16 @@
 #define SESSIONS_MAX      20000
 #define SESSIONS_PER_USER 100 /* the one that was idle longest makes room */
 
-#define SESSION_GRACE_MS 10000 /* the former value still counts, for requests on their way */
+#define SESSION_GRACE_MS 10000 /* the former value stays valid, for requests in flight */
 
 struct session_policy {
-    int64_t value_ms;    /* how long one value is good */
+    int64_t value_ms;    /* how long one value is valid */
     int64_t idle_ms;     /* without a request */
     int64_t absolute_ms; /* from the login on */
 };
 
 struct session {
-    char id[32]; /* ses_<16 hex>, no secret */
+    char id[32]; /* ses_<16 hex>, not a secret */
     str user_id;
     int64_t created_ms, seen_ms, value_until_ms;
     struct session_policy policy;
@@ -40,10 +40,10 @@ struct session_values { /* for cookies; known here and to the browser only */
 
 struct sessions;
 
-typedef void (*session_ended)(void *ctx, const struct session *s); /* just before it goes */
+typedef void (*session_ended)(void *ctx, const struct session *s); /* just before it is freed */
 
-/* `origin` names how people log in (mode, issuer or key): sessions of another one are dropped.
- * A damaged file is reported and set aside; then everybody logs in again. */
+/* `origin` names how users log in (mode, issuer or key): sessions of a different origin are
+ * dropped. A damaged file is reported and renamed; then all users log in again. */
 struct sessions *sessions_new(struct loop *l, struct logger *log, const char *work_dir, str origin,
                               session_ended on_ended, void *ctx);
 void sessions_free(struct sessions *s); /* writes what is not written; accepts NULL */
@@ -54,27 +54,27 @@ const struct session *session_begin(struct sessions *s, str user_id,
                                     const struct session_policy *policy, str provider_refresh,
                                     struct session_values *ret);
 
-/* By the value of the cookie: NULL when it opens nothing (any more). Marks it as seen. */
+/* By the value of the cookie: NULL when it is not valid (any more). Updates the last request. */
 const struct session *session_find(struct sessions *s, str value);
-/* By its refresh value. One that was spent ends its session and finds nothing, because somebody
- * else must have it; but just after it was spent (*ret_is_spent) it is another tab of the
- * same browser, which has the new values already. */
+/* By its refresh value. A value that was used before ends its session and finds nothing, because it
+ * must have been stolen; but just after its use (*ret_is_spent) the request is of another tab of
+ * the same browser, which has the new values already. */
 const struct session *session_find_refresh(struct sessions *s, str refresh, bool *ret_is_spent);
 
 const struct session *session_by_id(const struct sessions *s, str id);
 
-/* New values; the old refresh value is spent. provider_refresh empty = keep the one it has. */
+/* New values; the old refresh value is used up. provider_refresh empty = keep the stored one. */
 const struct session *session_rotate(struct sessions *s, const struct session *x,
                                      str provider_refresh, struct session_values *ret);
 
 void session_end(struct sessions *s, const struct session *x);
-/* All of the user that began before then. */
+/* Ends all sessions of the user that began before then. */
 void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms);
 
 /* Calls fn once everything up to now is on disk (or could not be written, which is logged). */
 void sessions_sync(struct sessions *s, loop_fn fn, void *ctx);
 
-/* Ends every session and belongs to another key from now on. */
+/* Ends every session; new ones belong to the new origin. */
 void sessions_restart(struct sessions *s, str origin);
 
 void sessions_set_clock(struct sessions *s, int64_t (*now_ms)(void)); /* tests */

@@ -7,7 +7,7 @@
 
 #define FILE_MAX_BYTES (64u * 1024 * 1024)
 
-struct sync { /* somebody who waits for the disk */
+struct sync { /* a caller that waits for the disk */
     struct list_node node;
     uint64_t change;
     loop_fn fn;
@@ -174,8 +174,8 @@ static void wake(struct sessions *s)
     }
 }
 
-/* What could not be written counts as written: it would not go better at once, and the next
- * change tries again. */
+/* A failed write is treated as done: an immediate retry would fail as well, and the next change
+ * writes everything again. */
 static void saved(struct sessions *s)
 {
     s->is_writing = false;

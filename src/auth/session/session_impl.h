@@ -1,4 +1,4 @@
-/* session_impl.h - what session.c and session_file.c share. */
+/* session_impl.h - shared by session.c and session_file.c. */
 #pragma once
 
 #include "auth/session/session.h"
@@ -22,7 +22,7 @@ struct sessions {
     struct timer sweep;
 
     struct pool *pool;
-    uint64_t changed, written; /* counters: what is dirty has changed > written */
+    uint64_t changed, written; /* counters: the file is out of date while changed > written */
     bool is_seen_dirty;        /* only times of the last request changed */
     struct list_node waiting;  /* struct sync */
 
@@ -37,4 +37,4 @@ void session_index(struct sessions *s, struct session *x); /* into both maps; ta
 
 void sessions_read(struct sessions *s);      /* once, blocking */
 void sessions_changed(struct sessions *s);   /* starts writing unless that is under way */
-void sessions_write_end(struct sessions *s); /* blocking: the last word */
+void sessions_write_end(struct sessions *s); /* blocking: the last write */

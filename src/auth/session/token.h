@@ -14,5 +14,5 @@
 void token_make(char ret[TOKEN_MAX]);
 void secret_make(char ret[SECRET_CHARS + 1]);
 
-/* Whether it can be an API token of ours at all. */
+/* Whether it has the form of an API token. */
 bool token_looks_right(str value);

@@ -1,7 +1,7 @@
 /* token_use.h - when each API token was last used.
  *
- * Kept in memory and written to {workDir}/auth/token-use.json once a minute at most: a time
- * that helps to find forgotten tokens need not survive a crash. Loop thread. */
+ * Stored in memory and written to {workDir}/auth/token-use.json once a minute at most: a time that
+ * helps to find unused tokens may be lost in a crash. Loop thread. */
 #pragma once
 
 #include "base/json/json.h"
