@@ -134,6 +134,7 @@ static void wait_in(struct http_conn *c, struct list_node *queue)
 {
     struct tally *t = c->tally;
     assert(!share_is_waiting(c));
+    c->has_turn = false; /* it had time, but no place: more input must not start it now */
     list_push(queue, &c->waits);
     if (queue == &t->waiting && !timer_active(&t->turn))
         timer_start(&t->turn, ms_until(t, SHARE_BURST_US));

@@ -9,7 +9,7 @@ enum { COSTLY_US = 60000, LOG_MAX = 4096 };
 /* What was handled, in order: 'c' costly, '.' cheap. Written on the loop, read after rig_stop. */
 static char handled[LOG_MAX];
 static uint64_t begun_us[LOG_MAX];
-static atomic_uint nhandled, ncostly;
+static atomic_uint nhandled, ncostly, nnever;
 
 static void write_down(char what)
 {
@@ -31,6 +31,7 @@ static void on_request(void *ctx, struct http_req *r)
     rig->requests++;
     if (str_eq(r->path, STR("/never"))) {
         r->on_gone = rig_on_gone;
+        nnever++;
         return;
     }
     bool is_costly = str_eq(r->path, STR("/costly"));
@@ -45,7 +46,7 @@ static void start(struct rig *rig)
 {
     struct http_handlers h = {.on_head = on_head, .on_request = on_request, .ctx = rig};
     memset(handled, 0, sizeof(handled));
-    nhandled = ncostly = 0;
+    nhandled = ncostly = nnever = 0;
     rig_make(rig, NULL, &h);
     rig->grace_ms = 50;
     rig_listen(rig);
@@ -170,6 +171,36 @@ static void test_some_requests_at_a_time(void **state)
     rig_stop(&rig);
 }
 
+/* The last of ann's requests waits for time, and then for one of the others to end. More input of
+ * its connection must not queue it a second time. */
+static void test_a_request_is_queued_once(void **state)
+{
+    struct rig rig;
+    start(&rig);
+    int ann[HTTP_UNDER_WAY_MAX + 1], costly = rig_connect(&rig), bob = rig_connect(&rig);
+    for (size_t i = 0; i < ARRAY_LEN(ann); i++)
+        ann[i] = rig_connect(&rig);
+    for (size_t i = 0; i < HTTP_UNDER_WAY_MAX - 1; i++)
+        SEND(ann[i], GET("/never", "ann"));
+    rig_await(&nnever, HTTP_UNDER_WAY_MAX - 1);
+    ask(bob, STR(GET("/", "bob")));
+    ask(costly, STR(GET("/costly", "ann")));
+    SEND(ann[HTTP_UNDER_WAY_MAX - 1], GET("/never", "ann"));
+    SEND(ann[HTTP_UNDER_WAY_MAX], GET("/never", "ann"));
+    while (nnever < HTTP_UNDER_WAY_MAX)
+        ask(bob, STR(GET("/", "bob")));
+    SEND(ann[HTTP_UNDER_WAY_MAX], "GET /");
+    for (size_t i = 0; i < 3; i++)
+        ask(bob, STR(GET("/", "bob")));
+    close(ann[0]);
+    rig_await(&nnever, HTTP_UNDER_WAY_MAX + 1);
+    for (size_t i = 1; i < ARRAY_LEN(ann); i++)
+        close(ann[i]);
+    close(costly);
+    close(bob);
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_a_debt_outlives_its_connections),
         cmocka_unit_test(test_who_is_alone_does_not_wait),
         cmocka_unit_test(test_some_requests_at_a_time),
+        cmocka_unit_test(test_a_request_is_queued_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
