@@ -34,7 +34,7 @@ static void local_begin(void *ctx)
         h->on_request(h->ctx, q);
 }
 
-/* Through the parser like everybody: a path means the same here and there. */
+/* Uses the parser of connections, so that a path has the same meaning in both. */
 static void set_head(struct http_server *s, struct request *r, const struct http_local_ask *ask)
 {
     struct http_head head;

@@ -1,6 +1,7 @@
-/* Frames are queued, as references, until the end of the loop's turn: then all of a stream go
- * out with one system call, for that costs more than everything else about a frame. What the
- * kernel does not take at once stays queued, with one write under way at a time. */
+/* sse.c - Frames are queued, as references, until the end of the loop's turn: then all frames of a
+ * stream are sent with one system call, which costs more than everything else about a frame.
+ * Frames that the kernel does not accept immediately stay queued, with one write in progress at a
+ * time. */
 #include "http/sse.h"
 
 #include <assert.h>
@@ -29,16 +30,16 @@ struct queued {
 
 struct sse {
     struct http_server *server;
-    struct http_conn *conn;   /* NULL: ended, on_close is on its way */
+    struct http_conn *conn;   /* NULL: ended, on_close will be called */
     struct list_node node;    /* in server->streams */
     struct list_node unsent;  /* in server->unsent */
-    struct tally *tally;      /* of one that watches: whom it counts for */
+    struct tally *tally;      /* of sse_open_watch: the party it is counted for */
     struct list_node counted; /* in tally->watches */
     bool (*is_busy)(void *ctx);
     void (*on_close)(void *ctx);
     void *ctx;
     struct queued *first, **last;
-    size_t queued_bytes; /* with those in the write under way */
+    size_t queued_bytes; /* with those of the write in progress */
     size_t queue_max;
     uint64_t silent_since_ms;
     struct deferred ended;
@@ -91,7 +92,7 @@ static struct sse_frame *frame_of(str event)
     return f;
 }
 
-/* A name with a line end would be fields of somebody else's making: it is left out. */
+/* A name with a line end could forge further fields: it is left out. */
 static bool is_field(str s)
 {
     return s.n > 0 && !memchr(s.p, '\n', s.n) && !memchr(s.p, '\r', s.n) && !memchr(s.p, 0, s.n);
@@ -260,8 +261,8 @@ void sse_send_unsent(void *server)
         send_queue(LIST_ENTRY(v->unsent.next, struct sse, unsent));
 }
 
-/* False: a reader that does not keep up was dropped, or has gone. A frame that is larger than
- * the ceiling passes alone, or nobody could ever get it. */
+/* False: the stream ended, or was dropped now because its reader is too slow. A frame that is
+ * larger than the ceiling passes if it is alone, or it could never be delivered. */
 static bool has_room(struct sse *s, size_t bytes)
 {
     if (s->queued_bytes + bytes > s->queue_max && !s->is_writing)
@@ -321,7 +322,7 @@ void sse_set_queue_max(struct sse *s, size_t bytes)
 
 /* ---- pings ---- */
 
-/* Streams are in the order in which they fell silent: only the front can be due. */
+/* Streams are sorted by their last frame: only those at the front can be due. */
 void sse_ping_due(void *server)
 {
     struct http_server *v = server;
@@ -364,7 +365,7 @@ void sse_conn_gone(struct sse *s)
     defer_start(s->server->loop, &s->ended);
 }
 
-/* Everything was sent: end the response and give the connection back. */
+/* Everything was sent: ends the response and returns the connection to conn.c. */
 static void sse_finish(struct sse *s)
 {
     struct http_conn *c = s->conn;
@@ -453,7 +454,7 @@ static struct sse *sse_new(struct http_req *q, void (*on_close)(void *ctx), void
     return s;
 }
 
-/* The stream is over before it began. */
+/* Answers the request with an error instead of a stream. */
 static struct sse *sse_refuse(struct sse *s, struct http_req *q, int status, const char *message)
 {
     defer_start(s->server->loop, &s->ended);
@@ -479,7 +480,7 @@ struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
     return sse_begin(sse_new(q, on_close, ctx), q);
 }
 
-/* Ends the oldest of these streams that nothing depends on. */
+/* Ends the oldest stream of the party that is not busy. */
 static bool evict_watch(struct tally *t)
 {
     LIST_FOREACH (n, &t->watches) {

@@ -68,7 +68,7 @@ static const struct asset *static_choose(const struct http_req *r, const struct 
     return a || !wants_page(r, site) ? a : site->find(STR("/index.html"));
 }
 
-/* The compressed copy is another representation, so it has a tag of its own. */
+/* The compressed copy is a different representation, so it has its own tag. */
 static str tag_of(struct http_req *r, const struct asset *a, bool is_gzip)
 {
     if (!is_gzip || a->etag.n < 2)

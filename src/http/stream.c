@@ -8,11 +8,11 @@ enum { LOCAL_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct http_stream {
     struct http_server *server;
-    struct http_conn *conn; /* NULL: over, on_close is on its way */
+    struct http_conn *conn; /* NULL: ended, on_close will be called */
     struct http_stream_maker maker;
     struct deferred next, closed;
     struct timer later;  /* the same as `next`, for a party that has to wait */
-    struct request *req; /* without a connection: gathered, and answered at the end */
+    struct request *req; /* of local.h: the pieces are collected, and answered at the end */
     struct buf local;
     const char *type;
     bool is_chunked, has_chunk, is_asked;

@@ -64,7 +64,7 @@ static enum state on_size(struct http_body *b, char c)
     return c == '\r' ? SIZE_LF : c == ';' ? EXT_BEGIN : FAILED;
 }
 
-/* Extensions and trailers mean nothing to us, but a body made of them would be endless. */
+/* Extensions and trailers are ignored, but a body of nothing else would be endless. */
 static enum state on_extra(struct http_body *b, bool is_allowed, enum state next)
 {
     return is_allowed && ++b->extra <= HTTP_CHUNK_EXTRA_MAX ? next : FAILED;

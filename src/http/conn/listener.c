@@ -48,7 +48,7 @@ void listeners_close(struct http_server *s)
         listener_close(LIST_ENTRY(it, struct listener, node));
 }
 
-/* Takes the bound socket over, also when it fails. */
+/* Takes ownership of the bound socket, also when it fails. */
 static int listener_start(struct http_server *s, int fd, const char *path, struct listener **ret)
 {
     struct listener *l = xcalloc(1, sizeof(*l));
@@ -98,7 +98,7 @@ static void set_tcp_options(int fd, const struct sockaddr *addr)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof(dead_ms));
     if (addr->sa_family != AF_INET6)
         return;
-    /* "::" means every address there is; a certain address means that one. */
+    /* "::" listens on all IPv4 and IPv6 addresses; any other address on itself only. */
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)addr;
     int *only = IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr) ? &off : &on;
     (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, only, sizeof(*only));
@@ -156,7 +156,7 @@ static int explain_listen(struct err *e, int rc, const char *host, uint16_t port
 }
 
 /* A name may have addresses of a family that this machine does not speak ("localhost" and
- * ::1): those are passed over as long as one address works. */
+ * ::1): those are skipped as long as one address works. */
 static int listen_all(struct http_server *s, const struct addrinfo *list, uint16_t *port)
 {
     struct listener *opened[HTTP_LISTENERS_MAX];
@@ -209,7 +209,7 @@ int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint
 
 enum { STALE_TRIES = 10, STALE_TRY_MS = 50 };
 
-/* 0 when the connection is taken, by whomever. */
+/* 0 when any process accepts the connection. */
 static int knock(const struct sockaddr_un *addr)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -220,9 +220,9 @@ static int knock(const struct sockaddr_un *addr)
     return rc;
 }
 
-/* Whether somebody listens at the address. -EADDRINUSE, or 0 when it is free or stale. A child
- * that a killed server had forked keeps its socket open until it has become another program:
- * hence several tries. */
+/* Whether a process listens at the address. -EADDRINUSE, or 0 when it is free or stale. A child
+ * that a killed server had forked keeps its socket open until it has executed its program: hence
+ * several tries. */
 static int check_stale(const struct sockaddr_un *addr, struct err *e)
 {
     const struct timespec pause = {.tv_nsec = STALE_TRY_MS * 1000000L};
@@ -243,8 +243,8 @@ static int check_stale(const struct sockaddr_un *addr, struct err *e)
     return 0;
 }
 
-/* Linux takes the mode of the new file from the unbound socket, so that there is no moment
- * at which others could connect and no need to touch the umask of all threads. */
+/* Linux takes the mode of the new file from the unbound socket: there is no moment at which other
+ * users could connect, and the umask of all threads stays unchanged. */
 static int bind_private(const struct sockaddr_un *addr)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

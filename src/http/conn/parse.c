@@ -104,8 +104,8 @@ static bool is_port(str s)
     return s.n >= 1 && s.n <= 5 && n <= 65535;
 }
 
-/* "name", "name:port", "[v6]", "[v6]:port". What others build from it (addresses, headers of the
- * answer) has a known size. */
+/* "name", "name:port", "[v6]", "[v6]:port". Bounded, because URLs and response headers are built
+ * from it. */
 static bool is_host(str s)
 {
     if (s.n == 0 || s.n > HTTP_HOST_MAX || !all_of(s, HOST))
@@ -181,7 +181,7 @@ static bool parse_header_line(struct http_head *h, str line)
     return true;
 }
 
-/* What the fields that matter here have said so far. */
+/* The fields that matter here, as far as they were read. */
 struct seen {
     bool has_host, says_close, says_keep_alive;
 };
@@ -285,8 +285,8 @@ static bool understand_headers(struct http_head *h)
 
 /* ---- the head as a whole ---- */
 
-/* The next line of the head without its CRLF. The scan has seen to it that each line ends
- * in one; a CR elsewhere fails as a control character. */
+/* The next line of the head without its CRLF. The scan has checked that each line ends in one; a
+ * CR elsewhere is refused as a control character. */
 static str next_line(str *rest)
 {
     const char *lf = memchr(rest->p, '\n', rest->n);
@@ -342,7 +342,7 @@ static enum http_parse scan(str in, size_t start, size_t *scanned, struct http_h
     return HTTP_PARSE_MORE;
 }
 
-/* A head that is not complete yet, but may already be known to be wrong. */
+/* Checks a head that is not complete yet: it may already be too long or malformed. */
 static enum http_parse check_growing(str in, const struct http_limits *limits, struct http_head *h)
 {
     size_t line_max = HTTP_TARGET_MAX + 64;

@@ -179,8 +179,8 @@ struct buf *response_begin(struct request *r, int status)
 
 /* ---- sending ---- */
 
-/* Whether the next request on this connection can be found. A client that was promised
- * "100 Continue" and got a refusal may or may not send its body: nobody can tell. */
+/* Whether the start of the next request on this connection is known. A client that waits for
+ * "100 Continue" and gets a refusal may or may not send its body: the server cannot tell. */
 static bool can_keep_alive(const struct request *r)
 {
     const struct http_conn *c = r->pub.conn;
@@ -193,7 +193,8 @@ static bool can_keep_alive(const struct request *r)
            left <= c->server->limits.drain_bytes;
 }
 
-/* Decides on the fate of the connection, and says so if it is not what the client expects. */
+/* Decides whether the connection is kept, and adds a Connection header if the client would expect
+ * otherwise. */
 void response_add_connection(struct request *r, struct buf *out)
 {
     struct http_conn *c = r->pub.conn;
@@ -212,7 +213,7 @@ static bool has_no_body(int status)
 static void format_head(struct request *r, int status, const char *type, size_t body_bytes)
 {
     struct buf *out = response_begin(r, status);
-    if (type) /* it may be a server's own word for its resource */
+    if (type) /* foreign text: it may come from a remote server */
         add_header_line(out, STR("Content-Type"),
                         is_header_text(STR("Content-Type"), str_from(type))
                             ? str_from(type)
@@ -226,7 +227,7 @@ static void format_head(struct request *r, int status, const char *type, size_t 
     buf_add(out, "\r\n", 2);
 }
 
-/* Tells who counts, and parts the request from its connection. */
+/* Calls on_answered and detaches the request from its connection. */
 struct http_conn *response_detach(struct request *r, int status)
 {
     struct http_conn *c = r->pub.conn;
@@ -244,7 +245,7 @@ static void response_send(struct http_req *q, int status, const char *type, str 
     assert(!r->is_gone);
     if (r->on_local)
         r->on_local(r->local_ctx, status, type, body);
-    if (!q->conn) { /* from inside, or the client has left; the answer counts all the same */
+    if (!q->conn) { /* of local.h, or the client disconnected; on_answered is called anyway */
         const struct http_handlers *h = q->server ? &q->server->handlers : NULL;
         if (h && h->on_answered)
             h->on_answered(h->ctx, q, status);
@@ -289,7 +290,7 @@ void http_reply_static(struct http_req *q, int status, const char *type, str bod
     response_send(q, status, type, body, true);
 }
 
-/* A big answer is rare; its buffer goes at once, the usual small one stays. */
+/* A large answer is rare: its buffer is freed immediately; the usual small one is kept. */
 static void trim(struct buf *b)
 {
     if (b->cap > HTTP_SPARE_BYTES)
@@ -318,8 +319,8 @@ void http_reply_json(struct http_req *q, int status, const struct json *v)
     trim(&s->out_body);
 }
 
-/* Who comes over the Unix socket, or from inside, owns the files. For everybody else places on this
- * machine stay in the log. */
+/* A client over the Unix socket, or in this process, owns the files. Other clients do not get paths
+ * of this machine: those are only logged. */
 static str for_reader(struct http_req *q, int status, const char *message)
 {
     str full = str_from(message);
@@ -330,7 +331,7 @@ static str for_reader(struct http_req *q, int status, const char *message)
     bool is_hidden = shown.p != full.p;
     if ((!is_hidden && status < 500) || s->date_s == s->error_logged_s)
         return shown;
-    s->error_logged_s = s->date_s; /* one a second: nobody fills the log with refusals */
+    s->error_logged_s = s->date_s; /* one a second: refused requests must not fill the log */
     log_warn(loop_log(s->loop), "http", "request %s, %.*s %.*s, was answered with %d: %s", q->id,
              STR_ARG(q->method), STR_ARG(q->path), status, message);
     return shown;
