@@ -9,7 +9,7 @@ static bool is_same_list(struct json_strs a, struct json_strs b)
 }
 
 /* Where it lies does not matter, but for one that replaces another of its name. */
-static bool is_same(const struct skill *a, const struct skill *b)
+static bool is_same_skill(const struct skill *a, const struct skill *b)
 {
     return a->type == b->type && a->priority == b->priority && a->origin == b->origin &&
            str_eq(a->description, b->description) && str_eq(a->version, b->version) &&
@@ -32,7 +32,7 @@ void skill_diff(const struct skills *before, const struct skills *after, skill_d
         const struct skill *now = skills_at(after, i), *old = skills_find(before, now->name);
         if (!old)
             fn(ctx, "skill.created", now);
-        else if (!is_same(old, now))
+        else if (!is_same_skill(old, now))
             fn(ctx, "skill.updated", now);
     }
 }

@@ -178,7 +178,7 @@ str skill_draft_render(struct arena *a, const struct skill_draft *d)
 }
 
 /* What could not be loaded again is not written. */
-static int check_text(str text, struct err *e)
+static int check_draft_text(str text, struct err *e)
 {
     struct skill_problems problems = {0};
     struct skill skill;
@@ -204,7 +204,7 @@ int skill_file_write(str dir, str name, str text, struct err *e)
     struct arena a;
     int rc = check_name(name, e);
 
-    if (rc < 0 || (rc = check_text(text, e)) < 0)
+    if (rc < 0 || (rc = check_draft_text(text, e)) < 0)
         return rc;
     arena_init(&a);
     rc = file_make_dirs(arena_cstr(&a, dir), e);

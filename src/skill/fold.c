@@ -20,7 +20,7 @@ static const struct case_range CASE_RANGES[] = {
     {0x1ea0, 0x1eff, 1, 1},
 };
 
-static uint32_t lower(uint32_t cp)
+static uint32_t lower_cp(uint32_t cp)
 {
     for (size_t i = 0; i < ARRAY_LEN(CASE_RANGES); i++) {
         const struct case_range *r = &CASE_RANGES[i];
@@ -46,7 +46,7 @@ str skill_fold(struct arena *a, str s)
         if (n == 1)
             buf_add_char(&out, c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c);
         else
-            utf8_encode(&out, n ? lower(cp) : 0xfffd);
+            utf8_encode(&out, n ? lower_cp(cp) : 0xfffd);
         s = str_skip(s, n ? n : 1);
     }
     str folded = arena_str(a, buf_str(&out));

@@ -52,7 +52,7 @@ bool skill_name_reserved(str name)
 
 /* ---- the set ---- */
 
-static struct skill *find(const struct skills *s, str name)
+static struct skill *skills_lookup(const struct skills *s, str name)
 {
     for (size_t i = 0; i < s->len; i++)
         if (str_eq(s->items[i].name, name))
@@ -62,9 +62,9 @@ static struct skill *find(const struct skills *s, str name)
 
 /* A later skill takes the place of an earlier one with its name, so that overriding a
  * skill does not change who is asked first. */
-static void add(struct skills *s, const struct skill *skill)
+static void skills_add(struct skills *s, const struct skill *skill)
 {
-    struct skill *earlier = find(s, skill->name);
+    struct skill *earlier = skills_lookup(s, skill->name);
 
     if (skill->origin == SKILL_PERSONAL && (earlier || skill_name_reserved(skill->name)))
         skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, skill->path, 0,
@@ -78,7 +78,8 @@ static void add(struct skills *s, const struct skill *skill)
                           "not loaded: there are %zu skills already", s->len);
 }
 
-static void add_text(struct skills *s, str path, str text, const struct skill_dir *dir, str home)
+static void add_skill_text(struct skills *s, str path, str text, const struct skill_dir *dir,
+                           str home)
 {
     struct skill skill;
 
@@ -87,7 +88,7 @@ static void add_text(struct skills *s, str path, str text, const struct skill_di
     skill.origin = dir->origin;
     skill.dir = arena_str(&s->arena, dir->path);
     skill.home = arena_str(&s->arena, home);
-    add(s, &skill);
+    skills_add(s, &skill);
 }
 
 static void add_inline(struct skills *s, const struct skill_dir *dir)
@@ -100,11 +101,11 @@ static void add_inline(struct skills *s, const struct skill_dir *dir)
             0)
             continue;
         skill.origin = dir->origin;
-        add(s, &skill);
+        skills_add(s, &skill);
     }
 }
 
-static struct json_strs copy_strs(struct arena *a, struct json_strs from)
+static struct json_strs skill_copy_strs(struct arena *a, struct json_strs from)
 {
     struct json_strs to = {.items = arena_array(a, from.len, sizeof(str)), .len = from.len};
     for (size_t i = 0; i < from.len; i++)
@@ -123,7 +124,7 @@ static struct skill copy_skill(struct arena *a, const struct skill *s)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = arena_str(a, *texts[i]);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        *lists[i] = copy_strs(a, *lists[i]);
+        *lists[i] = skill_copy_strs(a, *lists[i]);
     return c;
 }
 
@@ -145,7 +146,7 @@ static int read_whole(int fd, struct buf *out)
 }
 
 /* O_NONBLOCK: a FIFO somebody named x.md must not hold up the loader. */
-static int read_file(int dir_fd, const char *name, struct buf *out)
+static int read_skill_file(int dir_fd, const char *name, struct buf *out)
 {
     struct stat st;
     int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -169,16 +170,16 @@ static void load_file(struct skills *s, const struct skill_dir *dir, int dir_fd,
     struct buf text;
 
     buf_init(&text, SKILL_BYTES_MAX + 8192);
-    int rc = read_file(dir_fd, name, &text);
+    int rc = read_skill_file(dir_fd, name, &text);
     if (rc == 0)
-        add_text(s, path, buf_str(&text), dir, home);
+        add_skill_text(s, path, buf_str(&text), dir, home);
     else if (!(dir->is_standard && (rc == -ENOENT || rc == -ENOTDIR)))
         skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, path, 0, "cannot be read: %s",
                           rc == -EFBIG ? "larger than 256 KiB" : err_reason(rc));
     buf_done(&text);
 }
 
-static int by_name(const void *x, const void *y)
+static int compare_skill_names(const void *x, const void *y)
 {
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
@@ -211,7 +212,7 @@ static int list_files(const struct skill_dir *dir, DIR *d, char **names, size_t 
         errno = 0;
     }
     int rc = -errno;
-    qsort(names, n, sizeof(names[0]), by_name);
+    qsort(names, n, sizeof(names[0]), compare_skill_names);
     *ret_n = n;
     return rc;
 }
@@ -250,7 +251,7 @@ static void keep_previous(struct skills *s, const struct skill_dir *dir,
         if (!str_eq(previous->items[i].dir, dir->path))
             continue;
         struct skill copy = copy_skill(&s->arena, &previous->items[i]);
-        add(s, &copy);
+        skills_add(s, &copy);
     }
 }
 
@@ -363,7 +364,7 @@ struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
     s->items = arena_array(&s->arena, SKILLS_MAX, sizeof(*s->items));
     for (size_t i = 0; i < skills_embedded_len; i++) {
         const struct skill_embedded *e = &skills_embedded[i];
-        add_text(s, e->path, e->text, &(struct skill_dir){.origin = e->origin}, STR_NONE);
+        add_skill_text(s, e->path, e->text, &(struct skill_dir){.origin = e->origin}, STR_NONE);
     }
     for (size_t i = 0; i < n_dirs; i++) {
         if (dirs[i].inline_skills)
@@ -416,7 +417,7 @@ const struct skill *skills_at(const struct skills *s, size_t i)
 
 const struct skill *skills_find(const struct skills *s, str name)
 {
-    return find(s, name);
+    return skills_lookup(s, name);
 }
 
 const struct skill_problems *skills_problems(const struct skills *s)

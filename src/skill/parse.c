@@ -61,7 +61,7 @@ static unsigned line_of(str text, const char *key)
     skill_problem_add((p)->a, (p)->problems, SKILL_WARNING, (p)->path, line_of((p)->text, (key)),  \
                       __VA_ARGS__)
 
-static int fail(struct parsing *p, unsigned line, const char *message)
+static int parse_fail(struct parsing *p, unsigned line, const char *message)
 {
     skill_problem_add(p->a, p->problems, SKILL_ERROR, p->path, line, "%s", message);
     return -EINVAL;
@@ -89,7 +89,7 @@ static bool is_scalar(const struct json *v)
 }
 
 /* `version: 1.0` and `- 404` are numbers to YAML and text to whoever wrote them. */
-static str scalar_text(struct parsing *p, const struct json *v)
+static str yaml_scalar_text(struct parsing *p, const struct json *v)
 {
     return v->type == JSON_STRING ? arena_str(p->a, v->s) : json_to_str(p->a, v);
 }
@@ -103,7 +103,7 @@ static str get_text(struct parsing *p, const char *key, str otherwise)
         WARN(p, key, "%s: expected text", key);
         return otherwise;
     }
-    return str_trim(scalar_text(p, v));
+    return str_trim(yaml_scalar_text(p, v));
 }
 
 static bool contains(struct json_strs list, str s)
@@ -129,7 +129,7 @@ static struct json_strs get_list(struct parsing *p, const char *key)
     out.items = arena_array(p->a, n, sizeof(str));
     for (size_t i = 0; i < n; i++) {
         const struct json *item = v->type == JSON_ARRAY ? json_at(v, i) : v;
-        str s = is_scalar(item) ? scalar_text(p, item) : STR_NONE;
+        str s = is_scalar(item) ? yaml_scalar_text(p, item) : STR_NONE;
         if (str_trim(s).n == 0)
             WARN(p, key, "%s: entry %zu is empty or not text", key, i + 1);
         else if (!contains(out, s))
@@ -177,9 +177,9 @@ static int read_name(struct parsing *p)
     str name = get_text(p, "name", STR_NONE);
 
     if (name.n == 0)
-        return fail(p, line_of(p->text, "name"), "name is missing");
+        return parse_fail(p, line_of(p->text, "name"), "name is missing");
     if (name.n > SKILL_NAME_MAX)
-        return fail(p, line_of(p->text, "name"), "name is longer than 64 characters");
+        return parse_fail(p, line_of(p->text, "name"), "name is longer than 64 characters");
     if (!is_plain_name(name))
         WARN(p, "name", "name: only letters, digits, '_' and '-' can be used to edit it later");
     p->skill->name = name;
@@ -303,7 +303,7 @@ static int fail_yaml(struct parsing *p, const struct err *e)
     if (str_starts(message, STR("line ")) && str_split(&rest, ':', &number) &&
         parse_u64(str_skip(number, 5), &line) == 0)
         message = str_trim(rest);
-    return fail(p, (unsigned)line, arena_cstr(p->a, message));
+    return parse_fail(p, (unsigned)line, arena_cstr(p->a, message));
 }
 
 static int read_frontmatter(struct parsing *p)
@@ -314,9 +314,9 @@ static int read_frontmatter(struct parsing *p)
     if (yaml_frontmatter(p->a, p->text, &meta, &p->skill->body, &e) < 0)
         return fail_yaml(p, &e);
     if (!meta)
-        return fail(p, 1, "no frontmatter: the file must start with a line \"---\"");
+        return parse_fail(p, 1, "no frontmatter: the file must start with a line \"---\"");
     if (meta->type != JSON_OBJECT)
-        return fail(p, 2, "the frontmatter must consist of \"key: value\" lines");
+        return parse_fail(p, 2, "the frontmatter must consist of \"key: value\" lines");
     p->meta = meta;
     return 0;
 }
@@ -346,12 +346,12 @@ int skill_from_json(struct arena *a, str path, const struct json *obj, struct sk
     struct parsing p = {.a = a, .path = path, .meta = obj, .skill = &skill, .problems = problems};
 
     if (!json_is(obj, JSON_OBJECT))
-        return fail(&p, 0, "expected an object");
+        return parse_fail(&p, 0, "expected an object");
     if (read_name(&p) < 0)
         return -EINVAL;
     skill.body = get_text(&p, "body", STR(""));
     if (skill.body.n > SKILL_BYTES_MAX)
-        return fail(&p, 0, "body is larger than 256 KiB");
+        return parse_fail(&p, 0, "body is larger than 256 KiB");
     read_fields(&p);
     *ret = skill;
     return 0;
@@ -369,9 +369,9 @@ int skill_parse(struct arena *a, str path, str text, bool is_standard, struct sk
                         .problems = problems};
 
     if (text.n > SKILL_BYTES_MAX)
-        return fail(&p, 0, "the file is larger than 256 KiB");
+        return parse_fail(&p, 0, "the file is larger than 256 KiB");
     if (!utf8_valid(text))
-        return fail(&p, 0, "the file is not UTF-8 text");
+        return parse_fail(&p, 0, "the file is not UTF-8 text");
     if (read_frontmatter(&p) < 0 || read_name(&p) < 0)
         return -EINVAL;
     read_fields(&p);

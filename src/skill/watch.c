@@ -103,7 +103,7 @@ static void make_stamp(const struct skill_watch *w, uint8_t ret[SHA256_LEN])
     buf_done(&b);
 }
 
-static void work(struct job *j)
+static void watch_work(struct job *j)
 {
     struct skill_watch *w = CONTAINER_OF(j, struct skill_watch, job);
     make_stamp(w, w->seen);
@@ -124,14 +124,14 @@ static void tell_waiting(void *ctx)
     }
 }
 
-static void take(struct skill_watch *w, struct skills *fresh)
+static void skill_watch_take(struct skill_watch *w, struct skills *fresh)
 {
     memcpy(w->stamp, w->seen, SHA256_LEN);
     skills_unref(w->current);
     w->current = skills_ref(fresh);
 }
 
-static void look(struct skill_watch *w)
+static void watch_look(struct skill_watch *w)
 {
     w->is_busy = true;
     w->is_stale = false;
@@ -158,19 +158,19 @@ void skill_watch_use(struct skill_watch *w, const struct skill_places *places)
         adopt(w);
 }
 
-static void done(struct job *j)
+static void on_watch_done(struct job *j)
 {
     struct skill_watch *w = CONTAINER_OF(j, struct skill_watch, job);
     w->is_busy = false;
     w->checked_ms = clock_mono_ms();
     if (w->fresh) {
-        take(w, w->fresh);
+        skill_watch_take(w, w->fresh);
         w->on_change(w->ctx, w->fresh);
     }
     if (w->has_next)
         adopt(w);
     if (w->is_stale)
-        look(w);
+        watch_look(w);
     else
         tell_waiting(w);
 }
@@ -188,7 +188,7 @@ struct skill_watch *skill_watch_new(struct loop *l, struct pool *pool,
     arena_init(&w->next.arena);
     list_init(&w->waiting);
     defer_init(&w->at_once, tell_waiting, w);
-    w->job = (struct job){.work = work, .done = done};
+    w->job = (struct job){.work = watch_work, .done = on_watch_done};
     w->at.dirs = skill_dirs(&w->at.arena, places, &w->at.ndirs);
     return w;
 }
@@ -209,7 +209,7 @@ struct skills *skill_watch_load(struct skill_watch *w)
 {
     make_stamp(w, w->seen);
     struct skills *s = skills_load(w->at.dirs, w->at.ndirs, NULL);
-    take(w, s);
+    skill_watch_take(w, s);
     w->checked_ms = clock_mono_ms();
     return s;
 }
@@ -228,5 +228,5 @@ void skill_watch_check(struct skill_watch *w, struct skill_check *c, bool is_for
         defer_start(w->loop, &w->at_once);
         return;
     }
-    look(w);
+    watch_look(w);
 }

@@ -49,7 +49,7 @@ void feed_close(struct feed *f)
         feed_free(f);
 }
 
-static void end(struct feed *f, const struct err *err)
+static void feed_end(struct feed *f, const struct err *err)
 {
     void (*on_end)(void *, const struct err *) = f->ev.on_end;
     void *ctx = f->ctx;
@@ -71,7 +71,7 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     if (is_deleted(msg)) {
         struct err gone = {0};
         err_set(&gone, -ENOENT, "the conversation was deleted");
-        end(f, &gone);
+        feed_end(f, &gone);
         return;
     }
     if (msg->pos > f->published)
@@ -107,7 +107,7 @@ static bool is_still_open(struct feed *f)
     return false;
 }
 
-static bool deliver(struct feed *f, const struct store_page *page)
+static bool feed_deliver(struct feed *f, const struct store_page *page)
 {
     f->is_delivering = true;
     for (size_t i = 0; i < page->n && !f->is_closed; i++) {
@@ -129,15 +129,15 @@ static void start_over(struct feed *f)
         read_on(f);
 }
 
-static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+static void on_feed_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct feed *f = ctx;
     f->op = NULL;
     if (err)
-        end(f, err);
+        feed_end(f, err);
     else if (page->is_beyond_end)
         start_over(f);
-    else if (!deliver(f, page))
+    else if (!feed_deliver(f, page))
         return;
     else if (page->reached_end && f->published <= f->at)
         go_live(f);
@@ -148,7 +148,7 @@ static void on_page(void *ctx, const struct err *err, const struct store_page *p
 static void read_on(struct feed *f)
 {
     struct store_range range = {.after = f->at, .max_events = PAGE_EVENTS, .max_bytes = PAGE_BYTES};
-    f->op = store_read(f->store, str_from(f->id), &range, on_page, f);
+    f->op = store_read(f->store, str_from(f->id), &range, on_feed_page, f);
 }
 
 static void on_conv(void *ctx, const struct err *err, const struct conv *conv)
@@ -156,7 +156,7 @@ static void on_conv(void *ctx, const struct err *err, const struct conv *conv)
     struct feed *f = ctx;
     f->op = NULL;
     if (err) {
-        end(f, err);
+        feed_end(f, err);
         return;
     }
     f->at = conv->end;

@@ -110,7 +110,7 @@ struct verifier {
     struct arena scratch;
 };
 
-static bool broken(struct verifier *v, const char *reason)
+static bool chain_broken(struct verifier *v, const char *reason)
 {
     struct integrity_report *r = v->report;
     r->is_broken = true;
@@ -139,7 +139,7 @@ static bool verify_line(struct verifier *v, str line)
         note_named_id(v, line);
     if (!chain_split(line, &body, &hash, &v->scratch)) {
         if (r->is_chained)
-            return broken(v, "it has no hash, although the lines before it have one");
+            return chain_broken(v, "it has no hash, although the lines before it have one");
         r->uncovered += r->lines > 1;
         sha256_hex(line, v->head);
         return true;
@@ -148,7 +148,7 @@ static bool verify_line(struct verifier *v, str line)
     memcpy(expected, v->head, sizeof(expected));
     advance(expected, &v->scratch, body);
     if (!str_eq(hash, str_from(expected)))
-        return broken(v, "it was changed, or a line before it was removed, added or changed");
+        return chain_broken(v, "it was changed, or a line before it was removed, added or changed");
     if (!r->is_chained && r->uncovered > 0)
         r->uncovered--; /* the line before the chain counts with its text */
     r->is_chained = true;
@@ -164,14 +164,14 @@ static int verify_fd(int fd, off_t size, struct verifier *v)
     bool goes_on = true;
     lines_init(&lines, fd, 0, size);
     while (goes_on && (r = lines_next(&lines, &line)) > 0)
-        goes_on = lines.overlong ? broken(v, "it is longer than the line limit")
+        goes_on = lines.overlong ? chain_broken(v, "it is longer than the line limit")
                                  : verify_line(v, line.text);
     /* The process that has the log open may be writing that line now. */
     if (goes_on && r == 0 && lines.at < size && log_file_writer(fd) == 0)
         v->report->torn_bytes = (int64_t)(size - lines.at);
     if (v->report->torn_bytes > 0 && v->report->is_chained) {
         v->report->lines++;
-        goes_on = broken(v, "it is incomplete");
+        goes_on = chain_broken(v, "it is incomplete");
     }
     lines_done(&lines);
     return goes_on ? r : 0;

@@ -65,7 +65,7 @@ static store_pos conv_add(struct memory_conv *c, str line)
     return c->n++;
 }
 
-static struct memory_conv *find(struct store_op *op, str id)
+static struct memory_conv *memory_find(struct store_op *op, str id)
 {
     struct memory_conv *c = map_get(&memory(op)->convs, id);
     if (!c)
@@ -102,7 +102,7 @@ static void memory_close(struct store *s)
 /* ---- writing ---- */
 
 /* All lines are checked before one is added. */
-static bool prepare(struct store_op *op, size_t from)
+static bool memory_prepare(struct store_op *op, size_t from)
 {
     for (size_t i = from; i < op->nlines; i++) {
         if (event_prepare(&op->arena, op->lines[i], clock_now_ms(), &op->lines[i], &op->err) < 0)
@@ -121,7 +121,7 @@ static void memory_create(struct store_op *op)
 {
     if (map_get(&memory(op)->convs, op->id)) {
         err_set(&op->err, -EEXIST, "this conversation already exists: %.*s", STR_ARG(op->id));
-    } else if (prepare(op, 1)) {
+    } else if (memory_prepare(op, 1)) {
         op->lines[0] = header_line(&op->arena, op->store, op->id, &op->in.create, clock_now_ms());
         if (op->lines[0].n) {
             struct memory_conv *c = conv_new(op->store);
@@ -136,8 +136,8 @@ static void memory_create(struct store_op *op)
 
 static void memory_append(struct store_op *op)
 {
-    struct memory_conv *c = find(op, op->id);
-    if (c && prepare(op, 0))
+    struct memory_conv *c = memory_find(op, op->id);
+    if (c && memory_prepare(op, 0))
         add_lines(op, c);
     op_done_later(op);
 }
@@ -155,7 +155,7 @@ static void copy_blobs(const struct memory_conv *from, struct memory_conv *to)
 
 static void memory_fork(struct store_op *op)
 {
-    struct memory_conv *source = find(op, op->in.create.forked_from);
+    struct memory_conv *source = memory_find(op, op->in.create.forked_from);
     if (source) {
         struct memory_conv *c = conv_new(op->store);
         str header = header_line(&op->arena, op->store, op->id, &op->in.create, clock_now_ms());
@@ -241,7 +241,7 @@ static void memory_restore(struct store_op *op)
 
 static void memory_put_blob(struct store_op *op)
 {
-    struct memory_conv *c = find(op, op->id);
+    struct memory_conv *c = memory_find(op, op->id);
     char hex[SHA256_HEX_LEN + 1];
     sha256_hex(op->in.blob, hex);
     op->out.blob = arena_str(&op->arena, str_from(hex));
@@ -260,7 +260,7 @@ static void memory_put_blob(struct store_op *op)
 
 static void memory_get_blob(struct store_op *op)
 {
-    struct memory_conv *c = find(op, op->id);
+    struct memory_conv *c = memory_find(op, op->id);
     struct buf *b = c ? map_get(&c->blobs, op->in.blob) : NULL;
     if (b)
         op->out.blob = arena_str(&op->arena, buf_str(b));
@@ -271,7 +271,7 @@ static void memory_get_blob(struct store_op *op)
 
 static void memory_get(struct store_op *op)
 {
-    struct memory_conv *c = find(op, op->id);
+    struct memory_conv *c = memory_find(op, op->id);
     if (c)
         op->out.conv =
             derive_conv(&c->derive, &op->arena, op->id, str_from(op->store->conf.workspace_id));
@@ -279,8 +279,8 @@ static void memory_get(struct store_op *op)
 }
 
 /* Lines [from, to) of the page, so that both limits hold and one line is always there. */
-static void choose(const struct memory_conv *c, const struct store_range *r, size_t *from,
-                   size_t *to)
+static void choose_range(const struct memory_conv *c, const struct store_range *r, size_t *from,
+                         size_t *to)
 {
     size_t bytes = 0, n = 0;
     size_t lo = *from, hi = *to;
@@ -300,7 +300,7 @@ static void choose(const struct memory_conv *c, const struct store_range *r, siz
 static void memory_read(struct store_op *op)
 {
     const struct store_range *r = &op->in.range;
-    struct memory_conv *c = find(op, op->id);
+    struct memory_conv *c = memory_find(op, op->id);
     struct store_page *page = &op->out.page;
     size_t end = c ? c->n : 1, from = 1, to = end;
     if (r->backwards && r->before)
@@ -309,7 +309,7 @@ static void memory_read(struct store_op *op)
         from = r->after + 1;
     page->is_beyond_end = from > end || to > end || (r->after >= end && !r->backwards);
     if (c && !page->is_beyond_end) {
-        choose(c, r, &from, &to);
+        choose_range(c, r, &from, &to);
         struct store_event *events = arena_array(&op->arena, to - from + 1, sizeof(*events));
         for (size_t i = from; i < to; i++)
             events[i - from] =

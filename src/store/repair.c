@@ -22,7 +22,7 @@ static void measure(struct store_op *op)
 }
 
 /* The log is open and locked: what there was to mend has been mended. */
-static int compare(struct log_task *t, const struct store_io *io)
+static int note_repair(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct repairing *r = op->out.repairing;
@@ -41,7 +41,7 @@ static void on_compared(struct log_task *t)
 
 static void mend(struct store_op *op)
 {
-    op->task = (struct log_task){.run = compare, .needs_lock = true, .spares_log = true};
+    op->task = (struct log_task){.run = note_repair, .needs_lock = true, .spares_log = true};
     files_submit(op, LOG_RUN, on_compared);
 }
 
@@ -58,14 +58,14 @@ static void found(struct store_op *op)
     op_run(op, measure);
 }
 
-static void answer(struct store_op *op)
+static void answer_repair(struct store_op *op)
 {
     op->fn.repair(op->ctx, op_err(op), op->err.code ? NULL : &op->out.repairing->report);
 }
 
 struct store_op *store_repair(struct store *s, str id, repair_fn fn, void *ctx)
 {
-    struct store_op *op = op_new(s, id, answer, ctx);
+    struct store_op *op = op_new(s, id, answer_repair, ctx);
     op->fn.repair = fn;
     if (!op_check(op, true))
         return op;

@@ -58,7 +58,7 @@ static struct stats_sum *sum_of(struct stats_job *j, str model)
     return &s->models[s->nmodels - 1];
 }
 
-static void add(struct stats_sum *s, const struct conv *c)
+static void stats_add(struct stats_sum *s, const struct conv *c)
 {
     s->conversations++;
     s->messages += c->message_count;
@@ -79,7 +79,7 @@ static int by_conversations(const void *a, const void *b)
     return str_cmp(x->model, y->model);
 }
 
-static void finish(struct stats_job *j, const struct err *err)
+static void stats_finish(struct stats_job *j, const struct err *err)
 {
     qsort(j->stats.models, j->stats.nmodels, sizeof j->stats.models[0], by_conversations);
     j->fn(j->ctx, err, err ? NULL : &j->stats);
@@ -88,7 +88,7 @@ static void finish(struct stats_job *j, const struct err *err)
 
 static void next_page(struct stats_job *j, str cursor);
 
-static void on_page(void *ctx, const struct err *err, const struct store_listing *l)
+static void on_stats_page(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct stats_job *j = ctx;
     str since = str_from(j->stats.since);
@@ -96,14 +96,14 @@ static void on_page(void *ctx, const struct err *err, const struct store_listing
     for (size_t i = 0; !err && i < l->n; i++) {
         const struct conv *c = &l->convs[i];
         if (since.n > 0 && str_cmp(c->updated_at, since) < 0) {
-            finish(j, NULL);
+            stats_finish(j, NULL);
             return;
         }
-        add(&j->stats.total, c);
-        add(sum_of(j, c->last_model), c);
+        stats_add(&j->stats.total, c);
+        stats_add(sum_of(j, c->last_model), c);
     }
     if (err || l->next_cursor.n == 0)
-        finish(j, err);
+        stats_finish(j, err);
     else
         next_page(j, l->next_cursor);
 }
@@ -119,7 +119,7 @@ static void next_page(struct stats_job *j, str cursor)
         .sort = STORE_BY_UPDATED,
         .with_hidden = true,
     };
-    j->op = store_list(j->store, &q, on_page, j);
+    j->op = store_list(j->store, &q, on_stats_page, j);
     arena_done(&a);
 }
 

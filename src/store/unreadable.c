@@ -35,7 +35,7 @@ void unreadable_add(struct store *s, str id, const struct err *why)
                  why->msg);
 }
 
-static void forget(struct unreadable *u, str id)
+static void unreadable_forget(struct unreadable *u, str id)
 {
     pthread_mutex_lock(&u->lock);
     free(map_del(&u->why, id));
@@ -69,7 +69,7 @@ void unreadable_name(struct store *s, struct arena *a, struct store_listing *ret
     for (size_t i = 0; i < n; i++) {
         struct err e = {0};
         if (s->ops->scan(s, ids[i], one_is_enough, NULL, &e) == 0 || e.code == -ENOENT)
-            forget(&s->unreadable, ids[i]);
+            unreadable_forget(&s->unreadable, ids[i]);
         else
             names[ret->nunreadable++] = arena_str(a, str_from(e.msg));
     }

@@ -52,7 +52,7 @@ static void convert_free(struct convert *c)
     free(c);
 }
 
-static void finish(struct convert *c, const struct err *err)
+static void convert_finish(struct convert *c, const struct err *err)
 {
     c->fn(c->ctx, err, &c->report);
     convert_free(c);
@@ -73,7 +73,7 @@ static __attribute__((format(printf, 3, 4))) void lose(struct convert *c, int64_
 }
 
 static void next_conv(struct convert *c);
-static void read_page(struct convert *c);
+static void convert_read_page(struct convert *c);
 
 static void conv_ended(struct convert *c)
 {
@@ -102,7 +102,7 @@ static void take_back(struct convert *c, const struct err *err)
 
 /* ---- the end of a conversation ---- */
 
-static void on_checked(void *ctx, const struct err *err, const struct conv *made);
+static void on_convert_checked(void *ctx, const struct err *err, const struct conv *made);
 
 static void on_completed(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
@@ -160,7 +160,7 @@ static void fill_participants(struct json_writer *w, const struct conv *conv)
 }
 
 /* What line 1 of the source said, and no event. */
-static void on_checked(void *ctx, const struct err *err, const struct conv *made)
+static void on_convert_checked(void *ctx, const struct err *err, const struct conv *made)
 {
     struct convert *c = ctx;
     c->op = NULL;
@@ -195,7 +195,7 @@ static void on_notes_written(void *ctx, const struct err *err, const store_pos *
     if (err)
         take_back(c, err);
     else
-        c->op = store_get(c->spec.to, c->ids[c->at], on_checked, c);
+        c->op = store_get(c->spec.to, c->ids[c->at], on_convert_checked, c);
 }
 
 static str note_event(struct arena *a, const struct store_note *note)
@@ -247,7 +247,7 @@ static void on_page_written(void *ctx, const struct err *err, const store_pos *p
     if (c->is_last_page)
         c->op = store_notes(c->spec.from, c->ids[c->at], on_notes, c);
     else
-        read_page(c);
+        convert_read_page(c);
 }
 
 static void next_blob(struct convert *c);
@@ -328,7 +328,7 @@ static void take_event(struct convert *c, str line)
     find_blobs(c, body);
 }
 
-static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+static void on_convert_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct convert *c = ctx;
     c->op = NULL;
@@ -348,11 +348,11 @@ static void on_page(void *ctx, const struct err *err, const struct store_page *p
     next_blob(c);
 }
 
-static void read_page(struct convert *c)
+static void convert_read_page(struct convert *c)
 {
     struct store_range range = {
         .after = c->after, .max_events = PAGE_EVENTS, .max_bytes = PAGE_BYTES, .with_blobs = true};
-    c->op = store_read(c->spec.from, c->ids[c->at], &range, on_page, c);
+    c->op = store_read(c->spec.from, c->ids[c->at], &range, on_convert_page, c);
 }
 
 /* ---- one conversation ---- */
@@ -363,12 +363,12 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
     c->op = NULL;
     if (!err) {
         c->is_made = true;
-        read_page(c);
+        convert_read_page(c);
     } else if (err->code == -EEXIST) {
         c->report.existing++;
         conv_ended(c);
     } else {
-        finish(c, err);
+        convert_finish(c, err);
     }
 }
 
@@ -403,7 +403,7 @@ static void on_source(void *ctx, const struct err *err, const struct conv *conv)
 static void next_conv(struct convert *c)
 {
     if (c->at == c->n) {
-        finish(c, NULL);
+        convert_finish(c, NULL);
         return;
     }
     arena_reset(&c->conv_arena);
@@ -428,12 +428,12 @@ static void add_id(struct convert *c, str id)
 
 static void list_page(struct convert *c, str cursor);
 
-static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+static void on_convert_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct convert *c = ctx;
     c->op = NULL;
     if (err) {
-        finish(c, err);
+        convert_finish(c, err);
         return;
     }
     for (size_t i = 0; i < l->n; i++)
@@ -451,7 +451,7 @@ static void list_page(struct convert *c, str cursor)
 {
     struct store_query q = {
         .limit = STORE_LIST_MAX, .sort = STORE_BY_CREATED, .with_hidden = true, .cursor = cursor};
-    c->op = store_list(c->spec.from, &q, on_listed, c);
+    c->op = store_list(c->spec.from, &q, on_convert_listed, c);
 }
 
 struct convert *convert_run(const struct convert_spec *spec, convert_done_fn fn, void *ctx)

@@ -45,7 +45,7 @@ const char *export_suffix(enum export_format f)
 
 /* ---- what the styles share ---- */
 
-static void flush(struct exporter *x)
+static void export_flush(struct exporter *x)
 {
     if (x->status == 0 && x->out.n)
         x->status = buf_failed(&x->out) ? -E2BIG : x->fn(x->ctx, buf_str(&x->out));
@@ -60,7 +60,7 @@ static void put_bytes(struct exporter *x, str s)
         buf_add_str(&x->out, piece);
         s = str_skip(s, piece.n);
         if (x->out.n >= EXPORT_PIECE_BYTES)
-            flush(x);
+            export_flush(x);
     }
 }
 
@@ -111,7 +111,7 @@ str export_result_text(struct arena *a, const struct json *event)
 
 /* ---- events to items ---- */
 
-static void emit(struct exporter *x, struct export_item item)
+static void emit_item(struct exporter *x, struct export_item item)
 {
     bool is_tool = item.type == ITEM_CALL || item.type == ITEM_RESULT;
     if ((is_tool && x->opt.without_tools) || (!is_tool && !item.text.n))
@@ -163,14 +163,14 @@ static void emit_part(struct exporter *x, const struct json *part, struct export
     } else {
         item.text = describe_part(&x->scratch, part);
     }
-    emit(x, item);
+    emit_item(x, item);
 }
 
 static void emit_content(struct exporter *x, const struct json *content, struct export_item base)
 {
     if (json_is(content, JSON_STRING)) {
         base.text = content->s;
-        emit(x, base);
+        emit_item(x, base);
     }
     for (size_t i = 0; json_is(content, JSON_ARRAY) && i < content->len; i++)
         emit_part(x, &content->items[i], base);
@@ -186,12 +186,12 @@ static void emit_old_calls(struct exporter *x, const struct json *message, str t
         const struct json *c = &calls->items[i];
         struct export_item item = {.type = ITEM_CALL, .ts = ts, .who = json_get_string(c, "name")};
         item.text = args_of(&x->scratch, json_get(c, "input"));
-        emit(x, item);
+        emit_item(x, item);
         item.type = ITEM_RESULT;
         item.ok = json_get_bool(c, "ok", true);
         item.ms = json_get_int(c, "ms", 0);
         item.text = args_of(&x->scratch, json_get(c, "output"));
-        emit(x, item);
+        emit_item(x, item);
     }
 }
 
@@ -235,16 +235,16 @@ static void emit_items(struct exporter *x, enum event_type type, const struct js
         item.ok = json_get_bool(v, "ok", true);
         item.ms = json_get_int(v, "ms", 0);
         item.text = export_result_text(&x->scratch, v);
-        emit(x, item);
+        emit_item(x, item);
     } else if (type == EV_RUN_ERROR) {
         item.type = ITEM_ERROR;
         item.text = error_text(v);
-        emit(x, item);
+        emit_item(x, item);
     } else if (type == EV_NOTE) {
         item.type = ITEM_NOTE;
         item.who = json_get_string(v, "author");
         item.text = text_of_content(&x->scratch, json_get(v, "content"));
-        emit(x, item);
+        emit_item(x, item);
     } else if (type == EV_LEGACY_MESSAGE) {
         emit_old_message(x, v, item.ts);
     }
@@ -252,7 +252,7 @@ static void emit_items(struct exporter *x, enum event_type type, const struct js
 
 /* ---- the log itself ---- */
 
-static void optional(struct json_writer *w, const char *key, str value)
+static void write_if_set(struct json_writer *w, const char *key, str value)
 {
     if (value.n)
         jw_kstr(w, key, value);
@@ -268,7 +268,7 @@ static void put_header_line(struct exporter *x)
     jw_kstr(&w, "id", c->id);
     jw_kstr(&w, "createdAt", c->created_at);
     jw_kstr(&w, "format", STR("events"));
-    optional(&w, "workspaceId", c->workspace_id);
+    write_if_set(&w, "workspaceId", c->workspace_id);
     if (c->acl.owner_id.n) {
         jw_kstr(&w, "ownerId", c->acl.owner_id);
         jw_kstr(&w, "visibility", c->acl.is_shared ? STR("shared") : STR("private"));
@@ -278,10 +278,10 @@ static void put_header_line(struct exporter *x)
             jw_str(&w, c->acl.participants.items[i]);
         jw_end(&w);
     }
-    optional(&w, "title", c->title);
-    optional(&w, "channel", c->channel);
-    optional(&w, "model", c->model);
-    optional(&w, "forkedFrom", c->forked_from);
+    write_if_set(&w, "title", c->title);
+    write_if_set(&w, "channel", c->channel);
+    write_if_set(&w, "model", c->model);
+    write_if_set(&w, "forkedFrom", c->forked_from);
     if (c->parent)
         jw_kval(&w, "parent", c->parent);
     if (c->metadata)
@@ -310,7 +310,7 @@ struct exporter *exporter_new(enum export_format f, const struct conv *conv,
     return x;
 }
 
-static void begin(struct exporter *x)
+static void exporter_begin(struct exporter *x)
 {
     if (x->has_begun)
         return;
@@ -325,7 +325,7 @@ int exporter_event(struct exporter *x, str line)
 {
     struct event_head head;
     struct json *v;
-    begin(x);
+    exporter_begin(x);
     arena_reset(&x->scratch);
     if (!event_scan(line, &head) || json_parse(&x->scratch, line, 0, &v, NULL) < 0)
         return x->status;
@@ -344,11 +344,11 @@ int exporter_event(struct exporter *x, str line)
 
 int exporter_end(struct exporter *x)
 {
-    begin(x);
+    exporter_begin(x);
     arena_reset(&x->scratch);
     if (x->style)
         x->style->end(x);
-    flush(x);
+    export_flush(x);
     return x->status;
 }
 

@@ -86,7 +86,7 @@ static void put_fact(struct exporter *x, const char *name, str value)
     put_element(x, "<dd>", value, "</dd>\n");
 }
 
-static void begin(struct exporter *x)
+static void html_begin(struct exporter *x)
 {
     const struct conv *c = x->conv;
     struct arena *a = &x->scratch;
@@ -158,11 +158,11 @@ static void item(struct exporter *x, const struct export_item *item)
         put_element(x, "<p>", item->text, "</p>\n");
 }
 
-static void end(struct exporter *x)
+static void html_end(struct exporter *x)
 {
     if (x->has_spoken)
         export_lit(x, "</article>\n");
     export_lit(x, "</main>\n</body>\n</html>\n");
 }
 
-const struct export_style export_style_html = {.begin = begin, .item = item, .end = end};
+const struct export_style export_style_html = {.begin = html_begin, .item = item, .end = html_end};

@@ -9,7 +9,7 @@
 
 enum { MESSAGE_MAX = 4 * EXPORT_HELD_BYTES };
 
-static void optional(struct json_writer *w, const char *key, str value)
+static void write_json_optional(struct json_writer *w, const char *key, str value)
 {
     if (value.n)
         jw_kstr(w, key, value);
@@ -26,7 +26,7 @@ static void put_sharing(struct json_writer *w, const struct conv *c)
     jw_end(w);
 }
 
-static void begin(struct exporter *x)
+static void json_begin(struct exporter *x)
 {
     const struct conv *c = x->conv;
     struct buf b;
@@ -35,17 +35,17 @@ static void begin(struct exporter *x)
     jw_init(&w, &b);
     jw_object(&w);
     jw_kstr(&w, "id", c->id);
-    optional(&w, "workspaceId", c->workspace_id);
+    write_json_optional(&w, "workspaceId", c->workspace_id);
     jw_kstr(&w, "createdAt", c->created_at);
     jw_kstr(&w, "updatedAt", c->updated_at);
     jw_key(&w, "title");
     jw_cstr(&w, c->title.n ? arena_cstr(&x->scratch, c->title) : NULL);
     if (c->acl.owner_id.n)
         put_sharing(&w, c);
-    optional(&w, "channel", c->channel);
-    optional(&w, "forkedFrom", c->forked_from);
+    write_json_optional(&w, "channel", c->channel);
+    write_json_optional(&w, "forkedFrom", c->forked_from);
     jw_kint(&w, "messageCount", c->message_count);
-    optional(&w, "lastModel", c->last_model);
+    write_json_optional(&w, "lastModel", c->last_model);
     jw_kint(&w, "totalInputTokens", c->usage.input_tokens);
     jw_kint(&w, "totalOutputTokens", c->usage.output_tokens);
     jw_key(&w, "totalCostUsd");
@@ -74,7 +74,7 @@ static void put_time(struct json_writer *w, const struct json *event)
     jw_kstr(w, "timestamp", str_from(iso));
 }
 
-static const struct json *result_of(const struct exporter *x, str call_id)
+static const struct json *find_result(const struct exporter *x, str call_id)
 {
     const struct json *results = x->held.results;
     for (size_t i = 0; results && i < results->len; i++) {
@@ -102,7 +102,7 @@ static void put_calls(struct json_writer *w, struct exporter *x, const struct js
         if (!str_eq(json_get_string(part, "type"), STR("tool-call")))
             continue;
         str id = json_get_string(part, "toolCallId");
-        const struct json *done = result_of(x, id);
+        const struct json *done = find_result(x, id);
         jw_object(w);
         jw_kstr(w, "id", id);
         jw_kstr(w, "name", json_get_string(part, "toolName"));
@@ -144,7 +144,7 @@ static void put_message(struct exporter *x, struct json_writer *w, enum event_ty
     if (json_is(content, JSON_ARRAY))
         jw_kval(w, "parts", content);
     put_time(w, event);
-    optional(w, "userId", json_get_string(event, "userId"));
+    write_json_optional(w, "userId", json_get_string(event, "userId"));
     if (is_answer) {
         jw_key(w, "metadata");
         jw_object(w);
@@ -167,7 +167,7 @@ static void put_item(struct exporter *x, bool *has_items, str json)
     export_put(x, json);
 }
 
-static void write_message(struct exporter *x, enum event_type type, const struct json *event)
+static void json_write_message(struct exporter *x, enum event_type type, const struct json *event)
 {
     struct buf b;
     struct json_writer w;
@@ -183,7 +183,7 @@ static void release(struct exporter *x)
 {
     if (!x->held.event)
         return;
-    write_message(x, x->held.type, x->held.event);
+    json_write_message(x, x->held.type, x->held.event);
     x->held.event = NULL;
     x->held.results = NULL;
     x->held.bytes = 0;
@@ -243,7 +243,7 @@ static void event(struct exporter *x, enum event_type type, const struct json *e
         hold_result(x, event, line.n);
     } else if (type == EV_USER_MESSAGE || type == EV_LEGACY_MESSAGE) {
         release(x);
-        write_message(x, type, event);
+        json_write_message(x, type, event);
     } else if (type == EV_RUN_DONE || type == EV_RUN_ERROR) {
         release(x);
     } else if (type == EV_NOTE && !buf_failed(&x->held.notes)) {
@@ -251,7 +251,7 @@ static void event(struct exporter *x, enum event_type type, const struct json *e
     }
 }
 
-static void end(struct exporter *x)
+static void json_end(struct exporter *x)
 {
     release(x);
     export_lit(x, "\n],\n\"notes\":[");
@@ -260,4 +260,5 @@ static void end(struct exporter *x)
     export_lit(x, "\n]}\n");
 }
 
-const struct export_style export_style_json = {.begin = begin, .event = event, .end = end};
+const struct export_style export_style_json = {
+    .begin = json_begin, .event = event, .end = json_end};

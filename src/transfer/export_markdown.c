@@ -24,7 +24,7 @@ static str one_line(struct arena *a, str s)
     return str_make(p, s.n);
 }
 
-static void begin(struct exporter *x)
+static void markdown_begin(struct exporter *x)
 {
     const struct conv *c = x->conv;
     struct arena *a = &x->scratch;
@@ -118,9 +118,10 @@ static void item(struct exporter *x, const struct export_item *item)
     }
 }
 
-static void end(struct exporter *x)
+static void markdown_end(struct exporter *x)
 {
     (void)x;
 }
 
-const struct export_style export_style_markdown = {.begin = begin, .item = item, .end = end};
+const struct export_style export_style_markdown = {
+    .begin = markdown_begin, .item = item, .end = markdown_end};

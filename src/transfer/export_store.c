@@ -55,7 +55,7 @@ static bool has_notes_elsewhere(const struct export *x)
     return strcmp(store_conf(x->store)->type, "folder") == 0;
 }
 
-static void fail(struct export *x, const struct err *err)
+static void export_fail(struct export *x, const struct err *err)
 {
     deed_end(x->deed, err);
     x->deed = NULL;
@@ -69,7 +69,7 @@ static void hand_out(struct export *x, int r, bool is_last)
         r = exporter_end(x->exporter);
     if (r < 0) {
         err_set(&e, r, "a page of the conversation is too large to export");
-        fail(x, &e);
+        export_fail(x, &e);
     } else {
         x->fn(x->ctx, NULL, buf_str(&x->piece), is_last);
     }
@@ -88,7 +88,7 @@ static void remember_note(struct export *x, str line)
     arena_done(&a);
 }
 
-static int add_note(struct export *x, const struct store_note *note)
+static int export_add_note(struct export *x, const struct store_note *note)
 {
     struct arena a;
     char key[SHA256_HEX_LEN + 1];
@@ -111,20 +111,20 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
     int r = 0;
     x->op = NULL;
     if (err) {
-        fail(x, err);
+        export_fail(x, err);
         return;
     }
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = add_note(x, &notes[i]);
+        r = export_add_note(x, &notes[i]);
     hand_out(x, r, true);
 }
 
-static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+static void on_export_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct export *x = ctx;
     x->op = NULL;
     if (err) {
-        fail(x, err);
+        export_fail(x, err);
         return;
     }
     int r = 0;
@@ -141,11 +141,11 @@ static void on_page(void *ctx, const struct err *err, const struct store_page *p
         hand_out(x, r, is_last);
 }
 
-static void read_page(struct export *x)
+static void export_read_page(struct export *x)
 {
     struct store_range range = {
         .after = x->after, .max_events = PAGE_EVENTS, .max_bytes = PAGE_BYTES, .with_blobs = true};
-    x->op = store_read(x->store, x->id, &range, on_page, x);
+    x->op = store_read(x->store, x->id, &range, on_export_page, x);
 }
 
 static void on_conv(void *ctx, const struct err *err, const struct conv *conv)
@@ -153,11 +153,11 @@ static void on_conv(void *ctx, const struct err *err, const struct conv *conv)
     struct export *x = ctx;
     x->op = NULL;
     if (err) {
-        fail(x, err);
+        export_fail(x, err);
         return;
     }
     x->exporter = exporter_new(x->format, conv_clone(&x->arena, conv), &x->opt, gather, x);
-    read_page(x);
+    export_read_page(x);
 }
 
 void export_next(struct export *x, export_piece_fn fn, void *ctx)
@@ -165,7 +165,7 @@ void export_next(struct export *x, export_piece_fn fn, void *ctx)
     x->fn = fn;
     x->ctx = ctx;
     if (x->exporter)
-        read_page(x);
+        export_read_page(x);
     else
         x->op = store_get(x->store, x->id, on_conv, x);
 }

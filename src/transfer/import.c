@@ -187,7 +187,7 @@ static void close_file(struct importer *im)
     im->fd = -1;
 }
 
-static void open_file(struct importer *im)
+static void importer_open_file(struct importer *im)
 {
     const struct import_file *f = &im->files[im->at++];
     struct stat st;
@@ -354,7 +354,7 @@ static void step_lines(struct importer *im)
 
 /* ---- batches ---- */
 
-static void take(struct importer *im, struct import_batch *ret)
+static void importer_take(struct importer *im, struct import_batch *ret)
 {
     struct talk *t = &im->talk;
     size_t n = 0, bytes = 0;
@@ -375,7 +375,7 @@ int importer_next(struct importer *im, struct import_batch *ret)
 {
     for (;;) {
         if (im->fd >= 0 && im->has_conv && (im->is_new || im->taken < im->talk.n)) {
-            take(im, ret);
+            importer_take(im, ret);
             return 1;
         }
         im->taken = 0;
@@ -388,7 +388,7 @@ int importer_next(struct importer *im, struct import_batch *ret)
         } else if (im->fd >= 0) {
             step_lines(im);
         } else if (im->at < im->nfiles) {
-            open_file(im);
+            importer_open_file(im);
         } else {
             return 0;
         }

@@ -48,7 +48,7 @@ static void tell_answer(struct talk *t, const struct json *message)
     talk_anthropic(t, json_get(message, "content"), false);
 }
 
-static void keep(struct arena *a, str *place, str value)
+static void keep_last(struct arena *a, str *place, str value)
 {
     if (!place->n)
         *place = arena_str(a, value);
@@ -59,8 +59,8 @@ void import_code_line(struct code_session *s, struct talk *t, struct arena *a,
 {
     str type = json_get_string(line, "type");
     const struct json *message = json_get(line, "message");
-    keep(a, &s->id, json_get_string(line, "sessionId"));
-    keep(a, &s->cwd, json_get_string(line, "cwd"));
+    keep_last(a, &s->id, json_get_string(line, "sessionId"));
+    keep_last(a, &s->cwd, json_get_string(line, "cwd"));
     if (str_eq(type, STR("summary"))) {
         s->title = arena_str(a, json_get_string(line, "summary"));
     } else if (str_eq(type, STR("custom-title"))) {

@@ -17,7 +17,7 @@ void elements_done(struct elements *e)
 }
 
 /* Adds a piece of the file to the window: 1, 0 at its end, or -errno. */
-static int fill(struct elements *e)
+static int elements_fill(struct elements *e)
 {
     int r = buf_reserve(&e->window, READ_BYTES);
     if (r < 0)
@@ -50,7 +50,7 @@ static int next_byte(struct elements *e, char *ret)
             *ret = e->window.p[0];
             return 1;
         }
-        int r = fill(e);
+        int r = elements_fill(e);
         if (r <= 0)
             return r;
     }
@@ -90,7 +90,7 @@ static int pass_over(struct elements *e, struct nesting *n)
     size_t at;
     do {
         buf_clear(&e->window);
-        int r = fill(e);
+        int r = elements_fill(e);
         if (r <= 0)
             return r < 0 ? r : -EINVAL;
         at = 0;
@@ -99,11 +99,11 @@ static int pass_over(struct elements *e, struct nesting *n)
     return -EFBIG;
 }
 
-static int begin(struct elements *e)
+static int elements_begin(struct elements *e)
 {
     char c;
     e->has_begun = true;
-    int r = fill(e);
+    int r = elements_fill(e);
     if (r > 0 && str_starts(buf_str(&e->window), STR("\xef\xbb\xbf")))
         buf_consume(&e->window, 3);
     r = r < 0 ? r : next_byte(e, &c);
@@ -118,7 +118,7 @@ static int begin(struct elements *e)
 int elements_next(struct elements *e, str *ret)
 {
     char c;
-    int r = e->has_begun ? 0 : begin(e);
+    int r = e->has_begun ? 0 : elements_begin(e);
     if (r < 0)
         return r;
     buf_consume(&e->window, e->used);
@@ -137,7 +137,7 @@ int elements_next(struct elements *e, str *ret)
     struct nesting n = {0};
     size_t at = 0;
     while (!scan(&n, buf_str(&e->window), &at)) {
-        r = e->window.n > IMPORT_CONV_BYTES ? -EFBIG : fill(e);
+        r = e->window.n > IMPORT_CONV_BYTES ? -EFBIG : elements_fill(e);
         if (r == -EFBIG)
             return pass_over(e, &n);
         if (r <= 0)

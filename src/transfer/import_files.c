@@ -12,7 +12,7 @@ struct collector {
     size_t n, cap, max;
 };
 
-static void add(struct collector *c, const char *path, int64_t size)
+static void collector_add(struct collector *c, const char *path, int64_t size)
 {
     if (c->n == c->max)
         return;
@@ -23,7 +23,7 @@ static void add(struct collector *c, const char *path, int64_t size)
     c->files[c->n++] = (struct import_file){.path = path, .size = size};
 }
 
-static bool is_wanted(str name)
+static bool is_wanted_file(str name)
 {
     if (str_ends(name, STR(".json")))
         return str_starts(name, STR("conversations"));
@@ -44,8 +44,8 @@ static void visit(struct collector *c, const char *dir, int depth)
             continue;
         if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
             visit(c, path, depth + 1);
-        else if (S_ISREG(st.st_mode) && is_wanted(name))
-            add(c, path, st.st_size);
+        else if (S_ISREG(st.st_mode) && is_wanted_file(name))
+            collector_add(c, path, st.st_size);
     }
     if (d)
         closedir(d);
@@ -66,7 +66,7 @@ int import_files(struct arena *a, const char *path, size_t max, struct import_fi
     if (S_ISDIR(st.st_mode))
         visit(&c, path, 0);
     else if (S_ISREG(st.st_mode))
-        add(&c, arena_cstr(a, str_from(path)), st.st_size);
+        collector_add(&c, arena_cstr(a, str_from(path)), st.st_size);
     if (c.n == 0)
         return err_set(e, -ENOENT,
                        "%s contains no conversations: no .jsonl and no conversations.json", path);

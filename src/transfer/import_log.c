@@ -174,8 +174,8 @@ static void tell_event(struct log_reader *r, struct talk *t, str line)
 
 /* Line 1, or what stands in its place: without it there is a conversation all the same, with
  * what the path says, once there is an event. */
-static bool begin(struct log_reader *r, struct talk *t, str line, struct conv_create *conv,
-                  bool *ret_is_event)
+static bool log_reader_begin(struct log_reader *r, struct talk *t, str line,
+                             struct conv_create *conv, bool *ret_is_event)
 {
     struct event_head head;
     struct json *v;
@@ -196,7 +196,7 @@ bool log_reader_line(struct log_reader *r, struct talk *t, str line, struct conv
     if (r->is_folder)
         line = folder_event(&r->scratch, line);
     if (!r->has_header)
-        begins = begin(r, t, line, conv, &is_event);
+        begins = log_reader_begin(r, t, line, conv, &is_event);
     if (line.n && is_event)
         tell_event(r, t, line);
     return begins;

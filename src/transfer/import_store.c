@@ -50,7 +50,7 @@ static void import_free(struct import *im)
     free(im);
 }
 
-static void finish(struct import *im, const struct err *err)
+static void import_finish(struct import *im, const struct err *err)
 {
     im->fn(im->ctx, err, &im->report);
     import_free(im);
@@ -101,7 +101,7 @@ static void on_batch(struct job *j)
     if (im->status == 0 && im->report.conversations + im->report.existing == 0)
         im->status = err_set(&im->err, -ENODATA, "%s contains no conversation", im->path);
     if (im->status <= 0) {
-        finish(im, im->status < 0 ? &im->err : NULL);
+        import_finish(im, im->status < 0 ? &im->err : NULL);
         return;
     }
     if (im->progress)
@@ -132,7 +132,7 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
         im->must_skip = true;
         start_job(im, next_batch, on_batch);
     } else {
-        finish(im, err);
+        import_finish(im, err);
     }
 }
 
@@ -143,7 +143,7 @@ static void on_taken_back(void *ctx, const struct err *err)
     struct import *im = ctx;
     im->op = NULL;
     im->report.conversations--;
-    finish(im, &im->err);
+    import_finish(im, &im->err);
 }
 
 static void take_back(struct import *im, const struct err *err)

@@ -120,7 +120,7 @@ struct line {
     struct json_writer w;
 };
 
-static void begin(struct line *l, enum event_type type, const char *ts)
+static void talk_line_begin(struct line *l, enum event_type type, const char *ts)
 {
     buf_init(&l->buf, 2 * STORE_LINE_MAX);
     jw_init(&l->w, &l->buf);
@@ -129,7 +129,7 @@ static void begin(struct line *l, enum event_type type, const char *ts)
     jw_kstr(&l->w, "type", event_name(type));
 }
 
-static void end(struct talk *t, struct line *l)
+static void talk_line_end(struct talk *t, struct line *l)
 {
     jw_end(&l->w);
     if (buf_failed(&l->buf))
@@ -146,9 +146,9 @@ static void start_run(struct talk *t)
         return;
     t->is_running = true;
     (void)snprintf(t->run_id, sizeof(t->run_id), "run_import_%d", ++t->run);
-    begin(&l, EV_RUN_START, t->ts);
+    talk_line_begin(&l, EV_RUN_START, t->ts);
     jw_kstr(&l.w, "runId", str_from(t->run_id));
-    end(t, &l);
+    talk_line_end(t, &l);
 }
 
 /* ---- answers ---- */
@@ -170,13 +170,13 @@ static void flush_answer(struct talk *t)
     if (!t->parts)
         return;
     if (t->parts->len) {
-        begin(&l, EV_LLM_RESPONSE, t->answer_ts);
+        talk_line_begin(&l, EV_LLM_RESPONSE, t->answer_ts);
         jw_kstr(&l.w, "runId", str_from(t->run_id));
         if (t->model.n)
             jw_kstr(&l.w, "model", t->model);
         jw_kval(&l.w, "content", t->parts);
         put_usage(&l.w, &t->usage);
-        end(t, &l);
+        talk_line_end(t, &l);
     }
     t->parts = NULL;
     t->usage = (struct conv_usage){0};
@@ -243,7 +243,7 @@ void talk_result(struct talk *t, str id, str name, bool ok, const struct json *c
     flush_answer(t);
     start_run(t);
     const char *known = map_get(&t->tools, id);
-    begin(&l, EV_TOOL_DONE, t->ts);
+    talk_line_begin(&l, EV_TOOL_DONE, t->ts);
     jw_kstr(&l.w, "runId", str_from(t->run_id));
     jw_kstr(&l.w, "name", known ? str_from(known) : name);
     jw_kstr(&l.w, "id", id);
@@ -264,7 +264,7 @@ void talk_result(struct talk *t, str id, str name, bool ok, const struct json *c
     if (!ok)
         jw_kbool(&l.w, "isError", true);
     jw_end(&l.w);
-    end(t, &l);
+    talk_line_end(t, &l);
 }
 
 /* ---- people ---- */
@@ -276,10 +276,10 @@ void talk_finish(struct talk *t)
     if (!t->is_running)
         return;
     t->is_running = false;
-    begin(&l, EV_RUN_DONE, t->ts);
+    talk_line_begin(&l, EV_RUN_DONE, t->ts);
     jw_kstr(&l.w, "runId", str_from(t->run_id));
     jw_kstr(&l.w, "stopReason", STR("complete"));
-    end(t, &l);
+    talk_line_end(t, &l);
 }
 
 void talk_user(struct talk *t, const struct json *parts)
@@ -288,9 +288,9 @@ void talk_user(struct talk *t, const struct json *parts)
     if (!json_is(parts, JSON_ARRAY) || !parts->len)
         return;
     talk_finish(t);
-    begin(&l, EV_USER_MESSAGE, t->ts);
+    talk_line_begin(&l, EV_USER_MESSAGE, t->ts);
     jw_kval(&l.w, "content", parts);
-    end(t, &l);
+    talk_line_end(t, &l);
 }
 
 void talk_title(struct talk *t, str title)
@@ -299,9 +299,9 @@ void talk_title(struct talk *t, str title)
     title = utf8_truncate(str_trim(title), 1000);
     if (!title.n)
         return;
-    begin(&l, EV_TITLE, t->ts);
+    talk_line_begin(&l, EV_TITLE, t->ts);
     jw_kstr(&l.w, "title", title);
-    end(t, &l);
+    talk_line_end(t, &l);
 }
 
 void talk_add_text(struct arena *a, struct json *parts, str text)

@@ -24,7 +24,7 @@ static const char *blob_path(struct arena *a, const char *dir, str sha256)
     return arena_printf(a, "%s/%.*s", dir, STR_ARG(sha256)).p;
 }
 
-static int write_file(const struct store_io *io, const char *path, str bytes)
+static int write_blob_file(const struct store_io *io, const char *path, str bytes)
 {
     int fd = io->open(io, path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
@@ -52,7 +52,7 @@ int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str b
     random_id("new", unique);
     const char *temp = blob_path(a, dir, str_from(unique));
     if (r == 0)
-        r = write_file(io, temp, bytes);
+        r = write_blob_file(io, temp, bytes);
     if (r == 0)
         r = io->rename(io, temp, path);
     if (r == 0)
@@ -150,7 +150,7 @@ static int make_reference(struct arena *a, const struct store_io *io, const char
 }
 
 /* Keys come raw from the scanner: they are still escaped. */
-static void add_member(struct buf *out, str key, str value)
+static void add_json_member(struct buf *out, str key, str value)
 {
     buf_add_lit(out, out->n ? ",\"" : "{\"");
     buf_add_str(out, key);
@@ -173,7 +173,7 @@ int blobs_spill(struct arena *a, const struct store_io *io, const char *dir, str
     while (r == 0 && json_scan_next(&scan, &key, &value)) {
         if (must_spill(value))
             r = make_reference(a, io, dir, value, &value, e);
-        add_member(&out, key, value);
+        add_json_member(&out, key, value);
     }
     buf_add_lit(&out, "}\n");
     if (r == 0)
@@ -206,7 +206,7 @@ str blobs_restore(struct arena *a, const char *dir, str line)
     json_scan_init(&scan, line);
     while (json_scan_next(&scan, &key, &value)) {
         str bytes = is_reference(value) ? blob_of(a, dir, value) : STR_NONE;
-        add_member(&out, key, bytes.n ? bytes : value);
+        add_json_member(&out, key, bytes.n ? bytes : value);
     }
     buf_add_char(&out, '}');
     str whole = buf_failed(&out) ? line : arena_str(a, buf_str(&out));

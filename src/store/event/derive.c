@@ -19,7 +19,7 @@ void derive_done(struct derive *d)
 }
 
 /* Copies only what is new, so that the same model named a thousand times costs nothing. */
-static void keep(struct derive *d, str *place, str value)
+static void derive_keep(struct derive *d, str *place, str value)
 {
     if (!str_eq(*place, value))
         *place = arena_str(&d->arena, value);
@@ -53,12 +53,12 @@ static void read_header(struct derive *d, const struct json *v)
 {
     struct conv *c = &d->conv;
     int64_t created;
-    keep(d, &c->workspace_id, json_get_string(v, "workspaceId"));
-    keep(d, &c->title, json_get_string(v, "title"));
-    keep(d, &c->channel, json_get_string(v, "channel"));
-    keep(d, &c->model, json_get_string(v, "model"));
-    keep(d, &c->forked_from, json_get_string(v, "forkedFrom"));
-    keep(d, &c->acl.owner_id, json_get_string(v, "ownerId"));
+    derive_keep(d, &c->workspace_id, json_get_string(v, "workspaceId"));
+    derive_keep(d, &c->title, json_get_string(v, "title"));
+    derive_keep(d, &c->channel, json_get_string(v, "channel"));
+    derive_keep(d, &c->model, json_get_string(v, "model"));
+    derive_keep(d, &c->forked_from, json_get_string(v, "forkedFrom"));
+    derive_keep(d, &c->acl.owner_id, json_get_string(v, "ownerId"));
     c->acl.is_shared = str_eq(json_get_string(v, "visibility"), STR("shared"));
     keep_strs(d, &c->acl.participants, json_get(v, "participants"));
     c->parent = keep_object(d, json_get(v, "parent"));
@@ -67,7 +67,7 @@ static void read_header(struct derive *d, const struct json *v)
     char iso[CLOCK_ISO_LEN + 1] = "";
     if (event_time(v, &created))
         clock_iso(created, iso);
-    keep(d, &c->created_at, str_from(iso));
+    derive_keep(d, &c->created_at, str_from(iso));
     (void)snprintf(d->updated_at, sizeof(d->updated_at), "%s", iso);
 }
 
@@ -184,7 +184,7 @@ static void add_answer(struct derive *d, const struct json *event, const struct 
     str model = json_get_string(v, "model");
     add_usage(d, event, v, model);
     if (model.n)
-        keep(d, &d->conv.last_model, model);
+        derive_keep(d, &d->conv.last_model, model);
 }
 
 static void on_llm_response(struct derive *d, const struct json *v)
@@ -202,7 +202,7 @@ static void on_title(struct derive *d, const struct json *v)
 {
     if (json_get_bool(v, "auto", false) && d->conv.title.n)
         return;
-    keep(d, &d->conv.title, json_get_string(v, "title"));
+    derive_keep(d, &d->conv.title, json_get_string(v, "title"));
 }
 
 static void on_visibility(struct derive *d, const struct json *v)
@@ -263,7 +263,7 @@ static bool is_only_counted(const struct derive *d, enum event_type type)
            (type == EV_USER_MESSAGE && d->conv.preview.n);
 }
 
-static void on_event(struct derive *d, str line, bool is_good)
+static void derive_event(struct derive *d, str line, bool is_good)
 {
     struct event_head head;
     if (!(is_good ? event_peek(line, &head) : event_scan(line, &head))) {
@@ -303,7 +303,7 @@ static void on_first_line(struct derive *d, str line)
         d->is_damaged = true;
         d->conv.acl.is_sealed = true;
         if (event_scan(line, &head))
-            on_event(d, line, false);
+            derive_event(d, line, false);
         else
             d->conv.bad_lines++;
     }
@@ -315,14 +315,14 @@ void derive_line(struct derive *d, str line, store_pos end)
     if (!d->has_header)
         on_first_line(d, line);
     else if (str_trim(line).n)
-        on_event(d, line, false);
+        derive_event(d, line, false);
     d->conv.end = end;
 }
 
 void derive_appended(struct derive *d, str line, store_pos end)
 {
     if (d->has_header)
-        on_event(d, line, true);
+        derive_event(d, line, true);
     else
         on_first_line(d, line); /* to an empty file */
     d->conv.end = end;

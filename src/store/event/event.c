@@ -80,7 +80,7 @@ bool event_peek(str line, struct event_head *ret)
     return read_head(line, true, ret);
 }
 
-static int check(struct arena *a, str in, struct json **ret, struct err *e)
+static int event_check(struct arena *a, str in, struct json **ret, struct err *e)
 {
     if (in.n > STORE_LINE_MAX)
         return err_set(e, -E2BIG, "event of %zu bytes is larger than the limit of %u", in.n,
@@ -108,7 +108,7 @@ static str with_time(struct arena *a, str object, int64_t ms, str end)
 int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct err *e)
 {
     struct json *v;
-    int r = check(a, in, &v, e);
+    int r = event_check(a, in, &v, e);
     if (r < 0)
         return r;
     in = str_trim(in);
@@ -135,7 +135,7 @@ void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int6
     jw_kstr(w, "type", event_name(t));
 }
 
-static bool time_of(const struct json *v, int64_t *ret_ms)
+static bool event_value_time(const struct json *v, int64_t *ret_ms)
 {
     if (json_is(v, JSON_INT)) {
         *ret_ms = v->i;
@@ -146,8 +146,9 @@ static bool time_of(const struct json *v, int64_t *ret_ms)
 
 bool event_time(const struct json *line, int64_t *ret_ms)
 {
-    return time_of(json_get(line, "ts"), ret_ms) || time_of(json_get(line, "timestamp"), ret_ms) ||
-           time_of(json_get(line, "createdAt"), ret_ms);
+    return event_value_time(json_get(line, "ts"), ret_ms) ||
+           event_value_time(json_get(line, "timestamp"), ret_ms) ||
+           event_value_time(json_get(line, "createdAt"), ret_ms);
 }
 
 str event_dated(struct arena *a, str line, const struct json *v, int64_t *last_ms)

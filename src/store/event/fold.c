@@ -40,7 +40,7 @@ static bool is_mark(uint32_t cp)
     return cp >= 0x300 && cp <= 0x36f;
 }
 
-static bool is_word(uint32_t cp)
+static bool is_word_cp(uint32_t cp)
 {
     if (cp < 0x80)
         return (cp >= '0' && cp <= '9') || (cp >= 'a' && cp <= 'z');
@@ -94,7 +94,7 @@ bool fold_next(struct casefold_iter *f, uint32_t *ret_cp, size_t *ret_at)
         if (len && is_mark(cp))
             continue;
         *ret_cp = len ? fold_char(cp) : ' ';
-        if (!is_word(*ret_cp))
+        if (!is_word_cp(*ret_cp))
             *ret_cp = ' ';
         return true;
     }

@@ -20,7 +20,7 @@ void lines_done(struct lines *l)
 }
 
 /* Adds the next piece of the file to the window: 1, 0 at the limit, or -errno. */
-static int fill(struct lines *l)
+static int lines_fill(struct lines *l)
 {
     off_t from = l->window_at + (off_t)l->window.n;
     if (from >= l->limit)
@@ -53,7 +53,7 @@ static int skip_overlong(struct lines *l)
     for (;;) {
         l->at = l->window_at + (off_t)l->window.n;
         slide(l);
-        int r = fill(l);
+        int r = lines_fill(l);
         if (r <= 0)
             return r;
         const char *lf = memchr(l->window.p, '\n', l->window.n);
@@ -84,7 +84,7 @@ int lines_next(struct lines *l, struct line *ret)
         }
         searched = have;
         slide(l);
-        int r = have > LINES_MAX_BYTES ? skip_overlong(l) : fill(l);
+        int r = have > LINES_MAX_BYTES ? skip_overlong(l) : lines_fill(l);
         if (have > LINES_MAX_BYTES)
             searched = 0;
         if (r <= 0)

@@ -10,7 +10,7 @@ static str sort_key(enum store_sort sort, const struct conv *c)
 }
 
 /* Newest first; equal times by id. Negative: a comes first. */
-static int compare(enum store_sort sort, const struct conv *a, const struct conv *b)
+static int compare_convs(enum store_sort sort, const struct conv *a, const struct conv *b)
 {
     int by_time = str_cmp(sort_key(sort, b), sort_key(sort, a));
     return by_time ? by_time : str_cmp(b->id, a->id);
@@ -41,7 +41,7 @@ bool listing_asks_parent(const struct store_query *q, const struct conv *c)
 
 bool listing_is_after(const struct store_query *q, const struct conv *place, const struct conv *c)
 {
-    return !q->cursor.n || compare(q->sort, c, place) > 0;
+    return !q->cursor.n || compare_convs(q->sort, c, place) > 0;
 }
 
 int listing_cursor_parse(str cursor, struct conv *ret_place, struct err *e)
@@ -62,12 +62,12 @@ static str make_cursor(struct arena *a, enum store_sort sort, const struct conv 
 
 static int by_updated(const void *a, const void *b)
 {
-    return compare(STORE_BY_UPDATED, a, b);
+    return compare_convs(STORE_BY_UPDATED, a, b);
 }
 
 static int by_created(const void *a, const void *b)
 {
-    return compare(STORE_BY_CREATED, a, b);
+    return compare_convs(STORE_BY_CREATED, a, b);
 }
 
 int listing_page(struct arena *a, const struct store_query *q, struct conv *convs, size_t n,
@@ -82,7 +82,7 @@ int listing_page(struct arena *a, const struct store_query *q, struct conv *conv
     }
     if (n > 1)
         qsort(convs, n, sizeof(*convs), q->sort == STORE_BY_CREATED ? by_created : by_updated);
-    while (q->cursor.n && from < n && compare(q->sort, &convs[from], &place) <= 0)
+    while (q->cursor.n && from < n && compare_convs(q->sort, &convs[from], &place) <= 0)
         from++;
     size_t take = n - from < q->limit ? n - from : q->limit;
     *ret = (struct store_listing){.convs = convs + from, .n = take, .total = (int64_t)n};

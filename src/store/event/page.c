@@ -34,7 +34,7 @@ static bool is_full(const struct pager *p, size_t more)
     return p->n >= p->range->max_events || (p->n > 0 && p->bytes + more > p->range->max_bytes);
 }
 
-static void take(struct pager *p, str line, off_t start, off_t end)
+static void page_take(struct pager *p, str line, off_t start, off_t end)
 {
     struct arena *a = p->arena;
     if (p->n == p->cap) {
@@ -54,7 +54,7 @@ static void take_tail(struct pager *p)
 {
     str event;
     if (event_of(p, p->tail, &event))
-        take(p, event, p->limit, p->limit + (off_t)p->tail.n + 1);
+        page_take(p, event, p->limit, p->limit + (off_t)p->tail.n + 1);
 }
 
 static int read_forwards(struct pager *p, struct store_page *page)
@@ -70,7 +70,7 @@ static int read_forwards(struct pager *p, struct store_page *page)
             continue;
         is_cut = is_full(p, event.n);
         if (!is_cut)
-            take(p, event, line.start, line.end);
+            page_take(p, event, line.start, line.end);
     }
     lines_done(&lines);
     if (r == 0 && p->tail.n && !is_cut && !(is_cut = is_full(p, p->tail.n)))
@@ -92,7 +92,7 @@ static bool take_backwards(struct pager *p, str piece, off_t from, off_t *ret_ol
         if (line.n <= LINES_MAX_BYTES && event_of(p, line, &event)) {
             if (is_full(p, event.n))
                 return false;
-            take(p, event, from + (off_t)start, from + (off_t)end);
+            page_take(p, event, from + (off_t)start, from + (off_t)end);
         }
         *ret_oldest = from + (off_t)start;
         end = start;
@@ -162,7 +162,7 @@ static int find_end(struct pager *p)
     return r < 0 ? r : 0;
 }
 
-static int read_page(struct pager *p, struct store_page *page)
+static int pager_read(struct pager *p, struct store_page *page)
 {
     const struct store_range *range = p->range;
     store_pos pos = range->backwards ? range->before : range->after;
@@ -191,7 +191,7 @@ int page_read(struct arena *a, const struct page_source *source, const struct st
         .arena = a, .range = range, .source = source, .fd = source->fd, .limit = source->limit};
     *ret = (struct store_page){0};
     arena_init(&p.scratch);
-    int r = read_page(&p, ret);
+    int r = pager_read(&p, ret);
     struct store_event *events = arena_array(a, p.n + 1, sizeof(*events));
     if (p.n)
         memcpy(events, p.events, p.n * sizeof(*events));

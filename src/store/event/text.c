@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-static void add(struct buf *b, str s)
+static void text_buf_add(struct buf *b, str s)
 {
     if (!s.n || b->n >= TEXT_MAX)
         return;
@@ -14,19 +14,19 @@ static void add(struct buf *b, str s)
 static void add_content(struct buf *b, const struct json *content)
 {
     if (json_is(content, JSON_STRING)) {
-        add(b, content->s);
+        text_buf_add(b, content->s);
         return;
     }
     for (size_t i = 0; json_is(content, JSON_ARRAY) && i < content->len; i++) {
         const struct json *part = &content->items[i];
         if (json_is(part, JSON_STRING))
-            add(b, part->s);
+            text_buf_add(b, part->s);
         else if (str_eq(json_get_string(part, "type"), STR("text")))
-            add(b, json_get_string(part, "text"));
+            text_buf_add(b, json_get_string(part, "text"));
     }
 }
 
-static str finish(struct arena *a, struct buf *b)
+static str text_buf_finish(struct arena *a, struct buf *b)
 {
     str s = arena_str(a, buf_str(b));
     buf_done(b);
@@ -40,7 +40,7 @@ str text_of_content(struct arena *a, const struct json *content)
     struct buf b;
     buf_init(&b, TEXT_MAX + 1);
     add_content(&b, content);
-    return finish(a, &b);
+    return text_buf_finish(a, &b);
 }
 
 /* A tool result: MCP content, an older plain output, or what a spilled result left. */
@@ -51,9 +51,9 @@ static str text_of_result(struct arena *a, const struct json *event)
     const struct json *result = json_get(event, "result");
     add_content(&b, json_is(result, JSON_OBJECT) ? json_get(result, "content") : result);
     add_content(&b, json_get(event, "output"));
-    add(&b, json_get_string(result, "preview"));
-    add(&b, json_get_string(json_get(event, "output"), "preview"));
-    return finish(a, &b);
+    text_buf_add(&b, json_get_string(result, "preview"));
+    text_buf_add(&b, json_get_string(json_get(event, "output"), "preview"));
+    return text_buf_finish(a, &b);
 }
 
 static void legacy(struct arena *a, const struct json *event, struct event_text *ret)

@@ -68,7 +68,7 @@ void cache_free(struct cache *c)
     free(c);
 }
 
-static void forget(struct cached *e)
+static void cached_forget(struct cached *e)
 {
     const struct store_env *env = e->derive.env;
     derive_done(&e->derive);
@@ -84,7 +84,7 @@ static bool is_same_log(const struct cached *e, int fd, off_t limit)
            lines_is_boundary(fd, end) == 1;
 }
 
-static bool on_line(void *ctx, str line, store_pos end)
+static bool on_cached_line(void *ctx, str line, store_pos end)
 {
     derive_line(ctx, line, end);
     return true;
@@ -94,12 +94,12 @@ static void read_on(struct cached *e, int fd, off_t limit)
 {
     struct conv *c = &e->derive.conv;
     int r = files_each_line(e->cache->files->layout, fd, (off_t)c->end, limit,
-                            e->limit != UINT64_MAX, on_line, &e->derive, &c->bad_lines);
+                            e->limit != UINT64_MAX, on_cached_line, &e->derive, &c->bad_lines);
     if (r < 0)
         err_errno(&e->err, r, "cannot read", e->path);
 }
 
-static void work(struct job *j)
+static void cached_work(struct job *j)
 {
     struct cached *e = CONTAINER_OF(j, struct cached, job);
     off_t limit;
@@ -110,7 +110,7 @@ static void work(struct job *j)
     }
     struct stat st;
     if (!is_same_log(e, fd, limit)) {
-        forget(e);
+        cached_forget(e);
         if (fstat(fd, &st) == 0) {
             e->dev = st.st_dev;
             e->ino = st.st_ino;
@@ -122,9 +122,9 @@ static void work(struct job *j)
     close(fd);
 }
 
-static void start(struct cached *e);
+static void cached_start(struct cached *e);
 
-static void answer(struct cached *e, struct store_op *op)
+static void cached_answer(struct cached *e, struct store_op *op)
 {
     if (e->err.code)
         op->err = e->err;
@@ -139,15 +139,15 @@ static void on_caught_up(struct job *j)
     struct list_node done = LIST_HEAD_INIT(done), *n;
     e->is_busy = false;
     while ((n = list_pop(&e->batch)) != NULL) {
-        answer(e, LIST_ENTRY(n, struct store_op, wait));
+        cached_answer(e, LIST_ENTRY(n, struct store_op, wait));
         list_push(&done, n);
     }
     bool is_gone = e->is_dropped || e->err.code;
     if (!list_empty(&e->waiting)) {
         if (is_gone)
-            forget(e);
+            cached_forget(e);
         e->is_dropped = false;
-        start(e);
+        cached_start(e);
     } else if (is_gone) {
         map_del(&e->cache->entries, str_from(e->id));
         cached_free(e);
@@ -156,7 +156,7 @@ static void on_caught_up(struct job *j)
         op_done(LIST_ENTRY(n, struct store_op, wait));
 }
 
-static void start(struct cached *e)
+static void cached_start(struct cached *e)
 {
     struct list_node *n;
     struct store_op *op = NULL;
@@ -170,7 +170,7 @@ static void start(struct cached *e)
     e->path = op->path; /* in the arena of an op of this batch */
     err_clear(&e->err);
     e->is_busy = true;
-    e->job = (struct job){.work = work, .done = on_caught_up};
+    e->job = (struct job){.work = cached_work, .done = on_caught_up};
     pool_submit(op->store->env->readers, &e->job);
 }
 
@@ -250,13 +250,13 @@ void cache_get(struct cache *c, struct store_op *op)
     struct cached *e = entry_for(c, op);
     if (is_current(e, op)) {
         e->seen_ms = clock_mono_ms();
-        answer(e, op);
+        cached_answer(e, op);
         op_done_later(op);
         return;
     }
     list_push(&e->waiting, &op->wait);
     if (!e->is_busy)
-        start(e);
+        cached_start(e);
 }
 
 void cache_drop(struct cache *c, str id)

@@ -126,7 +126,7 @@ int files_prepare(struct store_op *op, size_t from, const char *blob_dir, struct
 }
 
 /* On a pool thread, right before the write: the time of an event is the time it is written. */
-static int prepare(struct log_task *t, const struct store_io *io)
+static int append_prepare(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct files *f = files(op);
@@ -139,7 +139,7 @@ static int prepare(struct log_task *t, const struct store_io *io)
     return r == 0 && f->layout->before_append ? f->layout->before_append(f, op, &t->err) : r;
 }
 
-static void on_written(struct log_task *t)
+static void on_lines_written(struct log_task *t)
 {
     struct store_op *op = files_op(t);
     op->err = t->err;
@@ -156,12 +156,12 @@ static void on_written(struct log_task *t)
 
 static void submit_lines(struct store_op *op, enum log_task_kind kind)
 {
-    op->task = (struct log_task){.lines = op->lines, .n = op->nlines, .prepare = prepare};
+    op->task = (struct log_task){.lines = op->lines, .n = op->nlines, .prepare = append_prepare};
     if (files(op)->layout->record)
         op->task.lines = arena_array(&op->arena, op->nlines + 1, sizeof(str));
     for (size_t i = 0; i < op->nlines; i++)
         op->task.bytes += op->lines[i].n;
-    files_submit(op, kind, on_written);
+    files_submit(op, kind, on_lines_written);
 }
 
 void files_create(struct store_op *op)

@@ -14,7 +14,7 @@
 
 enum { WRITE_BYTES = 1024 * 1024 };
 
-static int flush(const struct store_io *io, int fd, struct buf *out)
+static int fork_flush(const struct store_io *io, int fd, struct buf *out)
 {
     int r = io_write(io, fd, buf_str(out));
     buf_clear(out);
@@ -30,7 +30,7 @@ struct copier {
 };
 
 /* A chain of its own behind a first line that names where the source's stood. */
-static int begin(struct copier *c, int from, off_t limit, str header)
+static int fork_begin(struct copier *c, int from, off_t limit, str header)
 {
     struct store_op *op = c->op;
     struct chain source;
@@ -73,15 +73,15 @@ int fork_copy_lines(struct store_op *op, const struct store_io *io, int from, of
     buf_init(&c.out, WRITE_BYTES + 2 * LINES_MAX_BYTES);
     arena_init(&c.scratch);
     lines_init(&lines, from, 0, limit);
-    int r = begin(&c, from, limit, header);
+    int r = fork_begin(&c, from, limit, header);
     while (r >= 0 && verdict != FORK_COPY_LAST && verdict != FORK_STOP &&
            (r = lines_next(&lines, &line)) > 0) {
         verdict = copy_line(&c, line.text); /* line 1 is no event, or it is one worth keeping */
         if (c.out.n >= WRITE_BYTES)
-            r = flush(io, to, &c.out);
+            r = fork_flush(io, to, &c.out);
     }
     if (r >= 0)
-        r = flush(io, to, &c.out);
+        r = fork_flush(io, to, &c.out);
     lines_done(&lines);
     arena_done(&c.scratch);
     buf_done(&c.out);
@@ -131,7 +131,7 @@ static int write_log(struct store_op *op, const struct store_io *io, int from, o
     return r;
 }
 
-static int run(struct log_task *t, const struct store_io *io)
+static int fork_run(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct files *f = op->store->impl;
@@ -160,7 +160,7 @@ static void on_forked(struct log_task *t)
 
 void files_fork(struct store_op *op)
 {
-    op->task = (struct log_task){.run = run};
+    op->task = (struct log_task){.run = fork_run};
     if (!files_locate(op, op->in.create.forked_from)) {
         op_done_later(op);
         return;

@@ -7,7 +7,7 @@
 #include "store/index/index.h"
 #include "store/log/replay.h"
 
-static const char *path_of(const struct files *f, struct arena *a, str id, str suffix)
+static const char *jsonl_path(const struct files *f, struct arena *a, str id, str suffix)
 {
     const str parts[] = {str_from(f->store->conf.dir), STR("/"), id, suffix};
     return arena_join(a, parts, ARRAY_LEN(parts)).p;
@@ -15,12 +15,12 @@ static const char *path_of(const struct files *f, struct arena *a, str id, str s
 
 static const char *log_path(struct files *f, struct arena *a, str id)
 {
-    return path_of(f, a, id, STR(".jsonl"));
+    return jsonl_path(f, a, id, STR(".jsonl"));
 }
 
 static const char *blob_dir(struct files *f, struct arena *a, str id)
 {
-    return path_of(f, a, id, STR(".blobs"));
+    return jsonl_path(f, a, id, STR(".blobs"));
 }
 
 static const struct file_layout LAYOUT = {

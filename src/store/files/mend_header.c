@@ -16,7 +16,7 @@ struct rest {
     int64_t created_ms; /* 0 = no line tells a time */
 };
 
-static bool time_of(struct arena *a, str line, int64_t *ret_ms)
+static bool line_time(struct arena *a, str line, int64_t *ret_ms)
 {
     struct event_head head;
     struct json *v;
@@ -41,7 +41,7 @@ static int find_rest(int fd, off_t size, struct rest *ret)
         if (is_first)
             ret->from = line.start > 0 || event_scan(line.text, &head) ? line.start : line.end;
         is_first = false;
-        (void)time_of(&scratch, line.text, &ret->created_ms);
+        (void)line_time(&scratch, line.text, &ret->created_ms);
     }
     lines_done(&lines);
     arena_done(&scratch);
@@ -68,8 +68,8 @@ static int write_new(struct store_op *op, const struct store_io *io, int from, o
 }
 
 /* The damaged log has its second name before it loses its first. */
-static int replace(struct store_op *op, const struct store_io *io, const char *temp,
-                   const char *unique)
+static int replace_log(struct store_op *op, const struct store_io *io, const char *temp,
+                       const char *unique)
 {
     int r = io->link(io, op->path, arena_printf(&op->arena, "%s.damaged", op->path).p);
     if (r == -EEXIST)
@@ -79,7 +79,7 @@ static int replace(struct store_op *op, const struct store_io *io, const char *t
     return r < 0 ? r : io_sync_parent(io, op->path);
 }
 
-static int run(struct log_task *t, const struct store_io *io)
+static int mend_run(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     char unique[RANDOM_ID_MAX];
@@ -91,7 +91,7 @@ static int run(struct log_task *t, const struct store_io *io)
         return from;
     int r = write_new(op, io, from, size, temp);
     if (r == 0)
-        r = replace(op, io, temp, unique);
+        r = replace_log(op, io, temp, unique);
     if (r < 0)
         (void)io->unlink(io, temp);
     close(from);
@@ -116,12 +116,12 @@ static void found(struct store_op *op)
     } else if (!files_locate(op, op->id)) {
         op_done_later(op);
     } else {
-        op->task = (struct log_task){.run = run, .needs_lock = true};
+        op->task = (struct log_task){.run = mend_run, .needs_lock = true};
         files_submit(op, LOG_RUN, on_mended);
     }
 }
 
-static void answer(struct store_op *op)
+static void answer_mend(struct store_op *op)
 {
     op->fn.done(op->ctx, op_err(op));
 }
@@ -129,7 +129,7 @@ static void answer(struct store_op *op)
 struct store_op *store_mend_header(struct store *s, str id, str owner_id, store_done_fn fn,
                                    void *ctx)
 {
-    struct store_op *op = op_new(s, id, answer, ctx);
+    struct store_op *op = op_new(s, id, answer_mend, ctx);
     op->fn.done = fn;
     op->in.create = (struct conv_create){.owner_id = arena_str(&op->arena, owner_id)};
     if (!op_check(op, true))

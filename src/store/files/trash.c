@@ -127,7 +127,7 @@ static void remove_leftovers(const struct store *s, const struct store_io *io)
     closedir(d);
 }
 
-static int run_remove(struct log_task *t, const struct store_io *io)
+static int trash_run_remove(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     remove_leftovers(op->store, io);
@@ -208,7 +208,7 @@ static void purge_trashed(struct store_op *op)
         err_errno(&op->err, n, "cannot delete", op->path);
 }
 
-static void on_removed(struct log_task *t)
+static void on_trash_removed(struct log_task *t)
 {
     struct store_op *op = files_op(t);
     struct files *f = op->store->impl;
@@ -224,9 +224,9 @@ static void on_removed(struct log_task *t)
 
 void trash_remove(struct store_op *op)
 {
-    op->task = (struct log_task){.run = run_remove, .needs_lock = true};
+    op->task = (struct log_task){.run = trash_run_remove, .needs_lock = true};
     files_locate(op, op->id);
-    files_submit(op, LOG_RUN, on_removed);
+    files_submit(op, LOG_RUN, on_trash_removed);
 }
 
 /* ---- taking back ---- */

@@ -174,7 +174,7 @@ static void learn(struct catalog *c, struct arena *a, const char *name)
     pthread_mutex_unlock(&c->lock);
 }
 
-static bool is_known(struct catalog *c, const char *name)
+static bool catalog_knows_name(struct catalog *c, const char *name)
 {
     pthread_mutex_lock(&c->lock);
     struct entry *e = map_get(&c->by_name, str_from(name));
@@ -215,7 +215,7 @@ static int scan(struct catalog *c, struct err *e)
     mark_unseen(c);
     int r = list_names(&a, c->dir, &names, &n, e);
     for (size_t i = 0; r == 0 && i < n; i++) {
-        if (is_known(c, names[i]))
+        if (catalog_knows_name(c, names[i]))
             continue;
         arena_reset(&scratch);
         learn(c, &scratch, names[i]);

@@ -18,7 +18,7 @@ enum {
 
 /* ---- names ---- */
 
-static bool is_word(char c)
+static bool is_folder_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
@@ -32,7 +32,7 @@ str folder_id(struct arena *a, str thread_id)
     sha256_hex(thread_id, hex);
     for (size_t i = 0; i < thread_id.n && n < sizeof(kept); i++) {
         char c = thread_id.p[i];
-        if (is_word(c) || (c >= 'A' && c <= 'Z'))
+        if (is_folder_name_char(c) || (c >= 'A' && c <= 'Z'))
             kept[n++] = c;
     }
     return arena_printf(a, "thread_%.*s-%.*s", (int)n, kept, ID_HASH_HEX, hex);
@@ -50,7 +50,7 @@ str folder_name(struct arena *a, int64_t created_ms, str thread_id)
     for (size_t i = 0; i < n; i++) {
         char c = thread_id.p[i];
         c = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-        thread[i] = is_word(c) ? c : '-';
+        thread[i] = is_folder_name_char(c) ? c : '-';
     }
     return arena_printf(a, "conversation-%s-%.*s", iso, (int)n, thread);
 }
@@ -64,7 +64,7 @@ str folder_thread(str name)
 
 /* ---- line 1 ---- */
 
-static void optional(struct json_writer *w, const char *key, str value)
+static void write_nonempty(struct json_writer *w, const char *key, str value)
 {
     if (value.n)
         jw_kstr(w, key, value);
@@ -74,7 +74,7 @@ static void optional(struct json_writer *w, const char *key, str value)
 static void own_members(struct json_writer *w, const struct store *s,
                         const struct conv_create *spec)
 {
-    optional(w, "workspaceId", str_from(s->conf.workspace_id));
+    write_nonempty(w, "workspaceId", str_from(s->conf.workspace_id));
     if (spec->owner_id.n) {
         jw_kstr(w, "ownerId", spec->owner_id);
         jw_kstr(w, "visibility", STR("private"));
@@ -83,8 +83,8 @@ static void own_members(struct json_writer *w, const struct store *s,
         jw_str(w, spec->owner_id);
         jw_end(w);
     }
-    optional(w, "model", spec->model);
-    optional(w, "forkedFrom", spec->forked_from);
+    write_nonempty(w, "model", spec->model);
+    write_nonempty(w, "forkedFrom", spec->forked_from);
     if (spec->parent)
         jw_kval(w, "parent", spec->parent);
     if (spec->metadata)
@@ -187,7 +187,7 @@ static struct message message_of(struct arena *a, enum event_type type, str even
     return m;
 }
 
-static int64_t time_of(str raw)
+static int64_t raw_time(str raw)
 {
     int64_t ms = 0;
     str plain = json_scan_plain(raw);
@@ -196,8 +196,8 @@ static int64_t time_of(str raw)
     return ms;
 }
 
-static void write_message(struct json_writer *w, const struct folder_place *p,
-                          const struct message *m, str event)
+static void write_message_record(struct json_writer *w, const struct folder_place *p,
+                                 const struct message *m, str event)
 {
     char hex[SHA256_HEX_LEN + 1], id[MESSAGE_ID_HEX + 8];
     sha256_hex(event, hex);
@@ -230,8 +230,8 @@ str folder_record(struct arena *a, const struct folder_place *p, str event)
     jw_object(&w);
     jw_kstr(&w, "type", m.role.n ? STR("message") : STR("event"));
     if (m.role.n)
-        write_message(&w, p, &m, event);
-    jw_kint(&w, "createdAt", time_of(head.ts));
+        write_message_record(&w, p, &m, event);
+    jw_kint(&w, "createdAt", raw_time(head.ts));
     jw_key(&w, "event");
     jw_raw(&w, event);
     jw_end(&w);
@@ -271,7 +271,7 @@ static bool scan_record(str line, struct record *ret)
     return !scan.failed;
 }
 
-static void add_member(struct buf *out, str key, str value)
+static void add_raw_member(struct buf *out, str key, str value)
 {
     buf_add_lit(out, out->n > 1 ? ",\"" : "\"");
     buf_add_str(out, key);
@@ -288,11 +288,11 @@ static str rewrite(struct arena *a, str line, str first_key, str first, bool kee
     buf_init(&out, line.n + RECORD_FRAME + first.n);
     buf_add_char(&out, '{');
     if (first.n)
-        add_member(&out, first_key, first);
+        add_raw_member(&out, first_key, first);
     json_scan_init(&scan, line);
     while (json_scan_next(&scan, &key, &value)) {
         if (keeps_type || !str_eq(key, STR("type")))
-            add_member(&out, key, value);
+            add_raw_member(&out, key, value);
     }
     buf_add_char(&out, '}');
     str made = arena_str(a, buf_str(&out));
@@ -307,7 +307,7 @@ static str ts_of(struct arena *a, const struct record *r)
         return STR_NONE;
     if (r->created_at.p[0] == '"')
         return r->created_at;
-    clock_iso(time_of(r->created_at), iso);
+    clock_iso(raw_time(r->created_at), iso);
     return arena_printf(a, "\"%s\"", iso);
 }
 

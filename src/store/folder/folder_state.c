@@ -70,7 +70,7 @@ static int write_new(const struct store_io *io, const char *path, str bytes)
     return r;
 }
 
-static int replace(struct arena *a, const char *root, const char *path, str bytes)
+static int replace_state(struct arena *a, const char *root, const char *path, str bytes)
 {
     const struct store_io *io = &store_io_system;
     char unique[RANDOM_ID_MAX];
@@ -97,7 +97,7 @@ int folder_state_write(const char *root, const char *name, const struct json *v,
     int r = state_path(&a, root, name, &path, e);
     if (r == 0 && (json_write_pretty(&b, v) < 0 || buf_add_char(&b, '\n') < 0))
         r = err_set(e, -E2BIG, "state/%s.json is too large", name);
-    else if (r == 0 && (r = replace(&a, root, path, buf_str(&b))) < 0)
+    else if (r == 0 && (r = replace_state(&a, root, path, buf_str(&b))) < 0)
         err_errno(e, r, "cannot write", path);
     buf_done(&b);
     arena_done(&a);

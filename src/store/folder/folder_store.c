@@ -36,7 +36,7 @@ static const char *blob_dir(struct files *f, struct arena *a, str id)
     return arena_printf(a, "%s/%s/blobs", d->catalog.dir, p.name.p).p;
 }
 
-static str record(struct files *f, struct arena *a, str id, str event)
+static str layout_record(struct files *f, struct arena *a, str id, str event)
 {
     struct folder *d = f->own;
     struct folder_place p = {0};
@@ -54,7 +54,7 @@ static void closed(struct files *f)
 static const struct file_layout LAYOUT = {
     .path = log_path,
     .blob_dir = blob_dir,
-    .record = record,
+    .record = layout_record,
     .event = folder_event,
     .before_append = folder_add_notes,
     .notes_path = notes_path,
@@ -98,7 +98,7 @@ static int folder_open(struct store *s, struct err *e)
 
 static void start_refresh(struct folder *d);
 
-static void refresh(struct job *j)
+static void refresh_work(struct job *j)
 {
     struct folder *d = CONTAINER_OF(j, struct folder, job);
     err_clear(&d->err);
@@ -126,7 +126,7 @@ static void refreshed(struct job *j)
 static void start_refresh(struct folder *d)
 {
     d->is_refreshing = true;
-    d->job = (struct job){.work = refresh, .done = refreshed};
+    d->job = (struct job){.work = refresh_work, .done = refreshed};
     pool_submit(d->store->env->readers, &d->job);
 }
 

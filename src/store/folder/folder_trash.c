@@ -69,7 +69,7 @@ static int purge(struct store_op *op, const struct store_io *io, const char *fol
     return r < 0 ? r : io_remove_tree(io, gone, FOLDER_TREE_DEPTH);
 }
 
-static int run_remove(struct log_task *t, const struct store_io *io)
+static int folder_run_remove(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct folder *d = folder_of(op->store);
@@ -149,7 +149,7 @@ static void purge_trashed(struct store_op *op)
         err_errno(&op->err, n, "cannot delete", trash_dir(op->store, &op->arena));
 }
 
-static void on_removed(struct log_task *t)
+static void on_folder_removed(struct log_task *t)
 {
     struct store_op *op = files_op(t);
     struct files *f = op->store->impl;
@@ -168,8 +168,8 @@ static void on_removed(struct log_task *t)
 static void remove_located(struct store_op *op)
 {
     if (files_locate(op, op->id)) {
-        op->task = (struct log_task){.run = run_remove, .needs_lock = true};
-        files_submit(op, LOG_RUN, on_removed);
+        op->task = (struct log_task){.run = folder_run_remove, .needs_lock = true};
+        files_submit(op, LOG_RUN, on_folder_removed);
     } else if (op->in.is_purge) {
         err_clear(&op->err);
         op_run(op, purge_trashed);

@@ -15,8 +15,8 @@
 
 enum { NOTES_MAX = 64 * 1024 * 1024, NAME_TRIES = 100 };
 
-static int write_file(struct store_op *op, const struct store_io *io, const char *path,
-                      const str *lines, size_t n)
+static int folder_write_file(struct store_op *op, const struct store_io *io, const char *path,
+                             const str *lines, size_t n)
 {
     int fd = io->open(io, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0600);
     if (fd < 0)
@@ -32,7 +32,7 @@ static int write_file(struct store_op *op, const struct store_io *io, const char
 
 /* ---- notes ---- */
 
-static void add_note(struct arena *a, struct buf *out, str event)
+static void add_note_line(struct arena *a, struct buf *out, str event)
 {
     struct event_head head;
     struct json *v;
@@ -46,7 +46,7 @@ static str notes_among(struct store_op *op, size_t from)
     struct buf out;
     buf_init(&out, NOTES_MAX);
     for (size_t i = from; i < op->nlines; i++)
-        add_note(&op->arena, &out, op->lines[i]);
+        add_note_line(&op->arena, &out, op->lines[i]);
     str notes = arena_str(&op->arena, buf_str(&out));
     buf_done(&out);
     return notes;
@@ -85,7 +85,7 @@ int folder_add_notes(struct files *f, struct store_op *op, struct err *e)
         struct conv_create none = {0};
         str lines[] = {
             folder_header(&op->arena, op->store, &p, FOLDER_NOTES, &none, clock_now_ms()), notes};
-        int r = write_file(op, f->io, path, lines, ARRAY_LEN(lines));
+        int r = folder_write_file(op, f->io, path, lines, ARRAY_LEN(lines));
         return r < 0 ? err_errno(e, r, "cannot write", path) : 0;
     }
     if (fd < 0)
@@ -153,7 +153,7 @@ static const char *temp_path(const struct builder *b, const char *name)
     return arena_printf(&b->op->arena, "%s/%s", b->temp, name).p;
 }
 
-static int begin(struct builder *b)
+static int builder_begin(struct builder *b)
 {
     struct folder *d = folder_of(b->op->store);
     char unique[RANDOM_ID_MAX];
@@ -168,7 +168,7 @@ static int write_notes(const struct builder *b, str notes)
     str lines[] = {folder_header(&b->op->arena, b->op->store, &b->place, FOLDER_NOTES,
                                  &b->op->in.create, clock_now_ms()),
                    notes};
-    return write_file(b->op, b->io, temp_path(b, "notes.jsonl"), lines, ARRAY_LEN(lines));
+    return folder_write_file(b->op, b->io, temp_path(b, "notes.jsonl"), lines, ARRAY_LEN(lines));
 }
 
 static int put_in_place(const struct builder *b)
@@ -185,7 +185,7 @@ static int put_in_place(const struct builder *b)
 }
 
 /* Takes back what was built when it could not be finished. */
-static int finish(const struct builder *b, int r)
+static int builder_finish(const struct builder *b, int r)
 {
     if (r == 0)
         return 0;
@@ -198,19 +198,19 @@ static int run_create(struct log_task *t, const struct store_io *io)
     struct builder b = {.op = files_op(t), .io = io};
     struct store_op *op = b.op;
     struct chain chain = {.is_known = true};
-    int r = begin(&b);
+    int r = builder_begin(&b);
     t->lines[0] = op->lines[0];
     if (op->store->conf.integrity)
         chain_start(&chain, t->lines[0]);
     if (r == 0)
         r = files_prepare(op, 1, temp_path(&b, "blobs"), &chain);
     if (r == 0)
-        r = write_file(op, io, temp_path(&b, "chat.jsonl"), t->lines, t->n);
+        r = folder_write_file(op, io, temp_path(&b, "chat.jsonl"), t->lines, t->n);
     if (r == 0)
         r = write_notes(&b, notes_among(op, 1));
     if (r == 0)
         r = put_in_place(&b);
-    return finish(&b, r);
+    return builder_finish(&b, r);
 }
 
 static void on_made(struct log_task *t)
@@ -273,7 +273,7 @@ struct note_copier {
 static bool copy_note(void *ctx, str line, store_pos end)
 {
     struct note_copier *c = ctx;
-    add_note(c->arena, &c->out, line);
+    add_note_line(c->arena, &c->out, line);
     return true;
 }
 
@@ -308,7 +308,7 @@ static int run_fork(struct log_task *t, const struct store_io *io)
                       : err_set(&t->err, -ENOENT, "no such conversation: %.*s", STR_ARG(source_id));
     if (from < 0)
         return from;
-    int r = begin(&b);
+    int r = builder_begin(&b);
     if (r == 0)
         r = copy_chat(&b, from, limit);
     if (r == 0)
@@ -319,7 +319,7 @@ static int run_fork(struct log_task *t, const struct store_io *io)
     if (r == 0)
         r = put_in_place(&b);
     close(from);
-    return finish(&b, r);
+    return builder_finish(&b, r);
 }
 
 static void fork_located(struct store_op *op)

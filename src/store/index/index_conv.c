@@ -240,7 +240,7 @@ str index_hidden_shelf(struct arena *a)
     return shelf(a, true, "*", STR_NONE);
 }
 
-static int put(struct index_db *db, bool is_here, str name, const struct derive *d, str id)
+static int shelf_put(struct index_db *db, bool is_here, str name, const struct derive *d, str id)
 {
     static const char PUT[] = "INSERT OR IGNORE INTO shelf VALUES(?, ?, ?, ?)";
     static const char TAKE[] =
@@ -269,16 +269,16 @@ static int shelve(struct index_db *db, bool is_here, const struct derive *d, str
     bool hidden = d->conv.is_hidden;
     struct arena a;
     arena_init(&a);
-    int r = put(db, is_here, shelf(&a, hidden, "*", STR_NONE), d, id);
+    int r = shelf_put(db, is_here, shelf(&a, hidden, "*", STR_NONE), d, id);
     if (r == 0 && acl->owner_id.n)
-        r = put(db, is_here, shelf(&a, hidden, "u", acl->owner_id), d, id);
+        r = shelf_put(db, is_here, shelf(&a, hidden, "u", acl->owner_id), d, id);
     else if (r == 0 && !acl->is_sealed)
-        r = put(db, is_here, shelf(&a, hidden, "o", STR_NONE), d, id);
+        r = shelf_put(db, is_here, shelf(&a, hidden, "o", STR_NONE), d, id);
     /* What is open to all is on that shelf already. */
     bool is_open = !acl->owner_id.n && !acl->is_sealed;
     for (size_t i = 0; r == 0 && acl->is_shared && !is_open && i < acl->participants.len; i++) {
         if (acl->participants.items[i].n)
-            r = put(db, is_here, shelf(&a, hidden, "u", acl->participants.items[i]), d, id);
+            r = shelf_put(db, is_here, shelf(&a, hidden, "u", acl->participants.items[i]), d, id);
     }
     arena_done(&a);
     return r;

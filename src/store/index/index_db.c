@@ -71,7 +71,7 @@ static const struct {
     {SQLITE_AUTH, -EACCES}, {SQLITE_CANTOPEN, -EACCES},
 };
 
-static int fail(struct index_db *db, int rc)
+static int index_db_fail(struct index_db *db, int rc)
 {
     for (size_t i = 0; i < ARRAY_LEN(KEPT); i++) {
         if (KEPT[i].sqlite == (rc & 0xff))
@@ -108,7 +108,7 @@ static int on_busy(void *ctx, int tries)
 
 static void has_text(sqlite3_context *ctx, int n, sqlite3_value **v);
 
-static int number(sqlite3 *sql, const char *query, int64_t *ret)
+static int query_number(sqlite3 *sql, const char *query, int64_t *ret)
 {
     sqlite3_stmt *st;
     int rc = sqlite3_prepare_v2(sql, query, -1, &st, NULL);
@@ -152,17 +152,18 @@ static bool is_scope(struct index_db *db)
 static bool is_copy(struct index_db *db)
 {
     int64_t file;
-    return number(db->sql, "SELECT value FROM fact WHERE name = 'file'", &file) != SQLITE_OK ||
+    return query_number(db->sql, "SELECT value FROM fact WHERE name = 'file'", &file) !=
+               SQLITE_OK ||
            file != db->vfs.file;
 }
 
 /* SQLITE_OK, SQLITE_EMPTY, or SQLITE_NOTADB when this is no index that we can use. */
-static int check(struct index_db *db)
+static int index_db_check(struct index_db *db)
 {
     int64_t version, tables;
-    int rc = number(db->sql, "PRAGMA user_version", &version);
+    int rc = query_number(db->sql, "PRAGMA user_version", &version);
     if (rc == SQLITE_OK)
-        rc = number(db->sql, "SELECT count(*) FROM sqlite_schema", &tables);
+        rc = query_number(db->sql, "SELECT count(*) FROM sqlite_schema", &tables);
     if (rc != SQLITE_OK)
         return rc;
     if (version == 0 && tables == 0)
@@ -177,7 +178,7 @@ static int make_if_empty(struct index_db *db)
 {
     int rc = sqlite3_exec(db->sql, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = check(db);
+        rc = index_db_check(db);
     if (rc == SQLITE_EMPTY)
         rc = make(db);
     return rc == SQLITE_OK ? sqlite3_exec(db->sql, "COMMIT", NULL, NULL, NULL) : rc;
@@ -199,7 +200,7 @@ static int configure(struct index_db *db)
     return rc;
 }
 
-static int open_file(struct index_db *db)
+static int index_db_open(struct index_db *db)
 {
     index_db_close(db);
     index_vfs_make(db->path);
@@ -207,12 +208,12 @@ static int open_file(struct index_db *db)
     if (rc == SQLITE_OK)
         rc = configure(db);
     if (rc == SQLITE_OK)
-        rc = check(db);
+        rc = index_db_check(db);
     if (rc == SQLITE_EMPTY)
         rc = make_if_empty(db);
     if (rc == SQLITE_OK)
-        rc = number(db->sql, "SELECT value FROM fact WHERE name = 'birth'", &db->birth);
-    return rc == SQLITE_OK ? 0 : fail(db, rc);
+        rc = query_number(db->sql, "SELECT value FROM fact WHERE name = 'birth'", &db->birth);
+    return rc == SQLITE_OK ? 0 : index_db_fail(db, rc);
 }
 
 static void make_directory(const char *path)
@@ -229,13 +230,13 @@ int index_db_ready(struct index_db *db)
     assert(!db->in_transaction);
     if (db->sql && !has_moved(db))
         return 0;
-    int r = open_file(db);
+    int r = index_db_open(db);
     if (r == -EACCES) {
         make_directory(db->path);
-        r = open_file(db);
+        r = index_db_open(db);
     }
     if (r == -EIO) /* what was there has been thrown away */
-        r = open_file(db);
+        r = index_db_open(db);
     if (r < 0)
         index_db_close(db);
     return r < 0 ? r : 1;
@@ -266,7 +267,7 @@ int index_db_begin(struct index_db *db, bool is_write)
     assert(!db->in_transaction);
     int rc = sqlite3_exec(db->sql, is_write ? "BEGIN IMMEDIATE" : "BEGIN", NULL, NULL, NULL);
     if (rc != SQLITE_OK)
-        return fail(db, rc);
+        return index_db_fail(db, rc);
     db->in_transaction = true;
     return 0;
 }
@@ -277,7 +278,7 @@ int index_db_commit(struct index_db *db)
     int rc = sqlite3_exec(db->sql, "COMMIT", NULL, NULL, NULL);
     if (rc != SQLITE_OK) {
         index_db_rollback(db);
-        return fail(db, rc);
+        return index_db_fail(db, rc);
     }
     db->in_transaction = false;
     return 0;
@@ -316,7 +317,7 @@ int index_db_step(struct index_db *db, sqlite3_stmt *st)
         return 1;
     if (st)
         sqlite3_reset(st);
-    return rc == SQLITE_DONE ? 0 : fail(db, rc ? rc : SQLITE_ERROR);
+    return rc == SQLITE_DONE ? 0 : index_db_fail(db, rc ? rc : SQLITE_ERROR);
 }
 
 int index_db_run(struct index_db *db, sqlite3_stmt *st)
@@ -324,7 +325,7 @@ int index_db_run(struct index_db *db, sqlite3_stmt *st)
     int r = index_db_step(db, st);
     if (r > 0) { /* a database that was edited by hand may answer with rows */
         sqlite3_reset(st);
-        return fail(db, SQLITE_CORRUPT);
+        return index_db_fail(db, SQLITE_CORRUPT);
     }
     return r;
 }

@@ -91,7 +91,7 @@ static struct conv *conv_of(struct page *p, sqlite3_stmt *st)
     return c;
 }
 
-static void keep(struct page *p, sqlite3_stmt *st, struct conv *c)
+static void page_keep(struct page *p, sqlite3_stmt *st, struct conv *c)
 {
     if (p->n == p->cap) {
         p->cap = p->cap ? p->cap * 2 : 64;
@@ -103,16 +103,16 @@ static void keep(struct page *p, sqlite3_stmt *st, struct conv *c)
     p->convs[p->n++] = *c;
 }
 
-static void take(struct page *p, sqlite3_stmt *st)
+static void page_take_row(struct page *p, sqlite3_stmt *st)
 {
     struct conv *c = conv_of(p, st);
     if (wants(p, c))
-        keep(p, st, c);
+        page_keep(p, st, c);
 }
 
 /* ---- along the shelves ---- */
 
-static int walk(struct page *p, str shelf)
+static int walk_shelf(struct page *p, str shelf)
 {
     static const char WALK[] =
         ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
@@ -128,11 +128,11 @@ static int walk(struct page *p, str shelf)
     index_db_bind(st, 4, p->place.id);
     sqlite3_bind_int64(st, 5, (int64_t)q->limit + 1);
     while ((r = index_db_step(db, st)) > 0)
-        take(p, st);
+        page_take_row(p, st);
     return r;
 }
 
-static int count(struct page *p, str shelf)
+static int count_shelf(struct page *p, str shelf)
 {
     static const char COUNT[] = "SELECT n FROM tally WHERE name = ?1";
     struct index_db *db = p->sync->db;
@@ -166,7 +166,7 @@ static int walk_children(struct page *p)
             continue;
         p->total++;
         if (kept <= q->limit && listing_is_after(q, &p->place, c)) {
-            keep(p, st, c);
+            page_keep(p, st, c);
             kept++;
         }
     }
@@ -181,9 +181,9 @@ static int walk_shelves(struct page *p)
     size_t n = index_shelves(&p->op->arena, q->viewer, q->with_hidden && !asks_parents, shelves);
     int r = asks_parents ? walk_children(p) : 0;
     for (size_t i = 0; r == 0 && i < n; i++) {
-        r = count(p, shelves[i]);
+        r = count_shelf(p, shelves[i]);
         if (r == 0)
-            r = walk(p, shelves[i]);
+            r = walk_shelf(p, shelves[i]);
     }
     return r;
 }
@@ -251,7 +251,7 @@ static int take_one(struct page *p, str id)
     index_db_bind(st, 1, id);
     int r = index_db_step(p->sync->db, st);
     if (r > 0) {
-        take(p, st);
+        page_take_row(p, st);
         sqlite3_reset(st);
     }
     return r < 0 ? r : 0;
@@ -303,7 +303,7 @@ static bool is_stale(struct page *p, str id, const struct index_log *log)
 
 /* Catches up the rows that are behind their files, and those whose access counted. 1: there were
  * some. */
-static int check(struct page *p)
+static int catch_up_page(struct page *p)
 {
     str *stale = arena_array(&p->op->arena, p->n + p->nancestors + 1, sizeof(str));
     size_t n = 0;
@@ -318,7 +318,7 @@ static int check(struct page *p)
 }
 
 /* All shelves together give the page and what is behind it. */
-static void finish(struct page *p)
+static void page_finish(struct page *p)
 {
     struct store_op *op = p->op;
     struct store_query q = op->in.query;
@@ -340,10 +340,10 @@ int index_list_page(struct index_sync *s, struct store_op *op)
     for (int round = 0; r > 0 && round < ROUNDS_MAX; round++) {
         r = query(&p);
         if (r == 0)
-            r = check(&p);
+            r = catch_up_page(&p);
     }
     if (r >= 0)
-        finish(&p);
+        page_finish(&p);
     free(p.convs);
     free(p.logs);
     free(p.ancestors);

@@ -110,7 +110,7 @@ static int next_number(struct index_db *db, int64_t *ret)
 }
 
 /* Loads what is known of the log, or forgets it. */
-static int resume(struct reading *r)
+static int reading_resume(struct reading *r)
 {
     struct index_db *db = r->sync->db;
     int rc = -ENOENT;
@@ -165,7 +165,7 @@ static int read_on(struct reading *r)
     return rc == 0 ? read_unended(r, at) : rc;
 }
 
-static int save(struct reading *r, bool has_more)
+static int reading_save(struct reading *r, bool has_more)
 {
     struct index_log *l = &r->log;
     l->dev = (int64_t)r->st.st_dev;
@@ -183,13 +183,13 @@ static int read_log(struct reading *r)
     int rc = index_log_read(r->sync->db, r->id, &r->log);
     if (rc < 0 || index_is_current(&r->log, &r->st))
         return rc;
-    rc = resume(r);
+    rc = reading_resume(r);
     if (rc < 0)
         return rc;
     int more = read_on(r);
     if (more < 0) /* a log that cannot be read is not listed */
         return index_conv_delete(r->sync->db, r->id);
-    rc = save(r, more > 0);
+    rc = reading_save(r, more > 0);
     return rc < 0 ? rc : more;
 }
 
@@ -328,7 +328,7 @@ static void add_log(void *ctx, str id)
 }
 
 /* Walks the sorted names of the directory and the sorted rows side by side. */
-static int compare(struct index_sync *s, const struct ids *there, struct ids *differ)
+static int compare_dir(struct index_sync *s, const struct ids *there, struct ids *differ)
 {
     static const char ALL[] = "SELECT " INDEX_LOG_COLUMNS ", id FROM log ORDER BY id";
     sqlite3_stmt *st = index_db_sql(s->db, ALL);
@@ -365,7 +365,7 @@ int index_sweep(struct index_sync *s, struct arena *a, str **ret, size_t *ret_n,
     if (there.ids.n > 1)
         qsort(there.ids.items, there.ids.n, sizeof(str), by_bytes);
     if (r == 0)
-        r = compare(s, &there.ids, &differ);
+        r = compare_dir(s, &there.ids, &differ);
     *ret_total = there.logs;
     *ret_n = differ.n;
     *ret = arena_array(a, differ.n + 1, sizeof(str));

@@ -66,7 +66,7 @@ static const char *real_name(sqlite3_vfs *vfs, const char *name)
 }
 
 /* That the name still leads to the open file after it was looked at says whose number that is. */
-static int identify(struct index_vfs *v, const char *path, sqlite3_file *f)
+static int vfs_identify(struct index_vfs *v, const char *path, sqlite3_file *f)
 {
     struct stat st;
     int has_moved = 1;
@@ -78,12 +78,13 @@ static int identify(struct index_vfs *v, const char *path, sqlite3_file *f)
     return SQLITE_OK;
 }
 
-static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+static int vfs_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
+                         int *ret_flags)
 {
     sqlite3_vfs *base = sqlite3_vfs_find(NULL);
     int rc = base->xOpen(base, real_name(vfs, name), f, flags, ret_flags);
     if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB))
-        rc = identify(own(vfs), name, f);
+        rc = vfs_identify(own(vfs), name, f);
     return rc;
 }
 
@@ -107,7 +108,7 @@ int index_vfs_open(struct index_vfs *v, const char *path, sqlite3 **ret)
     (void)snprintf(v->name, sizeof(v->name), "nb-%p", (void *)v);
     v->vfs.zName = v->name;
     v->vfs.pNext = NULL;
-    v->vfs.xOpen = open_file;
+    v->vfs.xOpen = vfs_open_file;
     v->vfs.xDelete = delete_file;
     v->vfs.xAccess = look_at_file;
     int rc = sqlite3_vfs_register(&v->vfs, 0);

@@ -170,7 +170,7 @@ static int free_number(struct index_db *db, int64_t ms, int64_t *ret)
     return r < 0 ? r : 0;
 }
 
-static int write_message(struct slice *s, const struct message *m, int64_t no)
+static int slice_write_message(struct slice *s, const struct message *m, int64_t no)
 {
     static const char MESSAGE[] = "INSERT OR REPLACE INTO message VALUES(?, ?, ?, ?)";
     static const char SAID[] = "INSERT INTO said(rowid, words) VALUES(?, ?)";
@@ -204,7 +204,7 @@ static int write_messages(struct slice *s)
             no++;
         ms = clamped;
         if (r == 0)
-            r = write_message(s, m, no);
+            r = slice_write_message(s, m, no);
     }
     return r;
 }

@@ -44,7 +44,7 @@ struct finder {
     bool is_partial, is_counted;
 };
 
-static bool is_over(struct finder *f)
+static bool finder_is_over(struct finder *f)
 {
     if (f->n >= HITS_MAX || clock_mono_ms() >= f->deadline_ms)
         f->is_partial = true;
@@ -181,7 +181,7 @@ static void try_line(struct finder *f, const struct log_info *log, str line, int
 /* ---- from the index ---- */
 
 /* The line of a log that ends at pos; the caller frees it. NULL when it is not there. */
-static char *read_line(const struct log_info *log, int64_t pos, int64_t len)
+static char *read_log_line(const struct log_info *log, int64_t pos, int64_t len)
 {
     if (len <= 0 || len > LINES_MAX_BYTES || pos <= len)
         return NULL;
@@ -202,7 +202,7 @@ static char *read_line(const struct log_info *log, int64_t pos, int64_t len)
 static void try_message(struct finder *f, int64_t log_no, int64_t pos, int64_t len)
 {
     const struct log_info *log = info_by_no(f, log_no);
-    char *line = log ? read_line(log, pos, len) : NULL;
+    char *line = log ? read_log_line(log, pos, len) : NULL;
     if (line)
         try_line(f, log, str_make(line, (size_t)len), pos);
     free(line);
@@ -212,13 +212,13 @@ static void cut_snippet(struct finder *f, struct found *found)
 {
     struct event_text text;
     struct json *v;
-    char *line = read_line(found->log, found->pos, found->len);
+    char *line = read_log_line(found->log, found->pos, found->len);
     if (line && read_event(f, found->log, str_make(line, (size_t)found->len), &v, &text))
         found->hit.snippet = snippet(f, &text);
     free(line);
 }
 
-static sqlite3_stmt *ask(struct finder *f, str expression)
+static sqlite3_stmt *finder_ask(struct finder *f, str expression)
 {
     static const char SAID[] = "SELECT m.log, m.pos, m.len FROM said CROSS JOIN message m"
                                " ON m.no = said.rowid WHERE said MATCH ?3"
@@ -238,10 +238,10 @@ static sqlite3_stmt *ask(struct finder *f, str expression)
 static int find_newest(struct finder *f, str expression, size_t want)
 {
     struct index_db *db = f->sync->db;
-    sqlite3_stmt *st = ask(f, expression);
+    sqlite3_stmt *st = finder_ask(f, expression);
     int r;
     while ((r = index_db_step(db, st)) > 0) {
-        if (f->n == want || is_over(f)) {
+        if (f->n == want || finder_is_over(f)) {
             sqlite3_reset(st);
             f->is_counted = false;
             return 0;
@@ -301,7 +301,7 @@ static void find_in_tail(struct finder *f, const struct tail *t)
         return;
     arena_init(&a);
     lines_init(&lines, fd, (off_t)t->from, size);
-    while (!is_over(f) && lines_next(&lines, &line) > 0) {
+    while (!finder_is_over(f) && lines_next(&lines, &line) > 0) {
         if (line.start > 0 || index_is_notes(t->log->row))
             try_line(f, t->log, line.text, line.end);
     }
@@ -332,7 +332,7 @@ static int best_first(const void *a, const void *b)
     return by_score ? by_score : newest_first(a, b);
 }
 
-static void finish(struct finder *f)
+static void finder_finish(struct finder *f)
 {
     struct store_op *op = f->op;
     if (f->n > 1)
@@ -351,7 +351,7 @@ static void finish(struct finder *f)
                                        .is_partial = f->is_partial};
 }
 
-static int count(struct finder *f, const char *sql, str expression, int64_t *ret)
+static int finder_count(struct finder *f, const char *sql, str expression, int64_t *ret)
 {
     struct index_db *db = f->sync->db;
     sqlite3_stmt *st = index_db_sql(db, sql);
@@ -374,11 +374,11 @@ static int weigh(struct finder *f)
     static const char WITH[] =
         "SELECT count(*) FROM (SELECT 1 FROM said WHERE said MATCH ?1 LIMIT ?2)";
     int64_t all = 0;
-    int r = count(f, ALL, STR_NONE, &all);
+    int r = finder_count(f, ALL, STR_NONE, &all);
     for (size_t i = 0; r == 0 && i < f->query.n; i++) {
         struct query one = {.terms = &f->query.terms[i], .n = 1};
         int64_t with = 0;
-        r = count(f, WITH, search_expression(&f->op->arena, &one, 0, 0), &with);
+        r = finder_count(f, WITH, search_expression(&f->op->arena, &one, 0, 0), &with);
         f->rank.weight[i] = rank_weight(with, all);
     }
     return r;
@@ -400,7 +400,7 @@ static int find_logs(struct finder *f, str conv_id, int64_t ret[2])
     return r < 0 || log.no ? r : -ENOENT; /* let the scan say why */
 }
 
-static int find(struct finder *f)
+static int finder_run(struct finder *f)
 {
     const struct store_search_query *q = &f->op->in.search;
     struct index_db *db = f->sync->db;
@@ -420,7 +420,7 @@ static int find(struct finder *f)
     if (r == 0)
         r = index_db_commit(db);
     index_db_rollback(db);
-    for (size_t i = 0; r == 0 && i < ntails && !is_over(f); i++)
+    for (size_t i = 0; r == 0 && i < ntails && !finder_is_over(f); i++)
         find_in_tail(f, &tails[i]);
     free(tails);
     return r;
@@ -435,9 +435,9 @@ int search_find(struct index_sync *s, struct store_op *op)
     map_init(&f.logs);
     map_init(&f.notes);
     arena_init(&f.scratch);
-    int r = find(&f);
+    int r = finder_run(&f);
     if (r == 0)
-        finish(&f);
+        finder_finish(&f);
     free(f.hits);
     map_done(&f.logs);
     map_done(&f.notes);

@@ -13,7 +13,7 @@ double rank_weight(int64_t with, int64_t all)
     return log(1 + (total - n + 0.5) / (n + 0.5));
 }
 
-static double count(str text, str word)
+static double count_word(str text, str word)
 {
     double n = 0;
     for (ptrdiff_t at = 0; (at = str_find(text, word, (size_t)at)) >= 0; at += (ptrdiff_t)word.n)
@@ -27,7 +27,7 @@ double rank_score(const struct rank *r, const struct query *q, struct arena *scr
     str said = fold_text(scratch, text->text), tool = fold_text(scratch, text->tool);
     double length = 1 - LENGTH_SHARE + LENGTH_SHARE * (double)said.n / MEAN_BYTES, score = 0;
     for (size_t i = 0; i < q->n; i++) {
-        double n = count(said, q->terms[i].text) + count(tool, q->terms[i].text);
+        double n = count_word(said, q->terms[i].text) + count_word(tool, q->terms[i].text);
         score += r->weight[i] * n * (SATURATION + 1) / (n + SATURATION * length);
     }
     return str_eq(text->role, STR("title")) ? score * TITLE_FACTOR : score;
