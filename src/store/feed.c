@@ -1,6 +1,6 @@
-/* feed.c - the states of a feed: reading pages of the log, then live. Messages that arrive
- * while it reads are not kept: they are in the log by the time they are published, so
- * another page brings them. */
+/* feed.c - the states of a feed: reading pages of the log, then live. Messages that arrive while it
+ * reads are dropped: events are published after they are in the log, so that the next page returns
+ * them. */
 #include "store/feed.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@ struct feed {
     struct feed_events ev;
     void *ctx;
     struct bus_sub *sub;
-    struct store_op *op; /* the read under way */
+    struct store_op *op; /* the pending read */
     store_pos at;        /* delivered up to here */
     store_pos published; /* the newest position seen on the bus */
     bool is_live;
-    bool is_delivering; /* a callback of ours is under way: closing must wait for its end */
+    bool is_delivering; /* a callback is running: closing must wait until it returns */
     bool is_closed;
 };
 
@@ -97,7 +97,7 @@ static void go_live(struct feed *f)
         f->ev.on_live(f->ctx);
 }
 
-/* After callbacks: false when one of them closed the feed, which is now gone. */
+/* After callbacks: false when one of them closed the feed, which is now freed. */
 static bool is_still_open(struct feed *f)
 {
     f->is_delivering = false;

@@ -58,12 +58,12 @@ void chain_start(struct chain *c, str first_line)
     sha256_hex(str_slice(first_line, 0, first_line.n - 1), c->head);
 }
 
-/* The chain goes on from the hash of the last line, or begins with the text of that line. */
+/* The chain continues with the hash of the last line, or begins with the hash of its text. */
 int chain_resume(struct chain *c, bool wanted)
 {
     if (c->is_known)
         return 0;
-    char tail[SUFFIX_LEN + 3]; /* with what stands before it, and the line feed */
+    char tail[SUFFIX_LEN + 3]; /* the suffix, the bytes before it, and the line feed */
     size_t n = c->size < (off_t)sizeof(tail) ? (size_t)c->size : sizeof(tail);
     ssize_t got = pread(c->fd, tail, n, c->size - (off_t)n);
     if (got != (ssize_t)n)
@@ -119,7 +119,7 @@ static bool chain_broken(struct verifier *v, const char *reason)
     return false;
 }
 
-/* A copy under another name, or a folder that was renamed, is found by this. */
+/* Compared with the file name, this detects a log that was copied or a folder that was renamed. */
 static void note_named_id(struct verifier *v, str line)
 {
     struct json *doc;
@@ -150,7 +150,7 @@ static bool verify_line(struct verifier *v, str line)
     if (!str_eq(hash, str_from(expected)))
         return chain_broken(v, "it was changed, or a line before it was removed, added or changed");
     if (!r->is_chained && r->uncovered > 0)
-        r->uncovered--; /* the line before the chain counts with its text */
+        r->uncovered--; /* the text of the line before the chain is covered */
     r->is_chained = true;
     memcpy(v->head, expected, sizeof(expected));
     return true;
@@ -201,7 +201,7 @@ static bool derive_one(void *ctx, str line, store_pos end)
     return true;
 }
 
-/* As readers of the log do, and not from the index, which remembers older bytes. */
+/* Reads the log itself, because the index may describe older bytes. */
 static void read_lines(struct store_op *op, struct integrity_report *report)
 {
     struct derive d;

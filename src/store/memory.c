@@ -1,7 +1,7 @@
-/* memory.c - conversations in memory: the same behaviour, nothing on disk.
+/* memory.c - the memory store: the same behaviour as the other stores, without files.
  *
- * A position is the number of the line; line 1, the metadata, has none. Everything happens
- * on the loop thread, and is answered at its next turn. */
+ * A position is the number of the line; line 1, the metadata, has none. All work is done on the
+ * loop thread, and calls complete in the next loop turn. */
 #include <errno.h>
 
 #include "base/bytes/hash.h"
@@ -175,7 +175,7 @@ static void memory_fork(struct store_op *op)
     op_done_later(op);
 }
 
-/* Takes out of a chain of the trash what who asks may manage. */
+/* Removes from the trash the conversations of this id that the viewer may manage. */
 static struct memory_conv *take_own(struct store_op *op, struct memory_conv **chain)
 {
     struct memory_conv *own = NULL;
@@ -278,7 +278,7 @@ static void memory_get(struct store_op *op)
     op_done_later(op);
 }
 
-/* Lines [from, to) of the page, so that both limits hold and one line is always there. */
+/* Lines [from, to) of the page, within both limits, but always at least one line. */
 static void choose_range(const struct memory_conv *c, const struct store_range *r, size_t *from,
                          size_t *to)
 {

@@ -21,7 +21,7 @@ static void measure(struct store_op *op)
     op->out.repairing->size = size_of(op->path);
 }
 
-/* The log is open and locked: what there was to mend has been mended. */
+/* The log is open and locked: opening has already repaired it. Compares the sizes. */
 static int note_repair(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);

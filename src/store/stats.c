@@ -6,7 +6,7 @@
 
 static const struct {
     const char *name;
-    int64_t days; /* 0 = without end */
+    int64_t days; /* 0 = unlimited */
 } PERIODS[] = {
     [STATS_DAY] = {"day", 1},     [STATS_WEEK] = {"week", 7}, [STATS_MONTH] = {"month", 30},
     [STATS_YEAR] = {"year", 365}, [STATS_ALL] = {"all", 0},
@@ -30,7 +30,7 @@ const char *stats_period_name(enum stats_period p)
 
 struct stats_job {
     struct store *store;
-    struct actor *actor; /* held; NULL = all */
+    struct actor *actor; /* a reference; NULL = all */
     struct arena arena;
     struct store_op *op;
     struct stats stats;
@@ -153,7 +153,7 @@ static void write_sum(struct json_writer *w, const struct stats_sum *s)
     jw_kint(w, "cacheReadTokens", s->usage.cache_read_tokens);
     jw_kint(w, "cacheWrite5mTokens", s->usage.cache_write_5m_tokens);
     jw_kint(w, "cacheWrite1hTokens", s->usage.cache_write_1h_tokens);
-    /* The sum of what is known; it is not the whole while unpricedConversations is not 0. */
+    /* The sum of known costs; incomplete unless unpricedConversations is 0. */
     jw_key(w, "knownCostUsd");
     jw_double(w, s->cost_usd);
     jw_kint(w, "unpricedConversations", s->unpriced);

@@ -111,7 +111,7 @@ static bool has_something_to_spill(str line)
     str key, value;
     bool found = false;
     if (line.n <= STORE_SPILL_BYTES && str_find(line, REFERENCE, 0) < 0)
-        return false; /* nearly all lines */
+        return false; /* the common case */
     json_scan_init(&scan, line);
     while (!found && json_scan_next(&scan, &key, &value))
         found = must_spill(value);
@@ -127,7 +127,7 @@ static str preview_of(struct arena *a, str value)
     return utf8_truncate(text_of_content(a, content), PREVIEW_BYTES);
 }
 
-/* {"$blob":...} for a value that is now a blob. */
+/* {"$blob":...} for a value that was stored as a blob. */
 static int make_reference(struct arena *a, const struct store_io *io, const char *dir, str value,
                           str *ret, struct err *e)
 {
@@ -149,7 +149,7 @@ static int make_reference(struct arena *a, const struct store_io *io, const char
     return 0;
 }
 
-/* Keys come raw from the scanner: they are still escaped. */
+/* The scanner returns raw keys, which are still escaped. */
 static void add_json_member(struct buf *out, str key, str value)
 {
     buf_add_lit(out, out->n ? ",\"" : "{\"");

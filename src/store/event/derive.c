@@ -18,7 +18,7 @@ void derive_done(struct derive *d)
     arena_done(&d->arena);
 }
 
-/* Copies only what is new, so that the same model named a thousand times costs nothing. */
+/* Copies a value only if it differs, so that repeating the same model needs no memory. */
 static void derive_keep(struct derive *d, str *place, str value)
 {
     if (!str_eq(*place, value))
@@ -113,7 +113,7 @@ bool derive_cost(const struct store_env *env, const struct json *v, str model,
     return is_free(u);
 }
 
-/* A fork takes over lines as they are, with their times, and is made after all of them. */
+/* A fork copies lines unchanged, with their times, and is created after all of them. */
 bool derive_is_copied(str forked_from, str created_at, const struct json *event)
 {
     int64_t created, when;
@@ -150,7 +150,7 @@ static void on_user_message(struct derive *d, const struct json *v)
     d->conv.preview = utf8_truncate(text, PREVIEW_BYTES);
 }
 
-/* Constants: the arena of a log that is read for years does not grow with its runs. */
+/* Returns constants, so that the arena of a long-lived log does not grow with its runs. */
 static str stop_name(str given)
 {
     static const char *const NAMES[] = {"complete", "max_iterations", "token_budget", "cancelled",
@@ -256,7 +256,7 @@ static void set_updated(struct derive *d, str raw)
         memcpy(d->updated_at, iso, sizeof(iso));
 }
 
-/* Is it enough to know that there was such an event? */
+/* For these types only the fact that the event exists matters, so it is not parsed. */
 static bool is_only_counted(const struct derive *d, enum event_type type)
 {
     return type == EV_RUN_START || type == EV_RUN_ERROR ||
@@ -354,7 +354,7 @@ struct conv *derive_conv(const struct derive *d, struct arena *a, str id, str wo
     c.id = id;
     c.updated_at = str_from(d->updated_at);
     if (!d->has_header)
-        c.acl.is_sealed = true; /* an empty log belongs to nobody, and must not be added to */
+        c.acl.is_sealed = true; /* an empty log has no owner, and must not be appended to */
     if (!c.workspace_id.n)
         c.workspace_id = workspace_id;
     if (!c.created_at.n)

@@ -1,9 +1,9 @@
-/* derive_save.c - what was derived, as JSON and back. One table names every field. */
+/* derive_save.c - saves derived properties as JSON and loads them. One table names every field. */
 #include <errno.h>
 
 #include "store/event/derive.h"
 
-/* Raised whenever the meaning of a field changes: what others wrote is then read again. */
+/* Raised when the meaning of a field changes: logs saved by other versions are then read again. */
 enum { FORMAT = 3, SAVED_MAX = 4 * 1024 * 1024 };
 
 #define AT(member) offsetof(struct conv, member)

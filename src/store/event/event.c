@@ -46,7 +46,7 @@ str event_name(enum event_type t)
     return STR_NONE;
 }
 
-/* Of several members of one name the first counts, as everywhere. */
+/* If a name occurs several times, the first member is valid, as everywhere in nb. */
 static bool read_head(str line, bool is_good, struct event_head *ret)
 {
     struct json_scan scan;

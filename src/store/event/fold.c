@@ -68,7 +68,7 @@ void fold_init(struct casefold_iter *f, str text)
     *f = (struct casefold_iter){.rest = text};
 }
 
-/* Most characters of most texts. */
+/* The fast path: ASCII. */
 static uint32_t fold_ascii(unsigned char c)
 {
     if (c >= 'A' && c <= 'Z')

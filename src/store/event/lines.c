@@ -34,7 +34,7 @@ static int lines_fill(struct lines *l)
         n = pread(l->fd, l->window.p + l->window.n, want, from);
     while (n < 0 && errno == EINTR);
     if (n <= 0)
-        return n < 0 ? -errno : 0; /* the file was cut under us: that is its end */
+        return n < 0 ? -errno : 0; /* the file was truncated meanwhile: this is its end */
     l->window.n += (size_t)n;
     return 1;
 }
@@ -46,7 +46,7 @@ static void slide(struct lines *l)
     l->window_at = l->at;
 }
 
-/* Moves `at` behind the end of a line that is too long to hold. */
+/* Moves `at` behind the end of a line that is longer than LINES_MAX_BYTES. */
 static int skip_overlong(struct lines *l)
 {
     l->overlong++;

@@ -19,7 +19,7 @@ struct pager {
     struct arena scratch;
 };
 
-/* The event of a line, until the next call. False: the line holds none. */
+/* The event of a line, valid until the next call. False: the line is not an event. */
 static bool event_of(struct pager *p, str line, str *ret)
 {
     struct event_head head;
@@ -124,7 +124,7 @@ static int read_backwards(struct pager *p, store_pos before, struct store_page *
         arena_init(&a);
         int r =
             lines_tail(&a, p->fd, end, p->range->max_events, p->range->max_bytes, &from, &piece);
-        if (r == 0 && piece.n == 0) /* a line too long to hold: step over it */
+        if (r == 0 && piece.n == 0) /* the line is too long: skip it */
             r = lines_last_start(p->fd, end - 1, &end);
         else if (r == 0)
             has_room = take_backwards(p, piece, from, &end);
@@ -137,7 +137,7 @@ static int read_backwards(struct pager *p, store_pos before, struct store_page *
     return 0;
 }
 
-/* A position must be the end of a line of this log, or it belongs to another one. */
+/* A position that is not the end of a line of this log belongs to a different log. */
 static int check_position(const struct pager *p, store_pos pos, bool *ret_is_beyond)
 {
     if (pos > (store_pos)p->limit) {
@@ -149,7 +149,7 @@ static int check_position(const struct pager *p, store_pos pos, bool *ret_is_bey
     return r < 0 ? r : 0;
 }
 
-/* Finds where the last whole line ends: what another writer has not finished is not there. */
+/* Finds the end of the last complete line: an unfinished line of another writer is ignored. */
 static int find_end(struct pager *p)
 {
     off_t size = p->limit;

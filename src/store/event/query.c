@@ -19,7 +19,7 @@ static int parse_date(str value, const char *name, int64_t *ret, struct err *e)
     return 0;
 }
 
-/* 1 when the word was a filter, 0 when it is something to search for. */
+/* 1 when the word is a filter, 0 when it is a search term. */
 static int take_filter(struct arena *a, struct query *q, str word, struct err *e)
 {
     int r = 1;
@@ -54,7 +54,7 @@ static int add_term(struct arena *a, struct query *q, str word, bool is_phrase, 
     return 0;
 }
 
-/* Cuts the next word or quoted phrase off the text. */
+/* Removes the next word or quoted phrase from the text. */
 static bool next_word(str *rest, str *ret_word, bool *ret_is_phrase)
 {
     *rest = str_trim(*rest);
@@ -155,7 +155,7 @@ bool query_matches(const struct query *q, struct arena *scratch, const struct ev
 
 /* ---- snippets ---- */
 
-/* Where in the original text the folded characters [at, at + n) stand. */
+/* The place of the folded characters [at, at + n) in the original text. */
 static bool find_original(str text, size_t at, size_t n, size_t *ret_from, size_t *ret_to)
 {
     struct casefold_iter f;

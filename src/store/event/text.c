@@ -43,7 +43,7 @@ str text_of_content(struct arena *a, const struct json *content)
     return text_buf_finish(a, &b);
 }
 
-/* A tool result: MCP content, an older plain output, or what a spilled result left. */
+/* A tool result: MCP content, an older plain output, or the preview of a spilled result. */
 static str text_of_result(struct arena *a, const struct json *event)
 {
     struct buf b;

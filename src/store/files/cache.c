@@ -13,7 +13,7 @@
 #include "store/index/index.h"
 #include "store/log/tail.h"
 
-enum { SEEN_MS = 5 }; /* so long a look at a file counts for the read that follows it */
+enum { SEEN_MS = 5 }; /* for this time a read may rely on the check that a get has made */
 
 struct cache {
     const struct files *files;
@@ -29,9 +29,9 @@ struct cached {
     bool is_busy, is_dropped;
     struct list_node waiting;
     struct tail tail;
-    uint64_t seen_ms; /* when a get found it current; 0 = a read has made use of that */
+    uint64_t seen_ms; /* when a get found it up to date; 0 = a read has used that */
 
-    struct job job; /* the rest belongs to the reader thread while is_busy */
+    struct job job; /* the following members belong to the reader thread while is_busy */
     struct list_node batch;
     const char *path;
     uint64_t limit;
@@ -75,7 +75,7 @@ static void cached_forget(struct cached *e)
     derive_init(&e->derive, env);
 }
 
-/* Is what was derived still the beginning of this file? */
+/* Do the derived properties still describe the beginning of this file? */
 static bool is_same_log(const struct cached *e, int fd, off_t limit)
 {
     struct stat st;
@@ -207,8 +207,9 @@ static struct cached *entry_for(struct cache *c, struct store_op *op)
     return e;
 }
 
-/* Nothing to catch up? Only for a log that is open here: nobody else writes it. It may still be
- * gone, or be another file; if that cannot be said at once, a reader finds out. */
+/* Is there nothing to catch up? True only for a log that is open here, because no other process
+ * writes it. The file may still be deleted or replaced; if the kernel cannot tell without waiting,
+ * a reader thread checks. */
 static bool is_current(const struct cached *e, const struct store_op *op)
 {
     struct file_stat now;
@@ -221,7 +222,7 @@ void cache_append(struct cache *c, const struct store_op *op)
 {
     struct cached *e = map_get(&c->entries, op->id);
     const struct log_task *t = &op->task;
-    bool is_as_it_is = t->lines == op->lines; /* the file holds events, not records of them */
+    bool is_as_it_is = t->lines == op->lines; /* the file has events, not records of a layout */
     if (!e || e->is_busy || !is_as_it_is || e->derive.conv.end != t->start ||
         t->bytes > CACHE_APPEND_BYTES)
         return;
@@ -230,7 +231,7 @@ void cache_append(struct cache *c, const struct store_op *op)
     tail_add(&e->tail, t->start, op->lines, op->nlines);
 }
 
-/* Who reads a log has mostly asked what it is a moment before: one look does for both. */
+/* A read usually follows a get of the same conversation: one check is enough for both. */
 static bool was_just_seen(struct cached *e, const struct store_op *op)
 {
     bool is_fresh = e->seen_ms && clock_mono_ms() - e->seen_ms <= SEEN_MS;

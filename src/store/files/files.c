@@ -104,7 +104,7 @@ static int check_line(struct store_op *op, const char *blob_dir, str *line)
     return r < 0 ? r : blobs_spill(&op->arena, files(op)->io, blob_dir, line, e);
 }
 
-/* A task that fails here fails alone, so the chain moves only once every line is good. */
+/* A failure here fails only this task, so the chain is changed only when all lines are valid. */
 int files_prepare(struct store_op *op, size_t from, const char *blob_dir, struct chain *chain)
 {
     struct files *f = files(op);
@@ -147,7 +147,7 @@ static void on_lines_written(struct log_task *t)
     for (size_t i = 0; i < t->n && !op->err.code; i++)
         op->pos[i] = at += t->lines[i].n;
     if (op->err.code)
-        cache_drop(files(op)->cache, op->id); /* it may have read what was taken back */
+        cache_drop(files(op)->cache, op->id); /* it may have read lines that were undone */
     else if (t->kind == LOG_APPEND)
         cache_append(files(op)->cache, op);
     index_touch(files(op)->index, op->id, t->kind == LOG_CREATE);

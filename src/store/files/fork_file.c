@@ -1,5 +1,5 @@
-/* fork_file.c - store_fork of the file stores: streams the chosen lines into a new log and
- * hard-links the blobs, so that neither memory nor disk depend on how much there is. */
+/* fork_file.c - store_fork of the file stores: copies the selected lines into a new log as a stream
+ * and hard-links the blobs, so that memory use does not depend on the size of the log. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct copier {
     struct arena scratch;
 };
 
-/* A chain of its own behind a first line that names where the source's stood. */
+/* A new chain, behind a line 1 that names the head of the chain of the source. */
 static int fork_begin(struct copier *c, int from, off_t limit, str header)
 {
     struct store_op *op = c->op;
@@ -76,7 +76,7 @@ int fork_copy_lines(struct store_op *op, const struct store_io *io, int from, of
     int r = fork_begin(&c, from, limit, header);
     while (r >= 0 && verdict != FORK_COPY_LAST && verdict != FORK_STOP &&
            (r = lines_next(&lines, &line)) > 0) {
-        verdict = copy_line(&c, line.text); /* line 1 is no event, or it is one worth keeping */
+        verdict = copy_line(&c, line.text); /* a damaged line 1 may be an event, which is kept */
         if (c.out.n >= WRITE_BYTES)
             r = fork_flush(io, to, &c.out);
     }

@@ -31,7 +31,7 @@ static void warn(void *logger, const char *sentence)
     log_warn(logger, "store", "%s", sentence);
 }
 
-/* Before any log is opened: its end may still be in the journal of a writer that is gone. */
+/* Runs before any log is opened: its last events may be in the journal of a process that ended. */
 static int replay(struct store *s, struct err *e)
 {
     struct replay_report report;
@@ -58,7 +58,7 @@ static int jsonl_open(struct store *s, struct err *e)
     return 0;
 }
 
-/* It was made when the store was opened for writing. */
+/* The directory was created when the store was opened for writing, so it was removed since. */
 static int missing_dir(const struct store *s, struct err *e)
 {
     if (s->conf.read_only)

@@ -1,4 +1,4 @@
-/* mend_header.c - a new line 1 for a log that lost its own. */
+/* mend_header.c - writes a new line 1 for a log whose line 1 is lost or damaged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include "store/repair.h"
 
 struct rest {
-    off_t from, end;    /* what is kept of the log */
-    int64_t created_ms; /* 0 = no line tells a time */
+    off_t from, end;    /* the part of the log that is kept */
+    int64_t created_ms; /* 0 = no line has a time */
 };
 
 static bool line_time(struct arena *a, str line, int64_t *ret_ms)
@@ -25,7 +25,7 @@ static bool line_time(struct arena *a, str line, int64_t *ret_ms)
            event_time(v, ret_ms);
 }
 
-/* A first line that is an event stays; one that nobody can read is left behind. */
+/* A first line that is an event is kept; one that cannot be parsed is not copied. */
 static int find_rest(int fd, off_t size, struct rest *ret)
 {
     struct arena scratch;
@@ -67,7 +67,7 @@ static int write_new(struct store_op *op, const struct store_io *io, int from, o
     return r;
 }
 
-/* The damaged log has its second name before it loses its first. */
+/* The damaged log is linked to its new name before its old name is replaced. */
 static int replace_log(struct store_op *op, const struct store_io *io, const char *temp,
                        const char *unique)
 {

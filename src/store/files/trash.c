@@ -10,7 +10,7 @@
 #include "store/files/files.h"
 #include "store/index/index.h"
 
-/* What belongs to a conversation, the log first: once it has moved, the rest follows. */
+/* The files of a conversation, the log first: when it has moved, the others follow. */
 static const char *const SUFFIXES[] = {".jsonl", ".jsonl.torn", ".blobs"};
 
 enum { TREE_DEPTH = 2, LEFTOVER_MS = 3600 * 1000 };
@@ -32,7 +32,7 @@ static const char *trash_path(struct store_op *op, int64_t when, const char *suf
         .p;
 }
 
-/* "<epoch ms>-<id>.jsonl": false when the name is another. */
+/* Parses "<epoch ms>-<id>.jsonl"; false when the name has a different form. */
 static bool parse_name(str name, int64_t *ret_when, str *ret_id)
 {
     ptrdiff_t dash = str_find_char(name, '-');
@@ -83,7 +83,7 @@ static int move_to_trash(struct store_op *op, const struct store_io *io, struct 
     const char *dir = trash_dir(op->store, &op->arena);
     int64_t now = clock_now_ms();
     int r = io_mkdir_all(io, dir);
-    /* An id may be deleted, made anew and deleted again within a millisecond. */
+    /* An id may be deleted, created and deleted again within one millisecond. */
     while (access(trash_path(op, now, SUFFIXES[0]), F_OK) == 0)
         now++;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(SUFFIXES); i++) {
@@ -109,7 +109,7 @@ static int purge_live(struct store_op *op, const struct store_io *io, struct err
     return r < 0 ? err_errno(e, r, "cannot delete", op->path) : 0;
 }
 
-/* Removes "<id>.jsonl.new_..." of creations and forks that did not live to their end. */
+/* Removes "<id>.jsonl.new_..." files of creations and forks that were interrupted. */
 static void remove_leftovers(const struct store *s, const struct store_io *io)
 {
     DIR *d = opendir(s->conf.dir);
@@ -134,7 +134,8 @@ static int trash_run_remove(struct log_task *t, const struct store_io *io)
     return op->in.is_purge ? purge_live(op, io, &t->err) : move_to_trash(op, io, &t->err);
 }
 
-/* Removes from the trash what `is_due` says. Returns how many conversations went, or -errno. */
+/* Removes from the trash the entries that `is_due` selects. Returns the number of conversations, or
+ * -errno. */
 static int purge_trash(struct store_op *op,
                        bool (*is_due)(const struct store_op *op, int64_t when, str id))
 {
@@ -158,8 +159,9 @@ static int purge_trash(struct store_op *op,
     return r < 0 ? r : n;
 }
 
-/* An id may have been used by several people: each purges what is theirs. A log is looked at
- * once, before anything of it goes: its other files are asked for by its name. */
+/* Several people may have used the same id: each purges only conversations that they may manage.
+ * The log is checked once, before any of its files is removed; the other files are found by its
+ * name. */
 static bool is_this_one(const struct store_op *op, int64_t when, str id)
 {
     return str_eq(id, op->id) && when == op->trashed_ms;
@@ -184,7 +186,8 @@ static int64_t newest_in_trash(struct store_op *op, int64_t before)
     return newest;
 }
 
-/* All of this id that who asks may manage. How many went, or -errno. */
+/* Purges all conversations of this id that the viewer may manage. Returns their number, or -errno.
+ */
 static int purge_own(struct store_op *op)
 {
     int n = 0, r = 0;
@@ -229,9 +232,9 @@ void trash_remove(struct store_op *op)
     files_submit(op, LOG_RUN, on_trash_removed);
 }
 
-/* ---- taking back ---- */
+/* ---- restoring ---- */
 
-/* The log last, once the rest is safe: it must not appear without what it names. */
+/* The log is restored last: it must not appear before the blobs that it refers to. */
 static int run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
@@ -283,7 +286,7 @@ static bool is_expired(const struct store_op *op, int64_t when, str id)
 
 static void sweep(struct store_op *op)
 {
-    (void)purge_trash(op, is_expired); /* what cannot be removed now is tried next time */
+    (void)purge_trash(op, is_expired); /* failures are tried again at the next start */
 }
 
 static void swept(struct store_op *op)

@@ -12,7 +12,7 @@
 
 enum {
     HEADER_MAX = 1024 * 1024,
-    /* A directory changed so recently may change again without its time showing it. */
+    /* A directory that changed so recently may change again without a new mtime. */
     RACY_MS = 100,
 };
 
@@ -91,7 +91,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names of folders, sorted, so that whoever looks sees the same order. */
+/* The names of the folders, sorted, so that every process sees the same order. */
 static int list_names(struct arena *a, const char *dir, char ***ret, size_t *ret_n, struct err *e)
 {
     DIR *d = opendir(dir);
@@ -140,7 +140,7 @@ static bool read_first_line(struct arena *a, const char *path, str *ret)
     return n >= 0;
 }
 
-/* A folder whose header cannot be read is still a conversation: its name says which. */
+/* A folder whose header cannot be read is still a conversation, identified by its name. */
 static void place_by_name(struct folder_place *p)
 {
     *p = (struct folder_place){
@@ -296,7 +296,7 @@ void catalog_confirm(struct catalog *c, str id)
     struct entry *e = map_get(&c->by_id, id);
     if (e) {
         e->is_reserved = false;
-        e->is_seen = true; /* it may have come after a refresh had listed the names */
+        e->is_seen = true; /* a running refresh may have listed the names before */
     }
     pthread_mutex_unlock(&c->lock);
 }

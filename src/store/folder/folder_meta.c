@@ -1,9 +1,9 @@
-/* folder_meta.c - conversation.json: the header of a conversation as it is now.
+/* folder_meta.c - conversation.json: the current header of a conversation.
  *
- * Line 1 of chat.jsonl and notes.jsonl is written once, so its title and updatedAt are those of the
- * beginning. Readers of the layout that want the current ones find them here, under the names of
- * the header. The file is derived: nothing in nb reads it but this file, it is replaced whole, not
- * synced, and a failure to write it is not a failure of the append. Pool threads. */
+ * Line 1 of chat.jsonl and notes.jsonl is written once, so it has the initial title and updatedAt.
+ * Other programs find the current values here, under the same names. The file is derived: only this
+ * module reads it, it is replaced as a whole and not synced, and a failure to write it does not
+ * fail the append. Pool threads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -70,7 +70,7 @@ static void write_nonempty(struct json_writer *w, const char *key, str value)
         jw_kstr(w, key, value);
 }
 
-/* What the event model has and the layout lacks; readers of the layout pass over it. */
+/* Members that nb needs and the layout does not define; other programs ignore them. */
 static void own_members(struct json_writer *w, const struct store *s,
                         const struct conv_create *spec)
 {
@@ -133,7 +133,7 @@ bool folder_header_read(struct arena *a, str line, struct folder_place *ret)
 /* ---- events to records ---- */
 
 struct message {
-    str role; /* empty: the event is none */
+    str role; /* empty: the event is not a message */
     str text, reasoning;
 };
 
@@ -152,7 +152,7 @@ static bool is_of_system(enum event_type type)
     return type == EV_RUN_ERROR || type == EV_VISIBILITY;
 }
 
-/* What happened to the conversation, for readers who know only messages. */
+/* Changes of the conversation as text, for programs that show only messages. */
 static struct message system_message(struct arena *a, enum event_type type, const struct json *v)
 {
     const struct json *error = json_get(v, "error");
@@ -207,7 +207,7 @@ static void write_message_record(struct json_writer *w, const struct folder_plac
     jw_kstr(w, "messageId", str_from(id));
     jw_kstr(w, "role", m->role);
     jw_kstr(w, "channel", p->channel);
-    /* The text stands in the line twice; a huge one is cut here, never in the event. */
+    /* The text is in the line twice; a very long text is truncated here, never in the event. */
     size_t room = (LINES_MAX_BYTES - RECORD_FRAME - event.n) / ESCAPED_BYTE_MAX;
     str text = utf8_truncate(m->text, room);
     jw_kstr(w, "content", text);

@@ -1,4 +1,4 @@
-/* folder_store.c - the folder backend: where things are, and how its lines are read. */
+/* folder_store.c - the folder backend: its paths, and how its lines are read. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include "store/folder/folder_impl.h"
 #include "store/index/index.h"
 
-enum { MISS_AGE_MS = 1000 }; /* how old the knowledge may be that something is not there */
+enum { MISS_AGE_MS = 1000 }; /* for this time an unknown id is not looked up again */
 
 static const char *log_path(struct files *f, struct arena *a, str id)
 {
@@ -105,7 +105,7 @@ static void refresh_work(struct job *j)
     (void)catalog_refresh(&d->catalog, MISS_AGE_MS, &d->err);
 }
 
-/* Nothing here calls back at once, so nobody can overtake those who waited. */
+/* No call completes inside this loop, so later calls cannot overtake the waiting ones. */
 static void refreshed(struct job *j)
 {
     struct folder *d = CONTAINER_OF(j, struct folder, job);
@@ -220,7 +220,7 @@ static void on_note_line(struct scanner *s, str line)
         s->has_stopped = !s->fn(s->ctx, event, s->end);
 }
 
-/* The last line also when it only lacks its line feed: people edit this file. */
+/* Accepts a last line without a line feed, because people edit this file. */
 static void scan_notes_file(struct scanner *s, int fd, off_t size)
 {
     struct lines lines;

@@ -1,7 +1,7 @@
-/* folder_trash.c - deleting conversations of the folder store, and taking them back.
+/* folder_trash.c - deletes conversations of the folder store, and restores them.
  *
- * A deleted folder moves whole to <root>/trash/<epoch ms>-<id>/, under its own name, and is
- * purged TRASH_DAYS later, when a store is opened. */
+ * A deleted folder is moved to <root>/trash/<epoch ms>-<id>/ under its own name, and is purged
+ * after TRASH_DAYS, when a store is opened. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -56,7 +56,7 @@ static int move_to_trash(struct store_op *op, const struct store_io *io, const c
     return r < 0 ? r : io_sync_dir(io, d->catalog.dir);
 }
 
-/* Out of sight first, so that a crash leaves no half of a conversation. */
+/* Renames the folder first, so that a crash does not leave half of a conversation. */
 static int purge(struct store_op *op, const struct store_io *io, const char *folder)
 {
     struct folder *d = folder_of(op->store);
@@ -81,7 +81,8 @@ static int folder_run_remove(struct log_task *t, const struct store_io *io)
     return r < 0 ? err_errno(&t->err, r, "cannot delete", folder) : 0;
 }
 
-/* Removes from the trash what `is_due` says. How many conversations went, or -errno. */
+/* Removes from the trash the entries that `is_due` selects. Returns the number of conversations, or
+ * -errno. */
 static int purge_trash(struct store_op *op,
                        bool (*is_due)(struct store_op *op, int64_t when, str id))
 {
@@ -105,7 +106,7 @@ static int purge_trash(struct store_op *op,
     return r < 0 ? r : n;
 }
 
-/* The name of the one folder inside, or an empty one. */
+/* The name of the only folder inside, or an empty string. */
 static str only_child(struct arena *a, const char *dir)
 {
     DIR *d = opendir(dir);
@@ -120,7 +121,7 @@ static str only_child(struct arena *a, const char *dir)
     return name;
 }
 
-/* May who asks take it out of the trash? `place` is its directory there. */
+/* May the viewer restore or purge it? `place` is its directory in the trash. */
 static bool may_manage(struct store_op *op, const char *place)
 {
     str name = only_child(&op->arena, place);
@@ -129,7 +130,7 @@ static bool may_manage(struct store_op *op, const char *place)
                             arena_printf(&op->arena, "%s/%.*s/chat.jsonl", place, STR_ARG(name)).p);
 }
 
-/* An id may have been used by several people: each purges what is theirs. */
+/* Several people may have used the same id: each purges only conversations that they may manage. */
 static bool is_this_one(struct store_op *op, int64_t when, str id)
 {
     if (!str_eq(id, op->id))
@@ -238,7 +239,7 @@ static void on_restored(struct log_task *t)
     op_done(op);
 }
 
-/* Where the folder will be is found out on the way; the queue needs a name of its own. */
+/* The target folder is not known yet, so the task is queued under a name of its own. */
 static void restore_located(struct store_op *op)
 {
     struct folder *d = folder_of(op->store);
@@ -259,7 +260,7 @@ static bool is_expired(struct store_op *op, int64_t when, str id)
     return when < clock_now_ms() - (int64_t)TRASH_DAYS * 24 * 3600 * 1000;
 }
 
-/* ".new_..." and ".gone_..." of work that did not live to its end. */
+/* Removes ".new_..." and ".gone_..." folders of work that was interrupted. */
 static void remove_leftovers(struct store_op *op)
 {
     struct files *f = op->store->impl;
@@ -281,7 +282,7 @@ static void remove_leftovers(struct store_op *op)
 
 static void sweep(struct store_op *op)
 {
-    (void)purge_trash(op, is_expired); /* what cannot be removed now is tried next time */
+    (void)purge_trash(op, is_expired); /* failures are tried again at the next start */
     remove_leftovers(op);
 }
 

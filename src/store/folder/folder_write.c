@@ -1,7 +1,7 @@
 /* folder_write.c - new conversations of the folder store, and notes.
  *
- * A conversation is built under another name, synced, and renamed to its place: its folder
- * appears with both files in it, or not at all. */
+ * A conversation is built in a temporary folder, synced, and renamed: its folder appears with both
+ * files in it, or not at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -69,8 +69,8 @@ static int append_notes(struct files *f, struct store_op *op, int fd, const char
     return 0;
 }
 
-/* Under the lock of chat.jsonl, and before the events: a note that is in the chat is in
- * notes.jsonl too. */
+/* Runs under the lock of chat.jsonl and before the events are written: a note that is in the chat
+ * is also in notes.jsonl. */
 int folder_add_notes(struct files *f, struct store_op *op, struct err *e)
 {
     struct folder *d = f->own;
@@ -105,7 +105,7 @@ static struct folder_place new_place(struct store_op *op, int64_t now_ms)
         .name = name, .thread_id = op->id, .conversation_id = name, .channel = spec->channel};
 }
 
-/* Two ids may differ in nothing that a name can hold. */
+/* Two ids may differ only in characters that are not valid in a name. */
 static bool reserve(struct store_op *op, struct folder_place *p)
 {
     struct catalog *c = &folder_of(op->store)->catalog;
@@ -118,7 +118,7 @@ static bool reserve(struct store_op *op, struct folder_place *p)
     return false;
 }
 
-/* False, with the error in op, when there cannot be such a conversation. */
+/* False, with the error in op, when the conversation cannot be created. */
 static bool prepare_place(struct store_op *op, struct folder_place *ret)
 {
     struct folder *d = folder_of(op->store);
@@ -145,7 +145,7 @@ struct builder {
     struct store_op *op;
     const struct store_io *io;
     struct folder_place place;
-    const char *temp; /* the folder, until it is done */
+    const char *temp; /* the folder while it is built */
 };
 
 static const char *temp_path(const struct builder *b, const char *name)
@@ -184,7 +184,7 @@ static int put_in_place(const struct builder *b)
     return r;
 }
 
-/* Takes back what was built when it could not be finished. */
+/* Removes the folder when it could not be completed. */
 static int builder_finish(const struct builder *b, int r)
 {
     if (r == 0)
@@ -277,7 +277,7 @@ static bool copy_note(void *ctx, str line, store_pos end)
     return true;
 }
 
-/* The notes that stand in the chat of the fork. */
+/* The notes in the chat of the fork. */
 static int copy_notes(const struct builder *b)
 {
     struct files *f = b->op->store->impl;
