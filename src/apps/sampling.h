@@ -10,7 +10,7 @@
 #define SAMPLING_MESSAGES_MAX 200
 #define SAMPLING_CALLS_MAX    20 /* of one tool call */
 
-struct sampling; /* a model call under way; valid until fn or sampling_cancel */
+struct sampling; /* a model call in progress; valid until fn or sampling_cancel */
 
 /* result is a CreateMessageResult, or NULL with an error for the server. Borrowed. */
 typedef void (*sampling_fn)(void *ctx, const struct json *result, const struct err *err);

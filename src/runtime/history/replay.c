@@ -3,7 +3,7 @@
 #include "base/json/json_scan.h"
 #include "store/event/event.h"
 
-static struct replay_message *add_message(struct replay *r, enum replay_role role)
+static struct replay_message *add_replay_message(struct replay *r, enum replay_role role)
 {
     if (r->n == r->cap) {
         r->cap = r->cap ? r->cap * 2 : 8;
@@ -82,7 +82,7 @@ static struct json_strs keep_strings(struct replay *r, const struct json *list)
 
 static void user_message(struct replay *r, const struct json *event)
 {
-    struct replay_message *m = add_message(r, REPLAY_USER);
+    struct replay_message *m = add_replay_message(r, REPLAY_USER);
     r->ask = (struct replay_ask){0};
     m->ts = keep_text(r, replay_time(event));
     m->user_id = keep_string(r, event, "userId");
@@ -118,7 +118,7 @@ static void take_calls(struct replay *r, struct replay_message *m)
 
 static void llm_response(struct replay *r, const struct json *event)
 {
-    struct replay_message *m = add_message(r, REPLAY_ASSISTANT);
+    struct replay_message *m = add_replay_message(r, REPLAY_ASSISTANT);
     m->ts = keep_text(r, replay_time(event));
     m->run_id = keep_string(r, event, "runId");
     m->model = keep_string(r, event, "model");

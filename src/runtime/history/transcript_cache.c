@@ -59,9 +59,3 @@ void transcript_cache_give(struct transcript_cache *r, str conversation_id, stru
     while (r->bytes > TRANSCRIPT_CACHE_ALL_BYTES || map_len(&r->entries) > TRANSCRIPT_CACHE_MAX)
         evict(r);
 }
-
-struct transcript *transcript_cache_peek(const struct transcript_cache *r, str conversation_id)
-{
-    const struct entry *e = map_get(&r->entries, conversation_id);
-    return e ? e->transcript : NULL;
-}

@@ -27,5 +27,3 @@ void transcript_cache_done(struct transcript_cache *r);
 struct transcript *transcript_cache_take(struct transcript_cache *r, str conversation_id);
 /* Takes ownership; frees it immediately when it is too long, or when an append failed. */
 void transcript_cache_give(struct transcript_cache *r, str conversation_id, struct transcript *t);
-/* A cached transcript without taking it; NULL when there is none. */
-struct transcript *transcript_cache_peek(const struct transcript_cache *r, str conversation_id);

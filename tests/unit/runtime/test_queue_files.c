@@ -26,7 +26,7 @@ static int set_up(void **state)
     struct world *w = xcalloc(1, sizeof *w);
     w->loop = loop_new(NULL);
     w->pool = pool_new(w->loop, "test", 2);
-    snprintf(w->dir, sizeof w->dir, "/tmp/nb-parking-XXXXXX");
+    snprintf(w->dir, sizeof w->dir, "/tmp/nb-queue-XXXXXX");
     assert_non_null(mkdtemp(w->dir));
     snprintf(w->queue, sizeof w->queue, "%s/queue", w->dir);
     queue_files_init(&w->p, w->pool, NULL, on_idle, w);
