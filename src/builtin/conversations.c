@@ -15,7 +15,7 @@ struct store *conv_tool_store(const struct builtin_call *c)
 
 /* ---- finding ---- */
 
-struct finder {
+struct conv_finder {
     struct builtin_call *call;
     enum conv_right right;
     void (*then)(struct builtin_call *c, const struct conv *conv);
@@ -29,7 +29,7 @@ void conv_tool_fail(struct builtin_call *c, const struct err *err)
 
 static void on_conv_found(void *ctx, const struct err *err, const struct conv *conv)
 {
-    struct finder *f = ctx;
+    struct conv_finder *f = ctx;
     f->call->op = NULL;
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
     if (is_absent || (conv && !actor_allows(f->call->actor, &conv->acl, CONV_VIEW)))
@@ -46,12 +46,12 @@ static void on_conv_found(void *ctx, const struct err *err, const struct conv *c
 void conv_tool_find(struct builtin_call *c,
                     void (*then)(struct builtin_call *c, const struct conv *conv))
 {
-    struct finder *f = ARENA_NEW(&c->arena, struct finder);
+    struct conv_finder *f = ARENA_NEW(&c->arena, struct conv_finder);
     str id = json_get_string(c->args, "id");
     if (id.n == 0)
         id = json_get_string(c->args, "conversationId");
-    *f = (struct finder){c, (enum conv_right)(c->rule.conv - 1), then,
-                         id.n > 0 ? store_id_meant(id) : c->conversation_id};
+    *f = (struct conv_finder){c, (enum conv_right)(c->rule.conv - 1), then,
+                              id.n > 0 ? store_id_meant(id) : c->conversation_id};
     c->op = store_get(conv_tool_store(c), f->id, on_conv_found, f);
 }
 

@@ -13,7 +13,7 @@ enum {
 
 /* ---- get ---- */
 
-struct reader {
+struct conv_reader {
     struct builtin_call *call;
     struct json *out, *messages;
     struct buf text;
@@ -22,7 +22,7 @@ struct reader {
     bool is_cut;
 };
 
-static struct json *tool_json(struct reader *r, const struct replay_tool *t)
+static struct json *tool_json(struct conv_reader *r, const struct replay_tool *t)
 {
     struct arena *a = &r->call->arena;
     struct tool_result res = {.content = t->result ? json_get(t->result, "content") : NULL};
@@ -38,7 +38,7 @@ static struct json *tool_json(struct reader *r, const struct replay_tool *t)
     return o;
 }
 
-static struct json message_json(struct reader *r, const struct replay_message *m)
+static struct json message_json(struct conv_reader *r, const struct replay_message *m)
 {
     struct arena *a = &r->call->arena;
     bool is_user = m->role == REPLAY_USER;
@@ -64,7 +64,7 @@ static struct json message_json(struct reader *r, const struct replay_message *m
 
 static void on_messages_page(void *ctx, const struct err *err, const struct store_page *page)
 {
-    struct reader *r = ctx;
+    struct conv_reader *r = ctx;
     struct builtin_call *c = r->call;
     struct arena *a = &c->arena;
     c->op = NULL;
@@ -95,7 +95,7 @@ static void get_found(struct builtin_call *c, const struct conv *conv)
         conv_tool_reply(c, NULL, conv);
         return;
     }
-    struct reader *r = ARENA_NEW(&c->arena, struct reader);
+    struct conv_reader *r = ARENA_NEW(&c->arena, struct conv_reader);
     r->call = c;
     r->out = conv_tool_summary(&c->arena, conv);
     r->messages = json_new(&c->arena, JSON_ARRAY);

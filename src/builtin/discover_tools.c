@@ -9,21 +9,21 @@
 #define ANSWER_MAX      (256u * 1024)
 #define DESCRIPTION_MAX 300
 
-struct found {
+struct found_tool {
     const struct toolset_item *item;
     int score;
 };
 
-struct search {
+struct tool_search {
     struct arena *a;
     str phrase;
     str terms[TERMS_MAX];
     size_t nterms;
 };
 
-static struct search parse(struct arena *a, str query)
+static struct tool_search parse(struct arena *a, str query)
 {
-    struct search s = {.a = a, .phrase = skill_fold(a, str_trim(query))};
+    struct tool_search s = {.a = a, .phrase = skill_fold(a, str_trim(query))};
     str rest = s.phrase, term;
     while (s.nterms < TERMS_MAX && str_split(&rest, ' ', &term))
         if (term.n > 0)
@@ -32,7 +32,7 @@ static struct search parse(struct arena *a, str query)
 }
 
 /* Score of a tool: the whole phrase weighs most, then the number of words that occur. */
-static int score(const struct search *s, const struct toolset_item *it)
+static int score(const struct tool_search *s, const struct toolset_item *it)
 {
     str name = skill_fold(s->a, it->name), text = skill_fold(s->a, it->tool->description);
     int points = 0, covered = 0;
@@ -52,7 +52,7 @@ static int score(const struct search *s, const struct toolset_item *it)
 }
 
 /* Keeps the best FOUND_MAX, best first, by name among equals. */
-static size_t insert(struct found *best, size_t n, struct found f)
+static size_t insert(struct found_tool *best, size_t n, struct found_tool f)
 {
     size_t at = n;
     while (at > 0 && best[at - 1].score < f.score)
@@ -87,7 +87,8 @@ static void add_absent(struct builtin_call *c, const struct registry *tools, str
     }
 }
 
-static void answer_found(struct builtin_call *c, const struct found *best, size_t n, size_t total)
+static void answer_found(struct builtin_call *c, const struct found_tool *best, size_t n,
+                         size_t total)
 {
     struct buf b;
     buf_init(&b, ANSWER_MAX);
@@ -113,11 +114,11 @@ static void search_tools(struct builtin_call *c)
 {
     struct registry *tools = runtime_deps(c->builtin->deps.runtime)->tools;
     const struct toolset *set = registry_tools(tools);
-    struct search s = parse(&c->arena, json_get_string(c->args, "query"));
-    struct found best[FOUND_MAX];
+    struct tool_search s = parse(&c->arena, json_get_string(c->args, "query"));
+    struct found_tool best[FOUND_MAX];
     size_t n = 0, total = 0;
     for (size_t i = 0; i < set->len; i++) {
-        struct found f = {&set->items[i], 0};
+        struct found_tool f = {&set->items[i], 0};
         if (!is_visible(c, f.item) || (f.score = score(&s, f.item)) == 0)
             continue;
         total++;

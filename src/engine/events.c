@@ -2,12 +2,12 @@
 
 #define EVENT_MAX (64u * 1024 * 1024)
 
-struct line {
+struct event_line {
     struct buf buf;
     struct json_writer w;
 };
 
-static void line_begin(struct line *l, const char *type, str run_id)
+static void line_begin(struct event_line *l, const char *type, str run_id)
 {
     buf_init(&l->buf, EVENT_MAX);
     jw_init(&l->w, &l->buf);
@@ -17,7 +17,7 @@ static void line_begin(struct line *l, const char *type, str run_id)
         jw_kstr(&l->w, "runId", run_id);
 }
 
-static str line_end(struct line *l, struct arena *a)
+static str line_end(struct event_line *l, struct arena *a)
 {
     jw_end(&l->w);
     str s = arena_str(a, buf_str(&l->buf));
@@ -49,7 +49,7 @@ static void setting_member(struct json_writer *w, str setting)
 
 str event_user_message(struct arena *a, const struct event_message *m)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "user.message", STR_NONE);
     jw_key(&l.w, "content");
     jw_array(&l.w);
@@ -69,7 +69,7 @@ str event_user_message(struct arena *a, const struct event_message *m)
 
 str event_run_start(struct arena *a, const struct event_run *r)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "run.start", r->run_id);
     jw_kstr(&l.w, "model", r->model);
     add_optional(&l.w, "userId", r->user_id);
@@ -82,7 +82,7 @@ str event_run_start(struct arena *a, const struct event_run *r)
 
 str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls, str setting)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "ask.opened", run_id);
     jw_kstr(&l.w, "askId", ask_id);
     jw_kval(&l.w, "calls", calls);
@@ -93,7 +93,7 @@ str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json 
 str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *decision,
                        const struct json *decisions)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "ask.answered", STR_NONE);
     jw_kstr(&l.w, "askId", ask_id);
     jw_kstr(&l.w, "decision", str_from(decision));
@@ -160,7 +160,7 @@ static void usage_members(struct json_writer *w, const struct conv_usage *u)
 
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "llm.response", run_id);
     jw_kstr(&l.w, "model", r->model);
     jw_key(&l.w, "content");
@@ -196,7 +196,7 @@ static void partial_usage(struct json_writer *w, const struct event_usage *u)
 str event_unanswered(struct arena *a, str run_id, str model, const char *source,
                      const struct event_usage *u)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "aux.usage", run_id);
     jw_kstr(&l.w, "source", str_from(source));
     jw_kstr(&l.w, "model", model);
@@ -206,7 +206,7 @@ str event_unanswered(struct arena *a, str run_id, str model, const char *source,
 
 str event_llm_partial(struct arena *a, str run_id, str model, str text, const struct event_usage *u)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "llm.response", run_id);
     jw_kstr(&l.w, "model", model);
     jw_key(&l.w, "content");
@@ -220,7 +220,7 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text, const st
 
 str event_tool_start(struct arena *a, str run_id, str id, str name, str args, str directory)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "tool.start", run_id);
     jw_kstr(&l.w, "name", name);
     jw_kstr(&l.w, "id", id);
@@ -234,7 +234,7 @@ str event_tool_start(struct arena *a, str run_id, str id, str name, str args, st
 str event_tool_done(struct arena *a, str run_id, str id, str name, const struct tool_result *r,
                     uint64_t ms)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "tool.done", run_id);
     jw_kstr(&l.w, "name", name);
     jw_kstr(&l.w, "id", id);
@@ -259,7 +259,7 @@ str event_tool_done(struct arena *a, str run_id, str id, str name, const struct 
 str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
                    int iterations, uint64_t ms)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "run.done", run_id);
     jw_kstr(&l.w, "stopReason", str_from(run_stop_name(stop)));
     add_optional(&l.w, "detail", str_from(detail));
@@ -270,7 +270,7 @@ str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *
 
 str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial)
 {
-    struct line l;
+    struct event_line l;
     line_begin(&l, "run.error", run_id);
     jw_kstr(&l.w, "error", message);
     jw_kstr(&l.w, "errorType", str_from(type));

@@ -48,7 +48,7 @@ enum run_state {
 };
 
 /* One tool call of the current iteration. */
-struct call {
+struct run_call {
     struct run *run;
     str id, name, args; /* args: JSON text */
     const char *args_error;
@@ -82,7 +82,7 @@ struct run {
     struct llm_call *call; /* RUN_MODEL: in progress */
     str response_line;     /* llm.response of this iteration, until it is appended */
     enum llm_stop response_stop;
-    struct call *calls;
+    struct run_call *calls;
     size_t ncalls, recorded;
     size_t nchecks;   /* RUN_CHECKING: probes in progress */
     bool has_pending; /* calls of an earlier run are executed first */

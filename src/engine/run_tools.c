@@ -14,7 +14,7 @@
 
 /* The step arena is reset with the next model call; the summary of the run needs the record later.
  */
-static void keep_record(struct run *r, const struct call *c)
+static void keep_record(struct run *r, const struct run_call *c)
 {
     struct run_result *res = &r->result;
     if (res->ntools == r->records_cap) {
@@ -44,7 +44,7 @@ void run_watch_repeats(struct run *r)
     uint64_t hash;
     buf_init(&b, RESPONSE_MAX);
     for (size_t i = 0; i < r->ncalls; i++) {
-        const struct call *c = &r->calls[i];
+        const struct run_call *c = &r->calls[i];
         buf_printf(&b, "%zu %zu %zu ", c->name.n, c->args.n, c->output.n);
         buf_add_str(&b, c->name);
         buf_add_str(&b, c->args);
@@ -75,7 +75,7 @@ static void record_answers(struct run *r)
     str *lines = arena_array(&r->step, r->ncalls, sizeof *lines);
     size_t n = 0;
     while (r->recorded < r->ncalls && r->calls[r->recorded].is_answered) {
-        struct call *c = &r->calls[r->recorded++];
+        struct run_call *c = &r->calls[r->recorded++];
         lines[n++] = c->line;
         keep_record(r, c);
     }
@@ -86,7 +86,7 @@ static void record_answers(struct run *r)
 }
 
 /* Watchers learn of a result immediately; the log has it after the results of earlier calls. */
-static void publish_settled(struct run *r, const struct call *c)
+static void publish_settled(struct run *r, const struct run_call *c)
 {
     struct notice n;
     notice_begin(&n, r);
@@ -97,7 +97,7 @@ static void publish_settled(struct run *r, const struct call *c)
     notice_end(&n, r, STR("tool.settled"));
 }
 
-static void answer_call(struct call *c, const struct tool_result *res)
+static void answer_call(struct run_call *c, const struct tool_result *res)
 {
     struct run *r = c->run;
     assert(!c->is_answered);
@@ -110,7 +110,7 @@ static void answer_call(struct call *c, const struct tool_result *res)
     publish_settled(r, c);
 }
 
-static void answer_error(struct call *c, str why)
+static void answer_error(struct run_call *c, str why)
 {
     struct tool_result res = tool_result_error(&c->run->step, "%.*s", STR_ARG(why));
     answer_call(c, &res);
@@ -118,7 +118,7 @@ static void answer_error(struct call *c, str why)
 
 static void on_tool_done(void *ctx, const struct tool_result *res)
 {
-    struct call *c = ctx;
+    struct run_call *c = ctx;
     struct run *r = c->run;
     answer_call(c, res);
     record_answers(r);
@@ -126,7 +126,7 @@ static void on_tool_done(void *ctx, const struct tool_result *res)
 
 static void on_tool_progress(void *ctx, double progress, double total, str message)
 {
-    const struct call *c = ctx;
+    const struct run_call *c = ctx;
     struct notice n;
     notice_begin(&n, c->run);
     jw_kstr(&n.w, "id", c->id);
@@ -152,7 +152,7 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
 
 /* Checks permission at the time of the call, because rules and rights may have changed since the
  * question. Answers the call when it is refused. */
-static bool is_refused(struct run *r, struct call *c, const struct json *args)
+static bool is_refused(struct run *r, struct run_call *c, const struct json *args)
 {
     if (c->refusal.n > 0) {
         answer_error(c, c->refusal);
@@ -172,7 +172,7 @@ static bool is_refused(struct run *r, struct call *c, const struct json *args)
     return true;
 }
 
-static struct tool_caller caller_of(const struct run *r, const struct call *c)
+static struct tool_caller caller_of(const struct run *r, const struct run_call *c)
 {
     return (struct tool_caller){
         .actor = r->host.actor(r->ctx),
@@ -184,7 +184,7 @@ static struct tool_caller caller_of(const struct run *r, const struct call *c)
     };
 }
 
-static void start_call(struct run *r, struct call *c)
+static void start_call(struct run *r, struct run_call *c)
 {
     struct json *args = NULL;
     struct err e = {0};
@@ -210,14 +210,14 @@ static void start_call(struct run *r, struct call *c)
 
 static void on_source_ready(void *ctx)
 {
-    struct call *c = ctx;
+    struct run_call *c = ctx;
     struct run *r = c->run;
     c->wait = NULL;
     start_call(r, c);
     record_answers(r);
 }
 
-static bool is_source_starting(struct run *r, const struct call *c)
+static bool is_source_starting(struct run *r, const struct run_call *c)
 {
     bool ret;
     str source = registry_source_of(r->tools, c->name);
@@ -230,7 +230,7 @@ void run_start_tools(struct run *r)
     assert(r->ncalls > 0); /* or nothing would continue the run */
     run_enter(r, RUN_TOOLS);
     for (size_t i = 0; i < r->ncalls; i++) {
-        struct call *c = &r->calls[i];
+        struct run_call *c = &r->calls[i];
         if (c->is_answered)
             continue; /* beyond CALLS_MAX */
         if (!c->is_declined && is_source_starting(r, c))
@@ -246,7 +246,7 @@ void run_start_tools(struct run *r)
 void run_cancel_tools(struct run *r, str why)
 {
     for (size_t i = 0; i < r->ncalls; i++) {
-        struct call *c = &r->calls[i];
+        struct run_call *c = &r->calls[i];
         if (c->is_answered)
             continue;
         if (c->handle)
@@ -271,7 +271,7 @@ void run_take_calls(struct run *r, const struct llm_result *res)
         const struct llm_block *b = &res->blocks[i];
         if (b->type != LLM_TOOL_USE)
             continue;
-        r->calls[r->ncalls++] = (struct call){
+        r->calls[r->ncalls++] = (struct run_call){
             .run = r,
             .id = arena_str(&r->step, b->id),
             .name = arena_str(&r->step, b->name),
@@ -289,7 +289,7 @@ void run_take_pending(struct run *r, const struct run_spec *spec)
     r->calls = arena_array(&r->step, r->ncalls, sizeof *r->calls);
     for (size_t i = 0; i < r->ncalls; i++) {
         const struct run_pending *p = &spec->pending[i];
-        r->calls[i] = (struct call){
+        r->calls[i] = (struct run_call){
             .run = r,
             .id = arena_str(&r->step, p->id),
             .name = arena_str(&r->step, p->name),
@@ -318,7 +318,7 @@ void run_drop_calls(struct run *r, str why)
     record_answers(r);
 }
 
-static str start_event(struct run *r, const struct call *c)
+static str start_event(struct run *r, const struct run_call *c)
 {
     struct json *args;
     str directory = STR_NONE;
@@ -335,7 +335,7 @@ void run_save_response(struct run *r)
     size_t n = 0;
     lines[n++] = r->response_line;
     for (size_t i = 0; i < r->ncalls; i++) {
-        struct call *c = &r->calls[i];
+        struct run_call *c = &r->calls[i];
         lines[n++] = start_event(r, c);
     }
     run_enter(r, RUN_SAVING);
@@ -350,7 +350,7 @@ void run_start_pending(struct run *r)
     str *lines = arena_array(&r->step, r->ncalls, sizeof(str));
     size_t n = 0;
     for (size_t i = 0; i < r->ncalls; i++) {
-        const struct call *c = &r->calls[i];
+        const struct run_call *c = &r->calls[i];
         if (!c->is_declined)
             lines[n++] = start_event(r, c);
     }
@@ -366,7 +366,7 @@ void run_start_pending(struct run *r)
 
 static void on_probe_done(void *ctx, const struct tool_result *res)
 {
-    struct call *c = ctx;
+    struct run_call *c = ctx;
     struct run *r = c->run;
     c->handle = NULL;
     if (res->is_error)
@@ -377,7 +377,7 @@ static void on_probe_done(void *ctx, const struct tool_result *res)
 }
 
 /* Only calls that a person would be asked about are probed. */
-static void check_call(struct run *r, struct call *c)
+static void check_call(struct run *r, struct run_call *c)
 {
     static const struct registry_call_events EVENTS = {on_probe_done, NULL};
     struct json *args;
@@ -402,7 +402,7 @@ void run_check_calls(struct run *r)
         run_step(r);
 }
 
-static void push_call(struct run *r, struct json *calls, const struct call *c,
+static void push_call(struct run *r, struct json *calls, const struct run_call *c,
                       const struct json *args, enum run_gate gate)
 {
     struct json *item = json_new(&r->arena, JSON_OBJECT);
@@ -426,7 +426,7 @@ const struct json *run_calls_to_ask(struct run *r)
     struct json *calls = json_new(&r->arena, JSON_ARRAY);
     bool has_question = false;
     for (size_t i = 0; i < r->ncalls; i++) {
-        struct call *c = &r->calls[i];
+        struct run_call *c = &r->calls[i];
         struct json *args;
         str why;
         if (c->refusal.n > 0 || c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)

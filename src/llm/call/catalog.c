@@ -1,14 +1,14 @@
 /* catalog.c - the models that can be named, from the table and the configuration. */
 #include "llm/call/llm_impl.h"
 
-struct listing {
+struct model_listing {
     const struct llm *llm;
     struct arena *arena;
     str *names;
     size_t n, cap;
 };
 
-static void add_model(struct listing *l, str provider, str model)
+static void add_model(struct model_listing *l, str provider, str model)
 {
     str name = arena_printf(l->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
     for (size_t i = 0; i < l->n; i++)
@@ -31,7 +31,7 @@ static bool has_row(const struct provider *p, const struct model_caps *row)
     return is_gpt && str_eq(p->key_env, STR("OPENAI_API_KEY"));
 }
 
-static void add_rows(struct listing *l, const struct provider *p)
+static void add_rows(struct model_listing *l, const struct provider *p)
 {
     const struct model_caps *row;
     for (size_t i = 0; (row = model_row(i)) != NULL; i++)
@@ -40,7 +40,7 @@ static void add_rows(struct listing *l, const struct provider *p)
 }
 
 /* Models of the configuration whose name includes the provider. */
-static void add_configured(struct listing *l, const struct provider *p)
+static void add_configured(struct model_listing *l, const struct provider *p)
 {
     const struct json *o = l->llm->overrides;
     for (size_t i = 0; json_is(o, JSON_OBJECT) && i < o->len; i++) {
@@ -50,7 +50,7 @@ static void add_configured(struct listing *l, const struct provider *p)
     }
 }
 
-static void add_found(struct listing *l, const struct provider *p)
+static void add_found(struct model_listing *l, const struct provider *p)
 {
     for (size_t i = 0; i < p->found.len; i++)
         add_model(l, p->name, p->found.items[i]);
@@ -75,7 +75,7 @@ static size_t count_rows(void)
 str *llm_known_models(const struct llm *m, struct arena *a, size_t *ret_n)
 {
     size_t overrides = m->overrides ? m->overrides->len : 0;
-    struct listing l = {.llm = m, .arena = a};
+    struct model_listing l = {.llm = m, .arena = a};
     l.cap = 1 + m->nproviders + m->nproviders * (count_rows() + overrides) + count_found(m);
     l.names = arena_array(a, l.cap, sizeof *l.names);
     l.names[l.n++] = llm_default_model(m, NULL);

@@ -43,14 +43,14 @@ static str mark(struct arena *a, str value)
 
 /* ---- arrays ---- */
 
-struct elements {
+struct outline_elements {
     size_t n;
     str newest[OUTLINE_NEWEST]; /* of element i at i % OUTLINE_NEWEST */
     uint64_t older;             /* checksum of those before */
     size_t older_bytes;
 };
 
-static void keep_element(struct elements *e, str element)
+static void keep_element(struct outline_elements *e, str element)
 {
     str *place = &e->newest[e->n % OUTLINE_NEWEST];
     if (e->n >= OUTLINE_NEWEST) {
@@ -68,7 +68,7 @@ static size_t older(size_t n)
 
 static void write_elements(struct json_writer *w, struct arena *a, struct json_scan *array)
 {
-    struct elements e = {0};
+    struct outline_elements e = {0};
     str element;
     while (json_scan_element(array, &element))
         keep_element(&e, element);

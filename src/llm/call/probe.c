@@ -17,7 +17,7 @@
 #define PROBE_BODY_MAX (1024u * 1024)
 #define MODELS_TRIED   8
 
-struct look;
+struct probe_server;
 
 /* How to recognise a server and find its models. */
 struct server_kind {
@@ -40,7 +40,7 @@ static const struct server_kind KINDS[] = {
 enum look_step { LOOK_CHECK, LOOK_MODELS, LOOK_SHOW, LOOK_DONE };
 
 /* One candidate server. */
-struct look {
+struct probe_server {
     struct probe *probe;
     const struct server_kind *kind;
     str base; /* "http://127.0.0.1:11434" */
@@ -56,7 +56,7 @@ struct look {
 struct probe {
     struct llm *llm;
     struct arena arena;
-    struct look looks[ARRAY_LEN(KINDS)];
+    struct probe_server looks[ARRAY_LEN(KINDS)];
     size_t pending;
     bool keeps_default;
     struct timer timer;
@@ -65,7 +65,7 @@ struct probe {
     void *ctx;
 };
 
-static void look_next(struct look *k);
+static void look_next(struct probe_server *k);
 
 void probe_free(struct probe *p)
 {
@@ -83,7 +83,7 @@ void probe_free(struct probe *p)
     free(p);
 }
 
-static bool is_noted(const struct provider *p, const struct look *k)
+static bool is_noted(const struct provider *p, const struct probe_server *k)
 {
     bool is_same = p->found.len == k->nmodels;
     for (size_t i = 0; is_same && i < k->nmodels; i++)
@@ -92,7 +92,7 @@ static bool is_noted(const struct provider *p, const struct look *k)
 }
 
 /* The arena lives as long as nb: copy new values only. */
-static void note_found(struct llm *m, struct provider *p, const struct look *k)
+static void note_found(struct llm *m, struct provider *p, const struct probe_server *k)
 {
     if (is_noted(p, k))
         return;
@@ -101,7 +101,7 @@ static void note_found(struct llm *m, struct provider *p, const struct look *k)
         p->found.items[i] = arena_str(&m->arena, k->models[i]);
 }
 
-static void adopt(struct llm *m, const struct look *k)
+static void adopt(struct llm *m, const struct probe_server *k)
 {
     if (k->chosen.n == 0)
         return;
@@ -134,7 +134,7 @@ static void probe_finish(void *ctx)
     fn(fn_ctx);
 }
 
-static void look_end(struct look *k)
+static void look_end(struct probe_server *k)
 {
     struct probe *p = k->probe;
     k->step = LOOK_DONE;
@@ -144,7 +144,7 @@ static void look_end(struct look *k)
 
 /* ---- reading answers ---- */
 
-static bool note_models(struct look *k, const struct json *root)
+static bool note_models(struct probe_server *k, const struct json *root)
 {
     const struct json *list = json_get(root, k->kind->list_key);
     for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++) {
@@ -171,7 +171,7 @@ static bool can_use_tools(const struct json *shown)
 }
 
 /* Decides what the answer means; true = another request is needed. */
-static bool look_read(struct look *k, const struct json *root)
+static bool look_read(struct probe_server *k, const struct json *root)
 {
     bool is_ollama = strcmp(k->kind->name, "ollama") == 0;
     if (k->step == LOOK_CHECK) {
@@ -195,17 +195,17 @@ static bool look_read(struct look *k, const struct json *root)
 static void on_probe_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
 {
     (void)headers, (void)n;
-    ((struct look *)ctx)->status = status;
+    ((struct probe_server *)ctx)->status = status;
 }
 
 static void on_probe_data(void *ctx, str bytes)
 {
-    (void)buf_add_str(&((struct look *)ctx)->body, bytes);
+    (void)buf_add_str(&((struct probe_server *)ctx)->body, bytes);
 }
 
 static void on_probe_end(void *ctx, const struct err *err)
 {
-    struct look *k = ctx;
+    struct probe_server *k = ctx;
     struct json *root;
     k->fetch = NULL;
     bool is_good = err->code == 0 && k->status == 200 && !buf_failed(&k->body) &&
@@ -216,7 +216,7 @@ static void on_probe_end(void *ctx, const struct err *err)
         look_end(k);
 }
 
-static void look_next(struct look *k)
+static void look_next(struct probe_server *k)
 {
     static const struct fetch_events EVENTS = {
         .on_head = on_probe_head, .on_data = on_probe_data, .on_done = on_probe_end};
@@ -275,10 +275,10 @@ static str named_base(struct llm *m, struct arena *a)
     return arena_printf(a, "http://%.*s%s", STR_ARG(host), has_port ? "" : ":11434");
 }
 
-static void look_start(struct probe *p, struct look *k, const struct server_kind *kind)
+static void look_start(struct probe *p, struct probe_server *k, const struct server_kind *kind)
 {
     bool is_named = strcmp(kind->name, "ollama") == 0 && p->llm->ollama_host.n > 0;
-    *k = (struct look){.probe = p, .kind = kind, .step = LOOK_CHECK};
+    *k = (struct probe_server){.probe = p, .kind = kind, .step = LOOK_CHECK};
     buf_init(&k->body, PROBE_BODY_MAX);
     k->base = is_named ? named_base(p->llm, &p->arena)
                        : arena_printf(&p->arena, "http://127.0.0.1:%u", kind->port);

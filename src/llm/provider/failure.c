@@ -91,7 +91,7 @@ void wire_error_header(struct arena *a, str name, str value, struct wire_error *
 
 /* ---- judging ---- */
 
-struct rule {
+struct failure_rule {
     int status;       /* 0 = any */
     const char *type; /* NULL = any */
     const char *text; /* found in the message, any case; NULL = any */
@@ -104,7 +104,7 @@ struct rule {
 #define TIMED_OUT    "did not answer in time"
 
 /* The first rule that matches decides: the exact ones come first. */
-static const struct rule RULES[] = {
+static const struct failure_rule RULES[] = {
     {0, "insufficient_quota", NULL, LLM_ERR_BILLING, false},
     {0, "billing_error", NULL, LLM_ERR_BILLING, false},
     {0, NULL, "credit balance is too low", LLM_ERR_BILLING, false},
@@ -145,23 +145,23 @@ static const struct rule RULES[] = {
     {529, NULL, NULL, LLM_ERR_OVERLOADED, true},
 };
 
-static bool rule_fits(const struct rule *r, const struct wire_error *w)
+static bool rule_fits(const struct failure_rule *r, const struct wire_error *w)
 {
     return (r->status == 0 || r->status == w->status) &&
            (!r->type || str_eq(w->type, str_from(r->type))) &&
            (!r->text || str_find_nocase(w->message, str_from(r->text)) >= 0);
 }
 
-static struct rule find_rule(const struct wire_error *w)
+static struct failure_rule find_rule(const struct wire_error *w)
 {
     for (size_t i = 0; i < ARRAY_LEN(RULES); i++)
         if (rule_fits(&RULES[i], w))
             return RULES[i];
     if (w->status >= 500)
-        return (struct rule){.kind = LLM_ERR_SERVER, .is_retryable = true};
+        return (struct failure_rule){.kind = LLM_ERR_SERVER, .is_retryable = true};
     if (w->status >= 300)
-        return (struct rule){.kind = LLM_ERR_INVALID};
-    return (struct rule){.kind = LLM_ERR_NETWORK, .is_retryable = true}; /* in mid-stream */
+        return (struct failure_rule){.kind = LLM_ERR_INVALID};
+    return (struct failure_rule){.kind = LLM_ERR_NETWORK, .is_retryable = true}; /* in mid-stream */
 }
 
 /* ---- wording ---- */
@@ -264,7 +264,7 @@ static void word(struct arena *a, const struct provider *p, str model, str succe
 struct verdict failure_judge(const struct provider *p, str model, str successor,
                              const struct wire_error *w, struct llm_failure *ret)
 {
-    struct rule rule = find_rule(w);
+    struct failure_rule rule = find_rule(w);
     /* Anthropic names a wait with every rate limit and none with a spend cap of the account;
      * proxies in between drop it. A retry costs nothing, and only the last attempt
      * tells the two apart. */

@@ -20,7 +20,7 @@ struct blocks {
     size_t n, cap;
 };
 
-struct turn {
+struct wire_turn {
     enum llm_role role;
     struct blocks blocks;
 };
@@ -28,7 +28,7 @@ struct turn {
 struct pass {
     struct arena *a;
     const struct wire_rules *rules;
-    struct turn *turns;
+    struct wire_turn *turns;
     size_t n;
     struct map used_ids; /* final tool call ids so far */
 };
@@ -191,10 +191,10 @@ static bool says_something(const struct blocks *list)
     return false;
 }
 
-static struct turn *turn_for(struct pass *p, enum llm_role role)
+static struct wire_turn *turn_for(struct pass *p, enum llm_role role)
 {
     if (p->n == 0 || p->turns[p->n - 1].role != role)
-        p->turns[p->n++] = (struct turn){.role = role};
+        p->turns[p->n++] = (struct wire_turn){.role = role};
     return &p->turns[p->n - 1];
 }
 
@@ -202,7 +202,7 @@ static void append_turn(struct pass *p, enum llm_role role, const struct blocks 
 {
     if (list->n == 0)
         return;
-    struct turn *t = turn_for(p, role);
+    struct wire_turn *t = turn_for(p, role);
     if (t->blocks.n == 0) {
         t->blocks = *list; /* nearly always: roles alternate */
         return;
@@ -315,7 +315,7 @@ static struct blocks pair_results(struct pass *p, struct blocks *calls, struct b
 }
 
 /* Reads the merged turns of `in` and appends paired ones to `p`. */
-static void pair_turns(struct pass *p, const struct turn *in, size_t n)
+static void pair_turns(struct pass *p, const struct wire_turn *in, size_t n)
 {
     struct blocks nothing = {0};
     for (size_t i = 0; i < n; i++) {
@@ -336,7 +336,7 @@ static void pair_turns(struct pass *p, const struct turn *in, size_t n)
 
 /* A turn that a server tool paused is sent back as it is; any other
  * last message of the model would be a prefill, which newer models refuse. */
-static bool is_paused(const struct turn *t)
+static bool is_paused(const struct wire_turn *t)
 {
     const struct llm_block *last = &t->blocks.items[t->blocks.n - 1];
     return last->type == LLM_OPAQUE && !is_thinking(last);
@@ -354,7 +354,7 @@ static struct wire_history as_history(struct pass *p)
     for (size_t i = 0; i < p->n; i++)
         out[n++] =
             (struct llm_message){p->turns[i].role, p->turns[i].blocks.items, p->turns[i].blocks.n};
-    const struct turn *last = &p->turns[p->n - 1];
+    const struct wire_turn *last = &p->turns[p->n - 1];
     if (last->role == LLM_ASSISTANT && !is_paused(last))
         out[n++] = (struct llm_message){LLM_USER, tail.items, tail.n};
     return (struct wire_history){out, n};

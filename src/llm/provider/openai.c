@@ -12,13 +12,13 @@
 #define ID_LEN_MAX 40
 #define TOOLS_MAX  128
 
-struct chat {
+struct openai_body {
     struct json_writer w;
     struct arena *a;
     const struct provider *p;
 };
 
-static void openai_write_tools(struct chat *c, const struct llm_request *req)
+static void openai_write_tools(struct openai_body *c, const struct llm_request *req)
 {
     unsigned flags = c->p->quirks & QUIRK_PLAIN_SCHEMA ? SCHEMA_PLAIN : 0;
     struct json_writer *w = &c->w;
@@ -48,7 +48,7 @@ static void openai_write_tools(struct chat *c, const struct llm_request *req)
     jw_end(w);
 }
 
-static void write_simple(struct chat *c, str role, str content)
+static void write_simple(struct openai_body *c, str role, str content)
 {
     jw_object(&c->w);
     jw_kstr(&c->w, "role", role);
@@ -69,7 +69,7 @@ static str join_texts(struct arena *a, const struct llm_block *blocks, size_t n)
     return joined;
 }
 
-static void write_result(struct chat *c, const struct llm_block *b)
+static void write_result(struct openai_body *c, const struct llm_block *b)
 {
     str text = join_texts(c->a, b->parts, b->nparts);
     if (text.n == 0)
@@ -83,7 +83,7 @@ static void write_result(struct chat *c, const struct llm_block *b)
     jw_end(&c->w);
 }
 
-static void write_part(struct chat *c, const struct llm_block *b)
+static void write_part(struct openai_body *c, const struct llm_block *b)
 {
     struct json_writer *w = &c->w;
     jw_object(w);
@@ -101,7 +101,7 @@ static void write_part(struct chat *c, const struct llm_block *b)
     jw_end(w);
 }
 
-static void write_user(struct chat *c, const struct llm_message *m)
+static void write_user(struct openai_body *c, const struct llm_message *m)
 {
     size_t at = 0;
     bool has_image = false;
@@ -129,7 +129,7 @@ static void write_user(struct chat *c, const struct llm_message *m)
 
 /* Gemini signs each call; the signature is the opaque block behind it. History of another model
  * has none, and a documented placeholder is sent instead. */
-static void write_extra(struct chat *c, const struct llm_message *m, size_t at)
+static void write_extra(struct openai_body *c, const struct llm_message *m, size_t at)
 {
     const struct json *extra = NULL;
     if (at + 1 < m->n && m->blocks[at + 1].type == LLM_OPAQUE)
@@ -143,7 +143,7 @@ static void write_extra(struct chat *c, const struct llm_message *m, size_t at)
     }
 }
 
-static void write_calls(struct chat *c, const struct llm_message *m)
+static void write_calls(struct openai_body *c, const struct llm_message *m)
 {
     struct json_writer *w = &c->w;
     jw_key(w, "tool_calls");
@@ -167,7 +167,7 @@ static void write_calls(struct chat *c, const struct llm_message *m)
 }
 
 /* The reasoning that the server sent, under the names that it expects back. */
-static void write_reasoning(struct chat *c, const struct llm_message *m)
+static void write_reasoning(struct openai_body *c, const struct llm_message *m)
 {
     static const char *const MEMBERS[] = {"reasoning_content", "reasoning_details"};
     for (size_t k = 0; k < ARRAY_LEN(MEMBERS); k++) {
@@ -182,7 +182,7 @@ static void write_reasoning(struct chat *c, const struct llm_message *m)
     }
 }
 
-static void write_assistant(struct chat *c, const struct llm_message *m)
+static void write_assistant(struct openai_body *c, const struct llm_message *m)
 {
     bool has_calls = false;
     for (size_t i = 0; i < m->n; i++)
@@ -204,7 +204,7 @@ static void write_assistant(struct chat *c, const struct llm_message *m)
     jw_end(&c->w);
 }
 
-static void write_messages(struct chat *c, const struct llm_request *req,
+static void write_messages(struct openai_body *c, const struct llm_request *req,
                            const struct wire_history *h)
 {
     str system = provider_system(c->a, req);
@@ -221,7 +221,7 @@ static void write_messages(struct chat *c, const struct llm_request *req,
     jw_end(&c->w);
 }
 
-static void write_limits(struct chat *c, const struct model_caps *caps,
+static void write_limits(struct openai_body *c, const struct model_caps *caps,
                          const struct llm_request *req)
 {
     int64_t want = req->max_tokens > 0 ? req->max_tokens : MODEL_MAX_OUTPUT_DEFAULT;
@@ -234,7 +234,7 @@ static void write_limits(struct chat *c, const struct model_caps *caps,
                 strcmp(req->effort, "max") == 0 ? STR("high") : str_from(req->effort));
 }
 
-static void write_stream(struct chat *c, const struct llm_request *req)
+static void write_stream(struct openai_body *c, const struct llm_request *req)
 {
     jw_kbool(&c->w, "stream", true);
     if (!(c->p->quirks & QUIRK_STRICT_FIELDS)) { /* those report usage without being asked */
@@ -261,7 +261,7 @@ int openai_build(const struct provider *p, const struct model_caps *caps,
     arena_init(&a);
     int rc = normalise(&a, &rules, req->messages, req->nmessages, &history, e);
     if (rc == 0) {
-        struct chat c = {.a = &a, .p = p};
+        struct openai_body c = {.a = &a, .p = p};
         jw_init(&c.w, ret_body);
         jw_object(&c.w);
         jw_kstr(&c.w, "model", normalise_text(&a, req->model));

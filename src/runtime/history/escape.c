@@ -38,11 +38,11 @@ static uint32_t take_char(str *s)
     return n ? cp : REPLACEMENT;
 }
 
-struct range {
+struct code_range {
     uint32_t first, last;
 };
 
-static bool in_ranges(uint32_t cp, const struct range *ranges, size_t n)
+static bool in_ranges(uint32_t cp, const struct code_range *ranges, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (cp >= ranges[i].first && cp <= ranges[i].last)
@@ -53,7 +53,7 @@ static bool in_ranges(uint32_t cp, const struct range *ranges, size_t n)
 /* An invisible character, which can hide between the letters of a tag. */
 static bool is_invisible(uint32_t cp)
 {
-    static const struct range RANGES[] = {
+    static const struct code_range RANGES[] = {
         {0x00ad, 0x00ad}, {0x034f, 0x034f}, {0x061c, 0x061c}, {0x115f, 0x1160},   {0x17b4, 0x17b5},
         {0x180b, 0x180f}, {0x200b, 0x200f}, {0x202a, 0x202e}, {0x2060, 0x206f},   {0x3164, 0x3164},
         {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xe0000, 0xe0fff},
@@ -63,7 +63,7 @@ static bool is_invisible(uint32_t cp)
 
 static bool is_blank_char(uint32_t cp)
 {
-    static const struct range RANGES[] = {
+    static const struct code_range RANGES[] = {
         {0x00, 0x20},     {0x7f, 0xa0},     {0x1680, 0x1680},
         {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f},
         {0x205f, 0x205f}, {0x3000, 0x3000}, {REPLACEMENT, REPLACEMENT},
@@ -74,7 +74,7 @@ static bool is_blank_char(uint32_t cp)
 /* The lower-case ASCII character that looks like this one, or the character itself. */
 static uint32_t looks_like(uint32_t cp)
 {
-    static const struct range HYPHENS[] = {
+    static const struct code_range HYPHENS[] = {
         {0x2010, 0x2015}, {0x2043, 0x2043}, {0x2212, 0x2212}, {0xfe58, 0xfe58}, {0xfe63, 0xfe63},
     };
     if (cp >= 0xff01 && cp <= 0xff5e) /* full-width forms mirror ASCII */
@@ -139,7 +139,7 @@ static bool is_hidden_text(uint32_t cp)
 /* Control characters other than the line's own layout; line separators; overrides. */
 static bool breaks_line(uint32_t cp)
 {
-    static const struct range RANGES[] = {
+    static const struct code_range RANGES[] = {
         {0x00, 0x1f}, {0x7f, 0x9f}, {0x2028, 0x2029}, {0x202a, 0x202e}, {0x2066, 0x2069},
     };
     return in_ranges(cp, RANGES, ARRAY_LEN(RANGES));

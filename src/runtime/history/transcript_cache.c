@@ -1,6 +1,6 @@
 #include "runtime/history/transcript_cache.h"
 
-struct entry {
+struct cached_transcript {
     struct list_node lru;
     char *id;
     size_t bytes;
@@ -14,7 +14,7 @@ void transcript_cache_init(struct transcript_cache *r)
     list_init(&r->lru);
 }
 
-static struct transcript *forget_entry(struct transcript_cache *r, struct entry *e)
+static struct transcript *forget_entry(struct transcript_cache *r, struct cached_transcript *e)
 {
     struct transcript *t = e->transcript;
     map_del(&r->entries, str_from(e->id));
@@ -27,7 +27,7 @@ static struct transcript *forget_entry(struct transcript_cache *r, struct entry 
 
 static void evict(struct transcript_cache *r)
 {
-    transcript_free(forget_entry(r, LIST_ENTRY(r->lru.next, struct entry, lru)));
+    transcript_free(forget_entry(r, LIST_ENTRY(r->lru.next, struct cached_transcript, lru)));
 }
 
 void transcript_cache_done(struct transcript_cache *r)
@@ -39,7 +39,7 @@ void transcript_cache_done(struct transcript_cache *r)
 
 struct transcript *transcript_cache_take(struct transcript_cache *r, str conversation_id)
 {
-    struct entry *e = map_get(&r->entries, conversation_id);
+    struct cached_transcript *e = map_get(&r->entries, conversation_id);
     return e ? forget_entry(r, e) : NULL;
 }
 
@@ -50,8 +50,8 @@ void transcript_cache_give(struct transcript_cache *r, str conversation_id, stru
         return;
     }
     transcript_free(transcript_cache_take(r, conversation_id));
-    struct entry *e = xcalloc(1, sizeof *e);
-    *e = (struct entry){
+    struct cached_transcript *e = xcalloc(1, sizeof *e);
+    *e = (struct cached_transcript){
         .id = str_dup(conversation_id), .bytes = transcript_size(t), .transcript = t};
     map_put(&r->entries, conversation_id, e);
     list_push(&r->lru, &e->lru);

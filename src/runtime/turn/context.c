@@ -15,15 +15,15 @@
 #define GO_ON            STR("Go on exactly where your last message stopped.")
 #define INTERRUPTED      STR("Interrupted: the tool did not finish, its effect is unknown.")
 
-struct builder {
+struct context_builder {
     struct arena *a;
     struct llm_message *messages;
     size_t n;
     bool has_several_people;
 };
 
-static void add_llm_message(struct builder *b, enum llm_role role, const struct llm_block *blocks,
-                            size_t n)
+static void add_llm_message(struct context_builder *b, enum llm_role role,
+                            const struct llm_block *blocks, size_t n)
 {
     if (n > 0)
         b->messages[b->n++] = (struct llm_message){role, blocks, n};
@@ -120,7 +120,7 @@ static bool has_several_people(const struct replay *r)
     return false;
 }
 
-static void user(struct builder *b, const struct replay_message *m)
+static void user(struct context_builder *b, const struct replay_message *m)
 {
     struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
     str text = replay_text(b->a, m);
@@ -147,7 +147,7 @@ static struct llm_block opaque_block(const struct json *part)
 }
 
 /* Parts in their order; then calls of older formats, which are not part of the content. */
-static void assistant(struct builder *b, const struct replay_message *m)
+static void assistant(struct context_builder *b, const struct replay_message *m)
 {
     struct llm_block *blocks = arena_array(b->a, m->content->len + m->ntools, sizeof *blocks);
     struct llm_block *results = arena_array(b->a, m->ntools, sizeof *results);
@@ -170,7 +170,7 @@ static void assistant(struct builder *b, const struct replay_message *m)
     add_llm_message(b, LLM_USER, results, m->ntools);
 }
 
-static void add_text_message(struct builder *b, enum llm_role role, str text)
+static void add_text_message(struct context_builder *b, enum llm_role role, str text)
 {
     struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
     *block = text_block(text);
@@ -212,7 +212,8 @@ static str summary_text(struct arena *a, const struct replay *r)
 int context_messages(struct arena *a, const struct replay *r, const struct llm_message **ret,
                      size_t *ret_n, struct err *e)
 {
-    struct builder b = {.a = a, .messages = arena_array(a, 3 * r->n + 2, sizeof *b.messages)};
+    struct context_builder b = {.a = a,
+                                .messages = arena_array(a, 3 * r->n + 2, sizeof *b.messages)};
     b.has_several_people = has_several_people(r);
     if (r->summary.n > 0) {
         add_text_message(&b, LLM_USER, summary_text(a, r));

@@ -75,7 +75,7 @@ int request_tools_parse(struct arena *a, str json, struct run_input *ret)
 
 /* Two blobs that are being written. Appends of the run wait for them (turn_hold), so that the event
  * that names them comes first. */
-struct record {
+struct request_record {
     struct list_node node; /* in turn.records */
     struct runtime *rt;
     struct turn *turn; /* NULL = the turn has stopped waiting */
@@ -86,14 +86,14 @@ struct record {
 };
 
 /* The next run with the same prompt and tools need not write them again. */
-static void remember_blobs(const struct record *r)
+static void remember_blobs(const struct request_record *r)
 {
     struct transcript *t = r->turn->transcript;
     memcpy(t->system_sha, r->system_sha, sizeof t->system_sha);
     memcpy(t->tools_sha, r->tools_sha, sizeof t->tools_sha);
 }
 
-static void conclude(struct record *r)
+static void conclude(struct request_record *r)
 {
     struct turn *t = r->turn;
     list_del(&r->node);
@@ -109,7 +109,7 @@ static void conclude(struct record *r)
 
 static void on_blob(void *ctx, const struct err *err, str sha256)
 {
-    struct record *r = ctx;
+    struct request_record *r = ctx;
     struct runtime *rt = r->rt;
     r->has_failed |= err != NULL;
     if (--r->pending > 0)
@@ -124,7 +124,7 @@ static void on_blob(void *ctx, const struct err *err, str sha256)
 void request_log_forget(struct turn *t)
 {
     LIST_FOREACH (n, &t->records) {
-        struct record *r = LIST_ENTRY(n, struct record, node);
+        struct request_record *r = LIST_ENTRY(n, struct request_record, node);
         list_del(&r->node);
         r->turn = NULL;
         turn_release(t);
@@ -208,7 +208,7 @@ static void put_blobs(struct turn *t, str line, const struct system_memo *system
                       const struct tools_memo *tools)
 {
     struct store *store = t->rt->deps.store;
-    struct record *r = xcalloc(1, sizeof *r);
+    struct request_record *r = xcalloc(1, sizeof *r);
     r->rt = t->rt;
     r->turn = t;
     r->line = line; /* in the arena of the turn */
