@@ -191,7 +191,7 @@ test('a message that waits can be changed and taken back, in any tab, and surviv
     await two.getByLabel('New wording').fill('say something else')
     await two.keyboard.press('Enter')
     await eventually(async () => (await waiting(one)).join() === 'say second,say something else')
-    await one.getByRole('button', { name: 'Take it back' }).first().click()
+    await one.getByRole('button', { name: 'Withdraw' }).first().click()
     await eventually(async () => (await field(one).inputValue()) === 'say second')
     await eventually(async () => (await waiting(two)).join() === 'say something else')
     await field(two).press('ArrowUp')

@@ -183,8 +183,8 @@ test('two people in one conversation: names, colours, live text, presence, typin
     await ann.locator('.run[data-state=running] .md').waitFor()
     assert.equal(await ann.getByText('Bob is writing…').count(), 0)
     await send(bob, 'say later')
-    await ann.getByRole('button', { name: 'Take it back' }).click() // the owner may
-    await bob.getByRole('alert').getByText('Ann took it back.').waitFor()
+    await ann.getByRole('button', { name: 'Withdraw' }).click() // the owner may
+    await bob.getByRole('alert').getByText('Ann withdrew it.').waitFor()
     await bob.getByRole('button', { name: 'Stop the answer' }).click()
     await answered(ann, 2)
     await answered(bob, 2)
@@ -334,7 +334,7 @@ for (const basePath of ['', '/team/nb'])
         issuer.user = { sub: 'eve', email: 'eve@elsewhere.org', email_verified: true, name: 'Eve' }
         await page.goto(home)
         await goOn.click()
-        await page.getByRole('alert').getByText('did not work').waitFor()
+        await page.getByRole('alert').getByText('Login failed').waitFor()
         assert.ok(page.url().startsWith(home), page.url())
         assert.deepEqual(await serious(page), [])
         const phone = await phoneSwitch(page)

@@ -373,7 +373,7 @@ export class Chat {
   #keepDropped(item: UserItem, by: string | null, error: string | null): void {
     const isOwn = item.userId === null || item.userId === this.me
     if (!isOwn || by === this.me) return
-    const message = error ?? (by ? `${nameOf(by)} took it back.` : 'It was taken back.')
+    const message = error ?? (by ? `${nameOf(by)} withdrew it.` : 'It was withdrawn.')
     const { queued: _, ...rest } = item
     this.#unsaved.push({ ...rest, sending: { state: 'failed', message } })
   }

@@ -24,7 +24,7 @@ export function appearancePart(_app: App): HTMLElement {
   return h(
     'div',
     {},
-    section('Theme', h('div', { class: 'choices' }, ...choices), lead('Kept in this browser.')),
+    section('Theme', h('div', { class: 'choices' }, ...choices), lead('Stored in this browser.')),
     canNotify() && section('Notifications', notifications()),
   )
 }

@@ -168,8 +168,8 @@ function detail(name: string, mayManage: boolean): HTMLElement {
         info.tools.length === 0
           ? empty(
               info.auth?.per === 'person'
-                ? 'None are known before somebody has signed in.'
-                : 'None are known; the bundle has not run yet.',
+                ? 'The tools are known after somebody has signed in.'
+                : 'The tools are not known yet; the bundle has not run.',
             )
           : h(
               'dl',

@@ -101,7 +101,7 @@ function onMachine(fileName: string): HTMLElement {
     h(
       'p',
       {},
-      'Servers that run a program can be added only on nb’s machine itself: who could add one from a browser could run anything there. In a terminal:',
+      'Servers that run a program can be added only on nb’s machine itself: otherwise anybody with a browser could run programs there. In a terminal:',
     ),
     h('p', { class: 'command' }, h('code', {}, command), copyButton('Copy command', () => command)),
   )

@@ -17,7 +17,7 @@ export function matchView(match: SkillMatch): HTMLElement {
       : `${keywordsNeeded} or more of its keywords are in the message`
   const result = skill
     ? h('p', {}, badge(skill, 'ok'), ` was chosen: ${how}.`)
-    : h('p', {}, `No skill was chosen. It takes a trigger, or ${keywordsNeeded} keywords.`)
+    : h('p', {}, `No skill was chosen. A match needs a trigger, or ${keywordsNeeded} keywords.`)
   const rows = candidates.map((candidate) => {
     const words = [candidate.trigger, ...candidate.keywords].filter((word) => word !== null)
     return h(

@@ -123,13 +123,13 @@ export function rulesEditor(now: Permissions, onSaved: (next: Permissions) => vo
     if (!lists.every(([, list]) => list.commit())) return
     const named = Object.fromEntries(lists.map(([rule, list]) => [rule, list.names]))
     const next = await setPermissions({ ...named, default: fallback.value } as Rules)
-    status.textContent = 'Saved. The rules hold from now on.'
-    toast('The permissions are saved and hold from now on.')
+    status.textContent = 'Saved. The rules take effect now.'
+    toast('The permissions are saved and take effect now.')
     onSaved(next)
   }
   return section(
     'Rules',
-    lead(`${HINT}. Never beats always, always beats ask.`),
+    lead(`${HINT}. Never overrides always, always overrides ask.`),
     form(
       [...lists.map(([, list]) => list.element), field('All other tools', fallback), status],
       'Save',
@@ -174,7 +174,7 @@ export function consentsSection(
   )
   return section(
     'Always allowed by you',
-    lead('Tools that you allowed with “always” when the agent asked. A rule to ask first is stronger.'),
+    lead('Tools that you allowed with “always” when the agent asked. A rule to ask first overrides this.'),
     rows.length === 0 ? empty('There are none.') : h('ul', { class: 'names' }, ...rows),
   )
 }

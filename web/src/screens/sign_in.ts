@@ -8,8 +8,8 @@ import { toast } from '../base/toast'
 
 const RESULTS: Record<string, string> = {
   ok: 'You are signed in.',
-  denied: 'The server’s sign-in page said no. Nothing has changed.',
-  expired: 'That sign-in is not valid any more, or began in another browser. Please begin again.',
+  denied: 'The server’s sign-in page refused. Nothing has changed.',
+  expired: 'That sign-in is not valid any more, or was started in another browser. Start it again.',
   failed: 'The sign-in failed. The server’s log says why.',
 }
 

@@ -67,7 +67,7 @@ export function skillsScreen(app: App, _part: string | undefined): HTMLElement {
   })
   return screen(
     lead(
-      'A skill is a text that the agent gets when a message calls for it. Context skills are always there.',
+      'A skill is a text that the agent gets when a message matches it. Context skills are always included.',
     ),
     app.mayManage && h('div', { class: 'screen-actions' }, create),
     tester(),
@@ -88,7 +88,7 @@ function tester(): HTMLElement {
     result.replaceChildren(matchView(match))
   }
   return section(
-    'Which skill would a message get?',
+    'Which skill would a message select?',
     form([field('Message', message)], 'Try', submit),
     result,
   )
@@ -161,7 +161,7 @@ function openEditor(skill: Skill | null, onChanged: () => void): void {
   const description = input({ required: true, dir: 'auto', value: skill?.description ?? '' })
   const type = select(
     [
-      { value: 'skill', label: 'Skill: when a message calls for it' },
+      { value: 'skill', label: 'Skill: when a message matches it' },
       { value: 'context', label: 'Context: always' },
     ],
     skill?.type ?? 'skill',

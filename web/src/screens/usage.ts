@@ -60,7 +60,7 @@ function load(days: string): Promise<Report[]> {
 }
 
 const NOTHING =
-  'Nothing was used in this time. Every answer of a model is counted here: its tokens, its cost, and who asked.'
+  'Nothing was used in this period. Every answer of a model is counted here: its tokens, its cost, and who asked.'
 
 function draw(days: Report, models: Report, users: Report, period: string): HTMLElement[] {
   const { total, conversations } = days

@@ -96,7 +96,7 @@ function confirmRemoval(user: User, run: () => void): void {
     run()
   }
   dialog.body.append(
-    h('p', {}, 'Sessions, tokens and open pages of this person end at once. Conversations stay.'),
+    h('p', {}, 'Sessions, tokens and open pages of this person end immediately. Conversations stay.'),
     h(
       'div',
       { class: 'form-buttons' },

@@ -11,7 +11,7 @@ import { ToolCard } from './tools'
 const NOTES: Record<NonNullable<AskBlock['decision']>, string> = {
   allow: 'Allowed.',
   deny: 'Declined.',
-  declined: 'Declined: a message came instead.',
+  declined: 'Declined: a message was sent instead.',
   mixed: 'Answered call by call.',
 }
 

@@ -7,7 +7,7 @@ const FILE_MAX = 64 * 1024 // bytes; it becomes part of the prompt
 /** Calls back with the files' text, each in a fence that names it. */
 export function acceptFiles(element: HTMLElement, onText: (text: string) => void): void {
   const take = async (files: readonly File[]) => {
-    if (files.length > FILES_MAX) toast(`Only the first ${FILES_MAX} files are taken.`)
+    if (files.length > FILES_MAX) toast(`Only the first ${FILES_MAX} files are attached.`)
     const texts = await Promise.all(files.slice(0, FILES_MAX).map(read))
     const fenced = texts.filter((text) => text !== null)
     if (fenced.length > 0) onText(fenced.join('\n\n'))

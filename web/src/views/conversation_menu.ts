@@ -38,7 +38,7 @@ export function openRenameDialog(app: App, id: string): void {
 const FORMATS: Record<ExportFormat, string> = {
   markdown: 'Markdown: to read and to edit',
   html: 'HTML: to read in a browser',
-  json: 'JSON: messages and numbers',
+  json: 'JSON: messages and statistics',
   jsonl: 'JSONL: the log itself, to be imported elsewhere',
 }
 

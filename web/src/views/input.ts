@@ -89,7 +89,7 @@ export class InputView {
 
 const ACCEPT: Record<InputRequest['kind'], string> = {
   form: 'Send',
-  url: 'I have been there',
+  url: 'I have opened it',
   sampling: 'Allow',
 }
 

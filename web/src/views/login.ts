@@ -22,7 +22,7 @@ function fieldsFor({ mode }: LoginWays, onDone: () => void): HTMLElement[] {
   const notice = h(
     'p',
     { class: 'form-failure', role: 'alert' },
-    'Logging in did not work. Try again.',
+    'Login failed. Try again.',
   )
   if (mode === 'oidc') {
     const link = h(
@@ -42,7 +42,7 @@ function byKey(onDone: () => void): HTMLElement {
     await login({ key: key.value })
     onDone()
   }
-  return form([field('Key', key, 'Whoever runs this server has it: NB_API_KEY.')], 'Log in', submit)
+  return form([field('Key', key, 'The administrator of this server has it (NB_API_KEY).')], 'Log in', submit)
 }
 
 /** Without users the page opens with the link that the terminal printed, or with its key. */

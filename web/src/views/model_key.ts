@@ -35,7 +35,7 @@ export function keyForm(providers: readonly ProviderInfo[]): HTMLFormElement {
   }
   const fields = [
     field('Provider', provider),
-    field('API key', key, 'Kept on the server, readable by its owner only, and never shown again.'),
+    field('API key', key, 'Stored on the server, readable only by its owner, and never shown again.'),
   ]
   return form(fields, 'Connect', connect)
 }

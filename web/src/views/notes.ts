@@ -14,7 +14,7 @@ export class NotesPanel {
   readonly element: HTMLElement
   #chat: Chat
   #list = h('div', { class: 'notes-list' })
-  #field = textarea({ rows: 3, placeholder: 'Write something down', aria: { label: 'New note' } })
+  #field = textarea({ rows: 3, placeholder: 'Write a note', aria: { label: 'New note' } })
 
   constructor(chat: Chat, onClose: () => void) {
     this.#chat = chat
@@ -68,7 +68,7 @@ export class NotesPanel {
     const empty = h(
       'p',
       { class: 'list-note' },
-      'Nothing noted yet. Notes are kept beside the conversation and not sent to the model.',
+      'No notes yet. Notes are stored with the conversation and are not sent to the model.',
     )
     this.#list.replaceChildren(...(shown.length > 0 ? shown : [empty]))
     this.#list.scrollTop = this.#list.scrollHeight

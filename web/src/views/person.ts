@@ -10,11 +10,11 @@ export const COLOURS = 8
 
 const WAITS = {
   queue: 'Queued: sent after this answer.',
-  steer: 'Goes into the answer at its next step.',
+  steer: 'Added to the answer at its next step.',
 }
 
 const FORK_HINT = 'The conversation so far is kept; this becomes a fork of it.'
-const QUEUE_HINT = 'It waits until the agent takes it.'
+const QUEUE_HINT = 'It stays queued until the agent takes it.'
 
 export interface PersonProps {
   isOwn: boolean
@@ -94,7 +94,7 @@ export class PersonView {
       icon('clock'),
       h('span', {}, WAITS[how]),
       item.queued && onReword && iconButton('edit', 'Change it', () => edit()),
-      item.queued && onWithdraw && iconButton('cross', 'Take it back', onWithdraw),
+      item.queued && onWithdraw && iconButton('cross', 'Withdraw', onWithdraw),
     )
   }
 

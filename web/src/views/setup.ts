@@ -47,8 +47,8 @@ export function setup(): HTMLElement {
   return h(
     'div',
     { class: 'setup' },
-    card('spark', 'Choose what answers', place),
-    models.value?.mayChange && card('box', 'Bring your tools', toolsBody()),
+    card('spark', 'Choose a model', place),
+    models.value?.mayChange && card('box', 'Add your tools', toolsBody()),
   )
 }
 
@@ -124,7 +124,7 @@ function toolsBody(): HTMLElement {
     h(
       'p',
       { class: 'setup-note' },
-      'Take over the MCP servers of Claude Desktop, Cursor, VS Code or any other client: their settings are one file.',
+      'Import the MCP servers of Claude Desktop, Cursor, VS Code or any other client: their settings are one file.',
     ),
     h(
       'div',

@@ -12,7 +12,7 @@ interface Suggestion {
 }
 
 const DEMO: readonly Suggestion[] = [
-  { icon: 'wrench', title: 'Call two tools at once', text: 'call time {} call status {}' },
+  { icon: 'wrench', title: 'Call two tools in parallel', text: 'call time {} call status {}' },
   { icon: 'spark', title: 'Watch an answer stream', text: 'count to 100' },
   { icon: 'help', title: 'See what it understands', text: 'help' },
 ]
