@@ -53,7 +53,7 @@ struct cursor {
     char **argv;
 };
 
-static int take_value(const struct arg *a, struct cursor *c, const char **ret, struct err *e)
+static int take_arg_value(const struct arg *a, struct cursor *c, const char **ret, struct err *e)
 {
     if (c->at + 1 >= c->argc)
         return err_set(e, -EINVAL, "--%s needs a value (%s)", a->name, a->value_name);
@@ -86,7 +86,7 @@ static int parse_long(const struct arg *table, void *into, struct cursor *c, str
     if (eq >= 0)
         value = word.p + eq + 1;
     else if (a->kind != ARG_FLAG) {
-        int r = take_value(a, c, &value, e);
+        int r = take_arg_value(a, c, &value, e);
         if (r < 0)
             return r;
     }
@@ -101,7 +101,7 @@ static int parse_short(const struct arg *table, void *into, struct cursor *c, st
         if (!a)
             return err_set(e, -EINVAL, "unknown option -%c", *p);
         if (a->kind != ARG_FLAG && !value) {
-            int r = take_value(a, c, &value, e);
+            int r = take_arg_value(a, c, &value, e);
             if (r < 0)
                 return r;
         }

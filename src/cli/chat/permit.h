@@ -30,8 +30,8 @@ bool permit_is_shell(str tool);
  * stored), safe to print. An input that is longer than the line, or has several lines, is left out:
  * permit_add_details shows it. For a command: "Allow bash__x in /dir {...}?" */
 void permit_add_question(const struct permit *p, struct buf *out, size_t width, bool has_color);
-/* Lines with the whole input, printed above the question; nothing when the question contains it. Of
- * a value of more than PERMIT_VALUE_MAX bytes, the rest is only counted. */
+/* Lines with the whole input, printed above the question; nothing when the question contains it.
+ * A value is cut after PERMIT_VALUE_MAX bytes; the number of bytes left out is shown. */
 void permit_add_details(const struct permit *p, struct buf *out, size_t width, bool has_color);
 
 #define PERMIT_VALUE_MAX 8192

@@ -225,7 +225,7 @@ static int do_restore(struct conv_cli *x, const void *options, int argc, char **
     return EXIT_DONE;
 }
 
-static int run_restore(struct cli *cli, const void *options, int argc, char **argv)
+static int run_conv_restore(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
         return cli_usage_error("restore: name one conversation");
@@ -236,7 +236,7 @@ const struct command CONV_RESTORE = {
     .name = "restore",
     .usage = "conversations restore ID",
     .summary = "restore a deleted conversation",
-    .run = run_restore,
+    .run = run_conv_restore,
 };
 
 /* ---- note ---- */

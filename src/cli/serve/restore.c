@@ -190,7 +190,7 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
     return EXIT_DONE;
 }
 
-static int run_restore(struct cli *cli, const void *options, int argc, char **argv)
+static int run_backup_restore(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct restore_options *o = options;
     struct config c;
@@ -226,5 +226,5 @@ const struct command CMD_RESTORE = {
         "directory are written to the store.dir of the current settings, or to --store-dir.\n",
     .args = ARGS,
     .options_size = sizeof(struct restore_options),
-    .run = run_restore,
+    .run = run_backup_restore,
 };

@@ -65,7 +65,7 @@ async function attempt(url: string, init: RequestInit): Promise<Response> {
 
 let renewal: Promise<boolean> | null = null
 
-/** Many requests may find out at once; one of them renews for all. */
+/** Several requests may get 401 at the same time; one of them renews the login for all. */
 function renew(): Promise<boolean> {
   renewal ??= attempt(address('auth/refresh'), { method: 'POST' })
     .then(({ ok }) => ok)

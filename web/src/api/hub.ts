@@ -2,7 +2,7 @@
 // the browser, with the conversations that any of them has open.
 //
 // Who starts watching a conversation has loaded it up to some position, and needs all that lies
-// behind it. So the conversation is watched anew from the oldest position that anybody waits
+// behind it. So the conversation is watched again from the oldest position that anybody waits
 // at; what others know already they drop. When the server has caught up it sends a snapshot,
 // and those who waited are told that they are in step.
 import { address, call, type ApiError } from './client'

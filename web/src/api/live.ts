@@ -1,5 +1,5 @@
 // What happens on the server, for every tab: one connection per browser. The tab that holds the
-// lock has the stream and tells the others; when it goes, another one takes over. Where locks
+// lock has the stream and notifies the others; when it closes, another tab takes over. Where locks
 // are not to be had (a page without TLS), every tab has its own.
 import { ApiError, session } from './client'
 import { Hub, type FromHub, type ToHub } from './hub'

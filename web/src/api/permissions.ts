@@ -9,7 +9,7 @@ export interface Rules extends Record<Rule, string[]> {
 }
 
 export interface Permissions extends Rules {
-  consents: string[] // tools that somebody allowed for good
+  consents: string[] // tools with a stored permission
   mayChange: boolean
   tools: { name: string; decision: Rule }[]
 }

@@ -41,7 +41,7 @@ export class Stream {
     clearTimeout(this.#silence)
   }
 
-  /** Connects anew, at the address of now. */
+  /** Reconnects, to the current address. */
   restart(): void {
     this.#retryMs = 0
     this.#attempt?.abort()

@@ -285,12 +285,12 @@ export interface ProviderInfo {
   problem: string | null
   defaultModel: string | null
   isLocal: boolean // a server of the kind that people run on their own machine
-  takesKey: boolean // from whoever asks
+  takesKey: boolean // the caller may set a key
 }
 
 export interface ModelList {
   default: { model: string; why: string; isConfigured: boolean }
-  mayChange: boolean // whoever asks
+  mayChange: boolean // the caller may change models
   providers: ProviderInfo[]
   models: ModelInfo[]
 }

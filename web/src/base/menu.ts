@@ -52,7 +52,7 @@ function entry(item: MenuItem, close: () => void): HTMLElement {
   )
 }
 
-/** Below the anchor, above it where there is no room, and never beyond the window. */
+/** Below the anchor, above it without room below, and never beyond the window. */
 function place(menu: HTMLElement, at: DOMRect): void {
   const { offsetWidth: width, offsetHeight: height } = menu
   const below = at.bottom + GAP_PX

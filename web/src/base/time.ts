@@ -25,7 +25,7 @@ function makeDayLabel(iso: string, now: Date): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return 'Undated'
   const days = Math.round((startOfDay(now) - startOfDay(date)) / DAY_MS)
-  if (days <= 0) return 'Today' // a clock ahead of ours is no reason for "Tomorrow"
+  if (days <= 0) return 'Today' // a clock ahead of ours must not show "Tomorrow"
   if (days === 1) return 'Yesterday'
   if (days < 7) return date.toLocaleDateString(undefined, { weekday: 'long' })
   if (days < 31) return 'Last 30 days'

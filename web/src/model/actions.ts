@@ -30,7 +30,7 @@ export async function rename(app: App, id: string, title: string): Promise<void>
   app.conversations.touch()
 }
 
-/** To the trash. Whoever has it open goes to a new chat. */
+/** Moves it to the trash. A page that shows it opens a new chat. */
 export async function remove(app: App, id: string): Promise<void> {
   const title = titleOf(app.conversations.find(id) ?? { title: null, preview: '' })
   const where = route.value

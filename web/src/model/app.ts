@@ -49,7 +49,7 @@ export class App {
     this.workspace.value = await this.#ask()
   }
 
-  /** Everything on the page belongs to one workspace, so that another one begins anew. */
+  /** Everything on the page belongs to one workspace, so a change of workspace reloads everything. */
   switchWorkspace(id: string): void {
     remember('workspace', id)
     history.replaceState(null, '', '#/')
@@ -136,7 +136,7 @@ export class App {
     remember('workspace', null)
   }
 
-  /** The login page loads this one anew. */
+  /** The login page reloads this page. */
   #untilLoggedIn(): Promise<never> {
     this.isLoggedOut.value = true
     return new Promise(() => {})

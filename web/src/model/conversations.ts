@@ -1,5 +1,5 @@
 // The list of conversations: what is loaded of it, from the newest on, and its freshness. Other
-// tabs of this browser are told of changes at once; what happens elsewhere is found by
+// tabs of this browser are notified of changes immediately; what happens elsewhere is found by
 // asking again now and then while the page is visible, or told by the workspace's stream.
 import { messageOf } from '../api/client'
 import { getConversation, listConversations } from '../api/conversations'

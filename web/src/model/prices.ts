@@ -1,4 +1,4 @@
-// What models cost, asked for once. An unknown price is no price, never nothing.
+// What models cost, asked for once. An unknown price is shown as unknown, never as zero.
 import { call, get } from '../api/client'
 import type { ModelInfo, ModelList } from '../api/types'
 import { Signal } from '../base/signal'
@@ -10,7 +10,7 @@ export const models = new Signal<ModelList | null>(null)
 
 let isAsked = false
 
-/** Asks for the list of models; whoever watches `models` hears of it. */
+/** Asks for the list of models; watchers of `models` are notified. */
 export async function loadModels(): Promise<void> {
   if (isAsked) return
   isAsked = true
@@ -21,7 +21,7 @@ export async function loadModels(): Promise<void> {
   }
 }
 
-/** The same after a look at nb's machine, where whoever asks may have it looked at. */
+/** The same after a search on nb's machine, if the caller may start one. */
 export async function look(): Promise<void> {
   await loadModels()
   if (models.value?.mayChange) models.value = await call<ModelList>('POST', 'models/look', {})

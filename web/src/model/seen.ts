@@ -21,7 +21,7 @@ export class Seen {
     })
   }
 
-  /** Whoever comes for the first time has missed nothing. */
+  /** On the first visit nothing counts as unread. */
   begin(newest: Conversation | undefined): void {
     if (this.#since !== null) return
     this.#since = newest?.updatedAt ?? '0'

@@ -82,7 +82,7 @@ function preview(
     'div',
     { class: 'form' },
     h('ul', { class: 'import-list' }, ...[...rows.values()].map(({ element }) => element)),
-    servers.length === 0 && h('p', {}, 'There is no server in it.'),
+    servers.length === 0 && h('p', {}, 'The file contains no servers.'),
     servers.some(({ isForOwner }) => isForOwner) && onMachine(fileName),
     h('div', { class: 'form-buttons' }, button, textButton('Close', () => dialog.close())),
   )

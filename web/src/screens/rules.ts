@@ -63,7 +63,7 @@ class NameList {
     return [...this.#names]
   }
 
-  /** Takes what is typed into the list; false when it is no name. */
+  /** Adds the typed name to the list; false when it is not a name. */
   commit(): boolean {
     const name = this.#input.value.trim()
     const isName = name === '' || NAME.test(name)

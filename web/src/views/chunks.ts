@@ -6,7 +6,7 @@ import type { Item } from '../model/items'
 const CHUNK_ITEMS = 16
 const NEAR_PX = 1500 // beyond the window, in both directions
 const ITEM_PX = 140 // guessed, until it was seen
-const FIRST_SHOWN = 3 // chunks at the end, drawn at once
+const FIRST_SHOWN = 3 // chunks at the end, drawn immediately
 
 export class Chunk implements Keyed {
   readonly element = h('div', { class: 'chunk' })

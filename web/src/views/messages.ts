@@ -69,7 +69,7 @@ export class Messages {
     return this.#views.get(item.key)?.element ?? null
   }
 
-  /** Opens the editor of one's last message: one that waits is changed, others asked anew. */
+  /** Opens the editor of one's last message: a queued one is changed, others are asked again. */
   editLast(): void {
     const item = this.#chat.items.findLast(
       (it): it is UserItem => it.kind === 'user' && this.#isOwn(it) && !it.sending,

@@ -31,7 +31,7 @@ export function keyForm(providers: readonly ProviderInfo[]): HTMLFormElement {
   const connect = async () => {
     await call('PUT', `providers/${encodeURIComponent(provider.value)}/key`, { apiKey: key.value })
     key.value = ''
-    location.reload() // everything that shows a model does so anew
+    location.reload() // everything that shows a model must be redrawn
   }
   const fields = [
     field('Provider', provider),

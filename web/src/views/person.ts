@@ -19,7 +19,7 @@ const QUEUE_HINT = 'It stays queued until the agent takes it.'
 export interface PersonProps {
   isOwn: boolean
   name: string
-  hasLabel: boolean // the speaker is another one than before
+  hasLabel: boolean // the speaker differs from the previous message
   isContinued: boolean // nothing stands between this and the same person's last message
   colour: number // 0 to COLOURS - 1
   onRetry(): void // one that was not sent

@@ -14,7 +14,7 @@ import { modelLabel } from './models'
 const NOTHING_FOUND =
   'No model server answers on nb’s machine. Start Ollama, llama.cpp, LM Studio or vLLM, then look again.'
 
-/** Makes a model the one that answers; everything that shows a model does so anew. */
+/** Makes a model the default; everything that shows a model is redrawn. */
 export async function chooseModel(model: string): Promise<void> {
   try {
     await call('PUT', 'models/default', { model })
