@@ -51,7 +51,7 @@ test('first run: a key connects a model, and is not to be seen any more', async 
         await page.getByLabel('API key').fill('short')
         assert.deepEqual(await serious(page), [])
         await open(page, 'Connect')
-        await page.getByRole('alert').getByText('does not look like a key').waitFor()
+        await page.getByRole('alert').getByText('not a valid API key').waitFor()
         await page.getByLabel('API key').fill('sk-test-0123456789abcdef')
         await open(page, 'Connect')
         await page.getByRole('heading', { name: 'What shall we work on?' }).waitFor()

@@ -87,7 +87,7 @@ test('what cannot be right is refused before it is written', async () => {
         [['bundle', 'add', '--url', 'https://127.0.0.1/mcp'], 1, /allowPrivate/],
         [['bundle', 'add', '--url', 'http://example.com/mcp'], 1, /https/],
         [['bundle', 'add', '--url', 'https://u:p@example.com/mcp'], 1, /credentials/],
-        [['bundle', 'add', '--url', 'https://x.io', 'and-this'], 2, /two bundles/],
+        [['bundle', 'add', '--url', 'https://x.io', 'and-this'], 2, /not both/],
         [['bundle', 'add', '--url', 'https://x.io', '--auth', 'magic'], 2, /magic/],
         [['bundle', 'add', '--yes', '--', NODE, 'x.js'], 1, /serverName: is required/],
         [['bundle', 'add', '--yes', '--name', 'nb', '--', NODE], 1, /nb's own tools/],
