@@ -8,7 +8,8 @@ static bool is_same_list(struct json_strs a, struct json_strs b)
     return is_same;
 }
 
-/* Where it lies does not matter, but for one that replaces another of its name. */
+/* The path is ignored. The origin is compared, because a skill that replaces another skill of the
+ * same name is a change. */
 static bool is_same_skill(const struct skill *a, const struct skill *b)
 {
     return a->type == b->type && a->priority == b->priority && a->origin == b->origin &&

@@ -28,7 +28,8 @@ static void push_standard(struct listing *l, str base, enum skill_origin origin)
     push_below(l, base, ".claude/skills", origin, true);
 }
 
-/* Those of the home directory belong to other programs as well: our own come later and win. */
+/* Other programs share the skills of the home directory, so skills of nb are loaded later and take
+ * precedence. */
 struct skill_dir *skill_dirs(struct arena *a, const struct skill_places *p, size_t *ret_n)
 {
     struct listing l = {.a = a, .dirs = arena_array(a, p->skill_dirs.len + 9, sizeof(*l.dirs))};

@@ -129,7 +129,7 @@ int skill_draft_check(const struct skill_draft *d, str *ret_warning, struct err 
 
 /* ---- the file ---- */
 
-/* JSON strings are YAML's double-quoted ones. */
+/* A JSON string is a valid double-quoted string of YAML. */
 static void put_text(struct buf *out, const char *key, str value)
 {
     if (value.n == 0)
@@ -177,7 +177,7 @@ str skill_draft_render(struct arena *a, const struct skill_draft *d)
     return text;
 }
 
-/* What could not be loaded again is not written. */
+/* Parses the text first, so that a file that cannot be loaded is not written. */
 static int check_draft_text(str text, struct err *e)
 {
     struct skill_problems problems = {0};

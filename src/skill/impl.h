@@ -1,14 +1,14 @@
-/* impl.h - what reading and loading of skills share. */
+/* impl.h - code that parsing and loading of skills share. */
 #pragma once
 
 #include "skill/skill.h"
 
-/* A full list says so in its last entry and takes no more. */
+/* When the list is full, its last entry says so, and further problems are dropped. */
 void skill_problem_add(struct arena *a, struct skill_problems *list, enum skill_severity severity,
                        str path, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
 
-/* Skills inside the program; generated from skills/ by skills/embed.py. */
+/* Skills embedded in the program; generated from skills/ by skills/embed.py. */
 struct skill_embedded {
     str path;
     enum skill_origin origin;

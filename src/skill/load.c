@@ -8,13 +8,13 @@
 #include "skill/impl.h"
 #include "workspace/roster/roster.h"
 
-#define FILES_MAX (2 * SKILLS_MAX) /* looked at in one directory */
+#define FILES_MAX (2 * SKILLS_MAX) /* read from one directory */
 
 struct skills {
-    size_t refs;           /* of a view: its parent's are used */
-    struct skills *parent; /* a view's; else NULL */
-    str user_id;           /* whose view it is */
-    struct skills **views; /* of people with skills of their own; views have none */
+    size_t refs;           /* a view uses the references of its parent */
+    struct skills *parent; /* of a view; else NULL */
+    str user_id;           /* the user of a view */
+    struct skills **views; /* of users with personal skills; a view has none */
     size_t n_views;
     struct arena arena;
     struct skill *items; /* `cap` of them */
@@ -60,8 +60,8 @@ static struct skill *skills_lookup(const struct skills *s, str name)
     return NULL;
 }
 
-/* A later skill takes the place of an earlier one with its name, so that overriding a
- * skill does not change who is asked first. */
+/* A later skill takes the place of an earlier one of the same name, so that overriding a skill does
+ * not change the order of matching. */
 static void skills_add(struct skills *s, const struct skill *skill)
 {
     struct skill *earlier = skills_lookup(s, skill->name);
@@ -145,7 +145,7 @@ static int read_whole(int fd, struct buf *out)
     }
 }
 
-/* O_NONBLOCK: a FIFO somebody named x.md must not hold up the loader. */
+/* O_NONBLOCK: a FIFO named x.md must not block the loader. */
 static int read_skill_file(int dir_fd, const char *name, struct buf *out)
 {
     struct stat st;
@@ -296,7 +296,8 @@ static void collect_context(struct skills *s)
 
 /* ---- personal skills ---- */
 
-/* The common skills, then the person's own. Nothing of it can reach another person's view. */
+/* The common skills, then the personal ones. A view never contains personal skills of another
+ * user. */
 static struct skills *view_new(struct skills *s, const struct skill_dir *people, const char *user)
 {
     struct skills *v = xcalloc(1, sizeof(*v));

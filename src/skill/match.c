@@ -5,7 +5,7 @@ static bool found(str folded_message, str phrase)
     return str_find(folded_message, phrase, 0) >= 0;
 }
 
-/* What of this skill is in the message. */
+/* The triggers and keywords of this skill that occur in the message. */
 static struct skill_hit look_for(const struct skill *s, struct arena *a, str message)
 {
     struct skill_hit hit = {.skill = s};

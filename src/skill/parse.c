@@ -1,7 +1,7 @@
 /* parse.c - one Markdown file with YAML frontmatter becomes one skill.
  *
- * People write these by hand: whatever can be read is used, and everything odd is a
- * warning with the line it is on. Values stand at the top level, under `metadata`, or under
+ * People write these files by hand: valid values are used, and each invalid value is a warning with
+ * its line number. Values are at the top level, under `metadata`, or under
  * `metadata.nimblebrain`. */
 #include <errno.h>
 
@@ -69,7 +69,7 @@ static int parse_fail(struct parsing *p, unsigned line, const char *message)
 
 /* ---- values ---- */
 
-/* null is what "key:" with nothing behind it gives: the same as no key. */
+/* "key:" without a value gives null, which is the same as no key. */
 static const struct json *get(const struct parsing *p, const char *key)
 {
     const struct json *metadata = json_get(p->meta, "metadata");
@@ -88,7 +88,7 @@ static bool is_scalar(const struct json *v)
     return v->type != JSON_ARRAY && v->type != JSON_OBJECT && v->type != JSON_NULL;
 }
 
-/* `version: 1.0` and `- 404` are numbers to YAML and text to whoever wrote them. */
+/* `version: 1.0` and `- 404` are numbers in YAML, but the author meant text. */
 static str yaml_scalar_text(struct parsing *p, const struct json *v)
 {
     return v->type == JSON_STRING ? arena_str(p->a, v->s) : json_to_str(p->a, v);
@@ -138,7 +138,7 @@ static struct json_strs get_list(struct parsing *p, const char *key)
     return out;
 }
 
-/* Phrases that are equal in lower case count once. */
+/* Removes phrases that are equal in lower case. */
 static void get_phrases(struct parsing *p, const char *key, struct json_strs *ret,
                         struct json_strs *ret_folded)
 {
@@ -213,8 +213,8 @@ static void read_priority(struct parsing *p)
         WARN(p, "priority", "priority is missing: using 50");
 }
 
-/* In the Agent Skills standard this is one string of another program's tool names. Taken
- * for globs it would hide every tool. */
+/* In the Agent Skills standard this is one string with tool names of another program. Used as globs
+ * it would hide every tool. */
 static void read_allowed_tools(struct parsing *p)
 {
     const struct json *v = get(p, "allowed-tools");
@@ -225,7 +225,7 @@ static void read_allowed_tools(struct parsing *p)
         p->skill->allowed_tools = get_list(p, "allowed-tools");
 }
 
-/* A SKILL.md says in its description when it is useful; asking for it by name always works. */
+/* A SKILL.md describes in its description when to use it; asking for it by name always works. */
 static void add_name_triggers(struct parsing *p)
 {
     struct skill *s = p->skill;
@@ -294,7 +294,7 @@ static void read_description(struct parsing *p)
 
 /* ---- the file ---- */
 
-/* yaml.h puts "line N: " in front of its reasons. */
+/* yaml.h adds "line N: " in front of its messages. */
 static int fail_yaml(struct parsing *p, const struct err *e)
 {
     str message = str_from(e->msg), number = STR_NONE, rest = message;

@@ -1,18 +1,18 @@
 /* skill.h - skills: Markdown files that tell the agent what to know and which tools to use.
  *
- * A context skill is part of every prompt. A task skill is matched against each message; at
- * most one wins. All skills of a workspace form a set that never changes once loaded: a
- * reload makes a new set, and whoever still uses a skill of the old one holds a reference.
+ * A context skill is part of every prompt. A task skill is matched against each message; at most
+ * one is selected. All skills of a workspace form a set that never changes after loading: a reload
+ * makes a new set, and code that still uses a skill of the old set must hold a reference.
  *
- * Loading reads files and may block; it touches nothing but its arguments, so it can run
- * on a pool thread. Everything else is pure. A set is used by one thread at a time.
+ * Loading reads files and may block; it uses only its arguments, so it can run on a pool thread.
+ * All other functions are pure. A set is used by one thread at a time.
  *
- *   dirs.c   the directories that skills are loaded from, in order
- *   parse.c  one file: the YAML in front, and the text
- *   load.c   all files of all directories, as a set
+ *   dirs.c   lists the directories of skills, in order of loading
+ *   parse.c  parses one file: YAML frontmatter, and the text
+ *   load.c   loads all files of all directories as a set
  *   fold.c   folds letters for matching; match.c finds the skill for a message
- *   diff.c   what is different between two sets
- *   edit.c   writes and deletes files of skills
+ *   diff.c   finds the differences between two sets
+ *   edit.c   writes and deletes skill files
  *   watch.c  loads the set again when a file has changed */
 #pragma once
 
@@ -27,11 +27,11 @@
 #define SKILL_PHRASES_MAX      200           /* triggers, keywords, globs of one skill */
 #define SKILLS_MAX             500
 #define SKILL_PERSONAL_MAX     50  /* of one person */
-#define SKILL_PEOPLE_MAX       500 /* people with skills of their own, in one workspace */
+#define SKILL_PEOPLE_MAX       500 /* people with personal skills, in one workspace */
 #define SKILL_PROBLEMS_MAX     200
-#define SKILL_MESSAGE_MAX      (64u * 1024) /* what is looked at when matching */
+#define SKILL_MESSAGE_MAX      (64u * 1024) /* bytes of a message that are matched */
 #define SKILL_PRIORITY_DEFAULT 50
-#define SKILL_PRIORITY_CORE    10 /* context skills up to here are the identity */
+#define SKILL_PRIORITY_CORE    10 /* context skills up to this priority are the identity */
 #define SKILL_KEYWORDS_MIN     2
 
 enum skill_type { SKILL_TASK, SKILL_CONTEXT };
@@ -60,14 +60,14 @@ struct skill {
     str category, author;
     str body;
     enum skill_origin origin;
-    str path; /* of the file; "core/soul.md" for those inside the program */
-    str dir;  /* the directory given to the loader it was found under, or empty */
+    str path; /* of the file; "core/soul.md" for an embedded skill */
+    str dir;  /* the directory (skill_dir.path) in which it was found, or empty */
     str home; /* of a SKILL.md: the directory with its other files, else empty */
 };
 
 const char *skill_origin_name(enum skill_origin o); /* "built-in" */
 const char *skill_type_name(enum skill_type t);     /* "skill", "context" */
-bool skill_name_reserved(str name); /* of the core: not to be replaced by the agent */
+bool skill_name_reserved(str name); /* a core skill, which the agent must not replace */
 
 /* ---- reading one ---- */
 
@@ -80,15 +80,15 @@ struct skill_problem {
     str message;
 };
 
-struct skill_problems { /* in the arena of whoever fills it */
+struct skill_problems { /* in the arena of the code that fills it */
     struct skill_problem *items;
     size_t len;
 };
 
-/* The text of one file. Returns 0 or -EINVAL with an error among the problems; warnings do
- * not fail. Of `origin`, `path`, `dir` and `home` only `path` is used, for the messages; the
- * caller sets the others. A SKILL.md of the Agent Skills standard (is_standard) needs no
- * triggers: it answers to "/name" and "name skill". */
+/* Parses the text of one file. Returns 0, or -EINVAL with an error among the problems; warnings do
+ * not fail. `path` is used only for the messages; the caller sets `origin`, `dir` and `home`. A
+ * SKILL.md of the Agent Skills standard (is_standard) needs no triggers: it is selected by "/name"
+ * and "name skill". */
 int skill_parse(struct arena *a, str path, str text, bool is_standard, struct skill *ret,
                 struct skill_problems *problems);
 
@@ -111,7 +111,7 @@ struct skill_dir {
     const struct json *inline_skills;
 };
 
-/* Where skills come from, in load order. Everything is borrowed; empty paths are left out. */
+/* The sources of skills, in load order. All members are borrowed; empty paths are ignored. */
 struct skill_places {
     str work_dir;                /* {workDir}/skills */
     struct json_strs skill_dirs; /* of the configuration */
@@ -122,17 +122,17 @@ struct skill_places {
 };
 struct skill_dir *skill_dirs(struct arena *a, const struct skill_places *p, size_t *ret_n);
 
-/* Inside the program, then the directories in order. A directory that cannot be read is an
- * error among the problems, and keeps what `previous` (may be NULL) had of it. */
+/* Loads the embedded skills, then the directories in order. A directory that cannot be read is an
+ * error among the problems, and its skills of `previous` (may be NULL) are kept. */
 struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
                            const struct skills *previous);
 struct skills *skills_ref(struct skills *s);
 struct skills *skills_unref(struct skills *s); /* takes NULL; returns NULL */
 
-/* The set as this person's own runs see it: with their personal skills at the end. A view of `s`:
- * a reference to it keeps `s`. `s` itself when they have none, or user_id is empty. */
+/* The set for runs of this user, with the personal skills at the end. It is a view of `s`: a
+ * reference to it keeps `s`. Returns `s` itself when the user has none, or user_id is empty. */
 struct skills *skills_for(struct skills *s, str user_id);
-/* Where the files of a person's own skills are. */
+/* The directory of the personal skills of a user. */
 str skill_personal_dir(struct arena *a, str root_dir, str user_id);
 
 size_t skills_len(const struct skills *s);
@@ -156,13 +156,14 @@ struct skill_hit {
 struct skill_match {
     const struct skill *skill; /* NULL = none */
     enum skill_phase phase;
-    struct skill_hit *hits; /* every skill of which something was found, best first */
+    struct skill_hit *hits; /* all skills with a match, best first */
     size_t n_hits;
 };
 
-/* Lower-cased substrings, no word boundaries. First the triggers: the first skill in load
- * order with a hit wins. Otherwise the most keywords, at least SKILL_KEYWORDS_MIN of them;
- * the first loaded among equals. The answer lives in the arena and points into the set. */
+/* Compares lower-case substrings, without word boundaries. Triggers first: the first skill in load
+ * order with a matching trigger is selected. Otherwise the skill with the most keywords, at least
+ * SKILL_KEYWORDS_MIN; among equals the one loaded first. The result is in the arena and points into
+ * the set. */
 struct skill_match skills_match(const struct skills *s, struct arena *a, str message);
 
 /* Lower case for ASCII, Latin, Greek and Cyrillic; other characters stay. */

@@ -15,7 +15,7 @@
 struct skill_watch {
     struct loop *loop;
     struct pool *pool;
-    struct places { /* the job's while it is busy */
+    struct places { /* belongs to the job while it is busy */
         struct arena arena;
         struct skill_dir *dirs;
         size_t ndirs;
@@ -26,14 +26,14 @@ struct skill_watch {
 
     uint64_t checked_ms;
     uint8_t stamp[SHA256_LEN]; /* of what the current set was loaded from */
-    struct skills *current;    /* a reference of our own, for `previous` */
+    struct skills *current;    /* a reference, for `previous` */
     struct list_node waiting;
     struct deferred at_once;
 
     bool is_busy;
-    bool is_stale; /* somebody wants a look that began after now */
+    bool is_stale; /* a caller needs a check that starts after the current one */
     struct job job;
-    uint8_t seen[SHA256_LEN]; /* the job's */
+    uint8_t seen[SHA256_LEN]; /* belongs to the job */
     struct skills *fresh;
 };
 

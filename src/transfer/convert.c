@@ -1,8 +1,9 @@
-/* convert.c - one conversation after the other: made, filled page by page, completed.
+/* convert.c - converts one conversation after the other: creates it, copies its events page by
+ * page, completes it.
  *
- * At most one call is under way. What is left to do for a conversation after its events is
- * what no event said: notes that others wrote beside the log, and a title or sharing that
- * stood in its first line. */
+ * At most one store call is pending. After its events, a conversation is completed with data that
+ * is in no event: notes that other programs wrote beside the log, and a title or sharing in line 1.
+ */
 #include "transfer/convert.h"
 
 #include <errno.h>
@@ -25,9 +26,9 @@ struct convert {
     size_t n, cap, at;
     struct store_op *op;
 
-    struct arena conv_arena; /* of the conversation under way */
+    struct arena conv_arena; /* of the current conversation */
     const struct conv *conv;
-    bool is_made; /* in the target, and not whole yet */
+    bool is_made; /* created in the target, but not complete yet */
     int64_t last_ms;
     struct map notes; /* keys of notes among the events */
     store_pos after;
@@ -36,7 +37,7 @@ struct convert {
     str *events;
     size_t nevents;
     bool is_last_page;
-    str *blobs; /* named by the events of this page */
+    str *blobs; /* that the events of this page refer to */
     size_t nblobs, next_blob;
     struct map seen_blobs; /* in this conversation */
 };
@@ -159,7 +160,7 @@ static void fill_participants(struct json_writer *w, const struct conv *conv)
     jw_end(w);
 }
 
-/* What line 1 of the source said, and no event. */
+/* Values that line 1 of the source has, and no event. */
 static void on_convert_checked(void *ctx, const struct err *err, const struct conv *made)
 {
     struct convert *c = ctx;
@@ -264,7 +265,7 @@ static void on_blob_put(void *ctx, const struct err *err, str sha256)
     next_blob(c);
 }
 
-/* What looks like a hash need not name a blob. */
+/* A string that looks like a hash may not be the name of a blob. */
 static void on_blob_got(void *ctx, const struct err *err, str bytes)
 {
     struct convert *c = ctx;
@@ -446,7 +447,7 @@ static void on_convert_listed(void *ctx, const struct err *err, const struct sto
     next_conv(c);
 }
 
-/* By the time they were made: that order does not change under us. */
+/* Sorted by creation time: this order does not change during the conversion. */
 static void list_page(struct convert *c, str cursor)
 {
     struct store_query q = {

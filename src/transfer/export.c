@@ -64,8 +64,8 @@ static void put_bytes(struct exporter *x, str s)
     }
 }
 
-/* Documents are read in terminals and pages: no control character or bidirectional mark of the
- * conversation acts there. A log stays as it is. */
+/* Documents are shown in terminals and browsers, so control characters and bidirectional marks of
+ * the conversation must have no effect there. The jsonl format is not changed. */
 void export_put(struct exporter *x, str s)
 {
     struct arena a;
@@ -121,7 +121,7 @@ static void emit_item(struct exporter *x, struct export_item item)
     x->style->item(x, &item);
 }
 
-/* A part that is no text: its kind, and a name where it has one. */
+/* A part that is not text: its type, and its name if it has one. */
 static str describe_part(struct arena *a, const struct json *part)
 {
     static const char *const NAMES[] = {"filename", "name", "title", "uri", "url"};
@@ -258,7 +258,7 @@ static void write_if_set(struct json_writer *w, const char *key, str value)
         jw_kstr(w, key, value);
 }
 
-/* Line 1 with what the conversation is now: whatever changed it follows in the events. */
+/* Line 1 with the current properties of the conversation; the events that changed them follow. */
 static void put_header_line(struct exporter *x)
 {
     const struct conv *c = x->conv;
@@ -330,7 +330,7 @@ int exporter_event(struct exporter *x, str line)
     if (!event_scan(line, &head) || json_parse(&x->scratch, line, 0, &v, NULL) < 0)
         return x->status;
     if (!x->style) {
-        str body, hash; /* the chain is of the log, and this is another one */
+        str body, hash; /* the hash chain belongs to the log, not to its copy */
         (void)chain_split(line, &body, &hash, &x->scratch);
         export_put(x, body);
         export_lit(x, "\n");

@@ -1,5 +1,5 @@
-/* export_html.c - a conversation as one page: no script, nothing from elsewhere, and every
- * byte that came from outside escaped. The policy in its head says the same to the browser. */
+/* export_html.c - a conversation as one page, without scripts and external resources; all text of
+ * the conversation is escaped. The content security policy in its head enforces the same. */
 #include "base/utf8.h"
 #include "transfer/export_impl.h"
 
@@ -52,7 +52,7 @@ static str entity_of(char c)
         return STR("&quot;");
     case '\'':
         return STR("&#39;");
-    default: /* control characters have no place in HTML */
+    default: /* control characters are not allowed in HTML */
         return (unsigned char)c < ' ' && c != '\n' && c != '\t' ? STR("\xef\xbf\xbd") : STR_NONE;
     }
 }

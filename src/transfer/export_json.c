@@ -114,7 +114,7 @@ static void put_calls(struct json_writer *w, struct exporter *x, const struct js
     jw_end(w);
 }
 
-/* What an answer's event says besides what was said. */
+/* The members of the event of an answer, except its text. */
 static void put_figures(struct json_writer *w, const struct json *event)
 {
     static const char *const OTHERS[] = {"ts", "type", "content", "h"};
@@ -200,7 +200,7 @@ static void hold(struct exporter *x, enum event_type type, const struct json *ev
     x->held.bytes = bytes;
 }
 
-/* Beyond the ceiling only the beginning of a result is kept, and says so. */
+/* Above EXPORT_HELD_BYTES only the beginning of a result is kept, and marked as truncated. */
 static void hold_result(struct exporter *x, const struct json *event, size_t bytes)
 {
     enum { KEPT = 64 * 1024 };

@@ -15,7 +15,7 @@ static void put_line(struct exporter *x, const char *name, str value)
         export_put(x, arena_printf(&x->scratch, "- %s: %.*s\n", name, STR_ARG(value)));
 }
 
-/* On one line, whatever it holds. */
+/* Text on one line, without line breaks. */
 static str one_line(struct arena *a, str s)
 {
     char *p = arena_cstr(a, s);

@@ -1,7 +1,7 @@
 /* export_store.c - feeds an exporter from a store, one page per call.
  *
- * Notes that others wrote into a folder are not among its events: they are asked for at the
- * end, and added when they did not come before. */
+ * Notes that other programs wrote into a folder are not among its events: they are read at the end,
+ * and added if they were not exported before. */
 #include <errno.h>
 
 #include "base/map.h"

@@ -60,14 +60,14 @@ struct json *import_metadata(struct arena *a, const char *kind, str foreign_id)
 /* ---- the importer ---- */
 
 struct importer {
-    enum import_kind wanted, kind; /* of all, of the file under way */
+    enum import_kind wanted, kind; /* of all files, of the current file */
     struct import_report *report;
     struct arena arena; /* of the files */
     struct import_file *files;
     size_t nfiles, at;
     double bytes_done, bytes_total;
 
-    int fd; /* of the file under way; -1 = none */
+    int fd; /* of the current file; -1 = none */
     const char *path;
     struct lines lines;
     struct elements elements;
@@ -75,12 +75,12 @@ struct importer {
     struct code_session code;
 
     struct talk talk;
-    size_t taken; /* events of the talk handed out */
+    size_t taken; /* events of the talk that were returned */
     struct arena conv_arena;
     struct conv_create conv;
-    bool is_new; /* conv was not handed out yet */
+    bool is_new; /* conv was not returned yet */
     bool has_conv;
-    bool has_ended; /* the file; its last events may still wait */
+    bool has_ended; /* the end of the file was read; its last events may not be returned yet */
 };
 
 int importer_open(const char *path, enum import_kind kind, struct import_report *report,
@@ -108,7 +108,7 @@ static bool is_array_kind(enum import_kind k)
     return k == IMPORT_CHATGPT || k == IMPORT_CLAUDE_AI;
 }
 
-/* What a line says about its file; IMPORT_ANY: nothing yet. */
+/* The format of a file, detected from one line; IMPORT_ANY: not known yet. */
 static enum import_kind kind_of_line(const struct json *v, bool is_first)
 {
     if (str_eq(json_get_string(v, "type"), STR("conversation-header")))
@@ -285,7 +285,7 @@ static void tell_line(struct importer *im, str line)
     arena_done(&a);
 }
 
-/* A session has no first line that says who it is: the first events do. */
+/* A session has no header line: its id comes from the first events. */
 static void name_session(struct importer *im)
 {
     struct arena *a = &im->conv_arena;

@@ -4,8 +4,8 @@
  * mapping {node id: {message or null, parent, children}}; message {id, author {role, name},
  * create_time, recipient ("all", or a tool), content {content_type, parts, text, result,
  * thoughts [{content}], content}, metadata {model_slug, is_visually_hidden_from_conversation}}.
- * The talk is the path from the root to current_node; other branches (edited questions,
- * answers made anew) are counted as not taken over. Images and files are not in this file. */
+ * The talk is the path from the root to current_node; messages of other branches (edited questions,
+ * regenerated answers) are counted as not imported. Images and files are not in this file. */
 #include "base/map.h"
 #include "transfer/import_impl.h"
 
@@ -35,7 +35,7 @@ static void index_nodes(const struct json *mapping, struct map *ret)
         map_put(ret, mapping->members[i].key, &mapping->members[i].value);
 }
 
-/* Where there is no current_node: the newest leaf below the first root. */
+/* Without a current_node: the newest leaf below the first root. */
 static const struct json *last_leaf(const struct json *mapping, const struct map *nodes)
 {
     const struct json *node = mapping->len ? &mapping->members[0].value : NULL;
@@ -68,7 +68,7 @@ static struct path find_path(struct arena *a, const struct json *v)
     const struct json *node = map_get(&nodes, json_get_string(v, "current_node"));
     if (!node)
         node = last_leaf(mapping, &nodes);
-    while (node && p.n < max) { /* parents in a circle end here too */
+    while (node && p.n < max) { /* also ends a cycle of parents */
         p.nodes[p.n++] = node;
         str parent = json_get_string(node, "parent");
         node = parent.n ? map_get(&nodes, parent) : NULL;
@@ -115,7 +115,7 @@ static void tell_thoughts(struct talk *t, const struct json *content)
     talk_reasoning(t, json_get_string(content, "content"));
 }
 
-/* What was sent to a tool: JSON when it is some, else its text. */
+/* The input of a tool: parsed if it is JSON, otherwise as text. */
 static const struct json *input_of(struct arena *a, const struct json *parts)
 {
     str text = json_get_string(json_at(parts, 0), "text");

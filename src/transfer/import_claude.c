@@ -2,8 +2,8 @@
  *
  * Relied on: uuid, name, created_at (ISO); chat_messages [{uuid, sender (human, assistant),
  * created_at, text, content (blocks text, thinking, tool_use, tool_result), attachments
- * [{file_name, extracted_content}], files [{file_name}]}]. text repeats what the blocks say
- * and counts only where there are none. Messages are in order. Files themselves are not in
+ * [{file_name, extracted_content}], files [{file_name}]}]. text repeats the blocks and
+ * is used only if there are no blocks. Messages are in order. Files themselves are not in
  * the export. */
 #include "base/clock.h"
 #include "transfer/import_impl.h"

@@ -5,7 +5,7 @@
  * message {id, role, model, content (a string, or blocks text, thinking, tool_use {id, name,
  * input}, tool_result {tool_use_id, content, is_error}), usage {input_tokens, output_tokens,
  * cache_read_input_tokens, cache_creation_input_tokens, cache_creation
- * {ephemeral_1h_input_tokens}}}. One answer may stand in several lines with the same
+ * {ephemeral_1h_input_tokens}}}. One answer may span several lines with the same
  * message.id, each with the same usage. input_tokens excludes what was cached. */
 #include "transfer/import_impl.h"
 
@@ -27,7 +27,7 @@ static struct conv_usage usage_of(const struct json *u)
     int64_t fresh = json_get_int(u, "input_tokens", 0);
     int64_t out = json_get_int(u, "output_tokens", 0);
     int64_t *all[] = {&read, &written, &hour, &fresh, &out};
-    for (size_t i = 0; i < ARRAY_LEN(all); i++) { /* figures nobody can have: none */
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) { /* impossible figures are ignored */
         if (*all[i] < 0 || *all[i] > (int64_t)1 << 40)
             *all[i] = 0;
     }

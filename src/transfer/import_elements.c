@@ -38,7 +38,8 @@ static bool is_between(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',';
 }
 
-/* The first byte that matters, at the front of the window; 0 at the end of the file. */
+/* Skips the separators between elements (is_between); the window then begins with *ret. 0 at the
+ * end of the file. */
 static int next_byte(struct elements *e, char *ret)
 {
     for (;;) {
@@ -61,7 +62,7 @@ struct nesting {
     bool in_string, is_escaped;
 };
 
-/* Goes on over the window from `at`; true when the value ends, just before *at. */
+/* Scans the window from `at` on; true when the value ends just before *at. */
 static bool scan(struct nesting *n, str window, size_t *at)
 {
     for (size_t i = *at; i < window.n; i++) {
@@ -84,7 +85,7 @@ static bool scan(struct nesting *n, str window, size_t *at)
     return false;
 }
 
-/* Passes over the rest of a value that does not fit. */
+/* Skips the rest of a value that is too large. */
 static int pass_over(struct elements *e, struct nesting *n)
 {
     size_t at;
@@ -127,7 +128,7 @@ int elements_next(struct elements *e, str *ret)
         return 0;
     r = next_byte(e, &c);
     if (r <= 0)
-        return r < 0 ? r : -EINVAL; /* cut off before its end */
+        return r < 0 ? r : -EINVAL; /* the file is truncated */
     if (c == ']' && !e->is_single) {
         e->has_ended = true;
         return 0;

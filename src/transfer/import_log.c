@@ -72,7 +72,7 @@ static void find_blobs(struct log_reader *r)
 
 /* ---- line 1 ---- */
 
-/* Takes the last name off a path. */
+/* Removes the last name of a path. */
 static str last_name(str *path)
 {
     ptrdiff_t slash = str_rfind_char(*path, '/');
@@ -89,7 +89,7 @@ static str id_of(struct log_reader *r, const struct json *v)
         return folder_id(&r->arena, id.n ? id : folder_thread(last_name(&dir)));
     if (str_ends(name, STR(".jsonl")))
         name.n -= 6;
-    if (store_id_valid(name)) /* the path has the say, not line 1 */
+    if (store_id_valid(name)) /* the id of the path takes precedence over line 1 */
         return arena_str(&r->arena, name);
     return store_id_valid(id) ? arena_str(&r->arena, id) : import_id(&r->arena, "nb", name);
 }
@@ -172,8 +172,8 @@ static void tell_event(struct log_reader *r, struct talk *t, str line)
     talk_event(t, whole);
 }
 
-/* Line 1, or what stands in its place: without it there is a conversation all the same, with
- * what the path says, once there is an event. */
+/* Processes line 1, or the first line of a log that has lost it: then the first event creates the
+ * conversation, with the id of the path. */
 static bool log_reader_begin(struct log_reader *r, struct talk *t, str line,
                              struct conv_create *conv, bool *ret_is_event)
 {

@@ -1,8 +1,8 @@
-/* import_store.c - writes what an importer reads into a store.
+/* import_store.c - writes the batches of an importer into a store.
  *
- * One thing at a time: a job on a reader thread gets the next batch (or reads a blob), then
- * calls of the store write it. A conversation that cannot be finished is taken back, so that
- * a later import does not find half of it and leave it alone. */
+ * Either a job or a store call is pending: a job on a reader thread reads the next batch (or a
+ * blob), then store calls write it. A conversation that cannot be completed is deleted, so that a
+ * later import does not find half of it and skip it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,13 +26,13 @@ struct import {
     struct import_report report;
     struct importer *importer;
     struct import_batch batch;
-    struct arena conv_arena; /* the id of the conversation under way */
+    struct arena conv_arena; /* the id of the current conversation */
     str id;
     size_t next_blob;
 
-    struct job job; /* either this is under way, or op */
+    struct job job; /* either this is pending, or op */
     bool is_working, is_cancelled, must_skip;
-    bool is_unfinished; /* a conversation was made and may not be whole */
+    bool is_unfinished; /* a conversation was created and may be incomplete */
     int status;
     struct err err;
     struct arena scratch; /* a blob */
@@ -63,7 +63,7 @@ static void start_job(struct import *im, void (*work)(struct job *j), void (*don
     pool_submit(im->store->env->readers, &im->job);
 }
 
-/* False when the import was cancelled meanwhile; it is gone then. */
+/* False when the import was cancelled meanwhile; it is freed then. */
 static bool job_ended(struct import *im)
 {
     im->is_working = false;

@@ -10,8 +10,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-#define LINES_MAX_BYTES (17 * 1024 * 1024) /* STORE_LINE_MAX and the members that the store adds   \
-                                            */
+#define LINES_MAX_BYTES                                                                            \
+    (17 * 1024 * 1024) /* STORE_LINE_MAX and the members that the store adds                       \
+                        */
 
 struct line {
     off_t start, end; /* end is past the line feed */
@@ -33,7 +34,7 @@ void lines_done(struct lines *l);
 int lines_next(struct lines *l, struct line *ret);
 
 /* The start of the unfinished line at the end: the offset past the last line feed before size, 0
- * when there is no line feed. */
+ * when the file has no line feed. */
 int lines_last_start(int fd, off_t size, off_t *ret);
 
 /* The text behind the last line feed, if it is a complete JSON object that only lacks its line

@@ -35,7 +35,7 @@ int files_prepare(struct store_op *op, size_t from, const char *blob_dir, struct
 void files_submit(struct store_op *op, enum log_task_kind kind, void (*done)(struct log_task *t));
 struct store_op *files_op(struct log_task *t);
 
-/* Sets op->path and op->limit; false (and an error in op) when there is no such log. */
+/* Sets op->path and op->limit; false (and an error in op) when the log does not exist. */
 bool files_locate(struct store_op *op, str id);
 
 /* Calls fn for all lines of a log from `from` on, including a last line that only lacks its line

@@ -235,7 +235,7 @@ void trash_remove(struct store_op *op)
 /* ---- restoring ---- */
 
 /* The log is restored last: it must not appear before the blobs that it refers to. */
-static int run_restore(struct log_task *t, const struct store_io *io)
+static int trash_run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     int64_t when = newest_in_trash(op, -1);
@@ -272,7 +272,7 @@ static void on_restored(struct log_task *t)
 
 void trash_restore(struct store_op *op)
 {
-    op->task = (struct log_task){.run = run_restore};
+    op->task = (struct log_task){.run = trash_run_restore};
     files_locate(op, op->id);
     files_submit(op, LOG_RUN, on_restored);
 }

@@ -119,7 +119,7 @@ static int list_names(struct arena *a, const char *dir, char ***ret, size_t *ret
     return 0;
 }
 
-/* Line 1 without its line feed; false when there is no such file. */
+/* Line 1 without its line feed; false when the file does not exist. */
 static bool read_first_line(struct arena *a, const char *path, str *ret)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

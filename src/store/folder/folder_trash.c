@@ -205,7 +205,7 @@ static const char *newest(struct store_op *op)
     return found;
 }
 
-static int run_restore(struct log_task *t, const struct store_io *io)
+static int folder_run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct catalog *c = &folder_of(op->store)->catalog;
@@ -243,7 +243,7 @@ static void on_restored(struct log_task *t)
 static void restore_located(struct store_op *op)
 {
     struct folder *d = folder_of(op->store);
-    op->task = (struct log_task){.run = run_restore};
+    op->task = (struct log_task){.run = folder_run_restore};
     op->path = arena_printf(&op->arena, "%s/.restore-%.*s", d->catalog.dir, STR_ARG(op->id)).p;
     files_submit(op, LOG_RUN, on_restored);
 }

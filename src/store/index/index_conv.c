@@ -43,7 +43,7 @@ int index_log_write(struct index_db *db, str id, const struct index_log *log)
 
 static int log_delete(struct index_db *db, str id)
 {
-    /* Its messages stay until the index is made anew: nothing leads to them any more. */
+    /* The messages stay until the index is created again: no row refers to them any more. */
     static const char COUNT[] = "UPDATE fact SET value = value +"
                                 " (SELECT messages FROM log WHERE id = ?) WHERE name = 'dead'";
     static const char DELETE[] = "DELETE FROM log WHERE id = ?";
@@ -212,7 +212,8 @@ static void bind_field(sqlite3_stmt *st, int i, const struct field *f, const str
 
 /* ---- shelves ---- */
 
-/* "*": everything. "o": open to everybody. "u<id>": one person. Hidden ones apart: "h...". */
+/* Names of shelves: "*" all, "o" open to everybody, "u<id>" one person; hidden conversations have
+ * the same names with "h" in front. */
 static str shelf(struct arena *a, bool is_hidden, const char *kind, str user)
 {
     return arena_printf(a, "%s%s%.*s", is_hidden ? "h" : "", kind, STR_ARG(user));
@@ -261,8 +262,8 @@ static int shelf_put(struct index_db *db, bool is_here, str name, const struct d
     return 0;
 }
 
-/* Puts a conversation on its shelves, or takes it off. The same rules as access_allows,
- * which still has the last word on every row that leaves the index. */
+/* Adds a conversation to its shelves, or removes it. The rules are those of access_allows, which is
+ * still checked for every row that is returned. */
 static int shelve(struct index_db *db, bool is_here, const struct derive *d, str id)
 {
     const struct conv_acl *acl = &d->conv.acl;
@@ -274,7 +275,7 @@ static int shelve(struct index_db *db, bool is_here, const struct derive *d, str
         r = shelf_put(db, is_here, shelf(&a, hidden, "u", acl->owner_id), d, id);
     else if (r == 0 && !acl->is_sealed)
         r = shelf_put(db, is_here, shelf(&a, hidden, "o", STR_NONE), d, id);
-    /* What is open to all is on that shelf already. */
+    /* A conversation that is open to all needs no entry per person. */
     bool is_open = !acl->owner_id.n && !acl->is_sealed;
     for (size_t i = 0; r == 0 && acl->is_shared && !is_open && i < acl->participants.len; i++) {
         if (acl->participants.items[i].n)

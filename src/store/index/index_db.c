@@ -13,8 +13,8 @@
 enum { BUSY_MS = 5000, BUSY_NAP_US = 300, CACHE_KIB = 2048 };
 
 static const char SCHEMA[] =
-    /* What a log was when it was last read; small, because every start reads all of it.
-     * no: a number for the messages of this log; another file gets another number. */
+    /* The state of a log when it was last read; small, because every start reads all rows.
+     * no: a number for the messages of this log; a different file gets a different number. */
     "CREATE TABLE log(id TEXT PRIMARY KEY, no INTEGER, dev INTEGER, ino INTEGER, size INTEGER,"
     " mtime INTEGER, mark INTEGER, done INTEGER, text_done INTEGER, messages INTEGER)"
     " WITHOUT ROWID;"
@@ -27,7 +27,7 @@ static const char SCHEMA[] =
     "INTEGER,"
     " cache_read_tokens INTEGER, cache_write_5m_tokens INTEGER, cache_write_1h_tokens INTEGER,"
     " cost_usd REAL, is_cost_known INTEGER, bad_lines INTEGER, is_hidden INTEGER);"
-    /* One entry per person who may see a conversation and order it can be listed in. */
+    /* One entry for each person who may see a conversation and each sort order. */
     "CREATE TABLE shelf(name TEXT, sort INTEGER, at TEXT, id TEXT,"
     " PRIMARY KEY(name, sort, at, id)) WITHOUT ROWID;"
     "CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;"
@@ -35,7 +35,7 @@ static const char SCHEMA[] =
     " INSERT INTO tally VALUES(new.name, 1) ON CONFLICT(name) DO UPDATE SET n = n + 1; END;"
     "CREATE TRIGGER unshelved AFTER DELETE ON shelf WHEN old.sort = 0 BEGIN"
     " UPDATE tally SET n = n - 1 WHERE name = old.name; END;"
-    /* Where a message is; its number orders messages by time (search_feed.h). */
+    /* The place of a message; its number sorts messages by time (search_feed.h). */
     "CREATE TABLE message(no INTEGER PRIMARY KEY, log INTEGER, pos INTEGER, len INTEGER);"
     "CREATE VIRTUAL TABLE said USING fts5(words, content='', columnsize=0, tokenize='ascii');"
     /* Fewer, larger segments: a third less work when everything is indexed. */
@@ -62,7 +62,8 @@ void index_db_close(struct index_db *db)
 
 /* ---- errors ---- */
 
-/* What passes by itself, or is not the file's fault, and what a new file would cure. */
+/* Separates errors that are temporary or not caused by the file from errors that a new file
+ * repairs. */
 static const struct {
     int sqlite, code;
 } KEPT[] = {
@@ -148,7 +149,7 @@ static bool is_scope(struct index_db *db)
     return is_ours;
 }
 
-/* A copy may have been taken in the middle of a write. */
+/* A file copied from elsewhere may have been copied during a write, so it is not used. */
 static bool is_copy(struct index_db *db)
 {
     int64_t file;
@@ -157,7 +158,7 @@ static bool is_copy(struct index_db *db)
            file != db->vfs.file;
 }
 
-/* SQLITE_OK, SQLITE_EMPTY, or SQLITE_NOTADB when this is no index that we can use. */
+/* SQLITE_OK, SQLITE_EMPTY, or SQLITE_NOTADB when the file is not a usable index. */
 static int index_db_check(struct index_db *db)
 {
     int64_t version, tables;
@@ -173,7 +174,7 @@ static int index_db_check(struct index_db *db)
     return is_ours ? SQLITE_OK : SQLITE_NOTADB;
 }
 
-/* Another process may be making it at the same time. */
+/* Another process may be creating the tables at the same time. */
 static int make_if_empty(struct index_db *db)
 {
     int rc = sqlite3_exec(db->sql, "BEGIN IMMEDIATE", NULL, NULL, NULL);
@@ -235,7 +236,7 @@ int index_db_ready(struct index_db *db)
         make_directory(db->path);
         r = index_db_open(db);
     }
-    if (r == -EIO) /* what was there has been thrown away */
+    if (r == -EIO) /* the damaged file has been deleted: try again with a new one */
         r = index_db_open(db);
     if (r < 0)
         index_db_close(db);
@@ -323,7 +324,7 @@ int index_db_step(struct index_db *db, sqlite3_stmt *st)
 int index_db_run(struct index_db *db, sqlite3_stmt *st)
 {
     int r = index_db_step(db, st);
-    if (r > 0) { /* a database that was edited by hand may answer with rows */
+    if (r > 0) { /* a database that was edited by hand may return rows */
         sqlite3_reset(st);
         return index_db_fail(db, SQLITE_CORRUPT);
     }

@@ -4,7 +4,7 @@
 
 #include "store/event/listing.h"
 
-enum { ROUNDS_MAX = 4 }; /* a file that changes as fast as it is read is shown as it was */
+enum { ROUNDS_MAX = 4 }; /* after so many retries a file that keeps changing is listed as read */
 
 struct ancestor { /* a conversation whose access decides about a row */
     str id;
@@ -40,8 +40,8 @@ static void note_ancestor(struct page *p, sqlite3_stmt *st, str id)
     index_log_columns(st, INDEX_CONV_NCOLUMNS + 1, &up->log);
 }
 
-/* Reads the parent of *c into *c, apart from the statements that walk the list. 0: there is none.
- */
+/* Reads the parent of *c into *c, with a statement that does not disturb the one of the list. 0: no
+ * parent. */
 static int read_parent(struct page *p, struct conv *c)
 {
     static const char PARENT[] = ROW " FROM log l CROSS JOIN conv c ON c.id = l.id WHERE l.id = ?1";
@@ -146,8 +146,8 @@ static int count_shelf(struct page *p, str shelf)
     return r < 0 ? r : 0;
 }
 
-/* The shelves of hidden conversations follow their own logs, which do not tell who may see the
- * parent: for everybody but admins all of them are looked at. */
+/* The shelves of hidden conversations are made from their own logs, which do not contain the access
+ * of the parent: for everybody except admins, all hidden conversations are checked. */
 static int walk_children(struct page *p)
 {
     static const char CHILDREN[] =
@@ -228,7 +228,7 @@ static void add_key(struct page *p, struct keys *k, sqlite3_stmt *st)
     derive_done(&d);
 }
 
-/* Reads the rows in the order they lie in the file: hopping along a shelf is far slower. */
+/* Reads the rows in the order of the file, which is much faster than following a shelf. */
 static int match(struct page *p, struct keys *k)
 {
     static const char MATCH[] = "SELECT " INDEX_CONV_COLUMNS ", c.id FROM conv c"
@@ -301,8 +301,8 @@ static bool is_stale(struct page *p, str id, const struct index_log *log)
     return !path || stat(path, &st) < 0 || !index_is_current(log, &st);
 }
 
-/* Catches up the rows that are behind their files, and those whose access counted. 1: there were
- * some. */
+/* Brings rows of the page, and rows whose access was used, up to date with their files. 1: some
+ * rows have changed. */
 static int catch_up_page(struct page *p)
 {
     str *stale = arena_array(&p->op->arena, p->n + p->nancestors + 1, sizeof(str));
@@ -317,7 +317,7 @@ static int catch_up_page(struct page *p)
     return r < 0 ? r : n > 0;
 }
 
-/* All shelves together give the page and what is behind it. */
+/* Merges the results of all shelves into the page and its cursor. */
 static void page_finish(struct page *p)
 {
     struct store_op *op = p->op;

@@ -2,7 +2,8 @@
 
 #include "store/index/index_db.h"
 
-/* Stands for a model's price list: a change of any of the five figures changes its cost. */
+/* Sample usage that represents the prices of a model: a change of any of the five prices changes
+ * its cost. */
 static const struct conv_usage PROBE = {
     .input_tokens = 17000003,
     .output_tokens = 1300021,

@@ -12,7 +12,7 @@ enum {
     MARK_FIRST = 128,
     MARK_LAST = 64,
     STEP_BYTES = 8 * 1024 * 1024, /* of one log per transaction */
-    STEP_MS = 50,                 /* a transaction that takes longer lets others write */
+    STEP_MS = 50,                 /* of one transaction, so that other connections can write */
     MANY = 2000,                  /* logs to read: nobody can use the index before it is done, */
     MANY_MS = 1000, /* and writing the same pages again and again takes most of the time */
 };
@@ -54,13 +54,13 @@ static size_t read_some(int fd, char *p, size_t n, off_t at)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* Over the first bytes, and the last ones before the line feed that ends at `end`. */
+/* A checksum of the first bytes, and of the last bytes before the line feed that ends at `end`. */
 static int64_t mark_of(int fd, off_t end)
 {
     char bytes[MARK_FIRST + MARK_LAST];
     uint8_t digest[SHA256_LEN];
     int64_t mark;
-    off_t n = end > 0 ? end - 1 : 0; /* the line feed itself may be missing for now */
+    off_t n = end > 0 ? end - 1 : 0; /* the line feed itself may not be written yet */
     off_t last = n > MARK_LAST ? n - MARK_LAST : 0;
     size_t first = read_some(fd, bytes, n < MARK_FIRST ? (size_t)n : MARK_FIRST, 0);
     size_t all = first + read_some(fd, bytes + first, (size_t)(n - last), last);
@@ -109,7 +109,7 @@ static int next_number(struct index_db *db, int64_t *ret)
     return r > 0 ? index_db_run(db, st) : r;
 }
 
-/* Loads what is known of the log, or forgets it. */
+/* Loads the row of the log, or replaces it by a new one when it describes another file. */
 static int reading_resume(struct reading *r)
 {
     struct index_db *db = r->sync->db;
@@ -129,7 +129,7 @@ static int reading_resume(struct reading *r)
     return next_number(db, &r->log.no);
 }
 
-/* The last line may lack its line feed while somebody else writes it. */
+/* The last line may lack its line feed while another process writes it. */
 static int read_unended(struct reading *r, off_t at)
 {
     struct arena a;
@@ -327,7 +327,7 @@ static void add_log(void *ctx, str id)
         add_id(&t->ids, arena_printf(&t->scratch, "%.*s" INDEX_NOTES, STR_ARG(id)));
 }
 
-/* Walks the sorted names of the directory and the sorted rows side by side. */
+/* Compares the sorted names of the directory with the sorted rows, like a merge. */
 static int compare_dir(struct index_sync *s, const struct ids *there, struct ids *differ)
 {
     static const char ALL[] = "SELECT " INDEX_LOG_COLUMNS ", id FROM log ORDER BY id";

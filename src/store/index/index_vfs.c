@@ -12,7 +12,7 @@
 
 static char *journal_of(const char *path, int64_t file)
 {
-    /* What follows the last '-' is all that SQLite takes off to find the database again. */
+    /* SQLite removes only the text after the last '-' to find the database of a journal. */
     size_t size = strlen(path) + sizeof("-journal-9223372036854775808");
     char *name = xcalloc(1, size);
     (void)snprintf(name, size, "%s-journal%lld", path, (long long)file);
@@ -21,7 +21,7 @@ static char *journal_of(const char *path, int64_t file)
 
 /* ---- a new file ---- */
 
-/* Returns its number; -1: there is no place for it. */
+/* Creates a temporary file and returns its inode number; -1: it cannot be created. */
 static int64_t make_aside(char *path)
 {
     struct stat st;
@@ -29,26 +29,26 @@ static int64_t make_aside(char *path)
     if (fd < 0)
         return -1;
     bool is_known = fstat(fd, &st) == 0;
-    close(fd); /* before anybody can open it: this would drop their locks */
+    close(fd); /* before SQLite can open the file: close would drop its POSIX locks */
     return is_known ? (int64_t)st.st_ino : -1;
 }
 
-/* It gets its name only when a journal cannot be found that a crash has left behind and that
- * belonged to a file with the same number. */
+/* A crash may have left the journal of an earlier file with the same inode number. That journal is
+ * deleted before the new file gets its name, so that SQLite never applies it to the new file. */
 void index_vfs_make(const char *path)
 {
     char fresh[PATH_MAX];
-    if (chmod(path, 0600) == 0 || errno != ENOENT) /* somebody else's file stays as it is */
+    if (chmod(path, 0600) == 0 || errno != ENOENT) /* a file of another user is not changed */
         return;
     bool has_room = snprintf(fresh, sizeof(fresh), "%s-XXXXXX", path) < PATH_MAX;
     int64_t file = has_room ? make_aside(fresh) : -1;
     if (file < 0)
-        return; /* opening reports it */
+        return; /* opening the database reports the error */
     char *journal = journal_of(path, file);
     (void)unlink(journal);
     free(journal);
     if (link(fresh, path) < 0 && errno != EEXIST)
-        (void)rename(fresh, path); /* there are file systems without links */
+        (void)rename(fresh, path); /* for file systems without hard links */
     (void)unlink(fresh);
 }
 
@@ -65,7 +65,8 @@ static const char *real_name(sqlite3_vfs *vfs, const char *name)
     return is_journal ? own(vfs)->journal : name;
 }
 
-/* That the name still leads to the open file after it was looked at says whose number that is. */
+/* The path is checked again after reading its inode number, to prove that the number belongs to the
+ * open file. */
 static int vfs_identify(struct index_vfs *v, const char *path, sqlite3_file *f)
 {
     struct stat st;

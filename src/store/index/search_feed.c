@@ -10,7 +10,7 @@
 enum {
     SLICE_LOGS = 1024,
     SLICE_MESSAGES = 32768,
-    SLICE_WORDS = 4 * 1024 * 1024, /* what FTS5 gathers before it writes a segment */
+    SLICE_WORDS = 4 * 1024 * 1024, /* bytes that FTS5 collects before it writes a segment */
     DEAD_MIN = 50000,
     WORDS_MAX = 4 * LINES_MAX_BYTES,
 };
@@ -20,7 +20,7 @@ struct feed_log {
     struct index_log log;
     int64_t reached;  /* searchable up to here after this slice */
     int64_t messages; /* in this slice */
-    bool is_stale;    /* somebody else was faster, or the file has changed */
+    bool is_stale;    /* another process was faster, or the file has changed */
 };
 
 struct message {
@@ -69,7 +69,7 @@ static bool is_full(const struct slice *s)
     return s->n >= SLICE_MESSAGES || s->words.n >= SLICE_WORDS;
 }
 
-static void add_message(struct slice *s, struct feed_log *l, str line, int64_t pos)
+static void slice_add_message(struct slice *s, struct feed_log *l, str line, int64_t pos)
 {
     const struct files *f = s->sync->store->impl;
     struct event_head head;
@@ -93,7 +93,7 @@ static void add_message(struct slice *s, struct feed_log *l, str line, int64_t p
     l->messages++;
 }
 
-/* A last line without its line feed was derived from, so it is searchable as well. */
+/* A last line without a line feed is part of the derived values, so it is searchable as well. */
 static void gather_unended(struct slice *s, struct feed_log *l, int fd)
 {
     str text;
@@ -104,7 +104,7 @@ static void gather_unended(struct slice *s, struct feed_log *l, int fd)
     if (l->is_stale)
         return;
     if (l->reached > 0 || index_is_notes(l->id))
-        add_message(s, l, text, l->log.done);
+        slice_add_message(s, l, text, l->log.done);
     l->reached = l->log.done;
 }
 
@@ -116,8 +116,8 @@ static void gather_lines(struct slice *s, struct feed_log *l, int fd, off_t size
     off_t limit = (off_t)l->log.done < size ? (off_t)l->log.done : size;
     lines_init(&lines, fd, (off_t)l->reached, limit);
     while (!is_full(s) && (r = lines_next(&lines, &line)) > 0) {
-        if (line.start > 0 || index_is_notes(l->id)) /* line 1 says what the log is */
-            add_message(s, l, line.text, line.end);
+        if (line.start > 0 || index_is_notes(l->id)) /* line 1 is metadata */
+            slice_add_message(s, l, line.text, line.end);
     }
     l->reached = lines.at;
     lines_done(&lines);
@@ -231,7 +231,7 @@ static int count_messages(struct slice *s)
     return index_db_run(s->sync->db, st);
 }
 
-/* Returns how many logs were brought forward, or -errno. */
+/* Returns the number of logs that advanced, or -errno. */
 static int write_slice(struct slice *s)
 {
     struct index_db *db = s->sync->db;

@@ -15,7 +15,7 @@
 
 enum { BUDGET_MS = 3000, HITS_MAX = 20000, COUNT_MAX = 20000 };
 
-struct log_info {       /* what hits of one log need; in the op's arena */
+struct log_info {       /* shared by the hits of one log; in the arena of the op */
     str row, id, title; /* row: of the log in the index; id: of its conversation */
     const char *path;
     int64_t notes_pos; /* the place of its hits when it is a file of notes: the log's end */
@@ -34,7 +34,7 @@ struct finder {
     struct store_op *op;
     struct query query;
     struct map logs;      /* number, as 8 bytes -> struct log_info */
-    struct log_info gone; /* stands for logs that are no more */
+    struct log_info gone; /* represents deleted logs */
     struct map notes;     /* conversation and key of a note -> its place in hits, plus 1 */
     struct rank rank;
     struct found *hits; /* heap */
@@ -53,7 +53,7 @@ static bool finder_is_over(struct finder *f)
 
 /* ---- logs ---- */
 
-/* Notes stand outside of the log: clients that show its events find them at its end. */
+/* Notes in a file of their own have no position in the log: they get the position of its end. */
 static void set_notes_pos(struct finder *f, struct log_info *info)
 {
     struct index_log log;
@@ -75,7 +75,7 @@ static struct log_info *info_of(struct finder *f, str row)
     if (info->path && index_conv_read(f->sync->db, info->id, &d) == 0) {
         info->title = arena_str(a, d.conv.title);
         set_notes_pos(f, info);
-        /* Child runs have the access of their parent, which this log does not tell. */
+        /* A child run has the access of its parent, which is not in this log. */
         info->is_visible =
             !viewer || (!d.conv.parent && access_allows(viewer, &d.conv.acl, CONV_VIEW));
     }
@@ -83,7 +83,7 @@ static struct log_info *info_of(struct finder *f, str row)
     return info;
 }
 
-/* NULL: a message of a log that is gone. */
+/* NULL: the log of this message is deleted. */
 static struct log_info *info_by_no(struct finder *f, int64_t no)
 {
     static const char ID[] = "SELECT id FROM log WHERE no = ?";
@@ -118,7 +118,7 @@ static str snippet(struct finder *f, const struct event_text *text)
     return arena_str(&f->op->arena, query_snippet(&f->scratch, &f->query, text->text));
 }
 
-/* When hits are ranked, most of them are thrown away: snippets are cut at the end. */
+/* When hits are ranked, most of them are dropped, so their snippets are made at the end. */
 static void add_hit(struct finder *f, const struct log_info *log, const struct event_text *text,
                     const struct json *event, int64_t pos, size_t len)
 {
@@ -147,8 +147,8 @@ static void add_hit(struct finder *f, const struct log_info *log, const struct e
         found->hit.snippet = snippet(f, text);
 }
 
-/* A note that was written here is in the log and in the file of notes: the log counts. True: the
- * other one was found before. */
+/* A note that nb wrote is in the log and in the file of notes: only the one in the log is returned.
+ * True: this note was found before. */
 static bool is_second_note(struct finder *f, const struct log_info *log,
                            const struct event_text *text, const struct json *event, int64_t pos)
 {
@@ -198,7 +198,7 @@ static char *read_log_line(const struct log_info *log, int64_t pos, int64_t len)
     return line;
 }
 
-/* What the index says is a hint: the line itself decides. */
+/* A row of the index is only a hint: the line itself is checked. */
 static void try_message(struct finder *f, int64_t log_no, int64_t pos, int64_t len)
 {
     const struct log_info *log = info_by_no(f, log_no);
@@ -254,7 +254,7 @@ static int find_newest(struct finder *f, str expression, size_t want)
     return r;
 }
 
-/* ---- from what the index has not reached ---- */
+/* ---- from lines that are not in the index yet ---- */
 
 struct tail {
     struct log_info *log;
@@ -312,7 +312,7 @@ static void find_in_tail(struct finder *f, const struct tail *t)
     close(fd);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole search ---- */
 
 static int newest_first(const void *a, const void *b)
 {
@@ -367,7 +367,7 @@ static int finder_count(struct finder *f, const char *sql, str expression, int64
     return r < 0 ? r : 0;
 }
 
-/* How rare each word is. Beyond COUNT_MAX messages a word is common, however common. */
+/* The weight of each word by its frequency, which is counted only up to COUNT_MAX messages. */
 static int weigh(struct finder *f)
 {
     static const char ALL[] = "SELECT value FROM fact WHERE name = 'messages'";
@@ -384,7 +384,7 @@ static int weigh(struct finder *f)
     return r;
 }
 
-/* The numbers of the log that the query is about and of its notes: 0 for all, or for none. */
+/* The numbers of the log that the query names and of its notes; 0 = all logs, or no notes. */
 static int find_logs(struct finder *f, str conv_id, int64_t ret[2])
 {
     struct index_log log = {0}, notes = {0};
@@ -397,7 +397,7 @@ static int find_logs(struct finder *f, str conv_id, int64_t ret[2])
         r = index_log_read(db, row, &notes);
     ret[0] = log.no;
     ret[1] = notes.no;
-    return r < 0 || log.no ? r : -ENOENT; /* let the scan say why */
+    return r < 0 || log.no ? r : -ENOENT; /* the scan that follows reports the reason */
 }
 
 static int finder_run(struct finder *f)

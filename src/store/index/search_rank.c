@@ -4,7 +4,7 @@
 
 #include "store/event/fold.h"
 
-/* The usual constants of BM25. The mean length is a guess that no order depends on much. */
+/* The usual constants of BM25. The mean length is an estimate; the order depends little on it. */
 static const double SATURATION = 1.2, LENGTH_SHARE = 0.75, MEAN_BYTES = 500, TITLE_FACTOR = 2;
 
 double rank_weight(int64_t with, int64_t all)

@@ -3,8 +3,8 @@
 #include "base/utf8.h"
 #include "store/event/fold.h"
 
-/* Private-use characters in front of a mark: no keyboard has them, and a text that contains
- * one only causes a hit too many, which the check removes. */
+/* Private-use characters in front of a mark: users cannot type them, and a text that contains one
+ * only causes a wrong hit, which the check against the log removes. */
 #define WHO_MARK "\xee\x80\x80" /* U+E000 */
 #define LOG_MARK "\xee\x80\x81" /* U+E001 */
 
@@ -13,7 +13,7 @@ enum { PHRASE_MAX = 512, EXPRESSION_MAX = 64 * 1024 };
 struct splitter {
     struct buf *out;
     uint32_t cjk;  /* the last character, if it was one */
-    bool has_pair; /* its run has given a pair already */
+    bool has_pair; /* its run has produced a pair already */
 };
 
 static void space(struct splitter *s)
@@ -100,8 +100,8 @@ static void and_then(struct buf *out)
         buf_add_lit(out, " AND ");
 }
 
-/* One phrase. At its end a run of CJK may go on in the text. Of a very long one the
- * beginning is enough to find what is worth checking. */
+/* One phrase. A run of CJK characters at its end may continue in the text. The beginning of a very
+ * long phrase is enough to find candidates. */
 static void add_phrase(struct buf *out, str folded, bool is_prefix)
 {
     struct buf words;
@@ -130,7 +130,7 @@ static void add_who(struct buf *out, str who)
     size_t bare = out->n + strlen(WHO_MARK);
     add_mark(out, WHO_MARK, who);
     if (out->n == bare)
-        buf_truncate(out, before); /* nothing of it can be a word */
+        buf_truncate(out, before); /* the phrase contains no word */
     else
         buf_add_char(out, '"');
 }

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "store/log/appender_impl.h"
 
-struct release {
+struct release { /* an appender_release that waits for the jobs of its logs and groups */
     struct list_node node;
     const void *owner;
     loop_fn done;
@@ -75,6 +75,7 @@ void log_take_batch(struct log *l)
 {
     size_t taken = 0;
     assert(!l->is_busy && list_empty(&l->batch));
+    /* Appends are taken together, because one writev and one sync serve them all. */
     while (!list_empty(&l->queue) && taken < APPENDER_BATCH_TASKS) {
         struct log_task *t = LIST_ENTRY(l->queue.next, struct log_task, node);
         if (t->kind != LOG_APPEND && taken > 0)
@@ -96,7 +97,7 @@ static void make_ready(struct log *l)
 {
     struct appender *a = l->appender;
     if (l->is_busy || !list_empty(&l->ready))
-        return;
+        return; /* log_finish makes a busy log ready again */
     list_push(&a->ready, &l->ready);
     defer_start(a->loop, &a->flush);
 }
@@ -145,6 +146,8 @@ void log_finish(struct log *l)
     struct appender *a = l->appender;
     assert(l->is_busy && l->file.unsynced == 0);
     l->is_busy = false;
+    /* The pool thread has returned `file`: copy the members that readers on the loop thread need
+     * while the next job runs. */
     l->is_open = log_file_is_open(&l->file);
     l->has_failed = log_file_failed(&l->file);
     l->end = (uint64_t)l->file.length;
@@ -154,6 +157,7 @@ void log_finish(struct log *l)
     struct list_node done = LIST_HEAD_INIT(done), *n;
     while ((n = list_pop(&l->batch)) != NULL)
         list_push(&done, n);
+    /* The journal may need its half back, which takes precedence over queued tasks. */
     if (commit_after_job(l))
         assert(l->is_busy);
     else if (!list_empty(&l->queue))
@@ -179,7 +183,7 @@ static void close_log(struct log *l)
 /* Closes nothing when every open log is in use: APPENDER_OPEN_MAX is then exceeded. */
 static void evict_one(struct appender *a)
 {
-    LIST_FOREACH (it, &a->lru) {
+    LIST_FOREACH (it, &a->lru) { /* the least recently used log first */
         struct log *l = LIST_ENTRY(it, struct log, lru);
         if (!l->is_busy && l->is_open && list_empty(&l->queue)) {
             close_log(l);
@@ -197,6 +201,7 @@ static struct log *log_for(struct appender *a, const struct log_spec *spec)
         l = xcalloc(1, sizeof(*l));
         l->appender = a;
         l->owner = spec->owner;
+        /* Only logs that sync every append gain from a shared sync. */
         if (spec->journal_dir && spec->sync == LOG_SYNC_ALWAYS)
             l->group = commit_group_for(a, spec->owner, spec->journal_dir);
         list_init(&l->queue);
@@ -257,6 +262,8 @@ void appender_submit(struct appender *a, const struct log_spec *spec, struct log
 bool appender_end(const struct appender *a, const char *path, uint64_t *ret_end)
 {
     const struct log *l = map_get(&a->logs, str_from(path));
+    /* A failed log may have bytes on disk behind its acknowledged end: readers must still stop
+     * there. */
     if (!l || !(l->is_open || l->has_failed))
         return false;
     *ret_end = l->end;
@@ -284,6 +291,7 @@ static void on_appender_tick(void *ctx)
         else if (is_sync_due(l, now))
             log_start(l, STEP_SYNC);
     }
+    /* The timer stops when no log is known and no journal is left; submit starts it again. */
     if (commit_tick(a) || !list_empty(&a->lru))
         timer_start(&a->tick, APPENDER_INTERVAL_MS);
 }
@@ -316,7 +324,7 @@ static void on_check_releases(void *ctx)
         struct release *r = LIST_ENTRY(it, struct release, node);
         if (!release_logs(a, r->owner) || !commit_release(a, r->owner))
             continue;
-        list_del(&r->node);
+        list_del(&r->node); /* before the callback, which may release another owner */
         r->done(r->ctx);
         free(r);
     }
@@ -335,7 +343,7 @@ void appender_free(struct appender *a)
     if (!a)
         return;
     timer_stop(&a->tick);
-    pool_free(a->pool);
+    pool_free(a->pool); /* waits for running jobs, so that no other thread uses a log below */
     defer_stop(&a->flush);
     defer_stop(&a->check_releases);
     assert(list_empty(&a->releases));

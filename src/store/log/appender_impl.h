@@ -3,9 +3,9 @@
  *
  * Who may touch a struct log: the loop thread owns the queue, the lists and everything about
  * idleness. The fields under "worker" belong to the pool thread while is_busy is set, and to the
- * loop thread otherwise. The hand-over through the pool is the only synchronisation, so there is
- * no lock. The loop thread therefore reads `end`, `is_open` and `has_failed`, which are copies
- * that log_finish takes from `file`, whenever a job may be running.
+ * loop thread otherwise. The hand-over through the pool is the only synchronisation, so no
+ * lock is needed. The loop thread therefore reads `end`, `is_open` and `has_failed`, which are
+ * copies that log_finish takes from `file`, whenever a job may be running.
  *
  * Invariants between two callbacks of the loop:
  *   is_busy          exactly one job holds the log: its own, or that of its commit group

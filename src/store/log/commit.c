@@ -208,6 +208,8 @@ static void keep_journal(struct commit_group *g)
 
 static void count_sync(struct commit_group *g)
 {
+    /* Counts even before not_before_ms, so that a busy directory gets its journal right after it.
+     */
     if (g->state != COMMIT_DIRECT || ++g->syncs < g->appender->conf.journal_after ||
         clock_mono_ms() < g->not_before_ms)
         return;
@@ -223,7 +225,7 @@ bool commit_tick(struct appender *a)
         g->quiet = g->syncs < COMMIT_QUIET ? g->quiet + 1 : 0;
         g->syncs = 0;
         if (g->quiet >= COMMIT_QUIET_FOR)
-            end_journal(g);
+            end_journal(g); /* does nothing unless the state is SHARED */
         has_journal |= g->state != COMMIT_DIRECT && g->state != COMMIT_KEPT;
     }
     return has_journal;
@@ -271,8 +273,8 @@ void commit_forget(struct log *l)
     if (!l->group || !l->halves)
         return;
     if (l->file.is_dirty)
-        keep_journal(l->group);
-    mark_synced(l);
+        keep_journal(l->group); /* closing could not sync the log */
+    mark_synced(l);             /* `dirty` must not count a log that no longer exists */
 }
 
 /* Small appends to a log whose bytes up to the append are durable (is_anchored). */
@@ -301,8 +303,10 @@ bool commit_try_share(struct log *l)
     return true;
 }
 
+/* Takes a log out of `waiting` and gives it a job of its own. */
 static void start_direct(struct log *l)
 {
+    assert(!l->is_busy);
     list_del(&l->ready);
     log_take_batch(l);
     log_start(l, STEP_WRITE);
@@ -350,7 +354,7 @@ static void choose_logs(struct commit_group *g)
         list_del(&l->ready);
         list_push(&g->logs, &l->ready);
         log_take_batch(l);
-        l->is_busy = true;
+        l->is_busy = true; /* held by the job of the group instead of a job of its own */
     }
 }
 
@@ -400,6 +404,7 @@ bool commit_release(struct appender *a, const void *owner)
         if (g->owner != owner)
             continue;
         end_journal(g);
+        /* Any other state has a job, or waits for logs: their jobs check the releases again. */
         bool is_over = g->state == COMMIT_DIRECT || g->state == COMMIT_KEPT;
         if (is_over && !g->is_busy)
             commit_free(g);

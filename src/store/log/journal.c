@@ -32,6 +32,7 @@ uint64_t journal_checksum(const char *batch, size_t n)
     memcpy(&head, batch, sizeof(head));
     uint64_t sum = mix(mix(JOURNAL_MAGIC, head.generation), head.bytes);
     sum = mix(sum, (uint64_t)head.sequence << 32 | head.records);
+    /* The magic starts the sum; the field `checksum` itself is left out. */
     for (size_t i = sizeof(head); i < n; i += sizeof(uint64_t)) {
         uint64_t word = 0;
         memcpy(&word, batch + i, n - i < sizeof(word) ? n - i : sizeof(word));
@@ -165,6 +166,7 @@ static size_t seal(struct journal *j)
 
 int journal_commit(struct journal *j)
 {
+    /* Checked before sealing: the caller then syncs the logs and may try the next batch. */
     if (buf_failed(&j->batch) || round_up(j->batch.n) > journal_room(j))
         return -ENOBUFS;
     size_t whole = seal(j);
@@ -180,6 +182,7 @@ int journal_commit(struct journal *j)
     return 0;
 }
 
+/* Old batches behind the new ones need no erasing: their generation is lower. */
 void journal_switch(struct journal *j)
 {
     j->half = !j->half;
@@ -216,6 +219,7 @@ void journal_close(struct journal *j)
 
 /* ---- reading ---- */
 
+/* A name with a slash or any other form could lead replay out of the directory. */
 static bool is_log_name(str name)
 {
     return str_ends(name, STR(".jsonl")) && store_id_valid(str_slice(name, 0, name.n - 6));
@@ -229,6 +233,7 @@ static bool take_record(str *rest, struct journal_record *ret)
         return false;
     memcpy(&head, rest->p, sizeof(head));
     str data = str_skip(*rest, sizeof(head));
+    /* The sizes are untrusted: each is compared with the remaining bytes before it is used. */
     if (head.name_bytes > data.n || head.length > data.n - head.name_bytes || head.length == 0)
         return false;
     uint64_t end;
@@ -242,6 +247,7 @@ static bool take_record(str *rest, struct journal_record *ret)
     return is_log_name(ret->name);
 }
 
+/* Does the body consist of exactly n valid records? */
 static bool are_records(str body, uint32_t n)
 {
     struct journal_record r;
@@ -278,7 +284,7 @@ void journal_parse(str half, journal_record_fn fn, void *ctx)
     str body;
     for (uint32_t next = 0; generation && read_batch(half, &head, &body); next++) {
         if (head.generation != generation || head.sequence != next)
-            return;
+            return; /* a batch of an earlier use of this half */
         while (take_record(&body, &r))
             fn(ctx, &r);
         half = str_skip(half, round_up(head.bytes));

@@ -22,7 +22,7 @@ static inline store_pos tail_end(const struct tail *t)
 }
 
 /* Adds lines (with their line feeds) that were written at `at`. Older lines are dropped when `at`
- * does not follow them directly, and when there is no room. */
+ * does not follow them directly, and when the buffer is full. */
 void tail_add(struct tail *t, store_pos at, const str *lines, size_t n);
 
 /* Returns a page if all events of the range are here; false: read the log. The page is copied. */
