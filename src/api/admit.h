@@ -17,8 +17,3 @@ void admit_released(struct api *api, struct http_req *r);
 /* Whether the actor's credential is still valid: person, membership, token, session. For responses
  * that take long; the roles are in the actor. */
 bool admit_is_current(const struct api *api, const struct actor *who);
-
-/* Replies with 401, 403, 429 or 503, depending on the error of auth/identity.h. */
-void api_auth_error(struct http_req *r, const struct err *err);
-/* Replies with the status that matches an error of workspace/roster/change.h. */
-void api_change_error(struct http_req *r, const struct err *err);

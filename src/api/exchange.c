@@ -143,6 +143,53 @@ void api_store_error(struct http_req *r, const struct err *err)
     }
 }
 
+static const struct {
+    int code, status;
+    const char *name;
+} AUTH_ERRORS[] = {
+    {-EACCES, 401, "unauthorized"},    {-EPERM, 403, "forbidden"},
+    {-EBUSY, 429, "rate_limited"},     {-EHOSTUNREACH, 503, "provider_unavailable"},
+    {-ENOTSUP, 400, "not_configured"}, {-EINVAL, 400, "bad_request"},
+    {-ENOENT, 404, "not_found"},       {-ESTALE, 403, "forbidden"},
+};
+
+void api_auth_error(struct http_req *r, const struct err *err)
+{
+    int status = 500;
+    const char *name = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(AUTH_ERRORS); i++)
+        if (AUTH_ERRORS[i].code == err->code) {
+            status = AUTH_ERRORS[i].status;
+            name = AUTH_ERRORS[i].name;
+        }
+    if (status == 401)
+        http_add_header(r, "WWW-Authenticate", STR("Bearer"));
+    if (status == 429)
+        http_add_header(r, "Retry-After", STR("60"));
+    http_reply_error(r, status, name, status == 500 ? "Internal error." : err->msg, NULL);
+}
+
+static const struct {
+    int code, status;
+    const char *name;
+} CHANGE_ERRORS[] = {
+    {-EINVAL, 400, "bad_request"}, {-ENOENT, 404, "not_found"},  {-EEXIST, 409, "already_exists"},
+    {-EPERM, 409, "conflict"},     {-EBUSY, 503, "unavailable"}, {-ENOTSUP, 400, "not_configured"},
+    {-ESTALE, 403, "forbidden"},
+};
+
+void api_change_error(struct http_req *r, const struct err *err)
+{
+    int status = 500;
+    const char *name = "storage_error";
+    for (size_t i = 0; i < ARRAY_LEN(CHANGE_ERRORS); i++)
+        if (CHANGE_ERRORS[i].code == err->code) {
+            status = CHANGE_ERRORS[i].status;
+            name = CHANGE_ERRORS[i].name;
+        }
+    http_reply_error(r, status, name, err->msg, NULL);
+}
+
 bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
                    int64_t *ret)
 {

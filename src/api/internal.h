@@ -235,6 +235,10 @@ bool api_decode_open_body(struct http_req *r, const struct json_field *fields, v
 void api_not_found(struct http_req *r, const char *what);
 /* Replies with the status that matches a negative errno of the store. */
 void api_store_error(struct http_req *r, const struct err *err);
+/* Replies with 401, 403, 429 or 503, depending on the error of auth/identity.h. */
+void api_auth_error(struct http_req *r, const struct err *err);
+/* Replies with the status that matches an error of workspace/roster/change.h. */
+void api_change_error(struct http_req *r, const struct err *err);
 /* workingDirectory {path, id}: only the owner of nb's files may pass a directory of this machine,
  * through the socket that nobody else can open. Otherwise replies with 403 and returns false. */
 extern const struct json_field API_DIRECTORY_FIELDS[];

@@ -1,5 +1,5 @@
-/* open_workspace_settings.c - the settings of a workspace: its own override the server's. Changes of
- * the file take effect while the workspace is open. */
+/* open_workspace_settings.c - the settings of a workspace: its own override the server's. Changes
+ * of the file take effect while the workspace is open. */
 #include "base/clock.h"
 #include "bundle/settings/settings.h"
 #include "server/open_workspace.h"

@@ -125,8 +125,7 @@ void gw_legacy_post(struct gw_request *q, struct http_req *r, const struct gatew
         legacy_refuse(q, 400, RPC_INVALID_REQUEST,
                       "MCP-Protocol-Version names an unknown protocol revision.");
     else if (id.n > 0 && !s)
-        legacy_refuse(q, 404, -32000,
-                      "No such session. Send initialize without Mcp-Session-Id.");
+        legacy_refuse(q, 404, -32000, "No such session. Send initialize without Mcp-Session-Id.");
     else if (s)
         post_in_session(q, s, who, doc);
     else if (doc->type == JSON_ARRAY)
