@@ -105,8 +105,6 @@ int mcp_pid(const struct mcp_client *c); /* 0 when the server is not a child pro
  * stateless era. */
 bool mcp_has_asked(const struct mcp_client *c);
 
-/* Number of lines since opening that were not JSON-RPC messages. */
-uint64_t mcp_bad_lines(const struct mcp_client *c);
 /* True when the tool must run as a task (execution.taskSupport); known after tools/list. */
 bool mcp_tool_needs_task(const struct mcp_client *c, str name);
 

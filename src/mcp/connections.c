@@ -446,11 +446,6 @@ struct mcp_client *connections_main(const struct connections *p)
     return p->connections[0].client;
 }
 
-size_t connections_busy(const struct connections *p)
-{
-    return p->nwaiting + p->nunder_way;
-}
-
 /* ---- requests ---- */
 
 static void on_wait_limit(void *ctx)

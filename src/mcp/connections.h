@@ -27,7 +27,6 @@ struct connections *connections_open(struct loop *l, struct fetcher *f, const st
 void connections_close(struct connections *p, uint64_t drain_ms);
 void connections_abort(struct connections *p); /* immediately, no callbacks */
 struct mcp_client *connections_main(const struct connections *p);
-size_t connections_busy(const struct connections *p); /* requests in progress or waiting */
 
 struct connections_call *connections_request(struct connections *p, const struct mcp_request *req,
                                              const struct mcp_call_events *ev,

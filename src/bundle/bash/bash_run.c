@@ -327,6 +327,7 @@ static void notice_exit(struct bash_run *r, uint64_t now_ms)
 
 static void run_end(struct bash_run *r)
 {
+    assert(r->pid > 0 && !r->is_over); /* kill(-0) would signal our own process group */
     /* The zombie keeps its process id reserved, so the group cannot belong to another process. */
     (void)kill(-r->pid, SIGKILL);
     run_reap(r->pid);

@@ -1,5 +1,6 @@
 #include "bundle/network/network_link.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ void link_reset(struct link *l)
 static void carry(struct link *l)
 {
     int on = 1;
+    assert(l->state == LINK_CONNECTING && l->server >= 0 && !l->up.p && !l->down.p);
     (void)setsockopt(l->server, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     (void)setsockopt(l->server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     (void)setsockopt(l->client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -75,6 +77,7 @@ static bool connect_next(struct link *l)
 
 void link_connect(struct link *l)
 {
+    assert(l->state == LINK_WAITING && l->nips > 0);
     l->next_ip = 0;
     (void)connect_next(l);
 }

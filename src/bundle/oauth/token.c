@@ -1,5 +1,6 @@
 #include "bundle/oauth/token.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -42,6 +43,7 @@ static struct token_get *first_of(struct list_node *queue, str slug)
 
 static void token_finish(struct token_get *g)
 {
+    assert(!g->refresh);
     list_del(&g->node);
     timer_stop(&g->limit);
     timer_stop(&g->again);
@@ -117,6 +119,7 @@ static void on_refreshed(void *ctx, const struct oauth_state *s, const struct er
 static void on_token_limit(void *ctx)
 {
     struct token_get *g = ctx;
+    assert(g->refresh && g->is_cancelled);
     oauth_refresh_cancel(g->refresh);
     g->refresh = NULL;
     token_finish(g);
@@ -140,6 +143,7 @@ static bool is_token_over(const struct token_get *g)
 static void token_refresh(struct token_get *g)
 {
     const struct token_want *w = &g->want;
+    assert(g->lock >= 0 && !g->refresh); /* one refresh at a time, of all processes */
     g->sent = g->state.refresh_token;
     g->refresh =
         oauth_refresh_start(w->loop, w->fetcher, w->fetch_flags, &g->state, on_refreshed, g);
@@ -244,6 +248,7 @@ struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)
 
 void token_cancel(struct token_get *g)
 {
+    assert(!g->is_cancelled);
     g->is_cancelled = true;
     if (g->refresh)
         timer_start(&g->limit, TOKEN_LEFT_MS);

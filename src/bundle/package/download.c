@@ -1,5 +1,6 @@
 #include "bundle/package/download.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -67,6 +68,7 @@ static void download_work(struct job *j)
 /* Passes the received data to the pool; the last time also closes the file, or removes it. */
 static void download_submit(struct download *d, bool is_last)
 {
+    assert(!d->is_busy && !d->is_last); /* the job owns piece and fd while it is busy */
     struct buf b = d->piece;
     d->piece = d->pending;
     d->pending = b;

@@ -117,12 +117,6 @@ static int save_meta(const char *package_dir, const struct package *p, struct er
     return r;
 }
 
-int package_checked(const char *package_dir, struct package *p, struct err *e)
-{
-    p->checked_ms = clock_now_ms();
-    return save_meta(package_dir, p, e);
-}
-
 /* ---- sums ---- */
 
 /* Hashing maps the file, without a copy of it. */

@@ -32,9 +32,6 @@ int package_download_path(struct arena *a, const char *package_dir, str name, co
 int package_install(struct arena *a, const char *package_dir, const char *archive,
                     struct package *p, struct err *e);
 
-/* Records that the registry was asked and has no later version. */
-int package_checked(const char *package_dir, struct package *p, struct err *e);
-
 /* The directory of an archive's files; unpacks them if necessary. */
 int package_of_archive(struct arena *a, const char *package_dir, const char *archive,
                        const char **ret_dir, struct err *e);

@@ -64,6 +64,7 @@ static void resolve_finish(struct resolve *r)
 static void resolve_submit(struct resolve *r, void (*work)(struct job *j),
                            void (*done)(struct job *j))
 {
+    assert(!r->is_busy && !r->is_cancelled);
     r->job = (struct job){.work = work, .done = done};
     r->is_busy = true;
     pool_submit(r->conf.pool, &r->job);

@@ -1,5 +1,6 @@
 #include "bundle/plan/npm_install.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static void npm_worked(struct job *j)
 static void npm_install_submit(struct npm_install *i, int (*work)(struct npm_install *),
                                void (*step)(struct npm_install *, int))
 {
+    assert(!i->is_busy);
     i->work = work;
     i->step = step;
     i->is_busy = true;

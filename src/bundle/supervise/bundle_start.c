@@ -7,6 +7,7 @@
  * start_cancel gives the attempt up at any point: s->bundle becomes NULL, and the bundle may be
  * freed. A job on the pool, an installation and a token request still run to their end; the attempt
  * frees its own memory then. */
+#include <assert.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,6 +44,7 @@ static void start_free(struct start *s)
     struct bundles *set = s->set;
     if (s->want.cgroup)
         cgroup_remove(s->want.cgroup);
+    assert(set->nstarts > 0 && !s->is_planning && !s->token && !s->install);
     set->nstarts--;
     arena_done(&s->arena);
     free(s);
@@ -53,6 +55,7 @@ static void start_free(struct start *s)
 static void give_up(struct start *s)
 {
     struct bundle *b = s->bundle;
+    assert(b && b->start == s && s->err.code < 0);
     struct err err = s->err;
     b->start = NULL;
     start_free(s);
@@ -125,6 +128,7 @@ static void dial_child(struct bundle *b, struct start *s)
 static void open_connection(struct start *s)
 {
     struct bundle *b = s->bundle;
+    assert(b && b->start == s && !b->connections);
     arena_reset(&b->dial_arena);
     if (s->entry.kind == BUNDLE_REMOTE)
         dial_remote(b, &s->entry);
@@ -427,6 +431,7 @@ static void unseal_done(struct job *j)
 
 void start_begin(struct bundle *b)
 {
+    assert(!b->start && !b->connections);
     struct start *s = xcalloc(1, sizeof(*s));
     s->bundle = b;
     s->set = b->set;

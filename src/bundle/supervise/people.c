@@ -135,6 +135,7 @@ static void people_submit(struct bundle *face, void (*work)(struct job *j),
                           void (*done)(struct job *j))
 {
     struct people_load *l = &face->people_load;
+    assert(!l->is_busy); /* the job reads l->arena */
     arena_reset(&l->arena);
     l->dir = face->set->conf.credentials_dir;
     l->server_name = arena_str(&l->arena, face->entry.server_name);

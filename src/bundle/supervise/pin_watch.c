@@ -5,6 +5,7 @@
  * The first list of a bundle is trusted and pinned, except for tools that imitate others or have
  * hidden characters; from then on only tools that equal their pin are offered. A pin file that
  * cannot be read quarantines everything, because it is not known what was approved. */
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -48,6 +49,7 @@ static void on_pins_saved(struct job *j);
 
 static void pins_submit(struct bundle *b, void (*work)(struct job *j), void (*done)(struct job *j))
 {
+    assert(!b->pins.is_busy);
     b->pins.job = (struct job){.work = work, .done = done};
     b->pins.is_busy = true;
     pool_submit(b->set->conf.pool, &b->pins.job);

@@ -19,6 +19,7 @@ static const struct {
 
 static void ask_free(struct ask *a)
 {
+    assert(a->client->nasks > 0);
     list_del(&a->node);
     a->client->nasks--;
     arena_done(&a->mem);
@@ -126,6 +127,7 @@ static void ask_put(struct ask *a)
 {
     struct mcp_client *c = a->client;
     struct mcp_call *call = a->pub.call;
+    assert(c->depth > 0 && (a->id || call)); /* a question inside a result has its call */
     if (call && call->ev.ask) {
         a->is_calls = true;
         call->ev.ask(call->ctx, &a->pub);
@@ -140,6 +142,7 @@ static void tell_gone(struct ask *a)
 {
     struct mcp_call *call = a->pub.call;
     struct mcp_client *c = a->client;
+    assert(!a->is_calls || call);
     if (a->is_calls && call->ev.ask_gone)
         call->ev.ask_gone(call->ctx, &a->pub);
     else if (!a->is_calls && c->host.ask_gone)

@@ -17,6 +17,7 @@
 static void retire(struct mcp_call *call, bool is_cancelled)
 {
     struct mcp_client *c = call->client;
+    assert(!call->is_dead && call->x.id == 0 && c->ncalls > 0 && c->depth > 0);
     call->is_dead = true;
     timer_stop(&call->later);
     list_del(&call->node);

@@ -98,7 +98,7 @@ static void client_finish(struct mcp_client *c, const struct err *e)
     c->state = CLIENT_CLOSING;
     connect_stop(c);
     listen_stop(c);
-    drop_transport(c);
+    drop_transport(c); /* before the callbacks: nothing can be sent from them */
     answer_all(c, &why);
     ask_drop_all(c, false);
     if (c->state == CLIENT_DEAD) /* one of the callbacks has aborted the client */
@@ -169,6 +169,7 @@ static void on_message(void *ctx, int64_t during, str text)
     struct mcp_client *c = ctx;
     client_enter(c);
     incoming_take(c, during, text);
+    /* One large message must not keep its memory for the life of the connection. */
     if (c->in.total > IN_KEEP_BYTES)
         arena_done(&c->in);
     else
@@ -279,7 +280,7 @@ static void on_overflowed(void *ctx)
     err_set(&e, -EMSGSIZE, "the server sent a message of more than %u MiB",
             RPC_MESSAGE_MAX / 1024 / 1024);
     answer_all(c, &e);
-    if (c->state == CLIENT_CONNECTING)
+    if (c->state == CLIENT_CONNECTING) /* the handshake is not among the calls */
         client_fail(c, &e);
     client_leave(c);
 }
@@ -292,6 +293,7 @@ static void on_session_lost(void *ctx)
     client_leave(c);
 }
 
+/* Reports every list as changed, because a notification may have been lost. */
 static void on_gap(void *ctx)
 {
     static const str LISTS[][2] = {
@@ -312,6 +314,7 @@ static void on_transport_closed(void *ctx, const struct err *e)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
+    /* While connecting the loss may only mean that the server needs another protocol. */
     if (c->state != CLIENT_CONNECTING || !connect_again(c, e))
         client_finish(c, e);
     client_leave(c);
@@ -426,9 +429,4 @@ int mcp_pid(const struct mcp_client *c)
 bool mcp_has_asked(const struct mcp_client *c)
 {
     return c->has_asked;
-}
-
-uint64_t mcp_bad_lines(const struct mcp_client *c)
-{
-    return c->bad_lines;
 }

@@ -247,7 +247,6 @@ struct mcp_client {
     int log_level;         /* as set on a legacy server; -1 = none */
     str default_log_level; /* from logging/setLevel in the modern era */
     unsigned bad_lines_in_row;
-    uint64_t bad_lines;
     struct known_tools tools;
     struct listen *listen;
 };

@@ -98,7 +98,7 @@ static bool names(const struct json *versions, str wanted)
 
 static void become_modern(struct mcp_client *c)
 {
-    exchange_drop(&c->connect.initialize);
+    exchange_drop(&c->connect.initialize); /* its answer no longer matters */
     settle_era(c, MCP_ERA_MODERN, STR(MCP_REVISION_MODERN));
     client_ready(c);
 }
@@ -110,7 +110,7 @@ static void take_discovered(struct mcp_client *c, const struct json *result)
         return;
     }
     take_facts(c, result, json_get(json_get(result, "_meta"), META_SERVER_INFO));
-    if (c->connect.initialize.id != 0)
+    if (c->connect.initialize.id != 0) /* too late: the handshake decides first */
         c->connect.is_discovered = true;
     else
         become_modern(c);
@@ -135,7 +135,7 @@ static void take_modern_error(struct mcp_client *c, const struct mcp_reply *r)
     else if (names(supported, STR(MCP_REVISION_MODERN)) &&
              ++c->connect.versions_tried < VERSION_TRIES_MAX)
         send_discover(c);
-    else if (names(supported, STR(MCP_REVISION_LEGACY)))
+    else if (names(supported, STR(MCP_REVISION_LEGACY))) /* both eras behind one endpoint */
         send_initialize(c);
     else
         connect_fail(c, -EPROTO, "nb and the server have no MCP protocol version in common", r);
@@ -172,6 +172,7 @@ static void on_patience_over(void *ctx)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
+    /* Over stdio a late answer is still welcome: the child may only be slow to start. */
     if (c->transport->ops->is_http)
         exchange_drop(&c->connect.discover);
     send_initialize(c);
@@ -229,7 +230,7 @@ static void take_handshake(struct mcp_client *c, const struct json *result)
                          .method = STR("notifications/initialized")};
     if (client_send(c, &m, &e) < 0)
         client_fail(c, &e);
-    else if (c->transport->ops->is_ordered)
+    else if (c->transport->ops->is_ordered) /* over HTTP `accepted` follows */
         connect_accepted(c);
 }
 
@@ -248,6 +249,7 @@ static void on_handshake(struct exchange *x, const struct mcp_reply *r)
         connect_fail(c, -EPROTO, "the server refuses a new session", r);
     else if (c->connect.is_discovered)
         become_modern(c);
+    /* The era was known from an earlier connection, and the server has been upgraded since. */
     else if (!c->connect.has_probed && !c->connect.is_sse && r->error)
         send_discover(c);
     else if (may_be_older(c, x->http_status))
@@ -258,7 +260,7 @@ static void on_handshake(struct exchange *x, const struct mcp_reply *r)
 
 static void send_initialize(struct mcp_client *c)
 {
-    if (c->connect.initialize.id != 0)
+    if (c->connect.initialize.id != 0) /* the patience timer and an answer can both lead here */
         return;
     struct arena a;
     arena_init(&a);
@@ -285,7 +287,7 @@ void connect_accepted(struct mcp_client *c)
     if (c->state == CLIENT_CONNECTING)
         client_ready(c);
     else if (c->connect.is_renewing)
-        c->transport->ev->gap(c);
+        c->transport->ev->gap(c); /* notifications between the two sessions are lost */
     c->connect.is_renewing = false;
 }
 
@@ -295,7 +297,7 @@ void connect_renew(struct mcp_client *c)
     if (c->state != CLIENT_READY || c->connect.is_renewing)
         return;
     c->connect.is_renewing = true;
-    c->log_level = -1;
+    c->log_level = -1; /* the new session has the default level */
     send_initialize(c);
 }
 

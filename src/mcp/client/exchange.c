@@ -43,6 +43,7 @@ static void table_add(struct exchange_table *t, struct exchange *x)
 
 static void table_remove(struct exchange_table *t, struct exchange *x)
 {
+    assert(t->n > 0);
     struct exchange **at = bucket(t, x->id);
     while (*at != x)
         at = &(*at)->next;
@@ -90,18 +91,21 @@ void exchange_drop(struct exchange *x)
 
 void exchange_answer(struct exchange *x, const struct mcp_reply *r)
 {
+    assert(x->id != 0 && x->client->depth > 0);
     exchange_end(x, true);
     x->done(x, r);
 }
 
 void exchange_fail(struct exchange *x, const struct err *e)
 {
+    assert(x->id != 0 && x->client->depth > 0);
     exchange_end(x, false);
     x->done(x, &(struct mcp_reply){.err = e});
 }
 
 void exchange_refuse(struct exchange *x, const struct err *e, str challenge)
 {
+    assert(x->id != 0 && x->client->depth > 0);
     exchange_end(x, false);
     x->done(x, &(struct mcp_reply){.err = e, .challenge = challenge});
 }
@@ -188,6 +192,7 @@ void exchange_init(struct exchange *x, struct mcp_client *c,
 /* Reported in the next turn of the loop: no callback comes from inside a request. */
 static void fail_later(struct exchange *x, const struct err *e)
 {
+    assert(!x->failure && x->id != 0);
     x->failure = xcalloc(1, sizeof(*x->failure));
     *x->failure = *e;
     timer_start(&x->timer, 0);

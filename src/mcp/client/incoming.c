@@ -83,7 +83,6 @@ static void take_notification(struct mcp_client *c, int64_t during, const struct
 
 static void take_bad_line(struct mcp_client *c, str text, const struct err *why)
 {
-    c->bad_lines++;
     if (++c->bad_lines_in_row <= BAD_LINES_REPORTED)
         client_warn(c, "not a JSON-RPC message: %.*s (%s)\n",
                     STR_ARG(str_slice(text, 0, BAD_LINE_SHOWN)), why->msg);

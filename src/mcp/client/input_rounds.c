@@ -1,4 +1,5 @@
 /* input_rounds.c - a result that asks for input, the answers, and the repeated request. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -63,6 +64,7 @@ void rounds_ask(struct mcp_call *call, const struct json *requests,
 void rounds_answered(struct mcp_call *call, str key, const struct json *result)
 {
     struct arena *a = &call->round_mem;
+    assert(!call->is_dead && call->rounds.waiting > 0);
     json_set(a, call->rounds.responses, arena_str(a, key), *json_clone(a, result));
     one_less(call);
 }

@@ -70,7 +70,6 @@ static void a_version_is_installed_and_found(void **state)
     assert_int_equal(package_manifest(&arena, found.dir, &m, &e), 0);
     assert_int_equal(stat(arena_printf(&arena, "%s/bin/run", found.dir).p, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0755); /* a program that nobody marked as one */
-    assert_int_equal(package_checked(packages, &found, &e), 0);
     /* Another name with the same directory is not this package. */
     assert_int_equal(package_find(&arena, packages, STR("@a-b/"), &found, &e), 0);
     assert_null(found.dir);

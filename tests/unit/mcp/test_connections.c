@@ -7,7 +7,7 @@
     "{\"on\":\"tools/call\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"" \
     "}]},{\"on\":\"(answer)\",\"exit\":0}"
 
-static struct connections *open_lanes(struct rig *r, const char *script)
+static struct connections *open_connections(struct rig *r, const char *script)
 {
     struct mcp_dial dial = rig_child(r, script);
     struct mcp_host host = rig_host(r);
@@ -23,7 +23,7 @@ static struct connections_call *start(struct rig *r, struct connections *p, stru
     return connections_request(p, &req, &ev, c);
 }
 
-static void close_lanes(struct rig *r, struct connections *p, uint64_t drain_ms)
+static void close_connections(struct rig *r, struct connections *p, uint64_t drain_ms)
 {
     connections_close(p, drain_ms);
     assert_true(rig_until(r, &r->is_closed));
@@ -33,15 +33,14 @@ static void close_lanes(struct rig *r, struct connections *p, uint64_t drain_ms)
 static void requests_wait_until_ready(void **state)
 {
     struct rig *r = *state;
-    struct connections *p = open_lanes(r, "[" RIG_LEGACY RIG_RESULT("tools/call", "{\"n\":1}") "]");
+    struct connections *p =
+        open_connections(r, "[" RIG_LEGACY RIG_RESULT("tools/call", "{\"n\":1}") "]");
     struct rig_call c;
     start(r, p, &c, "tools/call");
-    assert_int_equal(connections_busy(p), 1);
     assert_true(rig_until(r, &c.is_done));
     assert_text(c.result, "{\"n\":1}");
-    assert_int_equal(connections_busy(p), 0);
     assert_non_null(connections_main(p));
-    close_lanes(r, p, 0);
+    close_connections(r, p, 0);
 }
 
 static int count_children(void)
@@ -57,7 +56,7 @@ static int count_children(void)
 static void one_connection_until_it_asks(void **state)
 {
     struct rig *r = *state;
-    struct connections *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"tools/call\"}]");
+    struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"tools/call\"}]");
     struct rig_call c[10];
     struct connections_call *calls[10];
     for (int i = 0; i < 10; i++)
@@ -67,15 +66,15 @@ static void one_connection_until_it_asks(void **state)
     assert_int_equal(count_children(), 1);
     for (int i = 0; i < 10; i++)
         connections_cancel(calls[i], NULL);
-    close_lanes(r, p, 0);
+    close_connections(r, p, 0);
 }
 
 static void connections_and_queue(void **state)
 {
     struct rig *r = *state;
-    struct connections *p =
-        open_lanes(r, "[" RIG_LEGACY "{\"on\":\"tools/call\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":"
-                      "\"q\",\"method\":\"roots/list\"}]}," RIG_RESULT("ping", "{}") "]");
+    struct connections *p = open_connections(
+        r, "[" RIG_LEGACY "{\"on\":\"tools/call\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":"
+           "\"q\",\"method\":\"roots/list\"}]}," RIG_RESULT("ping", "{}") "]");
     struct rig_call c[6], ping;
     struct connections_call *calls[6];
     calls[0] = start(r, p, &c[0], "tools/call");
@@ -95,8 +94,7 @@ static void connections_and_queue(void **state)
     for (int i = 0; i < 500 && r->nasks < 5; i++)
         rig_run(r, 10);
     assert_int_equal(r->nasks, 5);
-    assert_int_equal(connections_busy(p), 5);
-    close_lanes(r, p, 100);
+    close_connections(r, p, 100);
     for (int i = 0; i < 6; i++)
         assert_int_equal(c[i].is_done, i != 1);
     assert_int_equal(c[5].err.code, -ECANCELED);
@@ -105,8 +103,8 @@ static void connections_and_queue(void **state)
 static void loss_of_the_main_one(void **state)
 {
     struct rig *r = *state;
-    struct connections *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"die\",\"exit\":4},"
-                                          "{\"on\":\"tools/call\"}]");
+    struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"die\",\"exit\":4},"
+                                                "{\"on\":\"tools/call\"}]");
     struct rig_call slow, dead;
     start(r, p, &slow, "tools/call");
     start(r, p, &dead, "die");
@@ -119,7 +117,7 @@ static void loss_of_the_main_one(void **state)
 static void draining(void **state)
 {
     struct rig *r = *state;
-    struct connections *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"(none)\"}," ASKS "]");
+    struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"(none)\"}," ASKS "]");
     struct rig_call c, late;
     start(r, p, &c, "no/such");
     assert_true(rig_until(r, &r->is_ready));
@@ -133,7 +131,7 @@ static void draining(void **state)
 static void queue_is_bounded(void **state)
 {
     struct rig *r = *state;
-    struct connections *p = open_lanes(r, "[{\"on\":\"*\"}]");
+    struct connections *p = open_connections(r, "[{\"on\":\"*\"}]");
     enum { N = CONNECTIONS_QUEUE_MAX + 1 };
     struct rig_call *c = xcalloc(N, sizeof(*c));
     for (int i = 0; i < N; i++)
@@ -155,7 +153,7 @@ static void abort_in_done(void *ctx, const struct mcp_reply *reply)
 static void abort_from_inside(void **state)
 {
     struct rig *r = *state;
-    struct connections *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
+    struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
     void *ctx[2] = {r, p};
     struct mcp_call_events ev = {.done = abort_in_done};
     connections_request(p, &(struct mcp_request){.method = STR("a")}, &ev, ctx);
