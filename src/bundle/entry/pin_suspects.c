@@ -26,7 +26,7 @@ static bool names_tool(struct arena *a, str text, str source, str name)
     return str_find(text, full, 0) >= 0;
 }
 
-static str told(struct arena *a, const char *how, const struct pin_other *o)
+static str describe_other(struct arena *a, const char *how, const struct pin_other *o)
 {
     return hidden_show(a,
                        arena_printf(a, "%s %.*s__%.*s", how, STR_ARG(o->source), STR_ARG(o->name)));
@@ -50,11 +50,11 @@ str pin_shadow(struct arena *a, str source, const struct json *tool, const struc
         const struct pin_other *o = &others[i];
         bool is_same_name = str_eq(o->name, name);
         if (str_eq(full, o->joined) || (!is_same_name && str_eq(skeleton, o->skeleton)))
-            return told(a, "its name looks like the name of", o);
+            return describe_other(a, "its name looks like the name of", o);
         if (names_tool(a, words, o->source, o->name))
-            return told(a, "its description mentions", o);
+            return describe_other(a, "its description mentions", o);
         if (!is_same_name && words.n >= SAME_WORDS_MIN && str_eq(words, o->description))
-            return told(a, "its description is the same as that of", o);
+            return describe_other(a, "its description is the same as that of", o);
     }
     return shadow_of_own(a, words);
 }

@@ -83,9 +83,10 @@ int pins_parse(struct arena *a, str text, struct json **ret, struct err *e)
     int r = json_parse(a, text, JSON_COPY | JSON_UNIQUE, &v, e);
     if (r < 0)
         return r;
-    const struct json *tools = json_get(v, "tools"), *said = json_get(v, "instructions");
+    const struct json *tools = json_get(v, "tools"), *instructions = json_get(v, "instructions");
     if (json_get_int(v, "version", 0) != PINS_VERSION || !json_is(tools, JSON_OBJECT) ||
-        json_get_string(v, "source").n != SHA256_HEX_LEN || (said && said->type != JSON_STRING))
+        json_get_string(v, "source").n != SHA256_HEX_LEN ||
+        (instructions && instructions->type != JSON_STRING))
         return err_set(e, -EINVAL, "it is not a pin file of version %d", PINS_VERSION);
     for (size_t i = 0; i < tools->len; i++)
         if (tools->members[i].value.type != JSON_OBJECT)

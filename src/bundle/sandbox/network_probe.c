@@ -72,9 +72,9 @@ static size_t read_until_end(int fd, char *p, size_t max)
 
 static bool probe_finish(pid_t pid, int fd, char *why, size_t max)
 {
-    char said[200];
+    char output[200];
     int status = -1;
-    size_t n = read_until_end(fd, said, sizeof(said));
+    size_t n = read_until_end(fd, output, sizeof(output));
     if (waitpid(pid, &status, WNOHANG) == 0) {
         (void)poll(NULL, 0, 20); /* its output is complete, but its exit may take a moment */
         if (waitpid(pid, &status, WNOHANG) == 0) {
@@ -83,7 +83,7 @@ static bool probe_finish(pid_t pid, int fd, char *why, size_t max)
                 ;
         }
     }
-    str line = str_trim((str){said, n});
+    str line = str_trim((str){output, n});
     snprintf(why, max, "%.*s",
              STR_ARG(line.n > 0 ? line : STR("the test of the network sandbox failed")));
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;

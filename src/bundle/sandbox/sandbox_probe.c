@@ -92,17 +92,17 @@ static bool try_bwrap(struct sandbox_offer *o, bool no_userns, uint64_t end)
 {
     int fds[2], status = -1;
     pid_t pid;
-    char said[256];
+    char output[256];
     if (pipe2(fds, O_CLOEXEC) < 0)
         return false;
     int rc = spawn_trial(o->bwrap, no_userns, fds[1], &pid);
     close(fds[1]);
     if (rc == 0) {
-        size_t n = read_until_end(fds[0], end, said, sizeof(said));
+        size_t n = read_until_end(fds[0], end, output, sizeof(output));
         (void)kill(pid, SIGKILL); /* it has ended, unless it took too long */
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
-        str line = str_trim((str){said, n});
+        str line = str_trim((str){output, n});
         if (line.n == 0)
             line = STR("it failed without an error message");
         snprintf(o->why_not, sizeof(o->why_not), "%.255s does not work here: %.*s", o->bwrap,

@@ -55,7 +55,7 @@ static void on_bundle_notified(void *ctx, str method, const struct json *params)
 static void on_bundle_stderr(void *ctx, str bytes)
 {
     struct bundle *b = ctx;
-    stderr_ring_add(&b->said, bytes);
+    stderr_ring_add(&b->stderr_lines, bytes);
 }
 
 /* ---- creating and freeing ---- */
@@ -80,7 +80,7 @@ struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
     list_init(&b->guests);
     list_init(&b->calls);
     list_init(&b->callers);
-    stderr_ring_init(&b->said, BUNDLE_LOG_BYTES_MAX);
+    stderr_ring_init(&b->stderr_lines, BUNDLE_LOG_BYTES_MAX);
     supervise_init(b);
     people_init(b);
     return b;
@@ -98,7 +98,7 @@ void bundle_free(struct bundle *b)
     supervise_done(b);
     people_done(b);
     bundle_keep_token(b, STR_NONE);
-    stderr_ring_done(&b->said);
+    stderr_ring_done(&b->stderr_lines);
     pins_done(b);
     struct arena *arenas[] = {&b->arena, &b->dial_arena, &b->facts.arena, &b->server.arena,
                               &b->tools.arena};
@@ -238,7 +238,7 @@ const struct bundle_entry *bundle_entry(const struct bundle *b)
 
 str bundle_logs(const struct bundle *b, struct arena *a)
 {
-    return arena_str(a, stderr_ring_text(&b->said));
+    return arena_str(a, stderr_ring_text(&b->stderr_lines));
 }
 
 const struct json *bundle_server_capabilities(const struct bundle *b)

@@ -127,7 +127,7 @@ struct bundle {
     struct server_facts server;
     struct bundle_toolset tools;
     struct bundle_pins pins;
-    struct stderr_ring said;
+    struct stderr_ring stderr_lines;
     int64_t rss_bytes;
     bool is_disk_full; /* for bash: its commands may delete files, but not write */
     struct bundle_info info;

@@ -58,14 +58,15 @@ static str last_line(str text)
 }
 
 /* The server's own lines since its last start: those after nb's latest note. */
-static str own_words(str said)
+static str own_words(str stderr_text)
 {
-    str rest = said, line;
+    str rest = stderr_text, line;
     while (str_split(&rest, '\n', &line)) {
         if (str_starts(line, STR("-- ")))
-            said = rest;
+            stderr_text = rest;
     }
-    return said.n > TAIL_BYTES ? str_skip(said, said.n - TAIL_BYTES) : said;
+    return stderr_text.n > TAIL_BYTES ? str_skip(stderr_text, stderr_text.n - TAIL_BYTES)
+                                      : stderr_text;
 }
 
 /* People read this, possibly in a terminal: no control characters. */
@@ -79,15 +80,15 @@ static void add_words(struct buf *out, str words)
     }
 }
 
-void failure_hint(const struct err *what, str said, const struct bundle_sandbox *sandbox,
+void failure_hint(const struct err *what, str stderr_text, const struct bundle_sandbox *sandbox,
                   char ret[ERR_MAX])
 {
     struct buf out;
-    str words = own_words(said), last = utf8_truncate(last_line(words), LAST_WORD_MAX);
+    str words = own_words(stderr_text), last = utf8_truncate(last_line(words), LAST_WORD_MAX);
     buf_init(&out, 8 * ERR_MAX);
     buf_add_lit(&out, what->msg);
     if (last.n > 0 && str_find(str_from(what->msg), last, 0) < 0) {
-        buf_add_lit(&out, "; it said: ");
+        buf_add_lit(&out, "; its last line on stderr: ");
         add_words(&out, last);
     }
     bool is_sandboxed = sandbox && !sandbox->is_off;
@@ -96,8 +97,10 @@ void failure_hint(const struct err *what, str said, const struct bundle_sandbox 
         buf_add_lit(&out, ". Its sandbox has no network: \"sandbox\": {\"network\": true} in its "
                           "entry allows it");
     else if (is_sandboxed && !sandbox->network && what->code == -ETIMEDOUT && last.n == 0)
-        buf_add_lit(&out, ", and said nothing. If it waits for the network, which its sandbox does "
-                          "not have: \"sandbox\": {\"network\": true} in its entry allows it");
+        buf_add_lit(
+            &out,
+            ", and wrote nothing to stderr. If it waits for the network, which its sandbox does "
+            "not have: \"sandbox\": {\"network\": true} in its entry allows it");
     else if (is_sandboxed && has_any(words, FILE_SIGNS, ARRAY_LEN(FILE_SIGNS)))
         buf_add_lit(&out, ". Its sandbox shows it only its own files: name others in \"sandbox\": "
                           "{\"read\": [...], \"write\": [...]} of its entry");

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "bundle/entry/entry.h"
 
-/* what: the error of the connection. said: the server's stderr. sandbox: NULL for a remote
+/* what: the error of the connection. stderr_text: the server's stderr. sandbox: NULL for a remote
  * server. */
-void failure_hint(const struct err *what, str said, const struct bundle_sandbox *sandbox,
+void failure_hint(const struct err *what, str stderr_text, const struct bundle_sandbox *sandbox,
                   char ret[ERR_MAX]);

@@ -292,8 +292,10 @@ static void pin_first(struct bundle *b, const struct bundle_toolset *s)
         pin(b, json_get_string(s->raw[i], "name"), pin_definition(&a, s->raw[i]));
     arena_done(&a);
     struct bundle_pins *p = pins_of(b);
-    str said = b->user_id.n > 0 ? STR_NONE : b->server.instructions; /* may be about one person */
-    json_set(&p->arena, p->doc, STR("instructions"), json_of_str(arena_str(&p->arena, said)));
+    str instructions =
+        b->user_id.n > 0 ? STR_NONE : b->server.instructions; /* may be about one person */
+    json_set(&p->arena, p->doc, STR("instructions"),
+             json_of_str(arena_str(&p->arena, instructions)));
     pins_save(people_face(b));
 }
 
@@ -370,8 +372,8 @@ struct json *pins_as_tools(struct bundle *b, struct arena *a)
 
 static bool is_said_before(const struct bundle *b)
 {
-    const struct json *said = json_get(known(b), "instructions");
-    return str_eq(json_string(said, STR_NONE), b->server.instructions);
+    const struct json *instructions = json_get(known(b), "instructions");
+    return str_eq(json_string(instructions, STR_NONE), b->server.instructions);
 }
 
 bool bundle_instructions_held(const struct bundle *b)

@@ -90,10 +90,10 @@ static void explain_failure(struct bundle *b, const struct err *err, char ret[ER
     if (b->kill_reason[0])
         snprintf(ret, ERR_MAX, "%s", b->kill_reason);
     else
-        failure_hint(err, stderr_ring_text(&b->said), bundle_is_child(b) ? &b->entry.sandbox : NULL,
-                     ret);
+        failure_hint(err, stderr_ring_text(&b->stderr_lines),
+                     bundle_is_child(b) ? &b->entry.sandbox : NULL, ret);
     b->kill_reason[0] = '\0';
-    stderr_ring_note(&b->said, ret);
+    stderr_ring_note(&b->stderr_lines, ret);
 }
 
 /* The connection, or the attempt to open one, has ended without being asked to. */

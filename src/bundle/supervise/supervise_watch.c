@@ -71,12 +71,12 @@ void watch_know_tools(struct bundle *b, str tools)
 static void note_list_trouble(struct bundle *b, const struct mcp_reply *r)
 {
     char text[ERR_MAX];
-    str said = json_get_string(r->error, "message");
+    str message = json_get_string(r->error, "message");
     if (r->err)
         snprintf(text, sizeof(text), "tools/list: %.900s", r->err->msg);
     else
-        snprintf(text, sizeof(text), "tools/list: %.*s", STR_ARG(said));
-    stderr_ring_note(&b->said, text);
+        snprintf(text, sizeof(text), "tools/list: %.*s", STR_ARG(message));
+    stderr_ring_note(&b->stderr_lines, text);
     log_warn(b->set->conf.log, "bundle", "%.*s: %s", STR_ARG(b->entry.server_name), text);
 }
 

@@ -20,16 +20,16 @@ static void check(const char *said, const struct bundle_sandbox *s, const char *
 
 static void the_last_words_are_part_of_it(void **state)
 {
-    check("starting\nbad config\n\n", &CLOSED, "it said: bad config", "sandbox");
-    check("\033[31mred\a\n", &CLOSED, "it said:  [31mred ", "\033");
-    check("", &CLOSED, NULL, "it said");
-    check("the server has exited with status 1\n", &CLOSED, NULL, "it said");
+    check("starting\nbad config\n\n", &CLOSED, "its last line on stderr: bad config", "sandbox");
+    check("\033[31mred\a\n", &CLOSED, "its last line on stderr:  [31mred ", "\033");
+    check("", &CLOSED, NULL, "its last line");
+    check("the server has exited with status 1\n", &CLOSED, NULL, "its last line");
 }
 
 static void words_of_an_earlier_life_are_not(void **state)
 {
     check("EACCES old\n-- crashed\nnew trouble\n", &CLOSED, "new trouble", "sandbox");
-    check("EACCES old\n-- crashed\n", &CLOSED, NULL, "it said");
+    check("EACCES old\n-- crashed\n", &CLOSED, NULL, "its last line");
 }
 
 static void hints_say_what_to_declare(void **state)
