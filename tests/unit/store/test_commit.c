@@ -189,7 +189,7 @@ static void test_one_sync_for_all(void **state)
     end(t);
 }
 
-static void test_a_log_opened_anew_is_synced_first(void **state)
+static void test_a_reopened_log_is_synced_first(void **state)
 {
     struct test *t = begin(1);
     engage(t, 1);
@@ -375,7 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rare_syncs_need_no_journal),
         cmocka_unit_test(test_one_sync_for_all),
-        cmocka_unit_test(test_a_log_opened_anew_is_synced_first),
+        cmocka_unit_test(test_a_reopened_log_is_synced_first),
         cmocka_unit_test(test_a_log_that_was_cut_is_synced_first),
         cmocka_unit_test(test_large_appends_go_by_themselves),
         cmocka_unit_test(test_halves_take_turns),

@@ -42,7 +42,7 @@ static str text_of(struct arena *a, const struct derive *d)
     return derive_save(d, a);
 }
 
-/* Whoever sees the lines as they are appended knows what he knows who reads them later. */
+/* Deriving from lines as they are appended gives the same result as reading them later. */
 static void test_appended_lines(void **state)
 {
     struct derive read, appended;

@@ -179,7 +179,7 @@ static void test_killed_while_it_writes(void **state)
     for (unsigned i = 0; i < KILLS || (rows == 0 && i < 20 * KILLS); i++) {
         assert_true(kill_writer(p, 10000 + i * 7919 % 20000));
         assert_int_equal(index_db_ready(&db), 1);
-        assert_true(i == 0 || db.birth == birth); /* it was not made anew */
+        assert_true(i == 0 || db.birth == birth); /* the database was not created again */
         birth = db.birth;
         int64_t n = ask(&db, "SELECT count(*) FROM shelf");
         assert_true(n % ROWS == 0 && n >= rows);

@@ -459,7 +459,7 @@ static int fill_the_disk(struct rig *r)
     assert_int_equal(file.p[file.n - 1], '\n'); /* no half line either */
     assert_int_equal(mount("tmpfs", r->conv_dir, "tmpfs", MS_REMOUNT, "size=1m"), 0);
     assert_true(store_is_failing(r->store));
-    assert_int_equal(rig_append(r, ID, event), 0); /* room again: goes on by itself */
+    assert_int_equal(rig_append(r, ID, event), 0); /* with free space, appends work again */
     assert_int_equal(rig_create(r, "conv_other", "usr_a"), 0);
     assert_false(store_is_failing(r->store));
     assert_int_equal(rig_delete(r, ID, true), 0);

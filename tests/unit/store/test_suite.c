@@ -789,7 +789,7 @@ static void on_reset_leave(void *ctx)
     feed_close(w->feed);
 }
 
-/* Whoever gets a callback may close the feed in it, and hears nothing more. */
+/* A callback may close the feed; no further callback follows. */
 static void test_feed_closed_in_its_callbacks(void **state)
 {
     struct rig *r = *state;
