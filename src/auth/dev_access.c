@@ -98,7 +98,7 @@ static void renew_work(struct job *j)
     (void)dev_key_renew(x->op.auth->deps.work_dir, x->key, &x->op.err); /* x->op.err */
 }
 
-/* The file has changed, so the old key must end even if nobody waits for the answer. */
+/* The file has changed, so the old key must end even if the operation was cancelled. */
 static void renew_done(struct job *j)
 {
     struct renew_op *x = CONTAINER_OF(j, struct renew_op, job);

@@ -100,6 +100,7 @@ bool op_is_back(struct auth_op *op)
     return false;
 }
 
+/* Does not free: a pool thread, curl or the directory may hold the operation now. */
 void auth_cancel(struct auth_op *op)
 {
     if (op)
@@ -255,6 +256,7 @@ static int check_token(struct auth *a, struct arena *arena, str bearer, struct i
     return 0;
 }
 
+/* Dev and key mode: the key authenticates the one implicit user. */
 static int check_key(struct auth *a, struct arena *arena, str bearer, struct identity *ret)
 {
     /* Hashes have equal lengths, so the time of the comparison reveals nothing about the key. */
@@ -290,7 +292,7 @@ int auth_check(struct auth *a, struct arena *arena, const struct auth_credential
     if (token_looks_right(c->bearer))
         r = check_token(a, arena, c->bearer, ret);
     if (r == 0 || (token_looks_right(c->bearer) && auth_mode(a) != AUTH_KEY))
-        return r; /* an API key may look like a token */
+        return r; /* in key mode continue: the operator's key may have the form of a token */
     if (c->bearer.n > 0 && instance_is_sole(a->deps.instance))
         return check_key(a, arena, c->bearer, ret);
     if (c->bearer.n > 0 && a->oidc)

@@ -2,7 +2,7 @@
  *
  * The tables of routes (api/routes.c), of built-in tools (builtin/) and of MCP methods
  * (gateway/methods/method.c) hold one rule per row. They are enforced before the row's code runs,
- * and `nb access` prints them: there is no second list. */
+ * and `nb access` prints them: this is the only list. */
 #pragma once
 
 #include "workspace/roster/access.h"

@@ -140,7 +140,7 @@ static int64_t read_time(struct iso_reader *in)
     return ms;
 }
 
-/* What to subtract; without a zone the time is UTC. */
+/* The offset to subtract; without a zone the time is UTC. */
 static int64_t read_zone(struct iso_reader *in)
 {
     if (in->rest.n == 0 || accept(in, 'Z'))

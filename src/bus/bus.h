@@ -22,7 +22,7 @@ struct bus_msg {
 typedef void (*bus_fn)(void *ctx, struct bus_msg *msg);
 
 struct bus *bus_new(struct loop *l);
-void bus_free(struct bus *b); /* asserts that nobody is subscribed */
+void bus_free(struct bus *b); /* asserts that there are no subscribers */
 
 struct bus_sub *bus_subscribe(struct bus *b, str topic, bus_fn fn, void *ctx);
 void bus_unsubscribe(struct bus_sub *s); /* takes NULL */

@@ -1,8 +1,9 @@
 /* assets.h - the files of the web page, embedded in the binary.
  *
  * scripts/build-web bundles web/ and generates the table; its bytes live in a read-only
- * section and are valid for ever. Only the `nb` program carries them: in unit tests and
- * fuzzers the table is empty. Everything here is pure and may be called from any thread. */
+ * section and are valid as long as the process runs. Only the `nb` program carries them: in unit
+ * tests and fuzzers the table is empty. Everything here is pure and may be called from any thread.
+ */
 #pragma once
 
 #include "base/str.h"
@@ -13,7 +14,7 @@ struct asset {
     str etag; /* with its quotes, from the SHA-256 of bytes */
     str bytes;
     str gzip;          /* empty when it would not save anything worth a header */
-    bool is_immutable; /* the name contains a hash of the content: cache for ever */
+    bool is_immutable; /* the name contains a hash of the content: cache without expiry */
 };
 
 struct asset_table {

@@ -145,7 +145,7 @@ bool http_count_for_address(struct http_req *r, str addr);
  * a 500. */
 void http_add_header(struct http_req *r, const char *name, str value);
 
-/* body is copied. type may be NULL when there is no body (204, 304). */
+/* body is copied. type may be NULL without a body (204, 304). */
 void http_reply(struct http_req *r, int status, const char *type, str body);
 /* body is static or otherwise outlives the connection (embedded assets): not copied. */
 void http_reply_static(struct http_req *r, int status, const char *type, str body);

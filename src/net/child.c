@@ -323,7 +323,7 @@ void child_close_stdin(struct child *c)
     if (c->is_in_closed)
         return;
     c->is_in_closed = true;
-    /* What was written before is still sent first. */
+    /* Bytes that were written before are still sent first. */
     if (uv_shutdown(&c->shutdown, (uv_stream_t *)&c->in, on_shutdown) < 0)
         close_handle(&c->in);
 }

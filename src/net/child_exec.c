@@ -206,7 +206,7 @@ static int await_exec(const struct plan *p, int report, struct err *e)
     return n == (ssize_t)sizeof(f) ? explain_failure(p, &f, e) : 0;
 }
 
-/* A file that exists in memory only, so that a program which never reads it blocks nobody. */
+/* A file that exists in memory only, so that a program which never reads it does not block nb. */
 static int make_message(str text, int *ret)
 {
     *ret = -1;

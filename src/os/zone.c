@@ -119,7 +119,7 @@ int zone_offset(str name, int64_t epoch_s, int32_t *ret_offset_s, char abbr[ZONE
     arena_done(&a);
     if (r < 0)
         return err_set(e, -ENOENT,
-                       "There is no time zone '%.*s'. Use a name like Europe/Berlin, UTC, or an "
+                       "Unknown time zone '%.*s'. Use a name like Europe/Berlin, UTC, or an "
                        "offset like +02:00.",
                        STR_ARG(name));
     return 0;

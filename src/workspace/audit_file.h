@@ -60,7 +60,7 @@ struct audit_file_name {
     char name[64];
 };
 
-/* In the order of their first line; none when there is no log. */
+/* In the order of their first line; none without a log. */
 int audit_files(struct arena *a, const char *work_dir, struct audit_file_name **ret, size_t *ret_n,
                 struct err *e);
 const char *audit_path(struct arena *a, const char *work_dir, const char *name);

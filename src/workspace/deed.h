@@ -20,7 +20,7 @@ struct doer {
     str address;                 /* of the client, or empty */
 };
 
-struct deed; /* an operation under way */
+struct deed; /* an operation in progress */
 
 /* NULL, and nothing is recorded, when `log`, `by` or its actor is NULL. Strings are copied. */
 struct deed *deed_begin(struct audit *log, const struct doer *by, str action, str target);

@@ -42,7 +42,7 @@ test('verify without a workspace reads all of them; with an id it asks which', a
     const one = await conv('verify', ids.ws_a)
     assert.equal(one.code, 1)
     assert.match(one.stderr, /--workspace/)
-    assert.match((await conv('verify', '--workspace', 'ws_none')).stderr, /there is no workspace 'ws_none'/)
+    assert.match((await conv('verify', '--workspace', 'ws_none')).stderr, /no workspace 'ws_none'/)
 })
 
 test('a verify that finds no store fails', async () => {
@@ -368,7 +368,7 @@ test('doctor names a default model that no provider has', async () => {
 
 test('users are found by name; a token for no tool is refused, and a second of its name is told apart', async () => {
     const create = (...args) => office.nb(['token', 'create', ...args])
-    assert.match((await create('t', '--user', 'nobody')).stderr, /there is no user 'nobody'/)
+    assert.match((await create('t', '--user', 'nobody')).stderr, /no user 'nobody'/)
     for (const glob of ['', 'files__[a]', 'a b']) {
         const r = await create('t', '--user', 'BOB', '--tools', glob)
         assert.equal(r.code, 1, glob)

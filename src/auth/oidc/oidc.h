@@ -12,7 +12,7 @@
 #define OIDC_SEEN_MAX  4096  /* bearer tokens whose signature was checked */
 
 struct oidc *oidc_new(struct auth *a);
-void oidc_free(struct oidc *o); /* accepts NULL; no operation may be under way */
+void oidc_free(struct oidc *o); /* accepts NULL; no operation may be in progress */
 
 /* A bearer that was verified before: 0, -EACCES, or -EAGAIN when it must be verified. */
 int oidc_check(struct oidc *o, struct arena *arena, str bearer, struct identity *ret);

@@ -9,7 +9,7 @@
 
 #define NAME_MAX_BYTES 200
 #define SELF_MADE      "usr_oidc_"
-#define SUBJECT_HEX    12 /* of the id of somebody new */
+#define SUBJECT_HEX    12 /* digits in the id of a new user */
 
 /* ---- bearer tokens that were verified before ---- */
 

@@ -65,7 +65,7 @@ static bool is_fresh(const struct slot *s, uint64_t now)
     return s->answered_ms > 0 && now - s->answered_ms < s->fresh_ms;
 }
 
-/* Whether the last attempt was so recent that another one is not worth it. */
+/* Whether the last attempt was so recent that a new attempt is not worth it. */
 static bool was_just_asked(const struct slot *s, uint64_t now)
 {
     return s->asked_ms > 0 && now - s->asked_ms < ASK_AGAIN_MS;

@@ -14,6 +14,6 @@ int password_check(str password, struct err *e);
 
 int password_hash(str password, char ret[PASSWORD_HASH_MAX], struct err *e);
 
-/* 0 = correct, -EACCES = wrong. An empty hash (there is no such user, or the user has no password)
+/* 0 = correct, -EACCES = wrong. An empty hash (the user does not exist, or has no password)
  * takes as long as a wrong password and is always wrong. */
 int password_verify(str hash, str password, struct err *e);

@@ -36,5 +36,5 @@ struct sessions {
 void session_index(struct sessions *s, struct session *x); /* into both maps; takes it */
 
 void sessions_read(struct sessions *s);      /* once, blocking */
-void sessions_changed(struct sessions *s);   /* starts writing unless that is under way */
+void sessions_changed(struct sessions *s);   /* starts a write unless one is in progress */
 void sessions_write_end(struct sessions *s); /* blocking: the last write */

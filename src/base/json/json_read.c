@@ -170,7 +170,7 @@ static bool check_utf8(struct reader *r, str s)
     return valid == s.n || fail_at(r, s.p + valid, "not UTF-8");
 }
 
-/* What one letter behind a backslash stands for. */
+/* The character that a letter behind a backslash stands for. */
 static const char ESCAPES[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                   ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 

@@ -48,7 +48,7 @@ static bool grow(struct sink *s, size_t n)
     return has_grown;
 }
 
-/* Room for n bytes at s->at. Once the ceiling was hit there is no more. */
+/* Room for n bytes at s->at; false at the ceiling, and for every later call. */
 static inline bool room(struct sink *s, size_t n)
 {
     return (size_t)(s->end - s->at) >= n || grow(s, n);

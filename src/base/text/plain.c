@@ -234,7 +234,7 @@ static bool is_path_at(str s, size_t i)
     return is_name && !is_own_address(str_skip(s, i));
 }
 
-/* Whether the word that begins at i goes on with the path before it: names may hold spaces. */
+/* Whether the word that begins at i continues the path before it: names may hold spaces. */
 static bool goes_on(str s, size_t i)
 {
     for (size_t k = i; k < s.n && !is_one_of(s.p[k], " \t\n"); k++)

@@ -243,8 +243,8 @@ static int check_stale(const struct sockaddr_un *addr, struct err *e)
     return 0;
 }
 
-/* Linux takes the mode of the new file from the unbound socket: there is no moment at which other
- * users could connect, and the umask of all threads stays unchanged. */
+/* Linux takes the mode of the new file from the unbound socket: other users can never connect,
+ * not even for a moment, and the umask of all threads stays unchanged. */
 static int bind_private(const struct sockaddr_un *addr)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -51,7 +51,7 @@ void tally_free_unused(struct tally *t);
 void tallies_free(struct http_server *s);
 
 /* Counts a new connection for its address and makes room for it. *ret_refuse: answer it with an
- * error and nothing else; false: there is no room even for that answer. */
+ * error and nothing else; false: not even that answer has room. */
 bool tally_admit(struct http_conn *c, bool *ret_refuse);
 
 /* Closes the connection of the party that is the least loss, never `keep`. False: all of them have

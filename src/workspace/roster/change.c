@@ -45,7 +45,7 @@ const struct user *edit_user(struct edit *x)
 {
     const struct user *u = roster_user(x->roster, x->change->user_id);
     if (!u)
-        err_set(x->e, -ENOENT, "there is no user %.*s", STR_ARG(x->change->user_id));
+        err_set(x->e, -ENOENT, "no user %.*s", STR_ARG(x->change->user_id));
     return u;
 }
 
@@ -53,10 +53,11 @@ const struct workspace *edit_workspace(struct edit *x)
 {
     const struct workspace *w = roster_workspace(x->roster, x->change->workspace_id);
     if (!w)
-        err_set(x->e, -ENOENT, "there is no workspace %.*s", STR_ARG(x->change->workspace_id));
+        err_set(x->e, -ENOENT, "no workspace %.*s", STR_ARG(x->change->workspace_id));
     return w;
 }
 
+/* Names are shown to other people: control characters and bidirectional marks could forge text. */
 int edit_name(struct edit *x, const char *what, str name, str *ret)
 {
     name = str_trim(name);
@@ -71,6 +72,9 @@ int edit_name(struct edit *x, const char *what, str name, str *ret)
     return 0;
 }
 
+/* `doc` is the whole document of the file with changed members: members that this version does not
+ * know stay. A document above the limit of the reader is refused, because it could not be loaded.
+ */
 int edit_write(struct edit *x, const char *kind, str id, const char *file, struct json *doc,
                bool is_stamped)
 {
@@ -132,7 +136,7 @@ static int carry_out(struct roster_lock *l, struct arena *a, const char *work_di
     r = KINDS[c->kind].fn(&x);
     assert(r <= 0);
     roster_free(before);
-    if (r == 0)
+    if (r == 0) /* before the lock is released, so that no watcher reads between the two */
         r = roster_lock_set_mark(l, e);
     if (r == 0)
         r = roster_load_locked(l, work_dir, is_sole, &ret->roster, e);
@@ -158,7 +162,7 @@ int change_apply(const char *work_dir, bool is_sole, const struct change *c,
     r = carry_out(&l, &a, work_dir, is_sole, c, &result, e);
     arena_done(&a);
     roster_lock_drop(&l);
-    if (r == 0)
+    if (r == 0) /* a caller never sees half a result */
         *ret = result;
     return r;
 }

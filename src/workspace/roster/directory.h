@@ -50,7 +50,7 @@ struct directory_observer { /* embedded in the observer's struct */
 /* Reads the roster before it returns (blocking): for start-up. `is_sole` as in roster.h. */
 int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
                   struct directory **ret, struct err *e);
-/* Waits for changes that are under way and delivers their `done`. Accepts NULL. */
+/* Waits for changes that are in progress and delivers their `done`. Accepts NULL. */
 void directory_free(struct directory *d);
 
 const struct roster *directory_roster(const struct directory *d);
@@ -76,5 +76,5 @@ void directory_change(struct directory *d, const struct change *c, directory_don
 void directory_change_if(struct directory *d, const struct change *c, bool (*may)(void *ctx),
                          directory_done done, void *ctx);
 
-/* WS_NONE: not a member, or there is no such workspace. Constant time, nothing is allocated. */
+/* WS_NONE: not a member, or the workspace does not exist. Constant time, nothing is allocated. */
 enum ws_role directory_role(const struct directory *d, str workspace_id, str user_id);

@@ -133,8 +133,7 @@ int roster_find_user(const struct roster *r, str typed, const struct user **ret,
     if (n > 1)
         return err_set(e, -EINVAL, "%zu users are called '%.*s'; use the e-mail address", n,
                        STR_ARG(typed));
-    return err_set(e, -ENOENT, "there is no user '%.*s'; run nb user list to see all users",
-                   STR_ARG(typed));
+    return err_set(e, -ENOENT, "no user '%.*s'; run nb user list to see all users", STR_ARG(typed));
 }
 
 /* " (ws_a, ws_b)" */
@@ -178,8 +177,7 @@ int roster_find_workspace(const struct roster *r, str typed, const struct worksp
         return 0;
     if (n > 1)
         return several_called(r, typed, n, e);
-    return err_set(e, -ENOENT,
-                   "there is no workspace '%.*s'; run nb workspace list to see all workspaces",
+    return err_set(e, -ENOENT, "no workspace '%.*s'; run nb workspace list to see all workspaces",
                    STR_ARG(typed));
 }
 

@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 struct roster_lock {
-    int fd; /* -1: there is no file, hence no writer */
+    int fd; /* -1: the file does not exist, so there was no writer */
 };
 
 /* A shared lock on a file that does not exist succeeds: there was no writer yet. -EBUSY when
