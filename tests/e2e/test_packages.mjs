@@ -320,7 +320,7 @@ test('nb__manage_bundle configure sets values that are not secret, after a quest
         for (const [values, why] of [
             [{ key: 'sk-by-the-model' }, /secret[^]*nb config set open key`/], [{ place: '/' }, /nb config set open place=PATH/],
             [{ count: 0 }, /at least 1/], [{ count: 'many' }, /must be a number/], [{ language: ['a', 'b'] }, /one value, not a list/],
-            [{ language: { a: 1 } }, /must be a string/], [{ other: 1 }, /has no setting 'other'/], [{ language: 'fr', key: 'x' }, /Nothing was set/], [{}, /values: name/],
+            [{ language: { a: 1 } }, /must be a string/], [{ other: 1 }, /has no setting 'other'/], [{ language: 'fr', key: 'x' }, /Nothing was set/], [{}, /values: expected/],
         ]) { // refused before anybody is asked, and nothing of it happens
             const refused = await chat(configure(values))
             assert.equal(refused.stopReason, 'complete', JSON.stringify(values))
