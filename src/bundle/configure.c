@@ -228,7 +228,7 @@ static void add_keys(struct deed *d, const struct json *values)
 static bool is_configurable(struct bundle_change_op *op, struct bundle *b)
 {
     if (!b)
-        err_set(&op->err, -ENOENT, "no bundle is named '%.*s'", STR_ARG(op->name));
+        err_set(&op->err, -ENOENT, "no bundle '%.*s' in this workspace", STR_ARG(op->name));
     else if (bundle_info(b)->kind == BUNDLE_BUILT_IN || !op->credentials_dir)
         err_set(&op->err, -ENOTSUP, "'%.*s' comes with nb and has no settings", STR_ARG(op->name));
     return op->err.code == 0;
