@@ -143,7 +143,7 @@ test('a server that starts slowly is waited for', async () => {
 
 test('four connections carry four questions at a time', async () => {
     const { elicitation, ...others } = answers
-    const client = await connect({ ...(await onPipes('legacy')), lanes: true }, { answers: others })
+    const client = await connect({ ...(await onPipes('legacy')), connections: true }, { answers: others })
     const ask = (n) => client.startCall('test_elicitation', { message: `question ${n}` })
     const first = ask(0)
     await client.until('ask')
