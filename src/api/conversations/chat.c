@@ -287,8 +287,22 @@ static void on_stream_msg(void *ctx, struct bus_msg *msg)
         (void)sse_send(c->sse, f);
 }
 
+static void end_with_error(struct chat_stream *c, const char *code, const char *message)
+{
+    struct api_json j;
+    c->turn = NULL;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "error", str_from(code));
+    jw_kstr(&j.w, "message", str_from(message));
+    jw_kstr(&j.w, "conversationId", c->conversation_id);
+    jw_end(&j.w);
+    api_json_send_event(&j, c->sse, STR("error"));
+    sse_close(c->sse);
+}
+
 /* The run continues, or is cancelled by the code that ended the access; this stream shows no more
- * of it. */
+ * of it. A deleted conversation and one that this person may not see any more look the same. */
 static void on_stream_revoked(struct watcher *watcher, struct watch *watch)
 {
     struct chat_stream *c = CONTAINER_OF(watcher, struct chat_stream, watcher);
@@ -296,8 +310,7 @@ static void on_stream_revoked(struct watcher *watcher, struct watch *watch)
     c->sub = NULL;
     if (c->turn)
         turn_forget(c->turn);
-    c->turn = NULL;
-    sse_close(c->sse);
+    end_with_error(c, "not_found", "The conversation was deleted, or you may not see it any more.");
 }
 
 static void join_hub(struct chat_stream *c)
@@ -349,20 +362,6 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
                      STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
     str topic = store_topic(&c->arena, c->space->store, c->conversation_id);
     c->sub = bus_subscribe(c->api->deps.bus, topic, on_stream_msg, c);
-}
-
-static void end_with_error(struct chat_stream *c, const char *code, const char *message)
-{
-    struct api_json j;
-    c->turn = NULL;
-    api_json_begin(&j);
-    jw_object(&j.w);
-    jw_kstr(&j.w, "error", str_from(code));
-    jw_kstr(&j.w, "message", str_from(message));
-    jw_kstr(&j.w, "conversationId", c->conversation_id);
-    jw_end(&j.w);
-    api_json_send_event(&j, c->sse, STR("error"));
-    sse_close(c->sse);
 }
 
 static void on_stream_done(void *ctx, const struct turn_result *t)
