@@ -29,7 +29,7 @@ static bool is_ip_literal(str name, bool is_v6)
 {
     char text[64];
     unsigned char addr[16];
-    if (name.n >= sizeof text || str_find_char(name, '\0') >= 0)
+    if (name.n == 0 || name.n >= sizeof text || str_find_char(name, '\0') >= 0)
         return false;
     memcpy(text, name.p, name.n);
     text[name.n] = '\0';

@@ -198,7 +198,7 @@ test('bad ids and bad calls are refused with the right code', async () => {
     for (const bad of ['../../etc/passwd', 'conv_/x', 'conv_..', '', 'conv_ffffffffffffffff']) {
         for (const command of [['show', bad], ['rename', bad, 'x'], ['fork', bad], ['delete', '-y', bad],
             ['restore', bad], ['note', bad, 'x'], ['export', bad]]) {
-            assert.match(await t.fails(1, ...command), /no (such )?conversation|not in the trash/)
+            assert.match(await t.fails(1, ...command), /no (such )?conversation|not in the trash/i)
         }
     }
     assert.match(await t.fails(2, 'frobnicate'), /no such command/)
