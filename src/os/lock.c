@@ -26,6 +26,12 @@ int lock_wait(int fd, int how)
     return 0;
 }
 
+void lock_close(int fd)
+{
+    (void)flock(fd, LOCK_UN);
+    close(fd);
+}
+
 static int lock_opened(int fd, const char *path, int *ret_fd, struct err *e)
 {
     if (fd < 0)

@@ -8,6 +8,10 @@
 
 /* how: LOCK_SH or LOCK_EX of <sys/file.h>. Waits up to LOCK_WAIT_MS; -EBUSY after that. */
 int lock_wait(int fd, int how);
+/* Unlocks and closes. The lock belongs to the open file, which a child shares between fork and
+ * exec: closing only our descriptor leaves the file locked until that child has executed its
+ * program. */
+void lock_close(int fd);
 
 /* One writer at a time for the files of a directory. The lock is on the directory itself: it leaves
  * no file behind and stays valid when the files in it are renamed. close(*ret_fd) releases it. */

@@ -15,6 +15,7 @@
 
 #define TRIAL_MS       5000
 #define TRIAL_ARGS_MAX 64
+#define GATES_FD       (STDERR_FILENO + 1) /* in the child */
 
 /* Namespaces inside the namespace, as in every plan. */
 static void bwrap_args(const struct sandbox_offer *o, const char *argv[TRIAL_ARGS_MAX])
@@ -34,7 +35,8 @@ static void bwrap_args(const struct sandbox_offer *o, const char *argv[TRIAL_ARG
     argv[n] = NULL;
 }
 
-/* In the forked child of a process with threads. */
+/* In the forked child of a process with threads. The child keeps none of nb's descriptors: its work
+ * takes a while, and until it ends a lock or socket that nb closes would stay in use. */
 static _Noreturn void attempt(const char *const *argv, int gates, int out)
 {
     struct err e = {0};
@@ -45,7 +47,10 @@ static _Noreturn void attempt(const char *const *argv, int gates, int out)
     (void)dup2(null, STDIN_FILENO);
     (void)dup2(null, STDOUT_FILENO);
     (void)dup2(out, STDERR_FILENO);
-    if (network_space_enter(&rules, gates, &e) < 0) {
+    if (gates != GATES_FD && dup3(gates, GATES_FD, O_CLOEXEC) < 0)
+        _exit(1);
+    (void)close_range(GATES_FD + 1, ~0U, 0);
+    if (network_space_enter(&rules, GATES_FD, &e) < 0) {
         dprintf(STDERR_FILENO, "%s", e.msg);
         _exit(1);
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes/random.h"
+#include "os/lock.h"
 #include "store/log/recover.h"
 
 void log_file_init(struct log_file *f, const struct store_io *io, const char *path, bool syncs)
@@ -127,7 +128,7 @@ static int open_fresh(struct log_file *f, struct err *e)
     if (code == 0 && adopt(f, fd, r.length) < 0)
         code = err_errno(e, -EIO, "cannot read the attributes of", f->path);
     if (code < 0) {
-        close(fd);
+        lock_close(fd);
         return code;
     }
     note_recovery(f, &r);
@@ -234,7 +235,7 @@ void log_file_close(struct log_file *f)
     if (f->fd < 0)
         return;
     log_file_flush(f);
-    close(f->fd);
+    lock_close(f->fd);
     f->fd = -1;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "os/lock.h"
 #include "store/log/journal.h"
 
 struct found { /* a record and its number, so that records of one log stay in order when sorted */
@@ -148,7 +149,7 @@ static int restore_log(struct replay *r, const struct found *records, size_t n)
     if (code == 0)
         code = r->io->sync(r->io, fd);
     if (fd >= 0)
-        close(fd);
+        lock_close(fd);
     r->report->bytes += restored;
     r->report->logs += restored > 0;
     if (code == -ENOENT) /* deleted, locked or not writable */

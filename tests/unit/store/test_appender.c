@@ -1,6 +1,8 @@
 /* Group commit: what is written when, and what a failed sync means. */
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "rig.h"
 
@@ -297,6 +299,38 @@ static void test_an_append_meets_the_closing_of_its_log(void **state)
     expect_file(t, "0\n1\n2\n");
 }
 
+/* A child that shares every open file of this process until the pipe is closed, as between fork and
+ * exec. */
+static pid_t fork_idle_child(int until[2])
+{
+    assert_int_equal(pipe(until), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        close(until[1]);
+        (void)!read(until[0], &byte, 1);
+        _exit(0);
+    }
+    assert_true(child > 0);
+    close(until[0]);
+    return child;
+}
+
+static void test_a_closed_log_is_unlocked_while_a_child_still_shares_it(void **state)
+{
+    struct test *t = *state;
+    int until[2];
+    assert_int_equal(run(t, LOG_CREATE, "0\n"), 0);
+    pid_t child = fork_idle_child(until);
+    t->rig.done = false;
+    appender_release(t->rig.appender, t, rig_set_done, &t->rig);
+    rig_wait(&t->rig);
+    assert_int_equal(run(t, LOG_APPEND, "1\n"), 0);
+    close(until[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    expect_file(t, "0\n1\n");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -310,6 +344,7 @@ int main(void)
         TEST(test_a_bad_task_fails_alone),
         TEST(test_queue_has_a_ceiling),
         TEST(test_an_append_meets_the_closing_of_its_log),
+        TEST(test_a_closed_log_is_unlocked_while_a_child_still_shares_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
