@@ -22,10 +22,14 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "api/api_impl.h"
+#include "api/apps/mcp.h"
+#include "api/exchange.h"
 #include "api/gate.h"
 #include "api/guard.h"
 #include "api/people/provision.h"
 #include "api/proxy.h"
+#include "api/routes.h"
 #include "base/clock.h"
 #include "base/json/json_scan.h"
 

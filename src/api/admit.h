@@ -6,7 +6,7 @@
  * workspace, finding the workspace of a conversation. admit.c has the diagram. */
 #pragma once
 
-#include "api/internal.h"
+#include "api/api.h"
 
 /* Guard, credentials, scope, rate limit. False: the request was answered. */
 bool admit_head(struct api *api, struct http_req *r, bool is_page);

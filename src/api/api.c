@@ -1,7 +1,11 @@
 #include "api/api.h"
 
 #include "api/admit.h"
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/apps/app_auth.h"
+#include "api/apps/model_setup.h"
+#include "api/conversations/import.h"
+#include "api/identity.h"
 #include "api/live/hub.h"
 #include "api/proxy.h"
 #include "api/routes.h"
@@ -27,37 +31,6 @@ static bool is_api_path(str path)
 }
 
 /* ---- every request ---- */
-
-const struct api_identity *api_identity(const struct http_req *r)
-{
-    return r->caller;
-}
-
-struct api_space *api_space(const struct http_req *r)
-{
-    return api_identity(r)->space;
-}
-
-struct actor *api_actor(const struct http_req *r)
-{
-    return api_identity(r)->actor;
-}
-
-str api_user(const struct http_req *r)
-{
-    return actor_user(api_actor(r));
-}
-
-struct api_space *api_hold(struct api *api, struct api_space *s)
-{
-    api->deps.hold_space(api->deps.space_ctx, s);
-    return s;
-}
-
-void api_release(struct api *api, struct api_space *s)
-{
-    api->deps.release_space(api->deps.space_ctx, s);
-}
 
 static void reply_no_route(struct http_req *r, enum route_result found, const struct buf *allow)
 {
@@ -130,12 +103,6 @@ static void on_released(void *ctx, struct http_req *r)
 {
     trail_released(ctx, r);
     admit_released(ctx, r);
-}
-
-str api_display_name(const struct api *api, str user_id)
-{
-    const struct user *u = roster_user(directory_roster(api->deps.directory), user_id);
-    return u ? u->display_name : STR_NONE;
 }
 
 static str find_name(void *ctx, str user_id)

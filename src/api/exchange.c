@@ -1,7 +1,9 @@
-/* Shared by all handlers: decoding a request, waiting for the store, replying. */
+#include "api/exchange.h"
+
+#include <assert.h>
 #include <errno.h>
 
-#include "api/internal.h"
+#include "api/routes.h"
 #include "base/clock.h"
 #include "base/nearest.h"
 #include "base/text/plain.h"
@@ -66,6 +68,17 @@ void api_write_strs(struct json_writer *w, const char *key, struct json_strs lis
     for (size_t i = 0; i < list.len; i++)
         jw_str(w, list.items[i]);
     jw_end(w);
+}
+
+void api_write_time(struct json_writer *w, int64_t ms)
+{
+    char text[CLOCK_ISO_LEN + 1];
+    if (ms == 0) {
+        jw_null(w);
+        return;
+    }
+    clock_iso(ms, text);
+    jw_str(w, str_from(text));
 }
 
 static void exchange_note_unknown(void *ctx, const char *path, const char *meant)
@@ -188,6 +201,43 @@ void api_change_error(struct http_req *r, const struct err *err)
             name = CHANGE_ERRORS[i].name;
         }
     http_reply_error(r, status, name, err->msg, NULL);
+}
+
+static const struct {
+    int status;
+    const char *code;
+} REFUSALS[] = {
+    [TURN_NOT_FOUND] = {404, "not_found"},          [TURN_FORBIDDEN] = {403, "forbidden"},
+    [TURN_BUSY] = {409, "run_in_progress"},         [TURN_BAD_REQUEST] = {400, "bad_request"},
+    [TURN_NO_QUESTION] = {409, "no_open_question"}, [TURN_FAILED] = {500, "storage_error"},
+    [TURN_WITHDRAWN] = {409, "withdrawn"},          [TURN_STOPPING] = {503, "stopping"},
+};
+
+const char *api_refusal_code(enum turn_refusal why)
+{
+    assert((size_t)why < ARRAY_LEN(REFUSALS) && REFUSALS[why].code);
+    return REFUSALS[why].code;
+}
+
+void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err)
+{
+    http_reply_error(r, REFUSALS[why].status, api_refusal_code(why), err->msg, NULL);
+}
+
+const struct json_field API_DIRECTORY_FIELDS[] = {
+    {"path", JF_STR, offsetof(struct dir_grant, path), JF_REQUIRED, NULL, 0},
+    {"id", JF_STR, offsetof(struct dir_grant, id), JF_REQUIRED, NULL, 0},
+    {0}};
+
+bool api_may_lend(struct http_req *r, const struct dir_grant *g)
+{
+    if (!g->path.p || actor_is_operator(api_actor(r)))
+        return true;
+    http_reply_error(r, 403, "forbidden",
+                     "workingDirectory: only a terminal on the server's own machine may set it, "
+                     "through the server's socket (nb.sock).",
+                     NULL);
+    return false;
 }
 
 bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,

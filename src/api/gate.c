@@ -1,7 +1,7 @@
 #include "api/gate.h"
 
 #include "api/admit.h"
-#include "api/people/people.h"
+#include "api/exchange.h"
 #include "api/routes.h"
 
 /* Why it is refused: one of the two. */

@@ -6,7 +6,7 @@
  * when the conversation has been read. */
 #pragma once
 
-#include "api/internal.h"
+#include "api/identity.h"
 
 /* Both reply with an error when they return false. */
 bool gate_identity(struct http_req *r, const struct actor *who);

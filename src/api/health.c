@@ -1,5 +1,6 @@
-#include "api/internal.h"
-#include "api/people/people.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "base/clock.h"
 #include "bundle/bundle.h"
 

@@ -1,5 +1,6 @@
 /* GET /metrics - metrics for Prometheus. */
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/handlers.h"
 #include "base/clock.h"
 
 #define METRICS_MAX (16u * 1024 * 1024)

@@ -1,6 +1,6 @@
 #include "api/routes.h"
 
-#include "api/internal.h"
+#include "api/handlers.h"
 
 #define API_TEXT_MAX        (1024u * 1024)
 #define API_LOGIN_MAX       (4u * 1024)

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 
+#include "api/api_impl.h"
+#include "api/identity.h"
 #include "api/proxy.h"
+#include "api/routes.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 

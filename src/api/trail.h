@@ -8,11 +8,22 @@
  * messages. */
 #pragma once
 
-#include "api/internal.h"
+#include "http/server.h"
+#include "workspace/audit.h"
+#include "workspace/deed.h"
 
 /* Records of requests without a known sender, per minute, so that strangers cannot fill the disk.
  * Further ones are counted and recorded as one. */
 #define TRAIL_UNKNOWN_MAX 120
+
+struct api;
+struct trail_row;
+
+struct trail {
+    const struct trail_row **rows; /* one for each row of api_routes; NULL = not recorded */
+    int64_t window;                /* the current minute */
+    uint64_t n;                    /* records of unknown senders in this minute */
+};
 
 void trail_init(struct trail *t);
 void trail_done(struct trail *t);

@@ -10,9 +10,14 @@
  * sends to others signs nobody in, and the code of one person never reaches another. The callback
  * always redirects to this server's own page. Tokens are never part of a response, an event or a
  * log line. */
+#include "api/apps/app_auth.h"
+
 #include <errno.h>
 
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/apps/apps.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "api/proxy.h"
 #include "base/bytes/random.h"
 #include "bundle/bundle.h"

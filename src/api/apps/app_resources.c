@@ -2,7 +2,8 @@
  *
  * The response is MCP's own, {"contents": [...]}, never the page itself: HTML of strangers must not
  * be served from the origin where people are logged in. */
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "bundle/bundle.h"
 #include "tools/tool_selection.h"
 

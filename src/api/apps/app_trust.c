@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+#include "api/apps/apps.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "base/text/hidden.h"
 
 #define APPROVALS_MAX 10000

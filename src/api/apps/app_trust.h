@@ -1,7 +1,7 @@
 /* app_trust.h - tools of a bundle that wait for approval, and what tools may do. */
 #pragma once
 
-#include "api/internal.h"
+#include "base/json/json.h"
 #include "bundle/bundle.h"
 
 /* "reads", "changes" (declared not to destroy), "destroys" or "undeclared". */

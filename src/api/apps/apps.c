@@ -1,8 +1,11 @@
 /* /v1/apps, /v1/bundles/health - the bundles of a workspace: list, start, stop, add, remove. */
+#include "api/apps/apps.h"
+
 #include <errno.h>
 
 #include "api/apps/app_trust.h"
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "api/trail.h"
 #include "bundle/change.h"
 #include "bundle/entry/import.h"

@@ -1,6 +1,10 @@
 /* mcp.c - passes requests to the MCP endpoint, after checking the caller and whether it is enabled.
  * The gateway handles them (api_deps.mcp). */
-#include "api/internal.h"
+#include "api/apps/mcp.h"
+
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "api/proxy.h"
 
 /* False: the request was answered. */

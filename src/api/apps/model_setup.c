@@ -1,10 +1,14 @@
 /* PUT /v1/providers/:name/key, POST /v1/models/look, PUT /v1/models/default - configuring a model
  * while nb runs: store a key (it is never returned), look for model servers on this machine, and
  * write the default model into the settings. */
+#include "api/apps/model_setup.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/settings.h"
 

@@ -1,6 +1,7 @@
 /* GET /v1/models - models that can be used, models that cannot and why, and prices. */
-#include "api/internal.h"
-#include "api/people/people.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "base/clock.h"
 
 #define PROVIDERS_MAX 64

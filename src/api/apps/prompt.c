@@ -1,6 +1,8 @@
 /* POST /v1/prompt {message, conversationId?, model?, allowedTools?, appContext?, workingDirectory?}
  * - shows what would be sent to the model. */
-#include "api/internal.h"
+#include "api/apps/skills.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "runtime/turn/focus.h"
 #include "runtime/turn/preview.h"
 

@@ -4,7 +4,8 @@
  * Personal skills are used only in the runs of the person who wrote them. */
 #include <errno.h>
 
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "api/trail.h"
 #include "runtime/skill_change.h"
 #include "skill/edit.h"

@@ -1,6 +1,9 @@
 /* GET /v1/skills, POST /v1/skills/match - the skills of the agent, and which one a message
  * selects. */
-#include "api/internal.h"
+#include "api/apps/skills.h"
+
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "tools/tool_selection.h"
 
 /* Skill files are read again before each response, as before a turn. */

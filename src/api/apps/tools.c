@@ -1,7 +1,9 @@
 /* /v1/tools, /v1/tools/call - the tools of a workspace, called by a person or by a page. */
 #include <errno.h>
 
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
 #include "engine/permission.h"
@@ -22,27 +24,6 @@ static void write_tool(struct json_writer *w, const struct toolset_item *it)
     if (it->tool->annotations)
         jw_kval(w, "annotations", it->tool->annotations);
     jw_end(w);
-}
-
-bool api_is_admin(const struct http_req *r)
-{
-    return actor_is_admin(api_actor(r));
-}
-
-bool api_token_sees(const struct http_req *r, str bundle)
-{
-    const struct actor *who = api_actor(r);
-    const struct toolset *all = registry_tools(api_space(r)->tools);
-    char any[TOOL_NAME_MAX * 2];
-    int n =
-        snprintf(any, sizeof any, "%.*s__resources", STR_ARG(str_slice(bundle, 0, TOOL_NAME_MAX)));
-    if (tool_selection_allows_name(who, str_make(any, (size_t)n)))
-        return true;
-    for (size_t i = 0; i < all->len; i++)
-        if (str_eq(all->items[i].source, bundle) &&
-            tool_selection_allows_name(who, all->items[i].name))
-            return true;
-    return false;
 }
 
 void api_tools_list(void *ctx, struct http_req *r)

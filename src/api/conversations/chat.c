@@ -1,4 +1,6 @@
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "api/live/hub.h"
 #include "base/text/plain.h"
 #include "http/sse.h"
@@ -21,11 +23,6 @@ struct chat_body {
     bool is_unattended;
     const struct json *metadata, *app_context;
 };
-
-const struct json_field API_DIRECTORY_FIELDS[] = {
-    {"path", JF_STR, offsetof(struct dir_grant, path), JF_REQUIRED, NULL, 0},
-    {"id", JF_STR, offsetof(struct dir_grant, id), JF_REQUIRED, NULL, 0},
-    {0}};
 
 static const struct json_field ANSWER_FIELDS[] = {
     {"askId", JF_STR, offsetof(struct answer_body, ask_id), JF_REQUIRED, NULL, 0},
@@ -84,17 +81,6 @@ static bool parse_always(struct http_req *r, const struct json *v, enum consent_
     return false;
 }
 
-bool api_may_lend(struct http_req *r, const struct dir_grant *g)
-{
-    if (!g->path.p || actor_is_operator(api_actor(r)))
-        return true;
-    http_reply_error(r, 403, "forbidden",
-                     "workingDirectory: only a terminal on the server's own machine may set it, "
-                     "through the server's socket (nb.sock).",
-                     NULL);
-    return false;
-}
-
 /* Decodes and checks; replies with 400 and returns false when something is wrong. */
 static bool decode_chat(struct http_req *r, struct turn_request *ret,
                         const struct json **ret_app_context)
@@ -125,21 +111,6 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret,
         .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, remember},
     };
     return true;
-}
-
-static const struct {
-    int status;
-    const char *code;
-} REFUSALS[] = {
-    [TURN_NOT_FOUND] = {404, "not_found"},          [TURN_FORBIDDEN] = {403, "forbidden"},
-    [TURN_BUSY] = {409, "run_in_progress"},         [TURN_BAD_REQUEST] = {400, "bad_request"},
-    [TURN_NO_QUESTION] = {409, "no_open_question"}, [TURN_FAILED] = {500, "storage_error"},
-    [TURN_WITHDRAWN] = {409, "withdrawn"},          [TURN_STOPPING] = {503, "stopping"},
-};
-
-void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err)
-{
-    http_reply_error(r, REFUSALS[why].status, REFUSALS[why].code, err->msg, NULL);
 }
 
 /* ---- POST /v1/chat ---- */
@@ -387,7 +358,7 @@ static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err
     if (!c->req) {
         struct err shown = *err;
         plain_err(&shown);
-        end_with_error(c, REFUSALS[why].code, shown.msg);
+        end_with_error(c, api_refusal_code(why), shown.msg);
         return;
     }
     api_turn_refused(c->req, why, err);

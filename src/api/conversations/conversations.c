@@ -1,7 +1,9 @@
 /* Conversations: summaries, and operations on a whole conversation. */
+#include "api/conversations/conversations.h"
+
 #include <errno.h>
 
-#include "api/internal.h"
+#include "api/handlers.h"
 #include "api/trail.h"
 
 #define LIST_LIMIT     20

@@ -2,6 +2,9 @@
  * /v1/events - live events of the workspace, and of any conversations in it. */
 #include <errno.h>
 
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "api/live/live.h"
 
 /* The position to continue from: Last-Event-ID, ?after=, or only new events. */

@@ -2,7 +2,9 @@
 #include "transfer/export.h"
 
 #include "api/admit.h"
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "api/trail.h"
 #include "http/stream.h"
 

@@ -1,5 +1,6 @@
 /* GET /v1/conversations/:id/history - the messages of a conversation, the newest page first. */
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "base/json/json_scan.h"
 #include "runtime/history/replay.h"
 #include "runtime/turn/tool_question.h"

@@ -3,9 +3,12 @@
  * The path is a path on the server's machine, so only its own user may send it, through the Unix
  * socket; for everybody else the route does not exist. One import at a time; it continues when the
  * client disconnects, and its progress can be polled until it has ended. */
-#include "transfer/import.h"
+#include "api/conversations/import.h"
 
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
+#include "transfer/import.h"
 
 struct api_import {
     struct import *job; /* NULL after it has ended */

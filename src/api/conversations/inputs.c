@@ -1,7 +1,8 @@
 /* /v1/conversations/:id/inputs - questions that tools ask people during a call. */
 #include <errno.h>
 
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "runtime/turn/tool_question.h"
 
 static void send_list(struct api_wait *w, const struct conv *c)

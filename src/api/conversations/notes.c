@@ -1,5 +1,6 @@
 /* /v1/conversations/:id/notes - notes that people and models added to a conversation. */
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 
 static void on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
 {

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 
 static void send_list(struct api_wait *w, const struct conv *c)
 {

@@ -1,5 +1,6 @@
 /* GET /v1/search - full-text search over everything that the caller may see. */
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 
 #define SEARCH_LIMIT     20
 #define SEARCH_LIMIT_MAX 200

@@ -1,6 +1,8 @@
 /* Participants of a conversation. Only its owner and workspace admins change them; the owner is
  * always a participant. */
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/conversations/conversations.h"
+#include "api/handlers.h"
 #include "api/trail.h"
 #include "workspace/roster/member_find.h"
 

@@ -1,7 +1,8 @@
 /* GET /v1/conversations/stats?period= - totals over conversations. */
 #include "store/stats.h"
 
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 
 struct stats_request {
     struct http_req *req;

@@ -1,7 +1,9 @@
 /* GET /v1/usage?from=&to=&groupBy=day|model|user - tokens and cost, from the logs. */
 #include "runtime/usage.h"
 
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "base/clock.h"
 
 struct usage_request {

@@ -2,7 +2,8 @@
 
 #include <assert.h>
 
-#include "api/internal.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
 #include "base/clock.h"
 
 /* ---- news ---- */
@@ -504,7 +505,7 @@ static void on_heartbeat(void *ctx)
             is_anybody = true;
             if (has_run_out(api, w, now_ms))
                 revoke_watcher(w);
-            else if (w->ev->on_heartbeat && w->heartbeat_slot == api->heartbeats % API_HEARTBEAT_S)
+            else if (w->ev->on_heartbeat && w->heartbeat_slot == api->heartbeats % HUB_HEARTBEAT_S)
                 w->ev->on_heartbeat(w, f);
         }
     }
@@ -521,7 +522,7 @@ void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
     w->actor = actor_ref(actor);
     w->expires_ms = actor->people[0].expires_ms;
     /* its first heartbeat is 30 s from now */
-    w->heartbeat_slot = api->heartbeats % API_HEARTBEAT_S;
+    w->heartbeat_slot = api->heartbeats % HUB_HEARTBEAT_S;
     list_push(&h->watchers, &w->node);
     h->nwatchers++;
     if (!timer_active(&api->heartbeat)) {

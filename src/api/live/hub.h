@@ -35,7 +35,8 @@
 #include "base/map.h"
 #include "http/sse.h"
 
-#define HUB_RING 500
+#define HUB_RING        500
+#define HUB_HEARTBEAT_S 30 /* between two heartbeats of a stream */
 /* joins and leaves are announced up to this many watchers of a conversation */
 #define HUB_PRESENCE_MAX 50
 

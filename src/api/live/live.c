@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "api/api_impl.h"
+#include "api/exchange.h"
 #include "runtime/queue/queue.h"
 
 struct live_conv { /* one conversation in a stream */

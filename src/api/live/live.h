@@ -15,7 +15,6 @@
  * connection is closed. The stream holds its workspace. Loop thread only. */
 #pragma once
 
-#include "api/internal.h"
 #include "api/live/hub.h"
 #include "store/feed.h"
 

@@ -5,7 +5,9 @@
  * byte for byte, so that a collector can check the chain. */
 #include <errno.h>
 
-#include "api/people/people.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "base/clock.h"
 #include "loop/pool.h"
 #include "workspace/audit_read.h"

@@ -1,4 +1,6 @@
 /* GET /v1/bootstrap - everything that the page needs to start: person, workspaces, features. */
+#include "api/api_impl.h"
+#include "api/handlers.h"
 #include "api/people/people.h"
 #include "api/people/provision.h"
 

@@ -4,7 +4,9 @@
  * everybody else the route does not exist. */
 #include <errno.h>
 
-#include "api/admit.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 
 void api_listens(struct api *a, uint16_t port)
 {

@@ -1,8 +1,10 @@
 /* /v1/auth/... - logging in and out, and refreshing a login. */
 #include <errno.h>
 
-#include "api/admit.h"
+#include "api/api_impl.h"
+#include "api/exchange.h"
 #include "api/guard.h"
+#include "api/handlers.h"
 #include "api/proxy.h"
 #include "api/trail.h"
 

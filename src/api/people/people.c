@@ -1,18 +1,8 @@
 #include "api/people/people.h"
 
+#include "api/api_impl.h"
 #include "api/gate.h"
 #include "base/clock.h"
-
-const struct roster *api_roster(const struct api *api)
-{
-    return directory_roster(api->deps.directory);
-}
-
-bool api_is_org_admin(const struct actor *me)
-{
-    bool is_bound = actor_bound_workspace(me).n > 0;
-    return actor_is_operator(me) || (actor_org_role(me) >= ORG_ADMIN && !is_bound);
-}
 
 void api_forbidden(struct http_req *r)
 {
@@ -88,17 +78,6 @@ void api_reply_deleted(struct api_change *c, str id)
     jw_kbool(&j.w, "deleted", true);
     jw_end(&j.w);
     api_json_send(&j, c->req);
-}
-
-void api_write_time(struct json_writer *w, int64_t ms)
-{
-    char text[CLOCK_ISO_LEN + 1];
-    if (ms == 0) {
-        jw_null(w);
-        return;
-    }
-    clock_iso(ms, text);
-    jw_str(w, str_from(text));
 }
 
 void api_write_user(struct json_writer *w, const struct user *u, bool is_private)

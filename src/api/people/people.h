@@ -1,7 +1,8 @@
 /* people.h - shared by the routes of users, workspaces and tokens. */
 #pragma once
 
-#include "api/admit.h"
+#include "api/exchange.h"
+#include "workspace/roster/change.h"
 
 /* Pending changes of one person; more get 429. */
 #define API_CHANGES_MEMBER 1u
@@ -23,12 +24,11 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
 /* For directory_change_if and auth_only_if, with a struct api_change as ctx. */
 bool api_change_may(void *change);
 
-const struct roster *api_roster(const struct api *api);
-/* Whether the caller is an admin or owner of the server now, and does not use a token for one
- * workspace. */
-bool api_is_org_admin(const struct actor *me);
 void api_forbidden(struct http_req *r);
 /* {"id": ..., "deleted": true} */
 void api_reply_deleted(struct api_change *c, str id);
 
 void api_write_user(struct json_writer *w, const struct user *u, bool is_private);
+/* An array of a person's workspaces, or of all. */
+void api_write_workspaces(struct json_writer *w, const struct api *api, const struct actor *me,
+                          bool is_all);

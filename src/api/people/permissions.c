@@ -1,5 +1,6 @@
 /* /v1/permissions - what the agent may do without asking: rules, and stored permissions. */
-#include "api/internal.h"
+#include "api/exchange.h"
+#include "api/handlers.h"
 #include "bundle/change.h"
 #include "engine/permission.h"
 #include "tools/tool_selection.h"

@@ -2,7 +2,8 @@
 
 #include <errno.h>
 
-#include "api/people/people.h"
+#include "api/api_impl.h"
+#include "api/identity.h"
 #include "api/trail.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"

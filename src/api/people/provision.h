@@ -6,7 +6,8 @@
  * always gets the first one. */
 #pragma once
 
-#include "api/internal.h"
+#include "api/api.h"
+#include "base/list.h"
 
 /* per person, because a person may delete the workspace and get another */
 #define PROVISIONS_PER_MINUTE 2

@@ -1,5 +1,7 @@
 /* /v1/tokens - API tokens: created by the person they act for, shown once, revoked at any time. */
+#include "api/api_impl.h"
 #include "api/gate.h"
+#include "api/handlers.h"
 #include "api/people/people.h"
 #include "api/trail.h"
 #include "base/clock.h"

@@ -2,6 +2,8 @@
  * and name themselves. Only owners add, change or remove owners. */
 #include <errno.h>
 
+#include "api/api_impl.h"
+#include "api/handlers.h"
 #include "api/people/people.h"
 #include "api/trail.h"
 #include "auth/session/password.h"

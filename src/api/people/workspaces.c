@@ -2,6 +2,7 @@
  *
  * Members see their workspaces; admins of a workspace and of the server manage it. For everybody
  * else it does not exist: the gate has checked that before a handler runs. */
+#include "api/handlers.h"
 #include "api/people/people.h"
 
 /* ---- reading ---- */

@@ -1,0 +1,52 @@
+/* api_impl.h - the state of the API, for the files of api/.
+ *
+ *   live/           streams: the hub of a workspace, one stream
+ *   people/         logins, users, workspaces, tokens, permissions, the audit log
+ *   apps/           bundles and their sign-in, tools, skills, models, the prompt, /mcp
+ *   conversations/  chat, history, notes, sharing, search, import, export, usage
+ *   .               how a request is admitted: guard.c (Host, Origin), admit.c (authentication,
+ *                   workspace), gate.c (the rule of its route), rate.c, proxy.c; identity.c (the
+ *                   caller of a request), exchange.c (shared by handlers), trail.c (the audit log),
+ *                   frames.c (events as frames), handlers.h and routes.c (all routes)
+ *
+ * Every file may read `deps` and `names`. Each other member belongs to the file that its comment
+ * names, which alone uses it after api_new; api.c frees what is left. */
+#pragma once
+
+#include "api/api.h"
+#include "api/frames.h"
+#include "api/rate.h"
+#include "api/trail.h"
+#include "base/map.h"
+#include "loop/timer.h"
+
+struct api_import;
+
+struct api {
+    struct api_deps deps;
+    struct frame_names names; /* display names for frames */
+    uint16_t port;            /* link.c: the port that the server listens on; 0 = none */
+    struct trail trail;       /* trail.c */
+    struct rates rates;       /* admit.c, provision.c */
+
+    /* live/hub.c */
+    struct map hubs;  /* workspace id -> struct hub */
+    char boot_id[32]; /* random, new for each process: part of the ids of workspace streams */
+    struct timer heartbeat;
+    unsigned heartbeats; /* seconds counted */
+    uint64_t nstreams;   /* live/live.c: streams opened so far */
+
+    /* Work in progress, so that it is limited, or ended with the API. */
+    struct map changing;            /* people.c: user id -> size_t, changes that are being saved */
+    struct map provisions;          /* provision.c: user id -> struct provision */
+    struct list_node model_changes; /* model_setup.c: changes that are being saved */
+    struct list_node probe_waiters; /* model_setup.c: requests that wait for a search for models */
+    struct list_node sign_ins;      /* app_auth.c: sign-ins to remote servers from the page */
+    struct api_import *import;      /* import.c: the latest import, or NULL */
+    struct map exporting;           /* export.c: user id -> size_t, exports in progress */
+    size_t nexports;                /* export.c: exports of all users */
+
+    /* api.c */
+    struct directory_observer people;
+    struct auth_observer logins;
+};

@@ -1,0 +1,74 @@
+/* exchange.h - shared by handlers: decoding a request, waiting for the store, replying. Loop thread
+ * only. */
+#pragma once
+
+#include "api/identity.h"
+#include "base/json/json_decode.h"
+
+struct sse;
+
+/* ceiling of one response; a larger one becomes an error */
+#define API_JSON_MAX (64u * 1024 * 1024)
+
+/* False: the rights that the response depends on were lost meanwhile; 403 was sent. */
+bool api_may_answer(struct http_req *r);
+
+/* A JSON response: begin, write to `w`, send it in one of these ways, which frees it. */
+struct api_json {
+    struct json_writer w;
+    struct buf buf;
+};
+void api_json_begin(struct api_json *j);
+void api_json_send(struct api_json *j, struct http_req *r); /* 200 */
+void api_json_send_event(struct api_json *j, struct sse *to, str event);
+
+/* Parses the body as a JSON object and decodes it; replies with 400 and returns false when that
+ * fails, or when the body has a key that is not in the table: a misspelt key must not be
+ * ignored. */
+bool api_decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct);
+/* The same for bodies that may contain keys for other code. */
+bool api_decode_open_body(struct http_req *r, const struct json_field *fields, void *ret_struct);
+void api_not_found(struct http_req *r, const char *what);
+/* Replies with the status that matches a negative errno of the store. */
+void api_store_error(struct http_req *r, const struct err *err);
+/* Replies with 401, 403, 429 or 503, depending on the error of auth/identity.h. */
+void api_auth_error(struct http_req *r, const struct err *err);
+/* Replies with the status that matches an error of workspace/roster/change.h. */
+void api_change_error(struct http_req *r, const struct err *err);
+/* workingDirectory {path, id}: only the owner of nb's files may pass a directory of this machine,
+ * through the socket that nobody else can open. Otherwise replies with 403 and returns false. */
+extern const struct json_field API_DIRECTORY_FIELDS[];
+bool api_may_lend(struct http_req *r, const struct dir_grant *g);
+const char *api_refusal_code(enum turn_refusal why); /* "run_in_progress", "forbidden", ... */
+/* Replies with the status that matches a turn that was not started. */
+void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err);
+/* A positive integer from the query, or `otherwise` when absent. False: 400 was sent. */
+bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
+                   int64_t *ret);
+
+/* For one query of the store, with the current rights; NULL = the operator. */
+const struct viewer *api_viewer(struct http_req *r);
+
+/* A request that waits for the store: `op` is cancelled when the client disconnects. */
+struct api_wait {
+    struct api *api;
+    struct api_space *space;
+    struct http_req *req;
+    struct store_op *op;
+    str id;     /* id of the conversation, when the route has one */
+    void *data; /* the handler's own, in the request's arena */
+    void (*then)(struct api_wait *w, const struct conv *c);
+};
+struct api_wait *api_wait_new(struct api *api, struct http_req *r); /* in r's arena */
+bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right right);
+/* Checks the right that the rule of the route names. Replies with an error when it is missing. */
+bool api_check_right(const struct api_wait *w, const struct conv *c);
+
+/* Finds the conversation r->params[0] and continues with `then` if the caller has the right that
+ * the rule of the route names. Replies with 404 when it does not exist or the caller may not see
+ * it, 403 when they may see it but not do this. */
+struct api_wait *api_find_conv(struct api *api, struct http_req *r, void *data,
+                               void (*then)(struct api_wait *w, const struct conv *c));
+
+void api_write_strs(struct json_writer *w, const char *key, struct json_strs list);
+void api_write_time(struct json_writer *w, int64_t ms); /* 0 = null */

@@ -1,0 +1,87 @@
+/* handlers.h - the handlers of the routes in routes.c: api_<resource>_<verb>(api, request).
+ *
+ * admit.c calls a handler once, when the caller, the workspace and the rule of the route have been
+ * checked. The handler replies, or takes the request over and replies later. */
+#pragma once
+
+#include "http/router.h"
+
+typedef void api_handler(void *api, struct http_req *r);
+
+/* health.c */
+api_handler api_health_get, api_workspace_get;
+/* metrics.c */
+api_handler api_metrics_get;
+/* people/audit.c */
+api_handler api_audit_list;
+/* people/bootstrap.c */
+api_handler api_bootstrap_get;
+/* people/link.c */
+api_handler api_auth_link, api_auth_link_rotate;
+/* people/login.c */
+api_handler api_auth_authorize, api_auth_callback, api_auth_login, api_auth_logout,
+    api_auth_refresh, api_auth_session;
+/* people/permissions.c */
+api_handler api_permissions_get, api_permissions_set, api_permissions_withdraw,
+    api_permissions_withdraw_all;
+/* people/tokens.c */
+api_handler api_tokens_add, api_tokens_list, api_tokens_revoke;
+/* people/users.c */
+api_handler api_preferences_get, api_preferences_set, api_users_add, api_users_get, api_users_list,
+    api_users_password, api_users_remove, api_users_set, api_users_sign_out;
+/* people/workspaces.c */
+api_handler api_members_add, api_members_list, api_members_remove, api_members_set,
+    api_workspaces_add, api_workspaces_get, api_workspaces_list, api_workspaces_remove,
+    api_workspaces_set;
+/* apps/app_auth.c */
+api_handler api_apps_account_end, api_apps_account_start, api_apps_auth_callback,
+    api_apps_auth_document, api_apps_auth_end, api_apps_auth_start;
+/* apps/app_resources.c */
+api_handler api_apps_resource, api_resources_read;
+/* apps/app_trust.c */
+api_handler api_apps_approve;
+/* apps/apps.c */
+api_handler api_apps_get, api_apps_import, api_apps_install, api_apps_list, api_apps_logs,
+    api_apps_restart, api_apps_start, api_apps_stop, api_apps_uninstall, api_bundles_health;
+/* apps/mcp.c */
+api_handler api_mcp_handle, api_mcp_metadata, api_mcp_sse_open, api_mcp_sse_post;
+/* apps/model_setup.c */
+api_handler api_models_look, api_models_set_default, api_provider_key_set;
+/* apps/models.c */
+api_handler api_models_list;
+/* apps/prompt.c */
+api_handler api_prompt_preview;
+/* apps/skill_edit.c */
+api_handler api_skills_delete, api_skills_delete_personal, api_skills_put, api_skills_put_personal;
+/* apps/skills.c */
+api_handler api_skills_list, api_skills_match;
+/* apps/tools.c */
+api_handler api_tools_call, api_tools_list;
+/* conversations/chat.c */
+api_handler api_chat_post, api_chat_start, api_chat_stream;
+/* conversations/conversations.c */
+api_handler api_conversations_cancel, api_conversations_delete, api_conversations_fork,
+    api_conversations_get, api_conversations_list, api_conversations_rename,
+    api_conversations_restore;
+/* conversations/events.c */
+api_handler api_conversations_events, api_conversations_typing, api_events_get, api_events_watch;
+/* conversations/export.c */
+api_handler api_conversations_export;
+/* conversations/history.c */
+api_handler api_conversations_history;
+/* conversations/import.c */
+api_handler api_import_get, api_import_start;
+/* conversations/inputs.c */
+api_handler api_inputs_answer, api_inputs_list;
+/* conversations/notes.c */
+api_handler api_notes_add, api_notes_list;
+/* conversations/queue.c */
+api_handler api_queue_edit, api_queue_list, api_queue_withdraw;
+/* conversations/search.c */
+api_handler api_search_get;
+/* conversations/sharing.c */
+api_handler api_participants_add, api_participants_remove, api_sharing_end, api_sharing_set;
+/* conversations/stats.c */
+api_handler api_conversations_stats;
+/* conversations/usage.c */
+api_handler api_usage_get;
