@@ -7,6 +7,21 @@
  * repeating its request; progress and log messages arrive in order, before the response; a
  * cancellation is passed on to the server. JSON of clients and servers is passed on unchanged.
  *
+ * Every message of a client becomes a struct gw_request, independent of its transport and era. A
+ * method replies to it directly or sends it to a bundle. Replies go through the reply sink of the
+ * request: one HTTP response, a stream, or a line.
+ *
+ *   http/      transports: http.c tells the eras apart, http_modern.c (with headers.c) is
+ * stateless, http_legacy.c has sessions, pipe.c is `nb mcp serve`, sse_old.c the oldest transport;
+ *              reply_sink_http.c, stream.c and session_log.c send the responses
+ *   methods/   method.c is the table of methods; tools.c, chat.c, resources.c, prompts.c, tasks.c,
+ *              listen.c are its rows; catalog.c collects the lists of bundles, page.c cuts them
+ *   upstream/  requests to bundles: upstream.c, with session_connection.c and
+ *              private_connections.c for servers that ask questions; ask.c and suspended_calls.c
+ *              bring the questions to clients with and without a session; task_ids.c
+ *   .          gateway_impl.h is the state; space.c a workspace, request.c a request, session.c a
+ *              session; write.c, sign.c, call_log.c, metrics.c
+ *
  * The gateway owns its sessions, its streams and the connections that belong to one session or one
  * request. Workspaces are borrowed: their owner must call gateway_space_gone before one is freed.
  * Callers are authenticated and authorised before they reach the gateway. Loop thread only. */

@@ -1,7 +1,11 @@
-#include <assert.h>
+#include "gateway/request.h"
 
 #include "base/clock.h"
 #include "gateway/session.h"
+#include "gateway/write.h"
+
+#define SPARE_MAX   128 /* freed requests that are kept with their memory */
+#define SPARE_BYTES (16u * 1024)
 
 /* ---- life ---- */
 
@@ -55,7 +59,7 @@ void gw_request_free(struct gw_request *q)
         q->session->nrequests--;
     list_del(&q->peer);
     q->actor = actor_unref(q->actor);
-    if (g->nspare >= GW_SPARE_MAX || q->arena.total > GW_SPARE_BYTES) {
+    if (g->nspare >= SPARE_MAX || q->arena.total > SPARE_BYTES) {
         arena_done(&q->arena);
         free(q);
         return;
@@ -69,8 +73,7 @@ void gw_request_cancel(struct gw_request *q)
 {
     if (q->on_cancel)
         q->on_cancel(q);
-    if (q->tool.n > 0)
-        gw_tools_called(q, "cancelled");
+    gw_request_called(q, "cancelled");
     q->out->end(q);
     gw_request_free(q);
 }
@@ -83,6 +86,33 @@ struct gw_request *gw_request_find(struct list_node *peers, const struct json *i
             return q;
     }
     return NULL;
+}
+
+struct bundle *gw_request_bundle(const struct gw_request *q)
+{
+    if (q->source.n == 0 || !q->space->bundles ||
+        !tool_selection_may_use_source(q->actor, q->source))
+        return NULL;
+    return bundles_find(q->space->bundles, q->source);
+}
+
+void gw_request_called(struct gw_request *q, const char *outcome)
+{
+    uint64_t took = clock_mono_us() - q->began_us;
+    struct call_log_entry e = {
+        .user_id = actor_user(q->actor),
+        .workspace_id = str_from(q->space->id),
+        .tool = q->tool,
+        .client = q->session ? q->session->client : q->client,
+        .outcome = outcome,
+        .took_us = took,
+    };
+    if (q->tool.n == 0)
+        return;
+    metrics_add(&q->g->metrics, q->tool, outcome, took);
+    if (q->g->call_log)
+        call_log_add(q->g->call_log, &e);
+    q->tool = STR_NONE;
 }
 
 /* ---- responses ---- */

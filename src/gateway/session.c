@@ -3,6 +3,14 @@
 #include "base/bytes/base64.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
+#include "gateway/http/pipe.h"
+#include "gateway/http/session_log.h"
+#include "gateway/http/stream.h"
+#include "gateway/methods/listen.h"
+#include "gateway/methods/method.h"
+#include "gateway/upstream/ask.h"
+#include "gateway/upstream/session_connection.h"
+#include "gateway/write.h"
 
 #define SWEEP_MS  60000
 #define EXPIRY_MS 1000
@@ -167,7 +175,7 @@ void gw_session_sweep(void *gateway)
         timer_start(&g->sweep, SWEEP_MS);
 }
 
-void gw_session_touch(struct gw_session *s)
+static void session_touch(struct gw_session *s)
 {
     s->used_ms = clock_mono_ms();
     list_del(&s->node);
@@ -190,7 +198,7 @@ struct gw_session *gw_session_find(struct gateway *g, str id, const struct gatew
         return NULL;
     if (str_eq(s->actor->people[0].session_id, who->actor->people[0].session_id))
         s->expires_ms = who->actor->people[0].expires_ms; /* the same credential, or its renewal */
-    gw_session_touch(s);
+    session_touch(s);
     return s;
 }
 
@@ -255,7 +263,8 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
 
 /* ---- messages ---- */
 
-bool gw_session_adopt(struct gw_session *s, struct gw_request *q)
+/* Adds q to the requests of the session. False: q was answered with an error. */
+static bool session_adopt(struct gw_session *s, struct gw_request *q)
 {
     q->session = s;
     q->capabilities = s->capabilities;
@@ -270,7 +279,7 @@ bool gw_session_adopt(struct gw_session *s, struct gw_request *q)
     return true;
 }
 
-void gw_session_noticed(struct gw_session *s, const struct rpc_message *m)
+static void session_noticed(struct gw_session *s, const struct rpc_message *m)
 {
     if (str_eq(m->method, STR("notifications/cancelled"))) {
         struct gw_request *q = gw_request_find(&s->requests, json_get(m->params, "requestId"));
@@ -284,7 +293,7 @@ void gw_session_noticed(struct gw_session *s, const struct rpc_message *m)
 void gw_session_message(struct gw_session *s, struct gw_request *q, const struct rpc_message *m)
 {
     if (m->kind == RPC_NOTIFICATION) {
-        gw_session_noticed(s, m);
+        session_noticed(s, m);
     } else if (m->kind != RPC_REQUEST) {
         gw_ask_answered(s, m);
     } else if (str_eq(m->method, STR("initialize"))) {
@@ -292,7 +301,7 @@ void gw_session_message(struct gw_session *s, struct gw_request *q, const struct
         gw_session_initialize(s, q);
     } else if (s->version.n == 0 && !str_eq(m->method, STR("ping"))) {
         gw_request_fail(q, RPC_INVALID_REQUEST, "Send initialize first.");
-    } else if (gw_session_adopt(s, q)) {
+    } else if (session_adopt(s, q)) {
         gw_method_run(q);
     }
 }

@@ -1,7 +1,9 @@
-/* sign.c - HMAC-SHA-256 over texts that clients store for us. */
+/* HMAC-SHA-256, cut to 128 bits. */
+#include "gateway/sign.h"
+
 #include "base/bytes/base64.h"
 #include "base/bytes/hash.h"
-#include "gateway/internal.h"
+#include "gateway/gateway_impl.h"
 
 static str mac_of(struct gateway *g, struct arena *a, str body, str context)
 {
@@ -10,7 +12,7 @@ static str mac_of(struct gateway *g, struct arena *a, str body, str context)
     /* The length separates the two parts, whatever bytes they contain. */
     hmac_sha256(g->key, arena_printf(a, "%zu\n%.*s\n%.*s", body.n, STR_ARG(body), STR_ARG(context)),
                 sum);
-    hex_encode(hex, sum, 16); /* 128 bits */
+    hex_encode(hex, sum, 16);
     return str_make(hex, 32);
 }
 

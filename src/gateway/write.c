@@ -1,5 +1,6 @@
-/* write.c - messages to clients, in the form of their era. */
-#include "gateway/internal.h"
+#include "gateway/write.h"
+
+#include "gateway/methods/catalog.h"
 
 void gw_write_envelope(struct json_writer *w, const struct json *id)
 {
@@ -215,6 +216,33 @@ void gw_write_capabilities(struct json_writer *w, const struct gw_request *q)
     if (has_tasks(q))
         write_tasks(w, q);
     jw_end(w);
+}
+
+static void add_instructions(struct buf *text, struct bundle *b, bool is_one)
+{
+    str s = bundle_instructions(b);
+    if (s.n == 0)
+        return;
+    if (!is_one)
+        buf_printf(text, "%s# %.*s\n", text->n ? "\n\n" : "",
+                   STR_ARG(bundle_entry(b)->server_name));
+    buf_add_str(text, s);
+}
+
+void gw_write_instructions(struct json_writer *w, const struct gw_request *q)
+{
+    struct bundle *one = gw_request_bundle(q);
+    struct bundles *set = q->space->bundles;
+    struct buf text;
+    buf_init(&text, GW_INSTRUCTIONS_MAX);
+    if (one)
+        add_instructions(&text, one, true);
+    for (size_t i = 0; q->source.n == 0 && set && i < bundles_count(set); i++)
+        if (tool_selection_may_use_source(q->actor, bundle_entry(bundles_at(set, i))->server_name))
+            add_instructions(&text, bundles_at(set, i), false);
+    if (text.n > 0 && !buf_failed(&text))
+        jw_kstr(w, "instructions", buf_str(&text));
+    buf_done(&text);
 }
 
 /* ---- tools ---- */

@@ -1,9 +1,10 @@
-/* headers.c - request headers that must equal values of the body (protocol revision 2026-07-28). */
+#include "gateway/http/headers.h"
+
 #include <errno.h>
 
 #include "base/bytes/base64.h"
 #include "base/utf8.h"
-#include "gateway/internal.h"
+#include "gateway/methods/tools.h"
 #include "mcp/transport/param_headers.h"
 
 #define VALUE_MAX (8u * 1024)

@@ -1,10 +1,9 @@
-/* http_legacy.c - Streamable HTTP with sessions (2025-03-26 to 2025-11-25). */
-#include "gateway/session.h"
+#include "gateway/http/http_legacy.h"
 
-static void legacy_refuse(struct gw_request *q, int status, int code, const char *message)
-{
-    gw_request_fail_status(q, status, code, NULL, message);
-}
+#include "gateway/http/reply_sink_http.h"
+#include "gateway/http/session_log.h"
+#include "gateway/methods/method.h"
+#include "gateway/session.h"
 
 static void accepted(struct gw_request *q)
 {
@@ -84,8 +83,8 @@ static void post_in_session(struct gw_request *q, struct gw_session *s,
         if (may)
             run_batch(q, s, who, doc);
         else
-            legacy_refuse(q, 400, RPC_INVALID_REQUEST,
-                          "This protocol revision does not support batches.");
+            gw_request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL,
+                                   "This protocol revision does not support batches.");
         return;
     }
     (void)rpc_classify(doc, &m, NULL);
@@ -100,7 +99,7 @@ static void post_in_session(struct gw_request *q, struct gw_session *s,
 static void initialize(struct gw_request *q, const struct gateway_caller *who)
 {
     if (!gw_session_make_room(q->g, who)) {
-        legacy_refuse(q, 429, -32000, GW_TOO_MANY_SESSIONS);
+        gw_request_fail_status(q, 429, -32000, NULL, GW_TOO_MANY_SESSIONS);
         return;
     }
     struct gw_session *s = gw_session_new(q->space, who, q->source);
@@ -120,22 +119,24 @@ void gw_legacy_post(struct gw_request *q, struct http_req *r, const struct gatew
     if (doc->type == JSON_OBJECT && rpc_classify(doc, &m, NULL) == 0)
         gw_request_set(q, &m, MCP_ERA_LEGACY);
     q->era = MCP_ERA_LEGACY;
-    gw_http_outlet_init(q, r);
+    gw_http_sink_init(q, r);
     if (!version_ok(r))
-        legacy_refuse(q, 400, RPC_INVALID_REQUEST,
-                      "MCP-Protocol-Version names an unknown protocol revision.");
+        gw_request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL,
+                               "MCP-Protocol-Version names an unknown protocol revision.");
     else if (id.n > 0 && !s)
-        legacy_refuse(q, 404, -32000, "No such session. Send initialize without Mcp-Session-Id.");
+        gw_request_fail_status(q, 404, -32000, NULL,
+                               "No such session. Send initialize without Mcp-Session-Id.");
     else if (s)
         post_in_session(q, s, who, doc);
     else if (doc->type == JSON_ARRAY)
-        legacy_refuse(q, 400, RPC_INVALID_REQUEST, "A batch needs a session.");
+        gw_request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL, "A batch needs a session.");
     else if (m.kind == RPC_REQUEST && str_eq(m.method, STR("initialize")))
         initialize(q, who);
     else if (m.kind == RPC_REQUEST && is_stateless(m.method))
         gw_method_run(q);
     else
-        legacy_refuse(q, 400, -32000, "Mcp-Session-Id is missing. Send initialize first.");
+        gw_request_fail_status(q, 400, -32000, NULL,
+                               "Mcp-Session-Id is missing. Send initialize first.");
 }
 
 /* ---- GET, DELETE ---- */

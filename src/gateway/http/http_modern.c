@@ -1,8 +1,10 @@
-/* http_modern.c - a stateless request, which contains everything (protocol revision 2026-07-28).
- *
- * The order of the checks is part of the contract: clients decide from the first error what to do
+/* The order of the checks is part of the contract: clients decide from the first error what to do
  * next. */
-#include "gateway/internal.h"
+#include "gateway/http/http_modern.h"
+
+#include "gateway/http/headers.h"
+#include "gateway/http/reply_sink_http.h"
+#include "gateway/methods/method.h"
 
 static void fail_version(struct gw_request *q, str asked)
 {
@@ -41,7 +43,7 @@ void gw_modern_post(struct gw_request *q, struct http_req *r, const struct rpc_m
     str header = http_get_header(r, "mcp-protocol-version");
     const struct json *version = json_get(json_get(m->params, "_meta"), META_VERSION);
     gw_request_set(q, m, MCP_ERA_MODERN);
-    gw_http_outlet_init(q, r);
+    gw_http_sink_init(q, r);
     if (m->kind == RPC_NOTIFICATION) {
         q->out->answer(q, 202, STR_NONE);
         gw_request_free(q);

@@ -1,6 +1,8 @@
-/* pipe.c - one client with one input and one output, in either era: `nb mcp serve`, and the two
- * halves of the oldest transport (sse_old.c). */
-#include "gateway/session.h"
+#include "gateway/http/pipe.h"
+
+#include "gateway/http/http_modern.h"
+#include "gateway/http/stream.h"
+#include "gateway/methods/method.h"
 
 struct gateway_pipe {
     struct gw_space *space;
@@ -35,7 +37,12 @@ static void pipe_answer(struct gw_request *q, int status, str message)
 
 static void pipe_end(struct gw_request *q) {}
 
-static const struct reply_sink OUT_PIPE = {pipe_emit, pipe_answer, pipe_end};
+static bool pipe_stream(struct gw_request *q)
+{
+    return true; /* a pipe carries any number of messages */
+}
+
+static const struct reply_sink OUT_PIPE = {pipe_emit, pipe_answer, pipe_end, pipe_stream};
 
 /* ---- life ---- */
 

@@ -1,6 +1,7 @@
-/* reply_sink_http.c - the response to a POST: one JSON object, or a stream as soon as a message
- * must be sent before the response. */
-#include "gateway/session.h"
+#include "gateway/http/reply_sink_http.h"
+
+#include "gateway/http/session_log.h"
+#include "gateway/http/stream.h"
 
 static bool takes(const struct http_req *r, const char *type)
 {
@@ -15,28 +16,7 @@ static void on_http_sink_gone(struct http_req *r)
     gw_request_cancel(q);
 }
 
-static void on_quiet(void *request)
-{
-    struct gw_request *q = request;
-    if (q->http)
-        (void)gw_http_outlet_stream(q);
-}
-
-void gw_http_outlet_init(struct gw_request *q, struct http_req *r)
-{
-    q->out = &GW_OUT_HTTP;
-    q->http = r;
-    q->takes_stream = takes(r, "text/event-stream");
-    q->takes_json = !q->takes_stream || takes(r, "application/json");
-    r->user = q;
-    r->on_gone = q->era == MCP_ERA_MODERN ? on_http_sink_gone : NULL;
-    if (!q->takes_stream)
-        return;
-    timer_init(&q->quiet, q->g->deps.loop, on_quiet, q);
-    timer_start(&q->quiet, GW_QUIET_MS);
-}
-
-bool gw_http_outlet_stream(struct gw_request *q)
+static bool http_sink_stream(struct gw_request *q)
 {
     struct http_req *r = q->http;
     if (!r || !q->takes_stream)
@@ -57,9 +37,30 @@ bool gw_http_outlet_stream(struct gw_request *q)
     return true;
 }
 
+static void on_quiet(void *request)
+{
+    struct gw_request *q = request;
+    if (q->http)
+        (void)http_sink_stream(q);
+}
+
+void gw_http_sink_init(struct gw_request *q, struct http_req *r)
+{
+    q->out = &GW_OUT_HTTP;
+    q->http = r;
+    q->takes_stream = takes(r, "text/event-stream");
+    q->takes_json = !q->takes_stream || takes(r, "application/json");
+    r->user = q;
+    r->on_gone = q->era == MCP_ERA_MODERN ? on_http_sink_gone : NULL;
+    if (!q->takes_stream)
+        return;
+    timer_init(&q->quiet, q->g->deps.loop, on_quiet, q);
+    timer_start(&q->quiet, GW_QUIET_MS);
+}
+
 static bool http_sink_emit(struct gw_request *q, str message)
 {
-    if (q->http && !gw_http_outlet_stream(q))
+    if (q->http && !http_sink_stream(q))
         return false;
     if (q->log)
         gw_log_add(q->log, message);
@@ -81,7 +82,7 @@ static void let_go(struct gw_request *q)
 static void http_sink_answer(struct gw_request *q, int status, str message)
 {
     if (q->http && !q->takes_json)
-        (void)gw_http_outlet_stream(q);
+        (void)http_sink_stream(q);
     struct http_req *r = q->http;
     if (r) {
         q->http = NULL;
@@ -103,7 +104,7 @@ static void http_sink_answer(struct gw_request *q, int status, str message)
 static void http_sink_end(struct gw_request *q)
 {
     struct http_req *r = q->http;
-    if (r && !gw_http_outlet_stream(q)) {
+    if (r && !http_sink_stream(q)) {
         q->http = NULL;
         r->on_gone = NULL;
         http_reply(r, 204, NULL, STR_NONE);
@@ -111,4 +112,5 @@ static void http_sink_end(struct gw_request *q)
     let_go(q);
 }
 
-const struct reply_sink GW_OUT_HTTP = {http_sink_emit, http_sink_answer, http_sink_end};
+const struct reply_sink GW_OUT_HTTP = {http_sink_emit, http_sink_answer, http_sink_end,
+                                       http_sink_stream};

@@ -1,7 +1,9 @@
 /* sse_old.c - the transport of 2024-11-05: one stream for all messages of the server, and an
  * address, sent as the first event, to which the client posts its messages. Together they form a
  * pipe. */
-#include "gateway/session.h"
+#include "gateway/http/http.h"
+#include "gateway/http/pipe.h"
+#include "gateway/http/stream.h"
 
 #define OPERATOR_QUEUE_MAX                                                                         \
     (64u * 1024 * 1024) /* bytes that `nb mcp serve` may leave unread for its client */
@@ -11,10 +13,8 @@ void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gatewa
     char address[512];
     str source = http_query(r, "source");
     bool is_operator = actor_is_operator(who->actor);
-    if (source.n > 0 && !gw_has_source(who, source)) {
-        gw_no_such_source(r);
+    if (!gw_http_has_source(r, who, source))
         return;
-    }
     if (!is_operator && !gw_session_make_room(g, who)) {
         http_reply_error(r, 429, "too_many_sessions", GW_TOO_MANY_SESSIONS, NULL);
         return;

@@ -1,4 +1,6 @@
-#include "gateway/session.h"
+#include "gateway/http/stream.h"
+
+#include "gateway/http/session_log.h"
 
 /* The client disconnected, or was too slow, or the gateway closed the stream. */
 static void on_close(void *ctx)

@@ -1,11 +1,7 @@
-/* catalog.c - resources, templates and prompts of all bundles, as their servers list them.
- *
- * A list is fetched, with all its pages, when it is first requested; requests that arrive meanwhile
- * share the fetch. It is cached until the server announces a change, or for a limited time if the
- * server never announces changes. A server that fails or is too slow is left out, because the lists
- * of the other servers are still useful. */
+#include "gateway/methods/catalog.h"
+
 #include "base/clock.h"
-#include "gateway/internal.h"
+#include "tools/tool_selection.h"
 
 struct list_cache {
     struct gw_catalog *owner;
@@ -60,14 +56,6 @@ bool gw_bundle_offers(const struct bundle *b, const char *capability)
 {
     const struct json *can = bundle_server_capabilities(b);
     return !can || json_get(can, capability) != NULL;
-}
-
-struct bundle *gw_request_bundle(const struct gw_request *q)
-{
-    if (q->source.n == 0 || !q->space->bundles ||
-        !tool_selection_may_use_source(q->actor, q->source))
-        return NULL;
-    return bundles_find(q->space->bundles, q->source);
 }
 
 /* ---- one list of one bundle ---- */
@@ -201,6 +189,19 @@ static void catalog_free(struct gw_catalog *c)
     free(c);
 }
 
+static void gather_stop(struct gather *g)
+{
+    timer_stop(&g->timeout);
+    defer_stop(&g->ready);
+    for (size_t i = 0; i < g->nparts; i++)
+        list_del(&g->parts[i].node);
+}
+
+static void catalog_cancel(struct gw_request *q)
+{
+    gather_stop(q->work);
+}
+
 void gw_catalog_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct gw_catalog *c = map_del(&s->catalogs, bundle_entry(b)->server_name);
@@ -209,7 +210,7 @@ void gw_catalog_bundle_gone(struct gw_space *s, struct bundle *b)
     /* Requests that already have this list but have not been notified yet must not use it. */
     LIST_FOREACH (n, &s->requests) {
         struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
-        struct gather *g = q->on_cancel == gw_catalog_cancel ? q->work : NULL;
+        struct gather *g = q->on_cancel == catalog_cancel ? q->work : NULL;
         for (size_t i = 0; g && i < g->nparts; i++) {
             if (g->parts[i].list && g->parts[i].list->owner == c && list_empty(&g->parts[i].node))
                 g->parts[i].list = NULL;
@@ -227,19 +228,6 @@ void gw_catalogs_done(struct gw_space *s)
 }
 
 /* ---- lists of all bundles ---- */
-
-static void gather_stop(struct gather *g)
-{
-    timer_stop(&g->timeout);
-    defer_stop(&g->ready);
-    for (size_t i = 0; i < g->nparts; i++)
-        list_del(&g->parts[i].node);
-}
-
-void gw_catalog_cancel(struct gw_request *q)
-{
-    gather_stop(q->work);
-}
 
 static void on_catalog_ready(void *gather)
 {
@@ -267,11 +255,6 @@ static void on_catalog_ready(void *gather)
     g->fn(q, &all);
 }
 
-static void on_catalog_timeout(void *gather)
-{
-    on_catalog_ready(gather);
-}
-
 /* Do not wait for servers that are not running, unless the request names the server. */
 static bool is_asked(const struct gw_request *q, struct bundle *b, enum gw_list what)
 {
@@ -292,9 +275,9 @@ void gw_catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn
     g->q = q;
     g->fn = fn;
     g->parts = arena_array(&q->arena, n + 1, sizeof *g->parts);
-    timer_init(&g->timeout, q->g->deps.loop, on_catalog_timeout, g);
+    timer_init(&g->timeout, q->g->deps.loop, on_catalog_ready, g);
     defer_init(&g->ready, on_catalog_ready, g);
-    q->on_cancel = gw_catalog_cancel;
+    q->on_cancel = catalog_cancel;
     q->work = g;
     for (size_t i = 0; i < n; i++) {
         struct bundle *b = bundles_at(set, i);

@@ -1,10 +1,8 @@
-/* chat.c - nb__chat: a tool that sends a message to the agent of the workspace.
- *
- * It is not one of the built-in tools, because the agent itself must not have it. */
+#include "gateway/methods/chat.h"
+
 #include "auth/rule.h"
 #include "base/text/plain.h"
 #include "engine/run.h"
-#include "gateway/internal.h"
 
 static const char DEFINITION[] =
     "{\"title\":\"Chat\",\"description\":\"Send a message to the agent of this workspace and wait "
@@ -35,7 +33,7 @@ const struct json *gw_chat_tool(struct arena *a)
 static bool is_permitted(const struct actor *a)
 {
     for (size_t i = 0; i < a->nfilters; i++)
-        if (!globs_match(a->filters[i].globs, STR(CHAT_TOOL)))
+        if (!globs_match(a->filters[i].globs, STR(GATEWAY_CHAT_TOOL)))
             return false;
     return true;
 }
@@ -71,7 +69,7 @@ static void chat_tool_reply(struct gw_request *q, str text, struct json *structu
         json_set(a, result, STR("structuredContent"), *structured);
     if (is_error)
         json_set(a, result, STR("isError"), json_of_bool(true));
-    gw_tools_called(q, is_error ? "tool_error" : "ok");
+    gw_request_called(q, is_error ? "tool_error" : "ok");
     gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 

@@ -1,8 +1,6 @@
-/* listen.c - notifies clients of changes.
- *
- * Sessions are notified of every changed list; stateless clients open a stream and say which
- * changes they want. A resource is subscribed to once at its server, for any number of clients. */
-#include "gateway/session.h"
+#include "gateway/methods/listen.h"
+
+#include "gateway/methods/resources.h"
 
 #define KEY_MAX (8u * 1024) /* bytes of one address */
 
@@ -271,8 +269,7 @@ void gw_subscriptions_listen(struct gw_request *q)
         gw_request_fail(q, RPC_INVALID_PARAMS, "subscriptions/listen requires notifications.");
         return;
     }
-    if (listen_count(&q->space->listens) >= GW_LISTENS_MAX ||
-        (q->http && !gw_http_outlet_stream(q))) {
+    if (listen_count(&q->space->listens) >= GW_LISTENS_MAX || !q->out->stream(q)) {
         gw_request_fail(q, RPC_INTERNAL_ERROR,
                         "Too many subscriptions are open, or this request cannot become a stream.");
         return;
@@ -367,9 +364,4 @@ void gw_listen_updated(struct gw_space *s, struct bundle *b, const struct json *
                 tell_listener(l, METHOD, &plain);
         }
     }
-}
-
-void gw_watches_done(struct gw_space *s)
-{
-    map_done(&s->watches);
 }

@@ -1,9 +1,17 @@
-#include "gateway/session.h"
+#include "gateway/methods/method.h"
 
-static void ping(struct gw_request *q)
-{
-    gw_request_empty(q);
-}
+#include "gateway/methods/catalog.h"
+#include "gateway/methods/listen.h"
+#include "gateway/methods/prompts.h"
+#include "gateway/methods/resources.h"
+#include "gateway/methods/tasks.h"
+#include "gateway/methods/tools.h"
+#include "gateway/session.h"
+#include "gateway/upstream/session_connection.h"
+#include "gateway/upstream/suspended_calls.h"
+#include "gateway/write.h"
+
+#define MCP_ERA_BIT(era) (1u << (era))
 
 static void set_level(struct gw_request *q)
 {
@@ -18,34 +26,6 @@ static void set_level(struct gw_request *q)
         session_connection_set_level(q->session, level);
     }
     gw_request_empty(q);
-}
-
-static void add_instructions(struct buf *text, struct bundle *b, bool is_one)
-{
-    str s = bundle_instructions(b);
-    if (s.n == 0)
-        return;
-    if (!is_one)
-        buf_printf(text, "%s# %.*s\n", text->n ? "\n\n" : "",
-                   STR_ARG(bundle_entry(b)->server_name));
-    buf_add_str(text, s);
-}
-
-/* Capabilities of the one source, or of all sources. */
-void gw_write_instructions(struct json_writer *w, const struct gw_request *q)
-{
-    struct bundle *one = gw_request_bundle(q);
-    struct bundles *set = q->space->bundles;
-    struct buf text;
-    buf_init(&text, GW_INSTRUCTIONS_MAX);
-    if (one)
-        add_instructions(&text, one, true);
-    for (size_t i = 0; q->source.n == 0 && set && i < bundles_count(set); i++)
-        if (tool_selection_may_use_source(q->actor, bundle_entry(bundles_at(set, i))->server_name))
-            add_instructions(&text, bundles_at(set, i), false);
-    if (text.n > 0 && !buf_failed(&text))
-        jw_kstr(w, "instructions", buf_str(&text));
-    buf_done(&text);
 }
 
 static void method_discover(struct gw_request *q)
@@ -67,7 +47,7 @@ static void method_discover(struct gw_request *q)
 
 enum { LEGACY = MCP_ERA_BIT(MCP_ERA_LEGACY), MODERN = MCP_ERA_BIT(MCP_ERA_MODERN) };
 
-static const struct method {
+static const struct gw_method {
     str name;
     unsigned eras;
     bool is_filtered; /* the tool globs of a token apply to it */
@@ -75,7 +55,7 @@ static const struct method {
 } METHODS[] = {
     {STR_INIT("tools/call"), LEGACY | MODERN, true, gw_tools_call},
     {STR_INIT("tools/list"), LEGACY | MODERN, true, gw_tools_list},
-    {STR_INIT("ping"), LEGACY, false, ping},
+    {STR_INIT("ping"), LEGACY, false, gw_request_empty},
     {STR_INIT("server/discover"), MODERN, true, method_discover},
     {STR_INIT("resources/list"), LEGACY | MODERN, true, gw_list_entries},
     {STR_INIT("resources/templates/list"), LEGACY | MODERN, true, gw_list_entries},
@@ -103,7 +83,7 @@ bool gateway_method_at(size_t i, struct gateway_method *ret)
     return true;
 }
 
-static const struct method *method_find(str name, enum mcp_era era)
+static const struct gw_method *method_find(str name, enum mcp_era era)
 {
     for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
         if (str_eq(name, METHODS[i].name))
@@ -114,7 +94,7 @@ static const struct method *method_find(str name, enum mcp_era era)
 
 void gw_method_run(struct gw_request *q)
 {
-    const struct method *m = method_find(q->method, q->era);
+    const struct gw_method *m = method_find(q->method, q->era);
     if (!m) {
         gw_request_fail(q, RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
                         STR_ARG(str_slice(q->method, 0, 200)));

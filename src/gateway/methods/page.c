@@ -1,5 +1,6 @@
-/* page.c - lists in pages. A cursor of the gateway is a position in the current list. */
-#include "gateway/internal.h"
+#include "gateway/methods/page.h"
+
+#include "gateway/write.h"
 
 static bool find_page(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)
 {

@@ -1,4 +1,9 @@
-#include "gateway/internal.h"
+#include "gateway/methods/prompts.h"
+
+#include "gateway/methods/catalog.h"
+#include "gateway/methods/resources.h"
+#include "gateway/upstream/upstream.h"
+#include "tools/names.h"
 
 static bool is_named(const struct gw_entry *e, str name)
 {
@@ -29,7 +34,7 @@ static void on_prompts(struct gw_request *q, const struct gw_entries *found)
                     STR_ARG(str_slice(name, 0, 200)));
 }
 
-static void prompts_by_name(struct gw_request *q)
+void gw_prompts_get(struct gw_request *q)
 {
     struct bundle *only = gw_request_bundle(q);
     str name = json_get_string(holder(q), "name");
@@ -39,11 +44,6 @@ static void prompts_by_name(struct gw_request *q)
         gw_upstream_forward(q, only);
     else
         gw_catalog_gather(q, GW_PROMPTS, on_prompts);
-}
-
-void gw_prompts_get(struct gw_request *q)
-{
-    prompts_by_name(q);
 }
 
 static void complete_from(struct gw_request *q, str uri, struct bundle *b)
@@ -60,7 +60,7 @@ void gw_completion_complete(struct gw_request *q)
     const struct json *ref = json_get(q->params, "ref");
     str type = json_get_string(ref, "type"), uri = json_get_string(ref, "uri");
     if (str_eq(type, STR("ref/prompt")))
-        prompts_by_name(q);
+        gw_prompts_get(q);
     else if (str_eq(type, STR("ref/resource")) && uri.n > 0)
         gw_resources_route(q, uri, complete_from);
     else

@@ -1,8 +1,9 @@
-/* resources.c - the resources of all bundles, with the addresses that their servers gave them.
- *
- * Addresses are not rewritten, because they also occur inside results. The bundle of an address is
- * found in the lists, then by the templates; if neither has it, the servers are tried in turn. */
-#include "gateway/internal.h"
+#include "gateway/methods/resources.h"
+
+#include "gateway/methods/catalog.h"
+#include "gateway/methods/page.h"
+#include "gateway/upstream/upstream.h"
+#include "tools/names.h"
 
 /* ---- lists ---- */
 
@@ -108,19 +109,14 @@ static bool template_fits(str pattern, str uri)
     return uri.n == 0;
 }
 
-struct route {
+struct resource_route {
     str uri;
     void (*fn)(struct gw_request *q, str uri, struct bundle *b);
 };
 
-static struct route *route_of(struct gw_request *q)
-{
-    return q->route;
-}
-
 static void on_templates(struct gw_request *q, const struct gw_entries *found)
 {
-    struct route *r = route_of(q);
+    struct resource_route *r = q->route;
     struct bundle *b = NULL;
     for (size_t i = 0; i < found->len && !b; i++) {
         str pattern = json_get_string(found->items[i].item, "uriTemplate");
@@ -132,7 +128,7 @@ static void on_templates(struct gw_request *q, const struct gw_entries *found)
 
 static void on_resources(struct gw_request *q, const struct gw_entries *found)
 {
-    struct route *r = route_of(q);
+    struct resource_route *r = q->route;
     for (size_t i = 0; i < found->len; i++) {
         if (str_eq(json_get_string(found->items[i].item, "uri"), r->uri)) {
             r->fn(q, r->uri, found->items[i].bundle);
@@ -150,8 +146,8 @@ void gw_resources_route(struct gw_request *q, str uri,
         fn(q, uri, only);
         return;
     }
-    struct route *r = ARENA_NEW(&q->arena, struct route);
-    *r = (struct route){uri, fn};
+    struct resource_route *r = ARENA_NEW(&q->arena, struct resource_route);
+    *r = (struct resource_route){uri, fn};
     q->route = r;
     gw_catalog_gather(q, GW_RESOURCES, on_resources);
 }
@@ -173,7 +169,7 @@ static void on_tried(struct gw_request *q, struct bundle *b, const struct mcp_re
     const struct json *contents = json_get(r->result, "contents");
     bool is_asking = str_eq(json_get_string(r->result, "resultType"), STR("input_required"));
     if (r->result && (is_asking || (json_is(contents, JSON_ARRAY) && contents->len > 0)))
-        gw_request_result(q, r->result, gw_upstream_era(b));
+        gw_request_result(q, r->result, bundle_era(b));
     else
         try_next(q);
 }

@@ -1,7 +1,13 @@
+#include "gateway/methods/tools.h"
+
 #include <math.h>
 
-#include "base/clock.h"
-#include "gateway/session.h"
+#include "gateway/methods/catalog.h"
+#include "gateway/methods/chat.h"
+#include "gateway/methods/page.h"
+#include "gateway/upstream/upstream.h"
+#include "gateway/write.h"
+#include "tools/names.h"
 #include "tools/result.h"
 
 /* ---- tools of a caller ---- */
@@ -50,23 +56,6 @@ const struct toolset_item *gw_tools_find(struct gw_request *q, str name, struct 
 
 /* ---- tools/list ---- */
 
-static const struct json *raw_tool(struct bundle *b, str name)
-{
-    size_t n;
-    const struct json *const *all = bundle_tools(b, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(json_get_string(all[i], "name"), name))
-            return all[i];
-    }
-    return NULL;
-}
-
-bool gw_tools_needs_task(struct bundle *b, str name)
-{
-    const struct json *execution = json_get(raw_tool(b, name), "execution");
-    return str_eq(json_get_string(execution, "taskSupport"), STR("required"));
-}
-
 /* A built-in tool in the form of MCP. */
 static const struct json *own_tool(struct arena *a, const struct tool *t)
 {
@@ -84,40 +73,40 @@ static const struct json *own_tool(struct arena *a, const struct tool *t)
     return o;
 }
 
-struct listed {
+struct listed_tool {
     str name;
     const struct json *raw;
 };
 
-static size_t collect(struct gw_request *q, struct listed **ret)
+static size_t collect(struct gw_request *q, struct listed_tool **ret)
 {
     struct toolset *all = registry_tools(q->space->tools);
-    struct listed *out = arena_array(&q->arena, all->len + 1, sizeof *out);
+    struct listed_tool *out = arena_array(&q->arena, all->len + 1, sizeof *out);
     size_t n = 0;
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
         if ((q->source.n > 0 && !str_eq(it->source, q->source)) || !is_permitted(q, it))
             continue;
         struct bundle *b = bundle_of(q, it);
-        const struct json *raw = b ? raw_tool(b, it->tool->name) : NULL;
-        out[n++] = (struct listed){q->source.n > 0 ? it->tool->name : it->name,
-                                   raw ? raw : own_tool(&q->arena, it->tool)};
+        const struct json *raw = b ? gw_upstream_tool(b, it->tool->name) : NULL;
+        out[n++] = (struct listed_tool){q->source.n > 0 ? it->tool->name : it->name,
+                                        raw ? raw : own_tool(&q->arena, it->tool)};
     }
     if (gw_chat_is_offered(q))
-        out[n++] = (struct listed){STR(CHAT_TOOL), gw_chat_tool(&q->arena)};
+        out[n++] = (struct listed_tool){STR(GATEWAY_CHAT_TOOL), gw_chat_tool(&q->arena)};
     *ret = out;
     return n;
 }
 
 static void write_listed(struct json_writer *w, struct gw_request *q, const void *items, size_t i)
 {
-    const struct listed *l = items;
+    const struct listed_tool *l = items;
     gw_write_tool(w, q, l[i].raw, l[i].name);
 }
 
 void gw_tools_list(struct gw_request *q)
 {
-    struct listed *all;
+    struct listed_tool *all;
     size_t n = collect(q, &all);
     gw_page_reply(q, &(struct gw_items){
                          .key = gw_list_key(GW_TOOLS),
@@ -129,25 +118,6 @@ void gw_tools_list(struct gw_request *q)
 }
 
 /* ---- tools/call: built-in tools, through the registry ---- */
-
-void gw_tools_called(struct gw_request *q, const char *outcome)
-{
-    uint64_t took = clock_mono_us() - q->began_us;
-    struct call_log_entry e = {
-        .user_id = actor_user(q->actor),
-        .workspace_id = str_from(q->space->id),
-        .tool = q->tool,
-        .client = q->session ? q->session->client : q->client,
-        .outcome = outcome,
-        .took_us = took,
-    };
-    if (q->tool.n == 0)
-        return;
-    metrics_add(&q->g->metrics, q->tool, outcome, took);
-    if (q->g->call_log)
-        call_log_add(q->g->call_log, &e);
-    q->tool = STR_NONE;
-}
 
 static void on_called(void *ctx, const struct tool_result *r)
 {
@@ -162,7 +132,7 @@ static void on_called(void *ctx, const struct tool_result *r)
         json_set(a, result, STR("_meta"), *r->meta);
     if (r->is_error)
         json_set(a, result, STR("isError"), json_of_bool(true));
-    gw_tools_called(q, r->is_error ? "tool_error" : "ok");
+    gw_request_called(q, r->is_error ? "tool_error" : "ok");
     gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
@@ -222,8 +192,8 @@ void gw_tools_call(struct gw_request *q)
                         "tools/call requires a name, and arguments as an object.");
         return;
     }
-    if (gw_chat_is_offered(q) && str_eq(name, STR(CHAT_TOOL))) {
-        q->tool = STR(CHAT_TOOL);
+    if (gw_chat_is_offered(q) && str_eq(name, STR(GATEWAY_CHAT_TOOL))) {
+        q->tool = STR(GATEWAY_CHAT_TOOL);
         gw_chat_call(q);
         return;
     }

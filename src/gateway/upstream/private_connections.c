@@ -1,9 +1,4 @@
-/* private_connections.c - connections to servers of the older revisions, each for one call at a
- * time.
- *
- * A call of a stateless client that can answer questions has a connection to itself: every question
- * of the server on it belongs to this call, also while the call is suspended. A pool per bundle
- * keeps idle connections for GW_PRIVATE_IDLE_MS.
+/* The states of a private connection:
  *
  *   private_connection_take --> waiting --pump--> busy --give_back--> idle --timeout--> freed
  *                                                   |                  |
@@ -20,10 +15,12 @@
  *
  * pump runs from a deferred callback or a timer, never inside private_connection_take, so `fn` is
  * not called before take has returned, except for the error that the queue is full. */
+#include "gateway/upstream/private_connections.h"
+
 #include <assert.h>
 #include <errno.h>
 
-#include "gateway/internal.h"
+#include "gateway/upstream/suspended_calls.h"
 
 #define EVICT_MS 1000 /* between two attempts to free a connection */
 

@@ -1,9 +1,7 @@
-/* session_connection.c - connections that belong to one session.
- *
- * A server of the older revisions does not say for which request it asks a question. A session
- * whose client can answer questions therefore uses a connection of its own to such a server: every
- * question on it is for this client. */
-#include "gateway/session.h"
+#include "gateway/upstream/session_connection.h"
+
+#include "gateway/upstream/ask.h"
+#include "gateway/upstream/task_ids.h"
 #include "gateway/upstream/upstream.h"
 
 static void session_connection_free(struct session_connection *i)
@@ -61,8 +59,8 @@ static void on_session_conn_notified(void *ctx, str method, const struct json *p
     struct arena a;
     arena_init(&a);
     buf_clear(b);
-    rpc_write_notification(b, method,
-                           gw_tasks_rename(s->space, &a, actor_user(s->actor), i->bundle, params));
+    rpc_write_notification(
+        b, method, gw_task_ids_rename(s->space, &a, actor_user(s->actor), i->bundle, params));
     arena_done(&a);
     if (buf_failed(b))
         return;

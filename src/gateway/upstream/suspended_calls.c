@@ -22,14 +22,17 @@
  * Invariants: a call is in space->suspended from its first put_questions until it is freed, also
  * while it has a request again. u->user_id is set exactly as long. u->q is NULL exactly while the
  * client has the questions. A call with u->kept has no open questions. */
+#include "gateway/upstream/suspended_calls.h"
+
 #include <assert.h>
-#include <errno.h>
 
 #include "base/bytes/base64.h"
 #include "base/bytes/hash.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
-#include "gateway/upstream/upstream.h"
+#include "gateway/sign.h"
+#include "gateway/upstream/ask.h"
+#include "gateway/write.h"
 
 /* the body of a requestState that no suspended call belongs to: run the request again */
 static const char RERUN[] = "again";

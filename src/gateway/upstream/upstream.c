@@ -4,6 +4,10 @@
 #include <errno.h>
 
 #include "gateway/session.h"
+#include "gateway/upstream/ask.h"
+#include "gateway/upstream/session_connection.h"
+#include "gateway/upstream/suspended_calls.h"
+#include "gateway/upstream/task_ids.h"
 #include "tools/result.h"
 
 #define CALL_QUIET_MS (10u * 60 * 1000) /* people may need minutes to answer a question */
@@ -29,7 +33,7 @@ static void release_way(struct upstream_call *u)
     u->call = NULL;
 }
 
-void upstream_call_free(struct upstream_call *u)
+static void upstream_call_free(struct upstream_call *u)
 {
     release_way(u);
     suspended_done(u);
@@ -75,7 +79,7 @@ void upstream_call_deliver(struct upstream_call *u, const struct mcp_reply *r)
     done(q, b, r);
 }
 
-void upstream_call_failed(struct upstream_call *u, const struct err *e)
+static void upstream_call_failed(struct upstream_call *u, const struct err *e)
 {
     struct mcp_reply r = {.err = e};
     if (u->q)
@@ -203,7 +207,7 @@ static struct mcp_request wire_request(struct upstream_call *u)
             json_unset(q->params, "task");
     }
     strip_meta(q);
-    gw_tasks_restore(q->space, &q->arena, actor_user(q->actor), q->params);
+    gw_task_ids_restore(q->space, &q->arena, actor_user(q->actor), q->params);
     struct mcp_request req = {
         .method = q->method,
         .params = q->params,
@@ -225,13 +229,30 @@ static struct mcp_request wire_request(struct upstream_call *u)
     return req;
 }
 
+const struct json *gw_upstream_tool(const struct bundle *b, str name)
+{
+    size_t n;
+    const struct json *const *all = bundle_tools(b, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(json_get_string(all[i], "name"), name))
+            return all[i];
+    }
+    return NULL;
+}
+
+static bool needs_task(const struct bundle *b, str name)
+{
+    const struct json *execution = json_get(gw_upstream_tool(b, name), "execution");
+    return str_eq(json_get_string(execution, "taskSupport"), STR("required"));
+}
+
 /* For a connection on which the tools were not listed, so it does not know which tools need a
  * task. */
 static struct connections_call *send_alone(struct upstream_call *u, struct connections *way)
 {
     struct mcp_request req = wire_request(u);
     if (str_eq(req.method, STR("tools/call")) && !req.is_raw)
-        req.is_task = gw_tools_needs_task(u->bundle, json_get_string(req.params, "name"));
+        req.is_task = needs_task(u->bundle, json_get_string(req.params, "name"));
     return connections_request(way, &req, &EVENTS, u);
 }
 
@@ -282,7 +303,7 @@ void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done)
     u->space = q->space;
     u->bundle = b;
     u->done = done;
-    u->era = gw_upstream_era(b);
+    u->era = bundle_era(b);
     list_init(&u->node);
     list_init(&u->sibling);
     list_init(&u->wait.node);
@@ -290,11 +311,6 @@ void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done)
     list_push(&q->space->ups, &u->all);
     upstream_call_attach(u, q);
     send_up(u);
-}
-
-enum mcp_era gw_upstream_era(struct bundle *b)
-{
-    return bundle_era(b);
 }
 
 /* ---- responses ---- */
@@ -312,11 +328,11 @@ static void fail_as_tool(struct gw_request *q, const char *fmt, ...)
     struct json *result = json_new(a, JSON_OBJECT);
     json_set(a, result, STR("content"), *t.content);
     json_set(a, result, STR("isError"), json_of_bool(true));
-    gw_tools_called(q, "error");
+    gw_request_called(q, "error");
     gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
-void gw_upstream_unreachable(struct gw_request *q, struct bundle *b, const struct err *e)
+static void answer_unreachable(struct gw_request *q, struct bundle *b, const struct err *e)
 {
     str why = bundle_failure(b, &q->arena, e);
     if (str_eq(q->method, STR("tools/call")))
@@ -327,7 +343,7 @@ void gw_upstream_unreachable(struct gw_request *q, struct bundle *b, const struc
 
 static void answer_error(struct gw_request *q, struct bundle *b, const struct json *error)
 {
-    enum mcp_era from = gw_upstream_era(b);
+    enum mcp_era from = bundle_era(b);
     int64_t code = json_get_int(error, "code", RPC_INTERNAL_ERROR);
     bool is_tool = str_eq(q->method, STR("tools/call"));
     const struct json *addresses = json_get(json_get(error, "data"), "elicitations");
@@ -341,21 +357,27 @@ static void answer_error(struct gw_request *q, struct bundle *b, const struct js
         return;
     }
     if (is_tool)
-        gw_tools_called(q, "error");
+        gw_request_called(q, "error");
     gw_request_error(q, error, from);
 }
 
 static void answer_result(struct gw_request *q, struct bundle *b, const struct json *result)
 {
-    if (str_eq(q->method, STR("tools/call")))
-        gw_tools_called(q, json_get_bool(result, "isError", false) ? "tool_error" : "ok");
-    gw_tasks_answer(q, b, result);
+    bool is_call = str_eq(q->method, STR("tools/call"));
+    str task_id = is_call ? json_get_string(json_get(result, "task"), "taskId") : STR_NONE;
+    if (is_call)
+        gw_request_called(q, json_get_bool(result, "isError", false) ? "tool_error" : "ok");
+    if (task_id.n > 0)
+        gw_task_remember(q, bundle_entry(b)->server_name, task_id);
+    if (is_call || str_starts(q->method, STR("tasks/")))
+        result = gw_task_ids_rename(q->space, &q->arena, actor_user(q->actor), b, result);
+    gw_request_result(q, result, bundle_era(b));
 }
 
 static void on_forwarded(struct gw_request *q, struct bundle *b, const struct mcp_reply *r)
 {
     if (r->err)
-        gw_upstream_unreachable(q, b, r->err);
+        answer_unreachable(q, b, r->err);
     else if (r->error)
         answer_error(q, b, r->error);
     else
@@ -365,7 +387,7 @@ static void on_forwarded(struct gw_request *q, struct bundle *b, const struct mc
 void gw_upstream_forward(struct gw_request *q, struct bundle *b)
 {
     /* A stateless server keeps its own request states; for other servers the gateway keeps them. */
-    if (q->era == MCP_ERA_MODERN && gw_upstream_era(b) != MCP_ERA_MODERN && suspended_resume(q))
+    if (q->era == MCP_ERA_MODERN && bundle_era(b) != MCP_ERA_MODERN && suspended_resume(q))
         return;
     gw_upstream_ask(q, b, on_forwarded);
 }

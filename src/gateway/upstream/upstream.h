@@ -32,9 +32,15 @@
  * on_done; after a cancellation, none. Loop thread only. */
 #pragma once
 
-#include "gateway/internal.h"
+#include "gateway/request.h"
+#include "gateway/upstream/private_connections.h"
+#include "mcp/client.h"
 
 struct session_connection;
+
+/* Handles the response; it gets exactly one of result and error, or neither when the connection
+ * failed. */
+typedef void (*upstream_fn)(struct gw_request *q, struct bundle *b, const struct mcp_reply *r);
 
 struct gw_question { /* asked by the server, not yet answered by the client */
     struct list_node node;
@@ -71,20 +77,19 @@ struct upstream_call {
     struct mcp_reply *kept;
 };
 
-void upstream_call_free(struct upstream_call *u);
+/* Sends q->params in their current form, and replies to q with the bundle's response. */
+void gw_upstream_forward(struct gw_request *q, struct bundle *b);
+/* The same, but `done` handles the response. */
+void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done);
+/* The bundle is being removed. */
+void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b);
+/* The tool as its server lists it, by the name that the server uses; or NULL. */
+const struct json *gw_upstream_tool(const struct bundle *b, str name);
+
+/* ---- for suspended_calls.c ---- */
+
 /* cancels it at the server and frees it */
 void upstream_call_cancel(struct upstream_call *u, const char *why);
-void upstream_call_failed(struct upstream_call *u, const struct err *e);
 void upstream_call_deliver(struct upstream_call *u,
                            const struct mcp_reply *r); /* to u->q; frees u */
 void upstream_call_attach(struct upstream_call *u, struct gw_request *q);
-
-/* ---- suspended_calls.c ---- */
-
-void suspended_question(struct upstream_call *u, struct mcp_ask *a);
-void suspended_question_gone(struct upstream_call *u, struct mcp_ask *a);
-void suspended_keep(struct upstream_call *u,
-                    const struct mcp_reply *r); /* until the client repeats its request */
-void suspended_done(struct upstream_call *u);
-/* Replies to a client whose server requires an address to be opened first (-32042). */
-void suspended_addresses(struct gw_request *q, const struct json *elicitations);

@@ -1,4 +1,5 @@
-#include "gateway/internal.h"
+#include "gateway/gateway_impl.h"
+#include "gateway/sign.h"
 #include "support/unit.h"
 
 static struct gateway a = {.key = {1, 2, 3}}, b = {.key = {1, 2, 4}};

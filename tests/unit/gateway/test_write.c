@@ -1,4 +1,4 @@
-#include "gateway/internal.h"
+#include "gateway/write.h"
 #include "support/unit.h"
 
 static struct arena mem;

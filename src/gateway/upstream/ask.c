@@ -1,6 +1,6 @@
-/* ask.c - questions of servers to clients with a session: a request with an id of the gateway; the
- * response may arrive at any time, or never. */
-#include "gateway/session.h"
+#include "gateway/upstream/ask.h"
+
+#include "gateway/upstream/task_ids.h"
 
 #define ASKS_MAX 64 /* unanswered questions of one session */
 
@@ -78,7 +78,7 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
     jw_kstr(&w, "method", str_from(gw_ask_method(a->kind)));
     jw_key(&w, "params");
     arena_init(&mem);
-    write_params(&w, s, gw_tasks_rename(s->space, &mem, actor_user(s->actor), from, a->params),
+    write_params(&w, s, gw_task_ids_rename(s->space, &mem, actor_user(s->actor), from, a->params),
                  mine->id);
     arena_done(&mem);
     jw_end(&w);
@@ -113,7 +113,7 @@ static void pass_on(struct gw_session *s, struct mcp_ask *a, struct json *result
 {
     struct arena mem;
     arena_init(&mem);
-    gw_tasks_restore(s->space, &mem, actor_user(s->actor), result);
+    gw_task_ids_restore(s->space, &mem, actor_user(s->actor), result);
     mcp_ask_answer(a, result);
     arena_done(&mem);
 }

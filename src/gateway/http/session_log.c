@@ -1,9 +1,6 @@
-/* log.c - messages that were sent to a session, stream by stream, for clients that reconnect.
- *
- * An event id is "<stream>-<number>". The bytes are bounded per session: the oldest events are
- * dropped first. A client that needed a dropped event has lost it, which the protocol allows. */
+#include "gateway/http/session_log.h"
 
-#include "gateway/session.h"
+#include "gateway/http/stream.h"
 
 #define EVENT_ID_MAX 48
 

@@ -1,0 +1,210 @@
+#include "gateway/space.h"
+
+#include "gateway/http/headers.h"
+#include "gateway/methods/catalog.h"
+#include "gateway/methods/listen.h"
+#include "gateway/session.h"
+#include "gateway/upstream/private_connections.h"
+#include "gateway/upstream/session_connection.h"
+#include "gateway/upstream/suspended_calls.h"
+#include "gateway/upstream/task_ids.h"
+
+static void on_tools_changed(void *ctx, str source)
+{
+    gw_space_tell(ctx, GW_TOOLS);
+}
+
+static void on_tell(void *space)
+{
+    struct gw_space *s = space;
+    unsigned changed = s->changed;
+    s->changed = 0;
+    for (int i = 0; i < GW_LISTS; i++) {
+        if (changed & (1u << i))
+            gw_listen_changed(s, (enum gw_list)i);
+    }
+}
+
+void gw_space_tell(struct gw_space *s, enum gw_list what)
+{
+    s->changed |= 1u << what;
+    defer_start(s->g->deps.loop, &s->tell);
+}
+
+static struct gw_space *space_find(struct gateway *g, const struct registry *tools)
+{
+    LIST_FOREACH (n, &g->spaces) {
+        struct gw_space *s = LIST_ENTRY(n, struct gw_space, node);
+        if (s->tools == tools)
+            return s;
+    }
+    return NULL;
+}
+
+struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who)
+{
+    struct gw_space *s = space_find(g, who->tools);
+    if (s) {
+        s->bundles = who->bundles;
+        s->runtime = who->runtime;
+        return s;
+    }
+    s = xcalloc(1, sizeof *s);
+    s->g = g;
+    s->tools = who->tools;
+    s->bundles = who->bundles;
+    s->runtime = who->runtime;
+    s->id = str_dup(who->workspace_id);
+    list_init(&s->requests);
+    list_init(&s->listens);
+    list_init(&s->ups);
+    list_init(&s->suspended);
+    list_init(&s->tasks);
+    map_init(&s->catalogs);
+    map_init(&s->pools);
+    map_init(&s->watches);
+    defer_init(&s->tell, on_tell, s);
+    s->observer = (struct registry_observer){.changed = on_tools_changed, .ctx = s};
+    registry_observe(s->tools, &s->observer);
+    list_push(&g->spaces, &s->node);
+    if (!timer_active(&g->expiry))
+        gw_session_expire(g);
+    return s;
+}
+
+static void drop_sessions(struct gateway *g, const struct gw_space *of, str user_id)
+{
+    LIST_FOREACH (n, &g->lru) {
+        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+        if (s->space == of && (user_id.n == 0 || str_eq(actor_user(s->actor), user_id)))
+            gw_session_end(s);
+    }
+}
+
+static void drop_requests(struct gw_space *s, str user_id)
+{
+    for (struct list_node *n = s->requests.next; n != &s->requests;) {
+        struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
+        n = n->next;
+        if (user_id.n == 0 || str_eq(actor_user(q->actor), user_id))
+            gw_request_cancel(q);
+    }
+}
+
+void gw_space_forget(struct gw_space *s)
+{
+    drop_sessions(s->g, s, STR_NONE);
+    drop_requests(s, STR_NONE);
+    suspended_drop_all(s, STR_NONE);
+    gw_catalogs_done(s);
+    private_connections_done(s);
+    map_done(&s->watches);
+    gw_tasks_done(s);
+    gw_headers_done(s);
+    defer_stop(&s->tell);
+    registry_unobserve(&s->observer);
+    list_del(&s->node);
+    free(s->id);
+    free(s);
+}
+
+void gateway_space_gone(struct gateway *g, const struct registry *tools)
+{
+    struct gw_space *s = space_find(g, tools);
+    if (s)
+        gw_space_forget(s);
+}
+
+void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
+{
+    LIST_FOREACH (n, &g->spaces) {
+        struct gw_space *s = LIST_ENTRY(n, struct gw_space, node);
+        if (workspace_id.n > 0 && !str_eq(str_from(s->id), workspace_id))
+            continue;
+        drop_sessions(g, s, user_id);
+        drop_requests(s, user_id);
+        suspended_drop_all(s, user_id);
+    }
+}
+
+static bool is_of_login(const struct actor *a, str session_id, str token_id)
+{
+    return actor_has_session(a, session_id) || actor_has_token(a, token_id);
+}
+
+static struct gw_session *session_of_login(struct gateway *g, str session_id, str token_id)
+{
+    LIST_FOREACH (n, &g->lru) {
+        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+        if (is_of_login(s->actor, session_id, token_id))
+            return s;
+    }
+    return NULL;
+}
+
+static struct gw_request *request_of_login(struct gw_space *s, str session_id, str token_id)
+{
+    LIST_FOREACH (n, &s->requests) {
+        struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
+        if (is_of_login(q->actor, session_id, token_id))
+            return q;
+    }
+    return NULL;
+}
+
+/* Ending one session may end others, so each search starts again from the first. */
+void gateway_drop_login(struct gateway *g, str session_id, str token_id)
+{
+    struct gw_session *s;
+    struct gw_request *q;
+    while ((s = session_of_login(g, session_id, token_id)) != NULL)
+        gw_session_end(s);
+    LIST_FOREACH (n, &g->spaces)
+        while ((q = request_of_login(LIST_ENTRY(n, struct gw_space, node), session_id, token_id)))
+            gw_request_cancel(q);
+}
+
+/* ---- notifications from bundles ---- */
+
+static void bundle_removed(struct gw_space *s, struct bundle *b)
+{
+    gw_upstream_bundle_gone(s, b);
+    LIST_FOREACH (n, &s->g->lru) {
+        struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
+        if (one->space == s)
+            session_connection_bundle_gone(one, b);
+    }
+    private_connection_bundle_gone(s, b);
+    gw_catalog_bundle_gone(s, b);
+    gw_watch_bundle_gone(s, b);
+}
+
+void gateway_bundle_changed(struct gateway *g, struct registry *tools, struct bundle *b,
+                            enum bundle_change what)
+{
+    struct gw_space *s = space_find(g, tools);
+    if (!s)
+        return;
+    if (what == BUNDLE_RESOURCES) {
+        gw_catalog_stale(s, b, GW_RESOURCES);
+        gw_catalog_stale(s, b, GW_TEMPLATES);
+        gw_space_tell(s, GW_RESOURCES);
+    } else if (what == BUNDLE_PROMPTS) {
+        gw_catalog_stale(s, b, GW_PROMPTS);
+        gw_space_tell(s, GW_PROMPTS);
+    } else if (what == BUNDLE_STATE && bundle_server_capabilities(b)) {
+        for (int i = 0; i < GW_LISTS; i++)
+            gw_catalog_stale(s, b, (enum gw_list)i);
+        gw_watch_bundle_running(s, b);
+    } else if (what == BUNDLE_REMOVED) {
+        bundle_removed(s, b);
+    }
+}
+
+void gateway_bundle_notified(struct gateway *g, struct registry *tools, struct bundle *b,
+                             str method, const struct json *params)
+{
+    struct gw_space *s = space_find(g, tools);
+    if (s && str_eq(method, STR("notifications/resources/updated")))
+        gw_listen_updated(s, b, params);
+}

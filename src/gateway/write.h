@@ -1,0 +1,26 @@
+/* write.h - writes messages to clients, in the form of their era. */
+#pragma once
+
+#include "gateway/request.h"
+
+#define GW_INSTRUCTIONS_MAX (256u * 1024)
+
+struct gw_result { /* how a result is translated between the eras */
+    enum mcp_era to, from;
+    str method;
+    str task_id; /* replacement for taskId; empty = unchanged */
+};
+void gw_write_result(struct json_writer *w, const struct gw_result *how, const struct json *result);
+void gw_write_envelope(struct json_writer *w, const struct json *id); /* {"jsonrpc","id" - open */
+void gw_write_server_info(struct json_writer *w);
+/* {"jsonrpc","id","result":{ - open, in a new buffer; for gw_request_send. */
+void gw_write_begin(struct json_writer *w, struct buf *b, const struct gw_request *q);
+/* writes "_meta" of a result of the gateway itself */
+void gw_write_own_meta(struct json_writer *w);
+/* Writes "instructions" of the one source, or of all sources that the caller may use. */
+void gw_write_instructions(struct json_writer *w, const struct gw_request *q);
+void gw_write_capabilities(struct json_writer *w, const struct gw_request *q);
+/* Writes the members that a list result has besides its items, and ends the result. */
+void gw_write_list_end(struct json_writer *w, const struct gw_request *q, uint64_t ttl_ms);
+void gw_write_tool(struct json_writer *w, const struct gw_request *q, const struct json *raw,
+                   str name);
