@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/nearest.h"
 #include "base/text/plain.h"
-#include "http/sse.h"
 
 void api_json_begin(struct api_json *j)
 {
@@ -49,15 +48,6 @@ void api_json_send(struct api_json *j, struct http_req *r)
         http_reply_error(r, 500, "too_large", "The response is too large; request less.", NULL);
     else
         http_reply(r, 200, "application/json", plain_json(&r->arena, buf_str(&j->buf)));
-    buf_done(&j->buf);
-}
-
-void api_json_send_event(struct api_json *j, struct sse *to, str event)
-{
-    if (buf_failed(&j->buf))
-        sse_send_now(to, STR("error"), STR_NONE, STR("{\"error\":\"too_large\"}"));
-    else
-        sse_send_now(to, event, STR_NONE, buf_str(&j->buf));
     buf_done(&j->buf);
 }
 

@@ -5,7 +5,6 @@
 #include "api/identity.h"
 #include "base/json/json_decode.h"
 
-struct sse;
 
 /* ceiling of one response; a larger one becomes an error */
 #define API_JSON_MAX (64u * 1024 * 1024)
@@ -20,7 +19,6 @@ struct api_json {
 };
 void api_json_begin(struct api_json *j);
 void api_json_send(struct api_json *j, struct http_req *r); /* 200 */
-void api_json_send_event(struct api_json *j, struct sse *to, str event);
 
 /* Parses the body as a JSON object and decodes it; replies with 400 and returns false when that
  * fails, or when the body has a key that is not in the table: a misspelt key must not be

@@ -166,19 +166,32 @@ static void on_conv(void *ctx, const struct err *err, const struct conv *conv)
         go_live(f);
 }
 
-struct feed *feed_open(struct store *s, str id, store_pos after, const struct feed_events *ev,
-                       void *ctx)
+static struct feed *feed_new(struct store *s, str id, const struct feed_events *ev, void *ctx)
 {
     struct feed *f = xcalloc(1, sizeof(*f));
-    *f = (struct feed){.store = s, .id = str_dup(id), .ev = *ev, .ctx = ctx, .at = after};
+    *f = (struct feed){.store = s, .id = str_dup(id), .ev = *ev, .ctx = ctx};
     struct arena a;
     arena_init(&a);
     f->sub = bus_subscribe(s->env->bus, store_topic(&a, s, id), on_msg, f);
     arena_done(&a);
+    return f;
+}
+
+struct feed *feed_open_live(struct store *s, str id, const struct feed_events *ev, void *ctx)
+{
+    struct feed *f = feed_new(s, id, ev, ctx);
+    f->is_live = true;
+    return f;
+}
+
+struct feed *feed_open(struct store *s, str id, store_pos after, const struct feed_events *ev,
+                       void *ctx)
+{
+    struct feed *f = feed_new(s, id, ev, ctx);
     if (after == STORE_FEED_TAIL) {
-        f->at = 0;
         f->op = store_get(s, id, on_conv, f);
     } else {
+        f->at = after;
         read_on(f);
     }
     return f;

@@ -25,4 +25,7 @@ struct feed_events {
 #define STORE_FEED_TAIL UINT64_MAX
 struct feed *feed_open(struct store *s, str id, store_pos after, const struct feed_events *ev,
                        void *ctx);
+/* Delivers what is published from this call on, ephemeral messages included. The log is not read
+ * and on_live is not called. */
+struct feed *feed_open_live(struct store *s, str id, const struct feed_events *ev, void *ctx);
 void feed_close(struct feed *f); /* no callback afterwards */

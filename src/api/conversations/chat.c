@@ -1,9 +1,10 @@
+#include <assert.h>
+
 #include "api/api_impl.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
-#include "api/live/hub.h"
+#include "api/live/live.h"
 #include "base/text/plain.h"
-#include "http/sse.h"
 #include "runtime/report.h"
 #include "runtime/turn/focus.h"
 
@@ -207,101 +208,72 @@ void api_chat_start(void *ctx, struct http_req *r)
 
 /* ---- POST /v1/chat/stream ---- */
 
+/* Belongs to the request until the turn is accepted or queued, then to the stream. */
 struct chat_stream {
-    struct watcher watcher; /* joined to the hub while the stream is open */
-    struct watch watch;
     struct api *api;
-    struct api_space *space; /* held */
-    struct http_req *req;    /* until the run has started */
-    struct sse *sse;         /* from then on; NULL when the client has disconnected */
-    struct bus_sub *sub;
-    struct turn *turn;
-    struct actor *actor; /* held */
-    struct arena arena;
-    str conversation_id;
+    struct http_req *req; /* until the stream is open */
+    struct live *live;    /* from then on */
+    struct turn *turn;    /* NULL: the last event was sent */
 };
 
-static void stream_free(struct chat_stream *c)
+static void chat_stream_end(struct chat_stream *c)
 {
-    if (c->watcher.hub) {
-        hub_watch_stop(&c->watch);
-        hub_leave(&c->watcher);
-    }
-    bus_unsubscribe(c->sub);
-    arena_done(&c->arena);
-    actor_unref(c->actor);
-    api_release(c->api, c->space);
-    free(c);
+    c->turn = NULL;
+    live_end(c->live);
 }
 
-static void on_stream_closed(void *ctx)
-{
-    struct chat_stream *c = ctx;
-    c->sse = NULL;
-    if (c->turn)
-        turn_forget(c->turn); /* the run continues */
-    stream_free(c);
-}
-
-static void on_stream_msg(void *ctx, struct bus_msg *msg)
-{
-    static const str HIDDEN[] = {STR_INIT("user.message"), STR_INIT("run.start"),
-                                 STR_INIT("run.done"), STR_INIT("run.error")};
-    struct chat_stream *c = ctx;
-    for (size_t i = 0; i < ARRAY_LEN(HIDDEN); i++)
-        if (str_eq(msg->type, HIDDEN[i]))
-            return; /* `done` and `error` carry this information here */
-    if (!hub_allows(&c->watch))
-        return;
-    struct sse_frame *f = frame_of_msg(msg, &c->api->names, c->conversation_id, FRAME_OWN);
-    if (f && c->sse)
-        (void)sse_send(c->sse, f);
-}
-
-static void end_with_error(struct chat_stream *c, const char *code, const char *message)
+static void chat_stream_fail(struct chat_stream *c, const char *code, const char *message)
 {
     struct api_json j;
-    c->turn = NULL;
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "error", str_from(code));
     jw_kstr(&j.w, "message", str_from(message));
-    jw_kstr(&j.w, "conversationId", c->conversation_id);
+    jw_kstr(&j.w, "conversationId", live_answer_id(c->live));
     jw_end(&j.w);
-    api_json_send_event(&j, c->sse, STR("error"));
-    sse_close(c->sse);
+    live_send_json(c->live, STR("error"), &j);
+    chat_stream_end(c);
 }
 
 /* The run continues, or is cancelled by the code that ended the access; this stream shows no more
  * of it. A deleted conversation and one that this person may not see any more look the same. */
-static void on_stream_revoked(struct watcher *watcher, struct watch *watch)
+static void on_chat_lost(void *owner)
 {
-    struct chat_stream *c = CONTAINER_OF(watcher, struct chat_stream, watcher);
-    bus_unsubscribe(c->sub);
-    c->sub = NULL;
-    if (c->turn)
-        turn_forget(c->turn);
-    end_with_error(c, "not_found", "The conversation was deleted, or you may not see it any more.");
+    struct chat_stream *c = owner;
+    assert(c->turn);
+    turn_forget(c->turn);
+    chat_stream_fail(c, "not_found",
+                     "The conversation was deleted, or you may not see it any more.");
 }
 
-static void join_hub(struct chat_stream *c)
+static void on_chat_closed(void *owner)
 {
-    static const struct watcher_events EVENTS = {.on_revoked = on_stream_revoked};
-    c->watcher.ev = &EVENTS;
-    hub_join(hub_of(c->api, c->space), &c->watcher, c->actor);
-    hub_watch_start(&c->watcher, &c->watch, c->conversation_id, NULL);
+    struct chat_stream *c = owner;
+    if (c->turn)
+        turn_forget(c->turn); /* the run continues */
+    free(c);
 }
+
+/* `done` and `error` carry this information here. */
+static const str IN_REPORT[] = {STR_INIT("user.message"), STR_INIT("run.start"),
+                                STR_INIT("run.done"), STR_INIT("run.error")};
+static const struct live_kind LIVE_CHAT = {
+    .form = FRAME_OWN,
+    .is_answer = true,
+    .hidden = IN_REPORT,
+    .nhidden = ARRAY_LEN(IN_REPORT),
+    .on_lost = on_chat_lost,
+    .on_closed = on_chat_closed,
+};
 
 static void open_chat_stream(struct chat_stream *c, str conversation_id)
 {
-    struct http_req *r = c->req;
+    assert(c->req && !c->live);
+    c->live = live_open(c->api, c->req, &LIVE_CHAT, c);
     c->req = NULL;
-    c->sse = sse_open(r, on_stream_closed, c);
-    c->conversation_id = arena_str(&c->arena, conversation_id);
-    join_hub(c);
+    live_answer(c->live, conversation_id);
 }
 
-/* A queued request does not see events of the current run. */
 static void on_stream_queued(void *ctx, str conversation_id, str queued_id)
 {
     struct chat_stream *c = ctx;
@@ -312,7 +284,7 @@ static void on_stream_queued(void *ctx, str conversation_id, str queued_id)
     jw_kstr(&j.w, "conversationId", conversation_id);
     jw_kstr(&j.w, "queuedId", queued_id);
     jw_end(&j.w);
-    api_json_send_event(&j, c->sse, STR("chat.queued"));
+    live_send_json(c->live, STR("chat.queued"), &j);
 }
 
 static void on_stream_started(void *ctx, str conversation_id, str run_id, bool is_new)
@@ -327,12 +299,11 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     jw_kstr(&j.w, "runId", run_id);
     jw_kbool(&j.w, "isNew", is_new);
     jw_end(&j.w);
-    api_json_send_event(&j, c->sse, STR("chat.start"));
+    live_send_json(c->live, STR("chat.start"), &j);
     if (is_new)
-        sse_send_now(c->sse, STR("data.changed"), STR_NONE,
-                     STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
-    str topic = store_topic(&c->arena, c->space->store, c->conversation_id);
-    c->sub = bus_subscribe(c->api->deps.bus, topic, on_stream_msg, c);
+        live_send(c->live, STR("data.changed"), STR_NONE,
+                  STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
+    live_answer_begin(c->live);
 }
 
 static void on_stream_done(void *ctx, const struct turn_result *t)
@@ -340,17 +311,16 @@ static void on_stream_done(void *ctx, const struct turn_result *t)
     struct chat_stream *c = ctx;
     struct api_json j;
     if (t->run->stop == RUN_STOP_ERROR) {
-        end_with_error(c, t->run->error_type, t->run->err.msg);
+        chat_stream_fail(c, t->run->error_type, t->run->err.msg);
         return;
     }
-    c->turn = NULL;
     api_json_begin(&j);
     report_write(&j.w, t);
-    api_json_send_event(&j, c->sse, STR("done"));
-    sse_close(c->sse);
+    live_send_json(c->live, STR("done"), &j);
+    chat_stream_end(c);
 }
 
-/* A queued request needs its stream before the turn is accepted, because the turn may still be
+/* The stream of a queued message is open before the turn is accepted, and the turn may still be
  * refused. */
 static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
@@ -358,37 +328,34 @@ static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err
     if (!c->req) {
         struct err shown = *err;
         plain_err(&shown);
-        end_with_error(c, api_refusal_code(why), shown.msg);
+        chat_stream_fail(c, api_refusal_code(why), shown.msg);
         return;
     }
     api_turn_refused(c->req, why, err);
-    stream_free(c);
+    free(c);
 }
 
 static void on_stream_gone(struct http_req *r)
 {
     struct chat_stream *c = r->user;
+    assert(!c->live);
     turn_forget(c->turn);
-    stream_free(c);
+    free(c);
 }
 
 void api_chat_stream(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {on_stream_started, on_stream_done, on_stream_refused,
                                               on_stream_queued};
-    struct api *api = ctx;
     struct turn_request req;
     const struct json *app_context;
     if (!decode_chat(r, &req, &app_context))
         return;
     struct chat_stream *c = xcalloc(1, sizeof *c);
-    arena_init(&c->arena);
-    c->api = api;
-    c->space = api_hold(api, api_space(r));
-    c->actor = actor_ref(api_actor(r));
+    c->api = ctx;
     c->req = r;
     r->user = c;
     r->on_gone = on_stream_gone;
-    c->turn = turn_start(c->space->runtime, &req, &EVENTS, c);
+    c->turn = turn_start(api_space(r)->runtime, &req, &EVENTS, c);
     turn_focus(c->turn, app_context);
 }

@@ -27,7 +27,7 @@ static void watch_one(struct api_wait *w, const struct conv *c)
     arena_init(&a);
     str id = arena_str(&a, c->id);
     bool is_child = c->parent != NULL; /* the stream must check the access itself */
-    struct live *s = live_open(w->api, w->req, false);
+    struct live *s = live_open(w->api, w->req, &LIVE_CONVERSATION, NULL);
     (void)live_watch(s, id, after, is_child ? NULL : &c->acl);
     arena_done(&a);
 }
@@ -140,7 +140,7 @@ void api_events_get(void *ctx, struct http_req *r)
     if (!watches_ok(list)) {
         http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);
     } else {
-        struct live *s = live_open(ctx, r, true);
+        struct live *s = live_open(ctx, r, &LIVE_WORKSPACE, NULL);
         if (last.n > 0 && !hub_replay(live_watcher(s), last))
             live_send(s, STR("reset"), STR_NONE, STR("{}"));
         send_subscribed(s);

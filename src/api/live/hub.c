@@ -353,7 +353,7 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
         return;
     LIST_FOREACH (n, &h->watchers) {
         struct watcher *w = LIST_ENTRY(n, struct watcher, node);
-        if (w->ev->on_role && actor_has_user(w->actor, user_id))
+        if (actor_has_user(w->actor, user_id))
             w->ev->on_role(w);
     }
 }
@@ -365,8 +365,8 @@ static void hub_deliver(struct hub *h, const struct news *n)
 {
     LIST_FOREACH (it, &h->watchers) {
         struct watcher *w = LIST_ENTRY(it, struct watcher, node);
-        if (w->ev->on_news && is_for(&n->filter, w))
-            w->ev->on_news(w, n->frame);
+        if (w->wants_news && is_for(&n->filter, w))
+            w->ev->on_frame(w, n->frame);
     }
 }
 
@@ -374,8 +374,7 @@ static void tell_shared(struct hub *h)
 {
     LIST_FOREACH (it, &h->watchers) {
         struct watcher *w = LIST_ENTRY(it, struct watcher, node);
-        if (w->ev->on_shared)
-            w->ev->on_shared(w);
+        w->ev->on_shared(w);
     }
 }
 
@@ -422,7 +421,7 @@ bool hub_replay(struct watcher *w, str last_id)
     for (uint64_t i = from + 1; i <= w->hub->count; i++) {
         const struct news *n = &w->hub->ring[i % HUB_RING];
         if (is_for(&n->filter, w))
-            w->ev->on_news(w, n->frame);
+            w->ev->on_frame(w, n->frame);
     }
     return true;
 }
@@ -505,8 +504,8 @@ static void on_heartbeat(void *ctx)
             is_anybody = true;
             if (has_run_out(api, w, now_ms))
                 revoke_watcher(w);
-            else if (w->ev->on_heartbeat && w->heartbeat_slot == api->heartbeats % HUB_HEARTBEAT_S)
-                w->ev->on_heartbeat(w, f);
+            else if (w->wants_heartbeat && w->heartbeat_slot == api->heartbeats % HUB_HEARTBEAT_S)
+                w->ev->on_frame(w, f);
         }
     }
     sse_frame_unref(f);
@@ -517,7 +516,7 @@ static void on_heartbeat(void *ctx)
 void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
 {
     struct api *api = h->api;
-    assert(!w->hub && w->ev && w->ev->on_revoked);
+    assert(!w->hub && w->ev);
     w->hub = h;
     w->actor = actor_ref(actor);
     w->expires_ms = actor->people[0].expires_ms;
@@ -536,6 +535,7 @@ void hub_leave(struct watcher *w)
     assert(w->hub && w->hub->nwatchers > 0);
     list_del(&w->node);
     w->hub->nwatchers--;
+    w->hub = NULL;
     w->actor = actor_unref(w->actor);
 }
 

@@ -11,19 +11,19 @@
  *         v
  *       hub --- ring[HUB_RING] --- hub_replay: a stream that reconnects
  *         |
- *         +-- watchers: one per stream ------------ on_news, on_heartbeat, on_role, on_shared,
+ *         +-- watchers: one per stream ------------ on_frame, on_role, on_shared,
  *         |                                         on_revoked(watcher, NULL)
  *         +-- convs: conversation -> conv_watchers
  *                       | acl: who may see it
  *                       +-- watches: one per stream that follows the conversation
  *                                                   on_revoked(watcher, watch)
  *
- * A watcher: hub_join -> (on_news, on_heartbeat, ...)* -> on_revoked, which may be repeated ->
+ * A watcher: hub_join -> (on_frame, on_role, on_shared)* -> on_revoked, which may be repeated ->
  * hub_leave. A watch: hub_watch_start -> hub_allows before each frame -> hub_watch_stop, called by
  * its owner or by the hub before on_revoked.
  *
  * Order within one message: the new rules of the conversation are enforced (watches revoked), then
- * on_shared, then on_news. So no stream sends a frame that its user may no longer see.
+ * on_shared, then on_frame. So no stream sends a frame that its user may no longer see.
  *
  * Watchers and watches are embedded in the streams that own them; the hub lives as long as the API.
  * A callback may leave the hub and free its own watcher or watch, but no other. Loop thread
@@ -58,8 +58,8 @@ struct watcher_events {
     /* Nothing more may be sent about this conversation, or (watch NULL) at all. The watch is
      * already stopped. */
     void (*on_revoked)(struct watcher *w, struct watch *s);
-    void (*on_news)(struct watcher *w, struct sse_frame *f);      /* NULL = no news wanted */
-    void (*on_heartbeat)(struct watcher *w, struct sse_frame *f); /* every 30 s; or NULL */
+    /* News of the workspace, or a heartbeat: every 30 s. */
+    void (*on_frame)(struct watcher *w, struct sse_frame *f);
     /* The user's role in the workspace changed: end each watch that hub_allows refuses now. */
     void (*on_role)(struct watcher *w);
     /* The participants of some conversation changed: check the watches whose access depends on
@@ -69,8 +69,9 @@ struct watcher_events {
 
 struct watcher {
     struct list_node node; /* in hub->watchers */
-    struct hub *hub;
+    struct hub *hub;       /* NULL = has not joined, or has left */
     const struct watcher_events *ev;
+    bool wants_news, wants_heartbeat;
     struct actor *actor;     /* held; its rights are checked whenever something is sent */
     int64_t expires_ms;      /* when its credential expires, as of the last check; 0 = never */
     unsigned heartbeat_slot; /* the second (of 30) in which it gets its heartbeat */

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "api/api_impl.h"
-#include "api/exchange.h"
 #include "runtime/queue/queue.h"
 
 struct live_conv { /* one conversation in a stream */
@@ -22,18 +21,17 @@ struct live {
     struct watcher watcher;
     struct api *api;
     struct api_space *space; /* held */
+    const struct live_kind *kind;
+    void *owner; /* for the callbacks of the kind */
     struct sse *sse;
     struct live_conv *convs;
     uint64_t number;
     uint16_t nconvs;
-    bool is_workspace;
-    bool is_closing;
+    bool is_closing; /* then it has no conversations, and sends nothing */
 };
 
-static enum frame_form form(const struct live *s)
-{
-    return s->is_workspace ? FRAME_MIXED : FRAME_OWN;
-}
+const struct live_kind LIVE_CONVERSATION = {.form = FRAME_OWN};
+const struct live_kind LIVE_WORKSPACE = {.form = FRAME_MIXED, .has_news = true};
 
 /* ---- ending ---- */
 
@@ -42,6 +40,7 @@ static enum frame_form form(const struct live *s)
 static void live_conv_free(struct live_conv *lc)
 {
     struct live_conv **at = &lc->stream->convs;
+    assert(lc->stream->nconvs > 0);
     while (*at != lc)
         at = &(*at)->next;
     *at = lc->next;
@@ -56,25 +55,34 @@ static void end_convs(struct live *s)
 {
     while (s->convs)
         live_conv_free(s->convs);
+    assert(s->nconvs == 0);
 }
 
 static void on_live_closed(void *ctx)
 {
     struct live *s = ctx;
+    if (s->kind->on_closed)
+        s->kind->on_closed(s->owner);
     end_convs(s); /* a watcher leaves the hub after its watches */
     hub_leave(&s->watcher);
     api_release(s->api, s->space);
     free(s);
 }
 
-/* Stops sending; the rest is freed in on_live_closed when the connection has ended. */
-static void live_end(struct live *s)
+void live_end(struct live *s)
 {
     if (s->is_closing)
         return;
     s->is_closing = true;
     end_convs(s);
     sse_close(s->sse);
+}
+
+static void live_lose(struct live *s)
+{
+    if (!s->is_closing && s->kind->on_lost)
+        s->kind->on_lost(s->owner);
+    live_end(s);
 }
 
 static void send_frame(struct live *s, struct sse_frame *f)
@@ -89,11 +97,27 @@ void live_send(struct live *s, str event, str id, str data)
         sse_send_now(s->sse, event, id, data);
 }
 
+void live_send_json(struct live *s, str event, struct api_json *j)
+{
+    if (buf_failed(&j->buf))
+        live_send(s, STR("error"), STR_NONE, STR("{\"error\":\"too_large\"}"));
+    else
+        live_send(s, event, STR_NONE, buf_str(&j->buf));
+    buf_done(&j->buf);
+}
+
 static void send_about(struct live_conv *lc, str event, str data)
 {
-    struct sse_frame *f = frame_of_data(event, data, str_from(lc->id), form(lc->stream));
+    enum frame_form form = lc->stream->kind->form;
+    struct sse_frame *f = frame_of_data(event, data, str_from(lc->id), form);
     send_frame(lc->stream, f);
     sse_frame_unref(f);
+}
+
+static void send_json_about(struct live_conv *lc, str event, struct api_json *j)
+{
+    send_about(lc, event, buf_str(&j->buf));
+    buf_done(&j->buf);
 }
 
 /* The conversation was deleted, or this person may not see it (any more): clients cannot tell the
@@ -101,8 +125,8 @@ static void send_about(struct live_conv *lc, str event, str data)
 static void live_conv_end(struct live_conv *lc)
 {
     struct live *s = lc->stream;
-    if (!s->is_workspace) {
-        live_end(s);
+    if (s->kind->form == FRAME_OWN) {
+        live_lose(s);
         return;
     }
     send_about(lc, STR("watch.ended"), STR("{}"));
@@ -116,19 +140,27 @@ static void on_stored_event(void *ctx, store_pos pos, str line)
     struct live_conv *lc = ctx;
     if (!hub_allows(&lc->watch))
         return;
-    struct sse_frame *f =
-        frame_of_line(pos, line, &lc->stream->api->names, str_from(lc->id), form(lc->stream));
+    const struct live *s = lc->stream;
+    struct sse_frame *f = frame_of_line(pos, line, &s->api->names, str_from(lc->id), s->kind->form);
     send_frame(lc->stream, f);
     sse_frame_unref(f);
+}
+
+static bool is_hidden(const struct live_kind *kind, str type)
+{
+    for (size_t i = 0; i < kind->nhidden; i++)
+        if (str_eq(type, kind->hidden[i]))
+            return true;
+    return false;
 }
 
 /* A frame made for the bus message is shared with all other streams of the conversation. */
 static void on_message(void *ctx, struct bus_msg *msg)
 {
     struct live_conv *lc = ctx;
-    if (hub_allows(&lc->watch))
-        send_frame(lc->stream,
-                   frame_of_msg(msg, &lc->stream->api->names, str_from(lc->id), form(lc->stream)));
+    struct live *s = lc->stream;
+    if (!is_hidden(s->kind, msg->type) && hub_allows(&lc->watch))
+        send_frame(s, frame_of_msg(msg, &s->api->names, str_from(lc->id), s->kind->form));
 }
 
 static void send_queue(struct live_conv *lc)
@@ -140,8 +172,7 @@ static void send_queue(struct live_conv *lc)
     jw_object(&j.w);
     jw_kval(&j.w, "messages", queue_json(lc->stream->space->runtime, str_from(lc->id), &a));
     jw_end(&j.w);
-    send_about(lc, STR("queue.snapshot"), buf_str(&j.buf));
-    buf_done(&j.buf);
+    send_json_about(lc, STR("queue.snapshot"), &j);
     arena_done(&a);
 }
 
@@ -158,12 +189,10 @@ static void on_live(void *ctx)
     jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, str_from(lc->id)));
     jw_kstr(&j.w, "text", runtime_streamed(rt, str_from(lc->id)));
     jw_end(&j.w);
-    send_about(lc, STR("text.snapshot"), buf_str(&j.buf));
-    buf_done(&j.buf);
+    send_json_about(lc, STR("text.snapshot"), &j);
     api_json_begin(&j);
     hub_write_presence(lc->stream->api, &lc->watch, &j.w);
-    send_about(lc, STR("presence.snapshot"), buf_str(&j.buf));
-    buf_done(&j.buf);
+    send_json_about(lc, STR("presence.snapshot"), &j);
     send_queue(lc);
 }
 
@@ -180,20 +209,21 @@ static void on_live_end(void *ctx, const struct err *err)
     live_conv_end(lc);
 }
 
+static const struct feed_events FEED_EVENTS = {
+    .on_event = on_stored_event,
+    .on_live_event = on_message,
+    .on_ephemeral = on_message,
+    .on_live = on_live,
+    .on_reset = on_reset,
+    .on_end = on_live_end,
+};
+
 /* The watch comes first: the feed may call back immediately, and every callback asks hub_allows. */
 static void live_follow(struct live_conv *lc, const struct conv_acl *acl)
 {
-    static const struct feed_events EVENTS = {
-        .on_event = on_stored_event,
-        .on_live_event = on_message,
-        .on_ephemeral = on_message,
-        .on_live = on_live,
-        .on_reset = on_reset,
-        .on_end = on_live_end,
-    };
     assert(!lc->feed && !lc->watch.conv);
     hub_watch_start(&lc->stream->watcher, &lc->watch, str_from(lc->id), acl);
-    lc->feed = feed_open(lc->stream->space->store, str_from(lc->id), lc->after, &EVENTS, lc);
+    lc->feed = feed_open(lc->stream->space->store, str_from(lc->id), lc->after, &FEED_EVENTS, lc);
 }
 
 /* ---- the right to see a conversation ---- */
@@ -245,7 +275,7 @@ static void on_revoked(struct watcher *watcher, struct watch *watch)
     if (watch)
         live_conv_end(CONTAINER_OF(watch, struct live_conv, watch));
     else
-        live_end(s);
+        live_lose(s);
 }
 
 static struct live_conv *find_conv(const struct live *s, str conv_id)
@@ -263,6 +293,19 @@ void live_unwatch(struct live *s, str conv_id)
         live_conv_free(lc);
 }
 
+static struct live_conv *live_conv_new(struct live *s, str conv_id, store_pos after)
+{
+    assert(!s->is_closing && conv_id.n <= STORE_ID_MAX);
+    struct live_conv *lc = xcalloc(1, sizeof *lc);
+    lc->stream = s;
+    lc->after = after;
+    memcpy(lc->id, conv_id.p, conv_id.n);
+    lc->next = s->convs;
+    s->convs = lc;
+    s->nconvs++;
+    return lc;
+}
+
 int live_watch(struct live *s, str conv_id, store_pos after, const struct conv_acl *acl)
 {
     if (!store_id_valid(conv_id))
@@ -271,18 +314,33 @@ int live_watch(struct live *s, str conv_id, store_pos after, const struct conv_a
         return 0;
     if (s->nconvs >= LIVE_WATCHES_MAX)
         return -ENOSPC;
-    struct live_conv *lc = xcalloc(1, sizeof *lc);
-    lc->stream = s;
-    lc->after = after;
-    memcpy(lc->id, conv_id.p, conv_id.n);
-    lc->next = s->convs;
-    s->convs = lc;
-    s->nconvs++;
+    struct live_conv *lc = live_conv_new(s, conv_id, after);
     if (acl)
         live_follow(lc, acl);
     else
         live_look(lc);
     return 0;
+}
+
+void live_answer(struct live *s, str conv_id)
+{
+    assert(s->kind->is_answer && !s->convs);
+    struct live_conv *lc = live_conv_new(s, conv_id, 0);
+    hub_watch_start(&s->watcher, &lc->watch, conv_id, NULL);
+}
+
+void live_answer_begin(struct live *s)
+{
+    struct live_conv *lc = s->convs;
+    if (s->is_closing)
+        return;
+    assert(s->nconvs == 1 && lc->watch.conv && !lc->feed);
+    lc->feed = feed_open_live(s->space->store, str_from(lc->id), &FEED_EVENTS, lc);
+}
+
+str live_answer_id(const struct live *s)
+{
+    return s->convs ? str_from(s->convs->id) : STR_NONE;
 }
 
 /* ---- the stream ---- */
@@ -292,24 +350,21 @@ static void on_frame(struct watcher *watcher, struct sse_frame *f)
     send_frame(CONTAINER_OF(watcher, struct live, watcher), f);
 }
 
-static const struct watcher_events OWN_EVENTS = {
-    .on_revoked = on_revoked, .on_heartbeat = on_frame, .on_role = on_role, .on_shared = on_shared};
-static const struct watcher_events WORKSPACE_EVENTS = {.on_revoked = on_revoked,
-                                                       .on_news = on_frame,
-                                                       .on_heartbeat = on_frame,
-                                                       .on_role = on_role,
-                                                       .on_shared = on_shared};
-
-struct live *live_open(struct api *api, struct http_req *r, bool is_workspace)
+struct live *live_open(struct api *api, struct http_req *r, const struct live_kind *kind,
+                       void *owner)
 {
+    static const struct watcher_events EVENTS = {
+        .on_revoked = on_revoked, .on_frame = on_frame, .on_role = on_role, .on_shared = on_shared};
     struct live *s = xcalloc(1, sizeof *s);
-    s->api = api;
+    *s = (struct live){.api = api, .kind = kind, .owner = owner, .number = ++api->nstreams};
     s->space = api_hold(api, api_space(r));
-    s->number = ++api->nstreams;
-    s->is_workspace = is_workspace;
-    s->watcher.ev = is_workspace ? &WORKSPACE_EVENTS : &OWN_EVENTS;
+    s->watcher.ev = &EVENTS;
+    s->watcher.wants_news = kind->has_news;
+    s->watcher.wants_heartbeat = !kind->is_answer;
     hub_join(hub_of(api, s->space), &s->watcher, api_actor(r));
-    s->sse = sse_open_watch(r, on_live_closed, NULL, s); /* the request is freed now */
+    /* the request is freed now */
+    s->sse = kind->is_answer ? sse_open(r, on_live_closed, s)
+                             : sse_open_watch(r, on_live_closed, NULL, s);
     return s;
 }
 
@@ -332,10 +387,9 @@ struct live *live_find(struct api *api, const struct http_req *r, str number)
     if (parse_u64(number, &wanted) < 0)
         return NULL;
     while ((watcher = hub_next_watcher(hub_of(api, api_space(r)), watcher)) != NULL) {
-        if (watcher->ev != &WORKSPACE_EVENTS)
-            continue;
         struct live *s = CONTAINER_OF(watcher, struct live, watcher);
-        if (s->number == wanted && str_eq(actor_user(watcher->actor), api_user(r)))
+        if (s->kind == &LIVE_WORKSPACE && s->number == wanted &&
+            str_eq(actor_user(watcher->actor), api_user(r)))
             return s;
     }
     return NULL;
