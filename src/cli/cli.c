@@ -13,6 +13,7 @@
 #include "cli/term/help_text.h"
 #include "cli/term/safe_out.h"
 #include "cli/term/text.h"
+#include "config/setting.h"
 #include "net/first_process.h"
 #include "server/place.h"
 
@@ -495,9 +496,8 @@ struct logger *cli_logger(const struct cli *cli, const struct config *c, enum lo
     bool is_json = strcmp(c->logging.format, "json") == 0;
     struct logger *l = logger_new(level, is_json ? LOG_JSON : LOG_TEXT, write_line,
                                   also && also->fd >= 0 ? also : NULL);
-    log_secret(l, c->secrets.anthropic_api_key);
-    log_secret(l, c->secrets.openai_api_key);
-    log_secret(l, c->secrets.google_api_key);
-    log_secret(l, c->secrets.nb_api_key);
+    for (size_t i = 0; i < SETTINGS_LEN; i++)
+        if (SETTINGS[i].flags & SETTING_SECRET)
+            log_secret(l, setting_str(&SETTINGS[i], c));
     return l;
 }

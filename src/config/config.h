@@ -11,7 +11,6 @@
 
 #define CONFIG_BYTES_MAX (1024u * 1024)
 
-#define CONFIG_PORT           27247
 #define CONFIG_ITERATIONS_MAX 25
 
 /* Values from the command line; NULL or negative = not given. */
@@ -76,7 +75,7 @@ struct config_mcp { /* nb as an MCP server */
 
 struct config_features { /* a feature that is off is neither listed nor callable */
     bool bundle_management, bundle_discovery, skill_management, delegation, tool_discovery;
-    bool mcp_server, file_context, user_management, workspace_management;
+    bool mcp_server, user_management, workspace_management;
 };
 
 struct config_people {
