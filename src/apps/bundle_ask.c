@@ -98,7 +98,7 @@ static void elicit(struct bundle_tool_call *c, struct mcp_ask *a)
     struct tool_question_spec q = {
         .kind = is_url ? TOOL_QUESTION_URL : TOOL_QUESTION_FORM,
         .source = source_name(c),
-        .call_id = c->call_id,
+        .call_id = c->call.who.call_id,
         .only_user_id = c->user_id,
         .message = json_get_string(a->params, "message"),
         .schema = is_url ? NULL : json_get(a->params, "requestedSchema"),
@@ -111,7 +111,7 @@ static void elicit(struct bundle_tool_call *c, struct mcp_ask *a)
         return;
     }
     struct pending_ask *p = pending_new(c, a);
-    p->question = tool_question_open(c->host, &q, on_elicited, p);
+    p->question = tool_question_open(c->call.who.host, &q, on_elicited, p);
     if (!p->question) {
         answer_elicitation(a, TOOL_QUESTION_DECLINE, NULL);
         pending_free(p);
@@ -138,8 +138,8 @@ static void sample(struct pending_ask *p)
     int r = c->samplings++ >= SAMPLING_CALLS_MAX
                 ? err_set(&e, -EDQUOT, "this call has used the model %d times already",
                           SAMPLING_CALLS_MAX)
-                : sampling_start(c->source->all->rt, c->host, source_name(c), p->ask->params,
-                                 on_sampled, p, &p->sampling, &e);
+                : sampling_start(c->source->all->rt, c->call.who.host, source_name(c),
+                                 p->ask->params, on_sampled, p, &p->sampling, &e);
     if (r == 0)
         return;
     mcp_ask_refuse(p->ask, r == -EINVAL ? RPC_INVALID_PARAMS : RPC_INTERNAL_ERROR, e.msg);
@@ -156,13 +156,14 @@ static void on_consent(void *ctx, enum tool_question_action action, const struct
         pending_free(p);
         return;
     }
-    snprintf(s->sampling_run, sizeof s->sampling_run, "%.*s", STR_ARG(p->call->run_id));
+    snprintf(s->sampling_run, sizeof s->sampling_run, "%.*s", STR_ARG(p->call->call.who.run_id));
     sample(p);
 }
 
 static bool is_consented(const struct bundle_tool_call *c)
 {
-    return c->run_id.n > 0 && str_eq(c->run_id, str_from(c->source->sampling_run));
+    return c->call.who.run_id.n > 0 &&
+           str_eq(c->call.who.run_id, str_from(c->source->sampling_run));
 }
 
 static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
@@ -170,17 +171,17 @@ static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
     struct tool_question_spec q = {
         .kind = TOOL_QUESTION_SAMPLING,
         .source = source_name(c),
-        .call_id = c->call_id,
+        .call_id = c->call.who.call_id,
         .only_user_id = c->user_id,
         .message = STR("This server wants to use the workspace's model."),
         .detail = a->params,
     };
     struct pending_ask *p = pending_new(c, a);
-    if (c->host && is_consented(c)) {
+    if (c->call.who.host && is_consented(c)) {
         sample(p);
         return;
     }
-    p->question = tool_question_open(c->host, &q, on_consent, p);
+    p->question = tool_question_open(c->call.who.host, &q, on_consent, p);
     if (!p->question) {
         mcp_ask_refuse(a, USER_REJECTED, "Nobody can be asked for permission here.");
         pending_free(p);

@@ -1,4 +1,4 @@
-/* bundle_impl.h - a tool call of a bundle, shared by bundle_source.c and bundle_ask.c only. */
+/* bundle_impl.h - declarations that bundle_source.c and bundle_ask.c share. */
 #pragma once
 
 #include "apps/bundle_source.h"
@@ -6,19 +6,13 @@
 
 struct bundle_source;
 
-struct bundle_tool_call {
-    struct list_node node;
+struct bundle_tool_call { /* what a bundle's tool adds to the record of the call */
+    struct tool_call call;
     struct bundle_source *source;
-    struct bundle_call *call;
-    str tool, call_id, run_id;
-    str user_id; /* whose account it uses; empty = the workspace's */
-    void *host;  /* tool_caller.host; NULL = no run, so nobody can be asked */
-    struct list_node asks;
-    int samplings; /* begun so far */
-    tool_done_fn done;
-    tool_progress_fn progress;
-    void *ctx;
-    struct arena arena;
+    struct bundle_call *sent; /* owned; NULL after its answer */
+    str user_id;              /* whose account it uses; empty = the workspace's */
+    struct list_node asks;    /* struct pending_ask; dropped with the call */
+    int samplings;            /* begun so far */
 };
 
 struct bundle_source {
@@ -28,7 +22,6 @@ struct bundle_source {
     struct arena tools_arena;
     struct tool *tools;
     size_t ntools;
-    struct list_node calls;
     struct tool_source source;
     char sampling_run[40]; /* the run in which a person has allowed sampling */
 };

@@ -1,5 +1,6 @@
 #include "apps/bundle_source.h"
 
+#include <assert.h>
 #include <limits.h>
 
 #include "apps/bundle_impl.h"
@@ -112,22 +113,20 @@ static str absence(void *self, struct arena *a, bool *ret_is_coming)
 
 /* ---- calls ---- */
 
-static void bundle_tool_call_free(struct bundle_tool_call *c)
+static struct bundle_tool_call *bundle_tool_call_of(struct tool_call *c)
 {
-    bundle_asks_drop(c);
-    list_del(&c->node);
-    arena_done(&c->arena);
-    free(c);
+    return CONTAINER_OF(c, struct bundle_tool_call, call);
 }
 
 static struct tool_result result_of(struct bundle_tool_call *c, const struct mcp_reply *r)
 {
     const char *server = c->source->source.name;
     if (r->err)
-        return tool_result_error(&c->arena, "%.*s.",
-                                 STR_ARG(bundle_failure(c->source->bundle, &c->arena, r->err)));
+        return tool_result_error(
+            &c->call.arena, "%.*s.",
+            STR_ARG(bundle_failure(c->source->bundle, &c->call.arena, r->err)));
     if (r->error)
-        return tool_result_error(&c->arena, "%s refused the call: %.*s", server,
+        return tool_result_error(&c->call.arena, "%s refused the call: %.*s", server,
                                  STR_ARG(json_get_string(r->error, "message")));
     return (struct tool_result){
         .content = json_get(r->result, "content"),
@@ -147,7 +146,7 @@ static void tell_changed(const struct bundle_tool_call *c)
     jw_init(&w, &data);
     jw_object(&w);
     jw_kstr(&w, "server", str_from(c->source->source.name));
-    jw_kstr(&w, "tool", c->tool);
+    jw_kstr(&w, "tool", c->call.tool);
     jw_kint(&w, "timestamp", clock_now_ms());
     jw_end(&w);
     if (!buf_failed(&data))
@@ -159,20 +158,19 @@ static void on_bundle_done(void *ctx, const struct mcp_reply *r)
 {
     struct bundle_tool_call *c = ctx;
     struct tool_result res = result_of(c, r);
-    c->call = NULL;
+    assert(c->sent);
+    c->sent = NULL;
     bundle_asks_drop(c);
-    if (c->host && !res.is_error)
+    if (c->call.who.host && !res.is_error)
         tell_changed(c);
-    c->done(c->ctx, &res);
-    bundle_tool_call_free(c);
+    tool_call_answer(&c->call, &res);
 }
 
 static void on_bundle_progress(void *ctx, const struct json *p)
 {
-    struct bundle_tool_call *c = ctx;
-    if (c->progress)
-        c->progress(c->ctx, json_double(json_get(p, "progress"), 0),
-                    json_double(json_get(p, "total"), 0), json_get_string(p, "message"));
+    const struct bundle_tool_call *c = ctx;
+    tool_call_progress(&c->call, json_double(json_get(p, "progress"), 0),
+                       json_double(json_get(p, "total"), 0), json_get_string(p, "message"));
 }
 
 static void on_bundle_ask(void *ctx, struct mcp_ask *a)
@@ -193,50 +191,45 @@ static const struct json *schema_of(const struct bundle_source *s, str tool)
     return NULL;
 }
 
-static struct tool_call *call(void *self, str tool, const struct json *args,
-                              const struct tool_caller *who, tool_done_fn done,
-                              tool_progress_fn progress, void *ctx)
+static struct json *call_params(struct tool_call *c)
+{
+    struct json *params = json_new(&c->arena, JSON_OBJECT);
+    json_set(&c->arena, params, STR("name"), json_of_str(c->tool));
+    json_set(&c->arena, params, STR("arguments"), *c->args);
+    return params;
+}
+
+static void start_bundle_call(void *self, struct tool_call *call)
 {
     static const struct mcp_call_events EVENTS = {.done = on_bundle_done,
                                                   .progress = on_bundle_progress,
                                                   .ask = on_bundle_ask,
                                                   .ask_gone = on_bundle_ask_gone};
     struct bundle_source *s = self;
-    struct bundle_tool_call *c = xcalloc(1, sizeof *c);
-    arena_init(&c->arena);
+    struct bundle_tool_call *c = bundle_tool_call_of(call);
+    const struct actor *actor = call->who.actor;
+    bool is_own = bundle_is_per_person(s->bundle);
     list_init(&c->asks);
     c->source = s;
-    c->tool = arena_str(&c->arena, tool);
-    c->call_id = arena_str(&c->arena, who->call_id);
-    c->run_id = arena_str(&c->arena, who->run_id);
-    if (bundle_is_per_person(s->bundle))
-        c->user_id = arena_str(&c->arena, actor_sole_user(who->actor));
-    c->host = who->host;
-    c->done = done;
-    c->progress = progress;
-    c->ctx = ctx;
-    list_push(&s->calls, &c->node);
-    struct json *params = json_new(&c->arena, JSON_OBJECT);
-    json_set(&c->arena, params, STR("name"), json_of_str(tool));
-    json_set(&c->arena, params, STR("arguments"), *args);
+    if (is_own)
+        c->user_id = arena_str(&call->arena, actor_sole_user(actor));
     struct mcp_request req = {
         .method = STR("tools/call"),
-        .params = params,
+        .params = call_params(call),
         .wants_progress = true,
-        .input_schema = schema_of(s, tool),
+        .input_schema = schema_of(s, call->tool),
     };
-    c->call = bundle_is_per_person(s->bundle)
-                  ? bundle_request_as(s->bundle, c->user_id, &req, &EVENTS, c)
-                  : bundle_request_in(s->bundle, actor_user(who->actor), &who->actor->grant, &req,
-                                      &EVENTS, c);
-    return (struct tool_call *)c;
+    c->sent =
+        is_own ? bundle_request_as(s->bundle, c->user_id, &req, &EVENTS, c)
+               : bundle_request_in(s->bundle, actor_user(actor), &actor->grant, &req, &EVENTS, c);
 }
 
-static void cancel(void *self, struct tool_call *call)
+static void cancel_bundle_call(void *self, struct tool_call *call)
 {
-    struct bundle_tool_call *c = (struct bundle_tool_call *)call;
-    bundle_cancel(c->call, "The run was cancelled.");
-    bundle_tool_call_free(c);
+    struct bundle_tool_call *c = bundle_tool_call_of(call);
+    assert(c->sent);
+    bundle_cancel(c->sent, "The run was cancelled.");
+    bundle_asks_drop(c);
 }
 
 /* ---- coming and going ---- */
@@ -247,16 +240,16 @@ static void add_source(struct bundle_sources *all, struct bundle *b)
     struct bundle_source *s = xcalloc(1, sizeof *s);
     arena_init(&s->arena);
     arena_init(&s->tools_arena);
-    list_init(&s->calls);
     s->all = all;
     s->bundle = b;
     s->source = (struct tool_source){
         .name = arena_cstr(&s->arena, bundle_info(b)->name),
         .list = list,
-        .call = call,
-        .cancel = cancel,
+        .start = start_bundle_call,
+        .cancel = cancel_bundle_call,
         .absence = absence,
         .self = s,
+        .call_size = sizeof(struct bundle_tool_call),
         .timeout_ms = TOOL_NO_TIMEOUT, /* the connection limits calls, but not people */
         .max_concurrent = UINT_MAX,    /* the bundle divides its slots among people (bundle.h) */
     };

@@ -3,15 +3,16 @@
 
 static struct doer doer_of(const struct builtin_call *c)
 {
-    return (struct doer){.actor = c->actor,
-                         .via = c->via,
-                         .run_id = c->run_id,
-                         .conversation_id = c->conversation_id};
+    const struct tool_caller *who = &c->call.who;
+    return (struct doer){.actor = who->actor,
+                         .via = who->run_id.n > 0 ? STR("run") : who->via,
+                         .run_id = who->run_id,
+                         .conversation_id = who->conversation_id};
 }
 
 const struct doer *builtin_doer(struct builtin_call *c)
 {
-    struct doer *by = ARENA_NEW(&c->arena, struct doer);
+    struct doer *by = ARENA_NEW(&c->call.arena, struct doer);
     *by = doer_of(c);
     c->is_recorded = true;
     return by;
@@ -22,9 +23,9 @@ static str target_of(const struct builtin_call *c)
 {
     static const char *const NAMES[] = {"conversationId", "id", "name"};
     for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
-        if (json_get_string(c->args, NAMES[i]).n > 0)
-            return json_get_string(c->args, NAMES[i]);
-    return c->conversation_id;
+        if (json_get_string(c->call.args, NAMES[i]).n > 0)
+            return json_get_string(c->call.args, NAMES[i]);
+    return c->call.who.conversation_id;
 }
 
 void builtin_record_refusal(struct builtin_call *c)
@@ -34,7 +35,7 @@ void builtin_record_refusal(struct builtin_call *c)
     if (!log || !action)
         return;
     struct doer by = doer_of(c);
-    struct audit_entry e = doer_entry(&c->arena, &by);
+    struct audit_entry e = doer_entry(&c->call.arena, &by);
     e.action = str_from(action);
     e.target = target_of(c);
     e.outcome = c->is_refused ? STR("denied") : STR("failed");

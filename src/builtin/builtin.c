@@ -86,15 +86,17 @@ static const struct tool *list_builtins(void *self, size_t *ret_n)
     return s->tools;
 }
 
-static void builtin_call_free(struct builtin_call *c)
+static struct builtin_call *builtin_call_of(struct tool_call *c)
+{
+    return CONTAINER_OF(c, struct builtin_call, call);
+}
+
+/* Ends what the call has in progress. */
+static void release_call(struct builtin_call *c)
 {
     if (c->op)
         store_op_cancel(c->op);
     defer_stop(&c->answer);
-    list_del(&c->node);
-    actor_unref(c->actor);
-    arena_done(&c->arena);
-    free(c);
 }
 
 static void deliver_answer(void *ctx)
@@ -102,8 +104,8 @@ static void deliver_answer(void *ctx)
     struct builtin_call *c = ctx;
     if (c->result.is_error && !c->is_recorded)
         builtin_record_refusal(c);
-    c->done(c->ctx, &c->result);
-    builtin_call_free(c);
+    release_call(c);
+    tool_call_answer(&c->call, &c->result);
 }
 
 static const struct builtin_tool *find_builtin(const struct builtin_source *s, str name)
@@ -128,25 +130,14 @@ static const struct builtin_action *find_action(const struct builtin_tool *t,
     return NULL;
 }
 
-static struct builtin_call *call_new(struct builtin_source *s, str name, const struct json *args,
-                                     const struct tool_caller *who)
+static struct builtin_call *prepare_call(struct builtin_source *s, struct tool_call *call)
 {
-    struct builtin_call *c = xcalloc(1, sizeof *c);
-    arena_init(&c->arena);
+    struct builtin_call *c = builtin_call_of(call);
     c->builtin = s->builtin;
-    c->tool = find_builtin(s, name);
-    assert(c->tool); /* the registry calls only tools that list() returned */
-    c->args = json_clone(&c->arena, args);
-    c->actor = actor_ref(who->actor);
-    c->conversation_id = arena_str(&c->arena, who->conversation_id);
-    c->run_id = arena_str(&c->arena, who->run_id);
-    c->call_id = arena_str(&c->arena, who->call_id);
-    c->via = arena_str(&c->arena, who->run_id.n > 0 ? STR("run") : who->via);
-    c->remaining_iterations = who->remaining_iterations;
-    c->host = who->host;
-    c->action = find_action(c->tool, c->args);
+    c->tool = find_builtin(s, call->tool);
+    assert(c->tool); /* the registry calls only tools that list_builtins returned */
+    c->action = find_action(c->tool, call->args);
     c->rule = rule_of(c->tool, c->action);
-    list_push(&s->builtin->calls, &c->node);
     defer_init(&c->answer, deliver_answer, c);
     return c;
 }
@@ -155,7 +146,7 @@ static struct builtin_call *call_new(struct builtin_source *s, str name, const s
  * conversation. */
 static bool has_role(struct builtin_call *c)
 {
-    if (c->rule.space != WS_ADMIN || actor_is_admin(c->actor))
+    if (c->rule.space != WS_ADMIN || actor_is_admin(c->call.who.actor))
         return true;
     if (c->action && c->action->admins_only)
         builtin_refuse(c, "%s", c->action->admins_only);
@@ -164,19 +155,13 @@ static bool has_role(struct builtin_call *c)
     return false;
 }
 
-static struct tool_call *call(void *self, str name, const struct json *args,
-                              const struct tool_caller *who, tool_done_fn done,
-                              tool_progress_fn progress, void *ctx)
+static void start_builtin(void *self, struct tool_call *call)
 {
-    struct builtin_call *c = call_new(self, name, args, who);
-    c->progress = progress;
-    c->done = done;
-    c->ctx = ctx;
+    struct builtin_call *c = prepare_call(self, call);
     if (c->tool->actions && !c->action)
         builtin_fail(c, "action: expected one of the actions in the schema of %s.", c->tool->name);
     else if (has_role(c))
         (c->action ? c->action->call : c->tool->call)(c);
-    return (struct tool_call *)c;
 }
 
 static void probe_found(struct builtin_call *c, const struct conv *conv)
@@ -186,30 +171,25 @@ static void probe_found(struct builtin_call *c, const struct conv *conv)
 
 /* Checks the same rules as a call, and does nothing else. Other errors are reported by the call
  * itself. */
-static struct tool_call *probe(void *self, str name, const struct json *args,
-                               const struct tool_caller *who, tool_done_fn done, void *ctx)
+static void probe_builtin(void *self, struct tool_call *call)
 {
-    struct builtin_call *c = call_new(self, name, args, who);
-    c->is_probe = true;
-    c->done = done;
-    c->ctx = ctx;
+    struct builtin_call *c = prepare_call(self, call);
     if (!has_role(c))
-        return (struct tool_call *)c;
+        return;
     if (c->rule.conv != RULE_CONV_NONE)
         conv_tool_find(c, probe_found);
     else if (c->action && c->action->probe)
         c->action->probe(c);
     else
         builtin_reply(c, STR_NONE);
-    return (struct tool_call *)c;
 }
 
-static void cancel(void *self, struct tool_call *c)
+static void cancel_builtin(void *self, struct tool_call *call)
 {
-    struct builtin_call *call = (struct builtin_call *)c;
-    if (call->on_cancel)
-        call->on_cancel(call);
-    builtin_call_free(call);
+    struct builtin_call *c = builtin_call_of(call);
+    if (c->on_cancel)
+        c->on_cancel(c);
+    release_call(c);
 }
 
 static struct json *parse_const(struct arena *a, const char *text)
@@ -274,10 +254,11 @@ static void make_source(struct builtin *b, size_t i)
             describe_builtin(b, s->table[k], &s->tools[s->ntools++]);
     s->source = (struct tool_source){.name = SOURCES[i].name,
                                      .list = list_builtins,
-                                     .call = call,
-                                     .cancel = cancel,
-                                     .probe = probe,
+                                     .start = start_builtin,
+                                     .cancel = cancel_builtin,
+                                     .probe = probe_builtin,
                                      .self = s,
+                                     .call_size = sizeof(struct builtin_call),
                                      .max_concurrent = SOURCES[i].max_concurrent};
 }
 
@@ -287,7 +268,6 @@ struct builtin *builtin_new(const struct builtin_deps *deps)
     struct builtin *b = xcalloc(1, sizeof *b);
     b->deps = *deps;
     arena_init(&b->arena);
-    list_init(&b->calls);
     for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
         make_source(b, i);
     return b;
@@ -314,8 +294,6 @@ void builtin_free(struct builtin *b)
         return;
     for (size_t i = 0; b->registry && i < ARRAY_LEN(SOURCES); i++)
         registry_remove_source(b->registry, &b->sources[i].source);
-    LIST_FOREACH (n, &b->calls)
-        builtin_call_free(LIST_ENTRY(n, struct builtin_call, node));
     arena_done(&b->arena);
     free(b);
 }
@@ -327,21 +305,21 @@ static void send(struct builtin_call *c)
 
 void builtin_reply(struct builtin_call *c, str text)
 {
-    c->result = tool_result_text(&c->arena, arena_str(&c->arena, text));
+    c->result = tool_result_text(&c->call.arena, arena_str(&c->call.arena, text));
     send(c);
 }
 
 void builtin_reply_json(struct builtin_call *c, str text, const struct json *structured)
 {
-    c->result = tool_result_text(&c->arena, arena_str(&c->arena, text));
+    c->result = tool_result_text(&c->call.arena, arena_str(&c->call.arena, text));
     c->result.structured = structured;
     send(c);
 }
 
 static void fail_with(struct builtin_call *c, const char *fmt, va_list ap)
 {
-    str text = plain_without_paths(&c->arena, arena_vprintf(&c->arena, fmt, ap));
-    c->result = tool_result_error(&c->arena, "%.*s", STR_ARG(text));
+    str text = plain_without_paths(&c->call.arena, arena_vprintf(&c->call.arena, fmt, ap));
+    c->result = tool_result_error(&c->call.arena, "%.*s", STR_ARG(text));
     send(c);
 }
 

@@ -45,11 +45,11 @@ static void say_bundle(struct buf *b, const struct bundle_info *i)
 size_t builtin_say_bundles(struct builtin_call *c, struct buf *b, str part)
 {
     struct bundles *all = c->builtin->bundles;
-    str wanted = skill_fold(&c->arena, part);
+    str wanted = skill_fold(&c->call.arena, part);
     size_t n = 0;
     for (size_t i = 0; all && i < bundles_count(all); i++) {
         const struct bundle_info *info = bundle_info(bundles_at(all, i));
-        if (str_find(skill_fold(&c->arena, info->name), wanted, 0) < 0)
+        if (str_find(skill_fold(&c->call.arena, info->name), wanted, 0) < 0)
             continue;
         say_bundle(b, info);
         n++;
@@ -59,7 +59,7 @@ size_t builtin_say_bundles(struct builtin_call *c, struct buf *b, str part)
 
 static void bundle_status(struct builtin_call *c)
 {
-    str name = json_get_string(c->args, "name");
+    str name = json_get_string(c->call.args, "name");
     struct buf b;
     buf_init(&b, ANSWER_MAX);
     if (builtin_say_bundles(c, &b, name) == 0)

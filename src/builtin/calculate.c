@@ -3,17 +3,17 @@
 
 static void calculate(struct builtin_call *c)
 {
-    str expression = json_get_string(c->args, "expression");
+    str expression = json_get_string(c->call.args, "expression");
     double value;
     struct err e = {0};
     if (expr_eval(expression, &value, &e) < 0) {
         builtin_fail(c, "Cannot calculate '%.*s': %s", STR_ARG(expression), e.msg);
         return;
     }
-    struct json *out = json_new(&c->arena, JSON_OBJECT);
-    struct json number = json_of_double(&c->arena, value);
-    json_set(&c->arena, out, STR("result"), number);
-    builtin_reply_json(c, json_to_str(&c->arena, &number), out);
+    struct json *out = json_new(&c->call.arena, JSON_OBJECT);
+    struct json number = json_of_double(&c->call.arena, value);
+    json_set(&c->call.arena, out, STR("result"), number);
+    builtin_reply_json(c, json_to_str(&c->call.arena, &number), out);
 }
 
 const struct builtin_tool BUILTIN_CALCULATE = {

@@ -32,12 +32,12 @@ static void on_conv_found(void *ctx, const struct err *err, const struct conv *c
     struct conv_finder *f = ctx;
     f->call->op = NULL;
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
-    if (is_absent || (conv && !actor_allows(f->call->actor, &conv->acl, CONV_VIEW)))
+    if (is_absent || (conv && !actor_allows(f->call->call.who.actor, &conv->acl, CONV_VIEW)))
         builtin_refuse(f->call, "There is no conversation '%.*s'.",
                        STR_ARG(utf8_truncate(f->id, STORE_ID_MAX)));
     else if (err)
         conv_tool_fail(f->call, err);
-    else if (!actor_allows(f->call->actor, &conv->acl, f->right))
+    else if (!actor_allows(f->call->call.who.actor, &conv->acl, f->right))
         builtin_refuse(f->call, "%s", access_reason(f->right));
     else
         f->then(f->call, conv);
@@ -46,12 +46,12 @@ static void on_conv_found(void *ctx, const struct err *err, const struct conv *c
 void conv_tool_find(struct builtin_call *c,
                     void (*then)(struct builtin_call *c, const struct conv *conv))
 {
-    struct conv_finder *f = ARENA_NEW(&c->arena, struct conv_finder);
-    str id = json_get_string(c->args, "id");
+    struct conv_finder *f = ARENA_NEW(&c->call.arena, struct conv_finder);
+    str id = json_get_string(c->call.args, "id");
     if (id.n == 0)
-        id = json_get_string(c->args, "conversationId");
+        id = json_get_string(c->call.args, "conversationId");
     *f = (struct conv_finder){c, (enum conv_right)(c->rule.conv - 1), then,
-                              id.n > 0 ? store_id_meant(id) : c->conversation_id};
+                              id.n > 0 ? store_id_meant(id) : c->call.who.conversation_id};
     c->op = store_get(conv_tool_store(c), f->id, on_conv_found, f);
 }
 
@@ -101,7 +101,7 @@ void conv_tool_reply(void *call, const struct err *err, const struct conv *conv)
     }
     buf_init(&b, CONV_TOOL_CHARS);
     conv_tool_add_line(&b, conv);
-    builtin_reply_json(c, buf_str(&b), conv_tool_summary(&c->arena, conv));
+    builtin_reply_json(c, buf_str(&b), conv_tool_summary(&c->call.arena, conv));
     buf_done(&b);
 }
 
@@ -116,16 +116,17 @@ static void on_conversations_listed(void *ctx, const struct err *err, const stru
         conv_tool_fail(c, err);
         return;
     }
-    struct json *out = json_new(&c->arena, JSON_OBJECT), *convs = json_new(&c->arena, JSON_ARRAY);
+    struct json *out = json_new(&c->call.arena, JSON_OBJECT),
+                *convs = json_new(&c->call.arena, JSON_ARRAY);
     buf_init(&b, CONV_TOOL_CHARS);
     buf_printf(&b, "%zu of %lld conversations\n", l->n, (long long)l->total);
     for (size_t i = 0; i < l->n; i++) {
         conv_tool_add_line(&b, &l->convs[i]);
-        json_push(&c->arena, convs, *conv_tool_summary(&c->arena, &l->convs[i]));
+        json_push(&c->call.arena, convs, *conv_tool_summary(&c->call.arena, &l->convs[i]));
     }
-    json_set(&c->arena, out, STR("conversations"), *convs);
-    json_set(&c->arena, out, STR("totalCount"), json_of_int(l->total));
-    json_set(&c->arena, out, STR("nextCursor"), str_or_null(&c->arena, l->next_cursor));
+    json_set(&c->call.arena, out, STR("conversations"), *convs);
+    json_set(&c->call.arena, out, STR("totalCount"), json_of_int(l->total));
+    json_set(&c->call.arena, out, STR("nextCursor"), str_or_null(&c->call.arena, l->next_cursor));
     builtin_reply_json(c, buf_str(&b), out);
     buf_done(&b);
 }
@@ -133,10 +134,10 @@ static void on_conversations_listed(void *ctx, const struct err *err, const stru
 static void list_conversations(struct builtin_call *c)
 {
     struct store_query q = {
-        .viewer = actor_viewer(c->actor, &c->arena),
-        .limit = (size_t)json_get_int(c->args, "limit", LIST_DEFAULT),
-        .cursor = json_get_string(c->args, "cursor"),
-        .search = json_get_string(c->args, "search"),
+        .viewer = actor_viewer(c->call.who.actor, &c->call.arena),
+        .limit = (size_t)json_get_int(c->call.args, "limit", LIST_DEFAULT),
+        .cursor = json_get_string(c->call.args, "cursor"),
+        .search = json_get_string(c->call.args, "search"),
     };
     c->op = store_list(conv_tool_store(c), &q, on_conversations_listed, c);
 }
@@ -178,7 +179,7 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
     buf_init(&b, CONV_TOOL_CHARS * 4);
     jw_init(&w, &b);
     stats_write(&w, s);
-    if (json_parse(&c->arena, buf_str(&b), JSON_COPY, &out, NULL) < 0)
+    if (json_parse(&c->call.arena, buf_str(&b), JSON_COPY, &out, NULL) < 0)
         out = NULL; /* more models than fit: the figures below remain */
     buf_clear(&b);
     const struct stats_sum *t = &s->total;
@@ -194,7 +195,7 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
 
 static void stats(struct builtin_call *c)
 {
-    str name = json_get_string(c->args, "period");
+    str name = json_get_string(c->call.args, "period");
     enum stats_period period = STATS_ALL;
     struct err e = {0};
     if (name.n > 0 && stats_period_parse(name, &period, &e) < 0) {
@@ -202,7 +203,7 @@ static void stats(struct builtin_call *c)
         return;
     }
     c->on_cancel = on_cancel_stats;
-    c->state = stats_start(conv_tool_store(c), c->actor, period, on_stats, c);
+    c->state = stats_start(conv_tool_store(c), c->call.who.actor, period, on_stats, c);
 }
 
 const struct builtin_tool BUILTIN_CONV_STATS = {

@@ -5,13 +5,13 @@
 
 static void update_found(struct builtin_call *c, const struct conv *conv)
 {
-    c->op = store_set_title(conv_tool_store(c), conv->id, json_get_string(c->args, "title"), false,
-                            conv_tool_reply, c);
+    c->op = store_set_title(conv_tool_store(c), conv->id, json_get_string(c->call.args, "title"),
+                            false, conv_tool_reply, c);
 }
 
 static void update(struct builtin_call *c)
 {
-    if (str_trim(json_get_string(c->args, "title")).n == 0)
+    if (str_trim(json_get_string(c->call.args, "title")).n == 0)
         builtin_fail(c, "title: must not be empty");
     else
         conv_tool_find(c, update_found);
@@ -33,8 +33,9 @@ const struct builtin_tool BUILTIN_CONV_UPDATE = {
 
 static void fork_found(struct builtin_call *c, const struct conv *conv)
 {
-    int64_t at = json_get_int(c->args, "atMessage", -1);
-    c->op = store_fork(conv_tool_store(c), conv->id, at, actor_user(c->actor), conv_tool_reply, c);
+    int64_t at = json_get_int(c->call.args, "atMessage", -1);
+    c->op = store_fork(conv_tool_store(c), conv->id, at, actor_user(c->call.who.actor),
+                       conv_tool_reply, c);
 }
 
 static void fork_conv(struct builtin_call *c)
@@ -59,7 +60,7 @@ const struct builtin_tool BUILTIN_CONV_FORK = {
 static void note_found(struct builtin_call *c, const struct conv *conv)
 {
     c->op = store_add_note(conv_tool_store(c), conv->id, STR("model"),
-                           json_get_string(c->args, "text"), conv_tool_reply, c);
+                           json_get_string(c->call.args, "text"), conv_tool_reply, c);
 }
 
 static void write_note(struct builtin_call *c)
@@ -90,22 +91,23 @@ static void on_deleted(void *ctx, const struct err *err)
         conv_tool_fail(c, err);
         return;
     }
-    struct json *out = json_new(&c->arena, JSON_OBJECT);
-    json_set(&c->arena, out, STR("id"), json_of_str(json_get_string(c->args, "id")));
-    json_set(&c->arena, out, STR("deleted"), json_of_bool(true));
+    struct json *out = json_new(&c->call.arena, JSON_OBJECT);
+    json_set(&c->call.arena, out, STR("id"), json_of_str(json_get_string(c->call.args, "id")));
+    json_set(&c->call.arena, out, STR("deleted"), json_of_bool(true));
     builtin_reply_json(c, STR("Deleted. It can be restored for 7 days."), out);
 }
 
 static void delete_found(struct builtin_call *c, const struct conv *conv)
 {
-    if (str_eq(conv->id, c->conversation_id)) {
+    if (str_eq(conv->id, c->call.who.conversation_id)) {
         builtin_fail(c,
                      "A conversation cannot delete itself. Delete it from another conversation.");
         return;
     }
     (void)runtime_cancel(c->builtin->deps.runtime, conv->id);
-    c->op = store_delete(conv_tool_store(c), conv->id, false, actor_viewer(c->actor, &c->arena),
-                         builtin_doer(c), on_deleted, c);
+    c->op = store_delete(conv_tool_store(c), conv->id, false,
+                         actor_viewer(c->call.who.actor, &c->call.arena), builtin_doer(c),
+                         on_deleted, c);
 }
 
 static void delete_conv(struct builtin_call *c)

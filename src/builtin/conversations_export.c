@@ -20,7 +20,7 @@ static void on_export_cancel(struct builtin_call *c)
 /* The text up to the limit, with a note when it was cut. */
 static void reply_document(struct exporting *x, bool is_cut)
 {
-    struct arena *a = &x->call->arena;
+    struct arena *a = &x->call->call.arena;
     str text = arena_str(a, utf8_truncate(buf_str(&x->text), CONV_TOOL_CHARS));
     struct json *out = json_new(a, JSON_OBJECT);
     json_set(a, out, STR("format"), json_of_str(str_from(export_suffix(x->format))));
@@ -53,9 +53,9 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 
 static void export_found(struct builtin_call *c, const struct conv *conv)
 {
-    struct exporting *x = ARENA_NEW(&c->arena, struct exporting);
+    struct exporting *x = ARENA_NEW(&c->call.arena, struct exporting);
     struct err e = {0};
-    str format = json_get_string(c->args, "format");
+    str format = json_get_string(c->call.args, "format");
     x->call = c;
     if (export_format_parse(format.n > 0 ? format : STR("markdown"), &x->format, &e) < 0) {
         conv_tool_fail(c, &e);

@@ -24,7 +24,7 @@ struct conv_reader {
 
 static struct json *tool_json(struct conv_reader *r, const struct replay_tool *t)
 {
-    struct arena *a = &r->call->arena;
+    struct arena *a = &r->call->call.arena;
     struct tool_result res = {.content = t->result ? json_get(t->result, "content") : NULL};
     str output = utf8_truncate(tool_result_to_text(a, &res), TOOL_CHARS);
     str input = utf8_truncate(json_to_str(a, t->input), TOOL_CHARS);
@@ -40,7 +40,7 @@ static struct json *tool_json(struct conv_reader *r, const struct replay_tool *t
 
 static struct json message_json(struct conv_reader *r, const struct replay_message *m)
 {
-    struct arena *a = &r->call->arena;
+    struct arena *a = &r->call->call.arena;
     bool is_user = m->role == REPLAY_USER;
     str text = replay_text(a, m);
     str kept = utf8_truncate(text, r->left);
@@ -66,7 +66,7 @@ static void on_messages_page(void *ctx, const struct err *err, const struct stor
 {
     struct conv_reader *r = ctx;
     struct builtin_call *c = r->call;
-    struct arena *a = &c->arena;
+    struct arena *a = &c->call.arena;
     c->op = NULL;
     if (err) {
         conv_tool_fail(c, err);
@@ -77,7 +77,7 @@ static void on_messages_page(void *ctx, const struct err *err, const struct stor
         lines[i] = arena_str(
             a, page->events[i].line); /* the page is freed before the answer is delivered */
     struct replay h = replay_lines(a, lines, NULL, page->n);
-    size_t limit = (size_t)json_get_int(c->args, "limit", GET_DEFAULT);
+    size_t limit = (size_t)json_get_int(c->call.args, "limit", GET_DEFAULT);
     buf_init(&r->text, CONV_TOOL_CHARS * 2);
     for (size_t i = h.n > limit ? h.n - limit : 0; i < h.n && r->left > 0; i++)
         json_push(a, r->messages, message_json(r, &h.messages[i]));
@@ -90,15 +90,15 @@ static void on_messages_page(void *ctx, const struct err *err, const struct stor
 
 static void get_found(struct builtin_call *c, const struct conv *conv)
 {
-    str expand = json_get_string(c->args, "expand");
+    str expand = json_get_string(c->call.args, "expand");
     if (str_eq(expand, STR("metadata"))) {
         conv_tool_reply(c, NULL, conv);
         return;
     }
-    struct conv_reader *r = ARENA_NEW(&c->arena, struct conv_reader);
+    struct conv_reader *r = ARENA_NEW(&c->call.arena, struct conv_reader);
     r->call = c;
-    r->out = conv_tool_summary(&c->arena, conv);
-    r->messages = json_new(&c->arena, JSON_ARRAY);
+    r->out = conv_tool_summary(&c->call.arena, conv);
+    r->messages = json_new(&c->call.arena, JSON_ARRAY);
     r->is_full = str_eq(expand, STR("full"));
     r->left = CONV_TOOL_CHARS;
     struct store_range range = {.backwards = true, .max_events = GET_EVENTS};
@@ -173,14 +173,14 @@ static void add_hit(struct arena *a, struct json *results, const struct store_hi
 static void on_searched(void *ctx, const struct err *err, const struct store_hits *h)
 {
     struct builtin_call *c = ctx;
-    struct arena *a = &c->arena;
+    struct arena *a = &c->call.arena;
     struct buf b;
     c->op = NULL;
     if (err) {
         conv_tool_fail(c, err);
         return;
     }
-    size_t limit = (size_t)json_get_int(c->args, "limit", SEARCH_DEFAULT);
+    size_t limit = (size_t)json_get_int(c->call.args, "limit", SEARCH_DEFAULT);
     struct json *out = json_new(a, JSON_OBJECT), *results = json_new(a, JSON_ARRAY);
     buf_init(&b, CONV_TOOL_CHARS);
     for (size_t i = 0; i < h->n && results->len <= limit; i++)
@@ -196,9 +196,9 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
 static void search(struct builtin_call *c)
 {
     struct store_search_query q = {
-        .viewer = actor_viewer(c->actor, &c->arena),
-        .text = json_get_string(c->args, "query"),
-        .limit = (size_t)json_get_int(c->args, "limit", SEARCH_DEFAULT) * MATCHES_MAX,
+        .viewer = actor_viewer(c->call.who.actor, &c->call.arena),
+        .text = json_get_string(c->call.args, "query"),
+        .limit = (size_t)json_get_int(c->call.args, "limit", SEARCH_DEFAULT) * MATCHES_MAX,
     };
     c->op = store_search(conv_tool_store(c), &q, on_searched, c);
 }

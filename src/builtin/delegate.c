@@ -18,19 +18,18 @@ struct delegation {
 static void charge_parent(struct builtin_call *c, const struct turn_result *t)
 {
     static const char *const KEYS[] = {"runId", "toolCallId", "conversationId", NULL};
-    const str values[] = {c->run_id, c->call_id, t->conversation_id};
-    turn_record(c->host, usage_event_with(&c->arena, "delegate", t->run->model, &t->run->usage,
-                                          t->run->llm_ms, KEYS, values));
+    const str values[] = {c->call.who.run_id, c->call.who.call_id, t->conversation_id};
+    turn_record(c->call.who.host, usage_event_with(&c->call.arena, "delegate", t->run->model,
+                                                   &t->run->usage, t->run->llm_ms, KEYS, values));
 }
 
 static void on_child_started(void *ctx, str conversation_id, str run_id, bool is_new)
 {
     struct builtin_call *c = ctx;
     struct delegation *d = c->state;
-    d->child_id = arena_str(&c->arena, conversation_id);
-    if (c->progress)
-        c->progress(c->ctx, 0, 0,
-                    arena_printf(&c->arena, "started %.*s", STR_ARG(conversation_id)));
+    d->child_id = arena_str(&c->call.arena, conversation_id);
+    tool_call_progress(&c->call, 0, 0,
+                       arena_printf(&c->call.arena, "started %.*s", STR_ARG(conversation_id)));
 }
 
 static void on_child_done(void *ctx, const struct turn_result *t)
@@ -44,14 +43,14 @@ static void on_child_done(void *ctx, const struct turn_result *t)
         builtin_fail(c, "The delegated run failed: %s", r->err.msg);
         return;
     }
-    struct json *out = json_new(&c->arena, JSON_OBJECT);
-    str id = arena_str(&c->arena, t->conversation_id);
-    json_set(&c->arena, out, STR("conversationId"), json_of_str(id));
-    json_set(&c->arena, out, STR("stopReason"), json_of_str(str_from(run_stop_name(r->stop))));
-    json_set(&c->arena, out, STR("iterations"), json_of_int(r->iterations));
+    struct json *out = json_new(&c->call.arena, JSON_OBJECT);
+    str id = arena_str(&c->call.arena, t->conversation_id);
+    json_set(&c->call.arena, out, STR("conversationId"), json_of_str(id));
+    json_set(&c->call.arena, out, STR("stopReason"), json_of_str(str_from(run_stop_name(r->stop))));
+    json_set(&c->call.arena, out, STR("iterations"), json_of_int(r->iterations));
     str text = r->response;
     if (r->stop != RUN_STOP_COMPLETE)
-        text = arena_printf(&c->arena, "%.*s\n\n[The delegated run stopped early: %s]",
+        text = arena_printf(&c->call.arena, "%.*s\n\n[The delegated run stopped early: %s]",
                             STR_ARG(text), run_stop_name(r->stop));
     builtin_reply_json(c, text, out);
 }
@@ -79,7 +78,7 @@ static str known_agents(struct builtin_call *c, const struct agents *all)
     buf_init(&b, 64u * 1024);
     for (size_t i = 0; i < all->len; i++)
         buf_printf(&b, "%s%.*s", i ? ", " : "", STR_ARG(all->items[i].name));
-    str s = arena_str(&c->arena, buf_str(&b));
+    str s = arena_str(&c->call.arena, buf_str(&b));
     buf_done(&b);
     return s;
 }
@@ -96,42 +95,42 @@ static struct json_strs strings_of(struct arena *a, const struct json *list)
 
 static int budget(const struct builtin_call *c, const struct agent *agent)
 {
-    int64_t n = json_get_int(c->args, "maxIterations", ITERATIONS_DEFAULT);
+    int64_t n = json_get_int(c->call.args, "maxIterations", ITERATIONS_DEFAULT);
     if (n > ITERATIONS_MAX)
         n = ITERATIONS_MAX;
     if (agent && agent->max_iterations > 0 && agent->max_iterations < n)
         n = agent->max_iterations;
-    if (c->remaining_iterations - 1 < n)
-        n = c->remaining_iterations - 1;
+    if (c->call.who.remaining_iterations - 1 < n)
+        n = c->call.who.remaining_iterations - 1;
     return n > 0 ? (int)n : 0;
 }
 
 static void start_child(struct builtin_call *c, const struct agent *agent, int iterations)
 {
     static const struct turn_events EVENTS = {on_child_started, on_child_done, on_child_refused};
-    const struct turn_info *parent = turn_info(c->host);
+    const struct turn_info *parent = turn_info(c->call.who.host);
     struct turn_child child = {
-        .parent_conversation_id = c->conversation_id,
-        .parent_run_id = c->run_id,
-        .parent_call_id = c->call_id,
+        .parent_conversation_id = c->call.who.conversation_id,
+        .parent_run_id = c->call.who.run_id,
+        .parent_call_id = c->call.who.call_id,
         .owner_id = parent->owner_id,
         .system_prompt = agent ? agent->system_prompt : STR(""),
-        .tools = agent ? agent->tools : strings_of(&c->arena, json_get(c->args, "tools")),
+        .tools = agent ? agent->tools : strings_of(&c->call.arena, json_get(c->call.args, "tools")),
         .max_iterations = iterations,
         .depth = parent->depth + 1,
     };
     if (!agent)
         child.system_prompt = str_from(PREAMBLE);
     struct turn_request req = {
-        .actor = turn_actor(c->host),
-        .message = json_get_string(c->args, "task"),
+        .actor = turn_actor(c->call.who.host),
+        .message = json_get_string(c->call.args, "task"),
         .model = agent && agent->model.n > 0 ? agent->model : parent->model,
         .channel = STR("delegate"),
         .auto_allow = parent->auto_allow,
         .is_unattended = true, /* nobody watches a child */
         .child = &child,
     };
-    struct delegation *d = ARENA_NEW(&c->arena, struct delegation);
+    struct delegation *d = ARENA_NEW(&c->call.arena, struct delegation);
     c->state = d;
     c->on_cancel = on_delegate_cancel;
     d->turn = turn_start(c->builtin->deps.runtime, &req, &EVENTS, c);
@@ -140,15 +139,15 @@ static void start_child(struct builtin_call *c, const struct agent *agent, int i
 static void delegate(struct builtin_call *c)
 {
     const struct agents *all = runtime_agents(c->builtin->deps.runtime);
-    str name = json_get_string(c->args, "agent");
+    str name = json_get_string(c->call.args, "agent");
     const struct agent *agent = agents_find(all, name);
     int iterations = budget(c, agent);
-    if (!c->host)
+    if (!c->call.who.host)
         builtin_fail(c, "Work can only be delegated from a conversation.");
     else if (name.n > 0 && !agent)
         builtin_fail(c, "There is no agent '%.*s'. Agents: %.*s.", STR_ARG(name),
                      STR_ARG(all->len > 0 ? known_agents(c, all) : STR("none are configured")));
-    else if (turn_info(c->host)->depth >= TURN_DEPTH_MAX)
+    else if (turn_info(c->call.who.host)->depth >= TURN_DEPTH_MAX)
         builtin_fail(c, "Delegation is nested too deeply: at most %d levels.", TURN_DEPTH_MAX);
     else if (iterations == 0)
         builtin_fail(c, "Too few steps are left in this run to delegate anything.");

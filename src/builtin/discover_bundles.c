@@ -55,8 +55,8 @@ static void search_registry(struct builtin_call *c)
         builtin_fail(c, "No bundle registry is available here.");
         return;
     }
-    c->state =
-        mpak_search(registry, json_get_string(c->args, "query"), FOUND_MAX, 0, on_bundles_found, c);
+    c->state = mpak_search(registry, json_get_string(c->call.args, "query"), FOUND_MAX, 0,
+                           on_bundles_found, c);
     c->on_cancel = on_search_cancel;
 }
 

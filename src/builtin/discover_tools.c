@@ -67,9 +67,10 @@ static size_t insert(struct found_tool *best, size_t n, struct found_tool f)
 
 static bool is_visible(const struct builtin_call *c, const struct toolset_item *it)
 {
-    if (it->tool->is_internal || (it->tool->is_admin_only && !actor_is_admin(c->actor)))
+    if (it->tool->is_internal || (it->tool->is_admin_only && !actor_is_admin(c->call.who.actor)))
         return false;
-    return c->host ? turn_may_use(c->host, it) : tool_selection_may_call(c->actor, false, it);
+    return c->call.who.host ? turn_may_use(c->call.who.host, it)
+                            : tool_selection_may_call(c->call.who.actor, false, it);
 }
 
 /* The tool may belong to an app that is being installed, starts, or has failed. */
@@ -79,8 +80,8 @@ static void add_absent(struct builtin_call *c, const struct registry *tools, str
     bool is_coming;
     const str *sources = registry_sources(tools, &n);
     for (size_t i = 0; i < n; i++) {
-        str why = tool_selection_may_use_source(c->actor, sources[i])
-                      ? registry_absence(tools, &c->arena, sources[i], &is_coming)
+        str why = tool_selection_may_use_source(c->call.who.actor, sources[i])
+                      ? registry_absence(tools, &c->call.arena, sources[i], &is_coming)
                       : STR_NONE;
         if (why.n > 0)
             buf_printf(b, "\n- %.*s", STR_ARG(why));
@@ -101,8 +102,8 @@ static void answer_found(struct builtin_call *c, const struct found_tool *best, 
         const struct toolset_item *it = best[i].item;
         str text = utf8_truncate(it->tool->description, DESCRIPTION_MAX);
         buf_printf(&b, "- %.*s: %.*s\n", STR_ARG(it->name), STR_ARG(text));
-        if (c->host)
-            turn_promote(c->host, it->name);
+        if (c->call.who.host)
+            turn_promote(c->call.who.host, it->name);
     }
     if (n == 0)
         add_absent(c, runtime_deps(c->builtin->deps.runtime)->tools, &b);
@@ -114,7 +115,7 @@ static void search_tools(struct builtin_call *c)
 {
     struct registry *tools = runtime_deps(c->builtin->deps.runtime)->tools;
     const struct toolset *set = registry_tools(tools);
-    struct tool_search s = parse(&c->arena, json_get_string(c->args, "query"));
+    struct tool_search s = parse(&c->call.arena, json_get_string(c->call.args, "query"));
     struct found_tool best[FOUND_MAX];
     size_t n = 0, total = 0;
     for (size_t i = 0; i < set->len; i++) {

@@ -42,30 +42,19 @@ struct builtin_tool {
     const char *audited;
 };
 
-/* A call in progress. */
-struct builtin_call {
-    struct list_node node;
+struct builtin_call { /* what a built-in tool adds to the record of the call */
+    struct tool_call call;
     struct builtin *builtin;
     const struct builtin_tool *tool;
-    const struct builtin_action *action; /* or NULL */
-    struct access_rule rule;             /* of the tool and the action */
-    bool is_probe;                       /* checks the rights only */
-    struct arena arena;
-    const struct json *args;
-    struct actor *actor; /* held */
-    str conversation_id, run_id, call_id, via;
-    bool is_recorded;         /* its operation writes the audit record */
-    bool is_refused;          /* because of missing rights */
-    int remaining_iterations; /* of the calling run */
-    void *host;               /* tool_caller.host: the calling turn, or NULL */
-    tool_done_fn done;
-    tool_progress_fn progress;
-    void *ctx;
+    const struct builtin_action *action;      /* or NULL */
+    struct access_rule rule;                  /* of the tool and the action */
+    bool is_recorded;                         /* its operation writes the audit record */
+    bool is_refused;                          /* because of missing rights */
     void *state;                              /* the tool's own */
     void (*on_cancel)(struct builtin_call *); /* it is being cancelled; or NULL */
     struct store_op *op;                      /* in progress, cancelled with the call; or NULL */
     struct tool_result result;
-    struct deferred answer;
+    struct deferred answer; /* delivers `result` */
 };
 
 #define BUILTIN_SOURCES_MAX 4
@@ -81,7 +70,6 @@ struct builtin_source { /* one of the namespaces: "nb", "conversations" */
 struct builtin {
     struct builtin_deps deps;
     struct arena arena;
-    struct list_node calls;
     struct registry *registry;      /* once registered */
     struct bundles *bundles;        /* or NULL */
     struct bundle_changer *changer; /* or NULL */

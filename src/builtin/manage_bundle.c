@@ -27,7 +27,7 @@ static void on_added(void *ctx, struct bundle *b, const struct err *err)
         return;
     }
     const struct bundle_info *i = bundle_info(b);
-    builtin_reply(c, arena_printf(&c->arena,
+    builtin_reply(c, arena_printf(&c->call.arena,
                                   "'%.*s' is installed and running with %zu tool%s. "
                                   "nb__discover_tools finds them.",
                                   STR_ARG(i->name), i->ntools, i->ntools == 1 ? "" : "s"));
@@ -51,7 +51,7 @@ static void wait_for(struct builtin_call *c, struct bundle_change_op *op)
 
 static str bundle_name(const struct builtin_call *c)
 {
-    return json_get_string(c->args, "name");
+    return json_get_string(c->call.args, "name");
 }
 
 /* Answers the call when there is none. */
@@ -65,16 +65,16 @@ static bool has_changer(struct builtin_call *c)
 /* As in the HTTP API: the limits of admins do not apply to the owner of the server. */
 static enum install_rights rights_of(const struct builtin_call *c)
 {
-    return actor_is_owner(c->actor) ? INSTALL_AS_OWNER : INSTALL_AS_ADMIN;
+    return actor_is_owner(c->call.who.actor) ? INSTALL_AS_OWNER : INSTALL_AS_ADMIN;
 }
 
 static void install(struct builtin_call *c)
 {
-    struct json *entry = json_new(&c->arena, JSON_OBJECT);
+    struct json *entry = json_new(&c->call.arena, JSON_OBJECT);
     struct err e = {0};
     if (!has_changer(c))
         return;
-    json_set(&c->arena, entry, STR("name"), json_of_str(bundle_name(c)));
+    json_set(&c->call.arena, entry, STR("name"), json_of_str(bundle_name(c)));
     if (install_check(entry, rights_of(c), &c->builtin->changer->allow_install, &e) < 0) {
         builtin_refuse(c, "Nothing was installed: %s", e.msg);
         return;
@@ -122,7 +122,7 @@ static void on_configured(void *ctx, struct bundle *b, const struct err *err)
     }
     const struct bundle_info *i = bundle_info(b);
     c->on_cancel = NULL;
-    builtin_reply(c, arena_printf(&c->arena, "The values are stored. '%.*s' is %s%s%.*s.",
+    builtin_reply(c, arena_printf(&c->call.arena, "The values are stored. '%.*s' is %s%s%.*s.",
                                   STR_ARG(i->name), bundle_state_name(i->state),
                                   i->fault.n > 0 ? ": " : "", STR_ARG(i->fault)));
 }
@@ -130,15 +130,15 @@ static void on_configured(void *ctx, struct bundle *b, const struct err *err)
 static struct bundle_configure configure_spec(const struct builtin_call *c)
 {
     return (struct bundle_configure){.server_name = bundle_name(c),
-                                     .values = json_get(c->args, "values"),
+                                     .values = json_get(c->call.args, "values"),
                                      .rights = rights_of(c),
-                                     .is_check = c->is_probe};
+                                     .is_check = c->call.is_probe};
 }
 
 /* Answers the call when there are none. */
 static bool has_values(struct builtin_call *c)
 {
-    const struct json *v = json_get(c->args, "values");
+    const struct json *v = json_get(c->call.args, "values");
     bool is_given = json_is(v, JSON_OBJECT) && v->len > 0;
     if (!is_given)
         builtin_fail(c, "values: expected the values to set, like {\"key\": \"value\"}. The action "

@@ -49,13 +49,14 @@ static void add_people(struct buf *b, const struct builtin_call *c, const struct
 
 static struct json *summary(struct builtin_call *c, const struct conv *conv)
 {
-    struct json *out = conv_tool_summary(&c->arena, conv);
-    struct json *people = json_new(&c->arena, JSON_ARRAY);
+    struct json *out = conv_tool_summary(&c->call.arena, conv);
+    struct json *people = json_new(&c->call.arena, JSON_ARRAY);
     for (size_t i = 0; i < conv->acl.participants.len; i++)
-        json_push(&c->arena, people,
-                  json_of_str(arena_str(&c->arena, conv->acl.participants.items[i])));
-    json_set(&c->arena, out, STR("ownerId"), json_of_str(arena_str(&c->arena, conv->acl.owner_id)));
-    json_set(&c->arena, out, STR("participants"), *people);
+        json_push(&c->call.arena, people,
+                  json_of_str(arena_str(&c->call.arena, conv->acl.participants.items[i])));
+    json_set(&c->call.arena, out, STR("ownerId"),
+             json_of_str(arena_str(&c->call.arena, conv->acl.owner_id)));
+    json_set(&c->call.arena, out, STR("participants"), *people);
     return out;
 }
 
@@ -104,22 +105,22 @@ static bool find_person(struct builtin_call *c, str typed, str *ret)
         builtin_fail(c, "%s The action \"members\" lists them.", e.msg);
         return false;
     }
-    *ret = arena_str(&c->arena, u->id);
+    *ret = arena_str(&c->call.arena, u->id);
     return true;
 }
 
 static str named_person(const struct builtin_call *c)
 {
-    return json_get_string(c->args, "userId");
+    return json_get_string(c->call.args, "userId");
 }
 
 /* ---- actions ---- */
 
 static void share_found(struct builtin_call *c, const struct conv *conv)
 {
-    const struct json *given = json_get(c->args, "participants");
+    const struct json *given = json_get(c->call.args, "participants");
     size_t n = given ? given->len : 0;
-    struct json_strs who = {arena_array(&c->arena, n + 1, sizeof(str)), 0};
+    struct json_strs who = {arena_array(&c->call.arena, n + 1, sizeof(str)), 0};
     for (; who.len < n; who.len++)
         if (!find_person(c, json_string(json_at(given, who.len), STR_NONE), &who.items[who.len]))
             return;
@@ -151,7 +152,7 @@ static str participant_named(const struct builtin_call *c, const struct conv *co
 
 static void remove_found(struct builtin_call *c, const struct conv *conv)
 {
-    str user = arena_str(&c->arena, participant_named(c, conv, named_person(c)));
+    str user = arena_str(&c->call.arena, participant_named(c, conv, named_person(c)));
     struct json_strs who = {&user, 1};
     if (str_eq(user, conv->acl.owner_id))
         builtin_fail(c, "The owner cannot be removed.");
@@ -195,7 +196,7 @@ static void remove_participant(struct builtin_call *c)
 static void members(struct builtin_call *c)
 {
     const struct workspace *ws = workspace_of(c);
-    struct arena *a = &c->arena;
+    struct arena *a = &c->call.arena;
     struct json *out = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY);
     struct buf b;
     buf_init(&b, CONV_TOOL_CHARS);

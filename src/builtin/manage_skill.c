@@ -11,7 +11,7 @@
 /* Empty: the call is answered. */
 static str named_skill(struct builtin_call *c)
 {
-    str name = json_get_string(c->args, "name");
+    str name = json_get_string(c->call.args, "name");
     if (name.n == 0)
         builtin_fail(c, "name is required for this action.");
     return name;
@@ -20,18 +20,18 @@ static str named_skill(struct builtin_call *c)
 /* The skills of the workspace, with the caller's own if the run has messages of nobody else. */
 static const struct skills *known_skills(const struct builtin_call *c)
 {
-    return skills_for(runtime_skills(c->builtin->deps.runtime), actor_sole_user(c->actor));
+    return skills_for(runtime_skills(c->builtin->deps.runtime), actor_sole_user(c->call.who.actor));
 }
 
 static bool is_personal(const struct builtin_call *c)
 {
-    return str_eq(json_get_string(c->args, "scope"), STR("personal"));
+    return str_eq(json_get_string(c->call.args, "scope"), STR("personal"));
 }
 
 /* The owner of the skill to change; empty: the workspace. False: the call is answered. */
 static bool find_owner(struct builtin_call *c, str *ret)
 {
-    *ret = is_personal(c) ? actor_sole_user(c->actor) : STR_NONE;
+    *ret = is_personal(c) ? actor_sole_user(c->call.who.actor) : STR_NONE;
     if (is_personal(c) && ret->n == 0) {
         builtin_refuse(c, "Several people wrote in this conversation. Change personal skills in a "
                           "conversation of your own.");
@@ -66,7 +66,7 @@ static void show_skill(struct builtin_call *c)
         return;
     }
     struct skill_draft d = skill_draft_of(s);
-    builtin_reply(c, skill_draft_render(&c->arena, &d));
+    builtin_reply(c, skill_draft_render(&c->call.arena, &d));
 }
 
 /* ---- changing ---- */
@@ -93,7 +93,7 @@ static void on_skill_cancel(struct builtin_call *c)
 
 static void start_change(struct builtin_call *c, str owner, str name, str text, str answer)
 {
-    struct skill_reply *r = ARENA_NEW(&c->arena, struct skill_reply);
+    struct skill_reply *r = ARENA_NEW(&c->call.arena, struct skill_reply);
     struct skill_change_spec spec = {
         .name = name, .owner = owner, .text = text, .by = builtin_doer(c)};
     *r = (struct skill_reply){c, answer};
@@ -138,18 +138,18 @@ static void write(struct builtin_call *c, bool is_new)
     str warning = STR_NONE, owner;
     if (!find_owner(c, &owner) || !may_write(c, name, old, is_new))
         return;
-    const struct json *given = json_get(c->args, "skill");
+    const struct json *given = json_get(c->call.args, "skill");
     if (!is_new)
         d = skill_draft_of(old);
-    if (skill_draft_from_json(&c->arena, name, given, &d, &e) < 0 ||
+    if (skill_draft_from_json(&c->call.arena, name, given, &d, &e) < 0 ||
         skill_draft_check(&d, &warning, &e) < 0) {
         builtin_fail(c, "%s", e.msg);
         return;
     }
     str answer =
-        arena_printf(&c->arena, "Skill '%.*s' %s.%s%.*s", STR_ARG(name),
+        arena_printf(&c->call.arena, "Skill '%.*s' %s.%s%.*s", STR_ARG(name),
                      is_new ? "created" : "updated", warning.n > 0 ? " " : "", STR_ARG(warning));
-    start_change(c, owner, name, skill_draft_render(&c->arena, &d), answer);
+    start_change(c, owner, name, skill_draft_render(&c->call.arena, &d), answer);
 }
 
 static void create(struct builtin_call *c)
@@ -167,7 +167,7 @@ static void delete (struct builtin_call *c)
     str name = named_skill(c), owner;
     if (name.n > 0 && find_owner(c, &owner))
         start_change(c, owner, name, STR_NONE,
-                     arena_printf(&c->arena, "Skill '%.*s' deleted.", STR_ARG(name)));
+                     arena_printf(&c->call.arena, "Skill '%.*s' deleted.", STR_ARG(name)));
 }
 
 #define COMMON                                                                                     \

@@ -49,7 +49,7 @@ static void say_calls(struct buf *b, str id)
 static str example_id(const struct builtin_call *c, const struct store_listing *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (!str_eq(l->convs[i].id, c->conversation_id))
+        if (!str_eq(l->convs[i].id, c->call.who.conversation_id))
             return l->convs[i].id;
     return l->n > 0 ? l->convs[0].id : STR("ID");
 }
@@ -84,18 +84,19 @@ static void on_recent_listed(void *ctx, const struct err *err, const struct stor
 
 static void overview(struct builtin_call *c)
 {
-    struct store_query q = {.viewer = actor_viewer(c->actor, &c->arena), .limit = RECENT};
+    struct store_query q = {.viewer = actor_viewer(c->call.who.actor, &c->call.arena),
+                            .limit = RECENT};
     c->op = store_list(runtime_deps(c->builtin->deps.runtime)->store, &q, on_recent_listed, c);
 }
 
 static void say_skills(struct builtin_call *c, struct buf *b, str part)
 {
     const struct skills *all =
-        skills_for(runtime_skills(c->builtin->deps.runtime), actor_sole_user(c->actor));
-    str wanted = skill_fold(&c->arena, part);
+        skills_for(runtime_skills(c->builtin->deps.runtime), actor_sole_user(c->call.who.actor));
+    str wanted = skill_fold(&c->call.arena, part);
     for (size_t i = 0; i < skills_len(all); i++) {
         const struct skill *s = skills_at(all, i);
-        if (str_find(skill_fold(&c->arena, s->name), wanted, 0) >= 0)
+        if (str_find(skill_fold(&c->call.arena, s->name), wanted, 0) >= 0)
             buf_printf(b, "- %.*s (%s, %s): %.*s\n", STR_ARG(s->name), skill_type_name(s->type),
                        skill_origin_name(s->origin), STR_ARG(s->description));
     }
@@ -125,13 +126,13 @@ static void status(struct builtin_call *c)
         const char *scope;
         void (*say)(struct builtin_call *c, struct buf *b, str part);
     } SCOPES[] = {{"bundles", say_bundles}, {"skills", say_skills}, {"config", say_config}};
-    str scope = json_get_string(c->args, "scope");
+    str scope = json_get_string(c->call.args, "scope");
     for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++) {
         struct buf b;
         if (!str_eq(scope, str_from(SCOPES[i].scope)))
             continue;
         buf_init(&b, STATUS_MAX);
-        SCOPES[i].say(c, &b, json_get_string(c->args, "name"));
+        SCOPES[i].say(c, &b, json_get_string(c->call.args, "name"));
         builtin_reply(c, b.n > 0 ? buf_str(&b) : STR("There are none."));
         buf_done(&b);
         return;

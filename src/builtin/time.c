@@ -7,7 +7,7 @@
 
 static void tell_time(struct builtin_call *c)
 {
-    str zone = json_get_string(c->args, "timezone");
+    str zone = json_get_string(c->call.args, "timezone");
     if (zone.n == 0)
         zone = runtime_deps(c->builtin->deps.runtime)->config->time_zone;
     int64_t now_ms = clock_now_ms();
@@ -26,11 +26,12 @@ static void tell_time(struct builtin_call *c)
     snprintf(text + n, sizeof text - n, "%s", abbr);
     clock_iso(now_ms, iso);
 
-    struct json *out = json_new(&c->arena, JSON_OBJECT);
-    json_set(&c->arena, out, STR("utc"), json_of_str(arena_str(&c->arena, str_from(iso))));
-    json_set(&c->arena, out, STR("timezone"), json_of_str(zone.n > 0 ? zone : STR("UTC")));
-    json_set(&c->arena, out, STR("offsetSeconds"), json_of_int(offset));
-    json_set(&c->arena, out, STR("epochMs"), json_of_int(now_ms));
+    struct json *out = json_new(&c->call.arena, JSON_OBJECT);
+    json_set(&c->call.arena, out, STR("utc"),
+             json_of_str(arena_str(&c->call.arena, str_from(iso))));
+    json_set(&c->call.arena, out, STR("timezone"), json_of_str(zone.n > 0 ? zone : STR("UTC")));
+    json_set(&c->call.arena, out, STR("offsetSeconds"), json_of_int(offset));
+    json_set(&c->call.arena, out, STR("epochMs"), json_of_int(now_ms));
     builtin_reply_json(c, str_from(text), out);
 }
 

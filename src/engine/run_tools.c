@@ -204,7 +204,7 @@ static void start_call(struct run *r, struct run_call *c)
     if (is_refused(r, c, args))
         return;
     struct tool_caller who = caller_of(r, c);
-    static const struct registry_call_events EVENTS = {on_tool_done, on_tool_progress};
+    static const struct tool_call_events EVENTS = {on_tool_done, on_tool_progress};
     c->handle = registry_call(r->tools, c->name, args, &who, &EVENTS, c);
 }
 
@@ -379,7 +379,7 @@ static void on_probe_done(void *ctx, const struct tool_result *res)
 /* Only calls that a person would be asked about are probed. */
 static void check_call(struct run *r, struct run_call *c)
 {
-    static const struct registry_call_events EVENTS = {on_probe_done, NULL};
+    static const struct tool_call_events EVENTS = {on_probe_done, NULL};
     struct json *args;
     str why;
     if (c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)

@@ -90,7 +90,7 @@ int registry_add_source(struct registry *r, const struct tool_source *src, struc
 {
     str name = str_from(src->name);
 
-    assert(src->list && src->call && src->cancel);
+    assert(src->list && src->start && src->cancel);
     if (!tool_source_name_valid(name))
         return err_set(e, -EINVAL,
                        "tool source \"%.*s\": a name is 1 to %d letters, digits, '_' or '-'",

@@ -19,7 +19,6 @@
 #define REGISTRY_RESULT_CHARS_MAX 1000000
 
 struct registry;
-struct registry_call;
 
 struct registry *registry_new(struct loop *loop);
 /* Cancels all calls without callbacks. Sources and observers are not notified. */
@@ -80,19 +79,14 @@ void registry_await_cancel(struct registry_wait *w); /* before fn was called */
 
 /* ---- calls ---- */
 
-struct registry_call_events {
-    void (*done)(void *ctx, const struct tool_result *result); /* borrowed for the callback */
-    void (*progress)(void *ctx, double progress, double total, str message); /* or NULL */
-};
-
-/* Everything is borrowed for the duration of this call, except ev and ctx, which live
- * until the answer. args may be NULL, which is {}. The handle is valid until `done`. */
-struct registry_call *registry_call(struct registry *r, str name, const struct json *args,
-                                    const struct tool_caller *who,
-                                    const struct registry_call_events *ev, void *ctx);
+/* args is borrowed until the answer or the cancellation, like ev and ctx; NULL is {}. The rest is
+ * borrowed for the duration of this call. The handle is valid until `done`. */
+struct tool_call *registry_call(struct registry *r, str name, const struct json *args,
+                                const struct tool_caller *who, const struct tool_call_events *ev,
+                                void *ctx);
 /* Asks the source whether the caller has the rights for this call (tool_source.probe). Answered and
  * cancelled like a call. NULL: the source has no probe, and no callback follows. */
-struct registry_call *registry_probe(struct registry *r, str name, const struct json *args,
-                                     const struct tool_caller *who,
-                                     const struct registry_call_events *ev, void *ctx);
-void registry_cancel(struct registry_call *c); /* no callback follows */
+struct tool_call *registry_probe(struct registry *r, str name, const struct json *args,
+                                 const struct tool_caller *who, const struct tool_call_events *ev,
+                                 void *ctx);
+void registry_cancel(struct tool_call *c); /* no callback follows */

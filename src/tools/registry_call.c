@@ -6,28 +6,8 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "loop/timer.h"
 #include "tools/registry_impl.h"
 #include "tools/schema/schema.h"
-
-struct registry_call {
-    struct list_node node; /* in source->running, source->waiting or registry->ending */
-    struct registry *registry;
-    struct registry_source *source; /* NULL while ending */
-    struct tool_call *inner;        /* while running */
-    const struct registry_call_events *ev;
-    void *ctx;
-    struct arena arena;
-    str name, tool; /* public, and as the source calls it */
-    uint64_t timeout_ms;
-    struct timer timeout;
-    struct deferred answer;
-    struct tool_result result;
-    bool is_probe; /* checks the rights only */
-    /* while waiting */
-    const struct json *args;
-    struct tool_caller who;
-};
 
 static unsigned limit_of(const struct registry_source *s)
 {
@@ -41,9 +21,9 @@ static uint64_t timeout_of(const struct registry_source *s, const struct tool *t
     return s->def->timeout_ms ? s->def->timeout_ms : REGISTRY_TIMEOUT_MS;
 }
 
-static void registry_call_free(struct registry_call *c)
+static void tool_call_free(struct tool_call *c)
 {
-    timer_stop(&c->timeout);
+    assert(!c->source && !c->is_running);
     defer_stop(&c->answer);
     list_del(&c->node);
     actor_unref((struct actor *)c->who.actor);
@@ -52,87 +32,91 @@ static void registry_call_free(struct registry_call *c)
 }
 
 /* Removes the call from its source; a running call must have ended or been cancelled. */
-static void leave_source(struct registry_call *c)
+static void leave_source(struct tool_call *c)
 {
     struct registry_source *s = c->source;
 
     list_del(&c->node);
     if (!s)
         return;
-    if (c->inner)
-        s->n_running--;
-    else
-        s->n_waiting--;
+    unsigned *count = c->is_running ? &s->n_running : &s->n_waiting;
+    assert(*count > 0);
+    --*count;
     if (s->n_waiting > 0)
         defer_start(c->registry->loop, &s->pump);
     c->source = NULL;
-    c->inner = NULL;
+    c->is_running = false;
     timer_stop(&c->timeout);
+}
+
+/* Takes the call from its source without an answer. */
+static void withdraw_call(struct tool_call *c)
+{
+    if (c->is_running)
+        c->source->def->cancel(c->source->def->self, c);
+    leave_source(c);
 }
 
 static void deliver_result(void *ctx)
 {
-    struct registry_call *c = ctx;
+    struct tool_call *c = ctx;
     c->ev->done(c->ctx, &c->result);
-    registry_call_free(c);
+    tool_call_free(c);
 }
 
-static void end_later(struct registry_call *c, struct tool_result result)
+static void end_later(struct tool_call *c, struct tool_result result)
 {
+    assert(!c->source);
     c->result = result;
     list_push(&c->registry->ending, &c->node);
     defer_start(c->registry->loop, &c->answer);
 }
 
-static void on_source_done(void *ctx, const struct tool_result *result)
+void tool_call_answer(struct tool_call *c, const struct tool_result *result)
 {
-    struct registry_call *c = ctx;
-    struct registry *r = c->registry;
+    size_t max = c->registry->max_result_chars;
     struct tool_result too_large;
 
-    assert(c->inner);
+    assert(c->is_running);
     leave_source(c);
-    if (r->max_result_chars && tool_result_chars(result) > r->max_result_chars) {
+    if (max && tool_result_chars(result) > max) {
         too_large = tool_result_error(
             &c->arena, "The result of %.*s is larger than %zu characters. Ask for a smaller part.",
-            STR_ARG(c->name), r->max_result_chars);
+            STR_ARG(c->name), max);
         result = &too_large;
     }
     c->ev->done(c->ctx, result);
-    registry_call_free(c);
+    tool_call_free(c);
 }
 
-static void on_source_progress(void *ctx, double progress, double total, str message)
+void tool_call_progress(const struct tool_call *c, double progress, double total, str message)
 {
-    struct registry_call *c = ctx;
+    assert(c->is_running);
     if (c->ev->progress)
         c->ev->progress(c->ctx, progress, total, message);
 }
 
 static void on_call_timeout(void *ctx)
 {
-    struct registry_call *c = ctx;
-    struct registry_source *s = c->source;
+    struct tool_call *c = ctx;
 
-    s->def->cancel(s->def->self, c->inner);
-    leave_source(c);
+    assert(c->is_running);
+    withdraw_call(c);
     end_later(c, tool_result_error(&c->arena, "%.*s did not answer within %g seconds.",
                                    STR_ARG(c->name), (double)c->timeout_ms / 1000));
 }
 
-static void start_source_call(struct registry_call *c, const struct json *args,
-                              const struct tool_caller *who)
+static void start_call(struct tool_call *c)
 {
     struct registry_source *s = c->source;
 
+    assert(!c->is_running && s->n_running < limit_of(s));
     list_push(&s->running, &c->node);
     s->n_running++;
+    c->is_running = true;
     if (c->timeout_ms != TOOL_NO_TIMEOUT)
         timer_start(&c->timeout, c->timeout_ms);
-    c->inner = c->is_probe ? s->def->probe(s->def->self, c->tool, args, who, on_source_done, c)
-                           : s->def->call(s->def->self, c->tool, args, who, on_source_done,
-                                          on_source_progress, c);
-    assert(c->inner);
+    (c->is_probe ? s->def->probe : s->def->start)(s->def->self, c);
 }
 
 void registry_pump(void *source)
@@ -142,28 +126,8 @@ void registry_pump(void *source)
     while (s->n_running < limit_of(s) && s->n_waiting > 0) {
         struct list_node *first = list_pop(&s->waiting);
         s->n_waiting--;
-        struct registry_call *c = LIST_ENTRY(first, struct registry_call, node);
-        start_source_call(c, c->args, &c->who);
+        start_call(LIST_ENTRY(first, struct tool_call, node));
     }
-}
-
-static void copy_caller(struct arena *a, struct tool_caller *to, const struct tool_caller *from)
-{
-    *to = *from;
-    to->actor = actor_ref(from->actor);
-    to->conversation_id = arena_str(a, from->conversation_id);
-    to->run_id = arena_str(a, from->run_id);
-    to->call_id = arena_str(a, from->call_id);
-    to->via = arena_str(a, from->via);
-}
-
-static void wait_for_turn(struct registry_call *c, const struct json *args,
-                          const struct tool_caller *who)
-{
-    c->args = json_clone(&c->arena, args);
-    copy_caller(&c->arena, &c->who, who);
-    list_push(&c->source->waiting, &c->node);
-    c->source->n_waiting++;
 }
 
 static int check_arguments(const struct toolset_item *it, const struct json *args, struct err *e)
@@ -174,27 +138,17 @@ static int check_arguments(const struct toolset_item *it, const struct json *arg
                                   : 0;
 }
 
-/* Refuses a new call, queues it, or starts it. */
-static void dispatch_call(struct registry_call *c, const struct json *args,
-                          const struct tool_caller *who)
+/* Refuses a new call of a known tool, queues it, or starts it. */
+static void dispatch_call(struct tool_call *c, const struct toolset_item *it,
+                          struct registry_source *s)
 {
-    struct registry *r = c->registry;
-    const struct toolset_item *it = registry_find(r, c->name, args, actor_is_admin(who->actor));
     struct err e = {0};
 
-    if (!it) {
-        str why = registry_explain_unknown(r, &c->arena, c->name, actor_is_admin(who->actor));
-        struct tool_result unknown = tool_result_text(&c->arena, why);
-        unknown.is_error = true;
-        end_later(c, unknown);
-        return;
-    }
-    if (check_arguments(it, args, &e) < 0) {
+    if (check_arguments(it, c->args, &e) < 0) {
         end_later(c, tool_result_error(&c->arena, "Invalid input for %.*s: %s", STR_ARG(it->name),
                                        e.msg));
         return;
     }
-    struct registry_source *s = registry_source_find(r, it->source);
     if (s->n_waiting >= REGISTRY_QUEUE_MAX) {
         end_later(c, tool_result_error(&c->arena,
                                        "%.*s is busy: %u calls are queued. Try again later.",
@@ -204,86 +158,115 @@ static void dispatch_call(struct registry_call *c, const struct json *args,
     c->source = s;
     c->tool = arena_str(&c->arena, it->tool->name);
     c->timeout_ms = timeout_of(s, it->tool);
-    if (s->n_running < limit_of(s) && s->n_waiting == 0)
-        start_source_call(c, args, who);
-    else
-        wait_for_turn(c, args, who);
+    if (s->n_running < limit_of(s) && s->n_waiting == 0) {
+        start_call(c);
+        return;
+    }
+    list_push(&s->waiting, &c->node);
+    s->n_waiting++;
 }
 
-static struct registry_call *call_new(struct registry *r, str name,
-                                      const struct registry_call_events *ev, void *ctx)
+static struct tool_caller copy_caller(struct arena *a, const struct tool_caller *from)
 {
-    struct registry_call *c = xcalloc(1, sizeof(*c));
+    struct tool_caller to = *from;
+    to.actor = actor_ref(from->actor);
+    to.conversation_id = arena_str(a, from->conversation_id);
+    to.run_id = arena_str(a, from->run_id);
+    to.call_id = arena_str(a, from->call_id);
+    to.via = arena_str(a, from->via);
+    return to;
+}
 
+/* `s` is the source that will get the call, or NULL. */
+static struct tool_call *tool_call_new(struct registry *r, const struct registry_source *s,
+                                       str name, const struct json *args,
+                                       const struct tool_caller *who)
+{
+    static const struct json NO_ARGS = {.type = JSON_OBJECT};
+    size_t size = s && s->def->call_size ? s->def->call_size : sizeof(struct tool_call);
+    struct tool_call *c = xcalloc(1, size);
+
+    assert(size >= sizeof(*c));
     c->registry = r;
-    c->ev = ev;
-    c->ctx = ctx;
     list_init(&c->node);
     arena_init(&c->arena);
     c->name = arena_str(&c->arena, name);
+    c->args = args ? args : &NO_ARGS;
+    c->who = copy_caller(&c->arena, who);
     timer_init(&c->timeout, r->loop, on_call_timeout, c);
     defer_init(&c->answer, deliver_result, c);
     return c;
 }
 
-static const struct json NO_ARGS = {.type = JSON_OBJECT};
-
-struct registry_call *registry_call(struct registry *r, str name, const struct json *args,
-                                    const struct tool_caller *who,
-                                    const struct registry_call_events *ev, void *ctx)
+static struct tool_result unknown_tool(struct tool_call *c)
 {
-    struct registry_call *c = call_new(r, name, ev, ctx);
-    dispatch_call(c, args ? args : &NO_ARGS, who);
-    return c;
+    str why =
+        registry_explain_unknown(c->registry, &c->arena, c->name, actor_is_admin(c->who.actor));
+    struct tool_result res = tool_result_text(&c->arena, why);
+    res.is_error = true;
+    return res;
 }
 
-struct registry_call *registry_probe(struct registry *r, str name, const struct json *args,
-                                     const struct tool_caller *who,
-                                     const struct registry_call_events *ev, void *ctx)
+struct tool_call *registry_call(struct registry *r, str name, const struct json *args,
+                                const struct tool_caller *who, const struct tool_call_events *ev,
+                                void *ctx)
 {
     const struct toolset_item *it = registry_find(r, name, args, actor_is_admin(who->actor));
-    const struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
-    if (!s || !s->def->probe)
-        return NULL;
-    struct registry_call *c = call_new(r, name, ev, ctx);
-    c->is_probe = true;
-    dispatch_call(c, args ? args : &NO_ARGS, who);
+    struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
+    struct tool_call *c = tool_call_new(r, s, name, args, who);
+
+    c->ev = ev;
+    c->ctx = ctx;
+    if (it)
+        dispatch_call(c, it, s);
+    else
+        end_later(c, unknown_tool(c));
     return c;
 }
 
-void registry_cancel(struct registry_call *c)
+struct tool_call *registry_probe(struct registry *r, str name, const struct json *args,
+                                 const struct tool_caller *who, const struct tool_call_events *ev,
+                                 void *ctx)
 {
-    struct registry_source *s = c->source;
-
-    if (c->inner)
-        s->def->cancel(s->def->self, c->inner);
-    leave_source(c);
-    registry_call_free(c);
+    const struct toolset_item *it = registry_find(r, name, args, actor_is_admin(who->actor));
+    struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
+    if (!s || !s->def->probe)
+        return NULL;
+    struct tool_call *c = tool_call_new(r, s, name, args, who);
+    c->ev = ev;
+    c->ctx = ctx;
+    c->is_probe = true;
+    dispatch_call(c, it, s);
+    return c;
 }
 
-static void drop_call(struct registry_call *c, const char *why)
+void registry_cancel(struct tool_call *c)
 {
-    struct registry_source *s = c->source;
+    withdraw_call(c);
+    tool_call_free(c);
+}
 
-    if (c->inner)
-        s->def->cancel(s->def->self, c->inner);
-    leave_source(c);
+static void drop_call(struct tool_call *c, const char *why)
+{
+    const char *source = c->source ? c->source->def->name : NULL;
+
+    withdraw_call(c);
     if (why)
         end_later(c, tool_result_error(&c->arena, "%.*s: its source %s %s.", STR_ARG(c->name),
-                                       s->def->name, why));
+                                       source, why));
     else
-        registry_call_free(c);
+        tool_call_free(c);
 }
 
 void registry_drop_calls(struct registry *r, struct registry_source *s, const char *why)
 {
     if (!s) {
         LIST_FOREACH (it, &r->ending)
-            drop_call(LIST_ENTRY(it, struct registry_call, node), NULL);
+            drop_call(LIST_ENTRY(it, struct tool_call, node), NULL);
         return;
     }
     while (!list_empty(&s->running))
-        drop_call(LIST_ENTRY(s->running.next, struct registry_call, node), why);
+        drop_call(LIST_ENTRY(s->running.next, struct tool_call, node), why);
     while (!list_empty(&s->waiting))
-        drop_call(LIST_ENTRY(s->waiting.next, struct registry_call, node), why);
+        drop_call(LIST_ENTRY(s->waiting.next, struct tool_call, node), why);
 }

@@ -7,7 +7,7 @@
 struct registry_source {
     const struct tool_source *def;
     struct toolset_part *part; /* NULL until listed, or after a change */
-    struct list_node running;  /* registry_call.node */
+    struct list_node running;  /* tool_call.node */
     struct list_node waiting;
     unsigned n_running, n_waiting;
     struct deferred pump; /* starts waiting calls */

@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/json/json_decode.h"
-#include "loop/loop.h"
+#include "base/list.h"
+#include "loop/timer.h"
 #include "workspace/actor.h"
 
 #define TOOL_NAME_MAX   64
@@ -36,7 +37,7 @@ struct tool {
     uint64_t timeout_ms; /* 0 = that of its source; TOOL_NO_TIMEOUT = it limits itself */
 };
 
-/* The caller of a tool. Borrowed for the duration of tool_source.call. */
+/* The caller of a tool. */
 struct tool_caller {
     const struct actor *actor;
     str conversation_id, run_id, call_id; /* may be empty */
@@ -56,29 +57,80 @@ struct tool_result {
 /* True when a call with these arguments changes nothing. */
 bool tool_call_reads(const struct tool *t, const struct json *args);
 
-typedef void (*tool_done_fn)(void *ctx, const struct tool_result *r);
-typedef void (*tool_progress_fn)(void *ctx, double progress, double total, str message);
+/* ---- a call ---- */
 
-struct tool_call; /* owned by the source; freed with its answer or its cancellation */
+/* Called exactly once, never before registry_call returned, unless the call was cancelled. The
+ * result is borrowed for the callback. */
+struct tool_call_events {
+    void (*done)(void *ctx, const struct tool_result *result);
+    void (*progress)(void *ctx, double progress, double total, str message); /* or NULL */
+};
+
+/* One call of one tool, on its way between a caller and a source. A source that needs more memory
+ * per call declares a struct that begins with this one, and sets tool_source.call_size. A source
+ * uses the first part, and ends the call with tool_call_answer.
+ *
+ * A call of a bundle's tool has four records. Each is kept by one file, owns the next one, and is
+ * the only one that cancels it:
+ *
+ *   record       file                            answered by                 cancelled by
+ *   run_call     engine/run_tools.c              its tool, or a refusal      run_cancel_tools
+ *   tool_call    tools/registry_call.c           its source; the registry:   registry_cancel
+ *                                                time, size, source removed
+ *   bundle_call  bundle/supervise/bundle_call.c  the server; a bundle that   bundle_cancel
+ *                                                has stopped or is busy
+ *   mcp_call     mcp/client/call.c               the server; time limits;    mcp_cancel
+ *                                                the end of the connection
+ *
+ * Callers without a run (api/apps/tools.c, gateway/methods/tools.c) take the place of the first
+ * record; a built-in tool ends at the second. The source's part of the second record holds what
+ * must end with the call (apps/bundle_impl.h: questions to people; builtin/internal.h: operations
+ * of the store).
+ *
+ * The caller keeps the arguments until the answer or the cancellation; no record copies them. */
+struct tool_call {
+    struct arena arena; /* for everything that lives as long as the call */
+    str name, tool;     /* public, and within its source */
+    const struct json *args;
+    struct tool_caller who; /* a copy; holds the actor */
+    bool is_probe;          /* tool_source.probe was called, not start */
+
+    /* the rest belongs to the registry */
+    struct list_node node; /* in source->running, source->waiting or registry->ending */
+    struct registry *registry;
+    struct registry_source *source; /* NULL while ending */
+    const struct tool_call_events *ev;
+    void *ctx;
+    bool is_running; /* the source has it */
+    uint64_t timeout_ms;
+    struct timer timeout;
+    struct deferred answer; /* delivers `result` */
+    struct tool_result result;
+};
+
+/* For the source of the call. The call is freed before tool_call_answer returns. */
+void tool_call_answer(struct tool_call *c, const struct tool_result *result);
+void tool_call_progress(const struct tool_call *c, double progress, double total, str message);
+
+/* ---- a source ---- */
 
 struct tool_source {
     const char *name; /* "nb", "bash": the prefix before "__" */
     /* The current tools; valid until registry_changed. */
     const struct tool *(*list)(void *self, size_t *ret_n);
-    /* args is a validated object. Never calls back before it returns. */
-    struct tool_call *(*call)(void *self, str tool, const struct json *args,
-                              const struct tool_caller *who, tool_done_fn done,
-                              tool_progress_fn progress, void *ctx);
-    void (*cancel)(void *self, struct tool_call *c); /* no callback follows */
+    /* Begins a call; its arguments are a validated object. Never answers before it returns. */
+    void (*start)(void *self, struct tool_call *c);
+    /* Ends what `start` or `probe` began. The call must not be answered any more. */
+    void (*cancel)(void *self, struct tool_call *c);
     /* Checks the caller's rights for this call without making it: a result with is_error gives the
-     * reason of a refusal. Answered and cancelled like `call`. NULL: only the call itself checks.
+     * reason of a refusal. Answered and cancelled like `start`. NULL: only the call itself checks.
      */
-    struct tool_call *(*probe)(void *self, str tool, const struct json *args,
-                               const struct tool_caller *who, tool_done_fn done, void *ctx);
+    void (*probe)(void *self, struct tool_call *c);
     /* Why its tools are not available now, and what to do about it: for people and models. Empty:
      * they are available. *ret_is_coming: the source is starting. NULL: always available. */
     str (*absence)(void *self, struct arena *a, bool *ret_is_coming);
     void *self;
+    size_t call_size; /* of the struct that begins with a struct tool_call; 0 = nothing follows */
     /* 0 = 6. A source whose calls wait for other calls of the same source (delegation) must set
      * UINT_MAX, to avoid a deadlock. */
     unsigned max_concurrent;

@@ -83,33 +83,29 @@ void random_id(const char *prefix, char out[RANDOM_ID_MAX])
 
 /* ---- tools ---- */
 
-static struct tool_call {
+struct own_call {
+    struct tool_call call;
     struct deferred later;
-    tool_done_fn done;
-    void *ctx;
-} own_call;
+};
 
 static void on_own_call(void *ctx)
 {
+    struct own_call *c = ctx;
     struct tool_result r = {0};
-    own_call.done(own_call.ctx, &r);
+    tool_call_answer(&c->call, &r);
 }
 
-static struct tool_call *call_own(void *self, str tool, const struct json *args,
-                                  const struct tool_caller *who, tool_done_fn done,
-                                  tool_progress_fn progress, void *ctx)
+static void call_own(void *self, struct tool_call *call)
 {
-    own_call.done = done;
-    own_call.ctx = ctx;
-    progress(ctx, 1, 2, STR("half"));
-    defer_init(&own_call.later, on_own_call, NULL);
-    defer_start(rig.loop, &own_call.later);
-    return &own_call;
+    struct own_call *c = CONTAINER_OF(call, struct own_call, call);
+    tool_call_progress(call, 1, 2, STR("half"));
+    defer_init(&c->later, on_own_call, c);
+    defer_start(rig.loop, &c->later);
 }
 
-static void cancel_own(void *self, struct tool_call *c)
+static void cancel_own(void *self, struct tool_call *call)
 {
-    defer_stop(&c->later);
+    defer_stop(&CONTAINER_OF(call, struct own_call, call)->later);
 }
 
 static const struct tool *list_tools(void *self, size_t *ret_n)
@@ -170,11 +166,12 @@ static void set_up_bundle(struct bundle *b, str name, enum mcp_era era)
 
 static void set_up(void)
 {
-    static const struct tool_source SOURCES[] = {
-        {.name = "old", .list = list_tools, .call = call_own, .cancel = cancel_own},
-        {.name = "new", .list = list_tools, .call = call_own, .cancel = cancel_own},
-        {.name = "nb", .list = list_tools, .call = call_own, .cancel = cancel_own},
-    };
+#define SOURCE(called)                                                                             \
+    {                                                                                              \
+        .name = called, .list = list_tools, .start = call_own, .cancel = cancel_own,               \
+        .call_size = sizeof(struct own_call)                                                       \
+    }
+    static const struct tool_source SOURCES[] = {SOURCE("old"), SOURCE("new"), SOURCE("nb")};
     struct http_handlers h = {.on_request = on_request};
     struct err e;
     signal(SIGPIPE, SIG_IGN);

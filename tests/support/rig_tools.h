@@ -13,15 +13,11 @@
 #include "support/unit.h"
 #include "tools/registry.h"
 
-struct tool_call {
+struct rig_tool_call {
+    struct tool_call call;
     struct list_node node;
-    str tool;
-    tool_done_fn done;
-    tool_progress_fn progress;
-    void *ctx;
     struct deferred answer;
     const char *refusal; /* of a probe */
-    bool is_probe;
 };
 
 static struct rig_tools {
@@ -45,84 +41,61 @@ static inline const struct tool *tools_list(void *self, size_t *ret_n)
     return rig_tools.tools;
 }
 
-static inline void tools_close(struct tool_call *c)
+static inline struct tool_result tools_result(struct rig_tool_call *c)
 {
-    defer_stop(&c->answer);
-    list_del(&c->node);
-    free(c);
-}
-
-static inline struct tool_result tools_result(struct arena *a, const struct tool_call *c)
-{
+    struct arena *a = &c->call.arena;
     if (c->refusal)
         return tool_result_error(a, "%s", c->refusal);
-    if (str_eq(c->tool, STR("fail")))
+    if (str_eq(c->call.tool, STR("fail")))
         return tool_result_error(a, "it failed");
-    return tool_result_text(a, c->is_probe ? STR("") : str_from(rig_tools.answer));
+    return tool_result_text(a, c->call.is_probe ? STR("") : str_from(rig_tools.answer));
 }
 
 static inline void on_tools_answer(void *ctx)
 {
-    struct tool_call *c = ctx;
-    tool_done_fn done = c->done;
-    void *done_ctx = c->ctx;
-    struct arena a;
-    arena_init(&a);
-    struct tool_result r = tools_result(&a, c);
-    tools_close(c);
-    done(done_ctx, &r);
-    arena_done(&a);
+    struct rig_tool_call *c = ctx;
+    struct tool_result r = tools_result(c);
+    list_del(&c->node);
+    tool_call_answer(&c->call, &r);
 }
 
-static inline struct tool_call *tools_add(str tool, tool_done_fn done, void *ctx)
+static inline struct rig_tool_call *tools_add(struct tool_call *call)
 {
-    struct tool_call *c = xcalloc(1, sizeof *c);
-    for (size_t i = 0; i < ARRAY_LEN(rig_tools.tools); i++)
-        if (str_eq(rig_tools.tools[i].name, tool))
-            c->tool = rig_tools.tools[i].name;
-    c->done = done;
-    c->ctx = ctx;
+    struct rig_tool_call *c = CONTAINER_OF(call, struct rig_tool_call, call);
     defer_init(&c->answer, on_tools_answer, c);
     list_push(&rig_tools.calls, &c->node);
     return c;
 }
 
-static inline struct tool_call *tools_call(void *self, str tool, const struct json *args,
-                                           const struct tool_caller *who, tool_done_fn done,
-                                           tool_progress_fn progress, void *ctx)
+static inline void tools_start(void *self, struct tool_call *call)
 {
-    struct tool_call *c = tools_add(tool, done, ctx);
-    struct arena a;
-    arena_init(&a);
+    struct rig_tool_call *c = tools_add(call);
+    const struct tool_caller *who = &call->who;
+    str args = json_to_str(&call->arena, call->args), user_id = actor_user(who->actor);
     rig_tools.started++;
     rig_tools.host = who->host;
-    snprintf(rig_tools.args, sizeof rig_tools.args, "%.*s", STR_ARG(json_to_str(&a, args)));
-    snprintf(rig_tools.user_id, sizeof rig_tools.user_id, "%.*s", STR_ARG(actor_user(who->actor)));
+    snprintf(rig_tools.args, sizeof rig_tools.args, "%.*s", STR_ARG(args));
+    snprintf(rig_tools.user_id, sizeof rig_tools.user_id, "%.*s", STR_ARG(user_id));
     snprintf(rig_tools.conversation_id, sizeof rig_tools.conversation_id, "%.*s",
              STR_ARG(who->conversation_id));
-    arena_done(&a);
-    c->progress = progress;
-    if (!str_eq(tool, STR("slow")) && !str_eq(tool, STR("hang")))
+    if (!str_eq(call->tool, STR("slow")) && !str_eq(call->tool, STR("hang")))
         defer_start(rig_tools.loop, &c->answer);
-    return c;
 }
 
-static inline struct tool_call *tools_probe(void *self, str tool, const struct json *args,
-                                            const struct tool_caller *who, tool_done_fn done,
-                                            void *ctx)
+static inline void tools_probe(void *self, struct tool_call *call)
 {
-    struct tool_call *c = tools_add(tool, done, ctx);
+    struct rig_tool_call *c = tools_add(call);
     rig_tools.probed++;
-    c->is_probe = true;
     c->refusal = rig_tools.refusal;
     defer_start(rig_tools.loop, &c->answer);
-    return c;
 }
 
-static inline void tools_cancel(void *self, struct tool_call *c)
+static inline void tools_cancel(void *self, struct tool_call *call)
 {
+    struct rig_tool_call *c = CONTAINER_OF(call, struct rig_tool_call, call);
     rig_tools.cancelled++;
-    tools_close(c);
+    defer_stop(&c->answer);
+    list_del(&c->node);
 }
 
 static inline str tools_absence(void *self, struct arena *a, bool *ret_is_coming)
@@ -135,8 +108,8 @@ static inline str tools_absence(void *self, struct arena *a, bool *ret_is_coming
 static inline void tools_release(void)
 {
     LIST_FOREACH (n, &rig_tools.calls) {
-        struct tool_call *c = LIST_ENTRY(n, struct tool_call, node);
-        if (!str_eq(c->tool, STR("slow")) || !list_empty(&c->answer.node))
+        struct rig_tool_call *c = LIST_ENTRY(n, struct rig_tool_call, node);
+        if (!str_eq(c->call.tool, STR("slow")) || !list_empty(&c->answer.node))
             continue;
         defer_start(rig_tools.loop, &c->answer);
         return;
@@ -147,9 +120,9 @@ static inline void tools_release(void)
 /* The oldest call that is in progress reports progress. */
 static inline void tools_progress(double done, double total, const char *message)
 {
-    struct tool_call *c = LIST_ENTRY(rig_tools.calls.next, struct tool_call, node);
+    struct rig_tool_call *c = LIST_ENTRY(rig_tools.calls.next, struct rig_tool_call, node);
     assert_false(list_empty(&rig_tools.calls));
-    c->progress(c->ctx, done, total, str_from(message));
+    tool_call_progress(&c->call, done, total, str_from(message));
 }
 
 static inline void tools_begin(struct loop *loop, struct registry *registry)
@@ -168,10 +141,11 @@ static inline void tools_begin(struct loop *loop, struct registry *registry)
     rig_tools.tools[5].annotations = drops;
     rig_tools.source = (struct tool_source){.name = "t",
                                             .list = tools_list,
-                                            .call = tools_call,
+                                            .start = tools_start,
                                             .cancel = tools_cancel,
                                             .probe = tools_probe,
-                                            .absence = tools_absence};
+                                            .absence = tools_absence,
+                                            .call_size = sizeof(struct rig_tool_call)};
     if (registry_add_source(registry, &rig_tools.source, &e) < 0)
         fail_msg("%s", e.msg);
 }

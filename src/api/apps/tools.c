@@ -69,7 +69,7 @@ struct call_wait { /* in the request's arena */
     struct http_req *req;
     struct call_in in;
     struct registry_wait *wait; /* while a bundle is starting; then: */
-    struct registry_call *call;
+    struct tool_call *call;
     struct api_space *space;
     str name, server;
     char id[RANDOM_ID_MAX];
@@ -220,7 +220,7 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
 
 static void tools_call(void *ctx)
 {
-    static const struct registry_call_events EVENTS = {.done = on_tools_done};
+    static const struct tool_call_events EVENTS = {.done = on_tools_done};
     struct call_wait *w = ctx;
     struct http_req *r = w->req;
     const struct toolset_item *it = find_tool(r, &w->in);

@@ -158,7 +158,7 @@ static void on_tool_cancel(struct gw_request *q)
 
 static void call_own(struct gw_request *q)
 {
-    static const struct registry_call_events EVENTS = {on_called, on_tool_progress};
+    static const struct tool_call_events EVENTS = {on_called, on_tool_progress};
     struct tool_caller who = {
         .actor = q->actor,
         .via = STR("mcp"),

@@ -86,7 +86,8 @@ static struct bundle_tool_call call;
 static void begin_call(const char *run_id)
 {
     call = (struct bundle_tool_call){
-        .source = &source, .run_id = str_from(run_id), .host = run_id[0] ? &person : NULL};
+        .source = &source,
+        .call.who = {.run_id = str_from(run_id), .host = run_id[0] ? &person : NULL}};
     list_init(&call.asks);
 }
 

@@ -7,10 +7,8 @@
 
 #define LINES_MAX 32
 
-struct tool_call {
-    struct list_node node;
-    tool_done_fn done;
-    void *ctx;
+struct open_call {
+    struct tool_call call;
     struct deferred answer;
 };
 
@@ -27,7 +25,7 @@ struct world {
     struct registry *tools;
     struct tool tool;
     struct tool_source source;
-    struct list_node calls, appends;
+    struct list_node appends;
     struct deferred appended;
     struct actor *actor;
     struct run *run;
@@ -56,47 +54,28 @@ static const struct tool *list_tools(void *self, size_t *ret_n)
     return &w->tool;
 }
 
-static void close_call(struct tool_call *c)
-{
-    defer_stop(&c->answer);
-    list_del(&c->node);
-    free(c);
-}
-
 static void on_answer(void *ctx)
 {
-    struct tool_call *c = ctx;
-    tool_done_fn done = c->done;
-    void *done_ctx = c->ctx;
-    struct arena a;
-    arena_init(&a);
-    struct tool_result r = tool_result_text(&a, STR("pong"));
-    close_call(c);
-    done(done_ctx, &r);
-    arena_done(&a);
+    struct open_call *c = ctx;
+    struct tool_result r = tool_result_text(&c->call.arena, STR("pong"));
+    tool_call_answer(&c->call, &r);
 }
 
-static struct tool_call *call_tool(void *self, str tool, const struct json *args,
-                                   const struct tool_caller *who, tool_done_fn done,
-                                   tool_progress_fn progress, void *ctx)
+static void start_tool(void *self, struct tool_call *call)
 {
     struct world *w = self;
-    struct tool_call *c = xcalloc(1, sizeof *c);
-    c->done = done;
-    c->ctx = ctx;
+    struct open_call *c = CONTAINER_OF(call, struct open_call, call);
     w->started++;
-    list_push(&w->calls, &c->node);
     defer_init(&c->answer, on_answer, c);
     if (!w->is_silent)
         defer_start(w->loop, &c->answer);
-    return c;
 }
 
-static void cancel_tool(void *self, struct tool_call *c)
+static void cancel_tool(void *self, struct tool_call *call)
 {
     struct world *w = self;
     w->cancelled++;
-    close_call(c);
+    defer_stop(&CONTAINER_OF(call, struct open_call, call)->answer);
 }
 
 /* ---- the host ---- */
@@ -205,9 +184,12 @@ static int setup(void **state)
     w->tools = registry_new(w->loop);
     w->actor = actor_new(NULL, STR("ws_a"), &p, (struct json_strs){0});
     w->tool = (struct tool){.name = STR("ping")};
-    w->source = (struct tool_source){
-        .name = "t", .list = list_tools, .call = call_tool, .cancel = cancel_tool, .self = w};
-    list_init(&w->calls);
+    w->source = (struct tool_source){.name = "t",
+                                     .list = list_tools,
+                                     .start = start_tool,
+                                     .cancel = cancel_tool,
+                                     .self = w,
+                                     .call_size = sizeof(struct open_call)};
     list_init(&w->appends);
     defer_init(&w->appended, on_appended, w);
     assert_int_equal(registry_add_source(w->tools, &w->source, &e), 0);
@@ -218,7 +200,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct world *w = *state;
-    assert_true(list_empty(&w->calls) && list_empty(&w->appends));
+    assert_true(list_empty(&w->appends));
     registry_free(w->tools);
     llm_free(w->llm);
     actor_unref(w->actor);

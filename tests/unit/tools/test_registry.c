@@ -4,12 +4,10 @@
 #include "tools/registry.h"
 
 /* A source under the test's control: calls stay open until the test answers them. */
-struct tool_call {
+struct fake_call {
+    struct tool_call call;
     struct list_node node;
-    tool_done_fn done;
-    tool_progress_fn progress;
-    void *ctx;
-    char tool[32], args[64], user[32];
+    char args[64];
 };
 
 struct fake {
@@ -27,69 +25,56 @@ static const struct tool *fake_list(void *self, size_t *ret_n)
     return f->tools;
 }
 
-static struct tool_call *fake_call(void *self, str tool, const struct json *args,
-                                   const struct tool_caller *who, tool_done_fn done,
-                                   tool_progress_fn progress, void *ctx)
+static void fake_start(void *self, struct tool_call *call)
 {
     struct fake *f = self;
-    struct tool_call *c = xcalloc(1, sizeof(*c));
+    struct fake_call *c = CONTAINER_OF(call, struct fake_call, call);
     struct buf text;
 
-    c->done = done;
-    c->progress = progress;
-    c->ctx = ctx;
-    snprintf(c->tool, sizeof(c->tool), "%.*s", STR_ARG(tool));
-    snprintf(c->user, sizeof(c->user), "%.*s", STR_ARG(actor_user(who->actor)));
     buf_init(&text, sizeof(c->args) - 1);
-    assert_int_equal(json_write(&text, args), 0);
+    assert_int_equal(json_write(&text, call->args), 0);
     snprintf(c->args, sizeof(c->args), "%s", buf_cstr(&text));
     buf_done(&text);
     list_push(&f->open, &c->node);
     f->n_open++;
     f->started++;
-    return c;
 }
 
-static void fake_close(struct fake *f, struct tool_call *c)
+static void fake_close(struct fake *f, struct fake_call *c)
 {
     list_del(&c->node);
     f->n_open--;
-    free(c);
 }
 
-static void fake_cancel(void *self, struct tool_call *c)
+static void fake_cancel(void *self, struct tool_call *call)
 {
     struct fake *f = self;
     f->cancelled++;
-    fake_close(f, c);
+    fake_close(f, CONTAINER_OF(call, struct fake_call, call));
 }
 
-static struct tool_call *fake_first(struct fake *f)
+static struct fake_call *fake_first(struct fake *f)
 {
     assert_false(list_empty(&f->open));
-    return LIST_ENTRY(f->open.next, struct tool_call, node);
+    return LIST_ENTRY(f->open.next, struct fake_call, node);
 }
 
 static void fake_answer(struct fake *f, str text)
 {
-    struct tool_call *c = fake_first(f);
-    struct arena a;
+    struct fake_call *c = fake_first(f);
+    struct tool_result r = tool_result_text(&c->call.arena, text);
 
-    arena_init(&a);
-    struct tool_result r = tool_result_text(&a, text);
-    tool_done_fn done = c->done;
-    void *ctx = c->ctx;
     fake_close(f, c);
-    done(ctx, &r);
-    arena_done(&a);
+    tool_call_answer(&c->call, &r);
 }
 
 static void fake_init(struct fake *f, const char *name)
 {
     *f = (struct fake){.def = {.name = name,
                                .list = fake_list,
-                               .call = fake_call,
+                               .start = fake_start,
                                .cancel = fake_cancel,
+                               .call_size = sizeof(struct fake_call),
                                .self = f},
                        .n_tools = 1};
     f->tools[0].name = STR("echo");
@@ -128,8 +113,8 @@ static void on_progress(void *ctx, double progress, double total, str message)
     s->last_progress = progress;
 }
 
-static const struct registry_call_events EVENTS = {on_done, on_progress};
-static const struct registry_call_events NO_PROGRESS = {.done = on_done};
+static const struct tool_call_events EVENTS = {on_done, on_progress};
+static const struct tool_call_events NO_PROGRESS = {.done = on_done};
 
 struct fixture {
     struct loop *loop;
@@ -167,13 +152,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct registry_call *call(struct fixture *x, str name, const char *args, struct seen *s)
+static struct tool_call *call(struct fixture *x, str name, const char *args, struct seen *s)
 {
     struct tool_caller who = {.actor = x->member};
     struct json *v = NULL;
     if (args)
-        assert_int_equal(json_parse(&x->arena, str_from(args), 0, &v, NULL), 0);
-    struct registry_call *c = registry_call(x->reg, name, v, &who, &EVENTS, s);
+        assert_int_equal(json_parse(&x->arena, arena_str(&x->arena, str_from(args)), 0, &v, NULL),
+                         0);
+    struct tool_call *c = registry_call(x->reg, name, v, &who, &EVENTS, s);
     assert_int_equal(s->answers, 0); /* never before it returned */
     return c;
 }
@@ -205,11 +191,11 @@ static void test_a_call_travels(void **state)
     struct fixture *x = *state;
     struct seen s = {0};
     call(x, STR("one__echo"), "{\"a\":1}", &s);
-    struct tool_call *c = fake_first(&x->one);
-    assert_string_equal(c->tool, "echo");
+    const struct fake_call *c = fake_first(&x->one);
+    assert_true(str_eq(c->call.tool, STR("echo")));
     assert_string_equal(c->args, "{\"a\":1}");
-    assert_string_equal(c->user, "usr_1");
-    c->progress(c->ctx, 0.5, 1, STR("half"));
+    assert_true(str_eq(actor_user(c->call.who.actor), STR("usr_1")));
+    tool_call_progress(&c->call, 0.5, 1, STR("half"));
     fake_answer(&x->one, STR("hello"));
     assert_text(&s, false, "hello");
     assert_int_equal(s.progress, 1);
@@ -222,9 +208,9 @@ static void test_progress_nobody_wants(void **state)
     struct tool_caller who = {.actor = x->member};
     struct seen s = {0};
     registry_call(x->reg, STR("one__echo"), NULL, &who, &NO_PROGRESS, &s);
-    struct tool_call *c = fake_first(&x->one);
+    const struct fake_call *c = fake_first(&x->one);
     assert_string_equal(c->args, "{}");
-    c->progress(c->ctx, 1, 1, STR(""));
+    tool_call_progress(&c->call, 1, 1, STR(""));
     fake_answer(&x->one, STR("x"));
     assert_text(&s, false, "x");
 }
@@ -377,9 +363,9 @@ static void test_cancel_running_waiting_and_ending(void **state)
     struct fixture *x = *state;
     struct seen running = {0}, waiting = {0}, ending = {0}, last = {0};
     x->one.def.max_concurrent = 1;
-    struct registry_call *r = call(x, STR("one__echo"), NULL, &running);
-    struct registry_call *w = call(x, STR("one__echo"), NULL, &waiting);
-    struct registry_call *e = call(x, STR("nothing"), NULL, &ending);
+    struct tool_call *r = call(x, STR("one__echo"), NULL, &running);
+    struct tool_call *w = call(x, STR("one__echo"), NULL, &waiting);
+    struct tool_call *e = call(x, STR("nothing"), NULL, &ending);
     call(x, STR("one__echo"), "{\"last\":1}", &last);
     registry_cancel(w);
     registry_cancel(e);
@@ -566,7 +552,7 @@ static void test_aliases_reach_the_tool_and_are_never_listed(void **state)
     assert_true(str_eq(it->name, STR("nb__manage_conversation")));
     assert_null(toolset_find(registry_tools(x->reg), STR("manage_conversation")));
     call(x, STR("manage_conversation"), "{}", &s);
-    assert_string_equal(fake_first(&nb)->tool, "manage_conversation");
+    assert_true(str_eq(fake_first(&nb)->call.tool, STR("manage_conversation")));
     fake_answer(&nb, STR("shared"));
     assert_text(&s, false, "shared");
     registry_remove_source(x->reg, &nb.def);

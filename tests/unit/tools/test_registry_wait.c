@@ -13,12 +13,9 @@ static const struct tool *list(void *self, size_t *ret_n)
     return NULL;
 }
 
-static struct tool_call *call(void *self, str tool, const struct json *args,
-                              const struct tool_caller *who, tool_done_fn done,
-                              tool_progress_fn progress, void *ctx)
+static void start(void *self, struct tool_call *c)
 {
     fail();
-    return NULL;
 }
 
 static void cancel(void *self, struct tool_call *c)
@@ -45,12 +42,12 @@ static int set_up(void **state)
     arena_init(&arena);
     late = (struct absent){.def = {.name = "late",
                                    .list = list,
-                                   .call = call,
+                                   .start = start,
                                    .cancel = cancel,
                                    .absence = absence,
                                    .self = &late}};
     early = (struct absent){
-        .def = {.name = "early", .list = list, .call = call, .cancel = cancel, .self = &early}};
+        .def = {.name = "early", .list = list, .start = start, .cancel = cancel, .self = &early}};
     assert_int_equal(registry_add_source(registry, &late.def, NULL), 0);
     assert_int_equal(registry_add_source(registry, &early.def, NULL), 0);
     return 0;
