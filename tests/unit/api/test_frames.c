@@ -19,7 +19,7 @@ static str data_of(struct arena *a, const char *line, const struct frame_names *
     return out;
 }
 
-static void test_what_clients_see(void **state)
+TEST(what_clients_see)
 {
     static const struct {
         const char *line, *event, *data;
@@ -48,7 +48,7 @@ static void test_what_clients_see(void **state)
 }
 
 /* One frame of each form, however many streams ask. */
-static void test_a_message_is_formatted_once(void **state)
+TEST(a_message_is_formatted_once)
 {
     struct bus_msg msg = {.type = STR("text.delta"), .data = STR("{\"text\":\"x\"}")};
     struct sse_frame *own = frame_of_msg(&msg, &NAMES, STR("conv_1"), FRAME_OWN);
@@ -66,13 +66,4 @@ static void test_a_message_is_formatted_once(void **state)
     assert_null(frame_of_msg(&hidden, &NAMES, STR("conv_1"), FRAME_OWN));
     assert_null(frame_of_msg(&hidden, &NAMES, STR("conv_1"), FRAME_OWN));
     hidden.shared_free(hidden.shared);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_clients_see),
-        cmocka_unit_test(test_a_message_is_formatted_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

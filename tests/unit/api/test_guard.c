@@ -1,7 +1,7 @@
 #include "api/guard.h"
 #include "support/unit.h"
 
-static void test_hosts(void **state)
+TEST(hosts)
 {
     static const struct {
         const char *host;
@@ -38,7 +38,7 @@ static void test_hosts(void **state)
             fail_msg("Host '%s' should be %s", CASES[i].host, CASES[i].ok ? "allowed" : "refused");
 }
 
-static void test_origins(void **state)
+TEST(origins)
 {
     static const struct {
         const char *origin, *host;
@@ -60,7 +60,7 @@ static void test_origins(void **state)
             fail_msg("Origin '%s' at '%s'", CASES[i].origin, CASES[i].host);
 }
 
-static void test_links_of_other_sites(void **state)
+TEST(links_of_other_sites)
 {
     static const struct {
         const char *method, *mode;
@@ -86,7 +86,7 @@ static void test_links_of_other_sites(void **state)
 }
 
 /* Writes with a cookie: no page of another origin, and no page that does not say which. */
-static void test_cookie_writes(void **state)
+TEST(cookie_writes)
 {
     static const struct {
         const char *origin, *site;
@@ -118,7 +118,7 @@ static void test_cookie_writes(void **state)
     }
 }
 
-static void test_loopback_names(void **state)
+TEST(loopback_names)
 {
     static const struct {
         const char *host;
@@ -131,16 +131,4 @@ static void test_loopback_names(void **state)
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
         if (guard_is_loopback(str_from(CASES[i].host)) != CASES[i].ok)
             fail_msg("%s", CASES[i].host);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_links_of_other_sites),
-        cmocka_unit_test(test_cookie_writes),
-        cmocka_unit_test(test_loopback_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static struct http_req *request(struct http_req *r, const char *peer, struct htt
     return r;
 }
 
-static void the_client_is_whom_trusted_proxies_saw(void **state)
+TEST(the_client_is_whom_trusted_proxies_saw)
 {
     static const struct {
         const char *peer, *forwarded, *client;
@@ -42,7 +42,7 @@ static void the_client_is_whom_trusted_proxies_saw(void **state)
     }
 }
 
-static void addresses_have_the_base_path(void **state)
+TEST(addresses_have_the_base_path)
 {
     struct config_http h = {.base_path = STR("/a/nb")};
     struct http_header list[] = {{STR("host"), STR("example.org")},
@@ -56,7 +56,7 @@ static void addresses_have_the_base_path(void **state)
     arena_done(&r.arena);
 }
 
-static void the_base_path_is_taken_off_once(void **state)
+TEST(the_base_path_is_taken_off_once)
 {
     static const struct {
         const char *path, *left;
@@ -72,7 +72,7 @@ static void the_base_path_is_taken_off_once(void **state)
     }
 }
 
-static void cookies_want_tls_beyond_this_machine(void **state)
+TEST(cookies_want_tls_beyond_this_machine)
 {
     static const struct {
         const char *host, *proto, *origin;
@@ -98,15 +98,4 @@ static void cookies_want_tls_beyond_this_machine(void **state)
             fail_msg("case %zu", i);
         arena_done(&r.arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_client_is_whom_trusted_proxies_saw),
-        cmocka_unit_test(addresses_have_the_base_path),
-        cmocka_unit_test(the_base_path_is_taken_off_once),
-        cmocka_unit_test(cookies_want_tls_beyond_this_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

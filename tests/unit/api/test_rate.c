@@ -3,7 +3,7 @@
 
 #define MINUTE 60000
 
-static void test_window(void **state)
+TEST(window)
 {
     struct rates r;
     int64_t now = 1000 * MINUTE + 15000;
@@ -19,7 +19,7 @@ static void test_window(void **state)
     rates_done(&r);
 }
 
-static void test_no_limit(void **state)
+TEST(no_limit)
 {
     struct rates r;
     rates_init(&r);
@@ -30,7 +30,7 @@ static void test_no_limit(void **state)
 }
 
 /* Beyond the ceiling people share one count: memory is bounded, and nobody gets away. */
-static void test_ceiling(void **state)
+TEST(ceiling)
 {
     struct rates r;
     char id[32];
@@ -42,14 +42,4 @@ static void test_ceiling(void **state)
     assert_int_equal(map_len(&r.people), RATE_PEOPLE_MAX + 1);
     assert_true(rates_take(&r, STR("usr_new"), RATE_CHAT, 5, 5) > 0);
     rates_done(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_window),
-        cmocka_unit_test(test_no_limit),
-        cmocka_unit_test(test_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static struct mcp_ask ask(enum mcp_ask_kind kind, const char *params)
 
 /* ---- forms and links ---- */
 
-static void a_form_goes_to_people_and_back(void **state)
+TEST_WITH(a_form_goes_to_people_and_back, set_up, tear_down)
 {
     struct json *content;
     struct mcp_ask a = ask(MCP_ASK_ELICITATION,
@@ -131,7 +131,7 @@ static void a_form_goes_to_people_and_back(void **state)
     assert_string_equal(said, "{\"action\":\"accept\",\"content\":{\"n\":1}}");
 }
 
-static void what_is_no_question_is_refused(void **state)
+TEST_WITH(what_is_no_question_is_refused, set_up, tear_down)
 {
     static const char *const WRONG[] = {
         "{\"message\":\"x\"}",
@@ -149,7 +149,7 @@ static void what_is_no_question_is_refused(void **state)
     assert_int_equal(questions, 0);
 }
 
-static void without_people_the_answer_is_no(void **state)
+TEST_WITH(without_people_the_answer_is_no, set_up, tear_down)
 {
     struct mcp_ask a =
         ask(MCP_ASK_ELICITATION, "{\"message\":\"\",\"requestedSchema\":{\"type\":\"object\"}}");
@@ -166,7 +166,7 @@ static void without_people_the_answer_is_no(void **state)
     assert_true(list_empty(&call.asks));
 }
 
-static void what_is_open_ends_with_the_call_or_its_question(void **state)
+TEST_WITH(what_is_open_ends_with_the_call_or_its_question, set_up, tear_down)
 {
     struct mcp_ask a = ask(MCP_ASK_ELICITATION, "{\"requestedSchema\":{}}"), b = a;
     bundle_ask(&call, &a);
@@ -186,7 +186,7 @@ static void finish_sampling(void)
     on_sampled(on_sampled_ctx, result, NULL);
 }
 
-static void consent_holds_for_the_run(void **state)
+TEST_WITH(consent_holds_for_the_run, set_up, tear_down)
 {
     struct mcp_ask a = ask(MCP_ASK_SAMPLING, "{}");
     bundle_ask(&call, &a);
@@ -206,7 +206,7 @@ static void consent_holds_for_the_run(void **state)
     assert_true(samplings == 2 && refusals == 1 && refused_with == -1);
 }
 
-static void one_call_uses_the_model_so_often_and_no_more(void **state)
+TEST_WITH(one_call_uses_the_model_so_often_and_no_more, set_up, tear_down)
 {
     struct mcp_ask a = ask(MCP_ASK_SAMPLING, "{}");
     snprintf(source.sampling_run, sizeof source.sampling_run, "run_1");
@@ -227,7 +227,7 @@ static void one_call_uses_the_model_so_often_and_no_more(void **state)
 
 /* ---- roots ---- */
 
-static void the_project_is_a_root_for_who_may_see_it(void **state)
+TEST_WITH(the_project_is_a_root_for_who_may_see_it, set_up, tear_down)
 {
     static const char SHOWN[] = "{\"roots\":[{\"uri\":\"file:///home/ann/project\"}]}";
     str home[] = {STR("/home/ann")}, other[] = {STR("/home/ann/projects")};
@@ -249,20 +249,4 @@ static void the_project_is_a_root_for_who_may_see_it(void **state)
     all.project_dir = NULL;
     bundle_ask_alone(&all, NULL, &a);
     assert_string_equal(said, "{\"roots\":[]}");
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_form_goes_to_people_and_back),
-        CASE(what_is_no_question_is_refused),
-        CASE(without_people_the_answer_is_no),
-        CASE(what_is_open_ends_with_the_call_or_its_question),
-        CASE(consent_holds_for_the_run),
-        CASE(one_call_uses_the_model_so_often_and_no_more),
-        CASE(the_project_is_a_root_for_who_may_see_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static const char *so_many(size_t n)
     return text;
 }
 
-static void the_number_of_messages_is_bounded(void **state)
+TEST_WITH(the_number_of_messages_is_bounded, set_up, tear_down)
 {
     struct sampling *s;
     refused("{}", "1 to 200");
@@ -124,7 +124,7 @@ static void the_number_of_messages_is_bounded(void **state)
     assert_int_equal(cancelled, 1);
 }
 
-static void no_more_tokens_than_the_settings_allow(void **state)
+TEST_WITH(no_more_tokens_than_the_settings_allow, set_up, tear_down)
 {
     static const struct {
         const char *wanted;
@@ -140,7 +140,7 @@ static void no_more_tokens_than_the_settings_allow(void **state)
     }
 }
 
-static void what_no_model_takes_is_refused(void **state)
+TEST_WITH(what_no_model_takes_is_refused, set_up, tear_down)
 {
     refused("{\"messages\":[{\"role\":\"system\",\"content\":[]}]}", "role");
     refused("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"audio\"}}]}", "audio");
@@ -149,7 +149,7 @@ static void what_no_model_takes_is_refused(void **state)
             "toolUseId");
 }
 
-static void a_hint_chooses_among_usable_models(void **state)
+TEST_WITH(a_hint_chooses_among_usable_models, set_up, tear_down)
 {
     struct sampling *s;
     assert_int_equal(start("{\"messages\":[" HELLO "],\"modelPreferences\":{\"hints\":[{\"name\":"
@@ -163,7 +163,7 @@ static void a_hint_chooses_among_usable_models(void **state)
     sampling_cancel(s);
 }
 
-static void the_answer_and_what_it_cost(void **state)
+TEST_WITH(the_answer_and_what_it_cost, set_up, tear_down)
 {
     struct sampling *s;
     struct llm_block text = {.type = LLM_TEXT, .text = STR("hi")};
@@ -177,16 +177,4 @@ static void the_answer_and_what_it_cost(void **state)
     struct llm_failure f = {.err = {-EIO, "no model today"}};
     events->on_fail(events_ctx, &f);
     assert_string_equal(result_text, "no model today");
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(the_number_of_messages_is_bounded), CASE(no_more_tokens_than_the_settings_allow),
-        CASE(what_no_model_takes_is_refused),    CASE(a_hint_chooses_among_usable_models),
-        CASE(the_answer_and_what_it_cost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

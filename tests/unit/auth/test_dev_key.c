@@ -21,7 +21,7 @@ static int end(void **state)
     return tempdir_drop(&dir);
 }
 
-static void test_a_key_is_made_once(void **state)
+TEST_WITH(a_key_is_made_once, begin, end)
 {
     char first[SECRET_CHARS + 1], again[SECRET_CHARS + 1];
     struct stat st;
@@ -34,7 +34,7 @@ static void test_a_key_is_made_once(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void test_a_new_key_replaces_the_old_one(void **state)
+TEST_WITH(a_new_key_replaces_the_old_one, begin, end)
 {
     char first[SECRET_CHARS + 1], next[SECRET_CHARS + 1], read[SECRET_CHARS + 1];
     struct stat st;
@@ -47,7 +47,7 @@ static void test_a_new_key_replaces_the_old_one(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void test_a_key_that_others_may_read_is_refused(void **state)
+TEST_WITH(a_key_that_others_may_read_is_refused, begin, end)
 {
     char key[SECRET_CHARS + 1];
     struct err e = {0};
@@ -57,7 +57,7 @@ static void test_a_key_that_others_may_read_is_refused(void **state)
     assert_non_null(strstr(e.msg, "Delete the file"));
 }
 
-static void test_a_damaged_key_is_refused(void **state)
+TEST_WITH(a_damaged_key_is_refused, begin, end)
 {
     static const char *const BAD[] = {"", "short", "0123456789012345678901234567890123456789 12",
                                       "01234567890123456789012345678901234567890123456789"};
@@ -67,15 +67,4 @@ static void test_a_damaged_key_is_refused(void **state)
         assert_int_equal(file_write_atomic(path, str_from(BAD[i]), 0600, NULL), 0);
         assert_int_equal(dev_key_ensure(dir.path, key, NULL), -EINVAL);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_key_is_made_once, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_new_key_replaces_the_old_one, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_key_that_others_may_read_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_damaged_key_is_refused, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void on_renewed(void *ctx, const struct err *err)
     answer_err(ctx, err);
 }
 
-static void test_dev_needs_its_key(void **state)
+TEST_WITH(dev_needs_its_key, begin, end)
 {
     int r;
     struct err e = {0};
@@ -66,7 +66,7 @@ static void test_dev_needs_its_key(void **state)
     assert_string_equal(who_is(NULL, in.value, &r), "usr_default");
 }
 
-static void test_a_new_dev_key_ends_sessions(void **state)
+TEST_WITH(a_new_dev_key_ends_sessions, begin, end)
 {
     int r;
     struct err e = {0};
@@ -91,7 +91,7 @@ static void test_a_new_dev_key_ends_sessions(void **state)
     assert_string_equal(who_is(NULL, in.value, &r), "usr_default");
 }
 
-static void test_key(void **state)
+TEST_WITH(key, begin, end)
 {
     int r;
     start_identity("a key of some length");
@@ -110,7 +110,7 @@ static void test_key(void **state)
 }
 
 /* A key is whatever the operator chose. */
-static void test_a_key_like_a_token(void **state)
+TEST_WITH(a_key_like_a_token, begin, end)
 {
     int r;
     start_identity("nb_0123456789012345678901234567890123456789012");
@@ -119,7 +119,7 @@ static void test_a_key_like_a_token(void **state)
     assert_string_equal(who_is("nb_0123456789012345678901234567890123456789013", NULL, &r), "");
 }
 
-static void test_passwords(void **state)
+TEST_WITH(passwords, begin, end)
 {
     int r;
     put_instance(LOCAL);
@@ -158,7 +158,7 @@ static void on_ended(void *ctx, str user_id, str session_id, str token_id)
     e->tokens += token_id.n > 0;
 }
 
-static void test_a_new_password_ends_sessions(void **state)
+TEST_WITH(a_new_password_ends_sessions, begin, end)
 {
     int r;
     struct ends ends = {.observer = {.on_ended = on_ended, .ctx = &ends}};
@@ -201,7 +201,7 @@ static void note(void *ctx)
     *(bool *)ctx = true;
 }
 
-static void test_refresh_and_logout(void **state)
+TEST_WITH(refresh_and_logout, begin, end)
 {
     int r;
     bool is_done = false;
@@ -224,7 +224,7 @@ static void test_refresh_and_logout(void **state)
     assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
 }
 
-static void test_logging_out_with_what_is_left(void **state)
+TEST_WITH(logging_out_with_what_is_left, begin, end)
 {
     bool is_done = false;
     put_instance(LOCAL);
@@ -237,7 +237,7 @@ static void test_logging_out_with_what_is_left(void **state)
     assert_int_equal(wait_for(&again), -EACCES);
 }
 
-static void test_guessing_locks_nobody_out_of_where_they_were(void **state)
+TEST_WITH(guessing_locks_nobody_out_of_where_they_were, begin, end)
 {
     put_instance(LOCAL);
     start_identity(NULL);
@@ -255,7 +255,7 @@ static void test_guessing_locks_nobody_out_of_where_they_were(void **state)
     assert_int_equal(tried, 10); /* there, too, guessing is slow */
 }
 
-static void test_guessing_is_slow(void **state)
+TEST_WITH(guessing_is_slow, begin, end)
 {
     put_instance(LOCAL);
     start_identity(NULL);
@@ -286,7 +286,7 @@ static struct auth_login guess_from(const char *client, const char *email)
 }
 
 /* More than LOGINS_TOTAL in a minute, from many addresses: who was there before is not slowed. */
-static void test_many_guesses_lock_out_nobody_known(void **state)
+TEST_WITH(many_guesses_lock_out_nobody_known, begin, end)
 {
     char client[32], email[32];
     struct answer waiting[12] = {0};
@@ -319,7 +319,7 @@ static void test_many_guesses_lock_out_nobody_known(void **state)
     assert_int_equal(log_in(ann).code, 0);
 }
 
-static void test_addresses_of_one_site_are_one_client(void **state)
+TEST_WITH(addresses_of_one_site_are_one_client, begin, end)
 {
     char client[64], email[32];
     int passed = 0;
@@ -339,7 +339,7 @@ static void test_addresses_of_one_site_are_one_client(void **state)
     assert_int_equal(log_in(guess_from("192.0.2.50", "w@x.org")).code, -EBUSY);
 }
 
-static void test_wrong_keys_are_counted_by_client(void **state)
+TEST_WITH(wrong_keys_are_counted_by_client, begin, end)
 {
     int r;
     start_identity("a key of some length");
@@ -374,7 +374,7 @@ static bool may_not(void *ctx)
 }
 
 /* Another change is under way, so that both have to wait for their turn. */
-static void test_nothing_is_stored_for_who_may_not_any_more(void **state)
+TEST_WITH(nothing_is_stored_for_who_may_not_any_more, begin, end)
 {
     struct answer busy = {0}, password = {0}, t = {0};
     put_instance(LOCAL);
@@ -396,7 +396,7 @@ static void test_nothing_is_stored_for_who_may_not_any_more(void **state)
     assert_int_equal(log_in(ANN).code, 0);
 }
 
-static void test_tokens(void **state)
+TEST_WITH(tokens, begin, end)
 {
     int r;
     str tools[] = {STR("files__*"), STR("nb__status")};
@@ -447,7 +447,7 @@ static void test_tokens(void **state)
     auth_unobserve(&ends.observer);
 }
 
-static void test_who_is_removed_is_out(void **state)
+TEST_WITH(who_is_removed_is_out, begin, end)
 {
     int r;
     struct ends ends = {.observer = {.on_ended = on_ended, .ctx = &ends}};
@@ -470,7 +470,7 @@ static void test_who_is_removed_is_out(void **state)
 }
 
 /* Answers that are still to come when everything ends, or that nobody wants any more. */
-static void test_cancelled_and_abandoned(void **state)
+TEST_WITH(cancelled_and_abandoned, begin, end)
 {
     struct answer a = {0}, b = {0};
     put_instance(LOCAL);
@@ -488,7 +488,7 @@ static void test_cancelled_and_abandoned(void **state)
     assert_false(b.is_done);
 }
 
-static void test_scope_names(void **state)
+TEST(scope_names)
 {
     unsigned bits;
     struct arena a;
@@ -500,30 +500,4 @@ static void test_scope_names(void **state)
     arena_init(&a);
     assert_int_equal(auth_scope_names(&a, SCOPE_ALL).len, 4);
     arena_done(&a);
-}
-
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(test_dev_needs_its_key),
-        T(test_a_new_dev_key_ends_sessions),
-        T(test_key),
-        T(test_a_key_like_a_token),
-        T(test_passwords),
-        T(test_a_new_password_ends_sessions),
-        T(test_refresh_and_logout),
-        T(test_logging_out_with_what_is_left),
-        T(test_guessing_locks_nobody_out_of_where_they_were),
-        T(test_guessing_is_slow),
-        T(test_many_guesses_lock_out_nobody_known),
-        T(test_addresses_of_one_site_are_one_client),
-        T(test_wrong_keys_are_counted_by_client),
-        T(test_tokens),
-        T(test_nothing_is_stored_for_who_may_not_any_more),
-        T(test_who_is_removed_is_out),
-        T(test_cancelled_and_abandoned),
-        cmocka_unit_test(test_scope_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

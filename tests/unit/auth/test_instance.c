@@ -30,7 +30,7 @@ static int load(const char *text, const char *key)
     return instance_load(&in, dir.path, str_from(key), STR_NONE, &e);
 }
 
-static void test_without_a_file(void **state)
+TEST_WITH(without_a_file, make_dir, drop_dir)
 {
     assert_int_equal(load(NULL, NULL), 0);
     assert_int_equal(in.mode, AUTH_DEV);
@@ -46,7 +46,7 @@ static void test_without_a_file(void **state)
     instance_done(&in);
 }
 
-static void test_local(void **state)
+TEST_WITH(local, make_dir, drop_dir)
 {
     assert_int_equal(
         load("{\"auth\":{\"adapter\":\"local\"},\"orgName\":\"X\"}", "0123456789abcdef"), 0);
@@ -57,7 +57,7 @@ static void test_local(void **state)
     instance_done(&in);
 }
 
-static void test_sessions(void **state)
+TEST_WITH(sessions, make_dir, drop_dir)
 {
     assert_int_equal(load("{\"auth\":{\"adapter\":\"local\"}}", NULL), 0);
     assert_int_equal(in.session_ms, 30LL * 24 * 3600 * 1000);
@@ -70,7 +70,7 @@ static void test_sessions(void **state)
     instance_done(&in);
 }
 
-static void test_oidc(void **state)
+TEST_WITH(oidc, make_dir, drop_dir)
 {
     assert_int_equal(load("{\"auth\":{\"adapter\":\"oidc\",\"issuer\":\"https://id.example.com\","
                           "\"clientId\":\"nb\",\"allowedDomains\":[\"example.com\"],"
@@ -95,7 +95,7 @@ static void test_oidc(void **state)
     instance_done(&in);
 }
 
-static void test_mistakes_are_named(void **state)
+TEST_WITH(mistakes_are_named, make_dir, drop_dir)
 {
     static const struct {
         const char *text, *why;
@@ -127,14 +127,4 @@ static void test_mistakes_are_named(void **state)
         if (!strstr(e.msg, BAD[i].why) || !strstr(e.msg, "instance.json"))
             fail_msg("%s: %s", BAD[i].text, e.msg);
     }
-}
-
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
-    const struct CMUnitTest tests[] = {
-        T(test_without_a_file),     T(test_local), T(test_sessions), T(test_oidc),
-        T(test_mistakes_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_keys_are_found_by_name_and_algorithm(void **state)
+TEST_WITH(keys_are_found_by_name_and_algorithm, setup, teardown)
 {
     EVP_PKEY *rsa = mint_rsa(2048), *ec = mint_ec("P-256");
     buf_add_lit(&text, "{\"keys\":[");
@@ -59,7 +59,7 @@ static void add(EVP_PKEY *key, const char *more)
     mint_jwk(&text, key, more);
 }
 
-static void test_what_is_no_signing_key_is_passed_over(void **state)
+TEST_WITH(what_is_no_signing_key_is_passed_over, setup, teardown)
 {
     EVP_PKEY *rsa = mint_rsa(2048), *weak = mint_rsa(1024);
     buf_add_lit(&text, "{\"keys\":[");
@@ -84,7 +84,7 @@ static void test_what_is_no_signing_key_is_passed_over(void **state)
     EVP_PKEY_free(weak);
 }
 
-static void test_what_is_no_key_set(void **state)
+TEST_WITH(what_is_no_key_set, setup, teardown)
 {
     static const char *const BAD[] = {"", "{", "[]", "{}", "{\"keys\":{}}", "{\"keys\":[]}x"};
     struct jwks *s;
@@ -96,7 +96,7 @@ static void test_what_is_no_key_set(void **state)
     assert_int_equal(jwks_parse(buf_str(&text), &s, NULL), -EINVAL);
 }
 
-static void test_not_more_keys_than_that(void **state)
+TEST_WITH(not_more_keys_than_that, setup, teardown)
 {
     EVP_PKEY *ec = mint_ec("P-256");
     buf_add_lit(&text, "{\"keys\":[");
@@ -107,16 +107,4 @@ static void test_not_more_keys_than_that(void **state)
     assert_int_equal(jwks_len(s), JWKS_KEYS_MAX);
     jwks_free(s);
     EVP_PKEY_free(ec);
-}
-
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_keys_are_found_by_name_and_algorithm),
-        T(test_what_is_no_signing_key_is_passed_over),
-        T(test_what_is_no_key_set),
-        T(test_not_more_keys_than_that),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

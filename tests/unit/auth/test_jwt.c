@@ -63,7 +63,7 @@ static int judge(str text, struct err *e)
 #define CLAIMS(more)                                                                               \
     "{\"iss\":\"https://id\",\"aud\":\"nb\",\"sub\":\"s\",\"exp\":1800000100" more "}"
 
-static void test_good_tokens(void **state)
+TEST(good_tokens)
 {
     static const char *const GOOD[] = {
         CLAIMS(""),
@@ -85,7 +85,7 @@ static void test_good_tokens(void **state)
     }
 }
 
-static void test_claims_that_are_not_for_us(void **state)
+TEST(claims_that_are_not_for_us)
 {
     static const struct {
         const char *claims, *why;
@@ -97,8 +97,7 @@ static void test_claims_that_are_not_for_us(void **state)
          "audience"},
         {"{\"iss\":\"https://id\",\"aud\":\"NB\",\"sub\":\"s\",\"exp\":1800000100}", "audience"},
         {"{\"iss\":\"https://id\",\"sub\":\"s\",\"exp\":1800000100}", "audience"},
-        {"{\"iss\":\"https://id\",\"aud\":[\"nb\",\"x\"],\"sub\":\"s\",\"exp\":1800000100}",
-         "azp"},
+        {"{\"iss\":\"https://id\",\"aud\":[\"nb\",\"x\"],\"sub\":\"s\",\"exp\":1800000100}", "azp"},
         {"{\"iss\":\"https://id\",\"aud\":\"nb\",\"azp\":\"x\",\"sub\":\"s\",\"exp\":1800000100}",
          "azp"},
         {"{\"iss\":\"https://id\",\"aud\":\"nb\",\"exp\":1800000100}", "subject"},
@@ -126,7 +125,7 @@ static void test_claims_that_are_not_for_us(void **state)
     }
 }
 
-static void test_headers(void **state)
+TEST(headers)
 {
     static const char *const BAD[] = {
         "{\"alg\":\"none\"}",
@@ -164,7 +163,7 @@ static void test_headers(void **state)
     assert_int_equal(judge(buf_str(&token), &e), 0);
 }
 
-static void test_forged_signatures(void **state)
+TEST(forged_signatures)
 {
     struct err e;
     buf_clear(&token);
@@ -193,7 +192,7 @@ static void test_forged_signatures(void **state)
 }
 
 /* The public key as the secret of an HMAC. */
-static void test_algorithm_confusion(void **state)
+TEST(algorithm_confusion)
 {
     struct err e;
     struct buf jwk;
@@ -211,7 +210,7 @@ static void test_algorithm_confusion(void **state)
 }
 
 /* Each single character matters: no other text is the same token. */
-static void test_every_change_is_noticed(void **state)
+TEST(every_change_is_noticed)
 {
     struct err e;
     EVP_PKEY *both[] = {rsa, ec};
@@ -233,7 +232,7 @@ static void test_every_change_is_noticed(void **state)
     }
 }
 
-static void test_shapes(void **state)
+TEST(shapes)
 {
     static const char *const BAD[] = {"",
                                       ".",
@@ -259,7 +258,7 @@ static void test_shapes(void **state)
     assert_true(jwt_looks_right(STR("a.b.c")));
 }
 
-static void test_nonce(void **state)
+TEST(nonce)
 {
     struct arena a;
     struct jwt t;
@@ -282,17 +281,4 @@ static void test_nonce(void **state)
     arena_done(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_tokens),
-        cmocka_unit_test(test_claims_that_are_not_for_us),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_forged_signatures),
-        cmocka_unit_test(test_algorithm_confusion),
-        cmocka_unit_test(test_every_change_is_noticed),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_nonce),
-    };
-    return cmocka_run_group_tests(tests, make_keys, drop_keys);
-}
+TESTS_SHARE(make_keys, drop_keys)

@@ -1,7 +1,7 @@
 #include "auth/session/limit.h"
 #include "support/unit.h"
 
-static void test_by_key(void **state)
+TEST(by_key)
 {
     struct limit l;
     limit_init(&l, 3, 100);
@@ -19,7 +19,7 @@ static void test_by_key(void **state)
     limit_done(&l);
 }
 
-static void test_in_all(void **state)
+TEST(in_all)
 {
     struct limit l;
     char key[16];
@@ -35,7 +35,7 @@ static void test_in_all(void **state)
     limit_done(&l);
 }
 
-static void test_memory_has_an_end(void **state)
+TEST(memory_has_an_end)
 {
     struct limit l;
     char key[16];
@@ -48,14 +48,4 @@ static void test_memory_has_an_end(void **state)
     assert_true(limit_take(&l, STR("later"), 60000)); /* the old ones make room */
     assert_int_equal(map_len(&l.windows), 1);
     limit_done(&l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_key),
-        cmocka_unit_test(test_in_all),
-        cmocka_unit_test(test_memory_has_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static struct answer bearer(const char *token)
 
 /* ---- the tests ---- */
 
-static void test_the_whole_way(void **state)
+TEST_WITH(the_whole_way, begin, end)
 {
     int r;
     struct answer a = log_in();
@@ -159,7 +159,7 @@ static void test_the_whole_way(void **state)
     assert_int_equal(directory_roster(directory)->nusers, 1);
 }
 
-static void test_a_state_is_used_once_and_by_one_browser(void **state)
+TEST_WITH(a_state_is_used_once_and_by_one_browser, begin, end)
 {
     struct issuer_reply r;
     struct answer there = go_to_provider("/");
@@ -206,7 +206,7 @@ static void test_a_state_is_used_once_and_by_one_browser(void **state)
     assert_int_equal(wait_for(&a), -EACCES);
 }
 
-static void test_only_own_paths_to_return_to(void **state)
+TEST_WITH(only_own_paths_to_return_to, begin, end)
 {
     static const char *const BAD[] = {"https://evil", "//evil", "/\\evil", "evil", "/a b", "/\n"};
     for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
@@ -218,7 +218,7 @@ static void test_only_own_paths_to_return_to(void **state)
     }
 }
 
-static void test_who_may_come_in(void **state)
+TEST_WITH(who_may_come_in, begin, end)
 {
     tell("{\"user\":{\"sub\":\"m\",\"email\":\"m@evil.com\",\"email_verified\":true}}");
     assert_int_equal(log_in().code, -EPERM);
@@ -252,7 +252,7 @@ static void test_who_may_come_in(void **state)
 }
 
 /* A guest, or an owner whose own address is elsewhere. */
-static void test_whom_somebody_gave_an_account_is_welcome_from_anywhere(void **state)
+TEST_WITH(whom_somebody_gave_an_account_is_welcome_from_anywhere, begin, end)
 {
     assert_int_equal(change((struct change){.kind = CHANGE_USER_ADD,
                                             .user_id = STR("usr_guest"),
@@ -274,7 +274,7 @@ static void test_whom_somebody_gave_an_account_is_welcome_from_anywhere(void **s
     assert_int_equal(log_in().code, -EPERM);
 }
 
-static void test_bearer_tokens(void **state)
+TEST_WITH(bearer_tokens, begin, end)
 {
     int r;
     char good[8192];
@@ -314,7 +314,7 @@ static void test_bearer_tokens(void **state)
     assert_int_equal(bearer(good).code, -EACCES);
 }
 
-static void test_keys_rotate(void **state)
+TEST_WITH(keys_rotate, begin, end)
 {
     char rsa[8192];
     keep(rsa, sizeof rsa, str_from(tell("{\"mint\":[{}]}")));
@@ -335,7 +335,7 @@ static void test_keys_rotate(void **state)
     assert_int_equal(log_in().code, 0);
 }
 
-static void test_refresh(void **state)
+TEST_WITH(refresh, begin, end)
 {
     int r;
     struct answer one = log_in(), two = {0}, three = {0};
@@ -362,7 +362,7 @@ static void test_refresh(void **state)
     assert_string_equal(who_is(NULL, three.value, &r), "");
 }
 
-static void test_outage(void **state)
+TEST_WITH(outage, begin, end)
 {
     tell("{\"down\":true}");
     assert_int_equal(go_to_provider("/").code, -EHOSTUNREACH);
@@ -371,7 +371,7 @@ static void test_outage(void **state)
     assert_int_equal(bearer(token).code, -EHOSTUNREACH);
 }
 
-static void test_an_issuer_under_another_name(void **state)
+TEST_WITH(an_issuer_under_another_name, begin, end)
 {
     char more[256];
     stop_identity();
@@ -383,7 +383,7 @@ static void test_an_issuer_under_another_name(void **state)
     assert_int_equal(go_to_provider("/").code, -EHOSTUNREACH);
 }
 
-static void test_abandoned(void **state)
+TEST_WITH(abandoned, begin, end)
 {
     struct answer a = {0};
     struct auth_authorize in = {.redirect_uri = STR("http://127.0.0.1:1/cb")};
@@ -395,21 +395,4 @@ static void test_abandoned(void **state)
     assert_false(a.is_done);
 }
 
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(test_the_whole_way),
-        T(test_a_state_is_used_once_and_by_one_browser),
-        T(test_only_own_paths_to_return_to),
-        T(test_who_may_come_in),
-        T(test_whom_somebody_gave_an_account_is_welcome_from_anywhere),
-        T(test_bearer_tokens),
-        T(test_keys_rotate),
-        T(test_refresh),
-        T(test_outage),
-        T(test_an_issuer_under_another_name),
-        T(test_abandoned),
-    };
-    return cmocka_run_group_tests(tests, start_issuer, stop_issuer);
-}
+TESTS_SHARE(start_issuer, stop_issuer)

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "support/unit.h"
 
-static void test_right_and_wrong(void **state)
+TEST(right_and_wrong)
 {
     char a[PASSWORD_HASH_MAX], b[PASSWORD_HASH_MAX];
     struct err e = {0};
@@ -29,7 +29,7 @@ static uint64_t time_of(str hash, int *ret)
 
 /* Not to the microsecond, but the same work: a name that does not exist must not answer at
  * once. */
-static void test_nobody_takes_as_long_as_somebody(void **state)
+TEST(nobody_takes_as_long_as_somebody)
 {
     char hash[PASSWORD_HASH_MAX];
     int r;
@@ -46,7 +46,7 @@ static void test_nobody_takes_as_long_as_somebody(void **state)
     assert_true(nobody * 2 > somebody);
 }
 
-static void test_what_may_be_a_password(void **state)
+TEST(what_may_be_a_password)
 {
     static char long_one[PASSWORD_MAX + 2];
     struct err e = {0};
@@ -58,14 +58,4 @@ static void test_what_may_be_a_password(void **state)
     assert_int_equal(password_check(STR("bad \xff utf-8"), &e), -EINVAL);
     assert_int_equal(password_check(str_from(long_one), &e), -EINVAL);
     assert_int_equal(password_verify(STR_NONE, str_from(long_one), &e), -EACCES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_right_and_wrong),
-        cmocka_unit_test(test_nobody_takes_as_long_as_somebody),
-        cmocka_unit_test(test_what_may_be_a_password),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ static int64_t count(const char *path)
     return json_get_int(json_get(tell("{}"), "counts"), path, 0);
 }
 
-static void test_addresses_are_kept_for_an_hour(void **state)
+TEST_WITH(addresses_are_kept_for_an_hour, begin, end)
 {
     int64_t before = count("/.well-known/openid-configuration");
     assert_int_equal(discover(), 0);
@@ -122,7 +122,7 @@ static void test_addresses_are_kept_for_an_hour(void **state)
     assert_int_equal(count("/.well-known/openid-configuration"), before + 2);
 }
 
-static void test_keys_are_kept_for_five_minutes(void **state)
+TEST_WITH(keys_are_kept_for_five_minutes, begin, end)
 {
     struct jwt t = fresh_token();
     assert_null(provider_key(provider, &t));
@@ -135,7 +135,7 @@ static void test_keys_are_kept_for_five_minutes(void **state)
     assert_non_null(provider_known_key(provider, &t));
 }
 
-static void test_a_rotation_is_seen_but_nobody_can_hammer(void **state)
+TEST_WITH(a_rotation_is_seen_but_nobody_can_hammer, begin, end)
 {
     struct jwt old = fresh_token();
     assert_int_equal(fetch_keys(), 0);
@@ -154,7 +154,7 @@ static void test_a_rotation_is_seen_but_nobody_can_hammer(void **state)
     assert_null(provider_key(provider, &old)); /* revoked by the rotation */
 }
 
-static void test_an_outage(void **state)
+TEST_WITH(an_outage, begin, end)
 {
     struct jwt t = fresh_token();
     assert_int_equal(fetch_keys(), 0);
@@ -170,7 +170,7 @@ static void test_an_outage(void **state)
     assert_non_null(provider_key(provider, &t));
 }
 
-static void test_many_wait_for_one_answer(void **state)
+TEST_WITH(many_wait_for_one_answer, begin, end)
 {
     struct waiting w[10];
     int64_t before = count("/jwks");
@@ -185,7 +185,7 @@ static void test_many_wait_for_one_answer(void **state)
     assert_int_equal(count("/jwks"), before + 1);
 }
 
-static void test_nobody_there(void **state)
+TEST_WITH(nobody_there, begin, end)
 {
     provider_free(provider);
     conf.issuer = STR("http://127.0.0.1:1");
@@ -195,7 +195,7 @@ static void test_nobody_there(void **state)
     assert_int_equal(fetch_keys(), -EHOSTUNREACH);
 }
 
-static void test_forms(void **state)
+TEST(forms)
 {
     struct buf b;
     buf_init(&b, 1000);
@@ -205,17 +205,4 @@ static void test_forms(void **state)
     buf_done(&b);
 }
 
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(test_addresses_are_kept_for_an_hour),
-        T(test_keys_are_kept_for_five_minutes),
-        T(test_a_rotation_is_seen_but_nobody_can_hammer),
-        T(test_an_outage),
-        T(test_many_wait_for_one_answer),
-        T(test_nobody_there),
-        cmocka_unit_test(test_forms),
-    };
-    return cmocka_run_group_tests(tests, start, stop);
-}
+TESTS_SHARE(start, stop)

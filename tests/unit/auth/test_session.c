@@ -56,7 +56,7 @@ static str value_of(const struct session_values *v)
     return str_from(v->value);
 }
 
-static void test_found_by_its_value_only(void **state)
+TEST_WITH(found_by_its_value_only, begin, end)
 {
     struct session_values v;
     const struct session *x = session_begin(s, STR("usr_a"), &POLICY, STR_NONE, &v);
@@ -70,7 +70,7 @@ static void test_found_by_its_value_only(void **state)
     assert_int_equal(ended, 1);
 }
 
-static void test_time_ends_it(void **state)
+TEST_WITH(time_ends_it, begin, end)
 {
     struct session_values v;
     struct session_policy idle = {.value_ms = 90 * (int64_t)DAY,
@@ -99,7 +99,7 @@ static void test_time_ends_it(void **state)
     assert_null(session_find(s, value_of(&v)));
 }
 
-static void test_rotation(void **state)
+TEST_WITH(rotation, begin, end)
 {
     struct session_values v, w, u;
     bool is_spent;
@@ -128,7 +128,7 @@ static void test_rotation(void **state)
     assert_null(session_find(s, value_of(&u)));
 }
 
-static void test_by_user(void **state)
+TEST_WITH(by_user, begin, end)
 {
     struct session_values v[4];
     const struct session *x[4];
@@ -150,7 +150,7 @@ static void note(void *ctx)
     *(bool *)ctx = true;
 }
 
-static void test_a_restart_logs_nobody_out(void **state)
+TEST_WITH(a_restart_logs_nobody_out, begin, end)
 {
     struct session_values v, w;
     struct stat st;
@@ -188,7 +188,7 @@ static void test_a_restart_logs_nobody_out(void **state)
     assert_int_equal(sessions_len(s), 0);
 }
 
-static void test_what_ended_stays_ended(void **state)
+TEST_WITH(what_ended_stays_ended, begin, end)
 {
     struct session_values v;
     bool is_done = false;
@@ -203,7 +203,7 @@ static void test_what_ended_stays_ended(void **state)
     assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
 }
 
-static void test_a_damaged_file(void **state)
+TEST_WITH(a_damaged_file, begin, end)
 {
     char path[128];
     sessions_free(s);
@@ -216,7 +216,7 @@ static void test_a_damaged_file(void **state)
     assert_int_equal(sessions_len(s), 0);
 }
 
-static void test_not_too_many(void **state)
+TEST_WITH(not_too_many, begin, end)
 {
     struct session_values first, v;
     session_begin(s, STR("usr_a"), &POLICY, STR_NONE, &first);
@@ -227,20 +227,4 @@ static void test_not_too_many(void **state)
     assert_int_equal(sessions_len(s), SESSIONS_PER_USER);
     assert_null(session_find(s, value_of(&first)));
     assert_non_null(session_find(s, value_of(&v)));
-}
-
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(test_found_by_its_value_only),
-        T(test_time_ends_it),
-        T(test_rotation),
-        T(test_by_user),
-        T(test_a_restart_logs_nobody_out),
-        T(test_what_ended_stays_ended),
-        T(test_a_damaged_file),
-        T(test_not_too_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

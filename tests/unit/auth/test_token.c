@@ -1,7 +1,7 @@
 #include "auth/session/token.h"
 #include "support/unit.h"
 
-static void test_shape(void **state)
+TEST(shape)
 {
     char a[TOKEN_MAX], b[TOKEN_MAX], s[SECRET_CHARS + 1];
     token_make(a);
@@ -17,10 +17,4 @@ static void test_shape(void **state)
     assert_false(token_looks_right(str_from(s)));
     assert_false(token_looks_right(str_make(a, TOKEN_CHARS - 1)));
     assert_false(token_looks_right(STR_NONE));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shape)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

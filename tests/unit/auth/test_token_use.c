@@ -21,7 +21,7 @@ static int end(void **state)
     return tempdir_drop(&dir);
 }
 
-static void test_it_is_remembered(void **state)
+TEST_WITH(it_is_remembered, begin, end)
 {
     struct token_use *u = token_use_new(loop, NULL, dir.path);
     assert_int_equal(token_use_ms(u, STR("tok_a")), 0);
@@ -48,7 +48,7 @@ static void test_it_is_remembered(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void test_nothing_is_written_for_nothing(void **state)
+TEST_WITH(nothing_is_written_for_nothing, begin, end)
 {
     char path[128];
     token_use_free(token_use_new(loop, NULL, dir.path));
@@ -57,7 +57,7 @@ static void test_nothing_is_written_for_nothing(void **state)
     token_use_free(NULL);
 }
 
-static void test_a_damaged_file_is_no_file(void **state)
+TEST_WITH(a_damaged_file_is_no_file, begin, end)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/auth", dir.path);
@@ -72,15 +72,4 @@ static void test_a_damaged_file_is_no_file(void **state)
     u = token_use_new(loop, NULL, dir.path);
     assert_int_equal(token_use_ms(u, STR("tok_b")), 0);
     token_use_free(u);
-}
-
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(test_it_is_remembered),
-        T(test_nothing_is_written_for_nothing),
-        T(test_a_damaged_file_is_no_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

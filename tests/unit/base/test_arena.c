@@ -5,7 +5,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-static void test_alignment_and_separation(void **state)
+TEST(alignment_and_separation)
 {
     struct arena a;
     arena_init(&a);
@@ -22,7 +22,7 @@ static void test_alignment_and_separation(void **state)
     arena_done(&a);
 }
 
-static void test_first_chunk_is_small_and_chunks_grow(void **state)
+TEST(first_chunk_is_small_and_chunks_grow)
 {
     struct arena a;
     arena_init(&a);
@@ -39,7 +39,7 @@ static void test_first_chunk_is_small_and_chunks_grow(void **state)
     assert_int_equal(a.total, 0);
 }
 
-static void test_big_allocations_leave_the_chunk_in_use(void **state)
+TEST(big_allocations_leave_the_chunk_in_use)
 {
     struct arena a;
     arena_init(&a);
@@ -58,7 +58,7 @@ static void test_big_allocations_leave_the_chunk_in_use(void **state)
     arena_done(&a);
 }
 
-static void test_reset_keeps_one_normal_chunk(void **state)
+TEST(reset_keeps_one_normal_chunk)
 {
     struct arena a;
     arena_init(&a);
@@ -75,7 +75,7 @@ static void test_reset_keeps_one_normal_chunk(void **state)
     arena_done(&a);
 }
 
-static void test_reset_drops_a_lone_big_chunk(void **state)
+TEST(reset_drops_a_lone_big_chunk)
 {
     struct arena a;
     arena_init(&a);
@@ -86,7 +86,7 @@ static void test_reset_drops_a_lone_big_chunk(void **state)
     arena_done(&a);
 }
 
-static void test_strings(void **state)
+TEST(strings)
 {
     struct arena a;
     arena_init(&a);
@@ -107,7 +107,7 @@ static void test_strings(void **state)
     arena_done(&a);
 }
 
-static void test_array_is_zeroed(void **state)
+TEST(array_is_zeroed)
 {
     struct arena a;
     arena_init(&a);
@@ -120,7 +120,7 @@ static void test_array_is_zeroed(void **state)
 }
 
 /* Only where AddressSanitizer looks on: what lies behind an allocation must not be touched. */
-static void test_overruns_are_seen(void **state)
+TEST(overruns_are_seen)
 {
 #ifdef __SANITIZE_ADDRESS__
     struct arena a;
@@ -137,19 +137,4 @@ static void test_overruns_are_seen(void **state)
 #else
     skip();
 #endif
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alignment_and_separation),
-        cmocka_unit_test(test_first_chunk_is_small_and_chunks_grow),
-        cmocka_unit_test(test_big_allocations_leave_the_chunk_in_use),
-        cmocka_unit_test(test_reset_keeps_one_normal_chunk),
-        cmocka_unit_test(test_reset_drops_a_lone_big_chunk),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_array_is_zeroed),
-        cmocka_unit_test(test_overruns_are_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

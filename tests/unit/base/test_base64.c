@@ -16,7 +16,7 @@ static const struct {
     {"\xfb\xff\xbf", "+/+/", "-_-_"},
 };
 
-static void test_vectors(void **state)
+TEST(vectors)
 {
     struct buf b;
     buf_init(&b, 100);
@@ -37,7 +37,7 @@ static void test_vectors(void **state)
     buf_done(&b);
 }
 
-static void test_strictness(void **state)
+TEST(strictness)
 {
     static const char *const bad[] = {"Z",    "Zg",       "Zg=",  "Zh==",  "Zm9=", "=Zg=",  "Z===",
                                       "====", "Zg==Zg==", "Zm 8", "Zm8\n", "-_-_", "Zm8=\n"};
@@ -53,7 +53,7 @@ static void test_strictness(void **state)
     buf_done(&b);
 }
 
-static void test_all_bytes_round_trip(void **state)
+TEST(all_bytes_round_trip)
 {
     uint8_t all[256];
     for (size_t i = 0; i < sizeof(all); i++)
@@ -72,7 +72,7 @@ static void test_all_bytes_round_trip(void **state)
     }
 }
 
-static void test_ceiling(void **state)
+TEST(ceiling)
 {
     struct buf b;
     buf_init(&b, 7);
@@ -84,7 +84,7 @@ static void test_ceiling(void **state)
     buf_done(&b);
 }
 
-static void test_hex(void **state)
+TEST(hex)
 {
     char text[9];
     uint8_t back[4] = {0};
@@ -96,16 +96,4 @@ static void test_hex(void **state)
     assert_int_equal(hex_decode(back, 4, STR("007fabff0")), -EINVAL);
     assert_int_equal(hex_decode(back, 4, STR("007fabfg")), -EINVAL);
     assert_int_equal(hex_decode(back, 0, STR("")), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_strictness),
-        cmocka_unit_test(test_all_bytes_round_trip),
-        cmocka_unit_test(test_ceiling),
-        cmocka_unit_test(test_hex),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

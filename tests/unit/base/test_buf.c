@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "support/unit.h"
 
-static void test_appends(void **state)
+TEST(appends)
 {
     struct buf b;
     buf_init(&b, 1000);
@@ -21,7 +21,7 @@ static void test_appends(void **state)
     buf_done(&b);
 }
 
-static void test_ceiling_is_exact(void **state)
+TEST(ceiling_is_exact)
 {
     struct buf b;
     buf_init(&b, 4);
@@ -32,7 +32,7 @@ static void test_ceiling_is_exact(void **state)
     buf_done(&b);
 }
 
-static void test_failure_sticks_until_cleared(void **state)
+TEST(failure_sticks_until_cleared)
 {
     struct buf b;
     buf_init(&b, 4);
@@ -46,7 +46,7 @@ static void test_failure_sticks_until_cleared(void **state)
     buf_done(&b);
 }
 
-static void test_failed_number_changes_nothing(void **state)
+TEST(failed_number_changes_nothing)
 {
     struct buf b;
     buf_init(&b, 3);
@@ -56,7 +56,7 @@ static void test_failed_number_changes_nothing(void **state)
     buf_done(&b);
 }
 
-static void test_printf_at_every_length(void **state)
+TEST(printf_at_every_length)
 {
     /* Crosses each growth of the buffer, where the first attempt does not fit. */
     for (int n = 0; n < 300; n++) {
@@ -75,7 +75,7 @@ static void test_printf_at_every_length(void **state)
     buf_done(&b);
 }
 
-static void test_reserve_gives_room_behind_the_end(void **state)
+TEST(reserve_gives_room_behind_the_end)
 {
     struct buf b;
     buf_init(&b, 5000);
@@ -87,7 +87,7 @@ static void test_reserve_gives_room_behind_the_end(void **state)
     buf_done(&b);
 }
 
-static void test_consume_and_truncate(void **state)
+TEST(consume_and_truncate)
 {
     struct buf b;
     buf_init(&b, 100);
@@ -102,7 +102,7 @@ static void test_consume_and_truncate(void **state)
     buf_done(&b);
 }
 
-static void test_take_hands_over(void **state)
+TEST(take_hands_over)
 {
     struct buf b;
     size_t n = 99;
@@ -121,7 +121,7 @@ static void test_take_hands_over(void **state)
     buf_done(&b);
 }
 
-static void test_reset_gives_memory_back(void **state)
+TEST(reset_gives_memory_back)
 {
     struct buf b;
     buf_init(&b, 100);
@@ -134,7 +134,7 @@ static void test_reset_gives_memory_back(void **state)
     buf_done(&zero);
 }
 
-static void test_growth_is_geometric(void **state)
+TEST(growth_is_geometric)
 {
     struct buf b;
     size_t growths = 0, cap = 0;
@@ -147,21 +147,4 @@ static void test_growth_is_geometric(void **state)
     assert_true(growths < 20);
     assert_int_equal(b.cap, (1 << 20) + 1); /* never beyond the ceiling and its NUL */
     buf_done(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_appends),
-        cmocka_unit_test(test_ceiling_is_exact),
-        cmocka_unit_test(test_failure_sticks_until_cleared),
-        cmocka_unit_test(test_failed_number_changes_nothing),
-        cmocka_unit_test(test_printf_at_every_length),
-        cmocka_unit_test(test_reserve_gives_room_behind_the_end),
-        cmocka_unit_test(test_consume_and_truncate),
-        cmocka_unit_test(test_take_hands_over),
-        cmocka_unit_test(test_reset_gives_memory_back),
-        cmocka_unit_test(test_growth_is_geometric),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

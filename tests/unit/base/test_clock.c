@@ -10,7 +10,7 @@ static void check_iso(int64_t ms, const char *want)
     assert_string_equal(out, want);
 }
 
-static void test_iso(void **state)
+TEST(iso)
 {
     check_iso(0, "1970-01-01T00:00:00.000Z");
     check_iso(1774434600123, "2026-03-25T10:30:00.123Z");
@@ -29,7 +29,7 @@ static void check_parse(const char *text, int64_t want)
     assert_true(got == want);
 }
 
-static void test_parse(void **state)
+TEST(parse)
 {
     check_parse("1970-01-01", 0);
     check_parse("1970-01-01Z", 0);
@@ -45,7 +45,7 @@ static void test_parse(void **state)
     check_parse("9999-12-31T23:59:59.999Z", INT64_C(253402300799999));
 }
 
-static void test_parse_refuses(void **state)
+TEST(parse_refuses)
 {
     static const char *const bad[] = {
         "",
@@ -83,7 +83,7 @@ static void test_parse_refuses(void **state)
     }
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
     /* A prime step of about nine days visits every month and leap rule. */
     for (int64_t ms = INT64_C(-62167219200000); ms < INT64_C(253402300800000); ms += 777600001) {
@@ -95,22 +95,10 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_clocks_move_forward(void **state)
+TEST(clocks_move_forward)
 {
     uint64_t us = clock_mono_us(), ms = clock_mono_ms();
     assert_true(ms >= us / 1000);
     assert_true(clock_mono_us() >= us);
     assert_true(clock_now_ms() > 1600000000000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_iso),
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_parse_refuses),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_clocks_move_forward),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

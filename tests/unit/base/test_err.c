@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "support/unit.h"
 
-static void test_set_and_clear(void **state)
+TEST(set_and_clear)
 {
     struct err e = {0};
     assert_int_equal(err_set(&e, -EINVAL, "line %d: %s", 3, "odd"), -EINVAL);
@@ -16,7 +16,7 @@ static void test_set_and_clear(void **state)
     assert_string_equal(e.msg, "");
 }
 
-static void test_null_is_accepted(void **state)
+TEST(null_is_accepted)
 {
     assert_int_equal(err_set(NULL, -EIO, "x"), -EIO);
     assert_int_equal(err_errno(NULL, -EIO, "cannot read", "f"), -EIO);
@@ -24,7 +24,7 @@ static void test_null_is_accepted(void **state)
     err_clear(NULL);
 }
 
-static void test_errno(void **state)
+TEST(errno_has_words)
 {
     struct err e = {0};
     assert_int_equal(err_errno(&e, -ENOSPC, "cannot write", "/a/b"), -ENOSPC);
@@ -33,7 +33,7 @@ static void test_errno(void **state)
     assert_string_equal(e.msg, "cannot bind: permission denied");
 }
 
-static void test_prefix(void **state)
+TEST(prefix)
 {
     struct err e = {0};
     err_set(&e, -EINVAL, "expected string");
@@ -42,7 +42,7 @@ static void test_prefix(void **state)
     assert_int_equal(e.code, -EINVAL);
 }
 
-static void test_long_messages_are_cut_between_characters(void **state)
+TEST(long_messages_are_cut_between_characters)
 {
     /* "ä" repeated, at both parities, so that one of them ends in the middle of an ä. */
     char text[ERR_MAX * 2];
@@ -65,24 +65,11 @@ static void test_long_messages_are_cut_between_characters(void **state)
     }
 }
 
-static void test_reasons(void **state)
+TEST(reasons)
 {
     assert_string_equal(err_reason(-ENOENT), "no such file or directory");
     assert_string_equal(err_reason(ENOENT), "no such file or directory");
     assert_string_equal(err_reason(-EXDEV), "Invalid cross-device link"); /* from libc */
     assert_string_equal(err_reason(-4000), "unknown error");
     assert_string_equal(err_reason(INT_MIN), "unknown error");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set_and_clear),
-        cmocka_unit_test(test_null_is_accepted),
-        cmocka_unit_test(test_errno),
-        cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_long_messages_are_cut_between_characters),
-        cmocka_unit_test(test_reasons),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

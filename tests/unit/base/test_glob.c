@@ -1,7 +1,7 @@
 #include "base/text/glob.h"
 #include "support/unit.h"
 
-static void test_matches(void **state)
+TEST(matches)
 {
     static const struct {
         const char *pattern, *s;
@@ -42,18 +42,9 @@ static void test_matches(void **state)
 }
 
 /* Exponential matchers never finish this one. */
-static void test_many_stars_stay_cheap(void **state)
+TEST(many_stars_stay_cheap)
 {
     char s[4000];
     memset(s, 'a', sizeof(s));
     assert_false(glob_match(STR("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b"), str_make(s, sizeof(s))));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matches),
-        cmocka_unit_test(test_many_stars_stay_cheap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "base/bytes/hash.h"
 #include "support/unit.h"
 
-static void test_known_digests(void **state)
+TEST(known_digests)
 {
     char hex[SHA256_HEX_LEN + 1];
     sha256_hex(STR_NONE, hex);
@@ -14,18 +14,9 @@ static void test_known_digests(void **state)
     assert_int_equal(raw[31], 0xad);
 }
 
-static void test_constant_time_compare(void **state)
+TEST(constant_time_compare)
 {
     assert_true(bytes_eq_const_time("secret", "secret", 6));
     assert_false(bytes_eq_const_time("secret", "secreT", 6));
     assert_true(bytes_eq_const_time("a", "b", 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_digests),
-        cmocka_unit_test(test_constant_time_compare),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

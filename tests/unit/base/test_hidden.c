@@ -5,7 +5,7 @@
 
 static struct arena arena;
 
-static void test_what_is_hidden(void **state)
+TEST(what_is_hidden)
 {
     static const char *const HIDDEN[] = {"a\x01",
                                          "a\x1b[2J",
@@ -29,7 +29,7 @@ static void test_what_is_hidden(void **state)
             fail_msg("text %zu has hidden characters", i);
 }
 
-static void test_what_is_not(void **state)
+TEST(what_is_not)
 {
     static const char *const SEEN[] = {"", "plain\n\ttext", "\xc3\xa4\xe4\xb8\xad",
                                        "\xe2\x9d\xa4\xef\xb8\x8f",
@@ -41,14 +41,14 @@ static void test_what_is_not(void **state)
     }
 }
 
-static void test_strip_and_show(void **state)
+TEST(strip_and_show)
 {
     str text = STR("go\xe2\x80\xaeod\x1b[2J\xf3\xa0\x81\xa1");
     assert_true(str_eq(hidden_strip(&arena, text), STR("good[2J")));
     assert_true(str_eq(hidden_show(&arena, text), STR("go\\u{202E}od\\u{1B}[2J\\u{E0061}")));
 }
 
-static void test_json_strings_and_keys(void **state)
+TEST(json_strings_and_keys)
 {
     struct json *v;
     str text = STR("{\"a\":[\"x\\u200by\",{\"k\\u200b\":1}]}");
@@ -61,7 +61,7 @@ static void test_json_strings_and_keys(void **state)
     assert_ptr_equal(hidden_strip_json(&arena, clean), clean);
 }
 
-static void test_random_bytes_come_out_clean(void **state)
+TEST(random_bytes_come_out_clean)
 {
     for (int round = 0; round < 2000; round++) {
         char bytes[40];
@@ -75,15 +75,8 @@ static void test_random_bytes_come_out_clean(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_hidden),
-        cmocka_unit_test(test_what_is_not),
-        cmocka_unit_test(test_strip_and_show),
-        cmocka_unit_test(test_json_strings_and_keys),
-        cmocka_unit_test(test_random_bytes_come_out_clean),
-    };
     arena_init(&arena);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_unit_tests("tests", NULL);
     arena_done(&arena);
     return failed;
 }

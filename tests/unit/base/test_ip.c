@@ -13,7 +13,7 @@ static const char *again(const char *text)
     return out;
 }
 
-static void addresses_are_read_and_written(void **state)
+TEST(addresses_are_read_and_written)
 {
     assert_string_equal(again("192.0.2.7"), "192.0.2.7");
     assert_string_equal(again("::ffff:192.0.2.7"), "192.0.2.7");
@@ -33,7 +33,7 @@ static bool has(const char *block, const char *address)
     return ip_block_has(&b, ip);
 }
 
-static void a_block_has_its_addresses_and_no_others(void **state)
+TEST(a_block_has_its_addresses_and_no_others)
 {
     assert_true(has("10.0.0.0/8", "10.255.1.2"));
     assert_false(has("10.0.0.0/8", "11.0.0.0"));
@@ -48,21 +48,11 @@ static void a_block_has_its_addresses_and_no_others(void **state)
     assert_true(has("::/0", "192.0.2.1"));
 }
 
-static void what_is_no_block_is_refused(void **state)
+TEST(what_is_no_block_is_refused)
 {
     static const char *const BAD[] = {"10.0.0.0/33", "::/129",       "10.0.0.0/", "10.0.0.0/-1",
                                       "/8",          "10.0.0.0/8/8", "all"};
     struct ip_block b;
     for (size_t i = 0; i < ARRAY_LEN(BAD); i++)
         assert_int_equal(ip_block_parse(str_from(BAD[i]), &b), -EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_read_and_written),
-        cmocka_unit_test(a_block_has_its_addresses_and_no_others),
-        cmocka_unit_test(what_is_no_block_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

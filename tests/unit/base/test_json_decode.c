@@ -79,7 +79,7 @@ static struct json *parsed(struct arena *a, const char *text)
     return v;
 }
 
-static void test_every_type(void **state)
+TEST_WITH(every_type, setup, teardown)
 {
     struct arena *a = *state;
     struct json *doc =
@@ -112,7 +112,7 @@ static void test_every_type(void **state)
     assert_int_equal(json_get_int(s.object, "k", 0), 2);
 }
 
-static void test_absent_fields_keep_their_defaults(void **state)
+TEST_WITH(absent_fields_keep_their_defaults, setup, teardown)
 {
     struct arena *a = *state;
     struct settings s = {.name = STR_INIT("default"), .port = 80, .debug = true};
@@ -124,7 +124,7 @@ static void test_absent_fields_keep_their_defaults(void **state)
     assert_true(s.debug);
 }
 
-static void test_strings_outlive_the_document(void **state)
+TEST_WITH(strings_outlive_the_document, setup, teardown)
 {
     struct arena *a = *state, source;
     char text[] = "{\"name\":\"nb\",\"tags\":[\"tag\"]}";
@@ -139,7 +139,7 @@ static void test_strings_outlive_the_document(void **state)
     assert_true(str_eq(s.tags.items[0], STR("tag")));
 }
 
-static void test_errors_name_the_path(void **state)
+TEST_WITH(errors_name_the_path, setup, teardown)
 {
     static const struct {
         const char *text, *message;
@@ -178,7 +178,7 @@ static void test_errors_name_the_path(void **state)
     }
 }
 
-static void test_the_path_starts_where_the_caller_says(void **state)
+TEST_WITH(the_path_starts_where_the_caller_says, setup, teardown)
 {
     struct arena *a = *state;
     struct settings s = {0};
@@ -191,7 +191,7 @@ static void test_the_path_starts_where_the_caller_says(void **state)
     assert_string_equal(e.msg, "http: expected object");
 }
 
-static void test_nullable_but_required(void **state)
+TEST_WITH(nullable_but_required, setup, teardown)
 {
     static const struct json_field FIELDS[] = {{"n", JF_INT, 0, JF_REQUIRED | JF_NULLABLE, NULL, 0},
                                                {0}};
@@ -203,7 +203,7 @@ static void test_nullable_but_required(void **state)
     assert_string_equal(e.msg, "n: required but missing");
 }
 
-static void test_the_first_of_duplicates_counts(void **state)
+TEST_WITH(the_first_of_duplicates_counts, setup, teardown)
 {
     struct arena *a = *state;
     struct settings s = {0};
@@ -218,7 +218,7 @@ static void note_key(void *ctx, const char *path, const char *meant)
     (void)buf_printf(ctx, "%s>%s;", path, meant ? meant : "");
 }
 
-static void test_unknown_keys_are_reported(void **state)
+TEST_WITH(unknown_keys_are_reported, setup, teardown)
 {
     struct arena *a = *state;
     struct settings s = {0};
@@ -231,20 +231,4 @@ static void test_unknown_keys_are_reported(void **state)
     assert_string_equal(buf_cstr(&keys), "limits.trns>turns;bundles[1].extra>;nmae>name;");
     assert_int_equal(s.limits.turns, 2);
     buf_done(&keys);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_every_type),
-        T(test_absent_fields_keep_their_defaults),
-        T(test_strings_outlive_the_document),
-        T(test_errors_name_the_path),
-        T(test_the_path_starts_where_the_caller_says),
-        T(test_nullable_but_required),
-        T(test_the_first_of_duplicates_counts),
-        T(test_unknown_keys_are_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

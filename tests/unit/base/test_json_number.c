@@ -11,7 +11,7 @@ static struct json *parsed(struct arena *a, const char *text)
     return v;
 }
 
-static void test_to_double(void **state)
+TEST(to_double)
 {
     static const struct {
         const char *text;
@@ -42,7 +42,7 @@ static void test_to_double(void **state)
 }
 
 /* What json_of_double writes reads back as the same double, and as the same kind of value. */
-static void test_of_double_reads_back(void **state)
+TEST(of_double_reads_back)
 {
     static const double CASES[] = {
         0.1,        1.0 / 3, 1e22, 123456789.125, 5e-324, 1e308, -1.5e-9, 100000000,
@@ -68,7 +68,7 @@ static void test_of_double_reads_back(void **state)
     arena_done(&a);
 }
 
-static void test_equality_is_exact(void **state)
+TEST(equality_is_exact)
 {
     static const struct {
         const char *a, *b;
@@ -117,14 +117,4 @@ static void test_equality_is_exact(void **state)
             fail_msg("%s and %s", CASES[i].a, CASES[i].b);
     }
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_to_double),
-        cmocka_unit_test(test_of_double_reads_back),
-        cmocka_unit_test(test_equality_is_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

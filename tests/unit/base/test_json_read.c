@@ -155,7 +155,7 @@ static const struct accepted ACCEPTED[] = {
     {"y_string_utf8_and_escapes", STR_INIT("\"\xc3\xa9\\n\xc3\xa9\\t\xe2\x82\xac\""), {0}},
 };
 
-static void test_accepts(void **state)
+TEST_WITH(accepts, setup, teardown)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_LEN(ACCEPTED); i++) {
@@ -346,7 +346,7 @@ static const struct refused REFUSED[] = {
      "line 1, column 8: expected a value"},
 };
 
-static void test_refuses(void **state)
+TEST_WITH(refuses, setup, teardown)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++) {
@@ -364,7 +364,7 @@ static void test_refuses(void **state)
 
 /* Every prefix of a document is refused or is a document itself (a shorter number), and
  * none is read past its end. */
-static void test_every_prefix(void **state)
+TEST_WITH(every_prefix, setup, teardown)
 {
     struct fixture *f = *state;
     str doc = STR("{\"key\":[1,-2.5e+3,true,null,\"\\u00e9\\ud83d\\ude00\\n\xe2\x82\xac text that "
@@ -377,7 +377,7 @@ static void test_every_prefix(void **state)
     assert_int_equal(parse(f, doc, 0, &v, NULL), 0);
 }
 
-static void test_integers_are_ints_only_when_lossless(void **state)
+TEST_WITH(integers_are_ints_only_when_lossless, setup, teardown)
 {
     static const struct {
         str text;
@@ -417,7 +417,7 @@ static void nest(struct buf *b, char open, char close, size_t depth)
         (void)buf_add_char(b, close);
 }
 
-static void test_depth_has_a_ceiling(void **state)
+TEST_WITH(depth_has_a_ceiling, setup, teardown)
 {
     struct fixture *f = *state;
     struct buf text;
@@ -447,7 +447,7 @@ static void test_depth_has_a_ceiling(void **state)
     buf_done(&text);
 }
 
-static void test_size_has_a_ceiling(void **state)
+TEST_WITH(size_has_a_ceiling, setup, teardown)
 {
     struct fixture *f = *state;
     struct json *v;
@@ -457,7 +457,7 @@ static void test_size_has_a_ceiling(void **state)
     assert_string_equal(e.msg, "line 1, column 1: larger than 4 GiB");
 }
 
-static void test_wide_containers(void **state)
+TEST_WITH(wide_containers, setup, teardown)
 {
     enum { N = 20000 };
     struct fixture *f = *state;
@@ -478,7 +478,7 @@ static void test_wide_containers(void **state)
     buf_done(&text);
 }
 
-static void test_strings_point_into_the_input(void **state)
+TEST_WITH(strings_point_into_the_input, setup, teardown)
 {
     struct fixture *f = *state;
     str text = STR("{\"plain\":\"value\",\"n\":1.5,\"e\":\"a\\nb\"}");
@@ -490,7 +490,7 @@ static void test_strings_point_into_the_input(void **state)
     assert_true(str_eq(json_get_string(v, "e"), STR("a\nb")));
 }
 
-static void test_copies_outlive_the_input(void **state)
+TEST_WITH(copies_outlive_the_input, setup, teardown)
 {
     struct fixture *f = *state;
     char text[] = "{\"plain\":\"value\",\"n\":1.5}";
@@ -500,7 +500,7 @@ static void test_copies_outlive_the_input(void **state)
     assert_true(str_eq(written(f, v), STR("{\"plain\":\"value\",\"n\":1.5}")));
 }
 
-static void test_unique_keys(void **state)
+TEST_WITH(unique_keys, setup, teardown)
 {
     static const struct {
         str text;
@@ -535,7 +535,7 @@ static void make_keys(struct buf *b, int n, int last)
 }
 
 /* Pairwise comparison of this many keys would take minutes. */
-static void test_unique_keys_of_large_objects(void **state)
+TEST_WITH(unique_keys_of_large_objects, setup, teardown)
 {
     enum { N = 200000 };
     struct fixture *f = *state;
@@ -557,7 +557,7 @@ static void test_unique_keys_of_large_objects(void **state)
     buf_done(&text);
 }
 
-static void test_a_long_key_is_cut_in_messages(void **state)
+TEST_WITH(a_long_key_is_cut_in_messages, setup, teardown)
 {
     struct fixture *f = *state;
     char text[600];
@@ -573,7 +573,7 @@ static void test_a_long_key_is_cut_in_messages(void **state)
 }
 
 /* A usual message costs the arena's first chunks and nothing else. */
-static void test_memory_budget(void **state)
+TEST_WITH(memory_budget, setup, teardown)
 {
     struct fixture *f = *state;
     struct arena a;
@@ -585,25 +585,4 @@ static void test_memory_budget(void **state)
     assert_int_equal(json_parse(&a, text, 0, &v, NULL), 0);
     assert_true(a.total <= 1024);
     arena_done(&a);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_accepts),
-        T(test_refuses),
-        T(test_every_prefix),
-        T(test_integers_are_ints_only_when_lossless),
-        T(test_depth_has_a_ceiling),
-        T(test_size_has_a_ceiling),
-        T(test_wide_containers),
-        T(test_strings_point_into_the_input),
-        T(test_copies_outlive_the_input),
-        T(test_unique_keys),
-        T(test_unique_keys_of_large_objects),
-        T(test_a_long_key_is_cut_in_messages),
-        T(test_memory_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void assert_scan(const char *line, const char *expected)
     buf_done(&found);
 }
 
-static void test_members(void **state)
+TEST(members)
 {
     static const struct {
         const char *line, *found;
@@ -48,7 +48,7 @@ static void test_members(void **state)
         assert_scan(CASES[i].line, CASES[i].found);
 }
 
-static void test_broken_lines(void **state)
+TEST(broken_lines)
 {
     static const struct {
         const char *line, *found;
@@ -83,7 +83,7 @@ static void test_broken_lines(void **state)
     assert_true(s.failed);
 }
 
-static void test_field(void **state)
+TEST(field)
 {
     (void)state;
     str line = STR("{\"type\":\"llm.response\",\"n\":{\"type\":\"inner\"},\"type\":2}");
@@ -94,7 +94,7 @@ static void test_field(void **state)
 }
 
 /* The same members are found with and without a known value, wherever it stands. */
-static void test_known(void **state)
+TEST(known)
 {
     static const str LINES[] = {
         STR_INIT("{\"a\":[1,\"]\"],\"b\":2}"),
@@ -122,7 +122,7 @@ static void test_known(void **state)
     }
 }
 
-static void test_plain(void **state)
+TEST(plain)
 {
     (void)state;
     assert_true(str_eq(json_scan_plain(STR("\"abc\"")), STR("abc")));
@@ -192,7 +192,7 @@ static void assert_steps(struct arena *a, str text, size_t most)
     assert_int_equal(s.failed, v->type != JSON_OBJECT);
 }
 
-static void test_arrays_that_are_broken(void **state)
+TEST(arrays_that_are_broken)
 {
     static const char *const LINES[] = {"{\"a\":[",          "{\"a\":[1",  "{\"a\":[1,",
                                         "{\"a\":[1}",        "{\"a\":[1]", "{\"a\":[1]]",
@@ -226,7 +226,7 @@ static void assert_elements(const char *text, const char *expected)
     buf_done(&found);
 }
 
-static void test_elements(void **state)
+TEST(elements)
 {
     (void)state;
     assert_elements("[]", "");
@@ -240,7 +240,7 @@ static void test_elements(void **state)
     assert_elements("[1]2", "!");
 }
 
-static void test_agrees_with_the_reader(void **state)
+TEST(agrees_with_the_reader)
 {
     (void)state;
     struct buf text;
@@ -263,15 +263,4 @@ static void test_agrees_with_the_reader(void **state)
         arena_done(&a);
     }
     buf_done(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),  cmocka_unit_test(test_broken_lines),
-        cmocka_unit_test(test_field),    cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_known),    cmocka_unit_test(test_arrays_that_are_broken),
-        cmocka_unit_test(test_elements), cmocka_unit_test(test_agrees_with_the_reader),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

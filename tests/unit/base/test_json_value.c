@@ -29,7 +29,7 @@ static void assert_text(struct arena *a, const struct json *v, const char *text)
     assert_string_equal(json_to_str(a, v).p, text);
 }
 
-static void test_lookups(void **state)
+TEST_WITH(lookups, setup, teardown)
 {
     struct arena *a = *state;
     struct json *v =
@@ -42,7 +42,7 @@ static void test_lookups(void **state)
     assert_true(str_eq(json_string(json_get(v, "s"), STR("-")), STR("x")));
 }
 
-static void test_lookups_that_find_nothing(void **state)
+TEST_WITH(lookups_that_find_nothing, setup, teardown)
 {
     struct arena *a = *state;
     struct json *v = parsed(a, "{\"s\":\"x\",\"i\":5,\"l\":[1],\"n\":null}");
@@ -59,7 +59,7 @@ static void test_lookups_that_find_nothing(void **state)
     assert_false(json_is(NULL, JSON_NULL));
 }
 
-static void test_building(void **state)
+TEST_WITH(building, setup, teardown)
 {
     struct arena *a = *state;
     struct json *obj = json_new(a, JSON_OBJECT), *arr = json_new(a, JSON_ARRAY);
@@ -73,7 +73,7 @@ static void test_building(void **state)
     assert_text(a, obj, "{\"list\":[1,false,null,0.25],\"inner\":{\"k\":\"v\"}}");
 }
 
-static void test_growing_keeps_everything(void **state)
+TEST_WITH(growing_keeps_everything, setup, teardown)
 {
     enum { N = 1000 };
     struct arena *a = *state;
@@ -91,7 +91,7 @@ static void test_growing_keeps_everything(void **state)
 }
 
 /* A parsed container has no spare room of its own: growing must not touch its neighbours. */
-static void test_growing_what_was_read(void **state)
+TEST_WITH(growing_what_was_read, setup, teardown)
 {
     struct arena *a = *state;
     struct json *v = parsed(a, "{\"a\":[1,2,3],\"b\":[4],\"c\":{\"x\":1}}");
@@ -102,7 +102,7 @@ static void test_growing_what_was_read(void **state)
     assert_text(a, v, "{\"a\":[1,2,3,9],\"b\":[4,8],\"c\":{\"x\":1,\"y\":2},\"d\":null}");
 }
 
-static void test_set_replaces_in_place(void **state)
+TEST_WITH(set_replaces_in_place, setup, teardown)
 {
     struct arena *a = *state;
     struct json *v = parsed(a, "{\"a\":1,\"b\":2,\"a\":3,\"c\":4,\"a\":5}");
@@ -110,7 +110,7 @@ static void test_set_replaces_in_place(void **state)
     assert_text(a, v, "{\"a\":\"new\",\"b\":2,\"c\":4}");
 }
 
-static void test_unset(void **state)
+TEST_WITH(unset, setup, teardown)
 {
     struct arena *a = *state;
     struct json *v = parsed(a, "{\"a\":1,\"b\":2,\"a\":3}");
@@ -123,7 +123,7 @@ static void test_unset(void **state)
     json_unset(NULL, "b");
 }
 
-static void test_clone_owns_everything(void **state)
+TEST_WITH(clone_owns_everything, setup, teardown)
 {
     struct arena *a = *state, source;
     char text[] = "{\"k\":[\"s\",1.50,1,{\"deep\":[true,null]}],\"e\":{},\"l\":[]}";
@@ -137,7 +137,7 @@ static void test_clone_owns_everything(void **state)
     assert_null(json_clone(a, NULL));
 }
 
-static void test_equality(void **state)
+TEST_WITH(equality, setup, teardown)
 {
     static const struct {
         const char *a, *b;
@@ -171,7 +171,7 @@ static void test_equality(void **state)
 }
 
 /* Lookups for each key of a large object would be quadratic. */
-static void test_equality_of_large_objects(void **state)
+TEST_WITH(equality_of_large_objects, setup, teardown)
 {
     enum { N = 50000 };
     struct arena *a = *state;
@@ -187,22 +187,4 @@ static void test_equality_of_large_objects(void **state)
     assert_true(json_equal(parsed(a, buf_cstr(&up)), parsed(a, buf_cstr(&down))));
     buf_done(&up);
     buf_done(&down);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_lookups),
-        T(test_lookups_that_find_nothing),
-        T(test_building),
-        T(test_growing_keeps_everything),
-        T(test_growing_what_was_read),
-        T(test_set_replaces_in_place),
-        T(test_unset),
-        T(test_clone_owns_everything),
-        T(test_equality),
-        T(test_equality_of_large_objects),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

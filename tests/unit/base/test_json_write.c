@@ -16,7 +16,7 @@ static struct json *parsed(struct arena *a, str text)
     return v;
 }
 
-static void test_string_escapes(void **state)
+TEST(string_escapes)
 {
     static const struct {
         str in, out;
@@ -47,7 +47,7 @@ static void test_string_escapes(void **state)
 }
 
 /* Every byte below 0x20 is escaped at every distance from the ends of a block. */
-static void test_no_control_character_gets_out(void **state)
+TEST(no_control_character_gets_out)
 {
     (void)state;
     struct buf b;
@@ -69,7 +69,7 @@ static void test_no_control_character_gets_out(void **state)
     buf_done(&b);
 }
 
-static void test_appends_to_what_is_there(void **state)
+TEST(appends_to_what_is_there)
 {
     (void)state;
     struct arena a;
@@ -84,7 +84,7 @@ static void test_appends_to_what_is_there(void **state)
     arena_done(&a);
 }
 
-static void test_pretty(void **state)
+TEST(pretty)
 {
     (void)state;
     struct arena a;
@@ -109,7 +109,7 @@ static void test_pretty(void **state)
     arena_done(&a);
 }
 
-static void test_to_str(void **state)
+TEST(to_str)
 {
     (void)state;
     struct arena a;
@@ -121,7 +121,7 @@ static void test_to_str(void **state)
 }
 
 /* At its exact size a document is written; one byte less and the buf says so. */
-static void test_ceiling_is_exact(void **state)
+TEST(ceiling_is_exact)
 {
     static const char *const DOCS[] = {
         "{\"a\":[1,-2,0.5,true,null],\"b\":{\"c\":\"text \\n \\u0001 \xe2\x82\xac\"}}",
@@ -151,7 +151,7 @@ static void test_ceiling_is_exact(void **state)
     arena_done(&a);
 }
 
-static void test_a_failed_buf_stays_failed(void **state)
+TEST(a_failed_buf_stays_failed)
 {
     (void)state;
     struct buf b;
@@ -163,7 +163,7 @@ static void test_a_failed_buf_stays_failed(void **state)
 }
 
 /* write(parse(x)) = y implies write(parse(y)) = y, and y means the same as x. */
-static void test_writing_is_a_fixpoint(void **state)
+TEST(writing_is_a_fixpoint)
 {
     (void)state;
     struct buf text, first, second;
@@ -193,19 +193,4 @@ static void test_writing_is_a_fixpoint(void **state)
     buf_done(&text);
     buf_done(&first);
     buf_done(&second);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_string_escapes),
-        cmocka_unit_test(test_no_control_character_gets_out),
-        cmocka_unit_test(test_appends_to_what_is_there),
-        cmocka_unit_test(test_pretty),
-        cmocka_unit_test(test_to_str),
-        cmocka_unit_test(test_ceiling_is_exact),
-        cmocka_unit_test(test_a_failed_buf_stays_failed),
-        cmocka_unit_test(test_writing_is_a_fixpoint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

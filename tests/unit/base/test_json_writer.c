@@ -6,7 +6,7 @@
 
 #define OUT_MAX 4096
 
-static void test_an_object_of_everything(void **state)
+TEST(an_object_of_everything)
 {
     (void)state;
     struct buf b;
@@ -46,7 +46,7 @@ static void test_an_object_of_everything(void **state)
     buf_done(&b);
 }
 
-static void test_a_single_value(void **state)
+TEST(a_single_value)
 {
     (void)state;
     struct buf b;
@@ -58,7 +58,7 @@ static void test_a_single_value(void **state)
     buf_done(&b);
 }
 
-static void test_doubles(void **state)
+TEST(doubles)
 {
     static const struct {
         double in;
@@ -78,7 +78,7 @@ static void test_doubles(void **state)
 }
 
 /* Objects and arrays alternate to the deepest level the writer keeps track of. */
-static void test_all_levels(void **state)
+TEST(all_levels)
 {
     enum { LEVELS = 64 };
     (void)state;
@@ -107,7 +107,7 @@ static void test_all_levels(void **state)
     arena_done(&a);
 }
 
-static void test_the_ceiling_shows_at_the_end(void **state)
+TEST(the_ceiling_shows_at_the_end)
 {
     (void)state;
     struct buf b;
@@ -140,7 +140,7 @@ static void write_some(struct buf *b)
 }
 
 /* What needs exactly the room there is, is written; one byte less, and it has failed. */
-static void test_every_ceiling(void **state)
+TEST(every_ceiling)
 {
     static const char WHOLE[] = "{\"plain\":\"text without escapes\","
                                 "\"esc\\taped\":\"a \\\"long\\\" text\\nof two lines\","
@@ -156,17 +156,4 @@ static void test_every_ceiling(void **state)
             assert_string_equal(buf_cstr(&b), WHOLE);
         buf_done(&b);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_object_of_everything),
-        cmocka_unit_test(test_a_single_value),
-        cmocka_unit_test(test_doubles),
-        cmocka_unit_test(test_all_levels),
-        cmocka_unit_test(test_the_ceiling_shows_at_the_end),
-        cmocka_unit_test(test_every_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static int digits(struct list_node *head)
     return all;
 }
 
-static void test_order(void **state)
+TEST(order)
 {
     struct list_node head = LIST_HEAD_INIT(head);
     struct item a = {1}, b = {2}, c = {3};
@@ -31,7 +31,7 @@ static void test_order(void **state)
     assert_int_equal(digits(&head), 213);
 }
 
-static void test_del_may_be_repeated(void **state)
+TEST(del_may_be_repeated)
 {
     struct list_node head = LIST_HEAD_INIT(head);
     struct item a = {1}, b = {2};
@@ -45,7 +45,7 @@ static void test_del_may_be_repeated(void **state)
     assert_int_equal(digits(&head), 2);
 }
 
-static void test_removal_while_walking(void **state)
+TEST(removal_while_walking)
 {
     struct list_node head = LIST_HEAD_INIT(head);
     struct item items[6];
@@ -57,14 +57,4 @@ static void test_removal_while_walking(void **state)
         if (LIST_ENTRY(it, struct item, node)->v % 2)
             list_del(it);
     assert_int_equal(digits(&head), 246);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_del_may_be_repeated),
-        cmocka_unit_test(test_removal_while_walking),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

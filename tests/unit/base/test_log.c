@@ -32,7 +32,7 @@ static void close_log(struct sink *s, struct logger *l)
     buf_done(&s->text);
 }
 
-static void test_text_line(void **state)
+TEST(text_line)
 {
     struct sink s;
     struct logger *l = open_log(&s, LOG_INFO, LOG_TEXT);
@@ -44,7 +44,7 @@ static void test_text_line(void **state)
     close_log(&s, l);
 }
 
-static void test_levels(void **state)
+TEST(levels)
 {
     struct sink s;
     struct logger *l = open_log(&s, LOG_WARN, LOG_TEXT);
@@ -64,7 +64,7 @@ static void test_levels(void **state)
     assert_false(log_enabled(NULL, LOG_ERROR));
 }
 
-static void test_json_line(void **state)
+TEST(json_line)
 {
     struct sink s;
     struct arena a;
@@ -82,7 +82,7 @@ static void test_json_line(void **state)
     arena_done(&a);
 }
 
-static void test_one_call_is_one_line(void **state)
+TEST(one_call_is_one_line)
 {
     struct sink s;
     struct logger *l = open_log(&s, LOG_DEBUG, LOG_TEXT);
@@ -92,7 +92,7 @@ static void test_one_call_is_one_line(void **state)
     close_log(&s, l);
 }
 
-static void test_secrets(void **state)
+TEST(secrets)
 {
     struct sink s;
     struct logger *l = open_log(&s, LOG_DEBUG, LOG_TEXT);
@@ -104,7 +104,7 @@ static void test_secrets(void **state)
     close_log(&s, l);
 }
 
-static void test_many_secrets(void **state)
+TEST(many_secrets)
 {
     struct sink s;
     struct arena a;
@@ -121,7 +121,7 @@ static void test_many_secrets(void **state)
 }
 
 /* Quotes double in JSON, and the message must still end between characters. */
-static void test_long_lines_are_cut(void **state)
+TEST(long_lines_are_cut)
 {
     char msg[40000];
     for (int shift = 0; shift < 4; shift++)
@@ -142,7 +142,7 @@ static void test_long_lines_are_cut(void **state)
 }
 
 /* A secret across the cut must not leave its first half behind. */
-static void test_scrubbing_comes_before_cutting(void **state)
+TEST(scrubbing_comes_before_cutting)
 {
     struct sink s;
     struct logger *l = open_log(&s, LOG_DEBUG, LOG_TEXT);
@@ -155,7 +155,7 @@ static void test_scrubbing_comes_before_cutting(void **state)
     close_log(&s, l);
 }
 
-static void test_huge_messages_are_dropped(void **state)
+TEST(huge_messages_are_dropped)
 {
     struct sink s;
     struct logger *l = open_log(&s, LOG_DEBUG, LOG_TEXT);
@@ -164,7 +164,7 @@ static void test_huge_messages_are_dropped(void **state)
     close_log(&s, l);
 }
 
-static void test_level_names(void **state)
+TEST(level_names)
 {
     enum log_level level = LOG_DEBUG;
     assert_int_equal(log_level_parse(STR("warn"), &level), 0);
@@ -173,21 +173,4 @@ static void test_level_names(void **state)
     assert_int_equal(level, LOG_OFF);
     assert_int_equal(log_level_parse(STR("WARN"), &level), -EINVAL);
     assert_int_equal(log_level_parse(STR_NONE, &level), -EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_line),
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_json_line),
-        cmocka_unit_test(test_one_call_is_one_line),
-        cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_many_secrets),
-        cmocka_unit_test(test_long_lines_are_cut),
-        cmocka_unit_test(test_scrubbing_comes_before_cutting),
-        cmocka_unit_test(test_huge_messages_are_dropped),
-        cmocka_unit_test(test_level_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

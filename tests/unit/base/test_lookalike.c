@@ -9,7 +9,7 @@ static void alike(const char *x, const char *y)
         fail_msg("'%s' does not look like '%s'", x, y);
 }
 
-static void test_names_that_look_alike(void **state)
+TEST(names_that_look_alike)
 {
     alike("bash", "BASH");
     alike("bash", "b\xd0\xb0sh");                /* Cyrillic a */
@@ -27,7 +27,7 @@ static void test_names_that_look_alike(void **state)
                 "b"); /* a tag character */
 }
 
-static void test_names_that_do_not(void **state)
+TEST(names_that_do_not)
 {
     assert_false(lookalike_eq(&arena, STR("bash"), STR("dash")));
     assert_false(lookalike_eq(&arena, STR("files"), STR("file")));
@@ -35,13 +35,13 @@ static void test_names_that_do_not(void **state)
     assert_true(lookalike_eq(&arena, STR(""), STR("--")));
 }
 
-static void test_separators_can_be_kept(void **state)
+TEST(separators_can_be_kept)
 {
     assert_true(str_eq(lookalike_skeleton(&arena, STR("nb__x.y"), true), STR("nb-x-y")));
     assert_true(str_eq(lookalike_skeleton(&arena, STR("_nb_"), true), STR("nb")));
 }
 
-static void test_any_bytes_are_taken(void **state)
+TEST(any_bytes_are_taken)
 {
     assert_true(lookalike_skeleton(&arena,
                                    STR("\xff\xfe"
@@ -52,14 +52,8 @@ static void test_any_bytes_are_taken(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_that_look_alike),
-        cmocka_unit_test(test_names_that_do_not),
-        cmocka_unit_test(test_separators_can_be_kept),
-        cmocka_unit_test(test_any_bytes_are_taken),
-    };
     arena_init(&arena);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_unit_tests("tests", NULL);
     arena_done(&arena);
     return failed;
 }

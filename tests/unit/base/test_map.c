@@ -4,7 +4,7 @@
 
 static char X, Y;
 
-static void test_put_get_del(void **state)
+TEST(put_get_del)
 {
     struct map m;
     map_init(&m);
@@ -22,7 +22,7 @@ static void test_put_get_del(void **state)
     map_done(&zero);
 }
 
-static void test_keys_are_copied_bytes(void **state)
+TEST(keys_are_copied_bytes)
 {
     struct map m;
     map_init(&m);
@@ -40,7 +40,7 @@ static void test_keys_are_copied_bytes(void **state)
     map_done(&m);
 }
 
-static void test_every_key_length_hashes_all_its_bytes(void **state)
+TEST(every_key_length_hashes_all_its_bytes)
 {
     struct map m;
     map_init(&m);
@@ -53,7 +53,7 @@ static void test_every_key_length_hashes_all_its_bytes(void **state)
     map_done(&m);
 }
 
-static void test_order_survives_growth_and_removal(void **state)
+TEST(order_survives_growth_and_removal)
 {
     struct map m;
     struct arena a;
@@ -77,7 +77,7 @@ static void test_order_survives_growth_and_removal(void **state)
     map_done(&m);
 }
 
-static void test_removal_while_walking(void **state)
+TEST(removal_while_walking)
 {
     struct map m;
     struct arena a;
@@ -97,7 +97,7 @@ static void test_removal_while_walking(void **state)
     map_done(&m);
 }
 
-static void test_churn_does_not_grow(void **state)
+TEST(churn_does_not_grow)
 {
     struct map m;
     struct arena a;
@@ -115,7 +115,7 @@ static void test_churn_does_not_grow(void **state)
     map_done(&m);
 }
 
-static void test_seeds_differ(void **state)
+TEST(seeds_differ)
 {
     struct map m, n;
     map_init(&m);
@@ -125,18 +125,4 @@ static void test_seeds_differ(void **state)
     assert_true(m.entries[0].hash != n.entries[0].hash);
     map_done(&m);
     map_done(&n);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put_get_del),
-        cmocka_unit_test(test_keys_are_copied_bytes),
-        cmocka_unit_test(test_every_key_length_hashes_all_its_bytes),
-        cmocka_unit_test(test_order_survives_growth_and_removal),
-        cmocka_unit_test(test_removal_while_walking),
-        cmocka_unit_test(test_churn_does_not_grow),
-        cmocka_unit_test(test_seeds_differ),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

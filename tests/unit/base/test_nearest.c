@@ -1,7 +1,7 @@
 #include "base/nearest.h"
 #include "support/unit.h"
 
-static void test_edit_distance(void **state)
+TEST(edit_distance)
 {
     assert_int_equal(edit_distance(STR(""), STR("")), 0);
     assert_int_equal(edit_distance(STR("abc"), STR("")), 3);
@@ -10,14 +10,14 @@ static void test_edit_distance(void **state)
     assert_int_equal(edit_distance(STR("Status"), STR("status")), 0);
 }
 
-static void test_neighbours_that_changed_places_are_one_step(void **state)
+TEST(neighbours_that_changed_places_are_one_step)
 {
     assert_int_equal(edit_distance(STR("bundels"), STR("bundles")), 1);
     assert_int_equal(edit_distance(STR("ab"), STR("ba")), 1);
     assert_int_equal(edit_distance(STR("stauts"), STR("status")), 1);
 }
 
-static void test_only_the_beginning_of_a_giant_counts(void **state)
+TEST(only_the_beginning_of_a_giant_counts)
 {
     char giant[NEAREST_WORD_MAX * 2];
     memset(giant, 'a', sizeof(giant));
@@ -33,7 +33,7 @@ static const char *nearest_of(const char *wanted)
     return n.best;
 }
 
-static void test_the_nearest_wins(void **state)
+TEST(the_nearest_wins)
 {
     assert_string_equal(nearest_of("lst"), "list");
     assert_string_equal(nearest_of("serach"), "search");
@@ -41,21 +41,9 @@ static void test_the_nearest_wins(void **state)
     assert_string_equal(nearest_of("remane"), "rename");
 }
 
-static void test_nothing_is_near(void **state)
+TEST(nothing_is_near)
 {
     assert_null(nearest_of("frobnicate"));
     assert_null(nearest_of("x"));
     assert_null(nearest_of(""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edit_distance),
-        cmocka_unit_test(test_neighbours_that_changed_places_are_one_step),
-        cmocka_unit_test(test_only_the_beginning_of_a_giant_counts),
-        cmocka_unit_test(test_the_nearest_wins),
-        cmocka_unit_test(test_nothing_is_near),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void check(str got, const char *want)
     assert_string_equal(arena_cstr(&arena, got), want);
 }
 
-static void test_text_keeps_lines_and_tabs_alone(void **state)
+TEST(text_keeps_lines_and_tabs_alone)
 {
     check(plain_text(&arena, STR("a\nb\tc\r\nd")), "a\nb\tc\r\nd");
     check(plain_text(&arena, STR("\x1b]0;title\x07\x1b[31mred\rx")), "]0;title[31mredx");
@@ -31,7 +31,7 @@ static void test_text_keeps_lines_and_tabs_alone(void **state)
     assert_false(plain_is_text(STR("a\r")));
 }
 
-static void test_line_has_no_hidden_character(void **state)
+TEST(line_has_no_hidden_character)
 {
     check(plain_line(&arena, STR("  a\n\tb" RLO "c  d\x1b ")), "a b c d");
     check(plain_line(&arena, STR(RLO)), "");
@@ -40,7 +40,7 @@ static void test_line_has_no_hidden_character(void **state)
     assert_true(plain_is_line(STR("J\xc3\xbcrgen \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d")));
 }
 
-static void test_json_keeps_its_value(void **state)
+TEST(json_keeps_its_value)
 {
     check(plain_json(&arena, STR("{\"a\":\"" RLO CSI ALM "\x7f\"}")),
           "{\"a\":\"\\u202e\\u009b\\u061c\\u007f\"}");
@@ -51,7 +51,7 @@ static void test_json_keeps_its_value(void **state)
 }
 
 /* Every code point: what is called hidden never comes out, and everything else stays. */
-static void test_every_character(void **state)
+TEST(every_character)
 {
     size_t hidden = 0;
     for (uint32_t cp = 0; cp < 0x110000; cp++) {
@@ -61,7 +61,7 @@ static void test_every_character(void **state)
     assert_int_equal(hidden, 32 + 33 + 1 + 2 + 7 + 4 + 128);
 }
 
-static void test_errors_show_no_paths(void **state)
+TEST(errors_show_no_paths)
 {
     static const struct {
         const char *given, *shown; /* NULL = the same */
@@ -97,15 +97,8 @@ static void test_errors_show_no_paths(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_keeps_lines_and_tabs_alone),
-        cmocka_unit_test(test_line_has_no_hidden_character),
-        cmocka_unit_test(test_json_keeps_its_value),
-        cmocka_unit_test(test_every_character),
-        cmocka_unit_test(test_errors_show_no_paths),
-    };
     arena_init(&arena);
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = run_unit_tests("tests", NULL);
     arena_done(&arena);
     return r;
 }

@@ -1,7 +1,7 @@
 #include "base/bytes/random.h"
 #include "support/unit.h"
 
-static void test_bytes_fill_everything(void **state)
+TEST(bytes_fill_everything)
 {
     /* A byte that stays zero in eight draws of 1,000 bytes was not written: the chance that a
      * written one looks like that is below 10^-15 in all. */
@@ -18,12 +18,12 @@ static void test_bytes_fill_everything(void **state)
     random_bytes(p, 0);
 }
 
-static void test_numbers_differ(void **state)
+TEST(numbers_differ)
 {
     assert_true(random_u64() != random_u64());
 }
 
-static void test_ids(void **state)
+TEST(ids)
 {
     char a[RANDOM_ID_MAX], b[RANDOM_ID_MAX];
     random_id("conv", a);
@@ -34,14 +34,4 @@ static void test_ids(void **state)
     assert_string_not_equal(a, b);
     random_id("fourteen_chars", a);
     assert_int_equal(strlen(a), RANDOM_ID_MAX - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes_fill_everything),
-        cmocka_unit_test(test_numbers_differ),
-        cmocka_unit_test(test_ids),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "support/unit.h"
 
-static void test_from(void **state)
+TEST(from)
 {
     assert_int_equal(str_from(NULL).n, 0);
     assert_null(str_from(NULL).p);
@@ -11,7 +11,7 @@ static void test_from(void **state)
     assert_int_equal(STR("a\0b").n, 3);
 }
 
-static void test_equality(void **state)
+TEST(equality)
 {
     assert_true(str_eq(STR("abc"), str_from("abc")));
     assert_false(str_eq(STR("abc"), STR("abd")));
@@ -22,7 +22,7 @@ static void test_equality(void **state)
     assert_false(str_eq_nocase(STR("\xc3\x84"), STR("\xc3\xa4")));
 }
 
-static void test_order(void **state)
+TEST(order)
 {
     assert_true(str_cmp(STR("ab"), STR("abc")) < 0);
     assert_true(str_cmp(STR("b"), STR("abc")) > 0);
@@ -30,7 +30,7 @@ static void test_order(void **state)
     assert_true(str_cmp(STR("\x7f"), STR("\x80")) < 0); /* bytes are unsigned */
 }
 
-static void test_prefix_and_suffix(void **state)
+TEST(prefix_and_suffix)
 {
     assert_true(str_starts(STR("conv_1"), STR("conv_")));
     assert_false(str_starts(STR("con"), STR("conv_")));
@@ -41,7 +41,7 @@ static void test_prefix_and_suffix(void **state)
     assert_true(str_starts_nocase(STR("BEARER x"), STR("bearer ")));
 }
 
-static void test_find(void **state)
+TEST(find)
 {
     str s = STR("one two one");
     assert_int_equal(str_find(s, STR("one"), 0), 0);
@@ -61,7 +61,7 @@ static void test_find(void **state)
     assert_int_equal(str_find_nocase(STR_NONE, STR_NONE), 0);
 }
 
-static void test_slices(void **state)
+TEST(slices)
 {
     str s = STR("0123456789");
     assert_true(str_eq(str_slice(s, 2, 5), STR("234")));
@@ -75,7 +75,7 @@ static void test_slices(void **state)
     assert_int_equal(str_trim(STR_NONE).n, 0);
 }
 
-static void test_split(void **state)
+TEST(split)
 {
     static const char *const want[] = {"a", "", "b"};
     str rest = STR("a,,b"), part;
@@ -94,7 +94,7 @@ static void test_split(void **state)
     assert_false(str_split(&rest, ',', &part));
 }
 
-static void test_parse_u64(void **state)
+TEST(parse_u64)
 {
     uint64_t v = 7;
     assert_int_equal(parse_u64(STR("18446744073709551615"), &v), 0);
@@ -109,7 +109,7 @@ static void test_parse_u64(void **state)
         assert_int_equal(parse_u64(str_from(bad[i]), &v), -EINVAL);
 }
 
-static void test_parse_i64(void **state)
+TEST(parse_i64)
 {
     int64_t v = 7;
     assert_int_equal(parse_i64(STR("-9223372036854775808"), &v), 0);
@@ -125,7 +125,7 @@ static void test_parse_i64(void **state)
         assert_int_equal(parse_i64(str_from(bad[i]), &v), -EINVAL);
 }
 
-static void test_parse_double(void **state)
+TEST(parse_double)
 {
     double v = 7;
     assert_int_equal(parse_double(STR("-1.5e3"), &v), 0);
@@ -147,7 +147,7 @@ static void test_parse_double(void **state)
         assert_int_equal(parse_double(str_from(bad[i]), &v), -EINVAL);
 }
 
-static void test_dup(void **state)
+TEST(dup)
 {
     char *copy = str_dup(str_make("abcdef", 3));
     assert_string_equal(copy, "abc");
@@ -157,7 +157,7 @@ static void test_dup(void **state)
     free(copy);
 }
 
-static void test_allocation_is_zeroed_and_never_null(void **state)
+TEST(allocation_is_zeroed_and_never_null)
 {
     char *p = xcalloc(4, 4);
     for (int i = 0; i < 16; i++)
@@ -168,23 +168,4 @@ static void test_allocation_is_zeroed_and_never_null(void **state)
     p = xcalloc(0, 8);
     assert_non_null(p);
     free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from),
-        cmocka_unit_test(test_equality),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_prefix_and_suffix),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_parse_u64),
-        cmocka_unit_test(test_parse_i64),
-        cmocka_unit_test(test_parse_double),
-        cmocka_unit_test(test_dup),
-        cmocka_unit_test(test_allocation_is_zeroed_and_never_null),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

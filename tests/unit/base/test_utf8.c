@@ -43,7 +43,7 @@ static const char *const INVALID[] = {
 };
 
 /* Every case is tried at each distance from the start, to cross the wide ASCII steps. */
-static void test_validity_at_every_offset(void **state)
+TEST(validity_at_every_offset)
 {
     char text[64];
     memset(text, 'x', sizeof(text));
@@ -66,7 +66,7 @@ static void test_validity_at_every_offset(void **state)
     assert_true(utf8_valid(STR_NONE));
 }
 
-static void test_decode_inverts_encode(void **state)
+TEST(decode_inverts_encode)
 {
     struct buf b;
     buf_init(&b, 8);
@@ -82,7 +82,7 @@ static void test_decode_inverts_encode(void **state)
     buf_done(&b);
 }
 
-static void test_decode_refuses(void **state)
+TEST(decode_refuses)
 {
     uint32_t cp = 7;
     assert_int_equal(utf8_decode(STR_NONE, &cp), 0);
@@ -91,7 +91,7 @@ static void test_decode_refuses(void **state)
     assert_int_equal(cp, 7);
 }
 
-static void test_encode_replaces_what_is_no_character(void **state)
+TEST(encode_replaces_what_is_no_character)
 {
     struct buf b;
     buf_init(&b, 20);
@@ -101,7 +101,7 @@ static void test_encode_replaces_what_is_no_character(void **state)
     buf_done(&b);
 }
 
-static void test_truncate(void **state)
+TEST(truncate)
 {
     str s = STR("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z"); /* a ä € 😀 z: 1+2+3+4+1 bytes */
     static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
@@ -114,7 +114,7 @@ static void test_truncate(void **state)
 }
 
 /* Every length, at every place in a word. */
-static void test_count(void **state)
+TEST(count)
 {
     static const char TEXT[] = "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z"; /* 5 characters */
     char text[8 + 10 * (sizeof(TEXT) - 1)];
@@ -140,7 +140,7 @@ static void check_sanitise(str in, const char *want)
 
 #define FFFD "\xef\xbf\xbd"
 
-static void test_sanitise(void **state)
+TEST(sanitise)
 {
     check_sanitise(STR_NONE, "");
     check_sanitise(STR("plain \xc3\xa4"), "plain \xc3\xa4");
@@ -158,18 +158,4 @@ static void test_sanitise(void **state)
     buf_init(&b, 4);
     assert_int_equal(utf8_sanitise(&b, STR("ab\xff")), -ENOBUFS);
     buf_done(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_validity_at_every_offset),
-        cmocka_unit_test(test_decode_inverts_encode),
-        cmocka_unit_test(test_decode_refuses),
-        cmocka_unit_test(test_encode_replaces_what_is_no_character),
-        cmocka_unit_test(test_truncate),
-        cmocka_unit_test(test_count),
-        cmocka_unit_test(test_sanitise),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

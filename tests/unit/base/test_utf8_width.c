@@ -1,7 +1,7 @@
 #include "base/utf8.h"
 #include "support/unit.h"
 
-static void test_narrow(void **state)
+TEST(narrow)
 {
     static const uint32_t cps[] = {' ',    'a',    '~',     0xa0,    0xe4,   0x416,
                                    0x5d0,  0x2026, 0x20ac,  0x2500,  0x25cf, 0x2713,
@@ -10,7 +10,7 @@ static void test_narrow(void **state)
         assert_int_equal(utf8_width(cps[i]), 1);
 }
 
-static void test_zero(void **state)
+TEST(zero)
 {
     static const uint32_t cps[] = {0,      0x1b,   0x7f,   0x9f,   0xad,   0x300,
                                    0x36f,  0x5bf,  0x64b,  0x94d,  0xe31,  0x200b,
@@ -19,21 +19,11 @@ static void test_zero(void **state)
         assert_int_equal(utf8_width(cps[i]), 0);
 }
 
-static void test_wide(void **state)
+TEST(wide)
 {
     static const uint32_t cps[] = {0x1100,  0x231a,  0x2705,  0x3000,  0x3042, 0x30a2,
                                    0x4e2d,  0x9fff,  0xac00,  0xd7a3,  0xff01, 0x1f600,
                                    0x1f680, 0x1f914, 0x1fae0, 0x20000, 0x2a6df};
     for (size_t i = 0; i < ARRAY_LEN(cps); i++)
         assert_int_equal(utf8_width(cps[i]), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_wide),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

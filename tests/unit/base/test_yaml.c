@@ -28,7 +28,7 @@ static void check_error(const char *yaml, const char *want)
     arena_done(&a);
 }
 
-static void test_values(void **state)
+TEST(values)
 {
     check_parse("", "null");
     check_parse("# only a comment\n", "null");
@@ -45,7 +45,7 @@ static void test_values(void **state)
     check_parse("a: 1\r\nb:\r\n  - x\r\n", "{\"a\":1,\"b\":[\"x\"]}");
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     check_error("a: &x 1\n", "line 1: anchors are not supported");
     check_error("a: 1\nb: *a\n", "line 2: aliases are not supported; write the value out");
@@ -61,7 +61,7 @@ static void test_refusals(void **state)
     check_error("ok: 1\nbad: \xff\n", "line 2: not valid UTF-8");
 }
 
-static void test_syntax_errors_name_the_line(void **state)
+TEST(syntax_errors_name_the_line)
 {
     struct arena a;
     struct json *v;
@@ -91,7 +91,7 @@ static int parse_nested(int depth, const char *open)
     return r;
 }
 
-static void test_depth(void **state)
+TEST(depth)
 {
     assert_int_equal(parse_nested(YAML_DEPTH_MAX, "["), 0);
     assert_int_equal(parse_nested(YAML_DEPTH_MAX + 1, "["), -EINVAL);
@@ -100,7 +100,7 @@ static void test_depth(void **state)
     assert_int_equal(parse_nested(5000, "["), -EINVAL);
 }
 
-static void test_size_and_keys(void **state)
+TEST(size_and_keys)
 {
     struct buf b;
     struct arena a;
@@ -141,7 +141,7 @@ static void check_frontmatter(const char *text, const char *json, const char *bo
     arena_done(&a);
 }
 
-static void test_frontmatter(void **state)
+TEST(frontmatter)
 {
     check_frontmatter("---\nname: x\n---\nbody\n", "{\"name\":\"x\"}", "body\n");
     check_frontmatter("---\r\nname: x\r\n---\r\nbody\r\n", "{\"name\":\"x\"}", "body\r\n");
@@ -171,7 +171,7 @@ static void check_frontmatter_error(const char *text, const char *want)
     arena_done(&a);
 }
 
-static void test_frontmatter_errors(void **state)
+TEST(frontmatter_errors)
 {
     check_frontmatter_error("---\nname: x\n",
                             "line 1: the frontmatter that begins here has no closing ---");
@@ -179,18 +179,4 @@ static void test_frontmatter_errors(void **state)
     check_frontmatter_error("---\n- a\n---\n",
                             "line 2: the frontmatter must be a mapping (key: value)");
     check_frontmatter_error("---\nok: 1\nok: 2\n---\n", "line 3: the key \"ok\" appears twice");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_syntax_errors_name_the_line),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_size_and_keys),
-        cmocka_unit_test(test_frontmatter),
-        cmocka_unit_test(test_frontmatter_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

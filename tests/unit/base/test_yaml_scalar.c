@@ -1,7 +1,7 @@
 #include "base/json/yaml_scalar.h"
 #include "support/unit.h"
 
-static void test_core_schema(void **state)
+TEST(core_schema)
 {
     /* A scalar and the JSON it becomes. */
     static const struct {
@@ -55,20 +55,11 @@ static void test_core_schema(void **state)
     arena_done(&a);
 }
 
-static void test_types(void **state)
+TEST(types)
 {
     struct arena a;
     arena_init(&a);
     assert_int_equal(yaml_plain(&a, STR("50")).type, JSON_INT);
     assert_int_equal(yaml_plain(&a, STR("0.1")).type, JSON_NUMBER);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_core_schema),
-        cmocka_unit_test(test_types),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

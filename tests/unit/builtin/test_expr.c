@@ -4,7 +4,7 @@
 #include "builtin/expr.h"
 #include "support/unit.h"
 
-static void test_values(void **state)
+TEST(values)
 {
     static const struct {
         const char *text;
@@ -45,7 +45,7 @@ static void test_values(void **state)
     }
 }
 
-static void test_errors(void **state)
+TEST(errors)
 {
     static const struct {
         const char *text, *message;
@@ -65,7 +65,7 @@ static void test_errors(void **state)
     }
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
     char deep[EXPR_BYTES_MAX + 10];
     double v;
@@ -77,14 +77,4 @@ static void test_bounds(void **state)
     assert_int_equal(expr_eval(str_make(deep, 1000), &v, &e), -EINVAL);
     assert_int_equal(expr_eval(str_make(deep, sizeof deep), &v, &e), -EINVAL);
     assert_non_null(strstr(e.msg, "more than"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

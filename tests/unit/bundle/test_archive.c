@@ -72,7 +72,24 @@ static unsigned mode_of(const char *name)
     return st.st_mode & 07777;
 }
 
-static void files_and_permissions_come_out(void **state)
+static int setup(void **state)
+{
+    arena_init(&arena);
+    snprintf(dir, sizeof dir, "/tmp/nb-archive-XXXXXX");
+    if (!mkdtemp(dir))
+        return -1;
+    archive = arena_printf(&arena, "%s/a.mcpb", dir).p;
+    dest = arena_printf(&arena, "%s/out", dir).p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return io_remove_tree(&store_io_system, dir, 40);
+}
+
+TEST_WITH(files_and_permissions_come_out, setup, teardown)
 {
     struct zip_test_entry all[] = {
         {STR("manifest.json"), STR("{}"), REG | 0644, 0, 0, 0},
@@ -96,7 +113,7 @@ static void files_and_permissions_come_out(void **state)
     assert_int_equal(count_files(), 2);
 }
 
-static void names_that_lead_elsewhere(void **state)
+TEST_WITH(names_that_lead_elsewhere, setup, teardown)
 {
     refused_name(STR("../x"), REG | 0644, "outside the bundle");
     refused_name(STR("a/../../x"), REG | 0644, "outside the bundle");
@@ -109,7 +126,7 @@ static void names_that_lead_elsewhere(void **state)
     refused_name(STR(""), REG | 0644, "usable name");
 }
 
-static void links_devices_and_doubles(void **state)
+TEST_WITH(links_devices_and_doubles, setup, teardown)
 {
     refused_name(STR("link"), LNK | 0777, "symbolic link");
     refused_name(STR("pipe"), PIP | 0644, "neither a file nor a directory");
@@ -119,7 +136,7 @@ static void links_devices_and_doubles(void **state)
     refused_name(STR("manifest.json/x"), REG | 0644, "");
 }
 
-static void ways_of_packing(void **state)
+TEST_WITH(ways_of_packing, setup, teardown)
 {
     struct zip_test_entry crypt = {STR("x"), STR("0123456789abcdef"), REG | 0644, 0, 0, 1};
     struct zip_test_entry odd = {STR("x"), STR("y"), REG | 0644, 0, 12, 0};
@@ -127,7 +144,7 @@ static void ways_of_packing(void **state)
     refused(&odd, 1, "unsupported compression method");
 }
 
-static void bombs(void **state)
+TEST_WITH(bombs, setup, teardown)
 {
     struct zip_test_entry large[3];
     for (size_t i = 0; i < 3; i++)
@@ -145,7 +162,7 @@ static void bombs(void **state)
     refused_name(str_make(name, ARCHIVE_NAME_MAX + 1), REG | 0644, "usable name");
 }
 
-static void too_many_entries(void **state)
+TEST_WITH(too_many_entries, setup, teardown)
 {
     enum { N = 50001 };
     struct zip_test_entry *all = arena_array(&arena, N, sizeof *all);
@@ -154,7 +171,7 @@ static void too_many_entries(void **state)
     refused(all, N, "50001 entries");
 }
 
-static void what_is_no_archive(void **state)
+TEST_WITH(what_is_no_archive, setup, teardown)
 {
     struct err e;
     assert_int_equal(unpack_bytes(STR(""), &e), -EINVAL);
@@ -166,7 +183,7 @@ static void what_is_no_archive(void **state)
     assert_int_equal(archive_unpack(dir, dest, &e), -EINVAL);
 }
 
-static void damaged_content(void **state)
+TEST_WITH(damaged_content, setup, teardown)
 {
     struct zip_test_entry one = {STR("x"), STR("content"), REG | 0644, 0, 0, 0};
     struct buf b;
@@ -178,36 +195,4 @@ static void damaged_content(void **state)
     assert_non_null(strstr(e.msg, "damaged"));
     assert_int_equal(count_files(), 1);
     buf_done(&b);
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    snprintf(dir, sizeof dir, "/tmp/nb-archive-XXXXXX");
-    if (!mkdtemp(dir))
-        return -1;
-    archive = arena_printf(&arena, "%s/a.mcpb", dir).p;
-    dest = arena_printf(&arena, "%s/out", dir).p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return io_remove_tree(&store_io_system, dir, 40);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(files_and_permissions_come_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_that_lead_elsewhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(links_devices_and_doubles, setup, teardown),
-        cmocka_unit_test_setup_teardown(ways_of_packing, setup, teardown),
-        cmocka_unit_test_setup_teardown(bombs, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_many_entries, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_no_archive, setup, teardown),
-        cmocka_unit_test_setup_teardown(damaged_content, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static const struct json *parsed(struct bash_answer *a)
     return v;
 }
 
-static void each_answer_is_one_message(void **state)
+TEST(each_answer_is_one_message)
 {
     struct bash_answer a;
     struct json id = json_of_int(7);
@@ -35,7 +35,7 @@ static void each_answer_is_one_message(void **state)
     arena_done(&arena);
 }
 
-static void output_is_cut_to_what_fits(void **state)
+TEST(output_is_cut_to_what_fits)
 {
     struct bash_answer a;
     struct json id = json_of_int(1);
@@ -63,13 +63,4 @@ static void output_is_cut_to_what_fits(void **state)
     arena_done(&arena);
     buf_done(&r.out.bytes);
     buf_done(&r.err.bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_answer_is_one_message),
-        cmocka_unit_test(output_is_cut_to_what_fits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void finish(void)
     }
 }
 
-static void output_and_code(void **state)
+TEST(output_and_code)
 {
     assert_int_equal(start("printf a; printf b >&2; exit 9", 10000), 0);
     finish();
@@ -33,7 +33,7 @@ static void output_and_code(void **state)
     bash_run_done(&run);
 }
 
-static void a_timeout_kills_the_whole_group(void **state)
+TEST(a_timeout_kills_the_whole_group)
 {
     uint64_t began = clock_mono_ms();
     assert_int_equal(start("sleep 100 & sleep 100", 100), 0);
@@ -43,7 +43,7 @@ static void a_timeout_kills_the_whole_group(void **state)
     bash_run_done(&run);
 }
 
-static void output_has_a_ceiling(void **state)
+TEST(output_has_a_ceiling)
 {
     assert_int_equal(start("head -c 11000000 /dev/zero", 30000), 0);
     finish();
@@ -52,7 +52,7 @@ static void output_has_a_ceiling(void **state)
     bash_run_done(&run);
 }
 
-static void a_directory_that_is_not_there(void **state)
+TEST(a_directory_that_is_not_there)
 {
     struct bash_want w = {.command = STR("true"), .cwd = STR("/no/such"), .timeout_ms = 1000};
     struct err e = {0};
@@ -61,20 +61,10 @@ static void a_directory_that_is_not_there(void **state)
     bash_run_done(&run);
 }
 
-static void given_up_in_the_middle(void **state)
+TEST(given_up_in_the_middle)
 {
     assert_int_equal(start("sleep 100", 100000), 0);
     bash_run_step(&run, clock_mono_ms());
     bash_run_done(&run);
     assert_true(run.is_over);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_and_code),        cmocka_unit_test(a_timeout_kills_the_whole_group),
-        cmocka_unit_test(output_has_a_ceiling),   cmocka_unit_test(a_directory_that_is_not_there),
-        cmocka_unit_test(given_up_in_the_middle),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ static const char *value_of(const char *const *env, const char *name)
     return NULL;
 }
 
-static void only_what_is_allowed_and_later_wins(void **state)
+TEST(only_what_is_allowed_and_later_wins)
 {
     struct arena a;
     struct bundle_pair own[] = {{STR("TOKEN"), STR("mine")}, {STR("LANG"), STR("xx")}};
@@ -43,7 +43,7 @@ static void only_what_is_allowed_and_later_wins(void **state)
     arena_done(&a);
 }
 
-static void without_a_sandbox_the_home_stays(void **state)
+TEST(without_a_sandbox_the_home_stays)
 {
     struct arena a;
     struct bundle_entry e = {0};
@@ -58,7 +58,7 @@ static void without_a_sandbox_the_home_stays(void **state)
 }
 
 /* An installed package is read-only: the memory server of npm would fail at its first write. */
-static void a_file_beside_the_program_is_in_the_data_directory(void **state)
+TEST(a_file_beside_the_program_is_in_the_data_directory)
 {
     struct arena a;
     struct bundle_entry e = {.server_name = STR("memory"), .command = STR("npx")};
@@ -74,14 +74,4 @@ static void a_file_beside_the_program_is_in_the_data_directory(void **state)
     bundle_want_npm(&a, &w, &e, &p);
     assert_null(value_of(w.env, "MEMORY_FILE_PATH"));
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_allowed_and_later_wins),
-        cmocka_unit_test(without_a_sandbox_the_home_stays),
-        cmocka_unit_test(a_file_beside_the_program_is_in_the_data_directory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void make_tree(bool is_delegated)
         skip();
 }
 
-static void what_is_not_ours_is_left_alone(void **state)
+TEST_WITH(what_is_not_ours_is_left_alone, rig_open, rig_close)
 {
     make_tree(false);
     assert_null(cgroup_make(&rig.arena, place("0::/system.slice/nb.service\n"), STR("x"), &LIMITS));
@@ -46,7 +46,7 @@ static void what_is_not_ours_is_left_alone(void **state)
 
 /* The files of a new directory are the kernel's to make; here nobody does, so it fails, and the
  * directory is gone again. */
-static void a_delegated_one_is_divided(void **state)
+TEST_WITH(a_delegated_one_is_divided, rig_open, rig_close)
 {
     make_tree(true);
     const char *selves[] = {"0::/system.slice/nb.service\n",
@@ -59,7 +59,7 @@ static void a_delegated_one_is_divided(void **state)
     }
 }
 
-static void controllers_are_named(void **state)
+TEST_WITH(controllers_are_named, rig_open, rig_close)
 {
     make_tree(true);
     struct arena *a = &rig.arena;
@@ -69,7 +69,7 @@ static void controllers_are_named(void **state)
 }
 
 /* The controller of processes of v1 needs no division, and no limit of memory. */
-static void root_limits_processes_with_v1(void **state)
+TEST_WITH(root_limits_processes_with_v1, rig_open, rig_close)
 {
     make_file("fs/pids/cgroup.procs", "", 0644);
     const struct cgroup_place *p = place("8:pids:/\n4:memory:/x\n0::/\n");
@@ -86,7 +86,7 @@ static void root_limits_processes_with_v1(void **state)
     assert_int_equal(access(group, F_OK), -1);
 }
 
-static void a_refused_process_is_noticed(void **state)
+TEST_WITH(a_refused_process_is_noticed, rig_open, rig_close)
 {
     make_file("g/pids.events", "max 2\n", 0644);
     make_file("h/pids.events", "max 0\n", 0644);
@@ -95,25 +95,11 @@ static void a_refused_process_is_noticed(void **state)
     assert_false(cgroup_was_full(at("nothing")));
 }
 
-static void the_kernel_says_when_memory_ran_out(void **state)
+TEST_WITH(the_kernel_says_when_memory_ran_out, rig_open, rig_close)
 {
     make_file("g/memory.events", "low 0\nmax 3\noom 1\noom_kill 2\n", 0644);
     make_file("h/memory.events", "low 0\nmax 3\noom 0\noom_kill 0\n", 0644);
     assert_true(cgroup_ran_out(at("g")));
     assert_false(cgroup_ran_out(at("h")));
     assert_false(cgroup_ran_out(at("nothing")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_not_ours_is_left_alone, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(a_delegated_one_is_divided, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(controllers_are_named, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(root_limits_processes_with_v1, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(a_refused_process_is_noticed, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(the_kernel_says_when_memory_ran_out, rig_open, rig_close),
-    };
-    (void)has;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

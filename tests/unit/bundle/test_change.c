@@ -172,14 +172,14 @@ static void run_to_the_end(void)
     assert_null(timer);
 }
 
-static void one_that_starts_is_added(void **state)
+TEST_WITH(one_that_starts_is_added, set_up, NULL)
 {
     (void)add(ENTRY);
     run_to_the_end();
     assert_true(ends == 1 && got != NULL && why.code == 0 && is_in_file);
 }
 
-static void one_that_fails_is_taken_back(void **state)
+TEST_WITH(one_that_fails_is_taken_back, set_up, NULL)
 {
     static const enum bundle_state STATES[] = {BUNDLE_CRASHED, BUNDLE_DEAD, BUNDLE_STOPPED};
     for (size_t i = 0; i < ARRAY_LEN(STATES); i++) {
@@ -194,7 +194,7 @@ static void one_that_fails_is_taken_back(void **state)
     }
 }
 
-static void one_that_starts_for_too_long_is_taken_back(void **state)
+TEST_WITH(one_that_starts_for_too_long_is_taken_back, set_up, NULL)
 {
     next_state = BUNDLE_STARTING;
     (void)add(ENTRY);
@@ -203,7 +203,7 @@ static void one_that_starts_for_too_long_is_taken_back(void **state)
     assert_in_range(now_ms - 1000, BUNDLE_CHANGE_MS, BUNDLE_CHANGE_MS + 1000);
 }
 
-static void one_that_nobody_sees_is_taken_back_too(void **state)
+TEST_WITH(one_that_nobody_sees_is_taken_back_too, set_up, NULL)
 {
     follows = false;
     (void)add(ENTRY);
@@ -211,7 +211,7 @@ static void one_that_nobody_sees_is_taken_back_too(void **state)
     assert_true(ends == 1 && why.code == -ETIMEDOUT && !is_in_file);
 }
 
-static void what_cannot_be_taken_back_is_said(void **state)
+TEST_WITH(what_cannot_be_taken_back_is_said, set_up, NULL)
 {
     next_state = BUNDLE_DEAD;
     (void)add(ENTRY);
@@ -222,7 +222,7 @@ static void what_cannot_be_taken_back_is_said(void **state)
     assert_non_null(strstr(why.msg, "stays in the settings (the file is full)"));
 }
 
-static void what_is_wrong_is_told_later_and_writes_nothing(void **state)
+TEST_WITH(what_is_wrong_is_told_later_and_writes_nothing, set_up, NULL)
 {
     (void)add("{}");
     run_to_the_end();
@@ -248,7 +248,7 @@ static void leave(void)
     memset(&changer, 0x55, sizeof changer);
 }
 
-static void nothing_follows_when_the_changer_goes(void **state)
+TEST_WITH(nothing_follows_when_the_changer_goes, set_up, NULL)
 {
     bundle_change_cancel(add(ENTRY));
     leave(); /* while the file is being written */
@@ -264,7 +264,7 @@ static void nothing_follows_when_the_changer_goes(void **state)
     assert_true(ends == 0 && looks == 1);
 }
 
-static void a_removal_is_waited_for(void **state)
+TEST_WITH(a_removal_is_waited_for, set_up, NULL)
 {
     is_known = is_in_file = true;
     (void)bundle_remove(&changer, STR("srv"), NULL, on_end, NULL);
@@ -285,27 +285,9 @@ static void a_removal_is_waited_for(void **state)
     assert_true(ends == 1 && why.code == -EPERM);
 }
 
-static void who_does_not_listen_any_more_hears_nothing(void **state)
+TEST_WITH(who_does_not_listen_any_more_hears_nothing, set_up, NULL)
 {
     bundle_change_cancel(add(ENTRY));
     run_to_the_end();
     assert_true(ends == 0 && is_in_file); /* it still happened */
-}
-
-#define CASE(f) cmocka_unit_test_setup(f, set_up)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(one_that_starts_is_added),
-        CASE(one_that_fails_is_taken_back),
-        CASE(one_that_starts_for_too_long_is_taken_back),
-        CASE(one_that_nobody_sees_is_taken_back_too),
-        CASE(what_cannot_be_taken_back_is_said),
-        CASE(what_is_wrong_is_told_later_and_writes_nothing),
-        CASE(nothing_follows_when_the_changer_goes),
-        CASE(a_removal_is_waited_for),
-        CASE(who_does_not_listen_any_more_hears_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "bundle/entry/command_guess.h"
 #include "support/unit.h"
 
-static void programs_that_fetch_programs(void **state)
+TEST(programs_that_fetch_programs)
 {
     assert_true(command_fetches(STR("npx")) && command_fetches(STR("/opt/bin/uvx")));
     assert_false(command_fetches(STR("node")) || command_fetches(STR("npx-like")));
@@ -25,7 +25,7 @@ static size_t unseen(const char *entry, str ret[2])
     return n;
 }
 
-static void paths_that_are_not_shown(void **state)
+TEST(paths_that_are_not_shown)
 {
     str is[2];
     assert_int_equal(
@@ -47,13 +47,4 @@ static void paths_that_are_not_shown(void **state)
                             is),
                      0);
     assert_int_equal(unseen("{\"serverName\":\"s\",\"command\":\"node\"}", is), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_that_fetch_programs),
-        cmocka_unit_test(paths_that_are_not_shown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void refused(const char *config, const char *message)
     assert_null(strstr(e.msg, "s3cret"));
 }
 
-static void the_usual_ones(void **state)
+TEST(the_usual_ones)
 {
     setenv("PATH", "/nonexistent", 1);
     is("node", "", "node /opt/b/server/main", "");
@@ -72,7 +72,7 @@ static void the_usual_ones(void **state)
        "UV_PROJECT_ENVIRONMENT=/data/b/.venv");
 }
 
-static void uv_leaves_a_lock_file_as_it_is(void **state)
+TEST(uv_leaves_a_lock_file_as_it_is)
 {
     struct command_line c;
     struct err e = {0};
@@ -92,7 +92,7 @@ static void uv_leaves_a_lock_file_as_it_is(void **state)
         arena_printf(&arena, "uv run --directory %s --frozen %s/server/main", dir, dir).p);
 }
 
-static void as_the_manifest_says(void **state)
+TEST(as_the_manifest_says)
 {
     is("binary", "{\"command\":\"server/main\",\"args\":[\"-d\",\"${DATA_DIR}\"]}",
        "/opt/b/server/main -d /data/b", "");
@@ -107,7 +107,7 @@ static void as_the_manifest_says(void **state)
        "/usr/bin/python", "PYTHONPATH=/opt/b/deps:/opt/b/src:/opt/b/lib");
 }
 
-static void only_a_person_chooses_paths(void **state)
+TEST(only_a_person_chooses_paths)
 {
     struct command_line c;
     struct err e = {0};
@@ -120,7 +120,7 @@ static void only_a_person_chooses_paths(void **state)
     assert_int_equal(c.chosen_paths.len, 2);
 }
 
-static void modules_are_those_of_the_package(void **state)
+TEST(modules_are_those_of_the_package)
 {
     struct command_line c;
     struct err e = {0};
@@ -137,29 +137,17 @@ static void modules_are_those_of_the_package(void **state)
         -EINVAL);
 }
 
-static void secrets_stay_off_the_command_line(void **state)
+TEST(secrets_stay_off_the_command_line)
 {
     refused("{\"command\":\"node\",\"args\":[\"--key=${user_config.key}\"]}", "the secret 'key'");
     refused("{\"command\":\"node\",\"args\":[\"${user_config.key}\"]}", "the secret 'key'");
     refused("{\"command\":\"x${user_config.key}\"}", "the secret 'key'");
 }
 
-static void what_nobody_declared(void **state)
+TEST(what_nobody_declared)
 {
     refused("{\"command\":\"node\",\"args\":[\"${user_config.zz}\"]}", "user_config has no 'zz'");
     refused("{\"command\":\"node\",\"env\":{\"A\":\"${user_config.zz}\"}}", "has no 'zz'");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_person_chooses_paths),
-        cmocka_unit_test(modules_are_those_of_the_package),
-        cmocka_unit_test(the_usual_ones),
-        cmocka_unit_test(uv_leaves_a_lock_file_as_it_is),
-        cmocka_unit_test(as_the_manifest_says),
-        cmocka_unit_test(secrets_stay_off_the_command_line),
-        cmocka_unit_test(what_nobody_declared),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

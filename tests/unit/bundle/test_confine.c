@@ -154,7 +154,7 @@ static int read_key(void)
     return open(at("home/.ssh/id"), O_RDONLY | O_CLOEXEC);
 }
 
-static void sockets(void **state)
+TEST_WITH(sockets, rig_open, rig_close)
 {
     needs_both();
     assert_int_equal(attempt(&CLOSED, open_inet), EACCES);
@@ -165,7 +165,7 @@ static void sockets(void **state)
     assert_int_equal(attempt(&ONLINE, open_packet), EACCES);
 }
 
-static void other_processes_and_namespaces(void **state)
+TEST_WITH(other_processes_and_namespaces, rig_open, rig_close)
 {
     needs_both();
     assert_int_equal(attempt(&CLOSED, limit_parent), EPERM);
@@ -174,7 +174,7 @@ static void other_processes_and_namespaces(void **state)
 }
 
 /* Where bubblewrap decides on files and addresses, the rest is refused as without it. */
-static void with_bubblewrap(void **state)
+TEST_WITH(with_bubblewrap, rig_open, rig_close)
 {
     if (!confine_has_seccomp())
         skip();
@@ -193,7 +193,7 @@ static void with_bubblewrap(void **state)
         assert_int_equal(attempt(NULL, CASES[i].fn), CASES[i].code);
 }
 
-static void files(void **state)
+TEST_WITH(files, rig_open, rig_close)
 {
     needs_both();
     struct confine_spec s = {0};
@@ -209,16 +209,4 @@ static void files(void **state)
     assert_int_equal(attempt(&s, write_notes), 0);
     path_list_add(&rig.arena, &s.own_read, str_from(at("home/.ssh")));
     assert_int_equal(attempt(&s, read_key), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(sockets, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(other_processes_and_namespaces, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(with_bubblewrap, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(files, rig_open, rig_close),
-    };
-    (void)has;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,23 @@ static str get(const char *key)
     return json_get_string(all, key);
 }
 
-static void values_are_kept_for_the_owner_alone(void **state)
+static int setup(void **state)
+{
+    arena_init(&arena);
+    snprintf(root, sizeof root, "/tmp/nb-cred-XXXXXX");
+    if (!mkdtemp(root))
+        return -1;
+    dir = arena_printf(&arena, "%s/credentials", root).p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return io_remove_tree(&store_io_system, root, 8);
+}
+
+TEST_WITH(values_are_kept_for_the_owner_alone, setup, teardown)
 {
     struct err e = {0};
     struct stat st;
@@ -48,7 +64,7 @@ static void values_are_kept_for_the_owner_alone(void **state)
     assert_int_equal(get("other").n, 0);
 }
 
-static void a_broken_file_is_not_quoted(void **state)
+TEST_WITH(a_broken_file_is_not_quoted, setup, teardown)
 {
     struct err e = {0};
     struct json *all;
@@ -59,7 +75,7 @@ static void a_broken_file_is_not_quoted(void **state)
     assert_int_equal(set("a", "b", &e), -EINVAL);
 }
 
-static void a_package_has_a_file_of_its_own(void **state)
+TEST_WITH(a_package_has_a_file_of_its_own, setup, teardown)
 {
     struct bundle_entry named = {
         .kind = BUNDLE_NAMED, .name = STR("@a/b-c"), .server_name = STR("b-c")};
@@ -68,7 +84,7 @@ static void a_package_has_a_file_of_its_own(void **state)
     assert_true(str_eq(credentials_slug(&arena, &local), STR("b-c")));
 }
 
-static void what_mpak_stored_is_read(void **state)
+TEST_WITH(what_mpak_stored_is_read, setup, teardown)
 {
     struct err e = {0};
     assert_null(credentials_of_mpak(&arena, root, STR("@a/b")));
@@ -81,37 +97,9 @@ static void what_mpak_stored_is_read(void **state)
     assert_null(credentials_of_mpak(&arena, root, STR("@a/c")));
 }
 
-static void values_are_masked(void **state)
+TEST_WITH(values_are_masked, setup, teardown)
 {
     assert_true(str_eq(credentials_mask(&arena, STR("sk-abc")), STR("sk****")));
     assert_true(str_eq(credentials_mask(&arena, STR("abcd")), STR("****")));
     assert_true(str_eq(credentials_mask(&arena, STR("")), STR("****")));
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    snprintf(root, sizeof root, "/tmp/nb-cred-XXXXXX");
-    if (!mkdtemp(root))
-        return -1;
-    dir = arena_printf(&arena, "%s/credentials", root).p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return io_remove_tree(&store_io_system, root, 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values_are_kept_for_the_owner_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_broken_file_is_not_quoted, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_package_has_a_file_of_its_own, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_mpak_stored_is_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(values_are_masked, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

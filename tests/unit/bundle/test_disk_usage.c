@@ -9,7 +9,7 @@ static void fill(const char *name, size_t kilobytes)
     free(text);
 }
 
-static void all_files_below_are_counted(void **state)
+TEST_WITH(all_files_below_are_counted, rig_open, rig_close)
 {
     fill("d/a", 100);
     fill("d/sub/deeper/b", 200);
@@ -19,7 +19,7 @@ static void all_files_below_are_counted(void **state)
 }
 
 /* Elsewhere is not its own, and a file with two names is one. */
-static void links_are_not_followed(void **state)
+TEST_WITH(links_are_not_followed, rig_open, rig_close)
 {
     fill("other/big", 500);
     fill("d/a", 100);
@@ -30,18 +30,7 @@ static void links_are_not_followed(void **state)
     assert_in_range(u.bytes, 100 * 1024, 150 * 1024);
 }
 
-static void a_missing_directory_holds_nothing(void **state)
+TEST_WITH(a_missing_directory_holds_nothing, rig_open, rig_close)
 {
     assert_int_equal(disk_usage(at("none")).files, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_files_below_are_counted, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(links_are_not_followed, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(a_missing_directory_holds_nothing, rig_open, rig_close),
-    };
-    (void)has;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

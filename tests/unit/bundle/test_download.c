@@ -39,7 +39,17 @@ static int get(const char *target, const char *path, uint64_t max)
     return g.err.code;
 }
 
-static void the_file_is_what_was_sent(void **state)
+static int setup(void **state)
+{
+    return rig_make(&rig);
+}
+
+static int teardown(void **state)
+{
+    return rig_drop(&rig);
+}
+
+TEST_WITH(the_file_is_what_was_sent, setup, teardown)
 {
     enum { SIZE = 3 * 1024 * 1024 + 17 };
     char *bytes = arena_alloc(&rig.arena, SIZE);
@@ -56,7 +66,7 @@ static void the_file_is_what_was_sent(void **state)
     assert_true(file_exists(rig_path(&rig, "empty")));
 }
 
-static void what_goes_wrong_leaves_no_file(void **state)
+TEST_WITH(what_goes_wrong_leaves_no_file, setup, teardown)
 {
     const char *path = rig_path(&rig, "file");
     char *bytes = arena_zalloc(&rig.arena, 600 * 1024);
@@ -72,7 +82,7 @@ static void what_goes_wrong_leaves_no_file(void **state)
     assert_int_equal(get("/large", "/nonexistent/dir/file", 1 << 20), -ENOENT);
 }
 
-static void a_file_that_is_there_stays(void **state)
+TEST_WITH(a_file_that_is_there_stays, setup, teardown)
 {
     const char *path = rig_path(&rig, "file");
     str got;
@@ -83,7 +93,7 @@ static void a_file_that_is_there_stays(void **state)
     assert_true(str_eq(got, STR("mine")));
 }
 
-static void it_can_be_cancelled(void **state)
+TEST_WITH(it_can_be_cancelled, setup, teardown)
 {
     struct got g = {0};
     const char *path = rig_path(&rig, "file");
@@ -107,25 +117,4 @@ static void it_can_be_cancelled(void **state)
         assert_false(file_exists(rig_path(&rig, "other")));
     }
     assert_false(file_exists(path));
-}
-
-static int setup(void **state)
-{
-    return rig_make(&rig);
-}
-
-static int teardown(void **state)
-{
-    return rig_drop(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_file_is_what_was_sent, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_goes_wrong_leaves_no_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_there_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_can_be_cancelled, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "unit/bundle/entry_rig.h"
 
-static void a_named_bundle(void **state)
+TEST_WITH(a_named_bundle, setup, teardown)
 {
     struct bundle_entry b = good("{\"name\":\"@Scope/My_Server\"}");
     assert_int_equal(b.kind, BUNDLE_NAMED);
@@ -23,7 +23,7 @@ static void a_named_bundle(void **state)
     bad("{\"name\":\"@/b\"}", "@scope/package");
 }
 
-static void a_local_bundle(void **state)
+TEST_WITH(a_local_bundle, setup, teardown)
 {
     struct bundle_entry b = good("{\"path\":\"./tools/Echo.mcpb\"}");
     assert_int_equal(b.kind, BUNDLE_LOCAL);
@@ -33,7 +33,7 @@ static void a_local_bundle(void **state)
     bad("{\"path\":\"\"}", "path: is empty");
 }
 
-static void a_plain_command(void **state)
+TEST_WITH(a_plain_command, setup, teardown)
 {
     struct bundle_entry b =
         good("{\"command\":\"npx\",\"args\":[\"-y\",\"x\"],\"serverName\":\"Every Thing\","
@@ -56,7 +56,7 @@ static void a_plain_command(void **state)
     bad("{\"command\":\"a\",\"allowedEnv\":[\"NB_API_KEY\"]}", "never passes");
 }
 
-static void what_it_may_touch(void **state)
+TEST_WITH(what_it_may_touch, setup, teardown)
 {
     struct bundle_entry b = good("{\"path\":\"x\",\"sandbox\":{\"network\":true,\"read\":"
                                  "[\"~/notes\"],\"write\":[\"/srv/x\"]},\"memoryMb\":64}");
@@ -72,7 +72,7 @@ static void what_it_may_touch(void **state)
     bad("{\"path\":\"x\",\"memoryMb\":-1}", "memoryMb");
 }
 
-static void the_rest_of_an_entry(void **state)
+TEST_WITH(the_rest_of_an_entry, setup, teardown)
 {
     struct bundle_entry b = good("{\"path\":\"x\",\"protected\":true,\"disabled\":true,"
                                  "\"trustScore\":80,\"ui\":{\"name\":\"X\"}}");
@@ -87,7 +87,7 @@ static void the_rest_of_an_entry(void **state)
     bad("{\"path\":\"x\",\"protected\":1}", "protected: expected");
 }
 
-static void exactly_one_source(void **state)
+TEST_WITH(exactly_one_source, setup, teardown)
 {
     bad("{}", "needs one of name, path, url or command");
     bad("{\"path\":\"a\",\"url\":\"https://x.io\"}", "both 'path' and 'url'");
@@ -97,7 +97,7 @@ static void exactly_one_source(void **state)
     bad("[]", "expected an object");
 }
 
-static void names_of_servers(void **state)
+TEST_WITH(names_of_servers, setup, teardown)
 {
     str name;
     struct err e = {0};
@@ -110,7 +110,7 @@ static void names_of_servers(void **state)
     assert_string_equal(name.p, "a-b");
 }
 
-static void a_list_names_the_entry_that_is_wrong(void **state)
+TEST_WITH(a_list_names_the_entry_that_is_wrong, setup, teardown)
 {
     struct bundle_entry *all;
     struct json *v;
@@ -135,19 +135,4 @@ static void a_list_names_the_entry_that_is_wrong(void **state)
         json_push(&arena, v, json_of_null());
     assert_int_equal(bundle_entries_decode(&arena, v, "/d", &all, &n, &e), -EINVAL);
     assert_non_null(strstr(e.msg, "the limit is"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_named_bundle, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_local_bundle, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_plain_command, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_it_may_touch, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_rest_of_an_entry, setup, teardown),
-        cmocka_unit_test_setup_teardown(exactly_one_source, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_of_servers, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_list_names_the_entry_that_is_wrong, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ static struct bundle_entry decode(struct arena *a, const char *text)
     return e;
 }
 
-static void a_copy_outlives_its_source(void **state)
+TEST(a_copy_outlives_its_source)
 {
     struct arena source, copy;
     arena_init(&source);
@@ -31,7 +31,7 @@ static void a_copy_outlives_its_source(void **state)
     arena_done(&copy);
 }
 
-static void what_matters_to_a_running_server(void **state)
+TEST(what_matters_to_a_running_server)
 {
     static const struct {
         const char *x, *y;
@@ -66,13 +66,4 @@ static void what_matters_to_a_running_server(void **state)
         assert_int_equal(bundle_entry_runs_alike(&y, &x), CASES[i].is_alike);
     }
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_outlives_its_source),
-        cmocka_unit_test(what_matters_to_a_running_server),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

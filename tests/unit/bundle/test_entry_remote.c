@@ -1,7 +1,7 @@
 #include "net/fetch.h"
 #include "unit/bundle/entry_rig.h"
 
-static void a_remote_bundle(void **state)
+TEST_WITH(a_remote_bundle, setup, teardown)
 {
     struct bundle_entry b =
         good("{\"url\":\"https://mcp.example.com/mcp\",\"transport\":{\"type\":\"sse\",\"auth\":"
@@ -61,7 +61,7 @@ static int check(const char *url, bool allow_private, bool allow_insecure)
     return r;
 }
 
-static void urls_stay_outside(void **state)
+TEST_WITH(urls_stay_outside, setup, teardown)
 {
     assert_int_equal(check("https://example.com/mcp", false, false), 0);
     assert_int_equal(check("https://8.8.8.8/mcp", false, false), 0);
@@ -89,7 +89,7 @@ static unsigned flags(const char *url, bool allow_private, bool allow_insecure)
 
 /* Whatever is allowed for servers on this machine: a name elsewhere that leads here, or an
  * address that a server elsewhere names, stays refused. */
-static void requests_stay_outside(void **state)
+TEST_WITH(requests_stay_outside, setup, teardown)
 {
     unsigned outside = FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY;
     assert_int_equal(flags("https://example.com/mcp", false, false), outside);
@@ -97,14 +97,4 @@ static void requests_stay_outside(void **state)
     assert_int_equal(flags("http://localhost:3000/mcp", false, false), outside);
     assert_int_equal(flags("http://localhost:3000/mcp", false, true), FETCH_NO_METADATA);
     assert_int_equal(flags("http://192.168.1.9:3000/mcp", true, false), FETCH_NO_METADATA);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_remote_bundle, setup, teardown),
-        cmocka_unit_test_setup_teardown(urls_stay_outside, setup, teardown),
-        cmocka_unit_test_setup_teardown(requests_stay_outside, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

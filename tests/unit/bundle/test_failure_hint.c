@@ -18,7 +18,7 @@ static void check(const char *said, const struct bundle_sandbox *s, const char *
         assert_null(strstr(ret, without));
 }
 
-static void the_last_words_are_part_of_it(void **state)
+TEST(the_last_words_are_part_of_it)
 {
     check("starting\nbad config\n\n", &CLOSED, "its last line on stderr: bad config", "sandbox");
     check("\033[31mred\a\n", &CLOSED, "its last line on stderr:  [31mred ", "\033");
@@ -26,13 +26,13 @@ static void the_last_words_are_part_of_it(void **state)
     check("the server has exited with status 1\n", &CLOSED, NULL, "its last line");
 }
 
-static void words_of_an_earlier_life_are_not(void **state)
+TEST(words_of_an_earlier_life_are_not)
 {
     check("EACCES old\n-- crashed\nnew trouble\n", &CLOSED, "new trouble", "sandbox");
     check("EACCES old\n-- crashed\n", &CLOSED, NULL, "its last line");
 }
 
-static void hints_say_what_to_declare(void **state)
+TEST(hints_say_what_to_declare)
 {
     check("Error: EACCES: permission denied, open '/x'\n", &CLOSED, "\"read\": [...]", "network");
     check("Error: Cannot find module 'y'\n", &CLOSED, "\"read\": [...]", NULL);
@@ -43,7 +43,7 @@ static void hints_say_what_to_declare(void **state)
 }
 
 /* npx without a network tries for minutes, without a word. */
-static void silence_may_be_a_lack_of_network(void **state)
+TEST(silence_may_be_a_lack_of_network)
 {
     char ret[ERR_MAX];
     struct err late = {-ETIMEDOUT, "it did not answer within 30 s"};
@@ -56,7 +56,7 @@ static void silence_may_be_a_lack_of_network(void **state)
     check("", &CLOSED, NULL, "network");
 }
 
-static void long_and_broken_words_are_cut(void **state)
+TEST(long_and_broken_words_are_cut)
 {
     char said[5000], ret[ERR_MAX];
     memset(said, '\xff', sizeof(said) - 1);
@@ -65,16 +65,4 @@ static void long_and_broken_words_are_cut(void **state)
     failure_hint(&what, str_from(said), &CLOSED, ret);
     assert_true(strlen(ret) < ERR_MAX);
     assert_null(strchr(ret, '\xff'));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_words_are_part_of_it),
-        cmocka_unit_test(words_of_an_earlier_life_are_not),
-        cmocka_unit_test(hints_say_what_to_declare),
-        cmocka_unit_test(silence_may_be_a_lack_of_network),
-        cmocka_unit_test(long_and_broken_words_are_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "bundle/supervise/fault.h"
 #include "support/unit.h"
 
-static void a_failure_never_has_the_servers_words(void **state)
+TEST(a_failure_never_has_the_servers_words)
 {
     static const enum bundle_state STATES[] = {BUNDLE_CRASHED, BUNDLE_DEAD, BUNDLE_STOPPED};
     for (int code = -200; code < 0; code++) {
@@ -13,20 +13,11 @@ static void a_failure_never_has_the_servers_words(void **state)
     }
 }
 
-static void what_nb_did_is_told(void **state)
+TEST(what_nb_did_is_told)
 {
     assert_string_equal(fault_of_state(BUNDLE_STOPPED, 0, "stopped by a user"),
                         "stopped by a user");
     assert_string_equal(fault_of_state(BUNDLE_RUNNING, 0, ""), "");
     assert_non_null(strstr(fault_of_state(BUNDLE_STOPPED, -ENOKEY, ""), "values"));
     assert_non_null(strstr(fault_of_request(-ETIMEDOUT), "in time"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failure_never_has_the_servers_words),
-        cmocka_unit_test(what_nb_did_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

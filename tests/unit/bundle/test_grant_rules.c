@@ -9,14 +9,14 @@ static int check(const char *path)
     return grant_rules_check(str_from(path), at("home"), at("work"), &e);
 }
 
-static void test_projects_and_the_home_may_be_lent(void **state)
+TEST_WITH(projects_and_the_home_may_be_lent, rig_open, rig_close)
 {
     assert_int_equal(check(at("app")), 0);
     assert_int_equal(check(at("home")), 0);
     assert_int_equal(check(at("home/notes")), 0);
 }
 
-static void test_more_than_a_project_is_refused(void **state)
+TEST_WITH(more_than_a_project_is_refused, rig_open, rig_close)
 {
     static const char *const WRONG[] = {"/", "/etc", "/usr/share", "/proc", "/dev", "/tmp"};
     for (size_t i = 0; i < ARRAY_LEN(WRONG); i++)
@@ -24,7 +24,7 @@ static void test_more_than_a_project_is_refused(void **state)
     assert_int_equal(check(rig.root), -EACCES);
 }
 
-static void test_the_work_directory_and_places_for_keys_are_refused(void **state)
+TEST_WITH(the_work_directory_and_places_for_keys_are_refused, rig_open, rig_close)
 {
     assert_int_equal(check(at("work")), -EACCES);
     assert_int_equal(check(at("work/data/me")), -EACCES);
@@ -34,7 +34,7 @@ static void test_the_work_directory_and_places_for_keys_are_refused(void **state
     assert_int_equal(check(at("other")), -EACCES); /* somebody's home */
 }
 
-static void test_homes_that_are_reached_by_a_link_count_as_well(void **state)
+TEST_WITH(homes_that_are_reached_by_a_link_count_as_well, rig_open, rig_close)
 {
     struct err e = {0};
     assert_int_equal(symlink("home", at("people")), 0);
@@ -43,18 +43,4 @@ static void test_homes_that_are_reached_by_a_link_count_as_well(void **state)
     assert_int_equal(grant_rules_check(str_from(at("home/.ssh")), home, work, &e), -EACCES);
     assert_int_equal(grant_rules_check(str_from(at("work")), home, work, &e), -EACCES);
     assert_int_equal(grant_rules_check(str_from(at("home")), home, work, &e), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_projects_and_the_home_may_be_lent, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(test_more_than_a_project_is_refused, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(test_the_work_directory_and_places_for_keys_are_refused,
-                                        rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(test_homes_that_are_reached_by_a_link_count_as_well,
-                                        rig_open, rig_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

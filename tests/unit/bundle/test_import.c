@@ -28,7 +28,7 @@ static void notes(const struct import_server *s, const char *part)
     fail_msg("nothing is said about '%s'", part);
 }
 
-static void claude_desktop_and_cursor(void **state)
+TEST(claude_desktop_and_cursor)
 {
     struct import_list l = parse(
         "{ // mine\n\"mcpServers\": {"
@@ -53,7 +53,7 @@ static void claude_desktop_and_cursor(void **state)
                     "{\"type\":\"sse\"},\"allowPrivate\":true,\"disabled\":true}");
 }
 
-static void vs_code_with_inputs(void **state)
+TEST(vs_code_with_inputs)
 {
     struct import_list l = parse(
         "{\"inputs\":[{\"id\":\"key\",\"type\":\"promptString\",\"description\":\"The API key\"}],"
@@ -68,7 +68,7 @@ static void vs_code_with_inputs(void **state)
     is(&l.items[0], "{\"serverName\":\"x\",\"command\":\"x\"}");
 }
 
-static void what_cannot_be_used(void **state)
+TEST(what_cannot_be_used)
 {
     struct import_list l = parse("{\"mcpServers\":{\"a\":{},\"b\":7,\"x/-\":{\"command\":\"x\"},"
                                  "\"c\":{\"command\":\"x\",\"args\":[\"${SECRET}\"]},"
@@ -87,14 +87,14 @@ static void what_cannot_be_used(void **state)
     }
 }
 
-static void reserved_names_give_way(void **state)
+TEST(reserved_names_give_way)
 {
     struct import_list l = parse("{\"mcpServers\":{\"Conversations\":{\"command\":\"x\"}}}");
     is(&l.items[0], "{\"serverName\":\"imported-conversations\",\"command\":\"x\"}");
     notes(&l.items[0], "it is named 'imported-conversations' in nb");
 }
 
-static void what_is_no_such_file(void **state)
+TEST(what_is_no_such_file)
 {
     struct import_list l;
     struct err e = {0};
@@ -104,12 +104,4 @@ static void what_is_no_such_file(void **state)
     assert_int_equal(import_parse(&arena, STR("{\"mcpServers\":[]}"), "/", NULL, &l, &e), -EINVAL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(claude_desktop_and_cursor), cmocka_unit_test(vs_code_with_inputs),
-        cmocka_unit_test(what_cannot_be_used),       cmocka_unit_test(reserved_names_give_way),
-        cmocka_unit_test(what_is_no_such_file),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

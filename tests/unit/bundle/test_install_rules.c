@@ -15,7 +15,7 @@ static int check(const char *text, enum install_rights rights, const struct json
 
 static const struct json_strs UNSET;
 
-static void admins_install_nothing_that_the_owner_has_not_listed(void **state)
+TEST(admins_install_nothing_that_the_owner_has_not_listed)
 {
     static const char *const ENTRIES[] = {"{\"name\":\"@a/b\"}", "{\"url\":\"https://x.io/mcp\"}",
                                           "{\"url\":\"http://x.io/mcp\"}"};
@@ -25,7 +25,7 @@ static void admins_install_nothing_that_the_owner_has_not_listed(void **state)
     }
 }
 
-static void the_rest_is_for_owners(void **state)
+TEST(the_rest_is_for_owners)
 {
     static const struct {
         const char *entry;
@@ -56,7 +56,7 @@ static void the_rest_is_for_owners(void **state)
     }
 }
 
-static void the_owner_says_what_admins_may_install(void **state)
+TEST(the_owner_says_what_admins_may_install)
 {
     str items[] = {STR("@ours/*"), STR("https://mcp.ours.io/*")};
     struct json_strs some = {items, 2}, none = {items, 0};
@@ -68,12 +68,4 @@ static void the_owner_says_what_admins_may_install(void **state)
     assert_int_equal(check("{\"name\":\"@theirs/b\"}", INSTALL_AS_OWNER, &none), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(admins_install_nothing_that_the_owner_has_not_listed),
-        cmocka_unit_test(the_rest_is_for_owners),
-        cmocka_unit_test(the_owner_says_what_admins_may_install),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

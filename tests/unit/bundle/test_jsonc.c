@@ -10,7 +10,7 @@ static void becomes(const char *text, const char *expected)
     arena_done(&a);
 }
 
-static void comments_become_spaces(void **state)
+TEST(comments_become_spaces)
 {
     becomes("{ // x\n \"a\": 1 /* y\n z */ }", "{     \n \"a\": 1     \n      }");
     becomes("\xef\xbb\xbf{}", "{}");
@@ -19,7 +19,7 @@ static void comments_become_spaces(void **state)
     becomes("// end", "      ");
 }
 
-static void trailing_commas_too(void **state)
+TEST(trailing_commas_too)
 {
     becomes("[1, 2, /**/ \n]", "[1, 2       \n]");
     becomes("{\"a\":[1,],}", "{\"a\":[1 ] }");
@@ -27,20 +27,10 @@ static void trailing_commas_too(void **state)
     becomes(",", ",");
 }
 
-static void strings_are_left_alone(void **state)
+TEST(strings_are_left_alone)
 {
     becomes("{\"a\": \"// no /* no */ ,]\"}", "{\"a\": \"// no /* no */ ,]\"}");
     becomes("[\"\\\"//\",]", "[\"\\\"//\" ]");
     becomes("\"open //", "\"open //");
     becomes("\"\\", "\"\\");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comments_become_spaces),
-        cmocka_unit_test(trailing_commas_too),
-        cmocka_unit_test(strings_are_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

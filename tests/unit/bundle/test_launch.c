@@ -64,7 +64,7 @@ static void await_descendants(int wanted)
     assert_int_equal(descendants(), wanted);
 }
 
-static void the_code_of_the_server_is_its_own(void **state)
+TEST(the_code_of_the_server_is_its_own)
 {
     int status = status_of(launch("", "exit 42"));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
@@ -72,20 +72,20 @@ static void the_code_of_the_server_is_its_own(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
-static void the_server_has_its_variables_and_no_others(void **state)
+TEST(the_server_has_its_variables_and_no_others)
 {
     setenv("OF_NB", "1", 1);
     int status = status_of(launch("", "[ $X = a=b ] && [ -z $OF_NB ] && exit 9"));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 9);
 }
 
-static void what_the_server_leaves_behind_ends_with_it(void **state)
+TEST(what_the_server_leaves_behind_ends_with_it)
 {
     (void)status_of(launch("", "setsid sleep 1000 & (setsid sh -c 'sleep 1000 &') & exit 0"));
     assert_int_equal(descendants(), 0);
 }
 
-static void a_killed_launcher_takes_all_along(void **state)
+TEST(a_killed_launcher_takes_all_along)
 {
     pid_t pid = launch("", "setsid sleep 1000 & sleep 1000");
     for (int i = 0; i < 500 && descendants() < 5; i++)
@@ -96,7 +96,7 @@ static void a_killed_launcher_takes_all_along(void **state)
     await_descendants(0);
 }
 
-static void a_request_to_end_is_passed_on(void **state)
+TEST(a_request_to_end_is_passed_on)
 {
     pid_t pid = launch("", "trap 'exit 5' TERM; while :; do sleep 0.05; done");
     (void)poll(NULL, 0, 200);
@@ -105,7 +105,7 @@ static void a_request_to_end_is_passed_on(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);
 }
 
-static void confinement_holds(void **state)
+TEST(confinement_holds)
 {
     if (confine_landlock_abi() == 0 || !confine_has_seccomp())
         skip();
@@ -115,7 +115,7 @@ static void confinement_holds(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-static void a_bad_specification_is_refused(void **state)
+TEST(a_bad_specification_is_refused)
 {
     struct arena a;
     struct launch_spec spec;
@@ -138,15 +138,6 @@ static void a_bad_specification_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_code_of_the_server_is_its_own),
-        cmocka_unit_test(the_server_has_its_variables_and_no_others),
-        cmocka_unit_test(what_the_server_leaves_behind_ends_with_it),
-        cmocka_unit_test(a_killed_launcher_takes_all_along),
-        cmocka_unit_test(a_request_to_end_is_passed_on),
-        cmocka_unit_test(confinement_holds),
-        cmocka_unit_test(a_bad_specification_is_refused),
-    };
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

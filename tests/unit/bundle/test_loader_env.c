@@ -1,7 +1,7 @@
 #include "bundle/confine/loader_env.h"
 #include "support/unit.h"
 
-static void what_loads_code_is_known(void **state)
+TEST(what_loads_code_is_known)
 {
     static const char *const YES[] = {
         "LD_PRELOAD",   "LD_LIBRARY_PATH", "LD_AUDIT",     "GCONV_PATH",       "GLIBC_TUNABLES",
@@ -15,10 +15,4 @@ static void what_loads_code_is_known(void **state)
         assert_false(env_loads_code(str_from(NO[i])));
     assert_true(env_is_module_path(STR("PYTHONPATH")) && env_is_module_path(STR("NODE_PATH")));
     assert_false(env_is_module_path(STR("PATH")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_loads_code_is_known)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

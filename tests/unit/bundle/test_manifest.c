@@ -30,7 +30,7 @@ static void is(str s, const char *expected)
     assert_string_equal(arena_cstr(&arena, s), expected);
 }
 
-static void variables_that_load_code_are_refused(void **state)
+TEST(variables_that_load_code_are_refused)
 {
     static const char *const NAMES[] = {"LD_PRELOAD", "GCONV_PATH", "OPENSSL_CONF", "BASH_ENV"};
     for (size_t i = 0; i < 2 * ARRAY_LEN(NAMES); i++) {
@@ -48,7 +48,7 @@ static void variables_that_load_code_are_refused(void **state)
     }
 }
 
-static void a_whole_manifest(void **state)
+TEST(a_whole_manifest)
 {
     struct manifest m = good(
         "{" HEAD
@@ -82,7 +82,7 @@ static void a_whole_manifest(void **state)
     is(json_get_string(m.ui, "name"), "E");
 }
 
-static void the_smallest_ones(void **state)
+TEST(the_smallest_ones)
 {
     struct manifest m = good("{" HEAD "," NODE "}");
     assert_int_equal(m.type, SERVER_NODE);
@@ -99,7 +99,7 @@ static void the_smallest_ones(void **state)
     assert_non_null(m.ui);
 }
 
-static void what_is_missing_or_wrong_is_named(void **state)
+TEST(what_is_missing_or_wrong_is_named)
 {
     bad("", "line 1");
     bad("[]", "expected an object");
@@ -140,7 +140,7 @@ static void what_is_missing_or_wrong_is_named(void **state)
     bad("{" HEAD "," HEAD "," NODE "}", "");
 }
 
-static void too_many_options(void **state)
+TEST(too_many_options)
 {
     struct buf b;
     buf_init(&b, 1 << 20);
@@ -152,12 +152,4 @@ static void too_many_options(void **state)
     buf_done(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_manifest),  cmocka_unit_test(variables_that_load_code_are_refused),
-        cmocka_unit_test(the_smallest_ones), cmocka_unit_test(what_is_missing_or_wrong_is_named),
-        cmocka_unit_test(too_many_options),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

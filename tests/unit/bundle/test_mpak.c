@@ -44,7 +44,17 @@ static int locate(const char *version)
     return wait_for(&g);
 }
 
-static void questions_have_the_right_addresses(void **state)
+static int setup(void **state)
+{
+    return rig_make(&rig);
+}
+
+static int teardown(void **state)
+{
+    return rig_drop(&rig);
+}
+
+TEST_WITH(questions_have_the_right_addresses, setup, teardown)
 {
     struct got g = {0};
     struct mpak_conf c = conf();
@@ -72,7 +82,7 @@ static void questions_have_the_right_addresses(void **state)
     assert_string_equal(rig.last, target);
 }
 
-static void answers_that_cannot_be_used(void **state)
+TEST_WITH(answers_that_cannot_be_used, setup, teardown)
 {
     const char *target =
         arena_printf(&rig.arena, "/v1/bundles/@s/p/versions/latest/download?os=linux&arch=%s",
@@ -103,7 +113,7 @@ static void answers_that_cannot_be_used(void **state)
     assert_non_null(strstr(g.err.msg, "cannot reach the registry"));
 }
 
-static void a_question_can_be_withdrawn(void **state)
+TEST_WITH(a_question_can_be_withdrawn, setup, teardown)
 {
     struct got g = {0};
     struct mpak_conf c = conf();
@@ -114,7 +124,7 @@ static void a_question_can_be_withdrawn(void **state)
     assert_false(loop_run_until(rig.loop, &g.is_done, 20));
 }
 
-static void where_downloads_may_lead(void **state)
+TEST_WITH(where_downloads_may_lead, setup, teardown)
 {
     struct mpak_conf c = conf(), open = {rig.fetcher, NULL};
     str own = arena_printf(&rig.arena, "%s/files/x", rig.url);
@@ -125,7 +135,7 @@ static void where_downloads_may_lead(void **state)
     assert_int_equal(mpak_fetch_flags(&open, STR("garbage")), far);
 }
 
-static void levels_become_scores(void **state)
+TEST_WITH(levels_become_scores, setup, teardown)
 {
     static const struct {
         const char *text;
@@ -140,26 +150,4 @@ static void levels_become_scores(void **state)
         json_parse(&rig.arena, str_from(CASES[i].text), 0, &v, NULL);
         assert_int_equal(mpak_trust_score(v), CASES[i].score);
     }
-}
-
-static int setup(void **state)
-{
-    return rig_make(&rig);
-}
-
-static int teardown(void **state)
-{
-    return rig_drop(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(questions_have_the_right_addresses, setup, teardown),
-        cmocka_unit_test_setup_teardown(answers_that_cannot_be_used, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_question_can_be_withdrawn, setup, teardown),
-        cmocka_unit_test_setup_teardown(where_downloads_may_lead, setup, teardown),
-        cmocka_unit_test_setup_teardown(levels_become_scores, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static size_t ask(uint8_t *p, const char *name, uint8_t type)
     return n + 5;
 }
 
-static void reads_a_question(void **state)
+TEST(reads_a_question)
 {
     uint8_t p[512];
     struct dns_question q;
@@ -35,7 +35,7 @@ static void reads_a_question(void **state)
     assert_int_equal(q.kind, DNS_OTHER);
 }
 
-static void every_cut_is_refused(void **state)
+TEST(every_cut_is_refused)
 {
     uint8_t p[512];
     struct dns_question q;
@@ -48,7 +48,7 @@ static void every_cut_is_refused(void **state)
     }
 }
 
-static void what_is_not_a_plain_question_is_refused(void **state)
+TEST(what_is_not_a_plain_question_is_refused)
 {
     static const struct {
         size_t at;
@@ -68,7 +68,7 @@ static void what_is_not_a_plain_question_is_refused(void **state)
     assert_int_equal(dns_parse(p, ask(p, "", 1), &q), -EBADMSG); /* the root */
 }
 
-static void the_longest_name_is_answered(void **state)
+TEST(the_longest_name_is_answered)
 {
     char name[300] = "";
     uint8_t p[512], out[DNS_MESSAGE_MAX];
@@ -85,7 +85,7 @@ static void the_longest_name_is_answered(void **state)
     assert_int_equal(dns_parse(p, ask(p, name, 1), &q), -EBADMSG);
 }
 
-static void answers_carry_the_question_and_ipv4_addresses(void **state)
+TEST(answers_carry_the_question_and_ipv4_addresses)
 {
     uint8_t p[512], out[DNS_MESSAGE_MAX];
     struct dns_question q;
@@ -100,16 +100,4 @@ static void answers_carry_the_question_and_ipv4_addresses(void **state)
     assert_int_equal(dns_answer(&q, DNS_NO_SUCH_NAME, ips, 2, out), n);
     assert_int_equal(out[3] & 15, 3);
     assert_int_equal(out[7], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_question),
-        cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(what_is_not_a_plain_question_is_refused),
-        cmocka_unit_test(the_longest_name_is_answered),
-        cmocka_unit_test(answers_carry_the_question_and_ipv4_addresses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

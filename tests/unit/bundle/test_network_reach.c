@@ -27,13 +27,13 @@ static struct sandbox_want want(const struct bundle_sandbox *declared, const cha
     return w;
 }
 
-static void without_network_there_is_nothing(void **state)
+TEST_WITH(without_network_there_is_nothing, rig_open, rig_close)
 {
     struct bundle_sandbox none = {0};
     assert_int_equal(want(&none, "npx", NULL).reach.len, 0);
 }
 
-static void true_is_public_and_a_list_is_the_list(void **state)
+TEST_WITH(true_is_public_and_a_list_is_the_list, rig_open, rig_close)
 {
     struct bundle_sandbox all = {.network = true};
     struct sandbox_want w = want(&all, "node", NULL);
@@ -44,7 +44,7 @@ static void true_is_public_and_a_list_is_the_list(void **state)
     assert_true(w.reach.len == 1 && lists(&w.reach, "db.example.com:5432"));
 }
 
-static void programs_that_download_reach_their_registry(void **state)
+TEST_WITH(programs_that_download_reach_their_registry, rig_open, rig_close)
 {
     str one = STR("db.example.com:5432");
     struct bundle_sandbox list = {.network = true, .reach = {&one, 1}};
@@ -57,7 +57,7 @@ static void programs_that_download_reach_their_registry(void **state)
     assert_true(lists(&w.reach, "pypi.org:443") && !lists(&w.reach, "registry.npmjs.org:443"));
 }
 
-static void the_registry_of_the_home_directory_is_handed_on(void **state)
+TEST_WITH(the_registry_of_the_home_directory_is_handed_on, rig_open, rig_close)
 {
     struct bundle_sandbox all = {.network = true};
     make_file("home/.npmrc",
@@ -72,7 +72,7 @@ static void the_registry_of_the_home_directory_is_handed_on(void **state)
     assert_null(w.env);
 }
 
-static void a_package_adds_no_registry(void **state)
+TEST_WITH(a_package_adds_no_registry, rig_open, rig_close)
 {
     struct bundle_sandbox all = {.network = true};
     const char *argv[] = {"npx", NULL};
@@ -88,7 +88,7 @@ static void a_package_adds_no_registry(void **state)
     assert_int_equal(w.reach.len, 1);
 }
 
-static void without_a_namespace_it_is_refused(void **state)
+TEST_WITH(without_a_namespace_it_is_refused, rig_open, rig_close)
 {
     struct bundle_sandbox all = {.network = true};
     struct sandbox_offer poor = {.kind = SANDBOX_LANDLOCK, .why_no_network = "no such thing"};
@@ -101,17 +101,7 @@ static void without_a_namespace_it_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_network_there_is_nothing, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(true_is_public_and_a_list_is_the_list, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(programs_that_download_reach_their_registry, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(the_registry_of_the_home_directory_is_handed_on, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(a_package_adds_no_registry, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(without_a_namespace_it_is_refused, rig_open, rig_close),
-    };
     unsetenv("npm_config_registry");
     unsetenv("NPM_CONFIG_REGISTRY");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -14,7 +14,7 @@ static struct network_rules rules_of(const char *x, const char *y)
     return r;
 }
 
-static void destinations_have_one_spelling(void **state)
+TEST(destinations_have_one_spelling)
 {
     static const struct {
         const char *text, *host;
@@ -41,7 +41,7 @@ static void destinations_have_one_spelling(void **state)
     }
 }
 
-static void what_other_programs_might_read_differently_is_refused(void **state)
+TEST(what_other_programs_might_read_differently_is_refused)
 {
     static const char *const ROWS[] = {
         "",
@@ -134,7 +134,7 @@ static const char *const NEVER[] = {"127.0.0.1",
                                     "168.63.129.16",
                                     "64:ff9b::a9fe:a9fe"};
 
-static void public_means_the_open_internet_only(void **state)
+TEST(public_means_the_open_internet_only)
 {
     struct network_rules r = rules_of("public", NULL);
     for (size_t i = 0; i < ARRAY_LEN(NEVER); i++) {
@@ -147,7 +147,7 @@ static void public_means_the_open_internet_only(void **state)
     assert_false(allows(&r, "x.org", 443, "8.8.8.8", true)); /* this machine's public address */
 }
 
-static void a_list_allows_what_is_in_it(void **state)
+TEST(a_list_allows_what_is_in_it)
 {
     struct network_rules r = rules_of("api.example.com:443", "127.0.0.1:5432");
     assert_true(allows(&r, "api.example.com", 443, "8.8.8.8", false));
@@ -162,7 +162,7 @@ static void a_list_allows_what_is_in_it(void **state)
     assert_int_equal(network_find(&r, STR("api.example.com"), 80), -1);
 }
 
-static void a_declared_name_does_not_lead_to_this_machine(void **state)
+TEST(a_declared_name_does_not_lead_to_this_machine)
 {
     struct network_rules r = rules_of("evil.example.com:443", "localhost:8080");
     static const char *const HERE[] = {"127.0.0.1", "::1",           "169.254.169.254",
@@ -177,7 +177,7 @@ static void a_declared_name_does_not_lead_to_this_machine(void **state)
     assert_false(allows(&r, "localhost", 8080, "10.0.0.1", true));
 }
 
-static void there_is_a_ceiling(void **state)
+TEST(there_is_a_ceiling)
 {
     str texts[NETWORK_DESTS_MAX + 1];
     struct json_strs list = {texts, ARRAY_LEN(texts)};
@@ -191,7 +191,7 @@ static void there_is_a_ceiling(void **state)
     assert_int_equal(r.n, NETWORK_DESTS_MAX);
 }
 
-static void own_addresses_are_known(void **state)
+TEST(own_addresses_are_known)
 {
     struct network_ip ip;
     assert_true(network_ip_parse(STR("127.0.0.1"), &ip) && network_is_own_address(&ip));
@@ -210,16 +210,4 @@ static int end(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(destinations_have_one_spelling),
-        cmocka_unit_test(what_other_programs_might_read_differently_is_refused),
-        cmocka_unit_test(public_means_the_open_internet_only),
-        cmocka_unit_test(a_list_allows_what_is_in_it),
-        cmocka_unit_test(a_declared_name_does_not_lead_to_this_machine),
-        cmocka_unit_test(there_is_a_ceiling),
-        cmocka_unit_test(own_addresses_are_known),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TESTS_SHARE(begin, end)

@@ -83,7 +83,7 @@ static pid_t echo(int fd)
     return pid;
 }
 
-static void a_declared_destination_is_reached_and_nothing_beside_it(void **state)
+TEST(a_declared_destination_is_reached_and_nothing_beside_it)
 {
     struct listener open = listen_here(), closed = listen_here();
     struct network_rules r = rules_of(arena_printf(&arena, "127.0.0.1:%d", open.port));
@@ -104,7 +104,7 @@ static void a_declared_destination_is_reached_and_nothing_beside_it(void **state
     close(closed.fd);
 }
 
-static void with_public_the_rest_is_unreachable(void **state)
+TEST(with_public_the_rest_is_unreachable)
 {
     struct listener l = listen_here();
     struct network_rules r = rules_of(STR("public"));
@@ -124,7 +124,7 @@ static void with_public_the_rest_is_unreachable(void **state)
     close(l.fd);
 }
 
-static void addresses_stand_for_names(void **state)
+TEST(addresses_stand_for_names)
 {
     struct network_ip ip;
     for (size_t i = 0; i < NETWORK_DESTS_MAX; i++) {
@@ -148,12 +148,4 @@ static int end(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_declared_destination_is_reached_and_nothing_beside_it),
-        cmocka_unit_test(with_public_the_rest_is_unreachable),
-        cmocka_unit_test(addresses_stand_for_names),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TESTS_SHARE(begin, end)

@@ -3,7 +3,7 @@
 #include "bundle/oauth/oauth_meta.h"
 #include "unit/bundle/arena_rig.h"
 
-static void a_challenge_says_where_and_what(void **state)
+TEST(a_challenge_says_where_and_what)
 {
     static const struct {
         const char *header, *metadata, *scope;
@@ -33,7 +33,7 @@ static const char *join(const str *list, size_t n)
     return n > 0 ? all.p : "";
 }
 
-static void places_are_tried_in_order(void **state)
+TEST(places_are_tried_in_order)
 {
     struct oauth_challenge none = {0}, named = {.resource_metadata = STR("https://y/meta")};
     str p[OAUTH_PLACES_MAX];
@@ -54,7 +54,7 @@ static void places_are_tried_in_order(void **state)
     assert_int_equal(oauth_server_places(&arena, STR("javascript:x"), p), 0);
 }
 
-static void a_resource_is_the_server_or_what_it_is_part_of(void **state)
+TEST(a_resource_is_the_server_or_what_it_is_part_of)
 {
     static const struct {
         const char *resource;
@@ -78,7 +78,7 @@ static void a_resource_is_the_server_or_what_it_is_part_of(void **state)
                          CASES[i].is_about);
 }
 
-static void resource_metadata(void **state)
+TEST(resource_metadata)
 {
     struct oauth_resource r;
     struct err e = {0};
@@ -116,7 +116,7 @@ static str resource_with_scopes(size_t n)
     return ret;
 }
 
-static void a_scope_has_a_ceiling(void **state)
+TEST(a_scope_has_a_ceiling)
 {
     struct oauth_resource r;
     struct oauth_challenge c;
@@ -151,7 +151,7 @@ static int decode_server(const char *more, struct oauth_server *ret, struct err 
 #define AUTHORIZE "\"authorization_endpoint\":\"https://as/a\","
 #define PKCE      "\"code_challenge_methods_supported\":[\"plain\",\"S256\"],"
 
-static void server_metadata(void **state)
+TEST(server_metadata)
 {
     struct oauth_server s;
     struct err e;
@@ -183,7 +183,7 @@ static int check(const char *query, bool sends_issuer, struct err *e)
     return oauth_callback_check(&c, &s, STR("s 1"), e);
 }
 
-static void only_the_right_answer_counts(void **state)
+TEST(only_the_right_answer_counts)
 {
     struct err e;
     assert_int_equal(check("code=x&state=s+1", false, &e), 0);
@@ -199,16 +199,4 @@ static void only_the_right_answer_counts(void **state)
     assert_int_equal(check("%&=&&state=s+1%2", false, &e), -EACCES);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_challenge_says_where_and_what),
-        cmocka_unit_test(places_are_tried_in_order),
-        cmocka_unit_test(a_resource_is_the_server_or_what_it_is_part_of),
-        cmocka_unit_test(resource_metadata),
-        cmocka_unit_test(a_scope_has_a_ceiling),
-        cmocka_unit_test(server_metadata),
-        cmocka_unit_test(only_the_right_answer_counts),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

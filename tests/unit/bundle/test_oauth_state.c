@@ -6,7 +6,7 @@
 #include "support/tempdir.h"
 #include "unit/bundle/arena_rig.h"
 
-static void what_is_kept_comes_back(void **state)
+TEST(what_is_kept_comes_back)
 {
     struct tempdir dir;
     struct oauth_state back, s = {
@@ -40,8 +40,4 @@ static void what_is_kept_comes_back(void **state)
     assert_int_equal(tempdir_drop(&dir), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_kept_comes_back)};
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

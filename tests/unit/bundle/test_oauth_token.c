@@ -10,7 +10,7 @@ static struct oauth_state state_before(void)
         .access_token = STR("old"), .refresh_token = STR("kept"), .scope = STR("a")};
 }
 
-static void what_is_not_in_the_answer_stays(void **state)
+TEST(what_is_not_in_the_answer_stays)
 {
     struct oauth_state s = state_before();
     struct err e = {0};
@@ -32,7 +32,7 @@ static void what_is_not_in_the_answer_stays(void **state)
                 s.expires_ms == 0);
 }
 
-static void what_is_no_token_is_refused(void **state)
+TEST(what_is_no_token_is_refused)
 {
     static const struct {
         int status;
@@ -63,11 +63,4 @@ static void what_is_no_token_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_in_the_answer_stays),
-        cmocka_unit_test(what_is_no_token_is_refused),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

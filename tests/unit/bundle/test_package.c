@@ -50,7 +50,22 @@ static int install(const char *version, struct package *p, struct err *e)
     return r;
 }
 
-static void a_version_is_installed_and_found(void **state)
+static int setup(void **state)
+{
+    arena_init(&arena);
+    if (tempdir_make(&dir) < 0)
+        return -1;
+    packages = arena_printf(&arena, "%s/apps", dir.path).p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return tempdir_drop(&dir);
+}
+
+TEST_WITH(a_version_is_installed_and_found, setup, teardown)
 {
     struct err e = {0};
     struct package p, found;
@@ -75,7 +90,7 @@ static void a_version_is_installed_and_found(void **state)
     assert_null(found.dir);
 }
 
-static void the_version_before_is_kept_older_ones_go(void **state)
+TEST_WITH(the_version_before_is_kept_older_ones_go, setup, teardown)
 {
     struct err e = {0};
     struct package one, two, three;
@@ -91,7 +106,7 @@ static void the_version_before_is_kept_older_ones_go(void **state)
     assert_int_equal(install("3.0", &three, &e), 0); /* once more is fine */
 }
 
-static void what_is_wrong_is_not_kept(void **state)
+TEST_WITH(what_is_wrong_is_not_kept, setup, teardown)
 {
     struct err e = {0};
     struct package found, p = {.name = STR("@a/b"),
@@ -113,7 +128,7 @@ static void what_is_wrong_is_not_kept(void **state)
     assert_null(found.dir);
 }
 
-static void a_meta_file_that_cannot_be_read_is_an_empty_cache(void **state)
+TEST_WITH(a_meta_file_that_cannot_be_read_is_an_empty_cache, setup, teardown)
 {
     static const char *const BAD[] = {
         "", "[]", "{\"name\":\"@a/b\"}",
@@ -131,7 +146,7 @@ static void a_meta_file_that_cannot_be_read_is_an_empty_cache(void **state)
     }
 }
 
-static void an_archive_is_unpacked_once(void **state)
+TEST_WITH(an_archive_is_unpacked_once, setup, teardown)
 {
     struct err e = {0};
     const char *one, *two, *archive = archive_of(manifest("1"), NULL);
@@ -144,32 +159,4 @@ static void an_archive_is_unpacked_once(void **state)
     assert_string_not_equal(one, two);
     assert_int_equal(package_of_archive(&arena, packages, "/dev/null", &two, &e), -EINVAL);
     assert_int_equal(package_of_archive(&arena, packages, "/nonexistent", &two, &e), -ENOENT);
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    if (tempdir_make(&dir) < 0)
-        return -1;
-    packages = arena_printf(&arena, "%s/apps", dir.path).p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return tempdir_drop(&dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_version_is_installed_and_found, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_version_before_is_kept_older_ones_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_wrong_is_not_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_meta_file_that_cannot_be_read_is_an_empty_cache, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(an_archive_is_unpacked_once, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void is(str s, const char *text)
     assert_true(str_eq(s, str_from(text)));
 }
 
-static void packages_of_npx_and_uvx(void **state)
+TEST(packages_of_npx_and_uvx)
 {
     struct package_command c;
     assert_true(PARSE(&c, "npx", "-y", "@scope/files@^1.2", "/a", "-y"));
@@ -36,7 +36,7 @@ static void packages_of_npx_and_uvx(void **state)
     assert_true(c.source == PACKAGE_PYPI);
 }
 
-static void other_command_lines(void **state)
+TEST(other_command_lines)
 {
     struct package_command c;
     assert_false(PARSE(&c, "node", "x.js"));
@@ -54,13 +54,4 @@ static void other_command_lines(void **state)
     assert_false(PARSE(&c, "npx", "@scope"));
     assert_false(PARSE(&c, "npx", "../../etc"));
     assert_false(PARSE(&c, "npx", "-p", "some-server", "../run"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packages_of_npx_and_uvx),
-        cmocka_unit_test(other_command_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

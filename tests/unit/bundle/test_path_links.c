@@ -8,7 +8,7 @@ static bool meets(const char *path, const char *dir)
     return path_meets_link_in(&rig.arena, str_from(at(path)), &dirs);
 }
 
-static void a_link_belongs_to_the_directory_it_lies_in(void **state)
+TEST_WITH(a_link_belongs_to_the_directory_it_lies_in, rig_open, rig_close)
 {
     assert_int_equal(symlink("../home/.ssh", at("app/keys")), 0);
     assert_int_equal(symlink(at("app"), at("alias")), 0);
@@ -19,14 +19,14 @@ static void a_link_belongs_to_the_directory_it_lies_in(void **state)
     assert_false(meets("app/dist/deep/index.js", "app"));
 }
 
-static void links_without_end_count_as_met(void **state)
+TEST_WITH(links_without_end_count_as_met, rig_open, rig_close)
 {
     assert_int_equal(symlink("b", at("home/a")), 0);
     assert_int_equal(symlink("a", at("home/b")), 0);
     assert_true(meets("home/a", "app"));
 }
 
-static void odd_names_are_only_names(void **state)
+TEST_WITH(odd_names_are_only_names, rig_open, rig_close)
 {
     make_file("app/~/x", "", 0644);
     assert_int_equal(symlink("~/./../~/x", at("app/odd")), 0);
@@ -34,7 +34,7 @@ static void odd_names_are_only_names(void **state)
     assert_false(meets("app/odd", "app/~"));
 }
 
-static void leaving_by_a_link(void **state)
+TEST_WITH(leaving_by_a_link, rig_open, rig_close)
 {
     assert_int_equal(symlink("../home", at("app/out")), 0);
     assert_int_equal(symlink("app", at("alias")), 0);
@@ -42,17 +42,4 @@ static void leaving_by_a_link(void **state)
     assert_true(path_leaves_by_link(&rig.arena, str_from(at("app/out/notes")), app));
     assert_true(path_leaves_by_link(&rig.arena, str_from(at("alias/out/notes")), alias));
     assert_false(path_leaves_by_link(&rig.arena, str_from(at("alias/dist/deep")), alias));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_link_belongs_to_the_directory_it_lies_in, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(links_without_end_count_as_met, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(odd_names_are_only_names, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(leaving_by_a_link, rig_open, rig_close),
-    };
-    (void)has;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "bundle/confine/path_list.h"
 #include "support/unit.h"
 
-static void below_is_a_matter_of_whole_names(void **state)
+TEST(below_is_a_matter_of_whole_names)
 {
     assert_true(path_is_below(STR("/a/b"), STR("/a")));
     assert_false(path_is_below(STR("/ab"), STR("/a")));
@@ -11,7 +11,7 @@ static void below_is_a_matter_of_whole_names(void **state)
     assert_false(path_is_below(STR("/"), STR("/")));
 }
 
-static void cleaning_follows_the_letters(void **state)
+TEST(cleaning_follows_the_letters)
 {
     static const struct {
         str path, expected;
@@ -35,7 +35,7 @@ static void cleaning_follows_the_letters(void **state)
     arena_done(&a);
 }
 
-static void a_list_has_each_path_once_and_a_ceiling(void **state)
+TEST(a_list_has_each_path_once_and_a_ceiling)
 {
     struct arena a;
     struct path_list l = {0};
@@ -49,14 +49,4 @@ static void a_list_has_each_path_once_and_a_ceiling(void **state)
     assert_int_equal(l.n, PATH_LIST_MAX);
     assert_string_equal(l.at[0], "/a");
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(below_is_a_matter_of_whole_names),
-        cmocka_unit_test(cleaning_follows_the_letters),
-        cmocka_unit_test(a_list_has_each_path_once_and_a_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static int check_empty(void **state)
     return list_empty(&bundle.callers) && bundle.nrunning == 0 && bundle.nwaiting == 0 ? 0 : -1;
 }
 
-static void one_person_leaves_places_for_others(void **state)
+TEST_WITH(one_person_leaves_places_for_others, set_up_bundle, check_empty)
 {
     (void)state;
     struct bundle_call *ann[40], *bob[2];
@@ -69,7 +69,7 @@ static void one_person_leaves_places_for_others(void **state)
     leave_all(bob, 2);
 }
 
-static void quick_servers_have_more_places(void **state)
+TEST_WITH(quick_servers_have_more_places, set_up_bundle, check_empty)
 {
     (void)state;
     struct bundle_call *calls[100], *slow[2];
@@ -85,7 +85,7 @@ static void quick_servers_have_more_places(void **state)
     leave_all(calls, 100);
 }
 
-static void a_call_that_waits_again_gives_its_place_back(void **state)
+TEST_WITH(a_call_that_waits_again_gives_its_place_back, set_up_bundle, check_empty)
 {
     (void)state;
     struct bundle_call *calls[BUNDLE_CALLS_SHARED + 1];
@@ -96,7 +96,7 @@ static void a_call_that_waits_again_gives_its_place_back(void **state)
     leave_all(calls, ARRAY_LEN(calls));
 }
 
-static void too_many_waiting_calls_are_refused(void **state)
+TEST_WITH(too_many_waiting_calls_are_refused, set_up_bundle, check_empty)
 {
     (void)state;
     static struct bundle_call *ann[BUNDLE_QUEUE_PERSON_MAX + 1];
@@ -108,18 +108,4 @@ static void too_many_waiting_calls_are_refused(void **state)
     assert_false(bob->is_refused);
     leave(bob);
     leave_all(ann, ARRAY_LEN(ann));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_person_leaves_places_for_others, set_up_bundle,
-                                        check_empty),
-        cmocka_unit_test_setup_teardown(quick_servers_have_more_places, set_up_bundle, check_empty),
-        cmocka_unit_test_setup_teardown(a_call_that_waits_again_gives_its_place_back, set_up_bundle,
-                                        check_empty),
-        cmocka_unit_test_setup_teardown(too_many_waiting_calls_are_refused, set_up_bundle,
-                                        check_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

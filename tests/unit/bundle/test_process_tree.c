@@ -20,7 +20,7 @@ static void see(void *ctx, const struct process *p, unsigned depth)
     s->depths[s->n++] = depth;
 }
 
-static void walks_from_the_nearest_to_the_farthest(void **state)
+TEST(walks_from_the_nearest_to_the_farthest)
 {
     struct process at[] = {{.pid = 2, .parent = 1}, {.pid = 7, .parent = 1},
                            {.pid = 3, .parent = 2}, {.pid = 4, .parent = 2},
@@ -36,7 +36,7 @@ static void walks_from_the_nearest_to_the_farthest(void **state)
 }
 
 /* What it sees may change while it looks: ids are used again. */
-static void a_circle_ends(void **state)
+TEST(a_circle_ends)
 {
     struct process at[] = {
         {.pid = 4, .parent = 1}, {.pid = 3, .parent = 2}, {.pid = 2, .parent = 3}};
@@ -46,7 +46,7 @@ static void a_circle_ends(void **state)
     assert_int_equal(s.n, 1);
 }
 
-static void real_processes_are_found(void **state)
+TEST(real_processes_are_found)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -69,7 +69,7 @@ static void real_processes_are_found(void **state)
 }
 
 /* A whole family, of which the first process has left its session. */
-static void a_family_is_killed_but_not_its_head(void **state)
+TEST(a_family_is_killed_but_not_its_head)
 {
     int status;
     pid_t head = fork();
@@ -94,15 +94,4 @@ static void a_family_is_killed_but_not_its_head(void **state)
     }
     assert_int_equal(waitpid(head, &status, 0), head);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == SIGKILL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walks_from_the_nearest_to_the_farthest),
-        cmocka_unit_test(a_circle_ends),
-        cmocka_unit_test(real_processes_are_found),
-        cmocka_unit_test(a_family_is_killed_but_not_its_head),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,14 +32,14 @@ static bool reads(const char *name)
 
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void a_program_of_the_system_needs_nothing(void **state)
+TEST_WITH(a_program_of_the_system_needs_nothing, rig_open, rig_close)
 {
     assert_int_equal(reach(ARGV("cat", "--version"), "/usr/bin:/bin", "/", NULL), 0);
     assert_string_equal(program, "/usr/bin/cat");
     assert_int_equal(found.n, 0);
 }
 
-static void an_interpreter_brings_its_installation(void **state)
+TEST_WITH(an_interpreter_brings_its_installation, rig_open, rig_close)
 {
     assert_int_equal(reach(ARGV("node"), at("home/node/bin"), "/", NULL), 0);
     assert_string_equal(program, at("home/node/bin/node"));
@@ -47,7 +47,7 @@ static void an_interpreter_brings_its_installation(void **state)
     assert_int_equal(found.n, 1);
 }
 
-static void a_script_brings_its_package(void **state)
+TEST_WITH(a_script_brings_its_package, rig_open, rig_close)
 {
     const char *script = at("app/dist/deep/index.js");
     assert_int_equal(reach(ARGV("cat", "--flag", script, at("home/notes/list")), "/bin", "/", NULL),
@@ -58,7 +58,7 @@ static void a_script_brings_its_package(void **state)
     assert_true(reads("app"));
 }
 
-static void modules_are_found_from_the_outermost_directory(void **state)
+TEST_WITH(modules_are_found_from_the_outermost_directory, rig_open, rig_close)
 {
     const char *script = make_file("app/node_modules/a/node_modules/b/x.js", "", 0644);
     assert_int_equal(reach(ARGV("cat", script), "/bin", "/", NULL), 0);
@@ -66,7 +66,7 @@ static void modules_are_found_from_the_outermost_directory(void **state)
     assert_false(reads("app"));
 }
 
-static void a_home_is_never_brought_along(void **state)
+TEST_WITH(a_home_is_never_brought_along, rig_open, rig_close)
 {
     make_file("home/bin/tool", "", 0755);
     make_file("home/lib/x", "", 0644);
@@ -85,7 +85,7 @@ static void a_home_is_never_brought_along(void **state)
     assert_int_equal(found.n, 1);
 }
 
-static void links_and_first_lines_are_followed(void **state)
+TEST_WITH(links_and_first_lines_are_followed, rig_open, rig_close)
 {
     make_file("venv/pyvenv.cfg", "", 0644);
     make_dirs(at("venv/bin"));
@@ -99,7 +99,7 @@ static void links_and_first_lines_are_followed(void **state)
 }
 
 /* `npx some-server` runs in its data directory, where it can make a link of that name. */
-static void links_of_its_own_are_not_followed(void **state)
+TEST_WITH(links_of_its_own_are_not_followed, rig_open, rig_close)
 {
     assert_int_equal(symlink(at("home/.ssh/id"), at("work/data/me/some-server")), 0);
     assert_int_equal(reach(ARGV("cat", "-y", "some-server"), "/bin", at("work/data/me"), NULL), 0);
@@ -109,29 +109,11 @@ static void links_of_its_own_are_not_followed(void **state)
     assert_int_equal(found.n, 0);
 }
 
-static void what_is_not_there_is_said(void **state)
+TEST_WITH(what_is_not_there_is_said, rig_open, rig_close)
 {
     struct err e = {0};
     assert_int_equal(reach(ARGV("no-such-thing"), "/usr/bin", "/", &e), -ENOENT);
     assert_non_null(strstr(e.msg, "no such program in PATH (/usr/bin)"));
     assert_int_equal(reach(ARGV("/no/such/thing"), "/usr/bin", "/", &e), -ENOENT);
     assert_int_equal(reach(ARGV(at("home/notes/list")), "/usr/bin", "/", &e), -ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_program_of_the_system_needs_nothing, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(an_interpreter_brings_its_installation, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(a_script_brings_its_package, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(modules_are_found_from_the_outermost_directory, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(a_home_is_never_brought_along, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(links_and_first_lines_are_followed, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(links_of_its_own_are_not_followed, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(what_is_not_there_is_said, rig_open, rig_close),
-    };
-    (void)has;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

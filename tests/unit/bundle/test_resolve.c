@@ -119,88 +119,6 @@ static void forget_the_check(void)
     file_write_atomic(path, json_to_str(&rig.arena, v), 0600, NULL);
 }
 
-static void a_folder(void **state)
-{
-    make_folder("b", manifest("1.0", ""));
-    struct got g = resolve("{\"path\":\"b\"}");
-    assert_int_equal(g.err.code, 0);
-    assert_true(str_eq(g.line, arena_printf(&rig.arena, "node %s/b/i.js", rig.dir.path)));
-    assert_true(str_eq(g.version, STR("1.0")));
-    assert_int_equal(resolve("{\"path\":\"none\"}").err.code, -ENOENT);
-    make_folder("bad", STR("{"));
-    assert_int_equal(resolve("{\"path\":\"bad\"}").err.code, -EINVAL);
-}
-
-static void values_come_from_their_places(void **state)
-{
-    struct err e = {0};
-    struct json v = json_of_str(STR("s3cret"));
-    make_folder("b",
-                arena_printf(&rig.arena,
-                             HEAD "\"server\":{\"type\":\"node\",\"entry_point\":\"i.js\","
-                                  "\"mcp_config\":{\"command\":\"node\",\"args\":[\"${DATA_DIR}\","
-                                  "\"${user_config.d}\"],\"env\":{\"K\":\"${user_config.k}\"}}},"
-                                  "\"user_config\":{\"k\":{\"type\":\"string\",\"sensitive\":true,"
-                                  "\"required\":true},\"d\":{\"type\":\"directory\"}}}",
-                             "1"));
-    struct got g = resolve("{\"path\":\"b\"}");
-    assert_int_equal(g.err.code, -ENOKEY);
-    assert_non_null(strstr(g.err.msg, "not set: k; set it with: nb config set b KEY=VALUE"));
-    assert_int_equal(credentials_set(rig_path(&rig, "credentials"), STR("b"), STR("k"), &v, &e), 0);
-    g = resolve("{\"path\":\"b\",\"userConfig\":{\"d\":\"/srv/d\"}}");
-    assert_int_equal(g.err.code, 0);
-    assert_true(str_eq(g.line, STR("node /data /srv/d")));
-    assert_true(str_eq(g.env, STR("K=s3cret")));
-    assert_true(str_eq(g.chosen, STR("/srv/d")));
-}
-
-static void a_package_is_downloaded_once_and_never_replaced_unasked(void **state)
-{
-    publish("1.0", archive(manifest("1.0", "")));
-    struct got g = resolve("{\"name\":\"@s/p\"}");
-    if (g.err.code < 0)
-        fail_msg("%s", g.err.msg);
-    assert_true(str_eq(g.version, STR("1.0")));
-    size_t asked = rig.nrequests;
-    assert_int_equal(resolve("{\"name\":\"@s/p\"}").err.code, 0);
-    assert_int_equal(rig.nrequests, asked);
-    publish("2.0", archive(manifest("2.0", "")));
-    forget_the_check(); /* a long time later */
-    g = resolve("{\"name\":\"@s/p\"}");
-    assert_true(str_eq(g.version, STR("1.0")));
-    assert_int_equal(rig.nrequests, asked);
-}
-
-static void without_the_registry_the_cache_has_to_do(void **state)
-{
-    assert_int_equal(resolve("{\"name\":\"@s/p\"}").err.code, -ENOENT);
-    publish("1.0", archive(manifest("1.0", "")));
-    assert_int_equal(resolve("{\"name\":\"@s/p\"}").err.code, 0);
-    forget_the_check();
-    rig.nanswers = 0;
-    struct got g = resolve("{\"name\":\"@s/p\"}");
-    assert_int_equal(g.err.code, 0);
-    assert_true(str_eq(g.version, STR("1.0")));
-    assert_int_equal(resolve("{\"name\":\"@s/p@3.0\"}").err.code, -ENOENT);
-}
-
-static void it_can_be_cancelled_at_any_moment(void **state)
-{
-    publish("1.0", archive(manifest("1.0", "")));
-    struct bundle_entry b = entry("{\"name\":\"@s/p\"}");
-    for (uint64_t ms = 0; ms < 8; ms++) {
-        struct got g = {0};
-        struct resolve *r = bundle_resolve(resolver, &b, "/data", on_done, &g);
-        if (!loop_run_until(rig.loop, &g.is_done, ms))
-            resolve_cancel(r);
-    }
-    struct got last = {0};
-    bundle_resolve(resolver, &b, "/data", on_done, &last);
-    resolver_free(resolver);
-    resolver = NULL;
-    assert_false(loop_run_until(rig.loop, &last.is_done, 50));
-}
-
 static int setup(void **state)
 {
     if (rig_make(&rig) < 0)
@@ -223,15 +141,84 @@ static int teardown(void **state)
     return rig_drop(&rig);
 }
 
-int main(void)
+TEST_WITH(a_folder, setup, teardown)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_folder, setup, teardown),
-        cmocka_unit_test_setup_teardown(values_come_from_their_places, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_package_is_downloaded_once_and_never_replaced_unasked,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(without_the_registry_the_cache_has_to_do, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_can_be_cancelled_at_any_moment, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    make_folder("b", manifest("1.0", ""));
+    struct got g = resolve("{\"path\":\"b\"}");
+    assert_int_equal(g.err.code, 0);
+    assert_true(str_eq(g.line, arena_printf(&rig.arena, "node %s/b/i.js", rig.dir.path)));
+    assert_true(str_eq(g.version, STR("1.0")));
+    assert_int_equal(resolve("{\"path\":\"none\"}").err.code, -ENOENT);
+    make_folder("bad", STR("{"));
+    assert_int_equal(resolve("{\"path\":\"bad\"}").err.code, -EINVAL);
+}
+
+TEST_WITH(values_come_from_their_places, setup, teardown)
+{
+    struct err e = {0};
+    struct json v = json_of_str(STR("s3cret"));
+    make_folder("b",
+                arena_printf(&rig.arena,
+                             HEAD "\"server\":{\"type\":\"node\",\"entry_point\":\"i.js\","
+                                  "\"mcp_config\":{\"command\":\"node\",\"args\":[\"${DATA_DIR}\","
+                                  "\"${user_config.d}\"],\"env\":{\"K\":\"${user_config.k}\"}}},"
+                                  "\"user_config\":{\"k\":{\"type\":\"string\",\"sensitive\":true,"
+                                  "\"required\":true},\"d\":{\"type\":\"directory\"}}}",
+                             "1"));
+    struct got g = resolve("{\"path\":\"b\"}");
+    assert_int_equal(g.err.code, -ENOKEY);
+    assert_non_null(strstr(g.err.msg, "not set: k; set it with: nb config set b KEY=VALUE"));
+    assert_int_equal(credentials_set(rig_path(&rig, "credentials"), STR("b"), STR("k"), &v, &e), 0);
+    g = resolve("{\"path\":\"b\",\"userConfig\":{\"d\":\"/srv/d\"}}");
+    assert_int_equal(g.err.code, 0);
+    assert_true(str_eq(g.line, STR("node /data /srv/d")));
+    assert_true(str_eq(g.env, STR("K=s3cret")));
+    assert_true(str_eq(g.chosen, STR("/srv/d")));
+}
+
+TEST_WITH(a_package_is_downloaded_once_and_never_replaced_unasked, setup, teardown)
+{
+    publish("1.0", archive(manifest("1.0", "")));
+    struct got g = resolve("{\"name\":\"@s/p\"}");
+    if (g.err.code < 0)
+        fail_msg("%s", g.err.msg);
+    assert_true(str_eq(g.version, STR("1.0")));
+    size_t asked = rig.nrequests;
+    assert_int_equal(resolve("{\"name\":\"@s/p\"}").err.code, 0);
+    assert_int_equal(rig.nrequests, asked);
+    publish("2.0", archive(manifest("2.0", "")));
+    forget_the_check(); /* a long time later */
+    g = resolve("{\"name\":\"@s/p\"}");
+    assert_true(str_eq(g.version, STR("1.0")));
+    assert_int_equal(rig.nrequests, asked);
+}
+
+TEST_WITH(without_the_registry_the_cache_has_to_do, setup, teardown)
+{
+    assert_int_equal(resolve("{\"name\":\"@s/p\"}").err.code, -ENOENT);
+    publish("1.0", archive(manifest("1.0", "")));
+    assert_int_equal(resolve("{\"name\":\"@s/p\"}").err.code, 0);
+    forget_the_check();
+    rig.nanswers = 0;
+    struct got g = resolve("{\"name\":\"@s/p\"}");
+    assert_int_equal(g.err.code, 0);
+    assert_true(str_eq(g.version, STR("1.0")));
+    assert_int_equal(resolve("{\"name\":\"@s/p@3.0\"}").err.code, -ENOENT);
+}
+
+TEST_WITH(it_can_be_cancelled_at_any_moment, setup, teardown)
+{
+    publish("1.0", archive(manifest("1.0", "")));
+    struct bundle_entry b = entry("{\"name\":\"@s/p\"}");
+    for (uint64_t ms = 0; ms < 8; ms++) {
+        struct got g = {0};
+        struct resolve *r = bundle_resolve(resolver, &b, "/data", on_done, &g);
+        if (!loop_run_until(rig.loop, &g.is_done, ms))
+            resolve_cancel(r);
+    }
+    struct got last = {0};
+    bundle_resolve(resolver, &b, "/data", on_done, &last);
+    resolver_free(resolver);
+    resolver = NULL;
+    assert_false(loop_run_until(rig.loop, &last.is_done, 50));
 }

@@ -45,7 +45,7 @@ static struct json_strs strs(str *items, size_t n)
     return (struct json_strs){items, n};
 }
 
-static void bubblewrap_shows_the_system_and_its_own(void **state)
+TEST_WITH(bubblewrap_shows_the_system_and_its_own, rig_open, rig_close)
 {
     assert_int_equal(make(&BWRAP, (struct bundle_sandbox){0}), 0);
     const char *const *v = plan.wrap;
@@ -71,7 +71,7 @@ static void bubblewrap_shows_the_system_and_its_own(void **state)
                        STR("bubblewrap: no network; writes only its own data directory")));
 }
 
-static void user_namespaces_are_forbidden_where_bubblewrap_can(void **state)
+TEST_WITH(user_namespaces_are_forbidden_where_bubblewrap_can, rig_open, rig_close)
 {
     struct sandbox_offer offer = BWRAP;
     offer.no_userns = true;
@@ -80,7 +80,7 @@ static void user_namespaces_are_forbidden_where_bubblewrap_can(void **state)
                 !has(plan.wrap, "--unshare-user-try"));
 }
 
-static void what_is_declared_comes_from_outside_in(void **state)
+TEST_WITH(what_is_declared_comes_from_outside_in, rig_open, rig_close)
 {
     str read[] = {STR("~/notes"), STR("~")};
     str write[] = {STR("~/notes/"), STR("~/.config/gh")};
@@ -96,7 +96,7 @@ static void what_is_declared_comes_from_outside_in(void **state)
     assert_int_equal(mounted("--bind", at("home/.ssh"), 0), -1);
 }
 
-static void the_work_directory_is_hidden_in_what_is_declared(void **state)
+TEST_WITH(the_work_directory_is_hidden_in_what_is_declared, rig_open, rig_close)
 {
     str read[] = {str_from(rig.root)};
     assert_int_equal(make(&BWRAP, (struct bundle_sandbox){.read = strs(read, 1)}), 0);
@@ -105,7 +105,7 @@ static void the_work_directory_is_hidden_in_what_is_declared(void **state)
     assert_true(mounted("--bind", at("work/data/me"), hidden) > hidden);
 }
 
-static void some_paths_cannot_be_declared(void **state)
+TEST_WITH(some_paths_cannot_be_declared, rig_open, rig_close)
 {
     static const struct {
         const char *path, *message;
@@ -136,7 +136,7 @@ static str message_json(void)
     return json;
 }
 
-static void landlock_gets_the_same_rules_as_json(void **state)
+TEST_WITH(landlock_gets_the_same_rules_as_json, rig_open, rig_close)
 {
     str read[] = {STR("~")};
     struct json *spec;
@@ -154,7 +154,7 @@ static void landlock_gets_the_same_rules_as_json(void **state)
     assert_true(str_find(plan.description, STR("bwrap is not installed"), 0) > 0);
 }
 
-static void off_goes_through_the_launcher_as_well(void **state)
+TEST_WITH(off_goes_through_the_launcher_as_well, rig_open, rig_close)
 {
     assert_int_equal(make(&NOTHING, (struct bundle_sandbox){.is_off = true}), 0);
     assert_string_equal(plan.argv[1], "launch");
@@ -162,7 +162,7 @@ static void off_goes_through_the_launcher_as_well(void **state)
     assert_true(str_eq(message_json(), STR("{\"argv\":[\"/usr/bin/cat\",\"-u\"]}")));
 }
 
-static void variables_are_in_the_message_only(void **state)
+TEST_WITH(variables_are_in_the_message_only, rig_open, rig_close)
 {
     static const struct sandbox_offer *const OFFERS[] = {&BWRAP, &LANDLOCK, &NOTHING};
     for (size_t i = 0; i < ARRAY_LEN(OFFERS); i++) {
@@ -176,29 +176,9 @@ static void variables_are_in_the_message_only(void **state)
     }
 }
 
-static void no_sandbox_no_command_line(void **state)
+TEST_WITH(no_sandbox_no_command_line, rig_open, rig_close)
 {
     assert_int_equal(make(&NOTHING, (struct bundle_sandbox){0}), -ENOSYS);
     assert_non_null(strstr(err.msg, "bwrap is not installed"));
     assert_non_null(strstr(err.msg, "\"sandbox\": \"off\""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bubblewrap_shows_the_system_and_its_own, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(user_namespaces_are_forbidden_where_bubblewrap_can,
-                                        rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(what_is_declared_comes_from_outside_in, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(the_work_directory_is_hidden_in_what_is_declared, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(some_paths_cannot_be_declared, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(landlock_gets_the_same_rules_as_json, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(off_goes_through_the_launcher_as_well, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(variables_are_in_the_message_only, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(no_sandbox_no_command_line, rig_open, rig_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static enum sandbox_kind without_bwrap(void)
     return confine_landlock_abi() > 0 && confine_has_seccomp() ? SANDBOX_LANDLOCK : SANDBOX_NONE;
 }
 
-static void one_that_is_not_there(void **state)
+TEST_WITH(one_that_is_not_there, rig_open, rig_close)
 {
     const struct sandbox_offer *o = look(at("empty"));
     assert_int_equal(o->kind, without_bwrap());
@@ -23,7 +23,7 @@ static void one_that_is_not_there(void **state)
 }
 
 /* It is tried: that it is there says nothing where namespaces are forbidden. */
-static void one_that_does_not_work(void **state)
+TEST_WITH(one_that_does_not_work, rig_open, rig_close)
 {
     make_file("bin/bwrap", "#!/bin/sh\necho 'bwrap: No permissions' >&2\nexit 1\n", 0755);
     const struct sandbox_offer *o = look(at("bin"));
@@ -31,13 +31,13 @@ static void one_that_does_not_work(void **state)
     assert_non_null(strstr(o->why_not, "does not work here: bwrap: No permissions"));
 }
 
-static void one_that_says_nothing(void **state)
+TEST_WITH(one_that_says_nothing, rig_open, rig_close)
 {
     make_file("bin/bwrap", "#!/bin/sh\nexit 1\n", 0755);
     assert_non_null(strstr(look(at("bin"))->why_not, "without an error message"));
 }
 
-static void one_that_works(void **state)
+TEST_WITH(one_that_works, rig_open, rig_close)
 {
     make_file("bin/bwrap", "#!/bin/sh\nexit 0\n", 0755);
     const struct sandbox_offer *o = look(at("bin"));
@@ -46,7 +46,7 @@ static void one_that_works(void **state)
     assert_true(o->no_userns);
 }
 
-static void an_older_one_works_as_well(void **state)
+TEST_WITH(an_older_one_works_as_well, rig_open, rig_close)
 {
     make_file(
         "bin/bwrap",
@@ -57,7 +57,7 @@ static void an_older_one_works_as_well(void **state)
     assert_false(o->no_userns);
 }
 
-static void one_that_hangs_is_waited_for_not_longer_than_some_seconds(void **state)
+TEST_WITH(one_that_hangs_is_waited_for_not_longer_than_some_seconds, rig_open, rig_close)
 {
     uint64_t began = clock_mono_ms();
     make_file("bin/bwrap", "#!/bin/sh\nexec /bin/sleep 100\n", 0755);
@@ -75,7 +75,7 @@ static void on_offer(void *ctx, const struct sandbox_offer *offer)
     *(bool *)ctx = true;
 }
 
-static void many_ask_one_looks(void **state)
+TEST_WITH(many_ask_one_looks, rig_open, rig_close)
 {
     struct loop *l = loop_new(NULL);
     struct pool *pool = pool_new(l, "test", 1);
@@ -102,20 +102,4 @@ static void many_ask_one_looks(void **state)
     sandbox_probe_free(p);
     pool_free(pool);
     loop_free(l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_that_is_not_there, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(one_that_does_not_work, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(one_that_says_nothing, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(one_that_works, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(an_older_one_works_as_well, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(one_that_hangs_is_waited_for_not_longer_than_some_seconds,
-                                        rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(many_ask_one_looks, rig_open, rig_close),
-    };
-    (void)has;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

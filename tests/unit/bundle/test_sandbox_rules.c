@@ -36,7 +36,7 @@ static int make(const struct sandbox_want *w)
     return sandbox_rules_make(&rig.arena, w, &rules, &err);
 }
 
-static void bash_in_a_terminal(void **state)
+TEST_WITH(bash_in_a_terminal, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     make_dirs(at("home/project"));
@@ -49,7 +49,7 @@ static void bash_in_a_terminal(void **state)
 }
 
 /* A home that may be written is a home whose start-up files may be written. */
-static void the_home_itself_is_no_project(void **state)
+TEST_WITH(the_home_itself_is_no_project, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     const char *const dirs[] = {at("home"), rig.root, "/", at("work"), at("home/.ssh")};
@@ -62,7 +62,7 @@ static void the_home_itself_is_no_project(void **state)
     }
 }
 
-static void secrets_are_hidden_where_they_really_are(void **state)
+TEST_WITH(secrets_are_hidden_where_they_really_are, rig_open, rig_close)
 {
     str read[] = {str_from(at("alias"))};
     struct bundle_sandbox s = {.read = {read, 1}};
@@ -76,7 +76,7 @@ static void secrets_are_hidden_where_they_really_are(void **state)
     assert_false(in(&rules.hide, "alias/.netrc")); /* a link into nothing is left */
 }
 
-static void the_work_directory_by_another_name(void **state)
+TEST_WITH(the_work_directory_by_another_name, rig_open, rig_close)
 {
     str read[] = {str_from(at("alias"))};
     struct bundle_sandbox s = {.read = {read, 1}};
@@ -87,7 +87,7 @@ static void the_work_directory_by_another_name(void **state)
     assert_non_null(strstr(err.msg, "own work directory"));
 }
 
-static void the_working_directory_can_be_read(void **state)
+TEST_WITH(the_working_directory_can_be_read, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     w.cwd = at("app");
@@ -100,7 +100,7 @@ static void the_working_directory_can_be_read(void **state)
     assert_int_equal(make(&w), -EINVAL);
 }
 
-static void a_package_is_read_and_must_be_one(void **state)
+TEST_WITH(a_package_is_read_and_must_be_one, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     w.package_dir = at("app");
@@ -113,7 +113,7 @@ static void a_package_is_read_and_must_be_one(void **state)
     assert_non_null(strstr(err.msg, "a directory of its own"));
 }
 
-static void chosen_paths_are_read_only(void **state)
+TEST_WITH(chosen_paths_are_read_only, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     str chosen[] = {str_from(at("home/notes"))};
@@ -123,7 +123,7 @@ static void chosen_paths_are_read_only(void **state)
     assert_int_equal(rules.write.n, 0);
 }
 
-static void secrets_and_homes_cannot_be_chosen(void **state)
+TEST_WITH(secrets_and_homes_cannot_be_chosen, rig_open, rig_close)
 {
     const char *const paths[] = {"home", "home/.ssh", "home/.ssh/id", "home/link", "work", ""};
     struct sandbox_want w = want_of();
@@ -136,7 +136,7 @@ static void secrets_and_homes_cannot_be_chosen(void **state)
 }
 
 /* The command line of a package is the package's own wish. */
-static void arguments_of_a_package_show_nothing(void **state)
+TEST_WITH(arguments_of_a_package_show_nothing, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     const char *const files[] = {"home/.ssh/id", "home/notes/list", "work/data/other/x"};
@@ -153,7 +153,7 @@ static void arguments_of_a_package_show_nothing(void **state)
     }
 }
 
-static void a_package_does_not_choose_where_programs_are_found(void **state)
+TEST_WITH(a_package_does_not_choose_where_programs_are_found, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     const char *const env[] = {arena_printf(&rig.arena, "PATH=%s", at("home/node/bin")).p, NULL};
@@ -173,7 +173,7 @@ static void a_package_does_not_choose_where_programs_are_found(void **state)
     }
 }
 
-static void a_package_is_not_in_the_work_directory(void **state)
+TEST_WITH(a_package_is_not_in_the_work_directory, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     make_file("work/apps/p/x", "", 0644);
@@ -185,7 +185,7 @@ static void a_package_is_not_in_the_work_directory(void **state)
 }
 
 /* The first operand of a person's command is shown, but neither keys nor nb's own data. */
-static void scripts_in_hidden_places_are_refused(void **state)
+TEST_WITH(scripts_in_hidden_places_are_refused, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     const char *const files[] = {"home/.ssh/id", "work/data/other/x", "work/settings.json"};
@@ -202,7 +202,7 @@ static void scripts_in_hidden_places_are_refused(void **state)
 }
 
 /* Hidden is stronger than the files of a program. */
-static void secrets_beside_a_script_stay_hidden(void **state)
+TEST_WITH(secrets_beside_a_script_stay_hidden, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     make_file("home/.config/sub/package.json", "{}", 0644);
@@ -217,7 +217,7 @@ static void secrets_beside_a_script_stay_hidden(void **state)
 }
 
 /* What it may write it may also replace by a link, and be started again. */
-static void declared_paths_do_not_lead_through_its_own_links(void **state)
+TEST_WITH(declared_paths_do_not_lead_through_its_own_links, rig_open, rig_close)
 {
     str read[] = {str_from(at("home/notes/sub/deep"))}, write[] = {str_from(at("home/notes"))};
     struct bundle_sandbox s = {.read = {read, 1}, .write = {write, 1}};
@@ -231,7 +231,7 @@ static void declared_paths_do_not_lead_through_its_own_links(void **state)
     assert_non_null(strstr(err.msg, at("home/.ssh")));
 }
 
-static void a_program_behind_its_own_link_must_be_declared(void **state)
+TEST_WITH(a_program_behind_its_own_link_must_be_declared, rig_open, rig_close)
 {
     str write[] = {str_from(at("app"))}, read[] = {str_from(at("home/node"))};
     struct bundle_sandbox s = {.write = {write, 1}};
@@ -246,7 +246,7 @@ static void a_program_behind_its_own_link_must_be_declared(void **state)
 }
 
 /* A project whose node_modules is a link: nothing can be mounted below it by that name. */
-static void what_is_behind_a_link_is_shown_where_it_is(void **state)
+TEST_WITH(what_is_behind_a_link_is_shown_where_it_is, rig_open, rig_close)
 {
     struct sandbox_want w = want_of();
     make_file("shared/node/bin/node", "", 0755);
@@ -258,34 +258,4 @@ static void what_is_behind_a_link_is_shown_where_it_is(void **state)
     assert_int_equal(make(&w), 0);
     assert_true(in(&rules.program_files, "shared/node"));
     assert_false(in(&rules.program_files, "app/node_modules/node"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bash_in_a_terminal, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(the_home_itself_is_no_project, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(secrets_are_hidden_where_they_really_are, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(the_work_directory_by_another_name, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(the_working_directory_can_be_read, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(a_package_is_read_and_must_be_one, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(chosen_paths_are_read_only, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(secrets_and_homes_cannot_be_chosen, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(arguments_of_a_package_show_nothing, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(a_package_does_not_choose_where_programs_are_found,
-                                        rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(a_package_is_not_in_the_work_directory, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(scripts_in_hidden_places_are_refused, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(secrets_beside_a_script_stay_hidden, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(declared_paths_do_not_lead_through_its_own_links, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(a_program_behind_its_own_link_must_be_declared, rig_open,
-                                        rig_close),
-        cmocka_unit_test_setup_teardown(what_is_behind_a_link_is_shown_where_it_is, rig_open,
-                                        rig_close),
-    };
-    (void)has;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

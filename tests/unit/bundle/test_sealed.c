@@ -5,7 +5,7 @@
 #include "support/tempdir.h"
 #include "support/unit.h"
 
-static void test_secret_is_encrypted_and_needs_its_key(void **state)
+TEST(secret_is_encrypted_and_needs_its_key)
 {
     struct tempdir d;
     struct arena a;
@@ -42,12 +42,4 @@ static void test_secret_is_encrypted_and_needs_its_key(void **state)
     assert_non_null(strstr(e.msg, "another key"));
     arena_done(&a);
     assert_int_equal(tempdir_drop(&d), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_secret_is_encrypted_and_needs_its_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

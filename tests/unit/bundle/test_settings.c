@@ -32,7 +32,25 @@ static const char *content(void)
     return arena_cstr(&arena, s);
 }
 
-static void a_missing_file_is_made(void **state)
+static int setup(void **state)
+{
+    arena_init(&arena);
+    snprintf(dir, sizeof dir, "/tmp/nb-settings-XXXXXX");
+    if (!mkdtemp(dir))
+        return -1;
+    path = arena_printf(&arena, "%s/nimblebrain.json", dir).p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    unlink(path);
+    rmdir(dir);
+    arena_done(&arena);
+    return 0;
+}
+
+TEST_WITH(a_missing_file_is_made, setup, teardown)
 {
     struct err e = {0};
     struct stat st;
@@ -48,7 +66,7 @@ static void a_missing_file_is_made(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void only_the_entry_changes(void **state)
+TEST_WITH(only_the_entry_changes, setup, teardown)
 {
     struct err e = {0};
     struct stat st;
@@ -63,7 +81,7 @@ static void only_the_entry_changes(void **state)
     assert_int_equal(st.st_mode & 0777, 0640);
 }
 
-static void what_cannot_be_done_changes_nothing(void **state)
+TEST_WITH(what_cannot_be_done_changes_nothing, setup, teardown)
 {
     static const char TEXT[] =
         "{\"bundles\":[{\"path\":\"a\",\"protected\":true},{\"path\":\"b\"}]}";
@@ -82,7 +100,7 @@ static void what_cannot_be_done_changes_nothing(void **state)
     assert_non_null(strstr(e.msg, path));
 }
 
-static void a_link_stays_a_link(void **state)
+TEST_WITH(a_link_stays_a_link, setup, teardown)
 {
     struct err e = {0};
     struct stat st;
@@ -98,7 +116,7 @@ static void a_link_stays_a_link(void **state)
 }
 
 /* Several processes at once: every entry is there in the end. */
-static void changes_do_not_overwrite_each_other(void **state)
+TEST_WITH(changes_do_not_overwrite_each_other, setup, teardown)
 {
     enum { WRITERS = 4, EACH = 5 };
     pid_t pids[WRITERS];
@@ -129,7 +147,7 @@ static void changes_do_not_overwrite_each_other(void **state)
     assert_int_equal(n, WRITERS * EACH);
 }
 
-static void permissions_are_set_and_what_else_is_in_them_stays(void **state)
+TEST_WITH(permissions_are_set_and_what_else_is_in_them_stays, setup, teardown)
 {
     struct json *v;
     struct err e = {0};
@@ -146,36 +164,4 @@ static void permissions_are_set_and_what_else_is_in_them_stays(void **state)
     write_file("{ broken");
     assert_int_equal(settings_set_members(path, "permissions", entry("{}"), &e), -EINVAL);
     assert_string_equal(content(), "{ broken");
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    snprintf(dir, sizeof dir, "/tmp/nb-settings-XXXXXX");
-    if (!mkdtemp(dir))
-        return -1;
-    path = arena_printf(&arena, "%s/nimblebrain.json", dir).p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    unlink(path);
-    rmdir(dir);
-    arena_done(&arena);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_missing_file_is_made, setup, teardown),
-        cmocka_unit_test_setup_teardown(only_the_entry_changes, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_cannot_be_done_changes_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(permissions_are_set_and_what_else_is_in_them_stays, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_link_stays_a_link, setup, teardown),
-        cmocka_unit_test_setup_teardown(changes_do_not_overwrite_each_other, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static void expect(str got, const char *wanted)
     assert_string_equal(arena_cstr(&arena, got), wanted);
 }
 
-static void an_entry_is_added_as_the_file_is_written(void **state)
+TEST(an_entry_is_added_as_the_file_is_written)
 {
     expect(edit("{\n  \"version\": \"1\",\n  \"bundles\": []\n}\n", SETTINGS_ADD, 0,
                 "{\"path\":\"a\"}"),
@@ -36,7 +36,7 @@ static void an_entry_is_added_as_the_file_is_written(void **state)
            "{\"a\":1,\"bundles\":[{\"path\":\"b\"}]}");
 }
 
-static void the_list_is_made_when_it_is_missing(void **state)
+TEST(the_list_is_made_when_it_is_missing)
 {
     expect(edit("{\n    \"a\": {\"b\": []}\n}\n", SETTINGS_ADD, 0, "{\"path\":\"b\"}"),
            "{\n    \"a\": {\"b\": []},\n    \"bundles\": [\n        {\n          \"path\": \"b\"\n "
@@ -50,7 +50,7 @@ static void the_list_is_made_when_it_is_missing(void **state)
 static const char THREE[] = "{ \"k\": 1e2,\n \"bundles\": [\n  {\"path\": \"a\"},\n"
                             "  {\"path\": \"b, ]}\\\"\"},\n  {\"path\": \"c\"}\n ], \"z\": null }";
 
-static void an_entry_is_removed(void **state)
+TEST(an_entry_is_removed)
 {
     expect(edit(THREE, SETTINGS_REMOVE, 0, NULL),
            "{ \"k\": 1e2,\n \"bundles\": [\n  {\"path\": \"b, ]}\\\"\"},\n  {\"path\": \"c\"}\n ], "
@@ -64,7 +64,7 @@ static void an_entry_is_removed(void **state)
     expect(edit("{\"bundles\": [\n {}\n ]}", SETTINGS_REMOVE, 0, NULL), "{\"bundles\": []}");
 }
 
-static void an_entry_is_replaced(void **state)
+TEST(an_entry_is_replaced)
 {
     expect(edit(THREE, SETTINGS_REPLACE, 1, "{\"url\":\"u\"}"),
            "{ \"k\": 1e2,\n \"bundles\": [\n  {\"path\": \"a\"},\n  {\"url\":\"u\"},\n  {\"path\": "
@@ -84,7 +84,7 @@ static str set(const char *text, const char *value)
     return out;
 }
 
-static void a_member_is_set_and_all_else_stays(void **state)
+TEST(a_member_is_set_and_all_else_stays)
 {
     expect(set("{}", "{\"a\":1}"), "{\n  \"p\": {\n    \"a\": 1\n  }\n}");
     expect(set("{ \"z\" : 1e2 }", "{\"a\":1}"), "{ \"z\" : 1e2, \"p\": {\"a\":1} }");
@@ -95,7 +95,7 @@ static void a_member_is_set_and_all_else_stays(void **state)
     expect(set("{\"p\":null,\"z\":{\"p\":2}}", "3"), "{\"p\":3,\"z\":{\"p\":2}}");
 }
 
-static void an_escaped_key_is_found_by_meaning(void **state)
+TEST(an_escaped_key_is_found_by_meaning)
 {
     struct json *v;
     str out = edit("{\"bundl\\u0065s\": [1], \"x\": 1}", SETTINGS_ADD, 0, "{\"path\":\"b\"}");
@@ -103,7 +103,7 @@ static void an_escaped_key_is_found_by_meaning(void **state)
     assert_int_equal(json_get(v, "bundles")->len, 2);
 }
 
-static void what_is_no_such_document_is_refused(void **state)
+TEST(what_is_no_such_document_is_refused)
 {
     static const char *const BAD[] = {"", "[]", "{", "{\"bundles\":{}}", "{\"a\":1,\"a\":2}", "7"};
     struct json entry = json_of_null();
@@ -118,16 +118,4 @@ static void what_is_no_such_document_is_refused(void **state)
         -ENOENT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_entry_is_added_as_the_file_is_written),
-        cmocka_unit_test(the_list_is_made_when_it_is_missing),
-        cmocka_unit_test(an_entry_is_removed),
-        cmocka_unit_test(an_entry_is_replaced),
-        cmocka_unit_test(a_member_is_set_and_all_else_stays),
-        cmocka_unit_test(an_escaped_key_is_found_by_meaning),
-        cmocka_unit_test(what_is_no_such_document_is_refused),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

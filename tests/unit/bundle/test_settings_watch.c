@@ -63,84 +63,6 @@ static void wait_news(struct seen *s)
     s->is_new = false;
 }
 
-static void a_change_is_reported_by_itself(void **state)
-{
-    struct seen s = {0};
-    write_file("{}");
-    struct settings_watch *w = watch(&s);
-    write_file("{\"bundles\":[{\"path\":\"a\"}],\"port\":8}");
-    wait_news(&s);
-    assert_int_equal(s.n, 1);
-    assert_string_equal(s.error, "");
-    assert_int_equal(s.port, 8);
-    settings_watch_free(w);
-}
-
-static void what_did_not_change_is_not_reported(void **state)
-{
-    struct seen s = {0};
-    write_file("{\"bundles\":[{\"path\":\"a\"}]}");
-    struct settings_watch *w = watch(&s);
-    settings_watch_look(w);
-    assert_false(loop_run_until(loop, &s.is_new, SHORT_MS));
-    unlink(path);
-    settings_watch_look(w);
-    wait_news(&s);
-    assert_int_equal(s.n, 0);
-    assert_int_equal(s.calls, 1);
-    assert_int_equal(s.documents, 0);
-    settings_watch_free(w);
-}
-
-static void a_broken_file_is_an_error_until_it_is_mended(void **state)
-{
-    struct seen s = {0};
-    write_file("{}");
-    struct settings_watch *w = watch(&s);
-    write_file("{\"bundles\":[");
-    settings_watch_look(w);
-    wait_news(&s);
-    assert_non_null(strstr(s.error, path));
-    assert_int_equal(s.documents, 0);
-    write_file("{\"bundles\":[{\"path\":\"a\"}]}");
-    settings_watch_look(w);
-    wait_news(&s);
-    assert_string_equal(s.error, "");
-    assert_int_equal(s.n, 1);
-    settings_watch_free(w);
-}
-
-static void a_reload_is_a_change(void **state)
-{
-    struct seen s = {0};
-    write_file("{\"bundles\":[{\"path\":\"a\"}]}");
-    struct settings_watch *w = watch(&s);
-    assert_int_equal(settings_request_reload(reload, NULL), 0);
-    settings_watch_look(w);
-    settings_watch_look(w);
-    wait_news(&s);
-    assert_int_equal(s.n, 1);
-    settings_watch_free(w);
-}
-
-static void it_may_be_freed_at_any_time(void **state)
-{
-    struct seen s = {0};
-    write_file("{}");
-    struct settings_watch *w = watch(&s);
-    s.free_it = w;
-    write_file("{\"bundles\":[]}");
-    settings_watch_look(w);
-    wait_news(&s);
-    s.free_it = NULL;
-    w = watch(&s);
-    write_file("{}");
-    settings_watch_look(w);
-    settings_watch_free(w); /* under way */
-    assert_false(loop_run_until(loop, &s.is_new, SHORT_MS));
-    settings_watch_free(NULL);
-}
-
 static int setup(void **state)
 {
     snprintf(dir, sizeof dir, "/tmp/nb-watch-XXXXXX");
@@ -163,15 +85,80 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+TEST_WITH(a_change_is_reported_by_itself, setup, teardown)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_change_is_reported_by_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_did_not_change_is_not_reported, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_broken_file_is_an_error_until_it_is_mended, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_reload_is_a_change, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_may_be_freed_at_any_time, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct seen s = {0};
+    write_file("{}");
+    struct settings_watch *w = watch(&s);
+    write_file("{\"bundles\":[{\"path\":\"a\"}],\"port\":8}");
+    wait_news(&s);
+    assert_int_equal(s.n, 1);
+    assert_string_equal(s.error, "");
+    assert_int_equal(s.port, 8);
+    settings_watch_free(w);
+}
+
+TEST_WITH(what_did_not_change_is_not_reported, setup, teardown)
+{
+    struct seen s = {0};
+    write_file("{\"bundles\":[{\"path\":\"a\"}]}");
+    struct settings_watch *w = watch(&s);
+    settings_watch_look(w);
+    assert_false(loop_run_until(loop, &s.is_new, SHORT_MS));
+    unlink(path);
+    settings_watch_look(w);
+    wait_news(&s);
+    assert_int_equal(s.n, 0);
+    assert_int_equal(s.calls, 1);
+    assert_int_equal(s.documents, 0);
+    settings_watch_free(w);
+}
+
+TEST_WITH(a_broken_file_is_an_error_until_it_is_mended, setup, teardown)
+{
+    struct seen s = {0};
+    write_file("{}");
+    struct settings_watch *w = watch(&s);
+    write_file("{\"bundles\":[");
+    settings_watch_look(w);
+    wait_news(&s);
+    assert_non_null(strstr(s.error, path));
+    assert_int_equal(s.documents, 0);
+    write_file("{\"bundles\":[{\"path\":\"a\"}]}");
+    settings_watch_look(w);
+    wait_news(&s);
+    assert_string_equal(s.error, "");
+    assert_int_equal(s.n, 1);
+    settings_watch_free(w);
+}
+
+TEST_WITH(a_reload_is_a_change, setup, teardown)
+{
+    struct seen s = {0};
+    write_file("{\"bundles\":[{\"path\":\"a\"}]}");
+    struct settings_watch *w = watch(&s);
+    assert_int_equal(settings_request_reload(reload, NULL), 0);
+    settings_watch_look(w);
+    settings_watch_look(w);
+    wait_news(&s);
+    assert_int_equal(s.n, 1);
+    settings_watch_free(w);
+}
+
+TEST_WITH(it_may_be_freed_at_any_time, setup, teardown)
+{
+    struct seen s = {0};
+    write_file("{}");
+    struct settings_watch *w = watch(&s);
+    s.free_it = w;
+    write_file("{\"bundles\":[]}");
+    settings_watch_look(w);
+    wait_news(&s);
+    s.free_it = NULL;
+    w = watch(&s);
+    write_file("{}");
+    settings_watch_look(w);
+    settings_watch_free(w); /* under way */
+    assert_false(loop_run_until(loop, &s.is_new, SHORT_MS));
+    settings_watch_free(NULL);
 }

@@ -11,7 +11,7 @@ static void reserved(const char *name)
     assert_non_null(strstr(e.msg, "serverName"));
 }
 
-static void own_names_and_their_look_alikes_are_reserved(void **state)
+TEST(own_names_and_their_look_alikes_are_reserved)
 {
     static const char *const NAMES[] = {"nb",
                                         "NB",
@@ -51,7 +51,7 @@ static void own_names_and_their_look_alikes_are_reserved(void **state)
         reserved(NAMES[i]);
 }
 
-static void other_names_are_free(void **state)
+TEST(other_names_are_free)
 {
     static const char *const NAMES[] = {"notebook", "nbx",    "bash-tools", "dash",
                                         "skillful", "hash",   "files",      "conversations-of-x",
@@ -64,7 +64,7 @@ static void other_names_are_free(void **state)
     }
 }
 
-static void derived_names_give_way(void **state)
+TEST(derived_names_give_way)
 {
     is(good("{\"name\":\"@x/conversations\"}").server_name, "x-conversations");
     is(good("{\"name\":\"@Acme/NB\"}").server_name, "acme-nb");
@@ -75,7 +75,7 @@ static void derived_names_give_way(void **state)
     bad("{\"url\":\"https://e.com\",\"serverName\":\"nb__x\"}", "reserved");
 }
 
-static void only_its_own_package_is_bash(void **state)
+TEST(only_its_own_package_is_bash)
 {
     is(good("{\"name\":\"@nimblebraininc/bash\"}").server_name, "bash");
     is(good("{\"name\":\"@nimblebraininc/bash\",\"serverName\":\"bash\"}").server_name, "bash");
@@ -84,13 +84,4 @@ static void only_its_own_package_is_bash(void **state)
     bad("{\"command\":\"/bin/true\",\"serverName\":\"bash\"}", "reserved");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_names_and_their_look_alikes_are_reserved),
-        cmocka_unit_test(other_names_are_free),
-        cmocka_unit_test(derived_names_give_way),
-        cmocka_unit_test(only_its_own_package_is_bash),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

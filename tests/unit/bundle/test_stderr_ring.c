@@ -1,7 +1,7 @@
 #include "bundle/supervise/stderr_ring.h"
 #include "support/unit.h"
 
-static void keeps_the_newest_whole_lines(void **state)
+TEST(keeps_the_newest_whole_lines)
 {
     struct stderr_ring r;
     stderr_ring_init(&r, 100);
@@ -18,7 +18,7 @@ static void keeps_the_newest_whole_lines(void **state)
     stderr_ring_done(&r);
 }
 
-static void one_endless_line_is_cut(void **state)
+TEST(one_endless_line_is_cut)
 {
     struct stderr_ring r;
     char *huge = xcalloc(1, 5000);
@@ -32,7 +32,7 @@ static void one_endless_line_is_cut(void **state)
     stderr_ring_done(&r);
 }
 
-static void notes_stand_on_lines_of_their_own(void **state)
+TEST(notes_stand_on_lines_of_their_own)
 {
     struct stderr_ring r;
     stderr_ring_init(&r, 100);
@@ -41,14 +41,4 @@ static void notes_stand_on_lines_of_their_own(void **state)
     stderr_ring_note(&r, "again");
     assert_true(str_eq(stderr_ring_text(&r), STR("half\n-- it crashed\n-- again\n")));
     stderr_ring_done(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_the_newest_whole_lines),
-        cmocka_unit_test(one_endless_line_is_cut),
-        cmocka_unit_test(notes_stand_on_lines_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static void becomes(const char *text, const char *expected)
     assert_string_equal(arena_cstr(&arena, got), expected);
 }
 
-static void variables_are_replaced(void **state)
+TEST(variables_are_replaced)
 {
     becomes("", "");
     becomes("plain $HOME $ {HOME}", "plain $HOME $ {HOME}");
@@ -29,12 +29,12 @@ static void variables_are_replaced(void **state)
     becomes("[${user_config.unset}]", "[]");
 }
 
-static void what_was_put_in_is_not_looked_at_again(void **state)
+TEST(what_was_put_in_is_not_looked_at_again)
 {
     becomes("${user_config.key}!", "s3${HOME}t!");
 }
 
-static void what_is_not_known_stays(void **state)
+TEST(what_is_not_known_stays)
 {
     struct variables none = {0};
     becomes("${nobody} ${ ${user_config.", "${nobody} ${ ${user_config.");
@@ -42,7 +42,7 @@ static void what_is_not_known_stays(void **state)
     assert_string_equal(arena_cstr(&arena, got), "${HOME}");
 }
 
-static void questions_about_a_text(void **state)
+TEST(questions_about_a_text)
 {
     assert_ptr_equal(substitute_whole(STR("${user_config.dirs}"), &VARS), &VALUES[1]);
     assert_null(substitute_whole(STR("x${user_config.dirs}"), &VARS));
@@ -54,13 +54,4 @@ static void questions_about_a_text(void **state)
     assert_int_equal(substitute_unknown(STR("${user_config.key}${zz}"), &VARS).n, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variables_are_replaced),
-        cmocka_unit_test(what_was_put_in_is_not_looked_at_again),
-        cmocka_unit_test(what_is_not_known_stays),
-        cmocka_unit_test(questions_about_a_text),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

@@ -139,7 +139,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static void one_that_holds_is_used(void **state)
+TEST_WITH(one_that_holds_is_used, set_up, NULL)
 {
     (void)begin(false);
     run_job();
@@ -152,7 +152,7 @@ static void one_that_holds_is_used(void **state)
     assert_true(ends == 1 && refreshes == 0);
 }
 
-static void one_that_ends_soon_or_was_refused_is_refreshed(void **state)
+TEST_WITH(one_that_ends_soon_or_was_refused_is_refreshed, set_up, NULL)
 {
     struct oauth_state fresh = {.access_token = STR("three"), .expires_ms = 99};
     for (int i = 0; i < 2; i++) {
@@ -169,7 +169,7 @@ static void one_that_ends_soon_or_was_refused_is_refreshed(void **state)
     }
 }
 
-static void who_has_to_sign_in_is_told_how(void **state)
+TEST_WITH(who_has_to_sign_in_is_told_how, set_up, NULL)
 {
     load_code = -ENOKEY;
     (void)begin(false);
@@ -189,7 +189,7 @@ static void who_has_to_sign_in_is_told_how(void **state)
     assert_non_null(strstr(why.msg, "nb bundle auth far"));
 }
 
-static void what_may_pass_is_no_reason_to_sign_in(void **state)
+TEST_WITH(what_may_pass_is_no_reason_to_sign_in, set_up, NULL)
 {
     struct err down = {-EHOSTUNREACH, "no way there"};
     (void)begin(true);
@@ -202,14 +202,14 @@ static void what_may_pass_is_no_reason_to_sign_in(void **state)
 static const struct oauth_state ROTATED = {
     .access_token = STR("three"), .refresh_token = STR("four"), .expires_ms = 99};
 
-static void who_cancels_begins_nothing_new(void **state)
+TEST_WITH(who_cancels_begins_nothing_new, set_up, NULL)
 {
     token_cancel(begin(true)); /* while the file is being read */
     run_job();
     assert_true(ends == 1 && why.code == -ECANCELED && refreshes == 0 && list_empty(&queue));
 }
 
-static void a_refresh_that_was_sent_is_kept_though_nobody_waits(void **state)
+TEST_WITH(a_refresh_that_was_sent_is_kept_though_nobody_waits, set_up, NULL)
 {
     struct token_get *g = begin(true);
     run_job();
@@ -222,7 +222,7 @@ static void a_refresh_that_was_sent_is_kept_though_nobody_waits(void **state)
     assert_string_equal(kept, "four");
 }
 
-static void an_answer_that_does_not_come_is_not_waited_for_without_end(void **state)
+TEST_WITH(an_answer_that_does_not_come_is_not_waited_for_without_end, set_up, NULL)
 {
     struct token_get *g = begin(true);
     run_job();
@@ -233,7 +233,7 @@ static void an_answer_that_does_not_come_is_not_waited_for_without_end(void **st
     assert_true(list_empty(&queue) && !limit);
 }
 
-static void no_token_is_sent_twice(void **state)
+TEST_WITH(no_token_is_sent_twice, set_up, NULL)
 {
     struct token_get *g = begin(true);
     run_job();
@@ -252,7 +252,7 @@ static void no_token_is_sent_twice(void **state)
     assert_string_equal(got, "three");
 }
 
-static void who_signed_in_or_out_meanwhile_is_right(void **state)
+TEST_WITH(who_signed_in_or_out_meanwhile_is_right, set_up, NULL)
 {
     (void)begin(true);
     run_job();
@@ -276,7 +276,7 @@ static void who_signed_in_or_out_meanwhile_is_right(void **state)
 }
 
 /* Beside this process another one refreshes the same token. */
-static void what_another_process_refreshed_is_used(void **state)
+TEST_WITH(what_another_process_refreshed_is_used, set_up, NULL)
 {
     char path[64];
     snprintf(path, sizeof path, "%s/.far.refresh.lock", dir);
@@ -293,7 +293,7 @@ static void what_another_process_refreshed_is_used(void **state)
     assert_string_equal(got, "theirs");
 }
 
-static void what_changed_before_the_lock_was_had_is_used(void **state)
+TEST_WITH(what_changed_before_the_lock_was_had_is_used, set_up, NULL)
 {
     (void)begin(true);
     run_one();
@@ -303,26 +303,13 @@ static void what_changed_before_the_lock_was_had_is_used(void **state)
     assert_string_equal(got, "theirs");
 }
 
-#define CASE(f) cmocka_unit_test_setup(f, set_up)
+TESTS_SHARE(setup, teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        CASE(one_that_holds_is_used),
-        CASE(one_that_ends_soon_or_was_refused_is_refreshed),
-        CASE(who_has_to_sign_in_is_told_how),
-        CASE(what_may_pass_is_no_reason_to_sign_in),
-        CASE(who_cancels_begins_nothing_new),
-        CASE(a_refresh_that_was_sent_is_kept_though_nobody_waits),
-        CASE(an_answer_that_does_not_come_is_not_waited_for_without_end),
-        CASE(no_token_is_sent_twice),
-        CASE(who_signed_in_or_out_meanwhile_is_right),
-        CASE(what_another_process_refreshed_is_used),
-        CASE(what_changed_before_the_lock_was_had_is_used),
-    };
     char path[64];
     assert(mkdtemp(dir));
-    int rc = cmocka_run_group_tests(tests, setup, teardown);
+    int rc = run_unit_tests("tests", NULL);
     snprintf(path, sizeof path, "%s/.far.refresh.lock", dir);
     (void)unlink(path);
     (void)rmdir(dir);

@@ -41,7 +41,7 @@ static void is(str s, const char *expected)
     assert_string_equal(arena_cstr(&arena, s), expected);
 }
 
-static void the_order_of_places(void **state)
+TEST(the_order_of_places)
 {
     str allowed[] = {STR("KEY")};
     struct user_value *all;
@@ -80,7 +80,7 @@ static void the_order_of_places(void **state)
     assert_int_equal(user_config_resolve(&arena, &manifest, &from, &all, &e), -ENOKEY);
 }
 
-static void all_that_is_missing_is_named(void **state)
+TEST(all_that_is_missing_is_named)
 {
     struct user_value *all;
     struct err e = {0};
@@ -100,7 +100,7 @@ static void wrong(const char *stored, const char *message)
         fail_msg("expected '%s', got '%s'", message, e.msg);
 }
 
-static void values_have_types(void **state)
+TEST(values_have_types)
 {
     wrong("{\"n\":\"many\"}", "must be a number");
     wrong("{\"n\":0}", "at least 1");
@@ -125,12 +125,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_of_places),
-        cmocka_unit_test(all_that_is_missing_is_named),
-        cmocka_unit_test(values_have_types),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS_SHARE(setup, teardown)

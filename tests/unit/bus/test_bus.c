@@ -24,7 +24,7 @@ static void publish(struct bus *b, str topic, str data)
     bus_publish(b, &m);
 }
 
-static void test_topics_are_separate(void **state)
+TEST(topics_are_separate)
 {
     struct bus *b = bus_new(NULL);
     struct probe x = {0}, y = {0};
@@ -57,7 +57,7 @@ static void on_leave(void *ctx, struct bus_msg *m)
     }
 }
 
-static void test_leaving_inside_a_delivery(void **state)
+TEST(leaving_inside_a_delivery)
 {
     struct bus *b = bus_new(NULL);
     struct probe first = {0}, second = {0}, third = {0};
@@ -86,7 +86,7 @@ static void on_answer(void *ctx, struct bus_msg *m)
     }
 }
 
-static void test_publishing_inside_a_delivery(void **state)
+TEST(publishing_inside_a_delivery)
 {
     struct bus *b = bus_new(NULL);
     struct probe p[2] = {{.bus = b}}, last = {0};
@@ -115,7 +115,7 @@ static void on_share(void *ctx, struct bus_msg *m)
     m->shared_free = count_free;
 }
 
-static void test_shared_work_is_freed_once(void **state)
+TEST(shared_work_is_freed_once)
 {
     struct bus *b = bus_new(NULL);
     int freed = 0;
@@ -126,15 +126,4 @@ static void test_shared_work_is_freed_once(void **state)
     bus_unsubscribe(s2);
     bus_unsubscribe(s1);
     bus_free(b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_topics_are_separate),
-        cmocka_unit_test(test_leaving_inside_a_delivery),
-        cmocka_unit_test(test_publishing_inside_a_delivery),
-        cmocka_unit_test(test_shared_work_is_freed_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

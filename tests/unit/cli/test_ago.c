@@ -6,7 +6,7 @@
 #define HOUR   (60 * MINUTE)
 #define DAY    (24 * HOUR)
 
-static void test_words(void **state)
+TEST(words)
 {
     static const int64_t NOW = 1774434600000; /* 2026-03-25T10:30:00Z */
     static const struct {
@@ -27,10 +27,4 @@ static void test_words(void **state)
         assert_string_equal(buf_cstr(&b), CASES[i].words);
         buf_done(&b);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_words)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

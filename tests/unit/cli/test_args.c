@@ -26,7 +26,7 @@ static const struct arg TABLE[] = {
     struct err e = {0};                                                                            \
     int n = -1, r = args_parse(TABLE, &o, (int)ARRAY_LEN(argv), argv, stop, &n, &e)
 
-static void test_forms(void **state)
+TEST(forms)
 {
     PARSE(false, "one", "--name", "x", "--port=8", "-jq", "-fA", "-f", "B", "two", "--", "--json");
     assert_int_equal(r, 0);
@@ -42,7 +42,7 @@ static void test_forms(void **state)
     assert_string_equal(o.files.items[1], "B");
 }
 
-static void test_stops_at_operand(void **state)
+TEST(stops_at_operand)
 {
     PARSE(true, "--json", "serve", "--port", "x");
     assert_int_equal(r, 0);
@@ -51,7 +51,7 @@ static void test_stops_at_operand(void **state)
     assert_string_equal(argv[2], "x");
 }
 
-static void test_mistakes(void **state)
+TEST(mistakes)
 {
     {
         PARSE(false, "--nope");
@@ -81,14 +81,4 @@ static void test_mistakes(void **state)
         PARSE(false, "--port", "99999999999");
         assert_int_equal(r, -EINVAL);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_stops_at_operand),
-        cmocka_unit_test(test_mistakes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

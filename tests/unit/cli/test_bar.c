@@ -8,7 +8,7 @@ static void check(double share, const char *expected)
     assert_string_equal(out, expected);
 }
 
-static void test_shares_become_eighths(void **state)
+TEST(shares_become_eighths)
 {
     check(0, "");
     check(1.0 / (BAR_COLUMNS * 8), "▏");
@@ -18,23 +18,13 @@ static void test_shares_become_eighths(void **state)
     check(0.975, "███████████████████▌");
 }
 
-static void test_little_is_not_nothing(void **state)
+TEST(little_is_not_nothing)
 {
     check(1e-9, "▏");
 }
 
-static void test_more_than_all_is_all(void **state)
+TEST(more_than_all_is_all)
 {
     check(1, "████████████████████");
     check(7, "████████████████████");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares_become_eighths),
-        cmocka_unit_test(test_little_is_not_nothing),
-        cmocka_unit_test(test_more_than_all_is_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "cli/session/client.h"
 #include "support/unit.h"
 
-static void test_encode(void **state)
+TEST(encode)
 {
     static const struct {
         const char *in, *out;
@@ -23,7 +23,7 @@ static void test_encode(void **state)
     arena_done(&a);
 }
 
-static void test_nobody_listens(void **state)
+TEST(nobody_listens)
 {
     struct loop *l = loop_new(NULL);
     struct client *c = client_open_remote(l, "/nonexistent/nb.sock", NULL);
@@ -39,11 +39,4 @@ static void test_nobody_listens(void **state)
     client_close(c);
     client_close(NULL);
     loop_free(l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode),
-                                       cmocka_unit_test(test_nobody_listens)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

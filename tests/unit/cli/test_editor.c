@@ -72,7 +72,7 @@ static void check(void **state, const struct step *steps, size_t n)
     static const struct step STEPS[] = {__VA_ARGS__};                                              \
     check(state, STEPS, ARRAY_LEN(STEPS))
 
-static void test_moving(void **state)
+TEST_WITH(moving, setup, teardown)
 {
     CHECK({"one two", "one two|"}, {"\x01", "|one two"}, {"\x06", "o|ne two"}, {"\x05", "one two|"},
           {"\x02", "one tw|o"}, {"\x1b\x62", "one |two"}, {"\x1b\x62", "|one two"},
@@ -82,13 +82,13 @@ static void test_moving(void **state)
           {"\x1b[C", "one two|"});
 }
 
-static void test_erasing(void **state)
+TEST_WITH(erasing, setup, teardown)
 {
     CHECK({"abcd", "abcd|"}, {"\x7f", "abc|"}, {"\x08", "ab|"}, {"\x01\x04", "|b"},
           {"\x1b[3~", "|"}, {"\x7f", "|"}, {"\x1b[3~", "|"});
 }
 
-static void test_killing_and_yanking(void **state)
+TEST_WITH(killing_and_yanking, setup, teardown)
 {
     CHECK({"one two-x three", "one two-x three|"}, {"\x17", "one two-x |"}, {"\x17", "one |"},
           {"\x19", "one two-x three|"}, {"\x1b\x7f", "one two-x |"}, {"\x15", "|"},
@@ -96,13 +96,13 @@ static void test_killing_and_yanking(void **state)
           {"\x19\x19", " two-x threetwo-x three|"});
 }
 
-static void test_characters_of_any_width(void **state)
+TEST_WITH(characters_of_any_width, setup, teardown)
 {
     CHECK({"日本e\xcc\x81x", "日本e\xcc\x81x|"}, {"\x02\x02", "日本|e\xcc\x81x"},
           {"\x7f", "日|e\xcc\x81x"}, {"\x04", "日|x"}, {"ü", "日ü|x"});
 }
 
-static void test_broken_bytes_never_enter_the_text(void **state)
+TEST_WITH(broken_bytes_never_enter_the_text, setup, teardown)
 {
     struct fixture *f = *state;
     (void)keys(f, STR("a\xff\xe2\x82z\xc0\x80\xed\xa0\x80\x00q"));
@@ -110,20 +110,20 @@ static void test_broken_bytes_never_enter_the_text(void **state)
     assert_string_equal(seen(f), "azq|");
 }
 
-static void test_unknown_sequences_do_nothing(void **state)
+TEST_WITH(unknown_sequences_do_nothing, setup, teardown)
 {
     CHECK({"a\x1b[99;99~b", "ab|"}, {"\x1b[1234567890123456789012345zc", "abc|"},
           {"\x1bOP", "abc|"}, {"\x1b\x1b[D", "ab|c"}, {"\x1bq", "ab|c"});
 }
 
-static void test_history(void **state)
+TEST_WITH(history, setup, teardown)
 {
     CHECK({"dra", "dra|"}, {"\x1b[A", "third|"}, {"\x1b[A", "second one|"}, {"\x10", "first|"},
           {"\x1b[A", "first|"}, {"\x1b[B", "second one|"}, {"\x0e\x1b[B", "dra|"},
           {"\x1b[B", "dra|"});
 }
 
-static void test_searching(void **state)
+TEST_WITH(searching, setup, teardown)
 {
     CHECK({"mine", "mine|"}, {"\x12", "mine|"}, {"s", "|second one"}, {"t", "fir|st"},
           {"\x7f", "|second one"}, {"\x07", "mine|"}, {"\x12ir", "th|ird"}, {"\x12", "f|irst"},
@@ -136,7 +136,7 @@ static void test_searching(void **state)
     assert_string_equal(buf_cstr(&f->e.text), "second one");
 }
 
-static void test_several_lines(void **state)
+TEST_WITH(several_lines, setup, teardown)
 {
     CHECK({"one\x1b\rtwo", "one\ntwo|"}, {"\\\r3", "one\ntwo\n3|"}, {"\x1b[A", "one\nt|wo\n3"},
           {"\x05\x1b[B", "one\ntwo\n3|"}, {"\x1b[A\x1b[A", "o|ne\ntwo\n3"}, {"\x0b", "o|\ntwo\n3"},
@@ -146,7 +146,7 @@ static void test_several_lines(void **state)
     assert_int_equal(keys(f, STR("a\\\\\r")), EDITOR_SUBMIT); /* an escaped backslash */
 }
 
-static void test_pasted_text_is_one_message(void **state)
+TEST_WITH(pasted_text_is_one_message, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(keys(f, STR("x\x1b[200~a\rb\r\nc\x03\x1b[31m\td\x1b[201~y")), EDITOR_NOTHING);
@@ -154,7 +154,7 @@ static void test_pasted_text_is_one_message(void **state)
     assert_int_equal(keys(f, STR("\r")), EDITOR_SUBMIT);
 }
 
-static void test_events(void **state)
+TEST_WITH(events, setup, teardown)
 {
     struct fixture *f = *state;
     enum editor_event event;
@@ -170,7 +170,7 @@ static void test_events(void **state)
     assert_int_equal(keys(f, STR("\x04")), EDITOR_END);
 }
 
-static void test_escape_alone_is_forgotten(void **state)
+TEST_WITH(escape_alone_is_forgotten, setup, teardown)
 {
     struct fixture *f = *state;
     (void)keys(f, STR("ab\x1b"));
@@ -180,7 +180,7 @@ static void test_escape_alone_is_forgotten(void **state)
     assert_string_equal(seen(f), "abb|");
 }
 
-static void test_completion(void **state)
+TEST_WITH(completion, setup, teardown)
 {
     CHECK({"/h\t", "/help |"}, {"\x15/n\t", "/ne|"}, {"\t", "/ne|"}, {"x\t", "/next |"},
           {"\x15he\t", "he|"}, {"\x15/zz\t", "/zz|"});
@@ -191,7 +191,7 @@ static void test_completion(void **state)
     assert_int_equal(f->e.hint.n, 0);
 }
 
-static void test_text_has_a_ceiling(void **state)
+TEST_WITH(text_has_a_ceiling, setup, teardown)
 {
     struct fixture *f = *state;
     struct buf big;
@@ -215,7 +215,7 @@ static const char *drawn(struct fixture *f, size_t width, size_t *row, size_t *c
     return buf_cstr(&b);
 }
 
-static void test_drawing(void **state)
+TEST_WITH(drawing, setup, teardown)
 {
     struct fixture *f = *state;
     size_t row, col;
@@ -232,7 +232,7 @@ static void test_drawing(void **state)
     assert_true(row == 2 && col == 2);
 }
 
-static void test_hostile_text_is_drawn_safely(void **state)
+TEST_WITH(hostile_text_is_drawn_safely, setup, teardown)
 {
     struct fixture *f = *state;
     size_t row, col;
@@ -241,29 +241,4 @@ static void test_hostile_text_is_drawn_safely(void **state)
     (void)keys(f, STR("\x10"));
     assert_string_equal(drawn(f, 40, &row, &col), "❯ a[2Jb\xef\xbf\xbd");
     assert_int_equal(col, 8);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_moving),
-        TEST(test_erasing),
-        TEST(test_killing_and_yanking),
-        TEST(test_characters_of_any_width),
-        TEST(test_broken_bytes_never_enter_the_text),
-        TEST(test_unknown_sequences_do_nothing),
-        TEST(test_history),
-        TEST(test_searching),
-        TEST(test_several_lines),
-        TEST(test_pasted_text_is_one_message),
-        TEST(test_events),
-        TEST(test_escape_alone_is_forgotten),
-        TEST(test_completion),
-        TEST(test_text_has_a_ceiling),
-        TEST(test_drawing),
-        TEST(test_hostile_text_is_drawn_safely),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

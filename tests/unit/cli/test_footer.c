@@ -17,7 +17,7 @@ static const char *footer(const char *report)
     return buf_cstr(&b);
 }
 
-static void test_only_what_is_known(void **state)
+TEST(only_what_is_known)
 {
     assert_string_equal(footer("{\"inputTokens\":831,\"outputTokens\":7}"), "831 in · 7 out");
     assert_string_equal(footer("{\"inputTokens\":1,\"outputTokens\":2,\"skillName\":null,"
@@ -27,7 +27,7 @@ static void test_only_what_is_known(void **state)
 }
 
 /* An answer that asked for permission is one answer to the person who reads its footer. */
-static void test_the_parts_of_an_answer_are_added(void **state)
+TEST(the_parts_of_an_answer_are_added)
 {
     struct arena a;
     struct json *v;
@@ -46,7 +46,7 @@ static void test_the_parts_of_an_answer_are_added(void **state)
     buf_done(&b);
 }
 
-static void test_cost_and_skill(void **state)
+TEST(cost_and_skill)
 {
     assert_string_equal(footer("{\"usage\":{\"costUsd\":0.00421}}"), "0 in · 0 out · $0.0042");
     assert_string_equal(footer("{\"usage\":{\"costUsd\":1.5}}"), "0 in · 0 out · $1.50");
@@ -54,21 +54,10 @@ static void test_cost_and_skill(void **state)
     assert_string_equal(footer("{\"skillName\":\"a\\u001b[2Jb\"}"), "0 in · 0 out · skill a␛[2Jb");
 }
 
-static void test_stop_words(void **state)
+TEST(stop_words)
 {
     assert_null(footer_stop_words(STR("complete")));
     assert_null(footer_stop_words(STR_NONE));
     assert_string_equal(footer_stop_words(STR("cancelled")), "stopped");
     assert_non_null(strstr(footer_stop_words(STR("max_iterations")), "maxIterations"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_what_is_known),
-        cmocka_unit_test(test_the_parts_of_an_answer_are_added),
-        cmocka_unit_test(test_cost_and_skill),
-        cmocka_unit_test(test_stop_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static int enter(struct world *w, const char *line)
     return form_enter(&w->form, str_from(line), &w->err);
 }
 
-static void test_fields_one_by_one(void **state)
+TEST(fields_one_by_one)
 {
     struct world w = {0};
     ask(&w, "{\"inputId\":\"i\",\"kind\":\"form\",\"source\":\"s\",\"message\":\"m\",\"schema\":{"
@@ -55,7 +55,7 @@ static void test_fields_one_by_one(void **state)
     done(&w);
 }
 
-static void test_yes_or_no(void **state)
+TEST(yes_or_no)
 {
     static const char QUESTION[] = "{\"inputId\":\"i\",\"kind\":\"url\",\"source\":\"s\","
                                    "\"message\":\"m\",\"url\":\"https://example.com/a\"}";
@@ -70,7 +70,7 @@ static void test_yes_or_no(void **state)
     done(&w);
 }
 
-static void test_foreign_text_is_made_safe(void **state)
+TEST(foreign_text_is_made_safe)
 {
     struct world w = {0};
     struct buf out;
@@ -85,14 +85,4 @@ static void test_foreign_text_is_made_safe(void **state)
     assert_true(str_find(buf_str(&out), STR("Enter to leave out"), 0) >= 0);
     buf_done(&out);
     done(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields_one_by_one),
-        cmocka_unit_test(test_yes_or_no),
-        cmocka_unit_test(test_foreign_text_is_made_safe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

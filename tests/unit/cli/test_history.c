@@ -46,7 +46,7 @@ static void write_file(const struct fixture *f, str text)
     close(fd);
 }
 
-static void test_survives_and_is_private(void **state)
+TEST_WITH(survives_and_is_private, setup, teardown)
 {
     struct fixture *f = *state;
     struct stat st;
@@ -61,7 +61,7 @@ static void test_survives_and_is_private(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void test_repetitions_and_empty_lines_are_left_out(void **state)
+TEST_WITH(repetitions_and_empty_lines_are_left_out, setup, teardown)
 {
     struct fixture *f = *state;
     (void)history_add(&f->h, STR("a"));
@@ -72,7 +72,7 @@ static void test_repetitions_and_empty_lines_are_left_out(void **state)
     assert_int_equal(f->h.len, 3);
 }
 
-static void test_has_a_ceiling_in_memory_and_on_disk(void **state)
+TEST_WITH(has_a_ceiling_in_memory_and_on_disk, setup, teardown)
 {
     struct fixture *f = *state;
     struct buf many;
@@ -100,7 +100,7 @@ static void test_has_a_ceiling_in_memory_and_on_disk(void **state)
     buf_done(&many);
 }
 
-static void test_a_damaged_file_is_read_as_far_as_possible(void **state)
+TEST_WITH(a_damaged_file_is_read_as_far_as_possible, setup, teardown)
 {
     struct fixture *f = *state;
     write_file(f, STR("good\n\xff\xfe bad\n\n\nalso good\\"));
@@ -109,7 +109,7 @@ static void test_a_damaged_file_is_read_as_far_as_possible(void **state)
     assert_string_equal(f->h.entries[1], "also good\\");
 }
 
-static void test_without_a_file(void **state)
+TEST(without_a_file)
 {
     struct history h;
     assert_int_equal(history_init(&h, NULL), 0);
@@ -122,7 +122,7 @@ static void test_without_a_file(void **state)
     history_done(&h);
 }
 
-static void test_search(void **state)
+TEST_WITH(search, setup, teardown)
 {
     struct fixture *f = *state;
     (void)history_add(&f->h, STR("git log"));
@@ -132,19 +132,4 @@ static void test_search(void **state)
     assert_int_equal(history_search(&f->h, STR("git"), 2), 0);
     assert_int_equal(history_search(&f->h, STR("git"), 0), -1);
     assert_int_equal(history_search(&f->h, STR("none"), 99), -1);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_survives_and_is_private),
-        TEST(test_repetitions_and_empty_lines_are_left_out),
-        TEST(test_has_a_ceiling_in_memory_and_on_disk),
-        TEST(test_a_damaged_file_is_read_as_far_as_possible),
-        cmocka_unit_test(test_without_a_file),
-        TEST(test_search),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

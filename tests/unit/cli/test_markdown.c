@@ -18,7 +18,7 @@ static const char *rendered(str text, const struct markdown_style *style)
 
 #define RULE "────────────────────────────────────────\n"
 
-static void test_paragraphs(void **state)
+TEST(paragraphs)
 {
     SHOWS("", "");
     SHOWS(" \n\n", "");
@@ -30,7 +30,7 @@ static void test_paragraphs(void **state)
     SHOWS("Tom &amp; Jerry &#8594; &unknown; &#x41;", "Tom & Jerry → &unknown; A\n");
 }
 
-static void test_headings_and_emphasis(void **state)
+TEST(headings_and_emphasis)
 {
     SHOWS("# Big\nText\n## Small", "# Big\n\nText\n\n## Small\n");
     SHOWS("**bold** *it* ~~no~~ `code`", "bold it no `code`\n");
@@ -39,7 +39,7 @@ static void test_headings_and_emphasis(void **state)
                         "a \x1b[0;1mb\x1b[0m \x1b[0;3mc\x1b[0m \x1b[0;36md\x1b[0m\n");
 }
 
-static void test_lists(void **state)
+TEST(lists)
 {
     SHOWS("- a\n- b\n  - c\n    1. d\n- e", "• a\n• b\n  ◦ c\n    1. d\n• e\n");
     SHOWS("9. a\n10. b", "9. a\n10. b\n");
@@ -50,7 +50,7 @@ static void test_lists(void **state)
     SHOWS("-\n- x", "•\n• x\n");
 }
 
-static void test_code_is_never_wrapped(void **state)
+TEST(code_is_never_wrapped)
 {
     SHOWS("```c\nint x;\n\n    a_line_that_is_much_longer_than_forty_columns();\n```\nafter",
           "── c ───────────────────────────────────\n"
@@ -61,13 +61,13 @@ static void test_code_is_never_wrapped(void **state)
     SHOWS("~~~\n```\n\nstill\n~~~", RULE "```\n\nstill\n" RULE);
 }
 
-static void test_quotes_and_rules(void **state)
+TEST(quotes_and_rules)
 {
     SHOWS("> a\n> b\n>\n> - c", "│ a b\n│\n│ • c\n");
     SHOWS("a\n\n---\n\nb", "a\n\n" RULE "\nb\n");
 }
 
-static void test_links(void **state)
+TEST(links)
 {
     SHOWS("[nb](https://x.org/a)", "nb (https://x.org/a)\n");
     SHOWS("https://x.org/a", "https://x.org/a\n");
@@ -75,7 +75,7 @@ static void test_links(void **state)
     SHOWS("[ref]: https://x.org", "[ref]: https://x.org\n"); /* never swallowed */
 }
 
-static void test_tables(void **state)
+TEST(tables)
 {
     SHOWS("| a | long head |\n|--:|:-:|\n| 1 | x |\n| 222 | 日本 |", "  a │ long head\n"
                                                                      "────┼──────────\n"
@@ -88,7 +88,7 @@ static void test_tables(void **state)
           "  │ has to be wrapped\n");
 }
 
-static void test_html_is_text(void **state)
+TEST(html_is_text)
 {
     SHOWS("<b>x</b>\n\n<script>alert(1)</script>", "<b>x</b>\n\n<script>alert(1)</script>\n");
 }
@@ -113,7 +113,7 @@ static void assert_harmless(str out, bool has_color)
     }
 }
 
-static void test_escape_sequences_cannot_be_smuggled(void **state)
+TEST(escape_sequences_cannot_be_smuggled)
 {
     static const char *const HOSTILE[] = {
         "\x1b]0;title\x07 text",
@@ -166,7 +166,7 @@ static void stream(str text, size_t step, const struct markdown_style *style, st
     buf_done(&peek);
 }
 
-static void test_pieces_do_not_matter(void **state)
+TEST(pieces_do_not_matter)
 {
     str text = str_from(LONG_TEXT);
     struct buf out;
@@ -179,7 +179,7 @@ static void test_pieces_do_not_matter(void **state)
     buf_done(&out);
 }
 
-static void test_finished_blocks_come_out_at_once(void **state)
+TEST(finished_blocks_come_out_at_once)
 {
     struct markdown_stream m;
     struct buf out;
@@ -202,7 +202,7 @@ static void test_finished_blocks_come_out_at_once(void **state)
     buf_done(&out);
 }
 
-static void test_a_block_has_a_ceiling(void **state)
+TEST(a_block_has_a_ceiling)
 {
     struct buf text, out;
     buf_init(&text, 8 * MARKDOWN_BLOCK_MAX);
@@ -220,7 +220,7 @@ static void test_a_block_has_a_ceiling(void **state)
     buf_done(&out);
 }
 
-static void test_tables_do_not_explode(void **state)
+TEST(tables_do_not_explode)
 {
     struct buf text;
     buf_init(&text, MARKDOWN_BLOCK_MAX);
@@ -237,7 +237,7 @@ static void test_tables_do_not_explode(void **state)
     buf_done(&text);
 }
 
-static void test_depth_has_a_ceiling(void **state)
+TEST(depth_has_a_ceiling)
 {
     struct buf text;
     buf_init(&text, MARKDOWN_BLOCK_MAX);
@@ -251,7 +251,7 @@ static void test_depth_has_a_ceiling(void **state)
 }
 
 /* Random Markdown in random pieces: always harmless, always the same. */
-static void test_random_text(void **state)
+TEST(random_text)
 {
     static const char *const PARTS[] = {
         "\n",    "\n\n", "- ",          "1. ",  "```",  "`",     "**",       "*",
@@ -275,26 +275,4 @@ static void test_random_text(void **state)
     }
     buf_done(&text);
     buf_done(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paragraphs),
-        cmocka_unit_test(test_headings_and_emphasis),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_code_is_never_wrapped),
-        cmocka_unit_test(test_quotes_and_rules),
-        cmocka_unit_test(test_links),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_html_is_text),
-        cmocka_unit_test(test_escape_sequences_cannot_be_smuggled),
-        cmocka_unit_test(test_pieces_do_not_matter),
-        cmocka_unit_test(test_finished_blocks_come_out_at_once),
-        cmocka_unit_test(test_a_block_has_a_ceiling),
-        cmocka_unit_test(test_tables_do_not_explode),
-        cmocka_unit_test(test_depth_has_a_ceiling),
-        cmocka_unit_test(test_random_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

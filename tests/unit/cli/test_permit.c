@@ -25,7 +25,7 @@ static void assert_question(const struct permit *p, size_t width, const char *ex
     buf_done(&b);
 }
 
-static void test_calls_are_decided_in_order(void **state)
+TEST(calls_are_decided_in_order)
 {
     struct arena a;
     struct permit p;
@@ -45,7 +45,7 @@ static void test_calls_are_decided_in_order(void **state)
     permit_done(&p);
 }
 
-static void test_foreign_text_is_safe(void **state)
+TEST(foreign_text_is_safe)
 {
     struct arena a;
     struct permit p;
@@ -78,7 +78,7 @@ static const char *details(const struct permit *p, size_t width)
 
 /* A command that does not fit into the question is shown whole above it: nobody can agree to what
  * was cut off. */
-static void test_a_long_input_is_shown_whole(void **state)
+TEST(a_long_input_is_shown_whole)
 {
     struct arena a;
     struct permit p;
@@ -97,7 +97,7 @@ static void test_a_long_input_is_shown_whole(void **state)
     arena_done(&a);
 }
 
-static void test_a_command_says_where_it_runs(void **state)
+TEST(a_command_says_where_it_runs)
 {
     struct arena a;
     struct permit p;
@@ -129,7 +129,7 @@ static void test_a_command_says_where_it_runs(void **state)
     arena_done(&a);
 }
 
-static void test_keys(void **state)
+TEST(keys)
 {
     assert_int_equal(permit_of_key('y'), PERMIT_YES);
     assert_int_equal(permit_of_key('A'), PERMIT_ALWAYS);
@@ -139,7 +139,7 @@ static void test_keys(void **state)
     assert_int_equal(permit_of_key('\033'), PERMIT_UNCLEAR);
 }
 
-static void test_a_strange_question_has_no_calls(void **state)
+TEST(a_strange_question_has_no_calls)
 {
     struct arena a;
     struct permit p;
@@ -150,7 +150,7 @@ static void test_a_strange_question_has_no_calls(void **state)
     arena_done(&a);
 }
 
-static void test_refused_calls_are_named_once(void **state)
+TEST(refused_calls_are_named_once)
 {
     struct arena a;
     str names[2];
@@ -166,18 +166,4 @@ static void test_refused_calls_are_named_once(void **state)
     assert_true(str_eq(names[1], STR("z")));
     assert_int_equal(permit_refused(NULL, names, 2), 0);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_are_decided_in_order),
-        cmocka_unit_test(test_foreign_text_is_safe),
-        cmocka_unit_test(test_a_long_input_is_shown_whole),
-        cmocka_unit_test(test_a_command_says_where_it_runs),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_a_strange_question_has_no_calls),
-        cmocka_unit_test(test_refused_calls_are_named_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,7 +196,7 @@ static const char *shown(struct fixture *f)
     return out;
 }
 
-static void test_region_is_replaced(void **state)
+TEST_WITH(region_is_replaced, setup, teardown)
 {
     struct fixture *f = *state;
     (void)update(f, "", "one\ntwo", SCREEN_AT_END, 0);
@@ -211,7 +211,7 @@ static void test_region_is_replaced(void **state)
     assert_string_equal(shown(f), "");
 }
 
-static void test_final_text_goes_above(void **state)
+TEST_WITH(final_text_goes_above, setup, teardown)
 {
     struct fixture *f = *state;
     (void)update(f, "", "a region\nof two", SCREEN_AT_END, 0);
@@ -222,7 +222,7 @@ static void test_final_text_goes_above(void **state)
     assert_true(f->vt.row == 3 && f->vt.col == 0);
 }
 
-static void test_scrolling_never_loses_or_doubles_lines(void **state)
+TEST_WITH(scrolling_never_loses_or_doubles_lines, setup, teardown)
 {
     struct fixture *f = *state;
     char final[32], region[64], want[1024];
@@ -237,7 +237,7 @@ static void test_scrolling_never_loses_or_doubles_lines(void **state)
     assert_string_equal(shown(f), want);
 }
 
-static void test_region_taller_than_the_screen(void **state)
+TEST_WITH(region_taller_than_the_screen, setup, teardown)
 {
     struct fixture *f = *state;
     (void)update(f, "top\n", "1\n2\n3\n4\n5\n6\n7\n8", SCREEN_AT_END, 0);
@@ -250,7 +250,7 @@ static void test_region_taller_than_the_screen(void **state)
     assert_string_equal(shown(f), "top/1/2/3/4/5/6/7/8/9/");
 }
 
-static void test_long_lines(void **state)
+TEST_WITH(long_lines, setup, teardown)
 {
     struct fixture *f = *state;
     (void)update(f, "", "12345678901234567890 too long", SCREEN_AT_END, 0);
@@ -259,7 +259,7 @@ static void test_long_lines(void **state)
     assert_string_equal(shown(f), "12345678901234567890/12345678901234567890/1/next/");
 }
 
-static void test_unchanged_lines_are_not_written(void **state)
+TEST_WITH(unchanged_lines_are_not_written, setup, teardown)
 {
     struct fixture *f = *state;
     (void)update(f, "", "a long first line\nanother line here\nx", SCREEN_AT_END, 0);
@@ -268,7 +268,7 @@ static void test_unchanged_lines_are_not_written(void **state)
 }
 
 /* Terminals wrap lines anew when they become narrower; here this is done by hand. */
-static void test_resizing(void **state)
+TEST_WITH(resizing, setup, teardown)
 {
     struct fixture *f = *state;
     (void)update(f, "", "123456789012345\nsecond", SCREEN_AT_END, 0);
@@ -279,20 +279,4 @@ static void test_resizing(void **state)
     (void)update(f, "", "123456\nsecond!", SCREEN_AT_END, 0);
     assert_string_equal(shown(f), "123456/second!/");
     assert_int_equal(screen_width(&f->s), 9);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_region_is_replaced),
-        TEST(test_final_text_goes_above),
-        TEST(test_scrolling_never_loses_or_doubles_lines),
-        TEST(test_region_taller_than_the_screen),
-        TEST(test_long_lines),
-        TEST(test_unchanged_lines_are_not_written),
-        TEST(test_resizing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static const char *wrapped(str text, size_t width)
     return buf_cstr(&out);
 }
 
-static void test_breaks_at_spaces(void **state)
+TEST(breaks_at_spaces)
 {
     assert_string_equal(wrapped(STR("one two three"), 7), "one two|three|");
     assert_string_equal(wrapped(STR("one two three"), 8), "one two|three|");
@@ -30,25 +30,25 @@ static void test_breaks_at_spaces(void **state)
     assert_string_equal(wrapped(STR(""), 7), "");
 }
 
-static void test_breaks_long_words(void **state)
+TEST(breaks_long_words)
 {
     assert_string_equal(wrapped(STR("abcdefghij"), 4), "abcd|efgh|ij|");
     assert_string_equal(wrapped(STR("ab cdefghij"), 4), "ab|cdef|ghij|");
 }
 
-static void test_breaks_between_wide_characters(void **state)
+TEST(breaks_between_wide_characters)
 {
     assert_string_equal(wrapped(STR("日本語です"), 5), "日本|語で|す|");
     assert_string_equal(wrapped(STR("日本。"), 4), "日|本。|");
     assert_string_equal(wrapped(STR("日"), 1), "日|");
 }
 
-static void test_line_feeds_are_kept(void **state)
+TEST(line_feeds_are_kept)
 {
     assert_string_equal(wrapped(STR("a\n\nb"), 9), "a||b|");
 }
 
-static void test_styles_begin_and_end_plain(void **state)
+TEST(styles_begin_and_end_plain)
 {
     struct styled t;
     struct buf out;
@@ -68,7 +68,7 @@ static void test_styles_begin_and_end_plain(void **state)
     styled_done(&t);
 }
 
-static void test_ceiling(void **state)
+TEST(ceiling)
 {
     struct styled t;
     styled_init(&t, 8);
@@ -77,17 +77,4 @@ static void test_ceiling(void **state)
     assert_int_equal(t.text.n, 8);
     assert_int_equal(t.style.n, 8);
     styled_done(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_breaks_at_spaces),
-        cmocka_unit_test(test_breaks_long_words),
-        cmocka_unit_test(test_breaks_between_wide_characters),
-        cmocka_unit_test(test_line_feeds_are_kept),
-        cmocka_unit_test(test_styles_begin_and_end_plain),
-        cmocka_unit_test(test_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

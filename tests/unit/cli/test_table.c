@@ -31,7 +31,7 @@ static void check(size_t width, bool with_titles, const char *expected)
     table_done(&t);
 }
 
-static void test_columns(void **state)
+TEST(columns)
 {
     check(0, true,
           "ID       N  TITLE\n"
@@ -39,7 +39,7 @@ static void test_columns(void **state)
           "漢字        a title that is rather long\n");
 }
 
-static void test_cut_at_the_edge(void **state)
+TEST(cut_at_the_edge)
 {
     check(28, false,
           "a     1000  two lines ␛[31m…\n"
@@ -47,7 +47,7 @@ static void test_cut_at_the_edge(void **state)
 }
 
 /* All of it fits, whatever column is the long one; ids and numbers stay whole. */
-static void test_the_widest_columns_are_cut(void **state)
+TEST(the_widest_columns_are_cut)
 {
     static const struct table_column WIDE[] = {{"ID", false, 0, true},
                                                {"NAME", false, 0},
@@ -79,14 +79,14 @@ static void test_the_widest_columns_are_cut(void **state)
 }
 
 /* However narrow the terminal is, something of each column is seen. */
-static void test_narrow(void **state)
+TEST(narrow)
 {
     check(5, false,
           "a     1000  two l…\n"
           "漢字        a tit…\n");
 }
 
-static void test_many_rows(void **state)
+TEST(many_rows)
 {
     struct table t;
     table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
@@ -98,16 +98,4 @@ static void test_many_rows(void **state)
     assert_true(str_eq(t.cells[999 * 3 + 1], STR("999")));
     assert_int_equal(t.cells[999 * 3].n, 0);
     table_done(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_cut_at_the_edge),
-        cmocka_unit_test(test_the_widest_columns_are_cut),
-        cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_many_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

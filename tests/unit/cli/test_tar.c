@@ -67,7 +67,7 @@ static int read_all(const char *bytes, size_t n, struct tar_entry *last, char *t
     return (int)code;
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
     char deep[300], text[4096] = "", big[2000];
     memset(big, 'x', sizeof big - 1);
@@ -90,7 +90,7 @@ static void test_round_trip(void **state)
 }
 
 /* A name of 98 characters, whose record has a length whose digits change with it. */
-static void test_record_lengths(void **state)
+TEST(record_lengths)
 {
     char name[200], text[16];
     for (size_t n = 80; n < 120; n++) {
@@ -104,7 +104,7 @@ static void test_record_lengths(void **state)
     }
 }
 
-static void test_cut_anywhere(void **state)
+TEST(cut_anywhere)
 {
     struct archive a = archive_of("second", "some text");
     struct tar_entry t;
@@ -114,7 +114,7 @@ static void test_cut_anywhere(void **state)
     free(a.bytes);
 }
 
-static void test_flipped_header_bits(void **state)
+TEST(flipped_header_bits)
 {
     struct archive a = archive_of("second", "some text");
     struct tar_entry t;
@@ -129,7 +129,7 @@ static void test_flipped_header_bits(void **state)
     free(a.bytes);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
     static const char *const BAD[] = {"", "/a", "../a", "a/../b", "a//b", "./a", "a/.", ".."};
     static const char *const GOOD[] = {"a", "a/b", "..a", "a..", "a/...", ".a/b"};
@@ -144,7 +144,7 @@ static void test_names(void **state)
     assert_false(tar_name_ok(str_make("a\0b", 3)));
 }
 
-static void test_shrunken_file(void **state)
+TEST(shrunken_file)
 {
     char *bytes = NULL;
     size_t n = 0;
@@ -156,14 +156,4 @@ static void test_shrunken_file(void **state)
     close(fd);
     fclose(w.out);
     free(bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_record_lengths),
-        cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_flipped_header_bits),
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_shrunken_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static tcflag_t modes(const struct fixture *f)
     return t.c_lflag & (ICANON | ECHO | ISIG);
 }
 
-static void test_keys_arrive_one_by_one_and_unechoed(void **state)
+TEST_WITH(keys_arrive_one_by_one_and_unechoed, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(modes(f), 0);
@@ -82,7 +82,7 @@ static void test_keys_arrive_one_by_one_and_unechoed(void **state)
     assert_string_equal(buf_cstr(&f->got), "a\x03\x1a");
 }
 
-static void test_closing_restores_the_mode(void **state)
+TEST_WITH(closing_restores_the_mode, setup, teardown)
 {
     static const char PASTE_ON_OFF[] = "\x1b[?2004h\x1b[?2004l";
     struct fixture *f = *state;
@@ -100,7 +100,7 @@ static void test_closing_restores_the_mode(void **state)
     assert_int_equal(term_open(f->loop, f->slave, f->slave, &EVENTS, f, &f->term), 0);
 }
 
-static void test_resizing_is_told(void **state)
+TEST_WITH(resizing_is_told, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(kill(getpid(), SIGWINCH), 0);
@@ -108,7 +108,7 @@ static void test_resizing_is_told(void **state)
 }
 
 /* The shell sets its own mode while we are stopped. */
-static void test_continuing_sets_the_mode_again(void **state)
+TEST_WITH(continuing_sets_the_mode_again, setup, teardown)
 {
     struct fixture *f = *state;
     struct termios t;
@@ -120,7 +120,7 @@ static void test_continuing_sets_the_mode_again(void **state)
     assert_int_equal(modes(f), 0);
 }
 
-static void test_a_vanished_terminal_is_told(void **state)
+TEST_WITH(a_vanished_terminal_is_told, setup, teardown)
 {
     struct fixture *f = *state;
     close(f->master);
@@ -129,7 +129,7 @@ static void test_a_vanished_terminal_is_told(void **state)
 }
 
 /* A child with a terminal of its own aborts; its terminal must be usable again. */
-static void test_dying_restores_the_mode(void **state)
+TEST(dying_restores_the_mode)
 {
     int master, slave, status;
     assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
@@ -150,19 +150,4 @@ static void test_dying_restores_the_mode(void **state)
     assert_int_equal(modes(&f), ICANON | ECHO | ISIG);
     close(master);
     close(slave);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dying_restores_the_mode),
-        TEST(test_keys_arrive_one_by_one_and_unechoed),
-        TEST(test_closing_restores_the_mode),
-        TEST(test_resizing_is_told),
-        TEST(test_continuing_sets_the_mode_again),
-        TEST(test_a_vanished_terminal_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static const char *safe(void (*add)(struct buf *, str), str in)
     return buf_cstr(&b);
 }
 
-static void test_no_control_character_survives(void **state)
+TEST(no_control_character_survives)
 {
     assert_string_equal(safe(text_add, STR("\x1b[2Jx\x07\x7f")), "␛[2Jx␇␡");
     assert_string_equal(safe(text_add, STR("a\xc2\x9b"
@@ -26,27 +26,27 @@ static void test_no_control_character_survives(void **state)
     assert_string_equal(safe(text_add, STR("a\0b")), "a␀b");
 }
 
-static void test_reordering_is_shown(void **state)
+TEST(reordering_is_shown)
 {
     assert_string_equal(safe(text_add, STR("exe.\xe2\x80\xaegpj")), "exe.\xef\xbf\xbdgpj");
     assert_string_equal(safe(text_add, STR("\xe2\x81\xa6x")), "\xef\xbf\xbdx");
     assert_string_equal(safe(text_add, STR("שלום")), "שלום");
 }
 
-static void test_invalid_utf8_is_replaced(void **state)
+TEST(invalid_utf8_is_replaced)
 {
     assert_string_equal(safe(text_add, STR("a\xff\xe2\x82")),
                         "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-static void test_line_ends_and_tabs(void **state)
+TEST(line_ends_and_tabs)
 {
     assert_string_equal(safe(text_add, STR("a\r\nb\n\tc\rd")), "a\nb\n    c␍d");
     assert_string_equal(safe(text_add_line, STR("  a\n\n b\t\tc  ")), "a b c");
     assert_string_equal(safe(text_add_line, STR("x\x1b[1m")), "x␛[1m");
 }
 
-static void test_width(void **state)
+TEST(width)
 {
     assert_int_equal(text_width(STR("abc")), 3);
     assert_int_equal(text_width(STR("日本")), 4);
@@ -63,24 +63,11 @@ static const char *clipped(str s, size_t width)
     return buf_cstr(&b);
 }
 
-static void test_clip(void **state)
+TEST(clip)
 {
     assert_string_equal(clipped(STR("abc"), 3), "abc");
     assert_string_equal(clipped(STR("abcd"), 3), "ab…");
     assert_string_equal(clipped(STR("日本語"), 4), "日…");
     assert_string_equal(clipped(STR("\x1b[1mabcd\x1b[0m"), 3), "\x1b[1mab…\x1b[0m");
     assert_string_equal(clipped(STR("abc"), 0), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_control_character_survives),
-        cmocka_unit_test(test_reordering_is_shown),
-        cmocka_unit_test(test_invalid_utf8_is_replaced),
-        cmocka_unit_test(test_line_ends_and_tabs),
-        cmocka_unit_test(test_width),
-        cmocka_unit_test(test_clip),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

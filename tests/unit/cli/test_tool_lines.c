@@ -36,7 +36,7 @@ static void begin(struct tool_lines *t, str id, str name, const char *input)
     arena_done(&a);
 }
 
-static void test_a_call_from_start_to_end(void **state)
+TEST_WITH(a_call_from_start_to_end, setup, teardown)
 {
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("nb__calculate"), "{\"expression\": \"6*7\"}");
@@ -47,7 +47,7 @@ static void test_a_call_from_start_to_end(void **state)
     assert_string_equal(text_of(t, false), "");
 }
 
-static void test_parallel_calls_keep_their_order(void **state)
+TEST_WITH(parallel_calls_keep_their_order, setup, teardown)
 {
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("slow"), "{}");
@@ -59,7 +59,7 @@ static void test_parallel_calls_keep_their_order(void **state)
     assert_string_equal(text_of(t, true), "✓ slow (9 ms)\n✗ fast no such thing (1 ms)\n");
 }
 
-static void test_long_output_leaves_room_for_the_rest(void **state)
+TEST_WITH(long_output_leaves_room_for_the_rest, setup, teardown)
 {
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("t"), "{}");
@@ -67,7 +67,7 @@ static void test_long_output_leaves_room_for_the_rest(void **state)
     assert_string_equal(text_of(t, true), "✓ t 01234567… (5 ms)\n");
 }
 
-static void test_stopped_and_unknown_calls(void **state)
+TEST_WITH(stopped_and_unknown_calls, setup, teardown)
 {
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("t"), "{}");
@@ -76,7 +76,7 @@ static void test_stopped_and_unknown_calls(void **state)
     assert_string_equal(text_of(t, true), "✗ t stopped\n✓ u x (1 ms)\n");
 }
 
-static void test_foreign_text_is_made_safe(void **state)
+TEST_WITH(foreign_text_is_made_safe, setup, teardown)
 {
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("a\x1b[2J"), "\"\\u001b[2J\\u202e\"");
@@ -85,25 +85,10 @@ static void test_foreign_text_is_made_safe(void **state)
     assert_string_equal(text_of(t, true), "✓ a␛[2J ␛]0;t␇ (1 ms)\n");
 }
 
-static void test_has_a_ceiling(void **state)
+TEST_WITH(has_a_ceiling, setup, teardown)
 {
     struct tool_lines *t = *state;
     for (size_t i = 0; i < TOOL_LINES_MAX + 5; i++)
         begin(t, STR("same"), STR("t"), "{}");
     assert_int_equal(t->n, TOOL_LINES_MAX);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_call_from_start_to_end),
-        TEST(test_parallel_calls_keep_their_order),
-        TEST(test_long_output_leaves_room_for_the_rest),
-        TEST(test_stopped_and_unknown_calls),
-        TEST(test_foreign_text_is_made_safe),
-        TEST(test_has_a_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

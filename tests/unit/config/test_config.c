@@ -46,7 +46,7 @@ static int load(struct world *w, const struct config_flags *f, struct config *c,
     return config_load(c, f ? f : &CONFIG_FLAGS_NONE, from_world, w, e);
 }
 
-static void test_defaults(void **state)
+TEST(defaults)
 {
     struct world w = {0};
     struct config c;
@@ -66,7 +66,7 @@ static void test_defaults(void **state)
     world_drop(&w);
 }
 
-static void test_precedence(void **state)
+TEST(precedence)
 {
     static const char *const ENV[] = {"PORT", "2222", NULL};
     struct world w = {.env = ENV};
@@ -88,7 +88,7 @@ static void test_precedence(void **state)
 }
 
 /* A key in the file beats the environment. */
-static void test_provider_key(void **state)
+TEST(provider_key)
 {
     static const char *const ENV[] = {"ANTHROPIC_API_KEY", "from-env", "OPENAI_API_KEY", "env-o",
                                       NULL};
@@ -103,7 +103,7 @@ static void test_provider_key(void **state)
     world_drop(&w);
 }
 
-static void test_relative_paths(void **state)
+TEST(relative_paths)
 {
     struct world w = {0};
     struct config c;
@@ -120,7 +120,7 @@ static void test_relative_paths(void **state)
     world_drop(&w);
 }
 
-static void test_errors_name_the_path(void **state)
+TEST(errors_name_the_path)
 {
     static const struct {
         const char *json, *message;
@@ -159,7 +159,7 @@ static void test_errors_name_the_path(void **state)
     }
 }
 
-static void test_a_file_of_another_version_is_refused(void **state)
+TEST(a_file_of_another_version_is_refused)
 {
     static const char *const FINE[] = {"\"1\"", "1", "1.5", "\"1.4\"", "null"};
     static const char *const OTHER[] = {"\"2\"", "2", "\"10\"", "0", "\"\"", "true", "{}"};
@@ -183,7 +183,7 @@ static void test_a_file_of_another_version_is_refused(void **state)
     }
 }
 
-static void test_unknown_keys_warn(void **state)
+TEST(unknown_keys_warn)
 {
     struct world w = {0};
     struct config c;
@@ -198,7 +198,7 @@ static void test_unknown_keys_warn(void **state)
     world_drop(&w);
 }
 
-static void test_settings_without_effect_warn(void **state)
+TEST(settings_without_effect_warn)
 {
     struct world w = {0};
     struct config c;
@@ -213,7 +213,7 @@ static void test_settings_without_effect_warn(void **state)
     world_drop(&w);
 }
 
-static void test_named_file_must_exist(void **state)
+TEST(named_file_must_exist)
 {
     struct world w = {0};
     struct config c;
@@ -224,20 +224,4 @@ static void test_named_file_must_exist(void **state)
     assert_int_equal(load(&w, &f, &c, &e), -ENOENT);
     assert_non_null(strstr(e.msg, "/nonexistent/nb.json"));
     world_drop(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_precedence),
-        cmocka_unit_test(test_provider_key),
-        cmocka_unit_test(test_relative_paths),
-        cmocka_unit_test(test_errors_name_the_path),
-        cmocka_unit_test(test_a_file_of_another_version_is_refused),
-        cmocka_unit_test(test_unknown_keys_warn),
-        cmocka_unit_test(test_settings_without_effect_warn),
-        cmocka_unit_test(test_named_file_must_exist),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static int load(struct arena *a, const char *text, unsigned mode, struct dotenv 
     return r;
 }
 
-static void test_assignments(void **state)
+TEST(assignments)
 {
     struct arena a;
     struct dotenv d;
@@ -36,7 +36,7 @@ static void test_assignments(void **state)
     arena_done(&a);
 }
 
-static void test_a_line_that_is_none_is_named(void **state)
+TEST(a_line_that_is_none_is_named)
 {
     static const char *const BAD[] = {"A=1\nnonsense\n", "A=1\n1A=2\n", "A=1\n=2\n"};
     struct arena a;
@@ -52,13 +52,4 @@ static void test_a_line_that_is_none_is_named(void **state)
     assert_int_equal(dotenv_load(&a, "/nonexistent/.env", &d, &is_open, NULL), 0);
     assert_null(dotenv_get(&a, &d, "A"));
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_assignments),
-        cmocka_unit_test(test_a_line_that_is_none_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static void expect(const char *given, const char *strict, bool has_comments)
     arena_done(&a);
 }
 
-static void test_comments_and_commas_become_spaces(void **state)
+TEST(comments_and_commas_become_spaces)
 {
     expect("{\"a\":1}", "{\"a\":1}", false);
     expect("{ // x\n\"a\":1}", "{     \n\"a\":1}", true);
@@ -24,7 +24,7 @@ static void test_comments_and_commas_become_spaces(void **state)
     expect("{\"a\":1} // end", "{\"a\":1}       ", true);
 }
 
-static void test_strings_are_left_alone(void **state)
+TEST(strings_are_left_alone)
 {
     expect("{\"u\":\"http://x/*y*/,]\"}", "{\"u\":\"http://x/*y*/,]\"}", false);
     expect("{\"q\":\"\\\"//\"}", "{\"q\":\"\\\"//\"}", false);
@@ -32,19 +32,9 @@ static void test_strings_are_left_alone(void **state)
     expect("{\"a\":1 /* unended", "{\"a\":1 /* unended", false);
 }
 
-static void test_a_byte_order_mark_is_not_a_comment(void **state)
+TEST(a_byte_order_mark_is_not_a_comment)
 {
     expect("\xef\xbb\xbf{}", "   {}", false);
     expect("", "", false);
     expect("\"\\", "\"\\", false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comments_and_commas_become_spaces),
-        cmocka_unit_test(test_strings_are_left_alone),
-        cmocka_unit_test(test_a_byte_order_mark_is_not_a_comment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

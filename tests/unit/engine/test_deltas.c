@@ -42,7 +42,7 @@ static void wait_ms(struct fixture *f, uint64_t ms)
     (void)loop_run_until(f->loop, &f->is_done, ms);
 }
 
-static void test_the_first_goes_at_once_the_rest_together(void **state)
+TEST_WITH(the_first_goes_at_once_the_rest_together, setup, teardown)
 {
     struct fixture *f = *state;
     deltas_add(&f->deltas, TEXT, STR("a"));
@@ -53,7 +53,7 @@ static void test_the_first_goes_at_once_the_rest_together(void **state)
     assert_string_equal(buf_cstr(&f->seen), "t:a|t:bc|");
 }
 
-static void test_after_silence_the_next_is_a_first_one(void **state)
+TEST_WITH(after_silence_the_next_is_a_first_one, setup, teardown)
 {
     struct fixture *f = *state;
     deltas_add(&f->deltas, TEXT, STR("a"));
@@ -62,7 +62,7 @@ static void test_after_silence_the_next_is_a_first_one(void **state)
     assert_string_equal(buf_cstr(&f->seen), "t:a|t:b|");
 }
 
-static void test_types_are_not_mixed_or_reordered(void **state)
+TEST_WITH(types_are_not_mixed_or_reordered, setup, teardown)
 {
     struct fixture *f = *state;
     deltas_add(&f->deltas, REASONING, STR("1"));
@@ -74,7 +74,7 @@ static void test_types_are_not_mixed_or_reordered(void **state)
     assert_string_equal(buf_cstr(&f->seen), "r:1|r:2|t:ab|r:3|");
 }
 
-static void test_a_flush_sends_what_waits_once(void **state)
+TEST_WITH(a_flush_sends_what_waits_once, setup, teardown)
 {
     struct fixture *f = *state;
     deltas_flush(&f->deltas);
@@ -86,7 +86,7 @@ static void test_a_flush_sends_what_waits_once(void **state)
     assert_string_equal(buf_cstr(&f->seen), "t:a|t:b|");
 }
 
-static void test_what_waits_has_a_ceiling(void **state)
+TEST_WITH(what_waits_has_a_ceiling, setup, teardown)
 {
     struct fixture *f = *state;
     static char big[DELTAS_BYTES_MAX + 1];
@@ -99,18 +99,4 @@ static void test_what_waits_has_a_ceiling(void **state)
     deltas_add(&f->deltas, TEXT, str_make(big, sizeof big));
     assert_int_equal(f->seen.n, 4 + 3 + DELTAS_BYTES_MAX + 4 + 3 + sizeof big);
     assert_int_equal(f->deltas.waiting.n, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_first_goes_at_once_the_rest_together, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_after_silence_the_next_is_a_first_one, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_types_are_not_mixed_or_reordered, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_flush_sends_what_waits_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_waits_has_a_ceiling, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "engine/events.h"
 #include "support/unit.h"
 
-static void test_response(void **state)
+TEST(response)
 {
     struct arena a;
     arena_init(&a);
@@ -36,7 +36,7 @@ static void test_response(void **state)
     arena_done(&a);
 }
 
-static void test_tool_done_holds_the_whole_result(void **state)
+TEST(tool_done_holds_the_whole_result)
 {
     struct arena a;
     struct json *content, *structured;
@@ -56,13 +56,4 @@ static void test_tool_done_holds_the_whole_result(void **state)
     line = event_tool_done(&a, STR("run_1"), STR("id"), STR("n"), &none, 0);
     assert_true(str_find(line, STR("\"content\":[]"), 0) > 0);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_response),
-        cmocka_unit_test(test_tool_done_holds_the_whole_result),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static enum permission decide(const struct permission_rules *r, const char *name
 #define READS    "{\"readOnlyHint\":true}"
 #define DESTROYS "{\"destructiveHint\":true}"
 
-static void test_by_nature(void **state)
+TEST(by_nature)
 {
     struct permission_rules r = rules(NULL);
     assert_int_equal(decide(&r, "fs__read", NULL), PERMISSION_ALLOW);
@@ -45,7 +45,7 @@ static void test_by_nature(void **state)
     assert_int_equal(decide(&r, "fs__tame", "{\"destructiveHint\":false}"), PERMISSION_ASK);
 }
 
-static void test_unconfined_tools_ask(void **state)
+TEST(unconfined_tools_ask)
 {
     struct permission_rules r = rules(NULL), allowed = rules("{\"allow\":[\"bash__*\"]}");
     struct tool t = {.is_unconfined = true};
@@ -54,7 +54,7 @@ static void test_unconfined_tools_ask(void **state)
     assert_int_equal(permission_decide(&allowed, &it), PERMISSION_ALLOW);
 }
 
-static void test_rules(void **state)
+TEST(rules)
 {
     struct permission_rules r = rules("{\"allow\":[\"fs__*\",\"nb__manage_skill\"],\"ask\":[\"web__"
                                       "*\",\"fs__x\"],\"deny\":[\"*__rm\"]}");
@@ -65,7 +65,7 @@ static void test_rules(void **state)
     assert_int_equal(decide(&r, "nb__manage_skill", NULL), PERMISSION_ALLOW);
 }
 
-static void test_mistakes(void **state)
+TEST(mistakes)
 {
     static const char *const BAD[] = {"{\"default\":\"deny\"}", "{\"allow\":\"x\"}",
                                       "{\"deny\":[1]}", "{\"dney\":[\"a\"]}"};
@@ -88,7 +88,7 @@ static int check(const char *text, struct err *e)
     return permission_check(&r, e);
 }
 
-static void test_globs_that_match_nothing(void **state)
+TEST(globs_that_match_nothing)
 {
     static const char *const BAD[] = {"", "a b", "a.b", "ü", "a/*", "a\\nb"};
     struct err e = {0};
@@ -116,14 +116,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_nature),
-        cmocka_unit_test(test_unconfined_tools_ask),
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_globs_that_match_nothing),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TESTS_SHARE(set_up, tear_down)

@@ -238,7 +238,7 @@ static void assert_log(const struct world *w, const char *expected)
 
 #define CALL "call t__ping {}"
 
-static void test_text_alone_completes_a_run(void **state)
+TEST_WITH(text_alone_completes_a_run, setup, teardown)
 {
     struct world *w = *state;
     w->said[0] = "say hello";
@@ -248,8 +248,7 @@ static void test_text_alone_completes_a_run(void **state)
     assert_log(w, "llm.response run.done");
 }
 
-static void test_a_call_is_durable_before_it_starts_and_its_result_before_the_next_step(
-    void **state)
+TEST_WITH(a_call_is_durable_before_it_starts_and_its_result_before_the_next_step, setup, teardown)
 {
     struct world *w = *state;
     w->said[0] = CALL;
@@ -262,7 +261,7 @@ static void test_a_call_is_durable_before_it_starts_and_its_result_before_the_ne
     assert_log(w, "llm.response tool.start tool.done llm.response run.done");
 }
 
-static void test_a_call_that_needs_permission_ends_the_run_with_a_question(void **state)
+TEST_WITH(a_call_that_needs_permission_ends_the_run_with_a_question, setup, teardown)
 {
     struct world *w = *state;
     w->said[0] = CALL;
@@ -275,7 +274,7 @@ static void test_a_call_that_needs_permission_ends_the_run_with_a_question(void 
     assert_log(w, "llm.response ask.opened run.done");
 }
 
-static void test_pending_calls_run_before_the_model(void **state)
+TEST_WITH(pending_calls_run_before_the_model, setup, teardown)
 {
     struct world *w = *state;
     struct run_pending p = {STR("c1"), STR("t__ping"), STR("{}"), true, true};
@@ -288,7 +287,7 @@ static void test_pending_calls_run_before_the_model(void **state)
     assert_log(w, "tool.start tool.done llm.response run.done");
 }
 
-static void test_declined_calls_get_a_result_and_do_not_run(void **state)
+TEST_WITH(declined_calls_get_a_result_and_do_not_run, setup, teardown)
 {
     struct world *w = *state;
     struct run_pending p = {STR("c1"), STR("t__ping"), STR("{}"), false, true};
@@ -301,7 +300,7 @@ static void test_declined_calls_get_a_result_and_do_not_run(void **state)
     assert_log(w, "tool.done llm.response run.done");
 }
 
-static void test_the_same_calls_with_the_same_results_end_the_run(void **state)
+TEST_WITH(the_same_calls_with_the_same_results_end_the_run, setup, teardown)
 {
     struct world *w = *state;
     for (size_t i = 0; i < ARRAY_LEN(w->said); i++)
@@ -312,7 +311,7 @@ static void test_the_same_calls_with_the_same_results_end_the_run(void **state)
     assert_int_equal(w->started, RUN_REPEATS_MAX);
 }
 
-static void test_cancelling_a_running_tool_records_a_result(void **state)
+TEST_WITH(cancelling_a_running_tool_records_a_result, setup, teardown)
 {
     struct world *w = *state;
     w->said[0] = CALL;
@@ -328,7 +327,7 @@ static void test_cancelling_a_running_tool_records_a_result(void **state)
     assert_log(w, "llm.response tool.start tool.done run.done");
 }
 
-static void test_cancelling_before_the_first_step_ends_the_run(void **state)
+TEST_WITH(cancelling_before_the_first_step_ends_the_run, setup, teardown)
 {
     struct world *w = *state;
     start(w, NULL, 0);
@@ -349,25 +348,25 @@ static void assert_storage_error(struct world *w, const char *fail_at)
     assert_string_equal(w->error_type, "storage_error");
 }
 
-static void test_no_tool_starts_when_its_call_is_not_stored(void **state)
+TEST_WITH(no_tool_starts_when_its_call_is_not_stored, setup, teardown)
 {
     struct world *w = *state;
     assert_storage_error(w, "tool.start");
     assert_int_equal(w->started, 0);
 }
 
-static void test_results_that_are_not_stored_end_the_run(void **state)
+TEST_WITH(results_that_are_not_stored_end_the_run, setup, teardown)
 {
     assert_storage_error(*state, "tool.done");
 }
 
-static void test_an_end_that_is_not_stored_is_not_a_success(void **state)
+TEST_WITH(an_end_that_is_not_stored_is_not_a_success, setup, teardown)
 {
     assert_storage_error(*state, "run.done");
 }
 
 /* The results of a cancelled run are appended just before its end, and nobody waits for them. */
-static void test_a_cancelled_run_whose_results_are_not_stored_is_an_error(void **state)
+TEST_WITH(a_cancelled_run_whose_results_are_not_stored_is_an_error, setup, teardown)
 {
     struct world *w = *state;
     w->said[0] = CALL;
@@ -382,7 +381,7 @@ static void test_a_cancelled_run_whose_results_are_not_stored_is_an_error(void *
     assert_string_equal(w->error_type, "storage_error");
 }
 
-static void test_a_host_that_cannot_prepare_ends_the_run(void **state)
+TEST_WITH(a_host_that_cannot_prepare_ends_the_run, setup, teardown)
 {
     struct world *w = *state;
     start(w, NULL, 0);
@@ -390,26 +389,4 @@ static void test_a_host_that_cannot_prepare_ends_the_run(void **state)
     assert_int_equal(w->stop, RUN_STOP_ERROR);
     assert_string_equal(w->error_type, "engine_error");
     assert_log(w, "run.error");
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(test_text_alone_completes_a_run),
-        T(test_a_call_is_durable_before_it_starts_and_its_result_before_the_next_step),
-        T(test_a_call_that_needs_permission_ends_the_run_with_a_question),
-        T(test_pending_calls_run_before_the_model),
-        T(test_declined_calls_get_a_result_and_do_not_run),
-        T(test_the_same_calls_with_the_same_results_end_the_run),
-        T(test_cancelling_a_running_tool_records_a_result),
-        T(test_cancelling_before_the_first_step_ends_the_run),
-        T(test_no_tool_starts_when_its_call_is_not_stored),
-        T(test_results_that_are_not_stored_end_the_run),
-        T(test_an_end_that_is_not_stored_is_not_a_success),
-        T(test_a_cancelled_run_whose_results_are_not_stored_is_an_error),
-        T(test_a_host_that_cannot_prepare_ends_the_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

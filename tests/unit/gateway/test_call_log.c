@@ -32,7 +32,7 @@ static void add(struct call_log *a, const char *tool, const char *outcome)
     call_log_add(a, &e);
 }
 
-static void calls_are_written_one_line_each(void **state)
+TEST(calls_are_written_one_line_each)
 {
     char text[4096];
     bool never = false;
@@ -68,7 +68,7 @@ static void calls_are_written_one_line_each(void **state)
     loop_free(l);
 }
 
-static void a_full_file_makes_room(void **state)
+TEST(a_full_file_makes_room)
 {
     char old[160], text[4096];
     struct loop *l = loop_new(NULL);
@@ -99,11 +99,4 @@ static int tear_down(void **state)
     return tempdir_drop(&dir);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_written_one_line_each),
-        cmocka_unit_test(a_full_file_makes_room),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TESTS_SHARE(set_up, tear_down)

@@ -6,7 +6,7 @@ static bool has(const struct buf *b, const char *line)
     return str_find(buf_str(b), str_from(line), 0) >= 0;
 }
 
-static void calls_are_counted_by_outcome_and_time(void **state)
+TEST(calls_are_counted_by_outcome_and_time)
 {
     struct gw_metrics m;
     struct buf b;
@@ -29,7 +29,7 @@ static void calls_are_counted_by_outcome_and_time(void **state)
     metrics_done(&m);
 }
 
-static void names_beyond_the_ceiling_share_a_row(void **state)
+TEST(names_beyond_the_ceiling_share_a_row)
 {
     struct gw_metrics m;
     struct buf b;
@@ -45,13 +45,4 @@ static void names_beyond_the_ceiling_share_a_row(void **state)
     assert_true(has(&b, "nb_mcp_tool_calls_total{tool=\"(other)\",outcome=\"ok\"} 5\n"));
     buf_done(&b);
     metrics_done(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_counted_by_outcome_and_time),
-        cmocka_unit_test(names_beyond_the_ceiling_share_a_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

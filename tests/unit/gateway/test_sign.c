@@ -4,7 +4,7 @@
 
 static struct gateway a = {.key = {1, 2, 3}}, b = {.key = {1, 2, 4}};
 
-static void what_was_signed_is_known_again(void **state)
+TEST(what_was_signed_is_known_again)
 {
     struct arena mem;
     str body;
@@ -15,7 +15,7 @@ static void what_was_signed_is_known_again(void **state)
     arena_done(&mem);
 }
 
-static void anything_else_is_refused(void **state)
+TEST(anything_else_is_refused)
 {
     struct arena mem;
     str body;
@@ -34,7 +34,7 @@ static void anything_else_is_refused(void **state)
 }
 
 /* What is in the body must not pass for a part of the context. */
-static void body_and_context_do_not_run_together(void **state)
+TEST(body_and_context_do_not_run_together)
 {
     struct arena mem;
     str body;
@@ -43,14 +43,4 @@ static void body_and_context_do_not_run_together(void **state)
     char *other = arena_cstr(&mem, arena_concat(&mem, text, STR("\ny")));
     assert_false(gw_sign_check(&a, str_from(other), STR("z"), &body));
     arena_done(&mem);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_signed_is_known_again),
-        cmocka_unit_test(anything_else_is_refused),
-        cmocka_unit_test(body_and_context_do_not_run_together),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

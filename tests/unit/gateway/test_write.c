@@ -23,7 +23,7 @@ static const char *translate(enum mcp_era from, enum mcp_era to, const char *met
     "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"nimblebrain\",\"title\":"       \
     "\"NimbleBrain\",\"version\":\"" NB_VERSION "\"}}"
 
-static void modern_words_are_not_said_to_older_clients(void **state)
+TEST(modern_words_are_not_said_to_older_clients)
 {
     const char *got = translate(MCP_ERA_MODERN, MCP_ERA_LEGACY, "tools/call",
                                 "{\"resultType\":\"complete\",\"content\":[],\"ttlMs\":1,"
@@ -36,7 +36,7 @@ static void modern_words_are_not_said_to_older_clients(void **state)
     assert_string_equal(got, "{\"structuredContent\":{\"a\":1},\"_meta\":{\"k\":1}}");
 }
 
-static void what_newer_clients_need_is_added(void **state)
+TEST(what_newer_clients_need_is_added)
 {
     const char *got = translate(MCP_ERA_LEGACY, MCP_ERA_MODERN, "tools/call", "{\"content\":[]}");
     assert_string_equal(got, "{\"content\":[],\"resultType\":\"complete\"," INFO "}");
@@ -48,7 +48,7 @@ static void what_newer_clients_need_is_added(void **state)
     assert_string_equal(got, "{\"resultType\":\"input_required\",\"requestState\":\"s\"," INFO "}");
 }
 
-static void between_equals_nothing_changes(void **state)
+TEST(between_equals_nothing_changes)
 {
     static const char SAME[] = "{\"content\":[],\"vendor\":{\"n\":1e400},\"_meta\":{\"k\":null}}";
     assert_string_equal(translate(MCP_ERA_LEGACY, MCP_ERA_LEGACY, "tools/call", SAME), SAME);
@@ -56,13 +56,8 @@ static void between_equals_nothing_changes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modern_words_are_not_said_to_older_clients),
-        cmocka_unit_test(what_newer_clients_need_is_added),
-        cmocka_unit_test(between_equals_nothing_changes),
-    };
     arena_init(&mem);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_unit_tests("tests", NULL);
     arena_done(&mem);
     return failed;
 }

@@ -7,7 +7,7 @@ static const struct asset items[] = {
     {.path = STR_INIT("/index.html"), .bytes = STR_INIT("<p>")},
 };
 
-static void every_path_is_found(void **state)
+TEST(every_path_is_found)
 {
     for (size_t count = 1; count <= ARRAY_LEN(items); count++) {
         struct asset_table table = {items, count};
@@ -17,7 +17,7 @@ static void every_path_is_found(void **state)
     }
 }
 
-static void a_path_is_matched_whole(void **state)
+TEST(a_path_is_matched_whole)
 {
     static const str absent[] = {STR_INIT(""),          STR_INIT("/"),
                                  STR_INIT("/assets/a"), STR_INIT("/assets/a.jsx"),
@@ -28,17 +28,7 @@ static void a_path_is_matched_whole(void **state)
         assert_null(asset_table_find(&table, absent[i]));
 }
 
-static void a_program_without_the_page_has_no_assets(void **state)
+TEST(a_program_without_the_page_has_no_assets)
 {
     assert_null(assets_find(STR("/index.html")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_path_is_found),
-        cmocka_unit_test(a_path_is_matched_whole),
-        cmocka_unit_test(a_program_without_the_page_has_no_assets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

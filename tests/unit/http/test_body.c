@@ -83,7 +83,7 @@ static const struct {
     {STR_INIT("0\r\nA: \x01\r\n\r\n"), NULL, 0},
 };
 
-static void test_chunked(void **state)
+TEST(chunked)
 {
     struct buf out;
     buf_init(&out, 4096);
@@ -106,7 +106,7 @@ static void test_chunked(void **state)
     print_message("%zu chunked bodies, each cut in every size\n", ARRAY_LEN(CHUNKED));
 }
 
-static void test_length(void **state)
+TEST(length)
 {
     struct http_head h = {.framing = HTTP_FRAMING_LENGTH, .content_length = 5};
     struct buf out;
@@ -132,7 +132,7 @@ static void test_length(void **state)
 }
 
 /* Extensions and trailers share one ceiling; so do many short ones. */
-static void test_extra_ceiling(void **state)
+TEST(extra_ceiling)
 {
     struct buf in, out;
     size_t used;
@@ -163,7 +163,7 @@ static void test_extra_ceiling(void **state)
     buf_done(&out);
 }
 
-static void test_failure_is_final(void **state)
+TEST(failure_is_final)
 {
     struct http_body b = chunked();
     str in = STR("x"), data;
@@ -171,15 +171,4 @@ static void test_failure_is_final(void **state)
     in = STR("0\r\n\r\n");
     assert_int_equal(http_body_next(&b, &in, &data), HTTP_PARSE_BAD);
     assert_false(http_body_is_done(&b));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chunked),
-        cmocka_unit_test(test_length),
-        cmocka_unit_test(test_extra_ceiling),
-        cmocka_unit_test(test_failure_is_final),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static struct http_limits quick_limits(void)
     return l;
 }
 
-static void test_keep_alive(void **state)
+TEST(keep_alive)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -26,7 +26,7 @@ static void test_keep_alive(void **state)
     assert_int_equal(rig.answered, 100);
 }
 
-static void test_connection_close(void **state)
+TEST(connection_close)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -42,7 +42,7 @@ static void test_connection_close(void **state)
     rig_stop(&rig);
 }
 
-static void test_http10(void **state)
+TEST(http10)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -60,7 +60,7 @@ static void test_http10(void **state)
 }
 
 /* Every way to cut a request in two, and then byte by byte. */
-static void test_split_everywhere(void **state)
+TEST(split_everywhere)
 {
     static const char REQUEST[] =
         "POST /x%20y?q=1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
@@ -89,7 +89,7 @@ static void test_split_everywhere(void **state)
     assert_int_equal(rig.requests, all.n);
 }
 
-static void test_pipelining(void **state)
+TEST(pipelining)
 {
     struct rig rig;
     struct buf all;
@@ -112,7 +112,7 @@ static void test_pipelining(void **state)
 }
 
 /* A client that sends requests for ever and never reads must not fill our memory. */
-static void test_pipelining_is_bounded(void **state)
+TEST(pipelining_is_bounded)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -139,7 +139,7 @@ static void test_pipelining_is_bounded(void **state)
     assert_int_equal(rig.gone, 1);
 }
 
-static void test_answers_wait_for_slow_readers(void **state)
+TEST(answers_wait_for_slow_readers)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -157,7 +157,7 @@ static void test_answers_wait_for_slow_readers(void **state)
     rig_stop(&rig);
 }
 
-static void test_reader_that_never_reads(void **state)
+TEST(reader_that_never_reads)
 {
     struct http_limits limits = quick_limits();
     struct rig rig;
@@ -179,7 +179,7 @@ static void test_reader_that_never_reads(void **state)
 
 /* ---- 100-continue ---- */
 
-static void test_expect_continue(void **state)
+TEST(expect_continue)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -198,7 +198,7 @@ static void test_expect_continue(void **state)
     rig_stop(&rig);
 }
 
-static void test_expect_continue_refused(void **state)
+TEST(expect_continue_refused)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -224,7 +224,7 @@ static void test_expect_continue_refused(void **state)
 
 /* ---- bodies that are refused ---- */
 
-static void test_refused_body_is_drained(void **state)
+TEST(refused_body_is_drained)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -240,7 +240,7 @@ static void test_refused_body_is_drained(void **state)
     assert_int_equal(rig.requests, 1);
 }
 
-static void test_refused_chunks_close(void **state)
+TEST(refused_chunks_close)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -260,7 +260,7 @@ static void test_refused_chunks_close(void **state)
 }
 
 /* The answer must arrive although the client is still sending when we close. */
-static void test_too_large_body_sees_its_answer(void **state)
+TEST(too_large_body_sees_its_answer)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.drain_bytes = 1024;
@@ -281,7 +281,7 @@ static void test_too_large_body_sees_its_answer(void **state)
     assert_int_equal(rig.requests, 0);
 }
 
-static void test_body_limits(void **state)
+TEST(body_limits)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -313,7 +313,7 @@ static void test_body_limits(void **state)
 
 /* ---- time ---- */
 
-static void test_head_timeout(void **state)
+TEST(head_timeout)
 {
     struct http_limits limits = quick_limits();
     limits.idle_ms = 5000;
@@ -334,7 +334,7 @@ static void test_head_timeout(void **state)
     assert_int_equal(rig.heads, 0);
 }
 
-static void test_body_timeout(void **state)
+TEST(body_timeout)
 {
     struct http_limits limits = quick_limits();
     struct rig rig;
@@ -350,7 +350,7 @@ static void test_body_timeout(void **state)
 }
 
 /* Always a byte within the stall time, but far below the minimal pace. */
-static void test_body_pace(void **state)
+TEST(body_pace)
 {
     struct http_limits limits = quick_limits();
     struct rig rig;
@@ -368,7 +368,7 @@ static void test_body_pace(void **state)
     assert_int_equal(rig.requests, 0);
 }
 
-static void test_idle_timeout(void **state)
+TEST(idle_timeout)
 {
     struct http_limits limits = quick_limits();
     struct rig rig;
@@ -385,7 +385,7 @@ static void test_idle_timeout(void **state)
 
 /* ---- too many ---- */
 
-static void test_connection_ceiling(void **state)
+TEST(connection_ceiling)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.conns = 4;
@@ -420,7 +420,7 @@ static void test_connection_ceiling(void **state)
 
 /* ---- clients that leave ---- */
 
-static void test_gone_before_answer(void **state)
+TEST(gone_before_answer)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -436,7 +436,7 @@ static void test_gone_before_answer(void **state)
 
 /* Without on_gone the request outlives its client and is answered into the void, or to a
  * client that has closed only its own half. */
-static void test_half_closed_client(void **state)
+TEST(half_closed_client)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -450,7 +450,7 @@ static void test_half_closed_client(void **state)
     rig_stop(&rig);
 }
 
-static void test_reset_while_unanswered(void **state)
+TEST(reset_while_unanswered)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -465,7 +465,7 @@ static void test_reset_while_unanswered(void **state)
     assert_null(rig.kept); /* was answered, and nothing happened */
 }
 
-static void test_answer_later_without_body(void **state)
+TEST(answer_later_without_body)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -479,7 +479,7 @@ static void test_answer_later_without_body(void **state)
     assert_int_equal(rig.requests, 1);
 }
 
-static void test_gone_inside_body(void **state)
+TEST(gone_inside_body)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -489,35 +489,4 @@ static void test_gone_inside_body(void **state)
     close(fd);
     rig_stop(&rig);
     assert_int_equal(rig.requests, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keep_alive),
-        cmocka_unit_test(test_connection_close),
-        cmocka_unit_test(test_http10),
-        cmocka_unit_test(test_split_everywhere),
-        cmocka_unit_test(test_pipelining),
-        cmocka_unit_test(test_pipelining_is_bounded),
-        cmocka_unit_test(test_answers_wait_for_slow_readers),
-        cmocka_unit_test(test_reader_that_never_reads),
-        cmocka_unit_test(test_expect_continue),
-        cmocka_unit_test(test_expect_continue_refused),
-        cmocka_unit_test(test_refused_body_is_drained),
-        cmocka_unit_test(test_refused_chunks_close),
-        cmocka_unit_test(test_too_large_body_sees_its_answer),
-        cmocka_unit_test(test_body_limits),
-        cmocka_unit_test(test_head_timeout),
-        cmocka_unit_test(test_body_timeout),
-        cmocka_unit_test(test_body_pace),
-        cmocka_unit_test(test_idle_timeout),
-        cmocka_unit_test(test_connection_ceiling),
-        cmocka_unit_test(test_gone_before_answer),
-        cmocka_unit_test(test_half_closed_client),
-        cmocka_unit_test(test_reset_while_unanswered),
-        cmocka_unit_test(test_answer_later_without_body),
-        cmocka_unit_test(test_gone_inside_body),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

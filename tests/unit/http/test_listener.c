@@ -43,7 +43,7 @@ static void quiet_rig(struct rig *rig)
     rig_make(rig, NULL, &HANDLERS);
 }
 
-static void test_unix_socket(void **state)
+TEST(unix_socket)
 {
     char dir[] = "/tmp/nb-http-XXXXXX", path[64];
     struct rig rig;
@@ -73,7 +73,7 @@ static void test_unix_socket(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_unix_socket_in_use(void **state)
+TEST(unix_socket_in_use)
 {
     char dir[] = "/tmp/nb-http-XXXXXX", path[64];
     struct rig a, b;
@@ -95,7 +95,7 @@ static void test_unix_socket_in_use(void **state)
     rmdir(dir);
 }
 
-static void test_unix_socket_stale(void **state)
+TEST(unix_socket_stale)
 {
     char dir[] = "/tmp/nb-http-XXXXXX", path[64];
     struct rig rig;
@@ -124,7 +124,7 @@ static void test_unix_socket_stale(void **state)
 }
 
 /* As a child does that its server forked right before it was killed. */
-static void test_unix_socket_held_by_a_child(void **state)
+TEST(unix_socket_held_by_a_child)
 {
     char dir[] = "/tmp/nb-http-XXXXXX", path[64];
     struct rig rig;
@@ -151,7 +151,7 @@ static void test_unix_socket_held_by_a_child(void **state)
     rmdir(dir);
 }
 
-static void test_unix_socket_refused(void **state)
+TEST(unix_socket_refused)
 {
     char dir[] = "/tmp/nb-http-XXXXXX", path[256];
     struct rig rig;
@@ -177,7 +177,7 @@ static void test_unix_socket_refused(void **state)
 
 /* ---- TCP ---- */
 
-static void test_port_in_use(void **state)
+TEST(port_in_use)
 {
     struct rig a, b;
     struct err e;
@@ -192,7 +192,7 @@ static void test_port_in_use(void **state)
     rig_stop(&b);
 }
 
-static void test_bad_addresses(void **state)
+TEST(bad_addresses)
 {
     struct rig rig;
     struct err e;
@@ -253,7 +253,7 @@ static void check_address(const char *host, int family, const char *from, const 
     assert_false(seen_local);
 }
 
-static void test_addresses(void **state)
+TEST(addresses)
 {
     check_address("127.0.0.1", AF_INET, "127.0.0.1", "127.0.0.1");
     check_address("localhost", AF_INET, "127.0.0.1", "127.0.0.1");
@@ -279,7 +279,7 @@ static void on_request_look(void *ctx, struct http_req *r)
     http_reply(r, 204, NULL, STR_NONE);
 }
 
-static void test_nodelay_is_inherited(void **state)
+TEST(nodelay_is_inherited)
 {
     struct rig rig;
     struct http_handlers h = {.on_request = on_request_look};
@@ -292,20 +292,4 @@ static void test_nodelay_is_inherited(void **state)
     close(fd);
     rig_stop(&rig);
     assert_int_equal(nodelay, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unix_socket),
-        cmocka_unit_test(test_unix_socket_in_use),
-        cmocka_unit_test(test_unix_socket_held_by_a_child),
-        cmocka_unit_test(test_unix_socket_stale),
-        cmocka_unit_test(test_unix_socket_refused),
-        cmocka_unit_test(test_port_in_use),
-        cmocka_unit_test(test_bad_addresses),
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_nodelay_is_inherited),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static struct answer ask(const char *method, const char *target, const char *bod
     return a;
 }
 
-static void test_answer(void **state)
+TEST(answer)
 {
     struct answer a = ask("POST", "/v1/a%20b?q=x%26y", "{}");
     assert_int_equal(a.status, 200);
@@ -59,26 +59,16 @@ static void test_answer(void **state)
     assert_string_equal(a.body, "POST /v1/a b x&y [{}]");
 }
 
-static void test_refused_by_head(void **state)
+TEST(refused_by_head)
 {
     struct answer a = ask("GET", "/refused", "");
     assert_int_equal(a.status, 403);
     assert_string_equal(a.body, "{\"error\":\"forbidden\",\"message\":\"no\"}");
 }
 
-static void test_bad_target(void **state)
+TEST(bad_target)
 {
     static const char *const BAD[] = {"/v1/../etc", "/a\r\nX: y", "no-slash", "/%zz", ""};
     for (size_t i = 0; i < ARRAY_LEN(BAD); i++)
         assert_int_equal(ask("GET", BAD[i], "").status, 400);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answer),
-        cmocka_unit_test(test_refused_by_head),
-        cmocka_unit_test(test_bad_target),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

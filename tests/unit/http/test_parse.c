@@ -184,7 +184,7 @@ static const struct {
      STR_INIT("POST / HTTP/1.1\r\n" HOST "Expect: 100-continue, x\r\n\r\n")},
 };
 
-static void test_refused(void **state)
+TEST(refused)
 {
     static struct http_head h;
     for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++) {
@@ -198,7 +198,7 @@ static void test_refused(void **state)
 }
 
 /* However a bad head is cut, it is refused in the end with the same status, and never taken. */
-static void test_refused_in_pieces(void **state)
+TEST(refused_in_pieces)
 {
     static struct http_head h;
     for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++) {
@@ -227,7 +227,7 @@ static void assert_str(str got, const char *wanted)
         fail_msg("got \"%.*s\", wanted \"%s\"", STR_ARG(got), wanted);
 }
 
-static void test_parts(void **state)
+TEST(parts)
 {
     static struct http_head h;
     str in = STR("POST /a/b%20c?x=1&y=?2 HTTP/1.1\r\nHost: example.org:8080\r\n"
@@ -251,7 +251,7 @@ static void test_parts(void **state)
     assert_false(h.expects_continue);
 }
 
-static void test_accepted(void **state)
+TEST(accepted)
 {
     static struct http_head h;
     parse_ok(STR("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), &h);
@@ -281,7 +281,7 @@ static void test_accepted(void **state)
     assert_int_equal(h.content_length, 0);
 }
 
-static void test_more_at_every_byte(void **state)
+TEST(more_at_every_byte)
 {
     static struct http_head h;
     str in = STR("\r\nGET /x HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\nGET");
@@ -313,7 +313,7 @@ static void fill(struct buf *b, const char *before, size_t n, const char *after)
     buf_add_lit(b, after);
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
     struct buf b;
     buf_init(&b, 1 << 20);
@@ -347,7 +347,7 @@ static void test_limits(void **state)
 
 /* ---- paths ---- */
 
-static void test_paths(void **state)
+TEST(paths)
 {
     static const struct {
         const char *raw, *decoded; /* NULL: refused */
@@ -392,18 +392,4 @@ static void test_paths(void **state)
         if (rc == 0)
             assert_str(str_make(out, n), CASES[i].decoded);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_refused_in_pieces),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_more_at_every_byte),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_paths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void look_up(struct http_req *r)
     http_reply(r, 204, NULL, STR_NONE);
 }
 
-static void test_query(void **state)
+TEST(query)
 {
     struct reply r;
     probe(
@@ -50,7 +50,7 @@ static void look_up_headers(struct http_req *r)
     http_reply(r, 204, NULL, STR_NONE);
 }
 
-static void test_headers_and_cookies(void **state)
+TEST(headers_and_cookies)
 {
     struct reply r;
     probe(look_up_headers,
@@ -71,7 +71,7 @@ static void note_id(struct http_req *r)
     http_reply(r, 204, NULL, STR_NONE);
 }
 
-static void test_ids(void **state)
+TEST(ids)
 {
     struct reply r;
     for (int i = 0; i < 2; i++) {
@@ -104,7 +104,7 @@ static void use_arena(struct http_req *r)
 }
 
 /* Requests are recycled: nothing of the last one may shine through, and nothing may grow. */
-static void test_reuse(void **state)
+TEST(reuse)
 {
     struct rig rig;
     probe_handler handler = use_arena;
@@ -125,15 +125,4 @@ static void test_reuse(void **state)
     rig_stop(&rig);
     assert_int_equal(first_total > 0, 1);
     assert_true(last_total <= first_total);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_query),
-        cmocka_unit_test(test_headers_and_cookies),
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_reuse),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@ static void reply_text(struct http_req *r)
     http_reply(r, 200, "text/plain", STR("hello"));
 }
 
-static void test_default_headers(void **state)
+TEST(default_headers)
 {
     static const struct {
         const char *name, *value;
@@ -40,7 +40,7 @@ static void test_default_headers(void **state)
 }
 
 /* Refusals of the server itself carry them as well. */
-static void test_refusals_have_them_too(void **state)
+TEST(refusals_have_them_too)
 {
     struct reply r;
     probe(reply_text, STR("GET / HTTP/1.1\r\n\r\n"), &r);
@@ -62,7 +62,7 @@ static void reply_replaced(struct http_req *r)
     http_reply(r, 201, "text/plain", STR_NONE);
 }
 
-static void test_replaced_headers(void **state)
+TEST(replaced_headers)
 {
     struct reply r;
     probe(reply_replaced, STR(GET), &r);
@@ -95,7 +95,7 @@ static void reply_with_foreign_type(struct http_req *r)
     http_reply(r, 200, "text/html\r\nX-Evil: 1", STR("hello"));
 }
 
-static void test_headers_that_cannot_be_sent(void **state)
+TEST(headers_that_cannot_be_sent)
 {
     void (*const HANDLERS[])(struct http_req *) = {reply_with_control, reply_with_too_much};
     for (size_t i = 0; i < ARRAY_LEN(HANDLERS); i++) {
@@ -114,7 +114,7 @@ static void test_headers_that_cannot_be_sent(void **state)
     reply_done(&r);
 }
 
-static void test_head(void **state)
+TEST(head)
 {
     struct reply r;
     probe(reply_text, STR("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"), &r);
@@ -128,7 +128,7 @@ static void reply_nothing(struct http_req *r)
     http_reply(r, 204, NULL, STR_NONE);
 }
 
-static void test_no_content(void **state)
+TEST(no_content)
 {
     struct reply r;
     probe(reply_nothing, STR(GET), &r);
@@ -152,7 +152,7 @@ static void reply_error(struct http_req *r)
     http_reply_error(r, 429, "too_fast", "Slow \"down\".", v);
 }
 
-static void test_json(void **state)
+TEST(json)
 {
     struct reply r;
     probe(reply_json, STR(GET), &r);
@@ -179,7 +179,7 @@ static void reply_huge_json(struct http_req *r)
     http_reply_json(r, 200, v);
 }
 
-static void test_json_ceiling(void **state)
+TEST(json_ceiling)
 {
     struct reply r;
     probe(reply_huge_json, STR(GET), &r);
@@ -195,7 +195,7 @@ static void reply_static(struct http_req *r)
     http_reply_static(r, 200, "text/plain", str_make(big, sizeof(big)));
 }
 
-static void test_static_body(void **state)
+TEST(static_body)
 {
     struct reply r;
     probe(reply_static, STR(GET), &r);
@@ -205,25 +205,8 @@ static void test_static_body(void **state)
     reply_done(&r);
 }
 
-static void test_status_text(void **state)
+TEST(status_text)
 {
     assert_string_equal(http_status_text(404), "Not Found");
     assert_string_equal(http_status_text(999), "Unknown");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default_headers),
-        cmocka_unit_test(test_refusals_have_them_too),
-        cmocka_unit_test(test_replaced_headers),
-        cmocka_unit_test(test_headers_that_cannot_be_sent),
-        cmocka_unit_test(test_head),
-        cmocka_unit_test(test_no_content),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_ceiling),
-        cmocka_unit_test(test_static_body),
-        cmocka_unit_test(test_status_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static enum route_result find(const char *method, const char *path, struct http_
     return route_find(TABLE, ARRAY_LEN(TABLE), r, allow);
 }
 
-static void test_found(void **state)
+TEST(found)
 {
     static const struct {
         const char *method, *path;
@@ -53,7 +53,7 @@ static void test_found(void **state)
     }
 }
 
-static void test_not_found(void **state)
+TEST(not_found)
 {
     static const char *const PATHS[] = {
         "/v1",
@@ -75,7 +75,7 @@ static void test_not_found(void **state)
     }
 }
 
-static void test_wrong_method(void **state)
+TEST(wrong_method)
 {
     struct http_req r;
     struct buf allow;
@@ -87,14 +87,4 @@ static void test_wrong_method(void **state)
     assert_string_equal(buf_cstr(&allow), "GET, HEAD, DELETE"); /* each once */
     assert_int_equal(find("PUT", "/v1/health", &r, NULL), ROUTE_WRONG_METHOD);
     buf_done(&allow);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_wrong_method),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

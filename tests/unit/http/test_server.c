@@ -2,14 +2,14 @@
 
 #define HELLO "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
 
-static void test_stop_when_nothing_happened(void **state)
+TEST(stop_when_nothing_happened)
 {
     struct rig rig;
     rig_start(&rig, NULL);
     rig_stop(&rig);
 }
 
-static void test_stop_closes_idle_connections(void **state)
+TEST(stop_closes_idle_connections)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -26,7 +26,7 @@ static void test_stop_closes_idle_connections(void **state)
 }
 
 /* A request in flight is answered, and its client told that this was the last one. */
-static void test_stop_lets_requests_finish(void **state)
+TEST(stop_lets_requests_finish)
 {
     struct rig rig;
     struct reply r;
@@ -51,7 +51,7 @@ static void begin_stop(struct rig *rig)
     rig_begin_stop(rig);
 }
 
-static void test_stop_refuses_newcomers(void **state)
+TEST(stop_refuses_newcomers)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -72,7 +72,7 @@ static void test_stop_refuses_newcomers(void **state)
 }
 
 /* What does not end within the grace time is cut off. */
-static void test_grace_ends(void **state)
+TEST(grace_ends)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -91,7 +91,7 @@ static void test_grace_ends(void **state)
 }
 
 /* A request without on_gone may be answered when even the server is no more. */
-static void test_request_outlives_the_server(void **state)
+TEST(request_outlives_the_server)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -106,7 +106,7 @@ static void test_request_outlives_the_server(void **state)
     close(fd);
 }
 
-static void test_stats(void **state)
+TEST(stats)
 {
     struct rig rig;
     struct http_stats s;
@@ -133,7 +133,7 @@ static void set_true(void *ctx)
 }
 
 /* Nothing here is global: two servers share one loop and do not know of each other. */
-static void test_two_servers(void **state)
+TEST(two_servers)
 {
     struct rig rig, other = {0};
     struct err e;
@@ -163,19 +163,4 @@ static void test_two_servers(void **state)
     http_server_free(second);
     http_server_free(rig.server);
     loop_free(rig.loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop_when_nothing_happened),
-        cmocka_unit_test(test_stop_closes_idle_connections),
-        cmocka_unit_test(test_stop_lets_requests_finish),
-        cmocka_unit_test(test_stop_refuses_newcomers),
-        cmocka_unit_test(test_grace_ends),
-        cmocka_unit_test(test_request_outlives_the_server),
-        cmocka_unit_test(test_stats),
-        cmocka_unit_test(test_two_servers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static size_t cheap_between_costly(struct rig *rig, int ann, unsigned n)
 
 /* ---- tests ---- */
 
-static void test_others_are_served_between(void **state)
+TEST(others_are_served_between)
 {
     struct rig rig;
     start(&rig);
@@ -111,7 +111,7 @@ static void test_others_are_served_between(void **state)
     rig_stop(&rig);
 }
 
-static void test_a_debt_outlives_its_connections(void **state)
+TEST(a_debt_outlives_its_connections)
 {
     struct rig rig;
     start(&rig);
@@ -129,7 +129,7 @@ static void test_a_debt_outlives_its_connections(void **state)
     rig_stop(&rig);
 }
 
-static void test_who_is_alone_does_not_wait(void **state)
+TEST(who_is_alone_does_not_wait)
 {
     struct rig rig;
     start(&rig);
@@ -150,7 +150,7 @@ static void test_who_is_alone_does_not_wait(void **state)
     rig_stop(&rig);
 }
 
-static void test_some_requests_at_a_time(void **state)
+TEST(some_requests_at_a_time)
 {
     struct rig rig;
     start(&rig);
@@ -173,7 +173,7 @@ static void test_some_requests_at_a_time(void **state)
 
 /* The last of ann's requests waits for time, and then for one of the others to end. More input of
  * its connection must not queue it a second time. */
-static void test_a_request_is_queued_once(void **state)
+TEST(a_request_is_queued_once)
 {
     struct rig rig;
     start(&rig);
@@ -199,16 +199,4 @@ static void test_a_request_is_queued_once(void **state)
     close(costly);
     close(bob);
     rig_stop(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_others_are_served_between),
-        cmocka_unit_test(test_a_debt_outlives_its_connections),
-        cmocka_unit_test(test_who_is_alone_does_not_wait),
-        cmocka_unit_test(test_some_requests_at_a_time),
-        cmocka_unit_test(test_a_request_is_queued_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

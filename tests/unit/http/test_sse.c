@@ -40,7 +40,7 @@ static void close_streams(struct rig *rig)
     rig->nstreams = 0;
 }
 
-static void test_frames(void **state)
+TEST(frames)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -65,7 +65,7 @@ static void send_lines(struct rig *rig)
 }
 
 /* HTTP/1.0 knows no chunks; every kind of line end starts a new data field. */
-static void test_plain_stream(void **state)
+TEST(plain_stream)
 {
     struct rig rig;
     struct reply r;
@@ -84,7 +84,7 @@ static void test_plain_stream(void **state)
     assert_int_equal(rig.closed, 1);
 }
 
-static void test_head_request(void **state)
+TEST(head_request)
 {
     struct rig rig;
     struct reply r;
@@ -101,7 +101,7 @@ static void test_head_request(void **state)
     rig_stop(&rig);
 }
 
-static void test_client_leaves(void **state)
+TEST(client_leaves)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -131,7 +131,7 @@ static void flood(struct rig *rig)
     sse_frame_unref(f);
 }
 
-static void test_slow_reader_is_dropped(void **state)
+TEST(slow_reader_is_dropped)
 {
     struct rig rig;
     struct buf got;
@@ -159,7 +159,7 @@ static void send_three(struct rig *rig)
 }
 
 /* Frames of one turn go out together, in one packet. */
-static void test_frames_of_a_turn_are_one_write(void **state)
+TEST(frames_of_a_turn_are_one_write)
 {
     struct rig rig;
     char got[256];
@@ -187,7 +187,7 @@ static void send_huge(struct rig *rig)
 }
 
 /* One frame above the ceiling is no reason to drop who reads. */
-static void test_a_huge_frame_arrives(void **state)
+TEST(a_huge_frame_arrives)
 {
     struct rig rig;
     struct reply r;
@@ -223,7 +223,7 @@ static void send_many(struct rig *rig)
 }
 
 /* Frames that had to be queued arrive whole and in order, and the end comes after them. */
-static void test_queue_is_flushed(void **state)
+TEST(queue_is_flushed)
 {
     struct rig rig;
     struct reply r;
@@ -259,7 +259,7 @@ static void fill_and_close(struct rig *rig)
 }
 
 /* A closed stream whose client reads nothing any more is not waited for. */
-static void test_flush_stalls(void **state)
+TEST(flush_stalls)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.body_stall_ms = 100;
@@ -274,7 +274,7 @@ static void test_flush_stalls(void **state)
 
 /* ---- pings ---- */
 
-static void test_pings(void **state)
+TEST(pings)
 {
     struct rig rig;
     rig_init(&rig, NULL);
@@ -294,7 +294,7 @@ static void test_pings(void **state)
 
 /* ---- stopping ---- */
 
-static void test_stop_while_streaming(void **state)
+TEST(stop_while_streaming)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -312,7 +312,7 @@ static void test_stop_while_streaming(void **state)
     assert_int_equal(rig.closed, 5);
 }
 
-static void test_stop_with_a_stalled_reader(void **state)
+TEST(stop_with_a_stalled_reader)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -335,7 +335,7 @@ static void open_kept(struct rig *rig)
 }
 
 /* The client left while the answer was being made: the stream opens and closes all the same. */
-static void test_open_after_client_left(void **state)
+TEST(open_after_client_left)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -353,24 +353,4 @@ static void test_open_after_client_left(void **state)
     rig_call(&rig, open_kept);
     rig_await(&rig.closed, 1);
     rig_stop(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_plain_stream),
-        cmocka_unit_test(test_head_request),
-        cmocka_unit_test(test_client_leaves),
-        cmocka_unit_test(test_slow_reader_is_dropped),
-        cmocka_unit_test(test_frames_of_a_turn_are_one_write),
-        cmocka_unit_test(test_a_huge_frame_arrives),
-        cmocka_unit_test(test_queue_is_flushed),
-        cmocka_unit_test(test_flush_stalls),
-        cmocka_unit_test(test_pings),
-        cmocka_unit_test(test_stop_while_streaming),
-        cmocka_unit_test(test_stop_with_a_stalled_reader),
-        cmocka_unit_test(test_open_after_client_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void get(const char *path, const char *headers, struct reply *ret)
     probe(serve, str_make(request, (size_t)n), ret);
 }
 
-static void test_files(void **state)
+TEST(files)
 {
     struct reply r;
     get("/icon.svg", "", &r);
@@ -52,7 +52,7 @@ static void test_files(void **state)
     reply_done(&r);
 }
 
-static void test_page(void **state)
+TEST(page)
 {
     static const char HTML[] = "Accept: text/html,*/*;q=0.8\r\n";
     static const struct {
@@ -83,7 +83,7 @@ static void test_page(void **state)
     }
 }
 
-static void test_gzip(void **state)
+TEST(gzip)
 {
     struct reply r;
     get("/app-1a2b.js", "Accept-Encoding: br, gzip\r\n", &r);
@@ -97,7 +97,7 @@ static void test_gzip(void **state)
     reply_done(&r);
 }
 
-static void test_accepts_coding(void **state)
+TEST(accepts_coding)
 {
     static const struct {
         const char *value;
@@ -124,7 +124,7 @@ static void test_accepts_coding(void **state)
             fail_msg("%s", CASES[i].value);
 }
 
-static void test_not_modified(void **state)
+TEST(not_modified)
 {
     static const struct {
         const char *headers;
@@ -151,7 +151,7 @@ static void test_not_modified(void **state)
     reply_done(&r);
 }
 
-static void test_methods(void **state)
+TEST(methods)
 {
     struct reply r;
     probe(serve, STR("HEAD /icon.svg HTTP/1.1\r\nHost: a\r\n\r\n"), &r);
@@ -161,14 +161,4 @@ static void test_methods(void **state)
     probe(serve, STR("POST /icon.svg HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"), &r);
     assert_int_equal(r.status, 404);
     reply_done(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_gzip),         cmocka_unit_test(test_accepts_coding),
-        cmocka_unit_test(test_not_modified), cmocka_unit_test(test_methods),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

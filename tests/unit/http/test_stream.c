@@ -68,7 +68,7 @@ static void unchunk(const struct buf *in, struct buf *out)
 
 /* ---- tests ---- */
 
-static void test_is_made_as_fast_as_it_is_read(void **state)
+TEST(is_made_as_fast_as_it_is_read)
 {
     struct rig rig;
     struct buf got, body;
@@ -96,7 +96,7 @@ static void test_is_made_as_fast_as_it_is_read(void **state)
     buf_done(&body);
 }
 
-static void test_a_failure_is_not_an_end(void **state)
+TEST(a_failure_is_not_an_end)
 {
     struct rig rig;
     struct buf got;
@@ -115,7 +115,7 @@ static void test_a_failure_is_not_an_end(void **state)
     buf_done(&got);
 }
 
-static void test_the_reader_may_leave(void **state)
+TEST(the_reader_may_leave)
 {
     struct rig rig;
     start(&rig);
@@ -128,7 +128,7 @@ static void test_the_reader_may_leave(void **state)
     rig_stop(&rig);
 }
 
-static void test_head_gets_no_body(void **state)
+TEST(head_gets_no_body)
 {
     struct rig rig;
     struct buf got;
@@ -146,7 +146,7 @@ static void test_head_gets_no_body(void **state)
     buf_done(&got);
 }
 
-static void test_old_clients_get_it_plain(void **state)
+TEST(old_clients_get_it_plain)
 {
     struct rig rig;
     struct buf got;
@@ -160,16 +160,4 @@ static void test_old_clients_get_it_plain(void **state)
     close(fd);
     rig_stop(&rig);
     buf_done(&got);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is_made_as_fast_as_it_is_read),
-        cmocka_unit_test(test_a_failure_is_not_an_end),
-        cmocka_unit_test(test_the_reader_may_leave),
-        cmocka_unit_test(test_head_gets_no_body),
-        cmocka_unit_test(test_old_clients_get_it_plain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

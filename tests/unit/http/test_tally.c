@@ -95,7 +95,7 @@ static bool always_proxy(void *ctx, const char *peer_addr)
 #define VIA(path, client) GET(path, "X-Client: " client "\r\n")
 
 /* Behind a proxy every client has places of its own, while its requests are under way. */
-static void test_clients_of_a_proxy_have_places_of_their_own(void **state)
+TEST(clients_of_a_proxy_have_places_of_their_own)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.conns_per_address = 2;
@@ -131,7 +131,7 @@ static void test_clients_of_a_proxy_have_places_of_their_own(void **state)
     rig_stop(&rig);
 }
 
-static void test_half_heads_make_room(void **state)
+TEST(half_heads_make_room)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.conns_per_address = 8;
@@ -150,7 +150,7 @@ static void test_half_heads_make_room(void **state)
     rig_stop(&rig);
 }
 
-static void test_what_is_under_way_stays(void **state)
+TEST(what_is_under_way_stays)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.conns_per_address = 3;
@@ -171,7 +171,7 @@ static void test_what_is_under_way_stays(void **state)
 }
 
 /* What counts for a person does not count for the address, so that others get in. */
-static void test_persons_have_places_of_their_own(void **state)
+TEST(persons_have_places_of_their_own)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.conns_per_address = 2;
@@ -195,7 +195,7 @@ static void test_persons_have_places_of_their_own(void **state)
 }
 
 /* Strangers fill what is not reserved, and no more. */
-static void test_some_are_reserved_for_the_known(void **state)
+TEST(some_are_reserved_for_the_known)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.conns = 6;
@@ -222,7 +222,7 @@ static void test_some_are_reserved_for_the_known(void **state)
     rig_stop(&rig);
 }
 
-static void test_the_oldest_stream_ends(void **state)
+TEST(the_oldest_stream_ends)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.streams_per_person = 2;
@@ -245,7 +245,7 @@ static void test_the_oldest_stream_ends(void **state)
     rig_stop(&rig);
 }
 
-static void test_unread_answers_are_limited(void **state)
+TEST(unread_answers_are_limited)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.queue_per_person = 1 << 20;
@@ -260,18 +260,4 @@ static void test_unread_answers_are_limited(void **state)
     close(other);
     close_all_of(fds, ARRAY_LEN(fds));
     rig_stop(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clients_of_a_proxy_have_places_of_their_own),
-        cmocka_unit_test(test_half_heads_make_room),
-        cmocka_unit_test(test_what_is_under_way_stays),
-        cmocka_unit_test(test_persons_have_places_of_their_own),
-        cmocka_unit_test(test_some_are_reserved_for_the_known),
-        cmocka_unit_test(test_the_oldest_stream_ends),
-        cmocka_unit_test(test_unread_answers_are_limited),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "llm/provider/answer.h"
 #include "support/unit.h"
 
-static void too_many_blocks_fail(void **state)
+TEST(too_many_blocks_fail)
 {
     (void)state;
     struct answer an;
@@ -14,7 +14,7 @@ static void too_many_blocks_fail(void **state)
     answer_done(&an);
 }
 
-static void too_many_bytes_fail(void **state)
+TEST(too_many_bytes_fail)
 {
     (void)state;
     struct answer an;
@@ -32,7 +32,7 @@ static void too_many_bytes_fail(void **state)
     answer_done(&an);
 }
 
-static void the_first_error_stays(void **state)
+TEST(the_first_error_stays)
 {
     (void)state;
     struct answer an;
@@ -43,7 +43,7 @@ static void the_first_error_stays(void **state)
     answer_done(&an);
 }
 
-static void input_is_the_sum_of_its_parts(void **state)
+TEST(input_is_the_sum_of_its_parts)
 {
     (void)state;
     struct answer an;
@@ -60,7 +60,7 @@ static void input_is_the_sum_of_its_parts(void **state)
     answer_done(&an);
 }
 
-static void counts_make_sense(void **state)
+TEST(counts_make_sense)
 {
     (void)state;
     struct arena a;
@@ -74,7 +74,7 @@ static void counts_make_sense(void **state)
     arena_done(&a);
 }
 
-static void blocks_are_found_while_they_are_open(void **state)
+TEST(blocks_are_found_while_they_are_open)
 {
     (void)state;
     struct answer an;
@@ -86,17 +86,4 @@ static void blocks_are_found_while_they_are_open(void **state)
     assert_ptr_equal(answer_last(&an, ANSWER_TOOL), b);
     assert_null(answer_last(&an, ANSWER_OPAQUE));
     answer_done(&an);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_many_blocks_fail),
-        cmocka_unit_test(too_many_bytes_fail),
-        cmocka_unit_test(the_first_error_stays),
-        cmocka_unit_test(input_is_the_sum_of_its_parts),
-        cmocka_unit_test(counts_make_sense),
-        cmocka_unit_test(blocks_are_found_while_they_are_open),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

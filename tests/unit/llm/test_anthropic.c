@@ -48,7 +48,7 @@ static struct json *build(struct build *b)
     return v;
 }
 
-static void writes_these_bytes(void **state)
+TEST_WITH(writes_these_bytes, setup, teardown)
 {
     struct build *b = *state;
     struct llm_tool tools[] = {
@@ -98,7 +98,7 @@ static size_t count(str text, str needle)
     return n;
 }
 
-static void marks_four_places_at_most(void **state)
+TEST_WITH(marks_four_places_at_most, setup, teardown)
 {
     struct build *b = *state;
     struct llm_tool tools[3] = {{.name = STR("a")}, {.name = STR("b")}, {.name = STR("c")}};
@@ -117,7 +117,7 @@ static void marks_four_places_at_most(void **state)
     assert_null(json_get(json_at(json_get(json_at(messages, 0), "content"), 0), "cache_control"));
 }
 
-static void leaves_out_what_is_empty(void **state)
+TEST_WITH(leaves_out_what_is_empty, setup, teardown)
 {
     struct build *b = *state;
     b->req.system_stable = STR(" \n");
@@ -129,7 +129,7 @@ static void leaves_out_what_is_empty(void **state)
     assert_null(json_get(body, "temperature"));
 }
 
-static void asks_for_no_more_than_the_model_gives(void **state)
+TEST_WITH(asks_for_no_more_than_the_model_gives, setup, teardown)
 {
     struct build *b = *state;
     b->caps.max_output_tokens = 64;
@@ -140,7 +140,7 @@ static void asks_for_no_more_than_the_model_gives(void **state)
     assert_int_equal(json_get_int(build(b), "max_tokens", 0), MODEL_MAX_OUTPUT_DEFAULT);
 }
 
-static void thinks_as_the_model_can(void **state)
+TEST_WITH(thinks_as_the_model_can, setup, teardown)
 {
     static const struct {
         const char *want;
@@ -178,7 +178,7 @@ static void thinks_as_the_model_can(void **state)
 
 /* A budget demands that the turn under way began with thinking; one that did not goes on
  * without. */
-static void does_not_think_in_the_middle_of_a_foreign_turn(void **state)
+TEST_WITH(does_not_think_in_the_middle_of_a_foreign_turn, setup, teardown)
 {
     struct build *b = *state;
     b->req.thinking = "enabled";
@@ -192,7 +192,7 @@ static void does_not_think_in_the_middle_of_a_foreign_turn(void **state)
     assert_non_null(json_get(build(b), "thinking"));
 }
 
-static void names_an_effort_only_to_models_that_know_it(void **state)
+TEST_WITH(names_an_effort_only_to_models_that_know_it, setup, teardown)
 {
     struct build *b = *state;
     history(b, "[[\"u\",{\"text\":\"1\"}]]");
@@ -203,7 +203,7 @@ static void names_an_effort_only_to_models_that_know_it(void **state)
         str_eq(json_get_string(json_get(build(b), "output_config"), "effort"), STR("high")));
 }
 
-static void the_same_values_give_the_same_bytes(void **state)
+TEST_WITH(the_same_values_give_the_same_bytes, setup, teardown)
 {
     struct build *b = *state;
     history(b, "[[\"u\",{\"text\":\"1\"}],[\"a\",{\"use\":\"a.b\"},{\"use\":\"a.b\"}]]");
@@ -213,7 +213,7 @@ static void the_same_values_give_the_same_bytes(void **state)
     assert_true(str_eq(first, buf_str(&b->body)));
 }
 
-static void refuses_what_is_too_large(void **state)
+TEST_WITH(refuses_what_is_too_large, setup, teardown)
 {
     struct build *b = *state;
     struct err e = {0};
@@ -225,7 +225,7 @@ static void refuses_what_is_too_large(void **state)
     buf_done(&small);
 }
 
-static void finds_the_address(void **state)
+TEST_WITH(finds_the_address, setup, teardown)
 {
     static const struct {
         str base, url;
@@ -239,22 +239,4 @@ static void finds_the_address(void **state)
         struct provider p = {.base_url = CASES[i].base};
         assert_true(str_eq(PROVIDER_ANTHROPIC.url(&p, &b->a), CASES[i].url));
     }
-}
-
-int main(void)
-{
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        CASE(writes_these_bytes),
-        CASE(marks_four_places_at_most),
-        CASE(leaves_out_what_is_empty),
-        CASE(asks_for_no_more_than_the_model_gives),
-        CASE(thinks_as_the_model_can),
-        CASE(does_not_think_in_the_middle_of_a_foreign_turn),
-        CASE(names_an_effort_only_to_models_that_know_it),
-        CASE(the_same_values_give_the_same_bytes),
-        CASE(refuses_what_is_too_large),
-        CASE(finds_the_address),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,13 +130,13 @@ static const struct stream_case CASES[] = {
      "end"},
 };
 
-static void means_the_same_however_it_is_cut(void **state)
+TEST(means_the_same_however_it_is_cut)
 {
     (void)state;
     rig_all(&DECODER, CASES, ARRAY_LEN(CASES));
 }
 
-static void a_long_answer_is_one_block(void **state)
+TEST(a_long_answer_is_one_block)
 {
     (void)state;
     struct answer an;
@@ -157,13 +157,4 @@ static void a_long_answer_is_one_block(void **state)
     assert_int_equal(r.n, 1);
     assert_int_equal(r.blocks[0].text.n, 500000);
     answer_done(&an);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(means_the_same_however_it_is_cut),
-        cmocka_unit_test(a_long_answer_is_one_block),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,7 +170,7 @@ static void assert_message_has(struct world *w, const char *part)
         fail_msg("'%s' is not in: %s", part, w->message);
 }
 
-static void streams_an_answer(void **state)
+TEST_WITH(streams_an_answer, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {{TEXT_ANSWER, SCRIPT_CLOSE, false}};
@@ -189,7 +189,7 @@ static void streams_an_answer(void **state)
     assert_true(str_find_nocase(sent, STR("x-api-key: sk-ant-secret-key-123\r\n")) > 0);
 }
 
-static void hashes_what_was_sent(void **state)
+TEST_WITH(hashes_what_was_sent, setup, teardown)
 {
     struct world *w = *state;
     char hex[SHA256_HEX_LEN + 1];
@@ -202,7 +202,7 @@ static void hashes_what_was_sent(void **state)
     assert_string_equal(w->sha, hex);
 }
 
-static void takes_one_byte_at_a_time(void **state)
+TEST_WITH(takes_one_byte_at_a_time, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {{TEXT_ANSWER, SCRIPT_CLOSE, true}};
@@ -213,7 +213,7 @@ static void takes_one_byte_at_a_time(void **state)
 }
 
 /* The answer counts when the model says so, not when the server lets go of the socket. */
-static void does_not_wait_for_the_socket(void **state)
+TEST_WITH(does_not_wait_for_the_socket, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {{TEXT_ANSWER, SCRIPT_HANG, false}};
@@ -222,7 +222,7 @@ static void does_not_wait_for_the_socket(void **state)
     assert_true(w->is_done);
 }
 
-static void retries_until_it_works(void **state)
+TEST_WITH(retries_until_it_works, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -237,7 +237,7 @@ static void retries_until_it_works(void **state)
     assert_true(w->last_wait_ms <= 8 && w->last_wait_ms >= 6); /* doubled, a quarter less */
 }
 
-static void gives_up_after_all_tries(void **state)
+TEST_WITH(gives_up_after_all_tries, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -255,7 +255,7 @@ static void gives_up_after_all_tries(void **state)
     assert_int_equal(script_played(w->server), 3);
 }
 
-static void waits_as_long_as_it_is_told(void **state)
+TEST_WITH(waits_as_long_as_it_is_told, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -268,7 +268,7 @@ static void waits_as_long_as_it_is_told(void **state)
     assert_int_equal(w->last_wait_ms, 37);
 }
 
-static void stops_at_once_when_it_is_hopeless(void **state)
+TEST(stops_at_once_when_it_is_hopeless)
 {
     static const struct {
         const char *answer;
@@ -309,7 +309,7 @@ static void stops_at_once_when_it_is_hopeless(void **state)
     }
 }
 
-static void obeys_x_should_retry(void **state)
+TEST_WITH(obeys_x_should_retry, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -322,7 +322,7 @@ static void obeys_x_should_retry(void **state)
     assert_int_equal(w->retries, 1);
 }
 
-static void a_cut_answer_is_a_failure(void **state)
+TEST_WITH(a_cut_answer_is_a_failure, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -338,7 +338,7 @@ static void a_cut_answer_is_a_failure(void **state)
     assert_int_equal(script_played(w->server), 1);
 }
 
-static void a_cut_before_any_output_is_tried_again(void **state)
+TEST_WITH(a_cut_before_any_output_is_tried_again, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -351,7 +351,7 @@ static void a_cut_before_any_output_is_tried_again(void **state)
     assert_int_equal(w->retries, 1);
 }
 
-static void an_error_in_mid_stream_ends_it(void **state)
+TEST_WITH(an_error_in_mid_stream_ends_it, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -372,7 +372,7 @@ static void an_error_in_mid_stream_ends_it(void **state)
     assert_int_equal(w->kind, LLM_ERR_OVERLOADED);
 }
 
-static void silence_is_a_failure(void **state)
+TEST_WITH(silence_is_a_failure, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -386,7 +386,7 @@ static void silence_is_a_failure(void **state)
 }
 
 /* Pings keep a connection open; they are not a part of an answer. */
-static void pings_alone_are_silence(void **state)
+TEST_WITH(pings_alone_are_silence, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -399,7 +399,7 @@ static void pings_alone_are_silence(void **state)
     assert_int_equal(w->retries, 1);
 }
 
-static void pings_behind_half_an_answer_end_it(void **state)
+TEST_WITH(pings_behind_half_an_answer_end_it, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -414,7 +414,7 @@ static void pings_behind_half_an_answer_end_it(void **state)
 }
 
 /* Proxies drop the header; a 429 is a rate limit until the tries are used up. */
-static void a_rate_limit_without_a_wait_is_tried_again(void **state)
+TEST_WITH(a_rate_limit_without_a_wait_is_tried_again, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -432,7 +432,7 @@ static void tick(void *ctx)
     (void)ctx;
 }
 
-static void cancelling_closes_the_socket(void **state)
+TEST_WITH(cancelling_closes_the_socket, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -452,7 +452,7 @@ static void cancelling_closes_the_socket(void **state)
     assert_false(w->is_done);
 }
 
-static void cancels_while_it_waits_to_retry(void **state)
+TEST_WITH(cancels_while_it_waits_to_retry, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -468,7 +468,7 @@ static void cancels_while_it_waits_to_retry(void **state)
     assert_false(w->is_over);
 }
 
-static void goes_on_without_a_bad_tool(void **state)
+TEST_WITH(goes_on_without_a_bad_tool, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -489,7 +489,7 @@ static void goes_on_without_a_bad_tool(void **state)
                 str_find(second, STR("\"messages\""), 0));
 }
 
-static void a_second_bad_tool_is_an_error(void **state)
+TEST_WITH(a_second_bad_tool_is_an_error, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -504,7 +504,7 @@ static void a_second_bad_tool_is_an_error(void **state)
     assert_int_equal(script_played(w->server), 2);
 }
 
-static void an_error_inside_of_200_is_an_error(void **state)
+TEST_WITH(an_error_inside_of_200_is_an_error, setup, teardown)
 {
     struct world *w = *state;
     static const struct script_step STEPS[] = {
@@ -516,7 +516,7 @@ static void an_error_inside_of_200_is_an_error(void **state)
     assert_message_has(w, "no route");
 }
 
-static void set_up_errors_come_later(void **state)
+TEST_WITH(set_up_errors_come_later, setup, teardown)
 {
     struct world *w = *state;
     make_llm(w, "anthropic", "k");
@@ -526,7 +526,7 @@ static void set_up_errors_come_later(void **state)
     assert_message_has(w, "OPENAI_API_KEY");
 }
 
-static void nobody_there_is_said_at_once(void **state)
+TEST_WITH(nobody_there_is_said_at_once, setup, teardown)
 {
     struct world *w = *state;
     make_llm(w, "anthropic", "k"); /* port 1 */
@@ -536,7 +536,7 @@ static void nobody_there_is_said_at_once(void **state)
     assert_message_has(w, "test: http://127.0.0.1:1");
 }
 
-static void the_demo_needs_no_network(void **state)
+TEST_WITH(the_demo_needs_no_network, setup, teardown)
 {
     struct world *w = *state;
     make_llm(w, "anthropic", "k");
@@ -569,7 +569,7 @@ static void call_with_tool(struct world *w, const char *tool, const char *key, c
     memcpy(ret_sha, w->sha, 65);
 }
 
-static void tools_that_are_known_give_the_same_bytes(void **state)
+TEST_WITH(tools_that_are_known_give_the_same_bytes, setup, teardown)
 {
     struct world *w = *state;
     char plain[2][65], keyed[65];
@@ -589,7 +589,7 @@ static void tools_that_are_known_give_the_same_bytes(void **state)
     assert_string_equal(keyed, plain[0]);
 }
 
-static void the_demo_can_be_interrupted(void **state)
+TEST_WITH(the_demo_can_be_interrupted, setup, teardown)
 {
     struct world *w = *state;
     make_llm(w, "anthropic", "k");
@@ -599,7 +599,7 @@ static void the_demo_can_be_interrupted(void **state)
     assert_text(w, "I ");
 }
 
-static void the_demo_takes_its_time(void **state)
+TEST_WITH(the_demo_takes_its_time, setup, teardown)
 {
     struct world *w = *state;
     bool never = false;
@@ -616,7 +616,7 @@ static void the_demo_takes_its_time(void **state)
     assert_int_equal(w->text.n, before);
 }
 
-static void freeing_ends_all_calls(void **state)
+TEST_WITH(freeing_ends_all_calls, setup, teardown)
 {
     struct world *w = *state;
     make_llm(w, "anthropic", "k");
@@ -627,40 +627,4 @@ static void freeing_ends_all_calls(void **state)
     bool never = false;
     loop_run_until(w->loop, &never, 20);
     assert_false(w->is_over);
-}
-
-int main(void)
-{
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        CASE(streams_an_answer),
-        CASE(hashes_what_was_sent),
-        CASE(tools_that_are_known_give_the_same_bytes),
-        CASE(takes_one_byte_at_a_time),
-        CASE(does_not_wait_for_the_socket),
-        CASE(retries_until_it_works),
-        CASE(gives_up_after_all_tries),
-        CASE(waits_as_long_as_it_is_told),
-        cmocka_unit_test(stops_at_once_when_it_is_hopeless),
-        CASE(obeys_x_should_retry),
-        CASE(a_cut_answer_is_a_failure),
-        CASE(a_cut_before_any_output_is_tried_again),
-        CASE(an_error_in_mid_stream_ends_it),
-        CASE(silence_is_a_failure),
-        CASE(pings_alone_are_silence),
-        CASE(pings_behind_half_an_answer_end_it),
-        CASE(a_rate_limit_without_a_wait_is_tried_again),
-        CASE(cancelling_closes_the_socket),
-        CASE(cancels_while_it_waits_to_retry),
-        CASE(goes_on_without_a_bad_tool),
-        CASE(a_second_bad_tool_is_an_error),
-        CASE(an_error_inside_of_200_is_an_error),
-        CASE(set_up_errors_come_later),
-        CASE(nobody_there_is_said_at_once),
-        CASE(the_demo_needs_no_network),
-        CASE(the_demo_can_be_interrupted),
-        CASE(the_demo_takes_its_time),
-        CASE(freeing_ends_all_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static size_t count(const struct world *w, const char *name)
     return n;
 }
 
-static void test_the_demo_alone(void **state)
+TEST_WITH(the_demo_alone, setup, teardown)
 {
     struct world *w = *state;
     list(w, &(struct llm_conf){0});
@@ -53,7 +53,7 @@ static void test_the_demo_alone(void **state)
     assert_int_equal(count(w, "demo:demo"), 1);
 }
 
-static void test_the_default_comes_first_and_once(void **state)
+TEST_WITH(the_default_comes_first_and_once, setup, teardown)
 {
     struct world *w = *state;
     struct llm_provider_conf p[] = {{.name = STR("anthropic"), .api_key = STR("k")}};
@@ -66,7 +66,7 @@ static void test_the_default_comes_first_and_once(void **state)
     assert_int_equal(count(w, "anthropic:gpt-5"), 0);
 }
 
-static void test_models_belong_to_their_maker(void **state)
+TEST_WITH(models_belong_to_their_maker, setup, teardown)
 {
     struct world *w = *state;
     struct llm_provider_conf p[] = {
@@ -81,7 +81,7 @@ static void test_models_belong_to_their_maker(void **state)
         assert_false(str_ends(w->names[i], STR("-"))); /* families are no models */
 }
 
-static void test_the_configuration_names_models(void **state)
+TEST_WITH(the_configuration_names_models, setup, teardown)
 {
     struct world *w = *state;
     struct llm_provider_conf p[] = {
@@ -97,7 +97,7 @@ static void test_the_configuration_names_models(void **state)
     assert_int_equal(info.context_tokens, 5);
 }
 
-static void test_what_is_missing_says_what_it_needs(void **state)
+TEST_WITH(what_is_missing_says_what_it_needs, setup, teardown)
 {
     struct world *w = *state;
     struct llm_provider_conf p[] = {{.name = STR("anthropic"), .api_key = STR("k")}};
@@ -114,16 +114,4 @@ static void test_what_is_missing_says_what_it_needs(void **state)
             has_groq = str_find(all[i].problem, STR("GROQ_API_KEY"), 0) >= 0;
     }
     assert_true(has_groq);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_demo_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_default_comes_first_and_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_models_belong_to_their_maker, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_configuration_names_models, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_missing_says_what_it_needs, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

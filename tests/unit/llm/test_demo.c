@@ -36,7 +36,7 @@ static void speak(const char *history, struct heard *h, struct answer *an, struc
     assert_true(an->is_complete);
 }
 
-static void says_word_by_word(void **state)
+TEST(says_word_by_word)
 {
     (void)state;
     struct arena a;
@@ -57,7 +57,7 @@ static void says_word_by_word(void **state)
     arena_done(&a);
 }
 
-static void numbers_its_calls(void **state)
+TEST(numbers_its_calls)
 {
     (void)state;
     struct arena a;
@@ -78,13 +78,4 @@ static void numbers_its_calls(void **state)
     answer_done(&an);
     buf_done(&h.words);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_word_by_word),
-        cmocka_unit_test(numbers_its_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void assert_uses(const struct talk *t, size_t i, const char *name, const 
     assert_string_equal(arena_cstr((struct arena *)&t->a, t->plan.uses[i].args), args);
 }
 
-static void first_answer_says_what_it_is(void **state)
+TEST_WITH(first_answer_says_what_it_is, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "hello");
@@ -116,7 +116,7 @@ static void first_answer_says_what_it_is(void **state)
     assert_false(says(t, "ANTHROPIC_API_KEY"));
 }
 
-static void helps_and_lists_tools(void **state)
+TEST_WITH(helps_and_lists_tools, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "Help!");
@@ -130,7 +130,7 @@ static void helps_and_lists_tools(void **state)
     assert_says(t, "`nb__calculate`: Calculates.");
 }
 
-static void picks_the_obvious_tool(void **state)
+TEST_WITH(picks_the_obvious_tool, setup, teardown)
 {
     static const struct {
         const char *text, *tool, *args;
@@ -164,7 +164,7 @@ static void picks_the_obvious_tool(void **state)
     }
 }
 
-static void leaves_plain_sentences_alone(void **state)
+TEST_WITH(leaves_plain_sentences_alone, setup, teardown)
 {
     static const char *const CASES[] = {
         "call me Ishmael",
@@ -183,7 +183,7 @@ static void leaves_plain_sentences_alone(void **state)
     }
 }
 
-static void calls_several_at_once(void **state)
+TEST_WITH(calls_several_at_once, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "call nb__time\ncall nb__calculate {\"expression\":\"{\\\"1+1\"} and call nb__status");
@@ -193,7 +193,7 @@ static void calls_several_at_once(void **state)
     assert_uses(t, 2, "nb__status", "{}");
 }
 
-static void one_message_may_hold_several_wishes(void **state)
+TEST_WITH(one_message_may_hold_several_wishes, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "please calculate 12*12 and tell me the time");
@@ -203,7 +203,7 @@ static void one_message_may_hold_several_wishes(void **state)
     assert_uses(t, 1, "nb__time", "{}");
 }
 
-static void then_makes_rounds(void **state)
+TEST_WITH(then_makes_rounds, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "call nb__time then call nb__status");
@@ -220,7 +220,7 @@ static void then_makes_rounds(void **state)
     assert_says(t, "`nb__time`: **noon**\n\n`nb__status`: **fine**"); /* all rounds */
 }
 
-static void refuses_bad_arguments_and_unknown_tools(void **state)
+TEST_WITH(refuses_bad_arguments_and_unknown_tools, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "call nb__calculate {\"expression\": oops}");
@@ -234,7 +234,7 @@ static void refuses_bad_arguments_and_unknown_tools(void **state)
 }
 
 /* With many tools the model is shown few: what is named is searched for, then called. */
-static void searches_for_hidden_tools(void **state)
+TEST_WITH(searches_for_hidden_tools, setup, teardown)
 {
     struct talk *t = *state;
     struct llm_tool *tools = (struct llm_tool *)t->req.tools;
@@ -262,7 +262,7 @@ static void searches_for_hidden_tools(void **state)
     assert_true(str_find(t->plan.text, STR("discover"), 0) < 0);
 }
 
-static void reports_results(void **state)
+TEST_WITH(reports_results, setup, teardown)
 {
     static const struct {
         const char *result, *says;
@@ -288,7 +288,7 @@ static void reports_results(void **state)
     }
 }
 
-static void tells_what_came_along(void **state)
+TEST_WITH(tells_what_came_along, setup, teardown)
 {
     struct talk *t = *state;
     struct llm_block blocks[] = {
@@ -304,7 +304,7 @@ static void tells_what_came_along(void **state)
     assert_says(t, "1 picture");
 }
 
-static void tells_attachments_from_words(void **state)
+TEST_WITH(tells_attachments_from_words, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "what time is it\n\nInput:\n```\n2+2 status run rm\n```");
@@ -318,7 +318,7 @@ static void tells_attachments_from_words(void **state)
     assert_says(t, "bytes of context");
 }
 
-static void makes_titles(void **state)
+TEST_WITH(makes_titles, setup, teardown)
 {
     struct talk *t = *state;
     t->req.ntools = 0;
@@ -330,7 +330,7 @@ static void makes_titles(void **state)
     assert_string_equal(arena_cstr(&t->a, t->plan.text), "How do I cook pasta for");
 }
 
-static void counts_with_a_ceiling(void **state)
+TEST_WITH(counts_with_a_ceiling, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "count to 5");
@@ -342,7 +342,7 @@ static void counts_with_a_ceiling(void **state)
     assert_says(t, "I stop at 10000");
 }
 
-static void an_author_is_not_part_of_the_message(void **state)
+TEST_WITH(an_author_is_not_part_of_the_message, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "[usr_0123456789abcdef] count to 5");
@@ -354,7 +354,7 @@ static void an_author_is_not_part_of_the_message(void **state)
     assert_says(t, "no rule for it");
 }
 
-static void is_the_same_every_time(void **state)
+TEST_WITH(is_the_same_every_time, setup, teardown)
 {
     struct talk *t = *state;
     user(t, "what is 2+2 and the time");
@@ -363,27 +363,4 @@ static void is_the_same_every_time(void **state)
     plan(t);
     assert_true(str_eq(before.text, t->plan.text));
     assert_int_equal(before.nuses, t->plan.nuses);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(first_answer_says_what_it_is, setup, teardown),
-        cmocka_unit_test_setup_teardown(helps_and_lists_tools, setup, teardown),
-        cmocka_unit_test_setup_teardown(picks_the_obvious_tool, setup, teardown),
-        cmocka_unit_test_setup_teardown(leaves_plain_sentences_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(calls_several_at_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_message_may_hold_several_wishes, setup, teardown),
-        cmocka_unit_test_setup_teardown(then_makes_rounds, setup, teardown),
-        cmocka_unit_test_setup_teardown(refuses_bad_arguments_and_unknown_tools, setup, teardown),
-        cmocka_unit_test_setup_teardown(searches_for_hidden_tools, setup, teardown),
-        cmocka_unit_test_setup_teardown(reports_results, setup, teardown),
-        cmocka_unit_test_setup_teardown(tells_what_came_along, setup, teardown),
-        cmocka_unit_test_setup_teardown(tells_attachments_from_words, setup, teardown),
-        cmocka_unit_test_setup_teardown(makes_titles, setup, teardown),
-        cmocka_unit_test_setup_teardown(counts_with_a_ceiling, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_author_is_not_part_of_the_message, setup, teardown),
-        cmocka_unit_test_setup_teardown(is_the_same_every_time, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static const struct provider OPENAI = {.name = STR_INIT("openai"), .type = &PROV
 static const struct provider OLLAMA = {
     .name = STR_INIT("ollama"), .type = &PROVIDER_OPENAI, .quirks = QUIRK_LOCAL};
 
-static void reads_every_shape_of_error(void **state)
+TEST(reads_every_shape_of_error)
 {
     static const struct {
         const char *body, *type, *message;
@@ -53,7 +53,7 @@ static int64_t retry_after(const char *name, const char *value)
     return w.retry_after_ms;
 }
 
-static void reads_how_long_to_wait(void **state)
+TEST(reads_how_long_to_wait)
 {
     (void)state;
     assert_int_equal(retry_after("retry-after", "3"), 3000);
@@ -81,7 +81,7 @@ struct judged {
     const char *says;
 };
 
-static void judges(void **state)
+TEST(judges)
 {
     static const struct judged CASES[] = {
         {&ANTHROPIC, 400, "invalid_request_error", "x", LLM_ERR_INVALID, false, "refused"},
@@ -137,7 +137,7 @@ static void judges(void **state)
     }
 }
 
-static void never_tells_a_secret(void **state)
+TEST(never_tells_a_secret)
 {
     (void)state;
     struct llm_failure f = {0};
@@ -152,7 +152,7 @@ static void never_tells_a_secret(void **state)
     assert_non_null(strstr(f.err.msg, "[redacted] and [redacted] \xf0\x9f\x98\x80"));
 }
 
-static void waits_are_honoured_or_given_up(void **state)
+TEST(waits_are_honoured_or_given_up)
 {
     (void)state;
     struct llm_failure f = {0};
@@ -166,7 +166,7 @@ static void waits_are_honoured_or_given_up(void **state)
     assert_false(failure_judge(&ANTHROPIC, STR("m"), STR_NONE, &w, &f).is_retryable);
 }
 
-static void backs_off(void **state)
+TEST(backs_off)
 {
     (void)state;
     assert_int_equal(failure_backoff_ms(1, 1000, 0), 1000);
@@ -178,17 +178,4 @@ static void backs_off(void **state)
         assert_true(wait >= 1500 && wait <= 2000);
     }
     assert_int_equal(failure_backoff_ms(1, 1, 12345), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_shape_of_error),
-        cmocka_unit_test(reads_how_long_to_wait),
-        cmocka_unit_test(judges),
-        cmocka_unit_test(never_tells_a_secret),
-        cmocka_unit_test(waits_are_honoured_or_given_up),
-        cmocka_unit_test(backs_off),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static const struct llm_provider_conf BOTH[] = {
     {.name = STR_INIT("anthropic"), .api_key = STR_INIT("k")},
 };
 
-static void names_find_their_provider(void **state)
+TEST_WITH(names_find_their_provider, setup, teardown)
 {
     struct llm *m = with(*state, BOTH, 2);
     assert_resolves(m, "anthropic:claude-x", "anthropic", "claude-x");
@@ -79,7 +79,7 @@ static void names_find_their_provider(void **state)
     assert_resolves(m, "alias:fast", "anthropic", "claude-sonnet-4-5-20250929");
 }
 
-static void what_is_missing_is_said(void **state)
+TEST_WITH(what_is_missing_is_said, setup, teardown)
 {
     struct world *w = *state;
     struct llm *m = make(w, &(struct llm_conf){0});
@@ -89,7 +89,7 @@ static void what_is_missing_is_said(void **state)
     assert_unresolved(m, "mystery", "Configured: demo");
 }
 
-static void models_may_have_colons(void **state)
+TEST_WITH(models_may_have_colons, setup, teardown)
 {
     static const struct llm_provider_conf P[] = {{.name = STR_INIT("ollama")}};
     struct llm *m = with(*state, P, 1);
@@ -97,7 +97,7 @@ static void models_may_have_colons(void **state)
     assert_resolves(m, "qwen3:8b", "ollama", "qwen3:8b");
 }
 
-static void the_default_follows_what_is_there(void **state)
+TEST_WITH(the_default_follows_what_is_there, setup, teardown)
 {
     struct world *w = *state;
     str why;
@@ -113,7 +113,7 @@ static void the_default_follows_what_is_there(void **state)
     assert_true(str_eq(llm_default_model(m, NULL), STR("demo:demo")));
 }
 
-static void a_named_model_stays(void **state)
+TEST_WITH(a_named_model_stays, setup, teardown)
 {
     struct world *w = *state;
     str why;
@@ -128,7 +128,7 @@ static void a_named_model_stays(void **state)
     assert_true(str_eq(llm_default_model(m, NULL), STR("claude-x"))); /* no silent fall-back */
 }
 
-static void bad_configurations_are_refused(void **state)
+TEST_WITH(bad_configurations_are_refused, setup, teardown)
 {
     static const struct {
         struct llm_provider_conf p[2];
@@ -150,7 +150,7 @@ static void bad_configurations_are_refused(void **state)
     }
 }
 
-static void headers_must_be_strings(void **state)
+TEST_WITH(headers_must_be_strings, setup, teardown)
 {
     struct world *w = *state;
     struct arena a;
@@ -161,7 +161,7 @@ static void headers_must_be_strings(void **state)
     arena_done(&a);
 }
 
-static void prices_need_no_configured_provider(void **state)
+TEST_WITH(prices_need_no_configured_provider, setup, teardown)
 {
     struct world *w = *state;
     struct llm *m = make(w, &(struct llm_conf){0});
@@ -176,7 +176,7 @@ static void prices_need_no_configured_provider(void **state)
     assert_true(llm_price(m, STR("ollama:qwen3:8b"), &u, &usd) && usd == 0);
 }
 
-static void tells_about_models(void **state)
+TEST_WITH(tells_about_models, setup, teardown)
 {
     struct llm *m = with(*state, BOTH, 2);
     struct llm_model_info info;
@@ -187,7 +187,7 @@ static void tells_about_models(void **state)
     assert_false(llm_model_info(m, STR("groq:x"), &info));
 }
 
-static void lists_the_providers(void **state)
+TEST_WITH(lists_the_providers, setup, teardown)
 {
     static const struct llm_provider_conf P[] = {{.name = STR_INIT("openai")},
                                                  {.name = STR_INIT("ollama")}};
@@ -201,7 +201,7 @@ static void lists_the_providers(void **state)
     assert_int_equal(llm_providers(m, info, 0), 3);
 }
 
-static void builds_the_same_body_as_a_call(void **state)
+TEST_WITH(builds_the_same_body_as_a_call, setup, teardown)
 {
     struct llm *m = with(*state, BOTH, 2);
     struct arena a;
@@ -215,23 +215,4 @@ static void builds_the_same_body_as_a_call(void **state)
     req.nmessages = 0;
     assert_int_equal(llm_build_request(m, STR("claude-x"), &req, &a, &body, &e), -EINVAL);
     arena_done(&a);
-}
-
-int main(void)
-{
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        CASE(names_find_their_provider),
-        CASE(what_is_missing_is_said),
-        CASE(models_may_have_colons),
-        CASE(the_default_follows_what_is_there),
-        CASE(a_named_model_stays),
-        CASE(bad_configurations_are_refused),
-        CASE(headers_must_be_strings),
-        CASE(prices_need_no_configured_provider),
-        CASE(tells_about_models),
-        CASE(lists_the_providers),
-        CASE(builds_the_same_body_as_a_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static void assert_usd(str model, const struct json *overrides, struct conv_usag
 }
 
 /* A price belongs to a model and its dated versions, not to whatever begins like it. */
-static void unknown_stays_unknown(void **state)
+TEST(unknown_stays_unknown)
 {
     static const struct {
         const char *provider, *model;
@@ -46,7 +46,7 @@ static void unknown_stays_unknown(void **state)
     }
 }
 
-static void long_prompts_cost_more(void **state)
+TEST(long_prompts_cost_more)
 {
     struct model_caps c;
     double usd = 0;
@@ -56,7 +56,7 @@ static void long_prompts_cost_more(void **state)
     assert_true(usd > 0.764999 && usd < 0.765001); /* 0.3 * 2.50 + 0.001 * 15 */
 }
 
-static void five_prices(void **state)
+TEST(five_prices)
 {
     (void)state;
     struct conv_usage u = {.input_tokens = 1000000, /* 100k fresh, the rest cached */
@@ -73,7 +73,7 @@ static void five_prices(void **state)
     assert_usd(STR("demo"), NULL, u, 0);
 }
 
-static void the_longest_prefix_wins(void **state)
+TEST(the_longest_prefix_wins)
 {
     (void)state;
     struct model_caps c;
@@ -85,14 +85,14 @@ static void the_longest_prefix_wins(void **state)
     assert_true(c.price_in == 5);
 }
 
-static void long_prompts_may_cost_more(void **state)
+TEST(long_prompts_may_cost_more)
 {
     (void)state;
     assert_usd(STR("claude-haiku-5-5"), NULL, (struct conv_usage){.input_tokens = 100000}, 0.01);
     assert_usd(STR("claude-haiku-5-5"), NULL, (struct conv_usage){.input_tokens = 200000}, 0.1);
 }
 
-static void unknown_is_not_free(void **state)
+TEST(unknown_is_not_free)
 {
     (void)state;
     struct model_caps c;
@@ -104,7 +104,7 @@ static void unknown_is_not_free(void **state)
     assert_int_equal(c.prefix.n, 0);
 }
 
-static void the_configuration_corrects(void **state)
+TEST(the_configuration_corrects)
 {
     (void)state;
     struct arena a;
@@ -131,26 +131,11 @@ static void the_configuration_corrects(void **state)
     arena_done(&a);
 }
 
-static void knows_what_retires(void **state)
+TEST(knows_what_retires)
 {
     (void)state;
     struct model_caps c;
     model_lookup(STR("anthropic"), STR("claude-sonnet-4-5-20250929"), NULL, &c);
     assert_true(str_eq(c.retires_on, STR("2026-11-30")));
     assert_true(str_eq(c.successor, STR("claude-sonnet-5-5")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(five_prices),
-        cmocka_unit_test(unknown_stays_unknown),
-        cmocka_unit_test(long_prompts_cost_more),
-        cmocka_unit_test(the_longest_prefix_wins),
-        cmocka_unit_test(long_prompts_may_cost_more),
-        cmocka_unit_test(unknown_is_not_free),
-        cmocka_unit_test(the_configuration_corrects),
-        cmocka_unit_test(knows_what_retires),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

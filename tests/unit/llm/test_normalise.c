@@ -152,14 +152,14 @@ static void check(const struct wire_rules *rules, const struct norm_case *c)
     arena_done(&a);
 }
 
-static void makes_histories_valid(void **state)
+TEST(makes_histories_valid)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
         check(&RULES, &CASES[i]);
 }
 
-static void chat_servers_get_pictures_behind_the_results(void **state)
+TEST(chat_servers_get_pictures_behind_the_results)
 {
     (void)state;
     struct wire_rules rules = RULES;
@@ -176,7 +176,7 @@ static void chat_servers_get_pictures_behind_the_results(void **state)
                                       "U '[a picture is left out: the model cannot see]'"});
 }
 
-static void ids_of_nine(void **state)
+TEST(ids_of_nine)
 {
     (void)state;
     struct wire_rules rules = RULES;
@@ -199,7 +199,7 @@ static void ids_of_nine(void **state)
     arena_done(&a);
 }
 
-static void broken_text_is_repaired(void **state)
+TEST(broken_text_is_repaired)
 {
     (void)state;
     struct arena a;
@@ -212,7 +212,7 @@ static void broken_text_is_repaired(void **state)
     arena_done(&a);
 }
 
-static void nothing_is_an_error(void **state)
+TEST(nothing_is_an_error)
 {
     (void)state;
     struct arena a;
@@ -227,7 +227,7 @@ static void nothing_is_an_error(void **state)
     arena_done(&a);
 }
 
-static void names_are_short(void **state)
+TEST(names_are_short)
 {
     (void)state;
     struct arena a;
@@ -324,7 +324,7 @@ static void assert_valid(const struct wire_history *h)
     assert_true(last->role == LLM_USER || str_eq(json_get_string(end, "type"), STR("server")));
 }
 
-static void any_history_becomes_valid(void **state)
+TEST(any_history_becomes_valid)
 {
     (void)state;
     for (uint64_t round = 0; round < 3000; round++) {
@@ -345,18 +345,4 @@ static void any_history_becomes_valid(void **state)
             assert_valid(&h);
         arena_done(&a);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_histories_valid),
-        cmocka_unit_test(chat_servers_get_pictures_behind_the_results),
-        cmocka_unit_test(ids_of_nine),
-        cmocka_unit_test(broken_text_is_repaired),
-        cmocka_unit_test(nothing_is_an_error),
-        cmocka_unit_test(names_are_short),
-        cmocka_unit_test(any_history_becomes_valid),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

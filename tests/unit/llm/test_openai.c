@@ -52,7 +52,7 @@ static void assert_messages(struct build *b, const char *json)
     assert_string_equal(arena_cstr(&b->a, got), json);
 }
 
-static void writes_these_bytes(void **state)
+TEST_WITH(writes_these_bytes, setup, teardown)
 {
     struct build *b = *state;
     struct llm_tool tool = {STR("a__one"), STR("first"), NULL};
@@ -86,7 +86,7 @@ static void writes_these_bytes(void **state)
         "\"data:image/png;base64,iVBORw0KGgo=\"}},{\"type\":\"text\",\"text\":\"x\"}]}]}");
 }
 
-static void results_are_never_empty(void **state)
+TEST_WITH(results_are_never_empty, setup, teardown)
 {
     struct build *b = *state;
     history(b, "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"use\":\"t1\"}],[\"u\",{\"result\":\"t1\"}]]");
@@ -96,7 +96,7 @@ static void results_are_never_empty(void **state)
                        "\"tool_call_id\":\"t1\",\"content\":\"(no output)\"}]");
 }
 
-static void reasoning_models_have_their_own_limits(void **state)
+TEST_WITH(reasoning_models_have_their_own_limits, setup, teardown)
 {
     struct build *b = *state;
     history(b, "[[\"u\",{\"text\":\"a\"}]]");
@@ -109,7 +109,7 @@ static void reasoning_models_have_their_own_limits(void **state)
     assert_true(str_eq(json_get_string(body, "reasoning_effort"), STR("high")));
 }
 
-static void strict_servers_get_no_more_than_they_know(void **state)
+TEST_WITH(strict_servers_get_no_more_than_they_know, setup, teardown)
 {
     struct build *b = *state;
     history(b, "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"use\":\"toolu_1\"}],[\"u\",{\"result\":"
@@ -122,7 +122,7 @@ static void strict_servers_get_no_more_than_they_know(void **state)
     assert_true(str_eq(json_get_string(json_at(messages, 3), "role"), STR("assistant")));
 }
 
-static void calls_are_signed_where_it_is_demanded(void **state)
+TEST_WITH(calls_are_signed_where_it_is_demanded, setup, teardown)
 {
     struct build *b = *state;
     history(b, "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"use\":\"t1\"},{\"opaque\":{\"extra_content\":{"
@@ -135,7 +135,7 @@ static void calls_are_signed_where_it_is_demanded(void **state)
                          STR("skip_thought_signature_validator"), 0) > 0);
 }
 
-static void reasoning_goes_back_with_calls(void **state)
+TEST_WITH(reasoning_goes_back_with_calls, setup, teardown)
 {
     struct build *b = *state;
     history(b, "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"opaque\":{\"reasoning_content\":\"hm\"}},{"
@@ -150,7 +150,7 @@ static void reasoning_goes_back_with_calls(void **state)
     assert_non_null(json_get(answer, "reasoning_content"));
 }
 
-static void plain_schemas_where_it_is_demanded(void **state)
+TEST_WITH(plain_schemas_where_it_is_demanded, setup, teardown)
 {
     struct build *b = *state;
     struct llm_tool tool = {STR("a"), STR("d"),
@@ -165,7 +165,7 @@ static void plain_schemas_where_it_is_demanded(void **state)
     assert_true(str_find(buf_str(&b->body), STR("additionalProperties"), 0) < 0);
 }
 
-static void no_more_tools_than_allowed(void **state)
+TEST_WITH(no_more_tools_than_allowed, setup, teardown)
 {
     struct build *b = *state;
     struct llm_tool *tools = arena_array(&b->a, 200, sizeof *tools);
@@ -179,7 +179,7 @@ static void no_more_tools_than_allowed(void **state)
     assert_null(json_get(build(b), "tools"));
 }
 
-static void finds_the_address(void **state)
+TEST_WITH(finds_the_address, setup, teardown)
 {
     static const struct {
         str base, url;
@@ -194,21 +194,4 @@ static void finds_the_address(void **state)
         struct provider p = {.base_url = CASES[i].base};
         assert_true(str_eq(PROVIDER_OPENAI.url(&p, &b->a), CASES[i].url));
     }
-}
-
-int main(void)
-{
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        CASE(writes_these_bytes),
-        CASE(results_are_never_empty),
-        CASE(reasoning_models_have_their_own_limits),
-        CASE(strict_servers_get_no_more_than_they_know),
-        CASE(calls_are_signed_where_it_is_demanded),
-        CASE(reasoning_goes_back_with_calls),
-        CASE(plain_schemas_where_it_is_demanded),
-        CASE(no_more_tools_than_allowed),
-        CASE(finds_the_address),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,14 +125,8 @@ static const struct stream_case CASES[] = {
      "end"},
 };
 
-static void means_the_same_however_it_is_cut(void **state)
+TEST(means_the_same_however_it_is_cut)
 {
     (void)state;
     rig_all(&DECODER, CASES, ARRAY_LEN(CASES));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(means_the_same_however_it_is_cut)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static str messages(struct fixture *f, int n, int changed)
     return s;
 }
 
-static void test_short_values_stand_as_they_are(void **state)
+TEST_WITH(short_values_stand_as_they_are, setup, teardown)
 {
     struct fixture *f = *state;
     str text = outline_of(&f->arena, STR("{\"a\":1, \"b\":\"x\", \"c\":[], \"d\":true}"), STR_NONE);
@@ -76,7 +76,7 @@ static void test_short_values_stand_as_they_are(void **state)
 }
 
 /* Logs keep them: another build must write the same. */
-static void test_marks_stay_the_same(void **state)
+TEST_WITH(marks_stay_the_same, setup, teardown)
 {
     struct fixture *f = *state;
     str one = outline_of(&f->arena, STR("{\"tools\":[1,2]}"), STR_NONE);
@@ -85,7 +85,7 @@ static void test_marks_stay_the_same(void **state)
     assert_string_equal(other.p, "{\"tools\":\"#047b42a2/4\"}");
 }
 
-static void test_tools_that_are_known_make_no_difference(void **state)
+TEST_WITH(tools_that_are_known_make_no_difference, setup, teardown)
 {
     static const str GUESSES[] = {STR_INIT("[{\"name\":\"a\"}]"), STR_INIT("[{\"name\":\"b\"}]")};
     struct fixture *f = *state;
@@ -95,7 +95,7 @@ static void test_tools_that_are_known_make_no_difference(void **state)
         assert_true(str_eq(outline_of(&f->arena, body, GUESSES[i]), plain));
 }
 
-static void test_what_is_no_object_has_no_outline(void **state)
+TEST_WITH(what_is_no_object_has_no_outline, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(outline_of(&f->arena, STR(""), STR_NONE).n, 0);
@@ -103,7 +103,7 @@ static void test_what_is_no_object_has_no_outline(void **state)
     assert_int_equal(outline_of(&f->arena, STR("{\"a\":1"), STR_NONE).n, 0);
 }
 
-static void test_equal_bodies_have_no_difference(void **state)
+TEST_WITH(equal_bodies_have_no_difference, setup, teardown)
 {
     struct fixture *f = *state;
     for (int n = 0; n < 20; n++) {
@@ -114,7 +114,7 @@ static void test_equal_bodies_have_no_difference(void **state)
     assert_int_equal(f->n, 0);
 }
 
-static void test_fields_that_differ_are_named(void **state)
+TEST_WITH(fields_that_differ_are_named, setup, teardown)
 {
     struct fixture *f = *state;
     compare(f, STR("{\"a\":1,\"b\":\"" LONG "\",\"gone\":true}"),
@@ -129,7 +129,7 @@ static void test_fields_that_differ_are_named(void **state)
     assert_true(str_eq(f->found[3].was, STR("true")));
 }
 
-static void test_newest_elements_are_named(void **state)
+TEST_WITH(newest_elements_are_named, setup, teardown)
 {
     struct fixture *f = *state;
     for (int changed = 20 - OUTLINE_NEWEST; changed < 20; changed++) {
@@ -142,7 +142,7 @@ static void test_newest_elements_are_named(void **state)
     }
 }
 
-static void test_older_elements_are_told_together(void **state)
+TEST_WITH(older_elements_are_told_together, setup, teardown)
 {
     struct fixture *f = *state;
     compare(f, messages(f, 20, -1), messages(f, 20, 3));
@@ -150,7 +150,7 @@ static void test_older_elements_are_told_together(void **state)
     assert_found(f, 0, "the first 14 of messages", "");
 }
 
-static void test_more_or_fewer_elements(void **state)
+TEST_WITH(more_or_fewer_elements, setup, teardown)
 {
     struct fixture *f = *state;
     compare(f, messages(f, 2, -1), messages(f, 3, -1));
@@ -162,14 +162,14 @@ static void test_more_or_fewer_elements(void **state)
     assert_true(f->found[0].was.n > 0);
 }
 
-static void test_an_outline_does_not_grow(void **state)
+TEST_WITH(an_outline_does_not_grow, setup, teardown)
 {
     struct fixture *f = *state;
     size_t short_one = outline_of(&f->arena, messages(f, 100, -1), STR_NONE).n;
     assert_in_range(outline_of(&f->arena, messages(f, 10000, -1), STR_NONE).n, 1, short_one + 16);
 }
 
-static void test_differences_have_a_ceiling(void **state)
+TEST_WITH(differences_have_a_ceiling, setup, teardown)
 {
     struct fixture *f = *state;
     compare(f, STR("{}"), messages(f, 0, -1));
@@ -178,7 +178,7 @@ static void test_differences_have_a_ceiling(void **state)
     assert_int_equal(f->n, ARRAY_LEN(f->found));
 }
 
-static void test_foreign_outlines_do_no_harm(void **state)
+TEST_WITH(foreign_outlines_do_no_harm, setup, teardown)
 {
     struct fixture *f = *state;
     struct json *v;
@@ -188,24 +188,4 @@ static void test_foreign_outlines_do_no_harm(void **state)
     assert_true(f->n > 0);
     f->n = outline_compare(&f->arena, NULL, STR("{\"a\":1}"), f->found, ARRAY_LEN(f->found));
     assert_int_equal(f->n, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_short_values_stand_as_they_are, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_marks_stay_the_same, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_tools_that_are_known_make_no_difference, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_no_object_has_no_outline, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_equal_bodies_have_no_difference, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_fields_that_differ_are_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_newest_elements_are_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_older_elements_are_told_together, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_more_or_fewer_elements, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_an_outline_does_not_grow, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_differences_have_a_ceiling, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_foreign_outlines_do_no_harm, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

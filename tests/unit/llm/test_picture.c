@@ -1,7 +1,7 @@
 #include "llm/provider/picture.h"
 #include "support/unit.h"
 
-static void the_bytes_decide(void **state)
+TEST(the_bytes_decide)
 {
     static const struct {
         const char *base64, *mime;
@@ -29,7 +29,7 @@ static void the_bytes_decide(void **state)
     }
 }
 
-static void size_has_an_end(void **state)
+TEST(size_has_an_end)
 {
     (void)state;
     const char *problem = NULL;
@@ -41,13 +41,4 @@ static void size_has_an_end(void **state)
     assert_string_equal(problem, "it is too large");
     assert_true(str_eq(picture_mime(str_make(huge, n - 4), &problem), STR("image/png")));
     free(huge);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bytes_decide),
-        cmocka_unit_test(size_has_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void probe(struct world *w, struct llm_conf conf)
     assert_false(w->is_over);
 }
 
-static void finds_a_model_with_tools(void **state)
+TEST_WITH(finds_a_model_with_tools, setup, teardown)
 {
     static const struct script_step STEPS[] = {
         {JSON_ANSWER("{\"version\":\"0.30\"}")},
@@ -78,7 +78,7 @@ static void finds_a_model_with_tools(void **state)
 
 /* Somebody asks although a model is configured: what is found can be named, nothing else changes.
  */
-static void a_look_finds_all_and_changes_no_default(void **state)
+TEST_WITH(a_look_finds_all_and_changes_no_default, setup, teardown)
 {
     static const struct script_step STEPS[] = {
         {JSON_ANSWER("{\"version\":\"0.30\"}")},
@@ -107,7 +107,7 @@ static void a_look_finds_all_and_changes_no_default(void **state)
     assert_true(str_eq(llm_default_model(w->llm, NULL), STR("ollama:qwen3:8b")));
 }
 
-static void a_look_can_be_stopped(void **state)
+TEST_WITH(a_look_can_be_stopped, setup, teardown)
 {
     static const struct script_step STEPS[] = {{"", SCRIPT_HANG, false}};
     struct world *w = *state;
@@ -118,7 +118,7 @@ static void a_look_can_be_stopped(void **state)
     assert_false(loop_run_until(w->loop, &w->is_over, 400));
 }
 
-static void a_stranger_is_not_asked_further(void **state)
+TEST_WITH(a_stranger_is_not_asked_further, setup, teardown)
 {
     static const struct script_step STEPS[] = {{JSON_ANSWER("{\"hello\":\"world\"}")}};
     struct world *w = *state;
@@ -129,7 +129,7 @@ static void a_stranger_is_not_asked_further(void **state)
     assert_false(str_starts(llm_default_model(w->llm, NULL), STR("ollama")));
 }
 
-static void silence_costs_a_moment(void **state)
+TEST_WITH(silence_costs_a_moment, setup, teardown)
 {
     static const struct script_step STEPS[] = {{"", SCRIPT_HANG, false}};
     struct world *w = *state;
@@ -140,7 +140,7 @@ static void silence_costs_a_moment(void **state)
     assert_true(clock_mono_ms() - before < 2000);
 }
 
-static void nothing_is_asked_when_a_model_is_configured(void **state)
+TEST_WITH(nothing_is_asked_when_a_model_is_configured, setup, teardown)
 {
     static const struct script_step STEPS[] = {{"", SCRIPT_HANG, false}};
     struct world *w = *state;
@@ -150,7 +150,7 @@ static void nothing_is_asked_when_a_model_is_configured(void **state)
     assert_int_equal(script_played(w->server), 0);
 }
 
-static void freeing_ends_it(void **state)
+TEST_WITH(freeing_ends_it, setup, teardown)
 {
     static const struct script_step STEPS[] = {{"", SCRIPT_HANG, false}};
     struct world *w = *state;
@@ -162,21 +162,4 @@ static void freeing_ends_it(void **state)
     w->llm = NULL;
     loop_run_until(w->loop, &never, 20);
     assert_false(w->is_over);
-}
-
-int main(void)
-{
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        CASE(finds_a_model_with_tools),
-        CASE(a_stranger_is_not_asked_further),
-        CASE(a_look_finds_all_and_changes_no_default),
-        CASE(a_stranger_is_not_asked_further),
-        CASE(a_look_can_be_stopped),
-        CASE(a_stranger_is_not_asked_further),
-        CASE(silence_costs_a_moment),
-        CASE(nothing_is_asked_when_a_model_is_configured),
-        CASE(freeing_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void drops(const char *body, size_t index, int rc, const char *name, cons
     arena_done(&a);
 }
 
-static void one_tool_leaves_the_others(void **state)
+TEST(one_tool_leaves_the_others)
 {
     (void)state;
     drops("{\"x\":0.10,\"tools\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}]}", 1, 0, "b",
@@ -28,21 +28,21 @@ static void one_tool_leaves_the_others(void **state)
           "{\"y\":1}");
 }
 
-static void the_breakpoint_moves(void **state)
+TEST(the_breakpoint_moves)
 {
     (void)state;
     drops("{\"tools\":[{\"name\":\"a\"},{\"name\":\"b\",\"cache_control\":{\"type\":\"e\"}}]}", 1,
           0, "b", "{\"tools\":[{\"name\":\"a\",\"cache_control\":{\"type\":\"e\"}}]}");
 }
 
-static void what_is_not_there_stays(void **state)
+TEST(what_is_not_there_stays)
 {
     (void)state;
     drops("{\"tools\":[{\"name\":\"a\"}]}", 1, -EINVAL, "", "{\"tools\":[{\"name\":\"a\"}]}");
     drops("{}", 0, -EINVAL, "", "{}");
 }
 
-static void the_system_prompt_is_one_text(void **state)
+TEST(the_system_prompt_is_one_text)
 {
     (void)state;
     struct arena a;
@@ -54,7 +54,7 @@ static void the_system_prompt_is_one_text(void **state)
     arena_done(&a);
 }
 
-static void tools_go_out_once_and_clean(void **state)
+TEST(tools_go_out_once_and_clean)
 {
     (void)state;
     struct arena a;
@@ -76,16 +76,4 @@ static void tools_go_out_once_and_clean(void **state)
     provider_tools(&a, &r, 2, 0, &n);
     assert_int_equal(n, 2);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_tool_leaves_the_others),
-        cmocka_unit_test(the_breakpoint_moves),
-        cmocka_unit_test(what_is_not_there_stays),
-        cmocka_unit_test(tools_go_out_once_and_clean),
-        cmocka_unit_test(the_system_prompt_is_one_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static const struct {
      "{\"type\":\"object\",\"x-order\":[1],\"properties\":{}}", 0},
 };
 
-static void cleans(void **state)
+TEST(cleans)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
@@ -80,7 +80,7 @@ static void cleans(void **state)
     }
 }
 
-static void depth_has_an_end(void **state)
+TEST(depth_has_an_end)
 {
     (void)state;
     struct arena a;
@@ -97,11 +97,4 @@ static void depth_has_an_end(void **state)
     assert_true(json_is(schema_clean(&a, NULL, 0), JSON_OBJECT));
     buf_done(&b);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cleans),
-                                       cmocka_unit_test(depth_has_an_end)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

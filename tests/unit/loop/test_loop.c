@@ -24,7 +24,7 @@ static void count(void *ctx)
     c->done = ++c->calls == c->wanted;
 }
 
-static void test_stop_before_run(void **state)
+TEST(stop_before_run)
 {
     struct loop *l = loop_new(NULL);
     loop_stop(l);
@@ -45,7 +45,7 @@ static void *post_stop(void *arg)
     return NULL;
 }
 
-static void test_run_waits_for_a_stop_from_elsewhere(void **state)
+TEST(run_waits_for_a_stop_from_elsewhere)
 {
     struct loop *l = loop_new(NULL);
     pthread_t t;
@@ -55,7 +55,7 @@ static void test_run_waits_for_a_stop_from_elsewhere(void **state)
     loop_free(l);
 }
 
-static void test_run_until_gives_up(void **state)
+TEST(run_until_gives_up)
 {
     struct loop *l = loop_new(NULL);
     bool never = false;
@@ -98,7 +98,7 @@ static void *post_many(void *arg)
 }
 
 /* Wake-ups coalesce: whoever counts them instead of draining the queue loses posts here. */
-static void test_posts_from_many_threads_arrive_in_order(void **state)
+TEST(posts_from_many_threads_arrive_in_order)
 {
     struct loop *l = loop_new(NULL);
     struct counter all = {.wanted = POSTERS * POSTS};
@@ -118,7 +118,7 @@ static void test_posts_from_many_threads_arrive_in_order(void **state)
     loop_free(l);
 }
 
-static void test_free_delivers_posts_on_the_way(void **state)
+TEST(free_delivers_posts_on_the_way)
 {
     struct loop *l = loop_new(NULL);
     struct counter c = {.wanted = 1};
@@ -127,7 +127,7 @@ static void test_free_delivers_posts_on_the_way(void **state)
     assert_int_equal(c.calls, 1);
 }
 
-static void test_defer_runs_once_and_may_be_stopped(void **state)
+TEST(defer_runs_once_and_may_be_stopped)
 {
     struct loop *l = loop_new(NULL);
     struct counter a = {.wanted = 1}, b = {.wanted = 1};
@@ -153,7 +153,7 @@ static void stop_the_other(void *ctx)
     defer_stop(&other->defer);
 }
 
-static void test_a_deferred_call_may_stop_the_next(void **state)
+TEST(a_deferred_call_may_stop_the_next)
 {
     struct loop *l = loop_new(NULL);
     struct counter other = {.wanted = 1}, last = {.wanted = 1};
@@ -176,7 +176,7 @@ static void free_itself(void *ctx)
     *slot = NULL;
 }
 
-static void test_a_deferred_call_may_free_its_own_struct(void **state)
+TEST(a_deferred_call_may_free_its_own_struct)
 {
     struct loop *l = loop_new(NULL);
     struct counter *c = xcalloc(1, sizeof(*c)), end = {.wanted = 1};
@@ -203,7 +203,7 @@ static void set_true(void *ctx)
 }
 
 /* A call that defers itself for ever must let timers, posts and I/O through. */
-static void test_endless_deferring_starves_nobody(void **state)
+TEST(endless_deferring_starves_nobody)
 {
     struct loop *l = loop_new(NULL);
     struct counter c = {.loop = l};
@@ -235,7 +235,7 @@ static void start_second(void *ctx)
 }
 
 /* Deferred from each kind of callback, the call comes although nothing else wakes the loop. */
-static void test_the_loop_does_not_sleep_over_deferred_calls(void **state)
+TEST(the_loop_does_not_sleep_over_deferred_calls)
 {
     struct loop *l = loop_new(NULL);
     struct chain c = {.loop = l};
@@ -262,7 +262,7 @@ static void free_handle(uv_handle_t *h)
     free(h);
 }
 
-static void test_free_runs_close_callbacks(void **state)
+TEST(free_runs_close_callbacks)
 {
     struct loop *l = loop_new(NULL);
     uv_timer_t *h = xcalloc(1, sizeof(*h));
@@ -321,28 +321,9 @@ static void free_with_a_pool(void)
     loop_free(l);
 }
 
-static void test_free_names_what_is_pending(void **state)
+TEST(free_names_what_is_pending)
 {
     check_aborts(free_with_a_timer, "1 timers are still running");
     check_aborts(free_with_a_handle, "a pipe handle is still open");
     check_aborts(free_with_a_pool, "the pool \"hashing\" was not freed");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop_before_run),
-        cmocka_unit_test(test_run_waits_for_a_stop_from_elsewhere),
-        cmocka_unit_test(test_run_until_gives_up),
-        cmocka_unit_test(test_posts_from_many_threads_arrive_in_order),
-        cmocka_unit_test(test_free_delivers_posts_on_the_way),
-        cmocka_unit_test(test_defer_runs_once_and_may_be_stopped),
-        cmocka_unit_test(test_a_deferred_call_may_stop_the_next),
-        cmocka_unit_test(test_a_deferred_call_may_free_its_own_struct),
-        cmocka_unit_test(test_endless_deferring_starves_nobody),
-        cmocka_unit_test(test_the_loop_does_not_sleep_over_deferred_calls),
-        cmocka_unit_test(test_free_runs_close_callbacks),
-        cmocka_unit_test(test_free_names_what_is_pending),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void task_init(struct task *t, struct order *o, int number)
     *t = (struct task){.job = {.work = work, .done = done}, .order = o, .number = number};
 }
 
-static void test_jobs_run_elsewhere_and_in_order(void **state)
+TEST(jobs_run_elsewhere_and_in_order)
 {
     struct loop *l = loop_new(NULL);
     struct pool *p = pool_new(l, "test", 1);
@@ -69,7 +69,7 @@ static void test_jobs_run_elsewhere_and_in_order(void **state)
     free(t);
 }
 
-static void test_free_delivers_what_was_submitted(void **state)
+TEST(free_delivers_what_was_submitted)
 {
     struct loop *l = loop_new(NULL);
     struct pool *p = pool_new(l, "test", 1);
@@ -85,7 +85,7 @@ static void test_free_delivers_what_was_submitted(void **state)
     loop_free(l);
 }
 
-static void test_an_unused_pool(void **state)
+TEST(an_unused_pool)
 {
     struct loop *l = loop_new(NULL);
     pool_free(pool_new(l, "a name that is longer than threads may have", 4));
@@ -116,7 +116,7 @@ static void leave(struct job *j)
 }
 
 /* Three jobs that wait for each other need three threads at once. */
-static void test_threads_grow_to_the_maximum(void **state)
+TEST(threads_grow_to_the_maximum)
 {
     struct loop *l = loop_new(NULL);
     struct pool *p = pool_new(l, "test", 3);
@@ -153,7 +153,7 @@ static void hand_over(struct job *j)
         r->finished = true;
 }
 
-static void test_done_may_submit_the_same_job_again(void **state)
+TEST(done_may_submit_the_same_job_again)
 {
     struct loop *l = loop_new(NULL);
     struct pool *p = pool_new(l, "test", 2);
@@ -191,7 +191,7 @@ static void free_pool(struct job *j)
 }
 
 /* The first of several finished jobs ends the pool; the others must still be delivered. */
-static void test_done_may_free_the_pool(void **state)
+TEST(done_may_free_the_pool)
 {
     for (int round = 0; round < 20; round++) {
         struct loop *l = loop_new(NULL);
@@ -209,7 +209,7 @@ static void test_done_may_free_the_pool(void **state)
     }
 }
 
-static void test_two_pools_and_many_jobs(void **state)
+TEST(two_pools_and_many_jobs)
 {
     struct loop *l = loop_new(NULL);
     struct pool *pools[2] = {pool_new(l, "a", 3), pool_new(l, "b", 2)};
@@ -223,18 +223,4 @@ static void test_two_pools_and_many_jobs(void **state)
     pool_free(pools[0]);
     pool_free(pools[1]);
     loop_free(l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jobs_run_elsewhere_and_in_order),
-        cmocka_unit_test(test_free_delivers_what_was_submitted),
-        cmocka_unit_test(test_an_unused_pool),
-        cmocka_unit_test(test_threads_grow_to_the_maximum),
-        cmocka_unit_test(test_done_may_submit_the_same_job_again),
-        cmocka_unit_test(test_done_may_free_the_pool),
-        cmocka_unit_test(test_two_pools_and_many_jobs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

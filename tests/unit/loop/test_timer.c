@@ -33,7 +33,7 @@ static void actor_init(struct actor *a, struct script *s, char letter, loop_fn f
     timer_init(&a->timer, s->loop, fn, a);
 }
 
-static void test_order_of_firing(void **state)
+TEST(order_of_firing)
 {
     struct script s = {.loop = loop_new(NULL), .wanted = 5};
     struct actor a[5];
@@ -49,7 +49,7 @@ static void test_order_of_firing(void **state)
     loop_free(s.loop);
 }
 
-static void test_never_early(void **state)
+TEST(never_early)
 {
     struct script s = {.loop = loop_new(NULL), .wanted = 1};
     struct actor a;
@@ -65,7 +65,7 @@ static void test_never_early(void **state)
     loop_free(s.loop);
 }
 
-static void test_stop_and_restart(void **state)
+TEST(stop_and_restart)
 {
     struct script s = {.loop = loop_new(NULL), .wanted = 2};
     struct actor a, b, c;
@@ -101,7 +101,7 @@ static void restart_then_stop_and_free_self(void *ctx)
     free(a);
 }
 
-static void test_a_callback_may_free_its_timer(void **state)
+TEST(a_callback_may_free_its_timer)
 {
     struct script s = {.loop = loop_new(NULL), .wanted = 3};
     struct actor *a = xcalloc(1, sizeof(*a)), *b = xcalloc(1, sizeof(*b)), c;
@@ -129,7 +129,7 @@ static void kill_victim(void *ctx)
 }
 
 /* Both are due in the same turn; the second must not come, and its memory is gone. */
-static void test_a_callback_may_stop_a_timer_that_is_due(void **state)
+TEST(a_callback_may_stop_a_timer_that_is_due)
 {
     struct script s = {.loop = loop_new(NULL), .wanted = 2};
     struct killer k = {.victim = xcalloc(1, sizeof(*k.victim))};
@@ -165,7 +165,7 @@ static void set_true(void *ctx)
     *(bool *)ctx = true;
 }
 
-static void test_a_timer_without_delay_starves_nobody(void **state)
+TEST(a_timer_without_delay_starves_nobody)
 {
     struct loop *l = loop_new(NULL);
     struct spinner s = {0};
@@ -182,7 +182,7 @@ static void test_a_timer_without_delay_starves_nobody(void **state)
     loop_free(l);
 }
 
-static void test_endless_delays_do_not_wrap(void **state)
+TEST(endless_delays_do_not_wrap)
 {
     struct script s = {.loop = loop_new(NULL), .wanted = 1};
     struct actor a, b;
@@ -223,7 +223,7 @@ static void on_member(void *ctx)
 }
 
 /* A heap that loses its shape on removals fires out of order. */
-static void test_a_crowd_with_removals_fires_in_order(void **state)
+TEST(a_crowd_with_removals_fires_in_order)
 {
     struct loop *l = loop_new(NULL);
     struct crowd *c = xcalloc(1, sizeof(*c));
@@ -248,19 +248,4 @@ static void test_a_crowd_with_removals_fires_in_order(void **state)
     assert_true(c->in_order);
     free(c);
     loop_free(l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_of_firing),
-        cmocka_unit_test(test_never_early),
-        cmocka_unit_test(test_stop_and_restart),
-        cmocka_unit_test(test_a_callback_may_free_its_timer),
-        cmocka_unit_test(test_a_callback_may_stop_a_timer_that_is_due),
-        cmocka_unit_test(test_a_timer_without_delay_starves_nobody),
-        cmocka_unit_test(test_endless_delays_do_not_wrap),
-        cmocka_unit_test(test_a_crowd_with_removals_fires_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

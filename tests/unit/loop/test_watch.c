@@ -12,7 +12,7 @@ static void note(void *ctx)
     *(bool *)ctx = true;
 }
 
-static void test_a_write_is_noticed(void **state)
+TEST(a_write_is_noticed)
 {
     struct tempdir dir;
     struct watch *w;
@@ -35,10 +35,4 @@ static void test_a_write_is_noticed(void **state)
     watch_stop(NULL);
     loop_free(l);
     assert_int_equal(tempdir_drop(&dir), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_write_is_noticed)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

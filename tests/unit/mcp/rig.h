@@ -356,4 +356,3 @@ static inline void rig_hears(struct rig *r, const char *text)
 }
 
 #define assert_text(s, expected) assert_string_equal(arena_cstr(&r->mem, (s)), (expected))
-#define rig_test(f)              cmocka_unit_test_setup_teardown(f, rig_set_up, rig_tear_down)

@@ -5,7 +5,7 @@
 #define ASK(id, method, params)                                                                    \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
 
-static void answer_keeps_the_id(void **state)
+TEST_WITH(answer_keeps_the_id, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"tools/call\",\"send\":[" ASK(
@@ -24,7 +24,7 @@ static void answer_keeps_the_id(void **state)
     rig_call_done(&c);
 }
 
-static void roots_outside_a_call(void **state)
+TEST_WITH(roots_outside_a_call, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"tools/list\",\"send\":[" ASK(
@@ -44,7 +44,7 @@ static void roots_outside_a_call(void **state)
     rig_call_done(&c);
 }
 
-static void what_is_not_declared(void **state)
+TEST_WITH(what_is_not_declared, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":[" ASK("1", "odd/method", "{}") "," ASK(
@@ -60,7 +60,7 @@ static void what_is_not_declared(void **state)
     assert_false(mcp_has_asked(r->client)); /* a ping asks nothing */
 }
 
-static void two_calls_cannot_be_told_apart(void **state)
+TEST_WITH(two_calls_cannot_be_told_apart, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY
@@ -78,7 +78,7 @@ static void two_calls_cannot_be_told_apart(void **state)
     rig_call_done(&second);
 }
 
-static void pings_and_lists_are_asked_nothing(void **state)
+TEST_WITH(pings_and_lists_are_asked_nothing, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY
@@ -97,7 +97,7 @@ static void pings_and_lists_are_asked_nothing(void **state)
     }
 }
 
-static void server_takes_it_back(void **state)
+TEST_WITH(server_takes_it_back, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r,
@@ -113,7 +113,7 @@ static void server_takes_it_back(void **state)
     assert_int_equal(r->ngone, 1); /* the text "7" is another id */
 }
 
-static void end_of_the_call_is_the_end_of_its_questions(void **state)
+TEST_WITH(end_of_the_call_is_the_end_of_its_questions, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r,
@@ -125,7 +125,7 @@ static void end_of_the_call_is_the_end_of_its_questions(void **state)
     rig_hears(r, "\"id\":7,\"error\":{\"code\":-32603");
 }
 
-static void silence_while_we_are_asked(void **state)
+TEST_WITH(silence_while_we_are_asked, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(
@@ -147,7 +147,7 @@ static void silence_while_we_are_asked(void **state)
 
 static void leave_open(void *ctx, struct mcp_ask *a) {}
 
-static void questions_are_bounded(void **state)
+TEST_WITH(questions_are_bounded, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct buf script;
@@ -171,16 +171,5 @@ static void questions_are_bounded(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(answer_keeps_the_id),
-        rig_test(roots_outside_a_call),
-        rig_test(what_is_not_declared),
-        rig_test(two_calls_cannot_be_told_apart),
-        rig_test(pings_and_lists_are_asked_nothing),
-        rig_test(server_takes_it_back),
-        rig_test(end_of_the_call_is_the_end_of_its_questions),
-        rig_test(silence_while_we_are_asked),
-        rig_test(questions_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "unit/mcp/rig.h"
 
-static void error_is_an_answer(void **state)
+TEST_WITH(error_is_an_answer, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
@@ -11,7 +11,7 @@ static void error_is_an_answer(void **state)
     assert_text(c.error, "{\"code\":-32601,\"message\":\"no\"}");
 }
 
-static void modern_result_types(void **state)
+TEST_WITH(modern_result_types, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r,
@@ -26,7 +26,7 @@ static void modern_result_types(void **state)
     assert_int_equal(c.err.code, -EPROTO);
 }
 
-static void raw_answers_come_as_they_are(void **state)
+TEST_WITH(raw_answers_come_as_they_are, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", "{\"resultType\":\"input_required\","
@@ -43,7 +43,7 @@ static void raw_answers_come_as_they_are(void **state)
     rig_call_done(&c);
 }
 
-static void tasks_are_declared_unless_raw(void **state)
+TEST_WITH(tasks_are_declared_unless_raw, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("a", "{}") "]");
@@ -53,7 +53,7 @@ static void tasks_are_declared_unless_raw(void **state)
     rig_hears(r, "io.modelcontextprotocol/tasks");
 }
 
-static void methods_that_the_modern_era_lacks(void **state)
+TEST_WITH(methods_that_the_modern_era_lacks, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("a", "{}") "]");
@@ -68,7 +68,7 @@ static void methods_that_the_modern_era_lacks(void **state)
     assert_false(rig_has(&r->heard, "setLevel"));
 }
 
-static void request_on_a_closed_connection(void **state)
+TEST_WITH(request_on_a_closed_connection, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
@@ -83,13 +83,5 @@ static void request_on_a_closed_connection(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(error_is_an_answer),
-        rig_test(modern_result_types),
-        rig_test(raw_answers_come_as_they_are),
-        rig_test(tasks_are_declared_unless_raw),
-        rig_test(methods_that_the_modern_era_lacks),
-        rig_test(request_on_a_closed_connection),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -4,7 +4,7 @@
 
 #define ECHO RIG_RESULT("tools/call", "{\"content\":[]}")
 
-static void close_is_orderly(void **state)
+TEST_WITH(close_is_orderly, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"slow\"}]");
@@ -20,7 +20,7 @@ static void close_is_orderly(void **state)
     rig_call_done(&c);
 }
 
-static void close_before_it_began(void **state)
+TEST_WITH(close_before_it_began, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct mcp_dial dial = rig_child(r, "[]");
@@ -43,7 +43,7 @@ static void abort_client(void *ctx, const struct mcp_reply *reply)
     r->is_closed = true;
 }
 
-static void abort_from_inside(void **state)
+TEST_WITH(abort_from_inside, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY ECHO "]");
@@ -53,7 +53,7 @@ static void abort_from_inside(void **state)
     assert_true(rig_until(r, &r->is_closed));
 }
 
-static void server_that_is_lost(void **state)
+TEST_WITH(server_that_is_lost, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"die\",\"exit\":3}]");
@@ -68,11 +68,5 @@ static void server_that_is_lost(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(close_is_orderly),
-        rig_test(close_before_it_began),
-        rig_test(abort_from_inside),
-        rig_test(server_that_is_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

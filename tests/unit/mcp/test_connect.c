@@ -2,7 +2,7 @@
 
 #include "unit/mcp/rig.h"
 
-static void handshake(void **state)
+TEST_WITH(handshake, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
@@ -17,7 +17,7 @@ static void handshake(void **state)
     assert_true(rig_has(&r->heard, "\"method\":\"server/discover\""));
 }
 
-static void stateless_server(void **state)
+TEST_WITH(stateless_server, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN "{\"on\":\"x\"}]");
@@ -28,7 +28,7 @@ static void stateless_server(void **state)
     assert_false(rig_has(&r->heard, "initialize"));
 }
 
-static void version_is_tried_again(void **state)
+TEST_WITH(version_is_tried_again, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[{\"on\":\"server/discover\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\",\"id\":"
@@ -38,7 +38,7 @@ static void version_is_tried_again(void **state)
     assert_int_equal(mcp_era(r->client), MCP_ERA_MODERN);
 }
 
-static void no_version_in_common(void **state)
+TEST_WITH(no_version_in_common, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[{\"on\":\"server/discover\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\","
@@ -49,7 +49,7 @@ static void no_version_in_common(void **state)
     assert_non_null(strstr(r->closed.msg, "no MCP protocol version"));
 }
 
-static void unknown_revision_ends_it(void **state)
+TEST_WITH(unknown_revision_ends_it, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_RESULT("initialize", "{\"protocolVersion\":\"1999-01-01\","
@@ -59,7 +59,7 @@ static void unknown_revision_ends_it(void **state)
 }
 
 /* Some servers end themselves over any first message but "initialize". */
-static void server_that_dies_over_the_probe(void **state)
+TEST_WITH(server_that_dies_over_the_probe, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[{\"on\":\"server/discover\",\"exit\":1}," RIG_LEGACY "{\"on\":\"x\"}]");
@@ -67,7 +67,7 @@ static void server_that_dies_over_the_probe(void **state)
     assert_int_equal(mcp_era(r->client), MCP_ERA_LEGACY);
 }
 
-static void server_that_dies_always(void **state)
+TEST_WITH(server_that_dies_always, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[{\"on\":\"*\",\"exit\":7}]");
@@ -76,7 +76,7 @@ static void server_that_dies_always(void **state)
     assert_non_null(strstr(r->closed.msg, "status 7"));
 }
 
-static void silence_is_bounded(void **state)
+TEST_WITH(silence_is_bounded, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct mcp_dial dial = rig_child(r, "[{\"on\":\"*\"}]");
@@ -86,7 +86,7 @@ static void silence_is_bounded(void **state)
     assert_int_equal(r->closed.code, -ETIMEDOUT);
 }
 
-static void no_such_program(void **state)
+TEST_WITH(no_such_program, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     const char *argv[] = {"/no/such/program", NULL};
@@ -95,7 +95,7 @@ static void no_such_program(void **state)
     assert_int_equal(r->closed.code, -ENOENT);
 }
 
-static void remembered_era_skips_the_probe(void **state)
+TEST_WITH(remembered_era_skips_the_probe, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct mcp_dial dial = rig_child(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
@@ -109,17 +109,5 @@ static void remembered_era_skips_the_probe(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(handshake),
-        rig_test(stateless_server),
-        rig_test(version_is_tried_again),
-        rig_test(no_version_in_common),
-        rig_test(unknown_revision_ends_it),
-        rig_test(server_that_dies_over_the_probe),
-        rig_test(server_that_dies_always),
-        rig_test(silence_is_bounded),
-        rig_test(no_such_program),
-        rig_test(remembered_era_skips_the_probe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

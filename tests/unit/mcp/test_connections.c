@@ -30,7 +30,7 @@ static void close_connections(struct rig *r, struct connections *p, uint64_t dra
     assert_int_equal(r->closed.code, 0);
 }
 
-static void requests_wait_until_ready(void **state)
+TEST_WITH(requests_wait_until_ready, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct connections *p =
@@ -53,7 +53,7 @@ static int count_children(void)
     return n;
 }
 
-static void one_connection_until_it_asks(void **state)
+TEST_WITH(one_connection_until_it_asks, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"tools/call\"}]");
@@ -69,7 +69,7 @@ static void one_connection_until_it_asks(void **state)
     close_connections(r, p, 0);
 }
 
-static void connections_and_queue(void **state)
+TEST_WITH(connections_and_queue, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct connections *p = open_connections(
@@ -100,7 +100,7 @@ static void connections_and_queue(void **state)
     assert_int_equal(c[5].err.code, -ECANCELED);
 }
 
-static void loss_of_the_main_one(void **state)
+TEST_WITH(loss_of_the_main_one, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"die\",\"exit\":4},"
@@ -114,7 +114,7 @@ static void loss_of_the_main_one(void **state)
     assert_int_equal(dead.err.code, -ECONNRESET);
 }
 
-static void draining(void **state)
+TEST_WITH(draining, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"(none)\"}," ASKS "]");
@@ -128,7 +128,7 @@ static void draining(void **state)
     assert_int_equal(late.err.code, -ECANCELED);
 }
 
-static void queue_is_bounded(void **state)
+TEST_WITH(queue_is_bounded, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct connections *p = open_connections(r, "[{\"on\":\"*\"}]");
@@ -150,7 +150,7 @@ static void abort_in_done(void *ctx, const struct mcp_reply *reply)
     r->is_closed = true;
 }
 
-static void abort_from_inside(void **state)
+TEST_WITH(abort_from_inside, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
@@ -164,14 +164,5 @@ static void abort_from_inside(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(requests_wait_until_ready),
-        rig_test(one_connection_until_it_asks),
-        rig_test(connections_and_queue),
-        rig_test(loss_of_the_main_one),
-        rig_test(draining),
-        rig_test(queue_is_bounded),
-        rig_test(abort_from_inside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

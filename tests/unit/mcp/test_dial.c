@@ -1,7 +1,7 @@
 #include "mcp/dial.h"
 #include "support/unit.h"
 
-static void dial_outlives_its_source(void **state)
+TEST(dial_outlives_its_source)
 {
     struct arena a;
     arena_init(&a);
@@ -24,7 +24,7 @@ static void dial_outlives_its_source(void **state)
     arena_done(&a);
 }
 
-static void request_outlives_its_source(void **state)
+TEST(request_outlives_its_source)
 {
     struct arena a, b;
     arena_init(&a);
@@ -40,13 +40,4 @@ static void request_outlives_its_source(void **state)
     assert_true(str_eq(json_get_string(copy.params, "name"), STR("t")));
     assert_null(copy.capabilities);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dial_outlives_its_source),
-        cmocka_unit_test(request_outlives_its_source),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

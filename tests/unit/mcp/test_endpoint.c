@@ -3,7 +3,7 @@
 #include "mcp/transport/endpoint.h"
 #include "support/unit.h"
 
-static void resolves(void **state)
+TEST(resolves)
 {
     static const char *const CASES[][3] = {
         {"http://h:1/sse", "/messages?s=1", "http://h:1/messages?s=1"},
@@ -26,7 +26,7 @@ static void resolves(void **state)
     }
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
     static const struct {
         const char *reference;
@@ -46,13 +46,4 @@ static void refuses(void **state)
         assert_int_equal(rc, CASES[i].rc);
         arena_done(&a);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resolves),
-        cmocka_unit_test(refuses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

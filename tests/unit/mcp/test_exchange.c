@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "unit/mcp/rig.h"
 
-static void silence_and_cancellation(void **state)
+TEST_WITH(silence_and_cancellation, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"slow\"}]");
@@ -16,7 +16,7 @@ static void silence_and_cancellation(void **state)
     rig_hears(r, "\"reason\":\"timed out\"");
 }
 
-static void cancel_has_no_callback(void **state)
+TEST_WITH(cancel_has_no_callback, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY RIG_RESULT("a", "{}") "]");
@@ -33,7 +33,7 @@ static void cancel_has_no_callback(void **state)
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":"    \
     "\"$id\",\"progress\":1}}"
 
-static void progress(void **state)
+TEST_WITH(progress, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":[" PROGRESS "," PROGRESS
@@ -46,7 +46,7 @@ static void progress(void **state)
     rig_call_done(&c);
 }
 
-static void hard_limit(void **state)
+TEST_WITH(hard_limit, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":[" PROGRESS "]}]");
@@ -61,7 +61,7 @@ static void hard_limit(void **state)
     rig_call_done(&c);
 }
 
-static void too_many_at_once(void **state)
+TEST_WITH(too_many_at_once, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"slow\"}]");
@@ -79,7 +79,7 @@ static void too_many_at_once(void **state)
     free(calls);
 }
 
-static void request_that_is_too_large(void **state)
+TEST_WITH(request_that_is_too_large, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
@@ -99,13 +99,5 @@ static void request_that_is_too_large(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(silence_and_cancellation),
-        rig_test(cancel_has_no_callback),
-        rig_test(progress),
-        rig_test(hard_limit),
-        rig_test(too_many_at_once),
-        rig_test(request_that_is_too_large),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -33,7 +33,7 @@ static void serve_broken_stream(struct exchange *x)
     }
 }
 
-static void broken_stream_is_taken_up(void **state)
+TEST_WITH(broken_stream_is_taken_up, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_broken_stream);
@@ -58,7 +58,7 @@ static void serve_cut(struct exchange *x)
     dbl_say(x, ": nothing else\n\n");
 }
 
-static void stream_without_ids_is_lost(void **state)
+TEST_WITH(stream_without_ids_is_lost, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_cut);
@@ -86,7 +86,7 @@ static void serve_pace(struct exchange *x)
     }
 }
 
-static void too_many_requests_is_no_failure(void **state)
+TEST_WITH(too_many_requests_is_no_failure, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_pace);
@@ -128,7 +128,7 @@ static void serve_modern(struct exchange *x)
     }
 }
 
-static void headers_repeat_the_message(void **state)
+TEST_WITH(headers_repeat_the_message, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -152,7 +152,7 @@ static void headers_repeat_the_message(void **state)
     web_free(w);
 }
 
-static void cancel_closes_the_stream(void **state)
+TEST_WITH(cancel_closes_the_stream, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -169,7 +169,7 @@ static void cancel_closes_the_stream(void **state)
     web_free(w);
 }
 
-static void changed_annotations_are_fetched(void **state)
+TEST_WITH(changed_annotations_are_fetched, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -183,7 +183,7 @@ static void changed_annotations_are_fetched(void **state)
     web_free(w);
 }
 
-static void refusals(void **state)
+TEST_WITH(refusals, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -197,7 +197,7 @@ static void refusals(void **state)
     web_free(w);
 }
 
-static void tools_with_wrong_annotations(void **state)
+TEST_WITH(tools_with_wrong_annotations, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -218,7 +218,7 @@ static void serve_other_answer(struct exchange *x)
                   web_is(x, "\"empty\"") ? "" : "{\"jsonrpc\":\"2.0\",\"id\":12345,\"result\":{}}");
 }
 
-static void body_without_the_answer(void **state)
+TEST_WITH(body_without_the_answer, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_other_answer);
@@ -234,16 +234,5 @@ static void body_without_the_answer(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(broken_stream_is_taken_up),
-        rig_test(stream_without_ids_is_lost),
-        rig_test(too_many_requests_is_no_failure),
-        rig_test(headers_repeat_the_message),
-        rig_test(cancel_closes_the_stream),
-        rig_test(changed_annotations_are_fetched),
-        rig_test(refusals),
-        rig_test(tools_with_wrong_annotations),
-        rig_test(body_without_the_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

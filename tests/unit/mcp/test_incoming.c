@@ -4,7 +4,7 @@
 
 #define ECHO RIG_RESULT("tools/call", "{\"content\":[]}")
 
-static void lines_that_are_no_messages(void **state)
+TEST_WITH(lines_that_are_no_messages, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(
@@ -19,7 +19,7 @@ static void lines_that_are_no_messages(void **state)
     assert_text(c.result, "{\"content\":[]}");
 }
 
-static void nothing_but_noise(void **state)
+TEST_WITH(nothing_but_noise, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct buf script;
@@ -39,7 +39,7 @@ static void nothing_but_noise(void **state)
     buf_done(&script);
 }
 
-static void malformed_answer_fails_its_request(void **state)
+TEST_WITH(malformed_answer_fails_its_request, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\","
@@ -51,7 +51,7 @@ static void malformed_answer_fails_its_request(void **state)
     assert_int_equal(c.err.code, -EPROTO);
 }
 
-static void answers_to_nobody_are_dropped(void **state)
+TEST_WITH(answers_to_nobody_are_dropped, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":999,"
@@ -64,7 +64,7 @@ static void answers_to_nobody_are_dropped(void **state)
     rig_run(r, 50);
 }
 
-static void batch_of_one_revision(void **state)
+TEST_WITH(batch_of_one_revision, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r,
@@ -78,7 +78,7 @@ static void batch_of_one_revision(void **state)
     assert_true(rig_has(&r->notified, "notifications/x"));
 }
 
-static void unknown_fields_survive(void **state)
+TEST_WITH(unknown_fields_survive, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY RIG_RESULT("a", "{\"n\":1.50,\"big\":12345678901234567890,"
@@ -88,7 +88,7 @@ static void unknown_fields_survive(void **state)
     assert_text(c.result, "{\"n\":1.50,\"big\":12345678901234567890,\"x-y\":[null,{\"\":0}]}");
 }
 
-static void log_messages_find_their_call(void **state)
+TEST_WITH(log_messages_find_their_call, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":["
@@ -110,14 +110,5 @@ static void log_messages_find_their_call(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(lines_that_are_no_messages),
-        rig_test(nothing_but_noise),
-        rig_test(malformed_answer_fails_its_request),
-        rig_test(answers_to_nobody_are_dropped),
-        rig_test(batch_of_one_revision),
-        rig_test(unknown_fields_survive),
-        rig_test(log_messages_find_their_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -10,7 +10,7 @@ static int classify(struct arena *a, const char *text, struct rpc_message *m, st
     return rc < 0 ? rc : rpc_classify(v, m, e);
 }
 
-static void kinds(void **state)
+TEST(kinds)
 {
     static const struct {
         const char *text;
@@ -35,7 +35,7 @@ static void kinds(void **state)
     }
 }
 
-static void ids_keep_their_type(void **state)
+TEST(ids_keep_their_type)
 {
     struct arena a;
     arena_init(&a);
@@ -58,7 +58,7 @@ static void ids_keep_their_type(void **state)
     arena_done(&a);
 }
 
-static void malformed_is_refused(void **state)
+TEST(malformed_is_refused)
 {
     static const char *const CASES[] = {
         "",
@@ -96,7 +96,7 @@ static void malformed_is_refused(void **state)
     }
 }
 
-static void malformed_answer_names_its_request(void **state)
+TEST(malformed_answer_names_its_request)
 {
     struct arena a;
     arena_init(&a);
@@ -107,7 +107,7 @@ static void malformed_answer_names_its_request(void **state)
     arena_done(&a);
 }
 
-static void size_is_bounded(void **state)
+TEST(size_is_bounded)
 {
     struct arena a;
     arena_init(&a);
@@ -125,16 +125,4 @@ static void size_is_bounded(void **state)
     assert_int_equal(rpc_parse(&a, buf_str(&many), &v, &e), -EINVAL);
     buf_done(&many);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds),
-        cmocka_unit_test(ids_keep_their_type),
-        cmocka_unit_test(malformed_is_refused),
-        cmocka_unit_test(malformed_answer_names_its_request),
-        cmocka_unit_test(size_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static struct mcp_dial quick(struct rig *r, const char *script)
     return dial;
 }
 
-static void what_the_server_offers_is_asked_for(void **state)
+TEST_WITH(what_the_server_offers_is_asked_for, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN "{\"on\":\"subscriptions/listen\",\"send\":[" ACK "," CHANGED "]}]");
@@ -26,7 +26,7 @@ static void what_the_server_offers_is_asked_for(void **state)
     assert_false(rig_has(&r->notified, "acknowledged"));
 }
 
-static void subscriptions_open_it_anew(void **state)
+TEST_WITH(subscriptions_open_it_anew, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN "{\"on\":\"subscriptions/listen\",\"send\":[" ACK "]}]");
@@ -42,7 +42,7 @@ static void subscriptions_open_it_anew(void **state)
     assert_false(rig_has(&r->heard, "\"resources/"));
 }
 
-static void end_is_followed_by_another(void **state)
+TEST_WITH(end_is_followed_by_another, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct mcp_dial dial =
@@ -56,7 +56,7 @@ static void end_is_followed_by_another(void **state)
     assert_true(rig_has(&r->notified, "notifications/tools/list_changed"));
 }
 
-static void end_by_notification(void **state)
+TEST_WITH(end_by_notification, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct mcp_dial dial =
@@ -69,7 +69,7 @@ static void end_by_notification(void **state)
     assert_true(rig_has(&r->notified, "notifications/tools/list_changed"));
 }
 
-static void server_without_it(void **state)
+TEST_WITH(server_without_it, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct mcp_dial dial = quick(r, "[" RIG_MODERN "{\"on\":\"x\"}]");
@@ -84,12 +84,5 @@ static void server_without_it(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(what_the_server_offers_is_asked_for),
-        rig_test(subscriptions_open_it_anew),
-        rig_test(end_is_followed_by_another),
-        rig_test(end_by_notification),
-        rig_test(server_without_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

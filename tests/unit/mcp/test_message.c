@@ -17,13 +17,13 @@ static struct json *parse(struct arena *a, const char *text)
     return v;
 }
 
-static void legacy_is_bare(void **state)
+TEST(legacy_is_bare)
 {
     check(&(struct message_request){.id = 3, .method = STR("ping"), .era = MCP_ERA_LEGACY},
           "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
 }
 
-static void meta_is_added_to(void **state)
+TEST(meta_is_added_to)
 {
     struct arena a;
     arena_init(&a);
@@ -40,7 +40,7 @@ static void meta_is_added_to(void **state)
     arena_done(&a);
 }
 
-static void modern_names_itself(void **state)
+TEST(modern_names_itself)
 {
     struct message_request r = {
         .id = 1,
@@ -56,7 +56,7 @@ static void modern_names_itself(void **state)
               "\"},\"io.modelcontextprotocol/logLevel\":\"info\"}}}");
 }
 
-static void more_members_replace(void **state)
+TEST(more_members_replace)
 {
     struct arena a;
     arena_init(&a);
@@ -85,7 +85,7 @@ static void check_capabilities(const char *declared, enum mcp_era era, bool with
     arena_done(&a);
 }
 
-static void capabilities_by_era(void **state)
+TEST(capabilities_by_era)
 {
     const char *declared = "{\"roots\":{\"listChanged\":true},\"tasks\":{},\"sampling\":{"
                            "\"tools\":{}},\"extensions\":{\"x/y\":{}}}";
@@ -97,14 +97,4 @@ static void capabilities_by_era(void **state)
                        "\"io.modelcontextprotocol/tasks\":{}}}");
     check_capabilities(NULL, MCP_ERA_LEGACY, true, "{}");
     check_capabilities(NULL, MCP_ERA_MODERN, false, "{}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(legacy_is_bare),      cmocka_unit_test(meta_is_added_to),
-        cmocka_unit_test(modern_names_itself), cmocka_unit_test(more_members_replace),
-        cmocka_unit_test(capabilities_by_era),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

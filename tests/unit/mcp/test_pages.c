@@ -13,7 +13,7 @@ static void list_all(struct rig *r, struct rig_call *c)
     "{\"on\":\"tools/list\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":" \
     "{\"tools\":" tools next "}}]},"
 
-static void pages_are_joined(void **state)
+TEST_WITH(pages_are_joined, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY PAGE_ONCE("[{\"name\":\"a\",\"x\":1.0}]", ",\"nextCursor\":\"\"")
@@ -26,7 +26,7 @@ static void pages_are_joined(void **state)
     assert_true(rig_has(&r->heard, "{\"cursor\":\"c2\"}"));
 }
 
-static void same_page_for_ever(void **state)
+TEST_WITH(same_page_for_ever, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY RIG_RESULT("tools/list", "{\"tools\":[],\"nextCursor\":\"x\"}") "]");
@@ -35,7 +35,7 @@ static void same_page_for_ever(void **state)
     assert_int_equal(c.err.code, -EPROTO);
 }
 
-static void no_list(void **state)
+TEST_WITH(no_list, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY RIG_RESULT("tools/list", "{\"tools\":{}}") "]");
@@ -54,7 +54,7 @@ static void fill(struct buf *script, int n)
     buf_add_lit(script, "]}}]}]");
 }
 
-static void items_are_bounded(void **state)
+TEST_WITH(items_are_bounded, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct buf script;
@@ -66,7 +66,7 @@ static void items_are_bounded(void **state)
     buf_done(&script);
 }
 
-static void many_tools(void **state)
+TEST_WITH(many_tools, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct buf script;
@@ -78,7 +78,7 @@ static void many_tools(void **state)
     buf_done(&script);
 }
 
-static void error_of_a_page(void **state)
+TEST_WITH(error_of_a_page, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY PAGE_ONCE("[]", ",\"nextCursor\":\"1\"") "{\"on\":\"x\"}]");
@@ -90,9 +90,5 @@ static void error_of_a_page(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(pages_are_joined),  rig_test(same_page_for_ever), rig_test(no_list),
-        rig_test(items_are_bounded), rig_test(many_tools),         rig_test(error_of_a_page),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -12,7 +12,7 @@ static struct json *parse(struct arena *a, const char *text)
 
 #define REGION "{\"type\":\"string\",\"x-mcp-header\":\"Region\"}"
 
-static void nested_properties(void **state)
+TEST(nested_properties)
 {
     struct arena a;
     arena_init(&a);
@@ -38,7 +38,7 @@ static void nested_properties(void **state)
     arena_done(&a);
 }
 
-static void invalid_annotations(void **state)
+TEST(invalid_annotations)
 {
     static const char *const CASES[] = {
         "{\"x-mcp-header\":\"A\",\"type\":\"string\"}",
@@ -72,7 +72,7 @@ static void invalid_annotations(void **state)
     }
 }
 
-static void number_of_headers_is_bounded(void **state)
+TEST(number_of_headers_is_bounded)
 {
     struct arena a;
     arena_init(&a);
@@ -89,7 +89,7 @@ static void number_of_headers_is_bounded(void **state)
     arena_done(&a);
 }
 
-static void encoding(void **state)
+TEST(encoding)
 {
     static const struct {
         str plain, header;
@@ -111,15 +111,4 @@ static void encoding(void **state)
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
         assert_true(str_eq(header_value_encode(&a, CASES[i].plain), CASES[i].header));
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nested_properties),
-        cmocka_unit_test(invalid_annotations),
-        cmocka_unit_test(number_of_headers_is_bounded),
-        cmocka_unit_test(encoding),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

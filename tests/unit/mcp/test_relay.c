@@ -40,7 +40,7 @@ static void on_done(void *ctx, const struct mcp_reply *r)
     o->ended++;
 }
 
-static void all_but_the_end_goes_through(void **state)
+TEST(all_but_the_end_goes_through)
 {
     struct outer o = {
         .relay = {{NULL, on_progress, on_logged, on_ask, on_ask_gone}, heard},
@@ -57,7 +57,7 @@ static void all_but_the_end_goes_through(void **state)
     assert_string_equal(heard, "plag");
 }
 
-static void what_nobody_listens_to_is_not_asked_for(void **state)
+TEST(what_nobody_listens_to_is_not_asked_for)
 {
     struct outer o = {.relay = {{.done = on_done}, NULL}};
     struct mcp_call_events ev = call_relay_events(&o.relay, on_done);
@@ -65,13 +65,4 @@ static void what_nobody_listens_to_is_not_asked_for(void **state)
     assert_null(ev.logged);
     assert_null(ev.ask);
     assert_null(ev.ask_gone);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_but_the_end_goes_through),
-        cmocka_unit_test(what_nobody_listens_to_is_not_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
     "{\"on\":\"tools/call\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\","            \
     "\"result\":" result "}]},"
 
-static void answers_and_state_go_back(void **state)
+TEST_WITH(answers_and_state_go_back, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN FIRST(ASKED(",\"requestState\":\"a\\u0001\\/\xc3\xbc\""))
@@ -29,7 +29,7 @@ static void answers_and_state_go_back(void **state)
     rig_call_done(&c);
 }
 
-static void state_alone_is_repeated(void **state)
+TEST_WITH(state_alone_is_repeated, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN FIRST("{\"resultType\":\"input_required\",\"requestState\":\"s\"}")
@@ -41,7 +41,7 @@ static void state_alone_is_repeated(void **state)
     assert_false(rig_has(&r->heard, "inputResponses"));
 }
 
-static void refusal_is_the_error(void **state)
+TEST_WITH(refusal_is_the_error, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
@@ -54,7 +54,7 @@ static void refusal_is_the_error(void **state)
     rig_call_done(&c);
 }
 
-static void what_was_not_offered(void **state)
+TEST_WITH(what_was_not_offered, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(
@@ -79,7 +79,7 @@ static void answer_at_once(void *ctx, struct mcp_ask *a)
     mcp_ask_answer(a, &roots);
 }
 
-static void rounds_are_bounded(void **state)
+TEST_WITH(rounds_are_bounded, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
@@ -92,7 +92,7 @@ static void rounds_are_bounded(void **state)
     assert_int_equal(r->nasks, 0); /* the call itself was asked */
 }
 
-static void cancel_while_waiting(void **state)
+TEST_WITH(cancel_while_waiting, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
@@ -104,7 +104,7 @@ static void cancel_while_waiting(void **state)
     rig_call_done(&c);
 }
 
-static void nobody_answers(void **state)
+TEST_WITH(nobody_answers, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
@@ -119,14 +119,5 @@ static void nobody_answers(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(answers_and_state_go_back),
-        rig_test(state_alone_is_repeated),
-        rig_test(refusal_is_the_error),
-        rig_test(what_was_not_offered),
-        rig_test(rounds_are_bounded),
-        rig_test(cancel_while_waiting),
-        rig_test(nobody_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

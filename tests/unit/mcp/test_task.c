@@ -9,7 +9,7 @@
     "{\"on\":\"tasks/get\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":{" \
     "\"resultType\":\"complete\",\"taskId\":\"t1\"," state "}}]},"
 
-static void modern_task(void **state)
+TEST_WITH(modern_task, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN CREATED "," STATE_ONCE("\"status\":\"working\"") STATE_ONCE(
@@ -19,7 +19,7 @@ static void modern_task(void **state)
     assert_text(c.result, "{\"content\":[5]}");
 }
 
-static void modern_questions_are_put_once(void **state)
+TEST_WITH(modern_questions_are_put_once, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN CREATED
@@ -40,7 +40,7 @@ static void modern_questions_are_put_once(void **state)
     rig_call_done(&c);
 }
 
-static void modern_ends(void **state)
+TEST_WITH(modern_ends, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN CREATED
@@ -56,7 +56,7 @@ static void modern_ends(void **state)
     assert_int_equal(c.err.code, -EPROTO);
 }
 
-static void cancelled_task_is_cancelled_there(void **state)
+TEST_WITH(cancelled_task_is_cancelled_there, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN CREATED "," RIG_RESULT("tasks/get", "{\"status\":\"working\"}") "]");
@@ -78,7 +78,7 @@ static void cancelled_task_is_cancelled_there(void **state)
     RIG_RESULT("tools/call", "{\"task\":{\"taskId\":\"t2\",\"status\":\"working\","                \
                              "\"pollInterval\":20}}")
 
-static void legacy_task(void **state)
+TEST_WITH(legacy_task, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY RIG_RESULT(
@@ -111,7 +111,7 @@ static void legacy_task(void **state)
     assert_true(str_starts(c.result, STR("{\"task\":")));
 }
 
-static void task_without_a_name(void **state)
+TEST_WITH(task_without_a_name, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", "{\"resultType\":\"task\"}") "]");
@@ -123,10 +123,5 @@ static void task_without_a_name(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(modern_task), rig_test(modern_questions_are_put_once),
-        rig_test(modern_ends), rig_test(cancelled_task_is_cancelled_there),
-        rig_test(legacy_task), rig_test(task_without_a_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -4,7 +4,7 @@
 #define TASK "{\"name\":\"t\",\"execution\":{\"taskSupport\":\"required\"}}"
 
 /* Annotations for headers matter only where there are headers. */
-static void all_tools_stay_over_pipes(void **state)
+TEST_WITH(all_tools_stay_over_pipes, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/list", "{\"tools\":[" BAD "]}") "]");
@@ -13,7 +13,7 @@ static void all_tools_stay_over_pipes(void **state)
     assert_true(str_find(c.result, STR("\"bad\""), 0) > 0);
 }
 
-static void a_new_list_replaces_what_is_known(void **state)
+TEST_WITH(a_new_list_replaces_what_is_known, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"tools/list\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\","
@@ -29,7 +29,7 @@ static void a_new_list_replaces_what_is_known(void **state)
     assert_false(mcp_tool_needs_task(r->client, STR("t")));
 }
 
-static void lists_that_are_none(void **state)
+TEST_WITH(lists_that_are_none, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY RIG_RESULT("tools/list", "{\"tools\":[1,null,{\"name\":5}]}") "]");
@@ -41,10 +41,5 @@ static void lists_that_are_none(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(all_tools_stay_over_pipes),
-        rig_test(a_new_list_replaces_what_is_known),
-        rig_test(lists_that_are_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

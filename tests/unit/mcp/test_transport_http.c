@@ -10,7 +10,7 @@ static void serve_plain(struct exchange *x)
         web_json(x, "", "{\"ok\":1}");
 }
 
-static void session_and_revision(void **state)
+TEST_WITH(session_and_revision, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_plain);
@@ -51,7 +51,7 @@ static void serve_standing(struct exchange *x)
                    "tools/list_changed\"}\n\n");
 }
 
-static void standing_stream_is_taken_up(void **state)
+TEST_WITH(standing_stream_is_taken_up, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_standing);
@@ -71,7 +71,7 @@ static void serve_vanishing(struct exchange *x)
     x->close = true; /* without a word */
 }
 
-static void standing_stream_that_is_lost(void **state)
+TEST_WITH(standing_stream_that_is_lost, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_vanishing);
@@ -102,7 +102,7 @@ static void serve_forgetful(struct exchange *x)
     }
 }
 
-static void forgotten_session_is_renewed(void **state)
+TEST_WITH(forgotten_session_is_renewed, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_forgetful);
@@ -123,7 +123,7 @@ static void serve_denial(struct exchange *x)
     web_reply(x, "401 Unauthorized", "WWW-Authenticate: Bearer\r\n", "who are you?");
 }
 
-static void denied(void **state)
+TEST_WITH(denied, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_denial);
@@ -135,7 +135,7 @@ static void denied(void **state)
     web_free(w);
 }
 
-static void nobody_listens(void **state)
+TEST_WITH(nobody_listens, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_dial(r, &(struct mcp_dial){.wire = MCP_WIRE_HTTP, .url = STR("http://127.0.0.1:1/mcp")});
@@ -146,13 +146,5 @@ static void nobody_listens(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(session_and_revision),
-        rig_test(standing_stream_is_taken_up),
-        rig_test(standing_stream_that_is_lost),
-        rig_test(forgotten_session_is_renewed),
-        rig_test(denied),
-        rig_test(nobody_listens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -63,17 +63,17 @@ static void open_and_ask(struct rig *r, enum mcp_wire wire)
     web_free(w);
 }
 
-static void named(void **state)
+TEST_WITH(named, rig_set_up, rig_tear_down)
 {
     open_and_ask(*state, MCP_WIRE_SSE);
 }
 
-static void found_out(void **state)
+TEST_WITH(found_out, rig_set_up, rig_tear_down)
 {
     open_and_ask(*state, MCP_WIRE_HTTP);
 }
 
-static void lost_stream_is_the_end(void **state)
+TEST_WITH(lost_stream_is_the_end, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_old);
@@ -93,7 +93,7 @@ static void serve_elsewhere(struct exchange *x)
     serve_stream(x, "http://evil.example/steal");
 }
 
-static void other_origin_is_refused(void **state)
+TEST_WITH(other_origin_is_refused, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_elsewhere);
@@ -110,7 +110,7 @@ static void serve_nothing(struct exchange *x)
     web_reply(x, "404 Not Found", "", "nothing here");
 }
 
-static void no_transport_at_all(void **state)
+TEST_WITH(no_transport_at_all, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_nothing);
@@ -124,12 +124,5 @@ static void no_transport_at_all(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(named),
-        rig_test(found_out),
-        rig_test(lost_stream_is_the_end),
-        rig_test(other_origin_is_refused),
-        rig_test(no_transport_at_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

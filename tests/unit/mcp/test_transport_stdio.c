@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "unit/mcp/rig.h"
 
-static void message_of_100_mb(void **state)
+TEST_WITH(message_of_100_mb, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     const char *argv[] = {"/bin/sh", "-c",
@@ -17,7 +17,7 @@ static void message_of_100_mb(void **state)
     assert_non_null(strstr(r->closed.msg, "16 MiB"));
 }
 
-static void large_answer_fails_only_its_call(void **state)
+TEST_WITH(large_answer_fails_only_its_call, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     /* Answers the handshake, then one call with 40 MB, then the next one properly. */
@@ -41,7 +41,7 @@ static void large_answer_fails_only_its_call(void **state)
     assert_text(c.result, "{}");
 }
 
-static void server_that_does_not_stop(void **state)
+TEST_WITH(server_that_does_not_stop, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     const char *argv[] = {
@@ -61,7 +61,7 @@ static void server_that_does_not_stop(void **state)
     assert_true(clock_mono_ms() - began < 8000);
 }
 
-static void server_that_does_not_read(void **state)
+TEST_WITH(server_that_does_not_read, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     const char *argv[] = {"/bin/sh", "-c",
@@ -89,7 +89,7 @@ static void server_that_does_not_read(void **state)
         rig_call_done(&c[i]);
 }
 
-static void carriage_returns(void **state)
+TEST_WITH(carriage_returns, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     rig_open(r, "[{\"on\":\"initialize\",\"send\":[\"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":2,"
@@ -101,10 +101,5 @@ static void carriage_returns(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(message_of_100_mb),         rig_test(large_answer_fails_only_its_call),
-        rig_test(server_that_does_not_stop), rig_test(server_that_does_not_read),
-        rig_test(carriage_returns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -84,7 +84,7 @@ static void run(struct rig *r, const char *path, struct seen *s)
     web_free(w);
 }
 
-static void body(void **state)
+TEST_WITH(body, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct seen s = {0};
@@ -95,7 +95,7 @@ static void body(void **state)
     buf_done(&s.events);
 }
 
-static void events(void **state)
+TEST_WITH(events, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct seen s = {0};
@@ -106,7 +106,7 @@ static void events(void **state)
     buf_done(&s.events);
 }
 
-static void stop_in_callbacks(void **state)
+TEST_WITH(stop_in_callbacks, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve);
@@ -123,14 +123,14 @@ static void stop_in_callbacks(void **state)
     web_free(w);
 }
 
-static void time_to_come_back_is_within_reason(void **state)
+TEST_WITH(time_to_come_back_is_within_reason, rig_set_up, rig_tear_down)
 {
     assert_int_equal(wire_retry_ms(&(struct sse_event){.retry_ms = 500}), 500);
     assert_int_equal(wire_retry_ms(&(struct sse_event){.retry_ms = 0}), WIRE_RETRY_MIN_MS);
     assert_int_equal(wire_retry_ms(&(struct sse_event){.retry_ms = INT64_MAX}), WIRE_RETRY_MAX_MS);
 }
 
-static void the_users_headers_do_not_speak_for_the_protocol(void **state)
+TEST_WITH(the_users_headers_do_not_speak_for_the_protocol, rig_set_up, rig_tear_down)
 {
     struct fetch_header mine[] = {{STR("X-A"), STR("1")},
                                   {STR("MCP-Method"), STR("2")},
@@ -142,7 +142,7 @@ static void the_users_headers_do_not_speak_for_the_protocol(void **state)
     assert_int_equal(wire_add_headers(out, 1, mine, 4), 1);
 }
 
-static void ceilings(void **state)
+TEST_WITH(ceilings, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
     struct seen large = {0}, refused = {0};
@@ -159,13 +159,5 @@ static void ceilings(void **state)
 int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
-    const struct CMUnitTest tests[] = {
-        rig_test(body),
-        rig_test(events),
-        rig_test(stop_in_callbacks),
-        rig_test(ceilings),
-        rig_test(time_to_come_back_is_within_reason),
-        rig_test(the_users_headers_do_not_speak_for_the_protocol),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -72,7 +72,7 @@ static const struct row V6[] = {
     {"2002:808:808::1", ADDRESS_PUBLIC},
 };
 
-static void classifies_ipv4(void **state)
+TEST(classifies_ipv4)
 {
     for (size_t i = 0; i < ARRAY_LEN(V4); i++) {
         struct sockaddr_in in = {.sin_family = AF_INET};
@@ -83,7 +83,7 @@ static void classifies_ipv4(void **state)
     }
 }
 
-static void classifies_ipv6(void **state)
+TEST(classifies_ipv6)
 {
     for (size_t i = 0; i < ARRAY_LEN(V6); i++) {
         struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
@@ -94,7 +94,7 @@ static void classifies_ipv6(void **state)
     }
 }
 
-static void other_families_are_not_public(void **state)
+TEST(other_families_are_not_public)
 {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     assert_int_equal(address_classify((struct sockaddr *)&un, sizeof(un)), ADDRESS_RESERVED);
@@ -103,19 +103,8 @@ static void other_families_are_not_public(void **state)
     assert_int_equal(address_classify((struct sockaddr *)&in, 4), ADDRESS_RESERVED);
 }
 
-static void every_class_has_a_name(void **state)
+TEST(every_class_has_a_name)
 {
     for (int c = ADDRESS_PUBLIC; c <= ADDRESS_RESERVED; c++)
         assert_non_null(strstr(address_class_name((enum address_class)c), "address"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classifies_ipv4),
-        cmocka_unit_test(classifies_ipv6),
-        cmocka_unit_test(other_families_are_not_public),
-        cmocka_unit_test(every_class_has_a_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static pid_t line_pid(const struct kid *k)
     return (pid_t)pid;
 }
 
-static void echoes_lines(void **state)
+TEST(echoes_lines)
 {
     struct kid k;
     const char *argv[] = {"cat", NULL};
@@ -137,7 +137,7 @@ static void echoes_lines(void **state)
     kid_done(&k);
 }
 
-static void large_writes_arrive_whole(void **state)
+TEST(large_writes_arrive_whole)
 {
     enum { LINES = 20000 };
     struct kid k;
@@ -153,7 +153,7 @@ static void large_writes_arrive_whole(void **state)
     kid_done(&k);
 }
 
-static void reports_exit_codes_and_signals(void **state)
+TEST(reports_exit_codes_and_signals)
 {
     struct kid k;
     spawn_sh(&k, "exit 7");
@@ -168,7 +168,7 @@ static void reports_exit_codes_and_signals(void **state)
     kid_done(&k);
 }
 
-static void delivers_stderr(void **state)
+TEST(delivers_stderr)
 {
     struct kid k;
     spawn_sh(&k, "echo out; echo err >&2");
@@ -188,7 +188,7 @@ static int spawn_error(const struct child_spec *spec, struct err *e)
     return rc;
 }
 
-static void missing_program_is_named(void **state)
+TEST(missing_program_is_named)
 {
     struct err e = {0};
     const char *argv[] = {"no-such-program-nb", NULL};
@@ -211,7 +211,7 @@ static void missing_program_is_named(void **state)
     assert_int_equal(spawn_error(&(struct child_spec){.argv = argv}, &e), -ENOENT);
 }
 
-static void missing_directory_is_named(void **state)
+TEST(missing_directory_is_named)
 {
     struct err e = {0};
     const char *argv[] = {"true", NULL};
@@ -220,7 +220,7 @@ static void missing_directory_is_named(void **state)
     assert_non_null(strstr(e.msg, "/no/such/dir"));
 }
 
-static void script_without_interpreter_is_explained(void **state)
+TEST(script_without_interpreter_is_explained)
 {
     char path[] = "/tmp/nb-test-XXXXXX";
     int fd = mkostemp(path, O_CLOEXEC);
@@ -236,7 +236,7 @@ static void script_without_interpreter_is_explained(void **state)
     assert_non_null(strstr(e.msg, "#!"));
 }
 
-static void environment_is_exact(void **state)
+TEST(environment_is_exact)
 {
     struct kid k;
     setenv("NB_TEST_LEAK", "secret", 1);
@@ -254,7 +254,7 @@ static void environment_is_exact(void **state)
     unsetenv("NB_TEST_LEAK");
 }
 
-static void environment_from_an_allow_list(void **state)
+TEST(environment_from_an_allow_list)
 {
     setenv("NB_TEST_ONE", "1", 1);
     setenv("NB_TEST_TWO", "2", 1);
@@ -273,7 +273,7 @@ static void environment_from_an_allow_list(void **state)
     free(env);
 }
 
-static void no_descriptor_is_inherited(void **state)
+TEST(no_descriptor_is_inherited)
 {
     struct kid k;
     int leak = open("/dev/null", O_RDONLY); /* deliberately without O_CLOEXEC */
@@ -286,7 +286,7 @@ static void no_descriptor_is_inherited(void **state)
     kid_done(&k);
 }
 
-static void signals_start_in_their_default_state(void **state)
+TEST(signals_start_in_their_default_state)
 {
     struct kid k;
     sigset_t set, before;
@@ -303,7 +303,7 @@ static void signals_start_in_their_default_state(void **state)
     kid_done(&k);
 }
 
-static void runs_in_its_directory_and_session(void **state)
+TEST(runs_in_its_directory_and_session)
 {
     struct kid k;
     const char *argv[] = {"sh", "-c", "pwd; cut -d' ' -f6 /proc/$$/stat; echo $$", NULL};
@@ -316,7 +316,7 @@ static void runs_in_its_directory_and_session(void **state)
     kid_done(&k);
 }
 
-static void kill_reaches_grandchildren(void **state)
+TEST(kill_reaches_grandchildren)
 {
     struct kid k;
     spawn_sh(&k, "sleep 600 & echo $!; wait");
@@ -330,7 +330,7 @@ static void kill_reaches_grandchildren(void **state)
     kid_done(&k);
 }
 
-static void signals_reach_the_whole_group(void **state)
+TEST(signals_reach_the_whole_group)
 {
     struct kid k;
     spawn_sh(&k, "trap : USR1;"
@@ -345,7 +345,7 @@ static void signals_reach_the_whole_group(void **state)
 }
 
 /* The grandchild keeps the pipes open after its parent has ended. */
-static void orphan_delays_the_end_only_briefly(void **state)
+TEST(orphan_delays_the_end_only_briefly)
 {
     struct kid k;
     spawn_sh(&k, "sleep 600 & echo $!; exit 3");
@@ -359,7 +359,7 @@ static void orphan_delays_the_end_only_briefly(void **state)
     kid_done(&k);
 }
 
-static void output_after_the_end_is_still_delivered(void **state)
+TEST(output_after_the_end_is_still_delivered)
 {
     struct kid k;
     spawn_sh(&k, "(sleep 0.1; echo late) & exit 0");
@@ -368,7 +368,7 @@ static void output_after_the_end_is_still_delivered(void **state)
     kid_done(&k);
 }
 
-static void stop_closes_stdin_first(void **state)
+TEST(stop_closes_stdin_first)
 {
     struct kid k;
     spawn_sh(&k, "cat; echo bye");
@@ -379,7 +379,7 @@ static void stop_closes_stdin_first(void **state)
     kid_done(&k);
 }
 
-static void stop_escalates_to_sigterm(void **state)
+TEST(stop_escalates_to_sigterm)
 {
     struct kid k;
     spawn_sh(&k, "trap 'echo term; exit 5' TERM; echo ready; while :; do sleep 0.02; done");
@@ -391,7 +391,7 @@ static void stop_escalates_to_sigterm(void **state)
     kid_done(&k);
 }
 
-static void stop_escalates_to_sigkill(void **state)
+TEST(stop_escalates_to_sigkill)
 {
     struct kid k;
     spawn_sh(&k, "trap '' TERM; echo ready; while :; do sleep 0.02; done");
@@ -404,7 +404,7 @@ static void stop_escalates_to_sigkill(void **state)
     kid_done(&k);
 }
 
-static void too_long_lines_are_dropped(void **state)
+TEST(too_long_lines_are_dropped)
 {
     struct kid k;
     const char *argv[] = {"sh", "-c",
@@ -420,7 +420,7 @@ static void too_long_lines_are_dropped(void **state)
     kid_done(&k);
 }
 
-static void large_line_arrives_whole(void **state)
+TEST(large_line_arrives_whole)
 {
     struct kid k;
     spawn_sh(&k, "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo end");
@@ -430,7 +430,7 @@ static void large_line_arrives_whole(void **state)
     kid_done(&k);
 }
 
-static void writes_have_a_ceiling(void **state)
+TEST(writes_have_a_ceiling)
 {
     struct kid k;
     const char *argv[] = {"sleep", "600", NULL};
@@ -449,7 +449,7 @@ static void writes_have_a_ceiling(void **state)
     kid_done(&k);
 }
 
-static void writing_to_a_closed_stdin_fails(void **state)
+TEST(writing_to_a_closed_stdin_fails)
 {
     struct kid k;
     spawn_sh(&k, "exec 0<&-; echo closed; sleep 600");
@@ -464,7 +464,7 @@ static void writing_to_a_closed_stdin_fails(void **state)
 }
 
 /* A process in between spawns a child and dies without a word. */
-static void child_dies_with_its_parent(void **state)
+TEST(child_dies_with_its_parent)
 {
     int out[2];
     assert_int_equal(pipe(out), 0);
@@ -488,7 +488,7 @@ static void child_dies_with_its_parent(void **state)
     assert_true(dies_within(pid, 2000));
 }
 
-static void many_children_at_once(void **state)
+TEST(many_children_at_once)
 {
     enum { KIDS = 30 };
     struct kid kids[KIDS];
@@ -514,32 +514,5 @@ static void many_children_at_once(void **state)
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(echoes_lines),
-        cmocka_unit_test(large_writes_arrive_whole),
-        cmocka_unit_test(reports_exit_codes_and_signals),
-        cmocka_unit_test(delivers_stderr),
-        cmocka_unit_test(missing_program_is_named),
-        cmocka_unit_test(missing_directory_is_named),
-        cmocka_unit_test(script_without_interpreter_is_explained),
-        cmocka_unit_test(environment_is_exact),
-        cmocka_unit_test(environment_from_an_allow_list),
-        cmocka_unit_test(no_descriptor_is_inherited),
-        cmocka_unit_test(signals_start_in_their_default_state),
-        cmocka_unit_test(runs_in_its_directory_and_session),
-        cmocka_unit_test(kill_reaches_grandchildren),
-        cmocka_unit_test(signals_reach_the_whole_group),
-        cmocka_unit_test(orphan_delays_the_end_only_briefly),
-        cmocka_unit_test(output_after_the_end_is_still_delivered),
-        cmocka_unit_test(stop_closes_stdin_first),
-        cmocka_unit_test(stop_escalates_to_sigterm),
-        cmocka_unit_test(stop_escalates_to_sigkill),
-        cmocka_unit_test(too_long_lines_are_dropped),
-        cmocka_unit_test(large_line_arrives_whole),
-        cmocka_unit_test(writes_have_a_ceiling),
-        cmocka_unit_test(writing_to_a_closed_stdin_fails),
-        cmocka_unit_test(child_dies_with_its_parent),
-        cmocka_unit_test(many_children_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -182,7 +182,7 @@ static int tear_down(void **state)
 
 /* A rest for every read but the first ones, and a few pieces at a time come out of the kernel;
  * unless the machine is so slow that the pieces are no longer quick. */
-static void quick_pieces_come_together(void **state)
+TEST_WITH(quick_pieces_come_together, set_up, tear_down)
 {
     struct world *w = *state;
     uint64_t ms = run(w, FETCH_PATIENT, (struct script){.pieces = 1000, .gap_us = 100});
@@ -204,18 +204,18 @@ static void assert_quick(struct world *w, unsigned flags, struct script script, 
     assert_in_range(best_ms, 0, max_ms);
 }
 
-static void first_pieces_come_at_once(void **state)
+TEST_WITH(first_pieces_come_at_once, set_up, tear_down)
 {
     assert_quick(*state, FETCH_PATIENT, (struct script){.pieces = 16, .in_step = true},
                  8 * CURL_REST_MS);
 }
 
-static void impatient_responses_come_at_once(void **state)
+TEST_WITH(impatient_responses_come_at_once, set_up, tear_down)
 {
     assert_quick(*state, 0, (struct script){.pieces = 60, .in_step = true}, 30 * CURL_REST_MS);
 }
 
-static void a_hurry_ends_all_rests(void **state)
+TEST_WITH(a_hurry_ends_all_rests, set_up, tear_down)
 {
     struct world *w = *state;
     w->hurry_at = 20;
@@ -223,7 +223,7 @@ static void a_hurry_ends_all_rests(void **state)
                  30 * CURL_REST_MS);
 }
 
-static void a_connection_forgets_its_last_response(void **state)
+TEST_WITH(a_connection_forgets_its_last_response, set_up, tear_down)
 {
     struct world *w = *state;
     run(w, FETCH_PATIENT, (struct script){.pieces = 200, .gap_us = 100});
@@ -233,7 +233,7 @@ static void a_connection_forgets_its_last_response(void **state)
 }
 
 /* curl takes 16 KiB at a time: a rest after each would make 2 s of this. */
-static void a_socket_is_empty_when_it_rests(void **state)
+TEST_WITH(a_socket_is_empty_when_it_rests, set_up, tear_down)
 {
     assert_quick(*state, FETCH_PATIENT,
                  (struct script){.pieces = 100, .gap_us = 100, .rest = 3u << 20},
@@ -242,7 +242,7 @@ static void a_socket_is_empty_when_it_rests(void **state)
 
 /* The end comes when the last rest has found nothing, and when curl has no timer any more that
  * would make it look. */
-static void ends_are_seen_after_a_rest(void **state)
+TEST_WITH(ends_are_seen_after_a_rest, set_up, tear_down)
 {
     struct world *w = *state;
     struct script script = {.pieces = 100, .gap_us = 100, .lull_us = 250000};
@@ -275,7 +275,7 @@ static void await_close(struct world *w, int n)
     assert_int_equal(atomic_load(&w->server->peer_closed), n);
 }
 
-static void cancels_inside_of_a_read_and_during_a_rest(void **state)
+TEST_WITH(cancels_inside_of_a_read_and_during_a_rest, set_up, tear_down)
 {
     struct world *w = *state;
     w->cancel_at = AT_REST;
@@ -291,7 +291,7 @@ static void cancels_inside_of_a_read_and_during_a_rest(void **state)
     assert_false(w->is_done);
 }
 
-static void pauses_during_a_rest(void **state)
+TEST_WITH(pauses_during_a_rest, set_up, tear_down)
 {
     struct world *w = *state;
     struct script script = IN_STEP;
@@ -308,7 +308,7 @@ static void pauses_during_a_rest(void **state)
     assert_all_came(w);
 }
 
-static void may_be_freed_during_a_rest(void **state)
+TEST_WITH(may_be_freed_during_a_rest, set_up, tear_down)
 {
     struct world *w = *state;
     start_and_rest(w);
@@ -321,19 +321,6 @@ static void may_be_freed_during_a_rest(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(quick_pieces_come_together, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(first_pieces_come_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(impatient_responses_come_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_hurry_ends_all_rests, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_connection_forgets_its_last_response, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_socket_is_empty_when_it_rests, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ends_are_seen_after_a_rest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(cancels_inside_of_a_read_and_during_a_rest, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(pauses_during_a_rest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(may_be_freed_during_a_rest, set_up, tear_down),
-    };
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

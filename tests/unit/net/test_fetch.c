@@ -157,7 +157,7 @@ static bool has(const struct buf *b, const char *text)
     return str_find(buf_str(b), str_from(text), 0) >= 0;
 }
 
-static void gets_a_page(void **state)
+TEST_WITH(gets_a_page, set_up, tear_down)
 {
     struct got g;
     run(*state, &g, "/hello");
@@ -169,7 +169,7 @@ static void gets_a_page(void **state)
     got_done(&g);
 }
 
-static void reads_chunks_and_ignores_trailers(void **state)
+TEST_WITH(reads_chunks_and_ignores_trailers, set_up, tear_down)
 {
     struct got g;
     run(*state, &g, "/chunked");
@@ -179,7 +179,7 @@ static void reads_chunks_and_ignores_trailers(void **state)
     got_done(&g);
 }
 
-static void reads_single_bytes_and_skips_interim_heads(void **state)
+TEST_WITH(reads_single_bytes_and_skips_interim_heads, set_up, tear_down)
 {
     struct got g;
     run(*state, &g, "/bytes");
@@ -191,7 +191,7 @@ static void reads_single_bytes_and_skips_interim_heads(void **state)
     got_done(&g);
 }
 
-static void sends_method_headers_and_body(void **state)
+TEST_WITH(sends_method_headers_and_body, set_up, tear_down)
 {
     const struct fetch_header headers[] = {
         {STR_INIT("Content-Type"), STR_INIT("application/json")},
@@ -215,7 +215,7 @@ static void sends_method_headers_and_body(void **state)
     got_done(&g);
 }
 
-static void sends_every_method(void **state)
+TEST_WITH(sends_every_method, set_up, tear_down)
 {
     static const struct {
         const char *method;
@@ -248,7 +248,7 @@ static void sends_every_method(void **state)
 }
 
 /* curl would ask for "100 Continue" first and wait a second for it. */
-static void sends_large_bodies_at_once(void **state)
+TEST_WITH(sends_large_bodies_at_once, set_up, tear_down)
 {
     enum { SIZE = 3 << 20 };
     char *body = xcalloc(1, SIZE);
@@ -262,7 +262,7 @@ static void sends_large_bodies_at_once(void **state)
     got_done(&g);
 }
 
-static void error_statuses_keep_their_body(void **state)
+TEST_WITH(error_statuses_keep_their_body, set_up, tear_down)
 {
     struct got g;
     run(*state, &g, "/error");
@@ -273,7 +273,7 @@ static void error_statuses_keep_their_body(void **state)
     got_done(&g);
 }
 
-static void cut_connections_are_errors(void **state)
+TEST_WITH(cut_connections_are_errors, set_up, tear_down)
 {
     static const char *const PATHS[] = {"/cut", "/cut-chunk", "/empty"};
     struct world *w = *state;
@@ -292,7 +292,7 @@ static void cut_connections_are_errors(void **state)
     got_done(&g);
 }
 
-static void nobody_listens(void **state)
+TEST_WITH(nobody_listens, set_up, tear_down)
 {
     struct got g;
     run(*state, &g, "http://127.0.0.1:1/");
@@ -301,7 +301,7 @@ static void nobody_listens(void **state)
     got_done(&g);
 }
 
-static void unknown_host(void **state)
+TEST_WITH(unknown_host, set_up, tear_down)
 {
     struct got g;
     run(*state, &g, "http://nb-test.invalid/");
@@ -310,7 +310,7 @@ static void unknown_host(void **state)
     got_done(&g);
 }
 
-static void silence_times_out(void **state)
+TEST_WITH(silence_times_out, set_up, tear_down)
 {
     static const char *const PATHS[] = {"/silent", "/stall"};
     struct world *w = *state;
@@ -326,7 +326,7 @@ static void silence_times_out(void **state)
     }
 }
 
-static void any_byte_restarts_the_idle_time(void **state)
+TEST_WITH(any_byte_restarts_the_idle_time, set_up, tear_down)
 {
     struct got g;
     run_spec(*state, &g, (struct fetch_spec){.url = STR("/drip"), .idle_timeout_ms = 800});
@@ -336,7 +336,7 @@ static void any_byte_restarts_the_idle_time(void **state)
 }
 
 /* Packets to a full backlog are dropped, so the connection never comes about. */
-static void connecting_times_out(void **state)
+TEST_WITH(connecting_times_out, set_up, tear_down)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -360,7 +360,7 @@ static void connecting_times_out(void **state)
     got_done(&g);
 }
 
-static void bodies_have_a_ceiling(void **state)
+TEST_WITH(bodies_have_a_ceiling, set_up, tear_down)
 {
     struct got g;
     run_spec(*state, &g, (struct fetch_spec){.url = STR("/large"), .body_max = 1048576});
@@ -373,7 +373,7 @@ static void bodies_have_a_ceiling(void **state)
     got_done(&g);
 }
 
-static void heads_have_a_ceiling(void **state)
+TEST_WITH(heads_have_a_ceiling, set_up, tear_down)
 {
     struct got g;
     run(*state, &g, "/headers");
@@ -382,7 +382,7 @@ static void heads_have_a_ceiling(void **state)
     got_done(&g);
 }
 
-static void redirects_are_answers_by_default(void **state)
+TEST_WITH(redirects_are_answers_by_default, set_up, tear_down)
 {
     struct got g;
     run(*state, &g, "/redirect");
@@ -392,7 +392,7 @@ static void redirects_are_answers_by_default(void **state)
     got_done(&g);
 }
 
-static void follows_within_the_origin(void **state)
+TEST_WITH(follows_within_the_origin, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g;
@@ -414,7 +414,7 @@ static void follows_within_the_origin(void **state)
     assert_int_equal(atomic_load(&w->server->connections), 1);
 }
 
-static void refuses_to_follow_elsewhere(void **state)
+TEST_WITH(refuses_to_follow_elsewhere, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g;
@@ -427,7 +427,7 @@ static void refuses_to_follow_elsewhere(void **state)
     got_done(&g);
 }
 
-static void redirects_are_counted(void **state)
+TEST_WITH(redirects_are_counted, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g;
@@ -437,7 +437,7 @@ static void redirects_are_counted(void **state)
     got_done(&g);
 }
 
-static void connections_are_reused(void **state)
+TEST_WITH(connections_are_reused, set_up, tear_down)
 {
     struct world *w = *state;
     for (int i = 0; i < 5; i++) {
@@ -450,7 +450,7 @@ static void connections_are_reused(void **state)
     assert_int_equal(atomic_load(&w->server->connections), 1);
 }
 
-static void dead_kept_connection_is_replaced(void **state)
+TEST_WITH(dead_kept_connection_is_replaced, set_up, tear_down)
 {
     struct world *w = *state;
     for (int i = 0; i < 3; i++) {
@@ -464,7 +464,7 @@ static void dead_kept_connection_is_replaced(void **state)
 }
 
 /* The server reads the request and closes: it may have acted on it. */
-static void a_request_with_an_effect_is_sent_once(void **state)
+TEST_WITH(a_request_with_an_effect_is_sent_once, set_up, tear_down)
 {
     struct world *w = *state;
     static const struct {
@@ -491,7 +491,7 @@ static void a_request_with_an_effect_is_sent_once(void **state)
     got_done(&g);
 }
 
-static void cancels_inside_every_callback(void **state)
+TEST_WITH(cancels_inside_every_callback, set_up, tear_down)
 {
     struct world *w = *state;
     static const enum when WHEN[] = {IN_HEAD, IN_DATA};
@@ -515,7 +515,7 @@ static void cancels_inside_every_callback(void **state)
     got_done(&g);
 }
 
-static void cancels_another_inside_every_callback(void **state)
+TEST_WITH(cancels_another_inside_every_callback, set_up, tear_down)
 {
     struct world *w = *state;
     static const enum when WHEN[] = {IN_HEAD, IN_DATA, IN_DONE};
@@ -537,7 +537,7 @@ static void cancels_another_inside_every_callback(void **state)
     }
 }
 
-static void cancels_at_any_other_time(void **state)
+TEST_WITH(cancels_at_any_other_time, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g;
@@ -561,7 +561,7 @@ static void cancels_at_any_other_time(void **state)
     got_done(&g);
 }
 
-static void free_cancels_what_is_left(void **state)
+TEST_WITH(free_cancels_what_is_left, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g[3];
@@ -580,7 +580,7 @@ static void free_cancels_what_is_left(void **state)
     }
 }
 
-static void fetcher_may_be_freed_in_done(void **state)
+TEST_WITH(fetcher_may_be_freed_in_done, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g, other;
@@ -597,7 +597,7 @@ static void fetcher_may_be_freed_in_done(void **state)
     got_done(&other);
 }
 
-static void pause_holds_the_sender_back(void **state)
+TEST_WITH(pause_holds_the_sender_back, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g;
@@ -620,7 +620,7 @@ static void pause_holds_the_sender_back(void **state)
     got_done(&g);
 }
 
-static void paused_response_ends_after_resume(void **state)
+TEST_WITH(paused_response_ends_after_resume, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g;
@@ -655,7 +655,7 @@ static void paused_response_ends_after_resume(void **state)
     got_done(&g);
 }
 
-static void silence_counts_again_after_resume(void **state)
+TEST_WITH(silence_counts_again_after_resume, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g;
@@ -671,7 +671,7 @@ static void silence_counts_again_after_resume(void **state)
     got_done(&g);
 }
 
-static void streams_do_not_wait_for_each_other(void **state)
+TEST_WITH(streams_do_not_wait_for_each_other, set_up, tear_down)
 {
     enum { STREAMS = 50 };
     struct world *w = *state;
@@ -690,7 +690,7 @@ static void streams_do_not_wait_for_each_other(void **state)
     assert_int_equal(atomic_load(&w->server->barrier), 0);
 }
 
-static void public_only_refuses_this_machine(void **state)
+TEST_WITH(public_only_refuses_this_machine, set_up, tear_down)
 {
     struct world *w = *state;
     static const char *const HOSTS[] = {"127.0.0.1", "localhost",          "[::1]",   "2130706433",
@@ -712,7 +712,7 @@ static void public_only_refuses_this_machine(void **state)
     assert_int_equal(atomic_load(&w->server->connections), 1);
 }
 
-static void metadata_services_can_be_refused_alone(void **state)
+TEST_WITH(metadata_services_can_be_refused_alone, set_up, tear_down)
 {
     struct world *w = *state;
     struct got g;
@@ -729,7 +729,7 @@ static void metadata_services_can_be_refused_alone(void **state)
     got_done(&g);
 }
 
-static void public_only_bypasses_proxies(void **state)
+TEST_WITH(public_only_bypasses_proxies, set_up, tear_down)
 {
     struct world *w = *state;
     char proxy[64];
@@ -749,7 +749,7 @@ static void public_only_bypasses_proxies(void **state)
     assert_int_equal(atomic_load(&w->server->requests), 1);
 }
 
-static void local_servers_need_no_proxy(void **state)
+TEST_WITH(local_servers_need_no_proxy, set_up, tear_down)
 {
     setenv("http_proxy", "http://127.0.0.1:1", 1);
     struct got g;
@@ -759,7 +759,7 @@ static void local_servers_need_no_proxy(void **state)
     got_done(&g);
 }
 
-static void bad_requests_end_in_done(void **state)
+TEST_WITH(bad_requests_end_in_done, set_up, tear_down)
 {
     const struct fetch_header forged = {STR_INIT("X"), STR_INIT("a\r\nHost: evil")};
     const struct fetch_header unnamed = {STR_INIT("X Y"), STR_INIT("a")};
@@ -788,7 +788,7 @@ static void bad_requests_end_in_done(void **state)
     assert_int_equal(atomic_load(&w->server->connections), 0);
 }
 
-static void speaks_over_a_unix_socket(void **state)
+TEST_WITH(speaks_over_a_unix_socket, set_up, tear_down)
 {
     struct world *w = *state;
     char dir[] = "/tmp/nb-test-XXXXXX", path[64];
@@ -808,8 +808,6 @@ static void speaks_over_a_unix_socket(void **state)
     rmdir(dir);
 }
 
-#define NET_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -817,44 +815,5 @@ int main(void)
                                           "ALL_PROXY",  "no_proxy",    "NO_PROXY"};
     for (size_t i = 0; i < ARRAY_LEN(PROXIES); i++)
         unsetenv(PROXIES[i]);
-    const struct CMUnitTest tests[] = {
-        NET_TEST(gets_a_page),
-        NET_TEST(reads_chunks_and_ignores_trailers),
-        NET_TEST(reads_single_bytes_and_skips_interim_heads),
-        NET_TEST(sends_method_headers_and_body),
-        NET_TEST(sends_every_method),
-        NET_TEST(sends_large_bodies_at_once),
-        NET_TEST(error_statuses_keep_their_body),
-        NET_TEST(cut_connections_are_errors),
-        NET_TEST(nobody_listens),
-        NET_TEST(unknown_host),
-        NET_TEST(silence_times_out),
-        NET_TEST(any_byte_restarts_the_idle_time),
-        NET_TEST(connecting_times_out),
-        NET_TEST(bodies_have_a_ceiling),
-        NET_TEST(heads_have_a_ceiling),
-        NET_TEST(redirects_are_answers_by_default),
-        NET_TEST(follows_within_the_origin),
-        NET_TEST(refuses_to_follow_elsewhere),
-        NET_TEST(redirects_are_counted),
-        NET_TEST(connections_are_reused),
-        NET_TEST(dead_kept_connection_is_replaced),
-        NET_TEST(a_request_with_an_effect_is_sent_once),
-        NET_TEST(cancels_inside_every_callback),
-        NET_TEST(cancels_another_inside_every_callback),
-        NET_TEST(cancels_at_any_other_time),
-        NET_TEST(free_cancels_what_is_left),
-        NET_TEST(fetcher_may_be_freed_in_done),
-        NET_TEST(pause_holds_the_sender_back),
-        NET_TEST(paused_response_ends_after_resume),
-        NET_TEST(silence_counts_again_after_resume),
-        NET_TEST(streams_do_not_wait_for_each_other),
-        NET_TEST(public_only_refuses_this_machine),
-        NET_TEST(metadata_services_can_be_refused_alone),
-        NET_TEST(public_only_bypasses_proxies),
-        NET_TEST(local_servers_need_no_proxy),
-        NET_TEST(bad_requests_end_in_done),
-        NET_TEST(speaks_over_a_unix_socket),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -93,41 +93,29 @@ static int be_killed(void)
     return 1;
 }
 
-static void orphans_are_reaped(void **state)
+TEST(orphans_are_reaped)
 {
     assert_int_equal(code_of(start(await_the_end_of_an_orphan)), 42);
 }
 
-static void children_of_the_worker_are_left_to_it(void **state)
+TEST(children_of_the_worker_are_left_to_it)
 {
     assert_int_equal(code_of(start(see_the_code_of_a_child)), 42);
 }
 
-static void signals_are_passed_on(void **state)
+TEST(signals_are_passed_on)
 {
     assert_int_equal(code_of(start(signal_the_first)), 42);
 }
 
-static void the_end_of_the_worker_is_the_end(void **state)
+TEST(the_end_of_the_worker_is_the_end)
 {
     assert_int_equal(code_of(start(be_killed)), 128 + SIGKILL);
 }
 
-static void elsewhere_nothing_happens(void **state)
+TEST(elsewhere_nothing_happens)
 {
     pid_t self = getpid();
     first_process_step_back();
     assert_int_equal(getpid(), self);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orphans_are_reaped),
-        cmocka_unit_test(children_of_the_worker_are_left_to_it),
-        cmocka_unit_test(signals_are_passed_on),
-        cmocka_unit_test(the_end_of_the_worker_is_the_end),
-        cmocka_unit_test(elsewhere_nothing_happens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

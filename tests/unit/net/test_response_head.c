@@ -8,7 +8,7 @@ static int add(struct response_head *h, const char *line)
     return response_head_add(h, str_from(line));
 }
 
-static void collects_the_final_head(void **state)
+TEST(collects_the_final_head)
 {
     struct response_head h;
     response_head_init(&h);
@@ -26,7 +26,7 @@ static void collects_the_final_head(void **state)
     response_head_done(&h);
 }
 
-static void drops_interim_heads_and_trailers(void **state)
+TEST(drops_interim_heads_and_trailers)
 {
     struct response_head h;
     response_head_init(&h);
@@ -44,7 +44,7 @@ static void drops_interim_heads_and_trailers(void **state)
     response_head_done(&h);
 }
 
-static void survives_nonsense(void **state)
+TEST(survives_nonsense)
 {
     static const char *const LINES[] = {"x: y\r\n",         "\r\n", "HTTP/\r\n", "HTTP/1.1\r\n",
                                         "HTTP/1.1 abc\r\n", "\r\n", "",          ":\r\n",
@@ -56,7 +56,7 @@ static void survives_nonsense(void **state)
     response_head_done(&h);
 }
 
-static void has_ceilings(void **state)
+TEST(has_ceilings)
 {
     struct response_head h;
     response_head_init(&h);
@@ -75,15 +75,4 @@ static void has_ceilings(void **state)
         assert_int_equal(add(&h, line), 0);
     assert_int_equal(add(&h, line), -EMSGSIZE);
     response_head_done(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collects_the_final_head),
-        cmocka_unit_test(drops_interim_heads_and_trailers),
-        cmocka_unit_test(survives_nonsense),
-        cmocka_unit_test(has_ceilings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

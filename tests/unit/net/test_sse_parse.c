@@ -52,12 +52,12 @@ static const char EVENTS[] = "message_start|{\"a\":1}||-1\n"
                              "message|one\ntwo\n three|7|-1\n"
                              "message|||250\n";
 
-static void whole_stream(void **state)
+TEST(whole_stream)
 {
     expect((str){STREAM, sizeof(STREAM) - 1}, EVENTS);
 }
 
-static void blocks_without_data_where_wanted(void **state)
+TEST(blocks_without_data_where_wanted)
 {
     static const char STREAM_OF_IDS[] = "id: 1\n\nretry: 5\n\n: c\n\nevent: e\n\ndata: d\n\nid: 2";
     expect((str){STREAM_OF_IDS, sizeof(STREAM_OF_IDS) - 1}, "message|d|1|5\n");
@@ -70,7 +70,7 @@ static void blocks_without_data_where_wanted(void **state)
     record_done(&r);
 }
 
-static void split_at_every_byte(void **state)
+TEST(split_at_every_byte)
 {
     for (size_t cut = 0; cut <= sizeof(STREAM) - 1; cut++) {
         struct record r;
@@ -83,7 +83,7 @@ static void split_at_every_byte(void **state)
     }
 }
 
-static void one_byte_at_a_time(void **state)
+TEST(one_byte_at_a_time)
 {
     struct record r;
     record_init(&r, 4096);
@@ -93,7 +93,7 @@ static void one_byte_at_a_time(void **state)
     record_done(&r);
 }
 
-static void line_ends_of_every_kind(void **state)
+TEST(line_ends_of_every_kind)
 {
     expect(STR("data: a\n\ndata: b\r\rdata: c\r\n\r\ndata: d\n\r\n"),
            "message|a||-1\nmessage|b||-1\nmessage|c||-1\nmessage|d||-1\n");
@@ -101,18 +101,18 @@ static void line_ends_of_every_kind(void **state)
     expect(STR("data: a\r\n\r"), "message|a||-1\n");
 }
 
-static void blocks_without_data_are_no_events(void **state)
+TEST(blocks_without_data_are_no_events)
 {
     expect(STR("event: ping\n\n: hi\n\n\n\ndata: x\n\n"), "message|x||-1\n");
 }
 
-static void empty_data_is_an_event(void **state)
+TEST(empty_data_is_an_event)
 {
     expect(STR("id: 1\ndata:\n\n"), "message||1|-1\n");
     expect(STR("data:\ndata:\n\n"), "message|\n||-1\n");
 }
 
-static void fields_as_the_standard_reads_them(void **state)
+TEST(fields_as_the_standard_reads_them)
 {
     expect(STR("Data: x\ndatax: y\n data: z\nfoo\ndata:ok\n\n"), "message|ok||-1\n");
     expect(STR("id: a\0b\ndata: x\n\n"), "message|x||-1\n");
@@ -125,7 +125,7 @@ static void fields_as_the_standard_reads_them(void **state)
            "message|yes||-1\n");
 }
 
-static void ids_last_and_retry_waits_for_an_event(void **state)
+TEST(ids_last_and_retry_waits_for_an_event)
 {
     expect(STR("id: 1\n\nretry: 9\n\ndata: a\n\ndata: b\n\n"), "message|a|1|9\nmessage|b|1|-1\n");
 }
@@ -139,7 +139,7 @@ static int feed_in_steps(struct sse_parser *p, const char *bytes, size_t n, size
 }
 
 /* Data of exactly the ceiling passes, one byte more fails for good, however it is cut. */
-static void data_has_a_ceiling(void **state)
+TEST(data_has_a_ceiling)
 {
     enum { MAX = 1000 };
     static const size_t STEPS[] = {1, 7, MAX, 10 * MAX};
@@ -158,7 +158,7 @@ static void data_has_a_ceiling(void **state)
     }
 }
 
-static void many_data_lines_count_together(void **state)
+TEST(many_data_lines_count_together)
 {
     struct record r;
     record_init(&r, 100);
@@ -169,7 +169,7 @@ static void many_data_lines_count_together(void **state)
     record_done(&r);
 }
 
-static void endless_line_and_names_are_bounded(void **state)
+TEST(endless_line_and_names_are_bounded)
 {
     struct record r;
     record_init(&r, 1 << 16);
@@ -191,7 +191,7 @@ static void endless_line_and_names_are_bounded(void **state)
     record_done(&r);
 }
 
-static void large_event_gives_its_memory_back(void **state)
+TEST(large_event_gives_its_memory_back)
 {
     struct record r;
     buf_init(&r.text, 4u << 20);
@@ -206,24 +206,4 @@ static void large_event_gives_its_memory_back(void **state)
     assert_int_equal(r.parser.line.cap, 0);
     assert_int_equal(r.parser.data.cap, 0);
     record_done(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_stream),
-        cmocka_unit_test(blocks_without_data_where_wanted),
-        cmocka_unit_test(split_at_every_byte),
-        cmocka_unit_test(one_byte_at_a_time),
-        cmocka_unit_test(line_ends_of_every_kind),
-        cmocka_unit_test(blocks_without_data_are_no_events),
-        cmocka_unit_test(empty_data_is_an_event),
-        cmocka_unit_test(fields_as_the_standard_reads_them),
-        cmocka_unit_test(ids_last_and_retry_waits_for_an_event),
-        cmocka_unit_test(data_has_a_ceiling),
-        cmocka_unit_test(many_data_lines_count_together),
-        cmocka_unit_test(endless_line_and_names_are_bounded),
-        cmocka_unit_test(large_event_gives_its_memory_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static void assert_str(str s, const char *expected)
     assert_memory_equal(s.p ? s.p : "", expected, s.n);
 }
 
-static void takes_urls_apart(void **state)
+TEST(takes_urls_apart)
 {
     struct url u = good("https://api.example.com/v1/messages?x=1#part");
     assert_true(u.is_https);
@@ -44,7 +44,7 @@ static void takes_urls_apart(void **state)
     assert_str(u.target, "/x@y");
 }
 
-static void refuses_what_others_might_read_differently(void **state)
+TEST(refuses_what_others_might_read_differently)
 {
     static const char *const BAD[] = {
         "",
@@ -85,7 +85,7 @@ static void refuses_what_others_might_read_differently(void **state)
     assert_int_equal(url_parse(STR("https://a/\0b"), &u, NULL), -EINVAL);
 }
 
-static void has_a_ceiling(void **state)
+TEST(has_a_ceiling)
 {
     char text[URL_MAX + 2];
     memset(text, 'a', sizeof(text));
@@ -101,7 +101,7 @@ static bool same(const char *a, const char *b)
     return url_same_origin(&x, &y);
 }
 
-static void compares_origins(void **state)
+TEST(compares_origins)
 {
     assert_true(same("https://Example.com/a", "https://example.com:443/b"));
     assert_true(same("http://h:80", "http://h/?x"));
@@ -111,7 +111,7 @@ static void compares_origins(void **state)
     assert_false(same("http://example.com", "http://example.com.evil.net"));
 }
 
-static void knows_local_hosts(void **state)
+TEST(knows_local_hosts)
 {
     static const struct {
         const char *url;
@@ -138,23 +138,10 @@ static void assert_origin(const char *url, const char *expected)
     buf_done(&b);
 }
 
-static void origin_hides_path_and_credentials(void **state)
+TEST(origin_hides_path_and_credentials)
 {
     assert_origin("https://u:secret@h/path?key=secret", "https://h");
     assert_origin("http://[::1]:8080/x", "http://[::1]:8080");
     assert_origin("https://h:443/", "https://h");
     assert_origin("http://h:443/", "http://h:443");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_urls_apart),
-        cmocka_unit_test(refuses_what_others_might_read_differently),
-        cmocka_unit_test(has_a_ceiling),
-        cmocka_unit_test(compares_origins),
-        cmocka_unit_test(knows_local_hosts),
-        cmocka_unit_test(origin_hides_path_and_credentials),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static int drop_dir(void **state)
     return rmdir(dir);
 }
 
-static void test_write_then_read(void **state)
+TEST(write_then_read)
 {
     char path[128];
     struct arena a;
@@ -40,7 +40,7 @@ static void test_write_then_read(void **state)
     arena_done(&a);
 }
 
-static void test_files_that_tell_no_size(void **state)
+TEST(files_that_tell_no_size)
 {
     struct arena a;
     struct err e = {0};
@@ -52,7 +52,7 @@ static void test_files_that_tell_no_size(void **state)
     arena_done(&a);
 }
 
-static void test_directories(void **state)
+TEST(directories)
 {
     char path[128];
     struct arena a;
@@ -75,12 +75,4 @@ static void test_directories(void **state)
     arena_done(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_write_then_read),
-        cmocka_unit_test(test_files_that_tell_no_size),
-        cmocka_unit_test(test_directories),
-    };
-    return cmocka_run_group_tests(tests, make_dir, drop_dir);
-}
+TESTS_SHARE(make_dir, drop_dir)

@@ -9,7 +9,7 @@
 #include "os/lock.h"
 #include "support/unit.h"
 
-static void one_holder_at_a_time(void **state)
+TEST(one_holder_at_a_time)
 {
     char dir[] = "/tmp/nb-lock-XXXXXX";
     struct err e = {0};
@@ -30,10 +30,4 @@ static void one_holder_at_a_time(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     rmdir(dir);
     assert_int_equal(dir_lock(dir, &fd, &e), -ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_holder_at_a_time)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "os/zone.h"
 #include "support/unit.h"
 
-static void test_fixed(void **state)
+TEST(fixed)
 {
     int32_t off;
     char abbr[ZONE_ABBR_MAX];
@@ -18,7 +18,7 @@ static void test_fixed(void **state)
     assert_int_equal(off, -28800);
 }
 
-static void test_named(void **state)
+TEST(named)
 {
     int32_t off;
     char abbr[ZONE_ABBR_MAX];
@@ -34,7 +34,7 @@ static void test_named(void **state)
     assert_string_equal(abbr, "CEST");
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
     static const char *const NAMES[] = {
         "Nowhere/Land", "../../etc/passwd", "/etc/passwd", "a.b", "+25:00",
@@ -46,14 +46,4 @@ static void test_refused(void **state)
         assert_int_equal(zone_offset(str_from(NAMES[i]), 0, &off, abbr, &e), -ENOENT);
         assert_true(e.msg[0] != 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

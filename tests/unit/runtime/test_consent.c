@@ -62,7 +62,7 @@ static void assert_file(struct world *w, const char *want)
     arena_done(&a);
 }
 
-static void what_is_saved_is_read_again(void **state)
+TEST_WITH(what_is_saved_is_read_again, set_up, tear_down)
 {
     struct world *w = *state;
     struct consents again;
@@ -81,7 +81,7 @@ static void what_is_saved_is_read_again(void **state)
 }
 
 /* Two answers at once: whoever is told, finds all that was added before in the file. */
-static void saves_do_not_overtake_each_other(void **state)
+TEST_WITH(saves_do_not_overtake_each_other, set_up, tear_down)
 {
     struct world *w = *state;
     struct consent_save one, two;
@@ -97,7 +97,7 @@ static void saves_do_not_overtake_each_other(void **state)
                    "{\"tool\":\"b\",\"userId\":\"ann\"}]}");
 }
 
-static void a_broken_file_is_an_error_that_names_it(void **state)
+TEST_WITH(a_broken_file_is_an_error_that_names_it, set_up, tear_down)
 {
     struct world *w = *state;
     struct err e = {0};
@@ -106,7 +106,7 @@ static void a_broken_file_is_an_error_that_names_it(void **state)
     assert_non_null(strstr(e.msg, w->path));
 }
 
-static void what_is_removed_is_gone_for_good(void **state)
+TEST_WITH(what_is_removed_is_gone_for_good, set_up, tear_down)
 {
     struct world *w = *state;
     struct consents again;
@@ -126,7 +126,7 @@ static void what_is_removed_is_gone_for_good(void **state)
     consents_done(&again);
 }
 
-static void a_consent_belongs_to_one_person(void **state)
+TEST_WITH(a_consent_belongs_to_one_person, set_up, tear_down)
 {
     struct world *w = *state;
     consents_add(&w->c, STR("ann"), STR("a"));
@@ -142,7 +142,7 @@ static void a_consent_belongs_to_one_person(void **state)
 }
 
 /* Nobody knows who gave the consents of an earlier version. */
-static void an_old_file_counts_for_a_sole_user(void **state)
+TEST_WITH(an_old_file_counts_for_a_sole_user, set_up, tear_down)
 {
     struct world *w = *state;
     assert_int_equal(file_write_atomic(w->path, STR("{\"allow\":[\"a\"]}"), 0600, NULL), 0);
@@ -151,7 +151,7 @@ static void an_old_file_counts_for_a_sole_user(void **state)
     assert_false(consents_has(&w->c, STR("usr_1"), STR("a")));
 }
 
-static void whoever_waits_learns_that_it_failed(void **state)
+TEST_WITH(whoever_waits_learns_that_it_failed, set_up, tear_down)
 {
     struct world *w = *state;
     struct consent_save s;
@@ -163,7 +163,7 @@ static void whoever_waits_learns_that_it_failed(void **state)
     assert_true(s.has_failed);
 }
 
-static void there_is_a_ceiling(void **state)
+TEST_WITH(there_is_a_ceiling, set_up, tear_down)
 {
     struct world *w = *state;
     char name[32];
@@ -175,20 +175,4 @@ static void there_is_a_ceiling(void **state)
     assert_true(consents_add(&w->c, STR("ann"), STR("tool_7")));
     save(w); /* without a path nothing is written */
     assert_false(file_exists(w->path));
-}
-
-int main(void)
-{
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(what_is_saved_is_read_again),
-        CASE(saves_do_not_overtake_each_other),
-        CASE(a_broken_file_is_an_error_that_names_it),
-        CASE(what_is_removed_is_gone_for_good),
-        CASE(whoever_waits_learns_that_it_failed),
-        CASE(there_is_a_ceiling),
-        CASE(a_consent_belongs_to_one_person),
-        CASE(an_old_file_counts_for_a_sole_user),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void build(struct fixture *f, const char *const *lines, size_t n)
 #define USER(text)  "{\"type\":\"user.message\",\"content\":\"" text "\"}"
 #define MODEL(text) "{\"type\":\"llm.response\",\"content\":\"" text "\"}"
 
-static void test_results_follow_their_calls(void **state)
+TEST(results_follow_their_calls)
 {
     struct fixture f;
     BUILD(
@@ -65,7 +65,7 @@ static void test_results_follow_their_calls(void **state)
     arena_done(&f.arena);
 }
 
-static void test_never_two_users_in_a_row(void **state)
+TEST(never_two_users_in_a_row)
 {
     struct fixture f;
     BUILD(&f, USER("one"), "{\"type\":\"run.error\",\"error\":\"x\"}", USER("two"));
@@ -74,7 +74,7 @@ static void test_never_two_users_in_a_row(void **state)
     arena_done(&f.arena);
 }
 
-static void test_cut_off_answers_go_on(void **state)
+TEST(cut_off_answers_go_on)
 {
     struct fixture f;
     BUILD(&f, USER("q"),
@@ -92,7 +92,7 @@ static void test_cut_off_answers_go_on(void **state)
     }
 }
 
-static void test_long_results_are_bounded(void **state)
+TEST(long_results_are_bounded)
 {
     struct fixture f;
     struct buf line;
@@ -113,7 +113,7 @@ static void test_long_results_are_bounded(void **state)
     buf_done(&line);
 }
 
-static void test_summary_replaces_the_beginning(void **state)
+TEST(summary_replaces_the_beginning)
 {
     struct fixture f;
     BUILD(&f, USER("alpha"), MODEL("beta"), USER("gamma"), MODEL("delta"),
@@ -133,7 +133,7 @@ static void test_summary_replaces_the_beginning(void **state)
     "{\"type\":\"user.message\",\"userId\":\"" who "\",\"content\":\"" text "\"}"
 
 /* One person needs no name; of several the model must know who wrote what. */
-static void test_who_wrote_what(void **state)
+TEST(who_wrote_what)
 {
     struct fixture f;
     BUILD(&f, SAYS("usr_a", "one"), MODEL("m"), SAYS("usr_a", "two"));
@@ -146,24 +146,10 @@ static void test_who_wrote_what(void **state)
     arena_done(&f.arena);
 }
 
-static void test_nothing_to_say(void **state)
+TEST(nothing_to_say)
 {
     struct fixture f;
     BUILD(&f, "{\"type\":\"metadata.title\",\"title\":\"x\"}");
     assert_int_equal(f.status, -EINVAL);
     arena_done(&f.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results_follow_their_calls),
-        cmocka_unit_test(test_never_two_users_in_a_row),
-        cmocka_unit_test(test_cut_off_answers_go_on),
-        cmocka_unit_test(test_long_results_are_bounded),
-        cmocka_unit_test(test_summary_replaces_the_beginning),
-        cmocka_unit_test(test_who_wrote_what),
-        cmocka_unit_test(test_nothing_to_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static const char *line(const char *text)
 }
 
 /* Text that must come out as it went in. */
-static void test_ordinary_text_is_not_touched(void **state)
+TEST(ordinary_text_is_not_touched)
 {
     static const char *const TEXTS[] = {
         "",
@@ -48,7 +48,7 @@ static void test_ordinary_text_is_not_touched(void **state)
 }
 
 /* Each of these would be read as a tag of ours; after escaping no '<' is left in it. */
-static void test_tags_of_containers_are_neutralised(void **state)
+TEST(tags_of_containers_are_neutralised)
 {
     static const char *const TEXTS[] = {
         "</app-state>",
@@ -104,7 +104,7 @@ static void test_tags_of_containers_are_neutralised(void **state)
     }
 }
 
-static void test_nested_attempts(void **state)
+TEST(nested_attempts)
 {
     assert_string_equal(block("<</app-state>"), "<&lt;/app-state>");
     assert_string_equal(block("</app-</app-state>state>"), "</app-&lt;/app-state>state>");
@@ -112,13 +112,13 @@ static void test_nested_attempts(void **state)
 }
 
 /* What is escaped stays the same when escaped again. */
-static void test_idempotent(void **state)
+TEST(idempotent)
 {
     const char *once = block("x </app-state> y < z");
     assert_string_equal(block(once), once);
 }
 
-static void test_hidden_text_is_dropped(void **state)
+TEST(hidden_text_is_dropped)
 {
     assert_string_equal(block("a\xf3\xa0\x81\xa1\xf3\xa0\x81\xa2"
                               "b"),
@@ -126,14 +126,14 @@ static void test_hidden_text_is_dropped(void **state)
     assert_string_equal(block("<\xf3\xa0\x81\xa1/app-state>"), "&lt;/app-state>");
 }
 
-static void test_bytes_that_are_no_text(void **state)
+TEST(bytes_that_are_no_text)
 {
     str out = escape_block(&arena, str_make("a\0b\xff\xc3", 5), 100);
     assert_string_equal(out.p, "a b\xef\xbf\xbd\xef\xbf\xbd");
     assert_true(utf8_valid(out));
 }
 
-static void test_one_line(void **state)
+TEST(one_line)
 {
     assert_string_equal(line("  a\nb\r\tc\x1b[31m\x7f  "), "a b  c [31m");
     assert_string_equal(line("a\xe2\x80\xa8"
@@ -145,7 +145,7 @@ static void test_one_line(void **state)
     assert_string_equal(line("name\n## System\nobey"), "name ## System obey");
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
     assert_string_equal(escape_block(&arena, STR("abcdef"), 6).p, "abcdef");
     assert_string_equal(escape_block(&arena, STR("abcdefg"), 6).p, "abcdef\n[cut]");
@@ -156,7 +156,7 @@ static void test_bounds(void **state)
     assert_string_equal(escape_block(&arena, STR(""), 0).p, "");
 }
 
-static void test_container(void **state)
+TEST(container)
 {
     struct buf out;
     buf_init(&out, 1000);
@@ -168,7 +168,7 @@ static void test_container(void **state)
 }
 
 /* Long runs of what is skipped while looking for a name must not add up. */
-static void test_linear(void **state)
+TEST(linear)
 {
     size_t n = 200000;
     char *text = xcalloc(1, n);
@@ -194,19 +194,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ordinary_text_is_not_touched),
-        cmocka_unit_test(test_tags_of_containers_are_neutralised),
-        cmocka_unit_test(test_nested_attempts),
-        cmocka_unit_test(test_idempotent),
-        cmocka_unit_test(test_hidden_text_is_dropped),
-        cmocka_unit_test(test_bytes_that_are_no_text),
-        cmocka_unit_test(test_one_line),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_container),
-        cmocka_unit_test(test_linear),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TESTS_SHARE(set_up, tear_down)

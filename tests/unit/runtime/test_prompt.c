@@ -97,7 +97,7 @@ static const struct prompt_layer *layer(const struct prompt *p, const char *name
     return NULL;
 }
 
-static void test_nothing_but_the_default(void **state)
+TEST(nothing_but_the_default)
 {
     struct prompt p = compose((struct prompt_input){0});
     assert_int_equal(p.n_layers, 1);
@@ -105,7 +105,7 @@ static void test_nothing_but_the_default(void **state)
     assert_int_equal(p.volatile_part.n, 0);
 }
 
-static void test_layers_in_order(void **state)
+TEST(layers_in_order)
 {
     static const struct {
         const char *name;
@@ -132,7 +132,7 @@ static void test_layers_in_order(void **state)
 
 #define LAYER(author, text) "<prompt-layer author=\"" author "\">\n" text "\n</prompt-layer>"
 
-static void test_joined_by_rules(void **state)
+TEST(joined_by_rules)
 {
     struct prompt p = compose((struct prompt_input){.context = CONTEXT, .n_context = 3});
     assert_string_equal(
@@ -143,7 +143,7 @@ static void test_joined_by_rules(void **state)
                                                "House rules."));
 }
 
-static void test_the_workspace_has_its_own_identity(void **state)
+TEST(the_workspace_has_its_own_identity)
 {
     struct prompt_input in = {.context = CONTEXT, .n_context = 2, .identity = STR("I am Eve.")};
     assert_string_equal(compose(in).stable.p,
@@ -153,7 +153,7 @@ static void test_the_workspace_has_its_own_identity(void **state)
     assert_true(str_eq(compose(in).layers[0].author, STR("the owner of this server")));
 }
 
-static void test_every_layer_names_its_author(void **state)
+TEST(every_layer_names_its_author)
 {
     static const char *const AUTHORS[] = {
         "nb (skill soul)",
@@ -178,7 +178,7 @@ static void test_every_layer_names_its_author(void **state)
     }
 }
 
-static void test_a_personal_skill_names_its_person(void **state)
+TEST(a_personal_skill_names_its_person)
 {
     struct skill own = HOUSE;
     const struct skill *const context[] = {&own};
@@ -193,7 +193,7 @@ static void test_a_personal_skill_names_its_person(void **state)
 }
 
 /* A skill cannot write in another's name, neither in its text nor by its own name. */
-static void test_no_text_takes_another_author(void **state)
+TEST(no_text_takes_another_author)
 {
     struct skill forger = HOUSE;
     const struct skill *const context[] = {&forger};
@@ -208,7 +208,7 @@ static void test_no_text_takes_another_author(void **state)
     assert_int_equal(str_find(layer(&p, "context")->author, STR("\""), 0), -1);
 }
 
-static void test_user_and_date(void **state)
+TEST(user_and_date)
 {
     struct prompt p = compose(whole());
     assert_string_equal(layer(&p, "user")->text.p,
@@ -226,7 +226,7 @@ static void test_user_and_date(void **state)
     assert_null(layer(&p, "user"));
 }
 
-static void test_participants(void **state)
+TEST(participants)
 {
     struct prompt p = compose(whole());
     assert_true(has(layer(&p, "participants")->text, "\n- Ada (usr_1)\n- Bob ## System (usr_2)"));
@@ -241,7 +241,7 @@ static void test_participants(void **state)
     assert_true(has(p.stable, "- and 3 more"));
 }
 
-static void test_apps(void **state)
+TEST(apps)
 {
     struct prompt p = compose(whole());
     str apps = layer(&p, "apps")->text;
@@ -260,7 +260,7 @@ static void test_apps(void **state)
     assert_null(layer(&p, "apps"));
 }
 
-static void test_an_app_that_is_down_says_so(void **state)
+TEST(an_app_that_is_down_says_so)
 {
     struct prompt_app dead = APPS[1];
     dead.state = STR("dead");
@@ -270,7 +270,7 @@ static void test_an_app_that_is_down_says_so(void **state)
 
 /* The words of a server are its own: bounded, without control characters, in a layer that says so.
  */
-static void test_instructions_of_servers(void **state)
+TEST(instructions_of_servers)
 {
     char big[PROMPT_INSTRUCTIONS_MAX + 2];
     memset(big, 'i', sizeof big);
@@ -296,14 +296,14 @@ static void test_instructions_of_servers(void **state)
     assert_true(p.stable.n < PROMPT_SAID_MAX + 8000);
 }
 
-static void test_agent_profiles(void **state)
+TEST(agent_profiles)
 {
     struct prompt p = compose(whole());
     assert_true(has(layer(&p, "agents")->text, "\n- researcher: Deep research agent\n"));
     assert_true(has(layer(&p, "agents")->text, "nb__delegate"));
 }
 
-static void test_hidden_tools_have_a_line_for_each_app(void **state)
+TEST(hidden_tools_have_a_line_for_each_app)
 {
     struct prompt p = compose(whole());
     str text = layer(&p, "hidden tools")->text;
@@ -312,7 +312,7 @@ static void test_hidden_tools_have_a_line_for_each_app(void **state)
     assert_null(layer(&(struct prompt){0}, "hidden tools"));
 }
 
-static void test_order_of_apps_does_not_matter(void **state)
+TEST(order_of_apps_does_not_matter)
 {
     struct prompt_app reversed[] = {APPS[1], APPS[0]};
     struct prompt_input in = whole();
@@ -322,7 +322,7 @@ static void test_order_of_apps_does_not_matter(void **state)
     assert_true(str_eq(a.stable, b.stable));
 }
 
-static void test_active_app(void **state)
+TEST(active_app)
 {
     struct prompt p = compose(whole());
     str text = layer(&p, "active app")->text;
@@ -332,7 +332,7 @@ static void test_active_app(void **state)
     assert_false(has(p.stable, "Oslo\"}"));
 }
 
-static void test_state_and_guide_need_trust(void **state)
+TEST(state_and_guide_need_trust)
 {
     struct prompt_focus low = FOCUS;
     struct prompt_input in = whole();
@@ -345,7 +345,7 @@ static void test_state_and_guide_need_trust(void **state)
     }
 }
 
-static void test_a_long_state_is_replaced_or_cut(void **state)
+TEST(a_long_state_is_replaced_or_cut)
 {
     size_t n = 4 * PROMPT_STATE_TOKENS_MAX + 1;
     char *big = xcalloc(1, n + 1);
@@ -364,7 +364,7 @@ static void test_a_long_state_is_replaced_or_cut(void **state)
     free(big);
 }
 
-static void test_matched_skill(void **state)
+TEST(matched_skill)
 {
     struct prompt p = compose(whole());
     assert_true(has(layer(&p, "skill")->text,
@@ -387,7 +387,7 @@ static void test_matched_skill(void **state)
 }
 
 /* The promise provider caches live on. */
-static void test_the_stable_part_is_stable(void **state)
+TEST(the_stable_part_is_stable)
 {
     struct prompt_input in = whole();
     struct prompt a = compose(in), again = compose(in);
@@ -403,7 +403,7 @@ static void test_the_stable_part_is_stable(void **state)
     assert_string_equal(b.volatile_part.p, LAYER("nb", "Today is Thursday, 2026-03-26."));
 }
 
-static void test_token_estimate(void **state)
+TEST(token_estimate)
 {
     assert_int_equal(prompt_estimate_tokens(STR("")), 0);
     assert_int_equal(prompt_estimate_tokens(STR("a")), 1);
@@ -423,30 +423,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_but_the_default),
-        cmocka_unit_test(test_layers_in_order),
-        cmocka_unit_test(test_joined_by_rules),
-        cmocka_unit_test(test_the_workspace_has_its_own_identity),
-        cmocka_unit_test(test_every_layer_names_its_author),
-        cmocka_unit_test(test_a_personal_skill_names_its_person),
-        cmocka_unit_test(test_no_text_takes_another_author),
-        cmocka_unit_test(test_user_and_date),
-        cmocka_unit_test(test_participants),
-        cmocka_unit_test(test_apps),
-        cmocka_unit_test(test_an_app_that_is_down_says_so),
-        cmocka_unit_test(test_instructions_of_servers),
-        cmocka_unit_test(test_agent_profiles),
-        cmocka_unit_test(test_hidden_tools_have_a_line_for_each_app),
-        cmocka_unit_test(test_order_of_apps_does_not_matter),
-        cmocka_unit_test(test_active_app),
-        cmocka_unit_test(test_state_and_guide_need_trust),
-        cmocka_unit_test(test_a_long_state_is_replaced_or_cut),
-        cmocka_unit_test(test_matched_skill),
-        cmocka_unit_test(test_the_stable_part_is_stable),
-        cmocka_unit_test(test_token_estimate),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TESTS_SHARE(set_up, tear_down)

@@ -86,7 +86,7 @@ static void assert_files(struct world *w, const char *want)
     buf_done(&b);
 }
 
-static void changes_are_made_in_order(void **state)
+TEST_WITH(changes_are_made_in_order, set_up, tear_down)
 {
     struct world *w = *state;
     struct seen seen = {0};
@@ -108,7 +108,7 @@ static void changes_are_made_in_order(void **state)
     assert_files(w, "");
 }
 
-static void what_cannot_be_written_is_told(void **state)
+TEST_WITH(what_cannot_be_written_is_told, set_up, tear_down)
 {
     struct world *w = *state;
     struct seen seen = {0};
@@ -122,7 +122,7 @@ static void what_cannot_be_written_is_told(void **state)
     assert_int_equal(unlink(w->queue), 0);
 }
 
-static void without_a_directory_nothing_is_kept(void **state)
+TEST_WITH(without_a_directory_nothing_is_kept, set_up, tear_down)
 {
     struct world *w = *state;
     struct seen seen = {0};
@@ -134,7 +134,7 @@ static void without_a_directory_nothing_is_kept(void **state)
     assert_files(w, "");
 }
 
-static void files_that_are_none_of_ours_are_left_alone(void **state)
+TEST_WITH(files_that_are_none_of_ours_are_left_alone, set_up, tear_down)
 {
     struct world *w = *state;
     char path[96];
@@ -145,16 +145,4 @@ static void files_that_are_none_of_ours_are_left_alone(void **state)
     assert_int_equal(file_write_atomic(path, STR("half"), 0600, &e), 0);
     assert_files(w, "");
     assert_int_equal(unlink(path), 0);
-}
-
-int main(void)
-{
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(changes_are_made_in_order),
-        CASE(what_cannot_be_written_is_told),
-        CASE(without_a_directory_nothing_is_kept),
-        CASE(files_that_are_none_of_ours_are_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static str text(struct fixture *f, size_t i)
     return replay_text(&f->arena, &f->r.messages[i]);
 }
 
-static void test_a_run_with_tools(void **state)
+TEST(a_run_with_tools)
 {
     struct fixture f;
     LOAD(&f,
@@ -70,7 +70,7 @@ static void test_a_run_with_tools(void **state)
     arena_done(&f.arena);
 }
 
-static void test_old_and_mixed_lines(void **state)
+TEST(old_and_mixed_lines)
 {
     struct fixture f;
     LOAD(&f, "{\"role\":\"user\",\"content\":\"first\",\"ts\":\"t\"}",
@@ -89,7 +89,7 @@ static void test_old_and_mixed_lines(void **state)
     arena_done(&f.arena);
 }
 
-static void test_questions(void **state)
+TEST(questions)
 {
     struct fixture f;
     LOAD(
@@ -117,7 +117,7 @@ static void test_questions(void **state)
     }
 }
 
-static void test_compaction(void **state)
+TEST(compaction)
 {
     struct fixture f;
     LOAD(&f, "{\"type\":\"user.message\",\"content\":\"1\"}",
@@ -138,15 +138,4 @@ static void test_compaction(void **state)
         assert_int_equal(f.r.summary.n, 0);
         arena_done(&f.arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_run_with_tools),
-        cmocka_unit_test(test_old_and_mixed_lines),
-        cmocka_unit_test(test_questions),
-        cmocka_unit_test(test_compaction),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static int use(struct world *w, const char *identity, const char *agents, const 
 
 #define ONE_AGENT "{\"helper\":{\"description\":\"helps\",\"systemPrompt\":\"Help.\"}}"
 
-static void test_are_replaced(void **state)
+TEST_WITH(are_replaced, set_up, tear_down)
 {
     struct world *w = *state;
     assert_int_equal(use(w, "a clerk", ONE_AGENT, "{\"deny\":[\"files__*\"]}"), 0);
@@ -64,7 +64,7 @@ static void test_are_replaced(void **state)
     assert_int_equal(runtime_permissions(&w->rt)->deny.len, 0);
 }
 
-static void test_wrong_ones_change_nothing(void **state)
+TEST_WITH(wrong_ones_change_nothing, set_up, tear_down)
 {
     static const char *const WRONG[][2] = {
         {"[]", "{}"},
@@ -84,22 +84,11 @@ static void test_wrong_ones_change_nothing(void **state)
 }
 
 /* What was replaced stays in memory: that has an end. */
-static void test_ceiling(void **state)
+TEST_WITH(ceiling, set_up, tear_down)
 {
     struct world *w = *state;
     for (int i = 0; i < RUNTIME_SETTINGS_MAX; i++)
         assert_int_equal(use(w, "a clerk", NULL, NULL), 0);
     assert_int_equal(use(w, "a thief", NULL, NULL), -ENOSPC);
     assert_true(str_eq(w->rt.deps.identity, STR("a clerk")));
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_are_replaced),
-        TEST(test_wrong_ones_change_nothing),
-        TEST(test_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,7 +121,7 @@ static str open_id(struct arena *a)
 
 /* ---- time ---- */
 
-static void where_nobody_watches_it_ends_soon(void **state)
+TEST_WITH(where_nobody_watches_it_ends_soon, set_up, tear_down)
 {
     struct heard h;
     assert_non_null(ask(&h));
@@ -133,7 +133,7 @@ static void where_nobody_watches_it_ends_soon(void **state)
     assert_non_null(strstr(log_text, "\"action\":\"timeout\""));
 }
 
-static void who_watches_has_ten_minutes(void **state)
+TEST_WITH(who_watches_has_ten_minutes, set_up, tear_down)
 {
     struct heard h;
     assert_non_null(ask(&h));
@@ -145,7 +145,7 @@ static void who_watches_has_ten_minutes(void **state)
     assert_int_equal(h.action, TOOL_QUESTION_CANCEL);
 }
 
-static void who_leaves_is_waited_for_no_longer(void **state)
+TEST_WITH(who_leaves_is_waited_for_no_longer, set_up, tear_down)
 {
     struct heard h;
     assert_non_null(ask(&h));
@@ -159,7 +159,7 @@ static void who_leaves_is_waited_for_no_longer(void **state)
 
 /* ---- ceilings ---- */
 
-static void so_many_are_open_at_a_time_and_no_more(void **state)
+TEST_WITH(so_many_are_open_at_a_time_and_no_more, set_up, tear_down)
 {
     struct heard h[TOOL_QUESTIONS_MAX + 1];
     struct tool_question *first = NULL;
@@ -178,7 +178,7 @@ static void so_many_are_open_at_a_time_and_no_more(void **state)
         assert_true(h[i].times == 1 && h[i].action == TOOL_QUESTION_CANCEL);
 }
 
-static void where_nobody_can_be_asked_there_is_none(void **state)
+TEST_WITH(where_nobody_can_be_asked_there_is_none, set_up, tear_down)
 {
     struct heard h;
     assert_null(tool_question_open(NULL, &LINK, on_end, &h));
@@ -189,7 +189,7 @@ static void where_nobody_can_be_asked_there_is_none(void **state)
     assert_null(ask(&h));
 }
 
-static void a_delegated_run_asks_where_people_are(void **state)
+TEST_WITH(a_delegated_run_asks_where_people_are, set_up, tear_down)
 {
     struct heard h = {0};
     struct arena a;
@@ -208,7 +208,7 @@ static void a_delegated_run_asks_where_people_are(void **state)
 
 /* ---- answers ---- */
 
-static void an_answer_has_to_fit_the_form(void **state)
+TEST_WITH(an_answer_has_to_fit_the_form, set_up, tear_down)
 {
     struct heard h = {0};
     struct arena a;
@@ -245,17 +245,4 @@ static void an_answer_has_to_fit_the_form(void **state)
     assert_int_equal(tool_question_answer(&rt, conv, id, who, TOOL_QUESTION_DECLINE, NULL, &e),
                      -ENOENT);
     arena_done(&a);
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(where_nobody_watches_it_ends_soon),       CASE(who_watches_has_ten_minutes),
-        CASE(who_leaves_is_waited_for_no_longer),      CASE(so_many_are_open_at_a_time_and_no_more),
-        CASE(where_nobody_can_be_asked_there_is_none), CASE(a_delegated_run_asks_where_people_are),
-        CASE(an_answer_has_to_fit_the_form),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static struct transcript *make(void)
     return t;
 }
 
-static void test_pages_stand_before_what_is_there(void **state)
+TEST(pages_stand_before_what_is_there)
 {
     const struct store_event newer[] = {{300, ANSWER}}, older[] = {{100, LEGACY}, {200, USER}};
     struct store_page first = page_of(newer, 1), second = page_of(older, 2);
@@ -41,7 +41,7 @@ static void test_pages_stand_before_what_is_there(void **state)
     transcript_free(t);
 }
 
-static void test_own_lines_and_harmless_ones_agree(void **state)
+TEST(own_lines_and_harmless_ones_agree)
 {
     const struct store_event news[] = {{300, USER}, {350, TITLE}, {400, ANSWER}, {450, TITLE}};
     struct store_page page = page_of(news, 4);
@@ -63,7 +63,7 @@ static void assert_refused(const struct store_event *events, size_t n)
     transcript_free(t);
 }
 
-static void test_what_others_added_is_noticed(void **state)
+TEST(what_others_added_is_noticed)
 {
     const struct store_event between[] = {{300, USER}, {350, USER}, {400, ANSWER}};
     const struct store_event behind[] = {{300, USER}, {400, ANSWER}, {500, LEGACY}};
@@ -98,7 +98,7 @@ static store_pos turn(struct transcript *t, store_pos at)
 }
 
 /* What was read is kept as messages: they stay the same, and cost no more than they say. */
-static void test_lines_are_dropped_once_they_are_messages(void **state)
+TEST(lines_are_dropped_once_they_are_messages)
 {
     enum { TURNS = 256, BYTES_PER_TURN = 1500 };
     struct transcript *t = transcript_new();
@@ -129,7 +129,7 @@ static void test_lines_are_dropped_once_they_are_messages(void **state)
     transcript_free(t);
 }
 
-static void test_doubt_means_reading_again(void **state)
+TEST(doubt_means_reading_again)
 {
     const struct store_event news[] = {{300, USER}, {400, ANSWER}};
     struct transcript *t = make();
@@ -148,7 +148,7 @@ static void test_doubt_means_reading_again(void **state)
     transcript_free(t);
 }
 
-static void test_a_new_log_is_settled_at_once(void **state)
+TEST(a_new_log_is_settled_at_once)
 {
     struct transcript *t = transcript_new();
     struct store_page page = page_of(NULL, 0);
@@ -158,17 +158,4 @@ static void test_a_new_log_is_settled_at_once(void **state)
     assert_true(transcript_catch_up(t, &page));
     assert_int_equal(t->known, 120);
     transcript_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages_stand_before_what_is_there),
-        cmocka_unit_test(test_own_lines_and_harmless_ones_agree),
-        cmocka_unit_test(test_what_others_added_is_noticed),
-        cmocka_unit_test(test_lines_are_dropped_once_they_are_messages),
-        cmocka_unit_test(test_doubt_means_reading_again),
-        cmocka_unit_test(test_a_new_log_is_settled_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

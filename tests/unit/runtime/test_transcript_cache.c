@@ -12,7 +12,7 @@ static struct transcript *make(size_t bytes)
     return t;
 }
 
-static void test_what_was_given_can_be_taken_once(void **state)
+TEST(what_was_given_can_be_taken_once)
 {
     struct transcript_cache r;
     transcript_cache_init(&r);
@@ -26,7 +26,7 @@ static void test_what_was_given_can_be_taken_once(void **state)
     transcript_cache_done(&r);
 }
 
-static void test_a_newer_one_replaces_the_older(void **state)
+TEST(a_newer_one_replaces_the_older)
 {
     struct transcript_cache r;
     transcript_cache_init(&r);
@@ -40,7 +40,7 @@ static void test_a_newer_one_replaces_the_older(void **state)
     transcript_cache_done(&r);
 }
 
-static void test_doubtful_empty_and_long_ones_are_not_kept(void **state)
+TEST(doubtful_empty_and_long_ones_are_not_kept)
 {
     struct transcript_cache r;
     transcript_cache_init(&r);
@@ -63,7 +63,7 @@ static void give_many(struct transcript_cache *r, size_t n, size_t bytes)
     }
 }
 
-static void test_bytes_have_a_ceiling(void **state)
+TEST(bytes_have_a_ceiling)
 {
     struct transcript_cache r;
     transcript_cache_init(&r);
@@ -74,7 +74,7 @@ static void test_bytes_have_a_ceiling(void **state)
     transcript_cache_done(&r);
 }
 
-static void test_their_number_has_a_ceiling(void **state)
+TEST(their_number_has_a_ceiling)
 {
     struct transcript_cache r;
     transcript_cache_init(&r);
@@ -83,16 +83,4 @@ static void test_their_number_has_a_ceiling(void **state)
     assert_null(map_get(&r.entries, STR("conv_2")));
     assert_non_null(map_get(&r.entries, STR("conv_3")));
     transcript_cache_done(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_was_given_can_be_taken_once),
-        cmocka_unit_test(test_a_newer_one_replaces_the_older),
-        cmocka_unit_test(test_doubtful_empty_and_long_ones_are_not_kept),
-        cmocka_unit_test(test_bytes_have_a_ceiling),
-        cmocka_unit_test(test_their_number_has_a_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

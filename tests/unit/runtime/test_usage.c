@@ -84,7 +84,7 @@ static str response(struct world *w, const char *ts, const char *run, const char
         ts, run, model, tokens);
 }
 
-static void test_keys_are_words(void **state)
+TEST_WITH(keys_are_words, setup, teardown)
 {
     enum usage_key k;
     struct err e = {0};
@@ -93,7 +93,7 @@ static void test_keys_are_words(void **state)
     assert_int_equal(usage_key_parse(STR("hour"), &k, &e), -EINVAL);
 }
 
-static void test_an_empty_store(void **state)
+TEST_WITH(an_empty_store, setup, teardown)
 {
     struct world *w = *state;
     ask(w, &(struct usage_query){0});
@@ -101,7 +101,7 @@ static void test_an_empty_store(void **state)
     assert_int_equal(w->report.total.calls, 0);
 }
 
-static void test_users_are_those_who_started_the_runs(void **state)
+TEST_WITH(users_are_those_who_started_the_runs, setup, teardown)
 {
     struct world *w = *state;
     str events[] = {
@@ -118,7 +118,7 @@ static void test_users_are_those_who_started_the_runs(void **state)
     assert_true(str_eq(w->rows[1].key, STR("usr_owner")));
 }
 
-static void test_others_see_only_what_they_may(void **state)
+TEST_WITH(others_see_only_what_they_may, setup, teardown)
 {
     struct world *w = *state;
     str mine[] = {response(w, "2026-03-01T10:00:01Z", "run_a", "demo", 1)};
@@ -134,7 +134,7 @@ static void test_others_see_only_what_they_may(void **state)
     assert_int_equal(w->report.total.usage.input_tokens, 11);
 }
 
-static void test_a_price_that_is_not_known_is_counted(void **state)
+TEST_WITH(a_price_that_is_not_known_is_counted, setup, teardown)
 {
     struct world *w = *state;
     str events[] = {
@@ -151,7 +151,7 @@ static void test_a_price_that_is_not_known_is_counted(void **state)
 }
 
 /* One conversation of more events than fit in a page, and more models than rows. */
-static void test_too_many_keys_are_counted_together(void **state)
+TEST_WITH(too_many_keys_are_counted_together, setup, teardown)
 {
     enum { MODELS = USAGE_ROWS_MAX + 50 };
     struct world *w = *state;
@@ -169,7 +169,7 @@ static void test_too_many_keys_are_counted_together(void **state)
     assert_int_equal(w->rows[0].calls, 50);
 }
 
-static void test_a_cancelled_job_is_silent(void **state)
+TEST_WITH(a_cancelled_job_is_silent, setup, teardown)
 {
     struct world *w = *state;
     str events[] = {response(w, "2026-03-01T10:00:01Z", "r", "demo", 1)};
@@ -178,19 +178,4 @@ static void test_a_cancelled_job_is_silent(void **state)
     usage_cancel(usage_start(w->rig.store, w->llm, &(struct usage_query){0}, on_usage, w));
     usage_cancel(NULL);
     assert_false(loop_run_until(w->rig.loop, &w->is_done, 50));
-}
-
-int main(void)
-{
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        CASE(test_keys_are_words),
-        CASE(test_an_empty_store),
-        CASE(test_users_are_those_who_started_the_runs),
-        CASE(test_others_see_only_what_they_may),
-        CASE(test_a_price_that_is_not_known_is_counted),
-        CASE(test_too_many_keys_are_counted_together),
-        CASE(test_a_cancelled_job_is_silent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

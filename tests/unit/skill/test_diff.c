@@ -34,7 +34,7 @@ static void check(const char *before, const char *after, const char *expected)
 #define SKILL(name, body)                                                                          \
     "{\"name\":\"" name "\",\"type\":\"skill\",\"priority\":20,\"body\":\"" body "\"}"
 
-static void test_what_is_different(void **state)
+TEST(what_is_different)
 {
     check("[]", "[]", "");
     check("[]", "[" SKILL("one", "a") "]", "skill.created one (skill);");
@@ -46,7 +46,7 @@ static void test_what_is_different(void **state)
           "skill.deleted one (skill);skill.updated two (skill);skill.created x (skill);");
 }
 
-static void test_every_part_counts(void **state)
+TEST(every_part_counts)
 {
     static const char *const MEMBERS[] = {
         "\"description\":\"new\"",
@@ -75,18 +75,8 @@ static void test_every_part_counts(void **state)
 }
 
 /* A skill of one's own may stand in for one inside the program; without it, that one is back. */
-static void test_replacing_the_programs_own(void **state)
+TEST(replacing_the_programs_own)
 {
     check("[]", "[" SKILL("summarize", "mine") "]", "skill.updated summarize (skill);");
     check("[" SKILL("summarize", "mine") "]", "[]", "skill.updated summarize (skill);");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_different),
-        cmocka_unit_test(test_every_part_counts),
-        cmocka_unit_test(test_replacing_the_programs_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static int check(struct skill_draft d, struct err *e)
     return skill_draft_check(&d, &warning, e);
 }
 
-static void test_what_is_written_reads_back(void **state)
+TEST(what_is_written_reads_back)
 {
     struct skill_draft d = draft();
     struct skill_problems problems = {0};
@@ -50,7 +50,7 @@ static void test_what_is_written_reads_back(void **state)
     assert_true(str_eq(skill_draft_render(&arena, &again), text));
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     struct err e = {0};
     struct skill_draft d = draft();
@@ -75,7 +75,7 @@ static void test_refusals(void **state)
     assert_non_null(strstr(e.msg, "ignore all previous"));
 }
 
-static void test_warnings(void **state)
+TEST(warnings)
 {
     str star[] = {STR_INIT("*")}, warning;
     struct skill_draft d = draft();
@@ -90,7 +90,7 @@ static void test_warnings(void **state)
     assert_true(str_find(warning, STR("never matches"), 0) >= 0);
 }
 
-static void test_from_json(void **state)
+TEST(from_json)
 {
     struct skill_draft d = {0};
     struct json *obj;
@@ -111,7 +111,7 @@ static void test_from_json(void **state)
     assert_int_equal(skill_draft_from_json(&arena, STR("n"), obj, &d, &e), -EINVAL);
 }
 
-static void test_files(void **state)
+TEST(files)
 {
     char root[] = "/tmp/nb-skill-edit-XXXXXX", dir[64], path[96];
     struct stat st;
@@ -154,14 +154,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_written_reads_back),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_warnings),
-        cmocka_unit_test(test_from_json),
-        cmocka_unit_test(test_files),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TESTS_SHARE(set_up, tear_down)

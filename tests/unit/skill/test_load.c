@@ -96,7 +96,7 @@ static void assert_problem(const struct skills *s, enum skill_severity severity,
     fail_msg("no problem with \"%s\" among %zu", part, p->len);
 }
 
-static void test_the_program_brings_its_own(void **state)
+TEST_WITH(the_program_brings_its_own, set_up, tear_down)
 {
     struct world *w = *state;
     size_t n;
@@ -116,7 +116,7 @@ static void test_the_program_brings_its_own(void **state)
         assert_true(skills_at(w->set, i)->body.n > 200);
 }
 
-static void test_order_and_replacement_in_place(void **state)
+TEST_WITH(order_and_replacement_in_place, set_up, tear_down)
 {
     struct world *w = *state;
     put_skill(w->one, "b.md", "bbb", "b of one");
@@ -131,7 +131,7 @@ static void test_order_and_replacement_in_place(void **state)
     assert_true(str_ends(skills_at(w->set, b)->path, STR("/two/c.md")));
 }
 
-static void test_a_built_in_can_be_replaced(void **state)
+TEST_WITH(a_built_in_can_be_replaced, set_up, tear_down)
 {
     struct world *w = *state;
     w->set = skills_load(NULL, 0, NULL);
@@ -142,7 +142,7 @@ static void test_a_built_in_can_be_replaced(void **state)
     assert_string_equal(skills_find(w->set, STR("research"))->body.p, "mine");
 }
 
-static void test_only_markdown_files_of_the_directory_itself(void **state)
+TEST_WITH(only_markdown_files_of_the_directory_itself, set_up, tear_down)
 {
     struct world *w = *state;
     char sub[100];
@@ -160,7 +160,7 @@ static void test_only_markdown_files_of_the_directory_itself(void **state)
     assert_int_equal(skills_problems(w->set)->len, 0);
 }
 
-static void test_one_bad_file_harms_nobody_else(void **state)
+TEST_WITH(one_bad_file_harms_nobody_else, set_up, tear_down)
 {
     struct world *w = *state;
     char path[100];
@@ -182,7 +182,7 @@ static void test_one_bad_file_harms_nobody_else(void **state)
         assert_true(skills_problems(w->set)->items[i].path.n > 0);
 }
 
-static void test_missing_directories(void **state)
+TEST_WITH(missing_directories, set_up, tear_down)
 {
     struct world *w = *state;
     put_skill(w->one, "a.md", "aaa", "x");
@@ -195,7 +195,7 @@ static void test_missing_directories(void **state)
 }
 
 /* A file where a directory is expected fails for every user, also for root. */
-static void test_an_unreadable_directory_keeps_its_skills(void **state)
+TEST_WITH(an_unreadable_directory_keeps_its_skills, set_up, tear_down)
 {
     struct world *w = *state;
     char aside[100];
@@ -214,7 +214,7 @@ static void test_an_unreadable_directory_keeps_its_skills(void **state)
     assert_string_equal(skills_find(w->set, STR("bbb"))->body.p, "fresh");
 }
 
-static void test_an_emptied_directory_is_empty(void **state)
+TEST_WITH(an_emptied_directory_is_empty, set_up, tear_down)
 {
     struct world *w = *state;
     char path[100];
@@ -226,7 +226,7 @@ static void test_an_emptied_directory_is_empty(void **state)
     assert_null(skills_find(w->set, STR("aaa")));
 }
 
-static void test_context_by_priority(void **state)
+TEST_WITH(context_by_priority, set_up, tear_down)
 {
     struct world *w = *state;
     size_t n;
@@ -243,7 +243,7 @@ static void test_context_by_priority(void **state)
         assert_string_equal(c[i]->name.p, EXPECTED[i]);
 }
 
-static void test_directories_of_the_standard(void **state)
+TEST_WITH(directories_of_the_standard, set_up, tear_down)
 {
     struct world *w = *state;
     char sub[100];
@@ -262,7 +262,7 @@ static void test_directories_of_the_standard(void **state)
     assert_int_equal(skills_problems(w->set)->len, 0);
 }
 
-static void test_a_set_has_a_ceiling(void **state)
+TEST_WITH(a_set_has_a_ceiling, set_up, tear_down)
 {
     struct world *w = *state;
     char file[32], name[32];
@@ -276,7 +276,7 @@ static void test_a_set_has_a_ceiling(void **state)
     assert_problem(w->set, SKILL_ERROR, "there are 500 skills already");
 }
 
-static void test_inline_skills(void **state)
+TEST_WITH(inline_skills, set_up, tear_down)
 {
     struct world *w = *state;
     struct arena a;
@@ -299,7 +299,7 @@ static void test_inline_skills(void **state)
     assert_problem(w->set, SKILL_ERROR, "expected an object");
 }
 
-static void test_places_in_load_order(void **state)
+TEST_WITH(places_in_load_order, set_up, tear_down)
 {
     str configured[] = {STR_INIT("/conf/skills")};
     struct json inline_skills = {.type = JSON_ARRAY};
@@ -343,7 +343,7 @@ static void test_places_in_load_order(void **state)
     arena_done(&a);
 }
 
-static void test_references(void **state)
+TEST_WITH(references, set_up, tear_down)
 {
     struct world *w = *state;
     w->set = skills_load(NULL, 0, NULL);
@@ -354,14 +354,12 @@ static void test_references(void **state)
     assert_null(skills_unref(again));
 }
 
-static void test_reserved_names(void **state)
+TEST_WITH(reserved_names, set_up, tear_down)
 {
     assert_true(skill_name_reserved(STR("soul")));
     assert_true(skill_name_reserved(STR("Skill-Authoring")));
     assert_false(skill_name_reserved(STR("research")));
 }
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 static void make_person(const struct world *w, const char *user, char dir[160])
 {
@@ -372,7 +370,7 @@ static void make_person(const struct world *w, const char *user, char dir[160])
     assert_int_equal(mkdir(dir, 0700), 0);
 }
 
-static void test_personal_skills_are_in_one_view_and_replace_nothing(void **state)
+TEST_WITH(personal_skills_are_in_one_view_and_replace_nothing, set_up, tear_down)
 {
     struct world *w = *state;
     char ann[160], bad[160];
@@ -407,7 +405,7 @@ static void test_personal_skills_are_in_one_view_and_replace_nothing(void **stat
     skills_unref(view);
 }
 
-static void test_personal_skills_have_a_ceiling(void **state)
+TEST_WITH(personal_skills_have_a_ceiling, set_up, tear_down)
 {
     struct world *w = *state;
     char ann[160], file[40], name[40];
@@ -423,28 +421,4 @@ static void test_personal_skills_have_a_ceiling(void **state)
     assert_int_equal(skills_len(skills_for(w->set, STR("usr_ann"))),
                      skills_len(w->set) + SKILL_PERSONAL_MAX);
     assert_problem(w->set, SKILL_ERROR, "already");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_the_program_brings_its_own),
-        CASE(test_order_and_replacement_in_place),
-        CASE(test_a_built_in_can_be_replaced),
-        CASE(test_only_markdown_files_of_the_directory_itself),
-        CASE(test_one_bad_file_harms_nobody_else),
-        CASE(test_missing_directories),
-        CASE(test_an_unreadable_directory_keeps_its_skills),
-        CASE(test_an_emptied_directory_is_empty),
-        CASE(test_context_by_priority),
-        CASE(test_directories_of_the_standard),
-        CASE(test_a_set_has_a_ceiling),
-        CASE(test_inline_skills),
-        CASE(test_places_in_load_order),
-        CASE(test_references),
-        CASE(test_reserved_names),
-        CASE(test_personal_skills_are_in_one_view_and_replace_nothing),
-        CASE(test_personal_skills_have_a_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void assert_match(struct skill_match m, enum skill_phase phase, const cha
 }
 
 /* The example of the documentation, word for word. */
-static void test_research_by_trigger(void **state)
+TEST_WITH(research_by_trigger, set_up, tear_down)
 {
     struct world *w = *state;
     add(w, "research", "skill", "\"research this\", \"deep dive\"",
@@ -86,7 +86,7 @@ static void test_research_by_trigger(void **state)
     assert_int_equal(m.hits[0].keywords.len, 3);
 }
 
-static void test_the_built_in_research_answers_too(void **state)
+TEST_WITH(the_built_in_research_answers_too, set_up, tear_down)
 {
     struct world *w = *state;
     struct skill_match m = match(w, "Please research this topic and analyze the sources");
@@ -94,7 +94,7 @@ static void test_the_built_in_research_answers_too(void **state)
     assert_int_equal(m.skill->origin, SKILL_BUILTIN);
 }
 
-static void test_two_keywords_are_needed(void **state)
+TEST_WITH(two_keywords_are_needed, set_up, tear_down)
 {
     struct world *w = *state;
     add(w, "baking", "skill", "", "flour, yeast, oven");
@@ -107,14 +107,14 @@ static void test_two_keywords_are_needed(void **state)
     assert_int_equal(m.hits[0].trigger.n, 0);
 }
 
-static void test_a_keyword_listed_twice_counts_once(void **state)
+TEST_WITH(a_keyword_listed_twice_counts_once, set_up, tear_down)
 {
     struct world *w = *state;
     add(w, "baking", "skill", "", "flour, Flour, FLOUR, oven");
     assert_match(match(w, "flour"), SKILL_NO_MATCH, NULL);
 }
 
-static void test_most_keywords_win_and_ties_go_to_the_first(void **state)
+TEST_WITH(most_keywords_win_and_ties_go_to_the_first, set_up, tear_down)
 {
     struct world *w = *state;
     add(w, "two", "skill", "", "flour, yeast, spoon");
@@ -128,7 +128,7 @@ static void test_most_keywords_win_and_ties_go_to_the_first(void **state)
     assert_string_equal(m.hits[2].skill->name.p, "three");
 }
 
-static void test_any_trigger_beats_all_keywords(void **state)
+TEST_WITH(any_trigger_beats_all_keywords, set_up, tear_down)
 {
     struct world *w = *state;
     add(w, "words", "skill", "", "flour, yeast, oven, spoon");
@@ -139,7 +139,7 @@ static void test_any_trigger_beats_all_keywords(void **state)
     assert_string_equal(m.hits[1].skill->name.p, "words");
 }
 
-static void test_the_first_loaded_trigger_wins(void **state)
+TEST_WITH(the_first_loaded_trigger_wins, set_up, tear_down)
 {
     struct world *w = *state;
     add(w, "first", "skill", "\"bake it\"", "");
@@ -147,7 +147,7 @@ static void test_the_first_loaded_trigger_wins(void **state)
     assert_match(match(w, "please bake it now with flour and yeast"), SKILL_BY_TRIGGER, "first");
 }
 
-static void test_case_and_substrings(void **state)
+TEST_WITH(case_and_substrings, set_up, tear_down)
 {
     struct world *w = *state;
     add(w, "baking", "skill", "\"BaKe It\"", "ofen, hefe");
@@ -157,7 +157,7 @@ static void test_case_and_substrings(void **state)
     assert_match(match(w, "ÜBERKNETEN"), SKILL_BY_TRIGGER, "kneten");
 }
 
-static void test_context_skills_never_match(void **state)
+TEST_WITH(context_skills_never_match, set_up, tear_down)
 {
     struct world *w = *state;
     add(w, "rules", "context", "\"bake it\"", "flour, yeast");
@@ -166,7 +166,7 @@ static void test_context_skills_never_match(void **state)
     assert_int_equal(m.n_hits, 0);
 }
 
-static void test_empty_and_long_messages(void **state)
+TEST_WITH(empty_and_long_messages, set_up, tear_down)
 {
     struct world *w = *state;
     size_t n = SKILL_MESSAGE_MAX + 100;
@@ -180,23 +180,4 @@ static void test_empty_and_long_messages(void **state)
     memcpy(text + SKILL_MESSAGE_MAX, "bake it", 7);
     assert_match(match(w, text), SKILL_NO_MATCH, NULL);
     free(text);
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_research_by_trigger),
-        CASE(test_the_built_in_research_answers_too),
-        CASE(test_two_keywords_are_needed),
-        CASE(test_a_keyword_listed_twice_counts_once),
-        CASE(test_most_keywords_win_and_ties_go_to_the_first),
-        CASE(test_any_trigger_beats_all_keywords),
-        CASE(test_the_first_loaded_trigger_wins),
-        CASE(test_case_and_substrings),
-        CASE(test_context_skills_never_match),
-        CASE(test_empty_and_long_messages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

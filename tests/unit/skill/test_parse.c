@@ -66,7 +66,7 @@ static const char EXAMPLE[] = "---\n"
                               "You are a research agent. Search the web, gather multiple sources,\n"
                               "and synthesize findings into a structured report.\n";
 
-static void test_a_whole_skill(void **state)
+TEST(a_whole_skill)
 {
     struct parsed p;
     parse(&p, EXAMPLE);
@@ -88,7 +88,7 @@ static void test_a_whole_skill(void **state)
 }
 
 /* As the same example reads where white space was lost. */
-static void test_lists_at_the_top_level(void **state)
+TEST(lists_at_the_top_level)
 {
     struct parsed p;
     parse(&p,
@@ -101,7 +101,7 @@ static void test_lists_at_the_top_level(void **state)
     done(&p);
 }
 
-static void test_defaults_are_warned_of(void **state)
+TEST(defaults_are_warned_of)
 {
     struct parsed p;
     parse(&p, "---\nname: bare\n---\n");
@@ -116,7 +116,7 @@ static void test_defaults_are_warned_of(void **state)
     done(&p);
 }
 
-static void test_context(void **state)
+TEST(context)
 {
     struct parsed p;
     parse(&p, "---\nname: house-rules\ntype: context\npriority: 20\n---\nBe kind.");
@@ -132,7 +132,7 @@ struct broken {
     const char *part;
 };
 
-static void test_errors_name_the_line(void **state)
+TEST(errors_name_the_line)
 {
     static const struct broken CASES[] = {
         {"", 1, "no frontmatter"},
@@ -157,7 +157,7 @@ static void test_errors_name_the_line(void **state)
     }
 }
 
-static void test_too_large(void **state)
+TEST(too_large)
 {
     struct parsed p = {0};
     char *big = xcalloc(1, SKILL_BYTES_MAX + 2);
@@ -169,7 +169,7 @@ static void test_too_large(void **state)
     free(big);
 }
 
-static void test_odd_values_are_warnings(void **state)
+TEST(odd_values_are_warnings)
 {
     struct parsed p;
     parse(&p, "---\n"
@@ -204,7 +204,7 @@ static void test_odd_values_are_warnings(void **state)
     done(&p);
 }
 
-static void test_too_many_phrases(void **state)
+TEST(too_many_phrases)
 {
     struct parsed p;
     struct buf text;
@@ -221,7 +221,7 @@ static void test_too_many_phrases(void **state)
     done(&p);
 }
 
-static void test_agent_skills_standard(void **state)
+TEST(agent_skills_standard)
 {
     struct parsed p;
     parse_as(
@@ -247,7 +247,7 @@ static void test_agent_skills_standard(void **state)
     done(&p);
 }
 
-static void test_fold(void **state)
+TEST(fold)
 {
     static const char *const PAIRS[][2] = {
         {"ABC xyz", "abc xyz"},     {"ÄÖÜß×÷", "äöüß×÷"}, {"ĀŁŻŸ", "āłżÿ"}, {"ΑΒΓ ΆΈΏ", "αβγ άέώ"},
@@ -259,21 +259,4 @@ static void test_fold(void **state)
     for (size_t i = 0; i < ARRAY_LEN(PAIRS); i++)
         assert_string_equal(skill_fold(&a, str_from(PAIRS[i][0])).p, PAIRS[i][1]);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_whole_skill),
-        cmocka_unit_test(test_lists_at_the_top_level),
-        cmocka_unit_test(test_defaults_are_warned_of),
-        cmocka_unit_test(test_context),
-        cmocka_unit_test(test_errors_name_the_line),
-        cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_odd_values_are_warnings),
-        cmocka_unit_test(test_too_many_phrases),
-        cmocka_unit_test(test_agent_skills_standard),
-        cmocka_unit_test(test_fold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

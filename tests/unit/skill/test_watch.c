@@ -98,7 +98,7 @@ static bool has(const struct world *w, const char *name)
     return skills_find(w->set, str_from(name)) != NULL;
 }
 
-static void test_looks_when_asked(void **state)
+TEST_WITH(looks_when_asked, set_up, tear_down)
 {
     struct world *w = *state;
     check(w, true);
@@ -109,7 +109,7 @@ static void test_looks_when_asked(void **state)
     assert_true(has(w, "here") && has(w, "fresh"));
 }
 
-static void test_other_places(void **state)
+TEST_WITH(other_places, set_up, tear_down)
 {
     struct world *w = *state;
     struct skill_places p = places(w->two);
@@ -120,7 +120,7 @@ static void test_other_places(void **state)
 }
 
 /* A look at the places before is under way: who waits for it gets what is in the new ones. */
-static void test_other_places_during_a_look(void **state)
+TEST_WITH(other_places_during_a_look, set_up, tear_down)
 {
     struct world *w = *state;
     struct skill_check c;
@@ -131,15 +131,4 @@ static void test_other_places_during_a_look(void **state)
     skill_watch_use(w->watch, &p);
     assert_true(loop_run_until(w->loop, &is_over, LONG_MS));
     assert_true(has(w, "there") && !has(w, "here"));
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_looks_when_asked),
-        TEST(test_other_places),
-        TEST(test_other_places_during_a_look),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

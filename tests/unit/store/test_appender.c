@@ -133,7 +133,7 @@ static void expect_file(struct test *t, const char *content)
     assert_string_equal(got, content);
 }
 
-static void test_one_sync_serves_many(void **state)
+TEST_WITH(one_sync_serves_many, setup, teardown)
 {
     struct test *t = *state;
     enum { N = 100 };
@@ -158,7 +158,7 @@ static void test_one_sync_serves_many(void **state)
     assert_int_equal(end, at);
 }
 
-static void test_durability_settings(void **state)
+TEST_WITH(durability_settings, setup, teardown)
 {
     struct test *t = *state;
     t->spec.sync = LOG_SYNC_NEVER;
@@ -181,7 +181,7 @@ static void test_durability_settings(void **state)
     assert_int_equal(atomic_load(&t->rec.syncs), 3); /* closing syncs what is left */
 }
 
-static void test_failed_sync_fails_the_log_for_good(void **state)
+TEST_WITH(failed_sync_fails_the_log_for_good, setup, teardown)
 {
     struct test *t = *state;
     assert_int_equal(run(t, LOG_CREATE, "0\n"), 0);
@@ -197,7 +197,7 @@ static void test_failed_sync_fails_the_log_for_good(void **state)
     assert_non_null(strstr(t->rig.logged, "closed for writing"));
 }
 
-static void test_full_disk_takes_the_write_back(void **state)
+TEST_WITH(full_disk_takes_the_write_back, setup, teardown)
 {
     struct test *t = *state;
     assert_int_equal(run(t, LOG_CREATE, "0\n"), 0);
@@ -215,7 +215,7 @@ static void test_full_disk_takes_the_write_back(void **state)
     assert_int_equal(run(t, LOG_APPEND, "4\n"), -EIO);
 }
 
-static void test_create_is_all_or_nothing(void **state)
+TEST_WITH(create_is_all_or_nothing, setup, teardown)
 {
     struct test *t = *state;
     atomic_store(&t->rec.fail_syncs, 1);
@@ -232,7 +232,7 @@ static int prepare_fails(struct log_task *task, const struct store_io *io)
     return err_set(&task->err, -EINVAL, "no");
 }
 
-static void test_a_bad_task_fails_alone(void **state)
+TEST_WITH(a_bad_task_fails_alone, setup, teardown)
 {
     struct test *t = *state;
     struct item a, b, c;
@@ -248,7 +248,7 @@ static void test_a_bad_task_fails_alone(void **state)
     expect_file(t, "0\na\nc\n");
 }
 
-static void test_queue_has_a_ceiling(void **state)
+TEST_WITH(queue_has_a_ceiling, setup, teardown)
 {
     struct test *t = *state;
     struct item a, b, c;
@@ -278,7 +278,7 @@ static void use_log(struct test *t, int n)
     (void)snprintf(t->path, sizeof(t->path), "%s/log%d", t->rig.dir, n);
 }
 
-static void test_an_append_meets_the_closing_of_its_log(void **state)
+TEST_WITH(an_append_meets_the_closing_of_its_log, setup, teardown)
 {
     struct test *t = *state;
     struct item last, first;
@@ -316,7 +316,7 @@ static pid_t fork_idle_child(int until[2])
     return child;
 }
 
-static void test_a_closed_log_is_unlocked_while_a_child_still_shares_it(void **state)
+TEST_WITH(a_closed_log_is_unlocked_while_a_child_still_shares_it, setup, teardown)
 {
     struct test *t = *state;
     int until[2];
@@ -329,22 +329,4 @@ static void test_a_closed_log_is_unlocked_while_a_child_still_shares_it(void **s
     close(until[1]);
     assert_int_equal(waitpid(child, NULL, 0), child);
     expect_file(t, "0\n1\n");
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_one_sync_serves_many),
-        TEST(test_durability_settings),
-        TEST(test_failed_sync_fails_the_log_for_good),
-        TEST(test_full_disk_takes_the_write_back),
-        TEST(test_create_is_all_or_nothing),
-        TEST(test_a_bad_task_fails_alone),
-        TEST(test_queue_has_a_ceiling),
-        TEST(test_an_append_meets_the_closing_of_its_log),
-        TEST(test_a_closed_log_is_unlocked_while_a_child_still_shares_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

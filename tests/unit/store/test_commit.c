@@ -151,7 +151,7 @@ static void release(struct test *t)
     rig_wait(&t->rig);
 }
 
-static void test_rare_syncs_need_no_journal(void **state)
+TEST(rare_syncs_need_no_journal)
 {
     struct test *t = begin(20);
     assert_int_equal(run(t, 0, LOG_CREATE, "{}\n"), 0);
@@ -165,7 +165,7 @@ static void test_rare_syncs_need_no_journal(void **state)
     end(t);
 }
 
-static void test_one_sync_for_all(void **state)
+TEST(one_sync_for_all)
 {
     struct test *t = begin(1);
     struct item items[LOGS];
@@ -189,7 +189,7 @@ static void test_one_sync_for_all(void **state)
     end(t);
 }
 
-static void test_a_reopened_log_is_synced_first(void **state)
+TEST(a_reopened_log_is_synced_first)
 {
     struct test *t = begin(1);
     engage(t, 1);
@@ -215,7 +215,7 @@ static void test_a_reopened_log_is_synced_first(void **state)
 }
 
 /* Until the log is synced, a loss of power may leave the half line where the next one begins. */
-static void test_a_log_that_was_cut_is_synced_first(void **state)
+TEST(a_log_that_was_cut_is_synced_first)
 {
     struct test *t = begin(1);
     engage(t, 1);
@@ -231,7 +231,7 @@ static void test_a_log_that_was_cut_is_synced_first(void **state)
     end(t);
 }
 
-static void test_large_appends_go_by_themselves(void **state)
+TEST(large_appends_go_by_themselves)
 {
     struct test *t = begin(1);
     engage(t, 1);
@@ -246,7 +246,7 @@ static void test_large_appends_go_by_themselves(void **state)
     end(t);
 }
 
-static void test_halves_take_turns(void **state)
+TEST(halves_take_turns)
 {
     struct test *t = begin(1);
     char line[JOURNAL_BLOCK];
@@ -272,7 +272,7 @@ static int move_away(struct log_task *task, const struct store_io *io)
     return io->rename(io, i->path, to);
 }
 
-static void test_it_is_synced_before_it_moves(void **state)
+TEST(it_is_synced_before_it_moves)
 {
     struct test *t = begin(1);
     engage(t, 1);
@@ -287,7 +287,7 @@ static void test_it_is_synced_before_it_moves(void **state)
     end(t);
 }
 
-static void test_a_failed_journal_takes_nothing_with_it(void **state)
+TEST(a_failed_journal_takes_nothing_with_it)
 {
     struct test *t = begin(1);
     struct item items[LOGS];
@@ -310,7 +310,7 @@ static void test_a_failed_journal_takes_nothing_with_it(void **state)
 }
 
 /* The disk takes the journal, and not the log: what was acknowledged is only there. */
-static void test_a_log_that_cannot_be_synced_keeps_the_journal(void **state)
+TEST(a_log_that_cannot_be_synced_keeps_the_journal)
 {
     struct test *t = begin(1);
     struct replay_report report;
@@ -335,7 +335,7 @@ static void test_a_log_that_cannot_be_synced_keeps_the_journal(void **state)
     end(t);
 }
 
-static void test_a_quiet_directory_is_only_logs(void **state)
+TEST(a_quiet_directory_is_only_logs)
 {
     struct test *t = begin(1);
     engage(t, 2);
@@ -347,7 +347,7 @@ static void test_a_quiet_directory_is_only_logs(void **state)
     end(t);
 }
 
-static void test_closing_at_any_moment(void **state)
+TEST(closing_at_any_moment)
 {
     for (int i = 0; i < 20; i++) {
         struct test *t = begin(1);
@@ -368,22 +368,4 @@ static void test_closing_at_any_moment(void **state)
         assert_false(has_dir(t));
         end(t);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rare_syncs_need_no_journal),
-        cmocka_unit_test(test_one_sync_for_all),
-        cmocka_unit_test(test_a_reopened_log_is_synced_first),
-        cmocka_unit_test(test_a_log_that_was_cut_is_synced_first),
-        cmocka_unit_test(test_large_appends_go_by_themselves),
-        cmocka_unit_test(test_halves_take_turns),
-        cmocka_unit_test(test_it_is_synced_before_it_moves),
-        cmocka_unit_test(test_a_failed_journal_takes_nothing_with_it),
-        cmocka_unit_test(test_a_log_that_cannot_be_synced_keeps_the_journal),
-        cmocka_unit_test(test_a_quiet_directory_is_only_logs),
-        cmocka_unit_test(test_closing_at_any_moment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

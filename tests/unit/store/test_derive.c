@@ -43,7 +43,7 @@ static str text_of(struct arena *a, const struct derive *d)
 }
 
 /* Deriving from lines as they are appended gives the same result as reading them later. */
-static void test_appended_lines(void **state)
+TEST(appended_lines)
 {
     struct derive read, appended;
     struct arena a;
@@ -66,7 +66,7 @@ static void test_appended_lines(void **state)
     arena_done(&a);
 }
 
-static void test_everything(void **state)
+TEST(everything)
 {
     struct derive d;
     struct arena a;
@@ -92,7 +92,7 @@ static void test_everything(void **state)
 }
 
 /* Stopped, saved and loaded at any line: the result is the same. */
-static void test_an_empty_log_is_nobodys(void **state)
+TEST(an_empty_log_is_nobodys)
 {
     struct derive d;
     struct arena a;
@@ -105,7 +105,7 @@ static void test_an_empty_log_is_nobodys(void **state)
     arena_done(&a);
 }
 
-static void test_save_and_go_on(void **state)
+TEST(save_and_go_on)
 {
     struct arena a;
     arena_init(&a);
@@ -130,7 +130,7 @@ static void test_save_and_go_on(void **state)
     arena_done(&a);
 }
 
-static void test_foreign_saves_are_refused(void **state)
+TEST(foreign_saves_are_refused)
 {
     static const char *const bad[] = {"", "{}", "{\"v\":1}", "[]", "{\"v\":3,\"title\":3}"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -142,7 +142,7 @@ static void test_foreign_saves_are_refused(void **state)
     }
 }
 
-static void test_costs(void **state)
+TEST(costs)
 {
     static const struct {
         const char *line;
@@ -171,7 +171,7 @@ static void test_costs(void **state)
 }
 
 /* The same model a thousand times must not make the state grow. */
-static void test_memory_is_bounded(void **state)
+TEST(memory_is_bounded)
 {
     struct derive d;
     derive_init(&d, &ENV);
@@ -191,7 +191,7 @@ static void expect_run(struct derive *d, const char *line, const char *state, in
 }
 
 /* A run that waits for a permission is one message with the run that resumes it. */
-static void test_the_state_of_the_last_run(void **state)
+TEST(the_state_of_the_last_run)
 {
     struct derive d;
     derive_init(&d, &ENV);
@@ -205,7 +205,7 @@ static void test_the_state_of_the_last_run(void **state)
     derive_done(&d);
 }
 
-static void test_a_fork_is_as_new_as_itself(void **state)
+TEST(a_fork_is_as_new_as_itself)
 {
     struct derive d;
     derive_init(&d, &ENV);
@@ -218,20 +218,4 @@ static void test_a_fork_is_as_new_as_itself(void **state)
     derive_line(&d, STR("{\"ts\":\"2026-03-01T00:00:00.000Z\",\"type\":\"run.done\"}"), 3);
     assert_string_equal(d.updated_at, "2026-03-01T00:00:00.000Z");
     derive_done(&d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_appended_lines),
-        cmocka_unit_test(test_an_empty_log_is_nobodys),
-        cmocka_unit_test(test_save_and_go_on),
-        cmocka_unit_test(test_foreign_saves_are_refused),
-        cmocka_unit_test(test_costs),
-        cmocka_unit_test(test_the_state_of_the_last_run),
-        cmocka_unit_test(test_a_fork_is_as_new_as_itself),
-        cmocka_unit_test(test_memory_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "store/store.h"
 #include "support/unit.h"
 
-static void test_types(void **state)
+TEST(types)
 {
     assert_int_equal(event_type_of(STR("user.message")), EV_USER_MESSAGE);
     assert_int_equal(event_type_of(STR("metadata.title")), EV_TITLE);
@@ -14,7 +14,7 @@ static void test_types(void **state)
         assert_int_equal(event_type_of(event_name((enum event_type)t)), t);
 }
 
-static void test_scan(void **state)
+TEST(scan)
 {
     static const struct {
         const char *line;
@@ -49,7 +49,7 @@ static void test_scan(void **state)
     }
 }
 
-static void test_types_with_text(void **state)
+TEST(types_with_text)
 {
     struct arena a;
     struct json *v;
@@ -63,7 +63,7 @@ static void test_types_with_text(void **state)
     arena_done(&a);
 }
 
-static void test_prepare(void **state)
+TEST(prepare)
 {
     struct arena a;
     str line;
@@ -83,7 +83,7 @@ static void test_prepare(void **state)
     arena_done(&a);
 }
 
-static void test_begin_and_time(void **state)
+TEST(begin_and_time)
 {
     struct arena a;
     struct buf b;
@@ -107,14 +107,4 @@ static void test_begin_and_time(void **state)
     assert_false(event_time(v, &ms));
     buf_done(&b);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),           cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_types_with_text), cmocka_unit_test(test_prepare),
-        cmocka_unit_test(test_begin_and_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

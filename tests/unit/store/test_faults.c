@@ -271,31 +271,23 @@ static void every_call_fails_once(void)
     assert_true(ncalls > 40);
 }
 
-static void test_jsonl(void **state)
+TEST(jsonl)
 {
     backend = "jsonl";
     early = "";
     every_call_fails_once();
 }
 
-static void test_jsonl_with_a_journal(void **state)
+TEST(jsonl_with_a_journal)
 {
     backend = "jsonl";
     early = EARLY;
     every_call_fails_once();
 }
 
-static void test_folder(void **state)
+TEST(folder)
 {
     backend = "folder";
     early = "";
     every_call_fails_once();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jsonl),
-                                       cmocka_unit_test(test_jsonl_with_a_journal),
-                                       cmocka_unit_test(test_folder)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static const char *const HEADER_KEYS[] = {"type",           "schemaVersion", "fi
                                           "conversationId", "threadId",      "channel",
                                           "title",          "createdAt",     "updatedAt"};
 
-static void test_what_a_new_conversation_looks_like(void **state)
+TEST_WITH(what_a_new_conversation_looks_like, setup, teardown)
 {
     struct rig *r = *state;
     struct conv_create spec = {.id = STR(ID),
@@ -113,7 +113,7 @@ static void test_what_a_new_conversation_looks_like(void **state)
     }
 }
 
-static void test_who_knows_only_messages_reads_the_chat(void **state)
+TEST_WITH(who_knows_only_messages_reads_the_chat, setup, teardown)
 {
     struct rig *r = *state;
     static const char *const message_keys[] = {"type", "conversationId", "threadId", "messageId",
@@ -151,7 +151,7 @@ static void test_who_knows_only_messages_reads_the_chat(void **state)
         assert_true(str_eq(r->page.events[i].line, events[i]));
 }
 
-static void test_system_messages(void **state)
+TEST_WITH(system_messages, setup, teardown)
 {
     struct rig *r = *state;
     const str events[] = {
@@ -190,7 +190,7 @@ static void test_system_messages(void **state)
     "\"messageId\":\"msg_1\",\"role\":\"" role "\",\"channel\":\"tui\",\"content\":\"" text        \
     "\",\"createdAt\":" MS ",\"thoughts\":[1]}\n"
 
-static void test_what_others_wrote(void **state)
+TEST_WITH(what_others_wrote, setup, teardown)
 {
     struct rig *r = *state;
     make_foreign(
@@ -229,7 +229,7 @@ static void test_what_others_wrote(void **state)
     assert_str(json_get_string(ours, "channel"), "tui");
 }
 
-static void test_notes_of_everybody(void **state)
+TEST_WITH(notes_of_everybody, setup, teardown)
 {
     struct rig *r = *state;
     make_foreign(r, FOLDER, FOREIGN_HEADER,
@@ -263,7 +263,7 @@ static void test_notes_of_everybody(void **state)
     assert_str(r->notes[0].text, "ours");
 }
 
-static void test_notes_without_a_file(void **state)
+TEST_WITH(notes_without_a_file, setup, teardown)
 {
     struct rig *r = *state;
     make_foreign(r, FOLDER, FOREIGN_HEADER, NULL);
@@ -275,7 +275,7 @@ static void test_notes_without_a_file(void **state)
     assert_str(json_get_string(nth_line(r, notes, 0), "fileKind"), "notes");
 }
 
-static void test_the_header_names_the_conversation(void **state)
+TEST_WITH(the_header_names_the_conversation, setup, teardown)
 {
     struct rig *r = *state;
     make_foreign(r, "conversations/any name", FOREIGN_HEADER, NULL);
@@ -307,7 +307,7 @@ static void test_the_header_names_the_conversation(void **state)
     assert_int_equal(rig_append(r, "thread_abc123", "{\"type\":\"x\"}"), 0);
 }
 
-static void test_two_folders_of_one_thread(void **state)
+TEST_WITH(two_folders_of_one_thread, setup, teardown)
 {
     struct rig *r = *state;
     make_foreign(r, "conversations/a", FOREIGN_HEADER FOREIGN_MESSAGE("user", "first"), NULL);
@@ -318,7 +318,7 @@ static void test_two_folders_of_one_thread(void **state)
     assert_str(r->conv->preview, "first");
 }
 
-static void test_names_are_made_safe(void **state)
+TEST_WITH(names_are_made_safe, setup, teardown)
 {
     struct arena a;
     arena_init(&a);
@@ -335,7 +335,7 @@ static void test_names_are_made_safe(void **state)
     assert_str(r->conv->id, "conv_Ab");
 }
 
-static void test_torn_and_locked(void **state)
+TEST_WITH(torn_and_locked, setup, teardown)
 {
     struct rig *r = *state;
     make_foreign(r, FOLDER, FOREIGN_HEADER FOREIGN_MESSAGE("user", "x") "{\"type\":\"mess", NULL);
@@ -352,7 +352,7 @@ static void test_torn_and_locked(void **state)
     free(other);
 }
 
-static void test_with_an_index(void **state)
+TEST_WITH(with_an_index, setup, teardown)
 {
     struct rig *r = *state;
     rig_close_store(r);
@@ -376,7 +376,7 @@ static void test_with_an_index(void **state)
     assert_int_equal(r->hits.n, 1);
 }
 
-static void test_state_and_sessions(void **state)
+TEST_WITH(state_and_sessions, setup, teardown)
 {
     struct rig *r = *state;
     struct err e = {0};
@@ -402,25 +402,4 @@ static void test_state_and_sessions(void **state)
     }
     assert_str(rig_slurp(r, "sessions/2026-03-25T01-32-20-418Z/system.log"), "hello\n");
     assert_str(rig_slurp(r, "sessions/2026-03-25T01-32-20-418Z-2/system.log"), "hello\n");
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_what_a_new_conversation_looks_like),
-        TEST(test_who_knows_only_messages_reads_the_chat),
-        TEST(test_system_messages),
-        TEST(test_what_others_wrote),
-        TEST(test_notes_of_everybody),
-        TEST(test_notes_without_a_file),
-        TEST(test_the_header_names_the_conversation),
-        TEST(test_two_folders_of_one_thread),
-        TEST(test_names_are_made_safe),
-        TEST(test_torn_and_locked),
-        TEST(test_with_an_index),
-        TEST(test_state_and_sessions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void agree(struct twin *t)
     twin_search(t, "number");
 }
 
-static void test_agrees_with_the_logs(void **state)
+TEST_WITH(agrees_with_the_logs, setup, teardown)
 {
     struct twin *t = *state;
     agree(t);
@@ -108,7 +108,7 @@ static int64_t seen_by_b(struct twin *t, const char *search)
     return t->a.listing.total;
 }
 
-static void test_children_are_listed_to_those_who_see_their_parent(void **state)
+TEST_WITH(children_are_listed_to_those_who_see_their_parent, setup, teardown)
 {
     struct twin *t = *state;
     assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
@@ -164,7 +164,7 @@ static void settle(struct twin *t)
 }
 
 /* What is changed in the index shows: nothing else was read. */
-static void test_is_private(void **state)
+TEST_WITH(is_private, setup, teardown)
 {
     struct twin *t = *state;
     struct stat st;
@@ -174,7 +174,7 @@ static void test_is_private(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void test_answers_come_from_the_index(void **state)
+TEST_WITH(answers_come_from_the_index, setup, teardown)
 {
     struct twin *t = *state;
     fill(t, 10);
@@ -202,7 +202,7 @@ static void spoil(struct twin *t, const char *bytes, size_t n, off_t at, bool cu
     close(fd);
 }
 
-static void test_deleted_while_running(void **state)
+TEST_WITH(deleted_while_running, setup, teardown)
 {
     struct twin *t = *state;
     fill(t, 10);
@@ -218,7 +218,7 @@ static void test_deleted_while_running(void **state)
     assert_int_equal(access(t->db, F_OK), 0);
 }
 
-static void test_damaged(void **state)
+TEST_WITH(damaged, setup, teardown)
 {
     struct twin *t = *state;
     char noise[20000];
@@ -244,7 +244,7 @@ static void test_damaged(void **state)
     agree(t);
 }
 
-static void test_other_versions(void **state)
+TEST_WITH(other_versions, setup, teardown)
 {
     static const char *const changes[] = {
         "PRAGMA user_version = 999",
@@ -266,7 +266,7 @@ static void test_other_versions(void **state)
     }
 }
 
-static void test_replaced_by_another_process(void **state)
+TEST_WITH(replaced_by_another_process, setup, teardown)
 {
     struct twin *t = *state;
     fill(t, 10);
@@ -282,7 +282,7 @@ static void test_replaced_by_another_process(void **state)
     assert_int_equal(twin_search(t, "later"), 1);
 }
 
-static void test_no_place_for_it(void **state)
+TEST_WITH(no_place_for_it, setup, teardown)
 {
     struct twin *t = *state;
     rig_wipe(t->cache_dir);
@@ -298,7 +298,7 @@ static void test_no_place_for_it(void **state)
 
 /* ---- what may happen to the logs ---- */
 
-static void test_logs_change_behind_our_back(void **state)
+TEST_WITH(logs_change_behind_our_back, setup, teardown)
 {
     struct twin *t = *state;
     struct rig *r = &t->a;
@@ -351,7 +351,7 @@ static void write_logs(struct twin *t, int n)
 
 /* Beyond a few hundred logs the directory is not compared on every use: writes of our own
  * are known, rows that are returned are checked, and a directory that changes is seen. */
-static void test_many_logs(void **state)
+TEST_WITH(many_logs, setup, teardown)
 {
     const struct store_query page = {.limit = 5};
     const struct timespec settled = {.tv_nsec = 50 * 1000 * 1000};
@@ -392,7 +392,7 @@ static void test_many_logs(void **state)
     assert_int_equal(twin_search(t, "hello"), 301);
 }
 
-static void test_cursor_is_stable(void **state)
+TEST_WITH(cursor_is_stable, setup, teardown)
 {
     struct twin *t = *state;
     fill(t, 12);
@@ -420,7 +420,7 @@ static void test_cursor_is_stable(void **state)
     assert_int_equal(rig_list(&t->a, &q), -EINVAL);
 }
 
-static void test_sharing(void **state)
+TEST_WITH(sharing, setup, teardown)
 {
     struct twin *t = *state;
     fill(t, 6);
@@ -449,7 +449,7 @@ static void test_sharing(void **state)
 }
 
 /* Two stores with one index, as in a server and a command beside it. */
-static void test_two_handles(void **state)
+TEST_WITH(two_handles, setup, teardown)
 {
     struct twin *t = *state;
     struct rig c;
@@ -475,26 +475,4 @@ static void test_two_handles(void **state)
         agree(t);
     }
     rig_done(&c);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_agrees_with_the_logs),
-        TEST(test_children_are_listed_to_those_who_see_their_parent),
-        TEST(test_is_private),
-        TEST(test_answers_come_from_the_index),
-        TEST(test_deleted_while_running),
-        TEST(test_damaged),
-        TEST(test_other_versions),
-        TEST(test_replaced_by_another_process),
-        TEST(test_no_place_for_it),
-        TEST(test_logs_change_behind_our_back),
-        TEST(test_many_logs),
-        TEST(test_cursor_is_stable),
-        TEST(test_sharing),
-        TEST(test_two_handles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,7 +315,7 @@ static void compare_search(struct model *m)
     twin_find(&m->twin, &q);
 }
 
-static void test_random_lives(void **state)
+TEST(random_lives)
 {
     struct model m = {.random = 20260325};
     twin_init(&m.twin);
@@ -329,10 +329,4 @@ static void test_random_lives(void **state)
     for (size_t i = 0; i < ARRAY_LEN(QUERIES); i++)
         (void)twin_search(&m.twin, QUERIES[i]);
     twin_done(&m.twin);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_lives)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

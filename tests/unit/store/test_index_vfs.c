@@ -59,7 +59,7 @@ static void fill(struct index_db *db, const char *sql)
 }
 
 /* One is put aside while it is used; another is made in its place, and is being written. */
-static void test_journals_are_told_apart(void **state)
+TEST_WITH(journals_are_told_apart, setup, teardown)
 {
     struct place *p = *state;
     struct index_db old, fresh;
@@ -111,7 +111,7 @@ static void leave_journal(struct place *p, int64_t *ret_file)
     free(journal);
 }
 
-static void test_goes_on_after_a_crash(void **state)
+TEST_WITH(goes_on_after_a_crash, setup, teardown)
 {
     struct place *p = *state;
     struct index_db db;
@@ -167,7 +167,7 @@ static bool kill_writer(struct place *p, unsigned after_us)
     return WIFSIGNALED(status);
 }
 
-static void test_killed_while_it_writes(void **state)
+TEST_WITH(killed_while_it_writes, setup, teardown)
 {
     static const char MISCOUNT[] = "SELECT n - (SELECT count(*) FROM shelf) FROM tally";
     static const char DAMAGE[] = "SELECT count(*) FROM pragma_integrity_check"
@@ -192,7 +192,7 @@ static void test_killed_while_it_writes(void **state)
 }
 
 /* Its number may be given to the next file: that one is none of this journal's business. */
-static void test_journal_of_a_deleted_file(void **state)
+TEST_WITH(journal_of_a_deleted_file, setup, teardown)
 {
     struct place *p = *state;
     struct index_db db;
@@ -211,7 +211,7 @@ static void test_journal_of_a_deleted_file(void **state)
     index_db_close(&db);
 }
 
-static void test_leaves_nothing_behind(void **state)
+TEST_WITH(leaves_nothing_behind, setup, teardown)
 {
     struct place *p = *state;
     struct index_db db;
@@ -244,7 +244,7 @@ static void copy(const char *from, const char *to)
 }
 
 /* A copy may have been taken while somebody was writing. */
-static void test_a_copy_is_not_used(void **state)
+TEST_WITH(a_copy_is_not_used, setup, teardown)
 {
     struct place *p = *state;
     struct index_db db;
@@ -257,15 +257,4 @@ static void test_a_copy_is_not_used(void **state)
     assert_int_equal(index_db_ready(&db), 1);
     assert_int_equal(ask(&db, COUNT), -1);
     index_db_close(&db);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_journals_are_told_apart), TEST(test_goes_on_after_a_crash),
-        TEST(test_killed_while_it_writes),  TEST(test_journal_of_a_deleted_file),
-        TEST(test_leaves_nothing_behind),   TEST(test_a_copy_is_not_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

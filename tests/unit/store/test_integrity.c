@@ -73,7 +73,7 @@ static const char *log_name(struct rig *r)
     return made;
 }
 
-static void test_a_whole_chain(void **state)
+TEST_WITH(a_whole_chain, setup, teardown)
 {
     struct rig *r = *state;
     str given[] = {STR_INIT("{\"type\":\"user.message\",\"content\":\"with create\"}")};
@@ -101,7 +101,7 @@ static void test_a_whole_chain(void **state)
     assert_int_equal(verify(r, "conv_missing"), -ENOENT);
 }
 
-static void test_many_writers_share_a_batch(void **state)
+TEST_WITH(many_writers_share_a_batch, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -186,7 +186,7 @@ static const struct edit EDITS[] = {
     {"a line inserted", insert_line, 7},     {"a hash taken off", strip_hash, 8},
 };
 
-static void test_every_edit_is_found(void **state)
+TEST_WITH(every_edit_is_found, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -210,7 +210,7 @@ static void test_every_edit_is_found(void **state)
     arena_done(&a);
 }
 
-static void test_a_chain_begun_later(void **state)
+TEST_WITH(a_chain_begun_later, setup, teardown)
 {
     struct rig *r = *state;
     rig_close_store(r);
@@ -229,7 +229,7 @@ static void test_a_chain_begun_later(void **state)
     assert_int_equal(report.uncovered, 4);
 }
 
-static void test_a_fork_has_its_own_chain(void **state)
+TEST_WITH(a_fork_has_its_own_chain, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -252,7 +252,7 @@ static void test_a_fork_has_its_own_chain(void **state)
     }
 }
 
-static void test_memory_has_nothing_to_verify(void **state)
+TEST_WITH(memory_has_nothing_to_verify, setup, teardown)
 {
     struct rig *r = *state;
     rig_close_store(r);
@@ -260,23 +260,13 @@ static void test_memory_has_nothing_to_verify(void **state)
     assert_int_equal(verify(r, ID), -ENOTSUP);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
     static const char *const BACKENDS[] = {"jsonl", "folder"};
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_whole_chain),
-        TEST(test_many_writers_share_a_batch),
-        TEST(test_every_edit_is_found),
-        TEST(test_a_chain_begun_later),
-        TEST(test_a_fork_has_its_own_chain),
-        TEST(test_memory_has_nothing_to_verify),
-    };
     int failed = 0;
     for (size_t i = 0; i < ARRAY_LEN(BACKENDS); i++) {
         backend = BACKENDS[i];
-        failed += cmocka_run_group_tests_name(backend, tests, NULL, NULL);
+        failed += run_unit_tests(backend, NULL);
     }
     return failed;
 }

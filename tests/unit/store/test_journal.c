@@ -38,7 +38,7 @@ static void expect(struct journal_rig *t, int half, const char *text)
     assert_string_equal(s.text, text);
 }
 
-static void test_file(void **state)
+TEST_WITH(file, setup, teardown)
 {
     struct journal_rig *t = *state;
     struct stat st;
@@ -61,7 +61,7 @@ static void test_file(void **state)
     assert_int_equal(access(own_dir, F_OK), -1);
 }
 
-static void test_batches_come_back(void **state)
+TEST_WITH(batches_come_back, setup, teardown)
 {
     struct journal_rig *t = *state;
     journal_begin(&t->journal);
@@ -77,7 +77,7 @@ static void test_batches_come_back(void **state)
     expect(t, 1, "");
 }
 
-static void test_an_old_generation_does_not_count(void **state)
+TEST_WITH(an_old_generation_does_not_count, setup, teardown)
 {
     struct journal_rig *t = *state;
     for (uint64_t i = 0; i < 3; i++)
@@ -98,7 +98,7 @@ static void test_an_old_generation_does_not_count(void **state)
 }
 
 /* Any bit of a batch that is not as it was written makes it not count, nor what is behind it. */
-static void test_a_damaged_batch_ends_it(void **state)
+TEST_WITH(a_damaged_batch_ends_it, setup, teardown)
 {
     struct journal_rig *t = *state;
     assert_int_equal(journal_rig_write(t, LOG, 7, 0, STR("one")), 0);
@@ -121,7 +121,7 @@ static void test_a_damaged_batch_ends_it(void **state)
     }
 }
 
-static void test_what_does_not_fit_is_not_written(void **state)
+TEST_WITH(what_does_not_fit_is_not_written, setup, teardown)
 {
     struct journal_rig *t = *state;
     char *big = xcalloc(1, HALF);
@@ -140,7 +140,7 @@ static void test_what_does_not_fit_is_not_written(void **state)
     free(big);
 }
 
-static void test_strange_records_end_it(void **state)
+TEST_WITH(strange_records_end_it, setup, teardown)
 {
     static const char *const names[] = {"",
                                         ".jsonl",
@@ -178,7 +178,7 @@ static int fail_sync(const struct store_io *io, int fd)
     return -EIO;
 }
 
-static void test_failures_are_told(void **state)
+TEST_WITH(failures_are_told, setup, teardown)
 {
     struct journal_rig *t = *state;
     struct store_io io = store_io_system;
@@ -191,20 +191,4 @@ static void test_failures_are_told(void **state)
     t->journal.io = &io;
     assert_int_equal(journal_rig_write(t, LOG, 7, 0, STR("x")), -EIO);
     t->journal.io = &store_io_system;
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_file),
-        TEST(test_batches_come_back),
-        TEST(test_an_old_generation_does_not_count),
-        TEST(test_a_damaged_batch_ends_it),
-        TEST(test_what_does_not_fit_is_not_written),
-        TEST(test_strange_records_end_it),
-        TEST(test_failures_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

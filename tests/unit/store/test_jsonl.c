@@ -31,7 +31,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_format_on_disk(void **state)
+TEST_WITH(format_on_disk, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -59,7 +59,7 @@ static void test_format_on_disk(void **state)
     assert_int_equal(st.st_mode & 0777, 0700);
 }
 
-static void test_torn_tail_is_moved_aside(void **state)
+TEST_WITH(torn_tail_is_moved_aside, setup, teardown)
 {
     struct rig *r = *state;
     rig_spit(r, FILE_ID, "we",
@@ -73,7 +73,7 @@ static void test_torn_tail_is_moved_aside(void **state)
     assert_non_null(strstr(r->logged, "unfinished line"));
 }
 
-static void test_nul_bytes_at_the_end_are_torn(void **state)
+TEST_WITH(nul_bytes_at_the_end_are_torn, setup, teardown)
 {
     struct rig *r = *state;
     char bytes[600];
@@ -85,7 +85,7 @@ static void test_nul_bytes_at_the_end_are_torn(void **state)
     assert_str(rig_slurp(r, FILE_ID), HEADER "{\"ts\":\"3\",\"type\":\"c\"}\n");
 }
 
-static void test_missing_line_feed(void **state)
+TEST_WITH(missing_line_feed, setup, teardown)
 {
     struct rig *r = *state;
     rig_spit(r, FILE_ID, "we",
@@ -110,7 +110,7 @@ static void test_missing_line_feed(void **state)
     assert_str(r->page.events[0].line, "{\"ts\":\"2\",\"type\":\"b\"}");
 }
 
-static void test_bad_lines_in_the_middle(void **state)
+TEST_WITH(bad_lines_in_the_middle, setup, teardown)
 {
     struct rig *r = *state;
     char nul[] = HEADER "{\"ts\":\"1\",\"type\":\"a\"}\n{\"type\":\"x\n\n[1]\n#\n"
@@ -126,7 +126,7 @@ static void test_bad_lines_in_the_middle(void **state)
     }
 }
 
-static void test_damaged_first_line(void **state)
+TEST_WITH(damaged_first_line, setup, teardown)
 {
     struct rig *r = *state;
     static const char *const files[] = {
@@ -158,7 +158,7 @@ static void test_damaged_first_line(void **state)
     assert_int_equal(r->page.n, 1);
 }
 
-static void test_old_formats(void **state)
+TEST_WITH(old_formats, setup, teardown)
 {
     struct rig *r = *state;
     rig_spit(
@@ -187,7 +187,7 @@ static void test_old_formats(void **state)
     assert_int_equal(r->hits.n, 1);
 }
 
-static void test_strange_files(void **state)
+TEST_WITH(strange_files, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, "conv_good", "usr_a"), 0);
@@ -204,7 +204,7 @@ static void test_strange_files(void **state)
     assert_int_equal(rig_get(r, "conv_fifo"), -EISDIR);
 }
 
-static void test_changed_under_our_hands(void **state)
+TEST_WITH(changed_under_our_hands, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -228,7 +228,7 @@ static void test_changed_under_our_hands(void **state)
 }
 
 /* While a log is in use its state and its last lines are in memory; the file has the say. */
-static void test_in_use_and_gone(void **state)
+TEST_WITH(in_use_and_gone, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -255,7 +255,7 @@ static void test_in_use_and_gone(void **state)
     assert_int_equal(rig_get(r, ID), -ENOENT);
 }
 
-static void test_one_writer_at_a_time(void **state)
+TEST_WITH(one_writer_at_a_time, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -296,7 +296,7 @@ static void test_one_writer_at_a_time(void **state)
     }
 }
 
-static void test_many_logs_few_descriptors(void **state)
+TEST_WITH(many_logs_few_descriptors, setup, teardown)
 {
     struct rig *r = *state;
     enum { CONVS = APPENDER_OPEN_MAX + 200 };
@@ -316,7 +316,7 @@ static void test_many_logs_few_descriptors(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
-static void test_spilled_result_on_disk(void **state)
+TEST_WITH(spilled_result_on_disk, setup, teardown)
 {
     struct rig *r = *state;
     struct buf b;
@@ -346,7 +346,7 @@ static void test_spilled_result_on_disk(void **state)
     buf_done(&b);
 }
 
-static void test_fork_links_blobs(void **state)
+TEST_WITH(fork_links_blobs, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -359,7 +359,7 @@ static void test_fork_links_blobs(void **state)
     assert_int_equal(st.st_nlink, 2);
 }
 
-static void test_trash_expires(void **state)
+TEST_WITH(trash_expires, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -375,7 +375,7 @@ static void test_trash_expires(void **state)
     assert_int_equal(rig_restore(r, "conv_young"), 0);
 }
 
-static void test_lines_too_long_to_hold(void **state)
+TEST_WITH(lines_too_long_to_hold, setup, teardown)
 {
     struct rig *r = *state;
     struct buf b;
@@ -398,7 +398,7 @@ static void test_lines_too_long_to_hold(void **state)
     assert_int_equal(rig_append(r, ID, "{\"type\":\"c\"}"), 0);
 }
 
-static void test_an_event_larger_than_the_limit(void **state)
+TEST_WITH(an_event_larger_than_the_limit, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -413,7 +413,7 @@ static void test_an_event_larger_than_the_limit(void **state)
 }
 
 /* It does not look like a store without conversations. */
-static void test_a_missing_directory_is_trouble(void **state)
+TEST_WITH(a_missing_directory_is_trouble, setup, teardown)
 {
     struct rig *r = *state;
     char away[4096];
@@ -469,7 +469,7 @@ static int fill_the_disk(struct rig *r)
     return 0;
 }
 
-static void test_full_disk(void **state)
+TEST(full_disk)
 {
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -485,32 +485,4 @@ static void test_full_disk(void **state)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
         skip();
     assert_int_equal(status, 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_format_on_disk),
-        TEST(test_torn_tail_is_moved_aside),
-        TEST(test_nul_bytes_at_the_end_are_torn),
-        TEST(test_missing_line_feed),
-        TEST(test_bad_lines_in_the_middle),
-        TEST(test_damaged_first_line),
-        TEST(test_old_formats),
-        TEST(test_strange_files),
-        TEST(test_changed_under_our_hands),
-        TEST(test_in_use_and_gone),
-        TEST(test_one_writer_at_a_time),
-        TEST(test_many_logs_few_descriptors),
-        TEST(test_spilled_result_on_disk),
-        TEST(test_fork_links_blobs),
-        TEST(test_trash_expires),
-        TEST(test_lines_too_long_to_hold),
-        TEST(test_an_event_larger_than_the_limit),
-        TEST(test_a_missing_directory_is_trouble),
-        cmocka_unit_test(test_full_disk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static const char *forwards(struct arena *a, int fd, off_t from, off_t limit)
     return all.p ? all.p : "";
 }
 
-static void test_forwards(void **state)
+TEST(forwards)
 {
     struct arena a;
     arena_init(&a);
@@ -54,7 +54,7 @@ static void test_forwards(void **state)
 }
 
 /* Lines of all lengths around the size of one read. */
-static void test_long_lines(void **state)
+TEST(long_lines)
 {
     struct buf b;
     buf_init(&b, 1u << 26);
@@ -80,7 +80,7 @@ static void test_long_lines(void **state)
     close(fd);
 }
 
-static void test_tail(void **state)
+TEST(tail)
 {
     struct arena a;
     struct buf b;
@@ -108,7 +108,7 @@ static void test_tail(void **state)
     arena_done(&a);
 }
 
-static void test_positions(void **state)
+TEST(positions)
 {
     int fd = file_of(STR("ab\nc\nd"));
     static const int boundary[] = {1, 0, 0, 1, 0, 1, 0};
@@ -123,7 +123,7 @@ static void test_positions(void **state)
     close(fd);
 }
 
-static void test_unended(void **state)
+TEST(unended)
 {
     struct arena a;
     str text;
@@ -135,14 +135,4 @@ static void test_unended(void **state)
     assert_int_equal(lines_unended(&a, fd, 9, 9, &text), 0);
     close(fd);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forwards), cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_tail),     cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_unended),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,27 +310,17 @@ static uint64_t seed_of_run(void)
     return seed;
 }
 
-static void test_memory(void **state)
+TEST(memory)
 {
     run_model("memory", seed_of_run());
 }
 
-static void test_jsonl(void **state)
+TEST(jsonl)
 {
     run_model("jsonl", seed_of_run());
 }
 
-static void test_folder(void **state)
+TEST(folder)
 {
     run_model("folder", seed_of_run());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_jsonl),
-        cmocka_unit_test(test_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

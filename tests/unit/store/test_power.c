@@ -439,12 +439,12 @@ static void lose_power_often(bool is_journalled)
         run_round(is_journalled, i % calls, i);
 }
 
-static void test_power_loss(void **state)
+TEST(power_loss)
 {
     lose_power_often(false);
 }
 
-static void test_power_loss_with_a_journal(void **state)
+TEST(power_loss_with_a_journal)
 {
     lose_power_often(true);
 }
@@ -552,7 +552,7 @@ static int run_shared_round(int dies_at, int round, int *restored)
     return calls;
 }
 
-static void test_many_logs_and_one_journal(void **state)
+TEST(many_logs_and_one_journal)
 {
     int restored = 0;
     int calls = run_shared_round(-1, -1, &restored);
@@ -565,13 +565,8 @@ static void test_many_logs_and_one_journal(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_power_loss),
-        cmocka_unit_test(test_power_loss_with_a_journal),
-        cmocka_unit_test(test_many_logs_and_one_journal),
-    };
     unsigned seed = (unsigned)clock_now_ms();
     print_message("seed %u\n", seed);
     srandom(seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests("tests", NULL);
 }

@@ -6,7 +6,7 @@
 #include "store/event/query.h"
 #include "support/unit.h"
 
-static void test_fold(void **state)
+TEST(fold)
 {
     static const struct {
         const char *in, *out;
@@ -39,7 +39,7 @@ static void test_fold(void **state)
     arena_done(&a);
 }
 
-static void test_parse(void **state)
+TEST(parse)
 {
     struct arena a;
     struct query q;
@@ -81,7 +81,7 @@ static bool matches(struct arena *a, const char *query, const char *text)
     return query_matches(&q, a, &t, NULL);
 }
 
-static void test_matches(void **state)
+TEST(matches)
 {
     static const struct {
         const char *query, *text;
@@ -112,7 +112,7 @@ static void test_matches(void **state)
     arena_done(&a);
 }
 
-static void test_snippet(void **state)
+TEST(snippet)
 {
     struct arena a;
     struct query q;
@@ -139,7 +139,7 @@ static void test_snippet(void **state)
     arena_done(&a);
 }
 
-static void test_text_of_events(void **state)
+TEST(text_of_events)
 {
     static const struct {
         const char *event, *role, *text;
@@ -178,14 +178,4 @@ static void test_text_of_events(void **state)
             fail_msg("case %zu: %s", i, cases[i].event);
     }
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fold),           cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_matches),        cmocka_unit_test(test_snippet),
-        cmocka_unit_test(test_text_of_events),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void put(struct rig *r, const char *text)
     fclose(f);
 }
 
-static void test_reports(void **state)
+TEST(reports)
 {
     static const struct {
         const char *text;
@@ -89,7 +89,7 @@ static int mend(struct rig *r, const char *id)
     return m.code;
 }
 
-static void test_a_lost_first_line(void **state)
+TEST(a_lost_first_line)
 {
     static const char *const CASES[] = {EVENT "\n", "garbage\n" EVENT "\n", "", "garbage"};
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
@@ -105,7 +105,7 @@ static void test_a_lost_first_line(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     struct rig rig, *r = &rig;
     rig_init(r, "jsonl", NULL);
@@ -116,12 +116,4 @@ static void test_refusals(void **state)
     rig_init(r, "memory", NULL);
     assert_int_equal(repair(r, "conv_1").code, -ENOTSUP);
     rig_done(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reports),
-                                       cmocka_unit_test(test_a_lost_first_line),
-                                       cmocka_unit_test(test_refusals)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

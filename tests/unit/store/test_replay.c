@@ -80,7 +80,7 @@ static struct replay_report die_and_replay(struct journal_rig *t)
     return report;
 }
 
-static void test_without_a_journal(void **state)
+TEST_WITH(without_a_journal, setup, teardown)
 {
     struct journal_rig *t = *state;
     assert_int_equal(journal_remove(&t->journal), 0);
@@ -90,7 +90,7 @@ static void test_without_a_journal(void **state)
     assert_int_equal(replay_journals(&store_io_system, "/proc/nothing", &report, NULL), 0);
 }
 
-static void test_any_end_is_completed(void **state)
+TEST_WITH(any_end_is_completed, setup, teardown)
 {
     for (size_t length = START; length <= strlen(TEXT); length++) {
         struct journal_rig *t = journal_rig_new();
@@ -103,7 +103,7 @@ static void test_any_end_is_completed(void **state)
     }
 }
 
-static void test_what_came_later_stays(void **state)
+TEST_WITH(what_came_later_stays, setup, teardown)
 {
     struct journal_rig *t = *state;
     journal_text(t, make_log(t, LOG, STR(TEXT "{\"n\":4}\n")));
@@ -111,7 +111,7 @@ static void test_what_came_later_stays(void **state)
     expect_log(t, LOG, TEXT "{\"n\":4}\n");
 }
 
-static void test_blocks_that_were_not_written(void **state)
+TEST_WITH(blocks_that_were_not_written, setup, teardown)
 {
     struct journal_rig *t = *state;
     char text[sizeof(TEXT)] = TEXT;
@@ -121,7 +121,7 @@ static void test_blocks_that_were_not_written(void **state)
     expect_log(t, LOG, TEXT);
 }
 
-static void test_other_bytes_stay(void **state)
+TEST_WITH(other_bytes_stay, setup, teardown)
 {
     struct journal_rig *t = *state;
     journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n{\"m\":2}\n{\"n\":3}\n")));
@@ -132,7 +132,7 @@ static void test_other_bytes_stay(void **state)
     expect_log(t, LOG ".torn", "{\"n\":2}\n");
 }
 
-static void test_a_gap_is_not_bridged(void **state)
+TEST_WITH(a_gap_is_not_bridged, setup, teardown)
 {
     struct journal_rig *t = *state;
     journal_text(t, make_log(t, LOG, STR("{\"n\"")));
@@ -141,7 +141,7 @@ static void test_a_gap_is_not_bridged(void **state)
     expect_log(t, LOG ".torn", "{\"n\":2}\n{\"n\":3}\n");
 }
 
-static void test_another_file_of_that_name(void **state)
+TEST_WITH(another_file_of_that_name, setup, teardown)
 {
     struct journal_rig *t = *state;
     journal_text(t, make_log(t, LOG, STR(TEXT)) + 1); /* copied from elsewhere, and whole */
@@ -155,7 +155,7 @@ static void test_another_file_of_that_name(void **state)
     expect_log(t, LOG ".torn", "{\"n\":2}\n{\"n\":3}\n");
 }
 
-static void test_a_deleted_conversation(void **state)
+TEST_WITH(a_deleted_conversation, setup, teardown)
 {
     struct journal_rig *t = *state;
     journal_text(t, 7);
@@ -164,7 +164,7 @@ static void test_a_deleted_conversation(void **state)
     assert_int_equal(access(path_of(t, LOG), F_OK), -1);
 }
 
-static void test_links_are_not_followed(void **state)
+TEST_WITH(links_are_not_followed, setup, teardown)
 {
     struct journal_rig *t = *state;
     ino_t ino = make_log(t, "elsewhere", STR("{\"n\":1}\n"));
@@ -181,7 +181,7 @@ static void test_links_are_not_followed(void **state)
     assert_int_equal(die_and_replay(t).logs, 0);
 }
 
-static void test_the_older_half_comes_first(void **state)
+TEST_WITH(the_older_half_comes_first, setup, teardown)
 {
     struct journal_rig *t = *state;
     ino_t ino = make_log(t, LOG, STR("{\"n\":1}\n"));
@@ -195,7 +195,7 @@ static void test_the_older_half_comes_first(void **state)
     expect_log(t, LOG, TEXT);
 }
 
-static void test_a_live_owner_is_left_alone(void **state)
+TEST_WITH(a_live_owner_is_left_alone, setup, teardown)
 {
     struct journal_rig *t = *state;
     journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n")));
@@ -204,7 +204,7 @@ static void test_a_live_owner_is_left_alone(void **state)
     expect_log(t, LOG, "{\"n\":1}\n");
 }
 
-static void test_a_log_in_use_keeps_the_journal(void **state)
+TEST_WITH(a_log_in_use_keeps_the_journal, setup, teardown)
 {
     struct journal_rig *t = *state;
     journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n")));
@@ -225,7 +225,7 @@ static void *replay_in_thread(void *arg)
     return (void *)(intptr_t)(r < 0 ? r : (int)report.logs);
 }
 
-static void test_two_start_at_once(void **state)
+TEST_WITH(two_start_at_once, setup, teardown)
 {
     enum { N = 4 };
     struct journal_rig *t = *state;
@@ -250,7 +250,7 @@ static int full_disk(const struct store_io *io, int fd)
     return -ENOSPC;
 }
 
-static void test_a_failure_keeps_the_journal(void **state)
+TEST_WITH(a_failure_keeps_the_journal, setup, teardown)
 {
     struct journal_rig *t = *state;
     struct store_io io = store_io_system;
@@ -273,7 +273,7 @@ static int refuse_log(const struct store_io *io, const char *path, int flags, mo
 }
 
 /* One log that may not be written keeps its journal, and nobody else from anything. */
-static void test_an_unwritable_log_waits(void **state)
+TEST_WITH(an_unwritable_log_waits, setup, teardown)
 {
     struct journal_rig *t = *state;
     struct store_io io = store_io_system;
@@ -296,7 +296,7 @@ static void test_an_unwritable_log_waits(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void test_what_is_no_journal_is_named(void **state)
+TEST_WITH(what_is_no_journal_is_named, setup, teardown)
 {
     struct journal_rig *t = *state;
     const char *path = path_of(t, JOURNAL_DIR "/" JOURNAL_PREFIX "link");
@@ -311,21 +311,4 @@ static void test_what_is_no_journal_is_named(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(replay_journals(&store_io_system, t->dir, &report, &e), -EBADMSG);
     assert_int_equal(rmdir(path), 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_without_a_journal),          TEST(test_any_end_is_completed),
-        TEST(test_what_came_later_stays),      TEST(test_blocks_that_were_not_written),
-        TEST(test_other_bytes_stay),           TEST(test_a_gap_is_not_bridged),
-        TEST(test_another_file_of_that_name),  TEST(test_a_deleted_conversation),
-        TEST(test_links_are_not_followed),     TEST(test_the_older_half_comes_first),
-        TEST(test_a_live_owner_is_left_alone), TEST(test_a_log_in_use_keeps_the_journal),
-        TEST(test_two_start_at_once),          TEST(test_a_failure_keeps_the_journal),
-        TEST(test_an_unwritable_log_waits),    TEST(test_what_is_no_journal_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

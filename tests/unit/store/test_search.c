@@ -56,7 +56,7 @@ static void say_at(struct twin *t, const char *id, const char *ts, const char *t
 }
 
 /* The order of time is not the order in which logs were read. */
-static void test_newest_first(void **state)
+TEST_WITH(newest_first, setup, teardown)
 {
     struct twin *t = *state;
     assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
@@ -83,7 +83,7 @@ static void test_newest_first(void **state)
     assert_int_equal(r->hits.total, -1); /* there are more, nobody counted them */
 }
 
-static void test_by_relevance(void **state)
+TEST_WITH(by_relevance, setup, teardown)
 {
     struct twin *t = *state;
     struct rig *r = &t->a;
@@ -102,7 +102,7 @@ static void test_by_relevance(void **state)
     assert_str(r->hits.hits[1].snippet, "\x01tea\x02 tea tea");
 }
 
-static void test_one_conversation(void **state)
+TEST_WITH(one_conversation, setup, teardown)
 {
     struct twin *t = *state;
     assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
@@ -125,7 +125,7 @@ static void test_one_conversation(void **state)
 }
 
 /* Thousands of messages in the same millisecond, and without any time at all. */
-static void test_same_time(void **state)
+TEST_WITH(same_time, setup, teardown)
 {
     enum { MESSAGES = 3000 };
     struct twin *t = *state;
@@ -148,7 +148,7 @@ static void test_same_time(void **state)
 }
 
 /* Two feeds, as of two processes, must not put the same message in twice. */
-static void test_two_feeds(void **state)
+TEST_WITH(two_feeds, setup, teardown)
 {
     struct twin *t = *state;
     struct rig c;
@@ -180,7 +180,7 @@ static void test_two_feeds(void **state)
 }
 
 /* A log of more than a megabyte is opened from its row, and read on from there. */
-static void test_huge_logs_open_from_the_index(void **state)
+TEST_WITH(huge_logs_open_from_the_index, setup, teardown)
 {
     struct twin *t = *state;
     struct rig *r = &t->a;
@@ -240,7 +240,7 @@ static void write_notes(struct twin *t, const char *mode, const char *lines)
     rig_spit(&t->a, NOTES_FOLDER "/notes.jsonl", mode, str_from(lines));
 }
 
-static void test_notes_of_other_programs(void **state)
+TEST_WITH(notes_of_other_programs, setup_folder, teardown)
 {
     struct twin *t = *state;
     write_notes(t, "we", NOTE("1774402350000", "pineapple and fig") "\n");
@@ -266,7 +266,7 @@ static void test_notes_of_other_programs(void **state)
     assert_int_equal(twin_search(t, "papaya"), 0);
 }
 
-static void test_own_notes_are_found_once(void **state)
+TEST_WITH(own_notes_are_found_once, setup_folder, teardown)
 {
     struct twin *t = *state;
     struct rig *r = &t->a;
@@ -288,7 +288,7 @@ static void test_own_notes_are_found_once(void **state)
     assert_true(str_find(r->hits.hits[1].snippet, STR("\x01lemon\x02 of"), 0) >= 0);
 }
 
-static void test_notes_are_for_those_who_see_the_conversation(void **state)
+TEST_WITH(notes_are_for_those_who_see_the_conversation, setup_folder, teardown)
 {
     struct twin *t = *state;
     struct viewer a = {.user_id = STR_INIT("usr_a")}, b = {.user_id = STR_INIT("usr_b")};
@@ -305,22 +305,4 @@ static void test_notes_are_for_those_who_see_the_conversation(void **state)
     assert_int_equal(rig_delete(&t->a, NOTES_THREAD, false), 0);
     assert_int_equal(twin_search(t, "secret"), 0);
     assert_int_equal(ask(t, "SELECT count(*) FROM log"), 0);
-}
-
-int main(void)
-{
-#define FOLDER_TEST(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
-#define TEST(f)        cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_newest_first),
-        TEST(test_by_relevance),
-        TEST(test_one_conversation),
-        TEST(test_same_time),
-        TEST(test_two_feeds),
-        TEST(test_huge_logs_open_from_the_index),
-        FOLDER_TEST(test_notes_of_other_programs),
-        FOLDER_TEST(test_own_notes_are_found_once),
-        FOLDER_TEST(test_notes_are_for_those_who_see_the_conversation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void expect(const char *what, str got, const char *expected)
         fail_msg("%s: expected <%s>, got <%.*s>", what, expected, STR_ARG(got));
 }
 
-static void test_texts(void **state)
+TEST(texts)
 {
     static const struct {
         const char *text, *words;
@@ -46,7 +46,7 @@ static void test_texts(void **state)
     }
 }
 
-static void test_tool_names_are_words(void **state)
+TEST(tool_names_are_words)
 {
     struct buf out;
     buf_init(&out, 1000);
@@ -56,7 +56,7 @@ static void test_tool_names_are_words(void **state)
     buf_done(&out);
 }
 
-static void test_questions(void **state)
+TEST(questions)
 {
     static const struct {
         const char *text, *expression;
@@ -99,7 +99,7 @@ static void test_questions(void **state)
 }
 
 /* However long the question, the index is asked something of bounded size. */
-static void test_long_questions(void **state)
+TEST(long_questions)
 {
     struct arena a;
     struct buf text;
@@ -133,7 +133,7 @@ static double score(const char *question, const char *role, const char *text)
     return s;
 }
 
-static void test_ranks(void **state)
+TEST(ranks)
 {
     assert_true(rank_weight(1, 1000) > rank_weight(500, 1000));
     assert_true(rank_weight(1000, 1000) > 0);
@@ -144,14 +144,4 @@ static void test_ranks(void **state)
     assert_true(score("x", "title", "x y") > score("x", "user", "x y"));
     /* the second word of the question is the rare one */
     assert_true(score("a b", "user", "a b b") > score("a b", "user", "a a b"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),     cmocka_unit_test(test_tool_names_are_words),
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_long_questions),
-        cmocka_unit_test(test_ranks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static bool stat_soon(const char *path, struct file_stat *ret)
 
 /* Nobody can make the kernel forget a file that is open: what is checked here is that a look at
  * one says the same as stat, and that what is not there is not found. */
-static void test_sees_what_stat_sees(void **state)
+TEST(sees_what_stat_sees)
 {
     struct rig r;
     struct stat st;
@@ -40,10 +40,4 @@ static void test_sees_what_stat_sees(void **state)
     assert_false(stat_nowait(path, &g));
     close(fd);
     rig_done(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sees_what_stat_sees)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

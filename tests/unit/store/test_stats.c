@@ -54,7 +54,7 @@ static void make(struct rig *r, str owner, int64_t age_ms, const char *model, in
 
 static const int64_t DAY = 24 * 3600 * 1000ll;
 
-static void test_totals(void **state)
+TEST(totals)
 {
     struct rig rig, *r = &rig;
     rig_init(r, "memory", NULL);
@@ -75,7 +75,7 @@ static void test_totals(void **state)
     rig_done(r);
 }
 
-static void test_period(void **state)
+TEST(period)
 {
     struct rig rig, *r = &rig;
     rig_init(r, "memory", NULL);
@@ -91,7 +91,7 @@ static void test_period(void **state)
     rig_done(r);
 }
 
-static void test_only_what_may_be_seen(void **state)
+TEST(only_what_may_be_seen)
 {
     struct rig rig, *r = &rig;
     rig_init(r, "memory", NULL);
@@ -105,7 +105,7 @@ static void test_only_what_may_be_seen(void **state)
 }
 
 /* More models than there is room for are counted together, and none is lost. */
-static void test_many_models(void **state)
+TEST(many_models)
 {
     struct rig rig, *r = &rig;
     rig_init(r, "memory", NULL);
@@ -124,7 +124,7 @@ static void test_many_models(void **state)
     rig_done(r);
 }
 
-static void test_cancel(void **state)
+TEST(cancel)
 {
     struct rig rig, *r = &rig;
     rig_init(r, "memory", NULL);
@@ -137,7 +137,7 @@ static void test_cancel(void **state)
     rig_done(r);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
     enum stats_period p;
     struct err e = {0};
@@ -145,17 +145,4 @@ static void test_names(void **state)
     assert_string_equal(stats_period_name(p), "week");
     assert_true(stats_period_parse(STR("eon"), &p, &e) < 0);
     assert_non_null(strstr(e.msg, "month"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_totals),
-        cmocka_unit_test(test_period),
-        cmocka_unit_test(test_only_what_may_be_seen),
-        cmocka_unit_test(test_many_models),
-        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

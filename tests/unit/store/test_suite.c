@@ -42,7 +42,7 @@ static int teardown(void **state)
     "\"}],\"userId\":\"usr_a\"}"
 #define RUN_DONE "{\"type\":\"run.done\",\"runId\":\"r1\",\"stopReason\":\"complete\"}"
 
-static void test_ids(void **state)
+TEST_WITH(ids, setup, teardown)
 {
     static const char *const good[] = {ID, "a_b", "conv_A-b_9", "thread_x"};
     static const char *const bad[] = {"",           "conv_",        "conv",    "_x",
@@ -62,7 +62,7 @@ static void test_ids(void **state)
     assert_int_equal(rig_append(r, "conv_/x", USER("x")), -ENOENT);
 }
 
-static void test_create(void **state)
+TEST_WITH(create, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, "", "usr_a"), 0);
@@ -81,7 +81,7 @@ static void test_create(void **state)
     assert_int_equal(rig_get(r, OTHER), -ENOENT);
 }
 
-static void test_create_with_events_and_more(void **state)
+TEST_WITH(create_with_events_and_more, setup, teardown)
 {
     struct rig *r = *state;
     struct arena a;
@@ -111,7 +111,7 @@ static void test_create_with_events_and_more(void **state)
     arena_done(&a);
 }
 
-static void test_append_and_read(void **state)
+TEST_WITH(append_and_read, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -134,7 +134,7 @@ static void test_append_and_read(void **state)
     assert_int_equal(r->conv->end, last);
 }
 
-static void test_what_is_not_an_event_is_refused(void **state)
+TEST_WITH(what_is_not_an_event_is_refused, setup, teardown)
 {
     struct rig *r = *state;
     static const char *const bad[] = {"",
@@ -156,7 +156,7 @@ static void test_what_is_not_an_event_is_refused(void **state)
     assert_int_equal(rig_append_n(r, ID, NULL, 0), 0);
 }
 
-static void test_ts_is_added_and_lines_stay_lines(void **state)
+TEST_WITH(ts_is_added_and_lines_stay_lines, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -185,7 +185,7 @@ static int64_t number(struct rig *r, size_t i)
     return json_get_int(v, "i", -1);
 }
 
-static void test_paging_forwards(void **state)
+TEST_WITH(paging_forwards, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -210,7 +210,7 @@ static void test_paging_forwards(void **state)
     assert_true(r->page.is_beyond_end);
 }
 
-static void test_paging_backwards(void **state)
+TEST_WITH(paging_backwards, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -232,7 +232,7 @@ static void test_paging_backwards(void **state)
     assert_true(r->page.is_beyond_end);
 }
 
-static void test_page_limits_in_bytes(void **state)
+TEST_WITH(page_limits_in_bytes, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -245,7 +245,7 @@ static void test_page_limits_in_bytes(void **state)
     }
 }
 
-static void test_derived_values(void **state)
+TEST_WITH(derived_values, setup, teardown)
 {
     struct rig *r = *state;
     str events[] = {
@@ -280,7 +280,7 @@ static void test_derived_values(void **state)
     assert_str(r->conv->last_model, "dear");
 }
 
-static void test_titles(void **state)
+TEST_WITH(titles, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -301,7 +301,7 @@ static void test_titles(void **state)
     assert_int_equal(rig_title(r, OTHER, "x", false), -ENOENT);
 }
 
-static void test_sharing(void **state)
+TEST_WITH(sharing, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -350,7 +350,7 @@ static bool takes_part(const struct conv *c, const char *who)
     return false;
 }
 
-static void test_changes_of_sharing_at_the_same_time_all_take_effect(void **state)
+TEST_WITH(changes_of_sharing_at_the_same_time_all_take_effect, setup, teardown)
 {
     struct rig *r = *state;
     size_t count = 0;
@@ -377,7 +377,7 @@ static void test_changes_of_sharing_at_the_same_time_all_take_effect(void **stat
     assert_int_equal(r->conv->acl.participants.len, 1);
 }
 
-static void test_notes(void **state)
+TEST_WITH(notes, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -398,7 +398,7 @@ static void test_notes(void **state)
     assert_int_equal(RIG_CALL(r, store_notes(r->store, STR(OTHER), rig_on_notes, r)), -ENOENT);
 }
 
-static void test_fork(void **state)
+TEST_WITH(fork, setup, teardown)
 {
     struct rig *r = *state;
     str events[] = {
@@ -434,7 +434,7 @@ static void test_fork(void **state)
     assert_int_equal(r->conv->message_count, 4);
 }
 
-static void test_delete_and_restore(void **state)
+TEST_WITH(delete_and_restore, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -459,7 +459,7 @@ static void test_delete_and_restore(void **state)
 }
 
 /* Who may delete may restore and purge, nobody else: not participants, not admins. */
-static void test_trash_is_the_owners(void **state)
+TEST_WITH(trash_is_the_owners, setup, teardown)
 {
     struct rig *r = *state;
     str cat = STR("usr_cat");
@@ -486,7 +486,7 @@ static void test_trash_is_the_owners(void **state)
 }
 
 /* The same id, deleted by two people one after the other: each purges their own. */
-static void test_purge_leaves_what_others_deleted(void **state)
+TEST_WITH(purge_leaves_what_others_deleted, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
@@ -499,7 +499,7 @@ static void test_purge_leaves_what_others_deleted(void **state)
     assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
 }
 
-static void test_blobs(void **state)
+TEST_WITH(blobs, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(RIG_CALL(r, store_put_blob(r->store, STR(ID), STR("abc"), rig_on_blob, r)),
@@ -529,7 +529,7 @@ static void test_blobs(void **state)
         -ENOENT);
 }
 
-static void test_large_results_come_back_whole(void **state)
+TEST_WITH(large_results_come_back_whole, setup, teardown)
 {
     struct rig *r = *state;
     struct buf b;
@@ -552,7 +552,7 @@ static void test_large_results_come_back_whole(void **state)
     buf_done(&b);
 }
 
-static void test_list(void **state)
+TEST_WITH(list, setup, teardown)
 {
     struct rig *r = *state;
     for (int i = 0; i < 7; i++) {
@@ -592,7 +592,7 @@ static void test_list(void **state)
     assert_str(r->listing.convs[0].id, "conv_3");
 }
 
-static void test_cursor_survives_deletion(void **state)
+TEST_WITH(cursor_survives_deletion, setup, teardown)
 {
     struct rig *r = *state;
     static const char *const ids[] = {"conv_a", "conv_b", "conv_c"};
@@ -611,7 +611,7 @@ static void test_cursor_survives_deletion(void **state)
     assert_str(r->listing.convs[0].id, "conv_b");
 }
 
-static void test_search(void **state)
+TEST_WITH(search, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, "conv_a", "usr_a"), 0);
@@ -713,7 +713,7 @@ static void on_feed_end(void *ctx, const struct err *err)
 static const struct feed_events FEED = {on_feed_event, on_feed_ephemeral, on_feed_live,
                                         on_feed_reset, on_feed_end};
 
-static void test_feed_has_no_gap_and_no_duplicate(void **state)
+TEST_WITH(feed_has_no_gap_and_no_duplicate, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -750,7 +750,7 @@ static void test_feed_has_no_gap_and_no_duplicate(void **state)
     assert_int_equal(w.events, 701);
 }
 
-static void test_feed_of_nothing_ends(void **state)
+TEST_WITH(feed_of_nothing_ends, setup, teardown)
 {
     struct rig *r = *state;
     struct watch w = {.rig = r}, closed = {.rig = r};
@@ -790,7 +790,7 @@ static void on_reset_leave(void *ctx)
 }
 
 /* A callback may close the feed; no further callback follows. */
-static void test_feed_closed_in_its_callbacks(void **state)
+TEST_WITH(feed_closed_in_its_callbacks, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -835,7 +835,7 @@ static void on_heard_append(void *ctx, const struct err *err, const store_pos *p
     h->is_done = true;
 }
 
-static void test_published_before_it_is_answered(void **state)
+TEST_WITH(published_before_it_is_answered, setup, teardown)
 {
     struct rig *r = *state;
     struct heard h = {0};
@@ -868,7 +868,7 @@ static void fail_append(void *ctx, const struct err *err, const store_pos *pos, 
     fail_msg("a cancelled call was answered");
 }
 
-static void test_order_and_cancel(void **state)
+TEST_WITH(order_and_cancel, setup, teardown)
 {
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
@@ -883,7 +883,7 @@ static void test_order_and_cancel(void **state)
     assert_int_equal(r->conv->message_count, 400); /* cancelled, but written */
 }
 
-static void test_read_only(void **state)
+TEST_WITH(read_only, setup, teardown)
 {
     struct rig *r = *state;
     struct store_conf conf = {
@@ -896,46 +896,13 @@ static void test_read_only(void **state)
     assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        TEST(test_ids),
-        TEST(test_create),
-        TEST(test_create_with_events_and_more),
-        TEST(test_append_and_read),
-        TEST(test_what_is_not_an_event_is_refused),
-        TEST(test_ts_is_added_and_lines_stay_lines),
-        TEST(test_paging_forwards),
-        TEST(test_paging_backwards),
-        TEST(test_page_limits_in_bytes),
-        TEST(test_derived_values),
-        TEST(test_titles),
-        TEST(test_sharing),
-        TEST(test_changes_of_sharing_at_the_same_time_all_take_effect),
-        TEST(test_notes),
-        TEST(test_fork),
-        TEST(test_delete_and_restore),
-        TEST(test_trash_is_the_owners),
-        TEST(test_purge_leaves_what_others_deleted),
-        TEST(test_blobs),
-        TEST(test_large_results_come_back_whole),
-        TEST(test_list),
-        TEST(test_cursor_survives_deletion),
-        TEST(test_search),
-        TEST(test_feed_has_no_gap_and_no_duplicate),
-        TEST(test_feed_of_nothing_ends),
-        TEST(test_feed_closed_in_its_callbacks),
-        TEST(test_published_before_it_is_answered),
-        TEST(test_order_and_cancel),
-        TEST(test_read_only),
-    };
     int failed = 0;
     for (size_t i = 0; i < ARRAY_LEN(GROUPS); i++) {
         backend = GROUPS[i].backend;
         appender = &GROUPS[i].appender;
-        failed += cmocka_run_group_tests_name(GROUPS[i].name, tests, NULL, NULL);
+        failed += run_unit_tests(GROUPS[i].name, NULL);
     }
     return failed;
 }

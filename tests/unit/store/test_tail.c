@@ -21,7 +21,7 @@ static const char *page(struct arena *a, const struct tail *t, store_pos after)
     return arena_cstr(a, all);
 }
 
-static void test_what_came_since(void **state)
+TEST(what_came_since)
 {
     struct arena a;
     struct tail t = {0};
@@ -41,7 +41,7 @@ static void test_what_came_since(void **state)
     arena_done(&a);
 }
 
-static void test_a_gap_drops_what_was_before(void **state)
+TEST(a_gap_drops_what_was_before)
 {
     struct arena a;
     struct tail t = {0};
@@ -55,7 +55,7 @@ static void test_a_gap_drops_what_was_before(void **state)
     arena_done(&a);
 }
 
-static void test_pages_that_need_more(void **state)
+TEST(pages_that_need_more)
 {
     struct arena a;
     struct tail t = {0};
@@ -77,7 +77,7 @@ static void test_pages_that_need_more(void **state)
 }
 
 /* Lines of every length go in; what is kept is whole lines, the newest, within the ceiling. */
-static void test_ceiling(void **state)
+TEST(ceiling)
 {
     static char text[TAIL_BYTES_MAX + 1];
     struct arena a;
@@ -109,15 +109,4 @@ static void test_ceiling(void **state)
     assert_int_equal(t.n, 0);
     tail_drop(&t);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_came_since),
-        cmocka_unit_test(test_a_gap_drops_what_was_before),
-        cmocka_unit_test(test_pages_that_need_more),
-        cmocka_unit_test(test_ceiling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

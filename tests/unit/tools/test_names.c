@@ -16,7 +16,7 @@ static void assert_name(str source, str tool, const char *expected)
     assert_string_equal(make(source, tool).p, expected);
 }
 
-static void test_plain_names_are_joined(void **state)
+TEST(plain_names_are_joined)
 {
     assert_name(STR("nb"), STR("status"), "nb__status");
     assert_name(STR("web-search"), STR("find_pages"), "web-search__find_pages");
@@ -24,7 +24,7 @@ static void test_plain_names_are_joined(void **state)
     assert_true(tool_name_is_exact(STR("nb"), STR("status")));
 }
 
-static void test_other_characters_are_mapped(void **state)
+TEST(other_characters_are_mapped)
 {
     assert_name(STR("files"), STR("read/all"), "files__read_all");
     assert_name(STR("files"), STR("a.b c"), "files__a_b_c");
@@ -34,7 +34,7 @@ static void test_other_characters_are_mapped(void **state)
     assert_false(tool_name_is_exact(STR("files"), STR("a.b")));
 }
 
-static void test_sixty_four_fit_and_one_more_is_hashed(void **state)
+TEST(sixty_four_fit_and_one_more_is_hashed)
 {
     char tool[100];
     memset(tool, 't', sizeof(tool));
@@ -57,14 +57,14 @@ static void test_sixty_four_fit_and_one_more_is_hashed(void **state)
 }
 
 /* Pinned: names are stored in logs and must mean the same tool in a later version. */
-static void test_the_hash_does_not_change(void **state)
+TEST(the_hash_does_not_change)
 {
     char out[TOOL_NAME_MAX + 1];
     tool_name_make_hashed(STR("a"), STR("b"), out);
     assert_string_equal(out, "a__b_59b271ae");
 }
 
-static void test_the_hash_sees_where_the_source_ends(void **state)
+TEST(the_hash_sees_where_the_source_ends)
 {
     char x[TOOL_NAME_MAX + 1], y[TOOL_NAME_MAX + 1];
     tool_name_make_hashed(STR("a"), STR("b__c"), x);
@@ -72,7 +72,7 @@ static void test_the_hash_sees_where_the_source_ends(void **state)
     assert_string_not_equal(x, y);
 }
 
-static void test_split_by_the_longest_source(void **state)
+TEST(split_by_the_longest_source)
 {
     const str sources[] = {STR_INIT("a"), STR_INIT("a__b"), STR_INIT("nb")};
     str source, tool;
@@ -88,7 +88,7 @@ static void test_split_by_the_longest_source(void **state)
     assert_false(tool_name_split(STR(""), sources, 3, &source, &tool));
 }
 
-static void test_names_of_sources(void **state)
+TEST(names_of_sources)
 {
     char longest[TOOL_NAME_MAX + 1];
     memset(longest, 'x', sizeof(longest));
@@ -100,14 +100,14 @@ static void test_names_of_sources(void **state)
     assert_false(tool_source_name_valid(STR("a/b")));
 }
 
-static void test_system_names(void **state)
+TEST(system_names)
 {
     assert_true(tool_name_is_system(STR("nb__status")));
     assert_false(tool_name_is_system(STR("nb_status")));
     assert_false(tool_name_is_system(STR("nbx__status")));
 }
 
-static void test_older_names(void **state)
+TEST(older_names)
 {
     struct arena a;
     struct json *args;
@@ -120,20 +120,4 @@ static void test_older_names(void **state)
     assert_true(str_eq(tool_alias(STR("nb__search"), args), STR("nb__discover_bundles")));
     assert_true(str_eq(tool_alias(STR("nb__status"), args), STR("nb__status")));
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_names_are_joined),
-        cmocka_unit_test(test_other_characters_are_mapped),
-        cmocka_unit_test(test_sixty_four_fit_and_one_more_is_hashed),
-        cmocka_unit_test(test_the_hash_does_not_change),
-        cmocka_unit_test(test_the_hash_sees_where_the_source_ends),
-        cmocka_unit_test(test_split_by_the_longest_source),
-        cmocka_unit_test(test_names_of_sources),
-        cmocka_unit_test(test_system_names),
-        cmocka_unit_test(test_older_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

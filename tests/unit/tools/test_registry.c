@@ -186,7 +186,7 @@ static void set_schema(struct fixture *x, const char *text)
     registry_changed(x->reg, &x->one.def);
 }
 
-static void test_a_call_travels(void **state)
+TEST_WITH(a_call_travels, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s = {0};
@@ -202,7 +202,7 @@ static void test_a_call_travels(void **state)
     assert_true(s.last_progress == 0.5);
 }
 
-static void test_progress_nobody_wants(void **state)
+TEST_WITH(progress_nobody_wants, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct tool_caller who = {.actor = x->member};
@@ -215,7 +215,7 @@ static void test_progress_nobody_wants(void **state)
     assert_text(&s, false, "x");
 }
 
-static void test_unknown_names(void **state)
+TEST_WITH(unknown_names, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen typo = {0}, source = {0}, bare = {0};
@@ -229,7 +229,7 @@ static void test_unknown_names(void **state)
     assert_int_equal(x->one.started, 0);
 }
 
-static void test_bad_arguments_name_path_and_reason(void **state)
+TEST_WITH(bad_arguments_name_path_and_reason, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s = {0}, not_object = {0};
@@ -242,7 +242,7 @@ static void test_bad_arguments_name_path_and_reason(void **state)
     assert_int_equal(x->one.started, 0);
 }
 
-static void test_limit_and_order(void **state)
+TEST_WITH(limit_and_order, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s[5] = {0};
@@ -266,7 +266,7 @@ static void test_limit_and_order(void **state)
 }
 
 /* A place that became free belongs to who waits, not to who asks in the same turn. */
-static void test_no_overtaking(void **state)
+TEST_WITH(no_overtaking, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen first = {0}, second = {0}, third = {0};
@@ -283,7 +283,7 @@ static void test_no_overtaking(void **state)
     assert_text(&third, false, "c");
 }
 
-static void test_default_limit_and_full_queue(void **state)
+TEST_WITH(default_limit_and_full_queue, set_up, tear_down)
 {
     struct fixture *x = *state;
     size_t n = REGISTRY_CONCURRENT + REGISTRY_QUEUE_MAX;
@@ -301,7 +301,7 @@ static void test_default_limit_and_full_queue(void **state)
     free(s);
 }
 
-static void test_timeout(void **state)
+TEST_WITH(timeout, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s = {0}, next = {0};
@@ -317,7 +317,7 @@ static void test_timeout(void **state)
     assert_text(&next, false, "later");
 }
 
-static void test_timeout_of_one_tool(void **state)
+TEST_WITH(timeout_of_one_tool, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s = {0};
@@ -328,7 +328,7 @@ static void test_timeout_of_one_tool(void **state)
     assert_text(&s, true, "0.01 seconds");
 }
 
-static void test_no_timeout(void **state)
+TEST_WITH(no_timeout, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s = {0};
@@ -341,7 +341,7 @@ static void test_no_timeout(void **state)
     assert_text(&s, false, "at last");
 }
 
-static void test_too_large_a_result(void **state)
+TEST_WITH(too_large_a_result, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s = {0}, fits = {0}, unlimited = {0};
@@ -358,7 +358,7 @@ static void test_too_large_a_result(void **state)
     assert_text(&unlimited, false, "0123456789");
 }
 
-static void test_cancel_running_waiting_and_ending(void **state)
+TEST_WITH(cancel_running_waiting_and_ending, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen running = {0}, waiting = {0}, ending = {0}, last = {0};
@@ -378,7 +378,7 @@ static void test_cancel_running_waiting_and_ending(void **state)
     assert_text(&last, false, "done");
 }
 
-static void test_source_goes_away(void **state)
+TEST_WITH(source_goes_away, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen running = {0}, waiting = {0}, after = {0};
@@ -397,7 +397,7 @@ static void test_source_goes_away(void **state)
     assert_text(&after, true, "No tool is installed.");
 }
 
-static void test_a_source_of_the_same_name_cannot_take_another_away(void **state)
+TEST_WITH(a_source_of_the_same_name_cannot_take_another_away, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct fake twin;
@@ -417,7 +417,7 @@ static void remove_source_too(struct seen *s)
     registry_remove_source(x->reg, &x->one.def);
 }
 
-static void test_source_goes_away_inside_an_answer(void **state)
+TEST_WITH(source_goes_away_inside_an_answer, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s = {.also = remove_source_too, .ctx = x}, other = {0};
@@ -430,7 +430,7 @@ static void test_source_goes_away_inside_an_answer(void **state)
     assert_text(&other, true, "removed");
 }
 
-static void test_free_with_open_calls(void **state)
+TEST_WITH(free_with_open_calls, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct seen s[3] = {0};
@@ -445,7 +445,7 @@ static void test_free_with_open_calls(void **state)
     assert_int_equal(s[0].answers + s[1].answers + s[2].answers, 0);
 }
 
-static void test_sources_are_refused_clearly(void **state)
+TEST_WITH(sources_are_refused_clearly, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct fake twin, odd;
@@ -459,7 +459,7 @@ static void test_sources_are_refused_clearly(void **state)
     assert_int_equal(registry_tools(x->reg)->len, 1);
 }
 
-static void test_too_many_sources(void **state)
+TEST_WITH(too_many_sources, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct fake *many = xcalloc(REGISTRY_SOURCES_MAX, sizeof(*many));
@@ -489,7 +489,7 @@ static void on_changed(void *ctx, str source)
     snprintf(w->seen + n, sizeof(w->seen) - n, "%.*s ", STR_ARG(source));
 }
 
-static void test_changes_are_told(void **state)
+TEST_WITH(changes_are_told, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct watch w = {.o = {.changed = on_changed, .ctx = &w}};
@@ -511,7 +511,7 @@ static void test_changes_are_told(void **state)
     assert_string_equal(w.seen, "a-two one a-two ");
 }
 
-static void test_lists_follow_changes_and_snapshots_do_not(void **state)
+TEST_WITH(lists_follow_changes_and_snapshots_do_not, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct toolset *before = toolset_ref(registry_tools(x->reg));
@@ -524,7 +524,7 @@ static void test_lists_follow_changes_and_snapshots_do_not(void **state)
     toolset_unref(before);
 }
 
-static void test_admin_tools_are_absent_for_others(void **state)
+TEST_WITH(admin_tools_are_absent_for_others, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct tool_caller admin = {.actor = x->admin};
@@ -539,7 +539,7 @@ static void test_admin_tools_are_absent_for_others(void **state)
     assert_text(&s, false, "yes");
 }
 
-static void test_aliases_reach_the_tool_and_are_never_listed(void **state)
+TEST_WITH(aliases_reach_the_tool_and_are_never_listed, set_up, tear_down)
 {
     struct fixture *x = *state;
     struct fake nb;
@@ -556,35 +556,4 @@ static void test_aliases_reach_the_tool_and_are_never_listed(void **state)
     fake_answer(&nb, STR("shared"));
     assert_text(&s, false, "shared");
     registry_remove_source(x->reg, &nb.def);
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_a_call_travels),
-        CASE(test_progress_nobody_wants),
-        CASE(test_unknown_names),
-        CASE(test_bad_arguments_name_path_and_reason),
-        CASE(test_limit_and_order),
-        CASE(test_no_overtaking),
-        CASE(test_default_limit_and_full_queue),
-        CASE(test_timeout),
-        CASE(test_timeout_of_one_tool),
-        CASE(test_no_timeout),
-        CASE(test_too_large_a_result),
-        CASE(test_cancel_running_waiting_and_ending),
-        CASE(test_source_goes_away),
-        CASE(test_a_source_of_the_same_name_cannot_take_another_away),
-        CASE(test_source_goes_away_inside_an_answer),
-        CASE(test_free_with_open_calls),
-        CASE(test_sources_are_refused_clearly),
-        CASE(test_too_many_sources),
-        CASE(test_changes_are_told),
-        CASE(test_lists_follow_changes_and_snapshots_do_not),
-        CASE(test_admin_tools_are_absent_for_others),
-        CASE(test_aliases_reach_the_tool_and_are_never_listed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

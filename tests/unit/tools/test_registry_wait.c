@@ -72,7 +72,7 @@ static bool is_over_soon(bool *is_over)
     return *is_over || loop_run_until(loop, is_over, 20);
 }
 
-static void a_missing_tool_is_explained_by_its_source(void **state)
+TEST_WITH(a_missing_tool_is_explained_by_its_source, set_up, tear_down)
 {
     bool is_coming = true;
     assert_true(str_eq(registry_source_of(registry, STR("late__tool")), STR("late")));
@@ -89,7 +89,7 @@ static void a_missing_tool_is_explained_by_its_source(void **state)
         strstr(registry_explain_unknown(registry, &arena, STR("late__tool"), false).p, "no tool"));
 }
 
-static void what_is_coming_is_waited_for(void **state)
+TEST_WITH(what_is_coming_is_waited_for, set_up, tear_down)
 {
     bool is_over = false;
     late.is_coming = true;
@@ -104,7 +104,7 @@ static void what_is_coming_is_waited_for(void **state)
     assert_true(loop_run_until(loop, &is_over, 5000));
 }
 
-static void a_source_that_goes_away_is_not(void **state)
+TEST_WITH(a_source_that_goes_away_is_not, set_up, tear_down)
 {
     bool is_over = false;
     late.is_coming = true;
@@ -114,7 +114,7 @@ static void a_source_that_goes_away_is_not(void **state)
     assert_true(loop_run_until(loop, &is_over, 5000));
 }
 
-static void what_does_not_come_is_told_at_once_but_not_within_the_call(void **state)
+TEST_WITH(what_does_not_come_is_told_at_once_but_not_within_the_call, set_up, tear_down)
 {
     bool is_over = false;
     (void)registry_await(registry, STR("late"), 60000, on_over, &is_over);
@@ -122,7 +122,7 @@ static void what_does_not_come_is_told_at_once_but_not_within_the_call(void **st
     assert_true(loop_run_until(loop, &is_over, 5000));
 }
 
-static void waiting_has_an_end(void **state)
+TEST_WITH(waiting_has_an_end, set_up, tear_down)
 {
     bool is_over = false;
     late.is_coming = true;
@@ -130,7 +130,7 @@ static void waiting_has_an_end(void **state)
     assert_true(loop_run_until(loop, &is_over, 5000));
 }
 
-static void who_cancels_hears_nothing(void **state)
+TEST_WITH(who_cancels_hears_nothing, set_up, tear_down)
 {
     bool is_over = false;
     late.is_coming = true;
@@ -138,19 +138,4 @@ static void who_cancels_hears_nothing(void **state)
     registry_changed(registry, &late.def);
     registry_await_cancel(w);
     assert_false(is_over_soon(&is_over));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_missing_tool_is_explained_by_its_source, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_is_coming_is_waited_for, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_source_that_goes_away_is_not, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_does_not_come_is_told_at_once_but_not_within_the_call,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(waiting_has_an_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_cancels_hears_nothing, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

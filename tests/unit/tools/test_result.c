@@ -8,7 +8,7 @@ static struct json *parse(struct arena *a, const char *text)
     return v;
 }
 
-static void test_text_and_error(void **state)
+TEST(text_and_error)
 {
     struct arena a;
     arena_init(&a);
@@ -21,7 +21,7 @@ static void test_text_and_error(void **state)
     arena_done(&a);
 }
 
-static void test_characters_are_counted_not_bytes(void **state)
+TEST(characters_are_counted_not_bytes)
 {
     struct arena a;
     arena_init(&a);
@@ -34,7 +34,7 @@ static void test_characters_are_counted_not_bytes(void **state)
     arena_done(&a);
 }
 
-static void test_only_text_blocks_are_joined(void **state)
+TEST(only_text_blocks_are_joined)
 {
     struct arena a;
     arena_init(&a);
@@ -47,14 +47,4 @@ static void test_only_text_blocks_are_joined(void **state)
     assert_int_equal(tool_result_to_text(&a, &r).n, 0);
     assert_int_equal(tool_result_chars(&r), 0);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_and_error),
-        cmocka_unit_test(test_characters_are_counted_not_bytes),
-        cmocka_unit_test(test_only_text_blocks_are_joined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

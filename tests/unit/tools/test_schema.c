@@ -38,7 +38,7 @@ static void run_table(const struct schema_case *cases, size_t n)
 
 #define RUN(table) run_table(table, ARRAY_LEN(table))
 
-static void test_types(void **state)
+TEST(types)
 {
     static const struct schema_case CASES[] = {
         {"{\"type\":\"string\"}", "\"a\"", NULL},
@@ -82,7 +82,7 @@ static void test_types(void **state)
     RUN(CASES);
 }
 
-static void test_enum_and_const(void **state)
+TEST(enum_and_const)
 {
     static const struct schema_case CASES[] = {
         {"{\"enum\":[\"a\",\"b\"]}", "\"b\"", NULL},
@@ -101,7 +101,7 @@ static void test_enum_and_const(void **state)
     RUN(CASES);
 }
 
-static void test_numbers(void **state)
+TEST(numbers)
 {
     static const struct schema_case CASES[] = {
         {"{\"minimum\":1}", "1", NULL},
@@ -135,7 +135,7 @@ static void test_numbers(void **state)
     RUN(CASES);
 }
 
-static void test_strings(void **state)
+TEST(strings)
 {
     static const struct schema_case CASES[] = {
         {"{\"minLength\":2}", "\"ab\"", NULL},
@@ -165,7 +165,7 @@ static void test_strings(void **state)
     RUN(CASES);
 }
 
-static void test_arrays(void **state)
+TEST(arrays)
 {
     static const struct schema_case CASES[] = {
         {"{\"items\":{\"type\":\"string\"}}", "[\"a\",\"b\"]", NULL},
@@ -211,7 +211,7 @@ static void test_arrays(void **state)
     RUN(CASES);
 }
 
-static void test_objects(void **state)
+TEST(objects)
 {
     static const struct schema_case CASES[] = {
         {"{\"properties\":{\"count\":{\"type\":\"integer\"}}}", "{\"count\":1,\"more\":2}", NULL},
@@ -265,7 +265,7 @@ static void test_objects(void **state)
     RUN(CASES);
 }
 
-static void test_logic(void **state)
+TEST(logic)
 {
     static const struct schema_case CASES[] = {
         {"{\"allOf\":[{\"type\":\"integer\"},{\"minimum\":3}]}", "3", NULL},
@@ -302,7 +302,7 @@ static void test_logic(void **state)
     RUN(CASES);
 }
 
-static void test_references(void **state)
+TEST(references)
 {
     static const struct schema_case CASES[] = {
         {"{\"$ref\":\"#/$defs/n\",\"$defs\":{\"n\":{\"type\":\"integer\"}}}", "1", NULL},
@@ -337,7 +337,7 @@ static void test_references(void **state)
 #define TOO_COMPLEX "arguments: too complex to be checked; send less"
 
 /* What cannot be checked is refused, and soon. */
-static void test_endless_schemas_refuse(void **state)
+TEST(endless_schemas_refuse)
 {
     static const struct schema_case CASES[] = {
         {"{\"$ref\":\"#\"}", "1", TOO_COMPLEX},
@@ -354,7 +354,7 @@ static void test_endless_schemas_refuse(void **state)
 }
 
 /* Whoever sends the value cannot hide a member behind many others. */
-static void test_order_does_not_matter(void **state)
+TEST(order_does_not_matter)
 {
     struct arena a;
     struct json *schema;
@@ -373,7 +373,7 @@ static void test_order_does_not_matter(void **state)
     arena_done(&a);
 }
 
-static void test_large_arrays_are_refused_unproven(void **state)
+TEST(large_arrays_are_refused_unproven)
 {
     struct arena a;
     struct json *schema;
@@ -390,7 +390,7 @@ static void test_large_arrays_are_refused_unproven(void **state)
     arena_done(&a);
 }
 
-static void test_deep_paths_are_cut(void **state)
+TEST(deep_paths_are_cut)
 {
     struct arena a;
     struct buf value;
@@ -408,23 +408,4 @@ static void test_deep_paths_are_cut(void **state)
     assert_non_null(strstr(e.msg, "...: expected object, got integer"));
     buf_done(&value);
     arena_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_enum_and_const),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_logic),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_endless_schemas_refuse),
-        cmocka_unit_test(test_order_does_not_matter),
-        cmocka_unit_test(test_large_arrays_are_refused_unproven),
-        cmocka_unit_test(test_deep_paths_are_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static const char *names(struct world *w, struct tool_selection s)
 
 /* 29 + mail are 30 tools of apps: all of them are shown, whatever nb itself has; one more, and only
  * nb__* remain. */
-static void test_thirty_and_thirty_one(void **state)
+TEST(thirty_and_thirty_one)
 {
     struct world w;
     world_init(&w, 29);
@@ -96,7 +96,7 @@ static void test_thirty_and_thirty_one(void **state)
     world_done(&w);
 }
 
-static void test_own_tools_take_no_place(void **state)
+TEST(own_tools_take_no_place)
 {
     struct tool own[9] = {0}, app[14] = {0};
     static const struct tool BASH[] = {{.name = STR_INIT("bash_exec")}};
@@ -123,7 +123,7 @@ static void test_own_tools_take_no_place(void **state)
 }
 
 /* What the conversation has used stays direct; the most recent go first. */
-static void test_tools_in_use_stay_direct(void **state)
+TEST(tools_in_use_stay_direct)
 {
     str used[] = {STR_INIT("web__t07"), STR_INIT("gone__tool"), STR_INIT("mail__send"),
                   STR_INIT("web__t01")};
@@ -138,7 +138,7 @@ static void test_tools_in_use_stay_direct(void **state)
     world_done(&w);
 }
 
-static void test_hidden_tools_are_named_by_source(void **state)
+TEST(hidden_tools_are_named_by_source)
 {
     str used[] = {STR_INIT("web__t01")};
     struct world w;
@@ -155,7 +155,7 @@ static void test_hidden_tools_are_named_by_source(void **state)
     world_done(&w);
 }
 
-static void test_the_threshold_is_a_setting(void **state)
+TEST(the_threshold_is_a_setting)
 {
     struct world w;
     world_init(&w, 3);
@@ -164,7 +164,7 @@ static void test_the_threshold_is_a_setting(void **state)
     world_done(&w);
 }
 
-static void test_a_skill_filters(void **state)
+TEST(a_skill_filters)
 {
     str globs[] = {STR_INIT("web__t0*"), STR_INIT("nb__discover_tools")};
     struct world w;
@@ -182,7 +182,7 @@ static void test_a_skill_filters(void **state)
     world_done(&w);
 }
 
-static void test_a_skill_without_globs_does_not_filter(void **state)
+TEST(a_skill_without_globs_does_not_filter)
 {
     struct world w;
     world_init(&w, 2);
@@ -192,7 +192,7 @@ static void test_a_skill_without_globs_does_not_filter(void **state)
     world_done(&w);
 }
 
-static void test_internal_and_admin_tools(void **state)
+TEST(internal_and_admin_tools)
 {
     struct world w;
     world_init(&w, 1);
@@ -205,7 +205,7 @@ static void test_internal_and_admin_tools(void **state)
 }
 
 /* The request's allowedTools come first: what they leave is counted. */
-static void test_allowed_tools_of_the_request(void **state)
+TEST(allowed_tools_of_the_request)
 {
     str allowed[] = {STR_INIT("mail__*")};
     struct world w;
@@ -221,7 +221,7 @@ static void test_allowed_tools_of_the_request(void **state)
     world_done(&w);
 }
 
-static void test_the_focused_app_is_always_shown(void **state)
+TEST(the_focused_app_is_always_shown)
 {
     str globs[] = {STR_INIT("web__t01")};
     struct world w;
@@ -234,7 +234,7 @@ static void test_the_focused_app_is_always_shown(void **state)
     world_done(&w);
 }
 
-static void test_discovered_tools_are_shown(void **state)
+TEST(discovered_tools_are_shown)
 {
     struct promoted p = {0};
     struct world w;
@@ -252,7 +252,7 @@ static void test_discovered_tools_are_shown(void **state)
     world_done(&w);
 }
 
-static void test_promotion_forgets_the_least_recent(void **state)
+TEST(promotion_forgets_the_least_recent)
 {
     struct promoted p = {0};
     char name[TOOL_NAME_MAX + 2];
@@ -272,7 +272,7 @@ static void test_promotion_forgets_the_least_recent(void **state)
     assert_true(promoted_has(&p, STR("s__t2")));
 }
 
-static void test_children(void **state)
+TEST(children)
 {
     str only_web[] = {STR_INIT("web__*")};
     str with_delegate[] = {STR_INIT("nb__delegate")};
@@ -293,7 +293,7 @@ static void test_children(void **state)
 }
 
 /* What a token does not name cannot be called: no system tool, and whatever else allows it. */
-static void test_a_token_binds_everything(void **state)
+TEST(a_token_binds_everything)
 {
     str token[] = {STR_INIT("web__*")}, all[] = {STR_INIT("*")};
     struct world w;
@@ -307,7 +307,7 @@ static void test_a_token_binds_everything(void **state)
     world_done(&w);
 }
 
-static void test_both_limits_hold(void **state)
+TEST(both_limits_hold)
 {
     str request[] = {STR_INIT("web__*")}, profile[] = {STR_INIT("*__t01"), STR_INIT("mail__*")};
     struct world w;
@@ -319,7 +319,7 @@ static void test_both_limits_hold(void **state)
 }
 
 /* Resources and prompts have no tool names: the filter must cover the whole source. */
-static void test_a_source_is_covered_as_a_whole(void **state)
+TEST(a_source_is_covered_as_a_whole)
 {
     str some[] = {STR_INIT("web__t01")}, whole[] = {STR_INIT("web__*")};
     struct world w;
@@ -331,27 +331,4 @@ static void test_a_source_is_covered_as_a_whole(void **state)
     narrow(&w, FILTER_TOKEN, (struct json_strs){some, 1});
     assert_false(tool_selection_may_use_source(w.actor, STR("web")));
     world_done(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_thirty_and_thirty_one),
-        cmocka_unit_test(test_own_tools_take_no_place),
-        cmocka_unit_test(test_tools_in_use_stay_direct),
-        cmocka_unit_test(test_hidden_tools_are_named_by_source),
-        cmocka_unit_test(test_the_threshold_is_a_setting),
-        cmocka_unit_test(test_a_skill_filters),
-        cmocka_unit_test(test_a_skill_without_globs_does_not_filter),
-        cmocka_unit_test(test_internal_and_admin_tools),
-        cmocka_unit_test(test_allowed_tools_of_the_request),
-        cmocka_unit_test(test_the_focused_app_is_always_shown),
-        cmocka_unit_test(test_discovered_tools_are_shown),
-        cmocka_unit_test(test_promotion_forgets_the_least_recent),
-        cmocka_unit_test(test_children),
-        cmocka_unit_test(test_a_token_binds_everything),
-        cmocka_unit_test(test_both_limits_hold),
-        cmocka_unit_test(test_a_source_is_covered_as_a_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

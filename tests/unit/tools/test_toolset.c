@@ -36,7 +36,7 @@ static void assert_names(const struct toolset *t, const char *expected)
     buf_done(&all);
 }
 
-static void test_sorted_whatever_the_order(void **state)
+TEST(sorted_whatever_the_order)
 {
     struct toolset *t = set_of(PART("nb", "status", "delegate"), PART("bash", "run"));
     struct toolset *u = set_of(PART("bash", "run"), PART("nb", "delegate", "status"));
@@ -46,7 +46,7 @@ static void test_sorted_whatever_the_order(void **state)
     toolset_unref(u);
 }
 
-static void test_find_is_exact_and_reverses_names(void **state)
+TEST(find_is_exact_and_reverses_names)
 {
     struct toolset *t = set_of(PART("files", "read/all", "write"), PART("nb", "status"));
     const struct toolset_item *it = toolset_find(t, STR("files__read_all"));
@@ -59,7 +59,7 @@ static void test_find_is_exact_and_reverses_names(void **state)
     toolset_unref(t);
 }
 
-static void test_the_exact_spelling_keeps_its_name(void **state)
+TEST(the_exact_spelling_keeps_its_name)
 {
     struct toolset *t = set_of(PART("f", "a.b", "a_b", "a b"), PART("nb", "x"));
     assert_int_equal(t->len, 4);
@@ -69,7 +69,7 @@ static void test_the_exact_spelling_keeps_its_name(void **state)
     toolset_unref(t);
 }
 
-static void test_clash_between_sources(void **state)
+TEST(clash_between_sources)
 {
     struct toolset *t = set_of(PART("a", "b__c"), PART("a__b", "c"));
     struct toolset *u = set_of(PART("a__b", "c"), PART("a", "b__c"));
@@ -85,7 +85,7 @@ static void test_clash_between_sources(void **state)
 }
 
 /* A server that calls a tool what the hash of another tool's name is. */
-static void test_a_stolen_hash_never_gives_two_equal_names(void **state)
+TEST(a_stolen_hash_never_gives_two_equal_names)
 {
     struct toolset *t = set_of(PART("f", "a.b", "a_b"), PART("nb", "x"));
     char stolen[TOOL_NAME_MAX + 1] = {0};
@@ -101,14 +101,14 @@ static void test_a_stolen_hash_never_gives_two_equal_names(void **state)
     toolset_unref(t);
 }
 
-static void test_listed_twice_is_kept_once(void **state)
+TEST(listed_twice_is_kept_once)
 {
     struct toolset *t = set_of(PART("f", "a", "a", "b"), PART("nb", "x"));
     assert_names(t, "f__a f__b nb__x");
     toolset_unref(t);
 }
 
-static void test_a_snapshot_outlives_its_source(void **state)
+TEST(a_snapshot_outlives_its_source)
 {
     char name[] = "volatile";
     struct tool tool = {.name = str_make(name, 8)};
@@ -122,7 +122,7 @@ static void test_a_snapshot_outlives_its_source(void **state)
     toolset_unref(second);
 }
 
-static void test_empty(void **state)
+TEST(empty)
 {
     struct toolset *t = toolset_new(NULL, 0);
     const struct toolset_item *found[SUGGEST_MAX];
@@ -133,7 +133,7 @@ static void test_empty(void **state)
     assert_null(toolset_unref(NULL));
 }
 
-static void test_part_has_a_ceiling(void **state)
+TEST(part_has_a_ceiling)
 {
     size_t n = TOOLSET_PART_MAX + 5;
     struct tool *tools = xcalloc(n, sizeof(*tools));
@@ -163,7 +163,7 @@ static void assert_suggests(const struct toolset *t, str wanted, const char *fir
     assert_string_equal(found[0]->name.p, first);
 }
 
-static void test_suggestions(void **state)
+TEST(suggestions)
 {
     struct toolset *t =
         set_of(PART("nb", "status", "delegate", "discover_tools"), PART("bash", "bash_exec"));
@@ -177,29 +177,11 @@ static void test_suggestions(void **state)
     toolset_unref(t);
 }
 
-static void test_at_most_five_suggestions(void **state)
+TEST(at_most_five_suggestions)
 {
     struct toolset *t =
         set_of(PART("s", "get_a", "get_b", "get_c", "get_d", "get_e", "get_f"), PART("u", "get"));
     const struct toolset_item *found[SUGGEST_MAX];
     assert_int_equal(suggest_tools(t, STR("get"), false, found), 5);
     toolset_unref(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sorted_whatever_the_order),
-        cmocka_unit_test(test_find_is_exact_and_reverses_names),
-        cmocka_unit_test(test_the_exact_spelling_keeps_its_name),
-        cmocka_unit_test(test_clash_between_sources),
-        cmocka_unit_test(test_a_stolen_hash_never_gives_two_equal_names),
-        cmocka_unit_test(test_listed_twice_is_kept_once),
-        cmocka_unit_test(test_a_snapshot_outlives_its_source),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_part_has_a_ceiling),
-        cmocka_unit_test(test_suggestions),
-        cmocka_unit_test(test_at_most_five_suggestions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* One store into another and back: nothing that both can hold is lost on the way. */
 #include <errno.h>
 
-#include "unit/store/rig.h"
 #include "store/integrity.h"
 #include "transfer/convert.h"
+#include "unit/store/rig.h"
 
 #define ID "conv_0123456789abcdef"
 
@@ -180,23 +180,23 @@ static void there_and_back(const char *first, const char *second, bool integrity
     free(t);
 }
 
-static void test_jsonl_and_folder(void **state)
+TEST(jsonl_and_folder)
 {
     there_and_back("jsonl", "folder", false);
 }
 
-static void test_folder_and_jsonl(void **state)
+TEST(folder_and_jsonl)
 {
     there_and_back("folder", "jsonl", false);
 }
 
-static void test_into_a_chain_and_out_of_it(void **state)
+TEST(into_a_chain_and_out_of_it)
 {
     there_and_back("jsonl", "folder", true);
     there_and_back("folder", "jsonl", true);
 }
 
-static void test_what_others_wrote_goes_along(void **state)
+TEST(what_others_wrote_goes_along)
 {
     struct two *t = xcalloc(1, sizeof(*t));
     rig_init(&t->from, "folder", NULL);
@@ -230,7 +230,7 @@ static void test_what_others_wrote_goes_along(void **state)
     free(t);
 }
 
-static void test_what_is_not_there(void **state)
+TEST(what_is_not_there)
 {
     struct two *t = xcalloc(1, sizeof(*t));
     rig_init(&t->from, "jsonl", NULL);
@@ -245,16 +245,4 @@ static void test_what_is_not_there(void **state)
     close_target(t);
     rig_done(&t->from);
     free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jsonl_and_folder),
-        cmocka_unit_test(test_folder_and_jsonl),
-        cmocka_unit_test(test_into_a_chain_and_out_of_it),
-        cmocka_unit_test(test_what_others_wrote_goes_along),
-        cmocka_unit_test(test_what_is_not_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

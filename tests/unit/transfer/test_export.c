@@ -1,8 +1,8 @@
 /* Documents made of a conversation: complete, escaped, in pieces. */
 #include <errno.h>
 
-#include "unit/store/rig.h"
 #include "transfer/export.h"
+#include "unit/store/rig.h"
 
 #define ID "conv_0123456789abcdef"
 
@@ -100,7 +100,7 @@ static size_t count(str text, const char *needle)
     return n;
 }
 
-static void test_formats_have_names(void **state)
+TEST_WITH(formats_have_names, setup, teardown)
 {
     enum export_format f;
     struct err e = {0};
@@ -114,7 +114,7 @@ static void test_formats_have_names(void **state)
     assert_non_null(strstr(e.msg, "markdown, json, html, jsonl"));
 }
 
-static void test_markdown(void **state)
+TEST_WITH(markdown, setup, teardown)
 {
     str text = document(*state, EXPORT_MARKDOWN, NULL);
     assert_true(str_starts(text, STR("# A <b>title</b> # x\n\n- Id: " ID "\n")));
@@ -131,7 +131,7 @@ static void test_markdown(void **state)
     assert_int_equal(count(text, "## Assistant"), 2); /* one per turn, not per event */
 }
 
-static void test_options(void **state)
+TEST_WITH(options, setup, teardown)
 {
     struct export_options opt = {.without_tools = true, .with_reasoning = true};
     str text = document(*state, EXPORT_MARKDOWN, &opt);
@@ -142,7 +142,7 @@ static void test_options(void **state)
     assert_has(text, "(5 of 12 bytes)");
 }
 
-static void test_html(void **state)
+TEST_WITH(html, setup, teardown)
 {
     str text = document(*state, EXPORT_HTML, NULL);
     assert_true(str_starts(text, STR("<!doctype html>")));
@@ -158,7 +158,7 @@ static void test_html(void **state)
     assert_int_equal(count(text, "<details>"), 4);
 }
 
-static void test_json(void **state)
+TEST_WITH(json, setup, teardown)
 {
     struct rig *r = *state;
     struct json *v;
@@ -215,7 +215,7 @@ static int download(struct rig *r, const char *id, enum export_format f, struct 
     return code;
 }
 
-static void test_a_large_log_comes_in_pieces(void **state)
+TEST_WITH(a_large_log_comes_in_pieces, setup, teardown)
 {
     struct rig *r = *state;
     struct download d;
@@ -246,7 +246,7 @@ static void test_a_large_log_comes_in_pieces(void **state)
     buf_done(&b);
 }
 
-static void test_notes_beside_a_folder(void **state)
+TEST_WITH(notes_beside_a_folder, setup, teardown)
 {
     struct rig *r = *state;
     struct download d;
@@ -266,7 +266,7 @@ static void test_notes_beside_a_folder(void **state)
     buf_done(&d.out);
 }
 
-static void test_an_export_that_is_closed_early(void **state)
+TEST_WITH(an_export_that_is_closed_early, setup, teardown)
 {
     struct rig *r = *state;
     struct download d = {.rig = r};
@@ -284,7 +284,7 @@ static int refuse(void *ctx, str piece)
     return -EPIPE;
 }
 
-static void test_a_reader_that_goes_away(void **state)
+TEST_WITH(a_reader_that_goes_away, setup, teardown)
 {
     struct conv conv = {.id = STR(ID)};
     struct exporter *x = exporter_new(EXPORT_HTML, &conv, NULL, refuse, NULL);
@@ -292,22 +292,4 @@ static void test_a_reader_that_goes_away(void **state)
         (void)exporter_event(x, EVENTS[i]);
     assert_int_equal(exporter_end(x), -EPIPE);
     exporter_free(x);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_formats_have_names),
-        TEST(test_markdown),
-        TEST(test_options),
-        TEST(test_html),
-        TEST(test_json),
-        TEST(test_a_large_log_comes_in_pieces),
-        TEST(test_notes_beside_a_folder),
-        TEST(test_an_export_that_is_closed_early),
-        TEST(test_a_reader_that_goes_away),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

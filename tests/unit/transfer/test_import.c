@@ -1,10 +1,10 @@
 /* Conversations from elsewhere: what is taken over, what is not, and that it says so. */
 #include <errno.h>
 
-#include "unit/store/rig.h"
 #include "transfer/export.h"
 #include "transfer/import.h"
 #include "transfer/import_impl.h"
+#include "unit/store/rig.h"
 
 struct import_rig {
     struct rig rig;
@@ -118,7 +118,7 @@ static const char *only(struct rig *r)
     "{\"ts\":\"2026-03-25T10:30:03.000Z\",\"type\":\"vendor.x\",\"n\":1e400}\n"                    \
     "{\"ts\":\"2026-03-25T10:30:04.000Z\",\"type\":\"run.do"
 
-static void test_a_log_of_nb(void **state)
+TEST_WITH(a_log_of_nb, setup, teardown)
 {
     struct import_rig *t = *state;
     struct rig *r = &t->rig;
@@ -175,7 +175,7 @@ static str exported(struct rig *r, struct arena *a, const char *id)
     return text;
 }
 
-static void test_an_export_comes_back_the_same(void **state)
+TEST_WITH(an_export_comes_back_the_same, setup, teardown)
 {
     struct import_rig *t = *state;
     struct rig *r = &t->rig;
@@ -215,7 +215,7 @@ static void test_an_export_comes_back_the_same(void **state)
 
 /* ---- folders ---- */
 
-static void test_a_tree_of_folders(void **state)
+TEST_WITH(a_tree_of_folders, setup, teardown)
 {
     struct import_rig *t = *state;
     struct rig *r = &t->rig;
@@ -276,7 +276,7 @@ static const char CODE_SESSION[] =
     "\"2025-05-26T07:27:44.000Z\",\"message\":{\"id\":\"msg_2\",\"role\":\"assistant\",\"model\":"
     "\"claude-x\",\"content\":[{\"type\":\"text\",\"text\":\"Fixed.\"}]}}\n";
 
-static void test_a_session_of_claude_code(void **state)
+TEST_WITH(a_session_of_claude_code, setup, teardown)
 {
     struct import_rig *t = *state;
     struct rig *r = &t->rig;
@@ -345,7 +345,7 @@ static const char CHATGPT[] =
                                                                                                                                                                                                                                                                                                                                                                              "}")) "," NODE("n6",
                                                                                                                                                                                                                                                                                                                                                                                             "\"n5\"", "", GPT("n6", "assistant", "\"recipient\":\"all\",\"metadata\":{\"model_slug\":\"gpt-4o\"},", TEXT("To the sea."))) "}},\n{\"title\":\"Empty\",\"mapping\":{}}, {\"other\":1}, {\"broken\": } ]\n";
 
-static void test_an_export_of_chatgpt(void **state)
+TEST_WITH(an_export_of_chatgpt, setup, teardown)
 {
     struct import_rig *t = *state;
     struct rig *r = &t->rig;
@@ -400,7 +400,7 @@ static const char CLAUDE[] =
     "{\"uuid\":\"m3\",\"text\":\"older shape\",\"sender\":\"human\",\"created_at\":"
     "\"2025-01-02T03:04:08Z\"}]}]";
 
-static void test_an_export_of_claude(void **state)
+TEST_WITH(an_export_of_claude, setup, teardown)
 {
     struct import_rig *t = *state;
     struct rig *r = &t->rig;
@@ -421,7 +421,7 @@ static void test_an_export_of_claude(void **state)
 
 /* ---- bad input ---- */
 
-static void test_what_cannot_be_read(void **state)
+TEST_WITH(what_cannot_be_read, setup, teardown)
 {
     struct import_rig *t = *state;
     assert_int_equal(import(t, "nothing", IMPORT_ANY), -ENOENT);
@@ -451,7 +451,7 @@ static void test_what_cannot_be_read(void **state)
     assert_int_equal(import_kind_parse(STR("zip"), &k, NULL), -EINVAL);
 }
 
-static void test_a_circle_of_parents(void **state)
+TEST_WITH(a_circle_of_parents, setup, teardown)
 {
     struct import_rig *t = *state;
     put(t, "conversations.json",
@@ -463,7 +463,7 @@ static void test_a_circle_of_parents(void **state)
     assert_int_equal(t->report.conversations, 1);
 }
 
-static void test_elements_of_a_file(void **state)
+TEST_WITH(elements_of_a_file, setup, teardown)
 {
     struct import_rig *t = *state;
     str text;
@@ -482,7 +482,7 @@ static void test_elements_of_a_file(void **state)
     (void)fclose(f);
 }
 
-static void test_cancelling(void **state)
+TEST_WITH(cancelling, setup, teardown)
 {
     struct import_rig *t = *state;
     struct rig *r = &t->rig;
@@ -506,18 +506,4 @@ static void test_cancelling(void **state)
         assert_true(code == -ENOENT || r->conv->message_count == 2 || r->conv->message_count == 0);
         (void)rig_delete(r, "conv_aaaabbbbccccdddd", true); /* it may be going already */
     }
-}
-
-#define TEST_CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_CASE(test_a_log_of_nb),          TEST_CASE(test_an_export_comes_back_the_same),
-        TEST_CASE(test_a_tree_of_folders),    TEST_CASE(test_a_session_of_claude_code),
-        TEST_CASE(test_an_export_of_chatgpt), TEST_CASE(test_an_export_of_claude),
-        TEST_CASE(test_what_cannot_be_read),  TEST_CASE(test_a_circle_of_parents),
-        TEST_CASE(test_elements_of_a_file),   TEST_CASE(test_cancelling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

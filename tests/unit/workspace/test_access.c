@@ -26,7 +26,7 @@ static const struct row {
     {"", false, &SHARED, "----"},
 };
 
-static void test_matrix(void **state)
+TEST(matrix)
 {
     for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
         const struct row *r = &ROWS[i];
@@ -39,19 +39,10 @@ static void test_matrix(void **state)
     }
 }
 
-static void test_nobody_is_not_a_participant(void **state)
+TEST(nobody_is_not_a_participant)
 {
     str blank[] = {STR_INIT("")};
     struct conv_acl acl = {.owner_id = STR("owner"), .is_shared = true, .participants = {blank, 1}};
     struct viewer nobody = {0};
     assert_false(access_allows(&nobody, &acl, CONV_VIEW));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matrix),
-        cmocka_unit_test(test_nobody_is_not_a_participant),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static struct conv_acl private_of(const char *id)
     return (struct conv_acl){.owner_id = str_from(id)};
 }
 
-static void test_a_join_has_the_rights_of_both(void **state)
+TEST_WITH(a_join_has_the_rights_of_both, begin, end)
 {
     struct actor *boss = person("usr_boss"), *meg = person("usr_meg");
     struct actor *both = actor_join(boss, meg), *admins;
@@ -94,7 +94,7 @@ static void test_a_join_has_the_rights_of_both(void **state)
     actor_unref(admins);
 }
 
-static void test_roles_are_those_of_now(void **state)
+TEST_WITH(roles_are_those_of_now, begin, end)
 {
     struct actor *second = person("usr_second");
     assert_true(actor_is_admin(second));
@@ -110,7 +110,7 @@ static void test_roles_are_those_of_now(void **state)
     actor_unref(second);
 }
 
-static void test_a_person_who_has_left_sees_nothing(void **state)
+TEST_WITH(a_person_who_has_left_sees_nothing, begin, end)
 {
     struct actor *meg = person("usr_meg");
     struct conv_acl own = private_of("usr_meg"), open = {0};
@@ -132,7 +132,7 @@ static void test_a_person_who_has_left_sees_nothing(void **state)
     actor_unref(meg);
 }
 
-static void test_roles_on_the_server_are_those_of_now(void **state)
+TEST_WITH(roles_on_the_server_are_those_of_now, begin, end)
 {
     struct actor *meg = person("usr_meg"), *boss = person("usr_boss");
     struct actor *op = actor_new_operator(d, STR("ws_a"), STR("usr_boss"));
@@ -150,7 +150,7 @@ static void test_roles_on_the_server_are_those_of_now(void **state)
     actor_unref(meg);
 }
 
-static void test_an_actor_enters_a_workspace(void **state)
+TEST_WITH(an_actor_enters_a_workspace, begin, end)
 {
     struct principal p = {.user_id = STR("usr_boss"),
                           .how = AUTH_BY_SESSION,
@@ -168,7 +168,7 @@ static void test_an_actor_enters_a_workspace(void **state)
     actor_unref(a);
 }
 
-static void test_an_expired_or_unknown_token_is_not_current(void **state)
+TEST_WITH(an_expired_or_unknown_token_is_not_current, begin, end)
 {
     struct principal p = {.user_id = STR("usr_meg"),
                           .how = AUTH_BY_TOKEN,
@@ -185,7 +185,7 @@ static void test_an_expired_or_unknown_token_is_not_current(void **state)
     actor_unref(a);
 }
 
-static void test_authors_of_the_log_narrow(void **state)
+TEST_WITH(authors_of_the_log_narrow, begin, end)
 {
     str globs[] = {STR_INIT("nb__time")};
     struct actor *boss = person("usr_boss");
@@ -205,7 +205,7 @@ static void test_authors_of_the_log_narrow(void **state)
     actor_unref(boss);
 }
 
-static void test_consent_reaches_as_far_as_the_token(void **state)
+TEST_WITH(consent_reaches_as_far_as_the_token, begin, end)
 {
     str globs[] = {STR_INIT("nb__time")};
     struct principal p = {.user_id = STR("usr_meg"), .how = AUTH_BY_TOKEN, .scopes = SCOPE_ALL};
@@ -220,7 +220,7 @@ static void test_consent_reaches_as_far_as_the_token(void **state)
     actor_unref(joined);
 }
 
-static void test_a_stored_actor_is_the_same(void **state)
+TEST_WITH(a_stored_actor_is_the_same, begin, end)
 {
     str globs[] = {STR_INIT("a__*"), STR_INIT("b")};
     struct actor *boss = person("usr_boss"), *meg = person("usr_meg");
@@ -264,7 +264,7 @@ static struct actor *operator_in(const char *path)
     return a;
 }
 
-static void test_a_directory_is_lent_to_operators_only(void **state)
+TEST_WITH(a_directory_is_lent_to_operators_only, begin, end)
 {
     struct dir_grant g = {STR("/project"), STR("1")};
     struct actor *boss = person("usr_boss"), *a = operator_in("/project");
@@ -284,7 +284,7 @@ static void assert_loses_directory(struct actor *both)
     actor_unref(both);
 }
 
-static void test_words_of_others_take_the_directory_away(void **state)
+TEST_WITH(words_of_others_take_the_directory_away, begin, end)
 {
     str globs[] = {STR_INIT("*")};
     struct json_strs all = {0}, some = {globs, 1};
@@ -332,7 +332,7 @@ static struct actor *stored(struct actor *a, const char *from, const char *to)
     return back;
 }
 
-static void test_a_stored_directory_needs_a_stored_operator(void **state)
+TEST_WITH(a_stored_directory_needs_a_stored_operator, begin, end)
 {
     struct actor *a = operator_in("/project");
     struct actor *same = stored(a, "\"operator\"", "\"operator\"");
@@ -344,7 +344,7 @@ static void test_a_stored_directory_needs_a_stored_operator(void **state)
     actor_unref(forged);
 }
 
-static void test_too_many_people_may_do_nothing(void **state)
+TEST_WITH(too_many_people_may_do_nothing, begin, end)
 {
     struct actor *a = person("usr_boss");
     for (int i = 0; i < ACTOR_PEOPLE_MAX + 1; i++) {
@@ -360,26 +360,4 @@ static void test_too_many_people_may_do_nothing(void **state)
     assert_false(actor_allows(a, &acl, CONV_VIEW));
     assert_int_equal(actor_sole_user(a).n, 0);
     actor_unref(a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_join_has_the_rights_of_both, begin, end),
-        cmocka_unit_test_setup_teardown(test_roles_are_those_of_now, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_person_who_has_left_sees_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(test_roles_on_the_server_are_those_of_now, begin, end),
-        cmocka_unit_test_setup_teardown(test_an_actor_enters_a_workspace, begin, end),
-        cmocka_unit_test_setup_teardown(test_an_expired_or_unknown_token_is_not_current, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(test_authors_of_the_log_narrow, begin, end),
-        cmocka_unit_test_setup_teardown(test_consent_reaches_as_far_as_the_token, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_stored_actor_is_the_same, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_directory_is_lent_to_operators_only, begin, end),
-        cmocka_unit_test_setup_teardown(test_words_of_others_take_the_directory_away, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_stored_directory_needs_a_stored_operator, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(test_too_many_people_may_do_nothing, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

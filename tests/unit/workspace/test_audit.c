@@ -33,7 +33,7 @@ static struct audit_report verify(struct arena *a)
     return r;
 }
 
-static void test_end_writes_all_that_waits(void **state)
+TEST_WITH(end_writes_all_that_waits, begin, end)
 {
     struct arena arena;
     struct audit *a = audit_new(loop, NULL, dir.path);
@@ -49,7 +49,7 @@ static void test_end_writes_all_that_waits(void **state)
 }
 
 /* A file where the directory should be: nothing can be written until it goes. */
-static void test_failure_is_shown_and_bounded(void **state)
+TEST_WITH(failure_is_shown_and_bounded, begin, end)
 {
     struct arena arena;
     bool never = false;
@@ -79,13 +79,4 @@ static void test_failure_is_shown_and_bounded(void **state)
     assert_int_equal(page.n, 1);
     assert_int_equal(verify(&arena).records, AUDIT_QUEUE_MAX + 1);
     arena_done(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_end_writes_all_that_waits, begin, end),
-        cmocka_unit_test_setup_teardown(test_failure_is_shown_and_bounded, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

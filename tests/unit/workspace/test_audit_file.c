@@ -101,7 +101,7 @@ static void write_lines(const str *all, size_t n)
     buf_done(&b);
 }
 
-static void test_chain_of_private_files(void **state)
+TEST_WITH(chain_of_private_files, begin, end)
 {
     struct stat st;
     record_many(10);
@@ -115,7 +115,7 @@ static void test_chain_of_private_files(void **state)
     assert_int_equal(st.st_mode & 0777, 0700);
 }
 
-static void test_edit_is_found(void **state)
+TEST_WITH(edit_is_found, begin, end)
 {
     record_many(5);
     str text = content();
@@ -125,7 +125,7 @@ static void test_edit_is_found(void **state)
     assert_problem("line 3: record 3 was changed");
 }
 
-static void test_every_changed_byte_is_found(void **state)
+TEST_WITH(every_changed_byte_is_found, begin, end)
 {
     record_many(3);
     str text = content();
@@ -137,7 +137,7 @@ static void test_every_changed_byte_is_found(void **state)
     }
 }
 
-static void test_cut_is_found(void **state)
+TEST_WITH(cut_is_found, begin, end)
 {
     str all[64];
     record_many(8);
@@ -155,7 +155,7 @@ static void test_cut_is_found(void **state)
     assert_true(verify().nproblems > 0);
 }
 
-static void test_missing_middle_and_beginning_are_found(void **state)
+TEST_WITH(missing_middle_and_beginning_are_found, begin, end)
 {
     str all[64];
     record_many(8);
@@ -167,7 +167,7 @@ static void test_missing_middle_and_beginning_are_found(void **state)
     assert_problem("records 1 to 1 are not in this log");
 }
 
-static void test_reordering_is_found(void **state)
+TEST_WITH(reordering_is_found, begin, end)
 {
     str all[64];
     record_many(6);
@@ -179,14 +179,14 @@ static void test_reordering_is_found(void **state)
     assert_problem("line 4: record 3 is out of order");
 }
 
-static void test_all_lines_gone_is_found(void **state)
+TEST_WITH(all_lines_gone_is_found, begin, end)
 {
     record_many(3);
     assert_int_equal(unlink(last_file()), 0);
     assert_problem("records 1 to 3 were written and are missing");
 }
 
-static void test_torn_tail_is_repaired(void **state)
+TEST_WITH(torn_tail_is_repaired, begin, end)
 {
     record_many(4);
     str text = content();
@@ -200,7 +200,7 @@ static void test_torn_tail_is_repaired(void **state)
 }
 
 /* A writer that dies between line and head. */
-static void test_head_behind_the_log(void **state)
+TEST_WITH(head_behind_the_log, begin, end)
 {
     str head;
     const char *path = audit_path(&arena, dir.path, "head");
@@ -215,7 +215,7 @@ static void test_head_behind_the_log(void **state)
     assert_int_equal(r.last, 6);
 }
 
-static void test_rotation_carries_the_chain(void **state)
+TEST_WITH(rotation_carries_the_chain, begin, end)
 {
     struct audit_file_name *files;
     size_t n;
@@ -233,7 +233,7 @@ static void test_rotation_carries_the_chain(void **state)
     assert_problem("records 1 to 1 are not in this log");
 }
 
-static void test_full_file_is_followed_by_another(void **state)
+TEST_WITH(full_file_is_followed_by_another, begin, end)
 {
     enum { N = 256 };
     static struct audit_entry many[N];
@@ -252,7 +252,7 @@ static void test_full_file_is_followed_by_another(void **state)
     assert_int_equal(verify().nproblems, 0);
 }
 
-static void test_queries(void **state)
+TEST_WITH(queries, begin, end)
 {
     struct audit_page page;
     struct audit_query q = {.limit = 3, .is_newest_first = true};
@@ -276,7 +276,7 @@ static void test_queries(void **state)
     assert_int_equal(page.n, 0);
 }
 
-static void test_texts_are_plain_and_bounded(void **state)
+TEST_WITH(texts_are_plain_and_bounded, begin, end)
 {
     char longer[3 * AUDIT_TEXT_MAX];
     memset(longer, 'x', sizeof longer);
@@ -293,7 +293,7 @@ static void test_texts_are_plain_and_bounded(void **state)
     assert_string_equal(arena_cstr(&arena, target), "a [31m b\xef\xbf\xbd");
 }
 
-static void test_two_writers_share_one_chain(void **state)
+TEST_WITH(two_writers_share_one_chain, begin, end)
 {
     for (int child = 0; child < 4; child++) {
         if (fork() == 0) {
@@ -313,27 +313,4 @@ static void test_two_writers_share_one_chain(void **state)
     struct audit_report r = verify();
     assert_int_equal(r.nproblems, 0);
     assert_int_equal(r.records, 100);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_chain_of_private_files),
-        TEST(test_edit_is_found),
-        TEST(test_every_changed_byte_is_found),
-        TEST(test_cut_is_found),
-        TEST(test_missing_middle_and_beginning_are_found),
-        TEST(test_reordering_is_found),
-        TEST(test_all_lines_gone_is_found),
-        TEST(test_torn_tail_is_repaired),
-        TEST(test_head_behind_the_log),
-        TEST(test_rotation_carries_the_chain),
-        TEST(test_full_file_is_followed_by_another),
-        TEST(test_queries),
-        TEST(test_texts_are_plain_and_bounded),
-        TEST(test_two_writers_share_one_chain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static mode_t mode_of(const char *below)
     return stat(path, &st) == 0 ? st.st_mode & 0777 : 0;
 }
 
-static void test_users(void **state)
+TEST_WITH(users, make_dir, drop_dir)
 {
     must((struct change){.kind = CHANGE_USER_ADD,
                          .email = STR("Ann@Example.com"),
@@ -123,7 +123,7 @@ static void test_users(void **state)
     assert_int_equal(apply(again), -EINVAL);
 }
 
-static void test_what_is_unknown_in_a_file_stays(void **state)
+TEST_WITH(what_is_unknown_in_a_file_stays, make_dir, drop_dir)
 {
     char path[256];
     struct arena a;
@@ -155,7 +155,7 @@ static void test_what_is_unknown_in_a_file_stays(void **state)
     arena_done(&pa);
 }
 
-static void test_there_is_always_an_owner(void **state)
+TEST_WITH(there_is_always_an_owner, make_dir, drop_dir)
 {
     add_user("usr_a", "a@x", ORG_OWNER);
     add_user("usr_b", "b@x", ORG_MEMBER);
@@ -169,7 +169,7 @@ static void test_there_is_always_an_owner(void **state)
     assert_int_equal(set_role("usr_a", ORG_OWNER), -ENOENT);
 }
 
-static void test_there_is_always_an_admin(void **state)
+TEST_WITH(there_is_always_an_admin, make_dir, drop_dir)
 {
     add_user("usr_a", "a@x", ORG_OWNER);
     add_user("usr_b", "b@x", ORG_OWNER);
@@ -187,7 +187,7 @@ static void test_there_is_always_an_admin(void **state)
     assert_int_equal(set_member("ws_one", "usr_a", WS_NONE), -ENOENT);
 }
 
-static void test_a_user_leaves_everywhere(void **state)
+TEST_WITH(a_user_leaves_everywhere, make_dir, drop_dir)
 {
     add_user("usr_a", "a@x", ORG_OWNER);
     add_user("usr_b", "b@x", ORG_MEMBER);
@@ -206,7 +206,7 @@ static void test_a_user_leaves_everywhere(void **state)
     add_user("usr_c", "b@x", ORG_MEMBER);
 }
 
-static void test_workspace_ids_come_from_names(void **state)
+TEST_WITH(workspace_ids_come_from_names, make_dir, drop_dir)
 {
     static const char *const NAMES[][2] = {
         {"Sales & Marketing!", "ws_sales_marketing"},
@@ -234,7 +234,7 @@ static void test_workspace_ids_come_from_names(void **state)
     assert_int_equal(apply(bad), -EINVAL);
 }
 
-static void test_settings(void **state)
+TEST_WITH(settings, make_dir, drop_dir)
 {
     struct arena a;
     struct json *s;
@@ -267,7 +267,7 @@ static void test_settings(void **state)
     arena_done(&a);
 }
 
-static void test_tokens_and_sessions(void **state)
+TEST_WITH(tokens_and_sessions, make_dir, drop_dir)
 {
     str scopes[] = {STR("read")};
     add_user("usr_a", "a@x", ORG_OWNER);
@@ -302,7 +302,7 @@ static void test_tokens_and_sessions(void **state)
     assert_null(roster_token(now, STR(HASH)));
 }
 
-static void test_an_identity_is_bound_once(void **state)
+TEST_WITH(an_identity_is_bound_once, make_dir, drop_dir)
 {
     add_user("usr_a", "a@x", ORG_OWNER);
     add_user("usr_b", "b@x", ORG_MEMBER);
@@ -319,7 +319,7 @@ static void test_an_identity_is_bound_once(void **state)
     assert_int_equal(apply(c), -EEXIST);
 }
 
-static void test_alone_there_is_little_to_change(void **state)
+TEST_WITH(alone_there_is_little_to_change, make_dir, drop_dir)
 {
     struct change_result res = {0};
     struct change c = {.kind = CHANGE_USER_ADD, .email = STR("a@x")};
@@ -338,7 +338,7 @@ static void test_alone_there_is_little_to_change(void **state)
 }
 
 /* Writers in many processes: each change is there afterwards. */
-static void test_no_change_is_lost(void **state)
+TEST_WITH(no_change_is_lost, make_dir, drop_dir)
 {
     enum { WRITERS = 4, EACH = 5 };
     add_user("usr_a", "a@x", ORG_OWNER);
@@ -389,7 +389,7 @@ static int entries(const char *below)
 }
 
 /* A limit of file sizes stands for a full disk. */
-static void test_what_cannot_be_written_leaves_nothing(void **state)
+TEST_WITH(what_cannot_be_written_leaves_nothing, make_dir, drop_dir)
 {
     struct rlimit before, none;
     add_user("usr_a", "a@x", ORG_OWNER);
@@ -410,7 +410,7 @@ static void test_what_cannot_be_written_leaves_nothing(void **state)
     assert_int_equal(now->problems.len, 0);
 }
 
-static void test_users_are_found_by_what_people_call_them(void **state)
+TEST_WITH(users_are_found_by_what_people_call_them, make_dir, drop_dir)
 {
     const struct user *u;
     add_user("usr_a", "ann@x", ORG_OWNER);
@@ -425,25 +425,4 @@ static void test_users_are_found_by_what_people_call_them(void **state)
     assert_int_equal(roster_find_user(now, STR("eve"), &u, &err), -ENOENT);
     assert_int_equal(roster_find_user(now, STR(""), &u, &err), -ENOENT);
     assert_null(u);
-}
-
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
-    const struct CMUnitTest tests[] = {
-        T(test_users),
-        T(test_what_is_unknown_in_a_file_stays),
-        T(test_there_is_always_an_owner),
-        T(test_there_is_always_an_admin),
-        T(test_a_user_leaves_everywhere),
-        T(test_workspace_ids_come_from_names),
-        T(test_settings),
-        T(test_tokens_and_sessions),
-        T(test_an_identity_is_bound_once),
-        T(test_alone_there_is_little_to_change),
-        T(test_no_change_is_lost),
-        T(test_what_cannot_be_written_leaves_nothing),
-        T(test_users_are_found_by_what_people_call_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void assert_member(const struct json *v, const char *key, const char *wan
     assert_true(str_eq(json_get_string(v, key), str_from(want)));
 }
 
-static void test_a_deed_names_actor_way_and_run(void **state)
+TEST_WITH(a_deed_names_actor_way_and_run, begin, end)
 {
     struct arena a;
     struct audit *log = audit_new(loop, NULL, dir.path);
@@ -66,7 +66,7 @@ static void test_a_deed_names_actor_way_and_run(void **state)
     arena_done(&a);
 }
 
-static void test_without_a_log_or_a_doer_nothing_happens(void **state)
+TEST_WITH(without_a_log_or_a_doer_nothing_happens, begin, end)
 {
     deed_end(deed_begin(NULL, &(struct doer){0}, STR("x"), STR("y")), NULL);
     struct audit *log = audit_new(loop, NULL, dir.path);
@@ -76,14 +76,14 @@ static void test_without_a_log_or_a_doer_nothing_happens(void **state)
     audit_free(log);
 }
 
-static void test_addresses_lose_what_may_be_secret(void **state)
+TEST(addresses_lose_what_may_be_secret)
 {
     assert_true(str_eq(deed_plain_url(STR("https://u:p@h.x/a?key=1")), STR("h.x/a")));
     assert_true(str_eq(deed_plain_url(STR("https://h.x/a")), STR("https://h.x/a")));
     assert_true(str_eq(deed_plain_url(STR("@scope/name")), STR("@scope/name")));
 }
 
-static void test_members_are_found_by_id_address_and_name(void **state)
+TEST(members_are_found_by_id_address_and_name)
 {
     struct user u[] = {
         {.id = STR("usr_1"), .email = STR("a@x"), .display_name = STR("Ann")},
@@ -105,15 +105,4 @@ static void test_members_are_found_by_id_address_and_name(void **state)
     assert_null(found);
     assert_int_equal(member_find(&ws, STR(""), &found, &e), -ENOENT);
     assert_int_equal(member_find(NULL, STR("Ann"), &found, &e), -ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_deed_names_actor_way_and_run, begin, end),
-        cmocka_unit_test_setup_teardown(test_without_a_log_or_a_doer_nothing_happens, begin, end),
-        cmocka_unit_test(test_addresses_lose_what_may_be_secret),
-        cmocka_unit_test(test_members_are_found_by_id_address_and_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static struct dir_grant grant_of(const char *path)
     return g;
 }
 
-static void test_a_grant_names_the_directory_without_links(void **state)
+TEST_WITH(a_grant_names_the_directory_without_links, begin, end)
 {
     struct err e = {0};
     assert_int_equal(symlink("project", at("link")), 0);
@@ -44,7 +44,7 @@ static void test_a_grant_names_the_directory_without_links(void **state)
     assert_int_equal(dir_grant_check(&direct, &e), 0);
 }
 
-static void test_a_path_with_a_link_on_the_way_is_refused(void **state)
+TEST_WITH(a_path_with_a_link_on_the_way_is_refused, begin, end)
 {
     struct err e = {0};
     struct dir_grant g = grant_of(at("project"));
@@ -55,7 +55,7 @@ static void test_a_path_with_a_link_on_the_way_is_refused(void **state)
     assert_int_equal(dir_grant_check(&g, &e), -ESTALE);
 }
 
-static void test_a_directory_that_was_removed_or_replaced_is_refused(void **state)
+TEST_WITH(a_directory_that_was_removed_or_replaced_is_refused, begin, end)
 {
     struct err e = {0};
     struct dir_grant g = grant_of(at("project"));
@@ -66,7 +66,7 @@ static void test_a_directory_that_was_removed_or_replaced_is_refused(void **stat
     assert_non_null(strstr(e.msg, "no longer the directory"));
 }
 
-static void test_only_absolute_plain_paths_of_directories(void **state)
+TEST_WITH(only_absolute_plain_paths_of_directories, begin, end)
 {
     static const char *const WRONG[] = {"", "project", "/a\nb", "/\x1b[31m", "/\xff"};
     struct err e = {0};
@@ -78,16 +78,4 @@ static void test_only_absolute_plain_paths_of_directories(void **state)
     g.path = STR("/etc/passwd");
     assert_int_equal(dir_grant_check(&g, &e), -ENOTDIR);
     assert_int_equal(dir_grant_of(&arena, "/etc/passwd", &g, &e), -ENOTDIR);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_grant_names_the_directory_without_links, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_path_with_a_link_on_the_way_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_directory_that_was_removed_or_replaced_is_refused,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(test_only_absolute_plain_paths_of_directories, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static const struct change ADD_B = {
     .kind = CHANGE_USER_ADD, .user_id = STR_INIT("usr_b"), .email = STR_INIT("b@x")};
 static const struct change REMOVE_B = {.kind = CHANGE_USER_REMOVE, .user_id = STR_INIT("usr_b")};
 
-static void test_changes_and_their_news(void **state)
+TEST_WITH(changes_and_their_news, begin, end)
 {
     struct answer a;
     struct listener l = {.wanted = NEWS_USER_REMOVED};
@@ -90,7 +90,7 @@ static void test_changes_and_their_news(void **state)
     directory_unobserve(&l.observer);
 }
 
-static void test_other_processes_are_noticed(void **state)
+TEST_WITH(other_processes_are_noticed, begin, end)
 {
     struct answer a;
     struct listener l = {.wanted = NEWS_USER_REMOVED};
@@ -105,7 +105,7 @@ static void test_other_processes_are_noticed(void **state)
     directory_unobserve(&l.observer);
 }
 
-static void test_a_work_directory_that_is_not_there(void **state)
+TEST_WITH(a_work_directory_that_is_not_there, begin, end)
 {
     struct directory *other;
     char path[128];
@@ -116,7 +116,7 @@ static void test_a_work_directory_that_is_not_there(void **state)
     assert_int_not_equal(access(path, F_OK), 0); /* and nobody has made it */
 }
 
-static void test_the_queue_has_an_end(void **state)
+TEST_WITH(the_queue_has_an_end, begin, end)
 {
     enum { MORE = DIRECTORY_QUEUE_MAX + 3 };
     static struct answer all[MORE];
@@ -133,7 +133,7 @@ static void test_the_queue_has_an_end(void **state)
 }
 
 /* Whoever loses access does not wait for what others have queued. */
-static void test_removals_go_first(void **state)
+TEST_WITH(removals_go_first, begin, end)
 {
     enum { MANY = 40 };
     static struct answer all[MANY], removed;
@@ -160,7 +160,7 @@ static bool has_user_b(void *ctx)
 }
 
 /* b asks for a change, and is removed by one that goes before it. */
-static void test_the_right_to_a_change_is_asked_at_its_turn(void **state)
+TEST_WITH(the_right_to_a_change_is_asked_at_its_turn, begin, end)
 {
     struct answer a, first = {0}, late = {0}, removed = {0};
     struct change rename = {
@@ -180,7 +180,7 @@ static void test_the_right_to_a_change_is_asked_at_its_turn(void **state)
     assert_false(str_eq(u->display_name, STR("Renamed by b")));
 }
 
-static void test_roles_in_workspaces(void **state)
+TEST_WITH(roles_in_workspaces, begin, end)
 {
     struct answer a;
     assert_int_equal(change(ADD_A, &a), 0);
@@ -193,19 +193,4 @@ static void test_roles_in_workspaces(void **state)
     assert_int_equal(directory_role(d, STR("ws_w"), STR("usr_a")), WS_ADMIN);
     assert_int_equal(directory_role(d, STR("ws_w"), STR("usr_b")), WS_NONE);
     assert_int_equal(directory_role(d, STR("ws_x"), STR("usr_a")), WS_NONE);
-}
-
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(test_changes_and_their_news),
-        T(test_other_processes_are_noticed),
-        T(test_the_queue_has_an_end),
-        T(test_removals_go_first),
-        T(test_a_work_directory_that_is_not_there),
-        T(test_roles_in_workspaces),
-        T(test_the_right_to_a_change_is_asked_at_its_turn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

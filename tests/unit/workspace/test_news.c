@@ -42,7 +42,7 @@ static const char *after(struct change c)
     return heard;
 }
 
-static void test_each_change_says_what_it_did(void **state)
+TEST(each_change_says_what_it_did)
 {
     assert_int_equal(tempdir_make(&dir), 0);
     assert_int_equal(roster_load(dir.path, false, &current, NULL), 0);
@@ -82,10 +82,4 @@ static void test_each_change_says_what_it_did(void **state)
                         "left(usr_a,ws_w) ws-(ws_w) ");
     roster_free(current);
     assert_int_equal(tempdir_drop(&dir), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_change_says_what_it_did)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

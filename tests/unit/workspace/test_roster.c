@@ -38,7 +38,7 @@ static struct roster *load(bool is_sole)
     return r;
 }
 
-static void test_files_of_the_contract(void **state)
+TEST_WITH(files_of_the_contract, make_dir, drop_dir)
 {
     put("users/usr_0123456789abcdef/profile.json",
         "{\"id\":\"usr_0123456789abcdef\",\"email\":\"Ann@Example.com\",\"displayName\":\"Ann\","
@@ -83,7 +83,7 @@ static void test_files_of_the_contract(void **state)
 }
 
 /* Whoever cannot be read has no access, and everybody else has what they had. */
-static void test_bad_files_are_named(void **state)
+TEST_WITH(bad_files_are_named, make_dir, drop_dir)
 {
     static const char *const BAD[] = {
         "{",
@@ -105,7 +105,7 @@ static void test_bad_files_are_named(void **state)
     }
 }
 
-static void test_a_bad_token_opens_nothing(void **state)
+TEST_WITH(a_bad_token_opens_nothing, make_dir, drop_dir)
 {
     static const char *const BAD[] = {
         "{\"tokens\":[{\"id\":\"t\",\"hash\":\"" HASH "\",\"scopes\":[],\"expiresAt\":\"never\"}]}",
@@ -124,7 +124,7 @@ static void test_a_bad_token_opens_nothing(void **state)
     }
 }
 
-static void test_one_address_one_user(void **state)
+TEST_WITH(one_address_one_user, make_dir, drop_dir)
 {
     put("users/usr_a/profile.json", "{\"id\":\"usr_a\",\"email\":\"a@x\"}");
     put("users/usr_b/profile.json", "{\"id\":\"usr_b\",\"email\":\"A@X\"}");
@@ -135,7 +135,7 @@ static void test_one_address_one_user(void **state)
     roster_free(r);
 }
 
-static void test_one_person_without_files(void **state)
+TEST_WITH(one_person_without_files, make_dir, drop_dir)
 {
     struct roster *r = load(true);
     const struct user *u = roster_user(r, STR("usr_default"));
@@ -157,7 +157,7 @@ static void test_one_person_without_files(void **state)
     roster_free(r);
 }
 
-static void test_an_unreadable_directory_is_not_empty(void **state)
+TEST_WITH(an_unreadable_directory_is_not_empty, make_dir, drop_dir)
 {
     put("users", "a file");
     struct roster *r;
@@ -167,7 +167,7 @@ static void test_an_unreadable_directory_is_not_empty(void **state)
 }
 
 /* More than are found without an index; one is named twice, one does not exist. */
-static void test_many_members_are_found(void **state)
+TEST_WITH(many_members_are_found, make_dir, drop_dir)
 {
     enum { MANY = 200 };
     struct buf b;
@@ -198,7 +198,7 @@ static void test_many_members_are_found(void **state)
     roster_free(r);
 }
 
-static void test_ids(void **state)
+TEST(ids)
 {
     assert_true(user_id_ok(STR("usr_a-B_9")));
     assert_false(user_id_ok(STR("usr_")));
@@ -208,16 +208,4 @@ static void test_ids(void **state)
     assert_false(workspace_id_ok(STR("ws_A")));
     assert_false(workspace_id_ok(STR("ws_a/b")));
     assert_false(workspace_id_ok(STR("ws_a.b")));
-}
-
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
-    const struct CMUnitTest tests[] = {
-        T(test_files_of_the_contract),     T(test_bad_files_are_named),
-        T(test_a_bad_token_opens_nothing), T(test_one_address_one_user),
-        T(test_one_person_without_files),  T(test_an_unreadable_directory_is_not_empty),
-        T(test_many_members_are_found),    cmocka_unit_test(test_ids),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "support/unit.h"
 #include "workspace/roster/roster_lock.h"
 
-static void test_marks_and_exclusion(void **state)
+TEST(marks_and_exclusion)
 {
     struct tempdir dir;
     struct roster_lock a, b;
@@ -33,7 +33,7 @@ static void test_marks_and_exclusion(void **state)
     assert_int_equal(tempdir_drop(&dir), 0);
 }
 
-static void test_waiting_has_an_end(void **state)
+TEST(waiting_has_an_end)
 {
     struct tempdir dir;
     struct roster_lock a, b;
@@ -44,11 +44,4 @@ static void test_waiting_has_an_end(void **state)
     assert_non_null(strstr(e.msg, "another process"));
     roster_lock_drop(&a);
     assert_int_equal(tempdir_drop(&dir), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_marks_and_exclusion),
-                                       cmocka_unit_test(test_waiting_has_an_end)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
