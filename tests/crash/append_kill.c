@@ -4,14 +4,16 @@
  *     append_kill KILLS [STORE [SEED]]    STORE: jsonl, folder
  *
  * Each round forks a writer that appends numbered events to several conversations, many in
- * flight, and reports every acknowledgement through a pipe. After 0 to MAX_RUN_US it gets
- * SIGKILL in the middle of whatever it does. Then the logs are read with plain file I/O. The
+ * flight, and reports every acknowledgement through a pipe. 0 to MAX_RUN_US after its first
+ * acknowledgement it gets SIGKILL; every fourth writer 0 to MAX_RUN_US after its start, which may
+ * be before it created a log. Then the logs are read with plain file I/O. The
  * next writer goes on in the same logs, so that it must cope with what the last one left. Every
  * other one has a journal, from its first append on (jsonl). */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,7 +25,15 @@
 #include "store/log/journal.h"
 #include "store/store.h"
 
-enum { CONVS = 4, IN_FLIGHT = 16, MAX_RUN_US = 40000, ROUNDS_PER_SET = 20, LARGE_EVERY = 37 };
+enum {
+    CONVS = 4,
+    IN_FLIGHT = 16,
+    MAX_RUN_US = 40000,
+    ROUNDS_PER_SET = 20,
+    LARGE_EVERY = 37,
+    EARLY_EVERY = 4,
+    START_MS = 60000
+};
 
 static const char *store_type = "jsonl";
 
@@ -221,8 +231,18 @@ static void drain(int pipe, int acked[CONVS], long *total)
     }
 }
 
+/* The pipe is read only after the kill: an acknowledgement that found room in it was given, and
+ * the writer blocks in the pipe at worst. */
+static void wait_for_moment(int pipe, bool is_early)
+{
+    struct pollfd first = {.fd = pipe, .events = POLLIN};
+    if (!is_early)
+        (void)poll(&first, 1, START_MS);
+    usleep((useconds_t)(random() % MAX_RUN_US));
+}
+
 /* One kill. next[] is what the logs held before, and after. */
-static bool play_round(const char *dir, int next[CONVS], bool is_journalled, long *total)
+static bool play_round(const char *dir, int next[CONVS], uint64_t round, long *total)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) < 0)
@@ -233,12 +253,10 @@ static bool play_round(const char *dir, int next[CONVS], bool is_journalled, lon
         return false;
     if (pid == 0) {
         close(fds[0]);
-        write_for_ever(dir, next, is_journalled, fds[1]);
+        write_for_ever(dir, next, round % 2, fds[1]);
     }
     close(fds[1]);
-    /* The pipe is read only after the kill: an acknowledgement that found room in it was
-     * given, and the writer blocks in the pipe at worst. */
-    usleep((useconds_t)(random() % MAX_RUN_US));
+    wait_for_moment(fds[0], round % EARLY_EVERY == 0);
     kill(pid, SIGKILL);
     int status, acked[CONVS];
     memcpy(acked, next, sizeof(acked));
@@ -246,7 +264,7 @@ static bool play_round(const char *dir, int next[CONVS], bool is_journalled, lon
     waitpid(pid, &status, 0);
     close(fds[0]);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
-        printf("# the writer ended by itself: status %x\n", status);
+        printf("# the writer ended before it was killed: status %x\n", status);
         return false;
     }
     for (int i = 0; i < CONVS; i++) {
@@ -281,7 +299,7 @@ int main(int argc, char **argv)
             return 2;
         memset(next, 0, sizeof(next));
         for (int i = 0; ok && i < ROUNDS_PER_SET && done < kills; i++, done++)
-            ok = play_round(dir, next, done % 2, &total);
+            ok = play_round(dir, next, done, &total);
         if (ok)
             (void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         else

@@ -96,7 +96,7 @@ static void check_cell(const struct setting *s, str line, int i, str expected)
                  STR_ARG(expected));
 }
 
-static void test_each_setting_has_a_line_with_its_default_values_and_variable(void **state)
+TEST(each_setting_has_a_line_with_its_default_values_and_variable)
 {
     for (size_t i = 0; i < SETTINGS_LEN; i++) {
         const struct setting *s = &SETTINGS[i];
@@ -124,7 +124,7 @@ static bool is_setting(str first)
     return false;
 }
 
-static void test_each_line_of_the_table_is_a_setting(void **state)
+TEST(each_line_of_the_table_is_a_setting)
 {
     ptrdiff_t head = str_find(doc, STR("| key | default |"), 0);
     assert_true(head >= 0);
@@ -139,7 +139,7 @@ static void test_each_line_of_the_table_is_a_setting(void **state)
     assert_true(n > 0);
 }
 
-static void test_each_variable_is_named(void **state)
+TEST(each_variable_is_named)
 {
     for (size_t i = 0; i < SETTINGS_LEN; i++) {
         str rest = str_from(SETTINGS[i].variables), one;
@@ -150,7 +150,7 @@ static void test_each_variable_is_named(void **state)
 }
 
 /* "Changes take effect immediately for `a`, `b`;" */
-static void test_settings_that_take_effect_immediately_are_named_in_one_sentence(void **state)
+TEST(settings_that_take_effect_immediately_are_named_in_one_sentence)
 {
     ptrdiff_t from = str_find(doc, STR("take effect immediately for"), 0);
     ptrdiff_t to = from < 0 ? -1 : str_find(doc, STR(";"), (size_t)from);
@@ -165,13 +165,4 @@ static void test_settings_that_take_effect_immediately_are_named_in_one_sentence
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_setting_has_a_line_with_its_default_values_and_variable),
-        cmocka_unit_test(test_each_line_of_the_table_is_a_setting),
-        cmocka_unit_test(test_each_variable_is_named),
-        cmocka_unit_test(test_settings_that_take_effect_immediately_are_named_in_one_sentence),
-    };
-    return cmocka_run_group_tests(tests, read_doc, drop_doc);
-}
+TESTS_SHARE(read_doc, drop_doc)
