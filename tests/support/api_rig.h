@@ -16,7 +16,8 @@
  *     struct api_stream *s = api_stream(t, "ben", api_path(t, "/v1/conversations/%s/events", id));
  *     stream_wait(s, "text.snapshot");
  *
- * Answers, frames and texts are in the arena of the rig. Requests are HTTP/1.0: an answer ends with
+ * Streams that a test leaves open end with the test. Answers, frames and texts are in the arena of
+ * the rig. Requests are HTTP/1.0: an answer ends with
  * its connection, and streams have no chunks. Everything that waits fails the test after
  * RIG_PATIENCE_MS. */
 #pragma once
@@ -51,7 +52,8 @@ struct api_rig {
     char socket[96];
     struct api_token tokens[API_TOKENS_MAX];
     size_t ntokens;
-    unsigned nclosed; /* calls of close_space */
+    struct list_node clients; /* open connections */
+    unsigned nclosed;         /* calls of close_space */
 };
 
 /* ---- people ---- */
@@ -228,6 +230,7 @@ static inline int api_set_up(void **state)
 {
     struct api_rig *t = xcalloc(1, sizeof *t);
     void *rig;
+    list_init(&t->clients);
     assert_int_equal(rig_set_up(&rig), 0);
     struct rig *r = t->rig = rig;
     t->fetcher = fetcher_new(r->loop);
@@ -248,11 +251,14 @@ static inline int api_set_up(void **state)
     return 0;
 }
 
+static inline void api_close_clients(struct api_rig *t);
+
 static inline int api_tear_down(void **state)
 {
     struct api_rig *t = *state;
     void *rig = t->rig;
     bool is_stopped = false;
+    api_close_clients(t);
     http_server_stop(t->http, 0, rig_set_true, &is_stopped);
     rig_until(t->rig, is_stopped);
     api_stop(t->api);
@@ -272,12 +278,13 @@ static inline int api_tear_down(void **state)
 
 /* ---- connections ---- */
 
-struct api_client { /* one request and what comes back; in the arena of the rig */
+struct api_client {        /* one request and what comes back; in the arena of the rig */
+    struct list_node node; /* in t->clients */
     struct api_rig *t;
     int fd;
     uv_poll_t poll;
     struct buf in;
-    bool is_over;       /* the server closed the connection */
+    bool is_over; /* the server closed the connection */
     bool is_closed;
 };
 
@@ -304,8 +311,15 @@ static inline void api_client_close(struct api_client *c)
 {
     uv_close((uv_handle_t *)&c->poll, on_api_client_closed);
     rig_until(c->t->rig, c->is_closed);
+    list_del(&c->node);
     close(c->fd);
     buf_done(&c->in);
+}
+
+static inline void api_close_clients(struct api_rig *t)
+{
+    LIST_FOREACH (n, &t->clients)
+        api_client_close(LIST_ENTRY(n, struct api_client, node));
 }
 
 static inline int api_connect(struct api_rig *t, const char *who)
@@ -351,6 +365,7 @@ static inline struct api_client *api_begin(struct api_rig *t, const char *who, c
     struct api_client *c = ARENA_NEW(&t->rig->arena, struct api_client);
     c->t = t;
     c->fd = api_connect(t, who);
+    list_push(&t->clients, &c->node);
     buf_init(&c->in, 256u << 20);
     api_write_request(t, c->fd, who, method, path, headers, body);
     uv_poll_init(loop_uv(t->rig->loop), &c->poll, c->fd);

@@ -52,7 +52,7 @@ struct llm_call {
 
 static struct rig_model {
     struct model_answer script[MODEL_ANSWERS_MAX];
-    size_t nscript;
+    size_t nscript, nplayed;
     struct model_answer title, summary;
     struct model_request seen[MODEL_ANSWERS_MAX]; /* of runs */
     size_t nseen, ntitles, nsummaries, ncancelled;
@@ -161,8 +161,8 @@ static inline struct model_answer model_next(str model, const struct llm_request
         struct model_request *q = &m->seen[m->nseen];
         *q = (struct model_request){str_dup(model), model_system(req), str_dup(str_from(messages)),
                                     model_tools(req)};
-        if (m->nseen < m->nscript)
-            a = m->script[m->nseen];
+        if (m->nplayed < m->nscript)
+            a = m->script[m->nplayed++];
         m->nseen++;
     }
     free(messages);
