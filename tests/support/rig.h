@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "os/file.h"
 #include "runtime/queue/queue.h"
-#include "runtime/runtime.h"
+#include "runtime/turn/turn.h"
 #include "support/rig_model.h"
 #include "support/rig_store.h"
 #include "support/rig_tools.h"
@@ -241,6 +241,7 @@ static inline int rig_tear_down(void **state)
     struct rig *r = *state;
     bool is_closed = false;
     rig_unwatch(r);
+    store_go(); /* a test that failed may have left something */
     if (r->runtime)
         rig_stop_runtime(r);
     store_close(r->store, rig_set_true, &is_closed);
@@ -364,12 +365,19 @@ static inline struct rig_turn *rig_steer(struct rig *r, const struct actor *who,
     return rig_start(r, &req);
 }
 
-/* Sends a message and waits for the end of its turn. */
+/* Runs until no turn, title or file of a queued message is in progress. */
+static inline void rig_settle(struct rig *r)
+{
+    rig_until(r, r->runtime->nturns == 0 && list_empty(&r->runtime->titles) &&
+                     queue_files_is_idle(&r->runtime->queue_files));
+}
+
+/* Sends a message and waits for the end of its turn, and for the title of its conversation. */
 static inline struct rig_turn *rig_chat(struct rig *r, const struct actor *who,
                                         const char *conversation_id, const char *message)
 {
     struct rig_turn *t = rig_send(r, who, conversation_id, message);
-    rig_until(r, t->is_over);
+    rig_until(r, t->is_over && list_empty(&r->runtime->titles));
     return t;
 }
 
@@ -454,6 +462,36 @@ static inline const struct json *rig_last(struct rig *r, const char *conversatio
         if (str_eq(json_get_string(l.items[i - 1], "type"), str_from(type)))
             return l.items[i - 1];
     return NULL;
+}
+
+static inline void on_rig_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    *(bool *)ctx = true;
+}
+
+/* Appends an event as another program would; waits until it is stored. */
+static inline void rig_append(struct rig *r, const char *conversation_id, const char *line)
+{
+    bool is_done = false;
+    str event = str_from(line);
+    store_append(r->store, str_from(conversation_id), &event, 1, on_rig_appended, &is_done);
+    rig_until(r, is_done);
+}
+
+static inline void on_rig_shared(void *ctx, const struct err *err, const struct conv *conv)
+{
+    *(bool *)ctx = true;
+}
+
+/* Adds a participant. */
+static inline void rig_share(struct rig *r, const char *conversation_id, const char *user_id)
+{
+    bool is_done = false;
+    str id = str_from(user_id);
+    struct json_strs add = {&id, 1};
+    struct sharing_change c = {.visibility = SHARING_SHARED, .add = &add};
+    store_change_sharing(r->store, str_from(conversation_id), &c, NULL, on_rig_shared, &is_done);
+    rig_until(r, is_done);
 }
 
 /* ---- watching ---- */

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 
+#include "base/bytes/hash.h"
 #include "llm/call/llm_impl.h"
 #include "llm/call/spent.h"
 #include "support/unit.h"
@@ -47,6 +48,7 @@ struct llm_call {
     struct llm_events ev;
     void *ctx;
     struct deferred next;
+    char sha256[SHA256_HEX_LEN + 1]; /* of the request, as a provider would get it */
     bool has_streamed;
 };
 
@@ -84,6 +86,12 @@ static inline void model_calls(const char *tool, const char *args)
 static inline void model_fails(enum llm_error_kind kind, const char *why)
 {
     MODEL(.error = why, .error_kind = kind);
+}
+
+/* What is said next is about the next call, however many calls there were. */
+static inline void model_from_here(void)
+{
+    rig_model.nscript = rig_model.nseen;
 }
 
 /* ---- what the model was sent ---- */
@@ -211,6 +219,7 @@ static inline void model_answer_now(struct llm_call *c)
     r.usage = an.usage.input_tokens > 0 ? an.usage : (struct conv_usage){10, 5, 0, 0, 0};
     r.model = STR("demo:demo");
     r.ms = 1;
+    memcpy(r.request_sha256, c->sha256, sizeof r.request_sha256);
     if (an.calls[0].name && an.stop == LLM_STOP_END)
         r.stop = LLM_STOP_TOOL;
     ev.on_done(ctx, &r);
@@ -259,6 +268,17 @@ static inline size_t model_waiting(void)
     return waiting;
 }
 
+static inline void model_hash(struct llm_call *c, str model, const struct llm_request *req)
+{
+    struct arena a;
+    struct err e = {0};
+    str body = STR_NONE;
+    arena_init(&a);
+    if (llm_build_request(c->llm, model, req, &a, &body, &e) == 0)
+        sha256_hex(body, c->sha256);
+    arena_done(&a);
+}
+
 /* ---- the functions of call.c ---- */
 
 struct llm_call *llm_start(struct llm *m, str model, const struct llm_request *req,
@@ -266,6 +286,7 @@ struct llm_call *llm_start(struct llm *m, str model, const struct llm_request *r
 {
     struct llm_call *c = xcalloc(1, sizeof *c);
     *c = (struct llm_call){.llm = m, .answer = model_next(model, req), .ev = *ev, .ctx = ctx};
+    model_hash(c, model, req);
     defer_init(&c->next, on_model_next, c);
     list_push(&rig_model.active, &c->node);
     defer_start(m->loop, &c->next);

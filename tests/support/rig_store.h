@@ -18,6 +18,7 @@ static struct rig_store {
     struct store_ops ops;
     struct {
         int code;         /* 0 = the call succeeds */
+        bool is_once;     /* the second call succeeds */
         const char *type; /* only calls with an event of this type; NULL = all */
         bool is_held;
         unsigned made; /* so far */
@@ -47,6 +48,8 @@ static inline void store_continue(struct store_op *op, enum rig_store_call kind)
         real[kind](op);
         return;
     }
+    if (rig_store.kinds[kind].is_once)
+        rig_store.kinds[kind].code = 0;
     err_set(&op->err, code, "%s", strerror(-code));
     op_done_later(op);
 }
@@ -92,6 +95,13 @@ static inline void store_fault(enum rig_store_call kind, const char *type, int c
 {
     rig_store.kinds[kind].code = code;
     rig_store.kinds[kind].type = type;
+    rig_store.kinds[kind].is_once = false;
+}
+
+static inline void store_fault_once(enum rig_store_call kind, const char *type, int code)
+{
+    store_fault(kind, type, code);
+    rig_store.kinds[kind].is_once = true;
 }
 
 static inline void store_hold(enum rig_store_call kind)
