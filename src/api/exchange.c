@@ -10,8 +10,7 @@
 
 void api_json_begin(struct api_json *j)
 {
-    buf_init(&j->buf, API_JSON_MAX);
-    jw_init(&j->w, &j->buf);
+    jw_start(&j->w, &j->buf, API_JSON_MAX);
 }
 
 /* A change that was made is reported even to a person whose rights were reduced meanwhile; only a
@@ -53,11 +52,7 @@ void api_json_send(struct api_json *j, struct http_req *r)
 
 void api_write_strs(struct json_writer *w, const char *key, struct json_strs list)
 {
-    jw_key(w, key);
-    jw_array(w);
-    for (size_t i = 0; i < list.len; i++)
-        jw_str(w, list.items[i]);
-    jw_end(w);
+    jw_kstrs(w, key, list.items, list.len);
 }
 
 void api_write_time(struct json_writer *w, int64_t ms)

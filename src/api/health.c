@@ -35,8 +35,7 @@ static bool may_see(const struct actor *who, const struct workspace *w)
 static void write_known(struct json_writer *w, struct api *api, const struct actor *who)
 {
     const struct roster *all = directory_roster(api->deps.directory);
-    jw_key(w, "bundles");
-    jw_array(w);
+    jw_karray(w, "bundles");
     for (size_t i = 0; i < all->nworkspaces; i++) {
         str name = all->workspaces[i].id;
         const struct api_space *s = may_see(who, &all->workspaces[i])
@@ -93,21 +92,18 @@ void api_workspace_get(void *ctx, struct http_req *r)
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "version", STR(NB_VERSION));
-    jw_key(&j.w, "model");
-    jw_object(&j.w);
+    jw_kobject(&j.w, "model");
     jw_kstr(&j.w, "name", model);
     jw_kstr(&j.w, "why", why);
     jw_kbool(&j.w, "isDemo", str_starts(model, STR("demo:")));
     jw_end(&j.w);
-    jw_key(&j.w, "user");
-    jw_object(&j.w);
+    jw_kobject(&j.w, "user");
     jw_kstr(&j.w, "id", api_user(r));
     jw_end(&j.w);
     if (api_is_org_admin(api_actor(r))) /* a path on the machine: only for its operator */
         jw_kstr(&j.w, "dataDir", str_from(api->deps.config->work_dir));
     jw_kstr(&j.w, "store", str_from(api->deps.config->store.type));
-    jw_key(&j.w, "status");
-    jw_object(&j.w);
+    jw_kobject(&j.w, "status");
     jw_kint(&j.w, "uptime", uptime_s(api));
     jw_kint(&j.w, "totalTools", (int64_t)registry_tools(api_space(r)->tools)->len);
     jw_kint(&j.w, "runs", (int64_t)runtime_runs(api_space(r)->runtime));

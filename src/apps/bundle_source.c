@@ -142,8 +142,7 @@ static void tell_changed(const struct bundle_tool_call *c)
 {
     struct json_writer w;
     struct buf data;
-    buf_init(&data, NEWS_MAX);
-    jw_init(&w, &data);
+    jw_start(&w, &data, NEWS_MAX);
     jw_object(&w);
     jw_kstr(&w, "server", str_from(c->source->source.name));
     jw_kstr(&w, "tool", c->call.tool);

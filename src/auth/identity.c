@@ -249,9 +249,7 @@ static int check_token(struct auth *a, struct arena *arena, str bearer, struct i
     ret->token_id = arena_str(arena, t->id);
     ret->workspace_id = arena_str(arena, t->workspace_id);
     ret->expires_ms = t->expires_ms;
-    ret->tools = (struct json_strs){arena_array(arena, t->tools.len, sizeof(str)), t->tools.len};
-    for (size_t i = 0; i < t->tools.len; i++)
-        ret->tools.items[i] = arena_str(arena, t->tools.items[i]);
+    ret->tools = json_strs_copy(arena, t->tools);
     token_use_note(a->use, t->id);
     return 0;
 }

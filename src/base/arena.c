@@ -217,3 +217,24 @@ str arena_concat(struct arena *a, str x, str y)
 {
     return arena_join(a, (const str[]){x, y}, 2);
 }
+
+str *arena_strs(struct arena *a, const str *list, size_t n)
+{
+    str *copy = arena_array(a, n ? n : 1, sizeof(*copy));
+    for (size_t i = 0; i < n; i++)
+        copy[i] = arena_str(a, list[i]);
+    return copy;
+}
+
+const char **arena_cstrs(struct arena *a, const char *const *list)
+{
+    size_t n = 0;
+    if (!list)
+        return NULL;
+    while (list[n])
+        n++;
+    const char **copy = arena_array(a, n + 1, sizeof(*copy));
+    for (size_t i = 0; i < n; i++)
+        copy[i] = arena_cstr(a, str_from(list[i]));
+    return copy;
+}

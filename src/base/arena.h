@@ -30,5 +30,9 @@ str arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(pr
 str arena_vprintf(struct arena *a, const char *fmt, va_list ap);
 str arena_concat(struct arena *a, str x, str y);
 str arena_join(struct arena *a, const str *parts, size_t n); /* cheaper than arena_printf */
+/* Copies of lists: n strings (never NULL); an argv or environment that ends in NULL (of NULL: NULL)
+ */
+str *arena_strs(struct arena *a, const str *list, size_t n);
+const char **arena_cstrs(struct arena *a, const char *const *list);
 
 #define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))

@@ -174,3 +174,18 @@ char *buf_take(struct buf *b, size_t *ret_n)
     buf_reset(b);
     return p;
 }
+
+str buf_keep(struct buf *b, struct arena *a)
+{
+    str s = arena_str(a, buf_str(b));
+    buf_done(b);
+    return s;
+}
+
+str buf_keep_whole(struct buf *b, struct arena *a)
+{
+    if (!b->failed)
+        return buf_keep(b, a);
+    buf_done(b);
+    return STR_NONE;
+}

@@ -8,7 +8,7 @@
 
 #include <stdarg.h>
 
-#include "base/str.h"
+#include "base/arena.h"
 
 struct buf {
     char *p;
@@ -44,3 +44,7 @@ static inline bool buf_failed(const struct buf *b)
 }
 const char *buf_cstr(struct buf *b);          /* never NULL */
 char *buf_take(struct buf *b, size_t *ret_n); /* the caller now owns and frees the bytes */
+/* Copies the bytes to the arena and frees the buffer (buf_done). buf_keep_whole returns STR_NONE
+ * if an append has failed, buf_keep the bytes before it. */
+str buf_keep(struct buf *b, struct arena *a);
+str buf_keep_whole(struct buf *b, struct arena *a);

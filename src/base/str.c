@@ -39,6 +39,22 @@ bool str_eq_nocase(str a, str b)
     return a.n == b.n && same_bytes_nocase(a.p, b.p, a.n);
 }
 
+bool str_in(str s, const str *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(list[i], s))
+            return true;
+    return false;
+}
+
+bool str_in_cstrs(str s, const char *const *list)
+{
+    for (; *list; list++)
+        if (str_eq(str_from(*list), s))
+            return true;
+    return false;
+}
+
 int str_cmp(str a, str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;

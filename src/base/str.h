@@ -46,7 +46,9 @@ static inline bool str_eq(str a, str b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 bool str_eq_nocase(str a, str b); /* ASCII only */
-int str_cmp(str a, str b);        /* bytewise; a prefix sorts first */
+bool str_in(str s, const str *list, size_t n);
+bool str_in_cstrs(str s, const char *const *list); /* the list ends in NULL */
+int str_cmp(str a, str b);                         /* bytewise; a prefix sorts first */
 bool str_starts(str s, str prefix);
 bool str_ends(str s, str suffix);
 bool str_starts_nocase(str s, str prefix);
@@ -79,3 +81,13 @@ char *str_dup(str s);
 /* Allocation that cannot fail: aborts with a message. Zero-filled. */
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *p, size_t size);
+
+/* Room for the element at index n of a heap array that has room for cap: doubles cap when n has
+ * reached it. The caller limits n. */
+#define GROW(array, n, cap)                                                                        \
+    do {                                                                                           \
+        if ((n) == (cap)) {                                                                        \
+            (cap) = (cap) ? (cap)*2 : 16;                                                          \
+            (array) = xrealloc((array), (cap) * sizeof(*(array)));                                 \
+        }                                                                                          \
+    } while (0)

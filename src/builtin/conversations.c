@@ -176,8 +176,7 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
         conv_tool_fail(c, err);
         return;
     }
-    buf_init(&b, CONV_TOOL_CHARS * 4);
-    jw_init(&w, &b);
+    jw_start(&w, &b, CONV_TOOL_CHARS * 4);
     stats_write(&w, s);
     if (json_parse(&c->call.arena, buf_str(&b), JSON_COPY, &out, NULL) < 0)
         out = NULL; /* more models than fit: the figures below remain */

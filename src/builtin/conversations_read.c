@@ -136,9 +136,7 @@ static str unmarked(struct arena *a, str s)
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] != '\1' && s.p[i] != '\2')
             buf_add_char(&b, s.p[i]);
-    str text = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return text;
+    return buf_keep(&b, a);
 }
 
 static struct json *conversation_of(struct arena *a, struct json *results,

@@ -78,9 +78,7 @@ static str known_agents(struct builtin_call *c, const struct agents *all)
     buf_init(&b, 64u * 1024);
     for (size_t i = 0; i < all->len; i++)
         buf_printf(&b, "%s%.*s", i ? ", " : "", STR_ARG(all->items[i].name));
-    str s = arena_str(&c->call.arena, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep(&b, &c->call.arena);
 }
 
 static struct json_strs strings_of(struct arena *a, const struct json *list)

@@ -88,14 +88,6 @@ static void change_sharing(struct builtin_call *c, const struct conv *conv,
 
 /* ---- people ---- */
 
-static bool takes_part(const struct conv *conv, str user_id)
-{
-    for (size_t i = 0; i < conv->acl.participants.len; i++)
-        if (str_eq(conv->acl.participants.items[i], user_id))
-            return true;
-    return false;
-}
-
 /* The id of a member, by id, e-mail address or name. False: the call is answered. */
 static bool find_person(struct builtin_call *c, str typed, str *ret)
 {
@@ -145,7 +137,7 @@ static void add_found(struct builtin_call *c, const struct conv *conv)
 static str participant_named(const struct builtin_call *c, const struct conv *conv, str typed)
 {
     const struct user *u;
-    if (takes_part(conv, typed))
+    if (json_strs_has(&conv->acl.participants, typed))
         return typed;
     return member_find(workspace_of(c), typed, &u, NULL) == 0 ? u->id : typed;
 }
@@ -156,7 +148,7 @@ static void remove_found(struct builtin_call *c, const struct conv *conv)
     struct json_strs who = {&user, 1};
     if (str_eq(user, conv->acl.owner_id))
         builtin_fail(c, "The owner cannot be removed.");
-    else if (!takes_part(conv, user))
+    else if (!json_strs_has(&conv->acl.participants, user))
         builtin_fail(c, "'%.*s' is not a participant of this conversation.", STR_ARG(user));
     else
         change_sharing(c, conv, &(struct sharing_change){.remove = &who});

@@ -161,9 +161,7 @@ static str describe_options(struct arena *a, const struct configuration *c)
     buf_printf(&b, "Settings of %.*s:\n", STR_ARG(c->entry.server_name));
     for (size_t i = 0; i < c->manifest.noptions; i++)
         describe_option(a, &b, c, &c->manifest.options[i]);
-    str text = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return text;
+    return buf_keep(&b, a);
 }
 
 static int load_configuration(struct bundle_change_op *op, struct configuration *c)

@@ -9,8 +9,7 @@ struct event_line {
 
 static void line_begin(struct event_line *l, const char *type, str run_id)
 {
-    buf_init(&l->buf, EVENT_MAX);
-    jw_init(&l->w, &l->buf);
+    jw_start(&l->w, &l->buf, EVENT_MAX);
     jw_object(&l->w);
     jw_kstr(&l->w, "type", str_from(type));
     if (run_id.n > 0)
@@ -43,26 +42,20 @@ static void setting_member(struct json_writer *w, str setting)
 {
     if (setting.n == 0)
         return;
-    jw_key(w, "setting");
-    jw_raw(w, setting);
+    jw_kraw(w, "setting", setting);
 }
 
 str event_user_message(struct arena *a, const struct event_message *m)
 {
     struct event_line l;
     line_begin(&l, "user.message", STR_NONE);
-    jw_key(&l.w, "content");
-    jw_array(&l.w);
+    jw_karray(&l.w, "content");
     text_part(&l.w, m->text);
     jw_end(&l.w);
     add_optional(&l.w, "userId", m->user_id);
     add_optional(&l.w, "queuedId", m->queued_id);
     if (m->tool_limit.items) {
-        jw_key(&l.w, "toolLimit");
-        jw_array(&l.w);
-        for (size_t i = 0; i < m->tool_limit.len; i++)
-            jw_str(&l.w, m->tool_limit.items[i]);
-        jw_end(&l.w);
+        jw_kstrs(&l.w, "toolLimit", m->tool_limit.items, m->tool_limit.len);
     }
     return line_end(&l, a);
 }
@@ -163,8 +156,7 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
     struct event_line l;
     line_begin(&l, "llm.response", run_id);
     jw_kstr(&l.w, "model", r->model);
-    jw_key(&l.w, "content");
-    jw_array(&l.w);
+    jw_karray(&l.w, "content");
     for (size_t i = 0; i < r->n; i++)
         content_part(&l.w, &r->blocks[i]);
     jw_end(&l.w);
@@ -178,8 +170,7 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
     if (r->request_sha256[0])
         jw_kstr(&l.w, "requestSha256", str_from(r->request_sha256));
     if (r->request_parts.n > 0) {
-        jw_key(&l.w, "requestParts");
-        jw_raw(&l.w, r->request_parts);
+        jw_kraw(&l.w, "requestParts", r->request_parts);
     }
     return line_end(&l, a);
 }
@@ -209,8 +200,7 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text, const st
     struct event_line l;
     line_begin(&l, "llm.response", run_id);
     jw_kstr(&l.w, "model", model);
-    jw_key(&l.w, "content");
-    jw_array(&l.w);
+    jw_karray(&l.w, "content");
     text_part(&l.w, text);
     jw_end(&l.w);
     jw_kstr(&l.w, "finishReason", STR("cancelled"));
@@ -224,8 +214,7 @@ str event_tool_start(struct arena *a, str run_id, str id, str name, str args, st
     line_begin(&l, "tool.start", run_id);
     jw_kstr(&l.w, "name", name);
     jw_kstr(&l.w, "id", id);
-    jw_key(&l.w, "input");
-    jw_raw(&l.w, args);
+    jw_kraw(&l.w, "input", args);
     if (directory.n > 0)
         jw_kstr(&l.w, "directory", directory);
     return line_end(&l, a);
@@ -240,8 +229,7 @@ str event_tool_done(struct arena *a, str run_id, str id, str name, const struct 
     jw_kstr(&l.w, "id", id);
     jw_kbool(&l.w, "ok", !r->is_error);
     jw_kint(&l.w, "ms", (int64_t)ms);
-    jw_key(&l.w, "result");
-    jw_object(&l.w);
+    jw_kobject(&l.w, "result");
     jw_key(&l.w, "content");
     if (r->content)
         jw_value(&l.w, r->content);

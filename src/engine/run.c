@@ -169,8 +169,7 @@ str run_streamed(const struct run *r)
 void notice_begin(struct notice *n, struct run *r)
 {
     deltas_flush(&r->deltas);
-    buf_init(&n->buf, NOTICE_MAX);
-    jw_init(&n->w, &n->buf);
+    jw_start(&n->w, &n->buf, NOTICE_MAX);
     jw_object(&n->w);
     jw_kstr(&n->w, "runId", r->id);
 }

@@ -130,11 +130,9 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
     struct notice n;
     notice_begin(&n, c->run);
     jw_kstr(&n.w, "id", c->id);
-    jw_key(&n.w, "progress");
-    jw_double(&n.w, progress);
+    jw_kdouble(&n.w, "progress", progress);
     if (total > 0) {
-        jw_key(&n.w, "total");
-        jw_double(&n.w, total);
+        jw_kdouble(&n.w, "total", total);
     }
     if (message.n > 0)
         jw_kstr(&n.w, "message", message);

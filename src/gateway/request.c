@@ -138,8 +138,7 @@ static void begin_error(struct gw_request *q, struct json_writer *w, int64_t cod
 {
     jw_init(w, scratch(q));
     gw_write_envelope(w, q->id);
-    jw_key(w, "error");
-    jw_object(w);
+    jw_kobject(w, "error");
     jw_kint(w, "code", code);
     jw_kstr(w, "message", message);
 }
@@ -240,8 +239,7 @@ void gw_request_error(struct gw_request *q, const struct json *error, enum mcp_e
     if (data) {
         jw_kval(&w, "data", data);
     } else if (shown != code) {
-        jw_key(&w, "data");
-        jw_object(&w);
+        jw_kobject(&w, "data");
         jw_kstr(&w, "uri", json_get_string(q->params, "uri"));
         jw_end(&w);
     }
@@ -258,8 +256,7 @@ void gw_request_notify_begin(struct gw_request *q, struct json_writer *w, const 
     jw_object(w);
     jw_kstr(w, "jsonrpc", STR("2.0"));
     jw_kstr(w, "method", str_from(method));
-    jw_key(w, "params");
-    jw_object(w);
+    jw_kobject(w, "params");
 }
 
 bool gw_request_notify_end(struct gw_request *q, struct json_writer *w)

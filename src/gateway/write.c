@@ -20,17 +20,14 @@ void gw_write_server_info(struct json_writer *w)
 
 void gw_write_begin(struct json_writer *w, struct buf *b, const struct gw_request *q)
 {
-    buf_init(b, GW_MESSAGE_MAX);
-    jw_init(w, b);
+    jw_start(w, b, GW_MESSAGE_MAX);
     gw_write_envelope(w, q->id);
-    jw_key(w, "result");
-    jw_object(w);
+    jw_kobject(w, "result");
 }
 
 void gw_write_own_meta(struct json_writer *w)
 {
-    jw_key(w, "_meta");
-    jw_object(w);
+    jw_kobject(w, "_meta");
     jw_key(w, META_SERVER_INFO);
     gw_write_server_info(w);
     jw_end(w);
@@ -53,8 +50,7 @@ static bool is_cacheable(str method)
 
 static void write_meta(struct json_writer *w, const struct gw_result *how, const struct json *meta)
 {
-    jw_key(w, "_meta");
-    jw_object(w);
+    jw_kobject(w, "_meta");
     for (uint32_t i = 0; json_is(meta, JSON_OBJECT) && i < meta->len; i++) {
         if (str_eq(meta->members[i].key, STR(META_SERVER_INFO)))
             continue;
@@ -136,8 +132,7 @@ void gw_write_list_end(struct json_writer *w, const struct gw_request *q, uint64
 
 static void write_flags(struct json_writer *w, const char *name, bool has_subscribe)
 {
-    jw_key(w, name);
-    jw_object(w);
+    jw_kobject(w, name);
     if (has_subscribe)
         jw_kbool(w, "subscribe", true);
     jw_kbool(w, "listChanged", true);
@@ -146,8 +141,7 @@ static void write_flags(struct json_writer *w, const char *name, bool has_subscr
 
 static void write_empty(struct json_writer *w, const char *name)
 {
-    jw_key(w, name);
-    jw_object(w);
+    jw_kobject(w, name);
     jw_end(w);
 }
 
@@ -174,20 +168,16 @@ static bool has_tasks(const struct gw_request *q)
 static void write_tasks(struct json_writer *w, const struct gw_request *q)
 {
     if (q->era == MCP_ERA_MODERN) {
-        jw_key(w, "extensions");
-        jw_object(w);
+        jw_kobject(w, "extensions");
         write_empty(w, MCP_EXTENSION_TASKS);
         jw_end(w);
         return;
     }
-    jw_key(w, "tasks");
-    jw_object(w);
+    jw_kobject(w, "tasks");
     write_empty(w, "list");
     write_empty(w, "cancel");
-    jw_key(w, "requests");
-    jw_object(w);
-    jw_key(w, "tools");
-    jw_object(w);
+    jw_kobject(w, "requests");
+    jw_kobject(w, "tools");
     write_empty(w, "call");
     jw_end(w);
     jw_end(w);

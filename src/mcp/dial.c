@@ -1,16 +1,5 @@
 #include "mcp/dial.h"
 
-static const char *const *copy_strings(struct arena *a, const char *const *list)
-{
-    size_t n = 0;
-    while (list && list[n])
-        n++;
-    const char **copy = arena_array(a, n + 1, sizeof(*copy));
-    for (size_t i = 0; i < n; i++)
-        copy[i] = arena_cstr(a, str_from(list[i]));
-    return copy;
-}
-
 static const struct fetch_header *copy_headers(struct arena *a, const struct mcp_dial *dial)
 {
     struct fetch_header *headers = arena_array(a, dial->nheaders + 1, sizeof(*headers));
@@ -25,8 +14,8 @@ struct mcp_dial dial_copy(struct arena *a, const struct mcp_dial *dial)
 {
     struct mcp_dial d = *dial;
     if (dial->wire == MCP_WIRE_STDIO) {
-        d.child.argv = copy_strings(a, dial->child.argv);
-        d.child.env = copy_strings(a, dial->child.env);
+        d.child.argv = arena_cstrs(a, dial->child.argv);
+        d.child.env = arena_cstrs(a, dial->child.env);
         if (dial->child.cwd)
             d.child.cwd = arena_cstr(a, str_from(dial->child.cwd));
         d.child.message = arena_str(a, dial->child.message);

@@ -118,11 +118,9 @@ static char *render(const struct consents *c)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, FILE_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, FILE_MAX);
     jw_object(&w);
-    jw_key(&w, "consents");
-    jw_array(&w);
+    jw_karray(&w, "consents");
     for (size_t i = 0; i < c->n; i++) {
         jw_object(&w);
         jw_kstr(&w, "tool", c->items[i].tool);

@@ -183,9 +183,7 @@ static str changed_setting(struct rebuilder *b, struct arena *a, const struct js
     for (size_t i = 0; i < ARRAY_LEN(PARTS); i++)
         if (!PARTS[i].is_same)
             buf_printf(&names, "%s%s", names.n ? ", " : "", PARTS[i].name);
-    str text = arena_str(a, buf_str(&names));
-    buf_done(&names);
-    return text;
+    return buf_keep(&names, a);
 }
 
 /* A run that continues after an answer must have the setting of the run that asked. */

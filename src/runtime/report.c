@@ -5,8 +5,7 @@ static void write_tool(struct json_writer *w, const struct run_tool_record *t)
     jw_object(w);
     jw_kstr(w, "id", t->id);
     jw_kstr(w, "name", t->name);
-    jw_key(w, "input");
-    jw_raw(w, t->input);
+    jw_kraw(w, "input", t->input);
     jw_kstr(w, "output", t->output);
     jw_kbool(w, "ok", t->ok);
     jw_kint(w, "ms", (int64_t)t->ms);
@@ -41,8 +40,7 @@ void report_write(struct json_writer *w, const struct turn_result *t)
     jw_kstr(w, "conversationId", t->conversation_id);
     jw_kstr(w, "runId", t->run_id);
     jw_kstr_or_null(w, "skillName", t->skill);
-    jw_key(w, "toolCalls");
-    jw_array(w);
+    jw_karray(w, "toolCalls");
     for (size_t i = 0; i < r->ntools; i++)
         write_tool(w, &r->tools[i]);
     jw_end(w);

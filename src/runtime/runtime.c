@@ -45,8 +45,7 @@ static void tell_skill(void *ctx, const char *type, const struct skill *skill)
 {
     struct json_writer w;
     struct buf data;
-    buf_init(&data, SKILL_NEWS_MAX);
-    jw_init(&w, &data);
+    jw_start(&w, &data, SKILL_NEWS_MAX);
     jw_object(&w);
     jw_kstr(&w, "name", skill->name);
     jw_kstr(&w, "type", str_from(skill_type_name(skill->type)));

@@ -422,8 +422,7 @@ static void write_row(struct json_writer *w, const struct usage_row *r)
         jw_double(w, r->cost_usd);
     else
         jw_null(w);
-    jw_key(w, "knownCostUsd");
-    jw_double(w, r->cost_usd);
+    jw_kdouble(w, "knownCostUsd", r->cost_usd);
     jw_kint(w, "unpricedCalls", r->unpriced);
     jw_kint(w, "estimatedCalls", r->estimated);
 }
@@ -432,8 +431,7 @@ static void write_time(struct json_writer *w, const char *key, int64_t ms)
 {
     char iso[CLOCK_ISO_LEN + 1];
     clock_iso(ms, iso);
-    jw_key(w, key);
-    jw_cstr(w, ms > 0 ? iso : NULL);
+    jw_kcstr(w, key, ms > 0 ? iso : NULL);
 }
 
 void usage_write(struct json_writer *w, const struct usage_report *r,
@@ -444,12 +442,10 @@ void usage_write(struct json_writer *w, const struct usage_report *r,
     write_time(w, "to", r->to_ms);
     jw_kstr(w, "groupBy", str_from(KEYS[r->by]));
     jw_kint(w, "conversations", r->conversations);
-    jw_key(w, "total");
-    jw_object(w);
+    jw_kobject(w, "total");
     write_row(w, &r->total);
     jw_end(w);
-    jw_key(w, "rows");
-    jw_array(w);
+    jw_karray(w, "rows");
     for (size_t i = 0; i < r->n; i++) {
         jw_object(w);
         jw_kstr(w, KEYS[r->by], r->rows[i].key);

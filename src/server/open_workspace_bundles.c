@@ -62,8 +62,7 @@ static void on_workspace_bundles_changed(void *ctx, struct bundle *b, enum bundl
         what != BUNDLE_QUARANTINE)
         return;
     arena_init(&a);
-    buf_init(&data, 64u * 1024);
-    jw_init(&w, &data);
+    jw_start(&w, &data, 64u * 1024);
     jw_object(&w);
     jw_kstr(&w, "name", i->name);
     jw_kstr(&w, "bundleName", i->is_path ? i->name : i->package);

@@ -99,11 +99,9 @@ static void workspace_settings_tell(struct open_workspace *sp, const struct json
 {
     struct json_writer w;
     struct buf data;
-    buf_init(&data, NEWS_MAX);
-    jw_init(&w, &data);
+    jw_start(&w, &data, NEWS_MAX);
     jw_object(&w);
-    jw_key(&w, "fields");
-    jw_array(&w);
+    jw_karray(&w, "fields");
     size_t n = write_fields(&w, doc, sp->doc, false) + write_fields(&w, sp->doc, doc, true);
     jw_end(&w);
     jw_kint(&w, "timestamp", clock_now_ms());

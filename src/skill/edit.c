@@ -172,9 +172,7 @@ str skill_draft_render(struct arena *a, const struct skill_draft *d)
     buf_add_lit(&out, "---\n");
     buf_add_str(&out, str_trim(d->body));
     buf_add_char(&out, '\n');
-    str text = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_keep(&out, a);
 }
 
 /* Parses the text first, so that a file that cannot be loaded is not written. */

@@ -49,7 +49,5 @@ str skill_fold(struct arena *a, str s)
             utf8_encode(&out, n ? lower_cp(cp) : 0xfffd);
         s = str_skip(s, n ? n : 1);
     }
-    str folded = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return folded;
+    return buf_keep(&out, a);
 }

@@ -105,14 +105,6 @@ static void add_inline(struct skills *s, const struct skill_dir *dir)
     }
 }
 
-static struct json_strs skill_copy_strs(struct arena *a, struct json_strs from)
-{
-    struct json_strs to = {.items = arena_array(a, from.len, sizeof(str)), .len = from.len};
-    for (size_t i = 0; i < from.len; i++)
-        to.items[i] = arena_str(a, from.items[i]);
-    return to;
-}
-
 static struct skill copy_skill(struct arena *a, const struct skill *s)
 {
     struct skill c = *s;
@@ -124,7 +116,7 @@ static struct skill copy_skill(struct arena *a, const struct skill *s)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = arena_str(a, *texts[i]);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        *lists[i] = skill_copy_strs(a, *lists[i]);
+        *lists[i] = json_strs_copy(a, *lists[i]);
     return c;
 }
 

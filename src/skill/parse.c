@@ -106,14 +106,6 @@ static str get_text(struct parsing *p, const char *key, str otherwise)
     return str_trim(yaml_scalar_text(p, v));
 }
 
-static bool contains(struct json_strs list, str s)
-{
-    for (size_t i = 0; i < list.len; i++)
-        if (str_eq(list.items[i], s))
-            return true;
-    return false;
-}
-
 static struct json_strs get_list(struct parsing *p, const char *key)
 {
     const struct json *v = get(p, key);
@@ -132,7 +124,7 @@ static struct json_strs get_list(struct parsing *p, const char *key)
         str s = is_scalar(item) ? yaml_scalar_text(p, item) : STR_NONE;
         if (str_trim(s).n == 0)
             WARN(p, key, "%s: entry %zu is empty or not text", key, i + 1);
-        else if (!contains(out, s))
+        else if (!json_strs_has(&out, s))
             out.items[out.len++] = s;
     }
     return out;
@@ -148,7 +140,7 @@ static void get_phrases(struct parsing *p, const char *key, struct json_strs *re
 
     for (size_t i = 0; i < list.len; i++) {
         str f = skill_fold(p->a, list.items[i]);
-        if (contains(folded, f))
+        if (json_strs_has(&folded, f))
             continue;
         folded.items[folded.len++] = f;
         list.items[kept++] = list.items[i];

@@ -56,10 +56,7 @@ static struct memory_conv *conv_new(struct store *s)
 /* line without its line feed; returns its position */
 static store_pos conv_add(struct memory_conv *c, str line)
 {
-    if (c->n == c->cap) {
-        c->cap = c->cap ? c->cap * 2 : 16;
-        c->lines = xrealloc(c->lines, c->cap * sizeof(*c->lines));
-    }
+    GROW(c->lines, c->n, c->cap);
     c->lines[c->n] = str_make(str_dup(line), line.n);
     derive_line(&c->derive, line, c->n);
     return c->n++;

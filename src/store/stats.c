@@ -154,8 +154,7 @@ static void write_sum(struct json_writer *w, const struct stats_sum *s)
     jw_kint(w, "cacheWrite5mTokens", s->usage.cache_write_5m_tokens);
     jw_kint(w, "cacheWrite1hTokens", s->usage.cache_write_1h_tokens);
     /* The sum of known costs; incomplete unless unpricedConversations is 0. */
-    jw_key(w, "knownCostUsd");
-    jw_double(w, s->cost_usd);
+    jw_kdouble(w, "knownCostUsd", s->cost_usd);
     jw_kint(w, "unpricedConversations", s->unpriced);
 }
 
@@ -163,11 +162,9 @@ void stats_write(struct json_writer *w, const struct stats *s)
 {
     jw_object(w);
     jw_kstr(w, "period", str_from(stats_period_name(s->period)));
-    jw_key(w, "since");
-    jw_cstr(w, s->since[0] ? s->since : NULL);
+    jw_kcstr(w, "since", s->since[0] ? s->since : NULL);
     write_sum(w, &s->total);
-    jw_key(w, "models");
-    jw_array(w);
+    jw_karray(w, "models");
     for (size_t i = 0; i < s->nmodels; i++) {
         jw_object(w);
         jw_kstr(w, "model", s->models[i].model);

@@ -65,14 +65,11 @@ static struct store_op *get_at_depth(struct store *s, str id, unsigned depth, st
 static void use_access(struct store_op *op, const struct conv_acl *acl)
 {
     struct conv *c = ARENA_NEW(&op->arena, struct conv);
-    struct json_strs *who = &c->acl.participants;
     *c = *op->out.conv;
     c->acl = (struct conv_acl){.owner_id = arena_str(&op->arena, acl->owner_id),
                                .is_shared = acl->is_shared,
+                               .participants = json_strs_copy(&op->arena, acl->participants),
                                .is_sealed = acl->is_sealed};
-    who->items = arena_array(&op->arena, acl->participants.len, sizeof(str));
-    for (size_t i = 0; i < acl->participants.len; i++)
-        who->items[who->len++] = arena_str(&op->arena, acl->participants.items[i]);
     op->out.conv = c;
     op_done(op);
 }

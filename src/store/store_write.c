@@ -189,21 +189,13 @@ struct store_op *store_set_title(struct store *s, str id, str title, bool only_i
     return op;
 }
 
-static bool contains(const struct json_strs *set, str s)
-{
-    for (size_t i = 0; i < set->len; i++) {
-        if (str_eq(set->items[i], s))
-            return true;
-    }
-    return false;
-}
-
 static void add_people(struct json_strs *out, const struct json_strs *people,
                        const struct json_strs *without)
 {
     for (size_t i = 0; people && i < people->len; i++) {
         str who = people->items[i];
-        if (!contains(out, who) && utf8_valid(who) && !(without && contains(without, who)))
+        if (!json_strs_has(out, who) && utf8_valid(who) &&
+            !(without && json_strs_has(without, who)))
             out->items[out->len++] = who;
     }
 }
@@ -236,15 +228,9 @@ static str participants_line(struct store_op *op, int64_t now_ms)
     struct json_writer w;
     buf_init(&b, STORE_LINE_MAX);
     event_begin(&w, &b, EV_PARTICIPANTS, now_ms);
-    jw_key(&w, "participants");
-    jw_array(&w);
-    for (size_t i = 0; i < out.len; i++)
-        jw_str(&w, out.items[i]);
+    jw_kstrs(&w, "participants", out.items, out.len);
     jw_end(&w);
-    jw_end(&w);
-    str line = arena_str(&op->arena, buf_str(&b));
-    buf_done(&b);
-    return line;
+    return buf_keep(&b, &op->arena);
 }
 
 /* Users who lose access are notified first, so that they receive no later event of it. */
@@ -268,7 +254,7 @@ static str names_without(struct store_op *op, const struct json_strs *list,
     struct arena *a = &op->arena;
     str out = STR_NONE, owner = op->out.conv->acl.owner_id;
     for (size_t i = 0; i < list->len && out.n < DEED_NAMES_MAX; i++)
-        if (!contains(without, list->items[i]) && !str_eq(list->items[i], owner))
+        if (!json_strs_has(without, list->items[i]) && !str_eq(list->items[i], owner))
             out = arena_printf(a, "%.*s%s%.*s", STR_ARG(out), out.n > 0 ? "," : "",
                                STR_ARG(list->items[i]));
     return out;
@@ -338,9 +324,7 @@ static const struct json_strs *copy_people(struct arena *a, const struct json_st
     if (!people)
         return NULL;
     struct json_strs *copy = ARENA_NEW(a, struct json_strs);
-    copy->items = arena_array(a, people->len + 1, sizeof(str));
-    for (copy->len = 0; copy->len < people->len; copy->len++)
-        copy->items[copy->len] = arena_str(a, people->items[copy->len]);
+    *copy = json_strs_copy(a, *people);
     return copy;
 }
 

@@ -227,7 +227,5 @@ str registry_explain_unknown(struct registry *r, struct arena *a, str name, bool
         add_suggestions(found, n, &out);
     if (n == 0 || source.n == 0)
         add_sources(r, &out);
-    str text = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_keep(&out, a);
 }

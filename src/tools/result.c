@@ -70,7 +70,5 @@ str tool_result_to_text(struct arena *a, const struct tool_result *r)
             buf_add_char(&out, '\n');
         buf_add_str(&out, text->s);
     }
-    str copy = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return copy;
+    return buf_keep(&out, a);
 }

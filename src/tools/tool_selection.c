@@ -104,10 +104,7 @@ static bool is_own(const struct toolset_item *it)
 
 static bool was_used(const struct tool_selection_input *in, str name, size_t max)
 {
-    for (size_t i = 0; i < in->used.len && i < max; i++)
-        if (str_eq(in->used.items[i], name))
-            return true;
-    return false;
+    return str_in(name, in->used.items, in->used.len < max ? in->used.len : max);
 }
 
 /* The tiers: the globs of a skill; else all tools while they are few; else the system tools and

@@ -18,21 +18,9 @@ static const struct json *clone_or_null(struct arena *a, const struct json *v)
     return v ? json_clone(a, v) : NULL;
 }
 
-static struct json_strs copy_actions(struct arena *a, struct json_strs from)
-{
-    struct json_strs to = {arena_array(a, from.len, sizeof(str)), from.len};
-    for (size_t i = 0; i < from.len; i++)
-        to.items[i] = arena_str(a, from.items[i]);
-    return to;
-}
-
 bool tool_call_reads(const struct tool *t, const struct json *args)
 {
-    str action = json_get_string(args, "action");
-    for (size_t i = 0; i < t->reading_actions.len; i++)
-        if (str_eq(action, t->reading_actions.items[i]))
-            return true;
-    return false;
+    return json_strs_has(&t->reading_actions, json_get_string(args, "action"));
 }
 
 static struct tool copy_tool(struct arena *a, const struct tool *t)
@@ -51,7 +39,7 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .is_workspace_change = t->is_workspace_change,
         .is_shell = t->is_shell,
         .is_unconfined = t->is_unconfined,
-        .reading_actions = copy_actions(a, t->reading_actions),
+        .reading_actions = json_strs_copy(a, t->reading_actions),
         .is_personal = t->is_personal,
         .timeout_ms = t->timeout_ms,
     };

@@ -136,9 +136,7 @@ static str own_event(struct convert *c, enum event_type type,
     event_begin(&w, &b, type, ms);
     fill(&w, c->conv);
     jw_end(&w);
-    str line = arena_str(&c->page_arena, buf_str(&b));
-    buf_done(&b);
-    return line;
+    return buf_keep(&b, &c->page_arena);
 }
 
 static void fill_title(struct json_writer *w, const struct conv *conv)
@@ -153,11 +151,7 @@ static void fill_visibility(struct json_writer *w, const struct conv *conv)
 
 static void fill_participants(struct json_writer *w, const struct conv *conv)
 {
-    jw_key(w, "participants");
-    jw_array(w);
-    for (size_t i = 0; i < conv->acl.participants.len; i++)
-        jw_str(w, conv->acl.participants.items[i]);
-    jw_end(w);
+    jw_kstrs(w, "participants", conv->acl.participants.items, conv->acl.participants.len);
 }
 
 /* Values that line 1 of the source has, and no event. */
@@ -210,9 +204,7 @@ static str note_event(struct arena *a, const struct store_note *note)
     jw_kstr(&w, "author", note->author);
     jw_kstr(&w, "content", note->text);
     jw_end(&w);
-    str line = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return line;
+    return buf_keep(&b, a);
 }
 
 static void on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
@@ -420,10 +412,7 @@ static void next_conv(struct convert *c)
 
 static void add_id(struct convert *c, str id)
 {
-    if (c->n == c->cap) {
-        c->cap = c->cap ? c->cap * 2 : 64;
-        c->ids = xrealloc(c->ids, c->cap * sizeof(*c->ids));
-    }
+    GROW(c->ids, c->n, c->cap);
     c->ids[c->n++] = arena_str(&c->arena, id);
 }
 

@@ -272,11 +272,7 @@ static void put_header_line(struct exporter *x)
     if (c->acl.owner_id.n) {
         jw_kstr(&w, "ownerId", c->acl.owner_id);
         jw_kstr(&w, "visibility", c->acl.is_shared ? STR("shared") : STR("private"));
-        jw_key(&w, "participants");
-        jw_array(&w);
-        for (size_t i = 0; i < c->acl.participants.len; i++)
-            jw_str(&w, c->acl.participants.items[i]);
-        jw_end(&w);
+        jw_kstrs(&w, "participants", c->acl.participants.items, c->acl.participants.len);
     }
     write_if_set(&w, "title", c->title);
     write_if_set(&w, "channel", c->channel);

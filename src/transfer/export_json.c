@@ -19,11 +19,7 @@ static void put_sharing(struct json_writer *w, const struct conv *c)
 {
     jw_kstr(w, "ownerId", c->acl.owner_id);
     jw_kstr(w, "visibility", c->acl.is_shared ? STR("shared") : STR("private"));
-    jw_key(w, "participants");
-    jw_array(w);
-    for (size_t i = 0; i < c->acl.participants.len; i++)
-        jw_str(w, c->acl.participants.items[i]);
-    jw_end(w);
+    jw_kstrs(w, "participants", c->acl.participants.items, c->acl.participants.len);
 }
 
 static void json_begin(struct exporter *x)
@@ -31,15 +27,13 @@ static void json_begin(struct exporter *x)
     const struct conv *c = x->conv;
     struct buf b;
     struct json_writer w;
-    buf_init(&b, MESSAGE_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, MESSAGE_MAX);
     jw_object(&w);
     jw_kstr(&w, "id", c->id);
     write_json_optional(&w, "workspaceId", c->workspace_id);
     jw_kstr(&w, "createdAt", c->created_at);
     jw_kstr(&w, "updatedAt", c->updated_at);
-    jw_key(&w, "title");
-    jw_cstr(&w, c->title.n ? arena_cstr(&x->scratch, c->title) : NULL);
+    jw_kcstr(&w, "title", c->title.n ? arena_cstr(&x->scratch, c->title) : NULL);
     if (c->acl.owner_id.n)
         put_sharing(&w, c);
     write_json_optional(&w, "channel", c->channel);
@@ -95,8 +89,7 @@ static void put_outcome(struct json_writer *w, struct arena *a, const struct jso
 
 static void put_calls(struct json_writer *w, struct exporter *x, const struct json *content)
 {
-    jw_key(w, "toolCalls");
-    jw_array(w);
+    jw_karray(w, "toolCalls");
     for (size_t i = 0; json_is(content, JSON_ARRAY) && i < content->len; i++) {
         const struct json *part = &content->items[i];
         if (!str_eq(json_get_string(part, "type"), STR("tool-call")))
@@ -146,8 +139,7 @@ static void put_message(struct exporter *x, struct json_writer *w, enum event_ty
     put_time(w, event);
     write_json_optional(w, "userId", json_get_string(event, "userId"));
     if (is_answer) {
-        jw_key(w, "metadata");
-        jw_object(w);
+        jw_kobject(w, "metadata");
         put_figures(w, event);
         if (!x->opt.without_tools)
             put_calls(w, x, content);
@@ -171,8 +163,7 @@ static void json_write_message(struct exporter *x, enum event_type type, const s
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, MESSAGE_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, MESSAGE_MAX);
     put_message(x, &w, type, event);
     if (!buf_failed(&b))
         put_item(x, &x->held.has_messages, buf_str(&b));

@@ -16,10 +16,7 @@ static void collector_add(struct collector *c, const char *path, int64_t size)
 {
     if (c->n == c->max)
         return;
-    if (c->n == c->cap) {
-        c->cap = c->cap ? c->cap * 2 : 64;
-        c->files = xrealloc(c->files, c->cap * sizeof(*c->files));
-    }
+    GROW(c->files, c->n, c->cap);
     c->files[c->n++] = (struct import_file){.path = path, .size = size};
 }
 

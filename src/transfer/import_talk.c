@@ -107,10 +107,7 @@ void talk_event(struct talk *t, str line)
         talk_skip(t, "an event that is too large");
         return;
     }
-    if (t->n == t->cap) {
-        t->cap = t->cap ? t->cap * 2 : 64;
-        t->events = xrealloc(t->events, t->cap * sizeof(*t->events));
-    }
+    GROW(t->events, t->n, t->cap);
     t->events[t->n++] = arena_str(&t->out, line);
     t->bytes += line.n;
 }
@@ -122,8 +119,7 @@ struct line {
 
 static void talk_line_begin(struct line *l, enum event_type type, const char *ts)
 {
-    buf_init(&l->buf, 2 * STORE_LINE_MAX);
-    jw_init(&l->w, &l->buf);
+    jw_start(&l->w, &l->buf, 2 * STORE_LINE_MAX);
     jw_object(&l->w);
     jw_kstr(&l->w, "ts", str_from(ts[0] ? ts : "1970-01-01T00:00:00.000Z"));
     jw_kstr(&l->w, "type", event_name(type));
@@ -248,8 +244,7 @@ void talk_result(struct talk *t, str id, str name, bool ok, const struct json *c
     jw_kstr(&l.w, "name", known ? str_from(known) : name);
     jw_kstr(&l.w, "id", id);
     jw_kbool(&l.w, "ok", ok);
-    jw_key(&l.w, "result");
-    jw_object(&l.w);
+    jw_kobject(&l.w, "result");
     jw_key(&l.w, "content");
     if (json_is(content, JSON_ARRAY)) {
         jw_value(&l.w, content);

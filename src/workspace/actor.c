@@ -474,19 +474,16 @@ static void write_principal(struct json_writer *w, const struct principal *p)
 void actor_write(const struct actor *a, struct json_writer *w)
 {
     jw_object(w);
-    jw_key(w, "people");
-    jw_array(w);
+    jw_karray(w, "people");
     for (size_t i = 0; i < a->npeople; i++)
         write_principal(w, &a->people[i]);
     jw_end(w);
     if (a->nfilters > 0) {
-        jw_key(w, "filters");
-        jw_array(w);
+        jw_karray(w, "filters");
         for (size_t i = 0; i < a->nfilters; i++) {
             jw_object(w);
             jw_kstr(w, "kind", str_from(KINDS[a->filters[i].kind]));
-            jw_key(w, "tools");
-            jw_array(w);
+            jw_karray(w, "tools");
             for (size_t k = 0; k < a->filters[i].globs.len; k++)
                 jw_str(w, a->filters[i].globs.items[k]);
             jw_end(w);
@@ -497,8 +494,7 @@ void actor_write(const struct actor *a, struct json_writer *w)
     if (a->is_overfull)
         jw_kbool(w, "overfull", true);
     if (a->grant.path.n > 0) {
-        jw_key(w, "directory");
-        jw_object(w);
+        jw_kobject(w, "directory");
         jw_kstr(w, "path", a->grant.path);
         jw_kstr(w, "id", a->grant.id);
         jw_end(w);

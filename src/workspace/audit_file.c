@@ -67,8 +67,7 @@ static void write_line(struct buf *b, const struct audit_entry *e, uint64_t seq,
     jw_object(&w);
     jw_kint(&w, "seq", (int64_t)seq);
     jw_kstr(&w, "time", str_from(iso));
-    jw_key(&w, "actor");
-    jw_object(&w);
+    jw_kobject(&w, "actor");
     write_optional(&w, "user", e->user);
     write_optional(&w, "token", e->token);
     write_optional(&w, "how", e->how);
@@ -176,10 +175,7 @@ int audit_files(struct arena *a, const char *work_dir, struct audit_file_name **
     for (struct dirent *entry; (entry = readdir(d)) != NULL && n < FILES_MAX;) {
         if (!name_parse(entry->d_name, &one))
             continue;
-        if (n == cap) {
-            cap = cap ? 2 * cap : 16;
-            all = xrealloc(all, cap * sizeof *all);
-        }
+        GROW(all, n, cap);
         all[n++] = one;
     }
     closedir(d);

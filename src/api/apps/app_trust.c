@@ -27,8 +27,7 @@ static void write_changes(struct json_writer *w, struct arena *a, const struct j
 {
     struct pin_change *all = arena_array(a, PIN_CHANGES_MAX, sizeof *all);
     size_t n = pin_diff(a, before, now, all);
-    jw_key(w, "changes");
-    jw_array(w);
+    jw_karray(w, "changes");
     for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "field", all[i].field);
@@ -58,8 +57,7 @@ static void write_instructions(struct json_writer *w, struct arena *a, struct bu
     char digest[SHA256_HEX_LEN + 1];
     str now = bundle_instructions_now(b);
     sha256_hex(now, digest);
-    jw_key(w, "instructionsChanged");
-    jw_object(w);
+    jw_kobject(w, "instructionsChanged");
     jw_kstr(w, "digest", str_from(digest));
     jw_kstr(w, "before", hidden_show(a, bundle_instructions_before(b)));
     jw_kstr(w, "after", hidden_show(a, now));
@@ -71,8 +69,7 @@ void api_write_quarantine(struct json_writer *w, struct arena *a, struct bundle 
 {
     size_t n;
     const struct held_tool *held = bundle_held_tools(b, &n);
-    jw_key(w, "quarantined");
-    jw_array(w);
+    jw_karray(w, "quarantined");
     for (size_t i = 0; i < n; i++)
         write_held(w, a, &held[i]);
     jw_end(w);

@@ -63,8 +63,7 @@ static void write_apps_tools(struct json_writer *w, struct arena *a, const struc
 {
     size_t n;
     const struct json *const *tools = bundle_tools(b, &n), *const *raw = bundle_raw_tools(b, &n);
-    jw_key(w, "tools");
-    jw_array(w);
+    jw_karray(w, "tools");
     for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "name", json_get_string(tools[i], "name"));
@@ -109,8 +108,7 @@ void api_apps_list(void *ctx, struct http_req *r)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "apps");
-    jw_array(&j.w);
+    jw_karray(&j.w, "apps");
     for (size_t i = 0; i < apps_count(s); i++) {
         struct bundle *b = bundles_at(s->bundles, i);
         if (api_token_sees(r, bundle_info(b)->name))
@@ -404,8 +402,7 @@ void api_apps_import(void *ctx, struct http_req *r)
     }
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "servers");
-    jw_array(&j.w);
+    jw_karray(&j.w, "servers");
     for (size_t i = 0; i < list.len; i++)
         write_server(&j.w, r, &list.items[i]);
     jw_end(&j.w);

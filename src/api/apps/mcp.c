@@ -67,12 +67,10 @@ void api_mcp_metadata(void *ctx, struct http_req *r)
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "resource", proxy_own_url(&api->deps.config->http, r, "/mcp"));
-    jw_key(&j.w, "authorization_servers");
-    jw_array(&j.w);
+    jw_karray(&j.w, "authorization_servers");
     jw_str(&j.w, api->deps.issuer);
     jw_end(&j.w);
-    jw_key(&j.w, "bearer_methods_supported");
-    jw_array(&j.w);
+    jw_karray(&j.w, "bearer_methods_supported");
     jw_str(&j.w, STR("header"));
     jw_end(&j.w);
     jw_end(&j.w);

@@ -175,9 +175,8 @@ static bool is_exact(const struct api *api, struct arena *a, str name, str provi
 {
     size_t n;
     const str *known = llm_known_models(api->deps.llm, a, &n);
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(known[i], full))
-            return true;
+    if (str_in(full, known, n))
+        return true;
     bool is_named = str_starts(name, provider) && name.n > provider.n && name.p[provider.n] == ':';
     return is_named && !str_eq(provider, STR("demo"));
 }

@@ -25,8 +25,7 @@ static void write_price(struct json_writer *w, const struct llm_model_info *m)
     }
     jw_object(w);
     for (size_t i = 0; i < ARRAY_LEN(PRICES); i++) {
-        jw_key(w, PRICES[i].key);
-        jw_double(w, PRICES[i].usd);
+        jw_kdouble(w, PRICES[i].key, PRICES[i].usd);
     }
     jw_end(w);
 }
@@ -91,8 +90,7 @@ static void write_providers(struct json_writer *w, struct arena *a, const struct
     struct llm_provider_info *mine = arena_array(a, PROVIDERS_MAX, sizeof *mine);
     size_t n = llm_providers(llm, mine, PROVIDERS_MAX), missing;
     const struct llm_provider_info *others = llm_missing_providers(llm, a, &missing);
-    jw_key(w, "providers");
-    jw_array(w);
+    jw_karray(w, "providers");
     for (size_t i = 0; i < n && i < PROVIDERS_MAX; i++)
         write_provider(w, &mine[i], true,
                        is_admin && llm_may_set_key(llm, mine[i].name, NULL) == 0);
@@ -112,16 +110,14 @@ void api_models_list(void *ctx, struct http_req *r)
     const str *names = llm_known_models(llm, &r->arena, &n);
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "default");
-    jw_object(&j.w);
+    jw_kobject(&j.w, "default");
     jw_kstr(&j.w, "model", chosen);
     jw_kstr(&j.w, "why", why);
     jw_kbool(&j.w, "isConfigured", llm_has_default(llm));
     jw_end(&j.w);
     jw_kbool(&j.w, "mayChange", is_admin);
     write_providers(&j.w, &r->arena, llm, is_admin);
-    jw_key(&j.w, "models");
-    jw_array(&j.w);
+    jw_karray(&j.w, "models");
     for (size_t i = 0; i < n; i++)
         write_model(&j.w, llm, names[i], i == 0);
     jw_end(&j.w);

@@ -30,8 +30,7 @@ struct prompt_wait {
 
 static void write_layers(struct json_writer *w, const struct prompt *p)
 {
-    jw_key(w, "layers");
-    jw_array(w);
+    jw_karray(w, "layers");
     for (size_t i = 0; i < p->n_layers; i++) {
         jw_object(w);
         jw_kint(w, "layer", p->layers[i].number);
@@ -47,8 +46,7 @@ static void write_layers(struct json_writer *w, const struct prompt *p)
 
 static void write_prompt_tools(struct json_writer *w, struct arena *a, const struct composed *c)
 {
-    jw_key(w, "tools");
-    jw_array(w);
+    jw_karray(w, "tools");
     for (size_t i = 0; i < c->input.ntools; i++) {
         jw_object(w);
         jw_kstr(w, "name", c->input.tools[i].name);
@@ -61,8 +59,7 @@ static void write_prompt_tools(struct json_writer *w, struct arena *a, const str
 
 static void write_tokens(struct json_writer *w, const struct preview *p)
 {
-    jw_key(w, "tokens");
-    jw_object(w);
+    jw_kobject(w, "tokens");
     jw_kint(w, "prompt", (int64_t)p->prompt_tokens);
     jw_kint(w, "tools", (int64_t)p->tool_tokens);
     jw_kint(w, "messages", (int64_t)p->message_tokens);

@@ -96,14 +96,12 @@ static void reply_list(struct skills_request *q, const struct skills *s)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "skills");
-    jw_array(&j.w);
+    jw_karray(&j.w, "skills");
     for (size_t i = 0; i < skills_len(s); i++)
         if (is_of_use(q->req, skills_at(s, i)))
             write_skill(&j.w, skills_at(s, i), is_admin);
     jw_end(&j.w);
-    jw_key(&j.w, "problems");
-    jw_array(&j.w);
+    jw_karray(&j.w, "problems");
     for (size_t i = 0; is_admin && i < problems->len; i++)
         write_problem(&j.w, &problems->items[i]);
     jw_end(&j.w);
@@ -124,11 +122,9 @@ void api_write_match(struct json_writer *w, const struct skill_match *m)
         [SKILL_NO_MATCH] = NULL, [SKILL_BY_TRIGGER] = "trigger", [SKILL_BY_KEYWORDS] = "keywords"};
     jw_object(w);
     jw_kstr_or_null(w, "skill", m->skill ? m->skill->name : STR_NONE);
-    jw_key(w, "phase");
-    jw_cstr(w, PHASES[m->phase]);
+    jw_kcstr(w, "phase", PHASES[m->phase]);
     jw_kint(w, "keywordsNeeded", SKILL_KEYWORDS_MIN);
-    jw_key(w, "candidates");
-    jw_array(w);
+    jw_karray(w, "candidates");
     for (size_t i = 0; i < m->n_hits; i++) {
         jw_object(w);
         jw_kstr(w, "skill", m->hits[i].skill->name);

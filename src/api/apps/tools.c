@@ -33,8 +33,7 @@ void api_tools_list(void *ctx, struct http_req *r)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "tools");
-    jw_array(&j.w);
+    jw_karray(&j.w, "tools");
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
         if (it->tool->is_internal || (it->tool->is_admin_only && !api_is_admin(r)) ||
@@ -94,8 +93,7 @@ static void announce(const struct call_wait *w, const char *type, const bool *ok
 {
     struct buf data;
     struct json_writer j;
-    buf_init(&data, 16u * 1024);
-    jw_init(&j, &data);
+    jw_start(&j, &data, 16u * 1024);
     jw_object(&j);
     jw_kstr(&j, "id", str_from(w->id));
     jw_kstr(&j, "name", w->name);

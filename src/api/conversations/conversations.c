@@ -73,11 +73,7 @@ void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
 /* Contains paths, so only people who can repair it get it. */
 static void write_unreadable(struct json_writer *w, const struct store_listing *l)
 {
-    jw_key(w, "unreadable");
-    jw_array(w);
-    for (size_t i = 0; i < l->nunreadable; i++)
-        jw_str(w, l->unreadable[i]);
-    jw_end(w);
+    jw_kstrs(w, "unreadable", l->unreadable, l->nunreadable);
 }
 
 static void on_conv_listed(void *ctx, const struct err *err, const struct store_listing *l)
@@ -90,8 +86,7 @@ static void on_conv_listed(void *ctx, const struct err *err, const struct store_
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "conversations");
-    jw_array(&j.w);
+    jw_karray(&j.w, "conversations");
     for (size_t i = 0; i < l->n; i++) {
         jw_object(&j.w);
         write_conv(&j.w, &l->convs[i]);

@@ -117,9 +117,9 @@ static void send_subscribed(struct live *s)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "streamId");
-    jw_str(&j.w, str_make(id, (size_t)snprintf(id, sizeof id, "%llu",
-                                               (unsigned long long)live_number(s))));
+    jw_kstr(
+        &j.w, "streamId",
+        str_make(id, (size_t)snprintf(id, sizeof id, "%llu", (unsigned long long)live_number(s))));
     jw_end(&j.w);
     live_send(s, STR("subscribed"), hub_last_id(live_watcher(s)->hub, id), buf_str(&j.buf));
     buf_done(&j.buf);

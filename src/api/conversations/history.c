@@ -56,8 +56,7 @@ static void write_history_message(struct json_writer *w, struct arena *a,
         if (m->run_id.n > 0)
             jw_kstr(w, "runId", m->run_id);
         write_usage(w, m);
-        jw_key(w, "toolCalls");
-        jw_array(w);
+        jw_karray(w, "toolCalls");
         for (size_t i = 0; i < m->ntools; i++)
             write_tool(w, a, &m->tools[i]);
         jw_end(w);
@@ -106,8 +105,7 @@ static void history_reply(struct http_req *r, str id, const struct store_page *r
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", id);
-    jw_key(&j.w, "messages");
-    jw_array(&j.w);
+    jw_karray(&j.w, "messages");
     for (size_t i = 0; i < h.n; i++)
         write_history_message(&j.w, a, &h.messages[i]);
     jw_end(&j.w);

@@ -65,15 +65,13 @@ static void import_reply(struct http_req *r, const struct api_import *im)
     jw_object(&j.w);
     jw_kstr(&j.w, "path", im->path);
     jw_kbool(&j.w, "isRunning", im->job != NULL);
-    jw_key(&j.w, "share");
-    jw_double(&j.w, im->share);
+    jw_kdouble(&j.w, "share", im->share);
     jw_kint(&j.w, "conversations", im->conversations);
     jw_kint(&j.w, "existing", im->existing);
     jw_kint(&j.w, "events", im->events);
     jw_kint(&j.w, "lost", im->lost);
     api_write_strs(&j.w, "losses", im->losses);
-    jw_key(&j.w, "error");
-    jw_cstr(&j.w, im->err.code ? im->err.msg : NULL);
+    jw_kcstr(&j.w, "error", im->err.code ? im->err.msg : NULL);
     jw_end(&j.w);
     api_json_send(&j, r);
 }

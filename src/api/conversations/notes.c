@@ -13,8 +13,7 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", wait->id);
-    jw_key(&j.w, "notes");
-    jw_array(&j.w);
+    jw_karray(&j.w, "notes");
     for (size_t i = 0; i < n; i++) {
         jw_object(&j.w);
         jw_kstr(&j.w, "timestamp", notes[i].ts);

@@ -9,8 +9,7 @@
 static void write_parts(struct json_writer *w, str snippet)
 {
     bool is_hit = false;
-    jw_key(w, "parts");
-    jw_array(w);
+    jw_karray(w, "parts");
     for (size_t from = 0, i = 0; i <= snippet.n; i++) {
         bool is_mark = i < snippet.n && (snippet.p[i] == '\1' || snippet.p[i] == '\2');
         if (i < snippet.n && !is_mark)
@@ -47,8 +46,7 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "results");
-    jw_array(&j.w);
+    jw_karray(&j.w, "results");
     for (size_t i = 0; i < h->n; i++) {
         const struct store_hit *hit = &h->hits[i];
         jw_object(&j.w);

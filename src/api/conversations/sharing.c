@@ -117,20 +117,12 @@ void api_participants_add(void *ctx, struct http_req *r)
     api_find_conv(ctx, r, user, add_participant);
 }
 
-static bool takes_part(const struct conv *c, str user_id)
-{
-    for (size_t i = 0; i < c->acl.participants.len; i++)
-        if (str_eq(c->acl.participants.items[i], user_id))
-            return true;
-    return false;
-}
-
 /* A person who has left the workspace can only be named by id. */
 static str participant_named(const struct api_wait *w, const struct conv *c, str typed)
 {
     const struct roster *all = directory_roster(w->api->deps.directory);
     const struct user *u;
-    if (takes_part(c, typed))
+    if (json_strs_has(&c->acl.participants, typed))
         return typed;
     bool is_member = member_find(roster_workspace(all, w->space->id), typed, &u, NULL) == 0;
     return is_member ? arena_str(&w->req->arena, u->id) : typed;
@@ -142,7 +134,7 @@ static void remove_participant(struct api_wait *w, const struct conv *c)
     struct json_strs removed = {&user, 1};
     if (str_eq(user, c->acl.owner_id))
         http_reply_error(w->req, 400, "bad_request", "The owner cannot be removed.", NULL);
-    else if (!takes_part(c, user))
+    else if (!json_strs_has(&c->acl.participants, user))
         api_not_found(w->req, "participant");
     else
         change_sharing(w, &(struct sharing_change){.remove = &removed});

@@ -49,15 +49,6 @@ static void news_drop(struct news *n)
     *n = (struct news){0};
 }
 
-static struct json_strs strings(struct arena *a, const struct json *list)
-{
-    size_t n = list && list->type == JSON_ARRAY ? list->len : 0;
-    struct json_strs out = {arena_array(a, n + 1, sizeof(str)), 0};
-    for (size_t i = 0; i < n; i++)
-        out.items[out.len++] = arena_str(a, json_string(json_at(list, i), STR_NONE));
-    return out;
-}
-
 /* The filter is stored with the message, because a replay sends it after the rules may have
  * changed. Each watcher is checked with its current rights (is_for). */
 static void make_filter(struct arena *a, str type, const struct json *data, struct news_filter *ret)
@@ -65,12 +56,12 @@ static void make_filter(struct arena *a, str type, const struct json *data, stru
     *ret = (struct news_filter){.kind = NEWS_FOR_ALL};
     if (str_eq(type, STR("conversation.hidden"))) {
         ret->kind = NEWS_FOR_USERS;
-        ret->users = strings(a, json_get(data, "users"));
+        ret->users = json_strs_of(a, json_get(data, "users"));
     } else if (str_starts(type, STR("conversation."))) {
         ret->kind = NEWS_BY_ACL;
         ret->acl.owner_id = arena_str(a, json_get_string(data, "ownerId"));
         ret->acl.is_shared = str_eq(json_get_string(data, "visibility"), STR("shared"));
-        ret->acl.participants = strings(a, json_get(data, "participants"));
+        ret->acl.participants = json_strs_of(a, json_get(data, "participants"));
     }
 }
 
@@ -81,10 +72,8 @@ static bool is_for(const struct news_filter *f, const struct watcher *w)
         return actor_allows(w->actor, &f->acl, CONV_VIEW);
     if (f->kind == NEWS_FOR_ALL)
         return actor_role(w->actor) != WS_NONE;
-    for (size_t i = 0; i < f->users.len; i++)
-        if (str_eq(f->users.items[i], actor_user(w->actor)))
-            return !actor_is_admin(w->actor); /* an admin can still see it */
-    return false;
+    /* an admin can still see it */
+    return json_strs_has(&f->users, actor_user(w->actor)) && !actor_is_admin(w->actor);
 }
 
 static str make_id(const struct hub *h, uint64_t number, char out[48])
@@ -134,8 +123,7 @@ void hub_write_presence(struct api *api, const struct watch *s, struct json_writ
     str ids[HUB_PRESENCE_MAX];
     seen = (struct json_strs){ids, 0};
     jw_object(out);
-    jw_key(out, "users");
-    jw_array(out);
+    jw_karray(out, "users");
     LIST_FOREACH (it, &s->conv->watches) {
         str user = actor_user(LIST_ENTRY(it, struct watch, node)->watcher->actor);
         bool is_known = false;
@@ -180,13 +168,9 @@ static void tell_presence(struct hub *h, const struct watch *s, const char *stat
 
 static void copy_acl(struct arena *a, const struct conv_acl *from, struct conv_acl *to)
 {
-    struct json_strs people = {arena_array(a, from->participants.len + 1, sizeof(str)),
-                               from->participants.len};
-    for (size_t i = 0; i < people.len; i++)
-        people.items[i] = arena_str(a, from->participants.items[i]);
     *to = *from;
     to->owner_id = arena_str(a, from->owner_id);
-    to->participants = people;
+    to->participants = json_strs_copy(a, from->participants);
 }
 
 /* The rules belong to the conversation, not to a watch: a new reading applies to all its watches

@@ -59,8 +59,7 @@ static void send_json(struct audit_wait *w)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "records");
-    jw_array(&j.w);
+    jw_karray(&j.w, "records");
     for (size_t i = 0; i < w->page.n; i++)
         jw_raw(&j.w, w->page.lines[i]);
     jw_end(&j.w);

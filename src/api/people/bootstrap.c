@@ -21,10 +21,8 @@ static str active_workspace(const struct api *api, struct http_req *r)
 
 static void write_shell(struct json_writer *w)
 {
-    jw_key(w, "shell");
-    jw_object(w);
-    jw_key(w, "placements");
-    jw_array(w);
+    jw_kobject(w, "shell");
+    jw_karray(w, "placements");
     jw_end(w);
     jw_kstr(w, "chatEndpoint", STR("/v1/chat/stream"));
     jw_kstr(w, "eventsEndpoint", STR("/v1/events"));
@@ -37,16 +35,13 @@ static void write_config(struct json_writer *w, const struct api *api, struct ar
     struct llm_provider_info providers[16];
     size_t n = llm_providers(api->deps.llm, providers, ARRAY_LEN(providers));
     str why;
-    jw_key(w, "config");
-    jw_object(w);
-    jw_key(w, "models");
-    jw_object(w);
+    jw_kobject(w, "config");
+    jw_kobject(w, "models");
     jw_kstr(w, "default", llm_default_model(api->deps.llm, &why));
     jw_kstr_or_null(w, "fast", c->models.fast);
     jw_kstr_or_null(w, "reasoning", c->models.reasoning);
     jw_end(w);
-    jw_key(w, "configuredProviders");
-    jw_array(w);
+    jw_karray(w, "configuredProviders");
     for (size_t i = 0; i < n && i < ARRAY_LEN(providers); i++)
         jw_str(w, providers[i].name);
     jw_end(w);

@@ -19,8 +19,7 @@ static void write_decisions(struct json_writer *w, const struct http_req *r)
 {
     const struct api_space *s = api_space(r);
     const struct toolset *all = registry_tools(s->tools);
-    jw_key(w, "tools");
-    jw_array(w);
+    jw_karray(w, "tools");
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
         if (it->tool->is_internal || (it->tool->is_admin_only && !api_is_admin(r)) ||

@@ -47,8 +47,7 @@ void api_tokens_list(void *ctx, struct http_req *r)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "tokens");
-    jw_array(&j.w);
+    jw_karray(&j.w, "tokens");
     for (size_t i = 0; i < u->ntokens; i++)
         write_token(&j.w, ctx, &u->tokens[i]);
     jw_end(&j.w);

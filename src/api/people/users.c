@@ -40,8 +40,7 @@ void api_users_list(void *ctx, struct http_req *r)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "users");
-    jw_array(&j.w);
+    jw_karray(&j.w, "users");
     for (size_t i = 0; i < all->nusers; i++)
         api_write_user(&j.w, &all->users[i], false);
     jw_end(&j.w);

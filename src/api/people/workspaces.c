@@ -137,8 +137,7 @@ static void reply_members(struct api *api, struct http_req *r)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_key(&j.w, "members");
-    jw_array(&j.w);
+    jw_karray(&j.w, "members");
     for (size_t i = 0; ws && i < ws->nmembers; i++)
         write_member(&j.w, &ws->members[i]);
     jw_end(&j.w);

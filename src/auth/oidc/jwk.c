@@ -130,10 +130,7 @@ static bool is_for_signatures(const struct jwk_in *in)
 {
     if (in->use.n > 0 && !str_eq(in->use, STR("sig")))
         return false;
-    for (size_t i = 0; i < in->key_ops.len; i++)
-        if (str_eq(in->key_ops.items[i], STR("verify")))
-            return true;
-    return in->key_ops.len == 0;
+    return in->key_ops.len == 0 || json_strs_has(&in->key_ops, STR("verify"));
 }
 
 static void take_key(struct jwks *s, const struct json *v)

@@ -125,14 +125,6 @@ static const struct json_field META_FIELDS[] = {
     {"token_endpoint_auth_methods_supported", JF_STRS, AT(methods), 0, NULL, 0},
     {0}};
 
-static bool has(struct json_strs list, str word)
-{
-    for (size_t i = 0; i < list.len; i++)
-        if (str_eq(list.items[i], word))
-            return true;
-    return false;
-}
-
 /* An issuer on this machine may do without TLS, and so may the addresses it names on it. */
 static int check_address(const char *name, str address, struct err *e)
 {
@@ -164,8 +156,9 @@ static int read_meta(struct provider *p, struct arena *a, str body, struct provi
         .authorization_endpoint = in.authorization_endpoint,
         .token_endpoint = in.token_endpoint,
         .jwks_uri = in.jwks_uri,
-        .has_offline_access = has(in.scopes, STR("offline_access")),
-        .wants_secret_in_body = in.methods.len > 0 && !has(in.methods, STR("client_secret_basic"))};
+        .has_offline_access = json_strs_has(&in.scopes, STR("offline_access")),
+        .wants_secret_in_body =
+            in.methods.len > 0 && !json_strs_has(&in.methods, STR("client_secret_basic"))};
     return r;
 }
 

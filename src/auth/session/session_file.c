@@ -131,12 +131,10 @@ static void write_all(struct sessions *s)
 {
     struct json_writer w;
     struct map_entry *e;
-    buf_init(&s->text, FILE_MAX_BYTES);
-    jw_init(&w, &s->text);
+    jw_start(&w, &s->text, FILE_MAX_BYTES);
     jw_object(&w);
     jw_kint(&w, "version", 1);
-    jw_key(&w, "sessions");
-    jw_array(&w);
+    jw_karray(&w, "sessions");
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
         write_session(&w, s, e->value);
     jw_end(&w);

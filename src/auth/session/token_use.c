@@ -51,8 +51,7 @@ static void write_all(struct token_use *u)
 {
     struct json_writer w;
     struct map_entry *e;
-    buf_init(&u->text, FILE_MAX_BYTES);
-    jw_init(&w, &u->text);
+    jw_start(&w, &u->text, FILE_MAX_BYTES);
     jw_object(&w);
     for (size_t i = 0; (e = map_next(&u->times, &i)) != NULL;) {
         jw_key_str(&w, e->key);

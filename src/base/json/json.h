@@ -119,6 +119,7 @@ struct json_writer {
 };
 
 void jw_init(struct json_writer *w, struct buf *out);
+void jw_start(struct json_writer *w, struct buf *out, size_t max_bytes); /* buf_init and jw_init */
 void jw_object(struct json_writer *w);
 void jw_array(struct json_writer *w);
 void jw_end(struct json_writer *w);
@@ -146,3 +147,9 @@ void jw_kstr_or_null(struct json_writer *w, const char *key, str s); /* empty wr
 void jw_kint(struct json_writer *w, const char *key, int64_t v);
 void jw_kbool(struct json_writer *w, const char *key, bool v);
 void jw_kval(struct json_writer *w, const char *key, const struct json *v);
+void jw_kcstr(struct json_writer *w, const char *key, const char *s);
+void jw_kdouble(struct json_writer *w, const char *key, double v);
+void jw_kraw(struct json_writer *w, const char *key, str json);
+void jw_kobject(struct json_writer *w, const char *key);
+void jw_karray(struct json_writer *w, const char *key);
+void jw_kstrs(struct json_writer *w, const char *key, const str *items, size_t n); /* an array */

@@ -218,3 +218,26 @@ int json_decode(struct arena *a, const struct json *obj, const struct json_field
         return wrong(&d, &top, "expected object");
     return decode_object(&d, obj, fields, ret_struct, &top);
 }
+
+bool json_strs_has(const struct json_strs *list, str s)
+{
+    return str_in(s, list->items, list->len);
+}
+
+struct json_strs json_strs_copy(struct arena *a, struct json_strs list)
+{
+    return (struct json_strs){list.items ? arena_strs(a, list.items, list.len) : NULL, list.len};
+}
+
+struct json_strs json_strs_of(struct arena *a, const struct json *array)
+{
+    struct json_strs out = {0};
+    if (!json_is(array, JSON_ARRAY))
+        return out;
+    out.items = arena_array(a, array->len + 1, sizeof(str));
+    for (uint32_t i = 0; i < array->len; i++) {
+        if (array->items[i].type == JSON_STRING)
+            out.items[out.len++] = arena_str(a, array->items[i].s);
+    }
+    return out;
+}

@@ -36,6 +36,12 @@ struct json_strs {
     size_t len;
 };
 
+bool json_strs_has(const struct json_strs *list, str s);
+/* A list without items (NULL: the field was absent) stays one without. */
+struct json_strs json_strs_copy(struct arena *a, struct json_strs list);
+/* The strings of an array, copied; values of other types are left out. */
+struct json_strs json_strs_of(struct arena *a, const struct json *array);
+
 struct json_structs {
     void *items;
     size_t len;

@@ -10,6 +10,12 @@ void jw_init(struct json_writer *w, struct buf *out)
     *w = (struct json_writer){.out = out};
 }
 
+void jw_start(struct json_writer *w, struct buf *out, size_t max_bytes)
+{
+    buf_init(out, max_bytes);
+    jw_init(w, out);
+}
+
 static bool in_object(const struct json_writer *w)
 {
     return w->depth > 0 && (w->kinds & 1);
@@ -187,4 +193,42 @@ void jw_kval(struct json_writer *w, const char *key, const struct json *v)
 {
     jw_key(w, key);
     jw_value(w, v);
+}
+
+void jw_kcstr(struct json_writer *w, const char *key, const char *s)
+{
+    jw_key(w, key);
+    jw_cstr(w, s);
+}
+
+void jw_kdouble(struct json_writer *w, const char *key, double v)
+{
+    jw_key(w, key);
+    jw_double(w, v);
+}
+
+void jw_kraw(struct json_writer *w, const char *key, str json)
+{
+    jw_key(w, key);
+    jw_raw(w, json);
+}
+
+void jw_kobject(struct json_writer *w, const char *key)
+{
+    jw_key(w, key);
+    jw_object(w);
+}
+
+void jw_karray(struct json_writer *w, const char *key)
+{
+    jw_key(w, key);
+    jw_array(w);
+}
+
+void jw_kstrs(struct json_writer *w, const char *key, const str *items, size_t n)
+{
+    jw_karray(w, key);
+    for (size_t i = 0; i < n; i++)
+        jw_str(w, items[i]);
+    jw_end(w);
 }

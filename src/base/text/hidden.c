@@ -72,9 +72,7 @@ str hidden_strip(struct arena *a, str text)
         if (!is_hidden)
             (void)utf8_encode(&out, cp);
     }
-    str ret = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return ret;
+    return buf_keep(&out, a);
 }
 
 str hidden_show(struct arena *a, str text)
@@ -92,9 +90,7 @@ str hidden_show(struct arena *a, str text)
         else
             (void)utf8_encode(&out, cp);
     }
-    str ret = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return ret;
+    return buf_keep(&out, a);
 }
 
 bool hidden_in_json(const struct json *v, bool is_key)

@@ -120,9 +120,7 @@ str lookalike_skeleton(struct arena *a, str name, bool has_separators)
     }
     while (has_separators && out.n > 0 && out.p[out.n - 1] == '-')
         out.n--;
-    str ret = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return ret;
+    return buf_keep(&out, a);
 }
 
 bool lookalike_eq(struct arena *a, str x, str y)

@@ -100,9 +100,7 @@ static void room_for(struct buf *b, str s, size_t factor)
 
 static str into_arena(struct arena *a, struct buf *b)
 {
-    str s = arena_str(a, buf_str(b));
-    buf_done(b);
-    return s;
+    return buf_keep(b, a);
 }
 
 str plain_text(struct arena *a, str s)

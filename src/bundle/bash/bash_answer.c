@@ -28,8 +28,7 @@ const char BASH_TOOLS[] =
 
 static void begin_message(struct bash_answer *a)
 {
-    buf_init(&a->bytes, RPC_MESSAGE_MAX);
-    jw_init(&a->w, &a->bytes);
+    jw_start(&a->w, &a->bytes, RPC_MESSAGE_MAX);
     jw_object(&a->w);
     jw_kstr(&a->w, "jsonrpc", STR("2.0"));
 }
@@ -47,13 +46,11 @@ void bash_answer_begin(struct bash_answer *a, const struct json *id, bool is_mod
 {
     begin_message(a);
     jw_kval(&a->w, "id", id);
-    jw_key(&a->w, "result");
-    jw_object(&a->w);
+    jw_kobject(&a->w, "result");
     if (!is_modern)
         return;
     jw_kstr(&a->w, "resultType", STR("complete"));
-    jw_key(&a->w, "_meta");
-    jw_object(&a->w);
+    jw_kobject(&a->w, "_meta");
     jw_key(&a->w, META_SERVER_INFO);
     write_server_info(&a->w);
     jw_end(&a->w);
@@ -78,14 +75,11 @@ void bash_answer_version(struct bash_answer *a, const struct json *id, str asked
     struct json_writer *w = &a->w;
     begin_message(a);
     jw_kval(w, "id", id);
-    jw_key(w, "error");
-    jw_object(w);
+    jw_kobject(w, "error");
     jw_kint(w, "code", MCP_UNSUPPORTED_VERSION);
     jw_kstr(w, "message", STR("Unsupported protocol version"));
-    jw_key(w, "data");
-    jw_object(w);
-    jw_key(w, "supported");
-    jw_array(w);
+    jw_kobject(w, "data");
+    jw_karray(w, "supported");
     jw_str(w, STR(MCP_REVISION_MODERN));
     jw_end(w);
     jw_kstr(w, "requested", asked);
@@ -97,10 +91,8 @@ void bash_answer_version(struct bash_answer *a, const struct json *id, str asked
 
 static void write_capabilities(struct json_writer *w)
 {
-    jw_key(w, "capabilities");
-    jw_object(w);
-    jw_key(w, "tools");
-    jw_object(w);
+    jw_kobject(w, "capabilities");
+    jw_kobject(w, "tools");
     jw_end(w);
     jw_end(w);
 }
@@ -114,8 +106,7 @@ static void write_caching(struct json_writer *w)
 void bash_answer_discover(struct bash_answer *a, const struct json *id)
 {
     bash_answer_begin(a, id, true);
-    jw_key(&a->w, "supportedVersions");
-    jw_array(&a->w);
+    jw_karray(&a->w, "supportedVersions");
     jw_str(&a->w, STR(MCP_REVISION_MODERN));
     jw_end(&a->w);
     write_capabilities(&a->w);
@@ -136,8 +127,7 @@ void bash_answer_initialize(struct bash_answer *a, const struct json *id, str ve
 void bash_answer_tools(struct bash_answer *a, const struct json *id, bool is_modern)
 {
     bash_answer_begin(a, id, is_modern);
-    jw_key(&a->w, "tools");
-    jw_raw(&a->w, (str){BASH_TOOLS, sizeof(BASH_TOOLS) - 1});
+    jw_kraw(&a->w, "tools", (str){BASH_TOOLS, sizeof(BASH_TOOLS) - 1});
     if (is_modern)
         write_caching(&a->w);
     bash_answer_end(a);
@@ -147,8 +137,7 @@ void bash_answer_tools(struct bash_answer *a, const struct json *id, bool is_mod
 
 static void write_text_block(struct json_writer *w, str text)
 {
-    jw_key(w, "content");
-    jw_array(w);
+    jw_karray(w, "content");
     jw_object(w);
     jw_kstr(w, "type", STR("text"));
     jw_kstr(w, "text", text);
@@ -217,8 +206,7 @@ void bash_answer_output(struct bash_answer *a, const struct json *id, bool is_mo
 {
     struct buf text;
     struct json_writer w;
-    buf_init(&text, RPC_MESSAGE_MAX);
-    jw_init(&w, &text);
+    jw_start(&w, &text, RPC_MESSAGE_MAX);
     write_output(&w, r, BASH_TEXT_MAX);
     bash_answer_begin(a, id, is_modern);
     write_text_block(&a->w, buf_str(&text));
@@ -239,8 +227,7 @@ void bash_answer_progress(struct bash_answer *a, const struct json *token, int64
              (long long)seconds, bytes);
     begin_message(a);
     jw_kstr(w, "method", STR("notifications/progress"));
-    jw_key(w, "params");
-    jw_object(w);
+    jw_kobject(w, "params");
     jw_kval(w, "progressToken", token);
     jw_kint(w, "progress", seconds);
     jw_kint(w, "total", of_seconds);

@@ -1,14 +1,5 @@
 #include "bundle/confine/loader_env.h"
 
-static bool is_listed_variable(str name, const char *const *list)
-{
-    for (; *list; list++) {
-        if (str_eq(name, str_from(*list)))
-            return true;
-    }
-    return false;
-}
-
 bool env_loads_code(str name)
 {
     static const char *const PREFIXES[] = {"LD_",      "DYLD_",  "OPENSSL_",     "BASH_FUNC_",
@@ -33,11 +24,11 @@ bool env_loads_code(str name)
         if (str_starts(name, str_from(PREFIXES[i])))
             return true;
     }
-    return is_listed_variable(name, NAMES);
+    return str_in_cstrs(name, NAMES);
 }
 
 bool env_is_module_path(str name)
 {
     static const char *const NAMES[] = {"PYTHONPATH", "NODE_PATH", NULL};
-    return is_listed_variable(name, NAMES);
+    return str_in_cstrs(name, NAMES);
 }

@@ -64,7 +64,5 @@ str path_clean(struct arena *a, str path, str base, str home)
     add_parts(&out, path);
     if (out.n == 0)
         buf_add_char(&out, '/');
-    str ret = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return ret;
+    return buf_keep(&out, a);
 }

@@ -76,10 +76,7 @@ int process_table_read(struct process_table *ret)
         struct process p;
         if (read_process(dirfd(dir), d->d_name, &p) < 0)
             continue;
-        if (t.n == cap) {
-            cap = cap ? 2 * cap : 256;
-            t.at = xrealloc(t.at, cap * sizeof(*t.at));
-        }
+        GROW(t.at, t.n, cap);
         t.at[t.n++] = p;
     }
     closedir(dir);

@@ -408,10 +408,7 @@ static bool is_runner(str command)
     static const char *const RUNNERS[] = {"node",    "npx",    "bunx",   "bun",  "deno", "python",
                                           "python3", "uv",     "uvx",    "pipx", "env",  "sh",
                                           "bash",    "docker", "podman", "java", "ruby", NULL};
-    for (size_t i = 0; RUNNERS[i]; i++)
-        if (str_eq(last_segment(command), str_from(RUNNERS[i])))
-            return true;
-    return false;
+    return str_in_cstrs(last_segment(command), RUNNERS);
 }
 
 /* The prefix for a derived name that is reserved: the scope of a package, or the kind. */

@@ -1,13 +1,5 @@
 #include "bundle/entry/entry_copy.h"
 
-static struct json_strs copy_entry_strs(struct arena *a, const struct json_strs *s)
-{
-    struct json_strs ret = {arena_array(a, s->len, sizeof(str)), s->len};
-    for (size_t i = 0; i < s->len; i++)
-        ret.items[i] = arena_str(a, s->items[i]);
-    return ret;
-}
-
 static struct bundle_pair *copy_pairs(struct arena *a, const struct bundle_pair *p, size_t n)
 {
     struct bundle_pair *ret = arena_array(a, n, sizeof(*ret));
@@ -36,11 +28,11 @@ struct bundle_entry bundle_entry_copy(struct arena *a, const struct bundle_entry
         *texts[i] = arena_str(a, *texts[i]);
     c.headers = copy_pairs(a, e->headers, e->nheaders);
     c.env = copy_pairs(a, e->env, e->nenv);
-    c.args = copy_entry_strs(a, &e->args);
-    c.allowed_env = copy_entry_strs(a, &e->allowed_env);
-    c.sandbox.read = copy_entry_strs(a, &e->sandbox.read);
-    c.sandbox.write = copy_entry_strs(a, &e->sandbox.write);
-    c.sandbox.reach = copy_entry_strs(a, &e->sandbox.reach);
+    c.args = json_strs_copy(a, e->args);
+    c.allowed_env = json_strs_copy(a, e->allowed_env);
+    c.sandbox.read = json_strs_copy(a, e->sandbox.read);
+    c.sandbox.write = json_strs_copy(a, e->sandbox.write);
+    c.sandbox.reach = json_strs_copy(a, e->sandbox.reach);
     c.ui = e->ui ? json_clone(a, e->ui) : NULL;
     c.user_config = e->user_config ? json_clone(a, e->user_config) : NULL;
     c.raw = e->raw ? json_clone(a, e->raw) : NULL;

@@ -80,14 +80,6 @@ static bool take_value(struct words *w, const char *const *names, str *ret)
     return false;
 }
 
-static bool is_one_of(str arg, const char *const *names)
-{
-    for (; *names; names++)
-        if (str_eq(arg, str_from(*names)))
-            return true;
-    return false;
-}
-
 struct runner {
     const char *program;
     enum package_source source;
@@ -123,7 +115,7 @@ static bool skip_options(const struct runner *r, struct words *w, str *ret_packa
             w->at++;
             return true;
         }
-        if (is_one_of(w->args->items[w->at], r->flags))
+        if (str_in_cstrs(w->args->items[w->at], r->flags))
             w->at++;
         else if (ret_package->n > 0 || !take_value(w, r->packages, ret_package))
             return false;

@@ -41,9 +41,7 @@ static str secret(struct arena *a)
     random_bytes(bytes, sizeof bytes);
     buf_init(&b, 2 * SECRET_BYTES);
     (void)base64url_encode(&b, str_make(bytes, sizeof bytes));
-    str ret = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return ret;
+    return buf_keep(&b, a);
 }
 
 static void fail_login(struct oauth_login *l, const struct err *e)

@@ -89,9 +89,7 @@ static str origin_of(struct arena *a, const struct url *u)
     struct buf b;
     buf_init(&b, URL_MAX);
     url_add_origin(&b, u);
-    str ret = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return ret;
+    return buf_keep(&b, a);
 }
 
 /* The path without query and trailing slashes: "/mcp", or empty. */
@@ -167,9 +165,7 @@ static str join_strings(struct arena *a, const struct json *list)
         if (one.n > 0)
             buf_printf(&all, "%s%.*s", all.n > 0 ? " " : "", STR_ARG(one));
     }
-    str ret = buf_failed(&all) ? STR_NONE : arena_str(a, buf_str(&all));
-    buf_done(&all);
-    return ret;
+    return buf_keep_whole(&all, a);
 }
 
 int oauth_resource_decode(struct arena *a, str text, str server_url, struct oauth_resource *ret,

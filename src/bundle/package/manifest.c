@@ -87,10 +87,7 @@ static int check_version(const struct document *d, struct err *e)
 static int check_platform(const struct document *d, struct err *e)
 {
     struct json_strs all = d->compatibility.platforms;
-    for (size_t i = 0; i < all.len; i++)
-        if (str_eq(all.items[i], STR(PLATFORM)))
-            return 0;
-    if (all.len == 0)
+    if (all.len == 0 || json_strs_has(&all, STR(PLATFORM)))
         return 0;
     return err_set(e, -EINVAL, "compatibility.platforms: it is made for %.*s%s, not for " PLATFORM,
                    STR_ARG(all.items[0]), all.len > 1 ? " and others" : "");

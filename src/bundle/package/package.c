@@ -94,8 +94,7 @@ static int save_meta(const char *package_dir, const struct package *p, struct er
     struct buf b;
     struct json_writer w;
     arena_init(&a);
-    buf_init(&b, META_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, META_MAX);
     clock_iso(p->pulled_ms, pulled);
     clock_iso(p->checked_ms, checked);
     jw_object(&w);
@@ -103,8 +102,7 @@ static int save_meta(const char *package_dir, const struct package *p, struct er
     jw_kstr(&w, "version", p->version);
     jw_kstr(&w, "pulledAt", str_from(pulled));
     jw_kstr(&w, "lastCheckedAt", str_from(checked));
-    jw_key(&w, "platform");
-    jw_object(&w);
+    jw_kobject(&w, "platform");
     jw_kstr(&w, "os", STR("linux"));
     jw_kstr(&w, "arch", str_from(mpak_arch()));
     jw_end(&w);

@@ -87,10 +87,9 @@ static str from_environment(struct arena *a, const struct manifest *m,
                             const struct user_config_sources *from, str key)
 {
     str alias = alias_of(a, m, key);
-    for (size_t i = 0; alias.n > 0 && from->getenv && i < from->allowed_env.len; i++)
-        if (str_eq(from->allowed_env.items[i], alias))
-            return str_from(from->getenv(from->env_ctx, arena_cstr(a, alias)));
-    return STR_NONE;
+    if (alias.n == 0 || !from->getenv || !json_strs_has(&from->allowed_env, alias))
+        return STR_NONE;
+    return str_from(from->getenv(from->env_ctx, arena_cstr(a, alias)));
 }
 
 static struct json fallback_text(struct arena *a, const struct json *v, const char *home_dir)

@@ -73,12 +73,7 @@ static const char *const *pairs_of(struct arena *a, const struct bundle_env_want
 const char *const *bundle_env(struct arena *a, const struct bundle_env_want *w)
 {
     char **block = child_env(names_of(a, w), pairs_of(a, w));
-    size_t n = 0;
-    while (block[n])
-        n++;
-    const char **ret = arena_array(a, n + 1, sizeof(*ret));
-    for (size_t i = 0; i < n; i++)
-        ret[i] = arena_cstr(a, str_from(block[i]));
+    const char **ret = arena_cstrs(a, (const char *const *)block);
     free(block);
     return ret;
 }

@@ -56,27 +56,13 @@ void bundle_want_command(struct arena *a, struct sandbox_want *w, const struct b
     w->cwd = entry->cwd.n > 0 ? arena_cstr(a, entry->cwd) : NULL;
 }
 
-static const char *const *copy_list(struct arena *a, const char *const *list)
-{
-    size_t n = 0;
-    while (list[n])
-        n++;
-    const char **ret = arena_array(a, n + 1, sizeof(*ret));
-    for (size_t i = 0; i < n; i++)
-        ret[i] = arena_cstr(a, str_from(list[i]));
-    return ret;
-}
-
 void bundle_want_package(struct arena *a, struct sandbox_want *w, const struct resolved *r)
 {
-    w->argv = copy_list(a, r->argv);
-    w->env = r->env ? copy_list(a, r->env) : NULL;
+    w->argv = arena_cstrs(a, r->argv);
+    w->env = arena_cstrs(a, r->env);
     w->cwd = r->cwd ? arena_cstr(a, str_from(r->cwd)) : NULL;
     w->package_dir = r->dir ? arena_cstr(a, str_from(r->dir)) : NULL;
-    w->chosen =
-        (struct json_strs){arena_array(a, r->chosen_paths.len, sizeof(str)), r->chosen_paths.len};
-    for (size_t i = 0; i < r->chosen_paths.len; i++)
-        w->chosen.items[i] = arena_str(a, r->chosen_paths.items[i]);
+    w->chosen = json_strs_copy(a, r->chosen_paths);
 }
 
 /* Servers that keep a file beside their program unless a variable names another place. An installed

@@ -3,18 +3,13 @@
 
 static void write_strs(struct json_writer *w, const char *key, const struct json_strs *l)
 {
-    jw_key(w, key);
-    jw_array(w);
-    for (size_t i = 0; i < l->len; i++)
-        jw_str(w, l->items[i]);
-    jw_end(w);
+    jw_kstrs(w, key, l->items, l->len);
 }
 
 static void write_args(struct json_writer *w, const char *const *argv)
 {
     jw_kstr(w, "command", str_from(argv[0]));
-    jw_key(w, "args");
-    jw_array(w);
+    jw_karray(w, "args");
     for (size_t i = 1; argv[i]; i++)
         jw_cstr(w, argv[i]);
     jw_end(w);
@@ -24,8 +19,7 @@ static void write_paths(struct json_writer *w, struct arena *a, const struct ins
 {
     size_t n;
     const struct path_grant *all = inspection_paths(a, in, &n);
-    jw_key(w, "paths");
-    jw_array(w);
+    jw_karray(w, "paths");
     for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "path", str_from(all[i].path));
@@ -38,8 +32,7 @@ static void write_paths(struct json_writer *w, struct arena *a, const struct ins
 
 static void write_proposals(struct json_writer *w, const struct inspection *in)
 {
-    jw_key(w, "proposals");
-    jw_array(w);
+    jw_karray(w, "proposals");
     for (size_t i = 0; i < in->nproposals; i++) {
         jw_object(w);
         jw_kstr(w, "key", in->proposals[i].option->key);

@@ -194,8 +194,7 @@ int npm_store_keep_wanted(struct arena *a, const char *package_dir, const struct
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, FILE_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, FILE_MAX);
     jw_object(&w);
     write_pin(&w, pin);
     jw_end(&w);
@@ -260,13 +259,11 @@ int npm_store_want(struct arena *a, const char *dir, const struct npm_pin *pin, 
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, FILE_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, FILE_MAX);
     jw_object(&w);
     jw_kstr(&w, "name", STR("nb-installed"));
     jw_kbool(&w, "private", true);
-    jw_key(&w, "dependencies");
-    jw_object(&w);
+    jw_kobject(&w, "dependencies");
     jw_key_str(&w, pin->name);
     jw_str(&w, pin->version);
     jw_end(&w);
@@ -306,8 +303,7 @@ static int write_marker(struct arena *a, const char *package, const struct npm_p
     int rc = npm_tree_sum(arena_printf(a, "%s/node_modules", package).p, &tree, e);
     if (rc < 0)
         return rc;
-    buf_init(&b, FILE_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, FILE_MAX);
     jw_object(&w);
     write_pin(&w, pin);
     jw_kint(&w, "files", (int64_t)tree.files);

@@ -200,7 +200,5 @@ str network_words(struct arena *a, const struct bundle_sandbox *s)
         buf_add_str(&out, str_eq(s->reach.items[i], STR(NETWORK_PUBLIC)) ? STR("public addresses")
                                                                          : s->reach.items[i]);
     }
-    str ret = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return ret;
+    return buf_keep(&out, a);
 }

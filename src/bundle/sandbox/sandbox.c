@@ -204,8 +204,7 @@ static void bwrap_args(struct args *l, const struct sandbox_want *w, const struc
 
 static void json_paths(struct json_writer *j, const char *key, const struct path_list *l)
 {
-    jw_key(j, key);
-    jw_array(j);
+    jw_karray(j, key);
     for (size_t i = 0; i < l->n; i++)
         jw_cstr(j, l->at[i]);
     jw_end(j);
@@ -225,8 +224,7 @@ static void json_rules(struct json_writer *j, const struct sandbox_rules *r)
 
 static void json_args(struct json_writer *j, const char *key, const char *const *list)
 {
-    jw_key(j, key);
-    jw_array(j);
+    jw_karray(j, key);
     for (; *list; list++)
         jw_cstr(j, *list);
     jw_end(j);
@@ -234,11 +232,7 @@ static void json_args(struct json_writer *j, const char *key, const char *const 
 
 static void json_strs(struct json_writer *j, const char *key, const struct json_strs *l)
 {
-    jw_key(j, key);
-    jw_array(j);
-    for (size_t i = 0; i < l->len; i++)
-        jw_str(j, l->items[i]);
-    jw_end(j);
+    jw_kstrs(j, key, l->items, l->len);
 }
 
 /* The message for the launcher (launch.h). rules: NULL when the launcher must not confine the
@@ -248,8 +242,7 @@ static int add_message(struct arena *a, const struct sandbox_want *w,
 {
     struct buf out;
     struct json_writer j;
-    buf_init(&out, LAUNCH_SPEC_MAX);
-    jw_init(&j, &out);
+    jw_start(&j, &out, LAUNCH_SPEC_MAX);
     jw_object(&j);
     if (w->cgroup)
         jw_kstr(&j, "cgroup", str_from(w->cgroup));
@@ -311,9 +304,7 @@ static str describe_sandbox(struct arena *a, const struct sandbox_want *w,
         buf_printf(&out, "; not hidden: names of files%s (%s)",
                    w->offer->landlock_abi < 6 ? ", other processes of yours (it may end them)" : "",
                    w->offer->why_not);
-    str ret = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return ret;
+    return buf_keep(&out, a);
 }
 
 /* ---- the plan ---- */

@@ -96,17 +96,6 @@ static void dial_remote(struct bundle *b, const struct bundle_entry *e)
     };
 }
 
-static const char *const *copy_list(struct arena *a, const char *const *list)
-{
-    size_t n = 0;
-    while (list[n])
-        n++;
-    const char **ret = arena_array(a, n + 1, sizeof(*ret));
-    for (size_t i = 0; i < n; i++)
-        ret[i] = arena_cstr(a, str_from(list[i]));
-    return ret;
-}
-
 static void dial_child(struct bundle *b, struct start *s)
 {
     static const char *const BASH_ENV[] = {BASH_SPEC_VARIABLE, NULL};
@@ -115,7 +104,7 @@ static void dial_child(struct bundle *b, struct start *s)
     const char *const bash[] = {s->want.own_program, "mcp", "bash", NULL};
     b->dial = (struct mcp_dial){
         .wire = MCP_WIRE_STDIO,
-        .child = {.argv = copy_list(a, is_bash ? bash : s->plan.argv),
+        .child = {.argv = arena_cstrs(a, is_bash ? bash : s->plan.argv),
                   .env = is_bash ? BASH_ENV : NULL,
                   .cwd = arena_cstr(a, str_from(s->plan.cwd)),
                   .message = arena_str(a, s->plan.message)},

@@ -166,9 +166,7 @@ str bundle_cli_quoted(struct arena *a, const char *const *argv)
         buf_printf(&out, needs_quotes(word) ? "%s'%.*s'" : "%s%.*s", i > 0 ? " " : "",
                    STR_ARG(word));
     }
-    str text = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_keep(&out, a);
 }
 
 static str command_text(struct arena *a, const struct bundle_entry *b)

@@ -114,8 +114,7 @@ static void print_bundle_import_json(struct import *im)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, CLIENT_BODY_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, CLIENT_BODY_MAX);
     jw_array(&w);
     for (size_t i = 0; i < im->list.len; i++) {
         const struct import_server *s = &im->list.items[i];
@@ -123,11 +122,7 @@ static void print_bundle_import_json(struct import *im)
         jw_kstr(&w, "name", s->name);
         jw_kbool(&w, "taken", s->entry != NULL);
         jw_kval(&w, "entry", s->entry);
-        jw_key(&w, "notes");
-        jw_array(&w);
-        for (size_t k = 0; k < s->notes.len; k++)
-            jw_str(&w, s->notes.items[k]);
-        jw_end(&w);
+        jw_kstrs(&w, "notes", s->notes.items, s->notes.len);
         jw_end(&w);
     }
     jw_end(&w);

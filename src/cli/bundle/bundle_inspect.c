@@ -128,8 +128,7 @@ struct json *bundle_cli_inspection_json(struct conv_cli *x, const struct inspect
     struct buf b;
     struct json_writer w;
     struct json *ret = NULL;
-    buf_init(&b, PRINTED_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, PRINTED_MAX);
     inspection_write(&w, &x->arena, in);
     if (json_parse(&x->arena, buf_str(&b), JSON_COPY, &ret, NULL) < 0)
         ret = json_new(&x->arena, JSON_OBJECT);

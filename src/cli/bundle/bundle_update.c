@@ -31,19 +31,11 @@ struct update {
 
 /* ---- what changes ---- */
 
-static bool has(const struct json_strs *l, str s)
-{
-    for (size_t i = 0; i < l->len; i++)
-        if (str_eq(l->items[i], s))
-            return true;
-    return false;
-}
-
 static void print_only(const char *label, char sign, const struct json_strs *a,
                        const struct json_strs *b)
 {
     for (size_t i = 0; i < a->len; i++)
-        if (!has(b, a->items[i]))
+        if (!json_strs_has(b, a->items[i]))
             fprintf(stderr, "%-12s %c %.*s\n", label, sign, STR_ARG(a->items[i]));
 }
 

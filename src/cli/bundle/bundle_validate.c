@@ -81,8 +81,7 @@ static void print_bundle_validate_json(struct conv_cli *x, const char *path,
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 1u << 20);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 1u << 20);
     jw_object(&w);
     jw_kstr(&w, "path", str_from(path));
     jw_kbool(&w, "valid", e->code == 0);

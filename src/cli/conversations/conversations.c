@@ -128,9 +128,7 @@ str conv_person(struct conv_cli *x, str user_id)
                                           : user_id;
     buf_init(&b, LABEL_MAX);
     text_add_line(&b, name);
-    str shown = arena_str(&x->arena, buf_str(&b));
-    buf_done(&b);
-    return shown;
+    return buf_keep(&b, &x->arena);
 }
 
 str conv_ago(struct conv_cli *x, str iso)
@@ -141,9 +139,7 @@ str conv_ago(struct conv_cli *x, str iso)
         return STR("?");
     buf_init(&b, 64);
     ago_add(&b, ms, clock_now_ms());
-    str text = arena_str(&x->arena, buf_str(&b));
-    buf_done(&b);
-    return text;
+    return buf_keep(&b, &x->arena);
 }
 
 str conv_cost(struct conv_cli *x, const struct json *usd)

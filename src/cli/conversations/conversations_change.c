@@ -15,14 +15,12 @@ static int one_member(struct conv_cli *x, const char *key, str text, str *ret)
         fprintf(stderr, "nb: the %s is not valid UTF-8\n", key);
         return EXIT_FAILED;
     }
-    buf_init(&b, BODY_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, BODY_MAX);
     jw_object(&w);
     jw_kstr(&w, key, text);
     jw_end(&w);
     bool fits = !buf_failed(&b);
-    *ret = arena_str(&x->arena, buf_str(&b));
-    buf_done(&b);
+    *ret = buf_keep(&b, &x->arena);
     if (!fits)
         fprintf(stderr, "nb: the %s is too long\n", key);
     return fits ? EXIT_DONE : EXIT_FAILED;

@@ -47,8 +47,7 @@ static void print_convert_json(const struct convert_report *r)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 1024 * 1024);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 1024 * 1024);
     jw_object(&w);
     jw_kint(&w, "total", r->total);
     jw_kint(&w, "converted", r->converted);
@@ -57,11 +56,7 @@ static void print_convert_json(const struct convert_report *r)
     jw_kint(&w, "events", r->events);
     jw_kint(&w, "blobs", r->blobs);
     jw_kint(&w, "lost", r->lost);
-    jw_key(&w, "losses");
-    jw_array(&w);
-    for (size_t i = 0; i < r->nlosses; i++)
-        jw_str(&w, r->losses[i]);
-    jw_end(&w);
+    jw_kstrs(&w, "losses", r->losses, r->nlosses);
     jw_end(&w);
     printf("%s\n", buf_cstr(&b));
     buf_done(&b);

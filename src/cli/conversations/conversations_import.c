@@ -21,16 +21,13 @@ static str import_body(struct conv_cli *x, const char *path, const char *kind)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 4 * PATH_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 4 * PATH_MAX);
     jw_object(&w);
     jw_kstr(&w, "path", str_from(path));
     if (kind)
         jw_kstr(&w, "kind", str_from(kind));
     jw_end(&w);
-    str body = arena_str(&x->arena, buf_str(&b));
-    buf_done(&b);
-    return body;
+    return buf_keep(&b, &x->arena);
 }
 
 static void wait_a_moment(struct conv_cli *x)

@@ -116,8 +116,7 @@ static void print_repair_json(const struct repair *k, str id)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 64 * 1024);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 64 * 1024);
     jw_object(&w);
     jw_kstr(&w, "id", id);
     jw_kint(&w, "tornBytes", k->report.torn_bytes);

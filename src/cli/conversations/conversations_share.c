@@ -51,9 +51,7 @@ static str printable(struct conv_cli *x, str s)
     struct buf b;
     buf_init(&b, BODY_MAX);
     text_add_line(&b, s);
-    str out = arena_str(&x->arena, buf_str(&b));
-    buf_done(&b);
-    return out;
+    return buf_keep(&b, &x->arena);
 }
 
 static void print_sharing(struct conv_cli *x, const struct json *conv, const struct json *all)
@@ -110,14 +108,11 @@ static str user_body(struct conv_cli *x, str user)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, BODY_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, BODY_MAX);
     jw_object(&w);
     jw_kstr(&w, "userId", user);
     jw_end(&w);
-    str body = arena_str(&x->arena, buf_str(&b));
-    buf_done(&b);
-    return body;
+    return buf_keep(&b, &x->arena);
 }
 
 /* Before any change. */

@@ -49,8 +49,7 @@ static void print_conv_verify_json(const struct check *k, str id)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 64 * 1024);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 64 * 1024);
     jw_object(&w);
     jw_kstr(&w, "id", id);
     jw_kbool(&w, "ok", !is_bad(k));

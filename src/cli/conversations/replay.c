@@ -54,10 +54,7 @@ static void on_replay_page(void *ctx, const struct err *err, const struct store_
         return;
     }
     for (size_t i = 0; i < page->n; i++) {
-        if (r->n == r->cap) {
-            r->cap = r->cap ? 2 * r->cap : 256;
-            r->lines = xrealloc(r->lines, r->cap * sizeof *r->lines);
-        }
+        GROW(r->lines, r->n, r->cap);
         r->lines[r->n++] = arena_str(&r->arena, page->events[i].line);
         r->next = page->events[i].pos;
     }
@@ -105,8 +102,7 @@ static int get_blob(void *ctx, struct arena *a, str sha256, str *ret, struct err
 
 static void write_differences(struct json_writer *w, const struct rebuilt *c)
 {
-    jw_key(w, "differences");
-    jw_array(w);
+    jw_karray(w, "differences");
     for (size_t i = 0; i < c->ndifferences; i++) {
         const struct outline_difference *d = &c->differences[i];
         jw_object(w);
@@ -122,8 +118,7 @@ static void print_replay_json(const struct rebuilt *c, const char *verdict)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 64u * 1024 * 1024);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 64u * 1024 * 1024);
     jw_object(&w);
     jw_kstr(&w, "runId", c->run_id);
     jw_kint(&w, "iteration", c->iteration);

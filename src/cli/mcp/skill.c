@@ -206,8 +206,7 @@ static void print_problem_json(const struct skill_problem *p)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, PRINTED_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, PRINTED_MAX);
     jw_object(&w);
     jw_kstr(&w, "severity", p->severity == SKILL_ERROR ? STR("error") : STR("warning"));
     jw_kstr(&w, "path", p->path);

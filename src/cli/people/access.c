@@ -31,8 +31,7 @@ static void write_routes(struct json_writer *w)
 {
     size_t n;
     const struct route *routes = api_routes(&n);
-    jw_key(w, "routes");
-    jw_array(w);
+    jw_karray(w, "routes");
     for (size_t i = 0; i < n; i++) {
         const struct access_rule *rule = api_rule(&routes[i]);
         jw_object(w);
@@ -50,8 +49,7 @@ static void write_routes(struct json_writer *w)
 static void write_access_tools(struct json_writer *w)
 {
     struct builtin_access t;
-    jw_key(w, "tools");
-    jw_array(w);
+    jw_karray(w, "tools");
     for (size_t i = 0; builtin_access_at(i, &t); i++) {
         jw_object(w);
         jw_kstr(w, "source", str_from(t.source));
@@ -68,8 +66,7 @@ static void write_access_tools(struct json_writer *w)
 /* Tools that only exist at /mcp. */
 static void write_mcp_tools(struct json_writer *w)
 {
-    jw_key(w, "mcpTools");
-    jw_array(w);
+    jw_karray(w, "mcpTools");
     jw_object(w);
     jw_kstr(w, "name", STR(GATEWAY_CHAT_TOOL));
     write_rule(w, gateway_chat_rule());
@@ -80,8 +77,7 @@ static void write_mcp_tools(struct json_writer *w)
 static void write_methods(struct json_writer *w)
 {
     struct gateway_method m;
-    jw_key(w, "methods");
-    jw_array(w);
+    jw_karray(w, "methods");
     for (size_t i = 0; gateway_method_at(i, &m); i++) {
         jw_object(w);
         jw_kstr(w, "name", m.name);

@@ -184,19 +184,15 @@ static void print_report_json(const struct audit_report *r)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 1u << 20);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 1u << 20);
     jw_object(&w);
     jw_kbool(&w, "ok", r->nproblems == 0);
     jw_kint(&w, "records", (int64_t)r->records);
     jw_kint(&w, "files", (int64_t)r->files);
     jw_kint(&w, "last", (int64_t)r->last);
     jw_kstr(&w, "hash", str_from(r->hash));
-    jw_key(&w, "problems");
-    jw_array(&w);
-    for (size_t i = 0; i < r->nproblems && i < AUDIT_PROBLEMS_MAX; i++)
-        jw_str(&w, r->problems[i]);
-    jw_end(&w);
+    jw_kstrs(&w, "problems", r->problems,
+             r->nproblems < AUDIT_PROBLEMS_MAX ? r->nproblems : AUDIT_PROBLEMS_MAX);
     jw_end(&w);
     printf("%s\n", buf_cstr(&b));
     buf_done(&b);

@@ -254,9 +254,7 @@ str people_ago(struct people *p, int64_t ms)
         return STR("never");
     buf_init(&b, 64);
     ago_add(&b, ms, clock_now_ms());
-    str s = arena_str(&p->arena, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep(&b, &p->arena);
 }
 
 void people_set_str(struct people *p, struct json *obj, const char *key, str value)

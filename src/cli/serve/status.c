@@ -81,11 +81,9 @@ static void print_status_json(struct status *s)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, CLIENT_BODY_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, CLIENT_BODY_MAX);
     jw_object(&w);
-    jw_key(&w, "bundles");
-    jw_array(&w);
+    jw_karray(&w, "bundles");
     for (size_t i = 0; i < s->n; i++) {
         jw_object(&w);
         jw_kstr(&w, "name", s->entries[i].server_name);

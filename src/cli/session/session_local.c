@@ -90,8 +90,7 @@ static void on_local_done(void *ctx, const struct turn_result *t)
         l->base.ev->on_error(l->base.ctx, str_from(t->run->error_type), str_from(t->run->err.msg));
         return;
     }
-    buf_init(&data, REPORT_MAX);
-    jw_init(&w, &data);
+    jw_start(&w, &data, REPORT_MAX);
     report_write(&w, t);
     (void)session_dispatch(&l->base, STR("done"), buf_str(&data));
     buf_done(&data);

@@ -132,8 +132,7 @@ static void on_chat_done(void *ctx, const struct err *err)
 
 static void write_answer(struct json_writer *w, const struct session_input *in)
 {
-    jw_key(w, "answer");
-    jw_object(w);
+    jw_kobject(w, "answer");
     jw_kstr(w, "askId", in->ask_id);
     jw_kval(w, "decisions", in->decisions);
     jw_end(w);
@@ -141,8 +140,7 @@ static void write_answer(struct json_writer *w, const struct session_input *in)
 
 static void write_directory(struct json_writer *w, const struct dir_grant *g)
 {
-    jw_key(w, "workingDirectory");
-    jw_object(w);
+    jw_kobject(w, "workingDirectory");
     jw_kstr(w, "path", g->path);
     jw_kstr(w, "id", g->id);
     jw_end(w);
@@ -161,11 +159,7 @@ static str chat_body(struct remote *r, struct buf *b, const struct session_input
     if (r->base.directory.path.n > 0)
         write_directory(&w, &r->base.directory);
     jw_kbool(&w, "unattended", r->base.is_unattended);
-    jw_key(&w, "autoAllow");
-    jw_array(&w);
-    for (size_t i = 0; i < r->base.allow.len; i++)
-        jw_str(&w, r->base.allow.items[i]);
-    jw_end(&w);
+    jw_kstrs(&w, "autoAllow", r->base.allow.items, r->base.allow.len);
     if (r->base.conversation_id.n > 0)
         jw_kstr(&w, "conversationId", r->base.conversation_id);
     if (r->base.config->models.named.n > 0)

@@ -42,8 +42,7 @@ void table_cell(struct table *t, size_t column, str text)
     assert(t->nrows > 0 && column < t->ncolumns);
     buf_init(&b, CELL_MAX);
     text_add_line(&b, text);
-    t->cells[(t->nrows - 1) * t->ncolumns + column] = arena_str(&t->arena, buf_str(&b));
-    buf_done(&b);
+    t->cells[(t->nrows - 1) * t->ncolumns + column] = buf_keep(&b, &t->arena);
 }
 
 void table_cellf(struct table *t, size_t column, const char *fmt, ...)

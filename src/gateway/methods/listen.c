@@ -179,8 +179,7 @@ static const struct {
 
 static void write_tag(struct json_writer *w, const struct gw_request *q)
 {
-    jw_key(w, "_meta");
-    jw_object(w);
+    jw_kobject(w, "_meta");
     jw_kval(w, META_SUBSCRIPTION, q->id);
     jw_end(w);
 }
@@ -189,15 +188,13 @@ static void acknowledge(struct gw_listen *l)
 {
     struct json_writer w;
     gw_request_notify_begin(l->q, &w, "notifications/subscriptions/acknowledged");
-    jw_key(&w, "notifications");
-    jw_object(&w);
+    jw_kobject(&w, "notifications");
     for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
         if (l->lists & (1u << KINDS[i].what))
             jw_kbool(&w, KINDS[i].key, true);
     }
     if (l->uris.len > 0) {
-        jw_key(&w, "resourceSubscriptions");
-        jw_array(&w);
+        jw_karray(&w, "resourceSubscriptions");
         for (size_t i = 0; i < l->uris.len; i++) {
             if (l->watches[i])
                 jw_str(&w, l->uris.items[i]);

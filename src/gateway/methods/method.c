@@ -33,8 +33,7 @@ static void method_discover(struct gw_request *q)
     struct buf b;
     struct json_writer w;
     gw_write_begin(&w, &b, q);
-    jw_key(&w, "supportedVersions");
-    jw_array(&w);
+    jw_karray(&w, "supportedVersions");
     jw_str(&w, STR(MCP_REVISION_MODERN));
     jw_end(&w);
     jw_key(&w, "capabilities");

@@ -34,8 +34,7 @@ void gw_page_reply(struct gw_request *q, const struct gw_items *all)
         return;
     }
     gw_write_begin(&w, &b, q);
-    jw_key(&w, all->key);
-    jw_array(&w);
+    jw_karray(&w, all->key);
     for (size_t i = from; i < to; i++)
         all->write(&w, q, all->items, i);
     jw_end(&w);

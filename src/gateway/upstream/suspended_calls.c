@@ -88,11 +88,9 @@ void suspended_done(struct upstream_call *u)
 static void write_question(struct json_writer *w, const struct gw_question *x)
 {
     const struct json *params = x->ask->params;
-    jw_key(w, x->key);
-    jw_object(w);
+    jw_kobject(w, x->key);
     jw_kstr(w, "method", str_from(gw_ask_method(x->ask->kind)));
-    jw_key(w, "params");
-    jw_object(w);
+    jw_kobject(w, "params");
     for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
         if (str_eq(params->members[i].key, STR("elicitationId")))
             continue; /* this era has no elicitationId */
@@ -107,8 +105,7 @@ static void begin_required(struct gw_request *q, struct json_writer *w, struct b
 {
     gw_write_begin(w, b, q);
     jw_kstr(w, "resultType", STR("input_required"));
-    jw_key(w, "inputRequests");
-    jw_object(w);
+    jw_kobject(w, "inputRequests");
 }
 
 static void end_required(struct gw_request *q, struct json_writer *w, struct buf *b, str state)
@@ -363,11 +360,9 @@ void suspended_addresses(struct gw_request *q, const struct json *elicitations)
         const struct json *e = &elicitations->items[i];
         char key[24];
         snprintf(key, sizeof key, "address-%u", i + 1);
-        jw_key(&w, key);
-        jw_object(&w);
+        jw_kobject(&w, key);
         jw_kstr(&w, "method", STR("elicitation/create"));
-        jw_key(&w, "params");
-        jw_object(&w);
+        jw_kobject(&w, "params");
         for (uint32_t k = 0; json_is(e, JSON_OBJECT) && k < e->len; k++) {
             if (str_eq(e->members[k].key, STR("elicitationId")))
                 continue;

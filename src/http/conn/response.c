@@ -350,10 +350,8 @@ void http_reply_error(struct http_req *q, int status, const char *code, const ch
     buf_clear(&s->out_body);
     jw_init(&w, &s->out_body);
     jw_object(&w);
-    jw_key(&w, "error");
-    jw_cstr(&w, code ? code : error_code(status));
-    jw_key(&w, "message");
-    jw_str(&w, shown);
+    jw_kcstr(&w, "error", code ? code : error_code(status));
+    jw_kstr(&w, "message", shown);
     if (details)
         jw_kval(&w, "details", details);
     jw_end(&w);

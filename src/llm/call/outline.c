@@ -76,8 +76,7 @@ static void write_elements(struct json_writer *w, struct arena *a, struct json_s
     jw_kint(w, "n", (int64_t)e.n);
     if (older(e.n) > 0)
         jw_kstr(w, "older", mark_of(a, e.older, e.older_bytes));
-    jw_key(w, "newest");
-    jw_array(w);
+    jw_karray(w, "newest");
     for (size_t i = older(e.n); i < e.n; i++)
         jw_str(w, mark(a, e.newest[i % OUTLINE_NEWEST]));
     jw_end(w);
@@ -123,8 +122,7 @@ str outline_of(struct arena *a, str body, str tools)
     struct json_scan s;
     str key;
     bool is_good = true;
-    buf_init(&b, OUTLINE_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, OUTLINE_MAX);
     jw_object(&w);
     json_scan_init(&s, body);
     s.known = tools;

@@ -96,9 +96,7 @@ static void note_found(struct llm *m, struct provider *p, const struct probe_ser
 {
     if (is_noted(p, k))
         return;
-    p->found = (struct json_strs){arena_array(&m->arena, k->nmodels, sizeof(str)), k->nmodels};
-    for (size_t i = 0; i < k->nmodels; i++)
-        p->found.items[i] = arena_str(&m->arena, k->models[i]);
+    p->found = (struct json_strs){arena_strs(&m->arena, k->models, k->nmodels), k->nmodels};
 }
 
 static void adopt(struct llm *m, const struct probe_server *k)

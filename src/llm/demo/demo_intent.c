@@ -452,8 +452,7 @@ static bool do_count(struct demo_ask *q, struct demo_plan *ret)
         (void)buf_printf(&b, "%s%llu", i > 1 ? " " : "", (unsigned long long)i);
     if (to > DEMO_COUNT_MAX)
         (void)buf_printf(&b, " ... and I stop at %d.", DEMO_COUNT_MAX);
-    ret->text = arena_str(q->a, buf_str(&b));
-    buf_done(&b);
+    ret->text = buf_keep(&b, q->a);
     return true;
 }
 

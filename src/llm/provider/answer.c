@@ -28,10 +28,7 @@ struct answer_block *answer_open(struct answer *an, enum answer_kind kind, int64
         answer_fail(an, STR("answer_too_large"), STR("the answer has too many parts"));
         return NULL;
     }
-    if (an->n == an->cap) {
-        an->cap = an->cap ? an->cap * 2 : 8;
-        an->blocks = xrealloc(an->blocks, an->cap * sizeof *an->blocks);
-    }
+    GROW(an->blocks, an->n, an->cap);
     struct answer_block *b = &an->blocks[an->n++];
     *b = (struct answer_block){.kind = kind, .index = index, .is_open = true};
     buf_init(&b->text, ANSWER_BYTES_MAX);

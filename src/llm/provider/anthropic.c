@@ -17,8 +17,7 @@
 
 static void cache_breakpoint(struct json_writer *w)
 {
-    jw_key(w, "cache_control");
-    jw_object(w);
+    jw_kobject(w, "cache_control");
     jw_kstr(w, "type", STR("ephemeral"));
     jw_end(w);
 }
@@ -39,8 +38,7 @@ static void write_system(struct json_writer *w, struct arena *a, const struct ll
     bool has_volatile = str_trim(req->system_volatile).n > 0;
     if (!has_stable && !has_volatile)
         return;
-    jw_key(w, "system");
-    jw_array(w);
+    jw_karray(w, "system");
     if (has_stable)
         anthropic_write_text(w, normalise_text(a, req->system_stable), true);
     if (has_volatile)
@@ -53,15 +51,13 @@ static void anthropic_write_tools(struct json_writer *w, struct arena *a,
 {
     size_t n;
     if (req->tools_json.n > 0) {
-        jw_key(w, "tools");
-        jw_raw(w, req->tools_json);
+        jw_kraw(w, "tools", req->tools_json);
         return;
     }
     const struct llm_tool *tools = provider_tools(a, req, TOOLS_MAX, 0, &n);
     if (n == 0)
         return;
-    jw_key(w, "tools");
-    jw_array(w);
+    jw_karray(w, "tools");
     for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "name", tools[i].name);
@@ -77,8 +73,7 @@ static void anthropic_write_tools(struct json_writer *w, struct arena *a,
 
 static void write_image(struct json_writer *w, const struct llm_block *b)
 {
-    jw_key(w, "source");
-    jw_object(w);
+    jw_kobject(w, "source");
     jw_kstr(w, "type", STR("base64"));
     jw_kstr(w, "media_type", b->mime);
     jw_kstr(w, "data", b->data);
@@ -91,8 +86,7 @@ static void write_result(struct json_writer *w, const struct llm_block *b)
 {
     jw_kstr(w, "tool_use_id", b->id);
     if (b->nparts > 0) {
-        jw_key(w, "content");
-        jw_array(w);
+        jw_karray(w, "content");
         for (size_t i = 0; i < b->nparts; i++)
             write_block(w, &b->parts[i], false);
         jw_end(w);
@@ -134,8 +128,7 @@ static void anthropic_write_message(struct json_writer *w, const struct llm_mess
 {
     jw_object(w);
     jw_kstr(w, "role", m->role == LLM_USER ? STR("user") : STR("assistant"));
-    jw_key(w, "content");
-    jw_array(w);
+    jw_karray(w, "content");
     for (size_t i = 0; i < m->n; i++)
         write_block(w, &m->blocks[i], is_breakpoint && i + 1 == m->n);
     jw_end(w);
@@ -147,8 +140,7 @@ static void write_messages(struct json_writer *w, const struct wire_history *h)
     size_t users_left = 0;
     for (size_t i = 0; i < h->n; i++)
         users_left += h->messages[i].role == LLM_USER;
-    jw_key(w, "messages");
-    jw_array(w);
+    jw_karray(w, "messages");
     for (size_t i = 0; i < h->n; i++) {
         bool is_user = h->messages[i].role == LLM_USER;
         anthropic_write_message(w, &h->messages[i], is_user && users_left <= 2);
@@ -186,8 +178,7 @@ static void write_thinking(struct json_writer *w, const struct model_caps *caps,
     if (!type ||
         (is_budgeted && (max_tokens <= THINKING_TOKENS_MIN || is_turn_without_thinking(h))))
         return;
-    jw_key(w, "thinking");
-    jw_object(w);
+    jw_kobject(w, "thinking");
     jw_kstr(w, "type", str_from(type));
     if (is_budgeted) {
         int64_t budget = req->thinking_budget;
@@ -202,8 +193,7 @@ static void write_effort(struct json_writer *w, const struct model_caps *caps,
 {
     if (!req->effort || !caps->takes_effort)
         return;
-    jw_key(w, "output_config");
-    jw_object(w);
+    jw_kobject(w, "output_config");
     jw_kstr(w, "effort", str_from(req->effort));
     jw_end(w);
 }

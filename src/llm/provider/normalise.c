@@ -57,9 +57,7 @@ str normalise_text(struct arena *a, str s)
     struct buf b;
     buf_init(&b, s.n * 3 + 1); /* one bad byte becomes three */
     (void)utf8_sanitise(&b, s);
-    str clean = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return clean;
+    return buf_keep(&b, a);
 }
 
 static bool is_word_char(char c)

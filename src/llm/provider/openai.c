@@ -24,20 +24,17 @@ static void openai_write_tools(struct openai_body *c, const struct llm_request *
     struct json_writer *w = &c->w;
     size_t n;
     if (req->tools_json.n > 0) {
-        jw_key(w, "tools");
-        jw_raw(w, req->tools_json);
+        jw_kraw(w, "tools", req->tools_json);
         return;
     }
     const struct llm_tool *tools = provider_tools(c->a, req, TOOLS_MAX, flags, &n);
     if (n == 0)
         return;
-    jw_key(w, "tools");
-    jw_array(w);
+    jw_karray(w, "tools");
     for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "type", STR("function"));
-        jw_key(w, "function");
-        jw_object(w);
+        jw_kobject(w, "function");
         jw_kstr(w, "name", tools[i].name);
         if (tools[i].description.n > 0)
             jw_kstr(w, "description", tools[i].description);
@@ -64,9 +61,7 @@ static str join_texts(struct arena *a, const struct llm_block *blocks, size_t n)
     for (size_t i = 0; i < n; i++)
         if (blocks[i].type == LLM_TEXT)
             (void)buf_add_lit(&b, b.n ? "\n\n" : ""), (void)buf_add_str(&b, blocks[i].text);
-    str joined = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return joined;
+    return buf_keep(&b, a);
 }
 
 static void write_result(struct openai_body *c, const struct llm_block *b)
@@ -92,8 +87,7 @@ static void write_part(struct openai_body *c, const struct llm_block *b)
         jw_kstr(w, "text", b->text);
     } else {
         jw_kstr(w, "type", STR("image_url"));
-        jw_key(w, "image_url");
-        jw_object(w);
+        jw_kobject(w, "image_url");
         jw_kstr(w, "url",
                 arena_printf(c->a, "data:%.*s;base64,%.*s", STR_ARG(b->mime), STR_ARG(b->data)));
         jw_end(w);
@@ -119,8 +113,7 @@ static void write_user(struct openai_body *c, const struct llm_message *m)
     }
     jw_object(&c->w);
     jw_kstr(&c->w, "role", STR("user"));
-    jw_key(&c->w, "content");
-    jw_array(&c->w);
+    jw_karray(&c->w, "content");
     for (size_t i = at; i < m->n; i++)
         write_part(c, &m->blocks[i]);
     jw_end(&c->w);
@@ -146,8 +139,7 @@ static void write_extra(struct openai_body *c, const struct llm_message *m, size
 static void write_calls(struct openai_body *c, const struct llm_message *m)
 {
     struct json_writer *w = &c->w;
-    jw_key(w, "tool_calls");
-    jw_array(w);
+    jw_karray(w, "tool_calls");
     for (size_t i = 0; i < m->n; i++) {
         const struct llm_block *b = &m->blocks[i];
         if (b->type != LLM_TOOL_USE)
@@ -155,8 +147,7 @@ static void write_calls(struct openai_body *c, const struct llm_message *m)
         jw_object(w);
         jw_kstr(w, "id", b->id);
         jw_kstr(w, "type", STR("function"));
-        jw_key(w, "function");
-        jw_object(w);
+        jw_kobject(w, "function");
         jw_kstr(w, "name", b->name);
         jw_kstr(w, "arguments", json_to_str(c->a, b->json));
         jw_end(w);
@@ -208,8 +199,7 @@ static void write_messages(struct openai_body *c, const struct llm_request *req,
                            const struct wire_history *h)
 {
     str system = provider_system(c->a, req);
-    jw_key(&c->w, "messages");
-    jw_array(&c->w);
+    jw_karray(&c->w, "messages");
     if (system.n > 0)
         write_simple(c, STR("system"), normalise_text(c->a, system));
     for (size_t i = 0; i < h->n; i++) {
@@ -238,8 +228,7 @@ static void write_stream(struct openai_body *c, const struct llm_request *req)
 {
     jw_kbool(&c->w, "stream", true);
     if (!(c->p->quirks & QUIRK_STRICT_FIELDS)) { /* those report usage without being asked */
-        jw_key(&c->w, "stream_options");
-        jw_object(&c->w);
+        jw_kobject(&c->w, "stream_options");
         jw_kbool(&c->w, "include_usage", true);
         jw_end(&c->w);
     }

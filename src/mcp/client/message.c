@@ -25,8 +25,7 @@ static bool is_ours(str key)
 static void write_meta(struct json_writer *w, const struct message_request *r)
 {
     const struct json *theirs = json_get(r->params, "_meta");
-    jw_key(w, "_meta");
-    jw_object(w);
+    jw_kobject(w, "_meta");
     for (uint32_t i = 0; json_is(theirs, JSON_OBJECT) && i < theirs->len; i++) {
         if (is_ours(theirs->members[i].key))
             continue;
@@ -37,8 +36,7 @@ static void write_meta(struct json_writer *w, const struct message_request *r)
         jw_kint(w, MCP_PROGRESS_TOKEN, r->id);
     if (r->era == MCP_ERA_MODERN) {
         jw_kstr(w, META_VERSION, STR(MCP_REVISION_MODERN));
-        jw_key(w, META_CAPABILITIES);
-        jw_raw(w, r->capabilities.n > 0 ? r->capabilities : STR("{}"));
+        jw_kraw(w, META_CAPABILITIES, r->capabilities.n > 0 ? r->capabilities : STR("{}"));
         jw_key(w, META_CLIENT_INFO);
         write_client_info(w);
         if (r->log_level.n > 0)
@@ -64,8 +62,7 @@ static void write_params(struct json_writer *w, const struct message_request *r)
         r->era == MCP_ERA_MODERN || r->wants_progress || json_get(r->params, "_meta") != NULL;
     if (!r->params && !r->more && !has_meta)
         return;
-    jw_key(w, "params");
-    jw_object(w);
+    jw_kobject(w, "params");
     write_members(w, r->params, r->more);
     write_members(w, r->more, NULL);
     if (has_meta)
@@ -95,8 +92,7 @@ static void write_extensions(struct json_writer *w, const struct json *extension
         jw_value(w, &extensions->members[i].value);
     }
     if (with_tasks) {
-        jw_key(w, MCP_EXTENSION_TASKS);
-        jw_raw(w, STR("{}"));
+        jw_kraw(w, MCP_EXTENSION_TASKS, STR("{}"));
     }
     jw_end(w);
 }

@@ -31,9 +31,7 @@ static str join_reference(struct arena *a, const struct url *u, str reference)
     (void)url_add_origin(&b, u);
     (void)buf_add_str(&b, base_of(u, reference));
     (void)buf_add_str(&b, reference);
-    str whole = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return whole;
+    return buf_keep(&b, a);
 }
 
 int endpoint_resolve(struct arena *a, str stream_url, str reference, str *ret, struct err *e)

@@ -118,8 +118,7 @@ void rpc_write_error(struct buf *out, const struct json *id, int64_t code, str m
 {
     struct json_writer w;
     rpc_begin(&w, out, id);
-    jw_key(&w, "error");
-    jw_object(&w);
+    jw_kobject(&w, "error");
     jw_kint(&w, "code", code);
     jw_kstr(&w, "message", message);
     jw_end(&w);

@@ -89,9 +89,7 @@ static bool is_taken(const struct param_headers *h, str name)
 
 static void keep_header(struct compiler *c, str name)
 {
-    str *path = arena_array(c->mem, c->depth, sizeof(*path));
-    for (size_t i = 0; i < c->depth; i++)
-        path[i] = arena_str(c->mem, c->path[i]);
+    str *path = arena_strs(c->mem, c->path, c->depth);
     c->out->items[c->out->n++] =
         (struct param_header){.name = arena_str(c->mem, name), .path = path, .depth = c->depth};
 }
@@ -180,9 +178,7 @@ struct param_headers param_headers_copy(struct arena *a, const struct param_head
     struct param_headers copy = {.items = arena_array(a, h->n + 1, sizeof(*copy.items))};
     for (; copy.n < h->n; copy.n++) {
         const struct param_header *from = &h->items[copy.n];
-        str *path = arena_array(a, from->depth, sizeof(*path));
-        for (size_t i = 0; i < from->depth; i++)
-            path[i] = arena_str(a, from->path[i]);
+        str *path = arena_strs(a, from->path, from->depth);
         copy.items[copy.n] = (struct param_header){arena_str(a, from->name), path, from->depth};
     }
     return copy;
@@ -233,7 +229,5 @@ str header_value_encode(struct arena *a, str value)
     (void)buf_add_lit(&out, SENTINEL_PREFIX);
     (void)base64_encode(&out, value);
     (void)buf_add_lit(&out, SENTINEL_SUFFIX);
-    str text = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_keep(&out, a);
 }

@@ -5,10 +5,7 @@
 
 static struct replay_message *add_replay_message(struct replay *r, enum replay_role role)
 {
-    if (r->n == r->cap) {
-        r->cap = r->cap ? r->cap * 2 : 8;
-        r->messages = xrealloc(r->messages, r->cap * sizeof *r->messages);
-    }
+    GROW(r->messages, r->n, r->cap);
     struct replay_message *m = &r->messages[r->n++];
     *m = (struct replay_message){.role = role};
     return m;

@@ -7,8 +7,7 @@ str usage_event_with(struct arena *a, const char *source, str model, const struc
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 8192);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 8192);
     jw_object(&w);
     jw_kstr(&w, "type", STR("aux.usage"));
     jw_kstr(&w, "source", str_from(source));
@@ -22,9 +21,7 @@ str usage_event_with(struct arena *a, const char *source, str model, const struc
     jw_kint(&w, "cacheWrite1hTokens", u->cache_write_1h_tokens);
     jw_kint(&w, "llmMs", (int64_t)ms);
     jw_end(&w);
-    str s = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep(&b, a);
 }
 
 str usage_event(struct arena *a, const char *source, str model, const struct conv_usage *u,

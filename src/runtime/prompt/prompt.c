@@ -244,9 +244,7 @@ static str join_layers(struct arena *a, const struct prompt *p, bool is_volatile
         buf_add_lit(&out, out.n ? SEPARATOR : "");
         buf_add_str(&out, p->layers[i].text);
     }
-    str text = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_keep(&out, a);
 }
 
 struct prompt prompt_compose(struct arena *a, const struct prompt_input *in)

@@ -62,8 +62,7 @@ static void publish_queue_event(struct turn *t, str type, struct json_writer *w,
 
 static void begin_queue_event(struct json_writer *w, struct buf *b)
 {
-    buf_init(b, QUEUE_FILE_MAX);
-    jw_init(w, b);
+    jw_start(w, b, QUEUE_FILE_MAX);
     jw_object(w);
 }
 
@@ -125,11 +124,7 @@ static void write_strs(struct json_writer *w, const char *key, struct json_strs 
 {
     if (!list.items)
         return; /* no limit; an empty list is a limit that allows nothing */
-    jw_key(w, key);
-    jw_array(w);
-    for (size_t i = 0; i < list.len; i++)
-        jw_str(w, list.items[i]);
-    jw_end(w);
+    jw_kstrs(w, key, list.items, list.len);
 }
 
 static struct queue_file_op *write_queue_file(struct turn *t, queue_files_fn fn, void *ctx)

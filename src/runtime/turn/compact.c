@@ -127,17 +127,14 @@ static str compacted_event(struct arena *a, const struct compaction *c)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 2 * SUMMARY_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 2 * SUMMARY_MAX);
     jw_object(&w);
     jw_kstr(&w, "type", STR("history.compacted"));
     jw_kstr(&w, "summary", str_trim(buf_str(&c->text)));
     jw_kint(&w, "keptMessages", (int64_t)c->kept);
     jw_kint(&w, "summarizedMessageCount", (int64_t)c->summarised);
     jw_end(&w);
-    str s = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep(&b, a);
 }
 
 static void on_summary_text(void *ctx, str delta)

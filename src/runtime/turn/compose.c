@@ -36,14 +36,6 @@ static void drop_personal_skill(struct turn *t)
 
 /* ---- tools ---- */
 
-static bool is_listed(const struct json_strs *names, str name)
-{
-    for (size_t i = 0; i < names->len; i++)
-        if (str_eq(names->items[i], name))
-            return true;
-    return false;
-}
-
 /* The tools that the conversation has called, the most recent first. They are taken from the log,
  * so that a resumed run shows the same ones. */
 static struct json_strs used_tools(const struct turn *t, struct arena *a, size_t max)
@@ -53,7 +45,7 @@ static struct json_strs used_tools(const struct turn *t, struct arena *a, size_t
     for (size_t i = h->n; i > 0; i--)
         for (size_t k = h->messages[i - 1].ntools; k > 0 && used.len < max; k--) {
             str name = h->messages[i - 1].tools[k - 1].name;
-            if (!tool_name_is_system(name) && !is_listed(&used, name))
+            if (!tool_name_is_system(name) && !json_strs_has(&used, name))
                 used.items[used.len++] = name;
         }
     return used;

@@ -204,9 +204,7 @@ static str summary_text(struct arena *a, const struct replay *r)
         if (r->messages[i].role == REPLAY_USER)
             buf_printf(&b, "- %.*s\n",
                        STR_ARG(utf8_truncate(replay_text(a, &r->messages[i]), VERBATIM_ONE_MAX)));
-    str s = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep(&b, a);
 }
 
 int context_messages(struct arena *a, const struct replay *r, const struct llm_message **ret,

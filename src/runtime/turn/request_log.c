@@ -12,23 +12,19 @@ str request_system_json(struct arena *a, const struct run_input *in)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, BLOB_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, BLOB_MAX);
     jw_object(&w);
     jw_kstr(&w, "stable", in->system_stable);
     jw_kstr(&w, "volatile", in->system_volatile);
     jw_end(&w);
-    str s = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep_whole(&b, a);
 }
 
 str request_tools_json(struct arena *a, const struct run_input *in)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, BLOB_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, BLOB_MAX);
     jw_array(&w);
     for (size_t i = 0; i < in->ntools; i++) {
         jw_object(&w);
@@ -38,9 +34,7 @@ str request_tools_json(struct arena *a, const struct run_input *in)
         jw_end(&w);
     }
     jw_end(&w);
-    str s = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep_whole(&b, a);
 }
 
 int request_system_parse(struct arena *a, str json, struct run_input *ret)
@@ -136,8 +130,7 @@ static str event_line(struct arena *a, const struct turn *t, int iteration,
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, 8192);
-    jw_init(&w, &b);
+    jw_start(&w, &b, 8192);
     jw_object(&w);
     jw_kstr(&w, "type", STR("llm.request"));
     jw_kstr(&w, "runId", str_from(t->run_id));
@@ -149,9 +142,7 @@ static str event_line(struct arena *a, const struct turn *t, int iteration,
     jw_kstr(&w, "thinking", str_from(in->thinking));
     jw_kstr(&w, "session", t->conversation_id);
     jw_end(&w);
-    str s = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep(&b, a);
 }
 
 void tools_memo_done(struct tools_memo *m)

@@ -60,8 +60,7 @@ static str mac_of(const struct runtime *rt, struct arena *a, str conversation_id
 
 static void write_limits(const struct turn_limits *l, struct json_writer *w)
 {
-    jw_key(w, "limits");
-    jw_object(w);
+    jw_kobject(w, "limits");
     jw_kint(w, "maxIterations", l->max_iterations);
     jw_kint(w, "maxInputTokens", l->max_input_tokens);
     jw_kint(w, "maxOutputTokens", l->max_output_tokens);
@@ -74,8 +73,7 @@ static void write_found(const struct promoted *p, struct json_writer *w)
 {
     if (p->len == 0)
         return;
-    jw_key(w, "foundTools");
-    jw_array(w);
+    jw_karray(w, "foundTools");
     for (size_t i = 0; i < p->len; i++)
         jw_str(w, str_from(p->names[i]));
     jw_end(w);
@@ -96,11 +94,7 @@ static void write_setting(const struct turn *t, struct json_writer *w)
     write_limits(&t->limits, w);
     write_found(&t->promoted, w);
     if (t->auto_allow.len > 0) {
-        jw_key(w, "autoAllow");
-        jw_array(w);
-        for (size_t i = 0; i < t->auto_allow.len; i++)
-            jw_str(w, t->auto_allow.items[i]);
-        jw_end(w);
+        jw_kstrs(w, "autoAllow", t->auto_allow.items, t->auto_allow.len);
     }
     jw_end(w);
 }
@@ -109,11 +103,9 @@ str setting_json(const struct turn *t, struct arena *a, str run_id)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, SETTING_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, SETTING_MAX);
     write_setting(t, &w);
-    str value = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_done(&b);
+    str value = buf_keep_whole(&b, a);
     if (value.n == 0)
         return STR_NONE;
     str mac = mac_of(t->rt, a, t->conversation_id, run_id, value);
@@ -128,17 +120,6 @@ static bool is_ours(const struct turn *t, const struct replay_ask *ask, struct a
         return false;
     str made = mac_of(t->rt, a, t->conversation_id, ask->run_id, json_to_str(a, value));
     return bytes_eq_const_time(made.p, given.p, MAC_HEX);
-}
-
-static struct json_strs strings_of(struct arena *a, const struct json *list)
-{
-    struct json_strs s = {0};
-    if (!json_is(list, JSON_ARRAY))
-        return s;
-    s.items = arena_array(a, list->len + 1, sizeof(str));
-    for (size_t i = 0; i < list->len; i++)
-        s.items[s.len++] = arena_str(a, json_string(&list->items[i], STR_NONE));
-    return s;
 }
 
 /* Settings of earlier versions have no limits: use the current ones. */
@@ -179,7 +160,7 @@ bool setting_restore(struct turn *t, const struct replay_ask *ask)
         return false;
     turn_narrow(t, a);
     t->model = arena_str(&t->arena, json_get_string(value, "model"));
-    t->auto_allow = strings_of(&t->arena, json_get(value, "autoAllow"));
+    t->auto_allow = json_strs_of(&t->arena, json_get(value, "autoAllow"));
     t->is_unattended |= json_get_bool(value, "unattended", false);
     restore_limits(t, json_get(value, "limits"));
     const struct json *app = json_get(value, "app");

@@ -139,9 +139,7 @@ static str prompt_text(struct arena *a, str user_text, str answer)
                             STR_ARG(utf8_truncate(user_text, TITLE_INPUT_MAX)),
                             STR_ARG(utf8_truncate(answer, TITLE_INPUT_MAX)));
     escape_container(&b, CONTAINER_TRANSCRIPT, both, 1024);
-    str s = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return buf_keep(&b, a);
 }
 
 static bool is_under_way(const struct runtime *rt, str conversation_id)

@@ -60,8 +60,7 @@ static void write_question(struct json_writer *w, const struct tool_question *q)
 static void begin_line(struct json_writer *w, struct buf *b, const char *type,
                        const struct tool_question *q)
 {
-    buf_init(b, LINE_MAX_BYTES);
-    jw_init(w, b);
+    jw_start(w, b, LINE_MAX_BYTES);
     jw_object(w);
     jw_kstr(w, "type", str_from(type));
     jw_kstr(w, "runId", str_from(q->turn->run_id));
@@ -210,8 +209,7 @@ struct json *tool_questions_json(const struct runtime *rt, str conversation_id, 
         struct buf b;
         if (!str_eq(q->turn->conversation_id, conversation_id))
             continue;
-        buf_init(&b, LINE_MAX_BYTES);
-        jw_init(&w, &b);
+        jw_start(&w, &b, LINE_MAX_BYTES);
         jw_object(&w);
         write_question(&w, q);
         jw_end(&w);

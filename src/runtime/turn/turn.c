@@ -60,16 +60,6 @@ static void on_message_saved(void *ctx, const struct err *err);
 
 /* ---- the request ---- */
 
-static struct json_strs copy_globs(struct arena *a, struct json_strs in)
-{
-    if (!in.items)
-        return in;
-    struct json_strs out = {arena_array(a, in.len + 1, sizeof(str)), in.len};
-    for (size_t i = 0; i < in.len; i++)
-        out.items[i] = arena_str(a, in.items[i]);
-    return out;
-}
-
 static void copy_child(struct turn *t, const struct turn_child *c)
 {
     struct arena *a = &t->arena;
@@ -93,7 +83,7 @@ static void copy_request(struct turn *t, const struct turn_request *req)
     t->model = arena_str(a, req->model);
     t->channel = arena_str(a, req->channel);
     t->answered_by = arena_str(a, actor_user(req->actor));
-    t->auto_allow = copy_globs(a, req->auto_allow);
+    t->auto_allow = json_strs_copy(a, req->auto_allow);
     t->metadata = req->metadata ? json_clone(a, req->metadata) : NULL;
     t->answer = req->answer;
     t->answer.ask_id = arena_str(a, req->answer.ask_id);
@@ -350,7 +340,7 @@ static void on_conversation_found(void *ctx, const struct err *err, const struct
     if (!err)
         t->owner_id = arena_str(&t->arena, conv->acl.owner_id);
     if (!err && conv->acl.is_shared)
-        t->participants = copy_globs(&t->arena, conv->acl.participants);
+        t->participants = json_strs_copy(&t->arena, conv->acl.participants);
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
     bool is_sealed = !err && conv->acl.is_sealed && actor_is_admin(t->actor);
     if (is_sealed) { /* others get "There is no conversation": its members are not known */

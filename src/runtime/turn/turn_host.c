@@ -70,10 +70,7 @@ static void start_append(struct pending_append *p, const str *lines, size_t n)
 static void hold_append(struct pending_append *p, const str *lines, size_t n)
 {
     struct turn *t = p->turn;
-    str *copy = arena_array(&t->arena, n, sizeof *copy);
-    for (size_t i = 0; i < n; i++)
-        copy[i] = arena_str(&t->arena, lines[i]);
-    p->lines = copy;
+    p->lines = arena_strs(&t->arena, lines, n);
     p->n = n;
     list_push(&t->held, &p->node);
 }

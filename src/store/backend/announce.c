@@ -7,21 +7,10 @@
 
 enum { ANNOUNCEMENT_MAX = 1024 * 1024 };
 
-static void write_strs(struct json_writer *w, const char *key, const struct json_strs *list)
-{
-    jw_key(w, key);
-    jw_array(w);
-    for (size_t i = 0; i < list->len; i++)
-        jw_str(w, list->items[i]);
-    jw_end(w);
-}
-
 static str announce_finish(struct arena *a, struct json_writer *w, struct buf *b)
 {
     jw_end(w);
-    str line = buf_failed(b) ? STR_NONE : arena_str(a, buf_str(b));
-    buf_done(b);
-    return line;
+    return buf_keep_whole(b, a);
 }
 
 str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *acl, str title)
@@ -32,14 +21,13 @@ str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *
     if (c->is_hidden)
         return STR_NONE;
     clock_iso(clock_now_ms(), now);
-    buf_init(&b, ANNOUNCEMENT_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, ANNOUNCEMENT_MAX);
     jw_object(&w);
     jw_kstr(&w, "conversationId", c->id);
     jw_kstr_or_null(&w, "title", title);
     jw_kstr_or_null(&w, "ownerId", acl->owner_id);
     jw_kstr(&w, "visibility", acl->is_shared ? STR("shared") : STR("private"));
-    write_strs(&w, "participants", &acl->participants);
+    jw_kstrs(&w, "participants", acl->participants.items, acl->participants.len);
     if (c->channel.n > 0)
         jw_kstr(&w, "channel", c->channel);
     jw_kstr(&w, "timestamp", str_from(now));
@@ -57,10 +45,8 @@ void announce(struct store_op *op, str type, str line)
 
 static bool takes_part(const struct conv_acl *acl, str user)
 {
-    for (size_t i = 0; acl->is_shared && i < acl->participants.len; i++)
-        if (str_eq(acl->participants.items[i], user))
-            return true;
-    return str_eq(acl->owner_id, user);
+    return str_eq(acl->owner_id, user) ||
+           (acl->is_shared && json_strs_has(&acl->participants, user));
 }
 
 void announce_hidden(struct store_op *op, const struct conv_acl *before,
@@ -74,10 +60,9 @@ void announce_hidden(struct store_op *op, const struct conv_acl *before,
         return;
     struct buf b;
     struct json_writer w;
-    buf_init(&b, ANNOUNCEMENT_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, ANNOUNCEMENT_MAX);
     jw_object(&w);
     jw_kstr(&w, "conversationId", op->id);
-    write_strs(&w, "users", &lost);
+    jw_kstrs(&w, "users", lost.items, lost.len);
     announce(op, STR("conversation.hidden"), announce_finish(&op->arena, &w, &b));
 }

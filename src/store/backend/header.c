@@ -16,8 +16,7 @@ static void owner(struct json_writer *w, str owner_id)
         return;
     jw_kstr(w, "ownerId", owner_id);
     jw_kstr(w, "visibility", STR("private"));
-    jw_key(w, "participants");
-    jw_array(w);
+    jw_karray(w, "participants");
     jw_str(w, owner_id);
     jw_end(w);
 }
@@ -29,8 +28,7 @@ str header_line(struct arena *a, const struct store *s, str id, const struct con
     struct json_writer w;
     char iso[CLOCK_ISO_LEN + 1];
     clock_iso(spec->created_ms ? spec->created_ms : now_ms, iso);
-    buf_init(&b, HEADER_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, HEADER_MAX);
     jw_object(&w);
     jw_kstr(&w, "id", id);
     jw_kstr(&w, "createdAt", str_from(iso));
@@ -46,7 +44,5 @@ str header_line(struct arena *a, const struct store *s, str id, const struct con
         jw_kval(&w, "metadata", spec->metadata);
     jw_end(&w);
     buf_add_char(&b, '\n');
-    str line = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return line;
+    return buf_keep_whole(&b, a);
 }

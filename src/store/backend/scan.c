@@ -57,10 +57,7 @@ static void on_id(void *ctx, str id)
         if (listing_asks_parent(&l->op->in.query, c))
             use_parents_access(l, c);
         if (listing_wants(&l->op->in.query, c)) {
-            if (l->n == l->cap) {
-                l->cap = l->cap ? l->cap * 2 : 64;
-                l->convs = xrealloc(l->convs, l->cap * sizeof(*l->convs));
-            }
+            GROW(l->convs, l->n, l->cap);
             l->convs[l->n++] = *c;
         }
     }

@@ -31,10 +31,7 @@ static void add_hit(struct searcher *s, const struct event_text *text, const str
     int64_t ms;
     if (event_time(event, &ms))
         clock_iso(ms, iso);
-    if (s->n == s->cap) {
-        s->cap = s->cap ? s->cap * 2 : 64;
-        s->hits = xrealloc(s->hits, s->cap * sizeof(*s->hits));
-    }
+    GROW(s->hits, s->n, s->cap);
     s->hits[s->n++] = (struct store_hit){
         .conv_id = s->id,
         .ts = arena_str(a, str_from(iso)),

@@ -137,15 +137,13 @@ static int make_reference(struct arena *a, const struct store_io *io, const char
         return r;
     struct buf b;
     struct json_writer w;
-    buf_init(&b, STORE_SPILL_BYTES);
-    jw_init(&w, &b);
+    jw_start(&w, &b, STORE_SPILL_BYTES);
     jw_object(&w);
     jw_kstr(&w, "$blob", hash);
     jw_kint(&w, "bytes", (int64_t)value.n);
     jw_kstr(&w, "preview", preview_of(a, value));
     jw_end(&w);
-    *ret = arena_str(a, buf_str(&b));
-    buf_done(&b);
+    *ret = buf_keep(&b, a);
     return 0;
 }
 

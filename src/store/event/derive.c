@@ -25,17 +25,6 @@ static void derive_keep(struct derive *d, str *place, str value)
         *place = arena_str(&d->arena, value);
 }
 
-static void keep_strs(struct derive *d, struct json_strs *place, const struct json *arr)
-{
-    size_t n = json_is(arr, JSON_ARRAY) ? arr->len : 0;
-    struct json_strs out = {.items = arena_array(&d->arena, n ? n : 1, sizeof(str))};
-    for (size_t i = 0; i < n; i++) {
-        if (json_is(&arr->items[i], JSON_STRING))
-            out.items[out.len++] = arena_str(&d->arena, arr->items[i].s);
-    }
-    *place = out;
-}
-
 /* ---- line 1 ---- */
 
 static bool is_metadata(const struct json *v)
@@ -60,7 +49,7 @@ static void read_header(struct derive *d, const struct json *v)
     derive_keep(d, &c->forked_from, json_get_string(v, "forkedFrom"));
     derive_keep(d, &c->acl.owner_id, json_get_string(v, "ownerId"));
     c->acl.is_shared = str_eq(json_get_string(v, "visibility"), STR("shared"));
-    keep_strs(d, &c->acl.participants, json_get(v, "participants"));
+    c->acl.participants = json_strs_of(&d->arena, json_get(v, "participants"));
     c->parent = keep_object(d, json_get(v, "parent"));
     c->metadata = keep_object(d, json_get(v, "metadata"));
     c->is_hidden = c->parent != NULL;
@@ -212,7 +201,7 @@ static void on_visibility(struct derive *d, const struct json *v)
 
 static void on_participants(struct derive *d, const struct json *v)
 {
-    keep_strs(d, &d->conv.acl.participants, json_get(v, "participants"));
+    d->conv.acl.participants = json_strs_of(&d->arena, json_get(v, "participants"));
 }
 
 static void on_legacy_message(struct derive *d, const struct json *v)
@@ -341,10 +330,7 @@ struct conv *conv_clone(struct arena *a, const struct conv *c)
         *strings[i] = arena_str(a, *strings[i]);
     out->parent = c->parent ? json_clone(a, c->parent) : NULL;
     out->metadata = c->metadata ? json_clone(a, c->metadata) : NULL;
-    struct json_strs *p = &out->acl.participants;
-    p->items = arena_array(a, p->len ? p->len : 1, sizeof(str));
-    for (size_t i = 0; i < p->len; i++)
-        p->items[i] = arena_str(a, c->acl.participants.items[i]);
+    out->acl.participants = json_strs_copy(a, c->acl.participants);
     return out;
 }
 

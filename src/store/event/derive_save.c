@@ -70,8 +70,7 @@ str derive_save(const struct derive *d, struct arena *a)
     struct json_writer w;
     struct conv c = d->conv;
     c.updated_at = str_from(d->updated_at);
-    buf_init(&b, SAVED_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, SAVED_MAX);
     jw_object(&w);
     jw_kint(&w, "v", FORMAT);
     jw_kint(&w, "end", (int64_t)c.end);
@@ -80,9 +79,7 @@ str derive_save(const struct derive *d, struct arena *a)
     for (const struct json_field *f = FIELDS; f->name; f++)
         save_field(&w, &c, f);
     jw_end(&w);
-    str saved = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return saved;
+    return buf_keep_whole(&b, a);
 }
 
 int derive_load(struct derive *d, str saved)

@@ -37,10 +37,7 @@ static bool is_full(const struct pager *p, size_t more)
 static void page_take(struct pager *p, str line, off_t start, off_t end)
 {
     struct arena *a = p->arena;
-    if (p->n == p->cap) {
-        p->cap = p->cap ? p->cap * 2 : 64;
-        p->events = xrealloc(p->events, p->cap * sizeof(*p->events));
-    }
+    GROW(p->events, p->n, p->cap);
     str whole = p->range->with_blobs ? blobs_restore(a, p->source->blob_dir, line) : line;
     if (whole.p == line.p)
         whole = arena_str(a, line);

@@ -28,9 +28,7 @@ static void add_content(struct buf *b, const struct json *content)
 
 static str text_buf_finish(struct arena *a, struct buf *b)
 {
-    str s = arena_str(a, buf_str(b));
-    buf_done(b);
-    return s;
+    return buf_keep(b, a);
 }
 
 str text_of_content(struct arena *a, const struct json *content)

@@ -105,10 +105,7 @@ static int list_names(struct arena *a, const char *dir, char ***ret, size_t *ret
         if (entry->d_name[0] == '.' ||
             (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN && entry->d_type != DT_LNK))
             continue;
-        if (n == cap) {
-            cap = cap ? cap * 2 : 256;
-            names = xrealloc(names, cap * sizeof(*names));
-        }
+        GROW(names, n, cap);
         names[n++] = arena_cstr(a, str_from(entry->d_name));
     }
     closedir(d);

@@ -78,8 +78,7 @@ static void own_members(struct json_writer *w, const struct store *s,
     if (spec->owner_id.n) {
         jw_kstr(w, "ownerId", spec->owner_id);
         jw_kstr(w, "visibility", STR("private"));
-        jw_key(w, "participants");
-        jw_array(w);
+        jw_karray(w, "participants");
         jw_str(w, spec->owner_id);
         jw_end(w);
     }
@@ -97,8 +96,7 @@ str folder_header(struct arena *a, const struct store *s, const struct folder_pl
     struct buf b;
     struct json_writer w;
     int64_t created_ms = spec->created_ms ? spec->created_ms : now_ms;
-    buf_init(&b, HEADER_MAX);
-    jw_init(&w, &b);
+    jw_start(&w, &b, HEADER_MAX);
     jw_object(&w);
     jw_kstr(&w, "type", STR("conversation-header"));
     jw_kint(&w, "schemaVersion", 1);
@@ -113,9 +111,7 @@ str folder_header(struct arena *a, const struct store *s, const struct folder_pl
         own_members(&w, s, spec);
     jw_end(&w);
     buf_add_char(&b, '\n');
-    str line = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return line;
+    return buf_keep_whole(&b, a);
 }
 
 bool folder_header_read(struct arena *a, str line, struct folder_place *ret)
@@ -225,19 +221,16 @@ str folder_record(struct arena *a, const struct folder_place *p, str event)
     (void)event_scan(event, &head);
     arena_init(&scratch);
     struct message m = message_of(&scratch, head.type, event);
-    buf_init(&b, LINES_MAX_BYTES);
-    jw_init(&w, &b);
+    jw_start(&w, &b, LINES_MAX_BYTES);
     jw_object(&w);
     jw_kstr(&w, "type", m.role.n ? STR("message") : STR("event"));
     if (m.role.n)
         write_message_record(&w, p, &m, event);
     jw_kint(&w, "createdAt", raw_time(head.ts));
-    jw_key(&w, "event");
-    jw_raw(&w, event);
+    jw_kraw(&w, "event", event);
     jw_end(&w);
     buf_add_char(&b, '\n');
-    str line = arena_str(a, buf_str(&b));
-    buf_done(&b);
+    str line = buf_keep(&b, a);
     arena_done(&scratch);
     return line;
 }
@@ -295,9 +288,7 @@ static str rewrite(struct arena *a, str line, str first_key, str first, bool kee
             add_raw_member(&out, key, value);
     }
     buf_add_char(&out, '}');
-    str made = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return made;
+    return buf_keep(&out, a);
 }
 
 static str ts_of(struct arena *a, const struct record *r)
@@ -336,8 +327,7 @@ str folder_note(struct arena *a, const struct json *event)
     struct json_writer w;
     int64_t created_ms = 0;
     (void)event_time(event, &created_ms);
-    buf_init(&b, LINES_MAX_BYTES);
-    jw_init(&w, &b);
+    jw_start(&w, &b, LINES_MAX_BYTES);
     jw_object(&w);
     jw_kstr(&w, "type", STR("note"));
     jw_kint(&w, "createdAt", created_ms);
@@ -345,9 +335,7 @@ str folder_note(struct arena *a, const struct json *event)
     jw_kstr(&w, "content", text_of_content(a, json_get(event, "content")));
     jw_end(&w);
     buf_add_char(&b, '\n');
-    str line = arena_str(a, buf_str(&b));
-    buf_done(&b);
-    return line;
+    return buf_keep(&b, a);
 }
 
 str folder_note_event(struct arena *a, str line)

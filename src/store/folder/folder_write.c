@@ -47,9 +47,7 @@ static str notes_among(struct store_op *op, size_t from)
     buf_init(&out, NOTES_MAX);
     for (size_t i = from; i < op->nlines; i++)
         add_note_line(&op->arena, &out, op->lines[i]);
-    str notes = arena_str(&op->arena, buf_str(&out));
-    buf_done(&out);
-    return notes;
+    return buf_keep(&out, &op->arena);
 }
 
 static int append_notes(struct files *f, struct store_op *op, int fd, const char *path, str notes,

@@ -31,10 +31,7 @@ struct page {
 
 static void note_ancestor(struct page *p, sqlite3_stmt *st, str id)
 {
-    if (p->nancestors == p->ancestors_cap) {
-        p->ancestors_cap = p->ancestors_cap ? p->ancestors_cap * 2 : 16;
-        p->ancestors = xrealloc(p->ancestors, p->ancestors_cap * sizeof(*p->ancestors));
-    }
+    GROW(p->ancestors, p->nancestors, p->ancestors_cap);
     struct ancestor *up = &p->ancestors[p->nancestors++];
     up->id = arena_str(&p->op->arena, id);
     index_log_columns(st, INDEX_CONV_NCOLUMNS + 1, &up->log);
@@ -215,10 +212,7 @@ static void add_key(struct page *p, struct keys *k, sqlite3_stmt *st)
     index_conv_columns(st, 0, &d);
     if (wants(p, &d.conv)) {
         str created = d.conv.created_at, updated = str_from(d.updated_at);
-        if (k->n == k->cap) {
-            k->cap = k->cap ? k->cap * 2 : 256;
-            k->items = xrealloc(k->items, k->cap * sizeof(*k->items));
-        }
+        GROW(k->items, k->n, k->cap);
         bool by_created = q->sort == STORE_BY_CREATED && created.n;
         k->items[k->n++] = (struct key){
             .at = arena_str(&k->arena, by_created ? created : updated),

@@ -283,10 +283,7 @@ struct ids {
 static void add_id(void *ctx, str id)
 {
     struct ids *ids = ctx;
-    if (ids->n == ids->cap) {
-        ids->cap = ids->cap ? ids->cap * 2 : 256;
-        ids->items = xrealloc(ids->items, ids->cap * sizeof(*ids->items));
-    }
+    GROW(ids->items, ids->n, ids->cap);
     ids->items[ids->n++] = arena_str(ids->arena, id);
 }
 

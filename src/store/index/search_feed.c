@@ -85,10 +85,7 @@ static void slice_add_message(struct slice *s, struct feed_log *l, str line, int
     (void)event_time(v, &m.ms);
     search_words(&s->words, &text, l->log.no);
     m.nwords = s->words.n - m.words;
-    if (s->n == s->cap) {
-        s->cap = s->cap ? s->cap * 2 : 1024;
-        s->messages = xrealloc(s->messages, s->cap * sizeof(*s->messages));
-    }
+    GROW(s->messages, s->n, s->cap);
     s->messages[s->n++] = m;
     l->messages++;
 }

@@ -127,10 +127,7 @@ static void add_hit(struct finder *f, const struct log_info *log, const struct e
     int64_t ms;
     if (event_time(event, &ms))
         clock_iso(ms, iso);
-    if (f->n == f->cap) {
-        f->cap = f->cap ? f->cap * 2 : 64;
-        f->hits = xrealloc(f->hits, f->cap * sizeof(*f->hits));
-    }
+    GROW(f->hits, f->n, f->cap);
     struct found *found = &f->hits[f->n++];
     *found = (struct found){.log = log, .len = (int64_t)len};
     found->hit = (struct store_hit){
@@ -279,10 +276,7 @@ static int behind(struct finder *f, const int64_t only[2], struct tail **ret, si
             return -EIO;
         if (!info)
             continue;
-        if (*ret_n == cap) {
-            cap = cap ? cap * 2 : 16;
-            *ret = xrealloc(*ret, cap * sizeof(**ret));
-        }
+        GROW(*ret, *ret_n, cap);
         (*ret)[(*ret_n)++] = (struct tail){
             .log = info, .from = sqlite3_column_int64(st, 1), .to = sqlite3_column_int64(st, 2)};
     }

@@ -156,7 +156,5 @@ str search_expression(struct arena *a, const struct query *q, int64_t log_no, in
             buf_printf(&out, "(\"" LOG_MARK "%lld\" OR ", (long long)notes_no);
         buf_printf(&out, "\"" LOG_MARK "%lld\"%s", (long long)log_no, notes_no ? ")" : "");
     }
-    str s = arena_str(a, buf_str(&out));
-    buf_done(&out);
-    return s;
+    return buf_keep(&out, a);
 }

@@ -162,10 +162,7 @@ static int restore_log(struct replay *r, const struct found *records, size_t n)
 static void collect(void *ctx, const struct journal_record *record)
 {
     struct replay *r = ctx;
-    if (r->n == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 256;
-        r->records = xrealloc(r->records, r->cap * sizeof(*r->records));
-    }
+    GROW(r->records, r->n, r->cap);
     r->records[r->n] = (struct found){*record, r->n};
     r->n++;
 }

@@ -13,13 +13,7 @@ static const bool ALLOWED[][4] = {
 
 static bool is_participant(const struct viewer *v, const struct conv_acl *acl)
 {
-    if (!acl->is_shared)
-        return false;
-    for (size_t i = 0; i < acl->participants.len; i++) {
-        if (str_eq(acl->participants.items[i], v->user_id))
-            return true;
-    }
-    return false;
+    return acl->is_shared && json_strs_has(&acl->participants, v->user_id);
 }
 
 static bool is_owner(const struct viewer *v, const struct conv_acl *acl)

@@ -167,14 +167,6 @@ int change_apply(const char *work_dir, bool is_sole, const struct change *c,
     return r;
 }
 
-static struct json_strs clone_strs(struct arena *a, struct json_strs in)
-{
-    struct json_strs out = {arena_array(a, in.len, sizeof(str)), in.len};
-    for (size_t i = 0; i < in.len; i++)
-        out.items[i] = arena_str(a, in.items[i]);
-    return out;
-}
-
 struct change change_clone(struct arena *a, const struct change *c)
 {
     struct change n = *c;
@@ -184,8 +176,8 @@ struct change change_clone(struct arena *a, const struct change *c)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (texts[i]->p)
             *texts[i] = arena_str(a, *texts[i]);
-    n.token.scopes = clone_strs(a, c->token.scopes);
-    n.token.tools = clone_strs(a, c->token.tools);
+    n.token.scopes = json_strs_copy(a, c->token.scopes);
+    n.token.tools = json_strs_copy(a, c->token.tools);
     n.preferences = c->preferences ? json_clone(a, c->preferences) : NULL;
     n.settings = c->settings ? json_clone(a, c->settings) : NULL;
     n.actor = c->actor ? arena_cstr(a, str_from(c->actor)) : NULL;

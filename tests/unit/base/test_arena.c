@@ -138,3 +138,21 @@ TEST(overruns_are_seen)
     skip();
 #endif
 }
+
+TEST(copies_of_lists_do_not_share_their_strings)
+{
+    struct arena a;
+    char x[] = "x", y[] = "yy";
+    const str list[] = {{x, 1}, {y, 2}};
+    const char *const argv[] = {x, y, NULL};
+    arena_init(&a);
+    str *strs = arena_strs(&a, list, 2);
+    const char **cstrs = arena_cstrs(&a, argv);
+    x[0] = y[0] = '!';
+    assert_true(str_eq(strs[0], STR("x")) && str_eq(strs[1], STR("yy")));
+    assert_string_equal(cstrs[1], "yy");
+    assert_null(cstrs[2]);
+    assert_null(arena_cstrs(&a, NULL));
+    assert_non_null(arena_strs(&a, NULL, 0));
+    arena_done(&a);
+}

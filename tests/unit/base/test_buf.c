@@ -148,3 +148,33 @@ TEST(growth_is_geometric)
     assert_int_equal(b.cap, (1 << 20) + 1); /* never beyond the ceiling and its NUL */
     buf_done(&b);
 }
+
+TEST(kept_bytes_are_in_the_arena_and_the_buffer_is_free)
+{
+    struct arena a;
+    struct buf b;
+    arena_init(&a);
+    buf_init(&b, 3);
+    buf_add_lit(&b, "abc");
+    str s = buf_keep_whole(&b, &a);
+    assert_true(str_eq(s, STR("abc")));
+    assert_null(b.p);
+    buf_init(&b, 3);
+    buf_add_lit(&b, "ab");
+    buf_add_lit(&b, "cd");
+    assert_true(str_eq(buf_keep(&b, &a), STR("ab")));
+    arena_done(&a);
+}
+
+TEST(bytes_of_a_failed_buffer_are_not_kept_as_a_whole)
+{
+    struct arena a;
+    struct buf b;
+    arena_init(&a);
+    buf_init(&b, 3);
+    buf_add_lit(&b, "ab");
+    buf_add_lit(&b, "cd");
+    assert_null(buf_keep_whole(&b, &a).p);
+    assert_null(b.p);
+    arena_done(&a);
+}

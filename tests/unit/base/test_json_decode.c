@@ -232,3 +232,34 @@ TEST_WITH(unknown_keys_are_reported, setup, teardown)
     assert_int_equal(s.limits.turns, 2);
     buf_done(&keys);
 }
+
+TEST(a_list_of_strings_is_made_searched_and_copied)
+{
+    struct arena a;
+    struct json *v;
+    arena_init(&a);
+    assert_int_equal(json_parse(&a, STR("[\"x\",1,\"yy\",null]"), 0, &v, NULL), 0);
+    struct json_strs list = json_strs_of(&a, v);
+    assert_int_equal(list.len, 2);
+    assert_true(json_strs_has(&list, STR("yy")));
+    assert_false(json_strs_has(&list, STR("y")));
+    struct json_strs copy = json_strs_copy(&a, list);
+    assert_int_equal(copy.len, 2);
+    assert_true(copy.items != list.items && copy.items[0].p != list.items[0].p);
+    assert_true(json_strs_has(&copy, STR("x")));
+    arena_done(&a);
+}
+
+TEST(an_absent_list_differs_from_an_empty_one)
+{
+    struct arena a;
+    struct json empty = {.type = JSON_ARRAY}, text = json_of_str(STR("x"));
+    arena_init(&a);
+    assert_null(json_strs_of(&a, NULL).items);
+    assert_null(json_strs_of(&a, &text).items);
+    assert_null(json_strs_copy(&a, (struct json_strs){0}).items);
+    struct json_strs none = json_strs_copy(&a, json_strs_of(&a, &empty));
+    assert_non_null(none.items);
+    assert_int_equal(none.len, 0);
+    arena_done(&a);
+}

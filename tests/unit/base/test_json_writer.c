@@ -157,3 +157,25 @@ TEST(every_ceiling)
         buf_done(&b);
     }
 }
+
+TEST(keys_and_values_in_one_call)
+{
+    const str names[] = {STR("a"), STR("b")};
+    struct buf b;
+    struct json_writer w;
+    jw_start(&w, &b, OUT_MAX);
+    jw_object(&w);
+    jw_kstrs(&w, "names", names, 2);
+    jw_kstrs(&w, "none", NULL, 0);
+    jw_kobject(&w, "o");
+    jw_kcstr(&w, "c", NULL);
+    jw_kdouble(&w, "d", 0.5);
+    jw_end(&w);
+    jw_karray(&w, "list");
+    jw_end(&w);
+    jw_kraw(&w, "raw", STR("[1]"));
+    jw_end(&w);
+    assert_string_equal(buf_cstr(&b), "{\"names\":[\"a\",\"b\"],\"none\":[],\"o\":{\"c\":null,"
+                                      "\"d\":0.5},\"list\":[],\"raw\":[1]}");
+    buf_done(&b);
+}

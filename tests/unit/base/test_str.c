@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/str.h"
 #include "support/unit.h"
@@ -168,4 +169,33 @@ TEST(allocation_is_zeroed_and_never_null)
     p = xcalloc(0, 8);
     assert_non_null(p);
     free(p);
+}
+
+TEST(a_string_is_found_in_a_list)
+{
+    const str list[] = {STR("a"), STR("bc"), STR("")};
+    const char *const cstrs[] = {"a", "bc", NULL};
+    assert_true(str_in(STR("bc"), list, 3));
+    assert_true(str_in(STR_NONE, list, 3));
+    assert_false(str_in(STR("b"), list, 3));
+    assert_false(str_in(STR(""), list, 2));
+    assert_false(str_in(STR("a"), NULL, 0));
+    assert_true(str_in_cstrs(STR("bc"), cstrs));
+    assert_false(str_in_cstrs(STR("abc"), cstrs));
+}
+
+TEST(an_array_grows_only_when_it_is_full)
+{
+    uint32_t *items = NULL;
+    size_t cap = 0;
+    for (uint32_t n = 0; n < 100; n++) {
+        size_t before = cap;
+        GROW(items, n, cap);
+        assert_true(n < cap);
+        assert_int_equal(cap != before, n == before);
+        items[n] = n;
+    }
+    for (uint32_t n = 0; n < 100; n++)
+        assert_int_equal(items[n], n);
+    free(items);
 }
