@@ -502,6 +502,29 @@ static inline const char *api_conversation(struct api_rig *t, const char *who, c
     return api_text(t, a.json, "conversationId");
 }
 
+static inline void api_share(struct api_rig *t, const char *who, const char *id, const char *with)
+{
+    assert_status(api_call(t, who, "POST", api_path(t, "/v1/conversations/%s/participants", id),
+                           api_path(t, "{\"userId\":\"%s\"}", with)),
+                  200);
+}
+
+/* The body of a chat request; more: further members, each with a comma in front, or "". */
+static inline const char *api_chat_body(struct api_rig *t, const char *id, const char *message,
+                                        const char *more)
+{
+    return api_path(t, "{\"message\":\"%s\",\"conversationId\":\"%s\"%s}", message, id, more);
+}
+
+/* A message whose answer the model holds back, until model_release(). */
+static inline void api_keep_busy(struct api_rig *t, const char *who, const char *id)
+{
+    MODEL(.text = "at last", .is_held = true);
+    assert_status(api_call(t, who, "POST", "/v1/chat/start", api_chat_body(t, id, "wait", "")),
+                  202);
+    rig_until(t->rig, model_waiting() > 0);
+}
+
 /* ---- streams ---- */
 
 struct api_frame {
@@ -632,4 +655,21 @@ static inline void stream_drop(struct api_stream *s)
     http_server_stats(t->http, &before);
     api_client_close(s->client);
     rig_until(t->rig, (http_server_stats(t->http, &now), now.streams < before.streams));
+}
+
+/* The stream of a conversation, when it is live. */
+static inline struct api_stream *api_watch(struct api_rig *t, const char *who, const char *id)
+{
+    struct api_stream *s = api_stream(t, who, api_path(t, "/v1/conversations/%s/events", id));
+    stream_wait(s, "queue.snapshot");
+    return s;
+}
+
+/* The stream of the workspace; query: "?watch=...", or "". */
+static inline struct api_stream *api_watch_workspace(struct api_rig *t, const char *who,
+                                                     const char *query)
+{
+    struct api_stream *s = api_stream(t, who, api_path(t, "/v1/events%s", query));
+    stream_wait(s, "subscribed");
+    return s;
 }

@@ -3,20 +3,6 @@
 #include "api/live/hub.h"
 #include "support/api_rig.h"
 
-static struct api_stream *watch(struct api_rig *t, const char *who, const char *id)
-{
-    struct api_stream *s = api_stream(t, who, api_path(t, "/v1/conversations/%s/events", id));
-    stream_wait(s, "queue.snapshot");
-    return s;
-}
-
-static struct api_stream *watch_workspace(struct api_rig *t, const char *who, const char *query)
-{
-    struct api_stream *s = api_stream(t, who, api_path(t, "/v1/events%s", query));
-    stream_wait(s, "subscribed");
-    return s;
-}
-
 static struct api_answer post(struct api_rig *t, const char *who, const char *id, const char *what,
                               const char *body)
 {
@@ -27,7 +13,7 @@ static struct api_answer post(struct api_rig *t, const char *who, const char *id
 static const char *shared_conversation(struct api_rig *t)
 {
     const char *id = api_conversation(t, "ben", "hello");
-    assert_status(post(t, "ben", id, "participants", "{\"userId\":\"usr_dan\"}"), 200);
+    api_share(t, "ben", id, "usr_dan");
     return id;
 }
 
@@ -53,7 +39,7 @@ TEST_WITH(a_join_and_a_leave_are_announced_to_the_others, api_set_up, api_tear_d
 {
     struct api_rig *t = *state;
     const char *id = shared_conversation(t);
-    struct api_stream *ben = watch(t, "ben", id), *dan = watch(t, "dan", id);
+    struct api_stream *ben = api_watch(t, "ben", id), *dan = api_watch(t, "dan", id);
     const struct json *joined = stream_wait(ben, "presence");
     assert_string_equal(api_part(t, joined, "userId"), "\"usr_dan\"");
     assert_string_equal(api_text(t, joined, "displayName"), "Dan");
@@ -67,9 +53,9 @@ TEST_WITH(a_second_tab_is_neither_a_join_nor_a_leave, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
     const char *id = shared_conversation(t);
-    struct api_stream *ben = watch(t, "ben", id), *dan = watch(t, "dan", id);
+    struct api_stream *ben = api_watch(t, "ben", id), *dan = api_watch(t, "dan", id);
     stream_wait(ben, "presence");
-    struct api_stream *second = watch(t, "dan", id);
+    struct api_stream *second = api_watch(t, "dan", id);
     second->next = 0;
     assert_string_equal(api_part(t, stream_wait(second, "presence.snapshot"), "users"),
                         "[{\"userId\":\"usr_ben\",\"displayName\":\"Ben\"},"
@@ -85,9 +71,9 @@ TEST_WITH(a_conversation_removed_from_a_stream_is_a_leave, api_set_up, api_tear_
 {
     struct api_rig *t = *state;
     const char *id = shared_conversation(t);
-    struct api_stream *dan = watch_workspace(t, "dan", api_path(t, "?watch=%s", id));
+    struct api_stream *dan = api_watch_workspace(t, "dan", api_path(t, "?watch=%s", id));
     stream_wait(dan, "queue.snapshot");
-    struct api_stream *ben = watch(t, "ben", id);
+    struct api_stream *ben = api_watch(t, "ben", id);
     assert_status(
         api_call(t, "dan", "POST", "/v1/events/1/watch", api_path(t, "{\"remove\":[\"%s\"]}", id)),
         204);
@@ -99,10 +85,10 @@ TEST_WITH(joins_are_not_announced_in_a_crowd, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
     const char *id = shared_conversation(t);
-    struct api_stream *ben = watch(t, "ben", id);
+    struct api_stream *ben = api_watch(t, "ben", id);
     for (unsigned i = 1; i < HUB_PRESENCE_MAX; i++)
-        watch(t, "ben", id);
-    struct api_stream *dan = watch(t, "dan", id);
+        api_watch(t, "ben", id);
+    struct api_stream *dan = api_watch(t, "dan", id);
     settle(t, id, ben);
     assert_int_equal(count(ben, "presence"), 0);
     dan->next = 0;
@@ -118,8 +104,8 @@ TEST_WITH(a_participant_who_is_removed_gets_no_further_frame, api_set_up, api_te
 {
     struct api_rig *t = *state;
     const char *id = shared_conversation(t);
-    struct api_stream *ben = watch(t, "ben", id), *dan = watch(t, "dan", id);
-    struct api_stream *all = watch_workspace(t, "dan", api_path(t, "?watch=%s", id));
+    struct api_stream *ben = api_watch(t, "ben", id), *dan = api_watch(t, "dan", id);
+    struct api_stream *all = api_watch_workspace(t, "dan", api_path(t, "?watch=%s", id));
     stream_wait(all, "queue.snapshot");
     assert_status(api_call(t, "ben", "DELETE",
                            api_path(t, "/v1/conversations/%s/participants/usr_dan", id), NULL),
@@ -137,8 +123,8 @@ TEST_WITH(a_former_member_loses_every_stream, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
     const char *id = shared_conversation(t);
-    struct api_stream *ben = watch_workspace(t, "ben", "");
-    struct api_stream *one = watch(t, "dan", id), *all = watch_workspace(t, "dan", "");
+    struct api_stream *ben = api_watch_workspace(t, "ben", "");
+    struct api_stream *one = api_watch(t, "dan", id), *all = api_watch_workspace(t, "dan", "");
     MODEL(.partial = "secret", .is_held = true);
     struct api_stream *chat = api_stream_chat(t, "dan", "{\"message\":\"go\"}");
     stream_wait(chat, "text.delta");
@@ -157,7 +143,7 @@ TEST_WITH(a_revoked_token_ends_only_the_streams_that_it_opened, api_set_up, api_
     const char *id = shared_conversation(t);
     api_add_token(t, "dans phone",
                   (struct auth_new_token){.user_id = STR("usr_dan"), .scopes = SCOPE_READ});
-    struct api_stream *phone = watch(t, "dans phone", id), *desk = watch(t, "dan", id);
+    struct api_stream *phone = api_watch(t, "dans phone", id), *desk = api_watch(t, "dan", id);
     api_change(t, (struct change){.kind = CHANGE_TOKEN_REVOKE,
                                   .user_id = STR("usr_dan"),
                                   .token.id = str_from(api_find_token(t, "dans phone")->id)});
@@ -172,8 +158,9 @@ TEST_WITH(an_admin_who_becomes_a_member_loses_conversations_of_others, api_set_u
     const char *of_ben = api_conversation(t, "ben", "hello");
     const char *of_dan = api_conversation(t, "dan", "hello");
     api_set_role(t, "usr_dan", WS_ADMIN);
-    struct api_stream *s = watch(t, "dan", of_ben), *own = watch(t, "dan", of_dan);
-    struct api_stream *all = watch_workspace(t, "dan", api_path(t, "?watch=%s,%s", of_ben, of_dan));
+    struct api_stream *s = api_watch(t, "dan", of_ben), *own = api_watch(t, "dan", of_dan);
+    struct api_stream *all =
+        api_watch_workspace(t, "dan", api_path(t, "?watch=%s,%s", of_ben, of_dan));
     stream_wait(all, "queue.snapshot");
     stream_wait(all, "queue.snapshot");
     api_set_role(t, "usr_dan", WS_MEMBER);
@@ -208,7 +195,7 @@ TEST_WITH(streams_of_a_child_run_end_with_the_access_to_its_parent, api_set_up, 
     struct api_rig *t = *state;
     const char *id = shared_conversation(t), *child = "conv_00000000000000c1";
     create_child(t, child, id);
-    struct api_stream *ben = watch(t, "ben", child), *dan = watch(t, "dan", child);
+    struct api_stream *ben = api_watch(t, "ben", child), *dan = api_watch(t, "dan", child);
     assert_status(post(t, "ben", id, "unshare", NULL), 200);
     stream_end(dan);
     settle(t, child, ben);
@@ -217,7 +204,8 @@ TEST_WITH(streams_of_a_child_run_end_with_the_access_to_its_parent, api_set_up, 
 TEST_WITH(a_deleted_workspace_ends_its_streams, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
-    struct api_stream *ana = watch_workspace(t, "ana", ""), *ben = watch_workspace(t, "ben", "");
+    struct api_stream *ana = api_watch_workspace(t, "ana", ""),
+                      *ben = api_watch_workspace(t, "ben", "");
     api_change(
         t, (struct change){.kind = CHANGE_WORKSPACE_REMOVE, .workspace_id = STR(RIG_WORKSPACE)});
     stream_end(ana);
@@ -239,9 +227,9 @@ TEST_WITH(a_stream_gets_a_heartbeat_every_30_seconds, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
     const char *id = api_conversation(t, "ben", "hello");
-    struct api_stream *all = watch_workspace(t, "ben", "");
+    struct api_stream *all = api_watch_workspace(t, "ben", "");
     beat(t);
-    struct api_stream *one = watch(t, "ben", id);
+    struct api_stream *one = api_watch(t, "ben", id);
     for (unsigned i = 1; i < HUB_HEARTBEAT_S; i++)
         beat(t);
     const struct json *at = stream_wait(all, "heartbeat");
@@ -275,8 +263,8 @@ TEST_WITH(a_stream_ends_when_its_token_expires, api_set_up, api_tear_down)
     api_add_token(t, "short",
                   (struct auth_new_token){
                       .user_id = STR("usr_ben"), .scopes = SCOPE_READ, .expires_ms = expires_ms});
-    struct api_stream *brief = watch_workspace(t, "short", ""),
-                      *ben = watch_workspace(t, "ben", "");
+    struct api_stream *brief = api_watch_workspace(t, "short", ""),
+                      *ben = api_watch_workspace(t, "ben", "");
     rig_until(t->rig, clock_now_ms() >= expires_ms);
     beat(t);
     stream_end(brief);
@@ -305,7 +293,7 @@ TEST_WITH(a_watcher_that_does_not_read_is_dropped_and_others_miss_nothing, api_s
 {
     struct api_rig *t = *state;
     const char *id = shared_conversation(t);
-    struct api_stream *slow = watch(t, "dan", id), *ben = watch(t, "ben", id);
+    struct api_stream *slow = api_watch(t, "dan", id), *ben = api_watch(t, "ben", id);
     struct http_stats now;
     unsigned sent = 0;
     uv_poll_stop(&slow->client->poll);

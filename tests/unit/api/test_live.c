@@ -2,28 +2,6 @@
 #include "api/live/live.h"
 #include "support/api_rig.h"
 
-/* Opens the stream of a conversation and waits until it is live. */
-static struct api_stream *watch(struct api_rig *t, const char *who, const char *id)
-{
-    struct api_stream *s = api_stream(t, who, api_path(t, "/v1/conversations/%s/events", id));
-    stream_wait(s, "queue.snapshot");
-    return s;
-}
-
-static struct api_stream *watch_workspace(struct api_rig *t, const char *who, const char *query)
-{
-    struct api_stream *s = api_stream(t, who, api_path(t, "/v1/events%s", query));
-    stream_wait(s, "subscribed");
-    return s;
-}
-
-static void share(struct api_rig *t, const char *who, const char *id, const char *with)
-{
-    assert_status(api_call(t, who, "POST", api_path(t, "/v1/conversations/%s/participants", id),
-                           api_path(t, "{\"userId\":\"%s\"}", with)),
-                  200);
-}
-
 static void send_message(struct api_rig *t, const char *who, const char *id, const char *text)
 {
     assert_status(api_call(t, who, "POST", "/v1/chat",
@@ -81,8 +59,8 @@ TEST_WITH(every_stream_gets_the_same_frames, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
     const char *id = api_conversation(t, "ben", "hello");
-    share(t, "ben", id, "dan");
-    struct api_stream *one = watch(t, "ben", id), *two = watch(t, "dan", id);
+    api_share(t, "ben", id, "dan");
+    struct api_stream *one = api_watch(t, "ben", id), *two = api_watch(t, "dan", id);
     send_message(t, "ben", id, "again");
     stream_wait(one, "run.done");
     stream_wait(two, "run.done");
@@ -101,7 +79,7 @@ TEST_WITH(a_stream_continues_after_the_position_that_the_client_names, api_set_u
 {
     struct api_rig *t = *state;
     const char *id = api_conversation(t, "ben", "hello");
-    struct api_stream *s = watch(t, "ben", id);
+    struct api_stream *s = api_watch(t, "ben", id);
     send_message(t, "ben", id, "seen");
     stream_wait(s, "run.done");
     const char *seen = last_id(s), *path = api_path(t, "/v1/conversations/%s/events", id);
@@ -155,8 +133,8 @@ TEST_WITH(a_deleted_conversation_ends_its_streams, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
     const char *id = api_conversation(t, "ben", "hello");
-    struct api_stream *s = watch(t, "ben", id);
-    struct api_stream *all = watch_workspace(t, "ben", api_path(t, "?watch=%s", id));
+    struct api_stream *s = api_watch(t, "ben", id);
+    struct api_stream *all = api_watch_workspace(t, "ben", api_path(t, "?watch=%s", id));
     stream_wait(all, "queue.snapshot");
     assert_status(api_call(t, "ben", "DELETE", api_path(t, "/v1/conversations/%s", id), NULL), 200);
     stream_end(s);
@@ -169,8 +147,8 @@ TEST_WITH(typing_is_shown_to_watchers_and_not_logged, api_set_up, api_tear_down)
     struct api_rig *t = *state;
     const char *id = api_conversation(t, "ben", "hello");
     const char *path = api_path(t, "/v1/conversations/%s/typing", id);
-    share(t, "ben", id, "dan");
-    struct api_stream *s = watch(t, "dan", id);
+    api_share(t, "ben", id, "dan");
+    struct api_stream *s = api_watch(t, "dan", id);
     assert_status(api_call(t, "ben", "POST", path, NULL), 204);
     assert_string_equal(api_part(t, stream_wait(s, "typing"), "isTyping"), "true");
     assert_status(api_call(t, "ben", "POST", path, "{\"isTyping\":false}"), 204);
@@ -190,11 +168,12 @@ TEST_WITH(typing_is_shown_to_watchers_and_not_logged, api_set_up, api_tear_down)
 TEST_WITH(news_reach_only_people_who_may_see_the_conversation, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
-    struct api_stream *ben = watch_workspace(t, "ben", ""), *dan = watch_workspace(t, "dan", "");
+    struct api_stream *ben = api_watch_workspace(t, "ben", ""),
+                      *dan = api_watch_workspace(t, "dan", "");
     const char *id = api_conversation(t, "ben", "hello");
     const struct json *made = stream_wait(ben, "conversation.created");
     assert_string_equal(api_text(t, made, "conversationId"), id);
-    share(t, "ben", id, "dan");
+    api_share(t, "ben", id, "dan");
     stream_wait(ben, "conversation.shared");
     assert_string_equal(api_text(t, stream_wait(dan, "conversation.shared"), "conversationId"), id);
     assert_true(strstr(stream_events(dan), "conversation.created") == NULL);
@@ -213,8 +192,8 @@ TEST_WITH(frames_in_a_stream_of_the_workspace_name_their_conversation, api_set_u
 {
     struct api_rig *t = *state;
     const char *id = api_conversation(t, "ben", "hello");
-    struct api_stream *own = watch(t, "ben", id);
-    struct api_stream *all = watch_workspace(t, "ben", api_path(t, "?watch=%s", id));
+    struct api_stream *own = api_watch(t, "ben", id);
+    struct api_stream *all = api_watch_workspace(t, "ben", api_path(t, "?watch=%s", id));
     stream_wait(all, "queue.snapshot");
     send_message(t, "ben", id, "again");
     stream_wait(own, "user.message");
@@ -227,13 +206,13 @@ TEST_WITH(frames_in_a_stream_of_the_workspace_name_their_conversation, api_set_u
 TEST_WITH(a_stream_of_the_workspace_continues_where_it_broke_off, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
-    struct api_stream *s = watch_workspace(t, "ben", "");
+    struct api_stream *s = api_watch_workspace(t, "ben", "");
     const char *seen = last_id(s);
     stream_drop(s);
     const char *mine = api_conversation(t, "ben", "mine");
     api_conversation(t, "dan", "not mine");
 
-    s = watch_workspace(t, "ben", api_path(t, "?after=%s", seen));
+    s = api_watch_workspace(t, "ben", api_path(t, "?after=%s", seen));
     assert_string_equal(s->frames[0].event, "conversation.created");
     assert_non_null(strstr(s->frames[0].data, mine));
     for (size_t i = 0; i < s->nframes; i++)
@@ -254,13 +233,13 @@ TEST_WITH(a_replay_leaves_out_what_may_not_be_seen_any_more, api_set_up, api_tea
 {
     struct api_rig *t = *state;
     api_set_role(t, "usr_dan", WS_ADMIN);
-    struct api_stream *s = watch_workspace(t, "dan", "");
+    struct api_stream *s = api_watch_workspace(t, "dan", "");
     const char *seen = last_id(s);
     api_conversation(t, "ben", "hello");
     stream_wait(s, "conversation.created");
     stream_drop(s);
     api_set_role(t, "usr_dan", WS_MEMBER);
-    s = watch_workspace(t, "dan", api_path(t, "?after=%s", seen));
+    s = api_watch_workspace(t, "dan", api_path(t, "?after=%s", seen));
     assert_string_equal(stream_events(s), "member.changed subscribed");
 }
 
@@ -277,17 +256,17 @@ TEST_WITH(a_client_that_missed_more_than_the_ring_holds_loads_everything_again, 
           api_tear_down)
 {
     struct api_rig *t = *state;
-    struct api_stream *s = watch_workspace(t, "ben", "");
+    struct api_stream *s = api_watch_workspace(t, "ben", "");
     const char *seen = last_id(s);
     stream_drop(s);
     publish_news(t, HUB_RING);
-    s = watch_workspace(t, "ben", api_path(t, "?after=%s", seen));
+    s = api_watch_workspace(t, "ben", api_path(t, "?after=%s", seen));
     assert_int_equal(s->nframes, HUB_RING + 1);
     stream_drop(s);
     publish_news(t, 1);
     const char *const UNKNOWN[] = {seen, "b_0-1", "nonsense", last_id(s)};
     for (size_t i = 0; i < ARRAY_LEN(UNKNOWN); i++) {
-        s = watch_workspace(t, "ben", api_path(t, "?after=%s", UNKNOWN[i]));
+        s = api_watch_workspace(t, "ben", api_path(t, "?after=%s", UNKNOWN[i]));
         assert_string_equal(stream_events(s),
                             i < 3 ? "reset subscribed" : "bundle.ready subscribed");
         stream_drop(s);
@@ -298,7 +277,7 @@ TEST_WITH(conversations_are_added_to_an_open_stream_and_removed_from_it, api_set
 {
     struct api_rig *t = *state;
     const char *a = api_conversation(t, "ben", "a"), *b = api_conversation(t, "ben", "b");
-    struct api_stream *s = watch_workspace(t, "ben", api_path(t, "?watch=%s", a));
+    struct api_stream *s = api_watch_workspace(t, "ben", api_path(t, "?watch=%s", a));
     stream_wait(s, "queue.snapshot");
     assert_string_equal(s->frames[0].data, "{\"streamId\":\"1\"}");
     assert_status(api_call(t, "ben", "POST", "/v1/events/1/watch",
@@ -333,7 +312,7 @@ TEST_WITH(a_list_of_conversations_is_checked_before_the_stream_opens, api_set_up
     assert_refused(api_get(t, "ben", api_path(t, "/v1/events?watch=%s", list)), 400, "bad_request",
                    WATCH_HINT);
     *strrchr(list, ',') = 0; /* exactly as many as are allowed: none exists, each ends */
-    struct api_stream *s = watch_workspace(t, "ben", api_path(t, "?watch=%s", list));
+    struct api_stream *s = api_watch_workspace(t, "ben", api_path(t, "?watch=%s", list));
     for (unsigned i = 0; i < LIVE_WATCHES_MAX; i++)
         stream_wait(s, "watch.ended");
 }
@@ -341,7 +320,7 @@ TEST_WITH(a_list_of_conversations_is_checked_before_the_stream_opens, api_set_up
 TEST_WITH(a_stream_watches_no_more_than_50_conversations, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
-    struct api_stream *s = watch_workspace(t, "ben", "");
+    struct api_stream *s = api_watch_workspace(t, "ben", "");
     store_hold(RIG_GET); /* so that none of them ends */
     for (unsigned i = 0; i < LIVE_WATCHES_MAX; i++)
         assert_status(api_call(t, "ben", "POST", "/v1/events/1/watch",
@@ -359,8 +338,8 @@ TEST_WITH(a_stream_watches_no_more_than_50_conversations, api_set_up, api_tear_d
 TEST_WITH(only_the_person_who_opened_a_stream_changes_it, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
-    watch_workspace(t, "ben", "");
-    watch(t, "ben", api_conversation(t, "ben", "hello"));
+    api_watch_workspace(t, "ben", "");
+    api_watch(t, "ben", api_conversation(t, "ben", "hello"));
     static const struct {
         const char *who, *stream;
     } WRONG[] = {{"dan", "1"}, {"ana", "1"}, {"ben", "2"}, {"ben", "77"}, {"ben", "x"}};
@@ -381,7 +360,7 @@ TEST_WITH(a_conversation_that_may_not_be_seen_looks_like_one_that_does_not_exist
     struct api_rig *t = *state;
     const char *id = api_conversation(t, "ben", "hello");
     struct api_stream *s =
-        watch_workspace(t, "dan", api_path(t, "?watch=%s,conv_0000000000000000", id));
+        api_watch_workspace(t, "dan", api_path(t, "?watch=%s,conv_0000000000000000", id));
     const char *data[2];
     for (size_t i = 0; i < 2; i++) {
         stream_wait(s, "watch.ended");
