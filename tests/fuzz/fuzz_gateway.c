@@ -20,9 +20,9 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "../support/gateway_peers.h"
 #include "base/bytes/random.h"
 #include "gateway/gateway.h"
-#include "gateway_peers.h"
 
 enum {
     CONNS_MAX = 16,

@@ -1,10 +1,13 @@
-/* gateway_peers.h - the servers behind the gateway, inside the fuzzer: one of each era.
+/* gateway_peers.h - the servers behind the gateway, for its fuzzer and its unit tests: one of each
+ * era.
  *
- * A transport of ours takes the place of pipes to children. Handshakes, pings and lists are
- * answered as a plain server would; every other request waits until the input answers it
- * (peers_answer), and at any time the input can have a server say anything (peers_say) or disappear
- * (peers_lose). What is sent to a server must be one valid message. Bundles are these servers and
- * nothing more: this file takes the place of bundle/supervise/bundle.c. */
+ * A transport of this file takes the place of pipes to child processes. Handshakes, pings and lists
+ * are answered as a plain server would; every other request waits until the test answers it. At any
+ * time a server can send anything (peer_say) or disappear (peers_lose). Each message to a server
+ * must be one valid message. Bundles are these servers and nothing more: this file takes the place
+ * of bundle/supervise/bundle.c.
+ *
+ * Unit tests set the hooks of `peers`; the fuzzer leaves them NULL. */
 #pragma once
 
 #include <assert.h>
@@ -25,10 +28,10 @@ enum { WAITING_MAX = 64 };
     "\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"    \
     "\"prompts\":{\"listChanged\":true},\"completions\":{},\"logging\":{}"
 
-static const struct answer {
+static const struct peer_answer {
     enum mcp_era era; /* UNKNOWN = both */
     const char *method, *result;
-} ANSWERS[] = {
+} PEER_ANSWERS[] = {
     {MCP_ERA_LEGACY, "initialize",
      "{\"protocolVersion\":\"2025-11-25\",\"serverInfo\":{\"name\":\"f\",\"version\":\"1\"},"
      "\"instructions\":\"be kind\",\"capabilities\":{" FUZZ_CAPABILITIES
@@ -48,14 +51,15 @@ static const struct answer {
     {MCP_ERA_UNKNOWN, "prompts/list", "{\"prompts\":[{\"name\":\"p\"}]}"},
 };
 
-struct peer {
+struct peer { /* a connection to a server */
     struct transport t;
     struct list_node node, said;
     enum mcp_era era;
+    const char *name; /* of the bundle */
     bool is_closing;
 };
 
-struct said {
+struct peer_said {
     struct list_node node;
     size_t n;
     char text[];
@@ -68,32 +72,35 @@ static struct {
         char id[32];
     } waiting[WAITING_MAX];
     size_t nwaiting;
+    /* Every message that a server gets. True: the hook answers it, or lets it wait. */
+    bool (*on_heard)(struct peer *p, const struct rpc_message *m);
+    void (*on_freed)(struct peer *p);
 } peers;
 
 /* ---- the transport ---- */
 
-static void peer_say(struct peer *p, str text)
+static inline void peer_say(struct peer *p, str text)
 {
-    struct said *s = xcalloc(1, sizeof *s + text.n);
+    struct peer_said *s = xcalloc(1, sizeof *s + text.n);
     s->n = text.n;
     if (text.n > 0)
         memcpy(s->text, text.p, text.n);
     list_push(&p->said, &s->node);
 }
 
-static const char *answer_to(const struct peer *p, str method)
+static inline const char *peer_answer_to(const struct peer *p, str method)
 {
-    for (size_t i = 0; i < ARRAY_LEN(ANSWERS); i++) {
-        bool is_its = ANSWERS[i].era == MCP_ERA_UNKNOWN || ANSWERS[i].era == p->era;
-        if (is_its && str_eq(method, str_from(ANSWERS[i].method)))
-            return ANSWERS[i].result;
+    for (size_t i = 0; i < ARRAY_LEN(PEER_ANSWERS); i++) {
+        bool is_its = PEER_ANSWERS[i].era == MCP_ERA_UNKNOWN || PEER_ANSWERS[i].era == p->era;
+        if (is_its && str_eq(method, str_from(PEER_ANSWERS[i].method)))
+            return PEER_ANSWERS[i].result;
     }
     return NULL;
 }
 
 static void take_request(struct peer *p, struct arena *a, const struct rpc_message *m)
 {
-    const char *result = answer_to(p, m->method);
+    const char *result = peer_answer_to(p, m->method);
     str id = json_to_str(a, m->id);
     bool is_probe = p->era == MCP_ERA_LEGACY && str_eq(m->method, STR("server/discover"));
     if (result) {
@@ -122,7 +129,8 @@ static int peer_send(struct transport *t, const struct outgoing *out, struct err
     assert(str_find_char(out->text, '\n') < 0);
     assert(rpc_parse(&a, out->text, &doc, NULL) == 0 && rpc_classify(doc, &m, NULL) == 0);
     assert(p->era == MCP_ERA_LEGACY || m.kind == RPC_REQUEST || m.kind == RPC_NOTIFICATION);
-    if (m.kind == RPC_REQUEST)
+    bool is_taken = peers.on_heard && peers.on_heard(p, &m);
+    if (m.kind == RPC_REQUEST && !is_taken)
         take_request(p, &a, &m);
     arena_done(&a);
     return 0;
@@ -141,13 +149,15 @@ static void peer_free(struct transport *t)
     struct peer *p = (struct peer *)t;
     struct list_node *n;
     size_t kept = 0;
+    if (peers.on_freed)
+        peers.on_freed(p);
     for (size_t i = 0; i < peers.nwaiting; i++) {
         if (peers.waiting[i].peer != p)
             peers.waiting[kept++] = peers.waiting[i];
     }
     peers.nwaiting = kept;
     while ((n = list_pop(&p->said)) != NULL)
-        free(LIST_ENTRY(n, struct said, node));
+        free(LIST_ENTRY(n, struct peer_said, node));
     list_del(&p->node);
     free(p);
 }
@@ -172,6 +182,7 @@ struct transport *transport_stdio_open(struct loop *l, const struct mcp_dial *di
     struct peer *p = xcalloc(1, sizeof *p);
     p->t = (struct transport){&OPS, ev, ctx};
     p->era = strcmp(dial->child.argv[0], "modern") == 0 ? MCP_ERA_MODERN : MCP_ERA_LEGACY;
+    p->name = strcmp(dial->child.argv[0], "modern") == 0 ? "new" : "old";
     list_init(&p->said);
     list_push(&peers.open, &p->node);
     return &p->t;
@@ -179,13 +190,13 @@ struct transport *transport_stdio_open(struct loop *l, const struct mcp_dial *di
 
 /* ---- what happens next ---- */
 
-static bool peers_step(void)
+static inline bool peers_step(void)
 {
     LIST_FOREACH (n, &peers.open) {
         struct peer *p = LIST_ENTRY(n, struct peer, node);
         struct list_node *first = list_pop(&p->said);
         if (first) {
-            struct said *s = LIST_ENTRY(first, struct said, node);
+            struct peer_said *s = LIST_ENTRY(first, struct peer_said, node);
             p->t.ev->message(p->t.ctx, 0, str_make(s->text, s->n));
             free(s);
             return true;
@@ -199,7 +210,7 @@ static bool peers_step(void)
     return false;
 }
 
-static struct peer *peers_nth(unsigned n)
+static inline struct peer *peers_nth(unsigned n)
 {
     LIST_FOREACH (it, &peers.open) {
         if (n-- == 0)
@@ -208,14 +219,14 @@ static struct peer *peers_nth(unsigned n)
     return NULL;
 }
 
-static void peers_say(unsigned n, str text)
+static inline void peers_say(unsigned n, str text)
 {
     struct peer *p = peers_nth(n);
     if (p)
         peer_say(p, text);
 }
 
-static void peers_lose(unsigned n)
+static inline void peers_lose(unsigned n)
 {
     struct peer *p = peers_nth(n);
     if (p)
@@ -223,7 +234,7 @@ static void peers_lose(unsigned n)
 }
 
 /* The rest of a message, after its id, as the answer to the request that waits longest. */
-static void peers_answer(str rest)
+static inline void peers_answer(str rest)
 {
     if (peers.nwaiting == 0)
         return;
@@ -245,8 +256,10 @@ struct bundle {
     enum mcp_era era;
     struct mcp_host host;
     struct connections *connections; /* that everybody shares; opened when first needed */
-    const struct json *capabilities;
+    const struct json *capabilities; /* NULL: it has not started */
     const struct json *tools[2];
+    bool is_without_tools, is_per_person, is_unreachable;
+    char asked_as[64]; /* the person of the last bundle_request_for or bundle_request_as */
 };
 
 struct bundles {
@@ -254,7 +267,7 @@ struct bundles {
     size_t n;
 };
 
-static struct mcp_dial bundle_dial(const struct bundle *b)
+static inline struct mcp_dial bundle_dial(const struct bundle *b)
 {
     static const char *const ARGV[][2] = {{"legacy", NULL}, {"modern", NULL}};
     return (struct mcp_dial){.wire = MCP_WIRE_STDIO,
@@ -282,18 +295,20 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
 struct bundle_call *bundle_request_for(struct bundle *b, str person, const struct mcp_request *req,
                                        const struct mcp_call_events *ev, void *ctx)
 {
+    snprintf(b->asked_as, sizeof b->asked_as, "%.*s", STR_ARG(person));
     return bundle_request(b, req, ev, ctx);
 }
 
 struct bundle_call *bundle_request_as(struct bundle *b, str person, const struct mcp_request *req,
                                       const struct mcp_call_events *ev, void *ctx)
 {
+    snprintf(b->asked_as, sizeof b->asked_as, "%.*s", STR_ARG(person));
     return bundle_request(b, req, ev, ctx);
 }
 
 bool bundle_is_per_person(const struct bundle *b)
 {
-    return false;
+    return b->is_per_person;
 }
 
 void bundle_cancel(struct bundle_call *c, const char *reason)
@@ -305,6 +320,8 @@ struct connections *bundle_connect(struct bundle *b, const struct mcp_host *host
                                    const struct mcp_client_events *ev, void *ctx)
 {
     struct mcp_dial dial = bundle_dial(b);
+    if (b->is_unreachable)
+        return NULL;
     return connections_open(b->loop, NULL, &dial, host, ev, ctx);
 }
 
@@ -325,7 +342,7 @@ const struct json *bundle_server_capabilities(const struct bundle *b)
 
 str bundle_instructions(const struct bundle *b)
 {
-    return STR("be kind");
+    return b->capabilities ? STR("be kind") : STR_NONE;
 }
 
 enum mcp_era bundle_era(const struct bundle *b)
@@ -335,14 +352,15 @@ enum mcp_era bundle_era(const struct bundle *b)
 
 const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n)
 {
-    *ret_n = ARRAY_LEN(b->tools);
+    *ret_n = b->is_without_tools ? 0 : ARRAY_LEN(b->tools);
     return b->tools;
 }
 
 const struct bundle_info *bundle_info(struct bundle *b)
 {
     static struct bundle_info info;
-    info = (struct bundle_info){.name = b->entry.server_name, .state = BUNDLE_RUNNING};
+    info = (struct bundle_info){.name = b->entry.server_name,
+                                .state = b->capabilities ? BUNDLE_RUNNING : BUNDLE_STARTING};
     return &info;
 }
 
@@ -358,7 +376,7 @@ const char *bundle_state_name(enum bundle_state s)
 
 str bundle_failure(struct bundle *b, struct arena *a, const struct err *err)
 {
-    return STR("The server did not answer.");
+    return arena_printf(a, "%.*s did not answer", STR_ARG(b->entry.server_name));
 }
 
 size_t bundles_count(const struct bundles *s)

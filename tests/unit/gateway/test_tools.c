@@ -1,0 +1,294 @@
+/* tools/list and tools/call: which tools a caller has, under which names, and how calls end. */
+#include "support/gateway_rig.h"
+
+/* The names of a result of tools/list, sorted as they came, with spaces. */
+static const char *names_in(const struct json *reply)
+{
+    const struct json *tools = json_get(json_get(reply, "result"), "tools");
+    struct buf b;
+    buf_init(&b, 1u << 16);
+    for (uint32_t i = 0; json_is(tools, JSON_ARRAY) && i < tools->len; i++)
+        buf_printf(&b, "%s%.*s", i ? " " : "", STR_ARG(json_get_string(&tools->items[i], "name")));
+    str all = arena_str(gw.arena, buf_str(&b));
+    buf_done(&b);
+    return all.n > 0 ? all.p : "";
+}
+
+static const char *list_at(const char *path)
+{
+    return names_in(gw_reply(gw_modern_at(path, "", "tools/list", "{}")));
+}
+
+static const struct json *tool_named(const struct json *reply, const char *name)
+{
+    const struct json *tools = json_get(json_get(reply, "result"), "tools");
+    for (uint32_t i = 0; i < tools->len; i++)
+        if (str_eq(json_get_string(&tools->items[i], "name"), str_from(name)))
+            return &tools->items[i];
+    return NULL;
+}
+
+/* Ana with a token for these tools. */
+static struct actor *with_tools(const char *globs)
+{
+    struct principal p = {.user_id = STR("usr_ana"), .how = AUTH_BY_TOKEN, .scopes = SCOPE_ALL};
+    struct json_strs list = {0};
+    const struct json *v = gw_json(globs);
+    list.items = arena_array(gw.arena, v->len + 1, sizeof(str));
+    for (uint32_t i = 0; i < v->len; i++)
+        list.items[list.len++] = v->items[i].s;
+    struct actor *a = actor_new(gw.base->directory, STR(RIG_WORKSPACE), &p, list);
+    (void)gw_person(a);
+    actor_unref(a);
+    return a;
+}
+
+static void deny(const char *glob)
+{
+    struct permission_rules *rules = ARENA_NEW(gw.arena, struct permission_rules);
+    rules->deny.items = ARENA_NEW(gw.arena, str);
+    rules->deny.items[0] = str_from(glob);
+    rules->deny.len = 1;
+    gw.permissions = rules;
+}
+
+/* ---- lists ---- */
+
+TEST_GATEWAY(the_list_has_all_tools_of_the_workspace_with_prefixes)
+{
+    assert_string_equal(list_at("/mcp"), "new__k new__t old__k old__t t__drop t__fail t__hang "
+                                         "t__ping t__read t__slow nb__chat");
+}
+
+TEST_GATEWAY(at_one_source_tools_have_the_names_of_their_server)
+{
+    assert_string_equal(list_at("/mcp/old"), "k t");
+    assert_string_equal(list_at("/mcp/t"), "drop fail hang ping read slow");
+}
+
+TEST_GATEWAY(a_token_sees_only_its_tools)
+{
+    gw.who = with_tools("['old__*','t__ping']");
+    assert_string_equal(list_at("/mcp"), "old__k old__t t__ping");
+    gw.who = with_tools("['nb__chat']");
+    assert_string_equal(list_at("/mcp"), "nb__chat");
+    gw.who = with_tools("[]");
+    assert_string_equal(list_at("/mcp"), "");
+}
+
+TEST_GATEWAY(a_denied_tool_is_neither_listed_nor_callable)
+{
+    deny("t__p*");
+    assert_string_equal(list_at("/mcp/t"), "drop fail hang read slow");
+    assert_like(gw_reply(gw_modern("tools/call", "{'name':'t__ping'}")),
+                "{'error':{'code':-32602,'message':'Unknown tool: t__ping'}}");
+    assert_int_equal(rig_tools.started, 0);
+}
+
+TEST_GATEWAY(an_internal_tool_is_neither_listed_nor_callable)
+{
+    rig_tools.tools[0].is_internal = true;
+    registry_changed(gw.base->tools, &rig_tools.source);
+    assert_string_equal(list_at("/mcp/t"), "drop fail hang read slow");
+    assert_like(gw_reply(gw_modern("tools/call", "{'name':'t__ping'}")),
+                "{'error':{'code':-32602}}");
+}
+
+TEST_GATEWAY(a_tool_that_would_ask_in_a_chat_is_callable)
+{
+    assert_like(gw_reply(gw_modern("tools/call", "{'name':'t__drop'}")),
+                "{'result':{'content':[{'text':'pong'}]}}");
+}
+
+TEST_GATEWAY(a_tool_is_listed_in_the_form_of_the_clients_era)
+{
+    const struct json *modern = gw_reply(gw_modern("tools/list", "{}"));
+    const struct json *legacy = gw_reply(gw_legacy(gw_open(), "tools/list", "{}"));
+    assert_like(tool_named(modern, "new__t"), "{'outputSchema':{'type':'array'}}");
+    assert_like(tool_named(legacy, "new__t"), "{'outputSchema':null}"); /* only objects there */
+    assert_like(tool_named(modern, "old__k"), "{'execution':null}");
+    assert_like(tool_named(legacy, "old__k"), "{'execution':{'taskSupport':'required'}}");
+    assert_like(tool_named(legacy, "old__t"), "{'description':'old__t'}"); /* the server has none */
+    assert_like(modern, "{'result':{'resultType':'complete','cacheScope':'private'}}");
+    assert_like(legacy, "{'result':{'resultType':null,'ttlMs':null,'_meta':null}}");
+}
+
+TEST_GATEWAY(the_list_has_pages)
+{
+    struct gw_client *c = gw_modern("tools/list", "{'cursor':'at-9'}");
+    assert_string_equal(names_in(gw_reply(c)), "t__slow nb__chat");
+    assert_like(gw_reply(c), "{'result':{'nextCursor':null}}");
+    assert_string_equal(names_in(gw_reply(gw_modern("tools/list", "{'cursor':'at-11'}"))), "");
+}
+
+TEST_GATEWAY(a_cursor_that_the_gateway_did_not_make_is_refused)
+{
+    static const char *const PARAMS[] = {
+        "{'cursor':'at-12'}", "{'cursor':'at--1'}", "{'cursor':'at-'}",
+        "{'cursor':'9'}",     "{'cursor':9}",       "{'cursor':''}",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(PARAMS); i++)
+        assert_like(gw_reply(gw_modern("tools/list", PARAMS[i])),
+                    "{'error':{'code':-32602,'message':'Unknown cursor.'}}");
+}
+
+/* ---- calls of built-in tools ---- */
+
+TEST_GATEWAY(params_of_a_call_are_checked)
+{
+    static const char *const PARAMS[] = {
+        "{}",
+        "{'name':7}",
+        "{'name':'t__ping','arguments':[]}",
+        "{'name':'t__ping','arguments':7}",
+        "{'name':'nosuch'}",
+        "{'name':'ping'}",
+    };
+    const char *session = gw_open();
+    for (size_t i = 0; i < ARRAY_LEN(PARAMS); i++)
+        assert_like(gw_reply(gw_legacy(session, "tools/call", PARAMS[i])),
+                    "{'error':{'code':-32602}}");
+    assert_int_equal(rig_tools.started, 0);
+}
+
+TEST_GATEWAY(arguments_that_do_not_fit_the_schema_are_a_result_for_the_model)
+{
+    struct gw_client *c = gw_modern("tools/call", "{'name':'t__ping','arguments':{'n':'x'}}");
+    assert_like(gw_reply(c), "{'result':{'isError':true}}");
+    assert_int_equal(rig_tools.started, 0);
+    assert_like(gw_reply(gw_modern("tools/call", "{'name':'t__ping','arguments':{'n':3}}")),
+                "{'result':{'isError':null}}");
+    assert_string_equal(rig_tools.args, "{\"n\":3}");
+}
+
+TEST_GATEWAY(a_tool_acts_for_the_person_who_calls)
+{
+    gw.who = gw.base->ben;
+    (void)gw_reply(gw_modern("tools/call", "{'name':'t__ping'}"));
+    assert_string_equal(rig_tools.user_id, "usr_ben");
+    assert_string_equal(rig_tools.conversation_id, "");
+}
+
+TEST_GATEWAY(a_failed_tool_is_a_result_with_an_error)
+{
+    assert_like(gw_reply(gw_modern("tools/call", "{'name':'t__fail'}")),
+                "{'result':{'isError':true,'content':[{'type':'text','text':'it failed'}]}}");
+}
+
+TEST_GATEWAY(progress_is_sent_before_the_result_to_clients_that_gave_a_token)
+{
+    struct gw_client *with =
+        gw_modern("tools/call", "{'name':'t__slow','_meta':{'progressToken':'p1'}}");
+    gw_until(rig_tools.started == 1);
+    tools_progress(1, 4, "first");
+    tools_progress(2, 0, "");
+    assert_like(gw_message(with, 0), "{'method':'notifications/progress','params':{"
+                                     "'progressToken':'p1','total':4,'message':'first'}}");
+    assert_like(gw_message(with, 1), "{'params':{'total':null,'message':null}}");
+    tools_release();
+    assert_like(gw_reply(with), "{'result':{'content':[{'text':'pong'}]}}");
+    assert_int_equal(gw_messages(with), 3);
+    struct gw_client *without = gw_modern("tools/call", "{'name':'t__slow'}");
+    gw_until(rig_tools.started == 2);
+    tools_progress(1, 4, "first");
+    tools_release();
+    assert_like(gw_reply(without), "{'result':{}}");
+    assert_false(gw_is_stream(without));
+}
+
+TEST_GATEWAY(a_progress_token_is_a_text_or_a_number)
+{
+    struct gw_client *c =
+        gw_modern("tools/call", "{'name':'t__slow','_meta':{'progressToken':{'x':1}}}");
+    gw_until(rig_tools.started == 1);
+    tools_progress(1, 4, "first");
+    tools_release();
+    (void)gw_reply(c);
+    assert_false(gw_is_stream(c));
+}
+
+/* ---- calls of tools of bundles ---- */
+
+TEST_GATEWAY(a_server_gets_its_own_name_of_the_tool_and_no_metadata_of_the_client)
+{
+    struct gw_client *c = gw_modern(
+        "tools/call", "{'name':'old__t','arguments':{'b':'1'},'_meta':{'progressToken':'mine',"
+                      "'com.example/x':1}}");
+    struct gw_heard *h = gw_heard("tools/call");
+    assert_string_equal(h->peer->name, "old");
+    assert_like(h->m.params, "{'name':'t','arguments':{'b':'1'},'_meta':{'com.example/x':1,"
+                             "'" META_VERSION "':null,'" META_CAPABILITIES "':null}}");
+    assert_false(
+        str_eq(json_get_string(json_get(h->m.params, "_meta"), "progressToken"), STR("mine")));
+    gw_answer(h, "{'content':[],'structuredContent':[1]}");
+    assert_like(gw_reply(c), "{'result':{'resultType':'complete','structuredContent':[1]}}");
+}
+
+TEST_GATEWAY(at_one_source_a_call_uses_the_name_of_the_server)
+{
+    struct gw_client *c = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'t'}");
+    gw_answer(gw_heard("tools/call"), "{'content':[]}");
+    assert_like(gw_reply(c), "{'result':{'content':[]}}");
+    assert_like(gw_reply(gw_modern_at("/mcp/old", "", "tools/call", "{'name':'old__t'}")),
+                "{'error':{'code':-32602}}");
+    assert_like(gw_reply(gw_modern_at("/mcp/old", "", "tools/call", "{'name':'ping'}")),
+                "{'error':{'code':-32602}}");
+}
+
+TEST_GATEWAY(a_server_that_is_starting_is_asked_for_tools_that_are_not_known_yet)
+{
+    gw.old->capabilities = NULL;
+    gw.old->is_without_tools = true;
+    registry_changed(gw.base->tools, &gw.sources[1]);
+    struct gw_client *c = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'later'}");
+    struct gw_heard *h = gw_heard("tools/call");
+    assert_like(h->m.params, "{'name':'later'}");
+    gw_answer(h, "{'content':[]}");
+    assert_like(gw_reply(c), "{'result':{}}");
+    /* not for a token with a filter: nobody knows whether it allows the tool */
+    gw.who = with_tools("['old__*']");
+    assert_like(gw_reply(gw_modern_at("/mcp/old", "", "tools/call", "{'name':'later'}")),
+                "{'error':{'code':-32602}}");
+    /* nor where rules may deny it */
+    gw.who = gw.base->ana;
+    deny("old__x");
+    assert_like(gw_reply(gw_modern_at("/mcp/old", "", "tools/call", "{'name':'later'}")),
+                "{'error':{'code':-32602}}");
+}
+
+/* ---- what is recorded ---- */
+
+static bool has_metric(const char *line)
+{
+    struct buf b;
+    buf_init(&b, 1u << 20);
+    gateway_write_metrics(gw.g, &b);
+    bool has = str_find(buf_str(&b), str_from(line), 0) >= 0;
+    buf_done(&b);
+    return has;
+}
+
+TEST_GATEWAY(each_call_is_counted_once_with_its_outcome)
+{
+    (void)gw_reply(gw_modern("tools/call", "{'name':'t__ping'}"));
+    (void)gw_reply(gw_modern("tools/call", "{'name':'t__fail'}"));
+    struct gw_client *c = gw_modern("tools/call", "{'name':'old__t'}");
+    gw_fail(gw_heard("tools/call"), "{'code':-32000,'message':'no'}");
+    (void)gw_reply(c);
+    c = gw_modern("tools/call", "{'name':'t__hang'}");
+    gw_until(rig_tools.started == 3);
+    gw_leave(c);
+    gw_until(rig_tools.cancelled == 1);
+    assert_true(has_metric("nb_mcp_tool_calls_total{tool=\"t__ping\",outcome=\"ok\"} 1\n"));
+    assert_true(has_metric("nb_mcp_tool_calls_total{tool=\"t__fail\",outcome=\"tool_error\"} 1\n"));
+    assert_true(has_metric("nb_mcp_tool_calls_total{tool=\"old__t\",outcome=\"error\"} 1\n"));
+    assert_true(has_metric("nb_mcp_tool_calls_total{tool=\"t__hang\",outcome=\"cancelled\"} 1\n"));
+    assert_true(has_metric("nb_mcp_sessions 0\n"));
+}
+
+TEST_GATEWAY(requests_that_call_no_tool_are_not_counted)
+{
+    (void)gw_reply(gw_modern("tools/call", "{'name':'nosuch'}"));
+    (void)gw_reply(gw_modern("tools/list", "{}"));
+    assert_false(has_metric("nb_mcp_tool_calls_total{"));
+}
