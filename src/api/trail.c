@@ -1,5 +1,6 @@
 #include "api/trail.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "api/api_impl.h"
@@ -86,8 +87,12 @@ void trail_init(struct trail *t)
     size_t n;
     const struct route *routes = api_routes(&n);
     t->rows = xcalloc(n, sizeof(t->rows[0]));
-    for (size_t i = 0; i < n; i++)
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
         t->rows[i] = row_for(&routes[i]);
+        used += t->rows[i] != NULL;
+    }
+    assert(used == ARRAY_LEN(ROWS)); /* a row without its route would silently record nothing */
 }
 
 void trail_done(struct trail *t)
