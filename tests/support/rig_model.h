@@ -29,6 +29,7 @@ struct model_answer {
     struct {
         const char *name, *args;
     } calls[MODEL_CALLS_MAX]; /* their ids are c1, c2 ... through all answers */
+    unsigned times;           /* the first call is made so often; 0 = once */
     const char *error;        /* instead of an answer */
     enum llm_error_kind error_kind;
     enum llm_stop stop; /* LLM_STOP_END becomes LLM_STOP_TOOL when there are calls */
@@ -186,22 +187,38 @@ static inline void model_call_free(struct llm_call *c)
     free(c);
 }
 
-static inline size_t model_blocks(struct llm_call *c, struct arena *a, struct llm_block *ret)
+static inline const char *model_args_error(struct arena *a, const char *args)
+{
+    struct json *v;
+    return json_parse(a, str_from(args), 0, &v, NULL) < 0 ? "it is cut off" : NULL;
+}
+
+static inline struct llm_block model_call_block(struct llm_call *c, struct arena *a, size_t i)
+{
+    const char *name = c->answer.calls[i].name, *args = c->answer.calls[i].args;
+    struct llm_block b = {.type = LLM_TOOL_USE,
+                          .id = arena_printf(a, "c%u", ++rig_model.ncalls),
+                          .name = str_from(name),
+                          .args = str_from(args),
+                          .args_error = model_args_error(a, args)};
+    if (c->ev.on_tool_start)
+        c->ev.on_tool_start(c->ctx, b.id, b.name);
+    return b;
+}
+
+static inline size_t model_blocks(struct llm_call *c, struct arena *a, struct llm_block **ret)
 {
     size_t n = 0;
     const struct model_answer *an = &c->answer;
+    struct llm_block *blocks = arena_array(a, 1 + MODEL_CALLS_MAX + an->times, sizeof *blocks);
     str text = arena_printf(a, "%s%s", an->partial ? an->partial : "", an->text ? an->text : "");
     if (text.n > 0)
-        ret[n++] = (struct llm_block){.type = LLM_TEXT, .text = text};
-    for (size_t i = 0; i < MODEL_CALLS_MAX && an->calls[i].name; i++) {
-        str id = arena_printf(a, "c%u", ++rig_model.ncalls);
-        ret[n++] = (struct llm_block){.type = LLM_TOOL_USE,
-                                      .id = id,
-                                      .name = str_from(an->calls[i].name),
-                                      .args = str_from(an->calls[i].args)};
-        if (c->ev.on_tool_start)
-            c->ev.on_tool_start(c->ctx, id, str_from(an->calls[i].name));
-    }
+        blocks[n++] = (struct llm_block){.type = LLM_TEXT, .text = text};
+    for (size_t i = 0; i < MODEL_CALLS_MAX && an->calls[i].name; i++)
+        blocks[n++] = model_call_block(c, a, i);
+    for (size_t i = 1; i < an->times; i++)
+        blocks[n++] = model_call_block(c, a, 0);
+    *ret = blocks;
     return n;
 }
 
@@ -210,12 +227,13 @@ static inline void model_answer_now(struct llm_call *c)
     struct model_answer an = c->answer;
     struct llm_events ev = c->ev;
     void *ctx = c->ctx;
-    struct llm_block blocks[MODEL_CALLS_MAX + 1];
+    struct llm_block *blocks;
     struct arena a;
     arena_init(&a);
     if (an.text)
         ev.on_text(ctx, str_from(an.text));
-    struct llm_result r = {.blocks = blocks, .n = model_blocks(c, &a, blocks), .stop = an.stop};
+    struct llm_result r = {.n = model_blocks(c, &a, &blocks), .stop = an.stop};
+    r.blocks = blocks;
     r.usage = an.usage.input_tokens > 0 ? an.usage : (struct conv_usage){10, 5, 0, 0, 0};
     r.model = STR("demo:demo");
     r.ms = 1;

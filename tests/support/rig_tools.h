@@ -29,7 +29,7 @@ static struct rig_tools {
     const char *answer;     /* of ping */
     const char *refusal;    /* probes answer with it; NULL = the call would not be refused */
     const char *absence;    /* why the tools are not available now; NULL = they are */
-    bool is_coming;
+    bool is_coming, holds_probes;
     unsigned started, cancelled, probed;
     char args[256], user_id[64], conversation_id[96];
     void *host; /* the turn of the last call */
@@ -87,7 +87,8 @@ static inline void tools_probe(void *self, struct tool_call *call)
     struct rig_tool_call *c = tools_add(call);
     rig_tools.probed++;
     c->refusal = rig_tools.refusal;
-    defer_start(rig_tools.loop, &c->answer);
+    if (!rig_tools.holds_probes)
+        defer_start(rig_tools.loop, &c->answer);
 }
 
 static inline void tools_cancel(void *self, struct tool_call *call)

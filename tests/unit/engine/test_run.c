@@ -1,16 +1,12 @@
-/* The state machine of a run, with the demo model, one fake tool and a log in memory. */
+/* The state machine of a run, with a scripted model, fake tools and a log in memory. */
 #include <errno.h>
 
-#include "engine/run.h"
-#include "support/unit.h"
-#include "tools/result.h"
+#include "base/clock.h"
+#include "engine/run_impl.h"
+#include "support/rig_model.h"
+#include "support/rig_tools.h"
 
-#define LINES_MAX 32
-
-struct open_call {
-    struct tool_call call;
-    struct deferred answer;
-};
+#define LINES_MAX 512
 
 struct append {
     struct list_node node;
@@ -23,60 +19,28 @@ struct world {
     struct loop *loop;
     struct llm *llm;
     struct registry *tools;
-    struct tool tool;
-    struct tool_source source;
     struct list_node appends;
     struct deferred appended;
     struct actor *actor;
     struct run *run;
+    struct run_limits limits;
 
-    const char *said[4]; /* the user's message of each model call */
-    size_t nsaid;
-    enum run_gate gate;
-    const char *fail_at; /* appends with this event type fail */
-    bool is_silent;      /* the tool does not answer */
-    unsigned started, cancelled;
+    enum run_gate gate, gate_after_start; /* the latter: when tool.start is appended */
+    const char *fail_at;                  /* appends with this event type fail */
+    bool cannot_prepare;
+    unsigned prepared, prepared_last; /* calls of prepare; of these with `last` */
 
     char types[LINES_MAX][32]; /* event types in the log */
+    char ids[LINES_MAX][16];   /* ids of tool calls in it */
     size_t ntypes;
+    struct buf published; /* "type text;" */
     bool is_done;
     enum run_stop stop;
-    char error_type[32], ask[16], output[128];
+    char error_type[32], ask[16], output[128], response[256];
     size_t ntools;
+    struct conv_usage usage;
+    int iterations;
 };
-
-/* ---- the tool ---- */
-
-static const struct tool *list_tools(void *self, size_t *ret_n)
-{
-    struct world *w = self;
-    *ret_n = 1;
-    return &w->tool;
-}
-
-static void on_answer(void *ctx)
-{
-    struct open_call *c = ctx;
-    struct tool_result r = tool_result_text(&c->call.arena, STR("pong"));
-    tool_call_answer(&c->call, &r);
-}
-
-static void start_tool(void *self, struct tool_call *call)
-{
-    struct world *w = self;
-    struct open_call *c = CONTAINER_OF(call, struct open_call, call);
-    w->started++;
-    defer_init(&c->answer, on_answer, c);
-    if (!w->is_silent)
-        defer_start(w->loop, &c->answer);
-}
-
-static void cancel_tool(void *self, struct tool_call *call)
-{
-    struct world *w = self;
-    w->cancelled++;
-    defer_stop(&CONTAINER_OF(call, struct open_call, call)->answer);
-}
 
 /* ---- the host ---- */
 
@@ -105,9 +69,12 @@ static void append(void *ctx, const str *lines, size_t n, run_appended_fn fn, vo
         struct json *v;
         assert_int_equal(json_parse(&a, lines[i], 0, &v, NULL), 0);
         assert_true(w->ntypes < LINES_MAX);
-        str type = json_get_string(v, "type");
+        str type = json_get_string(v, "type"), id = json_get_string(v, "id");
         snprintf(w->types[w->ntypes], sizeof w->types[0], "%.*s", STR_ARG(type));
+        snprintf(w->ids[w->ntypes], sizeof w->ids[0], "%.*s", STR_ARG(id));
         p->is_bad |= w->fail_at && str_eq(type, str_from(w->fail_at));
+        if (w->gate_after_start != RUN_ALLOW && str_eq(type, STR("tool.start")))
+            w->gate = w->gate_after_start;
         w->ntypes++;
     }
     arena_done(&a);
@@ -122,13 +89,13 @@ static int prepare(void *ctx, struct arena *a, bool is_last, struct run_input *r
     struct world *w = ctx;
     struct llm_block *b = ARENA_NEW(a, struct llm_block);
     struct llm_message *m = ARENA_NEW(a, struct llm_message);
-    struct llm_tool *t = ARENA_NEW(a, struct llm_tool);
-    if (w->nsaid == ARRAY_LEN(w->said) || !w->said[w->nsaid])
-        return err_set(e, -EINVAL, "no message is left");
-    *b = (struct llm_block){.type = LLM_TEXT, .text = str_from(w->said[w->nsaid++])};
+    w->prepared++;
+    w->prepared_last += is_last;
+    if (w->cannot_prepare)
+        return err_set(e, -EINVAL, "the history cannot be read");
+    *b = (struct llm_block){.type = LLM_TEXT, .text = STR("go")};
     *m = (struct llm_message){.role = LLM_USER, .blocks = b, .n = 1};
-    *t = (struct llm_tool){.name = STR("t__ping")};
-    *ret = (struct run_input){.messages = m, .nmessages = 1, .tools = t, .ntools = 1};
+    *ret = (struct run_input){.messages = m, .nmessages = 1};
     return 0;
 }
 
@@ -150,7 +117,17 @@ static str setting(void *ctx, struct arena *a)
     return STR_NONE;
 }
 
-static void publish(void *ctx, str type, str data) {}
+static void publish(void *ctx, str type, str data)
+{
+    struct world *w = ctx;
+    struct arena a;
+    struct json *v;
+    arena_init(&a);
+    assert_int_equal(json_parse(&a, data, 0, &v, NULL), 0);
+    buf_printf(&w->published, "%.*s %.*s%.*s;", STR_ARG(type), STR_ARG(json_get_string(v, "id")),
+               STR_ARG(json_get_string(v, "text")));
+    arena_done(&a);
+}
 
 static void on_finished(void *ctx, const struct run_result *r)
 {
@@ -158,8 +135,11 @@ static void on_finished(void *ctx, const struct run_result *r)
     w->is_done = true;
     w->stop = r->stop;
     w->ntools = r->ntools;
+    w->usage = r->usage;
+    w->iterations = r->iterations;
     if (r->ntools > 0)
-        snprintf(w->output, sizeof w->output, "%.*s", STR_ARG(r->tools[0].output));
+        snprintf(w->output, sizeof w->output, "%.*s", STR_ARG(r->tools[r->ntools - 1].output));
+    snprintf(w->response, sizeof w->response, "%.*s", STR_ARG(r->response));
     snprintf(w->error_type, sizeof w->error_type, "%s", r->error_type ? r->error_type : "");
     snprintf(w->ask, sizeof w->ask, "%.4s", r->ask ? json_get_string(r->ask, "askId").p : "");
 }
@@ -174,7 +154,7 @@ static const struct run_host HOST = {
     .finished = on_finished,
 };
 
-static int setup(void **state)
+static int set_up(void **state)
 {
     struct world *w = xcalloc(1, sizeof *w);
     struct principal p = {.user_id = STR("usr_a"), .how = AUTH_BY_SESSION};
@@ -183,39 +163,41 @@ static int setup(void **state)
     w->llm = llm_new(w->loop, NULL, &(struct llm_conf){0}, NULL, &e);
     w->tools = registry_new(w->loop);
     w->actor = actor_new(NULL, STR("ws_a"), &p, (struct json_strs){0});
-    w->tool = (struct tool){.name = STR("ping")};
-    w->source = (struct tool_source){.name = "t",
-                                     .list = list_tools,
-                                     .start = start_tool,
-                                     .cancel = cancel_tool,
-                                     .self = w,
-                                     .call_size = sizeof(struct open_call)};
+    w->limits = (struct run_limits){
+        .max_iterations = 6, .max_input_tokens = 100000, .max_output_tokens = 1000};
     list_init(&w->appends);
     defer_init(&w->appended, on_appended, w);
-    assert_int_equal(registry_add_source(w->tools, &w->source, &e), 0);
+    buf_init(&w->published, 1u << 16);
+    model_begin();
+    tools_begin(w->loop, w->tools);
     *state = w;
     return 0;
 }
 
-static int teardown(void **state)
+static int tear_down(void **state)
 {
     struct world *w = *state;
     assert_true(list_empty(&w->appends));
     registry_free(w->tools);
+    tools_end();
     llm_free(w->llm);
+    model_end();
     actor_unref(w->actor);
+    buf_done(&w->published);
     loop_free(w->loop);
     free(w);
     return 0;
 }
 
-static void start(struct world *w, const struct run_pending *pending, size_t n)
+#define WITH_RUN(name) TEST_WITH(name, set_up, tear_down)
+
+static void start_with(struct world *w, const struct run_pending *pending, size_t n)
 {
     struct run_spec spec = {
         .run_id = STR("run_1"),
         .conversation_id = STR("conv_1"),
         .model = STR("demo:demo"),
-        .limits = {.max_iterations = 4, .max_input_tokens = 100000, .max_output_tokens = 1000},
+        .limits = w->limits,
         .pending = pending,
         .npending = n,
     };
@@ -223,10 +205,29 @@ static void start(struct world *w, const struct run_pending *pending, size_t n)
     run_start(w->run);
 }
 
+static void start(struct world *w)
+{
+    start_with(w, NULL, 0);
+}
+
 static void finish(struct world *w)
 {
     assert_true(loop_run_until(w->loop, &w->is_done, 5000));
 }
+
+static void start_and_finish(struct world *w)
+{
+    start(w);
+    finish(w);
+}
+
+#define until(w, condition)                                                                        \
+    do {                                                                                           \
+        bool never = false;                                                                        \
+        for (int i = 0; !(condition) && i < 5000; i++)                                             \
+            (void)loop_run_until((w)->loop, &never, 1);                                            \
+        assert_true(condition);                                                                    \
+    } while (0)
 
 static void assert_log(const struct world *w, const char *expected)
 {
@@ -236,156 +237,442 @@ static void assert_log(const struct world *w, const char *expected)
     assert_string_equal(all, expected);
 }
 
-#define CALL "call t__ping {}"
+static bool was_published(const struct world *w, const char *words)
+{
+    return str_find(buf_str(&w->published), str_from(words), 0) >= 0;
+}
 
-TEST_WITH(text_alone_completes_a_run, setup, teardown)
+/* ---- steps ---- */
+
+WITH_RUN(text_alone_completes_a_run)
 {
     struct world *w = *state;
-    w->said[0] = "say hello";
-    start(w, NULL, 0);
-    finish(w);
+    model_says("hello");
+    start_and_finish(w);
     assert_int_equal(w->stop, RUN_STOP_COMPLETE);
+    assert_string_equal(w->response, "hello");
     assert_log(w, "llm.response run.done");
 }
 
-TEST_WITH(a_call_is_durable_before_it_starts_and_its_result_before_the_next_step, setup, teardown)
+WITH_RUN(a_call_is_durable_before_it_starts_and_its_result_before_the_next_step)
 {
     struct world *w = *state;
-    w->said[0] = CALL;
-    w->said[1] = "say hello";
-    start(w, NULL, 0);
-    finish(w);
+    model_calls("t__ping", "{}");
+    start_and_finish(w);
     assert_int_equal(w->stop, RUN_STOP_COMPLETE);
-    assert_int_equal(w->started, 1);
+    assert_int_equal(rig_tools.started, 1);
     assert_string_equal(w->output, "pong");
     assert_log(w, "llm.response tool.start tool.done llm.response run.done");
 }
 
-TEST_WITH(a_call_that_needs_permission_ends_the_run_with_a_question, setup, teardown)
+/* The log must not depend on which tool is faster; watchers learn of each result immediately. */
+WITH_RUN(results_are_stored_in_the_order_of_the_calls)
 {
     struct world *w = *state;
-    w->said[0] = CALL;
-    w->gate = RUN_ASK;
-    start(w, NULL, 0);
+    MODEL(.calls = {{"t__slow", "{}"}, {"t__ping", "{}"}, {"t__slow", "{}"}});
+    start(w);
+    until(w, was_published(w, "tool.settled c2"));
+    assert_false(was_published(w, "tool.settled c1"));
+    assert_log(w, "llm.response tool.start tool.start tool.start");
+    tools_release();
+    until(w, w->ntypes == 6); /* c1 and c2 */
+    tools_release();
     finish(w);
+    assert_string_equal(w->ids[4], "c1");
+    assert_string_equal(w->ids[5], "c2");
+    assert_string_equal(w->ids[6], "c3");
+    assert_int_equal(w->ntools, 3);
+}
+
+WITH_RUN(progress_of_a_tool_is_published_and_not_stored)
+{
+    struct world *w = *state;
+    model_calls("t__slow", "{}");
+    start(w);
+    until(w, rig_tools.started == 1);
+    tools_progress(1, 2, "half");
+    assert_true(was_published(w, "tool.progress c1"));
+    tools_release();
+    finish(w);
+    assert_log(w, "llm.response tool.start tool.done llm.response run.done");
+}
+
+WITH_RUN(texts_of_two_steps_are_separated_by_a_blank_line)
+{
+    struct world *w = *state;
+    MODEL(.text = "Looking.", .calls = {{"t__ping", "{}"}});
+    model_says("Found.");
+    start_and_finish(w);
+    assert_string_equal(w->response, "Looking.\n\nFound.");
+}
+
+WITH_RUN(a_source_that_is_starting_is_waited_for)
+{
+    struct world *w = *state;
+    rig_tools.absence = "It is starting.";
+    rig_tools.is_coming = true;
+    registry_changed(w->tools, &rig_tools.source);
+    model_calls("t__ping", "{}");
+    start(w);
+    until(w, w->ntypes == 2);
+    assert_int_equal(rig_tools.started, 0);
+    rig_tools.absence = NULL;
+    registry_changed(w->tools, &rig_tools.source);
+    finish(w);
+    assert_int_equal(rig_tools.started, 1);
+    assert_string_equal(w->output, "pong");
+}
+
+/* ---- ends of an answer that are not its end ---- */
+
+WITH_RUN(an_answer_that_was_cut_off_is_continued_without_a_gap)
+{
+    struct world *w = *state;
+    MODEL(.text = "half a sen", .stop = LLM_STOP_LENGTH);
+    model_says("tence");
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_COMPLETE);
+    assert_string_equal(w->response, "half a sentence");
+    assert_log(w, "llm.response llm.response run.done");
+}
+
+WITH_RUN(an_answer_is_continued_so_often_and_no_more)
+{
+    struct world *w = *state;
+    w->limits.max_iterations = 25;
+    for (int i = 0; i < RUN_CONTINUATIONS_MAX + 2; i++)
+        MODEL(.text = "x", .stop = LLM_STOP_LENGTH);
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_LENGTH);
+    assert_int_equal(rig_model.nseen, RUN_CONTINUATIONS_MAX + 1);
+}
+
+WITH_RUN(a_call_that_was_cut_off_does_not_run)
+{
+    struct world *w = *state;
+    MODEL(.calls = {{"t__ping", "{}"}}, .stop = LLM_STOP_LENGTH);
+    start_and_finish(w);
+    assert_int_equal(rig_tools.started, 0);
+    assert_non_null(strstr(w->output, "cut off"));
+    assert_log(w, "llm.response tool.done llm.response run.done");
+}
+
+WITH_RUN(a_paused_answer_is_continued_by_the_next_call)
+{
+    struct world *w = *state;
+    MODEL(.text = "thinking", .stop = LLM_STOP_PAUSE);
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_COMPLETE);
+    assert_int_equal(rig_model.nseen, 2);
+}
+
+WITH_RUN(a_refusal_ends_the_run_and_starts_no_call)
+{
+    struct world *w = *state;
+    MODEL(.text = "no", .calls = {{"t__ping", "{}"}}, .stop = LLM_STOP_REFUSAL);
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_REFUSAL);
+    assert_int_equal(rig_tools.started, 0);
+}
+
+/* ---- limits ---- */
+
+WITH_RUN(the_last_step_gets_its_results_and_is_announced)
+{
+    struct world *w = *state;
+    w->limits.max_iterations = 2;
+    model_calls("t__ping", "{}");
+    model_calls("t__ping", "{\"n\":2}");
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_MAX_ITERATIONS);
+    assert_int_equal(rig_tools.started, 2);
+    assert_int_equal(w->prepared_last, 1);
+}
+
+WITH_RUN(the_same_calls_with_the_same_results_end_the_run)
+{
+    struct world *w = *state;
+    for (int i = 0; i < 6; i++)
+        model_calls("t__ping", "{}");
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_MAX_ITERATIONS);
+    assert_int_equal(rig_tools.started, RUN_REPEATS_MAX);
+    assert_int_equal(w->prepared_last, 1); /* one more call, whose prompt says so */
+}
+
+WITH_RUN(calls_of_a_run_without_budget_get_a_result_and_do_not_start)
+{
+    struct world *w = *state;
+    w->limits.max_input_tokens = 50;
+    MODEL(.calls = {{"t__ping", "{}"}}, .usage = {.input_tokens = 51});
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_TOKEN_BUDGET);
+    assert_int_equal(rig_tools.started, 0);
+    assert_log(w, "llm.response tool.done run.done");
+}
+
+WITH_RUN(calls_beyond_the_limit_of_one_response_get_an_error)
+{
+    struct world *w = *state;
+    MODEL(.calls = {{"t__ping", "{}"}}, .times = CALLS_MAX + 2);
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_COMPLETE);
+    assert_int_equal(rig_tools.started, CALLS_MAX);
+    assert_int_equal(w->ntools, CALLS_MAX + 2);
+    assert_string_equal(w->output, "Too many tool calls in one response; call again.");
+}
+
+WITH_RUN(usage_of_all_model_calls_is_added_up)
+{
+    struct world *w = *state;
+    MODEL(.calls = {{"t__ping", "{}"}}, .usage = {100, 10, 50, 20, 5});
+    MODEL(.text = "done", .usage = {200, 20, 150, 0, 0});
+    start_and_finish(w);
+    assert_int_equal(w->usage.input_tokens, 300);
+    assert_int_equal(w->usage.output_tokens, 30);
+    assert_int_equal(w->usage.cache_read_tokens, 200);
+    assert_int_equal(w->usage.cache_write_5m_tokens, 20);
+    assert_int_equal(w->usage.cache_write_1h_tokens, 5);
+}
+
+/* ---- permission ---- */
+
+WITH_RUN(a_call_that_needs_permission_ends_the_run_with_a_question)
+{
+    struct world *w = *state;
+    model_calls("t__ping", "{}");
+    w->gate = RUN_ASK;
+    start_and_finish(w);
     assert_int_equal(w->stop, RUN_STOP_WAITING);
-    assert_int_equal(w->started, 0);
+    assert_int_equal(rig_tools.started, 0);
     assert_string_equal(w->ask, "ask_");
     assert_log(w, "llm.response ask.opened run.done");
 }
 
-TEST_WITH(pending_calls_run_before_the_model, setup, teardown)
+WITH_RUN(nobody_is_asked_about_calls_that_would_be_refused)
+{
+    struct world *w = *state;
+    MODEL(.calls = {{"t__ping", "{}"}, {"t__ping", "{\"n\":2}"}});
+    w->gate = RUN_ASK;
+    rig_tools.refusal = "Only admins may.";
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_COMPLETE);
+    assert_int_equal(rig_tools.probed, 2);
+    assert_int_equal(rig_tools.started, 0);
+    assert_string_equal(w->output, "Only admins may.");
+}
+
+WITH_RUN(a_denied_call_gets_the_reason_as_its_result)
+{
+    struct world *w = *state;
+    model_calls("t__ping", "{}");
+    w->gate = RUN_DENY;
+    start_and_finish(w);
+    assert_int_equal(rig_tools.started, 0);
+    assert_string_equal(w->output, "Denied by the test.");
+}
+
+/* Rules may change between the question and the call: a call that nobody was asked about must not
+ * run when it needs permission now. */
+WITH_RUN(permission_is_checked_again_when_the_call_starts)
+{
+    struct world *w = *state;
+    model_calls("t__ping", "{}");
+    w->gate_after_start = RUN_ASK;
+    start_and_finish(w);
+    assert_int_equal(rig_tools.started, 0);
+    assert_non_null(strstr(w->output, "needs permission. Call it again."));
+}
+
+WITH_RUN(pending_calls_run_before_the_model)
 {
     struct world *w = *state;
     struct run_pending p = {STR("c1"), STR("t__ping"), STR("{}"), true, true};
-    w->said[0] = "say hello";
-    w->gate = RUN_ASK;
-    start(w, &p, 1);
+    w->gate = RUN_ASK; /* the answer allows it */
+    start_with(w, &p, 1);
     finish(w);
     assert_int_equal(w->stop, RUN_STOP_COMPLETE);
-    assert_int_equal(w->started, 1);
+    assert_int_equal(rig_tools.started, 1);
     assert_log(w, "tool.start tool.done llm.response run.done");
 }
 
-TEST_WITH(declined_calls_get_a_result_and_do_not_run, setup, teardown)
+WITH_RUN(declined_calls_get_a_result_and_do_not_run)
 {
     struct world *w = *state;
     struct run_pending p = {STR("c1"), STR("t__ping"), STR("{}"), false, true};
-    w->said[0] = "say hello";
     w->gate = RUN_ASK;
-    start(w, &p, 1);
+    start_with(w, &p, 1);
     finish(w);
-    assert_int_equal(w->started, 0);
+    assert_int_equal(rig_tools.started, 0);
     assert_non_null(strstr(w->output, "did not allow"));
     assert_log(w, "tool.done llm.response run.done");
 }
 
-TEST_WITH(the_same_calls_with_the_same_results_end_the_run, setup, teardown)
+/* An answer starts the calls that its question showed, and no other. */
+WITH_RUN(a_pending_call_that_nobody_was_asked_about_does_not_run)
 {
     struct world *w = *state;
-    for (size_t i = 0; i < ARRAY_LEN(w->said); i++)
-        w->said[i] = CALL;
-    start(w, NULL, 0);
+    struct run_pending p = {STR("c1"), STR("t__ping"), STR("{}"), false, false};
+    w->gate = RUN_ASK;
+    start_with(w, &p, 1);
     finish(w);
-    assert_int_equal(w->stop, RUN_STOP_MAX_ITERATIONS);
-    assert_int_equal(w->started, RUN_REPEATS_MAX);
+    assert_int_equal(rig_tools.started, 0);
+    assert_non_null(strstr(w->output, "did not show this call"));
 }
 
-TEST_WITH(cancelling_a_running_tool_records_a_result, setup, teardown)
+WITH_RUN(arguments_that_are_not_json_are_answered_with_an_error)
 {
     struct world *w = *state;
-    w->said[0] = CALL;
-    w->is_silent = true;
-    start(w, NULL, 0);
-    for (int i = 0; w->started == 0 && i < 1000; i++)
-        (void)loop_run_until(w->loop, &w->is_done, 5);
+    model_calls("t__ping", "{\"n\":");
+    w->gate = RUN_ASK; /* and nobody is asked about them */
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_COMPLETE);
+    assert_int_equal(rig_tools.started, 0);
+    assert_non_null(strstr(w->output, "not valid JSON"));
+}
+
+/* ---- cancelling ---- */
+
+WITH_RUN(cancelling_a_running_tool_records_a_result)
+{
+    struct world *w = *state;
+    model_calls("t__hang", "{}");
+    start(w);
+    until(w, rig_tools.started == 1);
     run_cancel(w->run);
     run_cancel(w->run); /* the second one changes nothing */
     finish(w);
     assert_int_equal(w->stop, RUN_STOP_CANCELLED);
-    assert_int_equal(w->cancelled, 1);
+    assert_int_equal(rig_tools.cancelled, 1);
     assert_log(w, "llm.response tool.start tool.done run.done");
 }
 
-TEST_WITH(cancelling_before_the_first_step_ends_the_run, setup, teardown)
+WITH_RUN(cancelling_before_the_first_step_ends_the_run)
 {
     struct world *w = *state;
-    start(w, NULL, 0);
+    start(w);
     run_cancel(w->run);
     finish(w);
     assert_int_equal(w->stop, RUN_STOP_CANCELLED);
+    assert_int_equal(w->prepared, 0);
     assert_log(w, "run.done");
 }
+
+WITH_RUN(text_that_was_streamed_before_a_cancellation_is_stored_and_counted)
+{
+    struct world *w = *state;
+    MODEL(.partial = "half", .is_held = true);
+    start(w);
+    until(w, run_streamed(w->run).n == 4);
+    run_cancel(w->run);
+    finish(w);
+    assert_string_equal(w->response, "half");
+    assert_int_equal(w->usage.input_tokens, 10); /* billed, although it has no response */
+    assert_log(w, "llm.response run.done");
+}
+
+WITH_RUN(a_cancelled_call_without_output_leaves_no_text)
+{
+    struct world *w = *state;
+    MODEL(.is_held = true);
+    start(w);
+    until(w, model_waiting() == 1);
+    run_cancel(w->run);
+    finish(w);
+    assert_int_equal(rig_model.ncancelled, 1);
+    assert_log(w, "run.done");
+}
+
+/* The results need their calls in the log. */
+WITH_RUN(cancelling_during_the_checks_stores_the_response_with_its_results)
+{
+    struct world *w = *state;
+    model_calls("t__ping", "{}");
+    w->gate = RUN_ASK;
+    rig_tools.holds_probes = true;
+    start(w);
+    until(w, rig_tools.probed == 1);
+    run_cancel(w->run);
+    finish(w);
+    assert_int_equal(w->stop, RUN_STOP_CANCELLED);
+    assert_log(w, "llm.response tool.done run.done");
+}
+
+/* ---- a log that cannot be written ---- */
 
 static void assert_storage_error(struct world *w, const char *fail_at)
 {
     w->fail_at = fail_at;
-    w->said[0] = CALL;
-    w->said[1] = "say hello";
-    start(w, NULL, 0);
-    finish(w);
+    model_calls("t__ping", "{}");
+    start_and_finish(w);
     assert_int_equal(w->stop, RUN_STOP_ERROR);
     assert_string_equal(w->error_type, "storage_error");
 }
 
-TEST_WITH(no_tool_starts_when_its_call_is_not_stored, setup, teardown)
+WITH_RUN(no_tool_starts_when_its_call_is_not_stored)
 {
-    struct world *w = *state;
-    assert_storage_error(w, "tool.start");
-    assert_int_equal(w->started, 0);
+    assert_storage_error(*state, "tool.start");
+    assert_int_equal(rig_tools.started, 0);
 }
 
-TEST_WITH(results_that_are_not_stored_end_the_run, setup, teardown)
+WITH_RUN(results_that_are_not_stored_end_the_run)
 {
     assert_storage_error(*state, "tool.done");
 }
 
-TEST_WITH(an_end_that_is_not_stored_is_not_a_success, setup, teardown)
+WITH_RUN(an_end_that_is_not_stored_is_not_a_success)
 {
     assert_storage_error(*state, "run.done");
 }
 
 /* The results of a cancelled run are appended just before its end, and nobody waits for them. */
-TEST_WITH(a_cancelled_run_whose_results_are_not_stored_is_an_error, setup, teardown)
+WITH_RUN(a_cancelled_run_whose_results_are_not_stored_is_an_error)
 {
     struct world *w = *state;
-    w->said[0] = CALL;
-    w->is_silent = true;
+    model_calls("t__hang", "{}");
     w->fail_at = "tool.done";
-    start(w, NULL, 0);
-    for (int i = 0; w->started == 0 && i < 1000; i++)
-        (void)loop_run_until(w->loop, &w->is_done, 5);
+    start(w);
+    until(w, rig_tools.started == 1);
     run_cancel(w->run);
     finish(w);
     assert_int_equal(w->stop, RUN_STOP_ERROR);
     assert_string_equal(w->error_type, "storage_error");
 }
 
-TEST_WITH(a_host_that_cannot_prepare_ends_the_run, setup, teardown)
+/* A tool may record events of its own, for whose appends nobody waits. */
+WITH_RUN(a_lost_record_of_a_tool_ends_the_run_and_cancels_the_tool)
 {
     struct world *w = *state;
-    start(w, NULL, 0);
+    struct err e = {0};
+    model_calls("t__hang", "{}");
+    start(w);
+    until(w, rig_tools.started == 1);
+    err_set(&e, -ENOSPC, "disk full");
+    run_fail(w->run, &e);
     finish(w);
+    assert_int_equal(w->stop, RUN_STOP_ERROR);
+    assert_int_equal(rig_tools.cancelled, 1);
+    assert_log(w, "llm.response tool.start tool.done run.error");
+}
+
+/* ---- errors of model and host ---- */
+
+WITH_RUN(a_model_that_fails_after_text_keeps_the_text_and_the_usage)
+{
+    struct world *w = *state;
+    MODEL(.partial = "half", .error = "connection lost", .error_kind = LLM_ERR_NETWORK);
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_ERROR);
+    assert_string_equal(w->error_type, "provider_unreachable");
+    assert_string_equal(w->response, "half");
+    assert_int_equal(w->usage.input_tokens, 10);
+}
+
+WITH_RUN(a_host_that_cannot_prepare_ends_the_run)
+{
+    struct world *w = *state;
+    w->cannot_prepare = true;
+    start_and_finish(w);
     assert_int_equal(w->stop, RUN_STOP_ERROR);
     assert_string_equal(w->error_type, "engine_error");
     assert_log(w, "run.error");
