@@ -1,11 +1,11 @@
 #include "auth/instance.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 
 #include "base/nearest.h"
 #include "net/url.h"
+#include "os/dir.h"
 #include "os/file.h"
 #include "workspace/roster/roster.h"
 
@@ -255,13 +255,9 @@ void instance_done(struct instance *i)
 /* usr_default is not counted: it is the user of an installation without logins. */
 static size_t count_users(const char *dir)
 {
-    DIR *d = opendir(dir);
-    const struct dirent *it;
     size_t n = 0;
-    while (d && (it = readdir(d)) != NULL)
-        n += user_id_ok(str_from(it->d_name)) && strcmp(it->d_name, ROSTER_SOLE_USER) != 0;
-    if (d)
-        closedir(d);
+    DIR_EACH (d, dir)
+        n += user_id_ok(str_from(d.name)) && strcmp(d.name, ROSTER_SOLE_USER) != 0;
     return n;
 }
 

@@ -1,7 +1,8 @@
 /* file.h - small files, read and written whole. Blocking: for start-up and pool threads.
  *
  * This floor wraps the operating system where a plain call needs a loop or careful ordering:
- * file.h (whole files), lock.h (flock with a time limit), zone.h (time zones). */
+ * file.h (whole files), dir.h (names in a directory), lock.h (flock with a time limit), zone.h (time
+ * zones). */
 #pragma once
 
 #include "base/arena.h"

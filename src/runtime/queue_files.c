@@ -3,10 +3,10 @@
 #include "runtime/queue_files.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <unistd.h>
 
+#include "os/dir.h"
 #include "os/file.h"
 
 struct queue_file_op {
@@ -157,16 +157,13 @@ static void load_file(struct queue_files *p, str name, queue_files_file_fn fn, v
 
 void queue_files_load(struct queue_files *p, queue_files_file_fn fn, void *ctx)
 {
-    DIR *d = p->dir ? opendir(p->dir) : NULL;
-    const struct dirent *entry;
+    struct dir d = p->dir ? dir_open(p->dir) : (struct dir){0};
     size_t n = 0;
-    while (d && n < QUEUE_FILES_MAX && (entry = readdir(d)) != NULL) {
-        str name = str_from(entry->d_name);
-        if (entry->d_name[0] == '.' || !str_ends(name, STR(".json")))
+    while (n < QUEUE_FILES_MAX && dir_next(&d)) {
+        if (d.name[0] == '.' || !str_ends(str_from(d.name), STR(".json")))
             continue;
-        load_file(p, name, fn, ctx);
+        load_file(p, str_from(d.name), fn, ctx);
         n++;
     }
-    if (d)
-        closedir(d);
+    dir_close(&d);
 }

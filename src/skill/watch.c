@@ -1,13 +1,13 @@
 #include "skill/watch.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes/hash.h"
 #include "base/clock.h"
+#include "os/dir.h"
 
 #define CHECK_EVERY_MS 1000
 #define ENTRIES_MAX    2000
@@ -52,22 +52,15 @@ static void add_dir(struct buf *b, const struct skill_dir *d)
 {
     char path[4096];
     snprintf(path, sizeof path, "%.*s", STR_ARG(d->path));
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    struct dirent *it;
-    for (int i = 0; i < ENTRIES_MAX && (it = readdir(dir)) != NULL; i++) {
+    struct dir dir = dir_open(path);
+    for (int i = 0; i < ENTRIES_MAX && dir_next(&dir); i++) {
         char inner[512];
-        add_stat(b, fd, it->d_name);
-        snprintf(inner, sizeof inner, "%.255s/SKILL.md", it->d_name);
-        if (d->is_standard && it->d_name[0] != '.')
-            add_stat(b, fd, inner);
+        add_stat(b, dir_fd(&dir), dir.name);
+        snprintf(inner, sizeof inner, "%.255s/SKILL.md", dir.name);
+        if (d->is_standard && dir.name[0] != '.')
+            add_stat(b, dir_fd(&dir), inner);
     }
-    closedir(dir);
+    dir_close(&dir);
 }
 
 /* The directories of people, each with its files. */
@@ -75,19 +68,16 @@ static void add_people(struct buf *b, const struct skill_dir *d)
 {
     char path[4096];
     snprintf(path, sizeof path, "%.*s", STR_ARG(d->path));
-    DIR *dir = opendir(path);
-    struct dirent *it;
-    if (!dir)
-        return;
-    for (int i = 0; i < ENTRIES_MAX && (it = readdir(dir)) != NULL; i++) {
+    struct dir dir = dir_open(path);
+    for (int i = 0; i < ENTRIES_MAX && dir_next(&dir); i++) {
         char own[4096 + 300];
-        if (it->d_name[0] == '.')
+        if (dir.name[0] == '.')
             continue;
-        snprintf(own, sizeof own, "%s/%.255s/skills", path, it->d_name);
-        buf_printf(b, "%s:", it->d_name);
+        snprintf(own, sizeof own, "%s/%.255s/skills", path, dir.name);
+        buf_printf(b, "%s:", dir.name);
         add_dir(b, &(struct skill_dir){.path = str_from(own)});
     }
-    closedir(dir);
+    dir_close(&dir);
 }
 
 static void make_stamp(const struct skill_watch *w, uint8_t ret[SHA256_LEN])

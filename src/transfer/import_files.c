@@ -1,8 +1,9 @@
 #include "transfer/import_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
+
+#include "os/dir.h"
 
 enum { DEPTH_MAX = 3 };
 
@@ -29,14 +30,12 @@ static bool is_wanted_file(str name)
 
 static void visit(struct collector *c, const char *dir, int depth)
 {
-    DIR *d = opendir(dir);
-    struct dirent *entry;
     struct stat st;
-    while (d && (entry = readdir(d)) != NULL) {
-        str name = str_from(entry->d_name);
+    DIR_EACH (d, dir) {
+        str name = str_from(d.name);
         if (name.p[0] == '.' || str_eq(name, STR("trash")))
             continue;
-        const char *path = arena_printf(c->arena, "%s/%s", dir, entry->d_name).p;
+        const char *path = arena_printf(c->arena, "%s/%s", dir, d.name).p;
         if (stat(path, &st) < 0)
             continue;
         if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
@@ -44,8 +43,6 @@ static void visit(struct collector *c, const char *dir, int depth)
         else if (S_ISREG(st.st_mode) && is_wanted_file(name))
             collector_add(c, path, st.st_size);
     }
-    if (d)
-        closedir(d);
 }
 
 static int by_path(const void *a, const void *b)

@@ -1,12 +1,12 @@
 #include "transfer/import_log.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json/json_scan.h"
+#include "os/dir.h"
 #include "store/event/blobs.h"
 #include "store/folder/folder_record.h"
 #include "store/integrity.h"
@@ -50,11 +50,10 @@ static const char *blob_dir(struct log_reader *r)
 static void find_blobs(struct log_reader *r)
 {
     const char *dir = blob_dir(r);
-    DIR *d = opendir(dir);
-    struct dirent *entry;
+    struct dir d = dir_open(dir);
     size_t cap = 0;
-    while (d && (entry = readdir(d)) != NULL && r->nblobs < BLOBS_MAX) {
-        if (strlen(entry->d_name) != SHA256_HEX_LEN)
+    while (r->nblobs < BLOBS_MAX && dir_next(&d)) {
+        if (strlen(d.name) != SHA256_HEX_LEN)
             continue;
         if (r->nblobs == cap) {
             size_t more = cap ? cap * 2 : 16;
@@ -64,10 +63,9 @@ static void find_blobs(struct log_reader *r)
             r->blob_paths = paths;
             cap = more;
         }
-        r->blob_paths[r->nblobs++] = arena_printf(&r->arena, "%s/%s", dir, entry->d_name).p;
+        r->blob_paths[r->nblobs++] = arena_printf(&r->arena, "%s/%s", dir, d.name).p;
     }
-    if (d)
-        closedir(d);
+    dir_close(&d);
 }
 
 /* ---- line 1 ---- */

@@ -1,6 +1,5 @@
 #include "workspace/audit_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +12,7 @@
 #include "base/json/json.h"
 #include "base/text/plain.h"
 #include "base/utf8.h"
+#include "os/dir.h"
 #include "os/file.h"
 #include "os/lock.h"
 
@@ -167,18 +167,18 @@ int audit_files(struct arena *a, const char *work_dir, struct audit_file_name **
     const char *dir = arena_printf(a, "%s/" AUDIT_DIR, work_dir).p;
     struct audit_file_name *all = NULL, one;
     size_t n = 0, cap = 0;
-    DIR *d = opendir(dir);
+    struct dir d = dir_open(dir);
     *ret = NULL;
     *ret_n = 0;
-    if (!d)
-        return errno == ENOENT ? 0 : err_errno(e, -errno, "cannot read", dir);
-    for (struct dirent *entry; (entry = readdir(d)) != NULL && n < FILES_MAX;) {
-        if (!name_parse(entry->d_name, &one))
+    if (d.error < 0)
+        return d.error == -ENOENT ? 0 : err_errno(e, d.error, "cannot read", dir);
+    while (n < FILES_MAX && dir_next(&d)) {
+        if (!name_parse(d.name, &one))
             continue;
         GROW(all, n, cap);
         all[n++] = one;
     }
-    closedir(d);
+    dir_close(&d);
     if (n > 0) {
         qsort(all, n, sizeof *all, by_first);
         *ret = arena_alloc(a, n * sizeof *all);

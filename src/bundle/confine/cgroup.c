@@ -1,6 +1,5 @@
 #include "bundle/confine/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bytes/random.h"
+#include "os/dir.h"
 
 #define OWN_LEAF   "nb"
 #define LEAF       "command"
@@ -183,18 +183,14 @@ static const char *with_limits(struct arena *a, str path, const struct cgroup_li
  * may still wait for its first process. */
 static void sweep_leaves(const char *dir_path, str prefix, str except, int min_age_s)
 {
-    const struct dirent *d;
     struct stat st;
-    DIR *dir = opendir(dir_path);
-    while (dir && (d = readdir(dir)) != NULL) {
-        str name = str_from(d->d_name);
+    DIR_EACH (d, dir_path) {
+        str name = str_from(d.name);
         if (str_starts(name, prefix) && !(except.n > 0 && str_starts(name, except)) &&
-            fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            fstatat(dir_fd(&d), d.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             time(NULL) - st.st_mtime >= min_age_s)
-            (void)unlinkat(dirfd(dir), d->d_name, AT_REMOVEDIR);
+            (void)unlinkat(dir_fd(&d), d.name, AT_REMOVEDIR);
     }
-    if (dir)
-        closedir(dir);
 }
 
 static str make_below_root(struct arena *a, const struct cgroup_place *place, str name)

@@ -4,7 +4,6 @@
  * them, but the kernels of its users may. */
 #include "bundle/confine/confine.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "bundle/confine/program_files.h"
+#include "os/dir.h"
 
 #define FS_REFER       (1ULL << 13) /* ABI 2 */
 #define FS_TRUNCATE    (1ULL << 14) /* ABI 3 */
@@ -109,21 +109,16 @@ static bool has_hidden(const struct confinement *c, str dir)
  * walk is as deep as the hidden paths, not deeper. */
 static void allow_visible(struct confinement *c, str path, uint64_t rights, bool is_named)
 {
-    const struct dirent *d;
     if (!is_named && is_hidden(c, path))
         return;
-    DIR *dir = has_hidden(c, path) ? opendir(path.p) : NULL;
-    if (!dir) {
+    struct dir d = has_hidden(c, path) ? dir_open(path.p) : (struct dir){0};
+    if (!d.handle) {
         allow(c, path.p, rights);
         return;
     }
     allow(c, path.p, LANDLOCK_ACCESS_FS_READ_DIR); /* names are not secret here */
-    while ((d = readdir(dir)) != NULL) {
-        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-            allow_visible(c, arena_printf(c->arena, "%.*s/%s", STR_ARG(path), d->d_name), rights,
-                          false);
-    }
-    closedir(dir);
+    while (dir_next(&d))
+        allow_visible(c, arena_printf(c->arena, "%.*s/%s", STR_ARG(path), d.name), rights, false);
 }
 
 static void allow_all(struct confinement *c, const char *const *paths, uint64_t rights)

@@ -1,11 +1,11 @@
 #include "bundle/confine/disk_usage.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "os/dir.h"
 
 #define CLOCK_EVERY 256 /* files between two checks of the time */
 
@@ -26,44 +26,30 @@ static void count_file(struct look *l, const struct stat *st)
         l->is_over = true;
 }
 
-static bool is_dots(const char *name)
+static void walk_directory(struct look *l, struct dir *d, int depth)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-static void walk_directory(struct look *l, int fd, int depth)
-{
-    const struct dirent *d;
     struct stat st;
-    DIR *dir = fdopendir(fd);
-    if (!dir) {
-        close(fd);
-        return;
-    }
-    while (!l->is_over && (d = readdir(dir)) != NULL) {
-        if (is_dots(d->d_name) || fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    while (!l->is_over && dir_next(d)) {
+        if (fstatat(dir_fd(d), d->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         count_file(l, &st);
         if (!S_ISDIR(st.st_mode) || st.st_dev != l->device || depth == DISK_DEPTH_MAX)
             continue;
-        int sub = openat(dirfd(dir), d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (sub >= 0)
-            walk_directory(l, sub, depth + 1);
+        struct dir sub = dir_open_below(dir_fd(d), d->name);
+        walk_directory(l, &sub, depth + 1);
     }
-    closedir(dir);
+    dir_close(d);
 }
 
 struct disk_usage disk_usage(const char *path)
 {
     struct look l = {.end_ms = clock_mono_ms() + DISK_LOOK_MS};
     struct stat st;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        if (fd >= 0)
-            close(fd);
-        return l.usage;
+    struct dir d = dir_open(path);
+    if (d.handle && fstat(dir_fd(&d), &st) == 0) {
+        l.device = st.st_dev;
+        walk_directory(&l, &d, 1);
     }
-    l.device = st.st_dev;
-    walk_directory(&l, fd, 1);
+    dir_close(&d);
     return l.usage;
 }

@@ -1,11 +1,12 @@
 #include "bundle/confine/process_tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
+
+#include "os/dir.h"
 
 #define STAT_BYTES_MAX 1024
 /* Fields of /proc/PID/stat counted from the state, which follows the name in parentheses. */
@@ -66,20 +67,19 @@ static int by_parent(const void *x, const void *y)
 
 int process_table_read(struct process_table *ret)
 {
-    DIR *dir = opendir("/proc");
-    if (!dir)
-        return -errno;
+    struct dir d = dir_open("/proc");
     struct process_table t = {0};
     size_t cap = 0;
-    const struct dirent *d;
-    while ((d = readdir(dir)) != NULL && t.n < PROCESS_TABLE_MAX) {
+    if (d.error < 0)
+        return d.error;
+    while (t.n < PROCESS_TABLE_MAX && dir_next(&d)) {
         struct process p;
-        if (read_process(dirfd(dir), d->d_name, &p) < 0)
+        if (read_process(dir_fd(&d), d.name, &p) < 0)
             continue;
         GROW(t.at, t.n, cap);
         t.at[t.n++] = p;
     }
-    closedir(dir);
+    dir_close(&d);
     if (t.n > 0)
         qsort(t.at, t.n, sizeof(*t.at), by_parent);
     *ret = t;

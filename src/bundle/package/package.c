@@ -1,6 +1,5 @@
 #include "bundle/package/package.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "bundle/package/archive.h"
 #include "bundle/package/mpak.h"
+#include "os/dir.h"
 #include "os/file.h"
 #include "store/event/io.h"
 
@@ -220,17 +220,13 @@ int package_download_path(struct arena *a, const char *package_dir, str name, co
 /* Removes outdated versions; the previous one is kept, because its server may still run. */
 static void remove_old(struct arena *a, const char *home, const char *now, const char *before)
 {
-    DIR *d = opendir(home);
-    struct dirent *it;
-    while (d && (it = readdir(d)) != NULL) {
-        const char *path = arena_printf(a, "%s/%s", home, it->d_name).p;
-        if (it->d_name[0] == '.' || !is_dir(path) || strcmp(path, now) == 0 ||
+    DIR_EACH (d, home) {
+        const char *path = arena_printf(a, "%s/%s", home, d.name).p;
+        if (d.name[0] == '.' || !is_dir(path) || strcmp(path, now) == 0 ||
             (before && strcmp(path, before) == 0))
             continue;
         (void)io_remove_tree(&store_io_system, path, REMOVE_DEPTH);
     }
-    if (d)
-        closedir(d);
 }
 
 static int install(struct arena *a, const char *package_dir, const char *archive, struct package *p,

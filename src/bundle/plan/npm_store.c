@@ -1,6 +1,5 @@
 #include "bundle/plan/npm_store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,6 +9,7 @@
 #include "base/bytes/hash.h"
 #include "base/bytes/random.h"
 #include "bundle/plan/npm_tree.h"
+#include "os/dir.h"
 #include "os/file.h"
 #include "store/event/io.h"
 
@@ -226,13 +226,9 @@ int npm_store_lock(struct arena *a, const char *package_dir, str name, int *ret_
 
 static void drop_left_over(struct arena *a, const char *home)
 {
-    DIR *d = opendir(home);
-    struct dirent *it;
-    while (d && (it = readdir(d)) != NULL)
-        if (strncmp(it->d_name, NEW, strlen(NEW)) == 0)
-            npm_store_drop(arena_printf(a, "%s/%s", home, it->d_name).p);
-    if (d)
-        closedir(d);
+    DIR_EACH (d, home)
+        if (strncmp(d.name, NEW, strlen(NEW)) == 0)
+            npm_store_drop(arena_printf(a, "%s/%s", home, d.name).p);
 }
 
 void npm_store_drop(const char *dir)

@@ -1,12 +1,12 @@
 #include "bundle/plan/npm_tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bundle/plan/npm_store.h"
+#include "os/dir.h"
 
 #define FNV_START 1469598103934665603u
 #define FNV_PRIME 1099511628211u
@@ -34,7 +34,7 @@ static void add_tree_file(struct walk *w, uint64_t dir_hash, const char *name,
     w->tree->bytes += size;
 }
 
-static int walk_dir(struct walk *w, int fd, uint64_t dir_hash, unsigned depth);
+static int walk_dir(struct walk *w, struct dir *d, uint64_t dir_hash, unsigned depth);
 
 static int walk_entry(struct walk *w, int fd, uint64_t dir_hash, unsigned depth, const char *name)
 {
@@ -46,26 +46,17 @@ static int walk_entry(struct walk *w, int fd, uint64_t dir_hash, unsigned depth,
         return -E2BIG;
     if (!S_ISDIR(st.st_mode))
         return 0;
-    int sub = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return sub < 0 ? -errno
-                   : walk_dir(w, sub, hash_bytes(dir_hash, name, strlen(name) + 1), depth + 1);
+    struct dir sub = dir_open_below(fd, name);
+    return walk_dir(w, &sub, hash_bytes(dir_hash, name, strlen(name) + 1), depth + 1);
 }
 
-/* Closes fd. */
-static int walk_dir(struct walk *w, int fd, uint64_t dir_hash, unsigned depth)
+/* Closes d. */
+static int walk_dir(struct walk *w, struct dir *d, uint64_t dir_hash, unsigned depth)
 {
-    DIR *d = fdopendir(fd);
-    struct dirent *it;
-    int rc = 0;
-    if (!d) {
-        rc = -errno;
-        close(fd);
-        return rc;
-    }
-    while (rc == 0 && (it = readdir(d)) != NULL)
-        if (strcmp(it->d_name, ".") != 0 && strcmp(it->d_name, "..") != 0)
-            rc = walk_entry(w, fd, dir_hash, depth, it->d_name);
-    closedir(d);
+    int rc = d->error;
+    while (rc == 0 && dir_next(d))
+        rc = walk_entry(w, dir_fd(d), dir_hash, depth, d->name);
+    dir_close(d);
     return rc;
 }
 
@@ -73,8 +64,8 @@ int npm_tree_sum(const char *dir, struct npm_tree *ret, struct err *e)
 {
     struct walk w = {ret, 0};
     *ret = (struct npm_tree){0};
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 ? -errno : walk_dir(&w, fd, FNV_START, 0);
+    struct dir d = dir_open(dir);
+    int rc = walk_dir(&w, &d, FNV_START, 0);
     if (rc < 0)
         return err_errno(e, rc, "cannot read", dir);
     snprintf(ret->digest, sizeof ret->digest, "%016llx", (unsigned long long)w.sum);

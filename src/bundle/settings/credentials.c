@@ -1,12 +1,12 @@
 #include "bundle/settings/credentials.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
 #include "bundle/settings/sealed.h"
+#include "os/dir.h"
 #include "os/file.h"
 #include "os/lock.h"
 
@@ -67,16 +67,14 @@ static str person_of_file(str file, str server_name)
 size_t credentials_people(struct arena *a, const char *credentials_dir, str server_name, size_t max,
                           str *ret_user_ids)
 {
-    DIR *d = opendir(credentials_people_dir(a, credentials_dir));
-    const struct dirent *entry;
+    struct dir d = dir_open(credentials_people_dir(a, credentials_dir));
     size_t n = 0;
-    while (d && n < max && (entry = readdir(d)) != NULL) {
-        str id = person_of_file(str_from(entry->d_name), server_name);
+    while (n < max && dir_next(&d)) {
+        str id = person_of_file(str_from(d.name), server_name);
         if (id.n > 0)
             ret_user_ids[n++] = arena_str(a, id);
     }
-    if (d)
-        closedir(d);
+    dir_close(&d);
     return n;
 }
 
@@ -84,15 +82,10 @@ void credentials_forget_people(const char *credentials_dir, str server_name)
 {
     struct arena a;
     arena_init(&a);
-    const char *dir = credentials_people_dir(&a, credentials_dir);
-    DIR *d = opendir(dir);
-    const struct dirent *entry;
-    while (d && (entry = readdir(d)) != NULL) {
-        if (person_of_file(str_from(entry->d_name), server_name).n > 0)
-            (void)unlinkat(dirfd(d), entry->d_name, 0);
+    DIR_EACH (d, credentials_people_dir(&a, credentials_dir)) {
+        if (person_of_file(str_from(d.name), server_name).n > 0)
+            (void)unlinkat(dir_fd(&d), d.name, 0);
     }
-    if (d)
-        closedir(d);
     arena_done(&a);
 }
 

@@ -1,12 +1,11 @@
 /* nb bundle - the group of commands, and functions that they share. */
 #include "cli/bundle/bundle.h"
 
-#include <dirent.h>
-
 #include "bundle/change.h"
 #include "bundle/settings/settings.h"
 #include "cli/session/session.h"
 #include "cli/term/text.h"
+#include "os/dir.h"
 #include "os/file.h"
 #include "server/server.h"
 
@@ -36,17 +35,13 @@ const struct command CMD_BUNDLE = {
 static const char *sole_workspace(struct conv_cli *x)
 {
     const char *found = NULL;
-    DIR *d = opendir(config_path(&x->config, "workspaces"));
-    struct dirent *it;
     size_t n = 0;
-    while (d && (it = readdir(d)) != NULL) {
-        if (strncmp(it->d_name, "ws_", 3) != 0)
+    DIR_EACH (d, config_path(&x->config, "workspaces")) {
+        if (strncmp(d.name, "ws_", 3) != 0)
             continue;
-        found = arena_cstr(&x->arena, str_from(it->d_name));
+        found = arena_cstr(&x->arena, str_from(d.name));
         n++;
     }
-    if (d)
-        closedir(d);
     return n == 1 ? found : NULL;
 }
 

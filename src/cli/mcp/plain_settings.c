@@ -1,11 +1,11 @@
 #include "cli/mcp/plain_settings.h"
 
-#include <dirent.h>
 #include <errno.h>
 
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"
+#include "os/dir.h"
 #include "os/file.h"
 
 #define INSTANCE_BYTES_MAX (256u * 1024)
@@ -22,19 +22,17 @@ struct files { /* settings files with bundles, and where their secrets are store
 static struct files files_of(struct arena *a, const struct config *c)
 {
     struct files f = {arena_array(a, WORKSPACES_MAX + 1, sizeof *f.items), 0};
-    const struct dirent *it;
     f.items[f.n++] =
         (struct settings_file){c->path, arena_printf(a, "%s/credentials", c->work_dir).p};
-    DIR *d = opendir(arena_printf(a, "%s/workspaces", c->work_dir).p);
-    while (d && f.n <= WORKSPACES_MAX && (it = readdir(d)) != NULL) {
-        if (strncmp(it->d_name, "ws_", 3) != 0)
+    struct dir d = dir_open(arena_printf(a, "%s/workspaces", c->work_dir).p);
+    while (f.n <= WORKSPACES_MAX && dir_next(&d)) {
+        if (strncmp(d.name, "ws_", 3) != 0)
             continue;
-        const char *root = arena_printf(a, "%s/workspaces/%s", c->work_dir, it->d_name).p;
+        const char *root = arena_printf(a, "%s/workspaces/%s", c->work_dir, d.name).p;
         f.items[f.n++] = (struct settings_file){arena_printf(a, "%s/workspace.json", root).p,
                                                 arena_printf(a, "%s/credentials", root).p};
     }
-    if (d)
-        closedir(d);
+    dir_close(&d);
     return f;
 }
 

@@ -7,7 +7,6 @@
  * each up to the end of a complete line, and blobs after them: every line in the archive has its
  * blob there. Other files are replaced atomically by their writers; an open file does not change.
  * The archive appears under its name only when it is complete. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,6 +19,7 @@
 #include "cli/session/journal_recover.h"
 #include "cli/session/record.h"
 #include "cli/term/progress.h"
+#include "os/dir.h"
 
 enum { DEPTH_MAX = 16, TAIL_BYTES = 64 * 1024 };
 
@@ -188,17 +188,12 @@ static int backup_walk(struct backup *b, int dir, const char *below, bool in_blo
     int r = depth > DEPTH_MAX
                 ? err_set(&b->err, -ELOOP, "%s: directories are nested too deeply", below)
                 : 0;
-    DIR *d = r == 0 ? fdopendir(dir) : NULL;
-    if (!d) {
-        close(dir);
-        return r < 0 ? r : err_errno(&b->err, -errno, "cannot read", below);
-    }
-    struct dirent *entry;
-    while (r == 0 && (entry = readdir(d)) != NULL) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            r = visit(b, dirfd(d), entry->d_name, below, in_blobs, depth);
-    }
-    closedir(d);
+    struct dir d = dir_open_fd(dir);
+    if (r == 0 && d.error < 0)
+        r = err_errno(&b->err, d.error, "cannot read", below);
+    while (r == 0 && dir_next(&d))
+        r = visit(b, dir_fd(&d), d.name, below, in_blobs, depth);
+    dir_close(&d);
     return r;
 }
 

@@ -1,5 +1,4 @@
 /* nb init - the setup: users, how they log in, and the first workspace. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 #include "cli/session/record.h"
 #include "cli/session/session.h"
 #include "cli/term/ask.h"
+#include "os/dir.h"
 #include "os/file.h"
 
 #define PAGE "http://127.0.0.1:27247"
@@ -225,20 +225,16 @@ static int move_store(struct people *p)
     struct err e = {0};
     const char *dir = p->config.store.dir;
     const char *to = dir ? arena_printf(a, "%s/" ROSTER_SOLE_WORKSPACE, dir).p : NULL;
-    const struct dirent *entry;
     int code = EXIT_DONE;
-    DIR *d = dir ? opendir(dir) : NULL;
-    if (d && file_make_dirs(to, &e) < 0)
+    struct dir d = dir ? dir_open(dir) : (struct dir){0};
+    if (d.handle && file_make_dirs(to, &e) < 0)
         code = cli_fail(&e);
-    while (d && code == EXIT_DONE && (entry = readdir(d)) != NULL) {
-        const char *name = entry->d_name;
-        bool is_dots = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-        if (!is_dots && strcmp(name, ROSTER_SOLE_WORKSPACE) != 0)
-            code =
-                move(arena_printf(a, "%s/%s", dir, name).p, arena_printf(a, "%s/%s", to, name).p);
+    while (code == EXIT_DONE && dir_next(&d)) {
+        if (strcmp(d.name, ROSTER_SOLE_WORKSPACE) != 0)
+            code = move(arena_printf(a, "%s/%s", dir, d.name).p,
+                        arena_printf(a, "%s/%s", to, d.name).p);
     }
-    if (d)
-        closedir(d);
+    dir_close(&d);
     return code;
 }
 

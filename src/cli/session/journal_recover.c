@@ -1,7 +1,6 @@
 #include "cli/session/journal_recover.h"
 
-#include <dirent.h>
-
+#include "os/dir.h"
 #include "store/log/replay.h"
 
 static void journal_recover_warn(void *ctx, const char *sentence)
@@ -22,14 +21,10 @@ void journal_recover(const char *dir)
 /* <root>/<name><rest>, for each name. */
 static void recover_below(struct config *c, const char *root, const char *rest)
 {
-    DIR *d = opendir(root);
-    const struct dirent *it;
-    while (d && (it = readdir(d)) != NULL) {
-        if (it->d_name[0] != '.')
-            journal_recover(arena_printf(&c->arena, "%s/%s%s", root, it->d_name, rest).p);
+    DIR_EACH (d, root) {
+        if (d.name[0] != '.')
+            journal_recover(arena_printf(&c->arena, "%s/%s%s", root, d.name, rest).p);
     }
-    if (d)
-        closedir(d);
 }
 
 void journal_recover_all(struct config *c)

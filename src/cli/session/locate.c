@@ -1,7 +1,6 @@
 #include "cli/session/locate.h"
 
-#include <dirent.h>
-
+#include "os/dir.h"
 #include "os/file.h"
 #include "store/store.h"
 
@@ -13,17 +12,13 @@ static bool is_log_in(struct config *c, const char *dir, str id)
 static const char *in_workspaces(struct config *c, str id)
 {
     const char *root = config_path(c, "workspaces"), *found = NULL;
-    DIR *d = opendir(root);
-    struct dirent *it;
-    while (d && !found && (it = readdir(d)) != NULL) {
-        if (it->d_name[0] == '.')
+    DIR_EACH (d, root) {
+        if (d.name[0] == '.' || found)
             continue;
-        const char *dir = arena_printf(&c->arena, "%s/%s/conversations", root, it->d_name).p;
+        const char *dir = arena_printf(&c->arena, "%s/%s/conversations", root, d.name).p;
         if (is_log_in(c, dir, id))
             found = dir;
     }
-    if (d)
-        closedir(d);
     return found;
 }
 

@@ -1,12 +1,13 @@
 #include "store/event/io.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "os/dir.h"
 
 enum { COPY_BYTES = 256 * 1024 };
 
@@ -175,18 +176,16 @@ int io_mkdir_all(const struct store_io *io, const char *path)
     return r < 0 ? r : io_sync_parent(io, path);
 }
 
-static int remove_children(const struct store_io *io, DIR *d, const char *path, int depth)
+static int remove_children(const struct store_io *io, const char *path, int depth)
 {
-    struct dirent *e;
-    int r = 0;
-    while (r == 0 && (e = readdir(d)) != NULL) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
+    struct dir d = dir_open(path);
+    int r = d.error;
+    while (r == 0 && dir_next(&d)) {
         char child[PATH_MAX];
-        if (snprintf(child, sizeof(child), "%s/%s", path, e->d_name) >= (int)sizeof(child))
-            return -ENAMETOOLONG;
-        r = io_remove_tree(io, child, depth - 1);
+        bool fits = snprintf(child, sizeof(child), "%s/%s", path, d.name) < (int)sizeof(child);
+        r = fits ? io_remove_tree(io, child, depth - 1) : -ENAMETOOLONG;
     }
+    dir_close(&d);
     return r;
 }
 
@@ -198,11 +197,7 @@ int io_remove_tree(const struct store_io *io, const char *path, int depth)
     if (S_ISDIR(st.st_mode)) {
         if (depth <= 0)
             return -ELOOP;
-        DIR *d = opendir(path);
-        if (!d)
-            return -errno;
-        int r = remove_children(io, d, path, depth);
-        closedir(d);
+        int r = remove_children(io, path, depth);
         if (r < 0)
             return r;
     }

@@ -1,12 +1,12 @@
 /* fork_file.c - store_fork of the file stores: copies the selected lines into a new log as a stream
  * and hard-links the blobs, so that memory use does not depend on the size of the log. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/bytes/random.h"
 #include "base/clock.h"
+#include "os/dir.h"
 #include "store/event/blobs.h"
 #include "store/event/lines.h"
 #include "store/files/files.h"
@@ -91,18 +91,17 @@ int fork_copy_lines(struct store_op *op, const struct store_io *io, int from, of
 int fork_link_blobs(struct store_op *op, const struct store_io *io, const char *from,
                     const char *to)
 {
-    DIR *d = opendir(from);
-    if (!d)
-        return errno == ENOENT ? 0 : -errno;
-    struct dirent *entry;
+    struct dir d = dir_open(from);
+    if (d.error < 0)
+        return d.error == -ENOENT ? 0 : d.error;
     int r = io_mkdir_all(io, to);
-    while (r == 0 && (entry = readdir(d)) != NULL) {
-        if (entry->d_name[0] == '.' || strncmp(entry->d_name, "new_", 4) == 0)
+    while (r == 0 && dir_next(&d)) {
+        if (d.name[0] == '.' || strncmp(d.name, "new_", 4) == 0)
             continue;
-        r = io->link(io, arena_printf(&op->arena, "%s/%s", from, entry->d_name).p,
-                     arena_printf(&op->arena, "%s/%s", to, entry->d_name).p);
+        r = io->link(io, arena_printf(&op->arena, "%s/%s", from, d.name).p,
+                     arena_printf(&op->arena, "%s/%s", to, d.name).p);
     }
-    closedir(d);
+    dir_close(&d);
     return r < 0 ? r : io_sync_dir(io, to);
 }
 

@@ -1,7 +1,7 @@
 /* jsonl.c - one file per conversation: <dir>/<id>.jsonl, blobs in <dir>/<id>.blobs. */
-#include <dirent.h>
 #include <errno.h>
 
+#include "os/dir.h"
 #include "store/files/files.h"
 #include "store/files/trash.h"
 #include "store/index/index.h"
@@ -68,20 +68,18 @@ static int missing_dir(const struct store *s, struct err *e)
 
 static int jsonl_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)
 {
-    DIR *d = opendir(s->conf.dir);
-    if (!d)
-        return errno == ENOENT ? missing_dir(s, e)
-                               : err_errno(e, -errno, "cannot list", s->conf.dir);
-    struct dirent *entry;
-    while ((entry = readdir(d)) != NULL) {
-        str name = str_from(entry->d_name);
+    struct dir d = dir_open(s->conf.dir);
+    if (d.error < 0)
+        return d.error == -ENOENT ? missing_dir(s, e)
+                                  : err_errno(e, d.error, "cannot list", s->conf.dir);
+    while (dir_next(&d)) {
+        str name = str_from(d.name);
         if (!str_ends(name, STR(".jsonl")))
             continue;
         str id = str_slice(name, 0, name.n - 6);
         if (store_id_valid(id))
             fn(ctx, id);
     }
-    closedir(d);
     return 0;
 }
 

@@ -1,12 +1,12 @@
 #include "store/files/trash.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "os/dir.h"
 #include "store/files/files.h"
 #include "store/index/index.h"
 
@@ -112,19 +112,14 @@ static int purge_live(struct store_op *op, const struct store_io *io, struct err
 /* Removes "<id>.jsonl.new_..." files of creations and forks that were interrupted. */
 static void remove_leftovers(const struct store *s, const struct store_io *io)
 {
-    DIR *d = opendir(s->conf.dir);
-    if (!d)
-        return;
-    struct dirent *entry;
-    while ((entry = readdir(d)) != NULL) {
+    DIR_EACH (d, s->conf.dir) {
         char path[PATH_MAX];
         struct stat st;
-        if (strstr(entry->d_name, ".jsonl.new_") &&
-            snprintf(path, sizeof(path), "%s/%s", s->conf.dir, entry->d_name) < PATH_MAX &&
+        if (strstr(d.name, ".jsonl.new_") &&
+            snprintf(path, sizeof(path), "%s/%s", s->conf.dir, d.name) < PATH_MAX &&
             stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 < clock_now_ms() - LEFTOVER_MS)
             (void)io->unlink(io, path);
     }
-    closedir(d);
 }
 
 static int trash_run_remove(struct log_task *t, const struct store_io *io)
@@ -141,21 +136,18 @@ static int purge_trash(struct store_op *op,
 {
     struct files *f = op->store->impl;
     const char *dir = trash_dir(op->store, &op->arena);
-    DIR *d = opendir(dir);
-    if (!d)
-        return errno == ENOENT ? 0 : -errno;
-    struct dirent *entry;
-    int n = 0, r = 0;
-    while (r >= 0 && (entry = readdir(d)) != NULL) {
+    struct dir d = dir_open(dir);
+    int n = 0, r = d.error == -ENOENT ? 0 : d.error;
+    while (r >= 0 && dir_next(&d)) {
         int64_t when;
-        str id, name = str_from(entry->d_name);
+        str id, name = str_from(d.name);
         if (!parse_name(name, &when, &id) || !is_due(op, when, id))
             continue;
-        const char *path = arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p;
+        const char *path = arena_printf(&op->arena, "%s/%s", dir, d.name).p;
         r = io_remove_tree(f->io, path, TREE_DEPTH);
         n += str_ends(name, STR(".jsonl"));
     }
-    closedir(d);
+    dir_close(&d);
     return r < 0 ? r : n;
 }
 
@@ -170,19 +162,14 @@ static bool is_this_one(const struct store_op *op, int64_t when, str id)
 /* The newest log of this id in the trash that is older than `before` (-1 = any); -1 = none. */
 static int64_t newest_in_trash(struct store_op *op, int64_t before)
 {
-    DIR *d = opendir(trash_dir(op->store, &op->arena));
-    if (!d)
-        return -1;
     int64_t newest = -1, when;
     str id;
-    struct dirent *entry;
-    while ((entry = readdir(d)) != NULL) {
-        str name = str_from(entry->d_name);
+    DIR_EACH (d, trash_dir(op->store, &op->arena)) {
+        str name = str_from(d.name);
         if (str_ends(name, STR(".jsonl")) && parse_name(name, &when, &id) && str_eq(id, op->id) &&
             when > newest && (before < 0 || when < before))
             newest = when;
     }
-    closedir(d);
     return newest;
 }
 

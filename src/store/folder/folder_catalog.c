@@ -1,6 +1,5 @@
 #include "store/folder/folder_catalog.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 #include "base/bytes/hash.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "os/dir.h"
 
 enum {
     HEADER_MAX = 1024 * 1024,
@@ -94,21 +94,18 @@ static int compare_names(const void *a, const void *b)
 /* The names of the folders, sorted, so that every process sees the same order. */
 static int list_names(struct arena *a, const char *dir, char ***ret, size_t *ret_n, struct err *e)
 {
-    DIR *d = opendir(dir);
-    struct dirent *entry;
+    struct dir d = dir_open(dir);
     char **names = NULL;
     size_t n = 0, cap = 0;
     *ret_n = 0;
-    if (!d)
-        return errno == ENOENT ? 0 : err_errno(e, -errno, "cannot list", dir);
-    while ((entry = readdir(d)) != NULL) {
-        if (entry->d_name[0] == '.' ||
-            (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN && entry->d_type != DT_LNK))
+    if (d.error < 0)
+        return d.error == -ENOENT ? 0 : err_errno(e, d.error, "cannot list", dir);
+    while (dir_next(&d)) {
+        if (d.name[0] == '.' || (d.type != DT_DIR && d.type != DT_UNKNOWN && d.type != DT_LNK))
             continue;
         GROW(names, n, cap);
-        names[n++] = arena_cstr(a, str_from(entry->d_name));
+        names[n++] = arena_cstr(a, str_from(d.name));
     }
-    closedir(d);
     if (n > 1)
         qsort(names, n, sizeof(*names), compare_names);
     *ret = names;

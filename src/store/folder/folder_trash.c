@@ -2,7 +2,6 @@
  *
  * A deleted folder is moved to <root>/trash/<epoch ms>-<id>/ under its own name, and is purged
  * after TRASH_DAYS, when a store is opened. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include "base/bytes/random.h"
 #include "base/clock.h"
+#include "os/dir.h"
 #include "store/files/trash.h"
 #include "store/folder/folder_impl.h"
 #include "store/index/index.h"
@@ -88,36 +88,29 @@ static int purge_trash(struct store_op *op,
 {
     struct files *f = op->store->impl;
     const char *dir = trash_dir(op->store, &op->arena);
-    DIR *d = opendir(dir);
-    if (!d)
-        return errno == ENOENT ? 0 : -errno;
-    struct dirent *entry;
-    int n = 0, r = 0;
-    while (r == 0 && (entry = readdir(d)) != NULL) {
+    struct dir d = dir_open(dir);
+    int n = 0, r = d.error == -ENOENT ? 0 : d.error;
+    while (r == 0 && dir_next(&d)) {
         int64_t when;
         str id;
-        if (!parse_name(str_from(entry->d_name), &when, &id) || !is_due(op, when, id))
+        if (!parse_name(str_from(d.name), &when, &id) || !is_due(op, when, id))
             continue;
-        r = io_remove_tree(f->io, arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p,
+        r = io_remove_tree(f->io, arena_printf(&op->arena, "%s/%s", dir, d.name).p,
                            FOLDER_TREE_DEPTH + 1);
         n++;
     }
-    closedir(d);
+    dir_close(&d);
     return r < 0 ? r : n;
 }
 
 /* The name of the only folder inside, or an empty string. */
 static str only_child(struct arena *a, const char *dir)
 {
-    DIR *d = opendir(dir);
-    struct dirent *entry;
     str name = STR_NONE;
-    while (d && (entry = readdir(d)) != NULL) {
-        if (entry->d_name[0] != '.')
-            name = arena_str(a, str_from(entry->d_name));
+    DIR_EACH (d, dir) {
+        if (d.name[0] != '.')
+            name = arena_str(a, str_from(d.name));
     }
-    if (d)
-        closedir(d);
     return name;
 }
 
@@ -190,18 +183,14 @@ void folder_remove(struct store_op *op)
 static const char *newest(struct store_op *op)
 {
     const char *dir = trash_dir(op->store, &op->arena), *found = NULL;
-    DIR *d = opendir(dir);
-    struct dirent *entry;
     int64_t best = -1, when;
     str id;
-    while (d && (entry = readdir(d)) != NULL) {
-        if (parse_name(str_from(entry->d_name), &when, &id) && str_eq(id, op->id) && when > best) {
+    DIR_EACH (d, dir) {
+        if (parse_name(str_from(d.name), &when, &id) && str_eq(id, op->id) && when > best) {
             best = when;
-            found = arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p;
+            found = arena_printf(&op->arena, "%s/%s", dir, d.name).p;
         }
     }
-    if (d)
-        closedir(d);
     return found;
 }
 
@@ -265,19 +254,15 @@ static void remove_leftovers(struct store_op *op)
 {
     struct files *f = op->store->impl;
     const char *dir = folder_of(op->store)->catalog.dir;
-    DIR *d = opendir(dir);
-    struct dirent *entry;
-    while (d && (entry = readdir(d)) != NULL) {
-        str name = str_from(entry->d_name);
+    DIR_EACH (d, dir) {
+        str name = str_from(d.name);
         struct stat st;
         if (!str_starts(name, STR(".new_")) && !str_starts(name, STR(".gone_")))
             continue;
-        const char *path = arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p;
+        const char *path = arena_printf(&op->arena, "%s/%s", dir, d.name).p;
         if (stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 < clock_now_ms() - LEFTOVER_MS)
             (void)io_remove_tree(f->io, path, FOLDER_TREE_DEPTH);
     }
-    if (d)
-        closedir(d);
 }
 
 static void sweep(struct store_op *op)

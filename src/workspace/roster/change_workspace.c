@@ -1,9 +1,9 @@
-#include <dirent.h>
 #include <errno.h>
 #include <unistd.h>
 
 #include "base/bytes/random.h"
 #include "base/utf8.h"
+#include "os/dir.h"
 #include "os/file.h"
 #include "workspace/roster/change_impl.h"
 
@@ -73,17 +73,15 @@ static int forget_accounts(struct edit *x, str workspace_id, str user_id)
 {
     str dir = arena_printf(x->arena, "%s/workspaces/%.*s/credentials/people", x->work_dir,
                            STR_ARG(workspace_id));
-    DIR *d = opendir(dir.p);
-    const struct dirent *entry;
+    struct dir d = dir_open(dir.p);
     int r = 0;
-    if (!d)
-        return errno == ENOENT ? 0 : err_errno(x->e, -errno, "cannot read", dir.p);
-    while ((entry = readdir(d)) != NULL) {
-        if (is_account_of(entry->d_name, user_id) && unlinkat(dirfd(d), entry->d_name, 0) < 0 &&
+    if (d.error < 0)
+        return d.error == -ENOENT ? 0 : err_errno(x->e, d.error, "cannot read", dir.p);
+    while (dir_next(&d)) {
+        if (is_account_of(d.name, user_id) && unlinkat(dir_fd(&d), d.name, 0) < 0 &&
             errno != ENOENT)
             r = err_errno(x->e, -errno, "cannot remove an account from", dir.p);
     }
-    closedir(d);
     return r;
 }
 

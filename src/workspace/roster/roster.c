@@ -1,9 +1,9 @@
 #include "workspace/roster/roster.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "os/dir.h"
 #include "workspace/roster/roster_impl.h"
 
 #define PROBLEMS_MAX 100 /* named; one bad disk should not fill the log */
@@ -300,12 +300,11 @@ static int by_id_name(const void *a, const void *b)
 static int list_ids(struct arena *a, const char *dir, bool (*is_id)(str), size_t max,
                     struct names *ret, struct err *e)
 {
-    DIR *d = opendir(dir);
-    if (!d)
-        return errno == ENOENT ? 0 : err_errno(e, -errno, "cannot read", dir);
-    struct dirent *it;
-    while ((it = readdir(d)) != NULL && ret->len <= max) {
-        if (!is_id(str_from(it->d_name)))
+    struct dir d = dir_open(dir);
+    if (d.error < 0)
+        return d.error == -ENOENT ? 0 : err_errno(e, d.error, "cannot read", dir);
+    while (ret->len <= max && dir_next(&d)) {
+        if (!is_id(str_from(d.name)))
             continue;
         if (ret->len == ret->cap) {
             size_t cap = ret->cap ? ret->cap * 2 : 16;
@@ -315,9 +314,9 @@ static int list_ids(struct arena *a, const char *dir, bool (*is_id)(str), size_t
             ret->items = more;
             ret->cap = cap;
         }
-        ret->items[ret->len++] = arena_str(a, str_from(it->d_name));
+        ret->items[ret->len++] = arena_str(a, str_from(d.name));
     }
-    closedir(d);
+    dir_close(&d);
     if (ret->len > max)
         return err_set(e, -EFBIG, "%s has more than %zu entries", dir, max);
     if (ret->len > 0)
