@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
 import { keyCookies } from '../support/dev_key.mjs'
-import { after, assert, before, SLOWNESS } from '../support/tap.mjs'
+import { after, assert, before, WAIT_MS } from '../support/tap.mjs'
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const ARGS = [
@@ -14,7 +14,6 @@ const ARGS = [
     '--disable-background-networking',
     '--disable-dev-shm-usage',
 ]
-const ACTION_MS = 20000 * SLOWNESS
 
 /** Its answer is longer than any test takes: it lasts until it is stopped. */
 export const ENDLESS = 'count to 10000'
@@ -55,7 +54,7 @@ function openWithKey(context) {
  */
 export async function newContext({ withKey = true, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
-    context.setDefaultTimeout(ACTION_MS)
+    context.setDefaultTimeout(WAIT_MS)
     if (withKey) openWithKey(context)
     const complaints = []
     await context.exposeBinding('nbComplain', (_, what) => complaints.push(what))
@@ -109,7 +108,6 @@ export async function answered(page, n, state = 'done') {
         ([index, wanted]) =>
             document.querySelectorAll('.content .chunk > .run[data-state]')[index]?.dataset.state === wanted,
         [n - 1, state],
-        { timeout: 15000 * SLOWNESS },
     )
     return run
 }

@@ -32,7 +32,7 @@ async function menu(page, label) {
 test('search: highlighted hits; one leads to its message among ten thousand', () =>
     withPage(server.url, {}, async (page) => {
         const found = async () => (await (await fetch(`${server.url}/v1/search?q=xylophone`)).json()).results.length > 0
-        await eventually(found, 30000) // the index is made in the background
+        await eventually(found) // the index is made in the background
         const search = page.getByLabel('Search messages')
         await eventually(async () => {
             await page.keyboard.press('Control+Shift+F')
@@ -44,7 +44,7 @@ test('search: highlighted hits; one leads to its message among ten thousand', ()
         assert.equal(await hit.locator('mark').innerText(), 'xylophone')
         await hit.click()
         const target = page.locator('.is-found .bubble', { hasText: 'xylophone' })
-        await target.waitFor({ timeout: 15000 })
+        await target.waitFor()
         await eventually(async () => {
             const box = await target.boundingBox()
             return box && box.y > 0 && box.y < 700
@@ -224,11 +224,11 @@ test('while the agent answers: a message can be put into the answer between two 
         await page.locator('.run[data-state=running] .md').waitFor()
         await field(page).fill('say steered')
         await page.keyboard.press('Control+Enter')
-        await eventually(async () => (await page.locator('.is-own.is-stored').count()) === 2, 15000)
+        await eventually(async () => (await page.locator('.is-own.is-stored').count()) === 2)
         await eventually(async () => {
             const last = page.locator('.content .chunk > .run').last()
             return (await last.getAttribute('data-state')) === 'done'
-        }, 15000)
+        })
         assert.deepEqual(await bubbles(page), [
             'call time {} then call status {} then call time {}',
             'say steered',

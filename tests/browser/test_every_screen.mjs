@@ -236,9 +236,9 @@ async function tidy(page) {
             for (const button of document.querySelectorAll('.toast [aria-label=Dismiss]')) button.click()
             location.hash = '#/settings/about'
         })
-        await page.locator('.facts').first().waitFor({ timeout: 4000 })
+        await page.locator('.facts').first().waitFor()
         return true
-    }, 16000)
+    })
 }
 
 async function tooWide(page) {
@@ -270,7 +270,6 @@ test(
         await eachScreen(page, SCREENS)
         await own.close()
     },
-    { timeoutMs: 200_000 },
 )
 
 test(
@@ -282,5 +281,4 @@ test(
         await eachScreen(page, OWNERS_SCREENS)
         await own.close()
     },
-    { timeoutMs: 100_000 },
 )

@@ -114,7 +114,7 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
         await eventually(async () => {
             await scroll.evaluate((e) => e.scrollTo(0, e.scrollTop === 0 ? 300 : 0))
             return (await oldest()) === 0
-        }, 60000)
+        })
         assert.equal(await earlier.isVisible(), false)
         const drawn = await page.locator('.message').count()
         assert.ok(drawn < 200, `${drawn} of ${LONG} messages exist`)
@@ -134,7 +134,7 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
             /still quick/.test(await page.locator('.content .chunk > .run').last().innerText()),
         )
         assert.ok((await fromEnd()) < 5)
-    }), { timeoutMs: 120_000 })
+    }))
 
 test('the link of nb serve opens the page once and for all, and takes the key out of the address', async () => {
     const own = await newContext({ withKey: false })

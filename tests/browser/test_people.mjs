@@ -122,7 +122,7 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
     await page.getByText('There are none.').waitFor()
     assert.equal((await fetch(`${server.url}/v1/conversations`, { headers })).status, 401)
     await own.close()
-}, { timeoutMs: 60000 })
+})
 
 test('an admin sets a password and signs somebody out; a member is not offered what is for admins', async () => {
     const own = await newContext()
@@ -267,7 +267,7 @@ test('who is removed from the server is at the login page at once', async () => 
     await ann.goto(`${server.url}/#/settings/users`)
     await ann.getByRole('row', { name: /Cleo/ }).getByRole('button', { name: 'Remove' }).click()
     await ann.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-    await cleo.getByLabel('E-mail').waitFor({ timeout: 15000 })
+    await cleo.getByLabel('E-mail').waitFor()
     await annsBrowser.close()
     await cleosBrowser.close()
 })

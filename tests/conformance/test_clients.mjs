@@ -69,9 +69,9 @@ async function withV1(transport, asked) {
     }
 }
 
-test('SDK v1 over Streamable HTTP', () => withV1(new HttpV1(new URL(server.url + '/mcp')), true), { timeoutMs: 60000 })
-test('SDK v1 over HTTP+SSE', () => withV1(new SSEClientTransport(new URL(server.url + '/sse')), true), { timeoutMs: 60000 })
-test('SDK v1 over stdio', () => withV1(new StdioV1(stdio()), true), { timeoutMs: 60000 })
+test('SDK v1 over Streamable HTTP', () => withV1(new HttpV1(new URL(server.url + '/mcp')), true))
+test('SDK v1 over HTTP+SSE', () => withV1(new SSEClientTransport(new URL(server.url + '/sse')), true))
+test('SDK v1 over stdio', () => withV1(new StdioV1(stdio()), true))
 
 async function withV2(transport, mode) {
     const client = new ClientV2(INFO, { capabilities: { elicitation: {} }, versionNegotiation: { mode } })
@@ -86,14 +86,14 @@ async function withV2(transport, mode) {
 
 for (const mode of ['legacy', { pin: '2026-07-28' }]) {
     const name = typeof mode === 'string' ? mode : mode.pin
-    test(`SDK v2 over Streamable HTTP, ${name}`, () => withV2(new HttpV2(new URL(server.url + '/mcp')), mode), { timeoutMs: 60000 })
-    test(`SDK v2 over stdio, ${name}`, () => withV2(new StdioV2(stdio()), mode), { timeoutMs: 60000 })
+    test(`SDK v2 over Streamable HTTP, ${name}`, () => withV2(new HttpV2(new URL(server.url + '/mcp')), mode))
+    test(`SDK v2 over stdio, ${name}`, () => withV2(new StdioV2(stdio()), mode))
 }
 
 // ---- nb mcp serve beside nb serve: one set of bundles for both ----
 
-test('SDK v1 over stdio, beside a running server', () => withV1(new StdioV1(served(server.workdir)), true), { timeoutMs: 60000 })
-test('SDK v2 over stdio, stateless, beside a running server', () => withV2(new StdioV2(served(server.workdir)), { pin: '2026-07-28' }), { timeoutMs: 60000 })
+test('SDK v1 over stdio, beside a running server', () => withV1(new StdioV1(served(server.workdir)), true))
+test('SDK v2 over stdio, stateless, beside a running server', () => withV2(new StdioV2(served(server.workdir)), { pin: '2026-07-28' }))
 
 const line = (id, method, params) => JSON.stringify({ jsonrpc: '2.0', id, method, params }) + '\n'
 const HELLO = line(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO })
@@ -110,7 +110,7 @@ test('nb mcp serve shares the bundles of a running server', async () => {
     assert.equal(code, 0, 'the answers were waited for')
     const unknown = await run(NB, ['mcp', 'serve', '--workdir', server.workdir, '--source', 'nowhere'], { input: HELLO })
     assert.deepEqual([unknown.code, /Unknown tool source/.test(unknown.stderr)], [1, true])
-}, { timeoutMs: 60000 })
+})
 
 test('nb mcp serve ends with the server that it was connected to', async () => {
     const other = await startServer({ workdir: gatewayWith({}) })
@@ -120,16 +120,16 @@ test('nb mcp serve ends with the server that it was connected to', async () => {
     await other.stop()
     assert.equal((await client.exited).code, 1)
     assert.match(client.stderr, /closed the connection/)
-}, { timeoutMs: 60000 })
+})
 
 for (const era of ['legacy', 'modern']) {
     test(`the inspector, ${era}`, async () => {
         const inspect = async (...args) => {
-            const { code, stdout, stderr } = await run(process.execPath, [INSPECTOR, server.url + '/mcp', '--transport', 'http', '--protocol-era', era, '--header', `Authorization: Bearer ${server.key}`, ...args], { timeoutMs: 40000, env: { HOME: server.workdir } })
+            const { code, stdout, stderr } = await run(process.execPath, [INSPECTOR, server.url + '/mcp', '--transport', 'http', '--protocol-era', era, '--header', `Authorization: Bearer ${server.key}`, ...args], { env: { HOME: server.workdir } })
             assert.equal(code, 0, stdout + stderr)
             return stdout
         }
         assert.match(await inspect('--method', 'tools/list'), /legacy__greet/)
         assert.match(await inspect('--method', 'tools/call', '--tool-name', 'modern__greet', '--tool-arg', 'name=inspector'), /Hello, inspector!/)
-    }, { timeoutMs: 90000 })
+    })
 }

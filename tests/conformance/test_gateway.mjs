@@ -127,7 +127,7 @@ test('a stateless client cancels by closing its connection', async () => {
             stop.abort()
             // Each connection is a process of its own: the one that slept tells.
             if (source === 'modern' || Object.keys(capabilities).length === 0)
-                await eventually(async () => (await whoami(source)).cancelled.includes(tag), 5000)
+                await eventually(async () => (await whoami(source)).cancelled.includes(tag))
         }
     }
 })
@@ -140,7 +140,7 @@ test('a client with a session cancels by saying so, and gets no answer; a lost c
         await sleep(200)
         assert.equal((await client.notify('notifications/cancelled', { requestId: 'nap', reason: 'enough' })).status, 202)
         assert.equal((await call).message, undefined)
-        await eventually(async () => (await whoami(source)).cancelled.includes(tag), 5000)
+        await eventually(async () => (await whoami(source)).cancelled.includes(tag))
 
         const stop = new AbortController()
         const lost = client.raw({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'sleep', arguments: { ms: 400, tag: 'lost' } } }, { signal: stop.signal })
@@ -248,13 +248,13 @@ test('a server that dies while it asks fails the call and comes back', async () 
     assert.equal(client.asks.length, 1)
     assert.ok(reply.result?.isError || reply.error, JSON.stringify(reply))
     const said = () => [...reply.notifications, ...client.notifications].map((n) => [n.method, n.params?.requestId])
-    await eventually(() => said().some(([method, id]) => method === 'notifications/cancelled' && id === client.asks[0].id), 3000)
+    await eventually(() => said().some(([method, id]) => method === 'notifications/cancelled' && id === client.asks[0].id))
     assert.equal(textOf(await client.request('tools/call', { name: 'greet', arguments: { name: 'again' } })), 'Hello, again!')
     client.close()
     const plain = modernClient(of('legacy'))
     await plain.request('tools/call', { name: 'crash', arguments: {} })
-    await eventually(async () => textOf(await plain.request('tools/call', { name: 'greet', arguments: { name: 'x' } })) === 'Hello, x!', 15000)
-}, { timeoutMs: 40000 })
+    await eventually(async () => textOf(await plain.request('tools/call', { name: 'greet', arguments: { name: 'x' } })) === 'Hello, x!')
+})
 
 // ---- changes ----
 
@@ -274,15 +274,15 @@ test('changed lists and resources are told to those who want to know', async () 
         await sleep(300) // the subscription has to reach the server
         const tool = modernClient(of(source))
         for (const name of ['test_trigger_prompt_change', 'test_trigger_tool_change', 'test_trigger_resource_update']) await tool.request('tools/call', { name, arguments: {} })
-        await eventually(() => ['notifications/prompts/list_changed', 'notifications/resources/updated'].every((m) => heard.some((x) => x.method === m)), 8000)
+        await eventually(() => ['notifications/prompts/list_changed', 'notifications/resources/updated'].every((m) => heard.some((x) => x.method === m)))
         assert.ok(!heard.some((m) => m.method === 'notifications/tools/list_changed'), 'not asked for')
         assert.ok(heard.every((m) => m.params._meta[P + 'subscriptionId'] === 'sub'))
-        await eventually(() => ['notifications/prompts/list_changed', 'notifications/tools/list_changed', 'notifications/resources/updated'].every((m) => client.notifications.some((x) => x.method === m)), 8000)
+        await eventually(() => ['notifications/prompts/list_changed', 'notifications/tools/list_changed', 'notifications/resources/updated'].every((m) => client.notifications.some((x) => x.method === m)))
         stop.abort()
         await listening
         client.close()
     }
-}, { timeoutMs: 40000 })
+})
 
 // ---- sessions ----
 
@@ -445,7 +445,7 @@ test('answers that come too late are refused, and their call is given up', async
     assert.equal((await client.request('tools/call', params)).result.resultType, 'input_required')
     const late = { ...params, requestState: result.requestState, inputResponses: { [key]: { action: 'decline' } } }
     assert.equal((await client.request('tools/call', late)).error.code, -32602)
-}, { timeoutMs: 40000 })
+})
 
 test('one nb as a bundle of another: two hops, with progress and a question', async () => {
     const outer = await startServer({ workdir: gatewayWith({ inner: { url: url + '/mcp', allowPrivate: true, transport: { auth: { type: 'bearer', token: keyHeaders(url).authorization.slice(7) } } } }, { allowInsecureRemotes: true }) })
@@ -456,4 +456,4 @@ test('one nb as a bundle of another: two hops, with progress and a question', as
     const reply = await client.request('tools/call', { name: 'inner__legacy__test_elicitation', arguments: { message: 'through two' } })
     assert.match(textOf(reply), /"username":"far","email":"through two"/)
     client.close()
-}, { timeoutMs: 60000 })
+})

@@ -28,7 +28,7 @@ before(async () => {
     await eventually(async () => {
         const names = await running()
         return names.includes('fx') && names.includes('md')
-    }, 20000)
+    })
 })
 
 test('nobody gets in without a token, nor with one for other things', async () => {

@@ -24,7 +24,7 @@ const nap = (source, tag, meta = {}) => ({ name: `${source}__sleep`, arguments: 
 
 async function saysCancelled(source, tag) {
     const ask = () => modernClient(server.url + '/mcp').request('tools/call', { name: `${source}__whoami`, arguments: {} })
-    await eventually(async () => (await ask()).result.structuredContent.cancelled.includes(tag), 5000)
+    await eventually(async () => (await ask()).result.structuredContent.cancelled.includes(tag))
 }
 
 test('over HTTP, stateless: the connection is closed', async () => {
@@ -79,7 +79,7 @@ function pipe() {
     readline.createInterface({ input: proc.child.stdout }).on('line', (line) => seen.push(JSON.parse(line)))
     return {
         say: (message) => proc.child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n'),
-        until: (fits) => eventually(() => seen.find(fits), 15000),
+        until: (fits) => eventually(() => seen.find(fits)),
         end: () => proc.child.stdin.end(),
     }
 }
@@ -99,13 +99,13 @@ for (const era of ['with a handshake', 'stateless'])
             nb.say({ method: 'notifications/initialized' })
         }
         for (const source of SOURCES) {
-            await eventually(async () => (await ask('tools/list', { _meta: meta })).tools.some((t) => t.name === `${source}__sleep`), 15000)
+            await eventually(async () => (await ask('tools/list', { _meta: meta })).tools.some((t) => t.name === `${source}__sleep`))
             const id = `pipe-${source}`
             nb.say({ id, method: 'tools/call', params: nap(source, id, meta) })
             await nb.until((m) => m.params?.progressToken === id)
             nb.say({ method: 'notifications/cancelled', params: { requestId: id } })
             const who = () => ask('tools/call', { name: `${source}__whoami`, arguments: {}, _meta: meta })
-            await eventually(async () => (await who()).structuredContent.cancelled.includes(id), 5000)
+            await eventually(async () => (await who()).structuredContent.cancelled.includes(id))
         }
         nb.end()
     })

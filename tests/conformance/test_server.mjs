@@ -62,7 +62,7 @@ const OWN = {
 async function suite(server, at, args) {
     const out = tmpdir('conformance-')
     const relay = await keyRelay(server)
-    const { stdout, stderr } = await run(process.execPath, [SUITE, 'server', '--url', relay.url + at, ...args, '-o', out], { timeoutMs: 110000 })
+    const { stdout, stderr } = await run(process.execPath, [SUITE, 'server', '--url', relay.url + at, ...args, '-o', out])
     relay.close()
     const results = new Map()
     for (const dir of fs.readdirSync(out)) {
@@ -96,14 +96,14 @@ for (const era of ['dual', 'modern']) {
         test(`${revision} in front of a ${era} server`, async () => {
             const ran = await suite(servers[era], '/mcp/fx', ['--requirements', revision])
             hold(ran, { ...CHECKS[revision], ...UNSCORED[revision] })
-        }, { timeoutMs: 120000 })
+        })
     }
 }
 
 test('2025-11-25 in front of a legacy server', async () => {
     const ran = await suite(servers.legacy, '/mcp/fx', ['--requirements', '2025-11-25'])
     hold(ran, { ...CHECKS['2025-11-25'], ...UNSCORED['2025-11-25'] })
-}, { timeoutMs: 120000 })
+})
 
 /** Each scenario in a process of its own, three at a time; then what looks at a list that other scenarios change. */
 async function oneByOne(server, at, revision, scenarios, check) {
@@ -125,10 +125,10 @@ test('2026-07-28 in front of a legacy server: all but two', async () => {
         else hold(ran, { [scenario]: checks - (scenario.endsWith('ignore-extra-params') ? 1 : 0) })
     }
     assert.deepEqual(failed.sort(), OUT_OF_REACH.toSorted())
-}, { timeoutMs: 120000 })
+})
 
 for (const revision of Object.keys(OWN)) {
     test(`${revision} on /mcp itself`, async () => {
         await oneByOne(servers.dual, '/mcp', revision, OWN[revision], (scenario, ran) => hold(ran, { [scenario]: CHECKS[revision][scenario] }))
-    }, { timeoutMs: 120000 })
+    })
 }

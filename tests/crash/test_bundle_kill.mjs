@@ -42,7 +42,7 @@ for (const sandbox of SANDBOXES) {
         assert.equal(text.stdout, 'alive\n')
         await host.quit()
         await noneLeft(host.mark)
-    }, { timeoutMs: 60000 + BUNDLE_KILLS * 1000 })
+    }, { timeoutMs: 300000 + BUNDLE_KILLS * 1000 })
 
     test(`kill -9 of any process of a bundle (sandbox ${sandbox ?? 'on'})`, async () => {
         const host = startHost({ healthMs: 25, backoffMs: 5 })
@@ -57,7 +57,7 @@ for (const sandbox of SANDBOXES) {
         await host.state('victim', 'running')
         await host.quit()
         await noneLeft(host.mark)
-    }, { timeoutMs: 60000 + BUNDLE_KILLS * 1000 })
+    }, { timeoutMs: 300000 + BUNDLE_KILLS * 1000 })
 
     test(`kill -9 of the host of bundles, ${HOST_KILLS} times at any moment (sandbox ${sandbox ?? 'on'})`, async () => {
         for (let i = 0; i < HOST_KILLS; i++) {
@@ -73,7 +73,7 @@ for (const sandbox of SANDBOXES) {
             await host.proc.exited
             await noneLeft(host.mark)
         }
-    }, { timeoutMs: 60000 + HOST_KILLS * 2000 })
+    }, { timeoutMs: 300000 + HOST_KILLS * 2000 })
 }
 
 test(`kill -9 of nb serve, ${HOST_KILLS} times`, async () => {
@@ -89,4 +89,4 @@ test(`kill -9 of nb serve, ${HOST_KILLS} times`, async () => {
         await server.exited
         await noneLeft(env.NB_TEST_MARK)
     }
-}, { timeoutMs: 60000 + HOST_KILLS * 2000 })
+}, { timeoutMs: 300000 + HOST_KILLS * 2000 })

@@ -101,7 +101,7 @@ for (const visibility of ['private', 'shared']) {
             }
         }
         console.log(`# ${cases} cases`)
-    }, { timeoutMs: 200000 })
+    })
 }
 
 test('lists, search and news show what may be seen, and the rest is as if it were not there', async () => {
@@ -308,7 +308,7 @@ test('the tools keep to the same matrix', async () => {
                 if (!isAllowed) assert.match(r.body.content[0].text, isSeen ? /^(Only|You may read)/ : /There is no conversation/)
             }
         }
-}, { timeoutMs: 120000 })
+})
 
 test('tools that list show what may be seen', async () => {
     const hidden = await makeConversation('private'), shared = await makeConversation('shared')

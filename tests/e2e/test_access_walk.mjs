@@ -355,7 +355,7 @@ test('every route answers every identity and target as its row says', async () =
     assert.deepEqual(wrong, [])
     const after = (await ask(bob(), 'GET', `/v1/conversations/${fixtures.shared}`)).body
     for (const name of ['title', 'visibility', 'participants', 'ownerId']) assert.deepEqual(after[name], before[name], `refused requests changed ${name}`)
-}, { timeoutMs: 240000 })
+})
 
 // ---- tools, over REST and over MCP ----
 
@@ -438,7 +438,7 @@ for (const [way, call, scope] of [['REST', callRest, 'write'], ['MCP', callMcp, 
         })
         console.log(`# tools over ${way}: ${rows.length} rows, ${Object.keys(who).length} identities, ${cells.length} cells, ${wrong.length} wrong`)
         assert.deepEqual(wrong, [])
-    }, { timeoutMs: 240000 })
+    })
 
 // ---- methods of MCP ----
 

@@ -170,6 +170,6 @@ test('closing the client does not stop the run', async () => {
     } finally {
         stop.abort()
     }
-    await eventually(() => types(id).includes('run.done'), 10000)
+    await eventually(() => types(id).includes('run.done'))
     assert.equal(events(id).find((e) => e.type === 'run.done').stopReason, 'complete')
 })

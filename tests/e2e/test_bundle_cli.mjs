@@ -11,7 +11,7 @@ const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const tiny = (serverName, more = {}) => ({ serverName, command: NODE, args: [TINY], sandbox: { read: [SRC_DIR] }, ...more })
 const write = (workdir, settings) => fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), typeof settings === 'string' ? settings : JSON.stringify(settings, null, 2))
 const read = (workdir) => fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8')
-const using = (workdir) => (args, opts = {}) => nb(['--workdir', workdir, ...args], { env: ENV, timeoutMs: 40000, ...opts })
+const using = (workdir) => (args, opts = {}) => nb(['--workdir', workdir, ...args], { env: ENV, ...opts })
 
 /** A file with a secret: command lines are no place for one. */
 function secretFile(text) {
@@ -113,7 +113,7 @@ test('what cannot be right is refused before it is written', async () => {
     assert.match(broken.stderr, /nimblebrain\.json: bundles\[1\]\.url: expected string/)
     write(workdir, { bundles: [{ url: 'http://10.0.0.1/' }] })
     assert.match((await nbw(['bundle', 'validate'])).stderr, /allowPrivate/)
-}, { timeoutMs: 60000 })
+})
 
 test('with a server everything takes effect at once', async () => {
     const workdir = tmpdir()
@@ -121,7 +121,7 @@ test('with a server everything takes effect at once', async () => {
     write(workdir, { noDefaultBundles: true, bundles: [tiny('one')] })
     const server = await startServer({ workdir, env: ENV })
     const state = async (name) => JSON.parse((await nbw(['bundle', 'list', '--json'])).stdout).find((a) => a.name === name)?.status
-    await eventually(async () => (await state('one')) === 'running', 10000)
+    await eventually(async () => (await state('one')) === 'running')
 
     const added = await nbw(['bundle', 'add', '--yes', '--name', 'two', '--read', SRC_DIR, '--', NODE, TINY])
     assert.equal(added.code, 0, added.stderr)
@@ -154,14 +154,14 @@ test('with a server everything takes effect at once', async () => {
     assert.match((await nbw(['bundle', 'stop', 'two'])).stdout, /two: stopped/)
     await eventually(async () => (await state('two')) === 'stopped')
     assert.equal((await nbw(['bundle', 'start', 'two'])).code, 0)
-    await eventually(async () => (await state('two')) === 'running', 10000)
+    await eventually(async () => (await state('two')) === 'running')
     assert.equal((await nbw(['bundle', 'start', 'zz'])).code, 1)
     assert.equal((await nbw(['bundle', 'logs', 'two'])).code, 0)
 
     assert.match((await nbw(['bundle', 'disable', 'two'])).stdout, /two is disabled/)
-    await eventually(async () => (await state('two')) === 'stopped', 10000)
+    await eventually(async () => (await state('two')) === 'stopped')
     assert.match((await nbw(['bundle', 'enable', 'two'])).stdout, /two is enabled/)
-    await eventually(async () => (await state('two')) === 'running', 10000)
+    await eventually(async () => (await state('two')) === 'running')
     assert.equal(JSON.parse(read(workdir)).bundles[1].disabled, undefined)
     assert.equal((await nbw(['bundle', 'disable', 'zz'])).code, 1)
 
@@ -173,18 +173,18 @@ test('with a server everything takes effect at once', async () => {
     // A hand-made change of the file is noticed, a reload too; a broken file changes nothing.
     write(workdir, { noDefaultBundles: true, bundles: [tiny('one'), tiny('three')] })
     assert.match((await nbw(['reload'])).stdout, /reads its settings again/)
-    await eventually(async () => (await state('three')) === 'running' && (await state('two')) === undefined, 10000)
+    await eventually(async () => (await state('three')) === 'running' && (await state('two')) === undefined)
     write(workdir, '{ "bundles": [')
-    await eventually(() => /the settings are not used/.test(server.stderr), 10000)
+    await eventually(() => /the settings are not used/.test(server.stderr))
     const anyway = await nbw(['bundle', 'list'])
     assert.deepEqual([anyway.code, anyway.stdout.match(/^one +running/m) !== null], [0, true], anyway.stderr)
     assert.match(anyway.stderr, /warning: the running server keeps the settings that it read before: .*nimblebrain\.json/)
     write(workdir, { noDefaultBundles: true, bundles: [tiny('one')] })
-    await eventually(async () => (await state('three')) === undefined, 10000)
+    await eventually(async () => (await state('three')) === undefined)
     assert.equal(await state('one'), 'running')
     assert.equal((await nbw(['bundle', 'remove', 'one'])).code, 0)
     assert.deepEqual(JSON.parse(read(workdir)).bundles, [])
-}, { timeoutMs: 120000 })
+})
 
 test('only the owner of the machine may run programs of his choice', async () => {
     const workdir = tmpdir()
@@ -202,7 +202,7 @@ test('only the owner of the machine may run programs of his choice', async () =>
     assert.equal((await send('GET', '/v1/apps/zz')).status, 404)
     assert.equal((await send('POST', '/v1/apps/zz/start')).status, 404)
     const wrong = await send('POST', '/v1/tools/call', { server: 'kept', tool: 'add', arguments: { a: 'x' } })
-    await eventually(async () => (await (await send('GET', '/v1/bundles/health')).json())[0].state === 'running', 10000)
+    await eventually(async () => (await (await send('GET', '/v1/bundles/health')).json())[0].state === 'running')
     const invalid = await send('POST', '/v1/tools/call', { server: 'kept', tool: 'add', arguments: { a: 'x' } })
     assert.equal(invalid.status, 400)
     assert.equal((await invalid.json()).error, 'invalid_input')
@@ -211,7 +211,7 @@ test('only the owner of the machine may run programs of his choice', async () =>
     const fine = await (await send('POST', '/v1/tools/call', { server: 'kept', tool: 'add', arguments: { a: 1, b: 2 } })).json()
     assert.deepEqual(fine, { content: [{ type: 'text', text: '3' }], isError: false, result: 3 })
     assert.ok(wrong.status >= 400)
-}, { timeoutMs: 60000 })
+})
 
 test('servers of other programs are taken over', async () => {
     const workdir = tmpdir()
@@ -262,7 +262,7 @@ test('each workspace has its own bundles', async () => {
 
     await startServer({ workdir, env: ENV })
     const state = async (ws) => JSON.parse((await nbw(['--workspace', ws, 'bundle', 'list', '--json'])).stdout).map((a) => [a.name, a.status])
-    await eventually(async () => (await state(team))[0]?.[1] === 'running', 15000)
+    await eventually(async () => (await state(team))[0]?.[1] === 'running')
     assert.deepEqual(await state(other), [])
     const added = await nbw(['--workspace', other, ...add.map((word) => (word === 'one' ? 'two' : word))])
     assert.equal(added.code, 0, added.stderr)
@@ -271,7 +271,7 @@ test('each workspace has its own bundles', async () => {
     assert.equal((await nbw(['--workspace', other, 'mcp', 'call', 'one__add', 'a=1', 'b=1'])).code, 1)
     const named = await nbw(['mcp', 'call', 'two__add', 'a=1', 'b=1'], { env: { ...ENV, NB_WORKSPACE: other } })
     assert.deepEqual([named.code, named.stdout], [0, '2\n'])
-}, { timeoutMs: 60000 })
+})
 
 test('a secret on the command line is refused with what to use instead', async () => {
     const workdir = tmpdir()

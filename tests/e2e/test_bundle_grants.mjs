@@ -56,7 +56,7 @@ for (const kind of ['bubblewrap', 'Landlock']) {
         }
         const [open, shut] = [await listener(), await listener()]
         put(at('work/nimblebrain.json'), JSON.stringify({ noDefaultBundles: true }))
-        const nbw = (args) => nb(['--workdir', at('work'), ...args], { env, timeoutMs: 40000 })
+        const nbw = (args) => nb(['--workdir', at('work'), ...args], { env })
         await startServer({ workdir: at('work'), env })
         const added = await nbw(['bundle', 'add', at('probe'), '--yes', '--json', '--env', 'OF_ENTRY=1', '--read', at('home'), '--write', at('home/notes'), '--reach', `127.0.0.1:${open}`, '--allow-dir', 'place'])
         assert.equal(added.code, 0, added.stderr)
@@ -77,7 +77,7 @@ for (const kind of ['bubblewrap', 'Landlock']) {
         assert.deepEqual(grants.network, [`127.0.0.1:${open}`])
         assert.deepEqual(seen.ports, { [open]: true, [shut]: false })
         assert.deepEqual(grants.tools, ['probe'])
-    }, { timeoutMs: 60000 })
+    })
 }
 
 test('the command, variables and paths of a folder are shown before the question', async () => {
@@ -115,7 +115,7 @@ test('a directory that a manifest proposes is granted by a person only', async (
         assert.deepEqual(entry().userConfig, granted)
         await nbw(['bundle', 'remove', 'probe'])
     }
-}, { timeoutMs: 60000 })
+})
 
 test('validate refuses what add refuses, with the same words', async () => {
     const server = (config, more = {}) => ({ server: { type: 'node', entry_point: 'index.mjs', mcp_config: { command: 'node', args: [], ...config }, ...more } })

@@ -18,7 +18,7 @@ async function serve(bundles, extra = {}) {
     const settings = { noDefaultBundles: true, maxDirectTools: 200, bundles, ...extra }
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
     const server = await startServer({ workdir, env: { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' } })
-    await eventually(async () => (await health(server)).every((b) => b.state !== 'starting'), 15000)
+    await eventually(async () => (await health(server)).every((b) => b.state !== 'starting'))
     return server
 }
 
@@ -68,7 +68,7 @@ test('eight calls to three bundles at once, one of which dies meanwhile', async 
     assert.equal(ok[4], false)
     assert.deepEqual([outputs(answer)[1], outputs(answer)[3]], ['3', '4'])
     assert.ok(took < 20000, `took ${took} ms`)
-    await eventually(async () => (await stateOf(server, 'three')) === 'running', 10000)
+    await eventually(async () => (await stateOf(server, 'three')) === 'running')
     assert.equal((await chat(server, 'call three__add {"a":20,"b":1}')).toolCalls[0].output, '21')
 })
 
@@ -130,9 +130,9 @@ test('the settings file is followed while the server runs', async () => {
     const before = (await chat(server, 'call one__env {"name":"PATH"}')).toolCalls[0].ok
     assert.equal(before, true)
     write([tiny('one'), tiny('two')])
-    await eventually(async () => (await stateOf(server, 'two')) === 'running', 10000)
+    await eventually(async () => (await stateOf(server, 'two')) === 'running')
     write([tiny('two')])
-    await eventually(async () => (await stateOf(server, 'one')) === undefined, 10000)
+    await eventually(async () => (await stateOf(server, 'one')) === undefined)
     fs.writeFileSync(file, '{ broken')
     await new Promise((done) => setTimeout(done, 1500))
     assert.equal(await stateOf(server, 'two'), 'running')
@@ -211,7 +211,7 @@ test('no process is left behind when the server is killed', async () => {
     assert.ok((await mine()).length >= 2)
     server.kill9()
     await server.exited
-    await eventually(async () => (await mine()).length === 0, 5000)
+    await eventually(async () => (await mine()).length === 0)
 })
 
 test('the project is a root only for bundles that may see it', async () => {

@@ -144,7 +144,7 @@ test('MCP streams and sessions end with their token, and only those of that toke
     }
     const streams = {}
     for (const name of Object.keys(who)) streams[name] = [await open(name, '/mcp', { 'mcp-session-id': ids[name] }), await open(name, '/sse')]
-    await eventually(() => streams.short.every((s) => s.closed), 15000)
+    await eventually(() => streams.short.every((s) => s.closed))
     assert.equal(streams.eve.concat(streams.other).some((s) => s.closed), false)
 
     const revoked = await office.as('eve').ask('DELETE', '/v1/tokens/tok_eve1')
@@ -156,7 +156,7 @@ test('MCP streams and sessions end with their token, and only those of that toke
     const removed = await office.as('ann').ask('DELETE', `/v1/workspaces/ws_team/members/${office.ids.eve}`)
     assert.equal(removed.status, 200)
     await eventually(() => streams.eve.every((s) => s.closed))
-}, { timeoutMs: 60000 })
+})
 
 test('a backup keeps holes as holes, and leaves the caches of workspaces out', async () => {
     const office = await openOffice(PEOPLE, SPACES)
@@ -169,12 +169,12 @@ test('a backup keeps holes as holes, and leaves the caches of workspaces out', a
     fs.truncateSync(file, 1 << 28)
     fs.appendFileSync(file, 'end')
     const to = path.join(tmpdir('nb-backup-'), 'all.tar')
-    const made = await office.nb(['backup', to], { timeoutMs: 60000 })
+    const made = await office.nb(['backup', to])
     assert.equal(made.code, 0, made.stderr)
     assert.ok(fs.statSync(to).blocks * 512 < 50e6, `${fs.statSync(to).blocks} blocks`)
 
     const back = tmpdir('nb-restored-')
-    const restored = await nb(['restore', to, '--workdir', back], { timeoutMs: 60000 })
+    const restored = await nb(['restore', to, '--workdir', back])
     assert.equal(restored.code, 0, restored.stderr)
     assert.equal(fs.existsSync(path.join(back, 'workspaces/ws_team/cache/index.db')), false)
     const copy = path.join(back, 'workspaces/ws_team/data/x/sparse')
@@ -185,7 +185,7 @@ test('a backup keeps holes as holes, and leaves the caches of workspaces out', a
     fs.readSync(fd, tail, 0, 3, 1 << 28)
     fs.closeSync(fd)
     assert.equal(tail.toString(), 'end')
-}, { timeoutMs: 120000 })
+})
 
 /** A work directory with a conversation of eve's that is `megabytes` long. */
 function writeLongTalk(id, megabytes) {
@@ -214,10 +214,10 @@ test('a long export costs a page until it is read, and then it is whole', async 
         return s
     }
     open()
-    await eventually(() => sockets[0].first, 20000)
+    await eventually(() => sockets[0].first)
     const before = rss()
     for (let i = 0; i < 9; i++) open()
-    await eventually(() => sockets.every((s) => s.first), 20000)
+    await eventually(() => sockets.every((s) => s.first))
     const refused = sockets.filter((s) => / 429$/.test(s.first)).length
     assert.equal(refused, 6, `${refused} of 10 refused`)
     assert.ok(rss() - before < 15, `${before} -> ${rss()} MB`)
@@ -241,7 +241,7 @@ test('a long export costs a page until it is read, and then it is whole', async 
     assert.match(tail, /x"\}\]\}\r?\n\r\n0\r\n\r\n$/)
     sockets.forEach((s) => s.destroy())
     await eventually(async () => (await office.as('eve', 'ws_team').get(`/v1/conversations/${id}/export?format=markdown`)).status === 200)
-}, { timeoutMs: 120000 })
+})
 
 test("hostile people at full speed: nobody else's request fails, and memory stays", async () => {
     const { before, during, rssMb } = await run({ seconds: 8, quietSeconds: 1 })
@@ -249,4 +249,4 @@ test("hostile people at full speed: nobody else's request fails, and memory stay
     assert.deepEqual(during.failures, [])
     assert.ok(during.turns.length > 3 && during.removals.length > 3)
     assert.ok(rssMb < 500, `${rssMb} MB`)
-}, { timeoutMs: 90000 })
+})

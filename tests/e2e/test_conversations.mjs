@@ -106,7 +106,7 @@ for (const store of STORES) {
         assert.equal(again.title, 'Numbers and islands')
         assert.match(await other.conv('note', id), /archipelago/)
         assert.equal(again.totalInputTokens, original.totalInputTokens)
-    }, { timeoutMs: 60000 })
+    })
 
     test(`${store}: delete asks, restore brings back, purge does not`, async () => {
         const t = terminal(tmpdir(), store)
@@ -123,7 +123,7 @@ for (const store of STORES) {
         await t.fails(1, 'restore', id)
         const left = fs.readdirSync(t.dir, { recursive: true }).filter((f) => f.includes(id))
         assert.deepEqual(left, [])
-    }, { timeoutMs: 60000 })
+    })
 
     test(`${store}: the terminal beside a running server sees and changes the same`, async () => {
         const server = await serve(tmpdir(), store)
@@ -149,7 +149,7 @@ for (const store of STORES) {
         assert.equal((await ask('GET', '/v1/conversations')).body.totalCount, 2)
         await t.conv('delete', '--yes', foreign)
         assert.equal((await ask('GET', `/v1/conversations/${foreign}`)).status, 404)
-    }, { timeoutMs: 60000 })
+    })
 
     test(`${store}: the index may be removed while the server runs`, async () => {
         const server = await serve(tmpdir(), store)
@@ -170,7 +170,7 @@ for (const store of STORES) {
         await ask('POST', '/v1/chat', { message: 'say dormouse' })
         await eventually(async () => (await ask('GET', '/v1/search?q=dormouse')).body.results.length > 0)
         assert.equal((await ask('GET', '/v1/conversations')).body.totalCount, 4)
-    }, { timeoutMs: 60000 })
+    })
 }
 
 test('converting to folder and back keeps everything', async () => {
@@ -190,7 +190,7 @@ test('converting to folder and back keeps everything', async () => {
     const [original] = await terminal(t.dir).json('show', id)
     assert.deepEqual(here.messages.map((m) => [m.role, m.content, m.timestamp]), original.messages.map((m) => [m.role, m.content, m.timestamp]))
     assert.match((await t.fails(2, 'convert', '--to', 'sqlite')), /jsonl/)
-}, { timeoutMs: 60000 })
+})
 
 test('bad ids and bad calls are refused with the right code', async () => {
     const t = terminal(tmpdir())
@@ -211,7 +211,7 @@ test('bad ids and bad calls are refused with the right code', async () => {
     assert.match(help.stdout, /after:2026/)
     assert.equal((await t.call(['help', 'conv', 'export'])).code, 0)
     assert.equal((await t.call(['conv'])).code, 2)
-}, { timeoutMs: 60000 })
+})
 
 test('the routes refuse what is wrong and hide what is absent', async () => {
     const server = await serve(tmpdir())
@@ -366,7 +366,7 @@ test('the agent can list, search, note and read conversations, but asks before i
     assert.match(named.toolCalls[0].output, /Pangolins/)
     await t.call(['--json', '-p', `call conversations__delete {"id":"${first.conversationId}"}`])
     assert.equal((await t.json('show', first.conversationId))[0].title, 'Pangolins', 'nobody agreed')
-}, { timeoutMs: 60000 })
+})
 
 test('verify names what was changed', async () => {
     const t = terminal(tmpdir())
@@ -457,7 +457,7 @@ test('a backup made while the server writes holds whole lines and their blobs', 
     assert.equal((await other.call(['restore', file])).code, 1, 'nothing is replaced unasked')
     assert.equal((await other.call(['restore', '--force', file])).code, 0)
     assert.equal((await t.call(['restore', '--force', file])).code, 1, 'not under a running server')
-}, { timeoutMs: 60000 })
+})
 
 test('a restore refuses archives that lead elsewhere, and damaged ones, and changes nothing', async () => {
     const dir = tmpdir()
@@ -488,7 +488,7 @@ test('a restore refuses archives that lead elsewhere, and damaged ones, and chan
     const t = terminal(tmpdir())
     assert.equal((await t.call(['restore', whole])).code, 0)
     assert.equal(fs.readFileSync(path.join(t.dir, 'a.txt'), 'utf8'), 'a')
-}, { timeoutMs: 60000 })
+})
 
 test('at a terminal, deleting asks and lists are coloured; in a pipe neither', async () => {
     const t = terminal(tmpdir())

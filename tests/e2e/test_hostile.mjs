@@ -359,7 +359,7 @@ test('ids that are none, and ids of other workspaces, are absent everywhere', as
     }
     assert.equal(fs.existsSync(path.join(office.workdir, 'workspaces/ws_team/conversations', theirs + '.jsonl')), false)
     count(n)
-}, { timeoutMs: 60000 })
+})
 
 // ---- too often, too slow ----
 
@@ -410,12 +410,12 @@ test('a reader that does not read is dropped, and finds everything when it comes
     }
     assert.equal(await streams(), 0, `${written} messages`)
     const back = listen(office.server, `/v1/conversations/${id}/events?after=0`, bob.headers())
-    await back.event('text.snapshot', undefined, 20000)
+    await back.event('text.snapshot')
     assert.equal(back.frames.filter((f) => f.event === 'user.message').length, written + 1)
     back.drop()
     lazy.destroy()
     count(1)
-}, { timeoutMs: 90000 })
+})
 
 test('the number of cases', () => {
     console.log(`# ${total} hostile requests`)

@@ -276,7 +276,7 @@ test('the standard EventSource goes on by itself after the server was killed in 
     const server = await startServer({ workdir: office.workdir, env: QUICK, args: ['--port', String(office.server.port)] })
     const after = await client(server, office.tokens.bob).post('/v1/chat', { message: 'still there?', conversationId: id })
     assert.equal(after.status, 200, after.text)
-    await eventually(() => got.at(-1) === visible(office, id).at(-1), 20000)
+    await eventually(() => got.at(-1) === visible(office, id).at(-1))
     source.close()
     assert.deepEqual(got, visible(office, id))
 })

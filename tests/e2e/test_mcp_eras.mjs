@@ -1,9 +1,8 @@
 // The client of MCP in both eras, over stdio and HTTP: the caller must not notice which.
 import path from 'node:path'
 import { connect, textOf } from '../support/mcp_driver.mjs'
-import { assert, before, eventually, sleep, SRC_DIR, start, test as slowTest } from '../support/tap.mjs'
+import { assert, before, eventually, sleep, SRC_DIR, start, test } from '../support/tap.mjs'
 
-const test = (name, fn) => slowTest(name, fn, { timeoutMs: 15000 })
 const fixture = path.join(SRC_DIR, 'tests/fixtures/mcp-fixture.mjs')
 const answers = {
     roots: { roots: [] },
@@ -148,14 +147,14 @@ test('four connections carry four questions at a time', async () => {
     const first = ask(0)
     await client.until('ask')
     const more = [1, 2, 3, 4].map(ask) // four connections: the last waits
-    await eventually(() => client.asks.length === 4, 10000)
+    await eventually(() => client.asks.length === 4)
     await sleep(300)
     assert.equal(client.asks.length, 4)
     assert.ok(client.asks.every(({ hasCall }) => hasCall))
     const reply = ({ ask, params }) =>
         client.send('answer', { ask, result: { action: 'accept', content: { username: params.message } } })
     client.asks.forEach(reply)
-    await eventually(() => client.asks.length === 5, 10000)
+    await eventually(() => client.asks.length === 5)
     reply(client.asks[4])
     const results = await Promise.all([first, ...more].map(({ done }) => done))
     results.forEach(({ result }, n) => assert.match(textOf(result), new RegExp(`question ${n}`)))

@@ -31,7 +31,7 @@ const TRANSPORTS = {
 async function serve(kind, place) {
     const port = await freePort()
     const server = start(process.execPath, ['--require', loopback, everything, kind], { env: { PORT: String(port) } })
-    await server.waitFor(/on port/, 15000)
+    await server.waitFor(/on port/)
     return `http://127.0.0.1:${port}${place}`
 }
 
@@ -172,6 +172,6 @@ for (const wire of ['stdio', 'http']) {
 }
 
 async function serveSdk(server) {
-    const [url] = await start(process.execPath, [server, '--http']).waitFor(/http:\S+/, 15000)
+    const [url] = await start(process.execPath, [server, '--http']).waitFor(/http:\S+/)
     return url
 }

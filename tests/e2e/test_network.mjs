@@ -170,7 +170,7 @@ test('much data passes in both directions, and many connections wait for each ot
         assert.equal(await host.text('prisoner', 'network', { probe: 'crowd', host: '127.0.0.1', port, count: 300 }), 'done 300')
         await host.quit()
         await noneLeft(host.mark)
-        await eventually(() => new Promise((resolve) => echo.getConnections((err, n) => resolve(n === 0))), 5000)
+        await eventually(() => new Promise((resolve) => echo.getConnections((err, n) => resolve(n === 0))))
     } finally {
         echo.close()
     }
@@ -188,7 +188,7 @@ test('destinations that cannot be understood are refused with words', async () =
     for (const [network, words] of rows) {
         const read = host.proc.stderr.length
         host.apply(unruly('prisoner', 'ok', { sandbox: { network } }))
-        await eventually(() => host.proc.stderr.slice(read).includes('\n'), 5000)
+        await eventually(() => host.proc.stderr.slice(read).includes('\n'))
         assert.match(host.proc.stderr.slice(read), words)
     }
     await host.quit()

@@ -42,7 +42,7 @@ async function serve(bundles, extra = {}, workdir = tmpdir()) {
     const settings = { noDefaultBundles: true, bundles, ...extra }
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings, null, 2))
     const server = await startServer({ workdir, env: ENV })
-    await eventually(async () => (await apps(server)).every((b) => b.status !== 'starting'), 20000)
+    await eventually(async () => (await apps(server)).every((b) => b.status !== 'starting'))
     return server
 }
 const apps = async (server) => (await (await fetch(server.url + '/v1/apps')).json()).apps
@@ -75,7 +75,7 @@ after(() => registry.close())
 test('an archive of the official packer runs', async () => {
     const dir = folder(manifest())
     const file = path.join(tmpdir(), 'tiny.mcpb')
-    const packed = await run(NODE, [MCPB, 'pack', dir, file], { timeoutMs: 30000 })
+    const packed = await run(NODE, [MCPB, 'pack', dir, file])
     assert.equal(packed.code, 0, packed.stdout + packed.stderr)
     const checked = await nb(['bundle', 'validate', file, dir, path.join(dir, 'manifest.json')])
     assert.equal(checked.code, 0, checked.stderr)
@@ -84,7 +84,7 @@ test('an archive of the official packer runs', async () => {
     assert.deepEqual((await apps(server)).map((a) => [a.name, a.status, a.version]), [['folder', 'running', '1.0.0'], ['tiny', 'running', '1.0.0']])
     assert.equal(await text(server, 'tiny', 'add', { a: 2, b: 3 }), '5')
     assert.equal(await text(server, 'folder', 'folder__add', { a: 2, b: 4 }), '6')
-}, { timeoutMs: 60000 })
+})
 
 const PAGES_SERVER = `
 import readline from 'node:readline'
@@ -126,7 +126,7 @@ test('an app says of which kind it is, and its pages can be read', async () => {
     const stopped = await get('pages/resources/main')
     assert.deepEqual([stopped.status, stopped.error], [503, 'bundle_unavailable'])
     assert.match(stopped.message, /pages is stopped/)
-}, { timeoutMs: 60000 })
+})
 
 test('wrong archives and manifests are refused with the reason', async () => {
     const good = bundle(manifest())
@@ -158,13 +158,13 @@ test('wrong archives and manifests are refused with the reason', async () => {
     assert.match((await app(server, 'evil')).reason, /outside the bundle/)
     assert.match((await app(server, 'loud')).reason, /the secret 'k' on the command line/)
     assert.equal(await text(server, 'good', 'add', { a: 1, b: 1 }), '2')
-}, { timeoutMs: 60000 })
+})
 
 test('a package is searched for, installed, used, updated, and used without the registry', async () => {
     const workdir = tmpdir()
     const registryUrl = registry.url
     const server = await serve([], { registryUrl }, workdir)
-    const nbw = (...args) => nb(['--workdir', workdir, ...args], { env: ENV, timeoutMs: 30000 })
+    const nbw = (...args) => nb(['--workdir', workdir, ...args], { env: ENV })
     const found = await nbw('bundle', 'search', 'numbers')
     assert.equal(found.code, 0, found.stderr)
     assert.match(found.stdout, /@test\/tiny +1\.0\.0 +50 +Adds numbers/)
@@ -196,7 +196,7 @@ test('a package is searched for, installed, used, updated, and used without the 
     const more = { version: '1.1.0', tools: [{ name: 'shout' }], user_config: { place: { type: 'directory', title: 'P', description: '', default: '${HOME}/all' } } }
     registry.packages['@test/tiny']['1.1.0'] = { data: zip(bundle(manifest(more, { env: { EXTRA: 'x' } }))) }
     assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
-    await eventually(async () => (await app(server, 'tiny')).status === 'running', 10000)
+    await eventually(async () => (await app(server, 'tiny')).status === 'running')
     assert.equal((await app(server, 'tiny')).version, '1.0.0')
     assert.equal(registry.requests.length, asked)
     assert.match((await nbw('bundle', 'update')).stderr, /stdin is not a terminal; pass --yes/)
@@ -205,19 +205,19 @@ test('a package is searched for, installed, used, updated, and used without the 
     assert.match(updated.stderr, /1\.0\.0 -> 1\.1\.0/)
     for (const line of [/^variables +\+ EXTRA$/m, /^tools +\+ shout$/m, /^proposes +\+ \S+\/all for place$/m]) assert.match(updated.stderr, line)
     assert.deepEqual(fs.readdirSync(path.join(workdir, 'apps')).filter((f) => f.startsWith('preview')), [])
-    await eventually(async () => (await app(server, 'tiny')).version === '1.1.0' && (await app(server, 'tiny')).status === 'running', 10000)
+    await eventually(async () => (await app(server, 'tiny')).version === '1.1.0' && (await app(server, 'tiny')).status === 'running')
     assert.equal(JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json'))).bundles[0].version, '1.1.0')
     assert.match((await nbw('bundle', 'update', 'tiny', '--yes')).stdout, /tiny 1\.1\.0 is up to date/)
 
     registry.isDown = true
     assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
-    await eventually(async () => (await app(server, 'tiny')).status === 'running', 10000)
+    await eventually(async () => (await app(server, 'tiny')).status === 'running')
     assert.equal((await app(server, 'tiny')).version, '1.1.0')
     registry.isDown = false
     const removed = await nbw('bundle', 'remove', 'tiny')
     assert.equal(removed.code, 0, removed.stderr)
     assert.equal(await app(server, 'tiny'), undefined)
-}, { timeoutMs: 90000 })
+})
 
 test('a download that is not what the registry says is thrown away', async () => {
     const server = await serve([
@@ -235,7 +235,7 @@ test('a download that is not what the registry says is thrown away', async () =>
     registry.redirectTo = null
     assert.notEqual((await app(other, 'tiny')).status, 'running')
     assert.match((await app(other, 'tiny')).reason, /cannot download/)
-}, { timeoutMs: 60000 })
+})
 
 test('values that a package asks for are stored, masked, checked and passed on', async () => {
     const workdir = tmpdir()
@@ -253,7 +253,7 @@ test('values that a package asks for are stored, masked, checked and passed on',
     const set = await nbw(['config', 'set', 'key', 'key'], { input: 'sk-very-secret\n' })
     assert.equal(set.code, 0, set.stderr)
     assert.doesNotMatch(set.stdout + set.stderr, /very-secret/)
-    await eventually(async () => (await app(server, 'key')).status === 'running', 10000)
+    await eventually(async () => (await app(server, 'key')).status === 'running')
     assert.equal(await text(server, 'key', 'env', { name: 'KEY' }), 'sk-very-secret')
     assert.equal(await text(server, 'key', 'env', { name: 'COUNT' }), '3')
     assert.match(await text(server, 'key', 'env', { name: 'HERE' }), /\/apps\/test-key\/1\.0\.0-/)
@@ -274,7 +274,7 @@ test('values that a package asks for are stored, masked, checked and passed on',
     assert.equal((await nbw(['config', 'set', 'nobody', 'k=v'])).code, 1)
     assert.equal((await nbw(['config', 'set', 'key', 'k=v'])).code, 1)
     assert.equal((await nbw(['config', 'set', 'key'])).code, 2)
-}, { timeoutMs: 60000 })
+})
 
 // Settings of every kind: one that anybody may see, a number, a list, a secret and a directory.
 const SETTABLE = {
@@ -333,7 +333,7 @@ test('nb__manage_bundle configure sets values that are not secret, after a quest
     } finally {
         await double.close()
     }
-}, { timeoutMs: 60000 })
+})
 
 test('an admin sets values of a bundle without secrets; with secrets only an owner of the server does', async () => {
     const office = await openOffice({ olga: 'owner', ada: 'member', mia: 'member' }, { ws_a: { olga: 'admin', ada: 'admin', mia: 'member' } }, { settings: { noDefaultBundles: true }, env: ENV })
@@ -341,7 +341,7 @@ test('an admin sets values of a bundle without secrets; with secrets only an own
     const bundles = [{ path: settable('plain', SETTABLE), serverName: 'plain', ...READS }, { path: settable('keyed', SECRETIVE), serverName: 'keyed', ...READS }]
     fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file)), bundles }))
     const as = (name) => office.as(name, 'ws_a')
-    await eventually(async () => (await as('olga').get('/v1/apps')).body.apps.filter((a) => a.status === 'running').length === 2, 20000)
+    await eventually(async () => (await as('olga').get('/v1/apps')).body.apps.filter((a) => a.status === 'running').length === 2)
     const set = async (who, name, language = who) => (await as(who).post('/v1/tools/call', { server: 'nb', tool: 'manage_bundle', arguments: { action: 'configure', name, values: { language } } })).text
     assert.match(await set('mia', 'plain'), /for admins/)
     assert.match(await set('ada', 'plain'), /stored/)
@@ -349,7 +349,7 @@ test('an admin sets values of a bundle without secrets; with secrets only an own
     assert.match(await set('olga', 'plain', '--verbose'), /stored/)
     assert.match(await set('ada', 'keyed'), /only an owner of the server/)
     assert.match(await set('olga', 'keyed'), /stored/)
-}, { timeoutMs: 60000 })
+})
 
 const PYTHON_SERVER = `
 import json, os, sys
@@ -379,7 +379,7 @@ test('the agent finds a package, installs it, sees its state, uses it and remove
     assert.match(await text(server, 'nb', 'discover_bundles', { query: 'who' }), /@test\/py/)
     const said = await text(server, 'nb', 'manage_bundle', { action: 'install', name: '@test/py' })
     assert.match(said, /py/)
-    await eventually(async () => (await app(server, 'py'))?.status === 'running', 10000)
+    await eventually(async () => (await app(server, 'py'))?.status === 'running')
     assert.match(await text(server, 'nb', 'bundle_status'), /py[^]*2\.0\.0[^]*running|py[^]*running[^]*2\.0\.0/)
     assert.equal(await text(server, 'py', 'who'), 'found b')
     assert.equal((await app(server, 'py')).trustScore, 50) // as the registry rates it
@@ -409,12 +409,12 @@ test('packages in Python and of native programs run, and one without its runner 
         noDefaultBundles: true, bundles: [{ path: python, serverName: 'py' }, { path: native, memoryMb: 4096 }, { path: uv, serverName: 'uv' }],
     }))
     const server = await startServer({ workdir, env: { ...ENV, PATH: '/usr/bin:/bin' } })
-    await eventually(async () => (await apps(server)).slice(0, 2).every((b) => b.status === 'running'), 20000)
+    await eventually(async () => (await apps(server)).slice(0, 2).every((b) => b.status === 'running'))
     assert.equal(await text(server, 'py', 'who'), 'found a b')
     assert.equal((await app(server, 'py')).version, '2.0.0')
     const ran = await call(server, 'native', 'bash_exec', { command: 'echo native' })
     assert.match(JSON.stringify(ran), /native/)
-    await eventually(async () => (await app(server, 'uv')).status !== 'starting', 10000)
+    await eventually(async () => (await app(server, 'uv')).status !== 'starting')
     assert.notEqual((await app(server, 'uv')).status, 'running')
     assert.match((await app(server, 'uv')).reason, /uv/)
-}, { timeoutMs: 60000 })
+})

@@ -285,7 +285,7 @@ test('a running server notices at once: tokens, passwords, accounts', async () =
     await call(['ws', 'role', 'team_a', bob.id, 'admin'])
     await call(['user', 'remove', 'ann@example.com', '--yes'])
     await eventually(async () => (await there()) === 401)
-}, { timeoutMs: 60000 })
+})
 
 test('init walks a person through it, and shows no password', async () => {
     const workdir = tmpdir('nb-people-')

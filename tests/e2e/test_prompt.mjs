@@ -27,7 +27,7 @@ async function post(route, body, on = server) {
 const ready = (on = server) => eventually(async () => {
     const all = await (await fetch(on.url + '/v1/bundles/health')).json()
     return all.length > 0 && all.every((b) => b.state === 'running')
-}, 30000)
+})
 const names = (p) => p.tools.map((t) => t.name)
 const layer = (p, name) => p.layers.find((l) => l.name === name)
 
@@ -148,7 +148,7 @@ test('the guide of a trusted app that is open is read once and shown as the word
     assert.ok(Date.now() - started < 20000)
     assert.deepEqual(reads(), ['maps skill://maps/usage', 'slow skill://slow/usage'])
     await on.stop()
-}, { timeoutMs: 60000 })
+})
 
 test('skills are listed and shown without a question, and changed with one', async () => {
     const call = (args) => chat([{ calls: [{ name: 'nb__manage_skill', args }] }, { text: 'done' }])

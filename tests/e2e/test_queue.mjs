@@ -187,7 +187,7 @@ for (const signal of ['SIGKILL', 'SIGTERM']) {
 
         ;({ server, me } = await alone(workdir))
         const said = () => fs.readFileSync(log, 'utf8').split('\n').filter((l) => l.includes('"user.message"')).map((l) => JSON.parse(l)).map((e) => e.queuedId).filter(Boolean)
-        await eventually(async () => fs.readdirSync(path.join(workdir, 'queue')).length === 0, 15000)
+        await eventually(async () => fs.readdirSync(path.join(workdir, 'queue')).length === 0)
         assert.deepEqual(said(), [ids[3], ids[0], ids[1]])
         const { messages } = (await me.get(`/v1/conversations/${id}/history`)).body
         const answers = messages.filter((m) => m.role === 'assistant').map((m) => JSON.stringify(m.content))
@@ -210,7 +210,7 @@ test('what cannot be sent after a restart is kept for the next one', async () =>
     await server.stop()
     assert.deepEqual(fs.readdirSync(path.join(workdir, 'queue')), [`${queuedId}.json`])
     ;({ server } = await alone(workdir))
-    await eventually(() => fs.readdirSync(path.join(workdir, 'queue')).length === 0, 15000)
+    await eventually(() => fs.readdirSync(path.join(workdir, 'queue')).length === 0)
     assert.match(fs.readFileSync(path.join(workdir, 'conversations', `${id}.jsonl`), 'utf8'), new RegExp(queuedId))
     await server.stop()
 })
@@ -231,7 +231,7 @@ test('while bundles start, nobody moves up into the place of a message that is t
     assert.deepEqual(waiting.map((m) => m.queuedId), [ids[1]])
     await server.kill9()
     ;({ server } = await alone(workdir))
-    await eventually(() => fs.readdirSync(path.join(workdir, 'queue')).length === 0, 15000)
+    await eventually(() => fs.readdirSync(path.join(workdir, 'queue')).length === 0)
     assert.match(fs.readFileSync(path.join(workdir, 'conversations', `${id}.jsonl`), 'utf8'), new RegExp(ids[1]))
     await server.stop()
 })

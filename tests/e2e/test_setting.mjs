@@ -16,7 +16,7 @@ const skill = (name, front, body) => fs.writeFileSync(path.join(workdir, 'skills
 
 async function begin() {
     server = await startServer({ workdir, env: { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' } })
-    await eventually(async () => (await (await fetch(server.url + '/v1/bundles/health')).json()).every((b) => b.state === 'running'), 15000)
+    await eventually(async () => (await (await fetch(server.url + '/v1/bundles/health')).json()).every((b) => b.state === 'running'))
 }
 
 async function again() {

@@ -15,7 +15,7 @@ const terminal = (message, ...args) => nb(['--workdir', workdir, '--json', ...ar
 const events = (id) => fs.readFileSync(path.join(workdir, 'conversations', id + '.jsonl'), 'utf8').trim().split('\n').map((l) => JSON.parse(l))
 
 const running = (on) =>
-    eventually(async () => (await client(on).get('/v1/bundles/health')).body.every((b) => b.state === 'running'), 15000)
+    eventually(async () => (await client(on).get('/v1/bundles/health')).body.every((b) => b.state === 'running'))
 
 async function begin() {
     server = await startServer({ workdir, env: QUICK })
@@ -178,7 +178,7 @@ test('words of another person take the directory out of a run', async () => {
     const { server: office, as } = await openOffice({ ann: 'owner', bob: 'member' }, { ws_a: { ann: 'admin', bob: 'member' } })
     const ann = operator(office)
     const inWorkspace = { 'x-workspace-id': 'ws_a' }
-    await eventually(async () => (await ann('GET', '/v1/bundles/health', undefined, inWorkspace)).body.some((b) => b.name === 'bash' && b.state === 'running'), 15000)
+    await eventually(async () => (await ann('GET', '/v1/bundles/health', undefined, inWorkspace)).body.some((b) => b.name === 'bash' && b.state === 'running'))
     const body = (message, more = {}) => ({ message, workingDirectory: lend(project), autoAllow: ['*'], ...more })
     const first = await ann('POST', '/v1/chat', body(bash('pwd')), inWorkspace)
     assert.ok(first.body.toolCalls[0].output.includes(project), JSON.stringify(first.body))
@@ -200,14 +200,14 @@ test('a steering message of another person takes it out of the rest of the run',
     const { server: office, as } = await openOffice({ ann: 'owner', bob: 'member' }, { ws_a: { ann: 'admin', bob: 'member' } }, { settings })
     const own = operator(office), inWorkspace = { 'x-workspace-id': 'ws_a' }
     const send = (body) => own('POST', '/v1/chat', body, inWorkspace)
-    await eventually(async () => (await own('GET', '/v1/bundles/health', undefined, inWorkspace)).body.some((b) => b.name === 'bash' && b.state === 'running'), 15000)
+    await eventually(async () => (await own('GET', '/v1/bundles/health', undefined, inWorkspace)).body.some((b) => b.name === 'bash' && b.state === 'running'))
     const { conversationId } = (await send({ message: 'hello' })).body
     assert.ok((await own('POST', `/v1/conversations/${conversationId}/share`, { participants: ['usr_bob'] }, inWorkspace)).status < 300)
     const exec = (command) => ({ calls: [{ name: 'bash__bash_exec', args: { command } }] })
     const say = (...steps) => '@double ' + JSON.stringify([...steps, { text: 'end' }])
     const message = say(exec('touch began; until [ -e go ]; do sleep 0.05; done; pwd'))
     const run = send({ conversationId, message, workingDirectory: lend(project), autoAllow: ['*'] })
-    await eventually(() => fs.existsSync(path.join(project, 'began')), 15000)
+    await eventually(() => fs.existsSync(path.join(project, 'began')))
     const steered = await as('bob', 'ws_a').post('/v1/chat/start', { conversationId, message: say(exec('touch escaped; pwd')), whenBusy: 'steer' })
     assert.equal(steered.status, 202, steered.text)
     fs.writeFileSync(path.join(project, 'go'), '')

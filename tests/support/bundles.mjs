@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, BUILD_DIR, SRC_DIR, eventually, start, tmpdir } from './tap.mjs'
+import { assert, BUILD_DIR, SRC_DIR, WAIT_MS, eventually, start, tmpdir } from './tap.mjs'
 
 export const HOST = path.join(BUILD_DIR, 'tests/crash/bundle_host')
 export const UNRULY = path.join(SRC_DIR, 'tests/fixtures/unruly.mjs')
@@ -36,16 +36,15 @@ export function startHost({ healthMs = 30000, backoffMs = 50, env = {}, workdir,
     host.send = (command) => proc.child.stdin.write(JSON.stringify(command) + '\n')
     host.apply = (...entries) =>
         host.send({ apply: entries.map((e) => ({ ...e, env: { ...e.env, NB_TEST_MARK: mark } })) })
-    host.until = (test, timeoutMs = 10000) =>
+    host.until = (test) =>
         eventually(() => {
             pump()
             if (proc.result) throw new Error(`the host ended: ${JSON.stringify(proc.result)} ${proc.stderr}`)
             const i = host.events.findIndex(test)
             return i >= 0 ? host.events.splice(i, 1)[0] : null
-        }, timeoutMs)
+        })
     /** The next time it is in that state; what came before is forgotten. */
-    host.state = (name, state, timeoutMs) =>
-        host.until((e) => e.event === 'state' && e.name === name && e.state === state, timeoutMs)
+    host.state = (name, state) => host.until((e) => e.event === 'state' && e.name === name && e.state === state)
     host.forget = () => {
         pump()
         host.events = []
@@ -57,7 +56,7 @@ export function startHost({ healthMs = 30000, backoffMs = 50, env = {}, workdir,
     host.start = (call, tool, args = {}, more = {}) => {
         const id = host.nextId++
         host.send({ call, tool, args, id, ...more })
-        return { id, answer: (timeoutMs = 20000) => host.until((e) => e.id === id, timeoutMs) }
+        return { id, answer: () => host.until((e) => e.id === id) }
     }
     host.call = (...args) => host.start(...args).answer()
     /** The text of a tool's answer. */
@@ -66,9 +65,9 @@ export function startHost({ healthMs = 30000, backoffMs = 50, env = {}, workdir,
         assert.ok(r.result, JSON.stringify(r))
         return r.result.content[0].text
     }
-    host.quit = async (timeoutMs = 15000) => {
+    host.quit = async () => {
         host.send({ quit: true })
-        const timer = setTimeout(() => proc.signal('SIGKILL'), timeoutMs)
+        const timer = setTimeout(() => proc.signal('SIGKILL'), WAIT_MS)
         const result = await proc.exited
         clearTimeout(timer)
         assert.equal(result.code, 0, `${JSON.stringify(result)} ${proc.stderr}`)
@@ -97,8 +96,8 @@ export function marked(mark, exceptPid) {
 }
 
 /** All that were started are gone, soon. */
-export async function noneLeft(mark, timeoutMs = 5000) {
+export async function noneLeft(mark) {
     let left = []
-    await eventually(() => (left = marked(mark)).length === 0, timeoutMs).catch(() => {})
+    await eventually(() => (left = marked(mark)).length === 0).catch(() => {})
     assert.deepEqual(left, [], 'processes were left behind')
 }

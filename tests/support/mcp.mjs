@@ -23,7 +23,7 @@ export const apps = async (server) => (await (await fetch(server.url + '/v1/apps
 
 /** Waits until this bundle runs. */
 export const ready = (server, name) =>
-    eventually(async () => (await apps(server)).some((app) => app.name === name && app.status === 'running' && app.toolCount > 0), 20000)
+    eventually(async () => (await apps(server)).some((app) => app.name === name && app.status === 'running' && app.toolCount > 0))
 
 async function* events(body) {
     let pending = ''

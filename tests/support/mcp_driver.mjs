@@ -50,8 +50,8 @@ class Driver {
         return this.of('ask')
     }
 
-    until(kind, accept = () => true, timeoutMs = 10000) {
-        return eventually(() => this.events.find((e) => e.event === kind && accept(e)), timeoutMs)
+    until(kind, accept = () => true) {
+        return eventually(() => this.events.find((e) => e.event === kind && accept(e)))
     }
 
     // Returns {id, done}: done resolves to {result}, {error} or {errno, message}.
@@ -102,7 +102,7 @@ class Driver {
 export async function connect(what, { answers = {}, capabilities = CAPABILITIES } = {}) {
     const driver = new Driver(answers)
     driver.send('open', { capabilities, env: [`PATH=${process.env.PATH}`, `HOME=${process.env.HOME}`], ...what })
-    const first = await eventually(() => driver.events.find((e) => e.event === 'ready' || e.event === 'closed'), 20000)
+    const first = await eventually(() => driver.events.find((e) => e.event === 'ready' || e.event === 'closed'))
     driver.opened = first
     return driver
 }

@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
-import { nb, startServer, tmpdir } from './tap.mjs'
+import { nb, startServer, tmpdir, WAIT_MS } from './tap.mjs'
 
 export const QUICK = { NB_DEMO_DELAY_MS: '0', NB_API_KEY: '', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', NB_CHAT_RATE_LIMIT: '0', NB_TOOL_RATE_LIMIT: '0' }
 
@@ -153,12 +153,12 @@ export function listen(server, target, headers = {}) {
         })
         stream.drop = () => req.destroy()
     })
-    stream.until = (test, what = test, timeoutMs = 15000) =>
+    stream.until = (test, what = test) =>
         new Promise((resolve, reject) => {
             const timer = setTimeout(() => {
                 stream.waiters.delete(check)
                 reject(new Error(`no ${what} in ${JSON.stringify(frames.slice(-5))}, status ${stream.status}`))
-            }, timeoutMs)
+            }, WAIT_MS)
             const check = () => {
                 const found = test(stream)
                 if (!found) return
@@ -169,8 +169,8 @@ export function listen(server, target, headers = {}) {
             stream.waiters.add(check)
             check()
         })
-    stream.event = (name, match = () => true, timeoutMs) =>
-        stream.until((s) => s.frames.find((f) => f.event === name && match(f.data)), name, timeoutMs)
+    stream.event = (name, match = () => true) =>
+        stream.until((s) => s.frames.find((f) => f.event === name && match(f.data)), name)
     stream.ready = () => stream.until((s) => s.frames.length > 0 || s.status >= 400, 'first frame')
     return stream
 }

