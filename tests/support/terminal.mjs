@@ -9,7 +9,7 @@ export const offline = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', NB_DEMO_DELA
 export async function openTerminal(args, { env = {}, cols = 80, rows = 24, command } = {}) {
     const dir = tmpdir('nb-tmux-')
     const socket = path.join(dir, 's')
-    const status = path.join(dir, 'status') // tmux does not always tell
+    const status = path.join(dir, 'status') // tmux does not always show that the program has ended
     const server = start('tmux', ['-u', '-D', '-f', '/dev/null', '-S', socket])
     const tmux = async (...words) => {
         const r = await run('tmux', ['-u', '-S', socket, ...words])
@@ -20,7 +20,7 @@ export async function openTerminal(args, { env = {}, cols = 80, rows = 24, comma
     const vars = Object.entries({ ...offline, ...env }).map(([k, v]) => `${k}=${v}`)
     await tmux('set-option', '-g', 'remain-on-exit', 'on', ';',
         'new-session', '-d', '-x', `${cols}`, '-y', `${rows}`, '--',
-        ...(command ?? ['sh', '-c', '"$@"; echo $? > "$0"', status, 'env', ...vars, NB, ...args]))
+        ...(command ?? ['sh', '-c', 'trap : INT; "$@"; echo $? > "$0"', status, 'env', ...vars, NB, ...args]))
     const term = {
         type: (text) => tmux('send-keys', '-l', '--', text),
         key: (...names) => tmux('send-keys', ...names),
