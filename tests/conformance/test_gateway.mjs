@@ -3,7 +3,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { keyHeaders } from '../support/dev_key.mjs'
-import { assert, before, eventually, NB, sleep, start, startServer, test } from '../support/tap.mjs'
+import { assert, before, eventually, NB, start, startServer, test } from '../support/tap.mjs'
 import { apps, gatewayWith, legacyClient, messagesOf, MODERN, modernClient, P, ready, streamEvents } from '../support/mcp.mjs'
 
 let server, url
@@ -137,17 +137,17 @@ test('a client with a session cancels by saying so, and gets no answer; a lost c
         const client = await legacyClient(of(source), { listen: false })
         const tag = `said-${source}`
         const call = client.request('tools/call', { name: 'sleep', arguments: { ms: 20000, tag }, _meta: { progressToken: 1 } }, { id: 'nap' })
-        await sleep(200)
+        await eventually(async () => (await whoami(source)).began.includes(tag))
         assert.equal((await client.notify('notifications/cancelled', { requestId: 'nap', reason: 'enough' })).status, 202)
         assert.equal((await call).message, undefined)
         await eventually(async () => (await whoami(source)).cancelled.includes(tag))
 
         const stop = new AbortController()
-        const lost = client.raw({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'sleep', arguments: { ms: 400, tag: 'lost' } } }, { signal: stop.signal })
+        const lost = client.raw({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'sleep', arguments: { ms: 1000, tag: 'lost' } } }, { signal: stop.signal })
         lost.catch(() => {})
-        await sleep(100)
+        await eventually(async () => (await whoami(source)).began.includes('lost'))
         stop.abort()
-        await sleep(600)
+        await eventually(async () => (await whoami(source)).slept.includes('lost'))
         assert.ok(!(await whoami(source)).cancelled.includes('lost'))
     }
 })
@@ -158,7 +158,9 @@ const hello = (request) => ({ action: 'accept', content: { name: request.params.
 
 test('two clients are asked at once, and each gets its own question', async () => {
     for (const source of ERAS) {
-        const one = (name) => legacyClient(of(source), { capabilities: INTERACTIVE, asked: async (r) => (await sleep(200), { action: 'accept', content: { username: name, email: r.params.message } }) })
+        let asked = 0
+        const bothAsked = () => eventually(() => asked === 2)
+        const one = (name) => legacyClient(of(source), { capabilities: INTERACTIVE, asked: async (r) => (asked++, await bothAsked(), { action: 'accept', content: { username: name, email: r.params.message } }) })
         const [ada, bob] = await Promise.all([one('ada'), one('bob')])
         const ask = (client, message) => client.request('tools/call', { name: 'test_elicitation', arguments: { message } })
         const [a, b] = await Promise.all([ask(ada, 'for ada'), ask(bob, 'for bob')])
@@ -271,10 +273,13 @@ test('changed lists and resources are told to those who want to know', async () 
         })().catch(() => {})
         await eventually(() => heard.length === 1)
         assert.equal(heard[0].method, 'notifications/subscriptions/acknowledged')
-        await sleep(300) // the subscription has to reach the server
         const tool = modernClient(of(source))
-        for (const name of ['test_trigger_prompt_change', 'test_trigger_tool_change', 'test_trigger_resource_update']) await tool.request('tools/call', { name, arguments: {} })
-        await eventually(() => ['notifications/prompts/list_changed', 'notifications/resources/updated'].every((m) => heard.some((x) => x.method === m)))
+        const trigger = (what) => tool.request('tools/call', { name: `test_trigger_${what}`, arguments: {} })
+        await trigger('prompt_change')
+        await trigger('tool_change')
+        // More than once: the subscription may still be on its way to the server.
+        const isHeard = () => ['notifications/prompts/list_changed', 'notifications/resources/updated'].every((m) => heard.some((x) => x.method === m))
+        await eventually(async () => (await trigger('resource_update'), isHeard()))
         assert.ok(!heard.some((m) => m.method === 'notifications/tools/list_changed'), 'not asked for')
         assert.ok(heard.every((m) => m.params._meta[P + 'subscriptionId'] === 'sub'))
         await eventually(() => ['notifications/prompts/list_changed', 'notifications/tools/list_changed', 'notifications/resources/updated'].every((m) => client.notifications.some((x) => x.method === m)))
@@ -313,7 +318,6 @@ test('a stream that broke is read on from where it was', async () => {
     }
     stop.abort()
     assert.equal(retry, '1000')
-    await sleep(300)
     const again = await fetch(of('legacy'), { headers: { accept: 'text/event-stream', 'mcp-session-id': client.session, 'last-event-id': last } })
     for await (const message of messagesOf(again)) seen.push(message)
     assert.deepEqual(seen.map((m) => m.params?.progress ?? m.id), [0, 50, 100, 5])

@@ -7,7 +7,8 @@
  *   {"call": "name", "tool": "t", "args": {}, "timeoutMs": 5000, "id": 1, "person": "p"}
  *   {"cancel": 1}
  *
- *   {"event": "state"|"tools"|"added"|"removed", "name": ..., "state": ..., "reason": ..., ...}
+ *   {"event": "state"|"tools"|"added"|"removed", "atMs": ..., "name": ..., "state": ..., "reason":
+ * ..., ...}
  *   {"id": 1, "result"|"error": {...}}   {"id": 1, "failed": -104, "message": ...}
  *   {"event": "progress", "of": 1, "message": ...}
  *
@@ -18,6 +19,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/clock.h"
 #include "bundle/bash/bash_server.h"
 #include "bundle/bundle.h"
 #include "bundle/sandbox/launch.h"
@@ -25,6 +27,8 @@
 
 #define INPUT_MAX  (64u * 1024 * 1024)
 #define OUTPUT_MAX (256u * 1024 * 1024)
+#define CALL_MS    120000 /* on a machine that is busy with something else */
+#define DRAIN_MS   500
 
 struct host {
     struct loop *loop;
@@ -68,6 +72,7 @@ static void print_info(struct bundle *b, const char *event)
     jw_init(&w, &out);
     jw_object(&w);
     jw_kstr(&w, "event", str_from(event));
+    jw_kint(&w, "atMs", (int64_t)clock_mono_ms());
     jw_kstr(&w, "name", i->name);
     jw_kstr(&w, "state", str_from(bundle_state_name(i->state)));
     jw_kstr(&w, "reason", i->reason);
@@ -145,7 +150,7 @@ static void start_call(struct host *h, struct bundle *b, const struct json *cmd)
     struct mcp_request req = {
         .method = STR("tools/call"),
         .params = params,
-        .timeout_ms = (uint64_t)json_get_int(cmd, "timeoutMs", 20000),
+        .timeout_ms = (uint64_t)json_get_int(cmd, "timeoutMs", CALL_MS),
     };
     struct call *c = xcalloc(1, sizeof(*c));
     c->host = h;
@@ -292,6 +297,7 @@ static int run(int argc, char **argv)
 {
     struct host h = {0};
     char own[4096] = {0}, data[4096];
+    const char *drain = getenv("DRAIN_MS");
     ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
     assert(n > 0);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -316,7 +322,7 @@ static int run(int argc, char **argv)
         .no_default_bundles = getenv("WITH_BASH") == NULL,
         .times = {.health_ms = strtoull(argv[2], NULL, 10),
                   .backoff_ms = strtoull(argv[3], NULL, 10),
-                  .drain_ms = 500},
+                  .drain_ms = drain ? strtoull(drain, NULL, 10) : DRAIN_MS},
         .host = {.changed = on_changed, .ctx = &h},
     };
     h.bundles = bundles_new(&conf);

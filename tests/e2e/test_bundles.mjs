@@ -1,4 +1,5 @@
 // Bundles in the product: real MCP servers composed into one namespace, used by the demo model.
+import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, run, sse, startServer, test, tmpdir } from '../support/tap.mjs'
@@ -58,16 +59,13 @@ test('eight calls to three bundles at once, one of which dies meanwhile', async 
     const server = await serve([tiny('one'), tiny('two'), tiny('three')])
     const calls = ['one__wait {"ms":600}', 'one__add {"a":1,"b":2}', 'two__wait {"ms":600}', 'two__add {"a":2,"b":2}',
         'three__die {"ms":200}', 'three__wait {"ms":600}', 'one__wait {"ms":600}', 'two__wait {"ms":600}']
-    const began = Date.now()
     const answer = await chat(server, calls.map((c) => 'call ' + c).join(' '))
-    const took = Date.now() - began
     assert.equal(answer.toolCalls.length, 8)
     assert.equal(answer.stopReason, 'complete')
     const ok = answer.toolCalls.map((c) => c.ok)
     assert.deepEqual(ok.filter((_, i) => i !== 4 && i !== 5), Array(6).fill(true))
     assert.equal(ok[4], false)
     assert.deepEqual([outputs(answer)[1], outputs(answer)[3]], ['3', '4'])
-    assert.ok(took < 20000, `took ${took} ms`)
     await eventually(async () => (await stateOf(server, 'three')) === 'running')
     assert.equal((await chat(server, 'call three__add {"a":20,"b":1}')).toolCalls[0].output, '21')
 })
@@ -134,7 +132,7 @@ test('the settings file is followed while the server runs', async () => {
     write([tiny('two')])
     await eventually(async () => (await stateOf(server, 'one')) === undefined)
     fs.writeFileSync(file, '{ broken')
-    await new Promise((done) => setTimeout(done, 1500))
+    await server.waitFor(/the settings are not used/)
     assert.equal(await stateOf(server, 'two'), 'running')
 })
 
@@ -206,8 +204,9 @@ test('at a terminal the shell asks first, and starts with its first call', async
 })
 
 test('no process is left behind when the server is killed', async () => {
-    const server = await serve([tiny('one'), tiny('two')])
-    const mine = async () => (await run('pgrep', ['-f', `${from('tests/fixtures/tiny-server.mjs')}`])).stdout.trim().split('\n').filter(Boolean)
+    const mark = randomUUID() // other tests run the same program
+    const server = await serve(['one', 'two'].map((name) => command(name, [from('tests/fixtures/tiny-server.mjs'), mark])))
+    const mine = async () => (await run('pgrep', ['-f', mark])).stdout.trim().split('\n').filter(Boolean)
     assert.ok((await mine()).length >= 2)
     server.kill9()
     await server.exited

@@ -338,8 +338,9 @@ test('a title given by a person survives a late automatic one', async () => {
     assert.equal((await ask('PATCH', `/v1/conversations/${id}`, { title: 'Mine' })).body.title, 'Mine')
     await stream.text()
     const log = path.join(server.workdir, 'conversations', `${id}.jsonl`)
-    await eventually(() => fs.readFileSync(log, 'utf8').includes('run.done'))
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    // Its usage is recorded when the automatic title is there, just before it would be stored.
+    await eventually(() => /"type":"aux.usage","source":"title"/.test(fs.readFileSync(log, 'utf8')))
+    await ask('POST', '/v1/chat', { message: 'hello', conversationId: id }) // stored after it
     assert.equal((await ask('GET', `/v1/conversations/${id}`)).body.title, 'Mine')
 })
 

@@ -1,7 +1,7 @@
 // Confused deputies: every way in which one person's words can enter another's run, and the rights
 // that must not widen. The model double does exactly what the newest message tells it to, so each
 // test is the worst case of a model that follows anybody's words.
-import { after, assert, before, test } from '../support/tap.mjs'
+import { after, assert, before, eventually, test } from '../support/tap.mjs'
 import { listen, openOffice } from '../support/office.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
 
@@ -65,14 +65,10 @@ async function triedInVain(who, id) {
     assert.doesNotMatch(text, /salary is/)
 }
 
-async function until(what, poll) {
-    for (let i = 0; i < 400; i++) {
-        const v = await poll()
-        if (v) return v
-        await new Promise((r) => setTimeout(r, 25))
-    }
-    throw new Error(`timed out: ${what}`)
-}
+const until = (what, poll) =>
+    eventually(poll).catch((error) => {
+        throw new Error(`${what}: ${error.message}`)
+    })
 
 test('an admin alone reads what an admin may read', async () => {
     assert.match(outputs(await chat(adam, read())), /salary/)

@@ -1,7 +1,7 @@
 // The client of MCP in both eras, over stdio and HTTP: the caller must not notice which.
 import path from 'node:path'
 import { connect, textOf } from '../support/mcp_driver.mjs'
-import { assert, before, eventually, sleep, SRC_DIR, start, test } from '../support/tap.mjs'
+import { assert, before, eventually, SRC_DIR, start, test } from '../support/tap.mjs'
 
 const fixture = path.join(SRC_DIR, 'tests/fixtures/mcp-fixture.mjs')
 const answers = {
@@ -79,9 +79,8 @@ for (const [wire, open] of Object.entries({ stdio: onPipes, http: serve })) {
             await eventually(() => told('tools/list_changed').length > 0)
             const uri = 'test://watched-resource'
             assert.ok((await client.request('resources/subscribe', { uri }).done).result)
-            await sleep(200) // a stateless server is asked anew
-            await client.call('test_trigger_resource_update')
-            const event = await eventually(() => told('resources/updated')[0])
+            // More than once: a stateless server is sent a new subscription, which takes a moment.
+            const event = await eventually(async () => (await client.call('test_trigger_resource_update'), told('resources/updated')[0]))
             assert.equal(event.params.uri, uri)
             assert.ok((await client.request('resources/unsubscribe', { uri }).done).result)
         })
@@ -148,7 +147,7 @@ test('four connections carry four questions at a time', async () => {
     await client.until('ask')
     const more = [1, 2, 3, 4].map(ask) // four connections: the last waits
     await eventually(() => client.asks.length === 4)
-    await sleep(300)
+    for (let i = 0; i < 5; i++) assert.ok((await client.request('ping').done).result) // time for a fifth
     assert.equal(client.asks.length, 4)
     assert.ok(client.asks.every(({ hasCall }) => hasCall))
     const reply = ({ ask, params }) =>

@@ -122,7 +122,7 @@ test('a refresh that was sent is kept, though the bundle or nb is stopped meanwh
     letGo = await hold()
     const second = tokens(workdir).refreshToken
     const stopped = server.stop('SIGTERM')
-    await sleep(300)
+    await server.waitFor(/stopping/)
     letGo()
     await stopped
     assert.notEqual(tokens(workdir).refreshToken, second)
@@ -143,7 +143,7 @@ test('two processes refresh a token once, and both go on', async () => {
     const call = () => start(NB, ['mcp', 'call', 'far__who', '--workdir', workdir], { env: ENV })
     const both = [call(), call()]
     await eventually(() => asked(g) > before)
-    await eventually(() => asked(g) > before + 1).catch(() => {}) // time for the fault
+    await sleep(2000) // time for the fault: a second request
     letGo()
     await eventually(() => both.every((proc) => proc.result))
     assert.deepEqual(both.map((proc) => proc.result.code), [0, 0], both.map((proc) => proc.stderr).join())

@@ -226,7 +226,8 @@ test('while bundles start, nobody moves up into the place of a message that is t
     await server.kill9()
     ;({ server, me } = await alone(workdir, { bundles: [{ command: 'sleep', args: ['60'], serverName: 'slow' }] }))
     assert.equal((await me.ask('DELETE', `/v1/conversations/${id}/queue/${ids[0]}`)).status, 200)
-    await new Promise((r) => setTimeout(r, 1000)) // a turn that had begun would be in the log by now
+    // A turn that had begun would be in the log by now: a whole one has ended in another conversation.
+    assert.equal((await me.post('/v1/chat', { message: say({ text: 'meanwhile' }) })).status, 200)
     const waiting = (await me.get(`/v1/conversations/${id}/queue`)).body.messages
     assert.deepEqual(waiting.map((m) => m.queuedId), [ids[1]])
     await server.kill9()

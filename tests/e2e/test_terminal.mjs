@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, nb, run as sh, sleep, start, NB, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, nb, run as sh, start, NB, test, tmpdir } from '../support/tap.mjs'
 
 const quick = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 
@@ -252,7 +252,7 @@ test('a signal ends nb while it waits for input', async () => {
         const dir = tmpdir()
         const proc = start(NB, ['--workdir', dir, ...args], { env: quick })
         await eventually(() => fs.existsSync(path.join(dir, 'conversations')))
-        await sleep(300) // the rest of the way to its input
+        await eventually(() => fs.readFileSync(`/proc/${proc.pid}/syscall`, 'utf8').startsWith('0 0x0 ')) // it reads its input
         process.kill(proc.pid, 'SIGTERM')
         const { signal } = await proc.exited
         assert.equal(signal, 'SIGTERM')

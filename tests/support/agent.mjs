@@ -1,7 +1,7 @@
 // agent.mjs - a server whose models are the strict double, and helpers to talk to it.
 import fs from 'node:fs'
 import path from 'node:path'
-import { after, assert, before, startServer, tmpdir } from './tap.mjs'
+import { after, assert, before, completeLines, startServer, tmpdir } from './tap.mjs'
 import { start as startDouble } from './model_double.mjs'
 
 export let double, server
@@ -44,7 +44,7 @@ export async function chat(message, more = {}, on = server) {
 
 export function events(id, on = server) {
     const file = path.join(on.workdir, 'conversations', id + '.jsonl')
-    return fs.readFileSync(file, 'utf8').trimEnd().split('\n').slice(1).map((l) => JSON.parse(l))
+    return completeLines(file).slice(1)
 }
 
 export const types = (id, on) => events(id, on).map((e) => e.type).filter((t) => !/^(aux|metadata)\.|^llm\.request/.test(t))

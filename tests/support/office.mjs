@@ -96,12 +96,22 @@ export function lend(dir) {
 export async function openOffice(people, workspaces, options = {}) {
     const office = writeOffice(people, workspaces, options)
     if (options.settings) write(path.join(office.workdir, 'nimblebrain.json'), options.settings)
-    office.server = await startServer({ workdir: office.workdir, env: { ...QUICK, ...options.env } })
+    office.server = await startServer({ workdir: office.workdir, env: { ...QUICK, ...options.env }, args: options.args })
     office.as = (name, workspace) => client(office.server, office.tokens[name], workspace)
     office.nobody = client(office.server)
     office.operator = operator(office.server)
     office.nb = (args, more) => nb([...args, '--workdir', office.workdir], { env: QUICK, ...more })
     return office
+}
+
+/** Calls use(token, endsAt) with a token that ends soon; with one that lasts longer when use says that it was too late. */
+export async function withBriefToken(office, name, use) {
+    for (let seconds = 3, isDone = false; !isDone; seconds *= 3) {
+        const endsAt = Date.now() + seconds * 1000
+        const args = ['token', 'create', `brief-${seconds}`, '--user', `${name}@example.com`, '--expires', new Date(endsAt).toISOString()]
+        const { code, stdout } = await office.nb(args)
+        isDone = code === 0 && (await use(stdout.trim(), endsAt))
+    }
 }
 
 function parse(text) {

@@ -32,7 +32,8 @@
 //   before(fn), after(fn)                 once per file, around all cases
 //   assert                                node:assert/strict
 //   tmpdir(prefix?)                       a fresh directory, removed afterwards
-//   freePort()                            a loopback port nobody listens on right now
+//   freePort()                            a loopback port for a server that is started more than once
+//   completeLines(file)                   the values of a file of JSON lines that may be written just now
 //   run(cmd, args, opts)                  runs to its end: {code, signal, stdout, stderr}
 //       opts: input, env (merged), cwd, timeoutMs = RUN_MS
 //   start(cmd, args, opts)                spawns: {pid, child, stdout, stderr, exited, stop(signal), kill9(),
@@ -101,15 +102,21 @@ export function tmpdir(prefix = 'nb-test-') {
     return dir
 }
 
+// Below the range that the kernel takes ports of connections from: between two starts of a server
+// nobody is given its port.
 export function freePort() {
-    return new Promise((resolve, reject) => {
+    const port = 20000 + Math.floor(Math.random() * 12000)
+    return new Promise((resolve) => {
         const server = net.createServer()
-        server.on('error', reject)
-        server.listen(0, '127.0.0.1', () => {
-            const { port } = server.address()
-            server.close(() => resolve(port))
-        })
+        server.on('error', () => resolve(freePort()))
+        server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
     })
+}
+
+/** The values of a file of JSON lines; the last line may still be on its way. */
+export function completeLines(file) {
+    const text = fs.readFileSync(file, 'utf8')
+    return text.slice(0, text.lastIndexOf('\n') + 1).split('\n').filter(Boolean).map((line) => JSON.parse(line))
 }
 
 export function sleep(ms) {
