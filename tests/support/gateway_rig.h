@@ -699,7 +699,9 @@ static inline int gw_tear_down(void **state)
 {
     bool is_stopped = false;
     for (size_t i = 0; i < gw.nclients; i++)
-        gw_leave(&gw.clients[i]);
+        if (gw.clients[i].fd >= 0)
+            close(gw.clients[i].fd), gw.clients[i].fd = -1;
+    gw_settle();
     if (gw.pipe)
         gateway_pipe_close(gw.pipe);
     gateway_free(gw.g);
