@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "cli/command.h"
 #include "cli/session/session.h"
 #include "cli/session/session_log.h"
-#include "cli/term/help_text.h"
 #include "cli/term/safe_out.h"
 #include "cli/term/text.h"
 #include "config/setting.h"
@@ -19,7 +19,7 @@
 
 #define COMPLAINT_MAX (64u * 1024)
 
-static const struct command *const COMMANDS[] = {
+const struct command *const COMMANDS[] = {
     &CMD_INIT,          &CMD_SERVE,     &CMD_LINK,   &CMD_STATUS,  &CMD_RELOAD,
     &CMD_CONVERSATIONS, &CMD_BUNDLE,    &CMD_CONFIG, &CMD_SECRETS, &CMD_USER,
     &CMD_TOKEN,         &CMD_WORKSPACE, &CMD_MCP,    &CMD_MODELS,  &CMD_SKILL,
@@ -67,86 +67,6 @@ static void top_args(struct arg ret[TOP_ARGS_MAX])
     ret[n] = (struct arg){0};
 }
 
-static void print_commands(const struct command *const *list, FILE *out)
-{
-    for (; *list; list++) {
-        if ((*list)->summary) /* others are for nb itself */
-            help_print_row(out, (*list)->name, (*list)->summary);
-    }
-}
-
-static const struct {
-    const char *name, *help;
-} VARIABLES[] = {
-    {"ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY,", ""},
-    {"GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY",
-     "set keys of model providers; without one, and without a local model server, the demo model "
-     "answers"},
-    {"ANTHROPIC_BASE_URL, OPENAI_BASE_URL", "set other addresses of these providers"},
-    {"NB_MODEL", "set the model of new conversations"},
-    {"NB_WORK_DIR", "set the work directory, as --workdir does"},
-    {"NB_WORKSPACE", "set the workspace, as --workspace does"},
-    {"NB_API_KEY", "set the key that API clients must send"},
-    {"PORT", "set the port of nb serve, as --port does"},
-    {"NO_COLOR", "turn colours off"},
-};
-
-static void print_help(FILE *out)
-{
-    fputs("nb - a self-hosted agent workspace\n\n"
-          "Usage:\n"
-          "  nb                         chat in the terminal\n"
-          "  nb \"TEXT\", nb -p TEXT      ask once; piped input and -f files become context\n"
-          "  ... | nb                   one message per line, one conversation\n"
-          "  nb COMMAND [OPTIONS]\n\n"
-          "Commands:\n",
-          out);
-    print_commands(COMMANDS, out);
-    fputs("\nChat options:\n", out);
-    args_print(CLI_CHAT_ARGS, out);
-    fputs("\nOptions of every command:\n", out);
-    args_print(CLI_GLOBAL_ARGS, out);
-    fputs("\nEnvironment:\n", out);
-    for (size_t i = 0; i < ARRAY_LEN(VARIABLES); i++)
-        help_print_row(out, VARIABLES[i].name, VARIABLES[i].help);
-    fputs("\nExit codes: 0 done, 1 failed, 2 called wrongly.\n", out);
-}
-
-static void print_command_help(const struct command *c, FILE *out)
-{
-    if (c->summary)
-        fprintf(out, "%s\n\n", c->summary);
-    help_print_usage(out, c->usage);
-    if (c->help) {
-        fputc('\n', out);
-        help_print_text(out, c->help);
-    }
-    if (c->subs) {
-        fputs("\nCommands:\n", out);
-        print_commands(c->subs, out);
-    }
-    if (c->args) {
-        fputs("\nOptions:\n", out);
-        args_print(c->args, out);
-    }
-    if (c->subs)
-        fprintf(out,
-                "\nnb %s COMMAND --help explains a command, nb --help options of all commands.\n",
-                c->alias && strlen(c->alias) < strlen(c->name) ? c->alias : c->name);
-    else
-        fputs("\nnb --help explains the options of all commands.\n", out);
-}
-
-static const struct command *find_command(const struct command *const *list, const char *name)
-{
-    for (; *list; list++) {
-        const struct command *c = *list;
-        if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
-            return c;
-    }
-    return NULL;
-}
-
 void cli_complain(str message)
 {
     struct buf b;
@@ -156,17 +76,31 @@ void cli_complain(str message)
     buf_done(&b);
 }
 
-int cli_usage_error(const char *fmt, ...)
+static void complain(const char *fmt, va_list ap)
 {
     struct buf b;
-    va_list ap;
-    va_start(ap, fmt);
     buf_init(&b, COMPLAINT_MAX);
     buf_vprintf(&b, fmt, ap);
-    va_end(ap);
     cli_complain(buf_str(&b));
     buf_done(&b);
+}
+
+int cli_usage_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    complain(fmt, ap);
+    va_end(ap);
     return EXIT_USAGE;
+}
+
+int cli_failed(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    complain(fmt, ap);
+    va_end(ap);
+    return EXIT_FAILED;
 }
 
 int cli_fail(const struct err *e)
@@ -178,37 +112,10 @@ int cli_fail(const struct err *e)
 /* A command's own options and the global ones are parsed into one block, the global ones first. */
 struct both {
     struct cli cli;
-    _Alignas(max_align_t) unsigned char options[CLI_OPTIONS_MAX];
+    _Alignas(max_align_t) unsigned char options[COMMAND_OPTIONS_MAX];
 };
 
 #define COMMAND_ARGS_MAX 40
-
-static int run_command(struct both *b, const struct command *c, int argc, char **argv);
-
-/* "bundle add", from its usage. */
-static str command_path(const struct command *c)
-{
-    str usage = str_from(c->usage);
-    size_t end = 0;
-    for (size_t i = 0; i <= usage.n; i++) {
-        char ch = i < usage.n ? usage.p[i] : ' ';
-        bool is_option = ch == '-' && i == end + 1;
-        if (ch == ' ')
-            end = i;
-        else if (is_option || (!(ch >= 'a' && ch <= 'z') && ch != '-'))
-            break;
-    }
-    return str_trim(str_slice(usage, 0, end));
-}
-
-/* Prints how to get help, after a usage error. */
-static int with_hint(int code, const struct command *c)
-{
-    str path = c ? command_path(c) : STR_NONE;
-    if (code == EXIT_USAGE)
-        fprintf(stderr, "Try 'nb %.*s%s--help'.\n", STR_ARG(path), c ? " " : "");
-    return code;
-}
 
 static int no_such_command(const struct command *group, const char *name)
 {
@@ -222,66 +129,48 @@ static int no_such_command(const struct command *group, const char *name)
     (void)cli_usage_error("%s", e.msg);
     if (!group && !n.best)
         fputs("To ask a question, put it in quotes: nb -p \"QUESTION\".\n", stderr);
-    return with_hint(EXIT_USAGE, group);
+    return help_hint(EXIT_USAGE, group);
 }
 
-static int refuse_args(const struct command *c, const char *why)
+/* Parses the options of c, or of all commands when c is a group, before its subcommand. */
+static int parse_options(struct both *b, const struct command *c, bool is_group, int argc,
+                         char **argv, int *ret_n)
 {
-    str path = command_path(c);
-    return with_hint(cli_usage_error("%.*s: %s", STR_ARG(path), why), c);
-}
-
-static int run_group(struct both *b, const struct command *c, int argc, char **argv)
-{
+    struct arg table[COMMAND_ARGS_MAX] = {0}; /* ends with an empty row */
+    struct cmd x = {.command = c};
     struct err e = {0};
-    int n;
-    if (args_parse(CLI_GLOBAL_ARGS, b, argc, argv, true, &n, &e) < 0)
-        return refuse_args(c, e.msg);
-    if (n == 0) {
-        print_command_help(c, b->cli.opt.is_help ? stdout : stderr);
-        return b->cli.opt.is_help ? EXIT_DONE : EXIT_USAGE;
-    }
-    const struct command *sub = find_command(c->subs, argv[0]);
-    if (!sub)
-        return no_such_command(c, argv[0]);
-    return run_command(b, sub, n - 1, argv + 1);
-}
-
-/* Servers write a protocol to stdout, which must not be changed for terminals. */
-static void guard_output(const struct cli *cli, const struct command *c)
-{
-    bool is_protocol = strcmp(c->name, "serve") == 0 || strcmp(c->name, "launch") == 0 ||
-                       strcmp(c->name, "bash") == 0;
-    if (!is_protocol)
-        safe_out_begin(cli->opt.is_json ? SAFE_JSON : cli->has_color_out ? SAFE_COLOR : SAFE_TEXT);
-}
-
-static int run_command(struct both *b, const struct command *c, int argc, char **argv)
-{
-    bool is_own = c->run && (argc == 0 || argv[0][0] == '-'); /* nb audit, nb audit verify */
-    if (c->subs && !is_own)
-        return run_group(b, c, argc, argv);
-    struct arg table[COMMAND_ARGS_MAX] = {0};
     size_t n = 0;
-    for (const struct arg *a = c->args; a && a->name; a++) {
+    for (const struct arg *a = is_group ? NULL : c->args; a && a->name; a++) {
         assert(n < COMMAND_ARGS_MAX - 1);
         table[n] = *a;
         table[n++].offset += offsetof(struct both, options);
     }
     for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++) {
-        assert(n < COMMAND_ARGS_MAX - 1); /* the table ends with an empty row */
+        assert(n < COMMAND_ARGS_MAX - 2);
         table[n++] = *a;
     }
-    struct err e = {0};
-    int nargs;
-    if (args_parse(table, b, argc, argv, false, &nargs, &e) < 0)
-        return refuse_args(c, e.msg);
-    if (b->cli.opt.is_help) {
-        print_command_help(c, stdout);
+    if (c->yes && !is_group)
+        table[n++] = (struct arg){"yes", 'y', ARG_FLAG, OPT(is_sure), NULL, c->yes};
+    if (args_parse(table, b, argc, argv, is_group, ret_n, &e) == 0)
         return EXIT_DONE;
+    return help_hint(cmd_usage(&x, "%s", e.msg), c);
+}
+
+static int run_command(struct both *b, const struct command *c, int argc, char **argv)
+{
+    bool is_group = c->subs && !(c->run && (argc == 0 || argv[0][0] == '-')); /* nb audit --json */
+    int code = parse_options(b, c, is_group, argc, argv, &argc);
+    if (code != EXIT_DONE)
+        return code;
+    if (c->subs && argc > 0) {
+        const struct command *sub = command_find(c->subs, argv[0]);
+        return sub ? run_command(b, sub, argc - 1, argv + 1) : no_such_command(c, argv[0]);
     }
-    guard_output(&b->cli, c);
-    return with_hint(c->run(&b->cli, b->options, nargs, argv), c);
+    if (b->cli.opt.is_help || is_group) {
+        help_print_command(b->cli.opt.is_help ? stdout : stderr, c);
+        return b->cli.opt.is_help ? EXIT_DONE : EXIT_USAGE;
+    }
+    return command_run(&b->cli, c, b->options, argc, argv);
 }
 
 static bool is_color_wanted(int fd)
@@ -293,18 +182,18 @@ static bool is_color_wanted(int fd)
 static int help_command(int argc, char **argv)
 {
     if (argc == 0) {
-        print_help(stdout);
+        help_print(stdout);
         return EXIT_DONE;
     }
     const struct command *c = NULL, *const *among = COMMANDS;
     for (int i = 0; among && i < argc; i++) {
         const struct command *up = c;
-        c = find_command(among, argv[i]);
+        c = command_find(among, argv[i]);
         if (!c)
             return no_such_command(up, argv[i]);
         among = c->subs;
     }
-    print_command_help(c, stdout);
+    help_print_command(stdout, c);
     return EXIT_DONE;
 }
 
@@ -343,15 +232,15 @@ static int ask_once(struct both *b, const struct arg *table, int argc, char **ar
     int n;
     b->cli.chat.prompt = argv[0];
     if (args_parse(table, b, argc - 1, argv + 1, false, &n, &e) < 0)
-        return with_hint(cli_usage_error("%s", e.msg), NULL);
+        return help_hint(cli_usage_error("%s", e.msg), NULL);
     if (n > 0)
-        return with_hint(cli_usage_error("there is a word after the question: '%s'; put all of it "
+        return help_hint(cli_usage_error("there is a word after the question: '%s'; put all of it "
                                          "in quotes",
                                          argv[1]),
                          NULL);
     if (b->cli.opt.is_json)
         safe_out_begin(SAFE_JSON);
-    return with_hint(cli_chat(&b->cli), NULL);
+    return help_hint(cli_chat(&b->cli), NULL);
 }
 
 static int cli_dispatch(int argc, char **argv)
@@ -368,23 +257,23 @@ static int cli_dispatch(int argc, char **argv)
     b.cli.has_color_err = is_color_wanted(STDERR_FILENO);
     top_args(table);
     if (args_parse(table, &b, argc - 1, argv + 1, true, &n, &e) < 0)
-        return with_hint(cli_usage_error("%s", e.msg), NULL);
+        return help_hint(cli_usage_error("%s", e.msg), NULL);
     char **rest = argv + 1;
     if (b.cli.opt.is_version) {
         puts("nb " NB_VERSION);
         return EXIT_DONE;
     }
     if (n == 0 && b.cli.opt.is_help) {
-        print_help(stdout);
+        help_print(stdout);
         return EXIT_DONE;
     }
     if (n == 0 && b.cli.opt.is_json)
         safe_out_begin(SAFE_JSON);
     if (n == 0)
-        return with_hint(cli_chat(&b.cli), NULL);
+        return help_hint(cli_chat(&b.cli), NULL);
     if (strcmp(rest[0], "help") == 0)
         return help_command(n - 1, rest + 1);
-    const struct command *c = find_command(COMMANDS, rest[0]);
+    const struct command *c = command_find(COMMANDS, rest[0]);
     if (!c && strchr(rest[0], ' '))
         return ask_once(&b, table, n, rest);
     if (!c)

@@ -1,8 +1,7 @@
 /* cli.h - the command line: one file per command, one table of commands.
  *
- * Commands get the parsed global options and their own arguments, and return the exit code: 0 done,
- * 1 failed, 2 usage error. Results are printed to stdout, everything else to stderr. NO_COLOR and
- * redirected output turn colours off.
+ * Exit codes: 0 done, 1 failed, 2 usage error. Results are printed to stdout, everything else to
+ * stderr. NO_COLOR and redirected output turn colours off.
  *
  *   term/           output and questions of every command: styles, tables, progress, secrets
  *   screen/         the terminal as a screen: keys, line editor, Markdown, forms
@@ -13,7 +12,7 @@
  *   mcp/            nb mcp, skill, models, config, secrets, launch
  *   people/         nb user, workspace, token, audit, access, link
  *   serve/          nb serve, status, doctor, init, backup, restore
- *   .               the options and the table of commands */
+ *   .               the options, the table of commands and their frame (command.h) */
 #pragma once
 
 #include "cli/args.h"
@@ -25,6 +24,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 struct cli_options { /* accepted before and after the command's name */
     const char *config, *work_dir, *workspace, *model, *store;
     bool is_json, is_debug, is_help, is_version;
+    bool is_sure; /* --yes, for commands that ask */
 };
 
 struct chat_options {
@@ -41,23 +41,6 @@ struct cli {
     bool is_tty_in, is_tty_out;
 };
 
-struct command {
-    const char *name, *alias, *usage;
-    const char *summary;    /* NULL = hidden from the list of commands */
-    const char *help;       /* paragraphs after the usage, or NULL */
-    const struct arg *args; /* its own options, or NULL */
-    size_t options_size;    /* size of the struct that they fill, at most CLI_OPTIONS_MAX */
-    int (*run)(struct cli *cli, const void *options, int argc, char **argv);
-    /* subcommands, NULL at the end; run is called when none is named */
-    const struct command *const *subs;
-};
-
-#define CLI_OPTIONS_MAX 8192
-
-extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY, CMD_MODELS, CMD_SKILL, CMD_PROMPT,
-    CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MCP, CMD_BUNDLE,
-    CMD_CONFIG, CMD_SECRETS, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER, CMD_TOKEN, CMD_WORKSPACE,
-    CMD_LINK, CMD_AUDIT, CMD_ACCESS;
 extern const struct arg CLI_GLOBAL_ARGS[], CLI_CHAT_ARGS[];
 
 int cli_main(int argc, char **argv);
@@ -68,7 +51,8 @@ int cli_chat(struct cli *cli); /* `nb` without a command */
 /* Prints a usage error; the caller adds how to get help. */
 int cli_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail(const struct err *e); /* prints it, returns EXIT_FAILED */
-void cli_complain(str message);    /* to stderr; makes foreign text safe for a terminal */
+int cli_failed(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* the same */
+void cli_complain(str message); /* to stderr; makes foreign text safe for a terminal */
 
 /* Loads the configuration, printing its warnings; 0 or an exit code. */
 int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret);

@@ -97,9 +97,9 @@ test('what cannot be right is refused before it is written', async () => {
         [['bundle', 'logs', 'x'], 1, /no server is running/],
         [['bundle', 'start', 'x'], 1, /no server is running/],
         [['bundle', 'info', 'x'], 1, /no bundle 'x'/],
-        [['bundle', 'import'], 2, /one file/],
+        [['bundle', 'import'], 2, /expected FILE/],
         [['status', 'x'], 2, /no argument/],
-        [['mcp', 'call'], 2, /name a tool/],
+        [['mcp', 'call'], 2, /expected TOOL/],
     ]
     for (const [args, code, message] of cases) {
         const r = await nbw(args)

@@ -203,7 +203,7 @@ test('bad ids and bad calls are refused with the right code', async () => {
     }
     assert.match(await t.fails(2, 'frobnicate'), /no such command/)
     assert.match(await t.fails(2, 'list', '--bogus'), /--bogus/)
-    assert.match(await t.fails(2, 'search'), /words to search/)
+    assert.match(await t.fails(2, 'search'), /expected WORDS/)
     assert.match(await t.fails(2, 'fork', '--at', '-1', 'conv_x'), /--at/)
     assert.match(await t.fails(1, 'import', '/nonexistent/file'), /nonexistent/)
     const help = await t.call(['conv', 'search', '--help'])

@@ -1,8 +1,8 @@
 /* nb bundle - the group of commands, and functions that they share. */
 #include "cli/bundle/bundle.h"
 
-#include "bundle/change.h"
 #include "bundle/settings/settings.h"
+#include "cli/session/client.h"
 #include "cli/session/session.h"
 #include "cli/term/text.h"
 #include "os/dir.h"
@@ -10,9 +10,8 @@
 #include "server/server.h"
 
 #define LINE_MAX_BYTES (64u * 1024)
-#define ASK_MS         (BUNDLE_CHANGE_MS + 15000)
 
-static const struct command *const COMMANDS[] = {
+static const struct command *const BUNDLE_COMMANDS[] = {
     &BUNDLE_LIST,    &BUNDLE_ADD,    &BUNDLE_REMOVE, &BUNDLE_SEARCH,   &BUNDLE_INFO,
     &BUNDLE_LOGS,    &BUNDLE_START,  &BUNDLE_STOP,   &BUNDLE_RESTART,  &BUNDLE_ENABLE,
     &BUNDLE_DISABLE, &BUNDLE_IMPORT, &BUNDLE_AUTH,   &BUNDLE_VALIDATE, &BUNDLE_APPROVE,
@@ -22,17 +21,16 @@ static const struct command *const COMMANDS[] = {
 const struct command CMD_BUNDLE = {
     .name = "bundle",
     .alias = "bundles",
-    .usage = "bundle COMMAND [OPTIONS]",
     .summary = "add, remove, inspect, start and stop MCP servers",
     .help = "With a running server, these commands act on its bundles and take effect immediately. "
             "Without one, they act on the entries of nimblebrain.json.\n",
-    .subs = COMMANDS,
+    .subs = BUNDLE_COMMANDS,
 };
 
 /* ---- choosing the workspace ---- */
 
 /* The only workspace, or NULL. */
-static const char *sole_workspace(struct conv_cli *x)
+static const char *sole_workspace(struct cmd *x)
 {
     const char *found = NULL;
     size_t n = 0;
@@ -45,7 +43,7 @@ static const char *sole_workspace(struct conv_cli *x)
     return n == 1 ? found : NULL;
 }
 
-int bundle_cli_place(struct conv_cli *x)
+int bundle_cli_place(struct cmd *x)
 {
     const char *ws = x->config.workspace;
     if (!file_exists(config_path(&x->config, "instance.json")))
@@ -57,15 +55,13 @@ int bundle_cli_place(struct conv_cli *x)
     if (!ws)
         return cli_usage_error("there are several workspaces; pass --workspace");
     const char *root = config_path(&x->config, arena_printf(&x->arena, "workspaces/%s", ws).p);
-    if (strchr(ws, '/') || !file_exists(root)) {
-        fprintf(stderr, "nb: no workspace '%s'\n", ws);
-        return EXIT_FAILED;
-    }
+    if (strchr(ws, '/') || !file_exists(root))
+        return cli_failed("no workspace '%s'", ws);
     x->config.path = arena_printf(&x->arena, "%s/workspace.json", root).p;
     return EXIT_DONE;
 }
 
-const char *bundle_cli_below(struct conv_cli *x, const char *name)
+const char *bundle_cli_below(struct cmd *x, const char *name)
 {
     str path = str_from(x->config.path);
     if (!str_ends(path, STR("/workspace.json")))
@@ -74,32 +70,14 @@ const char *bundle_cli_below(struct conv_cli *x, const char *name)
     return arena_printf(&x->arena, "%.*s%s", STR_ARG(path), name).p;
 }
 
-const char *bundle_cli_credentials(struct conv_cli *x)
+const char *bundle_cli_credentials(struct cmd *x)
 {
     return bundle_cli_below(x, "credentials");
 }
 
-struct call {
-    conv_fn fn;
-    const void *options;
-};
-
-static int call_there(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    const struct call *c = options;
-    int code = bundle_cli_place(x);
-    return code == EXIT_DONE ? c->fn(x, c->options, argc, argv) : code;
-}
-
-int bundle_cli_with(struct cli *cli, conv_fn fn, const void *options, int argc, char **argv)
-{
-    struct call c = {fn, options};
-    return conv_with(cli, false, call_there, &c, argc, argv);
-}
-
 /* ---- the running server, or the settings file ---- */
 
-bool bundle_cli_served(struct conv_cli *x)
+bool bundle_cli_served(struct cmd *x)
 {
     if (!x->client && session_is_served(&x->config))
         x->client = client_open_remote(x->loop, server_socket_path(&x->config, &x->arena),
@@ -107,32 +85,30 @@ bool bundle_cli_served(struct conv_cli *x)
     return x->client != NULL;
 }
 
-int bundle_cli_ask(struct conv_cli *x, const char *method, str path, const struct json *body,
-                   const char *subject, struct json **ret)
-{
-    struct client_ask q = {.method = method, .path = path, .timeout_ms = ASK_MS};
-    struct err e = {0};
-    if (body)
-        q.body = json_to_str(&x->arena, body);
-    if (client_ask(x->client, &q, &x->arena, ret, &e) == 0)
-        return EXIT_DONE;
-    if (subject)
-        err_prefix(&e, "%s", subject);
-    return cli_fail(&e);
-}
-
-str bundle_cli_path(struct conv_cli *x, const char *name, const char *rest)
+str bundle_cli_path(struct cmd *x, const char *name, const char *rest)
 {
     return arena_printf(&x->arena, "/v1/apps/%.*s%s",
                         STR_ARG(client_encode(&x->arena, str_from(name))), rest);
 }
 
-int bundle_cli_entries(struct conv_cli *x, struct bundle_entry **ret, size_t *ret_n)
+int bundle_cli_entries(struct cmd *x, struct bundle_entry **ret, size_t *ret_n)
 {
     struct err e = {0};
     if (settings_load_bundles(&x->arena, x->config.path, ret, ret_n, &e) < 0)
         return cli_fail(&e);
     return EXIT_DONE;
+}
+
+const struct bundle_entry *bundle_cli_find(struct cmd *x, const char *name)
+{
+    struct bundle_entry *all;
+    size_t n;
+    if (bundle_cli_entries(x, &all, &n) != EXIT_DONE)
+        return NULL;
+    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(name));
+    if (!b)
+        (void)cli_failed("no bundle '%s' in %s", name, x->config.path);
+    return b;
 }
 
 const struct bundle_entry *bundle_cli_entry_named(const struct bundle_entry *all, size_t n,
@@ -218,16 +194,6 @@ struct json *bundle_cli_masked(struct arena *a, const struct json *entry)
         json_set(a, ret, STR("transport"), *transport);
     }
     return ret;
-}
-
-bool bundle_cli_confirm(const char *question, bool is_sure)
-{
-    char answer[16];
-    if (is_sure)
-        return true;
-    fprintf(stderr, "%s [y/N] ", question);
-    fflush(stderr);
-    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
 void bundle_cli_print_line(FILE *out, const char *label, str text)

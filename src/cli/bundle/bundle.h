@@ -5,30 +5,27 @@
 #pragma once
 
 #include "bundle/entry/entry.h"
-#include "cli/conversations/conversations.h"
+#include "cli/command.h"
 
 extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_AUTH,
     BUNDLE_REMOVE, BUNDLE_ENABLE, BUNDLE_DISABLE, BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART,
     BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE, BUNDLE_APPROVE, BUNDLE_UPDATE;
 
-/* Like conv_with, after choosing the workspace: x->config.path is then the file with its
- * bundles. */
-int bundle_cli_with(struct cli *cli, conv_fn fn, const void *options, int argc, char **argv);
-/* the same for commands that use conv_with; an exit code */
-int bundle_cli_place(struct conv_cli *x);
-const char *bundle_cli_below(struct conv_cli *x, const char *name); /* a path in its directory */
-const char *bundle_cli_credentials(struct conv_cli *x);
+/* Chooses the workspace, for the frame (NEEDS_PLACE): x->config.path is then the file with its
+ * bundles. An exit code. */
+int bundle_cli_place(struct cmd *x);
+const char *bundle_cli_below(struct cmd *x, const char *name); /* a path in its directory */
+const char *bundle_cli_credentials(struct cmd *x);
 
 /* Whether a server is running; then x->client is connected to it. */
-bool bundle_cli_served(struct conv_cli *x);
+bool bundle_cli_served(struct cmd *x);
 
-/* Like conv_ask, with a timeout that is long enough for an installation. */
-int bundle_cli_ask(struct conv_cli *x, const char *method, str path, const struct json *body,
-                   const char *subject, struct json **ret);
-str bundle_cli_path(struct conv_cli *x, const char *name, const char *rest); /* /v1/apps/NAME... */
+str bundle_cli_path(struct cmd *x, const char *name, const char *rest); /* /v1/apps/NAME... */
 
 /* Reads the entries of the settings file. Prints an error and returns an exit code. */
-int bundle_cli_entries(struct conv_cli *x, struct bundle_entry **ret, size_t *ret_n);
+int bundle_cli_entries(struct cmd *x, struct bundle_entry **ret, size_t *ret_n);
+/* The entry of that name; NULL after printing that there is none. */
+const struct bundle_entry *bundle_cli_find(struct cmd *x, const char *name);
 /* The entry with this server name or package name, or NULL. */
 const struct bundle_entry *bundle_cli_entry_named(const struct bundle_entry *all, size_t n,
                                                   str name);
@@ -43,7 +40,7 @@ struct json *bundle_cli_masked(struct arena *a, const struct json *entry);
 
 /* The member that the user named, for a server where each person signs in: an id or an address;
  * NULL = the only member. An exit code. */
-int bundle_cli_person(struct conv_cli *x, const char *typed, str *ret_id);
+int bundle_cli_person(struct cmd *x, const char *typed, str *ret_id);
 
 struct sign_in_how {
     int port;         /* port of the loopback address; 0 = any */
@@ -52,18 +49,14 @@ struct sign_in_how {
 };
 
 /* Lets a person sign in to a remote server and stores the token; an exit code. */
-int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b,
-                       const struct sign_in_how *how);
-
-/* Prints the question and reads y or n; with `is_sure` the answer is yes without a question. */
-bool bundle_cli_confirm(const char *question, bool is_sure);
+int bundle_cli_sign_in(struct cmd *x, const struct bundle_entry *b, const struct sign_in_how *how);
 
 /* Prints what the registry says about a package that is not installed; an exit code. */
-int bundle_cli_registry_info(struct conv_cli *x, const char *package);
+int bundle_cli_registry_info(struct cmd *x, const char *package);
 
 /* The latest version of a package; empty when the registry does not return it, after printing an
  * error. */
-str bundle_cli_latest_version(struct conv_cli *x, str package);
+str bundle_cli_latest_version(struct cmd *x, str package);
 
 /* Both make the text safe and print nothing for an empty text. */
 void bundle_cli_print_line(FILE *out, const char *label, str text); /* with the label in a column */

@@ -15,18 +15,17 @@
 #include "cli/session/record.h"
 #include "cli/term/secret.h"
 
-struct add_options {
+struct bundle_add_options {
     const char *name, *url, *auth, *token, *token_file;
     struct arg_list headers, env, allow_env, reach, read, write, config, allow_dir;
     struct arg_list header_files, env_files, config_files; /* NAME=FILE */
-    bool is_token_stdin, is_sse, has_network, is_unconfined, allow_private, is_protected, is_sure,
-        is_dry;
+    bool is_token_stdin, is_sse, has_network, is_unconfined, allow_private, is_protected, is_dry;
     int memory_mb;
 };
 
 #define ARGS_LOOKED_AT 64
 
-#define OPT(member) offsetof(struct add_options, member)
+#define OPT(member) offsetof(struct bundle_add_options, member)
 
 static const struct arg ADD_ARGS[] = {
     {"name", 'n', ARG_STRING, OPT(name), "NAME",
@@ -66,14 +65,13 @@ static const struct arg ADD_ARGS[] = {
     {"allow-dir", 0, ARG_LIST, OPT(allow_dir), "PATH",
      "grant a directory that its manifest proposes (may be repeated)"},
     {"dry-run", 0, ARG_FLAG, OPT(is_dry), NULL, "show what it may do, and add nothing"},
-    {"yes", 'y', ARG_FLAG, OPT(is_sure), NULL, "do not ask; grants no proposed directory"},
     {0}};
 
 /* ---- the entry ---- */
 
 struct adding {
-    struct conv_cli *x;
-    const struct add_options *o;
+    struct cmd *x;
+    const struct bundle_add_options *o;
     struct json *entry;
     struct json *values; /* values of --set: an object */
     struct bundle_cli_files files;
@@ -176,7 +174,7 @@ static void set_sandbox(struct adding *d)
 /* A token is never read from the command line. */
 static int read_token(struct adding *d, str *ret)
 {
-    const struct add_options *o = d->o;
+    const struct bundle_add_options *o = d->o;
     struct err e = {0};
     bool is_stdin = o->is_token_stdin || (o->token && strcmp(o->token, "-") == 0);
     if (o->token && strcmp(o->token, "-") != 0)
@@ -194,7 +192,7 @@ static int read_token(struct adding *d, str *ret)
 static int set_auth(struct adding *d, struct json *transport)
 {
     struct arena *a = &d->x->arena;
-    const struct add_options *o = d->o;
+    const struct bundle_add_options *o = d->o;
     bool has_token = o->token || o->token_file || o->is_token_stdin;
     bool is_bearer = o->auth ? strcmp(o->auth, "bearer") == 0 : has_token;
     bool is_oauth = o->auth && strcmp(o->auth, "oauth") == 0;
@@ -248,10 +246,8 @@ static int set_command(struct adding *d, int argc, char **argv)
     char real[PATH_MAX];
     struct json *args = json_new(a, JSON_ARRAY);
     bool is_path = strchr(argv[0], '/') != NULL;
-    if (is_path && !realpath(argv[0], real)) {
-        fprintf(stderr, "nb: %s does not exist\n", argv[0]);
-        return EXIT_FAILED;
-    }
+    if (is_path && !realpath(argv[0], real))
+        return cli_failed("%s does not exist", argv[0]);
     json_set(a, d->entry, STR("command"),
              json_of_str(arena_str(a, str_from(is_path ? real : argv[0]))));
     for (int i = 1; i < argc; i++)
@@ -289,7 +285,7 @@ static int set_source(struct adding *d, int argc, char **argv)
 static int make_entry(struct adding *d, int argc, char **argv)
 {
     struct arena *a = &d->x->arena;
-    const struct add_options *o = d->o;
+    const struct bundle_add_options *o = d->o;
     int code = set_source(d, argc, argv);
     if (code == EXIT_DONE)
         code = set_pairs(d, d->entry, "env", "env", &o->env, &o->env_files);
@@ -310,7 +306,7 @@ static int make_entry(struct adding *d, int argc, char **argv)
 /* Collects entry, package and questions before anything is written. */
 static int bundle_add_decode(struct adding *d, struct bundle_entry *ret)
 {
-    struct conv_cli *x = d->x;
+    struct cmd *x = d->x;
     struct err e = {0};
     if (bundle_entry_decode(&x->arena, d->entry, "/", ret, &e) < 0 ||
         (ret->kind == BUNDLE_REMOTE &&
@@ -332,7 +328,7 @@ static int ask_proposals(struct adding *d, struct bundle_entry *b)
 {
     struct arena *a = &d->x->arena;
     struct json *granted = json_new(a, JSON_OBJECT);
-    bool may_ask = d->x->cli->is_tty_in && !d->o->is_sure && !d->o->is_dry;
+    bool may_ask = d->x->cli->is_tty_in && !d->x->cli->opt.is_sure && !d->o->is_dry;
     int code = bundle_cli_ask_proposals(d->x, &d->inspection, &d->o->allow_dir, may_ask, granted);
     if (code != EXIT_DONE || granted->len == 0)
         return code;
@@ -368,7 +364,7 @@ static int pin_uvx(struct adding *d, struct bundle_entry *b)
 
 static int bundle_add_look(struct adding *d, struct bundle_entry *b)
 {
-    struct conv_cli *x = d->x;
+    struct cmd *x = d->x;
     struct err e = {0};
     if (bundle_cli_find_files(x, b, &d->files, &e) < 0)
         return cli_fail(&e);
@@ -389,16 +385,10 @@ static int bundle_add_look(struct adding *d, struct bundle_entry *b)
 static int show_only(struct adding *d)
 {
     if (d->x->cli->opt.is_json)
-        conv_print_json(bundle_cli_inspection_json(d->x, &d->inspection));
+        cmd_print_json(bundle_cli_inspection_json(d->x, &d->inspection));
     else
         bundle_cli_show(d->x, stdout, &d->inspection);
     return EXIT_DONE;
-}
-
-static bool is_agreed(struct adding *d)
-{
-    bundle_cli_show(d->x, stderr, &d->inspection);
-    return bundle_cli_confirm("Run this on this machine?", d->o->is_sure);
 }
 
 /* ---- adding ---- */
@@ -448,7 +438,7 @@ static void print_added(struct adding *d, struct json *answer)
     if (d->has_inspection)
         json_set(&d->x->arena, answer, STR("grants"),
                  *bundle_cli_inspection_json(d->x, &d->inspection));
-    conv_print_json(answer);
+    cmd_print_json(answer);
 }
 
 /* The prefix of its tools: for a folder, the folder's name, not the name in its manifest. */
@@ -461,12 +451,10 @@ static void print_running(str name, str status, int64_t tools)
 
 static int add_running(struct adding *d)
 {
-    struct conv_cli *x = d->x;
-    struct json *app;
-    int code = bundle_cli_ask(x, "POST", STR("/v1/apps/install"), d->entry, NULL, &app);
-    if (code != EXIT_DONE)
-        return code;
-    if (x->cli->opt.is_json)
+    struct json *app = cmd_ask(d->x, "POST", STR("/v1/apps/install"), d->entry, NULL);
+    if (!app)
+        return EXIT_FAILED;
+    if (d->x->cli->opt.is_json)
         print_added(d, app);
     else
         print_running(json_get_string(app, "name"), json_get_string(app, "status"),
@@ -476,7 +464,7 @@ static int add_running(struct adding *d)
 
 static int add_entry(struct adding *d, const struct bundle_entry *b)
 {
-    struct conv_cli *x = d->x;
+    struct cmd *x = d->x;
     struct err e = {0};
     const struct json *sealed;
     if (plain_secrets_seal(&x->arena, bundle_cli_credentials(x), d->entry, &sealed, &e) < 0 ||
@@ -492,15 +480,14 @@ static int add_entry(struct adding *d, const struct bundle_entry *b)
 }
 
 /* Checked before values are stored, because they could replace those of the existing bundle. */
-static int check_is_new(struct conv_cli *x, const struct bundle_entry *b)
+static int check_is_new(struct cmd *x, const struct bundle_entry *b)
 {
     struct bundle_entry *all;
     size_t n;
     int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE || !bundle_cli_entry_named(all, n, b->server_name))
         return code;
-    fprintf(stderr, "nb: a bundle '%.*s' is installed already\n", STR_ARG(b->server_name));
-    return EXIT_FAILED;
+    return cli_failed("a bundle '%.*s' is installed already", STR_ARG(b->server_name));
 }
 
 /* The pairs of --set, and those of --set-file with the contents of the files. */
@@ -514,7 +501,7 @@ static int read_values(struct adding *d)
 /* Store the values first, because the start needs them. */
 static int add_with_values(struct adding *d, const struct bundle_entry *b)
 {
-    struct conv_cli *x = d->x;
+    struct cmd *x = d->x;
     struct json *before;
     struct err e = {0};
     struct values v = {
@@ -548,37 +535,34 @@ static int bundle_add_prepare(struct adding *d, struct bundle_entry *b, int argc
     return code == EXIT_DONE && d->has_inspection ? bundle_add_look(d, b) : code;
 }
 
-static int do_add(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_add(struct cmd *x)
 {
-    struct adding d = {.x = x, .o = options, .entry = json_new(&x->arena, JSON_OBJECT)};
+    const struct bundle_add_options *o = x->options;
+    struct adding d = {.x = x, .o = o, .entry = json_new(&x->arena, JSON_OBJECT)};
     struct bundle_entry b = {0};
-    int code = bundle_add_prepare(&d, &b, argc, argv);
+    struct err e = {0};
+    bool is_remote = o->url || (x->argc == 1 && strncmp(x->argv[0], "http", 4) == 0);
+    if (!o->is_dry && x->argc > 0 && !is_remote && !cmd_may_ask(x))
+        return cmd_confirm(x, NULL, NULL);
+    int code = bundle_add_prepare(&d, &b, x->argc, x->argv);
     if (code != EXIT_DONE)
         return code;
-    if (d.o->is_dry)
+    if (o->is_dry)
         return d.has_inspection ? show_only(&d) : EXIT_DONE;
-    if (d.has_inspection && !is_agreed(&d)) {
-        fputs("Nothing was added.\n", stderr);
-        return EXIT_FAILED;
+    if (d.has_inspection) {
+        bundle_cli_show(x, stderr, &d.inspection);
+        code = cmd_confirm(x, "Run this on this machine?", "Nothing was added.");
     }
-    struct err e = {0};
+    if (code != EXIT_DONE)
+        return code;
     if (d.has_npm && bundle_cli_npm_install(x, &b, &e) < 0)
         return cli_fail(&e);
     return add_with_values(&d, &b);
 }
 
-static int run_add(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct add_options *o = options;
-    bool is_remote = o->url || (argc == 1 && strncmp(argv[0], "http", 4) == 0);
-    if (!o->is_sure && !o->is_dry && !cli->is_tty_in && argc > 0 && !is_remote)
-        return cli_usage_error("bundle add: stdin is not a terminal; pass --yes to confirm");
-    return bundle_cli_with(cli, do_add, options, argc, argv);
-}
-
 const struct command BUNDLE_ADD = {
     .name = "add",
-    .usage = "bundle add [OPTIONS] @SCOPE/PACKAGE[@VERSION] | PATH | URL | [--] COMMAND [ARG...]",
+    .operands = "[@SCOPE/PACKAGE[@VERSION]|PATH|URL|COMMAND] [ARG...]",
     .summary = "add a bundle, after showing what it may do",
     .help = "  nb bundle add @scope/package      a package of the registry\n"
             "  nb bundle add ./notes.mcpb        an archive, or a folder with manifest.json\n"
@@ -595,6 +579,7 @@ const struct command BUNDLE_ADD = {
             "With a running server the bundle is started immediately, and removed again if it does "
             "not start.\n",
     .args = ADD_ARGS,
-    .options_size = sizeof(struct add_options),
-    .run = run_add,
+    .yes = "do not ask; grants no proposed directory",
+    .needs = NEEDS_PLACE,
+    .run = bundle_add,
 };

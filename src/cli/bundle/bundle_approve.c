@@ -1,12 +1,6 @@
 /* nb bundle approve - accepts tools that changed after the bundle was added. */
 #include "cli/bundle/bundle.h"
-
-struct approve_options {
-    bool is_sure;
-};
-
-static const struct arg APPROVE_ARGS[] = {
-    {"yes", 'y', ARG_FLAG, offsetof(struct approve_options, is_sure), NULL, "do not ask"}, {0}};
+#include "cli/session/client.h"
 
 static void print_strs(const char *label, const struct json *list)
 {
@@ -35,17 +29,16 @@ static void print_held(const struct json *held)
     }
 }
 
-static bool is_named(str name, int argc, char **argv)
+static bool is_named(str name, const struct cmd *x)
 {
-    for (int i = 1; i < argc; i++)
-        if (str_eq(name, str_from(argv[i])))
+    for (int i = 1; i < x->argc; i++)
+        if (str_eq(name, str_from(x->argv[i])))
             return true;
-    return argc == 1;
+    return x->argc == 1;
 }
 
 /* The request body: the digests of what was shown. */
-static struct json *bundle_approve_show(struct conv_cli *x, const struct json *app, int argc,
-                                        char **argv)
+static struct json *bundle_approve_show(struct cmd *x, const struct json *app)
 {
     struct arena *a = &x->arena;
     struct json *body = json_new(a, JSON_OBJECT), *tools = json_new(a, JSON_OBJECT);
@@ -54,14 +47,14 @@ static struct json *bundle_approve_show(struct conv_cli *x, const struct json *a
     for (size_t i = 0; held && i < held->len; i++) {
         const struct json *h = json_at(held, i);
         str name = json_get_string(h, "name");
-        if (!is_named(name, argc, argv))
+        if (!is_named(name, x))
             continue;
         print_held(h);
         json_set(a, tools, name, json_of_str(json_get_string(h, "digest")));
     }
     if (tools->len > 0)
         json_set(a, body, STR("tools"), *tools);
-    if (said && argc == 1) {
+    if (said && x->argc == 1) {
         print_strs("  WARNING", json_get(said, "warnings"));
         print_change(STR("instructions of the server"), json_get_string(said, "before"),
                      json_get_string(said, "after"));
@@ -70,66 +63,41 @@ static struct json *bundle_approve_show(struct conv_cli *x, const struct json *a
     return body;
 }
 
-static int nothing_waits(struct conv_cli *x, int argc, char **argv)
+static int bundle_approve(struct cmd *x)
 {
-    if (argc > 1) {
-        fprintf(stderr, "nb: %s: no such tool waits for approval\n", argv[0]);
-        return EXIT_FAILED;
-    }
-    if (x->cli->opt.is_json)
-        printf("{\"quarantinedCount\":0}\n");
-    else
-        printf("%s: no tool waits for approval.\n", argv[0]);
-    return EXIT_DONE;
-}
-
-static int do_approve(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    const struct approve_options *o = options;
-    struct json *app, *answer;
+    const char *name = x->argv[0];
     struct err e = {0};
     if (!bundle_cli_served(x) && client_open_bundles(x->loop, &x->config, &x->client, &e) < 0)
         return cli_fail(&e);
-    int code = bundle_cli_ask(x, NULL, bundle_cli_path(x, argv[0], ""), NULL, argv[0], &app);
-    if (code != EXIT_DONE)
-        return code;
-    const struct json *body = bundle_approve_show(x, app, argc, argv);
-    if (body->len == 0)
-        return nothing_waits(x, argc, argv);
-    if (!o->is_sure && !x->cli->is_tty_in) /* scripts see the waiting tools too */
-        return cli_usage_error("bundle approve: stdin is not a terminal; pass --yes to confirm");
-    if (!bundle_cli_confirm("Accept this from now on?", o->is_sure)) {
-        fputs("Nothing was approved.\n", stderr);
+    const struct json *app = cmd_ask(x, NULL, bundle_cli_path(x, name, ""), NULL, name);
+    if (!app)
         return EXIT_FAILED;
-    }
-    code =
-        bundle_cli_ask(x, "POST", bundle_cli_path(x, argv[0], "/approve"), body, argv[0], &answer);
+    const struct json *body = bundle_approve_show(x, app);
+    if (body->len == 0 && x->argc > 1)
+        return cli_failed("%s: no such tool waits for approval", name);
+    if (body->len == 0)
+        return cmd_say(x, cmd_object(x, {STR("quarantinedCount"), json_of_int(0)}),
+                       "%s: no tool waits for approval.", name);
+    /* asked here, so that scripts see the waiting tools too */
+    int code = cmd_confirm(x, "Accept this from now on?", "Nothing was approved.");
     if (code != EXIT_DONE)
         return code;
-    if (x->cli->opt.is_json)
-        conv_print_json(answer);
-    else
-        printf("%s: %lld tools can be used, %lld wait for approval.\n", argv[0],
-               (long long)json_get_int(answer, "toolCount", 0),
-               (long long)json_get_int(answer, "quarantinedCount", 0));
-    return EXIT_DONE;
-}
-
-static int run_approve(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc < 1)
-        return cli_usage_error("bundle approve: name a bundle");
-    return bundle_cli_with(cli, do_approve, options, argc, argv);
+    const struct json *answer =
+        cmd_ask(x, "POST", bundle_cli_path(x, name, "/approve"), body, name);
+    return answer ? cmd_say(x, answer, "%s: %lld tools can be used, %lld wait for approval.", name,
+                            (long long)json_get_int(answer, "toolCount", 0),
+                            (long long)json_get_int(answer, "quarantinedCount", 0))
+                  : EXIT_FAILED;
 }
 
 const struct command BUNDLE_APPROVE = {
     .name = "approve",
-    .usage = "bundle approve NAME [TOOL...] [--yes] [--json]",
+    .operands = "NAME [TOOL...]",
     .summary = "accept new and changed tools of a bundle",
     .help = "Shows what differs, field by field, and asks. Until a tool is approved it is neither "
             "listed nor callable. Without TOOL, asks about all of them and the server's "
             "instructions.\n",
-    .args = APPROVE_ARGS,
-    .options_size = sizeof(struct approve_options),
-    .run = run_approve,
+    .yes = "do not ask",
+    .needs = NEEDS_PLACE,
+    .run = bundle_approve,
 };

@@ -127,7 +127,7 @@ static int await_callback(struct arena *a, int listener, const struct oauth_logi
 /* ---- the sign-in ---- */
 
 struct signing {
-    struct conv_cli *x;
+    struct cmd *x;
     bool is_over;
     str url; /* in the command's arena */
     struct err err;
@@ -226,8 +226,7 @@ static int choose_file(struct signing *g, const struct bundle_entry *b, const ch
     return EXIT_DONE;
 }
 
-int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b,
-                       const struct sign_in_how *how)
+int bundle_cli_sign_in(struct cmd *x, const struct bundle_entry *b, const struct sign_in_how *how)
 {
     struct signing g = {.x = x};
     struct oauth_state before = {0};
@@ -289,57 +288,39 @@ static const struct arg AUTH_ARGS[] = {
      "sign in as this person, where each person signs in"},
     {0}};
 
-static int do_auth(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_auth(struct cmd *x)
 {
-    const struct auth_options *o = options;
-    struct bundle_entry *all;
+    const struct auth_options *o = x->options;
+    const char *name = x->argv[0];
     struct err e = {0};
-    size_t n;
-    int code = bundle_cli_entries(x, &all, &n);
-    if (code != EXIT_DONE)
-        return code;
-    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(argv[0]));
-    if (!b) {
-        fprintf(stderr, "nb: no bundle '%s' in %s\n", argv[0], x->config.path);
+    if (o->port > UINT16_MAX)
+        return cli_usage_error("--port: %d is not a port", o->port);
+    const struct bundle_entry *b = bundle_cli_find(x, name);
+    if (!b)
         return EXIT_FAILED;
-    }
-    if (b->kind != BUNDLE_REMOTE || !b->oauth.is_on) {
-        fprintf(stderr,
-                "nb: '%s' needs no sign-in: its entry has no \"auth\": {\"type\": \"oauth\"}\n",
-                argv[0]);
-        return EXIT_FAILED;
-    }
+    if (b->kind != BUNDLE_REMOTE || !b->oauth.is_on)
+        return cli_failed("'%s' needs no sign-in: its entry has no \"auth\": {\"type\": \"oauth\"}",
+                          name);
     if (bundle_entry_check_url(b, x->config.allow_insecure_remotes, &e) < 0)
         return cli_fail(&e);
     if (o->user && !b->oauth.is_per_person)
         return cli_usage_error("--user: the whole workspace signs in to '%s' (its entry does not "
                                "say \"per\": \"person\")",
-                               argv[0]);
+                               name);
     struct sign_in_how how = {o->port, o->is_pasted || o->has_no_browser, o->user};
-    code = bundle_cli_sign_in(x, b, &how);
+    int code = bundle_cli_sign_in(x, b, &how);
     if (code != EXIT_DONE)
         return code;
-    printf("Signed in to %s.\n", argv[0]);
+    printf("Signed in to %s.\n", name);
     if (!bundle_cli_served(x))
         return EXIT_DONE;
-    struct json *answer;
-    return bundle_cli_ask(x, "POST", bundle_cli_path(x, argv[0], "/restart"), NULL, argv[0],
-                          &answer);
-}
-
-static int run_auth(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct auth_options *o = options;
-    if (argc != 1)
-        return cli_usage_error("bundle auth: name one bundle");
-    if (o->port > UINT16_MAX)
-        return cli_usage_error("--port: %d is not a port", o->port);
-    return bundle_cli_with(cli, do_auth, options, argc, argv);
+    return cmd_ask(x, "POST", bundle_cli_path(x, name, "/restart"), NULL, name) ? EXIT_DONE
+                                                                                : EXIT_FAILED;
 }
 
 const struct command BUNDLE_AUTH = {
     .name = "auth",
-    .usage = "bundle auth NAME [--user USER] [--port PORT] [--paste]",
+    .operands = "NAME",
     .summary = "sign in to a remote server with OAuth",
     .help = "Shows an address to open in a browser on this machine, and waits until somebody has "
             "signed in there. Only you can read the stored token; it is refreshed automatically.\n"
@@ -351,6 +332,6 @@ const struct command BUNDLE_AUTH = {
             "Where each person signs in (\"per\": \"person\" in transport.auth), --user names the "
             "person.\n",
     .args = AUTH_ARGS,
-    .options_size = sizeof(struct auth_options),
-    .run = run_auth,
+    .needs = NEEDS_PLACE,
+    .run = bundle_auth,
 };

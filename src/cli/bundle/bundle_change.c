@@ -7,53 +7,46 @@
 
 /* ---- remove ---- */
 
-struct remove_options {
+struct bundle_remove_options {
     bool is_forgetting;
 };
 
 static const struct arg REMOVE_ARGS[] = {{"forget", 0, ARG_FLAG,
-                                          offsetof(struct remove_options, is_forgetting), NULL,
-                                          "delete its stored values too"},
+                                          offsetof(struct bundle_remove_options, is_forgetting),
+                                          NULL, "delete its stored values too"},
                                          {0}};
 
-static int remove_running(struct conv_cli *x, const char *name)
+static int remove_running(struct cmd *x, const char *name)
 {
-    struct json *answer;
-    int code = bundle_cli_ask(x, "DELETE", bundle_cli_path(x, name, ""), NULL, NULL, &answer);
-    if (code != EXIT_DONE)
-        return code;
-    if (x->cli->opt.is_json)
-        conv_print_json(answer);
-    else
-        printf("%s is removed. Its data stays in %.*s.\n", name,
-               STR_ARG(json_get_string(answer, "dataPath")));
-    return EXIT_DONE;
+    const struct json *answer = cmd_ask(x, "DELETE", bundle_cli_path(x, name, ""), NULL, NULL);
+    return answer ? cmd_say(x, answer, "%s is removed. Its data stays in %.*s.", name,
+                            STR_ARG(json_get_string(answer, "dataPath")))
+                  : EXIT_FAILED;
 }
 
-static int remove_entry(struct conv_cli *x, const char *name)
+static int remove_entry(struct cmd *x, const char *name)
 {
     struct err e = {0};
     if (settings_remove_bundle(x->config.path, str_from(name), &e) < 0)
         return cli_fail(&e);
     cli_record(&x->config, "bundle.remove", str_from(name), true, STR_NONE);
-    if (x->cli->opt.is_json)
-        printf("{\"name\":\"%s\",\"uninstalled\":true}\n", name);
-    else
-        printf("%s is no longer in %s.\n", name, x->config.path);
-    return EXIT_DONE;
+    return cmd_say(x,
+                   cmd_object(x, {STR("name"), json_of_str(str_from(name))},
+                              {STR("uninstalled"), json_of_bool(true)}),
+                   "%s is no longer in %s.", name, x->config.path);
 }
 
-static int do_remove(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_remove(struct cmd *x)
 {
-    const struct remove_options *o = options;
+    const struct bundle_remove_options *o = x->options;
     struct bundle_entry *all;
     size_t n;
     struct err e = {0};
     int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE)
         return code;
-    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(argv[0]));
-    const char *name = b ? arena_cstr(&x->arena, b->server_name) : argv[0];
+    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(x->argv[0]));
+    const char *name = b ? arena_cstr(&x->arena, b->server_name) : x->argv[0];
     code = bundle_cli_served(x) ? remove_running(x, name) : remove_entry(x, name);
     if (code == EXIT_DONE && b && b->oauth.is_per_person)
         credentials_forget_people(bundle_cli_credentials(x), b->server_name);
@@ -63,21 +56,14 @@ static int do_remove(struct conv_cli *x, const void *options, int argc, char **a
     return credentials_remove(bundle_cli_credentials(x), slug, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
-static int run_bundle_remove(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("bundle remove: name one bundle");
-    return bundle_cli_with(cli, do_remove, options, argc, argv);
-}
-
 const struct command BUNDLE_REMOVE = {
     .name = "remove",
     .alias = "rm",
-    .usage = "bundle remove NAME [--forget] [--json]",
+    .operands = "NAME",
     .summary = "remove a bundle from the settings; keep its data",
     .args = REMOVE_ARGS,
-    .options_size = sizeof(struct remove_options),
-    .run = run_bundle_remove,
+    .needs = NEEDS_PLACE,
+    .run = bundle_remove,
 };
 
 /* ---- enable, disable ---- */
@@ -86,13 +72,13 @@ const struct command BUNDLE_REMOVE = {
 #define TICK_MS   100
 
 /* Waits until the running server has applied the change, so that the next command sees it. */
-static void await_state(struct conv_cli *x, const char *name, bool is_stopped)
+static void await_state(struct cmd *x, const char *name, bool is_stopped)
 {
     uint64_t until = clock_mono_ms() + NOTICE_MS;
-    struct json *app;
+    const struct json *app;
     bool never = false;
     while (clock_mono_ms() < until &&
-           bundle_cli_ask(x, NULL, bundle_cli_path(x, name, ""), NULL, name, &app) == EXIT_DONE) {
+           (app = cmd_ask(x, NULL, bundle_cli_path(x, name, ""), NULL, name)) != NULL) {
         if (str_eq(json_get_string(app, "status"), STR("stopped")) == is_stopped)
             return;
         (void)loop_run_until(x->loop, &never, TICK_MS);
@@ -100,21 +86,13 @@ static void await_state(struct conv_cli *x, const char *name, bool is_stopped)
 }
 
 /* Writes the settings file; a running server detects the change. */
-static int set_disabled(struct conv_cli *x, const void *verb, int argc, char **argv)
+static int set_disabled(struct cmd *x)
 {
-    const char *name = argv[0];
-    bool is_disabled = str_eq(str_from(verb), STR("disable"));
-    struct bundle_entry *all;
-    size_t n;
+    bool is_disabled = strcmp(x->command->name, "disable") == 0;
     struct err e = {0};
-    int code = bundle_cli_entries(x, &all, &n);
-    if (code != EXIT_DONE)
-        return code;
-    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(name));
-    if (!b) {
-        fprintf(stderr, "nb: no bundle '%s' in %s\n", name, x->config.path);
+    const struct bundle_entry *b = bundle_cli_find(x, x->argv[0]);
+    if (!b)
         return EXIT_FAILED;
-    }
     struct json *entry = json_clone(&x->arena, b->raw);
     if (is_disabled)
         json_set(&x->arena, entry, STR("disabled"), json_of_bool(true));
@@ -126,100 +104,61 @@ static int set_disabled(struct conv_cli *x, const void *verb, int argc, char **a
                STR_NONE);
     if (bundle_cli_served(x))
         await_state(x, arena_cstr(&x->arena, b->server_name), is_disabled);
-    if (x->cli->opt.is_json)
-        conv_print_json(entry);
-    else
-        printf("%.*s is %s.\n", STR_ARG(b->server_name), is_disabled ? "disabled" : "enabled");
-    return EXIT_DONE;
+    return cmd_say(x, entry, "%.*s is %s.", STR_ARG(b->server_name),
+                   is_disabled ? "disabled" : "enabled");
 }
 
 /* ---- start, stop, restart ---- */
 
-static int set_running(struct conv_cli *x, const void *verb, int argc, char **argv)
+static int set_running(struct cmd *x)
 {
-    const char *name = argv[0];
-    struct json *answer;
-    if (!bundle_cli_served(x)) {
-        fprintf(stderr, "nb: no server is running; bundles start with `nb` and `nb serve`\n");
-        return EXIT_FAILED;
-    }
-    const char *rest = arena_printf(&x->arena, "/%s", (const char *)verb).p;
-    int code = bundle_cli_ask(x, "POST", bundle_cli_path(x, name, rest), NULL, name, &answer);
-    if (code != EXIT_DONE)
-        return code;
-    if (x->cli->opt.is_json)
-        conv_print_json(answer);
-    else
-        printf("%s: %.*s\n", name, STR_ARG(json_get_string(answer, "status")));
-    return EXIT_DONE;
-}
-
-/* The verb is the option of set_disabled and set_running. */
-static int run_one(struct cli *cli, const char *verb, conv_fn fn, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("bundle %s: name one bundle", verb);
-    return bundle_cli_with(cli, fn, verb, argc, argv);
-}
-
-static int run_enable(struct cli *cli, const void *options, int argc, char **argv)
-{
-    return run_one(cli, "enable", set_disabled, argc, argv);
-}
-
-static int run_disable(struct cli *cli, const void *options, int argc, char **argv)
-{
-    return run_one(cli, "disable", set_disabled, argc, argv);
-}
-
-static int run_start(struct cli *cli, const void *options, int argc, char **argv)
-{
-    return run_one(cli, "start", set_running, argc, argv);
-}
-
-static int run_stop(struct cli *cli, const void *options, int argc, char **argv)
-{
-    return run_one(cli, "stop", set_running, argc, argv);
-}
-
-static int run_restart(struct cli *cli, const void *options, int argc, char **argv)
-{
-    return run_one(cli, "restart", set_running, argc, argv);
+    const char *name = x->argv[0];
+    if (!bundle_cli_served(x))
+        return cli_failed("no server is running; bundles start with `nb` and `nb serve`");
+    const char *rest = arena_printf(&x->arena, "/%s", x->command->name).p;
+    const struct json *answer = cmd_ask(x, "POST", bundle_cli_path(x, name, rest), NULL, name);
+    return answer ? cmd_say(x, answer, "%s: %.*s", name, STR_ARG(json_get_string(answer, "status")))
+                  : EXIT_FAILED;
 }
 
 const struct command BUNDLE_ENABLE = {
     .name = "enable",
-    .usage = "bundle enable NAME [--json]",
+    .operands = "NAME",
     .summary = "start a disabled bundle again, now and later",
-    .run = run_enable,
+    .needs = NEEDS_PLACE,
+    .run = set_disabled,
 };
 
 const struct command BUNDLE_DISABLE = {
     .name = "disable",
-    .usage = "bundle disable NAME [--json]",
+    .operands = "NAME",
     .summary = "stop a bundle and keep it in the settings",
-    .run = run_disable,
+    .needs = NEEDS_PLACE,
+    .run = set_disabled,
 };
 
 const struct command BUNDLE_START = {
     .name = "start",
-    .usage = "bundle start NAME",
+    .operands = "NAME",
     .summary = "start a bundle that is stopped or dead",
-    .run = run_start,
+    .needs = NEEDS_PLACE,
+    .run = set_running,
 };
 
 const struct command BUNDLE_STOP = {
     .name = "stop",
-    .usage = "bundle stop NAME",
+    .operands = "NAME",
     .summary = "stop a bundle until it is started again",
     .help = "The bundle starts again with the next start of the server. `nb bundle disable` stops "
             "it permanently.\n",
-    .run = run_stop,
+    .needs = NEEDS_PLACE,
+    .run = set_running,
 };
 
 const struct command BUNDLE_RESTART = {
     .name = "restart",
-    .usage = "bundle restart NAME",
+    .operands = "NAME",
     .summary = "stop and start a bundle",
-    .run = run_restart,
+    .needs = NEEDS_PLACE,
+    .run = set_running,
 };

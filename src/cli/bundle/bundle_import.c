@@ -7,52 +7,33 @@
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
 #include "cli/session/record.h"
-#include "cli/term/text.h"
 #include "os/file.h"
 
-struct import_options {
-    bool is_sure, is_dry;
+struct bundle_import_options {
+    bool is_dry;
 };
 
-static const struct arg IMPORT_ARGS[] = {
-    {"dry-run", 0, ARG_FLAG, offsetof(struct import_options, is_dry), NULL,
-     "show what would be imported, and change nothing"},
-    {"yes", 'y', ARG_FLAG, offsetof(struct import_options, is_sure), NULL, "do not ask"},
-    {0}};
+static const struct arg IMPORT_ARGS[] = {{"dry-run", 0, ARG_FLAG,
+                                          offsetof(struct bundle_import_options, is_dry), NULL,
+                                          "show what would be imported, and change nothing"},
+                                         {0}};
 
 struct import {
-    struct conv_cli *x;
+    struct cmd *x;
     struct import_list list;
     size_t taken, failed;
 };
 
-static void print_notes(FILE *out, const struct import_server *s)
-{
-    for (size_t i = 0; i < s->notes.len; i++) {
-        struct buf b;
-        buf_init(&b, 64u * 1024);
-        text_add_line(&b, s->notes.items[i]);
-        fprintf(out, "    %s\n", buf_cstr(&b));
-        buf_done(&b);
-    }
-}
-
 static void bundle_import_show(struct import *im, FILE *out)
 {
+    struct cmd *x = im->x;
     for (size_t i = 0; i < im->list.len; i++) {
         const struct import_server *s = &im->list.items[i];
-        struct buf b;
-        buf_init(&b, 64u * 1024);
-        text_add_line(&b, s->name);
-        if (s->entry) {
-            buf_add_lit(&b, ": ");
-            text_add_line(&b, bundle_cli_source(&im->x->arena, &s->bundle));
-        } else {
-            buf_add_lit(&b, " cannot be imported");
-        }
-        fprintf(out, "%s\n", buf_cstr(&b));
-        buf_done(&b);
-        print_notes(out, s);
+        str source = s->entry ? bundle_cli_source(&x->arena, &s->bundle) : STR_NONE;
+        fprintf(out, "%.*s%s%.*s\n", STR_ARG(cmd_line(x, s->name)),
+                s->entry ? ": " : " cannot be imported", STR_ARG(cmd_line(x, source)));
+        for (size_t k = 0; k < s->notes.len; k++)
+            fprintf(out, "    %.*s\n", STR_ARG(cmd_line(x, s->notes.items[k])));
     }
 }
 
@@ -76,7 +57,7 @@ static int read_list(struct import *im, const char *file)
 
 /* Encrypt secrets first, unless the name is taken: they would replace the secrets of the other
  * bundle. */
-static int add_one(struct conv_cli *x, const struct import_server *s, struct err *e)
+static int add_one(struct cmd *x, const struct import_server *s, struct err *e)
 {
     struct bundle_entry *all;
     const struct json *entry = s->entry;
@@ -110,24 +91,19 @@ static void take_all(struct import *im)
     }
 }
 
-static void print_bundle_import_json(struct import *im)
+static struct json *import_json(struct import *im)
 {
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, CLIENT_BODY_MAX);
-    jw_array(&w);
+    struct cmd *x = im->x;
+    struct json *list = json_new(&x->arena, JSON_ARRAY);
     for (size_t i = 0; i < im->list.len; i++) {
         const struct import_server *s = &im->list.items[i];
-        jw_object(&w);
-        jw_kstr(&w, "name", s->name);
-        jw_kbool(&w, "taken", s->entry != NULL);
-        jw_kval(&w, "entry", s->entry);
-        jw_kstrs(&w, "notes", s->notes.items, s->notes.len);
-        jw_end(&w);
+        json_push(&x->arena, list,
+                  *cmd_object(x, {STR("name"), json_of_str(s->name)},
+                              {STR("taken"), json_of_bool(s->entry != NULL)},
+                              {STR("entry"), s->entry ? *s->entry : json_of_null()},
+                              {STR("notes"), cmd_strings(x, s->notes.items, s->notes.len)}));
     }
-    jw_end(&w);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
+    return list;
 }
 
 static size_t usable(const struct import *im)
@@ -138,48 +114,40 @@ static size_t usable(const struct import *im)
     return n;
 }
 
-static int do_import(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_import(struct cmd *x)
 {
-    const struct import_options *o = options;
+    const struct bundle_import_options *o = x->options;
     struct import im = {.x = x};
-    bool is_json = x->cli->opt.is_json;
-    int code = read_list(&im, argv[0]);
+    if (!o->is_dry && !cmd_may_ask(x))
+        return cmd_usage(x, "stdin is not a terminal; pass --yes or --dry-run");
+    int code = read_list(&im, x->argv[0]);
     if (code != EXIT_DONE)
         return code;
-    if (!is_json)
+    if (!x->cli->opt.is_json)
         bundle_import_show(&im, o->is_dry ? stdout : stderr);
-    if (!o->is_dry && usable(&im) > 0 &&
-        !bundle_cli_confirm("Add the servers that can be imported, and run them?", o->is_sure)) {
-        fputs("Nothing was added.\n", stderr);
-        return EXIT_FAILED;
-    }
+    if (!o->is_dry && usable(&im) > 0)
+        code = cmd_confirm(x, "Add the servers that can be imported, and run them?",
+                           "Nothing was added.");
+    if (code != EXIT_DONE)
+        return code;
     if (!o->is_dry)
         take_all(&im);
-    if (is_json)
-        print_bundle_import_json(&im);
+    if (x->cli->opt.is_json)
+        cmd_print_json(import_json(&im));
     else if (!o->is_dry)
         printf("%zu added to %s, %zu not added.\n", im.taken, x->config.path, im.failed);
     return !o->is_dry && im.taken == 0 && im.failed > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run_import(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct import_options *o = options;
-    if (argc != 1)
-        return cli_usage_error("bundle import: name one file");
-    if (!o->is_sure && !o->is_dry && !cli->is_tty_in)
-        return cli_usage_error("bundle import: stdin is not a terminal; pass --yes or --dry-run");
-    return bundle_cli_with(cli, do_import, options, argc, argv);
-}
-
 const struct command BUNDLE_IMPORT = {
     .name = "import",
-    .usage = "bundle import FILE [--dry-run] [--yes] [--json]",
+    .operands = "FILE",
     .summary = "add the servers of Claude Desktop, Cursor, VS Code or .mcp.json",
     .help =
         "Reads \"mcpServers\" and \"servers\", also in files with comments, and prints for each "
         "server which settings were imported. A running server loads the change automatically.\n",
     .args = IMPORT_ARGS,
-    .options_size = sizeof(struct import_options),
-    .run = run_import,
+    .yes = "do not ask",
+    .needs = NEEDS_PLACE,
+    .run = bundle_import,
 };

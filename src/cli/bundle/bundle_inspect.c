@@ -9,6 +9,7 @@
 #include "bundle/confine/path_list.h"
 #include "bundle/entry/command_guess.h"
 #include "bundle/package/package.h"
+#include "cli/term/ask.h"
 
 #define PRINTED_MAX (256u * 1024)
 
@@ -28,7 +29,7 @@ static void on_resolved(void *ctx, const struct resolved *r, const struct err *e
 }
 
 /* Downloads the package unless it is installed. Missing values are reported later. */
-static int fetch_named(struct conv_cli *x, const struct bundle_entry *b, const char *package_dir,
+static int fetch_named(struct cmd *x, const struct bundle_entry *b, const char *package_dir,
                        struct err *e)
 {
     struct fetching f = {0};
@@ -52,7 +53,7 @@ static int fetch_named(struct conv_cli *x, const struct bundle_entry *b, const c
     return f.err.code == -ENOKEY ? 0 : f.err.code;
 }
 
-int bundle_cli_fetch(struct conv_cli *x, const struct bundle_entry *b, const char *package_dir,
+int bundle_cli_fetch(struct cmd *x, const struct bundle_entry *b, const char *package_dir,
                      struct bundle_cli_files *ret, struct err *e)
 {
     struct package p = {0};
@@ -67,8 +68,8 @@ int bundle_cli_fetch(struct conv_cli *x, const struct bundle_entry *b, const cha
     return 0;
 }
 
-int bundle_cli_find_files(struct conv_cli *x, const struct bundle_entry *b,
-                          struct bundle_cli_files *ret, struct err *e)
+int bundle_cli_find_files(struct cmd *x, const struct bundle_entry *b, struct bundle_cli_files *ret,
+                          struct err *e)
 {
     struct stat st;
     *ret = (struct bundle_cli_files){0};
@@ -87,7 +88,7 @@ int bundle_cli_find_files(struct conv_cli *x, const struct bundle_entry *b,
 
 /* ---- inspecting ---- */
 
-static const char *own_program(struct conv_cli *x)
+static const char *own_program(struct cmd *x)
 {
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -95,7 +96,7 @@ static const char *own_program(struct conv_cli *x)
                                             : "/proc/self/exe";
 }
 
-struct bundle_place bundle_cli_bundle_place(struct conv_cli *x)
+struct bundle_place bundle_cli_bundle_place(struct cmd *x)
 {
     return (struct bundle_place){
         .data_dir = bundle_cli_below(x, "data"),
@@ -105,8 +106,8 @@ struct bundle_place bundle_cli_bundle_place(struct conv_cli *x)
     };
 }
 
-int bundle_cli_inspect(struct conv_cli *x, const struct bundle_cli_question *q,
-                       struct inspection *ret, struct err *e)
+int bundle_cli_inspect(struct cmd *x, const struct bundle_cli_question *q, struct inspection *ret,
+                       struct err *e)
 {
     struct sandbox_offer *offer = ARENA_NEW(&x->arena, struct sandbox_offer);
     struct bundle_place place = bundle_cli_bundle_place(x);
@@ -123,7 +124,7 @@ int bundle_cli_inspect(struct conv_cli *x, const struct bundle_cli_question *q,
     return bundle_inspect(&x->arena, &want, ret, e);
 }
 
-struct json *bundle_cli_inspection_json(struct conv_cli *x, const struct inspection *in)
+struct json *bundle_cli_inspection_json(struct cmd *x, const struct inspection *in)
 {
     struct buf b;
     struct json_writer w;
@@ -139,7 +140,7 @@ struct json *bundle_cli_inspection_json(struct conv_cli *x, const struct inspect
 /* ---- printing ---- */
 
 struct printer {
-    struct conv_cli *x;
+    struct cmd *x;
     FILE *out;
 };
 
@@ -152,11 +153,7 @@ static void print_list(struct printer *p, const char *label, const struct json_s
 
 static void print_joined(struct printer *p, const char *label, const struct json_strs *l)
 {
-    str all = STR_NONE;
-    for (size_t i = 0; i < l->len; i++)
-        all = arena_printf(&p->x->arena, "%.*s%s%.*s", STR_ARG(all), i > 0 ? ", " : "",
-                           STR_ARG(l->items[i]));
-    bundle_cli_print_line(p->out, label, all);
+    bundle_cli_print_line(p->out, label, cmd_joined(p->x, *l, ", "));
 }
 
 static str short_path(struct arena *a, const char *path)
@@ -226,7 +223,7 @@ static void print_proposals(struct printer *p, const struct inspection *in)
         print_joined(p, "needs", &in->missing);
 }
 
-void bundle_cli_show(struct conv_cli *x, FILE *out, const struct inspection *in)
+void bundle_cli_show(struct cmd *x, FILE *out, const struct inspection *in)
 {
     struct printer p = {x, out};
     struct json_strs variables = inspection_variables(&x->arena, in);
@@ -269,38 +266,28 @@ static bool is_dir_allowed(const struct bundle_proposal *p, const struct arg_lis
     return is_found;
 }
 
-static bool is_granted(struct conv_cli *x, const struct bundle_proposal *p, bool may_ask)
+static bool is_granted(struct cmd *x, const struct bundle_proposal *p, bool may_ask)
 {
-    str list = STR_NONE;
     if (!may_ask)
         return false;
-    for (size_t i = 0; i < p->paths.len; i++)
-        list = arena_printf(&x->arena, "%.*s%s%.*s", STR_ARG(list), i > 0 ? ", " : "",
-                            STR_ARG(p->paths.items[i]));
-    bundle_cli_print_line(stderr, "proposes", list);
-    const char *question =
-        arena_printf(&x->arena, "May it read that (%.*s)?", STR_ARG(p->option->key)).p;
-    return bundle_cli_confirm(question, false);
+    bundle_cli_print_line(stderr, "proposes", cmd_joined(x, p->paths, ", "));
+    return ask_yes(arena_printf(&x->arena, "May it read that (%.*s)?", STR_ARG(p->option->key)).p);
 }
 
-static struct json value_of(struct arena *a, const struct bundle_proposal *p)
+static struct json value_of(struct cmd *x, const struct bundle_proposal *p)
 {
-    if (!p->option->is_multiple)
-        return json_of_str(p->paths.items[0]);
-    struct json *list = json_new(a, JSON_ARRAY);
-    for (size_t i = 0; i < p->paths.len; i++)
-        json_push(a, list, json_of_str(p->paths.items[i]));
-    return *list;
+    return p->option->is_multiple ? cmd_strings(x, p->paths.items, p->paths.len)
+                                  : json_of_str(p->paths.items[0]);
 }
 
-int bundle_cli_ask_proposals(struct conv_cli *x, const struct inspection *in,
+int bundle_cli_ask_proposals(struct cmd *x, const struct inspection *in,
                              const struct arg_list *allowed, bool may_ask, struct json *granted)
 {
     bool used[ARG_LIST_MAX] = {0};
     for (size_t i = 0; i < in->nproposals; i++) {
         const struct bundle_proposal *p = &in->proposals[i];
         if (is_dir_allowed(p, allowed, used) || is_granted(x, p, may_ask))
-            json_set(&x->arena, granted, p->option->key, value_of(&x->arena, p));
+            json_set(&x->arena, granted, p->option->key, value_of(x, p));
     }
     for (size_t i = 0; i < allowed->len; i++)
         if (!used[i])

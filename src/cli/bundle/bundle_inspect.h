@@ -12,11 +12,11 @@ struct bundle_cli_files {
 };
 
 /* The unpacked files of a package. Downloads a package of the registry, unpacks an archive. */
-int bundle_cli_find_files(struct conv_cli *x, const struct bundle_entry *b,
-                          struct bundle_cli_files *ret, struct err *e);
+int bundle_cli_find_files(struct cmd *x, const struct bundle_entry *b, struct bundle_cli_files *ret,
+                          struct err *e);
 
 /* The same for a package of the registry, downloaded into a different directory. */
-int bundle_cli_fetch(struct conv_cli *x, const struct bundle_entry *b, const char *package_dir,
+int bundle_cli_fetch(struct cmd *x, const struct bundle_entry *b, const char *package_dir,
                      struct bundle_cli_files *ret, struct err *e);
 
 struct bundle_cli_question {
@@ -26,15 +26,15 @@ struct bundle_cli_question {
     const struct npm_package *npm;    /* the package that the command runs, or NULL */
 };
 
-struct bundle_place bundle_cli_bundle_place(struct conv_cli *x);
+struct bundle_place bundle_cli_bundle_place(struct cmd *x);
 
-int bundle_cli_inspect(struct conv_cli *x, const struct bundle_cli_question *q,
-                       struct inspection *ret, struct err *e);
-struct json *bundle_cli_inspection_json(struct conv_cli *x, const struct inspection *in);
-void bundle_cli_show(struct conv_cli *x, FILE *out, const struct inspection *in);
+int bundle_cli_inspect(struct cmd *x, const struct bundle_cli_question *q, struct inspection *ret,
+                       struct err *e);
+struct json *bundle_cli_inspection_json(struct cmd *x, const struct inspection *in);
+void bundle_cli_show(struct cmd *x, FILE *out, const struct inspection *in);
 
 /* Asks for each directory that the manifest proposes; `allowed` (keys or paths of --allow-dir)
  * answers yes. Granted directories are added to `granted` as values of the options. An exit
  * code. */
-int bundle_cli_ask_proposals(struct conv_cli *x, const struct inspection *in,
+int bundle_cli_ask_proposals(struct cmd *x, const struct inspection *in,
                              const struct arg_list *allowed, bool may_ask, struct json *granted);

@@ -3,124 +3,100 @@
 #include "bundle/package/package.h"
 #include "bundle/sandbox/network_reach.h"
 #include "cli/bundle/bundle.h"
+#include "cli/session/client.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 #include "cli/term/text.h"
 
 #define LOGS_MAX (1024u * 1024)
 
 /* ---- list ---- */
 
-static const struct table_column RUNNING_COLUMNS[] = {
-    {"NAME", false, STYLE_BOLD}, {"STATUS", false, 0},       {"TOOLS", true, 0},
-    {"VERSION", false, 0},       {"KIND", false, STYLE_DIM}, {"FROM", false, 0}};
-
-static const struct table_column ENTRY_COLUMNS[] = {
-    {"NAME", false, STYLE_BOLD}, {"KIND", false, STYLE_DIM}, {"FROM", false, 0}};
-
-static void print_none(void)
+static str show_tool_count(struct cmd *x, const struct json *app)
 {
-    puts("No bundles yet. `nb bundle search WORDS` finds some, `nb bundle add` adds one.");
+    long long held = json_get_int(app, "quarantinedCount", 0);
+    return arena_printf(&x->arena, held > 0 ? "%lld (+%lld)" : "%lld",
+                        (long long)json_get_int(app, "toolCount", 0), held);
 }
 
-static void print_running(struct conv_cli *x, const struct json *apps)
+static str show_kind(struct cmd *x, const struct json *app)
 {
-    struct table t;
-    table_init(&t, RUNNING_COLUMNS, ARRAY_LEN(RUNNING_COLUMNS));
-    for (size_t i = 0; apps && i < apps->len; i++) {
-        const struct json *app = json_at(apps, i);
-        str reason = json_get_string(app, "reason");
-        table_row(&t);
-        table_cell(&t, 0, json_get_string(app, "name"));
-        table_cell(&t, 1, json_get_string(app, "status"));
-        long long held = json_get_int(app, "quarantinedCount", 0);
-        table_cellf(&t, 2, held > 0 ? "%lld (+%lld)" : "%lld",
-                    (long long)json_get_int(app, "toolCount", 0), held);
-        table_cell(&t, 3, json_get_string(app, "version"));
-        table_cellf(&t, 4, "(%.*s)", STR_ARG(json_get_string(app, "kind")));
-        table_cell(&t, 5, reason.n > 0 ? reason : json_get_string(app, "bundleName"));
-    }
-    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
-    table_done(&t);
+    return arena_printf(&x->arena, "(%.*s)", STR_ARG(json_get_string(app, "kind")));
 }
 
-static int list_running(struct conv_cli *x)
+static str show_source(struct cmd *x, const struct json *app)
 {
-    struct json *all;
-    int code = bundle_cli_ask(x, NULL, STR("/v1/apps"), NULL, NULL, &all);
-    if (code != EXIT_DONE)
-        return code;
-    const struct json *apps = json_get(all, "apps");
-    if (x->cli->opt.is_json)
-        conv_print_json(apps);
-    else if (apps && apps->len > 0)
-        print_running(x, apps);
-    else
-        print_none();
-    return EXIT_DONE;
+    str reason = json_get_string(app, "reason");
+    return reason.n > 0 ? reason : json_get_string(app, "bundleName");
 }
 
-static void print_entries_json(struct conv_cli *x, const struct bundle_entry *all, size_t n)
+static const struct cmd_column RUNNING_COLUMNS[] = {
+    {"NAME", "name", .style = STYLE_BOLD},
+    {"STATUS", "status"},
+    {"TOOLS", .show = show_tool_count, .is_right = true},
+    {"VERSION", "version"},
+    {"KIND", .show = show_kind, .style = STYLE_DIM},
+    {"FROM", .show = show_source},
+};
+
+static const struct cmd_column ENTRY_COLUMNS[] = {
+    {"NAME", "serverName", .style = STYLE_BOLD},
+    {"KIND", "kind", .style = STYLE_DIM},
+    {"FROM", "from"},
+};
+
+/* The entries of the settings file, as --json prints them or with the cells of the table. */
+static struct json *entries_json(struct cmd *x, const struct bundle_entry *all, size_t n)
 {
     struct json *list = json_new(&x->arena, JSON_ARRAY);
     for (size_t i = 0; i < n; i++) {
-        struct json *entry = bundle_cli_masked(&x->arena, all[i].raw);
-        json_set(&x->arena, entry, STR("serverName"), json_of_str(all[i].server_name));
-        json_push(&x->arena, list, *entry);
+        bool is_json = x->cli->opt.is_json;
+        struct json *row =
+            is_json ? bundle_cli_masked(&x->arena, all[i].raw) : json_new(&x->arena, JSON_OBJECT);
+        json_set(&x->arena, row, STR("serverName"), json_of_str(all[i].server_name));
+        if (!is_json) {
+            str kind = arena_printf(&x->arena, "(%s)%s", bundle_kind_name(all[i].kind),
+                                    all[i].is_disabled ? " disabled" : "");
+            json_set(&x->arena, row, STR("kind"), json_of_str(kind));
+            json_set(&x->arena, row, STR("from"),
+                     json_of_str(bundle_cli_source(&x->arena, &all[i])));
+        }
+        json_push(&x->arena, list, *row);
     }
-    conv_print_json(list);
+    return list;
 }
 
-static int list_entries(struct conv_cli *x)
+static int bundle_list(struct cmd *x)
 {
+    bool is_served = bundle_cli_served(x);
     struct bundle_entry *all;
     size_t n;
-    struct table t;
-    int code = bundle_cli_entries(x, &all, &n);
-    if (code != EXIT_DONE)
-        return code;
-    if (x->cli->opt.is_json) {
-        print_entries_json(x, all, n);
-        return EXIT_DONE;
-    }
-    if (n == 0) {
-        print_none();
-        return EXIT_DONE;
-    }
-    table_init(&t, ENTRY_COLUMNS, ARRAY_LEN(ENTRY_COLUMNS));
-    for (size_t i = 0; i < n; i++) {
-        table_row(&t);
-        table_cell(&t, 0, all[i].server_name);
-        table_cellf(&t, 1, "(%s)%s", bundle_kind_name(all[i].kind),
-                    all[i].is_disabled ? " disabled" : "");
-        table_cell(&t, 2, bundle_cli_source(&x->arena, &all[i]));
-    }
-    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
-    table_done(&t);
+    const struct json *rows;
+    if (is_served)
+        rows = json_get(cmd_ask(x, NULL, STR("/v1/apps"), NULL, NULL), "apps");
+    else
+        rows = bundle_cli_entries(x, &all, &n) == EXIT_DONE ? entries_json(x, all, n) : NULL;
+    if (!rows)
+        return EXIT_FAILED;
+    if (x->cli->opt.is_json || rows->len == 0)
+        return cmd_say(x, rows,
+                       "No bundles yet. `nb bundle search WORDS` finds some, `nb bundle add` adds "
+                       "one.");
+    if (is_served)
+        cmd_table(x, rows, RUNNING_COLUMNS, ARRAY_LEN(RUNNING_COLUMNS), true);
+    else
+        cmd_table(x, rows, ENTRY_COLUMNS, ARRAY_LEN(ENTRY_COLUMNS), true);
     return EXIT_DONE;
-}
-
-static int do_bundle_list(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    return bundle_cli_served(x) ? list_running(x) : list_entries(x);
-}
-
-static int run_bundle_list(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc > 0)
-        return cli_usage_error("bundle list takes no argument '%s'", argv[0]);
-    return bundle_cli_with(cli, do_bundle_list, options, argc, argv);
 }
 
 const struct command BUNDLE_LIST = {
     .name = "list",
     .alias = "ls",
-    .usage = "bundle list [--json]",
     .summary = "list bundles and their states",
     .help =
         "With a running server, shows its bundles and their states; without one, the entries of "
         "nimblebrain.json. --json prints the answer of the API, or the entries of the file.\n",
-    .run = run_bundle_list,
+    .needs = NEEDS_PLACE,
+    .run = bundle_list,
 };
 
 /* ---- info ---- */
@@ -145,21 +121,15 @@ static void print_held(const struct json *app)
                "quarantined", held, STR_ARG(json_get_string(app, "name")));
 }
 
-static void print_bundle_tools(const struct json *tools)
+static void print_bundle_tools(struct cmd *x, const struct json *tools)
 {
     if (!tools || tools->len == 0)
         return;
     puts("\nTools");
     for (size_t i = 0; i < tools->len; i++) {
         const struct json *t = json_at(tools, i);
-        struct buf b;
-        buf_init(&b, LOGS_MAX);
-        buf_add_lit(&b, "  ");
-        text_add_line(&b, json_get_string(t, "name"));
-        buf_add_lit(&b, "  ");
-        text_add_line(&b, json_get_string(t, "description"));
-        printf("%s\n", buf_cstr(&b));
-        buf_done(&b);
+        printf("  %.*s  %.*s\n", STR_ARG(cmd_line(x, json_get_string(t, "name"))),
+               STR_ARG(cmd_line(x, json_get_string(t, "description"))));
         print_judgement(t);
     }
 }
@@ -173,7 +143,7 @@ static void print_number(const char *label, const struct json *v, const char *ke
 }
 
 /* A running bundle is listed by the prefix of its tools; a package name is searched among them. */
-static const char *name_of_package(struct conv_cli *x, const char *package)
+static const char *name_of_package(struct cmd *x, const char *package)
 {
     struct json *all;
     struct err e = {0};
@@ -187,7 +157,7 @@ static const char *name_of_package(struct conv_cli *x, const char *package)
     return NULL;
 }
 
-static int info_running(struct conv_cli *x, const char *name)
+static int info_running(struct cmd *x, const char *name)
 {
     static const struct {
         const char *label, *key;
@@ -196,15 +166,14 @@ static int info_running(struct conv_cli *x, const char *name)
                  {"from", "bundleName"}, {"version", "version"},
                  {"author", "author"},   {"about", "description"},
                  {"sandbox", "sandbox"}, {"protocol", "protocolVersion"}};
-    struct json *app;
     const char *installed = name[0] == '@' ? name_of_package(x, name) : name;
     if (!installed)
         return bundle_cli_registry_info(x, name);
-    int code = bundle_cli_ask(x, NULL, bundle_cli_path(x, installed, ""), NULL, name, &app);
-    if (code != EXIT_DONE)
-        return code;
+    const struct json *app = cmd_ask(x, NULL, bundle_cli_path(x, installed, ""), NULL, name);
+    if (!app)
+        return EXIT_FAILED;
     if (x->cli->opt.is_json) {
-        conv_print_json(app);
+        cmd_print_json(app);
         return EXIT_DONE;
     }
     for (size_t i = 0; i < ARRAY_LEN(LINES); i++)
@@ -214,11 +183,11 @@ static int info_running(struct conv_cli *x, const char *name)
     print_number("restarts", app, "restartCount", 1, "");
     print_number("trust", app, "trustScore", 1, " of 100");
     print_held(app);
-    print_bundle_tools(json_get(app, "tools"));
+    print_bundle_tools(x, json_get(app, "tools"));
     return EXIT_DONE;
 }
 
-static void print_sandbox(struct conv_cli *x, const struct bundle_entry *b)
+static void print_sandbox(struct cmd *x, const struct bundle_entry *b)
 {
     struct buf out;
     if (b->kind == BUNDLE_REMOTE)
@@ -238,7 +207,7 @@ static void print_sandbox(struct conv_cli *x, const struct bundle_entry *b)
 }
 
 /* Reads the manifest of a folder; archives and packages are unpacked only at a start. */
-static void print_manifest(struct conv_cli *x, const struct bundle_entry *b)
+static void print_manifest(struct cmd *x, const struct bundle_entry *b)
 {
     struct manifest m;
     struct err e = {0};
@@ -260,7 +229,7 @@ static void print_manifest(struct conv_cli *x, const struct bundle_entry *b)
                m.options[i].is_sensitive ? ", secret" : "");
 }
 
-static int info_entry(struct conv_cli *x, const char *name)
+static int info_entry(struct cmd *x, const char *name)
 {
     struct bundle_entry *all;
     size_t n;
@@ -270,12 +239,10 @@ static int info_entry(struct conv_cli *x, const char *name)
     const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(name));
     if (!b && name[0] == '@')
         return bundle_cli_registry_info(x, name);
-    if (!b) {
-        fprintf(stderr, "nb: no bundle '%s' in %s\n", name, x->config.path);
-        return EXIT_FAILED;
-    }
+    if (!b)
+        return cli_failed("no bundle '%s' in %s", name, x->config.path);
     if (x->cli->opt.is_json) {
-        conv_print_json(bundle_cli_masked(&x->arena, b->raw));
+        cmd_print_json(bundle_cli_masked(&x->arena, b->raw));
         return EXIT_DONE;
     }
     bundle_cli_print_line(stdout, "name", b->server_name);
@@ -287,63 +254,48 @@ static int info_entry(struct conv_cli *x, const char *name)
     return EXIT_DONE;
 }
 
-static int do_info(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_info(struct cmd *x)
 {
-    return bundle_cli_served(x) ? info_running(x, argv[0]) : info_entry(x, argv[0]);
-}
-
-static int run_info(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("bundle info: name one bundle");
-    return bundle_cli_with(cli, do_info, options, argc, argv);
+    return bundle_cli_served(x) ? info_running(x, x->argv[0]) : info_entry(x, x->argv[0]);
 }
 
 const struct command BUNDLE_INFO = {
     .name = "info",
-    .usage = "bundle info NAME | @SCOPE/PACKAGE [--json]",
+    .operands = "NAME|@SCOPE/PACKAGE",
     .summary = "show state, sandbox and tools of a bundle",
     .help = "A package that is not installed is looked up in the registry.\n",
-    .run = run_info,
+    .needs = NEEDS_PLACE,
+    .run = bundle_info,
 };
 
 /* ---- logs ---- */
 
-static int do_logs(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_logs(struct cmd *x)
 {
-    struct json *answer;
     struct buf b;
-    if (!bundle_cli_served(x)) {
-        fputs("nb: no server is running, so there are no logs\n", stderr);
+    if (!bundle_cli_served(x))
+        return cli_failed("no server is running, so there are no logs");
+    const char *name = x->argv[0];
+    const struct json *answer = cmd_ask(x, NULL, bundle_cli_path(x, name, "/logs"), NULL, name);
+    if (!answer)
         return EXIT_FAILED;
-    }
-    int code =
-        bundle_cli_ask(x, NULL, bundle_cli_path(x, argv[0], "/logs"), NULL, argv[0], &answer);
-    if (code != EXIT_DONE)
-        return code;
-    if (x->cli->opt.is_json) {
-        conv_print_json(answer);
+    str logs = json_get_string(answer, "logs");
+    if (x->cli->opt.is_json || logs.n == 0) {
+        if (x->cli->opt.is_json)
+            cmd_print_json(answer);
         return EXIT_DONE;
     }
-    str logs = json_get_string(answer, "logs");
     buf_init(&b, 4 * LOGS_MAX);
     text_add(&b, logs);
-    if (logs.n > 0)
-        printf("%.*s%s", STR_ARG(buf_str(&b)), str_ends(logs, STR("\n")) ? "" : "\n");
+    printf("%.*s%s", STR_ARG(buf_str(&b)), str_ends(logs, STR("\n")) ? "" : "\n");
     buf_done(&b);
     return EXIT_DONE;
 }
 
-static int run_logs(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("bundle logs: name one bundle");
-    return bundle_cli_with(cli, do_logs, options, argc, argv);
-}
-
 const struct command BUNDLE_LOGS = {
     .name = "logs",
-    .usage = "bundle logs NAME [--json]",
+    .operands = "NAME",
     .summary = "show the last lines of a bundle's standard error",
-    .run = run_logs,
+    .needs = NEEDS_PLACE,
+    .run = bundle_logs,
 };

@@ -5,7 +5,7 @@
 #include "cli/bundle/bundle_inspect.h"
 
 struct waiting {
-    struct conv_cli *x;
+    struct cmd *x;
     struct npm_package *ret;
     bool is_done, has_line;
     const char *last; /* the last printed step */
@@ -51,8 +51,7 @@ static void on_bundle_npm_done(void *ctx, const struct npm_package *p, const str
         *w->ret = copy_package(&w->x->arena, p);
 }
 
-static int run_npm(struct conv_cli *x, struct npm_want *want, struct npm_package *ret,
-                   struct err *e)
+static int run_npm(struct cmd *x, struct npm_want *want, struct npm_package *ret, struct err *e)
 {
     static const struct npm_events EVENTS = {on_bundle_npm_progress, on_bundle_npm_done};
     struct waiting w = {.x = x, .ret = ret};
@@ -72,14 +71,14 @@ static int run_npm(struct conv_cli *x, struct npm_want *want, struct npm_package
     return w.err.code;
 }
 
-int bundle_cli_npm_resolve(struct conv_cli *x, const struct bundle_entry *b,
-                           struct npm_package *ret, struct err *e)
+int bundle_cli_npm_resolve(struct cmd *x, const struct bundle_entry *b, struct npm_package *ret,
+                           struct err *e)
 {
     struct npm_want want = {.entry = b, .only_resolves = true};
     return run_npm(x, &want, ret, e);
 }
 
-int bundle_cli_npm_install(struct conv_cli *x, const struct bundle_entry *b, struct err *e)
+int bundle_cli_npm_install(struct cmd *x, const struct bundle_entry *b, struct err *e)
 {
     struct npm_package unused;
     struct npm_want want = {.entry = b,

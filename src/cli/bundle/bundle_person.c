@@ -1,12 +1,10 @@
 /* bundle_person.c - which person signs in to a server where each person has an account. */
-#include <stdlib.h>
-
-#include "auth/instance.h"
 #include "cli/bundle/bundle.h"
+#include "server/place.h"
 #include "workspace/roster/roster.h"
 
 /* ".../workspaces/ws_team/workspace.json" -> "ws_team" */
-static str workspace_of(struct conv_cli *x)
+static str workspace_of(struct cmd *x)
 {
     str path = str_from(x->config.path), end = STR("/workspace.json");
     if (!str_ends(path, end))
@@ -20,7 +18,7 @@ static const struct user *only_member(const struct workspace *w)
     return w->nmembers == 1 ? w->members[0].user : NULL;
 }
 
-static int bundle_person_choose(struct conv_cli *x, const struct roster *r, const char *typed,
+static int bundle_person_choose(struct cmd *x, const struct roster *r, const char *typed,
                                 str *ret_id)
 {
     const struct workspace *w = roster_workspace(r, workspace_of(x));
@@ -35,27 +33,16 @@ static int bundle_person_choose(struct conv_cli *x, const struct roster *r, cons
         u = only_member(w);
     if (!u && !typed)
         return cli_usage_error("each person signs in to this server; pass --user USER");
-    if (!u || !w || workspace_role(w, u->id) == WS_NONE) {
-        fprintf(stderr, "nb: '%s' is not a member of this workspace\n", typed);
-        return EXIT_FAILED;
-    }
+    if (!u || !w || workspace_role(w, u->id) == WS_NONE)
+        return cli_failed("'%s' is not a member of this workspace", typed);
     *ret_id = arena_str(&x->arena, u->id);
     return EXIT_DONE;
 }
 
-int bundle_cli_person(struct conv_cli *x, const char *typed, str *ret_id)
+int bundle_cli_person(struct cmd *x, const char *typed, str *ret_id)
 {
-    struct instance instance = {0};
-    struct roster *roster = NULL;
     struct err e = {0};
-    const struct config *c = &x->config;
-    str secret = str_from(getenv("NB_OIDC_CLIENT_SECRET"));
-    if (instance_load(&instance, c->work_dir, c->secrets.nb_api_key, secret, &e) < 0)
+    if (!x->roster && place_roster(&x->config, &x->roster, &e) < 0)
         return cli_fail(&e);
-    int code = roster_load(c->work_dir, instance_is_sole(&instance), &roster, &e) < 0
-                   ? cli_fail(&e)
-                   : bundle_person_choose(x, roster, typed, ret_id);
-    roster_free(roster);
-    instance_done(&instance);
-    return code;
+    return bundle_person_choose(x, x->roster, typed, ret_id);
 }

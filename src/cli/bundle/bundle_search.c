@@ -2,25 +2,21 @@
 #include "bundle/package/mpak.h"
 #include "cli/bundle/bundle.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 
 #define LIMIT_DEFAULT 20
 #define LIMIT_MAX     100
 
-struct search_options {
+struct bundle_search_options {
     int limit;
 };
 
 static const struct arg SEARCH_ARGS[] = {{"limit", 0, ARG_INT,
-                                          offsetof(struct search_options, limit), "N",
+                                          offsetof(struct bundle_search_options, limit), "N",
                                           "show at most N (default: 20)"},
                                          {0}};
 
-static const struct table_column COLUMNS[] = {
-    {"PACKAGE", false, STYLE_BOLD}, {"VERSION", false, 0}, {"TRUST", true, 0}, {"", false, 0}};
-
-struct answer {
-    struct conv_cli *x;
+struct registry_answer {
+    struct cmd *x;
     bool is_done;
     const struct json *result;
     struct err err;
@@ -28,7 +24,7 @@ struct answer {
 
 static void on_bundle_search_found(void *ctx, const struct json *result, const struct err *err)
 {
-    struct answer *a = ctx;
+    struct registry_answer *a = ctx;
     a->is_done = true;
     if (err)
         a->err = *err;
@@ -42,42 +38,27 @@ static str version_of(const struct json *b)
     return v.n > 0 ? v : json_get_string(b, "version");
 }
 
-static void print(struct conv_cli *x, const struct json *bundles)
+static str show_version(struct cmd *x, const struct json *b)
 {
-    struct table t;
-    table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
-    for (size_t i = 0; i < bundles->len; i++) {
-        const struct json *b = json_at(bundles, i);
-        int64_t trust = mpak_trust_score(b);
-        table_row(&t);
-        table_cell(&t, 0, json_get_string(b, "name"));
-        table_cell(&t, 1, version_of(b));
-        if (trust >= 0)
-            table_cellf(&t, 2, "%lld", (long long)trust);
-        table_cell(&t, 3, json_get_string(b, "description"));
-    }
-    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
-    table_done(&t);
+    return version_of(b);
 }
 
-static str words(struct conv_cli *x, int argc, char **argv)
+static str show_trust(struct cmd *x, const struct json *b)
 {
-    str s = STR_NONE;
-    for (int i = 0; i < argc; i++)
-        s = arena_printf(&x->arena, "%.*s%s%s", STR_ARG(s), i ? " " : "", argv[i]);
-    return s;
+    int64_t trust = mpak_trust_score(b);
+    return trust >= 0 ? arena_printf(&x->arena, "%lld", (long long)trust) : STR_NONE;
 }
 
-struct question {
+struct registry_question {
     str text;
     int64_t limit;    /* 0 = only the package that text names */
     bool of_versions; /* ask for the versions of that package */
 };
 
 /* Runs the loop until the registry has responded; NULL after printing an error. */
-static const struct json *bundle_search_ask(struct conv_cli *x, const struct question *q)
+static const struct json *bundle_search_ask(struct cmd *x, const struct registry_question *q)
 {
-    struct answer a = {.x = x};
+    struct registry_answer a = {.x = x};
     struct fetcher *f = fetcher_new(x->loop);
     struct mpak_conf conf = {f, x->config.registry_url};
     if (q->limit > 0)
@@ -94,7 +75,7 @@ static const struct json *bundle_search_ask(struct conv_cli *x, const struct que
     return a.result;
 }
 
-static void print_versions(struct conv_cli *x, const struct json *answer)
+static void print_versions(struct cmd *x, const struct json *answer)
 {
     const struct json *all = json_get(answer, "versions");
     str list = STR_NONE;
@@ -107,14 +88,14 @@ static void print_versions(struct conv_cli *x, const struct json *answer)
     bundle_cli_print_line(stdout, "versions", list);
 }
 
-int bundle_cli_registry_info(struct conv_cli *x, const char *package)
+int bundle_cli_registry_info(struct cmd *x, const char *package)
 {
-    struct question q = {str_from(package), 0, false};
+    struct registry_question q = {str_from(package), 0, false};
     const struct json *b = bundle_search_ask(x, &q);
     if (!b)
         return EXIT_FAILED;
     if (x->cli->opt.is_json) {
-        conv_print_json(b);
+        cmd_print_json(b);
         return EXIT_DONE;
     }
     int64_t trust = mpak_trust_score(b);
@@ -129,46 +110,41 @@ int bundle_cli_registry_info(struct conv_cli *x, const char *package)
     return EXIT_DONE;
 }
 
-str bundle_cli_latest_version(struct conv_cli *x, str package)
+str bundle_cli_latest_version(struct cmd *x, str package)
 {
-    struct question q = {package, 0, false};
+    struct registry_question q = {package, 0, false};
     return version_of(bundle_search_ask(x, &q));
 }
 
-static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_search(struct cmd *x)
 {
-    const struct search_options *o = options;
-    struct question q = {words(x, argc, argv), o->limit > 0 ? o->limit : LIMIT_DEFAULT, false};
+    static const struct cmd_column COLUMNS[] = {
+        {"PACKAGE", "name", .style = STYLE_BOLD},
+        {"VERSION", .show = show_version},
+        {"TRUST", .show = show_trust, .is_right = true},
+        {"", "description"},
+    };
+    const struct bundle_search_options *o = x->options;
+    struct registry_question q = {cmd_words(x, 0), o->limit > 0 ? o->limit : LIMIT_DEFAULT, false};
+    if (o->limit > LIMIT_MAX)
+        return cli_usage_error("--limit: at most %d", LIMIT_MAX);
     const struct json *found = bundle_search_ask(x, &q);
     if (!found)
         return EXIT_FAILED;
     const struct json *bundles = json_get(found, "bundles");
-    if (x->cli->opt.is_json)
-        conv_print_json(found);
-    else if (bundles->len == 0)
-        puts("Nothing found.");
-    else
-        print(x, bundles);
+    if (x->cli->opt.is_json || bundles->len == 0)
+        return cmd_say(x, found, "Nothing found.");
+    cmd_table(x, bundles, COLUMNS, ARRAY_LEN(COLUMNS), true);
     return EXIT_DONE;
-}
-
-static int run_search(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct search_options *o = options;
-    if (argc == 0)
-        return cli_usage_error("bundle search: pass the words to search for");
-    if (o->limit > LIMIT_MAX)
-        return cli_usage_error("--limit: at most %d", LIMIT_MAX);
-    return bundle_cli_with(cli, do_search, options, argc, argv);
 }
 
 const struct command BUNDLE_SEARCH = {
     .name = "search",
-    .usage = "bundle search WORDS... [--limit N] [--json]",
+    .operands = "WORDS...",
     .summary = "search the registry for bundles",
     .help = "`nb bundle add @scope/package` adds a package that was found. The setting registryUrl "
             "names another registry.\n",
     .args = SEARCH_ARGS,
-    .options_size = sizeof(struct search_options),
-    .run = run_search,
+    .needs = NEEDS_PLACE,
+    .run = bundle_search,
 };

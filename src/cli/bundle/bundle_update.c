@@ -13,15 +13,8 @@
 
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 6)
 
-struct update_options {
-    bool is_sure;
-};
-
-static const struct arg UPDATE_ARGS[] = {
-    {"yes", 'y', ARG_FLAG, offsetof(struct update_options, is_sure), NULL, "do not ask"}, {0}};
-
 struct update {
-    struct conv_cli *x;
+    struct cmd *x;
     const struct bundle_entry *before;
     struct json *raw;        /* the new entry */
     struct bundle_entry now; /* the same, decoded */
@@ -88,22 +81,18 @@ static void print_changes(struct update *u, const char *old_files, const char *n
     print_difference("needs", &u->old.missing, &u->new.missing);
 }
 
-static bool is_agreed(struct update *u, str before, str after, bool is_sure)
+static int update_confirm(struct update *u, str before, str after)
 {
-    struct arena *a = &u->x->arena;
     bundle_cli_print_line(stderr, "version",
-                          arena_printf(a, "%.*s -> %.*s",
+                          arena_printf(&u->x->arena, "%.*s -> %.*s",
                                        STR_ARG(before.n > 0 ? before : STR("(none)")),
                                        STR_ARG(after)));
-    if (bundle_cli_confirm("Update it?", is_sure))
-        return true;
-    fputs("Nothing was updated.\n", stderr);
-    return false;
+    return cmd_confirm(u->x, "Update it?", "Nothing was updated.");
 }
 
 static int bundle_update_replace(struct update *u, str version)
 {
-    struct conv_cli *x = u->x;
+    struct cmd *x = u->x;
     str name = u->before->server_name;
     struct err e = {0};
     if (settings_replace_bundle(x->config.path, name, u->raw, &e) < 0)
@@ -131,7 +120,7 @@ static int bundle_update_decode(struct update *u)
 /* ---- packages of the registry ---- */
 
 /* The current version: the one in the entry, or the one that was downloaded. */
-static struct package package_now(struct conv_cli *x, const struct bundle_entry *b)
+static struct package package_now(struct cmd *x, const struct bundle_entry *b)
 {
     struct package p = {0};
     struct err e = {0};
@@ -145,7 +134,7 @@ static struct package package_now(struct conv_cli *x, const struct bundle_entry 
  * agrees. */
 static int show_registry(struct update *u, const struct package *now, const char *tmp)
 {
-    struct conv_cli *x = u->x;
+    struct cmd *x = u->x;
     struct bundle_cli_files files;
     struct err e = {0};
     if (bundle_cli_fetch(x, &u->now, tmp, &files, &e) < 0)
@@ -178,7 +167,7 @@ static int preview(struct update *u, const struct package *now)
     return code;
 }
 
-static int update_registry(struct update *u, bool is_sure)
+static int update_registry(struct update *u)
 {
     struct arena *a = &u->x->arena;
     struct package now = package_now(u->x, u->before);
@@ -192,17 +181,16 @@ static int update_registry(struct update *u, bool is_sure)
     int code = bundle_update_decode(u);
     if (code == EXIT_DONE)
         code = preview(u, &now);
-    if (code != EXIT_DONE)
-        return code;
-    return is_agreed(u, now.version, latest, is_sure) ? bundle_update_replace(u, latest)
-                                                      : EXIT_FAILED;
+    if (code == EXIT_DONE)
+        code = update_confirm(u, now.version, latest);
+    return code == EXIT_DONE ? bundle_update_replace(u, latest) : code;
 }
 
 /* ---- packages of npm ---- */
 
-static int update_npm(struct update *u, bool is_sure)
+static int update_npm(struct update *u)
 {
-    struct conv_cli *x = u->x;
+    struct cmd *x = u->x;
     const struct npm_pin *pin = &u->npm.pin;
     struct err e = {0};
     if (bundle_cli_npm_resolve(x, u->before, &u->npm, &e) < 0)
@@ -218,62 +206,50 @@ static int update_npm(struct update *u, bool is_sure)
     if (code != EXIT_DONE)
         return code;
     bundle_cli_show(x, stderr, &u->new);
-    if (!is_agreed(u, before, pin->version, is_sure))
-        return EXIT_FAILED;
+    code = update_confirm(u, before, pin->version);
+    if (code != EXIT_DONE)
+        return code;
     return bundle_cli_npm_install(x, &u->now, &e) < 0 ? cli_fail(&e)
                                                       : bundle_update_replace(u, pin->version);
 }
 
 /* ---- all of them ---- */
 
-static int update_one(struct conv_cli *x, const struct bundle_entry *b, bool is_sure)
+static int update_one(struct cmd *x, const struct bundle_entry *b)
 {
     struct package_command c;
     struct update u = {.x = x, .before = b, .raw = json_clone(&x->arena, b->raw)};
     if (b->kind == BUNDLE_NAMED && !str_eq(b->name, STR(BUNDLE_BASH_PACKAGE)))
-        return update_registry(&u, is_sure);
-    return npm_is_wanted(b, &c) ? update_npm(&u, is_sure) : EXIT_DONE;
+        return update_registry(&u);
+    return npm_is_wanted(b, &c) ? update_npm(&u) : EXIT_DONE;
 }
 
-static int do_update(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_update(struct cmd *x)
 {
-    const struct update_options *o = options;
     struct bundle_entry *all;
     size_t n;
+    const char *name = x->argc > 0 ? x->argv[0] : NULL;
+    if (name && !bundle_cli_find(x, name))
+        return EXIT_FAILED;
     int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE)
         return code;
-    if (argc == 1 && !bundle_cli_entry_named(all, n, str_from(argv[0]))) {
-        fprintf(stderr, "nb: no bundle '%s' in %s\n", argv[0], x->config.path);
-        return EXIT_FAILED;
-    }
     for (size_t i = 0; i < n; i++) {
-        bool is_meant = argc == 0 || str_eq(all[i].server_name, str_from(argv[0])) ||
-                        str_eq(all[i].name, str_from(argv[0]));
-        int one = is_meant ? update_one(x, &all[i], o->is_sure) : EXIT_DONE;
+        bool is_meant = !name || bundle_cli_entry_named(&all[i], 1, str_from(name));
+        int one = is_meant ? update_one(x, &all[i]) : EXIT_DONE;
         code = one == EXIT_DONE ? code : one;
     }
     return code;
 }
 
-static int run_update(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct update_options *o = options;
-    if (argc > 1)
-        return cli_usage_error("bundle update: name one bundle, or none for all");
-    if (!o->is_sure && !cli->is_tty_in)
-        return cli_usage_error("bundle update: stdin is not a terminal; pass --yes to confirm");
-    return bundle_cli_with(cli, do_update, options, argc, argv);
-}
-
 const struct command BUNDLE_UPDATE = {
     .name = "update",
-    .usage = "bundle update [NAME] [--yes]",
+    .operands = "[NAME]",
     .summary = "update packages, after showing what changes",
     .help = "Shows the new version and what is different in it (command, variables, tools, "
             "proposed directories), asks, and writes it into the entry. Changed tools wait for `nb "
             "bundle approve NAME`. Without NAME, looks at all packages.\n",
-    .args = UPDATE_ARGS,
-    .options_size = sizeof(struct update_options),
-    .run = run_update,
+    .yes = "do not ask",
+    .needs = NEEDS_PLACE | NEEDS_TERMINAL,
+    .run = bundle_update,
 };

@@ -16,7 +16,7 @@ enum {
 };
 
 struct lookup {
-    struct conv_cli *x;
+    struct cmd *x;
     str name, version; /* version: empty until known */
     struct buf said;   /* on stderr */
     struct child *child;
@@ -163,7 +163,7 @@ static int bundle_uvx_explain(struct lookup *l, struct err *e)
 }
 
 /* An empty version: uv is not installed. */
-static int look_up(struct conv_cli *x, const char *uv, str name, str *ret, struct err *e)
+static int look_up(struct cmd *x, const char *uv, str name, str *ret, struct err *e)
 {
     struct lookup l = {.x = x, .name = name};
     struct err absent = {0};
@@ -201,8 +201,8 @@ static struct json pinned_args(struct arena *a, const struct bundle_entry *b,
     return *list;
 }
 
-int bundle_cli_uvx_pin(struct conv_cli *x, const struct bundle_entry *b, struct json *entry,
-                       bool *ret, struct err *e)
+int bundle_cli_uvx_pin(struct cmd *x, const struct bundle_entry *b, struct json *entry, bool *ret,
+                       struct err *e)
 {
     struct package_command c;
     str version;

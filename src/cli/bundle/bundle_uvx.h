@@ -8,5 +8,5 @@
  * run other programs, or any command when uv is not installed: another check reports a missing
  * program. Nothing of the package is built or run. uv still chooses the dependencies of the package
  * at each start. ret: whether "args" has changed. */
-int bundle_cli_uvx_pin(struct conv_cli *x, const struct bundle_entry *b, struct json *entry,
-                       bool *ret, struct err *e);
+int bundle_cli_uvx_pin(struct cmd *x, const struct bundle_entry *b, struct json *entry, bool *ret,
+                       struct err *e);

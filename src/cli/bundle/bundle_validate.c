@@ -12,8 +12,7 @@
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 3)
 
 /* Checks a manifest alone, without the files that it names. */
-static int check_manifest_file(struct conv_cli *x, const char *path, struct manifest *m,
-                               struct err *e)
+static int check_manifest_file(struct cmd *x, const char *path, struct manifest *m, struct err *e)
 {
     str text;
     int r = file_read(&x->arena, path, MANIFEST_BYTES_MAX, &text, e);
@@ -33,8 +32,8 @@ struct checked {
 };
 
 /* The same checks as nb bundle add. `named` is the path that the user gave, `dir` has the files. */
-static int check_package(struct conv_cli *x, const char *named, const char *dir,
-                         struct checked *ret, struct err *e)
+static int check_package(struct cmd *x, const char *named, const char *dir, struct checked *ret,
+                         struct err *e)
 {
     struct arena *a = &x->arena;
     char real[PATH_MAX];
@@ -54,7 +53,7 @@ static int check_package(struct conv_cli *x, const char *named, const char *dir,
     return 0;
 }
 
-static int check_archive(struct conv_cli *x, const char *path, struct checked *ret, struct err *e)
+static int check_archive(struct cmd *x, const char *path, struct checked *ret, struct err *e)
 {
     char tmp[] = "/tmp/nb-validate-XXXXXX";
     if (!mkdtemp(tmp))
@@ -67,7 +66,7 @@ static int check_archive(struct conv_cli *x, const char *path, struct checked *r
     return r;
 }
 
-static int validate_path(struct conv_cli *x, const char *path, struct checked *ret, struct err *e)
+static int validate_path(struct cmd *x, const char *path, struct checked *ret, struct err *e)
 {
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -76,39 +75,32 @@ static int validate_path(struct conv_cli *x, const char *path, struct checked *r
                                                   : check_archive(x, path, ret, e);
 }
 
-static void print_bundle_validate_json(struct conv_cli *x, const char *path,
-                                       const struct checked *c, const struct err *e)
+static struct json *validate_json(struct cmd *x, const char *path, const struct checked *c,
+                                  const struct err *e)
 {
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, 1u << 20);
-    jw_object(&w);
-    jw_kstr(&w, "path", str_from(path));
-    jw_kbool(&w, "valid", e->code == 0);
+    const struct manifest *m = &c->manifest;
+    struct json *v = cmd_object(x, {STR("path"), json_of_str(str_from(path))},
+                                {STR("valid"), json_of_bool(e->code == 0)});
     if (e->code < 0) {
-        jw_kstr(&w, "error", str_from(e->msg));
-    } else {
-        jw_kstr(&w, "name", c->manifest.name);
-        jw_kstr(&w, "version", c->manifest.version);
-        jw_kstr(&w, "type", str_from(manifest_server_name(c->manifest.type)));
+        json_set(&x->arena, v, STR("error"), json_of_str(str_from(e->msg)));
+        return v;
     }
-    if (e->code == 0 && c->has_inspection) {
-        jw_key(&w, "grants");
-        inspection_write(&w, &x->arena, &c->inspection);
-    }
-    jw_end(&w);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
+    json_set(&x->arena, v, STR("name"), json_of_str(m->name));
+    json_set(&x->arena, v, STR("version"), json_of_str(m->version));
+    json_set(&x->arena, v, STR("type"), json_of_str(str_from(manifest_server_name(m->type))));
+    if (c->has_inspection)
+        json_set(&x->arena, v, STR("grants"), *bundle_cli_inspection_json(x, &c->inspection));
+    return v;
 }
 
-static bool validate(struct conv_cli *x, const char *path)
+static bool validate(struct cmd *x, const char *path)
 {
     struct checked c = {0};
     struct err e = {0};
     const struct manifest *m = &c.manifest;
     int r = validate_path(x, path, &c, &e);
     if (x->cli->opt.is_json)
-        print_bundle_validate_json(x, path, &c, &e);
+        cmd_print_json(validate_json(x, path, &c, &e));
     else if (r < 0)
         cli_fail(&e);
     else
@@ -118,7 +110,7 @@ static bool validate(struct conv_cli *x, const char *path)
 }
 
 /* A package of the registry that is not installed is checked when it is downloaded. */
-static int validate_entry(struct conv_cli *x, const struct bundle_entry *b, struct err *e)
+static int validate_entry(struct cmd *x, const struct bundle_entry *b, struct err *e)
 {
     struct bundle_cli_files files = {0};
     struct inspection in;
@@ -131,7 +123,7 @@ static int validate_entry(struct conv_cli *x, const struct bundle_entry *b, stru
     return r < 0 ? r : bundle_cli_inspect(x, &q, &in, e);
 }
 
-static int validate_settings(struct conv_cli *x)
+static int validate_settings(struct cmd *x)
 {
     struct bundle_entry *all;
     size_t n, bad = 0;
@@ -151,29 +143,25 @@ static int validate_settings(struct conv_cli *x)
     return bad == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int do_validate(struct conv_cli *x, const void *options, int argc, char **argv)
+static int bundle_validate(struct cmd *x)
 {
     int code = EXIT_DONE;
-    if (argc == 0)
+    if (x->argc == 0)
         return validate_settings(x);
-    for (int i = 0; i < argc; i++)
-        if (!validate(x, argv[i]))
+    for (int i = 0; i < x->argc; i++)
+        if (!validate(x, x->argv[i]))
             code = EXIT_FAILED;
     return code;
 }
 
-static int run_validate(struct cli *cli, const void *options, int argc, char **argv)
-{
-    return bundle_cli_with(cli, do_validate, options, argc, argv);
-}
-
 const struct command BUNDLE_VALIDATE = {
     .name = "validate",
-    .usage = "bundle validate [PATH...] [--json]",
+    .operands = "[PATH...]",
     .summary = "check bundle folders, .mcpb archives, manifests or the settings",
     .help =
         "Checks what nb bundle add checks, and names the field that is wrong. --json also prints "
         "what the bundle would run and could reach. Archives are unpacked into a temporary "
         "directory, with the limits of an installation. Exits with 1 when something is wrong.\n",
-    .run = run_validate,
+    .needs = NEEDS_PLACE,
+    .run = bundle_validate,
 };

@@ -1,18 +1,10 @@
 #include "cli/conversations/conversations.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #include "base/clock.h"
-#include "cli/term/ago.h"
-#include "cli/term/table.h"
-#include "cli/term/text.h"
 #include "server/place.h"
 #include "store/store.h"
 
-#define LABEL_MAX (64u * 1024)
-
-static const struct command *const COMMANDS[] = {
+static const struct command *const CONV_COMMANDS[] = {
     &CONV_LIST,   &CONV_SHOW,    &CONV_SEARCH,     &CONV_NOTE,    &CONV_RENAME,       &CONV_FORK,
     &CONV_DELETE, &CONV_RESTORE, &CONV_STATS,      &CONV_EXPORT,  &CONV_IMPORT,       &CONV_CONVERT,
     &CONV_VERIFY, &CONV_REPAIR,  &CONV_SHARE_WITH, &CONV_UNSHARE, &CONV_PARTICIPANTS, NULL,
@@ -21,128 +13,68 @@ static const struct command *const COMMANDS[] = {
 const struct command CMD_CONVERSATIONS = {
     .name = "conversations",
     .alias = "conv",
-    .usage = "conversations COMMAND [OPTIONS]   (short: nb conv)",
     .summary = "list, read, search, change, export conversations",
-    .help = "For an ID, `latest` is the conversation that changed last.\n",
-    .subs = COMMANDS,
+    .help = "nb conv is short for it. For an ID, `latest` is the conversation that changed last.\n",
+    .subs = CONV_COMMANDS,
 };
 
-int conv_with(struct cli *cli, bool with_client, conv_fn fn, const void *options, int argc,
-              char **argv)
+static str latest(struct cmd *x)
 {
-    struct conv_cli x = {.cli = cli, .width = table_terminal_width(STDOUT_FILENO)};
-    struct err e = {0};
-    int code = cli_load_config_to_ask(cli, &x.config);
-    if (code != EXIT_DONE)
-        return code;
-    arena_init(&x.arena);
-    x.log = cli_logger(cli, &x.config, LOG_WARN, NULL);
-    x.loop = loop_new(x.log);
-    if (with_client && client_open(x.loop, &x.config, &x.client, &e) < 0)
-        code = cli_fail(&e);
-    else
-        code = fn(&x, options, argc, argv);
-    client_close(x.client);
-    roster_free(x.people);
-    loop_free(x.loop);
-    logger_free(x.log);
-    arena_done(&x.arena);
-    config_done(&x.config);
-    return code;
+    const struct json *list = cmd_ask(x, NULL, STR("/v1/conversations?limit=1"), NULL, NULL);
+    str id = json_get_string(json_at(json_get(list, "conversations"), 0), "id");
+    if (list && id.n == 0)
+        (void)cli_failed("no conversations yet");
+    return id;
 }
 
-int conv_ask(struct conv_cli *x, const char *method, str path, str body, const char *subject,
-             struct json **ret)
+str conv_id(struct cmd *x, const char *typed)
 {
-    struct client_ask q = {.method = method, .path = path, .body = body};
-    struct err e = {0};
-    if (client_ask(x->client, &q, &x->arena, ret, &e) == 0)
-        return EXIT_DONE;
-    if (subject)
-        err_prefix(&e, "%s", subject);
-    return cli_fail(&e);
-}
-
-static int latest(struct conv_cli *x, str *ret)
-{
-    struct json *list;
-    int code = conv_ask(x, NULL, STR("/v1/conversations?limit=1"), STR_NONE, NULL, &list);
-    if (code != EXIT_DONE)
-        return code;
-    *ret = json_get_string(json_at(json_get(list, "conversations"), 0), "id");
-    if (ret->n > 0)
-        return EXIT_DONE;
-    fputs("nb: no conversations yet\n", stderr);
-    return EXIT_FAILED;
-}
-
-int conv_id(struct conv_cli *x, const char *typed, str *ret)
-{
-    struct buf b;
-    *ret = store_id_meant(str_from(typed));
+    str id = store_id_meant(str_from(typed));
     if (x->client && strcmp(typed, "latest") == 0)
-        return latest(x, ret);
-    if (store_id_valid(*ret))
-        return EXIT_DONE;
-    buf_init(&b, LABEL_MAX);
-    text_add_line(&b, *ret);
-    fprintf(stderr, "nb: no conversation '%s'\n", buf_cstr(&b));
-    buf_done(&b);
-    return EXIT_FAILED;
+        return latest(x);
+    if (store_id_valid(id))
+        return id;
+    (void)cli_failed("no conversation '%.*s'", STR_ARG(cmd_line(x, id)));
+    return STR_NONE;
 }
 
-str conv_path(struct conv_cli *x, str id, const char *rest)
+str conv_path(struct cmd *x, str id, const char *rest)
 {
     return arena_printf(&x->arena, "/v1/conversations/%.*s%s",
                         STR_ARG(client_encode(&x->arena, id)), rest);
 }
 
-void conv_print_json(const struct json *v)
+struct json *conv_ask(struct cmd *x, const char *typed, const char *method, const char *rest,
+                      const struct json *body)
 {
-    struct buf b;
-    buf_init(&b, 2 * CLIENT_BODY_MAX);
-    json_write(&b, v);
-    printf("%.*s\n", STR_ARG(buf_str(&b)));
-    buf_done(&b);
+    str id = conv_id(x, typed);
+    return id.n > 0 ? cmd_ask(x, method, conv_path(x, id, rest), body, typed) : NULL;
 }
 
-str conv_label(struct conv_cli *x, const struct json *conv)
+str conv_label(struct cmd *x, const struct json *conv)
 {
-    struct buf b;
     str title = json_get_string(conv, "title");
-    buf_init(&b, LABEL_MAX);
-    text_add_line(&b, title.n > 0 ? title : json_get_string(conv, "preview"));
-    str label = arena_str(&x->arena, b.n > 0 ? buf_str(&b) : STR("(untitled)"));
-    buf_done(&b);
-    return label;
+    str label = cmd_line(x, title.n > 0 ? title : json_get_string(conv, "preview"));
+    return label.n > 0 ? label : STR("(untitled)");
 }
 
-str conv_person(struct conv_cli *x, str user_id)
+str conv_person(struct cmd *x, str user_id)
 {
-    struct buf b;
-    if (!x->people && place_roster(&x->config, &x->people, NULL) < 0)
-        x->people = NULL;
-    const struct user *u = x->people ? roster_user(x->people, user_id) : NULL;
-    str name = u && u->display_name.n > 0 ? u->display_name
-               : u && u->email.n > 0      ? u->email
-                                          : user_id;
-    buf_init(&b, LABEL_MAX);
-    text_add_line(&b, name);
-    return buf_keep(&b, &x->arena);
+    if (!x->roster && place_roster(&x->config, &x->roster, NULL) < 0)
+        x->roster = NULL;
+    const struct user *u = x->roster ? roster_user(x->roster, user_id) : NULL;
+    return cmd_line(x, u && u->display_name.n > 0 ? u->display_name
+                       : u && u->email.n > 0      ? u->email
+                                                  : user_id);
 }
 
-str conv_ago(struct conv_cli *x, str iso)
+str conv_ago(struct cmd *x, str iso)
 {
     int64_t ms;
-    struct buf b;
-    if (clock_parse_iso(iso, &ms) < 0)
-        return STR("?");
-    buf_init(&b, 64);
-    ago_add(&b, ms, clock_now_ms());
-    return buf_keep(&b, &x->arena);
+    return clock_parse_iso(iso, &ms) < 0 ? STR("?") : cmd_ago(x, ms);
 }
 
-str conv_cost(struct conv_cli *x, const struct json *usd)
+str conv_cost(struct cmd *x, const struct json *usd)
 {
     double v = json_double(usd, -1);
     if (v < 0)
@@ -150,11 +82,29 @@ str conv_cost(struct conv_cli *x, const struct json *usd)
     return arena_printf(&x->arena, v > 0 && v < 0.01 ? "$%.4f" : "$%.2f", v);
 }
 
-str conv_count(struct conv_cli *x, int64_t n)
+str conv_known_cost(struct cmd *x, const struct json *row, const char *unpriced)
 {
-    if (n < 10000)
-        return arena_printf(&x->arena, "%lld", (long long)n);
-    if (n < 1000000)
-        return arena_printf(&x->arena, "%.1f k", (double)n / 1e3);
-    return arena_printf(&x->arena, "%.1f M", (double)n / 1e6);
+    str cost = conv_cost(x, json_get(row, "knownCostUsd"));
+    return json_get_int(row, unpriced, 0) == 0 ? cost
+                                               : arena_printf(&x->arena, ">%.*s", STR_ARG(cost));
+}
+
+str conv_get_count(struct cmd *x, const struct json *row, const char *key)
+{
+    return cmd_count(x, json_get_int(row, key, 0));
+}
+
+str conv_input(struct cmd *x, const struct json *row)
+{
+    return conv_get_count(x, row, "inputTokens");
+}
+
+str conv_cached(struct cmd *x, const struct json *row)
+{
+    return conv_get_count(x, row, "cacheReadTokens");
+}
+
+str conv_output(struct cmd *x, const struct json *row)
+{
+    return conv_get_count(x, row, "outputTokens");
 }

@@ -43,23 +43,14 @@ static void on_converted(void *ctx, const struct err *err, const struct convert_
         k->report.losses[i] = arena_str(&k->arena, r->losses[i]);
 }
 
-static void print_convert_json(const struct convert_report *r)
+static struct json *convert_json(struct cmd *x, const struct convert_report *r)
 {
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, 1024 * 1024);
-    jw_object(&w);
-    jw_kint(&w, "total", r->total);
-    jw_kint(&w, "converted", r->converted);
-    jw_kint(&w, "existing", r->existing);
-    jw_kint(&w, "failed", r->failed);
-    jw_kint(&w, "events", r->events);
-    jw_kint(&w, "blobs", r->blobs);
-    jw_kint(&w, "lost", r->lost);
-    jw_kstrs(&w, "losses", r->losses, r->nlosses);
-    jw_end(&w);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
+    return cmd_object(
+        x, {STR("total"), json_of_int(r->total)}, {STR("converted"), json_of_int(r->converted)},
+        {STR("existing"), json_of_int(r->existing)}, {STR("failed"), json_of_int(r->failed)},
+        {STR("events"), json_of_int(r->events)}, {STR("blobs"), json_of_int(r->blobs)},
+        {STR("lost"), json_of_int(r->lost)},
+        {STR("losses"), cmd_strings(x, r->losses, r->nlosses)});
 }
 
 static void print_convert(const struct convert_report *r, const char *dir)
@@ -75,7 +66,7 @@ static void print_convert(const struct convert_report *r, const char *dir)
         fprintf(stderr, "  %.*s\n", STR_ARG(r->losses[i]));
 }
 
-static int convert_stores(struct conv_cli *x, struct stores *s, const struct store_conf *from,
+static int convert_stores(struct cmd *x, struct stores *s, const struct store_conf *from,
                           const struct store_conf *to, str id)
 {
     struct converting k = {0};
@@ -90,7 +81,7 @@ static int convert_stores(struct conv_cli *x, struct stores *s, const struct sto
         stores_wait(s, &k.is_done);
         progress_end(&k.progress);
         if (x->cli->opt.is_json)
-            print_convert_json(&k.report);
+            cmd_print_json(convert_json(x, &k.report));
         else
             print_convert(&k.report, to->dir);
     }
@@ -102,19 +93,20 @@ static int convert_stores(struct conv_cli *x, struct stores *s, const struct sto
     return k.report.failed > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int do_convert(struct conv_cli *x, const void *options, int argc, char **argv)
+static int conv_convert(struct cmd *x)
 {
-    const struct convert_options *o = options;
+    const struct convert_options *o = x->options;
     struct store_conf from, to;
     struct stores s;
     struct err e = {0};
-    str id = STR_NONE;
+    if (!o->to || (strcmp(o->to, "jsonl") != 0 && strcmp(o->to, "folder") != 0))
+        return cmd_usage(x, "pass --to jsonl or --to folder");
     if (stores_find(x, NULL, NULL, &from, &e) < 0 || stores_find(x, o->to, o->dir, &to, &e) < 0)
         return cli_fail(&e);
     if (strcmp(from.type, to.type) == 0 && strcmp(from.dir, to.dir) == 0)
-        return cli_usage_error("convert: the conversations in %s are %s already", from.dir,
-                               from.type);
-    if (argc > 0 && conv_id(x, argv[0], &id) != EXIT_DONE)
+        return cmd_usage(x, "the conversations in %s are %s already", from.dir, from.type);
+    str id = x->argc > 0 ? conv_id(x, x->argv[0]) : STR_NONE;
+    if (x->argc > 0 && id.n == 0)
         return EXIT_FAILED;
     from.read_only = true;
     stores_init(&s, x);
@@ -123,24 +115,14 @@ static int do_convert(struct conv_cli *x, const void *options, int argc, char **
     return code;
 }
 
-static int run_convert(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct convert_options *o = options;
-    if (!o->to || (strcmp(o->to, "jsonl") != 0 && strcmp(o->to, "folder") != 0))
-        return cli_usage_error("convert: pass --to jsonl or --to folder");
-    if (argc > 1)
-        return cli_usage_error("convert: name one conversation, or none for all");
-    return conv_with(cli, false, do_convert, options, argc, argv);
-}
-
 const struct command CONV_CONVERT = {
     .name = "convert",
-    .usage = "conversations convert --to TYPE [--dir DIR] [ID]",
+    .operands = "[ID]",
     .summary = "copy conversations into the other type of store",
     .help =
         "Copies ids, times, notes, sharing and large results, and names what the other type cannot "
         "store. The originals are not changed. To use the copy, set store.type (and store.dir).\n",
     .args = CONVERT_ARGS,
-    .options_size = sizeof(struct convert_options),
-    .run = run_convert,
+    .needs = NEEDS_LOOP,
+    .run = conv_convert,
 };

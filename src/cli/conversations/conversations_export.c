@@ -93,9 +93,9 @@ static int export_to_file(struct stores *s, struct store *store, str id, enum ex
     return r;
 }
 
-static int do_export(struct conv_cli *x, const void *options, int argc, char **argv)
+static int conv_export(struct cmd *x)
 {
-    const struct export_options_cli *o = options;
+    const struct export_options_cli *o = x->options;
     struct export_options opt = {.without_tools = o->without_tools};
     struct store_conf conf;
     struct stores s;
@@ -103,8 +103,11 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
     struct writing w = {.out = stdout};
     enum export_format f;
     struct err e = {0};
-    str id;
-    if (conv_id(x, argv[0], &id) != EXIT_DONE)
+    const char *typed = x->argv[0];
+    if (strcmp(typed, "latest") == 0 && client_open(x->loop, &x->config, &x->client, &e) < 0)
+        return cli_fail(&e);
+    str id = conv_id(x, typed);
+    if (id.n == 0)
         return EXIT_FAILED;
     if (choose_format(o, &f, &e) < 0)
         return cli_usage_error("--format: %s", e.msg);
@@ -129,23 +132,16 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
     if (r == 0)
         cli_record(&x->config, "conversation.export", id, true, STR_NONE);
     if (r == -ENOENT && is_open)
-        fprintf(stderr, "nb: no conversation '%s'\n", argv[0]);
-    return r == 0 ? EXIT_DONE : r == -ENOENT && is_open ? EXIT_FAILED : cli_fail(&e);
-}
-
-static int run_conv_export(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("export: name one conversation");
-    return conv_with(cli, strcmp(argv[0], "latest") == 0, do_export, options, argc, argv);
+        return cli_failed("no conversation '%s'", typed);
+    return r < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
 const struct command CONV_EXPORT = {
     .name = "export",
-    .usage = "conversations export [--format F] [-o FILE] ID",
+    .operands = "ID",
     .summary = "export a conversation as Markdown, JSON, HTML or log lines",
     .help = "jsonl is the log itself; nb conv import imports it unchanged.\n",
     .args = ARGS,
-    .options_size = sizeof(struct export_options_cli),
-    .run = run_conv_export,
+    .needs = NEEDS_LOOP,
+    .run = conv_export,
 };

@@ -8,51 +8,39 @@
 
 enum { POLL_MS = 100 };
 
-struct import_options {
+struct conv_import_options {
     const char *kind;
 };
 
 static const struct arg IMPORT_ARGS[] = {
-    {"from", 0, ARG_STRING, offsetof(struct import_options, kind), "KIND",
+    {"from", 0, ARG_STRING, offsetof(struct conv_import_options, kind), "KIND",
      "read nb, folder, claude-code, chatgpt or claude (default: detected)"},
     {0}};
 
-static str import_body(struct conv_cli *x, const char *path, const char *kind)
-{
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, 4 * PATH_MAX);
-    jw_object(&w);
-    jw_kstr(&w, "path", str_from(path));
-    if (kind)
-        jw_kstr(&w, "kind", str_from(kind));
-    jw_end(&w);
-    return buf_keep(&b, &x->arena);
-}
-
-static void wait_a_moment(struct conv_cli *x)
+static void wait_a_moment(struct cmd *x)
 {
     bool never = false;
     (void)loop_run_until(x->loop, &never, POLL_MS);
 }
 
-static int conv_import_follow(struct conv_cli *x, const char *path, struct json **state)
+/* The state after the import has ended; NULL after printing an error. */
+static const struct json *conv_import_follow(struct cmd *x, const char *path,
+                                             const struct json *state)
 {
     struct progress p;
-    int code = EXIT_DONE;
     progress_begin(&p, "importing");
-    while (code == EXIT_DONE && json_get_bool(*state, "isRunning", false)) {
+    while (state && json_get_bool(state, "isRunning", false)) {
         str text = arena_printf(&x->arena, "%lld conversations",
-                                (long long)json_get_int(*state, "conversations", 0));
-        progress_update(&p, json_double(json_get(*state, "share"), -1), text);
+                                (long long)json_get_int(state, "conversations", 0));
+        progress_update(&p, json_double(json_get(state, "share"), -1), text);
         wait_a_moment(x);
-        code = conv_ask(x, NULL, STR("/v1/import"), STR_NONE, path, state);
+        state = cmd_ask(x, NULL, STR("/v1/import"), NULL, path);
     }
     progress_end(&p);
-    return code;
+    return state;
 }
 
-static void print_import(struct conv_cli *x, const char *path, const struct json *s)
+static void print_import(struct cmd *x, const char *path, const struct json *s)
 {
     const struct json *losses = json_get(s, "losses");
     int64_t lost = json_get_int(s, "lost", 0), existing = json_get_int(s, "existing", 0);
@@ -68,57 +56,52 @@ static void print_import(struct conv_cli *x, const char *path, const struct json
         fprintf(stderr, "  %.*s\n", STR_ARG(json_string(json_at(losses, i), STR_NONE)));
 }
 
-static int import_one(struct conv_cli *x, const char *typed, const char *kind)
+static bool import_one(struct cmd *x, const char *typed, const char *kind)
 {
     char path[PATH_MAX];
-    struct json *state;
     struct err e = {0};
     if (!realpath(typed, path)) {
         err_errno(&e, -errno, "cannot read", typed);
-        return cli_fail(&e);
+        (void)cli_fail(&e);
+        return false;
     }
-    int code = conv_ask(x, "POST", STR("/v1/import"), import_body(x, path, kind), typed, &state);
-    if (code == EXIT_DONE)
-        code = conv_import_follow(x, typed, &state);
-    if (code != EXIT_DONE)
-        return code;
+    struct json *body = cmd_object(x, {STR("path"), json_of_str(str_from(path))});
+    if (kind)
+        json_set(&x->arena, body, STR("kind"), json_of_str(str_from(kind)));
+    const struct json *state =
+        conv_import_follow(x, typed, cmd_ask(x, "POST", STR("/v1/import"), body, typed));
+    if (!state)
+        return false;
     if (x->cli->opt.is_json)
-        conv_print_json(state);
+        cmd_print_json(state);
     else
         print_import(x, typed, state);
     str error = json_get_string(state, "error");
     if (error.n > 0 && str_find(error, str_from(typed), 0) >= 0)
         cli_complain(error);
     else if (error.n > 0)
-        fprintf(stderr, "nb: %s: %.*s\n", typed, STR_ARG(error));
-    return error.n > 0 ? EXIT_FAILED : EXIT_DONE;
+        (void)cli_failed("%s: %.*s", typed, STR_ARG(error));
+    return error.n == 0;
 }
 
-static int do_import(struct conv_cli *x, const void *options, int argc, char **argv)
+static int conv_import(struct cmd *x)
 {
-    const struct import_options *o = options;
+    const struct conv_import_options *o = x->options;
     int code = EXIT_DONE;
-    for (int i = 0; i < argc; i++)
-        if (import_one(x, argv[i], o->kind) != EXIT_DONE)
+    for (int i = 0; i < x->argc; i++)
+        if (!import_one(x, x->argv[i], o->kind))
             code = EXIT_FAILED;
     return code;
 }
 
-static int run_import(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc == 0)
-        return cli_usage_error("import: name the files or directories");
-    return conv_with(cli, true, do_import, options, argc, argv);
-}
-
 const struct command CONV_IMPORT = {
     .name = "import",
-    .usage = "conversations import [--from KIND] FILE...",
+    .operands = "FILE...",
     .summary = "import conversations of nb, Claude Code, ChatGPT or Claude.ai",
     .help = "Reads logs of nb (jsonl or folder), sessions of Claude Code, and the unpacked exports "
             "of ChatGPT and Claude.ai (conversations.json); a FILE may be a directory. Times are "
             "kept. A conversation that was imported before is not changed.\n",
     .args = IMPORT_ARGS,
-    .options_size = sizeof(struct import_options),
-    .run = run_import,
+    .needs = NEEDS_CLIENT,
+    .run = conv_import,
 };

@@ -1,7 +1,6 @@
 /* nb conversations list, stats. */
 #include "cli/conversations/conversations.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 
 enum { PAGE = 1000, LIST_DEFAULT = 20 };
 
@@ -25,35 +24,33 @@ static const struct arg LIST_ARGS[] = {
      "include conversations of delegated tasks"},
     {0}};
 
-static const struct table_column LIST_COLUMNS[] = {
-    {"ID", false, STYLE_CYAN, true}, {"UPDATED", false, 0},
-    {"MESSAGES", true, 0},           {"COST", true, 0},
-    {"TITLE", false, STYLE_BOLD},
-};
-
-static void print_page(struct conv_cli *x, const struct json *convs, bool is_first)
+static str show_updated(struct cmd *x, const struct json *row)
 {
-    struct table t;
-    table_init(&t, LIST_COLUMNS, ARRAY_LEN(LIST_COLUMNS));
-    for (size_t i = 0; i < convs->len; i++) {
-        const struct json *c = json_at(convs, i);
-        if (x->cli->opt.is_json) {
-            conv_print_json(c);
-            continue;
-        }
-        table_row(&t);
-        table_cell(&t, 0, json_get_string(c, "id"));
-        table_cell(&t, 1, conv_ago(x, json_get_string(c, "updatedAt")));
-        table_cellf(&t, 2, "%lld", (long long)json_get_int(c, "messageCount", 0));
-        table_cell(&t, 3, conv_cost(x, json_get(c, "totalCostUsd")));
-        table_cell(&t, 4, conv_label(x, c));
-    }
-    if (t.nrows > 0)
-        table_print(&t, stdout, x->width, x->cli->has_color_out, is_first);
-    table_done(&t);
+    return conv_ago(x, json_get_string(row, "updatedAt"));
 }
 
-static str list_path(struct conv_cli *x, const struct list_options *o, int64_t limit, str cursor)
+static str show_cost(struct cmd *x, const struct json *row)
+{
+    return conv_cost(x, json_get(row, "totalCostUsd"));
+}
+
+static const struct cmd_column LIST_COLUMNS[] = {
+    {"ID", "id", .style = STYLE_CYAN, .is_whole = true},
+    {"UPDATED", .show = show_updated},
+    {"MESSAGES", "messageCount", .is_right = true},
+    {"COST", .show = show_cost, .is_right = true},
+    {"TITLE", .show = conv_label, .style = STYLE_BOLD},
+};
+
+static void print_page(struct cmd *x, const struct json *convs, bool is_first)
+{
+    for (size_t i = 0; x->cli->opt.is_json && i < convs->len; i++)
+        cmd_print_json(json_at(convs, i));
+    if (!x->cli->opt.is_json)
+        cmd_table(x, convs, LIST_COLUMNS, ARRAY_LEN(LIST_COLUMNS), is_first);
+}
+
+static str list_path(struct cmd *x, const struct list_options *o, int64_t limit, str cursor)
 {
     struct arena *a = &x->arena;
     return arena_printf(
@@ -62,7 +59,7 @@ static str list_path(struct conv_cli *x, const struct list_options *o, int64_t l
         STR_ARG(client_encode(a, str_from(o->search))), STR_ARG(client_encode(a, cursor)));
 }
 
-static void say_rest(struct conv_cli *x, int64_t shown, int64_t total)
+static void say_rest(struct cmd *x, int64_t shown, int64_t total)
 {
     if (x->cli->opt.is_json)
         return;
@@ -80,18 +77,19 @@ static void say_unreadable(const struct json *page)
         fprintf(stderr, "nb: warning: %.*s\n", STR_ARG(json_string(json_at(list, i), STR_NONE)));
 }
 
-static int do_conv_list(struct conv_cli *x, const void *options, int argc, char **argv)
+static int conv_list(struct cmd *x)
 {
-    const struct list_options *o = options;
+    const struct list_options *o = x->options;
     int64_t wanted = o->is_all ? INT64_MAX : o->limit ? o->limit : LIST_DEFAULT;
     int64_t shown = 0, total = 0;
     str cursor = STR_NONE;
+    if (o->sort && strcmp(o->sort, "updated") != 0 && strcmp(o->sort, "created") != 0)
+        return cli_usage_error("--sort: expected updated or created, not '%s'", o->sort);
     do {
-        struct json *page;
         int64_t limit = wanted - shown < PAGE ? wanted - shown : PAGE;
-        int code = conv_ask(x, NULL, list_path(x, o, limit, cursor), STR_NONE, NULL, &page);
-        if (code != EXIT_DONE)
-            return code;
+        const struct json *page = cmd_ask(x, NULL, list_path(x, o, limit, cursor), NULL, NULL);
+        if (!page)
+            return EXIT_FAILED;
         const struct json *convs = json_get(page, "conversations");
         print_page(x, convs, shown == 0);
         if (cursor.n == 0)
@@ -107,25 +105,14 @@ static int do_conv_list(struct conv_cli *x, const void *options, int argc, char 
     return EXIT_DONE;
 }
 
-static int run_conv_list(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct list_options *o = options;
-    if (argc > 0)
-        return cli_usage_error("list takes no argument '%s' (use --search TEXT)", argv[0]);
-    if (o->sort && strcmp(o->sort, "updated") != 0 && strcmp(o->sort, "created") != 0)
-        return cli_usage_error("--sort: expected updated or created, not '%s'", o->sort);
-    return conv_with(cli, true, do_conv_list, options, argc, argv);
-}
-
 const struct command CONV_LIST = {
     .name = "list",
     .alias = "ls",
-    .usage = "conversations list [--limit N | --all] [--search TEXT] [--sort created]",
     .summary = "list the latest conversations",
     .help = "With --json, one conversation per line.\n",
     .args = LIST_ARGS,
-    .options_size = sizeof(struct list_options),
-    .run = run_conv_list,
+    .needs = NEEDS_CLIENT,
+    .run = conv_list,
 };
 
 /* ---- stats ---- */
@@ -139,70 +126,63 @@ static const struct arg STATS_ARGS[] = {{"period", 'p', ARG_STRING,
                                          "count a day, week, month, year or all (default)"},
                                         {0}};
 
-static const struct table_column STATS_COLUMNS[] = {
-    {"MODEL", false, STYLE_BOLD},
-    {"CONVERSATIONS", true, 0},
-    {"MESSAGES", true, 0},
-    {"INPUT", true, 0},
-    {"CACHED", true, 0},
-    {"OUTPUT", true, 0},
-    {"COST", true, 0},
-};
-
-static void add_stats_row(struct conv_cli *x, struct table *t, str name, const struct json *s)
+static str show_model(struct cmd *x, const struct json *row)
 {
-    bool is_whole = json_get_int(s, "unpricedConversations", 0) == 0;
-    table_row(t);
-    table_cell(t, 0, name);
-    table_cell(t, 1, conv_count(x, json_get_int(s, "conversations", 0)));
-    table_cell(t, 2, conv_count(x, json_get_int(s, "messages", 0)));
-    table_cell(t, 3, conv_count(x, json_get_int(s, "inputTokens", 0)));
-    table_cell(t, 4, conv_count(x, json_get_int(s, "cacheReadTokens", 0)));
-    table_cell(t, 5, conv_count(x, json_get_int(s, "outputTokens", 0)));
-    str cost = conv_cost(x, json_get(s, "knownCostUsd"));
-    table_cellf(t, 6, "%s%.*s", is_whole ? "" : ">", STR_ARG(cost));
+    str model = json_get_string(row, "model");
+    return model.n > 0 ? model : STR("(none)");
 }
 
-static int do_stats(struct conv_cli *x, const void *options, int argc, char **argv)
+static str show_conversations(struct cmd *x, const struct json *row)
 {
-    const struct stats_options *o = options;
-    struct json *s;
+    return conv_get_count(x, row, "conversations");
+}
+
+static str show_messages(struct cmd *x, const struct json *row)
+{
+    return conv_get_count(x, row, "messages");
+}
+
+static str show_known_cost(struct cmd *x, const struct json *row)
+{
+    return conv_known_cost(x, row, "unpricedConversations");
+}
+
+static int conv_stats(struct cmd *x)
+{
+    static const struct cmd_column COLUMNS[] = {
+        {"MODEL", .show = show_model, .style = STYLE_BOLD},
+        {"CONVERSATIONS", .show = show_conversations, .is_right = true},
+        {"MESSAGES", .show = show_messages, .is_right = true},
+        {"INPUT", .show = conv_input, .is_right = true},
+        {"CACHED", .show = conv_cached, .is_right = true},
+        {"OUTPUT", .show = conv_output, .is_right = true},
+        {"COST", .show = show_known_cost, .is_right = true},
+    };
+    const struct stats_options *o = x->options;
     str period = client_encode(&x->arena, str_from(o->period ? o->period : "all"));
     str path = arena_printf(&x->arena, "/v1/conversations/stats?period=%.*s", STR_ARG(period));
-    int code = conv_ask(x, NULL, path, STR_NONE, NULL, &s);
-    if (code != EXIT_DONE)
-        return code;
+    struct json *s = cmd_ask(x, NULL, path, NULL, NULL);
+    if (!s)
+        return EXIT_FAILED;
     if (x->cli->opt.is_json) {
-        conv_print_json(s);
+        cmd_print_json(s);
         return EXIT_DONE;
     }
-    struct table t;
-    const struct json *models = json_get(s, "models");
-    table_init(&t, STATS_COLUMNS, ARRAY_LEN(STATS_COLUMNS));
-    for (size_t i = 0; models && i < models->len; i++) {
-        str model = json_get_string(json_at(models, i), "model");
-        add_stats_row(x, &t, model.n > 0 ? model : STR("(none)"), json_at(models, i));
-    }
-    add_stats_row(x, &t, STR("all"), s);
-    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
-    table_done(&t);
+    struct json *rows = json_new(&x->arena, JSON_ARRAY), *models = json_get(s, "models");
+    for (size_t i = 0; models && i < models->len; i++)
+        json_push(&x->arena, rows, *json_at(models, i));
+    json_set(&x->arena, s, STR("model"), json_of_str(STR("all")));
+    json_push(&x->arena, rows, *s);
+    cmd_table(x, rows, COLUMNS, ARRAY_LEN(COLUMNS), true);
     return EXIT_DONE;
-}
-
-static int run_stats(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc > 0)
-        return cli_usage_error("stats takes no argument '%s'", argv[0]);
-    return conv_with(cli, true, do_stats, options, argc, argv);
 }
 
 const struct command CONV_STATS = {
     .name = "stats",
-    .usage = "conversations stats [--period week]",
     .summary = "count conversations, tokens and cost by model",
     .help = "Counts every conversation that changed during the period, as a whole, under the model "
             "that answered last. \">\" before a cost: the price of some calls is not known.\n",
     .args = STATS_ARGS,
-    .options_size = sizeof(struct stats_options),
-    .run = run_stats,
+    .needs = NEEDS_CLIENT,
+    .run = conv_stats,
 };

@@ -2,29 +2,13 @@
 #include <errno.h>
 
 #include "cli/conversations/stores.h"
-#include "cli/term/progress.h"
 #include "store/integrity.h"
 #include "store/repair.h"
 
-struct repair_options {
-    bool is_sure;
-};
-
-static const struct arg REPAIR_ARGS[] = {{"yes", 'y', ARG_FLAG,
-                                          offsetof(struct repair_options, is_sure), NULL,
-                                          "replace a lost first line without asking"},
-                                         {0}};
-
 struct repair {
-    struct conv_cli *x;
-    const struct repair_options *opt;
-    struct stores stores;
-    struct store *store;
-    int argc;
-    char **argv;
-    str owner; /* new owner, for a first line that is written again */
-    struct progress progress;
+    struct stores_visit visit;
     int64_t sound, repaired, damaged, failed;
+    /* the current conversation */
     struct repair_report report;
     struct integrity_report left; /* what verify reports afterwards */
     struct err err;
@@ -47,34 +31,31 @@ static void on_mended(void *ctx, const struct err *err)
     k->err = err ? *err : (struct err){0};
 }
 
-static bool may_mend(const struct repair *k, str id)
+/* Without a terminal and --yes, the line stays as it is. */
+static bool may_mend(const struct cmd *x, str id)
 {
-    char answer[16];
-    if (k->opt->is_sure)
-        return true;
-    if (!k->x->cli->is_tty_in)
+    if (!x->cli->opt.is_sure && !x->cli->is_tty_in)
         return false;
-    fprintf(stderr,
-            "%.*s  line 1 is lost or damaged, so the conversation has no owner.\nWrite a new line "
-            "1 that makes the first owner of this instance its owner, and keep the old log as "
-            ".damaged? [y/N] ",
-            STR_ARG(id));
-    fflush(stderr);
-    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+    if (!x->cli->opt.is_sure)
+        fprintf(stderr,
+                "%.*s  line 1 is lost or damaged, so the conversation has no owner.\nWrite a new "
+                "line 1 that makes the first owner of this instance its owner, and ",
+                STR_ARG(id));
+    return cmd_confirm(x, "keep the old log as .damaged?", "It stays as it is.") == EXIT_DONE;
 }
 
 static void mend_header(struct repair *k, str id)
 {
-    if (!may_mend(k, id))
+    if (!may_mend(k->visit.x, id))
         return;
     k->is_done = false;
-    store_mend_header(k->store, id, k->owner, on_mended, k);
-    stores_wait(&k->stores, &k->is_done);
+    store_mend_header(k->visit.store, id, k->visit.owner, on_mended, k);
+    stores_wait(&k->visit.stores, &k->is_done);
 }
 
 /* ---- remaining problems: repair and verify agree ---- */
 
-static void on_verified(void *ctx, const struct err *err, const struct integrity_report *r)
+static void on_left_checked(void *ctx, const struct err *err, const struct integrity_report *r)
 {
     struct repair *k = ctx;
     k->is_done = true;
@@ -86,8 +67,8 @@ static void look_again(struct repair *k, str id)
 {
     k->left = (struct integrity_report){0};
     k->is_done = false;
-    store_verify(k->store, id, on_verified, k);
-    stores_wait(&k->stores, &k->is_done);
+    store_verify(k->visit.store, id, on_left_checked, k);
+    stores_wait(&k->visit.stores, &k->is_done);
 }
 
 static bool is_foreign(const struct repair *k, str id)
@@ -112,25 +93,20 @@ static void print_damage(const struct repair *k, str id)
                (long long)k->left.bad_lines, k->left.bad_lines == 1 ? "" : "s");
 }
 
-static void print_repair_json(const struct repair *k, str id)
+static struct json *repair_json(const struct repair *k, str id)
 {
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, 64 * 1024);
-    jw_object(&w);
-    jw_kstr(&w, "id", id);
-    jw_kint(&w, "tornBytes", k->report.torn_bytes);
-    jw_kbool(&w, "wasTerminated", k->report.was_terminated);
-    jw_kint(&w, "badLines", k->left.bad_lines);
-    jw_kbool(&w, "isDamaged", is_damaged(k, id));
-    jw_kbool(&w, "lacksHeader", k->report.lacks_header && !k->has_new_header);
-    jw_kbool(&w, "hasNewHeader", k->has_new_header);
-    jw_kbool(&w, "isInUse", k->err.code == -EBUSY);
+    struct cmd *x = k->visit.x;
+    struct json *v = cmd_object(
+        x, {STR("id"), json_of_str(id)}, {STR("tornBytes"), json_of_int(k->report.torn_bytes)},
+        {STR("wasTerminated"), json_of_bool(k->report.was_terminated)},
+        {STR("badLines"), json_of_int(k->left.bad_lines)},
+        {STR("isDamaged"), json_of_bool(is_damaged(k, id))},
+        {STR("lacksHeader"), json_of_bool(k->report.lacks_header && !k->has_new_header)},
+        {STR("hasNewHeader"), json_of_bool(k->has_new_header)},
+        {STR("isInUse"), json_of_bool(k->err.code == -EBUSY)});
     if (k->err.code && k->err.code != -EBUSY)
-        jw_kstr(&w, "error", str_from(k->err.msg));
-    jw_end(&w);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
+        json_set(&x->arena, v, STR("error"), json_of_str(str_from(k->err.msg)));
+    return v;
 }
 
 static void print_repair(const struct repair *k, str id)
@@ -156,15 +132,14 @@ static void print_repair(const struct repair *k, str id)
     putchar('\n');
 }
 
-static int repair_one(void *ctx, str id, size_t i, int64_t n)
+static void repair_one(struct stores_visit *v, str id)
 {
-    struct repair *k = ctx;
-    progress_update(&k->progress, n > 0 ? (double)i / (double)n : -1, id);
+    struct repair *k = CONTAINER_OF(v, struct repair, visit);
     k->is_done = false;
-    store_repair(k->store, id, on_repaired, k);
-    stores_wait(&k->stores, &k->is_done);
+    store_repair(v->store, id, on_repaired, k);
+    stores_wait(&v->stores, &k->is_done);
     k->has_new_header = false;
-    progress_end(&k->progress);
+    progress_end(&v->progress);
     if (!k->err.code && k->report.lacks_header)
         mend_header(k, id);
     look_again(k, id);
@@ -178,56 +153,20 @@ static int repair_one(void *ctx, str id, size_t i, int64_t n)
         k->repaired++;
     else
         k->sound++;
-    if (k->x->cli->opt.is_json)
-        print_repair_json(k, id);
+    if (v->x->cli->opt.is_json)
+        cmd_print_json(repair_json(k, id));
     else if (is_mended || is_left || k->err.code || is_damaged(k, id))
         print_repair(k, id);
-    return 0;
 }
 
-static int repair_all(struct repair *k, int argc, char **argv, struct err *e)
+static int conv_repair(struct cmd *x)
 {
-    if (argc == 0)
-        return stores_each(&k->stores, k->store, repair_one, k, e);
-    for (int i = 0; i < argc; i++) {
-        str id;
-        if (conv_id(k->x, argv[i], &id) != EXIT_DONE)
-            k->failed++;
-        else
-            (void)repair_one(k, id, (size_t)i, argc);
-    }
-    return 0;
-}
-
-static int repair_store(void *ctx, const struct store_conf *conf, str owner)
-{
-    struct repair *k = ctx;
-    struct err e = {0};
-    k->owner = owner;
-    k->store = NULL;
-    stores_init(&k->stores, k->x);
-    progress_begin(&k->progress, "repairing");
-    int r = stores_open(&k->stores, conf, &k->store, &e);
-    if (r == 0)
-        r = repair_all(k, k->argc, k->argv, &e);
-    progress_end(&k->progress);
-    stores_close(&k->stores, k->store);
-    stores_done(&k->stores);
-    stores_drop_index(conf);
-    return r < 0 ? cli_fail(&e) : EXIT_DONE;
-}
-
-static int do_repair(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    struct repair k = {.x = x, .opt = options, .argc = argc, .argv = argv};
-    struct store_conf conf;
-    struct err e = {0};
-    /* an id exists in only one workspace */
-    if (argc > 0 && stores_find(x, NULL, NULL, &conf, &e) < 0)
-        return cli_fail(&e);
-    int code = stores_each_place(x, repair_store, &k);
+    struct repair k = {
+        .visit = {.x = x, .label = "repairing", .one = repair_one, .after = stores_drop_index}};
+    int code = stores_visit(&k.visit);
     if (code != EXIT_DONE)
         return code;
+    k.failed += k.visit.unknown;
     if (!x->cli->opt.is_json)
         fprintf(stderr,
                 "%lld sound, %lld repaired, %lld still damaged, %lld failed; the index will be "
@@ -237,14 +176,9 @@ static int do_repair(struct conv_cli *x, const void *options, int argc, char **a
     return k.failed + k.damaged > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run_repair(struct cli *cli, const void *options, int argc, char **argv)
-{
-    return conv_with(cli, false, do_repair, options, argc, argv);
-}
-
 const struct command CONV_REPAIR = {
     .name = "repair",
-    .usage = "conversations repair [--yes] [ID...]",
+    .operands = "[ID...]",
     .summary = "repair logs after a crash or a full disk",
     .help = "Moves an unfinished last line to <log>.torn, adds a missing line feed, and rebuilds "
             "the index. Lines that cannot be read stay and are skipped; such a log is reported as "
@@ -254,7 +188,7 @@ const struct command CONV_REPAIR = {
             "owner of this instance, and the old log is kept as <log>.damaged. Without an ID, "
             "repairs all conversations of the workspace, or of every workspace when --workspace is "
             "not given.\n",
-    .args = REPAIR_ARGS,
-    .options_size = sizeof(struct repair_options),
-    .run = run_repair,
+    .yes = "replace a lost first line without asking",
+    .needs = NEEDS_LOOP,
+    .run = conv_repair,
 };

@@ -21,7 +21,7 @@ static const struct arg SEARCH_ARGS[] = {
     {0}};
 
 /* Hits are coloured, or put between asterisks without colours. */
-static void add_snippet(struct conv_cli *x, struct buf *b, const struct json *parts)
+static void add_snippet(struct cmd *x, struct buf *b, const struct json *parts)
 {
     struct buf safe;
     buf_init(&safe, SNIPPET_MAX);
@@ -43,7 +43,7 @@ static void add_snippet(struct conv_cli *x, struct buf *b, const struct json *pa
     buf_done(&safe);
 }
 
-static void print_heading(struct conv_cli *x, const struct json *hit)
+static void print_heading(struct cmd *x, const struct json *hit)
 {
     struct buf b;
     bool has_color = x->cli->has_color_out;
@@ -55,7 +55,7 @@ static void print_heading(struct conv_cli *x, const struct json *hit)
     buf_done(&b);
 }
 
-static void print_hit(struct conv_cli *x, const struct json *hit)
+static void print_hit(struct cmd *x, const struct json *hit)
 {
     struct buf b, clipped;
     buf_init(&b, 2 * SNIPPET_MAX);
@@ -71,7 +71,7 @@ static void print_hit(struct conv_cli *x, const struct json *hit)
     buf_done(&clipped);
 }
 
-static void print_hits(struct conv_cli *x, const struct json *found)
+static void print_hits(struct cmd *x, const struct json *found)
 {
     const struct json *results = json_get(found, "results");
     str before = STR_NONE;
@@ -92,45 +92,31 @@ static void print_hits(struct conv_cli *x, const struct json *found)
         fputs("The search took too long and was ended: there may be more.\n", stderr);
 }
 
-static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
+static int conv_search(struct cmd *x)
 {
-    const struct search_options *o = options;
+    const struct search_options *o = x->options;
     struct arena *a = &x->arena;
-    struct buf words;
-    str in = STR_NONE;
-    int code = o->in ? conv_id(x, o->in, &in) : EXIT_DONE;
-    if (code != EXIT_DONE)
-        return code;
-    buf_init(&words, SNIPPET_MAX);
-    for (int i = 0; i < argc; i++)
-        buf_printf(&words, "%s%s", i ? " " : "", argv[i]);
+    str in = o->in ? conv_id(x, o->in) : STR_NONE;
+    if (o->in && in.n == 0)
+        return EXIT_FAILED;
     str path = arena_printf(a, "/v1/search?q=%.*s&limit=%d&order=%s&conversation=%.*s",
-                            STR_ARG(client_encode(a, buf_str(&words))),
+                            STR_ARG(client_encode(a, cmd_words(x, 0))),
                             o->limit ? o->limit : SEARCH_DEFAULT,
                             o->by_relevance ? "relevance" : "newest", STR_ARG(in));
-    buf_done(&words);
-    struct json *found;
-    code = conv_ask(x, NULL, path, STR_NONE, "search", &found);
-    if (code != EXIT_DONE)
-        return code;
+    const struct json *found = cmd_ask(x, NULL, path, NULL, "search");
+    if (!found)
+        return EXIT_FAILED;
     const struct json *results = json_get(found, "results");
     if (!x->cli->opt.is_json)
         print_hits(x, found);
     for (size_t i = 0; x->cli->opt.is_json && results && i < results->len; i++)
-        conv_print_json(json_at(results, i));
+        cmd_print_json(json_at(results, i));
     return results && results->len > 0 ? EXIT_DONE : EXIT_FAILED;
-}
-
-static int run_search(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc == 0)
-        return cli_usage_error("search: pass the words to search for");
-    return conv_with(cli, true, do_search, options, argc, argv);
 }
 
 const struct command CONV_SEARCH = {
     .name = "search",
-    .usage = "conversations search [--best] [--in ID] [--limit N] WORDS...",
+    .operands = "WORDS...",
     .summary = "search messages, tool calls, titles and notes",
     .help = "All words must occur. Other forms:\n"
             "  \"two words\"       the phrase\n"
@@ -142,6 +128,6 @@ const struct command CONV_SEARCH = {
             "\n"
             "With --json, one result per line. Exits with 1 when nothing was found.\n",
     .args = SEARCH_ARGS,
-    .options_size = sizeof(struct search_options),
-    .run = run_search,
+    .needs = NEEDS_CLIENT,
+    .run = conv_search,
 };

@@ -27,7 +27,7 @@ static const struct arg ARGS[] = {
     {0}};
 
 struct show {
-    struct conv_cli *x;
+    struct cmd *x;
     const struct show_options *opt;
     str id;
     struct json *messages; /* oldest first */
@@ -47,7 +47,7 @@ static struct json *conv_show_joined(struct arena *a, const struct json *front,
     return all;
 }
 
-static int fetch_messages(struct show *s)
+static bool fetch_messages(struct show *s)
 {
     struct arena *a = &s->x->arena;
     size_t wanted =
@@ -55,14 +55,12 @@ static int fetch_messages(struct show *s)
     int64_t before = 0;
     s->messages = json_new(a, JSON_ARRAY);
     do {
-        struct json *page;
         str rest = before ? arena_printf(a, "/history?limit=%d&before=%lld", PAGE_EVENTS,
                                          (long long)before)
                           : arena_printf(a, "/history?limit=%d", PAGE_EVENTS);
-        int code = conv_ask(s->x, NULL, conv_path(s->x, s->id, arena_cstr(a, rest)), STR_NONE, NULL,
-                            &page);
-        if (code != EXIT_DONE)
-            return code;
+        const struct json *page = cmd_ask(s->x, NULL, conv_path(s->x, s->id, rest.p), NULL, NULL);
+        if (!page)
+            return false;
         s->messages = conv_show_joined(a, json_get(page, "messages"), s->messages);
         before = json_get_int(page, "before", 0);
     } while (before > 0 && s->messages->len < wanted);
@@ -71,7 +69,7 @@ static int fetch_messages(struct show *s)
         s->messages->items++;
         s->messages->len--;
     }
-    return EXIT_DONE;
+    return true;
 }
 
 /* ---- printing ---- */
@@ -87,14 +85,14 @@ static void print_styled(const struct show *s, unsigned style, str text)
 
 static void print_head(const struct show *s, const struct json *c)
 {
-    struct conv_cli *x = s->x;
+    struct cmd *x = s->x;
     print_styled(s, STYLE_BOLD, conv_label(x, c));
     str model = json_get_string(c, "lastModel");
     str facts = arena_printf(
         &x->arena, "%.*s · %lld messages · %.*s tokens in, %.*s out · %.*s%s%.*s · %.*s",
         STR_ARG(s->id), (long long)json_get_int(c, "messageCount", 0),
-        STR_ARG(conv_count(x, json_get_int(c, "totalInputTokens", 0))),
-        STR_ARG(conv_count(x, json_get_int(c, "totalOutputTokens", 0))),
+        STR_ARG(cmd_count(x, json_get_int(c, "totalInputTokens", 0))),
+        STR_ARG(cmd_count(x, json_get_int(c, "totalOutputTokens", 0))),
         STR_ARG(conv_cost(x, json_get(c, "totalCostUsd"))), model.n > 0 ? " · " : "",
         STR_ARG(model), STR_ARG(conv_ago(x, json_get_string(c, "updatedAt"))));
     print_styled(s, STYLE_DIM, facts);
@@ -137,7 +135,7 @@ static void print_tool(const struct show *s, const struct json *t)
 
 static void print_speaker(const struct show *s, const struct json *m, bool is_user)
 {
-    struct conv_cli *x = s->x;
+    struct cmd *x = s->x;
     str name = is_user ? json_get_string(m, "userId") : json_get_string(m, "model");
     bool is_me = str_eq(name, STR("usr_default")) || name.n == 0;
     str who = is_user ? (is_me ? STR("You") : conv_person(x, name)) : STR("Assistant");
@@ -194,39 +192,27 @@ static void print_all(const struct show *s, const struct json *c)
     print_state(s, c);
 }
 
-static int do_show(struct conv_cli *x, const void *options, int argc, char **argv)
+static int conv_show(struct cmd *x)
 {
-    struct show s = {.x = x, .opt = options};
-    struct json *c;
-    int code = conv_id(x, argv[0], &s.id);
-    if (code == EXIT_DONE)
-        code = conv_ask(x, NULL, conv_path(x, s.id, ""), STR_NONE, argv[0], &c);
-    if (code == EXIT_DONE)
-        code = fetch_messages(&s);
-    if (code != EXIT_DONE)
-        return code;
+    struct json *c = conv_ask(x, x->argv[0], NULL, "", NULL);
+    struct show s = {.x = x, .opt = x->options, .id = json_get_string(c, "id")};
+    if (!c || !fetch_messages(&s))
+        return EXIT_FAILED;
     if (!x->cli->opt.is_json) {
         print_all(&s, c);
         return EXIT_DONE;
     }
     json_set(&x->arena, c, STR("messages"), *s.messages);
-    conv_print_json(c);
+    cmd_print_json(c);
     return EXIT_DONE;
-}
-
-static int run_conv_show(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("show: name one conversation (nb conv list shows their ids)");
-    return conv_with(cli, true, do_show, options, argc, argv);
 }
 
 const struct command CONV_SHOW = {
     .name = "show",
-    .usage = "conversations show [--all | --limit N] [--no-tools] ID",
+    .operands = "ID",
     .summary = "read a conversation",
     .help = "With --json, one object: the conversation with its messages.\n",
     .args = ARGS,
-    .options_size = sizeof(struct show_options),
-    .run = run_conv_show,
+    .needs = NEEDS_CLIENT,
+    .run = conv_show,
 };

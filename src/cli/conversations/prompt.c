@@ -21,7 +21,7 @@ static const struct arg ARGS[] = {{"for", 0, ARG_STRING, offsetof(struct prompt_
                                    NULL, "print only the body of the request"},
                                   {0}};
 
-static void print_heading(struct conv_cli *x, str text)
+static void print_heading(struct cmd *x, str text)
 {
     struct buf b;
     buf_init(&b, PRINTED_MAX);
@@ -44,7 +44,7 @@ static long long prompt_number(const struct json *v, const char *key)
     return (long long)json_get_int(v, key, 0);
 }
 
-static void print_layers(struct conv_cli *x, const struct json *layers)
+static void print_layers(struct cmd *x, const struct json *layers)
 {
     for (size_t i = 0; layers && i < layers->len; i++) {
         const struct json *l = json_at(layers, i);
@@ -59,7 +59,7 @@ static void print_layers(struct conv_cli *x, const struct json *layers)
     }
 }
 
-static str skill_words(struct conv_cli *x, const struct json *match)
+static str skill_words(struct cmd *x, const struct json *match)
 {
     str name = json_get_string(match, "skill");
     const struct json *hit = json_at(json_get(match, "candidates"), 0);
@@ -73,7 +73,7 @@ static str skill_words(struct conv_cli *x, const struct json *match)
                         keywords ? keywords->len : 0);
 }
 
-static void print_prompt_tools(struct conv_cli *x, const struct json *p)
+static void print_prompt_tools(struct cmd *x, const struct json *p)
 {
     const struct json *tools = json_get(p, "tools");
     long long hidden = prompt_number(p, "hiddenTools");
@@ -92,7 +92,7 @@ static void print_prompt_tools(struct conv_cli *x, const struct json *p)
     buf_done(&b);
 }
 
-static void print_rest(struct conv_cli *x, const struct json *p)
+static void print_rest(struct cmd *x, const struct json *p)
 {
     const struct json *tokens = json_get(p, "tokens");
     printf("Model     ");
@@ -107,39 +107,38 @@ static void print_rest(struct conv_cli *x, const struct json *p)
         puts("          the older messages would be summarised first");
 }
 
-static str body(struct conv_cli *x, const struct prompt_options *o, str conversation)
+static struct json *prompt_body(struct cmd *x, const struct prompt_options *o, str conversation)
 {
-    struct arena *a = &x->arena;
     str model = x->config.models.named;
-    struct json *v = json_new(a, JSON_OBJECT);
-    json_set(a, v, STR("message"), json_of_str(str_from(o->message)));
+    struct json *v = cmd_object(x, {STR("message"), json_of_str(str_from(o->message))});
     if (conversation.n > 0)
-        json_set(a, v, STR("conversationId"), json_of_str(conversation));
+        json_set(&x->arena, v, STR("conversationId"), json_of_str(conversation));
     if (model.n > 0)
-        json_set(a, v, STR("model"), json_of_str(model));
-    session_add_directory(a, &x->config, v);
-    return json_to_str(a, v);
+        json_set(&x->arena, v, STR("model"), json_of_str(model));
+    session_add_directory(&x->arena, &x->config, v);
+    return v;
 }
 
 /* Without a server, the bundles are started as for a message, because their tools are part of the
  * prompt. */
-static int do_prompt(struct conv_cli *x, const void *options, int argc, char **argv)
+static int run_prompt(struct cmd *x)
 {
-    const struct prompt_options *o = options;
+    const struct prompt_options *o = x->options;
     struct err e = {0};
-    struct json *p;
-    str id = STR_NONE;
+    if (!o->message)
+        return cmd_usage(x, "pass the message with --for TEXT");
     if (client_open_bundles(x->loop, &x->config, &x->client, &e) < 0)
         return cli_fail(&e);
-    int code = o->conversation ? conv_id(x, o->conversation, &id) : EXIT_DONE;
-    if (code == EXIT_DONE)
-        code = conv_ask(x, "POST", STR("/v1/prompt"), body(x, o, id), NULL, &p);
-    if (code != EXIT_DONE)
-        return code;
+    str id = o->conversation ? conv_id(x, o->conversation) : STR_NONE;
+    if (o->conversation && id.n == 0)
+        return EXIT_FAILED;
+    const struct json *p = cmd_ask(x, "POST", STR("/v1/prompt"), prompt_body(x, o, id), NULL);
+    if (!p)
+        return EXIT_FAILED;
     if (o->is_raw) {
         printf("%.*s\n", STR_ARG(json_get_string(p, "request")));
     } else if (x->cli->opt.is_json) {
-        conv_print_json(p);
+        cmd_print_json(p);
     } else {
         print_layers(x, json_get(p, "layers"));
         print_prompt_tools(x, p);
@@ -148,24 +147,13 @@ static int do_prompt(struct conv_cli *x, const void *options, int argc, char **a
     return EXIT_DONE;
 }
 
-static int run_prompt(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct prompt_options *o = options;
-    if (argc > 0)
-        return cli_usage_error("prompt: pass the message with --for TEXT");
-    if (!o->message)
-        return cli_usage_error("prompt: pass the message with --for TEXT");
-    return conv_with(cli, false, do_prompt, options, argc, argv);
-}
-
 const struct command CMD_PROMPT = {
     .name = "prompt",
-    .usage = "prompt --for TEXT [--conversation ID] [--raw | --json]",
     .summary = "show what a message would send to the model",
     .help = "Shows the layers of the prompt with their authors and estimated tokens, the tools and "
             "the skill. Sends and stores nothing. Without a running server, starts the bundles for "
             "this command.\n",
     .args = ARGS,
-    .options_size = sizeof(struct prompt_options),
+    .needs = NEEDS_LOOP,
     .run = run_prompt,
 };

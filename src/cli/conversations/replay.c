@@ -2,9 +2,8 @@
  * sent. */
 #include <errno.h>
 
-#include "base/json/json.h"
 #include "base/utf8.h"
-#include "cli/cli.h"
+#include "cli/command.h"
 #include "runtime/rebuild.h"
 #include "server/server.h"
 
@@ -20,12 +19,10 @@ static const struct arg ARGS[] = {{"bodies", 0, ARG_FLAG,
                                   {0}};
 
 struct replaying {
-    const struct cli *cli;
+    struct cmd *x;
     const struct replay_options *opt;
     struct server *server;
-    struct loop *loop;
     str id;
-    struct arena arena;
     str *lines;
     size_t n, cap;
     size_t calls, equal, different, unknown;
@@ -42,7 +39,7 @@ struct replaying {
 static void wait_for(struct replaying *r)
 {
     while (!r->is_done)
-        (void)loop_run_until(r->loop, &r->is_done, UINT32_MAX);
+        (void)loop_run_until(r->x->loop, &r->is_done, UINT32_MAX);
 }
 
 static void on_replay_page(void *ctx, const struct err *err, const struct store_page *page)
@@ -54,8 +51,11 @@ static void on_replay_page(void *ctx, const struct err *err, const struct store_
         return;
     }
     for (size_t i = 0; i < page->n; i++) {
-        GROW(r->lines, r->n, r->cap);
-        r->lines[r->n++] = arena_str(&r->arena, page->events[i].line);
+        if (r->n == r->cap) {
+            r->cap = r->cap ? 2 * r->cap : 256;
+            r->lines = xrealloc(r->lines, r->cap * sizeof *r->lines);
+        }
+        r->lines[r->n++] = arena_str(&r->x->arena, page->events[i].line);
         r->next = page->events[i].pos;
     }
     r->is_at_end = page->reached_end;
@@ -100,39 +100,31 @@ static int get_blob(void *ctx, struct arena *a, str sha256, str *ret, struct err
 
 /* ---- printing ---- */
 
-static void write_differences(struct json_writer *w, const struct rebuilt *c)
+static struct json differences_json(struct cmd *x, const struct rebuilt *c)
 {
-    jw_karray(w, "differences");
+    struct json *list = json_new(&x->arena, JSON_ARRAY);
     for (size_t i = 0; i < c->ndifferences; i++) {
         const struct outline_difference *d = &c->differences[i];
-        jw_object(w);
-        jw_kstr(w, "part", d->part);
-        jw_kstr_or_null(w, "was", d->was);
-        jw_kstr_or_null(w, "now", d->now);
-        jw_end(w);
+        json_push(&x->arena, list,
+                  *cmd_object(x, {STR("part"), json_of_str(d->part)},
+                              {STR("was"), cmd_str_or_null(d->was)},
+                              {STR("now"), cmd_str_or_null(d->now)}));
     }
-    jw_end(w);
+    return *list;
 }
 
-static void print_replay_json(const struct rebuilt *c, const char *verdict)
+static struct json *replay_json(struct cmd *x, const struct rebuilt *c, const char *verdict)
 {
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, 64u * 1024 * 1024);
-    jw_object(&w);
-    jw_kstr(&w, "runId", c->run_id);
-    jw_kint(&w, "iteration", c->iteration);
-    jw_kstr(&w, "model", c->model);
-    jw_kstr(&w, "verdict", str_from(verdict));
-    jw_kstr(&w, "recordedSha256", c->recorded_sha256);
-    jw_kstr(&w, "rebuiltSha256", str_from(c->rebuilt_sha256));
+    struct json *v = cmd_object(
+        x, {STR("runId"), json_of_str(c->run_id)}, {STR("iteration"), json_of_int(c->iteration)},
+        {STR("model"), json_of_str(c->model)}, {STR("verdict"), json_of_str(str_from(verdict))},
+        {STR("recordedSha256"), json_of_str(c->recorded_sha256)},
+        {STR("rebuiltSha256"), json_of_str(str_from(c->rebuilt_sha256))});
     if (c->ndifferences > 0)
-        write_differences(&w, c);
+        json_set(&x->arena, v, STR("differences"), differences_json(x, c));
     if (c->why.n > 0)
-        jw_kstr(&w, "why", c->why);
-    jw_end(&w);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
+        json_set(&x->arena, v, STR("why"), json_of_str(c->why));
+    return v;
 }
 
 /* "was 120 bytes" when only an outline is stored, the value itself when it was short. */
@@ -180,8 +172,8 @@ static void on_rebuilt(void *ctx, const struct rebuilt *c)
     r->equal += c->verdict == REBUILD_EQUAL;
     r->different += c->verdict == REBUILD_DIFFERENT;
     r->unknown += c->verdict == REBUILD_UNKNOWN;
-    if (r->cli->opt.is_json) {
-        print_replay_json(c, WORDS[c->verdict]);
+    if (r->x->cli->opt.is_json) {
+        cmd_print_json(replay_json(r->x, c, WORDS[c->verdict]));
         return;
     }
     print_text(c, WORDS[c->verdict]);
@@ -197,7 +189,7 @@ static void on_latest(void *ctx, const struct err *err, const struct store_listi
     else if (list->n == 0)
         err_set(&r->err, -ENOENT, "no conversations yet");
     else
-        r->id = arena_str(&r->arena, list->convs[0].id);
+        r->id = arena_str(&r->x->arena, list->convs[0].id);
     r->is_found = true;
 }
 
@@ -209,7 +201,7 @@ static int find_latest(struct replaying *r)
         return 0;
     (void)store_list(server_store(r->server), &q, on_latest, r);
     while (!r->is_found)
-        (void)loop_run_until(r->loop, &r->is_found, UINT32_MAX);
+        (void)loop_run_until(r->x->loop, &r->is_found, UINT32_MAX);
     return r->err.code;
 }
 
@@ -218,50 +210,36 @@ static int replay(struct replaying *r)
     if (find_latest(r) < 0 || read_log(r) < 0)
         return cli_fail(&r->err);
     rebuild_requests(server_llm(r->server), r->lines, r->n, get_blob, on_rebuilt, r);
-    if (!r->cli->opt.is_json)
+    if (!r->x->cli->opt.is_json)
         printf("%zu model calls: %zu equal, %zu different, %zu unknown\n", r->calls, r->equal,
                r->different, r->unknown);
     return r->different > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run_replay(struct cli *cli, const void *options, int argc, char **argv)
+static int run_replay(struct cmd *x)
 {
-    struct config c;
     struct err e = {0};
-    struct server_options opt = {.needs_home = true};
-    if (argc != 1)
-        return cli_usage_error("replay: name one conversation");
-    int code = cli_load_config(cli, NULL, &c);
-    if (code != EXIT_DONE)
-        return code;
-    opt.workspace_id = c.workspace;
-    struct logger *log = cli_logger(cli, &c, LOG_WARN, NULL);
-    struct replaying r = {
-        .cli = cli, .opt = options, .loop = loop_new(log), .id = str_from(argv[0])};
-    arena_init(&r.arena);
-    if (server_new(r.loop, log, &c, &opt, &r.server, &e) < 0) {
-        code = cli_fail(&e);
-    } else {
-        code = replay(&r);
-        server_close(r.server, 0);
-    }
+    struct server_options opt = {.needs_home = true, .workspace_id = x->config.workspace};
+    struct replaying r = {.x = x, .opt = x->options, .id = str_from(x->argv[0])};
+    x->log = cli_logger(x->cli, &x->config, LOG_WARN, NULL);
+    x->loop = loop_new(x->log);
+    if (server_new(x->loop, x->log, &x->config, &opt, &r.server, &e) < 0)
+        return cli_fail(&e);
+    int code = replay(&r);
+    server_close(r.server, 0);
     free(r.lines);
-    arena_done(&r.arena);
-    loop_free(r.loop);
-    logger_free(log);
-    config_done(&c);
     return code;
 }
 
 const struct command CMD_REPLAY = {
     .name = "replay",
-    .usage = "replay ID [--bodies] [--json]",
+    .operands = "ID",
     .summary = "rebuild the requests of a conversation, compare",
     .help = "For ID, `latest` is the conversation that changed last. Sends nothing. Rebuilds every "
             "model call from the log alone, and compares its "
             "checksum with that of the request that was sent. Shows the parts that differ, and "
             "exits with 1 then.\n",
     .args = ARGS,
-    .options_size = sizeof(struct replay_options),
+    .needs = NEEDS_SETTINGS,
     .run = run_replay,
 };

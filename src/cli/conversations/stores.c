@@ -1,5 +1,6 @@
 #include "cli/conversations/stores.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@ static bool no_price(void *ctx, str model, const struct conv_usage *usage, doubl
     return false;
 }
 
-void stores_init(struct stores *s, struct conv_cli *x)
+void stores_init(struct stores *s, struct cmd *x)
 {
     *s = (struct stores){.x = x};
     s->env = (struct store_env){
@@ -36,7 +37,7 @@ void stores_done(struct stores *s)
     bus_free(s->env.bus);
 }
 
-int stores_find(struct conv_cli *x, const char *type, const char *dir, struct store_conf *ret,
+int stores_find(struct cmd *x, const char *type, const char *dir, struct store_conf *ret,
                 struct err *e)
 {
     struct roster *all;
@@ -54,48 +55,6 @@ int stores_find(struct conv_cli *x, const char *type, const char *dir, struct st
 static bool is_there(const struct store_conf *conf)
 {
     return strcmp(conf->type, "memory") == 0 || file_exists(conf->dir);
-}
-
-/* A workspace that was never used has no store; one that the user named must have it. */
-static int each_place(struct conv_cli *x, const struct roster *all,
-                      int (*fn)(void *ctx, const struct store_conf *conf, str owner), void *ctx)
-{
-    int code = EXIT_DONE;
-    size_t found = 0;
-    for (size_t i = 0; i < all->nworkspaces; i++) {
-        struct store_conf conf = place_store(&x->config, &all->workspaces[i], NULL, NULL);
-        if (!is_there(&conf)) {
-            fprintf(stderr, "nb: %s has no conversations: there is no %s\n", conf.workspace_id,
-                    conf.dir);
-            continue;
-        }
-        found++;
-        int r = fn(ctx, &conf, roster_operator(all));
-        code = r > code ? r : code;
-    }
-    return found > 0 ? code : EXIT_FAILED;
-}
-
-int stores_each_place(struct conv_cli *x,
-                      int (*fn)(void *ctx, const struct store_conf *conf, str owner), void *ctx)
-{
-    struct roster *all;
-    const struct workspace *w = NULL;
-    struct err e = {0};
-    int code;
-    if (place_roster(&x->config, &all, &e) < 0)
-        return cli_fail(&e);
-    bool is_one = x->config.workspace || all->nworkspaces < 2;
-    if (is_one && place_choose(all, x->config.workspace, &w, &e) < 0) {
-        code = cli_fail(&e);
-    } else if (is_one) {
-        struct store_conf conf = place_store(&x->config, w, NULL, NULL);
-        code = fn(ctx, &conf, roster_operator(all));
-    } else {
-        code = each_place(x, all, fn, ctx);
-    }
-    roster_free(all);
-    return code;
 }
 
 int stores_open(struct stores *s, const struct store_conf *conf, struct store **ret, struct err *e)
@@ -185,29 +144,105 @@ static void on_stores_listed(void *ctx, const struct err *err, const struct stor
     p->total = l->total;
 }
 
-int stores_each(struct stores *s, struct store *store,
-                int (*fn)(void *ctx, str id, size_t i, int64_t n), void *ctx, struct err *e)
+static void visit_one(struct stores_visit *v, str id, size_t i, int64_t n)
+{
+    progress_update(&v->progress, n > 0 ? (double)i / (double)n : -1, id);
+    v->one(v, id);
+}
+
+/* Lists all conversations, hidden ones included. */
+static int visit_all(struct stores_visit *v, struct err *e)
 {
     struct page p = {0};
     size_t seen = 0;
-    int r = 0;
     arena_init(&p.arena);
     do {
         struct page next = {0};
         arena_init(&next.arena);
         struct store_query q = {
             .limit = PAGE, .cursor = p.next, .sort = STORE_BY_CREATED, .with_hidden = true};
-        store_list(store, &q, on_stores_listed, &next);
-        stores_wait(s, &next.is_done);
+        store_list(v->store, &q, on_stores_listed, &next);
+        stores_wait(&v->stores, &next.is_done);
         arena_done(&p.arena);
         p = next;
-        if (p.err.code) {
-            *e = p.err;
-            r = p.err.code;
-        }
-        for (size_t i = 0; r == 0 && i < p.n; i++)
-            r = fn(ctx, p.ids[i], seen++, p.total);
-    } while (r == 0 && p.next.n > 0);
+        for (size_t i = 0; i < p.n; i++)
+            visit_one(v, p.ids[i], seen++, p.total);
+    } while (!p.err.code && p.next.n > 0);
+    if (p.err.code)
+        *e = p.err;
     arena_done(&p.arena);
-    return r;
+    return e->code;
+}
+
+static void visit_named(struct stores_visit *v)
+{
+    for (int i = 0; i < v->x->argc; i++) {
+        str id = conv_id(v->x, v->x->argv[i]);
+        if (id.n == 0)
+            v->unknown++;
+        else
+            visit_one(v, id, (size_t)i, v->x->argc);
+    }
+}
+
+static int visit_store(struct stores_visit *v, struct store_conf conf, str owner)
+{
+    struct err e = {0};
+    assert(!v->store);
+    conf.read_only = v->is_read_only;
+    v->owner = owner;
+    stores_init(&v->stores, v->x);
+    progress_begin(&v->progress, v->label);
+    int r = stores_open(&v->stores, &conf, &v->store, &e);
+    if (r == 0 && v->x->argc > 0)
+        visit_named(v);
+    else if (r == 0)
+        r = visit_all(v, &e);
+    progress_end(&v->progress);
+    stores_close(&v->stores, v->store);
+    v->store = NULL;
+    stores_done(&v->stores);
+    if (v->after)
+        v->after(&conf);
+    return r < 0 ? cli_fail(&e) : EXIT_DONE;
+}
+
+/* A workspace that was never used has no store; one that the user named must have it. */
+static int visit_workspaces(struct stores_visit *v, const struct roster *all)
+{
+    int code = EXIT_DONE;
+    size_t found = 0;
+    for (size_t i = 0; i < all->nworkspaces; i++) {
+        struct store_conf conf = place_store(&v->x->config, &all->workspaces[i], NULL, NULL);
+        if (!is_there(&conf)) {
+            fprintf(stderr, "nb: %s has no conversations: there is no %s\n", conf.workspace_id,
+                    conf.dir);
+            continue;
+        }
+        found++;
+        int r = visit_store(v, conf, roster_operator(all));
+        code = r > code ? r : code;
+    }
+    return found > 0 ? code : EXIT_FAILED;
+}
+
+int stores_visit(struct stores_visit *v)
+{
+    struct config *c = &v->x->config;
+    struct roster *all;
+    const struct workspace *w = NULL;
+    struct err e = {0};
+    int code;
+    if (place_roster(c, &all, &e) < 0)
+        return cli_fail(&e);
+    /* an id exists in only one workspace */
+    bool is_one = v->x->argc > 0 || c->workspace || all->nworkspaces < 2;
+    if (is_one && place_choose(all, c->workspace, &w, &e) < 0)
+        code = cli_fail(&e);
+    else if (is_one)
+        code = visit_store(v, place_store(c, w, NULL, NULL), roster_operator(all));
+    else
+        code = visit_workspaces(v, all);
+    roster_free(all);
+    return code;
 }

@@ -7,27 +7,22 @@
 #pragma once
 
 #include "cli/conversations/conversations.h"
+#include "cli/term/progress.h"
 #include "store/store.h"
 
 struct stores {
-    struct conv_cli *x;
+    struct cmd *x;
     struct store_env env;
     size_t open;
 };
 
-void stores_init(struct stores *s, struct conv_cli *x);
+void stores_init(struct stores *s, struct cmd *x);
 void stores_done(struct stores *s); /* after all were closed */
 
 /* The store of the command's workspace: --workspace, or the only one. A type or directory that
  * differs from the settings: see place_store. */
-int stores_find(struct conv_cli *x, const char *type, const char *dir, struct store_conf *ret,
+int stores_find(struct cmd *x, const char *type, const char *dir, struct store_conf *ret,
                 struct err *e);
-/* Calls fn with the store of that workspace, or of every workspace when none was named and there
- * are several. `owner` is the user that the command acts for. Returns an exit code: the worst of
- * fn's, and a failure when there was no store at all. */
-int stores_each_place(struct conv_cli *x,
-                      int (*fn)(void *ctx, const struct store_conf *conf, str owner), void *ctx);
-
 /* -ENOENT when the store's directory does not exist, unless it may be created. */
 int stores_open(struct stores *s, const struct store_conf *conf, struct store **ret, struct err *e);
 int stores_make(struct stores *s, const struct store_conf *conf, struct store **ret, struct err *e);
@@ -39,7 +34,23 @@ void stores_wait(struct stores *s, const bool *is_done);
 void stores_drop_index(const struct store_conf *conf);
 void stores_drop_indexes(struct config *c); /* of all workspaces */
 
-/* Calls fn with the id of every conversation, hidden ones included; fn may call the store and wait.
- * Returns -errno of the listing, or the first result of fn that is not 0. */
-int stores_each(struct stores *s, struct store *store,
-                int (*fn)(void *ctx, str id, size_t i, int64_t n), void *ctx, struct err *e);
+/* Work on each conversation that the operands name, or on all. Embed it in the state of the
+ * command. */
+struct stores_visit {
+    struct cmd *x;
+    const char *label; /* of the progress line */
+    bool is_read_only;
+    /* may call `store` and wait with stores_wait */
+    void (*one)(struct stores_visit *v, str id);
+    void (*after)(const struct store_conf *conf); /* of each store, or NULL */
+    /* set while it runs: */
+    struct stores stores;
+    struct store *store;
+    str owner; /* the user that the command acts for */
+    struct progress progress;
+    int64_t unknown; /* operands that are not ids of conversations */
+};
+
+/* In the command's workspace, or in every workspace when none was named and there are several.
+ * Returns an exit code: the worst, and a failure when there was no store at all. */
+int stores_visit(struct stores_visit *v);

@@ -4,7 +4,6 @@
 #include "cli/term/bar.h"
 #include "cli/term/progress.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 #include "loop/timer.h"
 
 #define DAYS_DEFAULT  30
@@ -45,7 +44,7 @@ static void on_usage_tick(void *ctx)
     timer_start(&w->timer, TICK_MS);
 }
 
-static str path(struct conv_cli *x, const struct usage_options *o)
+static str path(struct cmd *x, const struct usage_options *o)
 {
     char since[CLOCK_ISO_LEN + 1] = "";
     if (!o->since && !o->is_all)
@@ -57,8 +56,7 @@ static str path(struct conv_cli *x, const struct usage_options *o)
                         STR_ARG(client_encode(a, str_from(o->until))));
 }
 
-static int usage_ask(struct conv_cli *x, const struct usage_options *o, struct json **ret,
-                     struct err *e)
+static int usage_ask(struct cmd *x, const struct usage_options *o, struct json **ret, struct err *e)
 {
     struct waiting w = {.began_ms = clock_mono_ms()};
     struct client_ask q = {.path = path(x, o), .timeout_ms = ANSWER_MAX_MS};
@@ -73,11 +71,6 @@ static int usage_ask(struct conv_cli *x, const struct usage_options *o, struct j
 
 /* ---- showing ---- */
 
-static const struct table_column COLUMNS[] = {
-    {"", false, STYLE_BOLD}, {"CALLS", true, 0}, {"INPUT", true, 0},      {"CACHED", true, 0},
-    {"OUTPUT", true, 0},     {"COST", true, 0},  {"", false, STYLE_CYAN},
-};
-
 /* Cost where it is known, tokens otherwise. */
 static double weight(const struct json *row, bool by_cost)
 {
@@ -86,44 +79,55 @@ static double weight(const struct json *row, bool by_cost)
     return (double)(json_get_int(row, "inputTokens", 0) + json_get_int(row, "outputTokens", 0));
 }
 
-static void add_row(struct conv_cli *x, struct table *t, str name, const struct json *row)
+static str show_calls(struct cmd *x, const struct json *row)
 {
-    bool is_whole = json_get_int(row, "unpricedCalls", 0) == 0;
-    str cost = conv_cost(x, json_get(row, "knownCostUsd"));
-    table_row(t);
-    table_cell(t, 0, name);
-    table_cell(t, 1, conv_count(x, json_get_int(row, "calls", 0)));
-    table_cell(t, 2, conv_count(x, json_get_int(row, "inputTokens", 0)));
-    table_cell(t, 3, conv_count(x, json_get_int(row, "cacheReadTokens", 0)));
-    table_cell(t, 4, conv_count(x, json_get_int(row, "outputTokens", 0)));
-    table_cellf(t, 5, "%s%.*s", is_whole ? "" : ">", STR_ARG(cost));
+    return conv_get_count(x, row, "calls");
 }
 
-static void usage_show(struct conv_cli *x, const struct json *report)
+static str show_cost(struct cmd *x, const struct json *row)
+{
+    return conv_known_cost(x, row, "unpricedCalls");
+}
+
+static const struct cmd_column COLUMNS[] = {
+    {"", "name", .style = STYLE_BOLD},
+    {"CALLS", .show = show_calls, .is_right = true},
+    {"INPUT", .show = conv_input, .is_right = true},
+    {"CACHED", .show = conv_cached, .is_right = true},
+    {"OUTPUT", .show = conv_output, .is_right = true},
+    {"COST", .show = show_cost, .is_right = true},
+    {"", "bar", .style = STYLE_CYAN},
+};
+
+/* A row of the table, with a name and the text of the last column. */
+static void add_row(struct cmd *x, struct json *rows, const struct json *row, str name, str bar)
+{
+    struct json *shown = json_clone(&x->arena, row);
+    json_set(&x->arena, shown, STR("name"), json_of_str(name));
+    json_set(&x->arena, shown, STR("bar"), json_of_str(arena_str(&x->arena, bar)));
+    json_push(&x->arena, rows, *shown);
+}
+
+static void usage_show(struct cmd *x, const struct json *report)
 {
     const struct json *rows = json_get(report, "rows"), *total = json_get(report, "total");
     str by = json_get_string(report, "groupBy");
-    bool by_cost = json_double(json_get(total, "knownCostUsd"), 0) > 0 &&
-                   json_get_int(total, "unpricedCalls", 0) == 0;
+    int64_t unpriced = json_get_int(total, "unpricedCalls", 0);
+    bool by_cost = json_double(json_get(total, "knownCostUsd"), 0) > 0 && unpriced == 0;
     double most = 0;
-    struct table t;
+    struct json *shown = json_new(&x->arena, JSON_ARRAY);
     for (size_t i = 0; i < rows->len; i++)
         if (weight(json_at(rows, i), by_cost) > most)
             most = weight(json_at(rows, i), by_cost);
-    table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
     for (size_t i = 0; i < rows->len; i++) {
         const struct json *row = json_at(rows, i);
         char bar[BAR_BYTES_MAX];
         bar_text(bar, most > 0 ? weight(row, by_cost) / most : 0);
         str key = json_string(json_get_str(row, by), STR("?"));
-        add_row(x, &t, str_eq(by, STR("user")) ? conv_person(x, key) : key, row);
-        table_cell(&t, 6, str_from(bar));
+        add_row(x, shown, row, str_eq(by, STR("user")) ? conv_person(x, key) : key, str_from(bar));
     }
-    add_row(x, &t, STR("all"), total);
-    table_cell(&t, 6, by_cost ? STR("(cost)") : STR("(tokens)"));
-    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
-    table_done(&t);
-    int64_t unpriced = json_get_int(total, "unpricedCalls", 0);
+    add_row(x, shown, total, STR("all"), by_cost ? STR("(cost)") : STR("(tokens)"));
+    cmd_table(x, shown, COLUMNS, ARRAY_LEN(COLUMNS), true);
     if (unpriced > 0)
         fprintf(stderr,
                 "The price of %lld calls is not known; modelInfo.NAME.price in nimblebrain.json "
@@ -131,14 +135,17 @@ static void usage_show(struct conv_cli *x, const struct json *report)
                 (long long)unpriced);
 }
 
-static int do_usage(struct conv_cli *x, const void *options, int argc, char **argv)
+static int run_usage(struct cmd *x)
 {
+    const struct usage_options *o = x->options;
     struct json *report;
     struct err e = {0};
-    if (usage_ask(x, options, &report, &e) < 0)
+    if (o->since && o->is_all)
+        return cli_usage_error("--since and --all exclude each other");
+    if (usage_ask(x, o, &report, &e) < 0)
         return cli_fail(&e);
     if (x->cli->opt.is_json)
-        conv_print_json(report);
+        cmd_print_json(report);
     else if (json_get(report, "rows")->len == 0)
         fputs("No model was called in this period; --all counts from the beginning.\n", stderr);
     else
@@ -146,23 +153,12 @@ static int do_usage(struct conv_cli *x, const void *options, int argc, char **ar
     return EXIT_DONE;
 }
 
-static int run_usage(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct usage_options *o = options;
-    if (argc > 0)
-        return cli_usage_error("usage takes no argument '%s'", argv[0]);
-    if (o->since && o->is_all)
-        return cli_usage_error("--since and --all exclude each other");
-    return conv_with(cli, true, do_usage, options, argc, argv);
-}
-
 const struct command CMD_USAGE = {
     .name = "usage",
-    .usage = "usage [--since DATE | --all] [--until DATE] [--by day|model|user] [--json]",
     .summary = "show tokens and cost by day, model or user",
     .help = "Counts every model call at its time in UTC: answers, titles, summaries and delegated "
             "runs. \">\" before a cost: the price of some calls is not known.\n",
     .args = ARGS,
-    .options_size = sizeof(struct usage_options),
+    .needs = NEEDS_CLIENT,
     .run = run_usage,
 };

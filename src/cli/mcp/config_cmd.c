@@ -5,35 +5,28 @@
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
+#include "cli/session/client.h"
 #include "cli/session/record.h"
 #include "cli/term/secret.h"
-#include "cli/term/text.h"
 
-struct target {
+struct config_target {
     const struct bundle_entry *entry;
     const char *dir;
     str slug;
 };
 
-static int config_find(struct conv_cli *x, const char *name, struct target *ret)
+static bool config_find(struct cmd *x, struct config_target *ret)
 {
-    struct bundle_entry *all;
-    size_t n;
-    int code = bundle_cli_entries(x, &all, &n);
-    if (code != EXIT_DONE)
-        return code;
-    ret->entry = bundle_cli_entry_named(all, n, str_from(name));
-    if (!ret->entry) {
-        fprintf(stderr, "nb: no bundle '%s' in %s\n", name, x->config.path);
-        return EXIT_FAILED;
-    }
+    ret->entry = bundle_cli_find(x, x->argv[0]);
+    if (!ret->entry)
+        return false;
     ret->dir = bundle_cli_credentials(x);
     ret->slug = credentials_slug(&x->arena, ret->entry);
-    return EXIT_DONE;
+    return true;
 }
 
 /* The manifest, if it is installed: then names and types can be checked. */
-static bool find_manifest(struct conv_cli *x, const struct bundle_entry *b, struct manifest *ret)
+static bool find_manifest(struct cmd *x, const struct bundle_entry *b, struct manifest *ret)
 {
     const char *packages = config_path(&x->config, "apps"), *dir;
     struct err e = {0};
@@ -42,7 +35,7 @@ static bool find_manifest(struct conv_cli *x, const struct bundle_entry *b, stru
 }
 
 /* A running bundle read its values when it was started, so restart it. */
-static void restart(struct conv_cli *x, const struct bundle_entry *b)
+static void restart(struct cmd *x, const struct bundle_entry *b)
 {
     struct json *answer;
     struct err e = {0};
@@ -54,9 +47,20 @@ static void restart(struct conv_cli *x, const struct bundle_entry *b)
         fprintf(stderr, "%.*s is restarted.\n", STR_ARG(b->server_name));
 }
 
+static int config_done_with(struct cmd *x, const struct config_target *t, const char *verb, str key)
+{
+    str name = t->entry->server_name;
+    cli_record(&x->config, arena_printf(&x->arena, "bundle.credential_%s", verb).p, name, true,
+               key);
+    if (!x->cli->opt.is_json)
+        printf("%.*s of %.*s is %s.\n", STR_ARG(key), STR_ARG(name),
+               strcmp(verb, "set") == 0 ? "set" : "deleted");
+    return EXIT_DONE;
+}
+
 /* ---- set ---- */
 
-static int read_pair(struct conv_cli *x, const char *arg, str *ret_key, str *ret_value)
+static int read_pair(struct cmd *x, const char *arg, str *ret_key, str *ret_value)
 {
     str pair = str_from(arg);
     ptrdiff_t eq = str_find_char(pair, '=');
@@ -68,10 +72,9 @@ static int read_pair(struct conv_cli *x, const char *arg, str *ret_key, str *ret
         return EXIT_DONE;
     }
     *ret_key = pair;
-    if (secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, ret_value))
-        return EXIT_DONE;
-    fprintf(stderr, "nb: no value for '%s'\n", arg);
-    return EXIT_FAILED;
+    return secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, ret_value)
+               ? EXIT_DONE
+               : cli_failed("no value for '%s'", arg);
 }
 
 static int check_pair(const struct manifest *m, str key, str value)
@@ -103,7 +106,7 @@ static bool is_place(str key)
            str_starts(key, STR("auth."));
 }
 
-static int set_place(struct conv_cli *x, struct target *t, const char *arg)
+static int set_place(struct cmd *x, struct config_target *t, const char *arg)
 {
     str place = str_from(arg), value;
     struct err e = {0};
@@ -111,20 +114,15 @@ static int set_place(struct conv_cli *x, struct target *t, const char *arg)
     if (strchr(arg, '='))
         return cli_usage_error("config set: every user of this machine can read a command line; "
                                "pass only the name, and type the value or pipe it in");
-    if (!secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, &value)) {
-        fprintf(stderr, "nb: no value for '%s'\n", arg);
-        return EXIT_FAILED;
-    }
+    if (!secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, &value))
+        return cli_failed("no value for '%s'", arg);
     if (plain_secrets_set(&x->arena, t->dir, t->entry->raw, place, value, &entry, &e) < 0 ||
         settings_replace_bundle(x->config.path, t->entry->server_name, entry, &e) < 0)
         return cli_fail(&e);
-    cli_record(&x->config, "bundle.credential_set", t->entry->server_name, true, place);
-    if (!x->cli->opt.is_json)
-        printf("%.*s of %.*s is set.\n", STR_ARG(place), STR_ARG(t->entry->server_name));
-    return EXIT_DONE;
+    return config_done_with(x, t, "set", place);
 }
 
-static int set_one(struct conv_cli *x, const struct target *t, const struct manifest *m,
+static int set_one(struct cmd *x, const struct config_target *t, const struct manifest *m,
                    const char *arg)
 {
     str key, value;
@@ -142,41 +140,32 @@ static int set_one(struct conv_cli *x, const struct target *t, const struct mani
     struct json v = json_of_str(value);
     if (credentials_set(t->dir, t->slug, key, &v, &e) < 0)
         return cli_fail(&e);
-    cli_record(&x->config, "bundle.credential_set", t->entry->server_name, true, key);
-    if (!x->cli->opt.is_json)
-        printf("%.*s of %.*s is set.\n", STR_ARG(key), STR_ARG(t->entry->server_name));
-    return EXIT_DONE;
+    return config_done_with(x, t, "set", key);
 }
 
-static int do_set(struct conv_cli *x, const void *options, int argc, char **argv)
+static int config_set(struct cmd *x)
 {
-    struct target t;
+    struct config_target t;
     struct manifest m;
-    int code = config_find(x, argv[0], &t);
-    if (code != EXIT_DONE)
-        return code;
+    int code = EXIT_DONE;
+    if (!config_find(x, &t))
+        return EXIT_FAILED;
     bool has_manifest = find_manifest(x, t.entry, &m);
-    for (int i = 1; code == EXIT_DONE && i < argc; i++) {
-        code = is_place(str_from(argv[i])) ? set_place(x, &t, argv[i])
-                                           : set_one(x, &t, has_manifest ? &m : NULL, argv[i]);
-        if (code == EXIT_DONE)
-            code = config_find(x, argv[0], &t); /* the entry may have changed */
+    for (int i = 1; code == EXIT_DONE && i < x->argc; i++) {
+        code = is_place(str_from(x->argv[i]))
+                   ? set_place(x, &t, x->argv[i])
+                   : set_one(x, &t, has_manifest ? &m : NULL, x->argv[i]);
+        if (code == EXIT_DONE && !config_find(x, &t)) /* the entry may have changed */
+            code = EXIT_FAILED;
     }
     if (code == EXIT_DONE)
         restart(x, t.entry);
     return code;
 }
 
-static int run_set(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc < 2)
-        return cli_usage_error("config set: name a bundle, then KEY=VALUE");
-    return bundle_cli_with(cli, do_set, options, argc, argv);
-}
-
 static const struct command CONFIG_SET = {
     .name = "set",
-    .usage = "config set BUNDLE KEY=VALUE... | KEY",
+    .operands = "BUNDLE KEY[=VALUE]...",
     .summary = "store values that a bundle asks for",
     .help =
         "With KEY alone, reads the value from the terminal without showing it, or from a pipe. It "
@@ -184,102 +173,82 @@ static const struct command CONFIG_SET = {
         "\n"
         "env.NAME, header.NAME, auth.token, auth.value and auth.clientSecret are secrets of the "
         "entry itself: the value is encrypted, and the settings contain ${sealed} instead.\n",
-    .run = run_set,
+    .needs = NEEDS_PLACE,
+    .run = config_set,
 };
 
 /* ---- get ---- */
 
-static str masked(struct conv_cli *x, const struct json *v)
+static str masked(struct cmd *x, const struct json *v)
 {
     str text = v->type == JSON_STRING ? v->s : json_to_str(&x->arena, v);
     return credentials_mask(&x->arena, text);
 }
 
-static int do_get(struct conv_cli *x, const void *options, int argc, char **argv)
+static int config_get(struct cmd *x)
 {
-    struct target t;
+    struct config_target t;
     struct json *all;
     struct err e = {0};
-    int code = config_find(x, argv[0], &t);
-    if (code != EXIT_DONE)
-        return code;
+    const char *key = x->argc > 1 ? x->argv[1] : NULL;
+    if (!config_find(x, &t))
+        return EXIT_FAILED;
     if (credentials_load(&x->arena, t.dir, t.slug, &all, &e) < 0)
         return cli_fail(&e);
-    if (argc > 1 && !json_get(all, argv[1])) {
-        fprintf(stderr, "nb: no value is stored for '%s'\n", argv[1]);
-        return EXIT_FAILED;
-    }
+    if (key && !json_get(all, key))
+        return cli_failed("no value is stored for '%s'", key);
     struct json *shown = json_new(&x->arena, JSON_OBJECT);
     for (size_t i = 0; i < all->len; i++)
-        if (argc < 2 || str_eq(all->members[i].key, str_from(argv[1])))
+        if (!key || str_eq(all->members[i].key, str_from(key)))
             json_set(&x->arena, shown, all->members[i].key,
                      json_of_str(masked(x, &all->members[i].value)));
-    if (x->cli->opt.is_json) {
-        conv_print_json(shown);
-        return EXIT_DONE;
-    }
-    if (shown->len == 0)
-        fprintf(stderr, "No value is stored for %s.\n", argv[0]);
+    if (shown->len == 0 || x->cli->opt.is_json)
+        return cmd_tell(x, shown, "No value is stored for %s.", x->argv[0]);
     for (size_t i = 0; i < shown->len; i++)
         bundle_cli_print_line(stdout, arena_cstr(&x->arena, shown->members[i].key),
                               shown->members[i].value.s);
     return EXIT_DONE;
 }
 
-static int run_get(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc < 1 || argc > 2)
-        return cli_usage_error("config get: name a bundle, and optionally a key");
-    return bundle_cli_with(cli, do_get, options, argc, argv);
-}
-
 static const struct command CONFIG_GET = {
     .name = "get",
-    .usage = "config get BUNDLE [KEY] [--json]",
+    .operands = "BUNDLE [KEY]",
     .summary = "list stored values by name, without the values",
-    .run = run_get,
+    .needs = NEEDS_PLACE,
+    .run = config_get,
 };
 
 /* ---- clear ---- */
 
-static int do_clear(struct conv_cli *x, const void *options, int argc, char **argv)
+static int config_clear(struct cmd *x)
 {
-    struct target t;
+    struct config_target t;
     struct err e = {0};
-    int code = config_find(x, argv[0], &t);
-    if (code != EXIT_DONE)
-        return code;
-    if (credentials_set(t.dir, t.slug, str_from(argv[1]), NULL, &e) < 0)
+    str key = str_from(x->argv[1]);
+    if (!config_find(x, &t))
+        return EXIT_FAILED;
+    if (credentials_set(t.dir, t.slug, key, NULL, &e) < 0)
         return cli_fail(&e);
-    cli_record(&x->config, "bundle.credential_clear", t.entry->server_name, true,
-               str_from(argv[1]));
-    if (!x->cli->opt.is_json)
-        printf("%s of %.*s is deleted.\n", argv[1], STR_ARG(t.entry->server_name));
+    int code = config_done_with(x, &t, "clear", key);
     restart(x, t.entry);
-    return EXIT_DONE;
-}
-
-static int run_clear(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 2)
-        return cli_usage_error("config clear: name a bundle and a key");
-    return bundle_cli_with(cli, do_clear, options, argc, argv);
+    return code;
 }
 
 static const struct command CONFIG_CLEAR = {
     .name = "clear",
-    .usage = "config clear BUNDLE KEY",
+    .operands = "BUNDLE KEY",
     .summary = "delete a stored value",
-    .run = run_clear,
+    .needs = NEEDS_PLACE,
+    .run = config_clear,
 };
 
-static const struct command *const COMMANDS[] = {&CONFIG_SET, &CONFIG_GET, &CONFIG_CLEAR, NULL};
+static const struct command *const CONFIG_COMMANDS[] = {&CONFIG_SET, &CONFIG_GET, &CONFIG_CLEAR,
+                                                        NULL};
 
 const struct command CMD_CONFIG = {
     .name = "config",
-    .usage = "config COMMAND BUNDLE ...",
     .summary = "set values that bundles ask for: keys, folders",
     .help = "Values are stored in credentials/ of the work directory, where only you can read "
             "them, and passed to the bundle as variables when it starts.\n",
-    .subs = COMMANDS,
+    .subs = CONFIG_COMMANDS,
 };

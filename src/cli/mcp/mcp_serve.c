@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/mcp/mcp.h"
 #include "cli/mcp/mcp_serve_relay.h"
 #include "cli/session/await_bundles.h"
@@ -19,12 +19,13 @@
 #define LOOK_MS       20
 #define OUT_MAX       (64u * 1024 * 1024) /* unread by the client: it does not read at all */
 
-struct serve_options {
+struct mcp_serve_options {
     const char *source;
 };
 
-static const struct arg ARGS[] = {{"source", 0, ARG_STRING, offsetof(struct serve_options, source),
-                                   "NAME", "serve only this source, its tools without prefix"},
+static const struct arg ARGS[] = {{"source", 0, ARG_STRING,
+                                   offsetof(struct mcp_serve_options, source), "NAME",
+                                   "serve only this source, its tools without prefix"},
                                   {0}};
 
 struct stdio {
@@ -243,37 +244,29 @@ static void mcp_serve_client(struct stdio *s, struct config *c, str source)
     server_free(s->server);
 }
 
-static int run_mcp_serve(struct cli *cli, const void *options, int argc, char **argv)
+static int mcp_serve(struct cmd *x)
 {
-    const struct serve_options *o = options;
-    struct config c;
-    if (argc > 0)
-        return cli_usage_error("mcp serve takes no argument '%s'", argv[0]);
-    int code = cli_load_config(cli, &CONFIG_FLAGS_NONE, &c);
-    if (code != EXIT_DONE)
-        return code;
+    const struct mcp_serve_options *o = x->options;
     struct session_log session;
-    session_log_begin(&session, &c, "mcp");
-    struct logger *log = cli_logger(cli, &c, LOG_WARN, &session);
+    session_log_begin(&session, &x->config, "mcp");
+    struct logger *log = cli_logger(x->cli, &x->config, LOG_WARN, &session);
     struct stdio *s = xcalloc(1, sizeof *s);
     s->loop = loop_new(log);
     s->code = EXIT_DONE;
     buf_init(&s->lines, RPC_MESSAGE_MAX);
     timer_init(&s->look, s->loop, on_look, s);
-    mcp_serve_client(s, &c, str_from(o->source));
-    code = s->code;
+    mcp_serve_client(s, &x->config, str_from(o->source));
+    int code = s->code;
     loop_free(s->loop);
     buf_done(&s->lines);
     free(s);
     logger_free(log);
     session_log_end(&session, code);
-    config_done(&c);
     return code;
 }
 
 const struct command CMD_MCP_SERVE = {
     .name = "serve",
-    .usage = "mcp serve [--source NAME]",
     .summary = "serve all tools of the workspace over stdin and stdout",
     .help =
         "For MCP clients that start their servers as a command, in any version of the protocol:\n"
@@ -282,6 +275,6 @@ const struct command CMD_MCP_SERVE = {
         "When `nb serve` runs on this work directory, the client is connected to it and uses its "
         "bundles. Otherwise the bundles are started for this client alone.\n",
     .args = ARGS,
-    .options_size = sizeof(struct serve_options),
-    .run = run_mcp_serve,
+    .needs = NEEDS_SETTINGS | WRITES_PROTOCOL,
+    .run = mcp_serve,
 };

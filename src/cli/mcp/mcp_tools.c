@@ -1,82 +1,46 @@
 /* nb mcp list, call - lists and calls the tools of all bundles. */
-#include "cli/bundle/bundle.h"
+#include "cli/command.h"
 #include "cli/mcp/mcp.h"
+#include "cli/session/client.h"
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 #include "cli/term/text.h"
 
 #define CALL_MS    (16 * 60 * 1000) /* longer than any tool may take */
 #define OUTPUT_MAX (64u * 1024 * 1024)
 
-/* ---- a client with bundles ---- */
-
-struct work {
-    int (*fn)(struct conv_cli *x, int argc, char **argv);
-};
-
-static int with_bundles(struct conv_cli *x, const void *work, int argc, char **argv)
-{
-    struct err e = {0};
-    if (client_open_bundles(x->loop, &x->config, &x->client, &e) < 0)
-        return cli_fail(&e);
-    return ((const struct work *)work)->fn(x, argc, argv);
-}
-
 /* ---- list ---- */
 
-static const struct table_column COLUMNS[] = {{"TOOL", false, STYLE_BOLD}, {"", false, 0}};
-
-static int do_mcp_list(struct conv_cli *x, int argc, char **argv)
+static int mcp_list(struct cmd *x)
 {
-    struct json *answer;
-    struct table t;
+    static const struct cmd_column COLUMNS[] = {{"TOOL", "name", .style = STYLE_BOLD},
+                                                {"", "description"}};
     str path = STR("/v1/tools");
-    if (argc > 0)
+    if (x->argc > 0)
         path = arena_printf(&x->arena, "/v1/tools?server=%.*s",
-                            STR_ARG(client_encode(&x->arena, str_from(argv[0]))));
-    int code = bundle_cli_ask(x, NULL, path, NULL, NULL, &answer);
-    if (code != EXIT_DONE)
-        return code;
+                            STR_ARG(client_encode(&x->arena, str_from(x->argv[0]))));
+    const struct json *answer = cmd_ask(x, NULL, path, NULL, NULL);
     const struct json *tools = json_get(answer, "tools");
-    if (x->cli->opt.is_json) {
-        conv_print_json(tools);
-        return EXIT_DONE;
-    }
-    table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
-    for (size_t i = 0; tools && i < tools->len; i++) {
-        table_row(&t);
-        table_cell(&t, 0, json_get_string(json_at(tools, i), "name"));
-        table_cell(&t, 1, json_get_string(json_at(tools, i), "description"));
-    }
-    if (t.nrows > 0)
-        table_print(&t, stdout, x->width, x->cli->has_color_out, true);
-    else
-        fputs("There are no tools.\n", stderr);
-    table_done(&t);
+    if (!tools)
+        return EXIT_FAILED;
+    if (!x->cli->opt.is_json)
+        return cmd_list(x, tools, COLUMNS, ARRAY_LEN(COLUMNS), "There are no tools.");
+    cmd_print_json(tools);
     return EXIT_DONE;
-}
-
-static int run_mcp_list(struct cli *cli, const void *options, int argc, char **argv)
-{
-    static const struct work LIST = {do_mcp_list};
-    if (argc > 1)
-        return cli_usage_error("mcp list: name one bundle, or none for all");
-    return conv_with(cli, false, with_bundles, &LIST, argc, argv);
 }
 
 const struct command CMD_MCP_LIST = {
     .name = "list",
-    .usage = "mcp list [BUNDLE] [--json]",
+    .operands = "[BUNDLE]",
     .summary = "list all tools, or those of one bundle",
     .help =
         "Without a running server, starts the bundles of the settings and stops them afterwards.\n",
-    .run = run_mcp_list,
+    .needs = NEEDS_BUNDLES,
+    .run = mcp_list,
 };
 
 /* ---- call ---- */
 
-/* Values on a command line: valid JSON is parsed, everything else is text. */
 /* Whether the tool's schema requires a string for this argument: then 5 is the text "5". */
 static bool wants_string(const struct json *schema, str key)
 {
@@ -84,7 +48,8 @@ static bool wants_string(const struct json *schema, str key)
     return str_eq(json_string(type, STR_NONE), STR("string"));
 }
 
-static struct json value_of(struct conv_cli *x, const struct json *schema, str key, str text)
+/* Values on a command line: valid JSON is parsed, everything else is text. */
+static struct json value_of(struct cmd *x, const struct json *schema, str key, str text)
 {
     struct json *v;
     if (wants_string(schema, key))
@@ -94,7 +59,7 @@ static struct json value_of(struct conv_cli *x, const struct json *schema, str k
     return json_of_str(text);
 }
 
-static int read_arguments(struct conv_cli *x, const struct json *schema, int argc, char **argv,
+static int read_arguments(struct cmd *x, const struct json *schema, int argc, char **argv,
                           struct json **ret)
 {
     struct err e = {0};
@@ -124,7 +89,7 @@ static void print_content(const struct json *content)
         str text = json_get_string(block, "text");
         struct buf b;
         if (!str_eq(json_get_string(block, "type"), STR("text"))) {
-            conv_print_json(block);
+            cmd_print_json(block);
             continue;
         }
         buf_init(&b, OUTPUT_MAX);
@@ -136,13 +101,12 @@ static void print_content(const struct json *content)
 
 /* "echo__say" is the tool say of the bundle echo: the list shows where to split. A name that is not
  * in the list is split at the first place, and the server reports what is wrong. */
-static int find_tool(struct conv_cli *x, const char *name, struct json *body,
+static int find_tool(struct cmd *x, const char *name, struct json *body,
                      const struct json **ret_schema)
 {
-    struct json *answer;
     ptrdiff_t cut = str_find(str_from(name), STR("__"), 0);
-    int code = bundle_cli_ask(x, NULL, STR("/v1/tools"), NULL, NULL, &answer);
-    const struct json *tools = code == EXIT_DONE ? json_get(answer, "tools") : NULL;
+    const struct json *answer = cmd_ask(x, NULL, STR("/v1/tools"), NULL, NULL);
+    const struct json *tools = json_get(answer, "tools");
     for (size_t i = 0; tools && i < tools->len; i++) {
         const struct json *t = json_at(tools, i);
         if (!str_eq(json_get_string(t, "name"), str_from(name)))
@@ -152,25 +116,23 @@ static int find_tool(struct conv_cli *x, const char *name, struct json *body,
         json_set(&x->arena, body, STR("tool"), *json_get(t, "tool"));
         return EXIT_DONE;
     }
-    if (code != EXIT_DONE)
-        return code;
-    if (cut <= 0) {
-        fprintf(stderr, "nb: no tool '%s'; nb mcp list shows all\n", name);
+    if (!answer)
         return EXIT_FAILED;
-    }
+    if (cut <= 0)
+        return cli_failed("no tool '%s'; nb mcp list shows all", name);
     json_set(&x->arena, body, STR("server"), json_of_str((str){name, (size_t)cut}));
     json_set(&x->arena, body, STR("tool"), json_of_str(str_skip(str_from(name), (size_t)cut + 2)));
     return EXIT_DONE;
 }
 
-static int do_call(struct conv_cli *x, int argc, char **argv)
+static int mcp_call(struct cmd *x)
 {
     struct json *args, *answer, *body = json_new(&x->arena, JSON_OBJECT);
     struct err e = {0};
     const struct json *schema = NULL;
-    int code = find_tool(x, argv[0], body, &schema);
+    int code = find_tool(x, x->argv[0], body, &schema);
     if (code == EXIT_DONE)
-        code = read_arguments(x, schema, argc - 1, argv + 1, &args);
+        code = read_arguments(x, schema, x->argc - 1, x->argv + 1, &args);
     if (code != EXIT_DONE)
         return code;
     json_set(&x->arena, body, STR("arguments"), *args);
@@ -182,27 +144,20 @@ static int do_call(struct conv_cli *x, int argc, char **argv)
     if (client_ask(x->client, &q, &x->arena, &answer, &e) < 0)
         return cli_fail(&e);
     if (x->cli->opt.is_json)
-        conv_print_json(answer);
+        cmd_print_json(answer);
     else
         print_content(json_get(answer, "content"));
     return json_get_bool(answer, "isError", false) ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run_call(struct cli *cli, const void *options, int argc, char **argv)
-{
-    static const struct work CALL = {do_call};
-    if (argc == 0)
-        return cli_usage_error("mcp call: name a tool, then its arguments");
-    return conv_with(cli, false, with_bundles, &CALL, argc, argv);
-}
-
 const struct command CMD_MCP_CALL = {
     .name = "call",
-    .usage = "mcp call TOOL [KEY=VALUE... | JSON] [--json]",
+    .operands = "TOOL [KEY=VALUE...|JSON]",
     .summary = "call a tool",
     .help = "  nb mcp call echo__say text=hello times=2\n"
             "  nb mcp call echo__say '{\"text\": \"hello\"}'\n\n"
             "Values that are JSON (numbers, true, lists) are passed as such, unless the schema of\n"
             "the tool wants a string. Exits with 1 when the tool reports an error.\n",
-    .run = run_call,
+    .needs = NEEDS_BUNDLES,
+    .run = mcp_call,
 };

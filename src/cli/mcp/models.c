@@ -1,18 +1,8 @@
 /* nb models - lists models that can be used, models that cannot and why, and prices. */
-#include "cli/conversations/conversations.h"
+#include "cli/command.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 
-static const struct table_column MODEL_COLUMNS[] = {
-    {"MODEL", false, STYLE_BOLD}, {"CONTEXT", true, 0}, {"OUTPUT", true, 0},
-    {"$/M IN", true, 0},          {"$/M OUT", true, 0}, {"PRICE OF", false, STYLE_DIM},
-    {"", false, STYLE_DIM},
-};
-
-static const struct table_column PROVIDER_COLUMNS[] = {
-    {"PROVIDER", false, STYLE_BOLD}, {"USABLE", false, 0}, {"", false, STYLE_DIM}};
-
-static str dollars(struct conv_cli *x, const struct json *price, const char *key)
+static str dollars(struct cmd *x, const struct json *price, const char *key)
 {
     double usd = json_double(json_get(price, key), -1);
     if (usd < 0)
@@ -22,13 +12,33 @@ static str dollars(struct conv_cli *x, const struct json *price, const char *key
     return arena_printf(&x->arena, usd < 0.1 ? "%.3f" : "%.2f", usd);
 }
 
-static str tokens(struct conv_cli *x, const struct json *m, const char *key)
+static str tokens(struct cmd *x, const struct json *m, const char *key)
 {
     int64_t n = json_get_int(m, key, 0);
-    return n > 0 ? conv_count(x, n) : STR("?");
+    return n > 0 ? cmd_count(x, n) : STR("?");
 }
 
-static str remark(struct conv_cli *x, const struct json *m)
+static str show_context(struct cmd *x, const struct json *m)
+{
+    return tokens(x, m, "contextTokens");
+}
+
+static str show_output(struct cmd *x, const struct json *m)
+{
+    return tokens(x, m, "maxOutputTokens");
+}
+
+static str show_input_price(struct cmd *x, const struct json *m)
+{
+    return dollars(x, json_get(m, "usdPerMillionTokens"), "input");
+}
+
+static str show_output_price(struct cmd *x, const struct json *m)
+{
+    return dollars(x, json_get(m, "usdPerMillionTokens"), "output");
+}
+
+static str remark(struct cmd *x, const struct json *m)
 {
     str until = json_get_string(m, "retiresOn"), next = json_get_string(m, "successor");
     bool is_default = json_get_bool(m, "isDefault", false);
@@ -40,73 +50,54 @@ static str remark(struct conv_cli *x, const struct json *m)
                         STR_ARG(until), next.n > 0 ? "; use " : "", STR_ARG(next));
 }
 
-static void print_models(struct conv_cli *x, const struct json *models)
+static const struct cmd_column MODEL_COLUMNS[] = {
+    {"MODEL", "name", .style = STYLE_BOLD},
+    {"CONTEXT", .show = show_context, .is_right = true},
+    {"OUTPUT", .show = show_output, .is_right = true},
+    {"$/M IN", .show = show_input_price, .is_right = true},
+    {"$/M OUT", .show = show_output_price, .is_right = true},
+    {"PRICE OF", "pricedOn", .style = STYLE_DIM},
+    {"", .show = remark, .style = STYLE_DIM},
+};
+
+static str show_usable(struct cmd *x, const struct json *p)
 {
-    struct table t;
-    table_init(&t, MODEL_COLUMNS, ARRAY_LEN(MODEL_COLUMNS));
-    for (size_t i = 0; models && i < models->len; i++) {
-        const struct json *m = json_at(models, i), *price = json_get(m, "usdPerMillionTokens");
-        table_row(&t);
-        table_cell(&t, 0, json_get_string(m, "name"));
-        table_cell(&t, 1, tokens(x, m, "contextTokens"));
-        table_cell(&t, 2, tokens(x, m, "maxOutputTokens"));
-        table_cell(&t, 3, dollars(x, price, "input"));
-        table_cell(&t, 4, dollars(x, price, "output"));
-        table_cell(&t, 5, json_get_string(m, "pricedOn"));
-        table_cell(&t, 6, remark(x, m));
-    }
-    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
-    table_done(&t);
+    return json_get_bool(p, "isUsable", false) ? STR("yes") : STR("no");
 }
 
-static void print_providers(struct conv_cli *x, const struct json *providers)
+static str show_reason(struct cmd *x, const struct json *p)
 {
-    struct table t;
-    table_init(&t, PROVIDER_COLUMNS, ARRAY_LEN(PROVIDER_COLUMNS));
-    for (size_t i = 0; providers && i < providers->len; i++) {
-        const struct json *p = json_at(providers, i);
-        bool is_usable = json_get_bool(p, "isUsable", false);
-        table_row(&t);
-        table_cell(&t, 0, json_get_string(p, "name"));
-        table_cell(&t, 1, is_usable ? STR("yes") : STR("no"));
-        table_cell(&t, 2, json_get_string(p, is_usable ? "baseUrl" : "problem"));
-    }
-    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
-    table_done(&t);
+    return json_get_string(p, json_get_bool(p, "isUsable", false) ? "baseUrl" : "problem");
 }
 
-static int do_models(struct conv_cli *x, const void *options, int argc, char **argv)
+static const struct cmd_column PROVIDER_COLUMNS[] = {
+    {"PROVIDER", "name", .style = STYLE_BOLD},
+    {"USABLE", .show = show_usable},
+    {"", .show = show_reason, .style = STYLE_DIM},
+};
+
+static int run_models(struct cmd *x)
 {
-    struct json *all;
-    int code = conv_ask(x, NULL, STR("/v1/models"), STR_NONE, NULL, &all);
-    if (code != EXIT_DONE)
-        return code;
-    if (x->cli->opt.is_json) {
-        conv_print_json(all);
-        return EXIT_DONE;
-    }
+    const struct json *all = cmd_ask(x, NULL, STR("/v1/models"), NULL, NULL);
+    if (!all)
+        return EXIT_FAILED;
     const struct json *chosen = json_get(all, "default");
-    printf("%.*s answers: %.*s.\n\n", STR_ARG(json_get_string(chosen, "model")),
-           STR_ARG(json_get_string(chosen, "why")));
-    print_models(x, json_get(all, "models"));
+    (void)cmd_say(x, all, "%.*s answers: %.*s.\n", STR_ARG(json_get_string(chosen, "model")),
+                  STR_ARG(json_get_string(chosen, "why")));
+    if (x->cli->opt.is_json)
+        return EXIT_DONE;
+    cmd_table(x, json_get(all, "models"), MODEL_COLUMNS, ARRAY_LEN(MODEL_COLUMNS), true);
     putchar('\n');
-    print_providers(x, json_get(all, "providers"));
+    cmd_table(x, json_get(all, "providers"), PROVIDER_COLUMNS, ARRAY_LEN(PROVIDER_COLUMNS), true);
     return EXIT_DONE;
-}
-
-static int run_models(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc > 0)
-        return cli_usage_error("models takes no argument '%s'", argv[0]);
-    return conv_with(cli, true, do_models, options, argc, argv);
 }
 
 const struct command CMD_MODELS = {
     .name = "models",
-    .usage = "models [--json]",
     .summary = "list models, prices, and why some are unusable",
     .help =
         "Any other model of a usable provider can be used too: nb -m provider:model. Prices are "
         "per million tokens; the setting modelInfo.NAME.price sets one that is not known.\n",
+    .needs = NEEDS_CLIENT,
     .run = run_models,
 };

@@ -3,13 +3,11 @@
 #include <signal.h>
 #include <time.h>
 
-#include "auth/instance.h"
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "cli/cli.h"
-#include "cli/term/styled.h"
-#include "cli/term/table.h"
+#include "cli/command.h"
 #include "cli/term/text.h"
+#include "server/place.h"
 #include "workspace/audit_read.h"
 #include "workspace/roster/roster.h"
 
@@ -62,18 +60,6 @@ static void add_part(struct buf *b, const char *before, str s)
 
 /* ---- current names of people ---- */
 
-/* NULL when names are not available: records are then printed with ids. */
-static struct roster *load_roster(const struct config *c)
-{
-    struct instance instance = {0};
-    struct roster *r = NULL;
-    if (instance_load(&instance, c->work_dir, c->secrets.nb_api_key, STR_NONE, NULL) == 0 &&
-        roster_load(c->work_dir, instance_is_sole(&instance), &r, NULL) < 0)
-        r = NULL;
-    instance_done(&instance);
-    return r;
-}
-
 static str shown(const struct roster *r, str id)
 {
     const struct user *u = r ? roster_user(r, id) : NULL;
@@ -90,12 +76,13 @@ static str actor_id(const struct roster *r, const char *typed)
 
 /* 2026-11-16 22:05:46  ok      user.add  usr_x  by a@x.org, session from 127.0.0.1  in ws_a  detail
  */
-static void print_record(const struct cli *cli, const struct roster *people, str line)
+static void print_record(const struct cmd *x, str line)
 {
     struct arena a;
     struct json *v;
     struct buf b;
-    if (cli->opt.is_json) {
+    const struct roster *people = x->roster;
+    if (x->cli->opt.is_json) {
         printf("%.*s\n", STR_ARG(line));
         return;
     }
@@ -123,43 +110,40 @@ static void print_record(const struct cli *cli, const struct roster *people, str
     arena_done(&a);
 }
 
-/* The newest records, in order of time. */
-static int show_newest(const struct cli *cli, const struct config *c, const struct roster *people,
-                       struct audit_query q, uint64_t *ret_last)
+/* Prints the records of a page, in order of time. */
+static int show_page(struct cmd *x, const struct audit_query *q, uint64_t *ret_next)
 {
     struct arena a;
     struct audit_page page;
     struct err e = {0};
     arena_init(&a);
-    q.is_newest_first = true;
-    int r = audit_read(&a, c->work_dir, &q, &page, &e);
-    for (size_t i = r == 0 ? page.n : 0; i > 0; i--)
-        print_record(cli, people, page.lines[i - 1]);
-    struct audit_head head;
-    *ret_last = r == 0 && audit_head_read(c->work_dir, &head, NULL) == 0 ? head.seq : 0;
+    int r = audit_read(&a, x->config.work_dir, q, &page, &e);
+    for (size_t i = 0; r == 0 && i < page.n; i++)
+        print_record(x, page.lines[q->is_newest_first ? page.n - 1 - i : i]);
+    if (r == 0 && page.n > 0)
+        *ret_next = page.next;
     arena_done(&a);
     return r < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
-static int audit_follow(const struct cli *cli, const struct config *c, const struct roster *people,
-                        struct audit_query q, uint64_t last)
+static int show_newest(struct cmd *x, struct audit_query q, uint64_t *ret_last)
+{
+    struct audit_head head;
+    uint64_t unused;
+    q.is_newest_first = true;
+    int code = show_page(x, &q, &unused);
+    *ret_last =
+        code == EXIT_DONE && audit_head_read(x->config.work_dir, &head, NULL) == 0 ? head.seq : 0;
+    return code;
+}
+
+static int audit_follow(struct cmd *x, struct audit_query q, uint64_t last)
 {
     struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000L};
     while (true) {
-        struct arena a;
-        struct audit_page page;
-        struct err e = {0};
-        arena_init(&a);
         q.after = last;
-        int r = audit_read(&a, c->work_dir, &q, &page, &e);
-        for (size_t i = 0; r == 0 && i < page.n; i++)
-            print_record(cli, people, page.lines[i]);
-        if (r == 0 && page.n > 0)
-            last = page.next;
-        arena_done(&a);
-        if (r < 0)
-            return cli_fail(&e);
-        if (fflush(stdout) != 0)
+        int code = show_page(x, &q, &last);
+        if (code != EXIT_DONE || fflush(stdout) != 0)
             return EXIT_FAILED;
         (void)nanosleep(&pause, NULL);
     }
@@ -180,111 +164,78 @@ static void print_report(const struct audit_report *r)
     printf(r->nproblems ? ": %zu problems\n" : ": the chain holds\n", r->nproblems);
 }
 
-static void print_report_json(const struct audit_report *r)
+static struct json *report_json(struct cmd *x, const struct audit_report *r)
 {
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, 1u << 20);
-    jw_object(&w);
-    jw_kbool(&w, "ok", r->nproblems == 0);
-    jw_kint(&w, "records", (int64_t)r->records);
-    jw_kint(&w, "files", (int64_t)r->files);
-    jw_kint(&w, "last", (int64_t)r->last);
-    jw_kstr(&w, "hash", str_from(r->hash));
-    jw_kstrs(&w, "problems", r->problems,
-             r->nproblems < AUDIT_PROBLEMS_MAX ? r->nproblems : AUDIT_PROBLEMS_MAX);
-    jw_end(&w);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
+    size_t shown = r->nproblems < AUDIT_PROBLEMS_MAX ? r->nproblems : AUDIT_PROBLEMS_MAX;
+    return cmd_object(x, {STR("ok"), json_of_bool(r->nproblems == 0)},
+                      {STR("records"), json_of_int((int64_t)r->records)},
+                      {STR("files"), json_of_int((int64_t)r->files)},
+                      {STR("last"), json_of_int((int64_t)r->last)},
+                      {STR("hash"), json_of_str(str_from(r->hash))},
+                      {STR("problems"), cmd_strings(x, r->problems, shown)});
 }
 
-static int run_verify(struct cli *cli, const void *options, int argc, char **argv)
+static int audit_check(struct cmd *x)
 {
     struct audit_report report;
-    struct config c;
-    struct arena a;
     struct err e = {0};
-    if (argc != 0)
-        return cli_usage_error("audit verify: it takes no arguments");
-    int code = cli_load_config(cli, NULL, &c);
-    if (code != EXIT_DONE)
-        return code;
-    arena_init(&a);
-    if (audit_verify(&a, c.work_dir, &report, &e) < 0)
-        code = cli_fail(&e);
-    else if (cli->opt.is_json)
-        print_report_json(&report);
+    if (audit_verify(&x->arena, x->config.work_dir, &report, &e) < 0)
+        return cli_fail(&e);
+    if (x->cli->opt.is_json)
+        cmd_print_json(report_json(x, &report));
     else
         print_report(&report);
-    if (code == EXIT_DONE && report.nproblems > 0)
-        code = EXIT_FAILED;
-    arena_done(&a);
-    config_done(&c);
-    return code;
+    return report.nproblems > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* ---- list ---- */
 
-static int run_audit_list(struct cli *cli, const void *options, int argc, char **argv)
+static int audit_list(struct cmd *x)
 {
-    const struct audit_options *o = options;
+    const struct audit_options *o = x->options;
     struct audit_query q = {.action = str_from(o->action),
                             .limit = o->limit > 0 ? (size_t)o->limit : TAIL_COUNT};
-    struct config c;
     uint64_t last;
-    if (argc == 1 && strcmp(argv[0], "verify") == 0) /* nb audit --json verify */
-        return run_verify(cli, NULL, 0, NULL);
-    if (argc != 0)
-        return cli_usage_error("audit: '%.64s' is not a command; there is nb audit verify",
-                               argv[0]);
     if (o->since && !parse_span(str_from(o->since), &q.since_ms) &&
         clock_parse_iso(str_from(o->since), &q.since_ms) < 0)
-        return cli_usage_error("audit: --since takes a date (2026-03-25) or a span (30m, 12h, 7d)");
+        return cmd_usage(x, "--since takes a date (2026-03-25) or a span (30m, 12h, 7d)");
     if (o->since && o->limit == 0)
         q.limit = AUDIT_LIMIT_MAX;
-    int code = cli_load_config(cli, NULL, &c);
-    if (code != EXIT_DONE)
-        return code;
-    struct roster *people = load_roster(&c);
-    q.actor = actor_id(people, o->actor);
-    code = show_newest(cli, &c, people, q, &last);
-    if (code == EXIT_DONE && o->is_followed)
-        code = audit_follow(cli, &c, people, q, last);
-    roster_free(people);
-    config_done(&c);
-    return code;
+    if (place_roster(&x->config, &x->roster, NULL) < 0)
+        x->roster = NULL; /* records are then printed with ids */
+    q.actor = actor_id(x->roster, o->actor);
+    int code = show_newest(x, q, &last);
+    return code == EXIT_DONE && o->is_followed ? audit_follow(x, q, last) : code;
 }
 
 static const struct command AUDIT_LIST = {
     .name = "list",
-    .usage = "audit list [--since WHEN] [--actor USER] [--action GLOB] [--follow] [--json]",
     .summary = "show the newest records",
     .args = ARGS,
-    .options_size = sizeof(struct audit_options),
-    .run = run_audit_list,
+    .needs = NEEDS_SETTINGS,
+    .run = audit_list,
 };
 
 static const struct command AUDIT_VERIFY = {
     .name = "verify",
-    .usage = "audit verify [--json]",
     .summary = "check that no record was changed, removed or moved",
     .help = "Prints the number and the hash of the last record. Keep both elsewhere: they show "
             "later whether the whole log was rewritten. Exits with 1 when the chain is broken.\n",
-    .run = run_verify,
+    .needs = NEEDS_SETTINGS,
+    .run = audit_check,
 };
 
-static const struct command *const COMMANDS[] = {&AUDIT_LIST, &AUDIT_VERIFY, NULL};
+static const struct command *const AUDIT_COMMANDS[] = {&AUDIT_LIST, &AUDIT_VERIFY, NULL};
 
 const struct command CMD_AUDIT = {
     .name = "audit",
-    .usage = "audit [--since WHEN] [--actor USER] [--action GLOB] [--follow] [--json] | verify",
     .summary = "show who did what, and check the record",
     .help =
         "Recorded are logins, changes of users, tokens, workspaces, bundles, permissions and "
         "settings, answers to permission questions, sharing, exports and backups. Texts of "
         "messages and secrets are never recorded. The files are in audit/ of the work directory.\n",
     .args = ARGS,
-    .options_size = sizeof(struct audit_options),
-    .run = run_audit_list,
-    .subs = COMMANDS,
+    .needs = NEEDS_SETTINGS,
+    .run = audit_list,
+    .subs = AUDIT_COMMANDS,
 };

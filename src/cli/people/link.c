@@ -1,8 +1,6 @@
 /* nb link - prints the link that opens the page, or the key for programs. */
-#include <errno.h>
-
 #include "auth/dev_key.h"
-#include "cli/conversations/conversations.h"
+#include "cli/command.h"
 #include "cli/session/browser.h"
 
 struct link_options {
@@ -18,22 +16,15 @@ static const struct arg LINK_ARGS[] = {
     {"open", 0, ARG_FLAG, LINK(is_opening), NULL, "open the link in the browser of this desktop"},
     {0}};
 
-static int link_fail(const char *message)
-{
-    struct err e = {0};
-    err_set(&e, -ENOENT, "%s", message);
-    return cli_fail(&e);
-}
-
 /* A server that never listened has no key yet; then this command creates it. */
-static int print_key(struct conv_cli *x, const struct json *answer)
+static int print_key(struct cmd *x, const struct json *answer)
 {
     char made[SECRET_CHARS + 1];
     struct err e = {0};
     str key = json_get_string(answer, "key");
     if (!str_eq(json_get_string(answer, "mode"), STR("dev")))
-        return link_fail("this installation has users or NB_API_KEY, and so no key of its own: "
-                         "use nb token create, or NB_API_KEY");
+        return cli_failed("this installation has users or NB_API_KEY, and so no key of its own: "
+                          "use nb token create, or NB_API_KEY");
     if (key.n == 0) {
         if (dev_key_ensure(x->config.work_dir, made, &e) < 0)
             return cli_fail(&e);
@@ -43,48 +34,33 @@ static int print_key(struct conv_cli *x, const struct json *answer)
     return EXIT_DONE;
 }
 
-static int print_link(struct conv_cli *x, const struct link_options *o, const struct json *answer)
+static int print_link(struct cmd *x, const struct link_options *o, const struct json *answer)
 {
     str link = json_get_string(answer, "link");
-    if (x->cli->opt.is_json) {
-        conv_print_json(answer);
-        return EXIT_DONE;
-    }
-    if (link.n == 0 && o->is_rotating) {
-        puts("The key is replaced. nb serve prints the link.");
-        return EXIT_DONE;
-    }
+    if (x->cli->opt.is_json || (link.n == 0 && o->is_rotating))
+        return cmd_say(x, answer, "The key is replaced. nb serve prints the link.");
     if (link.n == 0)
-        return link_fail("no server is running for this work directory; nb serve starts one and "
-                         "prints the link");
+        return cli_failed("no server is running for this work directory; nb serve starts one and "
+                          "prints the link");
     printf("%.*s\n", STR_ARG(link));
     if (o->is_opening)
         browser_open(x->config.work_dir, link);
     return EXIT_DONE;
 }
 
-static int do_link(struct conv_cli *x, const void *options, int argc, char **argv)
+static int run_link(struct cmd *x)
 {
-    const struct link_options *o = options;
-    struct json *answer;
-    int code = o->is_rotating
-                   ? conv_ask(x, "POST", STR("/v1/auth/link/rotate"), STR_NONE, NULL, &answer)
-                   : conv_ask(x, "GET", STR("/v1/auth/link"), STR_NONE, NULL, &answer);
-    if (code != EXIT_DONE)
-        return code;
+    const struct link_options *o = x->options;
+    const struct json *answer = o->is_rotating
+                                    ? cmd_ask(x, "POST", STR("/v1/auth/link/rotate"), NULL, NULL)
+                                    : cmd_ask(x, "GET", STR("/v1/auth/link"), NULL, NULL);
+    if (!answer)
+        return EXIT_FAILED;
     return o->wants_key ? print_key(x, answer) : print_link(x, o, answer);
-}
-
-static int run_link(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc > 0)
-        return cli_usage_error("link takes no argument '%s'", argv[0]);
-    return conv_with(cli, true, do_link, options, argc, argv);
 }
 
 const struct command CMD_LINK = {
     .name = "link",
-    .usage = "link [--key] [--rotate] [--open]",
     .summary = "print the link to the page of the running server",
     .help = "Without users and without NB_API_KEY, requests over TCP need the key of this "
             "installation ({workDir}/auth/dev.key). The link contains the key; the page exchanges "
@@ -93,6 +69,6 @@ const struct command CMD_LINK = {
             "  curl -H \"Authorization: Bearer $(nb link --key)\" \\\n"
             "    http://127.0.0.1:27247/v1/tools\n",
     .args = LINK_ARGS,
-    .options_size = sizeof(struct link_options),
+    .needs = NEEDS_CLIENT,
     .run = run_link,
 };

@@ -1,6 +1,7 @@
 /* nb token create|list|revoke. */
 #include "auth/session/token.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "auth/identity.h"
@@ -8,33 +9,22 @@
 #include "base/clock.h"
 #include "cli/people/people.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 
 #define DAY_MS          (24 * 60 * 60 * 1000LL)
 #define EXPIRES_DEFAULT "90d"
 
 /* ---- shared ---- */
 
-static struct json strings(struct people *p, struct json_strs in)
+static struct json *token_json(struct cmd *x, const struct user_token *t)
 {
-    struct json *list = json_new(&p->arena, JSON_ARRAY);
-    for (size_t i = 0; i < in.len; i++)
-        json_push(&p->arena, list, json_of_str(in.items[i]));
-    return *list;
-}
-
-static struct json *token_json(struct people *p, const struct user_token *t)
-{
-    struct json *o = json_new(&p->arena, JSON_OBJECT);
-    people_set_str(p, o, "id", t->id);
-    people_set_str(p, o, "name", t->name);
-    people_set_str(p, o, "userId", t->user->id);
-    json_set(&p->arena, o, STR("scopes"), strings(p, t->scopes));
-    json_set(&p->arena, o, STR("tools"), strings(p, t->tools));
-    people_set_str(p, o, "workspaceId", t->workspace_id);
-    people_set_str(p, o, "createdAt", people_iso(p, t->created_ms));
-    people_set_str(p, o, "expiresAt", people_iso(p, t->expires_ms));
-    return o;
+    return cmd_object(x, {STR("id"), cmd_str_or_null(t->id)},
+                      {STR("name"), cmd_str_or_null(t->name)},
+                      {STR("userId"), cmd_str_or_null(t->user->id)},
+                      {STR("scopes"), cmd_strings(x, t->scopes.items, t->scopes.len)},
+                      {STR("tools"), cmd_strings(x, t->tools.items, t->tools.len)},
+                      {STR("workspaceId"), cmd_str_or_null(t->workspace_id)},
+                      {STR("createdAt"), people_iso(x, t->created_ms)},
+                      {STR("expiresAt"), people_iso(x, t->expires_ms)});
 }
 
 static const struct user_token *find_token(const struct roster *r, str id)
@@ -44,14 +34,6 @@ static const struct user_token *find_token(const struct roster *r, str id)
             if (str_eq(r->users[i].tokens[k].id, id))
                 return &r->users[i].tokens[k];
     return NULL;
-}
-
-static str token_joined(struct people *p, struct json_strs list, str otherwise)
-{
-    str all = list.len > 0 ? list.items[0] : otherwise;
-    for (size_t i = 1; i < list.len; i++)
-        all = arena_printf(&p->arena, "%.*s,%.*s", STR_ARG(all), STR_ARG(list.items[i]));
-    return all;
 }
 
 /* ---- create ---- */
@@ -111,77 +93,69 @@ static int parse_scopes(const struct arg_list *in, unsigned *ret)
     return EXIT_DONE;
 }
 
-static const struct user *token_owner(struct people *p, const char *typed)
+static const struct user *token_owner(struct cmd *x, const char *typed)
 {
     if (typed)
-        return people_user(p, typed);
-    if (p->roster->nusers == 1)
-        return &p->roster->users[0];
-    (void)cli_usage_error("token create: there are several users; pass --user USER");
+        return people_user(x, typed);
+    if (x->roster->nusers == 1)
+        return &x->roster->users[0];
+    (void)cmd_usage(x, "there are several users; pass --user USER");
     return NULL;
 }
 
-static int show_token(struct people *p, const char *id, const char *value)
+static int show_token(struct cmd *x, const char *id, const char *value)
 {
-    const struct user_token *t = find_token(p->roster, str_from(id));
-    if (p->cli->opt.is_json) {
-        struct json *o = token_json(p, t);
-        people_set_str(p, o, "token", str_from(value));
-        people_print(p, o);
+    const struct user_token *t = find_token(x->roster, str_from(id));
+    assert(t);
+    struct json *o = token_json(x, t);
+    json_set(&x->arena, o, STR("token"), json_of_str(str_from(value)));
+    (void)cmd_say(x, o, "%s", value);
+    if (x->cli->opt.is_json)
         return EXIT_DONE;
-    }
-    printf("%s\n", value);
     fprintf(stderr, "This token is shown only now. Send it as: Authorization: Bearer nb_...\n");
     if (t->expires_ms > 0)
-        fprintf(stderr, "It expires on %.10s.\n", people_iso(p, t->expires_ms).p);
+        fprintf(stderr, "It expires on %.10s.\n", json_get_string(o, "expiresAt").p);
     return EXIT_DONE;
 }
 
-static int do_create(struct people *p, const void *options, int argc, char **argv)
+static int token_create(struct cmd *x)
 {
-    const struct create_options *o = options;
+    const struct create_options *o = x->options;
     char value[TOKEN_MAX], hash[SHA256_HEX_LEN + 1], id[CHANGE_ID_MAX];
-    struct change c = {.kind = CHANGE_TOKEN_ADD, .token = {.name = str_from(argv[0])}};
+    struct change c = {.kind = CHANGE_TOKEN_ADD, .token = {.name = str_from(x->argv[0])}};
     unsigned scopes;
     if (parse_expiry(o->expires ? o->expires : EXPIRES_DEFAULT, &c.token.expires_ms) < 0)
-        return cli_usage_error("token create: --expires takes 12h, 30d, a date in the future "
-                               "(2027-01-31) or never");
+        return cmd_usage(x, "--expires takes 12h, 30d, a date in the future "
+                            "(2027-01-31) or never");
     int code = parse_scopes(&o->scopes, &scopes);
     if (code != EXIT_DONE)
         return code;
-    const struct user *u = token_owner(p, o->user);
+    const struct user *u = token_owner(x, o->user);
     if (!u)
         return o->user ? EXIT_FAILED : EXIT_USAGE;
-    c.user_id = arena_str(&p->arena, u->id);
+    c.user_id = arena_str(&x->arena, u->id);
     if (o->workspace) {
-        const struct workspace *w = people_workspace(p, o->workspace);
+        const struct workspace *w = people_workspace(x, o->workspace);
         if (!w)
             return EXIT_FAILED;
-        c.token.workspace_id = arena_str(&p->arena, w->id);
+        c.token.workspace_id = arena_str(&x->arena, w->id);
     }
     str tools[ARG_LIST_MAX];
     for (size_t i = 0; i < o->tools.len; i++)
         tools[i] = str_from(o->tools.items[i]);
     c.token.tools = (struct json_strs){tools, o->tools.len};
-    c.token.scopes = auth_scope_names(&p->arena, scopes);
+    c.token.scopes = auth_scope_names(&x->arena, scopes);
     token_make(value);
     sha256_hex(str_from(value), hash);
     c.token.hash = str_from(hash);
-    code = people_change(p, &c, id);
-    return code == EXIT_DONE ? show_token(p, id, value) : code;
-}
-
-static int run_create(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("token create: pass one name for the token");
-    return people_with(cli, do_create, options, argc, argv);
+    code = people_change(x, &c, id);
+    return code == EXIT_DONE ? show_token(x, id, value) : code;
 }
 
 static const struct command TOKEN_CREATE = {
     .name = "create",
     .alias = "add",
-    .usage = "token create NAME [--user USER] [--scope SCOPE]... [--tools GLOB]... [--json]",
+    .operands = "NAME",
     .summary = "create a token and print it once",
     .help =
         "Prints only the token to standard output:\n"
@@ -190,184 +164,177 @@ static const struct command TOKEN_CREATE = {
         "Scopes: read reads what the user may read; write chats, shares and calls tools; mcp uses "
         "the /mcp endpoint; admin manages users, workspaces and bundles as far as the user may.\n",
     .args = CREATE_ARGS,
-    .options_size = sizeof(struct create_options),
-    .run = run_create,
+    .needs = NEEDS_PEOPLE,
+    .run = token_create,
 };
 
 /* ---- list ---- */
 
-struct list_options {
+struct user_options {
     const char *user;
 };
 
 static const struct arg LIST_ARGS[] = {{"user", 'u', ARG_STRING,
-                                        offsetof(struct list_options, user), "USER",
+                                        offsetof(struct user_options, user), "USER",
                                         "show only tokens of this user"},
                                        {0}};
 
-static str expiry_text(struct people *p, int64_t ms)
+static str show_list(struct cmd *x, const struct json *list, const char *otherwise)
 {
-    if (ms == 0)
+    struct json_strs all = {arena_array(&x->arena, list->len, sizeof(str)), list->len};
+    for (size_t i = 0; i < list->len; i++)
+        all.items[i] = json_string(json_at(list, i), STR_NONE);
+    return list->len > 0 ? cmd_joined(x, all, ",") : str_from(otherwise);
+}
+
+static str show_owner(struct cmd *x, const struct json *row)
+{
+    return roster_user(x->roster, json_get_string(row, "userId"))->email;
+}
+
+static str show_scopes(struct cmd *x, const struct json *row)
+{
+    return show_list(x, json_get(row, "scopes"), "none");
+}
+
+static str show_tools(struct cmd *x, const struct json *row)
+{
+    return show_list(x, json_get(row, "tools"), "all");
+}
+
+static str show_workspace(struct cmd *x, const struct json *row)
+{
+    return json_string(json_get(row, "workspaceId"), STR("all"));
+}
+
+static str show_expiry(struct cmd *x, const struct json *row)
+{
+    str iso = json_get_string(row, "expiresAt");
+    int64_t ms;
+    if (clock_parse_iso(iso, &ms) < 0)
         return STR("never");
-    if (ms <= clock_now_ms())
-        return STR("expired");
-    return str_slice(people_iso(p, ms), 0, 10);
+    return ms <= clock_now_ms() ? STR("expired") : str_slice(iso, 0, 10);
 }
 
-static void list_one(struct people *p, struct table *t, const struct user_token *k,
-                     const struct json *used)
+static str show_used(struct cmd *x, const struct json *row)
 {
-    const struct json *at = json_get_str(used, k->id);
-    int64_t used_ms = json_is(at, JSON_INT) ? at->i : 0;
-    if (p->cli->opt.is_json) {
-        struct json *o = token_json(p, k);
-        people_set_str(p, o, "lastUsedAt", people_iso(p, used_ms));
-        people_print(p, o);
-        return;
-    }
-    table_row(t);
-    table_cell(t, 0, k->id);
-    table_cell(t, 1, k->name);
-    table_cell(t, 2, k->user->email);
-    table_cell(t, 3, token_joined(p, k->scopes, STR("none")));
-    table_cell(t, 4, k->workspace_id.n > 0 ? k->workspace_id : STR("all"));
-    table_cell(t, 5, expiry_text(p, k->expires_ms));
-    table_cell(t, 6, people_ago(p, used_ms));
-    table_cell(t, 7, token_joined(p, k->tools, STR("all")));
+    return people_ago(x, row, "lastUsedAt", "never");
 }
 
-static int do_token_list(struct people *p, const void *options, int argc, char **argv)
+/* The user of --user; *ret is NULL when it was not given. */
+static bool find_owner(struct cmd *x, const struct user **ret)
 {
-    static const struct table_column COLUMNS[] = {
-        {"ID", false, STYLE_CYAN, true},
-        {"NAME", false, STYLE_BOLD},
-        {"USER", false, 0},
-        {"SCOPES", false, 0},
-        {"WORKSPACE", false, 0},
-        {"EXPIRES", false, 0},
-        {"USED", false, 0},
-        {"TOOLS", false, 0},
+    const struct user_options *o = x->options;
+    *ret = o->user ? people_user(x, o->user) : NULL;
+    return !o->user || *ret;
+}
+
+static int token_list(struct cmd *x)
+{
+    static const struct cmd_column COLUMNS[] = {
+        {"ID", "id", .style = STYLE_CYAN, .is_whole = true},
+        {"NAME", "name", .style = STYLE_BOLD},
+        {"USER", .show = show_owner},
+        {"SCOPES", .show = show_scopes},
+        {"WORKSPACE", .show = show_workspace},
+        {"EXPIRES", .show = show_expiry},
+        {"USED", .show = show_used},
+        {"TOOLS", .show = show_tools},
     };
-    const struct list_options *o = options;
-    const struct user *only = o->user ? people_user(p, o->user) : NULL;
-    if (o->user && !only)
+    const struct user *only;
+    if (!find_owner(x, &only))
         return EXIT_FAILED;
-    const struct json *used = token_use_read(&p->arena, p->config.work_dir);
-    struct table t;
-    table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
-    for (size_t i = 0; i < p->roster->nusers; i++) {
-        const struct user *u = &p->roster->users[i];
-        for (size_t k = 0; (!only || only == u) && k < u->ntokens; k++)
-            list_one(p, &t, &u->tokens[k], used);
+    const struct json *used = token_use_read(&x->arena, x->config.work_dir);
+    struct json *rows = json_new(&x->arena, JSON_ARRAY);
+    for (size_t i = 0; i < x->roster->nusers; i++) {
+        const struct user *u = &x->roster->users[i];
+        for (size_t k = 0; (!only || only == u) && k < u->ntokens; k++) {
+            struct json *row = token_json(x, &u->tokens[k]);
+            const struct json *at = json_get_str(used, u->tokens[k].id);
+            json_set(&x->arena, row, STR("lastUsedAt"),
+                     people_iso(x, json_is(at, JSON_INT) ? at->i : 0));
+            json_push(&x->arena, rows, *row);
+        }
     }
-    if (t.nrows > 0)
-        table_print(&t, stdout, p->width, p->cli->has_color_out, true);
-    else if (!p->cli->opt.is_json)
-        fputs("There are no tokens.\n", stderr);
-    table_done(&t);
-    return EXIT_DONE;
-}
-
-static int run_token_list(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 0)
-        return cli_usage_error("token list: it takes no arguments; --user USER shows theirs");
-    return people_with(cli, do_token_list, options, argc, argv);
+    return cmd_list(x, rows, COLUMNS, ARRAY_LEN(COLUMNS), "There are no tokens.");
 }
 
 static const struct command TOKEN_LIST = {
     .name = "list",
-    .usage = "token list [--user USER] [--json]",
     .summary = "list tokens, their scopes and when they were used",
     .args = LIST_ARGS,
-    .options_size = sizeof(struct list_options),
-    .run = run_token_list,
+    .needs = NEEDS_PEOPLE,
+    .run = token_list,
 };
 
 /* ---- revoke ---- */
 
-struct revoke_options {
-    const char *user;
-};
-
 static const struct arg REVOKE_ARGS[] = {{"user", 'u', ARG_STRING,
-                                          offsetof(struct revoke_options, user), "USER",
+                                          offsetof(struct user_options, user), "USER",
                                           "revoke a token of this user"},
                                          {0}};
 
 /* Tokens with this name; *ret_ids lists their ids. */
-static const struct user_token *find_named(struct people *p, const char *name,
-                                           const struct user *only, size_t *ret_n, str *ret_ids)
+static const struct user_token *find_named(struct cmd *x, const char *name, const struct user *only,
+                                           size_t *ret_n, str *ret_ids)
 {
-    const struct roster *r = p->roster;
+    const struct roster *r = x->roster;
     const struct user_token *found = NULL;
     *ret_n = 0;
     for (size_t i = 0; i < r->nusers; i++)
         for (size_t k = 0; (!only || only == &r->users[i]) && k < r->users[i].ntokens; k++)
             if (str_eq(r->users[i].tokens[k].name, str_from(name))) {
                 found = &r->users[i].tokens[k];
-                *ret_ids = arena_printf(&p->arena, "%.*s%s%.*s", STR_ARG(*ret_ids),
+                *ret_ids = arena_printf(&x->arena, "%.*s%s%.*s", STR_ARG(*ret_ids),
                                         ++*ret_n > 1 ? ", " : "", STR_ARG(found->id));
             }
     return found;
 }
 
-static int do_revoke(struct people *p, const void *options, int argc, char **argv)
+static int token_revoke(struct cmd *x)
 {
-    const struct revoke_options *o = options;
+    const char *typed = x->argv[0];
+    const struct user *only;
     size_t named = 0;
     str ids = STR_NONE;
-    const struct user *only = o->user ? people_user(p, o->user) : NULL;
-    if (o->user && !only)
+    if (!find_owner(x, &only))
         return EXIT_FAILED;
-    const struct user_token *t = find_token(p->roster, str_from(argv[0]));
+    const struct user_token *t = find_token(x->roster, str_from(typed));
     if (!t)
-        t = find_named(p, argv[0], only, &named, &ids);
-    if (named > 1) {
-        cli_complain(arena_printf(&p->arena,
-                                  "%zu tokens are called '%s'; revoke one by its id: %.*s", named,
-                                  argv[0], STR_ARG(ids)));
-        return EXIT_FAILED;
-    }
-    if (!t) {
-        cli_complain(arena_printf(&p->arena, "no token '%s'; nb token list shows all", argv[0]));
-        return EXIT_FAILED;
-    }
-    str id = arena_str(&p->arena, t->id);
+        t = find_named(x, typed, only, &named, &ids);
+    if (named > 1)
+        return cli_failed("%zu tokens are called '%s'; revoke one by its id: %.*s", named, typed,
+                          STR_ARG(ids));
+    if (!t)
+        return cli_failed("no token '%s'; nb token list shows all", typed);
+    str id = arena_str(&x->arena, t->id);
     struct change c = {.kind = CHANGE_TOKEN_REVOKE,
-                       .user_id = arena_str(&p->arena, t->user->id),
+                       .user_id = arena_str(&x->arena, t->user->id),
                        .token = {.id = id}};
-    int code = people_change(p, &c, NULL);
-    if (code == EXIT_DONE && p->cli->opt.is_json)
-        printf("{\"id\":\"%.*s\",\"revoked\":true}\n", STR_ARG(id));
-    else if (code == EXIT_DONE)
-        fputs("Revoked. Requests with this token are refused from now on.\n", stderr);
-    return code;
-}
-
-static int run_revoke(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("token revoke: pass one id or name (nb token list shows them)");
-    return people_with(cli, do_revoke, options, argc, argv);
+    int code = people_change(x, &c, NULL);
+    if (code != EXIT_DONE)
+        return code;
+    return cmd_tell(
+        x, cmd_object(x, {STR("id"), json_of_str(id)}, {STR("revoked"), json_of_bool(true)}),
+        "Revoked. Requests with this token are refused from now on.");
 }
 
 static const struct command TOKEN_REVOKE = {
     .name = "revoke",
     .alias = "remove",
-    .usage = "token revoke ID|NAME [--user USER] [--json]",
+    .operands = "ID|NAME",
     .summary = "revoke a token immediately",
     .args = REVOKE_ARGS,
-    .options_size = sizeof(struct revoke_options),
-    .run = run_revoke,
+    .needs = NEEDS_PEOPLE,
+    .run = token_revoke,
 };
 
-static const struct command *const COMMANDS[] = {&TOKEN_CREATE, &TOKEN_LIST, &TOKEN_REVOKE, NULL};
+static const struct command *const TOKEN_COMMANDS[] = {&TOKEN_CREATE, &TOKEN_LIST, &TOKEN_REVOKE,
+                                                       NULL};
 
 const struct command CMD_TOKEN = {
     .name = "token",
     .alias = "tokens",
-    .usage = "token COMMAND [OPTIONS]",
     .summary = "manage API tokens for scripts, CI and MCP clients",
-    .subs = COMMANDS,
+    .subs = TOKEN_COMMANDS,
 };

@@ -1,42 +1,38 @@
 /* nb user list|add|passwd|role|sign-out|remove. */
 #include "cli/people/people.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 
-static struct json *user_json(struct people *p, const struct user *u)
+static struct json *user_json(struct cmd *x, const struct user *u)
 {
-    struct json *o = json_new(&p->arena, JSON_OBJECT), *list = json_new(&p->arena, JSON_ARRAY);
-    people_set_str(p, o, "id", u->id);
-    people_set_str(p, o, "email", u->email);
-    people_set_str(p, o, "displayName", u->display_name);
-    people_set_str(p, o, "orgRole", org_role_name(u->role));
-    json_set(&p->arena, o, STR("hasPassword"), json_of_bool(u->password.n > 0));
-    json_set(&p->arena, o, STR("tokens"), json_of_int((int64_t)u->ntokens));
-    people_set_str(p, o, "createdAt", people_iso(p, u->created_ms));
-    for (size_t i = 0; i < p->roster->nworkspaces; i++)
-        if (workspace_role(&p->roster->workspaces[i], u->id) != WS_NONE)
-            json_push(&p->arena, list, json_of_str(p->roster->workspaces[i].id));
-    json_set(&p->arena, o, STR("workspaces"), *list);
-    return o;
+    struct json *list = json_new(&x->arena, JSON_ARRAY);
+    for (size_t i = 0; i < x->roster->nworkspaces; i++)
+        if (workspace_role(&x->roster->workspaces[i], u->id) != WS_NONE)
+            json_push(&x->arena, list, json_of_str(x->roster->workspaces[i].id));
+    return cmd_object(x, {STR("id"), cmd_str_or_null(u->id)},
+                      {STR("email"), cmd_str_or_null(u->email)},
+                      {STR("displayName"), cmd_str_or_null(u->display_name)},
+                      {STR("orgRole"), cmd_str_or_null(org_role_name(u->role))},
+                      {STR("hasPassword"), json_of_bool(u->password.n > 0)},
+                      {STR("tokens"), json_of_int((int64_t)u->ntokens)},
+                      {STR("createdAt"), people_iso(x, u->created_ms)}, {STR("workspaces"), *list});
 }
 
 /* Prints the result as text, or the user's new state as JSON. */
-static int user_report(struct people *p, str id, const char *what)
+static int user_report(struct cmd *x, str id, const char *what)
 {
-    const struct user *u = roster_user(p->roster, id);
-    if (p->cli->opt.is_json && u)
-        people_print(p, user_json(p, u));
-    else if (!p->cli->opt.is_json)
-        fprintf(stderr, "%s\n", what);
-    return EXIT_DONE;
+    const struct user *u = roster_user(x->roster, id);
+    return u ? cmd_tell(x, user_json(x, u), "%s", what) : EXIT_DONE;
 }
 
-/* One change of one user, and the text to print. */
-static int change_user(struct people *p, struct change *c, const struct user *u, const char *what)
+/* One change of the user who was named, and the text to print. */
+static int user_change(struct cmd *x, struct change *c, const char *what)
 {
-    c->user_id = arena_str(&p->arena, u->id); /* copied: the roster will be read again */
-    int code = people_change(p, c, NULL);
-    return code == EXIT_DONE ? user_report(p, c->user_id, what) : code;
+    const struct user *u = people_user(x, x->argv[0]);
+    if (!u)
+        return EXIT_FAILED;
+    c->user_id = arena_str(&x->arena, u->id); /* copied: the roster will be read again */
+    int code = people_change(x, c, NULL);
+    return code == EXIT_DONE ? user_report(x, c->user_id, what) : code;
 }
 
 /* ---- list ---- */
@@ -47,55 +43,46 @@ static int by_email(const void *a, const void *b)
     return str_cmp((*x)->email, (*y)->email);
 }
 
-static int do_user_list(struct people *p, const void *options, int argc, char **argv)
+static str show_workspaces(struct cmd *x, const struct json *row)
 {
-    static const struct table_column COLUMNS[] = {
-        {"EMAIL", false, STYLE_BOLD},    {"NAME", false, 0},  {"ROLE", false, 0},
-        {"WORKSPACES", true, 0},         {"TOKENS", true, 0}, {"CREATED", false, 0},
-        {"ID", false, STYLE_CYAN, true},
-    };
-    size_t n = p->roster->nusers;
-    const struct user **all = arena_array(&p->arena, n + 1, sizeof *all);
-    for (size_t i = 0; i < n; i++)
-        all[i] = &p->roster->users[i];
-    qsort((void *)all, n, sizeof *all, by_email);
-    struct table t;
-    table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
-    for (size_t i = 0; i < n; i++) {
-        const struct user *u = all[i];
-        if (p->cli->opt.is_json) {
-            people_print(p, user_json(p, u));
-            continue;
-        }
-        table_row(&t);
-        table_cell(&t, 0, u->email);
-        table_cell(&t, 1, u->display_name);
-        table_cell(&t, 2, org_role_name(u->role));
-        table_cellf(&t, 3, "%zu", roster_memberships(p->roster, u->id, NULL));
-        table_cellf(&t, 4, "%zu", u->ntokens);
-        table_cell(&t, 5, u->created_ms > 0 ? people_ago(p, u->created_ms) : STR("-"));
-        table_cell(&t, 6, u->id);
-    }
-    if (t.nrows > 0)
-        table_print(&t, stdout, p->width, p->cli->has_color_out, true);
-    table_done(&t);
-    if (p->roster->is_sole && !p->cli->opt.is_json)
-        fputs("One person, without a login; nb init sets up users.\n", stderr);
-    return EXIT_DONE;
+    return arena_printf(&x->arena, "%u", json_get(row, "workspaces")->len);
 }
 
-static int run_user_list(struct cli *cli, const void *options, int argc, char **argv)
+static str show_created(struct cmd *x, const struct json *row)
 {
-    if (argc != 0)
-        return cli_usage_error("user list: it takes no arguments");
-    return people_with(cli, do_user_list, options, argc, argv);
+    return people_ago(x, row, "createdAt", "-");
+}
+
+static int user_list(struct cmd *x)
+{
+    static const struct cmd_column COLUMNS[] = {
+        {"EMAIL", "email", .style = STYLE_BOLD},
+        {"NAME", "displayName"},
+        {"ROLE", "orgRole"},
+        {"WORKSPACES", .show = show_workspaces, .is_right = true},
+        {"TOKENS", "tokens", .is_right = true},
+        {"CREATED", .show = show_created},
+        {"ID", "id", .style = STYLE_CYAN, .is_whole = true},
+    };
+    size_t n = x->roster->nusers;
+    struct json *rows = json_new(&x->arena, JSON_ARRAY);
+    const struct user **all = arena_array(&x->arena, n + 1, sizeof *all);
+    for (size_t i = 0; i < n; i++)
+        all[i] = &x->roster->users[i];
+    qsort((void *)all, n, sizeof *all, by_email);
+    for (size_t i = 0; i < n; i++)
+        json_push(&x->arena, rows, *user_json(x, all[i]));
+    int code = cmd_list(x, rows, COLUMNS, ARRAY_LEN(COLUMNS), NULL);
+    if (x->roster->is_sole && !x->cli->opt.is_json)
+        fputs("One person, without a login; nb init sets up users.\n", stderr);
+    return code;
 }
 
 static const struct command USER_LIST = {
     .name = "list",
-    .usage = "user list [--json]",
     .summary = "list accounts",
-    .run = run_user_list,
+    .needs = NEEDS_PEOPLE,
+    .run = user_list,
 };
 
 /* ---- add ---- */
@@ -119,66 +106,60 @@ static const struct arg ADD_ARGS[] = {
      "allow only API tokens, no login with a password"},
     {0}};
 
-static int user_join(struct people *p, const char *user_id, const struct arg_list *workspaces)
+static int user_join(struct cmd *x, const char *user_id, const struct arg_list *workspaces)
 {
     for (size_t i = 0; i < workspaces->len; i++) {
-        const struct workspace *w = people_workspace(p, workspaces->items[i]);
+        const struct workspace *w = people_workspace(x, workspaces->items[i]);
         if (!w)
             return EXIT_FAILED;
         struct change c = {.kind = CHANGE_MEMBER_SET,
-                           .workspace_id = arena_str(&p->arena, w->id),
+                           .workspace_id = arena_str(&x->arena, w->id),
                            .user_id = str_from(user_id),
                            .ws_role = WS_MEMBER};
-        int code = people_change(p, &c, NULL);
+        int code = people_change(x, &c, NULL);
         if (code != EXIT_DONE)
             return code;
     }
     return EXIT_DONE;
 }
 
-static int do_add(struct people *p, const void *options, int argc, char **argv)
+static int user_add(struct cmd *x)
 {
-    const struct add_options *o = options;
+    const struct add_options *o = x->options;
     char id[CHANGE_ID_MAX];
     struct change c = {.kind = CHANGE_USER_ADD,
-                       .email = str_from(argv[0]),
+                       .email = str_from(x->argv[0]),
                        .display_name = str_from(o->name),
                        .role = ORG_MEMBER};
     if (o->role && org_role_parse(str_from(o->role), &c.role) < 0)
-        return cli_usage_error("user add: --role is owner, admin or member");
+        return cmd_usage(x, "--role is owner, admin or member");
     for (size_t i = 0; i < o->workspaces.len; i++) /* before any change */
-        if (!people_workspace(p, o->workspaces.items[i]))
+        if (!people_workspace(x, o->workspaces.items[i]))
             return EXIT_FAILED;
-    bool is_local = p->instance.mode == AUTH_LOCAL && !o->has_no_password;
-    if (is_local && !roster_user_by_email(p->roster, c.email)) {
-        int code = people_password(p, o->is_password_stdin, &c.password);
+    bool is_local = x->instance.mode == AUTH_LOCAL && !o->has_no_password;
+    if (is_local && !roster_user_by_email(x->roster, c.email)) {
+        int code = people_password(x, o->is_password_stdin, &c.password);
         if (code != EXIT_DONE)
             return code;
     }
-    int code = people_change(p, &c, id);
+    int code = people_change(x, &c, id);
     if (code == EXIT_DONE)
-        code = user_join(p, id, &o->workspaces);
+        code = user_join(x, id, &o->workspaces);
     if (code != EXIT_DONE)
         return code;
-    return user_report(p, str_from(id), arena_printf(&p->arena, "Added %s (%s).", argv[0], id).p);
-}
-
-static int run_add(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("user add: pass one e-mail address");
-    return people_with(cli, do_add, options, argc, argv);
+    return user_report(x, str_from(id),
+                       arena_printf(&x->arena, "Added %s (%s).", x->argv[0], id).p);
 }
 
 static const struct command USER_ADD = {
     .name = "add",
-    .usage = "user add EMAIL [--name NAME] [--role ROLE] [--workspace WS]... [--json]",
+    .operands = "EMAIL",
     .summary = "add an account",
     .help = "With local users, asks for a password. With OpenID Connect, the first login with this "
             "address uses the account.\n",
     .args = ADD_ARGS,
-    .options_size = sizeof(struct add_options),
-    .run = run_add,
+    .needs = NEEDS_PEOPLE,
+    .run = user_add,
 };
 
 /* ---- passwd ---- */
@@ -192,154 +173,116 @@ static const struct arg PASSWD_ARGS[] = {{"password-stdin", 0, ARG_FLAG,
                                           "read the password from standard input"},
                                          {0}};
 
-static int do_passwd(struct people *p, const void *options, int argc, char **argv)
+static int user_passwd(struct cmd *x)
 {
-    const struct passwd_options *o = options;
+    const struct passwd_options *o = x->options;
     struct change c = {.kind = CHANGE_USER_PASSWORD};
-    if (p->instance.mode != AUTH_LOCAL) {
-        cli_complain(STR("passwords are for local users; see nb init"));
+    if (x->instance.mode != AUTH_LOCAL)
+        return cli_failed("passwords are for local users; see nb init");
+    if (!people_user(x, x->argv[0])) /* before the questions */
         return EXIT_FAILED;
-    }
-    const struct user *u = people_user(p, argv[0]);
-    if (!u)
-        return EXIT_FAILED;
-    int code = people_password(p, o->is_password_stdin, &c.password);
-    if (code != EXIT_DONE)
-        return code;
-    return change_user(p, &c, u, "The password is changed; all sessions have ended.");
-}
-
-static int run_passwd(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("user passwd: name one user");
-    return people_with(cli, do_passwd, options, argc, argv);
+    int code = people_password(x, o->is_password_stdin, &c.password);
+    return code == EXIT_DONE
+               ? user_change(x, &c, "The password is changed; all sessions have ended.")
+               : code;
 }
 
 static const struct command USER_PASSWD = {
     .name = "passwd",
-    .usage = "user passwd USER [--password-stdin] [--json]",
+    .operands = "USER",
     .summary = "set a password, and end all sessions of the user",
     .args = PASSWD_ARGS,
-    .options_size = sizeof(struct passwd_options),
-    .run = run_passwd,
+    .needs = NEEDS_PEOPLE,
+    .run = user_passwd,
 };
 
 /* ---- role ---- */
 
-static int do_role(struct people *p, const void *options, int argc, char **argv)
+static int user_set_role(struct cmd *x)
 {
     struct change c = {.kind = CHANGE_USER_SET, .has_role = true};
-    if (org_role_parse(str_from(argv[1]), &c.role) < 0)
-        return cli_usage_error("user role: a role is owner, admin or member");
-    const struct user *u = people_user(p, argv[0]);
-    if (!u)
-        return EXIT_FAILED;
-    return change_user(p, &c, u,
-                       arena_printf(&p->arena, "%s has the role %s now.", argv[0], argv[1]).p);
-}
-
-static int run_role(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 2)
-        return cli_usage_error("user role: pass a user and a role");
-    return people_with(cli, do_role, options, argc, argv);
+    if (org_role_parse(str_from(x->argv[1]), &c.role) < 0)
+        return cmd_usage(x, "a role is owner, admin or member");
+    return user_change(
+        x, &c, arena_printf(&x->arena, "%s has the role %s now.", x->argv[0], x->argv[1]).p);
 }
 
 static const struct command USER_ROLE = {
     .name = "role",
-    .usage = "user role USER owner|admin|member [--json]",
+    .operands = "USER owner|admin|member",
     .summary = "set the role of a user on this server",
     .help = "Owners and admins manage users and workspaces. `nb workspace role` sets the role in a "
             "workspace, which is independent of this one. The last owner remains an owner.\n",
-    .run = run_role,
+    .needs = NEEDS_PEOPLE,
+    .run = user_set_role,
 };
 
 /* ---- sign-out ---- */
 
-static int do_sign_out(struct people *p, const void *options, int argc, char **argv)
+static int user_sign_out(struct cmd *x)
 {
     struct change c = {.kind = CHANGE_USER_SIGN_OUT};
-    const struct user *u = people_user(p, argv[0]);
-    if (!u)
-        return EXIT_FAILED;
-    return change_user(p, &c, u, "All sessions have ended. API tokens still work.");
-}
-
-static int run_sign_out(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("user sign-out: name one user");
-    return people_with(cli, do_sign_out, options, argc, argv);
+    return user_change(x, &c, "All sessions have ended. API tokens still work.");
 }
 
 static const struct command USER_SIGN_OUT = {
     .name = "sign-out",
-    .usage = "user sign-out USER [--json]",
+    .operands = "USER",
     .summary = "end all sessions of a user",
-    .run = run_sign_out,
+    .needs = NEEDS_PEOPLE,
+    .run = user_sign_out,
 };
 
 /* ---- remove ---- */
 
 struct remove_options {
-    bool is_cascade, is_sure;
+    bool is_cascade;
 };
 
-static const struct arg REMOVE_ARGS[] = {
-    {"delete-workspaces", 0, ARG_FLAG, offsetof(struct remove_options, is_cascade), NULL,
-     "delete workspaces that have no other member too"},
-    {"yes", 'y', ARG_FLAG, offsetof(struct remove_options, is_sure), NULL, "do not ask"},
-    {0}};
+static const struct arg REMOVE_ARGS[] = {{"delete-workspaces", 0, ARG_FLAG,
+                                          offsetof(struct remove_options, is_cascade), NULL,
+                                          "delete workspaces that have no other member too"},
+                                         {0}};
 
-static int do_remove(struct people *p, const void *options, int argc, char **argv)
+static int user_remove(struct cmd *x)
 {
-    const struct remove_options *o = options;
-    const struct user *u = people_user(p, argv[0]);
+    const struct remove_options *o = x->options;
+    const struct user *u = people_user(x, x->argv[0]);
     if (!u)
         return EXIT_FAILED;
-    str id = arena_str(&p->arena, u->id);
-    if (!people_confirm(p, o->is_sure,
-                        arena_printf(&p->arena, "Remove %.*s?", STR_ARG(u->email)).p))
-        return p->cli->is_tty_in ? EXIT_FAILED : EXIT_USAGE;
+    str id = arena_str(&x->arena, u->id);
+    str question = arena_printf(&x->arena, "Remove %.*s?", STR_ARG(u->email));
     struct change c = {.kind = CHANGE_USER_REMOVE, .user_id = id, .is_cascade = o->is_cascade};
-    int code = people_change(p, &c, NULL);
+    int code = cmd_confirm(x, question.p, "Nothing was changed.");
+    if (code == EXIT_DONE)
+        code = people_change(x, &c, NULL);
     if (code != EXIT_DONE)
         return code;
-    if (p->cli->opt.is_json)
-        printf("{\"id\":\"%.*s\",\"removed\":true}\n", STR_ARG(id));
-    else
-        fprintf(stderr, "Removed. Their conversations stay in their workspaces.\n");
-    return EXIT_DONE;
-}
-
-static int run_user_remove(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 1)
-        return cli_usage_error("user remove: name one user");
-    return people_with(cli, do_remove, options, argc, argv);
+    return cmd_tell(
+        x, cmd_object(x, {STR("id"), json_of_str(id)}, {STR("removed"), json_of_bool(true)}),
+        "Removed. Their conversations stay in their workspaces.");
 }
 
 static const struct command USER_REMOVE = {
     .name = "remove",
     .alias = "delete",
-    .usage = "user remove USER [--delete-workspaces] [--yes] [--json]",
+    .operands = "USER",
     .summary = "remove an account, its sessions, tokens and memberships",
     .args = REMOVE_ARGS,
-    .options_size = sizeof(struct remove_options),
-    .run = run_user_remove,
+    .yes = "do not ask",
+    .needs = NEEDS_PEOPLE,
+    .run = user_remove,
 };
 
-static const struct command *const COMMANDS[] = {
+static const struct command *const USER_COMMANDS[] = {
     &USER_LIST, &USER_ADD, &USER_PASSWD, &USER_ROLE, &USER_SIGN_OUT, &USER_REMOVE, NULL};
 
 const struct command CMD_USER = {
     .name = "user",
     .alias = "users",
-    .usage = "user COMMAND [OPTIONS]",
     .summary = "manage the accounts of this server",
     .help =
         "A USER is an e-mail address, a name or an id. Changes take effect immediately, also in a "
         "running server.\n",
-    .subs = COMMANDS,
+    .subs = USER_COMMANDS,
 };

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "bundle/settings/sealed.h"
-#include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/serve/tar.h"
 #include "cli/session/journal_recover.h"
 #include "cli/session/record.h"
@@ -243,18 +243,15 @@ static int publish(struct backup *b, const char *temp, const char *path, bool is
     return 0;
 }
 
-static void backup_report(const struct cli *cli, const struct backup *b, const char *path)
+static int backup_report(struct cmd *x, const struct backup *b, const char *path)
 {
-    if (cli->opt.is_json)
-        printf("{\"files\":%llu,\"bytes\":%llu,\"skipped\":%llu}\n",
-               (unsigned long long)b->tar.files, (unsigned long long)b->tar.bytes,
-               (unsigned long long)b->skipped);
-    else
-        printf("%s: %llu files, %.1f MB\n", path, (unsigned long long)b->tar.files,
-               (double)b->tar.bytes / 1e6);
-    if (!cli->opt.is_json) {
-        struct arena a;
-        arena_init(&a);
+    (void)cmd_say(x,
+                  cmd_object(x, {STR("files"), json_of_int((int64_t)b->tar.files)},
+                             {STR("bytes"), json_of_int((int64_t)b->tar.bytes)},
+                             {STR("skipped"), json_of_int((int64_t)b->skipped)}),
+                  "%s: %llu files, %.1f MB", path, (unsigned long long)b->tar.files,
+                  (double)b->tar.bytes / 1e6);
+    if (!x->cli->opt.is_json)
         fprintf(stderr,
                 "In it, as plain text: conversations with their files and trash, notes, skills, "
                 "settings, users, workspaces, data of bundles, audit log. As hashes: passwords "
@@ -262,9 +259,7 @@ static void backup_report(const struct cli *cli, const struct backup *b, const c
                 "Not in it: the key of these secrets (keep %s apart), the key of this installation "
                 "(auth/dev.key), logins (auth/sessions.json), the keys that sign open questions "
                 "(runs.key), packages of npm (they are installed again), and the cache.\n",
-                sealed_key_place(&a, b->root));
-        arena_done(&a);
-    }
+                sealed_key_place(&x->arena, b->root));
     if (b->store_dir)
         fprintf(stderr,
                 "The conversations of %s are in it; nb restore --store-dir DIR restores "
@@ -273,6 +268,7 @@ static void backup_report(const struct cli *cli, const struct backup *b, const c
     if (b->skipped > 0)
         fprintf(stderr, "nb: %llu links, sockets or devices were left out\n",
                 (unsigned long long)b->skipped);
+    return EXIT_DONE;
 }
 
 static const char *if_outside(const struct config *c, const char *path)
@@ -292,53 +288,39 @@ static void tell_of_outside(const struct config *c)
     }
 }
 
-static int backup_to(const struct cli *cli, struct config *c, const char *path, bool is_forced)
+static int run_backup(struct cmd *x)
 {
+    const struct backup_options *o = x->options;
+    struct config *c = &x->config;
+    const char *path = x->argv[0];
     char temp[PATH_MAX];
     struct backup b = {.root = c->work_dir};
     if (strcmp(c->store.type, "memory") != 0)
         b.store_dir = if_outside(c, c->store.dir);
     if (c->is_file_present)
         b.settings = if_outside(c, c->path);
-    if (!is_forced && access(path, F_OK) == 0) {
-        fprintf(stderr, "nb: %s exists already; --force replaces it\n", path);
-        return EXIT_FAILED;
-    }
+    if (!o->is_forced && access(path, F_OK) == 0)
+        return cli_failed("%s exists already; --force replaces it", path);
     if (snprintf(temp, sizeof temp, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof temp)
-        return cli_usage_error("backup: the name of the file is too long");
+        return cmd_usage(x, "the name of the file is too long");
     tell_of_outside(c);
     journal_recover_all(c);
     progress_begin(&b.progress, "backing up");
     int r = write_archive(&b, temp);
     progress_end(&b.progress);
     if (r == 0)
-        r = publish(&b, temp, path, is_forced);
+        r = publish(&b, temp, path, o->is_forced);
     cli_record(c, "backup", str_from(path), r == 0, STR_NONE);
     if (r < 0) {
         (void)unlink(temp);
         return cli_fail(&b.err);
     }
-    backup_report(cli, &b, path);
-    return EXIT_DONE;
-}
-
-static int run_backup(struct cli *cli, const void *options, int argc, char **argv)
-{
-    const struct backup_options *o = options;
-    struct config c;
-    if (argc != 1)
-        return cli_usage_error("backup: name the file to write");
-    int code = cli_load_config(cli, NULL, &c);
-    if (code != EXIT_DONE)
-        return code;
-    code = backup_to(cli, &c, argv[0], o->is_forced);
-    config_done(&c);
-    return code;
+    return backup_report(x, &b, path);
 }
 
 const struct command CMD_BACKUP = {
     .name = "backup",
-    .usage = "backup [--force] FILE",
+    .operands = "FILE",
     .summary = "write the whole installation into one tar file",
     .help = "Contains conversations (also those in a store.dir outside of the work directory), "
             "notes, skills, settings, people, data of bundles and the audit log. Stored secrets "
@@ -346,6 +328,6 @@ const struct command CMD_BACKUP = {
             "may be running. The backup fails when it cannot read a file of the installation. Keep "
             "the backup in a safe place.\n",
     .args = ARGS,
-    .options_size = sizeof(struct backup_options),
+    .needs = NEEDS_SETTINGS,
     .run = run_backup,
 };

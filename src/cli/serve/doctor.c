@@ -8,57 +8,50 @@
 #include "bundle/confine/cgroup.h"
 #include "bundle/sandbox/sandbox.h"
 #include "bundle/settings/sealed.h"
-#include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/mcp/plain_settings.h"
 #include "cli/session/client.h"
 #include "cli/session/session.h"
-#include "cli/term/text.h"
 #include "os/file.h"
 #include "os/zone.h"
 #include "server/place.h"
 #include "server/server.h"
 
-enum { LIST_MS = 30000, SECRETS_SHOWN = 10, LINE_MAX_BYTES = 64 * 1024 };
+enum { LIST_MS = 30000, SECRETS_SHOWN = 10 };
 
 /* Prints one line of the report. */
 enum finding { GOOD, NOTE, BAD };
 
-struct report {
-    struct cli *cli;
-    struct arena arena;
+struct doctor_report {
+    struct cmd *x;
     struct json *items;
     int bad;
 };
 
-static void doctor_line(struct report *r, enum finding f, const char *what, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+static void doctor_line(struct doctor_report *r, enum finding f, const char *what, const char *fmt,
+                        ...) __attribute__((format(printf, 4, 5)));
 
-static void doctor_line(struct report *r, enum finding f, const char *what, const char *fmt, ...)
+static void doctor_line(struct doctor_report *r, enum finding f, const char *what, const char *fmt,
+                        ...)
 {
     static const char *const NAMES[] = {"ok", "note", "problem"};
     static const char *const MARKS[] = {"\033[32m✓\033[0m", "\033[33m•\033[0m", "\033[31m✗\033[0m"};
     static const char *const PLAIN[] = {"ok     ", "note   ", "PROBLEM"};
     va_list ap;
     va_start(ap, fmt);
-    str text = arena_vprintf(&r->arena, fmt, ap);
+    str text = arena_vprintf(&r->x->arena, fmt, ap);
     va_end(ap);
     r->bad += f == BAD;
-    if (!r->cli->opt.is_json) {
-        struct buf line; /* names of workspaces and errors are foreign text */
-        buf_init(&line, LINE_MAX_BYTES);
-        text_add_line(&line, text);
-        printf("%s %-12s %s\n", r->cli->has_color_out ? MARKS[f] : PLAIN[f], what, buf_cstr(&line));
-        buf_done(&line);
-        return;
-    }
-    struct json *item = json_new(&r->arena, JSON_OBJECT);
-    json_set(&r->arena, item, STR("check"), json_of_str(str_from(what)));
-    json_set(&r->arena, item, STR("status"), json_of_str(str_from(NAMES[f])));
-    json_set(&r->arena, item, STR("detail"), json_of_str(text));
-    json_push(&r->arena, r->items, *item);
+    if (!r->x->cli->opt.is_json) /* names of workspaces and errors are foreign text */
+        printf("%s %-12s %.*s\n", r->x->cli->has_color_out ? MARKS[f] : PLAIN[f], what,
+               STR_ARG(cmd_line(r->x, text)));
+    json_push(&r->x->arena, r->items,
+              *cmd_object(r->x, {STR("check"), json_of_str(str_from(what))},
+                          {STR("status"), json_of_str(str_from(NAMES[f]))},
+                          {STR("detail"), json_of_str(text)}));
 }
 
-static void check_sandbox(struct report *r)
+static void check_sandbox(struct doctor_report *r)
 {
     struct sandbox_offer offer;
     sandbox_look(&offer);
@@ -85,9 +78,9 @@ static void check_sandbox(struct report *r)
 }
 
 /* Without cgroups, nb reads /proc instead (bundle/supervise/memory_watch.c). */
-static void check_limits(struct report *r)
+static void check_limits(struct doctor_report *r)
 {
-    str by_kernel = cgroup_controllers(&r->arena, &CGROUP_SYSTEM);
+    str by_kernel = cgroup_controllers(&r->x->arena, &CGROUP_SYSTEM);
     bool has_memory = str_find(by_kernel, STR("memory"), 0) >= 0;
     if (has_memory)
         doctor_line(r, GOOD, "limits", "the kernel keeps the limits of bundles (cgroup: %.*s)",
@@ -105,7 +98,7 @@ static void check_limits(struct report *r)
             "mapped; with a delegated cgroup (Delegate=yes in the unit) the kernel limits both");
 }
 
-static void check_work_dir(struct report *r, const struct config *c)
+static void check_work_dir(struct doctor_report *r, const struct config *c)
 {
     struct stat st;
     struct statvfs fs;
@@ -126,12 +119,10 @@ static void check_work_dir(struct report *r, const struct config *c)
     }
 }
 
-static void check_secrets(struct report *r, const struct config *c)
+static void check_secrets(struct doctor_report *r, const struct config *c)
 {
     struct plain_setting *all;
-    struct arena a;
-    arena_init(&a);
-    size_t n = plain_settings_find(&a, c, &all);
+    size_t n = plain_settings_find(&r->x->arena, c, &all);
     for (size_t i = 0; i < n && i < SECRETS_SHOWN; i++)
         doctor_line(r, NOTE, "secrets", "%s: %.*s%s%.*s is plain text", all[i].path,
                     STR_ARG(all[i].bundle), all[i].bundle.n > 0 ? ": " : "", STR_ARG(all[i].place));
@@ -140,11 +131,10 @@ static void check_secrets(struct report *r, const struct config *c)
                     "%zu in the settings can be encrypted with: nb secrets seal", n);
     else
         doctor_line(r, GOOD, "secrets", "none in plain text; their key: %s",
-                    sealed_key_place(&a, c->work_dir));
-    arena_done(&a);
+                    sealed_key_place(&r->x->arena, c->work_dir));
 }
 
-static void check_keys(struct report *r, const struct config_secrets *k)
+static void check_keys(struct doctor_report *r, const struct config_secrets *k)
 {
     const struct {
         const char *name, *variable;
@@ -166,7 +156,7 @@ static void check_keys(struct report *r, const struct config_secrets *k)
     }
 }
 
-static void check_models(struct report *r, const struct config *c, const struct server *s)
+static void check_models(struct doctor_report *r, const struct config *c, const struct server *s)
 {
     str why, model = llm_default_model(server_llm(s), &why);
     bool is_demo = str_starts(model, STR("demo:"));
@@ -188,7 +178,7 @@ static void check_models(struct report *r, const struct config *c, const struct 
         doctor_line(r, NOTE, "openai", "OPENAI_BASE_URL is %.*s", STR_ARG(c->base_urls.openai));
 }
 
-static void check_tools(struct report *r, const struct server *s)
+static void check_tools(struct doctor_report *r, const struct server *s)
 {
     const struct toolset *set = registry_tools(server_tools(s));
     doctor_line(r, GOOD, "tools", "%zu", set->len);
@@ -198,12 +188,12 @@ static void check_tools(struct report *r, const struct server *s)
 
 /* `of`: "", or the name of the workspace and a colon. */
 struct listed {
-    struct report *report;
+    struct doctor_report *report;
     const char *of;
     bool is_done;
 };
 
-static void say_count(struct report *r, const char *of, int64_t n)
+static void say_count(struct doctor_report *r, const char *of, int64_t n)
 {
     doctor_line(r, GOOD, "store", "%s%lld conversation%s", of, (long long)n, n == 1 ? "" : "s");
 }
@@ -221,27 +211,26 @@ static void on_doctor_listed(void *ctx, const struct err *err, const struct stor
     say_count(k->report, k->of, l->total);
 }
 
-static void check_own_store(struct report *r, struct loop *l, const struct server *s,
-                            const char *of)
+static void check_own_store(struct doctor_report *r, const struct server *s, const char *of)
 {
     struct listed k = {.report = r, .of = of};
     struct store_query q = {.limit = 1};
     store_list(server_store(s), &q, on_doctor_listed, &k);
-    if (!loop_run_until(l, &k.is_done, LIST_MS))
+    if (!loop_run_until(r->x->loop, &k.is_done, LIST_MS))
         doctor_line(r, BAD, "store", "%sthe conversations could not be listed in time", of);
 }
 
 /* If a server runs, ask it: it knows what it cannot read, and this command must not create a
  * directory that the server reports as missing. */
-static bool check_served_store(struct report *r, struct loop *l, struct config *c,
-                               const struct workspace *w, const char *of)
+static bool check_served_store(struct doctor_report *r, const struct workspace *w, const char *of)
 {
-    struct client *client =
-        client_open_remote(l, server_socket_path(c, &r->arena), arena_cstr(&r->arena, w->id));
+    struct cmd *x = r->x;
+    struct client *client = client_open_remote(x->loop, server_socket_path(&x->config, &x->arena),
+                                               arena_cstr(&x->arena, w->id));
     struct client_ask q = {.path = STR("/v1/conversations?limit=1"), .timeout_ms = LIST_MS};
     struct json *list;
     struct err e = {0};
-    bool is_readable = client_ask(client, &q, &r->arena, &list, &e) == 0;
+    bool is_readable = client_ask(client, &q, &r->x->arena, &list, &e) == 0;
     client_close(client);
     if (!is_readable) {
         doctor_line(r, BAD, "store", "%s%s", of, e.msg);
@@ -255,7 +244,7 @@ static bool check_served_store(struct report *r, struct loop *l, struct config *
     return true;
 }
 
-static void check_time_zone(struct report *r, const struct config *c)
+static void check_time_zone(struct doctor_report *r, const struct config *c)
 {
     int32_t offset;
     char abbr[ZONE_ABBR_MAX];
@@ -264,17 +253,19 @@ static void check_time_zone(struct report *r, const struct config *c)
         doctor_line(r, NOTE, "config", "timeZone: %s", e.msg);
 }
 
-static void check_running(struct report *r, struct loop *l, struct config *c)
+static void check_running(struct doctor_report *r)
 {
+    struct cmd *x = r->x;
     struct client_ask q = {.path = STR("/v1/health"), .timeout_ms = LIST_MS};
     struct json *health;
     struct err e = {0};
-    if (!session_is_served(c)) {
+    if (!session_is_served(&x->config)) {
         doctor_line(r, NOTE, "server", "not running (start it with: nb serve)");
         return;
     }
-    struct client *client = client_open_remote(l, server_socket_path(c, &r->arena), NULL);
-    if (client_ask(client, &q, &r->arena, &health, &e) < 0)
+    struct client *client =
+        client_open_remote(x->loop, server_socket_path(&x->config, &x->arena), NULL);
+    if (client_ask(client, &q, &r->x->arena, &health, &e) < 0)
         doctor_line(r, BAD, "server", "%s", e.msg);
     else if (!str_eq(json_get_string(health, "status"), STR("ok")))
         doctor_line(r, BAD, "server", "running, but %.*s: %.*s The log of the server says more.",
@@ -286,32 +277,34 @@ static void check_running(struct report *r, struct loop *l, struct config *c)
 }
 
 /* Checks the workspace w; models and tools only for the first. */
-static void check_workspace(struct report *r, struct loop *l, struct config *c, struct logger *log,
-                            const struct workspace *w, bool is_first, const char *of)
+static void check_workspace(struct doctor_report *r, const struct workspace *w, bool is_first,
+                            const char *of)
 {
-    bool is_served = session_is_served(c);
+    struct cmd *x = r->x;
+    bool is_served = session_is_served(&x->config);
     struct server_options opt = {
         .workspace_id = w->id.p, .needs_home = true, .with_local_probe = true};
     struct server *s;
     struct err e = {0};
-    if (is_served && (!check_served_store(r, l, c, w, of) || !is_first))
+    if (is_served && (!check_served_store(r, w, of) || !is_first))
         return;
-    if (server_new(l, log, c, &opt, &s, &e) < 0) {
+    if (server_new(x->loop, x->log, &x->config, &opt, &s, &e) < 0) {
         doctor_line(r, BAD, "start", "%s", e.msg);
         return;
     }
     if (is_first) {
-        check_models(r, c, s);
+        check_models(r, &x->config, s);
         check_tools(r, s);
     }
     if (!is_served)
-        check_own_store(r, l, s, of);
+        check_own_store(r, s, of);
     server_close(s, 0);
 }
 
 /* The workspace that was named, or all. */
-static void check_workspaces(struct report *r, struct loop *l, struct config *c, struct logger *log)
+static void check_workspaces(struct doctor_report *r)
 {
+    struct config *c = &r->x->config;
     struct roster *all = NULL;
     const struct workspace *one = NULL;
     struct err e = {0};
@@ -323,14 +316,15 @@ static void check_workspaces(struct report *r, struct loop *l, struct config *c,
     size_t n = e.code ? 0 : one ? 1 : all->nworkspaces;
     for (size_t i = 0; i < n; i++) {
         const struct workspace *w = one ? one : &all->workspaces[i];
-        str of = n > 1 ? arena_printf(&r->arena, "%.*s: ", STR_ARG(w->name)) : STR("");
-        check_workspace(r, l, c, log, w, i == 0, of.p);
+        str of = n > 1 ? arena_printf(&r->x->arena, "%.*s: ", STR_ARG(w->name)) : STR("");
+        check_workspace(r, w, i == 0, of.p);
     }
     roster_free(all);
 }
 
-static int examine(struct report *r, struct config *c, struct logger *log)
+static void examine(struct doctor_report *r)
 {
+    const struct config *c = &r->x->config;
     doctor_line(r, GOOD, "version", "nb %s", NB_VERSION);
     doctor_line(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,
                 c->is_file_present ? "" : " (not there; defaults apply)");
@@ -341,38 +335,25 @@ static int examine(struct report *r, struct config *c, struct logger *log)
     check_secrets(r, c);
     check_sandbox(r);
     check_limits(r);
-    struct loop *l = loop_new(log);
-    check_running(r, l, c);
-    check_workspaces(r, l, c, log);
-    loop_free(l);
-    return r->bad ? EXIT_FAILED : EXIT_DONE;
+    check_running(r);
+    check_workspaces(r);
 }
 
-static int run_doctor(struct cli *cli, const void *options, int argc, char **argv)
+static int run_doctor(struct cmd *x)
 {
-    struct config c;
-    if (argc > 0)
-        return cli_usage_error("doctor takes no argument '%s'", argv[0]);
-    int code = cli_load_config(cli, NULL, &c);
-    if (code != EXIT_DONE)
-        return code;
-    struct report r = {.cli = cli};
-    arena_init(&r.arena);
-    r.items = json_new(&r.arena, JSON_ARRAY);
-    struct logger *log = cli_logger(cli, &c, LOG_ERROR, NULL);
-    code = examine(&r, &c, log);
-    if (cli->opt.is_json)
-        printf("%.*s\n", STR_ARG(json_to_str(&r.arena, r.items)));
-    logger_free(log);
-    arena_done(&r.arena);
-    config_done(&c);
-    return code;
+    struct doctor_report r = {.x = x, .items = json_new(&x->arena, JSON_ARRAY)};
+    x->log = cli_logger(x->cli, &x->config, LOG_ERROR, NULL);
+    x->loop = loop_new(x->log);
+    examine(&r);
+    if (x->cli->opt.is_json)
+        cmd_print_json(r.items);
+    return r.bad ? EXIT_FAILED : EXIT_DONE;
 }
 
 const struct command CMD_DOCTOR = {
     .name = "doctor",
-    .usage = "doctor [--json]",
     .summary = "check settings, models, bundles and the sandbox",
     .help = "Exits with 1 when something is wrong, 0 when there are at most notes.\n",
+    .needs = NEEDS_SETTINGS,
     .run = run_doctor,
 };

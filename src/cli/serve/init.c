@@ -42,7 +42,7 @@ static const char *const MODES[] = {"single", "local", "oidc"};
 
 /* Known so far, from options or answers. */
 struct init {
-    struct people *people;
+    struct cmd *people;
     const struct init_options *o;
     enum init_mode mode;
     const char *email, *name, *workspace, *org, *issuer, *client_id, *client_secret;
@@ -174,14 +174,14 @@ static const char *const MOVED[] = {
     "conversations", "storage", "data", "credentials", "files", "queue", "permissions.json"};
 
 /* A directory named in the settings stays, and gets one subdirectory for each workspace. */
-static bool is_own_store(const struct people *p, const char *path)
+static bool is_own_store(const struct cmd *p, const char *path)
 {
     struct stat own, other;
     return p->config.store.dir && stat(p->config.store.dir, &own) == 0 && stat(path, &other) == 0 &&
            own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-static bool has_data(const struct people *p)
+static bool has_data(const struct cmd *p)
 {
     struct stat st;
     if (roster_user(p->roster, STR(ROSTER_SOLE_USER)))
@@ -198,7 +198,7 @@ static bool has_data(const struct people *p)
 }
 
 /* Whether store.dir contains the work directory: then it has more in it than conversations. */
-static bool is_store_around(const struct people *p)
+static bool is_store_around(const struct cmd *p)
 {
     char store[PATH_MAX], work[PATH_MAX];
     if (!p->config.store.dir || !realpath(p->config.store.dir, store) ||
@@ -219,7 +219,7 @@ static int move(const char *from, const char *to)
 
 /* Moves entries one by one, because the directory itself may be a mount point. Continues an
  * interrupted move. */
-static int move_store(struct people *p)
+static int move_store(struct cmd *p)
 {
     struct arena *a = &p->arena;
     struct err e = {0};
@@ -238,7 +238,7 @@ static int move_store(struct people *p)
     return code;
 }
 
-static int move_data(struct people *p)
+static int move_data(struct cmd *p)
 {
     struct arena *a = &p->arena;
     int code = move_store(p);
@@ -253,7 +253,7 @@ static int move_data(struct people *p)
 }
 
 /* The bundles of the settings, with paths made absolute. */
-static struct json *own_bundles(struct people *p)
+static struct json *own_bundles(struct cmd *p)
 {
     struct arena *a = &p->arena;
     struct json *settings = json_new(a, JSON_OBJECT);
@@ -283,7 +283,7 @@ static str init_name_of(const struct init *x)
 
 static int add_owner(struct init *x, bool is_heir, char *ret_id)
 {
-    struct people *p = x->people;
+    struct cmd *p = x->people;
     const struct user *u = roster_user_by_email(p->roster, str_from(x->email));
     if (!u && is_heir)
         u = roster_user(p->roster, STR(ROSTER_SOLE_USER));
@@ -308,7 +308,7 @@ static int add_owner(struct init *x, bool is_heir, char *ret_id)
 
 static int add_workspace(struct init *x, bool is_heir, const char *owner_id)
 {
-    struct people *p = x->people;
+    struct cmd *p = x->people;
     const struct workspace *w = roster_workspace(p->roster, STR(ROSTER_SOLE_WORKSPACE));
     if (w || roster_memberships(p->roster, str_from(owner_id), &w) > 0)
         return EXIT_DONE;
@@ -329,7 +329,7 @@ static void set(struct init *x, struct json *o, const char *key, const char *val
 /* The last step: from now on people must log in. */
 static int write_instance(struct init *x)
 {
-    struct people *p = x->people;
+    struct cmd *p = x->people;
     struct arena *a = &p->arena;
     struct json *doc = json_new(a, JSON_OBJECT), *auth = json_new(a, JSON_OBJECT);
     struct json *domains = json_new(a, JSON_ARRAY);
@@ -356,46 +356,36 @@ static int write_instance(struct init *x)
     return r < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
-static void say_done(const struct init *x, const char *owner_id)
+static int say_done(const struct init *x, const char *owner_id)
 {
-    const struct people *p = x->people;
-    if (p->cli->opt.is_json) {
-        printf("{\"mode\":\"%s\",\"path\":", MODES[x->mode]);
-        struct buf b;
-        buf_init(&b, 16 * 1024);
-        json_write_string(&b,
-                          str_from(x->mode == INIT_SINGLE ? p->config.work_dir : p->instance.path));
-        printf("%s,\"owner\":\"%s\"}\n", buf_cstr(&b), owner_id);
-        buf_done(&b);
-        return;
-    }
+    struct cmd *p = x->people;
+    const char *path = x->mode == INIT_SINGLE ? p->config.work_dir : p->instance.path;
+    const struct json *v = cmd_object(p, {STR("mode"), json_of_str(str_from(MODES[x->mode]))},
+                                      {STR("path"), json_of_str(str_from(path))},
+                                      {STR("owner"), json_of_str(str_from(owner_id))});
     if (x->mode == INIT_SINGLE)
-        fprintf(stderr, "\nNothing more is needed.\n"
+        return cmd_tell(p, v,
+                        "\nNothing more is needed.\n"
                         "  nb          chat in the terminal\n"
-                        "  nb serve    the page at " PAGE "\n");
-    else
-        fprintf(stderr,
-                "\nDone: %s\n"
-                "  nb serve                    the page at " PAGE "; log in as %s\n"
-                "  nb user add EMAIL           more people\n"
-                "  nb workspace create NAME    more workspaces\n"
-                "  nb token create NAME        a token for scripts and MCP clients\n",
-                p->instance.path, x->email);
+                        "  nb serve    the page at " PAGE);
+    return cmd_tell(p, v,
+                    "\nDone: %s\n"
+                    "  nb serve                    the page at " PAGE "; log in as %s\n"
+                    "  nb user add EMAIL           more people\n"
+                    "  nb workspace create NAME    more workspaces\n"
+                    "  nb token create NAME        a token for scripts and MCP clients",
+                    p->instance.path, x->email);
 }
 
 static int set_up(struct init *x)
 {
-    struct people *p = x->people;
+    struct cmd *p = x->people;
     char owner_id[CHANGE_ID_MAX] = ROSTER_SOLE_USER;
-    if (x->mode == INIT_SINGLE) {
-        say_done(x, owner_id);
-        return EXIT_DONE;
-    }
-    if (is_store_around(p)) {
-        cli_complain(STR("store.dir is the work directory or contains it; set store.dir to a "
-                         "directory of its own first"));
-        return EXIT_FAILED;
-    }
+    if (x->mode == INIT_SINGLE)
+        return say_done(x, owner_id);
+    if (is_store_around(p))
+        return cli_failed("store.dir is the work directory or contains it; set store.dir to a "
+                          "directory of its own first");
     int code = EXIT_DONE;
     bool is_heir = has_data(p);
     if (x->mode == INIT_LOCAL)
@@ -408,13 +398,11 @@ static int set_up(struct init *x)
         code = move_data(p);
     if (code == EXIT_DONE)
         code = write_instance(x);
-    if (code == EXIT_DONE)
-        say_done(x, owner_id);
-    return code;
+    return code == EXIT_DONE ? say_done(x, owner_id) : code;
 }
 
 /* From here on the files are used instead of the single implicit user. */
-static int see_files(struct people *p)
+static int see_files(struct cmd *p)
 {
     struct err e = {0};
     roster_free(p->roster);
@@ -425,9 +413,9 @@ static int see_files(struct people *p)
     return EXIT_DONE;
 }
 
-static int do_init(struct people *p, const void *options, int argc, char **argv)
+static int run_init(struct cmd *p)
 {
-    const struct init_options *o = options;
+    const struct init_options *o = p->options;
     struct init x = {.people = p,
                      .o = o,
                      .email = o->email,
@@ -437,35 +425,22 @@ static int do_init(struct people *p, const void *options, int argc, char **argv)
                      .issuer = o->issuer,
                      .client_id = o->client_id,
                      .domains = o->domains};
-    if (!instance_is_sole(&p->instance)) {
-        cli_complain(arena_printf(&p->arena, "%s exists: this installation is already set up",
-                                  p->instance.path));
-        return EXIT_FAILED;
-    }
+    if (!instance_is_sole(&p->instance))
+        return cli_failed("%s exists: this installation is already set up", p->instance.path);
     if (!o->mode && !p->cli->is_tty_in)
-        return cli_usage_error("init: stdin is not a terminal; pass --mode and its options");
+        return cmd_usage(p, "stdin is not a terminal; pass --mode and its options");
     int code = o->mode ? take_mode(&x, o->mode) : ask_all(&x);
     if (code == EXIT_DONE)
         code = check_options(&x);
-    if (code == EXIT_DONE && x.mode != INIT_SINGLE && session_is_served(&p->config)) {
-        cli_complain(STR("a server is running here; stop it first, then nb init, then start it"));
-        code = EXIT_FAILED;
-    }
+    if (code == EXIT_DONE && x.mode != INIT_SINGLE && session_is_served(&p->config))
+        return cli_failed("a server is running here; stop it first, then nb init, then start it");
     if (code == EXIT_DONE && x.mode != INIT_SINGLE)
         code = see_files(p);
     return code == EXIT_DONE ? set_up(&x) : code;
 }
 
-static int run_init(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc != 0)
-        return cli_usage_error("init: it takes no arguments");
-    return people_with(cli, do_init, options, argc, argv);
-}
-
 const struct command CMD_INIT = {
     .name = "init",
-    .usage = "init [--mode MODE --email EMAIL ...]",
     .summary = "set up users and how they log in",
     .help = "Asks when --mode is not given. Modes:\n"
             "  single  one person, no login: what nb is without any setup\n"
@@ -476,6 +451,6 @@ const struct command CMD_INIT = {
             "\n"
             "Existing conversations then belong to the owner, in the first workspace.\n",
     .args = INIT_ARGS,
-    .options_size = sizeof(struct init_options),
+    .needs = NEEDS_PEOPLE,
     .run = run_init,
 };

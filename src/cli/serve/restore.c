@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/conversations/stores.h"
 #include "cli/serve/tar.h"
 #include "cli/session/record.h"
@@ -146,16 +145,15 @@ static int extract(struct restore *r, struct tar_reader *tar, const struct tar_e
     return code;
 }
 
-static int restore_from(const struct cli *cli, struct config *c, const char *path,
-                        const char *store_dir, bool is_forced)
+static int restore_from(struct cmd *x, const char *store_dir, bool is_forced)
 {
+    struct config *c = &x->config;
+    const char *path = x->argv[0];
     struct restore r = {.root = c->work_dir, .store_dir = store_dir, .is_forced = is_forced};
     struct stat st;
     int claim = -1; /* so that no server starts meanwhile */
-    if (session_is_served(c) || presence_claim(c->work_dir, &claim, &r.err) == -EBUSY) {
-        fputs("nb: a server is using this work directory; stop it first\n", stderr);
-        return EXIT_FAILED;
-    }
+    if (session_is_served(c) || presence_claim(c->work_dir, &claim, &r.err) == -EBUSY)
+        return cli_failed("a server is using this work directory; stop it first");
     err_clear(&r.err); /* creates the directory if it does not exist */
     r.in = fopen(path, "re");
     if (!r.in) {
@@ -181,31 +179,22 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
         cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
     if (code < 0)
         return cli_fail(&r.err);
-    if (cli->opt.is_json)
-        printf("{\"files\":%llu,\"bytes\":%llu}\n", (unsigned long long)r.files,
-               (unsigned long long)r.bytes);
-    else
-        printf("%s: %llu files, %.1f MB restored\n", c->work_dir, (unsigned long long)r.files,
-               (double)r.bytes / 1e6);
-    return EXIT_DONE;
+    return cmd_say(x,
+                   cmd_object(x, {STR("files"), json_of_int((int64_t)r.files)},
+                              {STR("bytes"), json_of_int((int64_t)r.bytes)}),
+                   "%s: %llu files, %.1f MB restored", c->work_dir, (unsigned long long)r.files,
+                   (double)r.bytes / 1e6);
 }
 
-static int run_backup_restore(struct cli *cli, const void *options, int argc, char **argv)
+static int run_restore(struct cmd *x)
 {
-    const struct restore_options *o = options;
+    const struct restore_options *o = x->options;
     struct config c;
-    if (argc != 1)
-        return cli_usage_error("restore: name the file that nb backup wrote");
-    int code = cli_load_config(cli, NULL, &c);
-    if (code != EXIT_DONE)
-        return code;
     char given[PATH_MAX], dir[PATH_MAX] = "";
     if (o->store_dir && (file_make_dirs(o->store_dir, NULL) < 0 || !realpath(o->store_dir, given)))
-        code = cli_usage_error("restore: cannot make the directory %s", o->store_dir);
-    else
-        code = restore_from(cli, &c, argv[0], o->store_dir ? given : c.store.dir, o->is_forced);
-    config_done(&c);
-    if (code == EXIT_DONE && cli_load_config(cli, NULL, &c) == EXIT_DONE) {
+        return cmd_usage(x, "cannot make the directory %s", o->store_dir);
+    int code = restore_from(x, o->store_dir ? given : x->config.store.dir, o->is_forced);
+    if (code == EXIT_DONE && cli_load_config(x->cli, NULL, &c) == EXIT_DONE) {
         if (o->store_dir &&
             (!c.store.dir || !realpath(c.store.dir, dir) || strcmp(dir, given) != 0))
             fprintf(stderr, "nb: set store.dir to \"%s\" in %s, where the conversations are now\n",
@@ -218,13 +207,13 @@ static int run_backup_restore(struct cli *cli, const void *options, int argc, ch
 
 const struct command CMD_RESTORE = {
     .name = "restore",
-    .usage = "restore [--force] [--store-dir DIR] FILE",
+    .operands = "FILE",
     .summary = "restore a backup into the work directory",
     .help =
         "Replaces no file unless --force is given. Files that are not in the backup stay. Stop the "
         "server of this work directory first. Conversations from a store.dir outside of the work "
         "directory are written to the store.dir of the current settings, or to --store-dir.\n",
     .args = ARGS,
-    .options_size = sizeof(struct restore_options),
-    .run = run_backup_restore,
+    .needs = NEEDS_SETTINGS,
+    .run = run_restore,
 };

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/session/browser.h"
 #include "cli/session/session_log.h"
 #include "cli/term/signals.h"
@@ -101,38 +101,33 @@ static int serve_until_stopped(const struct cli *cli, struct config *c, bool is_
     return EXIT_DONE;
 }
 
-static int run_serve(struct cli *cli, const void *options, int argc, char **argv)
+static int run_serve(struct cmd *x)
 {
-    const struct serve_options *o = options;
+    const struct serve_options *o = x->options;
     struct config_flags flags = CONFIG_FLAGS_NONE;
+    struct config *c = &x->config;
     uint64_t port;
-    if (argc > 0)
-        return cli_usage_error("serve takes no argument '%s'", argv[0]);
     if (o->port && (parse_u64(str_from(o->port), &port) < 0 || port > 65535))
         return cli_usage_error("--port: '%s' is not a port (0 to 65535)", o->port);
     if (o->port)
         flags.port = (int)port;
     flags.host = o->host;
-
-    struct config c;
-    int code = cli_load_config(cli, &flags, &c);
+    int code = cli_load_config(x->cli, &flags, c);
     if (code != EXIT_DONE)
         return code;
     struct session_log session;
-    session_log_begin(&session, &c, "server");
-    struct logger *log = cli_logger(cli, &c, LOG_DEBUG, &session);
+    session_log_begin(&session, c, "server");
+    struct logger *log = cli_logger(x->cli, c, LOG_DEBUG, &session);
     struct serve s = {.loop = loop_new(log)};
-    code = serve_until_stopped(cli, &c, o->is_opening, &s);
+    code = serve_until_stopped(x->cli, c, o->is_opening, &s);
     loop_free(s.loop);
     logger_free(log);
     session_log_end(&session, code);
-    config_done(&c);
     return code;
 }
 
 const struct command CMD_SERVE = {
     .name = "serve",
-    .usage = "serve [--port N] [--host ADDR] [--open]",
     .summary = "serve the HTTP API and the web page",
     .help =
         "Listens on 127.0.0.1:27247, and on nb.sock in the work directory for other nb commands. "
@@ -140,6 +135,6 @@ const struct command CMD_SERVE = {
         "output is a terminal; nb link prints it again. Ctrl-C or SIGTERM stops the server after "
         "requests had up to 10 seconds to finish; a second signal stops it immediately.\n",
     .args = ARGS,
-    .options_size = sizeof(struct serve_options),
+    .needs = WRITES_PROTOCOL,
     .run = run_serve,
 };

@@ -1,22 +1,24 @@
 /* nb status, nb reload. */
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
+#include "cli/session/client.h"
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 
 #define HEALTH_MS 2000
 
 /* ---- status ---- */
 
-static const struct table_column COLUMNS[] = {{"BUNDLE", false, STYLE_BOLD},
-                                              {"STATE", false, 0},
-                                              {"UPTIME", true, 0},
-                                              {"RESTARTS", true, 0},
-                                              {"FROM", false, 0}};
+static const struct cmd_column COLUMNS[] = {
+    {"BUNDLE", "name", .style = STYLE_BOLD},
+    {"STATE", "state"},
+    {"UPTIME", "uptime", .is_right = true},
+    {"RESTARTS", "restarts", .is_right = true},
+    {"FROM", "from"},
+};
 
 struct status {
-    struct conv_cli *x;
+    struct cmd *x;
     struct bundle_entry *entries;
     size_t n;
     const struct json *health; /* NULL = no server responds */
@@ -32,75 +34,65 @@ static const struct json *health_of(const struct status *s, str name)
     return NULL;
 }
 
-static const struct bundle_entry *entry_of(const struct status *s, str name)
+static void add_row(struct status *s, struct json *rows, str name, str from, const struct json *h)
 {
-    return bundle_cli_entry_named(s->entries, s->n, name);
-}
-
-static void add_row(struct status *s, struct table *t, str name, str from, const struct json *h)
-{
+    struct cmd *x = s->x;
     int64_t up = json_get_int(h, "uptime", -1);
-    table_row(t);
-    table_cell(t, 0, name);
-    table_cell(t, 1, h ? json_get_string(h, "state") : STR("not running"));
+    struct json *row = cmd_object(
+        x, {STR("name"), json_of_str(name)},
+        {STR("state"), json_of_str(h ? json_get_string(h, "state") : STR("not running"))},
+        {STR("from"), json_of_str(from)});
     if (up >= 0)
-        table_cellf(t, 2, "%lld s", (long long)(up / 1000));
+        json_set(&x->arena, row, STR("uptime"),
+                 json_of_str(arena_printf(&x->arena, "%lld s", (long long)(up / 1000))));
     if (h)
-        table_cellf(t, 3, "%lld", (long long)json_get_int(h, "restartCount", 0));
-    table_cell(t, 4, from);
+        json_set(&x->arena, row, STR("restarts"), json_of_int(json_get_int(h, "restartCount", 0)));
+    json_push(&x->arena, rows, *row);
 }
 
-static void print(struct status *s)
+static void print_status(struct status *s)
 {
-    struct table t;
-    const struct config *c = &s->x->config;
+    struct cmd *x = s->x;
+    const struct config *c = &x->config;
+    struct json *rows = json_new(&x->arena, JSON_ARRAY);
     printf("settings  %s%s\n", c->path, c->is_file_present ? "" : " (not there yet)");
     if (s->err.code)
         printf("server    running; %s\n", s->err.msg);
     else
         printf("server    %s\n", s->health ? "running" : "not running");
     printf("skills    %zu\n", s->skills);
-    table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
     for (size_t i = 0; i < s->n; i++)
-        add_row(s, &t, s->entries[i].server_name, bundle_cli_source(&s->x->arena, &s->entries[i]),
+        add_row(s, rows, s->entries[i].server_name, bundle_cli_source(&x->arena, &s->entries[i]),
                 health_of(s, s->entries[i].server_name));
     for (size_t i = 0; s->health && i < s->health->len; i++) {
         const struct json *h = json_at(s->health, i);
         str name = json_get_string(h, "name");
-        if (!entry_of(s, name))
-            add_row(s, &t, name, STR("comes with nb"), h);
+        if (!bundle_cli_entry_named(s->entries, s->n, name))
+            add_row(s, rows, name, STR("comes with nb"), h);
     }
-    if (t.nrows > 0) {
+    if (rows->len > 0)
         putchar('\n');
-        table_print(&t, stdout, s->x->width, s->x->cli->has_color_out, true);
-    }
-    table_done(&t);
+    cmd_table(x, rows, COLUMNS, ARRAY_LEN(COLUMNS), true);
 }
 
-static void print_status_json(struct status *s)
+static struct json *status_json(struct status *s)
 {
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, CLIENT_BODY_MAX);
-    jw_object(&w);
-    jw_karray(&w, "bundles");
+    struct cmd *x = s->x;
+    struct json *bundles = json_new(&x->arena, JSON_ARRAY);
     for (size_t i = 0; i < s->n; i++) {
-        jw_object(&w);
-        jw_kstr(&w, "name", s->entries[i].server_name);
-        jw_kstr(&w, "kind", str_from(bundle_kind_name(s->entries[i].kind)));
-        jw_kstr(&w, "source", bundle_cli_source(&s->x->arena, &s->entries[i]));
-        jw_kbool(&w, "disabled", s->entries[i].is_disabled);
-        jw_end(&w);
+        const struct bundle_entry *b = &s->entries[i];
+        json_push(&x->arena, bundles,
+                  *cmd_object(x, {STR("name"), json_of_str(b->server_name)},
+                              {STR("kind"), json_of_str(str_from(bundle_kind_name(b->kind)))},
+                              {STR("source"), json_of_str(bundle_cli_source(&x->arena, b))},
+                              {STR("disabled"), json_of_bool(b->is_disabled)}));
     }
-    jw_end(&w);
-    jw_kint(&w, "skills", (int64_t)s->skills);
-    jw_kval(&w, "health", s->health);
-    jw_end(&w);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
+    return cmd_object(x, {STR("bundles"), *bundles},
+                      {STR("skills"), json_of_int((int64_t)s->skills)},
+                      {STR("health"), s->health ? *s->health : json_of_null()});
 }
 
-static size_t count_skills(struct conv_cli *x)
+static size_t count_skills(struct cmd *x)
 {
     struct json *answer;
     struct err e = {0};
@@ -111,13 +103,11 @@ static size_t count_skills(struct conv_cli *x)
     return all ? all->len : 0;
 }
 
-static int do_status(struct conv_cli *x, const void *options, int argc, char **argv)
+static int run_status(struct cmd *x)
 {
     struct status s = {.x = x};
     struct json *health;
-    int code = bundle_cli_place(x);
-    if (code == EXIT_DONE)
-        code = bundle_cli_entries(x, &s.entries, &s.n);
+    int code = bundle_cli_entries(x, &s.entries, &s.n);
     if (code != EXIT_DONE)
         return code;
     struct client_ask q = {.path = STR("/v1/bundles/health"), .timeout_ms = HEALTH_MS};
@@ -125,29 +115,22 @@ static int do_status(struct conv_cli *x, const void *options, int argc, char **a
         s.health = health;
     s.skills = count_skills(x);
     if (x->cli->opt.is_json)
-        print_status_json(&s);
+        cmd_print_json(status_json(&s));
     else
-        print(&s);
+        print_status(&s);
     return EXIT_DONE;
-}
-
-static int run_status(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc > 0)
-        return cli_usage_error("status takes no argument '%s'", argv[0]);
-    return conv_with(cli, true, do_status, options, argc, argv);
 }
 
 const struct command CMD_STATUS = {
     .name = "status",
-    .usage = "status [--json]",
     .summary = "show whether a server runs, and its bundles",
+    .needs = NEEDS_CLIENT | NEEDS_PLACE,
     .run = run_status,
 };
 
 /* ---- reload ---- */
 
-static int do_reload(struct conv_cli *x, const void *options, int argc, char **argv)
+static int run_reload(struct cmd *x)
 {
     struct err e = {0};
     struct bundle_entry *all;
@@ -158,27 +141,20 @@ static int do_reload(struct conv_cli *x, const void *options, int argc, char **a
     if (settings_request_reload(config_path(&x->config, ".reload"), &e) < 0)
         return cli_fail(&e);
     bool is_served = session_is_served(&x->config);
-    if (x->cli->opt.is_json)
-        printf("{\"reloaded\":%s,\"bundles\":%zu}\n", is_served ? "true" : "false", n);
-    else
-        puts(is_served ? "The server reads its settings again."
-                       : "No server is running; the next one reads the settings anyway.");
-    return EXIT_DONE;
-}
-
-static int run_reload(struct cli *cli, const void *options, int argc, char **argv)
-{
-    if (argc > 0)
-        return cli_usage_error("reload takes no argument '%s'", argv[0]);
-    return bundle_cli_with(cli, do_reload, options, argc, argv);
+    return cmd_say(x,
+                   cmd_object(x, {STR("reloaded"), json_of_bool(is_served)},
+                              {STR("bundles"), json_of_int((int64_t)n)}),
+                   "%s",
+                   is_served ? "The server reads its settings again."
+                             : "No server is running; the next one reads the settings anyway.");
 }
 
 const struct command CMD_RELOAD = {
     .name = "reload",
-    .usage = "reload [--json]",
     .summary = "make a running server read its settings again",
     .help = "Restarts, adds or removes bundles whose entries changed, and applies permissions and "
             "agents. A running server also notices a change of the file automatically. Other "
             "settings take effect with the next start.\n",
+    .needs = NEEDS_PLACE,
     .run = run_reload,
 };

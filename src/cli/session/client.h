@@ -33,7 +33,7 @@ struct client_ask {
     uint64_t timeout_ms; /* 0 = CLIENT_TIMEOUT_MS */
 };
 
-#define CLIENT_TIMEOUT_MS 60000
+#define CLIENT_TIMEOUT_MS 75000 /* longer than a change of a bundle (BUNDLE_CHANGE_MS) */
 
 /* 0 with the response in the arena, or the server's message: -ENOENT for 404, -EINVAL for 400,
  * -EBUSY for 409, -EIO for the rest; -ETIMEDOUT, -ECONNREFUSED without a response. */

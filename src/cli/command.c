@@ -1,0 +1,337 @@
+/* command.c - what all commands have in common: operands, opening, questions, output. */
+#include "cli/command.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/bundle/bundle.h"
+#include "cli/people/people.h"
+#include "cli/session/client.h"
+#include "cli/term/ago.h"
+#include "cli/term/ask.h"
+#include "cli/term/safe_out.h"
+#include "cli/term/table.h"
+#include "cli/term/text.h"
+
+#define LINE_MAX_BYTES (64u * 1024)
+
+const struct command *command_find(const struct command *const *among, const char *name)
+{
+    for (; *among; among++) {
+        const struct command *c = *among;
+        if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
+            return c;
+    }
+    return NULL;
+}
+
+str command_path(struct arena *a, const struct command *c)
+{
+    for (const struct command *const *top = COMMANDS; *top; top++) {
+        const struct command *const *sub = (*top)->subs;
+        for (; sub && *sub; sub++)
+            if (*sub == c)
+                return arena_printf(a, "%s %s", (*top)->name, c->name);
+    }
+    return str_from(c->name);
+}
+
+/* ---- operands ---- */
+
+/* "WS [NAME...]" takes one or more. */
+static void count_operands(const char *operands, int *ret_min, int *ret_max)
+{
+    str rest = str_from(operands), word;
+    *ret_min = *ret_max = 0;
+    while (str_split(&rest, ' ', &word)) {
+        *ret_min += word.p[0] != '[';
+        *ret_max =
+            str_find(word, STR("..."), 0) >= 0 || *ret_max == INT_MAX ? INT_MAX : *ret_max + 1;
+    }
+}
+
+static int check_operands(const struct cmd *x)
+{
+    int min, max;
+    count_operands(x->command->operands, &min, &max);
+    assert(min <= max);
+    if (x->argc < min)
+        return cmd_usage(x, "expected %s", x->command->operands);
+    if (x->argc > max)
+        return max == 0 ? cmd_usage(x, "takes no argument '%s'", x->argv[0])
+                        : cmd_usage(x, "unexpected '%s'; expected %s", x->argv[max],
+                                    x->command->operands);
+    if (x->command->needs & NEEDS_TERMINAL && !cmd_may_ask(x))
+        return cmd_confirm(x, NULL, NULL);
+    return EXIT_DONE;
+}
+
+/* ---- opening ---- */
+
+#define LOOP_NEEDS (NEEDS_LOOP | NEEDS_CLIENT | NEEDS_BUNDLES | NEEDS_PLACE)
+
+static int open_client(struct cmd *x)
+{
+    struct err e = {0};
+    x->log = cli_logger(x->cli, &x->config, LOG_WARN, NULL);
+    x->loop = loop_new(x->log);
+    unsigned needs = x->command->needs;
+    int r = needs & NEEDS_BUNDLES  ? client_open_bundles(x->loop, &x->config, &x->client, &e)
+            : needs & NEEDS_CLIENT ? client_open(x->loop, &x->config, &x->client, &e)
+                                   : 0;
+    if (r < 0)
+        return cli_fail(&e);
+    return needs & NEEDS_PLACE ? bundle_cli_place(x) : EXIT_DONE;
+}
+
+static int cmd_open(struct cmd *x)
+{
+    unsigned needs = x->command->needs;
+    assert(!(needs & LOOP_NEEDS) || !(needs & (NEEDS_SETTINGS | NEEDS_PEOPLE)));
+    if (needs & LOOP_NEEDS) {
+        int code = cli_load_config_to_ask(x->cli, &x->config);
+        return code == EXIT_DONE ? open_client(x) : code;
+    }
+    if (!(needs & (NEEDS_SETTINGS | NEEDS_PEOPLE)))
+        return EXIT_DONE;
+    int code = cli_load_config(x->cli, NULL, &x->config);
+    return code == EXIT_DONE && needs & NEEDS_PEOPLE ? people_load(x) : code;
+}
+
+static void cmd_close(struct cmd *x)
+{
+    client_close(x->client);
+    roster_free(x->roster);
+    instance_done(&x->instance);
+    if (x->loop)
+        loop_free(x->loop);
+    logger_free(x->log);
+    arena_done(&x->arena);
+    config_done(&x->config);
+}
+
+int command_run(struct cli *cli, const struct command *c, const void *options, int argc,
+                char **argv)
+{
+    struct cmd x = {.cli = cli,
+                    .command = c,
+                    .options = options,
+                    .argc = argc,
+                    .argv = argv,
+                    .width = table_terminal_width(STDOUT_FILENO)};
+    assert(c->run);
+    if (!(c->needs & WRITES_PROTOCOL))
+        safe_out_begin(cli->opt.is_json ? SAFE_JSON : cli->has_color_out ? SAFE_COLOR : SAFE_TEXT);
+    arena_init(&x.arena);
+    int code = check_operands(&x);
+    if (code == EXIT_DONE)
+        code = cmd_open(&x);
+    if (code == EXIT_DONE)
+        code = c->run(&x);
+    cmd_close(&x);
+    return help_hint(code, c);
+}
+
+/* ---- questions and errors ---- */
+
+int cmd_usage(const struct cmd *x, const char *fmt, ...)
+{
+    struct arena a;
+    va_list ap;
+    arena_init(&a);
+    va_start(ap, fmt);
+    str path = command_path(&a, x->command), text = arena_vprintf(&a, fmt, ap);
+    va_end(ap);
+    int code = cli_usage_error("%.*s: %.*s", STR_ARG(path), STR_ARG(text));
+    arena_done(&a);
+    return code;
+}
+
+bool cmd_may_ask(const struct cmd *x)
+{
+    return x->cli->opt.is_sure || x->cli->is_tty_in;
+}
+
+int cmd_confirm(const struct cmd *x, const char *question, const char *otherwise)
+{
+    assert(x->command->yes); /* else --yes is not an option of this command */
+    if (x->cli->opt.is_sure)
+        return EXIT_DONE;
+    if (!x->cli->is_tty_in)
+        return cmd_usage(x, "stdin is not a terminal; pass --yes to confirm");
+    if (ask_yes(question))
+        return EXIT_DONE;
+    fprintf(stderr, "%s\n", otherwise);
+    return EXIT_FAILED;
+}
+
+/* ---- output ---- */
+
+void cmd_print_json(const struct json *v)
+{
+    struct buf b;
+    buf_init(&b, 2 * CLIENT_BODY_MAX);
+    json_write(&b, v);
+    printf("%.*s\n", STR_ARG(buf_str(&b)));
+    buf_done(&b);
+}
+
+static int report(const struct cmd *x, FILE *out, const struct json *v, const char *fmt, va_list ap)
+{
+    if (x->cli->opt.is_json) {
+        cmd_print_json(v);
+        return EXIT_DONE;
+    }
+    vfprintf(out, fmt, ap);
+    fputc('\n', out);
+    return EXIT_DONE;
+}
+
+int cmd_say(const struct cmd *x, const struct json *v, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int code = report(x, stdout, v, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+int cmd_tell(const struct cmd *x, const struct json *v, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int code = report(x, stderr, v, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+static str cell_of(struct cmd *x, const struct cmd_column *c, const struct json *row)
+{
+    assert(!c->show != !c->key); /* exactly one of them */
+    if (c->show)
+        return c->show(x, row);
+    const struct json *v = json_get(row, c->key);
+    return json_is(v, JSON_INT) ? arena_printf(&x->arena, "%lld", (long long)v->i)
+                                : json_string(v, STR_NONE);
+}
+
+void cmd_table(struct cmd *x, const struct json *rows, const struct cmd_column *columns, size_t n,
+               bool with_titles)
+{
+    struct table_column shapes[TABLE_COLUMNS_MAX];
+    struct table t;
+    assert(n <= TABLE_COLUMNS_MAX);
+    for (size_t i = 0; i < n; i++)
+        shapes[i] = (struct table_column){columns[i].title, columns[i].is_right, columns[i].style,
+                                          columns[i].is_whole};
+    table_init(&t, shapes, n);
+    for (size_t i = 0; rows && i < rows->len; i++) {
+        table_row(&t);
+        for (size_t k = 0; k < n; k++)
+            table_cell(&t, k, cell_of(x, &columns[k], json_at(rows, i)));
+    }
+    if (t.nrows > 0)
+        table_print(&t, stdout, x->width, x->cli->has_color_out, with_titles);
+    table_done(&t);
+}
+
+int cmd_list(struct cmd *x, const struct json *rows, const struct cmd_column *columns, size_t n,
+             const char *empty)
+{
+    for (size_t i = 0; x->cli->opt.is_json && i < rows->len; i++)
+        cmd_print_json(json_at(rows, i));
+    if (x->cli->opt.is_json)
+        return EXIT_DONE;
+    cmd_table(x, rows, columns, n, true);
+    if (rows->len == 0 && empty)
+        fprintf(stderr, "%s\n", empty);
+    return EXIT_DONE;
+}
+
+/* ---- requests and values ---- */
+
+struct json *cmd_ask(struct cmd *x, const char *method, str path, const struct json *body,
+                     const char *subject)
+{
+    struct client_ask q = {.method = method, .path = path};
+    struct json *answer;
+    struct err e = {0};
+    assert(x->client);
+    if (body)
+        q.body = json_to_str(&x->arena, body);
+    if (client_ask(x->client, &q, &x->arena, &answer, &e) == 0)
+        return answer;
+    if (subject)
+        err_prefix(&e, "%s", subject);
+    (void)cli_fail(&e);
+    return NULL;
+}
+
+struct json *cmd_object_of(struct cmd *x, const struct json_member *members, size_t n)
+{
+    struct json *v = json_new(&x->arena, JSON_OBJECT);
+    for (size_t i = 0; i < n; i++)
+        json_set(&x->arena, v, members[i].key, members[i].value);
+    return v;
+}
+
+struct json cmd_strings(struct cmd *x, const str *items, size_t n)
+{
+    struct json *list = json_new(&x->arena, JSON_ARRAY);
+    for (size_t i = 0; i < n; i++)
+        json_push(&x->arena, list, json_of_str(items[i]));
+    return *list;
+}
+
+struct json cmd_str_or_null(str s)
+{
+    return s.n > 0 ? json_of_str(s) : json_of_null();
+}
+
+str cmd_joined(struct cmd *x, struct json_strs list, const char *between)
+{
+    str all = STR_NONE;
+    for (size_t i = 0; i < list.len; i++)
+        all = arena_printf(&x->arena, "%.*s%s%.*s", STR_ARG(all), i > 0 ? between : "",
+                           STR_ARG(list.items[i]));
+    return all;
+}
+
+str cmd_words(struct cmd *x, int from)
+{
+    str s = STR_NONE;
+    assert(from <= x->argc);
+    for (int i = from; i < x->argc; i++)
+        s = arena_printf(&x->arena, "%.*s%s%s", STR_ARG(s), i > from ? " " : "", x->argv[i]);
+    return s;
+}
+
+str cmd_line(struct cmd *x, str foreign)
+{
+    struct buf b;
+    buf_init(&b, LINE_MAX_BYTES);
+    text_add_line(&b, foreign);
+    str line = arena_str(&x->arena, buf_str(&b));
+    buf_done(&b);
+    return line;
+}
+
+str cmd_ago(struct cmd *x, int64_t ms)
+{
+    struct buf b;
+    buf_init(&b, 64);
+    ago_add(&b, ms, clock_now_ms());
+    str text = arena_str(&x->arena, buf_str(&b));
+    buf_done(&b);
+    return text;
+}
+
+str cmd_count(struct cmd *x, int64_t n)
+{
+    if (n < 10000)
+        return arena_printf(&x->arena, "%lld", (long long)n);
+    return n < 1000000 ? arena_printf(&x->arena, "%.1f k", (double)n / 1e3)
+                       : arena_printf(&x->arena, "%.1f M", (double)n / 1e6);
+}

@@ -1,0 +1,130 @@
+/* command.h - a command is one struct and one function; everything around them is the frame's.
+ *
+ * The frame parses the options, checks the number of operands, opens what the command needs, calls
+ * its function and closes everything again; it prints usage errors and the help, both from the
+ * struct. The function returns the exit code (cli.h). */
+#pragma once
+
+#include "auth/instance.h"
+#include "base/json/json.h"
+#include "cli/cli.h"
+
+enum command_needs {
+    NEEDS_SETTINGS = 1 << 0,  /* config; wrong settings end the command */
+    NEEDS_LOOP = 1 << 1,      /* config, log and loop. For commands that may send requests to a
+                               * running server: then wrong settings are a warning, because the
+                               * server uses the settings that it read before */
+    NEEDS_CLIENT = 1 << 2,    /* the same, and a client: of a running server, or of one in this
+                               * process */
+    NEEDS_BUNDLES = 1 << 3,   /* the same, and a server in this process runs the bundles */
+    NEEDS_PLACE = 1 << 4,     /* NEEDS_LOOP, and config.path is the file with the bundles of the
+                               * chosen workspace */
+    NEEDS_PEOPLE = 1 << 5,    /* NEEDS_SETTINGS, instance and roster */
+    NEEDS_TERMINAL = 1 << 6,  /* or --yes: the command asks before it does anything */
+    WRITES_PROTOCOL = 1 << 7, /* to stdout, which must not be changed for terminals */
+};
+
+struct cmd { /* one run of a command */
+    struct cli *cli;
+    const struct command *command;
+    const void *options; /* its own, filled by command->args */
+    int argc;
+    char **argv;        /* operands; their number is what command->operands says */
+    struct arena arena; /* lives as long as the run */
+    size_t width;       /* columns of the terminal; 0 = no terminal, nothing is cut */
+    struct config config;
+    struct logger *log;
+    struct loop *loop;
+    struct client *client; /* session/client.h */
+    struct instance instance;
+    struct roster *roster; /* the current one; without NEEDS_PEOPLE NULL until it is read */
+};
+
+struct command {
+    const char *name, *alias;
+    const char *operands;   /* "WS USER [ROLE]", "FILE..."; NULL = none. Sets their number. */
+    const char *summary;    /* NULL = hidden from the list of commands */
+    const char *help;       /* paragraphs after the usage, or NULL */
+    const struct arg *args; /* its own options, or NULL */
+    const char *yes;        /* help of --yes, for a command that asks; else NULL */
+    unsigned needs;         /* enum command_needs */
+    int (*run)(struct cmd *x);
+    /* subcommands, NULL at the end; run is called when none is named */
+    const struct command *const *subs;
+};
+
+/* What the options of all commands together may be. */
+#define COMMAND_OPTIONS_MAX 8192
+
+/* ---- the frame (command.c, help.c) ---- */
+
+/* The commands of nb itself; NULL at the end. */
+extern const struct command *const COMMANDS[];
+extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY, CMD_MODELS, CMD_SKILL, CMD_PROMPT,
+    CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MCP, CMD_BUNDLE,
+    CMD_CONFIG, CMD_SECRETS, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER, CMD_TOKEN, CMD_WORKSPACE,
+    CMD_LINK, CMD_AUDIT, CMD_ACCESS;
+const struct command *command_find(const struct command *const *among, const char *name);
+/* "bundle add" */
+str command_path(struct arena *a, const struct command *c);
+
+/* Runs it with the operands: what follows the parsing of options. */
+int command_run(struct cli *cli, const struct command *c, const void *options, int argc,
+                char **argv);
+
+void help_print(FILE *out);
+void help_print_command(FILE *out, const struct command *c);
+/* Prints how to get help, after a usage error; returns the code. c: NULL = nb itself. */
+int help_hint(int code, const struct command *c);
+
+/* ---- for the functions of commands ---- */
+
+/* Prints "nb: COMMAND: ..."; EXIT_USAGE. */
+int cmd_usage(const struct cmd *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+bool cmd_may_ask(const struct cmd *x); /* a terminal, or --yes */
+/* Asks unless --yes was given. EXIT_DONE: yes. EXIT_USAGE: nobody can be asked. EXIT_FAILED: no,
+ * after printing `otherwise`. */
+int cmd_confirm(const struct cmd *x, const char *question, const char *otherwise);
+
+/* With --json, `v` as one line; otherwise the text, as one line to stdout (say) or stderr (tell).
+ * Both return EXIT_DONE. */
+int cmd_say(const struct cmd *x, const struct json *v, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int cmd_tell(const struct cmd *x, const struct json *v, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void cmd_print_json(const struct json *v); /* one line */
+
+/* A column of a list: a member of the row, or what `show` makes of the row. */
+struct cmd_column {
+    const char *title, *key;
+    str (*show)(struct cmd *x, const struct json *row);
+    bool is_right, is_whole; /* table.h */
+    unsigned style;
+};
+
+/* Rows as a table; nothing when there are none. with_titles: false for a further part of it. */
+void cmd_table(struct cmd *x, const struct json *rows, const struct cmd_column *columns, size_t n,
+               bool with_titles);
+/* Rows as a table, or `empty` (may be NULL) to stderr; with --json, each row as a line. */
+int cmd_list(struct cmd *x, const struct json *rows, const struct cmd_column *columns, size_t n,
+             const char *empty);
+
+/* Sends a request to the API. NULL after printing the error, behind `subject` (may be NULL). method
+ * NULL = GET; body NULL = none. */
+struct json *cmd_ask(struct cmd *x, const char *method, str path, const struct json *body,
+                     const char *subject);
+
+/* An object in the arena: cmd_object(x, {STR("id"), json_of_str(id)}, {STR("ok"), ...}). */
+#define cmd_object(x, ...)                                                                         \
+    cmd_object_of(x, (const struct json_member[]){__VA_ARGS__},                                    \
+                  sizeof((const struct json_member[]){__VA_ARGS__}) / sizeof(struct json_member))
+struct json *cmd_object_of(struct cmd *x, const struct json_member *members, size_t n);
+struct json cmd_strings(struct cmd *x, const str *items, size_t n); /* an array */
+struct json cmd_str_or_null(str s);                                 /* null for an empty one */
+
+str cmd_words(struct cmd *x, int from); /* the operands from that one on, with spaces between */
+str cmd_joined(struct cmd *x, struct json_strs list, const char *between);
+str cmd_line(struct cmd *x, str foreign); /* safe to print, in one line */
+str cmd_ago(struct cmd *x, int64_t ms);   /* "5 min ago" */
+str cmd_count(struct cmd *x, int64_t n);  /* 1234567 is "1.2 M" */
