@@ -407,7 +407,7 @@ static void on_provisioned(struct provision_wait *w, const struct err *err)
 {
     struct admission *a = CONTAINER_OF(w, struct admission, provision);
     if (err->code < 0)
-        api_change_error(a->req, err);
+        api_fail(a->req, FROM_CHANGE, err);
     else
         go_on(a);
 }
@@ -528,7 +528,7 @@ static void on_admit_checked(void *ctx, const struct err *err, const struct iden
         return;
     }
     if (err->code < 0) {
-        api_auth_error(a->req, err);
+        api_fail(a->req, FROM_AUTH, err);
         return;
     }
     assert(!a->id->actor);

@@ -6,7 +6,7 @@
  *   conversations/  chat, history, notes, sharing, search, import, export, usage
  *   .               how a request is admitted: guard.c (Host, Origin), admit.c (authentication,
  *                   workspace), gate.c (the rule of its route), rate.c, proxy.c; identity.c (the
- *                   caller of a request), exchange.c (shared by handlers), trail.c (the audit log),
+ *                   caller of a request), exchange.c (shared by handlers), failure.c (errors as responses), trail.c (the audit log),
  *                   frames.c (events as frames), handlers.h and routes.c (all routes)
  *
  * Every file may read `deps` and `names`. Each other member belongs to the file that its comment

@@ -31,10 +31,8 @@ bool api_may_answer(struct http_req *r)
     if (!id || !id->actor || !id->is_dispatched ||
         actor_generation(id->actor) == id->dispatched.generation || !has_lost_rights(r, id))
         return true;
-    http_reply_error(r, 403, "forbidden",
-                     "Your rights changed while this request was in progress. Send it again.",
-                     NULL);
-    return false;
+    return api_forbidden(r,
+                         "Your rights changed while this request was in progress. Send it again.");
 }
 
 void api_json_send(struct api_json *j, struct http_req *r)
@@ -82,18 +80,14 @@ static bool decode_body(struct http_req *r, const struct json_field *fields, voi
     struct err e = {0};
     if (json_parse(&r->arena, r->body, JSON_UNIQUE, &body, &e) < 0) {
         err_prefix(&e, "The body is not valid JSON");
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
         return false;
     }
-    if (body->type != JSON_OBJECT) {
-        http_reply_error(r, 400, "bad_request", "The body must be a JSON object.", NULL);
-        return false;
-    }
+    if (body->type != JSON_OBJECT)
+        return api_bad_request(r, "The body must be a JSON object.");
     if (json_decode(&r->arena, body, fields, ret_struct, "", unknown ? exchange_note_unknown : NULL,
-                    unknown, &e) < 0) {
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
-        return false;
-    }
+                    unknown, &e) < 0)
+        return api_bad_request(r, e.msg);
     return true;
 }
 
@@ -108,105 +102,8 @@ bool api_decode_body(struct http_req *r, const struct json_field *fields, void *
     if (!decode_body(r, fields, ret_struct, &unknown))
         return false;
     if (unknown.code < 0)
-        http_reply_error(r, 400, "bad_request", unknown.msg, NULL);
+        api_bad_request(r, unknown.msg);
     return unknown.code == 0;
-}
-
-void api_not_found(struct http_req *r, const char *what)
-{
-    http_reply_error(r, 404, "not_found", arena_printf(&r->arena, "No such %s.", what).p, NULL);
-}
-
-void api_store_error(struct http_req *r, const struct err *err)
-{
-    switch (err->code) {
-    case -ENOENT:
-        api_not_found(r, "conversation");
-        break;
-    case -EINVAL:
-    case -E2BIG:
-        http_reply_error(r, 400, "bad_request", err->msg, NULL);
-        break;
-    case -EEXIST:
-        http_reply_error(r, 409, "already_exists", err->msg, NULL);
-        break;
-    case -EBUSY:
-        http_reply_error(r, 409, "conversation_busy", err->msg, NULL);
-        break;
-    case -ENOSPC:
-        http_reply_error(r, 507, "storage_full", err->msg, NULL);
-        break;
-    default:
-        http_reply_error(r, 500, "storage_error", err->msg, NULL);
-    }
-}
-
-static const struct {
-    int code, status;
-    const char *name;
-} AUTH_ERRORS[] = {
-    {-EACCES, 401, "unauthorized"},    {-EPERM, 403, "forbidden"},
-    {-EBUSY, 429, "rate_limited"},     {-EHOSTUNREACH, 503, "provider_unavailable"},
-    {-ENOTSUP, 400, "not_configured"}, {-EINVAL, 400, "bad_request"},
-    {-ENOENT, 404, "not_found"},       {-ESTALE, 403, "forbidden"},
-};
-
-void api_auth_error(struct http_req *r, const struct err *err)
-{
-    int status = 500;
-    const char *name = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(AUTH_ERRORS); i++)
-        if (AUTH_ERRORS[i].code == err->code) {
-            status = AUTH_ERRORS[i].status;
-            name = AUTH_ERRORS[i].name;
-        }
-    if (status == 401)
-        http_add_header(r, "WWW-Authenticate", STR("Bearer"));
-    if (status == 429)
-        http_add_header(r, "Retry-After", STR("60"));
-    http_reply_error(r, status, name, status == 500 ? "Internal error." : err->msg, NULL);
-}
-
-static const struct {
-    int code, status;
-    const char *name;
-} CHANGE_ERRORS[] = {
-    {-EINVAL, 400, "bad_request"}, {-ENOENT, 404, "not_found"},  {-EEXIST, 409, "already_exists"},
-    {-EPERM, 409, "conflict"},     {-EBUSY, 503, "unavailable"}, {-ENOTSUP, 400, "not_configured"},
-    {-ESTALE, 403, "forbidden"},
-};
-
-void api_change_error(struct http_req *r, const struct err *err)
-{
-    int status = 500;
-    const char *name = "storage_error";
-    for (size_t i = 0; i < ARRAY_LEN(CHANGE_ERRORS); i++)
-        if (CHANGE_ERRORS[i].code == err->code) {
-            status = CHANGE_ERRORS[i].status;
-            name = CHANGE_ERRORS[i].name;
-        }
-    http_reply_error(r, status, name, err->msg, NULL);
-}
-
-static const struct {
-    int status;
-    const char *code;
-} REFUSALS[] = {
-    [TURN_NOT_FOUND] = {404, "not_found"},          [TURN_FORBIDDEN] = {403, "forbidden"},
-    [TURN_BUSY] = {409, "run_in_progress"},         [TURN_BAD_REQUEST] = {400, "bad_request"},
-    [TURN_NO_QUESTION] = {409, "no_open_question"}, [TURN_FAILED] = {500, "storage_error"},
-    [TURN_WITHDRAWN] = {409, "withdrawn"},          [TURN_STOPPING] = {503, "stopping"},
-};
-
-const char *api_refusal_code(enum turn_refusal why)
-{
-    assert((size_t)why < ARRAY_LEN(REFUSALS) && REFUSALS[why].code);
-    return REFUSALS[why].code;
-}
-
-void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err)
-{
-    http_reply_error(r, REFUSALS[why].status, api_refusal_code(why), err->msg, NULL);
 }
 
 const struct json_field API_DIRECTORY_FIELDS[] = {
@@ -218,11 +115,9 @@ bool api_may_lend(struct http_req *r, const struct dir_grant *g)
 {
     if (!g->path.p || actor_is_operator(api_actor(r)))
         return true;
-    http_reply_error(r, 403, "forbidden",
-                     "workingDirectory: only a terminal on the server's own machine may set it, "
-                     "through the server's socket (nb.sock).",
-                     NULL);
-    return false;
+    return api_forbidden(
+        r, "workingDirectory: only a terminal on the server's own machine may set it, "
+           "through the server's socket (nb.sock).");
 }
 
 bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
@@ -237,7 +132,7 @@ bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int6
     if (parse_u64(text, &v) < 0 || v < 1 || v > (uint64_t)max) {
         str msg = arena_printf(&r->arena, "%s: expected a whole number from 1 to %lld", name,
                                (long long)max);
-        http_reply_error(r, 400, "bad_request", msg.p, NULL);
+        api_bad_request(r, msg.p);
         return false;
     }
     *ret = (int64_t)v;
@@ -278,7 +173,7 @@ bool api_check_right(const struct api_wait *w, const struct conv *c)
     if (api_may(w, c, right))
         return true;
     if (api_may(w, c, CONV_VIEW))
-        http_reply_error(w->req, 403, "forbidden", access_reason(right), NULL);
+        api_forbidden(w->req, access_reason(right));
     else
         api_not_found(w->req, "conversation");
     return false;
@@ -289,7 +184,7 @@ static void on_exchange_found(void *ctx, const struct err *err, const struct con
     struct api_wait *w = ctx;
     w->op = NULL;
     if (err)
-        api_store_error(w->req, err);
+        api_fail(w->req, FROM_STORE, err);
     else if (api_check_right(w, c))
         w->then(w, c);
 }

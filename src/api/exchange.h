@@ -2,9 +2,9 @@
  * only. */
 #pragma once
 
+#include "api/failure.h"
 #include "api/identity.h"
 #include "base/json/json_decode.h"
-
 
 /* ceiling of one response; a larger one becomes an error */
 #define API_JSON_MAX (64u * 1024 * 1024)
@@ -26,20 +26,10 @@ void api_json_send(struct api_json *j, struct http_req *r); /* 200 */
 bool api_decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct);
 /* The same for bodies that may contain keys for other code. */
 bool api_decode_open_body(struct http_req *r, const struct json_field *fields, void *ret_struct);
-void api_not_found(struct http_req *r, const char *what);
-/* Replies with the status that matches a negative errno of the store. */
-void api_store_error(struct http_req *r, const struct err *err);
-/* Replies with 401, 403, 429 or 503, depending on the error of auth/identity.h. */
-void api_auth_error(struct http_req *r, const struct err *err);
-/* Replies with the status that matches an error of workspace/roster/change.h. */
-void api_change_error(struct http_req *r, const struct err *err);
 /* workingDirectory {path, id}: only the owner of nb's files may pass a directory of this machine,
  * through the socket that nobody else can open. Otherwise replies with 403 and returns false. */
 extern const struct json_field API_DIRECTORY_FIELDS[];
 bool api_may_lend(struct http_req *r, const struct dir_grant *g);
-const char *api_refusal_code(enum turn_refusal why); /* "run_in_progress", "forbidden", ... */
-/* Replies with the status that matches a turn that was not started. */
-void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err);
 /* A positive integer from the query, or `otherwise` when absent. False: 400 was sent. */
 bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
                    int64_t *ret);

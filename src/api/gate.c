@@ -1,38 +1,37 @@
 #include "api/gate.h"
 
+#include <assert.h>
+
 #include "api/admit.h"
 #include "api/exchange.h"
 #include "api/routes.h"
 
 /* Why it is refused: one of the two. */
-struct refusal {
+struct gate_refusal {
     const char *reason; /* 403 */
     const char *absent; /* 404: no such ... */
 };
 
-static bool gate_refuse(struct refusal *no, const char *reason)
+static bool gate_refuse(struct gate_refusal *no, const char *reason)
 {
     no->reason = reason;
     return false;
 }
 
-static bool hide(struct refusal *no, const char *what)
+static bool hide(struct gate_refusal *no, const char *what)
 {
     no->absent = what;
     return false;
 }
 
-static bool gate_reply(struct http_req *r, const struct refusal *no)
+static bool gate_reply(struct http_req *r, const struct gate_refusal *no)
 {
-    if (no->absent)
-        api_not_found(r, no->absent);
-    else
-        http_reply_error(r, 403, "forbidden", no->reason, NULL);
-    return false;
+    assert(!no->absent != !no->reason);
+    return no->absent ? api_not_found(r, no->absent) : api_forbidden(r, no->reason);
 }
 
 static bool check_identity(const struct access_rule *rule, const struct actor *who,
-                           struct refusal *no)
+                           struct gate_refusal *no)
 {
     if (actor_is_operator(who))
         return true;
@@ -51,7 +50,7 @@ static bool check_identity(const struct access_rule *rule, const struct actor *w
 bool gate_identity(struct http_req *r, const struct actor *who)
 {
     const struct access_rule *rule = api_rule(r->route);
-    struct refusal no = {0};
+    struct gate_refusal no = {0};
     if (check_identity(rule, who, &no))
         return true;
     if (!actor_has_scope(who, (enum auth_scope)rule->scope))
@@ -62,7 +61,7 @@ bool gate_identity(struct http_req *r, const struct actor *who)
 /* The workspace of the path. Admins of the server manage all workspaces; for other people who are
  * not members, and for tokens of another workspace, it does not exist. */
 static bool check_workspace(const struct api *api, const struct http_req *r,
-                            const struct actor *who, struct refusal *no)
+                            const struct actor *who, struct gate_refusal *no)
 {
     const struct access_rule *rule = api_rule(r->route);
     const struct workspace *w = roster_workspace(api_roster(api), r->params[0]);
@@ -80,7 +79,7 @@ static bool check_workspace(const struct api *api, const struct http_req *r,
 
 /* The person of the path: the caller, or anybody for admins; only owners may change owners. */
 static bool check_user(const struct api *api, const struct http_req *r, const struct actor *who,
-                       struct refusal *no)
+                       struct gate_refusal *no)
 {
     const struct access_rule *rule = api_rule(r->route);
     bool is_self = str_eq(r->params[0], STR("me")) || str_eq(r->params[0], actor_user(who));
@@ -96,7 +95,7 @@ static bool check_user(const struct api *api, const struct http_req *r, const st
 }
 
 static bool check_target(const struct api *api, const struct http_req *r,
-                         const struct api_identity *id, struct refusal *no)
+                         const struct api_identity *id, struct gate_refusal *no)
 {
     const struct route *route = r->route;
     const struct access_rule *rule = api_rule(route);
@@ -114,14 +113,14 @@ static bool check_target(const struct api *api, const struct http_req *r,
 
 bool gate_target(const struct api *api, struct http_req *r, const struct api_identity *id)
 {
-    struct refusal no = {0};
+    struct gate_refusal no = {0};
     return check_target(api, r, id, &no) || gate_reply(r, &no);
 }
 
 bool gate_still_open(const struct api *api, const struct http_req *r)
 {
     const struct api_identity *id = api_identity(r);
-    struct refusal no = {0};
+    struct gate_refusal no = {0};
     return check_identity(api_rule(r->route), id->actor, &no) && check_target(api, r, id, &no) &&
            actor_org_role(id->actor) >= id->dispatched.server &&
            actor_role(id->actor) >= id->dispatched.role && admit_is_current(api, id->actor);

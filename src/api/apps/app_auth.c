@@ -306,7 +306,7 @@ static void sign_in_start(struct api *api, struct http_req *r, bool is_personal)
     if (!b)
         return;
     if (bundle_entry_check_url(bundle_entry(b), api->deps.config->allow_insecure_remotes, &e) < 0) {
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
         return;
     }
     make_room_for_sign_in(api, api_user(r));

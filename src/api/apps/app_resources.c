@@ -81,7 +81,7 @@ static struct reading *resource_begin(struct http_req *r, str server)
         return NULL;
     }
     if (!is_for(r, server)) {
-        http_reply_error(r, 403, "forbidden", "This token does not allow that bundle.", NULL);
+        api_forbidden(r, "This token does not allow that bundle.");
         return NULL;
     }
     struct reading *g = ARENA_NEW(&r->arena, struct reading);

@@ -108,16 +108,6 @@ static int approve(struct http_req *r, struct bundle *b, const struct approval_b
     return bundle_approve(b, all, n, body->instructions.n > 0, e);
 }
 
-static void approval_refuse(struct http_req *r, const struct err *e)
-{
-    int status = e->code == -ENOENT ? 404 : e->code == -EBUSY ? 409 : e->code == -EPERM ? 403 : 400;
-    const char *name = e->code == -ENOENT  ? "not_found"
-                       : e->code == -EBUSY ? "changed_meanwhile"
-                       : e->code == -EPERM ? "forbidden"
-                                           : "bad_request";
-    http_reply_error(r, status, name, e->msg, NULL);
-}
-
 void api_apps_approve(void *ctx, struct http_req *r)
 {
     struct approval_body body = {0};
@@ -129,7 +119,7 @@ void api_apps_approve(void *ctx, struct http_req *r)
     if (!b || !api_decode_body(r, FIELDS, &body))
         return;
     if (approve(r, b, &body, &e) < 0) {
-        approval_refuse(r, &e);
+        api_fail(r, FROM_APPROVAL, &e);
         return;
     }
     api_json_begin(&j);

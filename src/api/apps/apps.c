@@ -247,27 +247,12 @@ static bool needs_values(const struct err *err)
     return strstr(err->msg, "nb config set") != NULL;
 }
 
-static void refuse_change(struct http_req *r, const struct err *err, const char *otherwise)
+static void refuse_change(struct http_req *r, enum api_origin from, const struct err *err)
 {
-    static const struct {
-        int code, status;
-        const char *name;
-    } KNOWN[] = {{-EEXIST, 409, "already_installed"},
-                 {-ENOENT, 404, "not_found"},
-                 {-EPERM, 403, "forbidden"},
-                 {-EINVAL, 400, "bad_request"},
-                 {-ENOSPC, 409, "too_many_bundles"}};
-    if (needs_values(err)) {
+    if (needs_values(err))
         http_reply_error(r, 400, "credentials_required", err->msg, NULL);
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(KNOWN); i++) {
-        if (KNOWN[i].code == err->code) {
-            http_reply_error(r, KNOWN[i].status, KNOWN[i].name, err->msg, NULL);
-            return;
-        }
-    }
-    http_reply_error(r, 500, otherwise, err->msg, NULL);
+    else
+        api_fail(r, from, err);
 }
 
 static void on_installed(void *ctx, struct bundle *b, const struct err *err)
@@ -275,7 +260,7 @@ static void on_installed(void *ctx, struct bundle *b, const struct err *err)
     struct app_wait *w = ctx;
     struct api_json j;
     if (err) {
-        refuse_change(w->req, err, "install_failed");
+        refuse_change(w->req, FROM_INSTALL, err);
         return;
     }
     api_json_begin(&j);
@@ -307,16 +292,15 @@ void api_apps_install(void *ctx, struct http_req *r)
         return;
     if (json_parse(&r->arena, r->body, JSON_COPY | JSON_UNIQUE, &entry, &e) < 0 ||
         entry->type != JSON_OBJECT) {
-        http_reply_error(r, 400, "bad_request", e.code ? e.msg : "The body must be a JSON object.",
-                         NULL);
+        api_bad_request(r, e.code ? e.msg : "The body must be a JSON object.");
         return;
     }
     if (check_apps_entry(r, entry, &e) < 0) {
-        http_reply_error(r, 403, "forbidden", e.msg, NULL);
+        api_forbidden(r, e.msg);
         return;
     }
     if (!s->changer) {
-        http_reply_error(r, 403, "forbidden", "Bundles cannot be added here.", NULL);
+        api_forbidden(r, "Bundles cannot be added here.");
         return;
     }
     struct app_wait *w = wait_new(r);
@@ -328,7 +312,7 @@ static void on_uninstalled(void *ctx, struct bundle *b, const struct err *err)
     struct app_wait *w = ctx;
     struct api_json j;
     if (err) {
-        refuse_change(w->req, err, "uninstall_failed");
+        refuse_change(w->req, FROM_UNINSTALL, err);
         return;
     }
     api_json_begin(&j);
@@ -349,7 +333,7 @@ void api_apps_uninstall(void *ctx, struct http_req *r)
     if (!api_apps_may_change(r) || !api_apps_find(r))
         return;
     if (!s->changer) {
-        http_reply_error(r, 403, "forbidden", "Bundles cannot be removed here.", NULL);
+        api_forbidden(r, "Bundles cannot be removed here.");
         return;
     }
     struct app_wait *w = wait_new(r);
@@ -397,7 +381,7 @@ void api_apps_import(void *ctx, struct http_req *r)
     if (!api_apps_may_change(r) || !api_decode_body(r, IMPORT_FIELDS, &text))
         return;
     if (import_parse(&r->arena, text, "/", NULL, &list, &e) < 0) {
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
         return;
     }
     api_json_begin(&j);

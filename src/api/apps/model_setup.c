@@ -117,13 +117,10 @@ void api_provider_key_set(void *ctx, struct http_req *r)
     if (!api_decode_body(r, KEY_FIELDS, &key))
         return;
     key = str_trim(key);
-    int may = llm_may_set_key(api->deps.llm, r->params[0], &e);
-    if (may == -ENOENT)
-        http_reply_error(r, 404, "not_found", e.msg, NULL);
-    else if (may < 0)
-        http_reply_error(r, 409, "conflict", e.msg, NULL);
+    if (llm_may_set_key(api->deps.llm, r->params[0], &e) < 0)
+        api_fail(r, FROM_MODEL, &e);
     else if (!llm_is_key(key))
-        http_reply_error(r, 400, "bad_request", "This is not a valid API key.", NULL);
+        api_bad_request(r, "This is not a valid API key.");
     else
         start_key(api, r, key);
 }
@@ -195,7 +192,7 @@ static void refuse_model(const struct api *api, struct http_req *r, str name)
     buf_printf(&b, ". Known models:");
     for (size_t i = 0; i < nmodels && i < MAX; i++)
         buf_printf(&b, " %.*s", STR_ARG(models[i]));
-    http_reply_error(r, 400, "bad_request", buf_cstr(&b), NULL);
+    api_bad_request(r, buf_cstr(&b));
     buf_done(&b);
 }
 
@@ -209,7 +206,7 @@ void api_models_set_default(void *ctx, struct http_req *r)
     name = str_trim(name);
     if (name.n == 0 || name.n > MODEL_NAME_MAX ||
         llm_resolve(api->deps.llm, name, &provider, &model, &e) < 0) {
-        http_reply_error(r, 400, "bad_request", e.code ? e.msg : "model is required.", NULL);
+        api_bad_request(r, e.code ? e.msg : "model is required.");
         return;
     }
     str full = arena_printf(&r->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));

@@ -27,13 +27,8 @@ static void on_skill_edit_changed(void *ctx, const struct err *err)
     struct skill_put *p = ctx;
     struct http_req *r = p->req;
     struct api_json j;
-    if (err && err->code == -ENOENT) {
-        api_not_found(r, "skill");
-        return;
-    }
     if (err) {
-        bool is_wrong = err->code == -EINVAL || err->code == -EPERM;
-        http_reply_error(r, is_wrong ? 400 : 500, NULL, err->msg, NULL);
+        api_fail(r, FROM_SKILL, err);
         return;
     }
     api_json_begin(&j);
@@ -91,11 +86,10 @@ static void skill_edit_put(struct api *api, struct http_req *r, bool is_personal
         code = skill_draft_from_json(&r->arena, r->params[0], body, &d, &e);
     if (code == 0)
         code = skill_draft_check(&d, &warning, &e);
-    if (code == 0 && is_personal)
-        code = check_personal(r, &e);
     if (code < 0)
-        http_reply_error(r, code == -EEXIST ? 409 : 400,
-                         code == -EEXIST ? "already_exists" : "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
+    else if (is_personal && check_personal(r, &e) < 0)
+        api_fail(r, FROM_SKILL, &e);
     else
         skill_edit_change(api, r, is_personal, skill_draft_render(&r->arena, &d));
 }

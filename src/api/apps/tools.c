@@ -197,18 +197,12 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
         refuse_unknown(r, in);
         return false;
     }
-    if (!tool_selection_allows_name(api_actor(r), it->name)) {
-        http_reply_error(r, 403, "forbidden", "This token does not allow that tool.", NULL);
-        return false;
-    }
-    if (!actor_has_scope(api_actor(r), it->tool->scope)) {
-        http_reply_error(r, 403, "forbidden", "This token's scopes do not cover that tool.", NULL);
-        return false;
-    }
-    if (is_denied(r, it)) {
-        http_reply_error(r, 403, "forbidden", "The workspace's permissions deny this tool.", NULL);
-        return false;
-    }
+    if (!tool_selection_allows_name(api_actor(r), it->name))
+        return api_forbidden(r, "This token does not allow that tool.");
+    if (!actor_has_scope(api_actor(r), it->tool->scope))
+        return api_forbidden(r, "This token's scopes do not cover that tool.");
+    if (is_denied(r, it))
+        return api_forbidden(r, "The workspace's permissions deny this tool.");
     if (schema_validate(it->tool->input_schema, in->arguments, "arguments", &e) < 0) {
         refuse_input(r, it, &e);
         return false;

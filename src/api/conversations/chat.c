@@ -121,13 +121,6 @@ struct chat_wait {
     struct turn *turn;
 };
 
-static int error_status(const char *type)
-{
-    if (strcmp(type, "context_too_long") == 0)
-        return 413;
-    return str_starts(str_from(type), STR("provider_")) ? 502 : 500;
-}
-
 static void on_chat_done(void *ctx, const struct turn_result *t)
 {
     struct chat_wait *c = ctx;
@@ -135,7 +128,7 @@ static void on_chat_done(void *ctx, const struct turn_result *t)
     if (t->run->stop == RUN_STOP_ERROR) {
         struct json *details = json_new(&r->arena, JSON_OBJECT);
         json_set(&r->arena, details, STR("conversationId"), json_of_str(t->conversation_id));
-        http_reply_error(r, error_status(t->run->error_type), t->run->error_type, t->run->err.msg,
+        http_reply_error(r, api_run_status(t->run->error_type), t->run->error_type, t->run->err.msg,
                          details);
         return;
     }

@@ -56,7 +56,7 @@ void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *wait = ctx;
     if (err) {
-        api_store_error(wait->req, err);
+        api_fail(wait->req, FROM_STORE, err);
         return;
     }
     struct api_json j;
@@ -80,7 +80,7 @@ static void on_conv_listed(void *ctx, const struct err *err, const struct store_
 {
     struct api_wait *wait = ctx;
     if (err) {
-        api_store_error(wait->req, err);
+        api_fail(wait->req, FROM_STORE, err);
         return;
     }
     struct api_json j;
@@ -217,7 +217,7 @@ static void on_deleted(void *ctx, const struct err *err)
 {
     struct api_wait *wait = ctx;
     if (err) {
-        api_store_error(wait->req, err);
+        api_fail(wait->req, FROM_STORE, err);
         return;
     }
     struct api_json j;
@@ -247,7 +247,7 @@ static void on_delete_found(void *ctx, const struct err *err, const struct conv 
     if (is_trashed) {
         delete_now(w);
     } else if (err) {
-        api_store_error(w->req, err);
+        api_fail(w->req, FROM_STORE, err);
     } else if (api_check_right(w, c)) {
         (void)runtime_cancel(w->space->runtime, w->id);
         delete_now(w);

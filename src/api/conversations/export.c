@@ -141,7 +141,7 @@ static void on_first(void *ctx, const struct err *err, str piece, bool is_last)
     struct http_req *r = q->req;
     if (err) {
         r->on_gone = NULL;
-        api_store_error(r, err);
+        api_fail(r, FROM_STORE, err);
         export_finish(q);
         return;
     }

@@ -145,7 +145,7 @@ static void on_history_page(void *ctx, const struct err *err, const struct store
     struct store_range *range = w->data;
     size_t skip;
     if (err) {
-        api_store_error(w->req, err);
+        api_fail(w->req, FROM_STORE, err);
     } else if (!first_whole(page, &skip) && make_longer(range)) {
         read_history_page(w, NULL);
     } else {

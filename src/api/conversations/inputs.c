@@ -43,12 +43,8 @@ static void inputs_answer(struct api_wait *w, const struct conv *c)
     }
     int r = tool_question_answer(w->space->runtime, w->id, w->req->params[1], api_user(w->req),
                                  action, body->content, &e);
-    if (r == -ENOENT) {
-        http_reply_error(w->req, 404, "not_found", e.msg, NULL);
-    } else if (r == -EPERM) {
-        http_reply_error(w->req, 403, "forbidden", e.msg, NULL);
-    } else if (r < 0) {
-        http_reply_error(w->req, 400, "invalid_input", e.msg, NULL);
+    if (r < 0) {
+        api_fail(w->req, FROM_INPUT, &e);
     } else {
         struct api_json j;
         api_json_begin(&j);

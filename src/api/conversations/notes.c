@@ -6,7 +6,7 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
 {
     struct api_wait *wait = ctx;
     if (err) {
-        api_store_error(wait->req, err);
+        api_fail(wait->req, FROM_STORE, err);
         return;
     }
     struct api_json j;
@@ -49,7 +49,7 @@ static void on_added(void *ctx, const struct err *err, const struct conv *c)
     struct api_wait *w = ctx;
     w->op = NULL;
     if (err)
-        api_store_error(w->req, err);
+        api_fail(w->req, FROM_STORE, err);
     else
         read_notes(w, c);
 }

@@ -40,7 +40,7 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
 {
     struct api_wait *wait = ctx;
     if (err) {
-        api_store_error(wait->req, err);
+        api_fail(wait->req, FROM_STORE, err);
         return;
     }
     struct api_json j;

@@ -13,7 +13,7 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
 {
     struct stats_request *q = ctx;
     if (err) {
-        api_store_error(q->req, err);
+        api_fail(q->req, FROM_STORE, err);
         return;
     }
     struct api_json j;

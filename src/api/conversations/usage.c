@@ -21,7 +21,7 @@ static void on_usage(void *ctx, const struct err *err, const struct usage_report
 {
     struct usage_request *q = ctx;
     if (err) {
-        api_store_error(q->req, err);
+        api_fail(q->req, FROM_STORE, err);
         return;
     }
     struct api_json j;

@@ -105,15 +105,11 @@ static bool read_query(struct http_req *r, struct audit_wait *w)
     if (!api_query_int(r, "limit", LIMIT_DEFAULT, AUDIT_LIMIT_MAX, &limit) ||
         !api_query_int(r, "before", 0, INT64_MAX, &before))
         return false;
-    if (after.n > 0 && parse_u64(after, &w->query.after) < 0) {
-        http_reply_error(r, 400, "bad_request", "after: expected the number of a record", NULL);
-        return false;
-    }
-    if (since.n > 0 && clock_parse_iso(since, &w->query.since_ms) < 0) {
-        http_reply_error(r, 400, "bad_request",
-                         "since: expected a date such as 2026-03-25 or 2026-03-25T10:30:00Z", NULL);
-        return false;
-    }
+    if (after.n > 0 && parse_u64(after, &w->query.after) < 0)
+        return api_bad_request(r, "after: expected the number of a record");
+    if (since.n > 0 && clock_parse_iso(since, &w->query.since_ms) < 0)
+        return api_bad_request(r,
+                               "since: expected a date such as 2026-03-25 or 2026-03-25T10:30:00Z");
     w->query.actor = arena_str(&w->arena, http_query(r, "actor"));
     w->query.action = arena_str(&w->arena, http_query(r, "action"));
     w->query.limit = (size_t)limit;

@@ -75,7 +75,7 @@ static void on_link_renewed(void *ctx, const struct err *err)
 {
     struct link_wait *w = ctx;
     if (err->code < 0)
-        api_auth_error(w->req, err);
+        api_fail(w->req, FROM_AUTH, err);
     else
         reply_link(w->api, w->req);
 }

@@ -92,7 +92,7 @@ static void on_login(void *ctx, const struct err *err, const struct auth_session
 {
     struct auth_wait *w = ctx;
     if (err->code < 0) {
-        api_auth_error(w->req, err);
+        api_fail(w->req, FROM_AUTH, err);
         return;
     }
     set_session(w->api, w->req, s);
@@ -120,7 +120,7 @@ void api_auth_login(void *ctx, struct http_req *r)
         return;
     }
     if (in.key.n == 0 && (in.email.n == 0 || in.password.n == 0)) {
-        http_reply_error(r, 400, "bad_request", "email and password are required, or key.", NULL);
+        api_bad_request(r, "email and password are required, or key.");
         return;
     }
     struct auth_wait *w = wait_new(api, r);
@@ -229,7 +229,7 @@ static void on_authorize(void *ctx, const struct err *err, str url, str flow)
 {
     struct auth_wait *w = ctx;
     if (err->code < 0) {
-        api_auth_error(w->req, err);
+        api_fail(w->req, FROM_AUTH, err);
         return;
     }
     set_cookie(w->api, w->req, &FLOW, flow, AUTH_FLOW_MAX_AGE_S);

@@ -4,11 +4,6 @@
 #include "api/gate.h"
 #include "base/clock.h"
 
-void api_forbidden(struct http_req *r)
-{
-    http_reply_error(r, 403, "forbidden", "Only administrators may do this.", NULL);
-}
-
 /* ---- pending changes, counted per person ---- */
 
 static bool begin_change(struct api *api, const struct actor *me)
@@ -41,7 +36,7 @@ static void on_people_changed(void *ctx, const struct err *err, str id)
     struct api_change *c = ctx;
     end_change(c->api, api_actor(c->req));
     if (err->code < 0)
-        api_change_error(c->req, err);
+        api_fail(c->req, FROM_CHANGE, err);
     else
         c->then(c, id);
 }

@@ -24,7 +24,6 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
 /* For directory_change_if and auth_only_if, with a struct api_change as ctx. */
 bool api_change_may(void *change);
 
-void api_forbidden(struct http_req *r);
 /* {"id": ..., "deleted": true} */
 void api_reply_deleted(struct api_change *c, str id);
 

@@ -87,8 +87,7 @@ static bool can_change(struct http_req *r)
 {
     if (runtime_deps(api_space(r)->runtime)->settings_path)
         return true;
-    http_reply_error(r, 403, "forbidden", "Permissions cannot be changed here.", NULL);
-    return false;
+    return api_forbidden(r, "Permissions cannot be changed here.");
 }
 
 struct rules_in {
@@ -130,7 +129,7 @@ void api_permissions_set(void *ctx, struct http_req *r)
         return;
     struct json *section = make_section(&r->arena, &in);
     if (permission_decode(&r->arena, section, &rules, &e) < 0 || permission_check(&rules, &e) < 0) {
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
         return;
     }
     await(r, runtime_set_permissions(api_space(r)->runtime, section, on_permissions_changed, r));

@@ -81,7 +81,7 @@ static void on_token(void *ctx, const struct err *err, str id, str value)
 {
     struct token_wait *w = ctx;
     if (err->code < 0) {
-        api_change_error(w->req, err);
+        api_fail(w->req, FROM_CHANGE, err);
         return;
     }
     struct api_json j;
@@ -97,11 +97,8 @@ static bool read_scopes(struct http_req *r, const struct json_strs *names, unsig
 {
     unsigned all = 0, one;
     for (size_t i = 0; i < names->len; i++) {
-        if (auth_scope_parse(names->items[i], &one) < 0) {
-            http_reply_error(r, 400, "bad_request",
-                             "scopes: expected read, write, mcp, admin or all", NULL);
-            return false;
-        }
+        if (auth_scope_parse(names->items[i], &one) < 0)
+            return api_bad_request(r, "scopes: expected read, write, mcp, admin or all");
         all |= one;
     }
     *ret = all;
@@ -113,11 +110,8 @@ static bool read_expiry(struct http_req *r, const struct json *days, int64_t *re
     *ret_ms = 0;
     if (!days)
         return true;
-    if (days->type != JSON_INT || days->i < 1 || days->i > EXPIRES_DAYS_MAX) {
-        http_reply_error(r, 400, "bad_request",
-                         "expiresInDays: expected a whole number from 1 to 3650", NULL);
-        return false;
-    }
+    if (days->type != JSON_INT || days->i < 1 || days->i > EXPIRES_DAYS_MAX)
+        return api_bad_request(r, "expiresInDays: expected a whole number from 1 to 3650");
     *ret_ms = clock_now_ms() + days->i * DAY_MS;
     return true;
 }

@@ -8,6 +8,8 @@
 #include "api/trail.h"
 #include "auth/session/password.h"
 
+#define ADMINS_ONLY "Only administrators may do this."
+
 static void reply_user(struct api *api, struct http_req *r, str id)
 {
     const struct user *u = roster_user(api_roster(api), id);
@@ -84,10 +86,8 @@ static bool read_body(struct http_req *r, struct user_body *b, struct change *c)
     c->display_name = b->display_name;
     c->preferences = b->preferences;
     c->has_role = b->role.n > 0;
-    if (c->has_role && org_role_parse(b->role, &c->role) < 0) {
-        http_reply_error(r, 400, "bad_request", "orgRole: expected owner, admin or member", NULL);
-        return false;
-    }
+    if (c->has_role && org_role_parse(b->role, &c->role) < 0)
+        return api_bad_request(r, "orgRole: expected owner, admin or member");
     return true;
 }
 
@@ -97,15 +97,14 @@ static bool password_ok(struct http_req *r, str password)
         return true;
     str msg = arena_printf(&r->arena, "password: expected %d to %d characters", PASSWORD_MIN,
                            PASSWORD_MAX);
-    http_reply_error(r, 400, "bad_request", msg.p, NULL);
-    return false;
+    return api_bad_request(r, msg.p);
 }
 
 static void on_first_password(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
     if (err->code < 0)
-        api_change_error(c->req, err);
+        api_fail(c->req, FROM_CHANGE, err);
     else
         reply_user(c->api, c->req, c->data ? *(const str *)c->data : id);
 }
@@ -129,7 +128,7 @@ void api_users_add(void *ctx, struct http_req *r)
     if (!read_body(r, b, &c) || (b->password.p && !password_ok(r, b->password)))
         return;
     else if (!may_give_role(me, c.role))
-        api_forbidden(r);
+        api_forbidden(r, ADMINS_ONLY);
     else
         api_change(ctx, r, &c, b->password.p ? set_first_password : reply_changed, &b->password);
 }
@@ -151,11 +150,11 @@ void api_users_set(void *ctx, struct http_req *r)
         return;
     bool is_me = str_eq(c.user_id, actor_user(me));
     if (b.password.p)
-        http_reply_error(r, 400, "bad_request", "password: use /v1/users/:id/password", NULL);
+        api_bad_request(r, "password: use /v1/users/:id/password");
     else if (is_me && !is_own_business(&b) && !api_is_org_admin(me))
-        api_forbidden(r);
+        api_forbidden(r, ADMINS_ONLY);
     else if (c.has_role && !may_give_role(me, c.role))
-        api_forbidden(r);
+        api_forbidden(r, ADMINS_ONLY);
     else
         api_change(ctx, r, &c, reply_changed, NULL);
 }
@@ -192,7 +191,7 @@ static void on_password(void *ctx, const struct err *err, str id)
     if (err->code == -EACCES) /* not 401: the caller is known, and stays logged in */
         http_reply_error(c->req, 403, "wrong_password", "The current password is wrong.", NULL);
     else if (err->code < 0)
-        api_auth_error(c->req, err);
+        api_fail(c->req, FROM_AUTH, err);
     else
         http_reply(c->req, 200, "application/json", STR("{\"ok\":true}"));
 }
@@ -208,7 +207,7 @@ void api_users_password(void *ctx, struct http_req *r)
     if (!api_decode_body(r, PASSWORD_FIELDS, &b) || !password_ok(r, b.password))
         return;
     if (is_me && me->people[0].how == AUTH_BY_TOKEN) {
-        http_reply_error(r, 403, "forbidden", "A token cannot change a password.", NULL);
+        api_forbidden(r, "A token cannot change a password.");
         return;
     }
     struct api_change *c = ARENA_NEW(&r->arena, struct api_change);
@@ -255,7 +254,7 @@ void api_preferences_set(void *ctx, struct http_req *r)
     struct json *body;
     struct err e = {0};
     if (json_parse(&r->arena, r->body, JSON_UNIQUE, &body, &e) < 0 || body->type != JSON_OBJECT) {
-        http_reply_error(r, 400, "bad_request", "The body must be a JSON object.", NULL);
+        api_bad_request(r, "The body must be a JSON object.");
         return;
     }
     struct change c = {.kind = CHANGE_USER_SET, .user_id = api_user(r), .preferences = body};

@@ -172,7 +172,7 @@ static void set_member(struct api *api, struct http_req *r, str user_id, str rol
                        .user_id = user_id,
                        .ws_role = WS_MEMBER};
     if (role.n > 0 && ws_role_parse(role, &c.ws_role) < 0)
-        http_reply_error(r, 400, "bad_request", "role: expected admin or member", NULL);
+        api_bad_request(r, "role: expected admin or member");
     else
         api_change(api, r, &c, reply_new_members, NULL);
 }
@@ -186,7 +186,7 @@ void api_members_add(void *ctx, struct http_req *r)
     const struct user *u = b.user_id.n > 0 ? roster_user(api_roster(api), b.user_id)
                                            : roster_user_by_email(api_roster(api), b.email);
     if (b.user_id.n == 0 && b.email.n == 0)
-        http_reply_error(r, 400, "bad_request", "userId or email is required.", NULL);
+        api_bad_request(r, "userId or email is required.");
     else if (!u)
         api_not_found(r, "user");
     else
@@ -200,8 +200,7 @@ static bool is_member(const struct api *api, struct http_req *r)
     const struct workspace *w = roster_workspace(api_roster(api), r->params[0]);
     if (w && workspace_role(w, r->params[1]) != WS_NONE)
         return true;
-    api_not_found(r, "member");
-    return false;
+    return api_not_found(r, "member");
 }
 
 void api_members_set(void *ctx, struct http_req *r)
