@@ -182,14 +182,6 @@ static void on_bundle_ask_gone(void *ctx, struct mcp_ask *a)
     bundle_ask_gone(ctx, a);
 }
 
-static const struct json *schema_of(const struct bundle_source *s, str tool)
-{
-    for (size_t i = 0; i < s->ntools; i++)
-        if (str_eq(s->tools[i].name, tool))
-            return s->tools[i].input_schema;
-    return NULL;
-}
-
 static struct json *call_params(struct tool_call *c)
 {
     struct json *params = json_new(&c->arena, JSON_OBJECT);
@@ -216,7 +208,7 @@ static void start_bundle_call(void *self, struct tool_call *call)
         .method = STR("tools/call"),
         .params = call_params(call),
         .wants_progress = true,
-        .input_schema = schema_of(s, call->tool),
+        .is_kept = true, /* the call ends before its arena and its arguments do */
     };
     c->sent =
         is_own ? bundle_request_as(s->bundle, c->user_id, &req, &EVENTS, c)

@@ -174,7 +174,8 @@ const struct held_tool *bundle_held_tools(const struct bundle *b, size_t *ret_n)
 bool bundle_instructions_held(const struct bundle *b);
 str bundle_instructions_now(const struct bundle *b);    /* as the server sends them now */
 str bundle_instructions_before(const struct bundle *b); /* as they were approved */
-bool bundle_has_tool(const struct bundle *b, str name); /* a tool that may be called */
+/* A tool that may be called, as bundle_tools has it; or NULL. */
+const struct json *bundle_find_tool(const struct bundle *b, str name);
 
 struct bundle_approval {
     str name, digest; /* of the definition that the person has seen */
@@ -206,7 +207,8 @@ struct bundle_call;
  * but tools/call, and tools that the server declares read-only or idempotent (readOnlyHint,
  * idempotentHint). Other calls get an error that says that it is not known whether they took
  * effect. Tasks and calls that timed out are never repeated. The request is answered exactly once,
- * never before this function has returned. The request is copied. */
+ * never before this function has returned. The request is copied, except what the caller keeps
+ * (mcp_request.is_kept). */
 struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *req,
                                    const struct mcp_call_events *ev, void *ctx);
 

@@ -105,9 +105,6 @@ int mcp_pid(const struct mcp_client *c); /* 0 when the server is not a child pro
  * stateless era. */
 bool mcp_has_asked(const struct mcp_client *c);
 
-/* True when the tool must run as a task (execution.taskSupport); known after tools/list. */
-bool mcp_tool_needs_task(const struct mcp_client *c, str name);
-
 /* ---- requests ---- */
 
 struct mcp_request {
@@ -117,16 +114,16 @@ struct mcp_request {
     uint64_t max_ms;     /* in total; 0 = 15 min */
     /* Return input_required and task results unchanged, as a bridge needs them. */
     bool is_raw;
-    /* The tool's execution.taskSupport is "required": run it as a task and wait for its result. The
-     * connection also detects this automatically once it has listed the tools. */
+    /* Run the tool as a task and wait for its result. A connection that has listed the tools knows
+     * which ones need it (protocol_needs_task). */
     bool is_task;
     const struct json *capabilities; /* of the party it is made for; NULL = the host's */
     str log_level; /* minimum level of the log messages to receive; empty = none */
     /* Request progress. The client chooses the token; the params given to `progress` have none. */
     bool wants_progress;
-    /* The tool's inputSchema, or NULL. It names the arguments that the stateless HTTP transport
-     * repeats in headers (x-mcp-header). */
-    const struct json *input_schema;
+    /* params and capabilities live until the answer or the cancellation: they are not copied, even
+     * if the request has to wait or to be sent again. */
+    bool is_kept;
 };
 
 struct mcp_reply { /* exactly one of result, error and err is set; valid during the callback */

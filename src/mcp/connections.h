@@ -5,7 +5,7 @@
  * connection carries one call at a time; more connections are opened, up to CONNECTIONS_MAX, and
  * further calls wait in order. All other servers need one connection. The first connection is the
  * main one: when it is lost, the whole is lost; the others open and close without notice. The
- * states are explained in connections.c. Loop thread only. */
+ * states are explained in client/connections.c. Loop thread only. */
 #pragma once
 
 #include "mcp/client.h"
@@ -15,7 +15,6 @@
 #define CONNECTIONS_IDLE_MS   60000 /* then a connection other than the main one closes */
 
 struct connections;
-struct connections_call; /* freed after its answer or its cancellation */
 
 /* As mcp_open; the events are those of the main connection. Requests may be made immediately: they
  * wait until the main connection is ready. */
@@ -28,7 +27,6 @@ void connections_close(struct connections *p, uint64_t drain_ms);
 void connections_abort(struct connections *p); /* immediately, no callbacks */
 struct mcp_client *connections_main(const struct connections *p);
 
-struct connections_call *connections_request(struct connections *p, const struct mcp_request *req,
-                                             const struct mcp_call_events *ev,
-                                             void *ctx); /* req is copied */
-void connections_cancel(struct connections_call *c, const char *reason);
+/* As mcp_request; cancelled with mcp_cancel. */
+struct mcp_call *connections_request(struct connections *p, const struct mcp_request *req,
+                                     const struct mcp_call_events *ev, void *ctx);

@@ -25,9 +25,10 @@ struct mcp_dial dial_copy(struct arena *a, const struct mcp_dial *dial)
     return d;
 }
 
-static const struct json *copy_json(struct arena *a, const struct json *v)
+static const struct json *copy_json(struct arena *a, const struct mcp_request *req,
+                                    const struct json *v)
 {
-    return v ? json_clone(a, v) : NULL;
+    return v && !req->is_kept ? json_clone(a, v) : v;
 }
 
 struct mcp_request dial_copy_request(struct arena *a, const struct mcp_request *req)
@@ -35,8 +36,8 @@ struct mcp_request dial_copy_request(struct arena *a, const struct mcp_request *
     struct mcp_request r = *req;
     r.method = arena_str(a, req->method);
     r.log_level = arena_str(a, req->log_level);
-    r.params = copy_json(a, req->params);
-    r.capabilities = copy_json(a, req->capabilities);
-    r.input_schema = copy_json(a, req->input_schema);
+    r.params = copy_json(a, req, req->params);
+    r.capabilities = copy_json(a, req, req->capabilities);
+    r.is_kept = true;
     return r;
 }

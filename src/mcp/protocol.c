@@ -57,6 +57,11 @@ bool protocol_may_need_input(str method)
     return false;
 }
 
+bool protocol_needs_task(const struct json *tool)
+{
+    return str_eq(json_get_string(json_get(tool, "execution"), "taskSupport"), STR("required"));
+}
+
 int protocol_log_level(str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(LOG_LEVELS); i++) {

@@ -5,7 +5,7 @@
  * the server's questions into results. Pure; any thread. */
 #pragma once
 
-#include "base/str.h"
+#include "base/json/json.h"
 
 #define MCP_REVISION_LEGACY "2025-11-25" /* the revision that nb offers in the handshake */
 #define MCP_REVISION_MODERN "2026-07-28"
@@ -50,6 +50,8 @@ bool protocol_is_modern_error(int64_t code);
 const char *protocol_name_member(str method);
 /* True when a server of the modern era may answer the method with input_required. */
 bool protocol_may_need_input(str method);
+/* True when a tool, as it was listed, must run as a task (2025-11-25). */
+bool protocol_needs_task(const struct json *tool);
 
 /* 0 = debug ... 7 = emergency; -1 for anything else. */
 int protocol_log_level(str name);

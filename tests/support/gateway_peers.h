@@ -313,7 +313,7 @@ bool bundle_is_per_person(const struct bundle *b)
 
 void bundle_cancel(struct bundle_call *c, const char *reason)
 {
-    connections_cancel((struct connections_call *)c, reason);
+    mcp_cancel((struct mcp_call *)c, reason);
 }
 
 struct connections *bundle_connect(struct bundle *b, const struct mcp_host *host,
@@ -354,6 +354,14 @@ const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n)
 {
     *ret_n = b->is_without_tools ? 0 : ARRAY_LEN(b->tools);
     return b->tools;
+}
+
+const struct json *bundle_find_tool(const struct bundle *b, str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(b->tools); i++)
+        if (str_eq(json_get_string(b->tools[i], "name"), name))
+            return b->tools[i];
+    return NULL;
 }
 
 const struct bundle_info *bundle_info(struct bundle *b)

@@ -36,8 +36,7 @@ struct driver {
 struct call {
     struct driver *d;
     char *id;
-    struct mcp_call *plain;
-    struct connections_call *laned;
+    struct mcp_call *call;
 };
 
 /* ---- out ---- */
@@ -264,23 +263,20 @@ static void do_request(struct driver *d, struct arena *a, const struct json *v)
         .capabilities = json_get(v, "capabilities"),
         .log_level = json_get_string(v, "logLevel"),
         .wants_progress = json_get_bool(v, "progress", false),
-        .input_schema = json_get(v, "inputSchema"),
     };
     static const struct mcp_call_events EV = {
         .done = on_done, .progress = on_progress, .logged = on_logged};
     struct call *c = call_new(d, json_get_string(v, "id"));
-    if (d->connections)
-        c->laned = connections_request(d->connections, &req, &EV, c);
-    else
-        c->plain = mcp_request(d->client, &req, &EV, c);
+    c->call = d->connections ? connections_request(d->connections, &req, &EV, c)
+                             : mcp_request(d->client, &req, &EV, c);
 }
 
 static void do_list(struct driver *d, struct arena *a, const struct json *v)
 {
     static const struct mcp_call_events EV = {.done = on_done};
     struct call *c = call_new(d, json_get_string(v, "id"));
-    c->plain = mcp_list_all(main_client(d), json_get_string(v, "method"),
-                            arena_cstr(a, json_get_string(v, "key")), &EV, c);
+    c->call = mcp_list_all(main_client(d), json_get_string(v, "method"),
+                           arena_cstr(a, json_get_string(v, "key")), &EV, c);
 }
 
 static void do_cancel(struct driver *d, struct arena *a, const struct json *v)
@@ -288,10 +284,7 @@ static void do_cancel(struct driver *d, struct arena *a, const struct json *v)
     struct call *c = map_get(&d->calls, json_get_string(v, "id"));
     if (!c)
         return;
-    if (c->laned)
-        connections_cancel(c->laned, "no longer wanted");
-    else
-        mcp_cancel(c->plain, "no longer wanted");
+    mcp_cancel(c->call, "no longer wanted");
     call_free(c);
 }
 

@@ -272,12 +272,12 @@ const struct held_tool *bundle_held_tools(const struct bundle *b, size_t *ret_n)
     return b->tools.held;
 }
 
-bool bundle_has_tool(const struct bundle *b, str name)
+const struct json *bundle_find_tool(const struct bundle *b, str name)
 {
     for (size_t i = 0; i < b->tools.n; i++)
         if (str_eq(json_get_string(b->tools.items[i], "name"), name))
-            return true;
-    return false;
+            return b->tools.items[i];
+    return NULL;
 }
 
 /* For a server where each person signs in. */

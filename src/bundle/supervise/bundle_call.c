@@ -25,6 +25,7 @@
 #include "bundle/settings/credentials.h"
 #include "bundle/supervise/bundle_impl.h"
 #include "bundle/supervise/grant_plan.h"
+#include "mcp/dial.h"
 
 /* A call that was refused for want of rights, while the scope is being stored (step_up.h). It
  * outlives a call that is cancelled meanwhile. */
@@ -54,11 +55,21 @@ static void bundle_call_answer(struct bundle_call *c, const struct mcp_reply *r)
     relay.to.done(relay.ctx, r);
 }
 
+/* The definition of the tool that is called, or NULL. */
+static const struct json *tool_of(const struct bundle_call *c)
+{
+    return bundle_call_is_tool(c)
+               ? bundle_find_tool(c->bundle, json_get_string(c->req.params, "name"))
+               : NULL;
+}
+
 /* A task exists only in the server that was lost: the next one does not know it, and must not run
  * it a second time. */
-static bool is_about_task(const struct mcp_request *req)
+static bool is_about_task(const struct bundle_call *c)
 {
-    return req->is_task || json_get(req->params, "task") || str_starts(req->method, STR("tasks/"));
+    const struct mcp_request *req = &c->req;
+    return json_get(req->params, "task") || str_starts(req->method, STR("tasks/")) ||
+           protocol_needs_task(tool_of(c));
 }
 
 /* The request cannot have reached the server. */
@@ -84,17 +95,9 @@ static bool is_lost_in_call(const struct bundle *b, const struct err *err)
  * the tool. The protocol's default for a missing hint is no. */
 static bool is_repeatable(const struct bundle_call *c)
 {
-    const struct bundle_toolset *t = &c->bundle->tools;
-    str name = json_get_string(c->req.params, "name");
-    if (!bundle_call_is_tool(c))
-        return true;
-    for (size_t i = 0; i < t->n; i++) {
-        const struct json *hints = json_get(t->items[i], "annotations");
-        if (str_eq(json_get_string(t->items[i], "name"), name))
-            return json_get_bool(hints, "readOnlyHint", false) ||
-                   json_get_bool(hints, "idempotentHint", false);
-    }
-    return false;
+    const struct json *hints = json_get(tool_of(c), "annotations");
+    return !bundle_call_is_tool(c) || json_get_bool(hints, "readOnlyHint", false) ||
+           json_get_bool(hints, "idempotentHint", false);
 }
 
 /* A refused token means that the call had no effect: it is repeated with a new token. */
@@ -110,7 +113,7 @@ static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)
         return false;
     if (is_token_error(b, r->err))
         return true;
-    if (is_about_task(&c->req))
+    if (is_about_task(c))
         return false;
     return was_not_sent(r->err) || (is_lost_in_call(b, r->err) && is_repeatable(c));
 }
@@ -207,10 +210,12 @@ static struct json *callers_meta(struct bundle_call *c)
     return meta;
 }
 
-/* For a command of the built-in shell. The parameters are the call's own copy. */
+/* For a command of the built-in shell. The caller's parameters stay as they are. */
 static void add_shell_meta(struct bundle_call *c)
 {
-    struct json *params = (struct json *)c->req.params, *meta = callers_meta(c);
+    struct json *params = json_new(&c->arena, JSON_OBJECT), *meta = callers_meta(c);
+    for (size_t i = 0; i < c->req.params->len; i++)
+        json_set(&c->arena, params, c->req.params->members[i].key, c->req.params->members[i].value);
     int64_t limit_mb = bundle_disk_max(&c->bundle->entry) / (1024 * 1024);
     if (c->bundle->is_disk_full)
         json_set(&c->arena, meta, STR(BASH_META_DISK_FULL), json_of_int(limit_mb));
@@ -219,6 +224,7 @@ static void add_shell_meta(struct bundle_call *c)
         json_set(&c->arena, meta, STR(BASH_META_DIRECTORY), json_of_str(c->directory));
     }
     json_set(&c->arena, params, STR("_meta"), *meta);
+    c->req.params = params;
 }
 
 static void send_call(struct bundle_call *c)
@@ -227,9 +233,6 @@ static void send_call(struct bundle_call *c)
     if (c->bundle->entry.kind == BUNDLE_BUILT_IN && bundle_call_is_tool(c))
         add_shell_meta(c);
     struct mcp_call_events ev = call_relay_events(&c->relay, on_call_done);
-    if (bundle_call_is_tool(c) && mcp_tool_needs_task(connections_main(c->bundle->connections),
-                                                      json_get_string(c->req.params, "name")))
-        c->req.is_task = true;
     places_run(c);
     c->sent = connections_request(c->bundle->connections, &c->req, &ev, c);
 }
@@ -237,8 +240,7 @@ static void send_call(struct bundle_call *c)
 /* Every call passes here: a tool that waits for approval cannot be called in any way. */
 static bool is_approved(const struct bundle_call *c)
 {
-    return !bundle_call_is_tool(c) ||
-           bundle_has_tool(c->bundle, json_get_string(c->req.params, "name"));
+    return !bundle_call_is_tool(c) || tool_of(c);
 }
 
 /* A tool is called only after this connection has listed it, because it may have changed. */
@@ -448,14 +450,7 @@ struct bundle_call *bundle_request_in(struct bundle *b, str person, const struct
     assert(ev->done);
     struct bundle_call *c = xcalloc(1, sizeof(*c));
     c->bundle = b;
-    c->req = *req;
-    c->req.method = arena_str(&c->arena, req->method);
-    c->req.log_level = arena_str(&c->arena, req->log_level);
-    if (bundle_is_child(b))
-        c->req.input_schema = NULL; /* needed for HTTP headers only */
-    const struct json **docs[] = {&c->req.params, &c->req.capabilities, &c->req.input_schema};
-    for (size_t i = 0; i < ARRAY_LEN(docs); i++)
-        *docs[i] = *docs[i] ? json_clone(&c->arena, *docs[i]) : NULL;
+    c->req = dial_copy_request(&c->arena, req);
     c->relay = (struct call_relay){*ev, ctx};
     places_enter(c, person);
     /* Without waiting calls the fair order does not matter: save one turn of the loop. */
@@ -485,7 +480,7 @@ struct bundle_call *bundle_request_refused(struct bundle *b, const struct err *w
 void bundle_cancel(struct bundle_call *c, const char *reason)
 {
     if (c->sent)
-        connections_cancel(c->sent, reason);
+        mcp_cancel(c->sent, reason);
     if (c->rights)
         c->rights->call = NULL;
     bundle_call_free(c);

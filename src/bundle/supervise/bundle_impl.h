@@ -265,8 +265,8 @@ struct bundle_call {
     struct bundle *bundle;
     struct arena arena;
     struct caller *caller; /* the person whose limits apply */
-    struct mcp_request req;
-    struct connections_call *sent;
+    struct mcp_request req; /* kept: by the caller, or by the arena */
+    struct mcp_call *sent; /* NULL while it waits */
     struct rights_wait *rights; /* or NULL */
     struct grant_plan *plan;    /* plans its sandbox; or NULL */
     str directory, sandbox;     /* in the directory of a terminal (grant_plan.h); or empty */

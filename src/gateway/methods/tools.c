@@ -88,7 +88,7 @@ static size_t collect(struct gw_request *q, struct listed_tool **ret)
         if ((q->source.n > 0 && !str_eq(it->source, q->source)) || !is_permitted(q, it))
             continue;
         struct bundle *b = bundle_of(q, it);
-        const struct json *raw = b ? gw_upstream_tool(b, it->tool->name) : NULL;
+        const struct json *raw = b ? bundle_find_tool(b, it->tool->name) : NULL;
         out[n++] = (struct listed_tool){q->source.n > 0 ? it->tool->name : it->name,
                                         raw ? raw : own_tool(&q->arena, it->tool)};
     }

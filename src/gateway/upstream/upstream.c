@@ -48,7 +48,7 @@ void upstream_call_cancel(struct upstream_call *u, const char *why)
     if (u->shared)
         bundle_cancel(u->shared, why);
     else if (u->call)
-        connections_cancel(u->call, why);
+        mcp_cancel(u->call, why);
     upstream_call_free(u);
 }
 
@@ -93,7 +93,7 @@ static void give_up(struct upstream_call *u)
     if (u->shared)
         bundle_cancel(u->shared, "The server was removed.");
     else if (u->call)
-        connections_cancel(u->call, "The server was removed.");
+        mcp_cancel(u->call, "The server was removed.");
     release_way(u);
 }
 
@@ -221,38 +221,17 @@ static struct mcp_request wire_request(struct upstream_call *u)
     static const struct json NOTHING = {.type = JSON_OBJECT};
     if (!req.capabilities)
         req.capabilities = &NOTHING;
-    if (is_modern && str_eq(q->method, STR("tools/call"))) {
-        const struct toolset_item *it =
-            q->tool.n > 0 ? toolset_find(registry_tools(q->space->tools), q->tool) : NULL;
-        req.input_schema = it ? it->tool->input_schema : NULL;
-    }
     return req;
-}
-
-const struct json *gw_upstream_tool(const struct bundle *b, str name)
-{
-    size_t n;
-    const struct json *const *all = bundle_tools(b, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(json_get_string(all[i], "name"), name))
-            return all[i];
-    }
-    return NULL;
-}
-
-static bool needs_task(const struct bundle *b, str name)
-{
-    const struct json *execution = json_get(gw_upstream_tool(b, name), "execution");
-    return str_eq(json_get_string(execution, "taskSupport"), STR("required"));
 }
 
 /* For a connection on which the tools were not listed, so it does not know which tools need a
  * task. */
-static struct connections_call *send_alone(struct upstream_call *u, struct connections *way)
+static struct mcp_call *send_alone(struct upstream_call *u, struct connections *way)
 {
     struct mcp_request req = wire_request(u);
     if (str_eq(req.method, STR("tools/call")) && !req.is_raw)
-        req.is_task = needs_task(u->bundle, json_get_string(req.params, "name"));
+        req.is_task =
+            protocol_needs_task(bundle_find_tool(u->bundle, json_get_string(req.params, "name")));
     return connections_request(way, &req, &EVENTS, u);
 }
 

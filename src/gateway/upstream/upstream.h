@@ -60,7 +60,7 @@ struct upstream_call {
     enum mcp_era era;
 
     struct bundle_call *shared;
-    struct connections_call *call;
+    struct mcp_call *call;
     struct session_connection *session_connection;
     struct private_connection *own;
     struct private_wait wait;
@@ -83,8 +83,6 @@ void gw_upstream_forward(struct gw_request *q, struct bundle *b);
 void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done);
 /* The bundle is being removed. */
 void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b);
-/* The tool as its server lists it, by the name that the server uses; or NULL. */
-const struct json *gw_upstream_tool(const struct bundle *b, str name);
 
 /* ---- for suspended_calls.c ---- */
 

@@ -1,6 +1,7 @@
 /* call.c - a caller's request, from its first message to its one answer.
  *
- * A call uses one exchange after another: its own request, and where needed polls of a task, pages
+ * A call of connections_request may first wait for a connection (connections.c). Then it uses one
+ * exchange after another: its own request, and where needed polls of a task, pages
  * of a list or repetitions with input. It is in c->calls until call_answer or mcp_cancel retires
  * it; from then on it is dead: no callback follows, and it stays in c->dead_calls until the last
  * client_leave frees it. */
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "mcp/client/client_impl.h"
 #include "mcp/client/message.h"
+#include "mcp/connections.h"
 
 /* ---- the end ---- */
 
@@ -24,13 +26,22 @@ static void retire(struct mcp_call *call, bool is_cancelled)
     c->ncalls--;
     list_push(&c->dead_calls, &call->node);
     ask_drop_of(call, is_cancelled);
+    if (call->connections)
+        connections_release(call);
 }
 
 void call_answer(struct mcp_call *call, const struct mcp_reply *r)
 {
+    struct connections *p = call->connections;
     assert(call->client->depth > 0 && !call->is_dead);
+    if (p)
+        connections_enter(p);
     retire(call, false);
     call->ev.done(call->ctx, r);
+    if (p) {
+        connections_proceed(p);
+        connections_leave(p);
+    }
 }
 
 void call_result(struct mcp_call *call, const struct json *result)
@@ -61,17 +72,34 @@ void call_fail(struct mcp_call *call, int code, const char *fmt, ...)
     call_fail_with(call, &e);
 }
 
-void mcp_cancel(struct mcp_call *call, const char *reason)
+static void cancel_sent(struct mcp_call *call, const char *reason)
 {
     struct mcp_client *c = call->client;
-    if (call->is_dead)
-        return;
     client_enter(c);
     exchange_cancel(&call->x, reason);
     if (call->task)
         task_cancel(call);
     retire(call, true);
     client_leave(c);
+}
+
+void mcp_cancel(struct mcp_call *call, const char *reason)
+{
+    struct connections *p = call->connections;
+    if (call->is_dead)
+        return;
+    if (p)
+        connections_enter(p);
+    if (call->client) {
+        cancel_sent(call, reason);
+    } else { /* no connection has it */
+        connections_release(call);
+        call_free(call);
+    }
+    if (p) {
+        connections_proceed(p);
+        connections_leave(p);
+    }
 }
 
 /* ---- sending ---- */
@@ -208,28 +236,46 @@ static void lower_log_level(struct mcp_client *c, str wanted)
 
 /* ---- the start ---- */
 
-static struct mcp_call *call_new(struct mcp_client *c, const struct mcp_call_events *ev, void *ctx)
+struct mcp_call *call_new(struct loop *l, const struct mcp_call_events *ev, void *ctx)
 {
+    assert(ev->done);
     struct mcp_call *call = xcalloc(1, sizeof(*call));
-    call->client = c;
     call->ev = *ev;
     call->ctx = ctx;
+    list_init(&call->node);
+    buf_init(&call->rounds.state, RPC_MESSAGE_MAX);
+    timer_init(&call->later, l, on_answer_empty, call);
+    return call;
+}
+
+void call_free(struct mcp_call *call)
+{
+    timer_stop(&call->later);
+    list_del(&call->node);
+    buf_done(&call->rounds.state);
+    arena_done(&call->round_mem);
+    arena_done(&call->mem);
+    free(call);
+}
+
+static void join_client(struct mcp_call *call, struct mcp_client *c)
+{
+    assert(!call->client && !call->is_dead && !call->refusal);
+    call->client = c;
     call->timeout_ms = MCP_TIMEOUT_MS;
     call->deadline_ms = clock_mono_ms() + MCP_MAX_MS;
-    buf_init(&call->rounds.state, RPC_MESSAGE_MAX);
     exchange_init(&call->x, c, on_first_answer);
     call->x.call = call;
-    timer_init(&call->later, c->loop, on_answer_empty, call);
     list_push(&c->calls, &call->node);
     c->ncalls++;
-    return call;
 }
 
 static void copy_capabilities(struct mcp_call *call, const struct mcp_request *req)
 {
     struct mcp_client *c = call->client;
-    call->declared =
-        req->capabilities ? json_clone(&call->mem, req->capabilities) : c->host.capabilities;
+    call->declared = !req->capabilities ? c->host.capabilities
+                     : req->is_kept     ? req->capabilities
+                                        : json_clone(&call->mem, req->capabilities);
     if (c->era != MCP_ERA_MODERN || (!req->capabilities && !req->is_raw))
         return;
     buf_clear(&c->out);
@@ -237,20 +283,19 @@ static void copy_capabilities(struct mcp_call *call, const struct mcp_request *r
     call->capabilities = arena_str(&call->mem, buf_str(&c->out));
 }
 
-static void find_headers(struct mcp_call *call, const struct mcp_request *req)
+/* Only the main connection of several lists tools, so only it knows these facts. */
+static void take_tool_facts(struct mcp_call *call, const struct mcp_request *req)
 {
     struct mcp_client *c = call->client;
     if (!str_eq(req->method, STR("tools/call")))
         return;
-    const struct known_tool *tool = tools_find(c, json_get_string(req->params, "name"));
+    const struct mcp_client *lister =
+        call->connections ? connections_main(call->connections) : call->client;
+    const struct known_tool *tool =
+        lister ? tools_find(lister, json_get_string(req->params, "name")) : NULL;
     call->is_task =
         !req->is_raw && c->era == MCP_ERA_LEGACY && (req->is_task || (tool && tool->needs_task));
-    if (c->era != MCP_ERA_MODERN || !c->transport || !c->transport->ops->is_http)
-        return;
-    /* With invalid annotations no headers are sent; the server then reports the error. */
-    if (req->input_schema)
-        (void)param_headers_compile(&call->mem, req->input_schema, &call->headers, NULL);
-    else if (tool)
+    if (tool && c->era == MCP_ERA_MODERN && c->transport && c->transport->ops->is_http)
         call->headers = param_headers_copy(&call->mem, &tool->headers);
 }
 
@@ -271,16 +316,17 @@ static void call_start(struct mcp_call *call, const struct mcp_request *req)
         return;
     }
     if (may_send_again(call, req) || str_eq(req->method, STR("tools/list")))
-        call->params = params ? json_clone(&call->mem, params) : json_new(&call->mem, JSON_OBJECT);
+        call->params = !params        ? json_new(&call->mem, JSON_OBJECT)
+                       : req->is_kept ? params
+                                      : json_clone(&call->mem, params);
     if (c->era == MCP_ERA_LEGACY && call->log_level.n > 0)
         lower_log_level(c, call->log_level);
     call_transmit(call, call->method, params, NULL);
 }
 
-struct mcp_call *mcp_request(struct mcp_client *c, const struct mcp_request *req,
-                             const struct mcp_call_events *ev, void *ctx)
+void call_begin(struct mcp_call *call, struct mcp_client *c, const struct mcp_request *req)
 {
-    struct mcp_call *call = call_new(c, ev, ctx);
+    join_client(call, c);
     call->method = arena_str(&call->mem, req->method);
     if (req->timeout_ms > 0)
         call->timeout_ms = req->timeout_ms;
@@ -292,18 +338,26 @@ struct mcp_call *mcp_request(struct mcp_client *c, const struct mcp_request *req
     call->log_level =
         arena_str(&call->mem, req->log_level.n > 0 ? req->log_level : c->default_log_level);
     copy_capabilities(call, req);
-    find_headers(call, req);
+    take_tool_facts(call, req);
     if (str_eq(req->method, STR("logging/setLevel")))
         c->log_level = protocol_log_level(json_get_string(req->params, "level"));
     if (c->era != MCP_ERA_MODERN || !serve_for_modern(call, req))
         call_start(call, req);
+}
+
+struct mcp_call *mcp_request(struct mcp_client *c, const struct mcp_request *req,
+                             const struct mcp_call_events *ev, void *ctx)
+{
+    struct mcp_call *call = call_new(c->loop, ev, ctx);
+    call_begin(call, c, req);
     return call;
 }
 
 struct mcp_call *mcp_list_all(struct mcp_client *c, str method, const char *key,
                               const struct mcp_call_events *ev, void *ctx)
 {
-    struct mcp_call *call = call_new(c, ev, ctx);
+    struct mcp_call *call = call_new(c->loop, ev, ctx);
+    join_client(call, c);
     call->method = arena_str(&call->mem, method);
     call->declared = c->host.capabilities;
     pages_start(call, key);

@@ -32,13 +32,8 @@
 static void free_dead_calls(struct mcp_client *c)
 {
     struct list_node *n;
-    while ((n = list_pop(&c->dead_calls)) != NULL) {
-        struct mcp_call *call = LIST_ENTRY(n, struct mcp_call, node);
-        buf_done(&call->rounds.state);
-        arena_done(&call->round_mem);
-        arena_done(&call->mem);
-        free(call);
-    }
+    while ((n = list_pop(&c->dead_calls)) != NULL)
+        call_free(LIST_ENTRY(n, struct mcp_call, node));
 }
 
 static void client_delete(struct mcp_client *c)
@@ -391,6 +386,14 @@ void mcp_abort(struct mcp_client *c)
     while (!list_empty(&c->calls))
         mcp_cancel(LIST_ENTRY(c->calls.next, struct mcp_call, node), NULL);
     ask_drop_all(c, true);
+    client_leave(c);
+}
+
+void client_drop(struct mcp_client *c, const struct err *e)
+{
+    client_enter(c);
+    answer_all(c, e);
+    mcp_abort(c);
     client_leave(c);
 }
 

@@ -5,6 +5,7 @@
  *   connect.c       detection of era and transport; the handshake
  *   exchange.c      one request on the wire: id, time limits, answer
  *   call.c          a caller's request, made of one or several exchanges
+ *   connections.c   several connections to one server: which of them sends a request
  *   input_rounds.c  questions of a modern server inside results
  *   task.c          results that arrive later
  *   pages.c         lists with several pages
@@ -97,13 +98,20 @@ struct rounds { /* questions inside results */
     bool has_state;
 };
 
+struct connection;
+struct connections;
+
 struct mcp_call {
     struct exchange x;
-    struct list_node node; /* in the client's calls */
-    struct mcp_client *client;
+    struct list_node node;     /* in the client's calls, or in those that wait for a connection */
+    struct mcp_client *client; /* NULL: the call waits for a connection */
     struct arena mem;
+    struct connections *connections; /* of connections_request; else NULL */
+    struct connection *connection;   /* the one that carries the call */
+    struct mcp_request *waiting;     /* what to send when there is a connection */
+    struct err *refusal;             /* it never gets a connection; reported by `later` */
     str method;
-    struct json *params; /* a copy if the request may be sent again, else NULL */
+    const struct json *params; /* kept if the request may be sent again, else NULL */
     struct mcp_call_events ev;
     void *ctx;
     uint64_t timeout_ms, deadline_ms;
@@ -114,13 +122,19 @@ struct mcp_call {
     bool begins_task;   /* the caller began a task (2025-11-25), which continues after the answer */
     bool has_refreshed; /* tools were listed again after a header mismatch */
     struct param_headers headers;
-    struct timer later; /* the next poll or round, or the deferred empty answer */
+    struct timer later; /* the next poll or round, the deferred empty answer, or the limit of
+                           waiting for a connection */
     struct rounds rounds;
     struct arena round_mem; /* the answers of one round */
     struct task *task;
     struct pages *pages;
 };
 
+struct mcp_call *call_new(struct loop *l, const struct mcp_call_events *ev, void *ctx);
+void call_free(struct mcp_call *call);
+/* Gives a call to its client and sends the request. Everything is borrowed for the duration of this
+ * call, unless req->is_kept. */
+void call_begin(struct mcp_call *call, struct mcp_client *c, const struct mcp_request *req);
 /* Sends the call's request again, with additional members. */
 void call_send(struct mcp_call *call, const struct json *more);
 /* Sends another request that leads to the call's answer. */
@@ -151,6 +165,16 @@ void pages_start(struct mcp_call *call, const char *key);
 /* Lists the tools again, then sends the call with the tool's current headers; if the headers have
  * not changed, the call is answered with the error. */
 void pages_refresh_tool(struct mcp_call *call, const struct json *error);
+
+/* ---- several connections ---- */
+
+/* A callback of a call may end the connections: they are freed by the last connections_leave. */
+void connections_enter(struct connections *p);
+void connections_leave(struct connections *p);
+/* The call ends: its connection can carry another one. */
+void connections_release(struct mcp_call *call);
+/* After the call's last callback: sends what waits, or closes what waits for the last call. */
+void connections_proceed(struct connections *p);
 
 /* ---- questions of the server ---- */
 
@@ -253,6 +277,8 @@ struct mcp_client {
 
 void client_enter(struct mcp_client *c);
 void client_leave(struct mcp_client *c);
+/* Answers every call with the error, then ends the connection; `closed` is not called. */
+void client_drop(struct mcp_client *c, const struct err *e);
 /* Ends the connection permanently. */
 void client_fail(struct mcp_client *c, const struct err *e);
 void client_ready(struct mcp_client *c);

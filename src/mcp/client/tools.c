@@ -21,17 +21,12 @@ static void forget_all(struct known_tools *k)
     arena_reset(&k->mem);
 }
 
-static bool needs_task(const struct json *tool)
-{
-    return str_eq(json_get_string(json_get(tool, "execution"), "taskSupport"), STR("required"));
-}
-
 /* False when the tool cannot be used over this connection. */
 static bool take_tool(struct mcp_client *c, const struct json *tool, bool has_headers)
 {
     struct known_tools *k = &c->tools;
     str name = json_get_string(tool, "name");
-    struct known_tool found = {.needs_task = needs_task(tool)};
+    struct known_tool found = {.needs_task = protocol_needs_task(tool)};
     struct err e;
     if (has_headers &&
         param_headers_compile(&k->mem, json_get(tool, "inputSchema"), &found.headers, &e) < 0) {
@@ -66,10 +61,4 @@ void tools_take_list(struct mcp_client *c, struct json *result, bool is_first)
 const struct known_tool *tools_find(const struct mcp_client *c, str name)
 {
     return map_get(&c->tools.by_name, name);
-}
-
-bool mcp_tool_needs_task(const struct mcp_client *c, str name)
-{
-    const struct known_tool *tool = tools_find(c, name);
-    return tool && tool->needs_task;
 }

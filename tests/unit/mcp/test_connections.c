@@ -14,7 +14,7 @@ static struct connections *open_connections(struct rig *r, const char *script)
     return connections_open(r->loop, NULL, &dial, &host, &RIG_EVENTS, r);
 }
 
-static struct connections_call *start(struct rig *r, struct connections *p, struct rig_call *c,
+static struct mcp_call *start(struct rig *r, struct connections *p, struct rig_call *c,
                                       const char *method)
 {
     *c = (struct rig_call){.r = r};
@@ -58,14 +58,14 @@ TEST_WITH(one_connection_until_it_asks, rig_set_up, rig_tear_down)
     struct rig *r = *state;
     struct connections *p = open_connections(r, "[" RIG_LEGACY "{\"on\":\"tools/call\"}]");
     struct rig_call c[10];
-    struct connections_call *calls[10];
+    struct mcp_call *calls[10];
     for (int i = 0; i < 10; i++)
         calls[i] = start(r, p, &c[i], "tools/call");
     assert_true(rig_until(r, &r->is_ready));
     rig_run(r, 100);
     assert_int_equal(count_children(), 1);
     for (int i = 0; i < 10; i++)
-        connections_cancel(calls[i], NULL);
+        mcp_cancel(calls[i], NULL);
     close_connections(r, p, 0);
 }
 
@@ -76,7 +76,7 @@ TEST_WITH(connections_and_queue, rig_set_up, rig_tear_down)
         r, "[" RIG_LEGACY "{\"on\":\"tools/call\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":"
            "\"q\",\"method\":\"roots/list\"}]}," RIG_RESULT("ping", "{}") "]");
     struct rig_call c[6], ping;
-    struct connections_call *calls[6];
+    struct mcp_call *calls[6];
     calls[0] = start(r, p, &c[0], "tools/call");
     assert_true(rig_until(r, &r->is_asked));
     for (int i = 1; i < 6; i++)
@@ -90,7 +90,7 @@ TEST_WITH(connections_and_queue, rig_set_up, rig_tear_down)
         assert_non_null(r->asks[i]->call);
     start(r, p, &ping, "ping"); /* asks nothing: does not wait */
     assert_true(rig_until(r, &ping.is_done));
-    connections_cancel(calls[1], NULL); /* the fifth takes its place */
+    mcp_cancel(calls[1], NULL); /* the fifth takes its place */
     for (int i = 0; i < 500 && r->nasks < 5; i++)
         rig_run(r, 10);
     assert_int_equal(r->nasks, 5);

@@ -118,7 +118,9 @@ static void serve_modern(struct exchange *x)
         web_json(x, "",
                  "{\"tools\":[{\"name\":\"mismatch\",\"inputSchema\":{\"properties\":{\"w\":"
                  "{\"type\":\"string\",\"x-mcp-header\":\"Where\"}}}},{\"name\":\"bad\","
-                 "\"inputSchema\":{\"x-mcp-header\":\"A\"}}]}");
+                 "\"inputSchema\":{\"x-mcp-header\":\"A\"}},{\"name\":\"t \xc3\xbc\","
+                 "\"inputSchema\":{\"properties\":{\"r\":{\"type\":\"string\","
+                 "\"x-mcp-header\":\"Region\"}}}}]}");
     } else if (web_is(x, "\"gone\"")) {
         web_error(x, "404 Not Found", -32601, "");
     } else if (web_is(x, "\"oops\"")) {
@@ -135,14 +137,8 @@ TEST_WITH(headers_repeat_the_message, rig_set_up, rig_tear_down)
     web_open(r, w, MCP_WIRE_HTTP);
     assert_int_equal(mcp_era(r->client), MCP_ERA_MODERN);
     struct rig_call c;
-    rig_start(r, &c,
-              &(struct mcp_request){
-                  .method = STR("tools/call"),
-                  .params = rig_json(r, "{\"name\":\"t \xc3\xbc\",\"arguments\":{\"r\":\"eu\"}}"),
-                  .input_schema = rig_json(r, "{\"properties\":{\"r\":{\"type\":\"string\","
-                                              "\"x-mcp-header\":\"Region\"}}}")});
-    assert_true(rig_until(r, &c.is_done));
-    rig_call_done(&c);
+    rig_request(r, &c, "tools/list", NULL);
+    rig_request(r, &c, "tools/call", "{\"name\":\"t \xc3\xbc\",\"arguments\":{\"r\":\"eu\"}}");
     assert_true(web_heard(w, "Mcp-Method: tools/call\r\n"));
     assert_true(web_heard(w, "Mcp-Name: =?base64?dCDDvA==?=\r\n"));
     assert_true(web_heard(w, "Mcp-Param-Region: eu\r\n"));

@@ -102,8 +102,6 @@ TEST_WITH(legacy_task, rig_set_up, rig_tear_down)
                                                                                           "}") "]");
     struct rig_call c;
     rig_request(r, &c, "tools/list", NULL);
-    assert_true(mcp_tool_needs_task(r->client, STR("t")));
-    assert_false(mcp_tool_needs_task(r->client, STR("u")));
     rig_request(r, &c, "tools/call", "{\"name\":\"t\"}");
     assert_text(c.result, "{\"content\":[1]}");
     assert_true(rig_has(&r->heard, "{\"name\":\"t\",\"task\":{}}"));

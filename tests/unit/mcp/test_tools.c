@@ -1,3 +1,4 @@
+#include "mcp/client/client_impl.h"
 #include "unit/mcp/rig.h"
 
 #define BAD  "{\"name\":\"bad\",\"inputSchema\":{\"x-mcp-header\":\"A\"}}"
@@ -20,13 +21,13 @@ TEST_WITH(a_new_list_replaces_what_is_known, rig_set_up, rig_tear_down)
                 "\"id\":\"$id\",\"result\":{\"tools\":[" TASK
                 "]}}]}," RIG_RESULT("tools/list", "{\"tools\":[]}") "]");
     struct rig_call c;
-    assert_false(mcp_tool_needs_task(r->client, STR("t")));
+    assert_null(tools_find(r->client, STR("t")));
     rig_request(r, &c, "tools/list", NULL);
-    assert_true(mcp_tool_needs_task(r->client, STR("t")));
+    assert_true(tools_find(r->client, STR("t"))->needs_task);
     rig_request(r, &c, "tools/list", "{\"cursor\":\"2\"}"); /* a later page adds */
-    assert_true(mcp_tool_needs_task(r->client, STR("t")));
+    assert_true(tools_find(r->client, STR("t"))->needs_task);
     rig_request(r, &c, "tools/list", NULL);
-    assert_false(mcp_tool_needs_task(r->client, STR("t")));
+    assert_null(tools_find(r->client, STR("t")));
 }
 
 TEST_WITH(lists_that_are_none, rig_set_up, rig_tear_down)

@@ -10,16 +10,16 @@
  *   closed: client == NULL. opening: client set, not is_ready. A connection that closes because it
  *   is idle has client set and is not ready, so it gets no new call.
  *
- * One call (struct connections_call): in p->waiting with connection == NULL, or in p->under_way
- * with the connection that carries it. pump() sends waiting calls in the order of their arrival;
- * calls that can share the main connection need not wait for those that cannot.
- * connections_end_call ends a call with its one callback; connections_cancel ends it without.
+ * One call (struct mcp_call with `connections` set): in p->waiting with connection == NULL, or with
+ * the client of the connection that carries it. pump() sends waiting calls in the order of their
+ * arrival; calls that can share the main connection need not wait for those that cannot. call.c
+ * ends a call that was sent, end_waiting one that was not; both tell connections_release.
  *
  * The whole: open --connections_close--> is_draining (calls in progress may end) --close_all-->
  * is_closing --last connection closed, connections_finish--> is_dead. When the main connection is
  * lost, the step is_draining is skipped. connections_abort leads to is_dead from every state.
  *
- * Order of callbacks at the end: every call under way, then every waiting call, then `closed`.
+ * Order of callbacks at the end: every call that was sent, then every waiting call, then `closed`.
  * A callback may make and cancel requests, close or abort: everything that calls back runs between
  * connections_enter and connections_leave, checks is_dead afterwards, and the last
  * connections_leave frees the memory. */
@@ -28,10 +28,8 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/list.h"
-#include "loop/timer.h"
+#include "mcp/client/client_impl.h"
 #include "mcp/dial.h"
-#include "mcp/relay.h"
 
 #define WAIT_MAX_MS (15 * 60 * 1000u) /* in the queue, when the request has no limit */
 
@@ -52,8 +50,8 @@ struct connections {
     struct mcp_client_events ev;
     void *ctx;
     struct connection connections[CONNECTIONS_MAX]; /* [0] is the main one */
-    struct list_node waiting, under_way;            /* struct connections_call */
-    size_t nwaiting, nunder_way;
+    struct list_node waiting;                       /* struct mcp_call */
+    size_t nwaiting, nsent;
     bool is_exclusive; /* the server sends requests of its own: one call per connection */
     bool is_draining;  /* no new requests */
     bool is_closing;   /* every connection closes; no call is sent any more */
@@ -63,104 +61,75 @@ struct connections {
     unsigned depth; /* nested connections_enter calls */
 };
 
-struct connections_call {
-    struct call_relay relay; /* first: the struct is the context of the mcp_call */
-    struct connections *p;
-    struct list_node node;         /* in waiting or under_way */
-    struct connection *connection; /* NULL: the call waits */
-    struct mcp_call *call;
-    struct arena mem; /* owns the copy of req while the call waits */
-    struct mcp_request req;
-    struct timer limit;  /* of waiting; 0 ms when `failure` is set */
-    struct err *failure; /* refused; reported in the next turn of the loop, never sent */
-};
-
 static void pump(struct connections *p);
 static void close_all(struct connections *p);
 
-static void connections_enter(struct connections *p)
+void connections_enter(struct connections *p)
 {
     p->depth++;
 }
 
-static void connections_leave(struct connections *p)
+void connections_leave(struct connections *p)
 {
     assert(p->depth > 0);
     if (--p->depth > 0 || !p->is_dead)
         return;
-    assert(list_empty(&p->waiting) && list_empty(&p->under_way));
+    assert(list_empty(&p->waiting) && p->nwaiting + p->nsent == 0);
     arena_done(&p->mem);
     free(p);
 }
 
 /* ---- calls ---- */
 
-static void connections_unlink_call(struct connections_call *c)
+void connections_release(struct mcp_call *call)
 {
-    struct connections *p = c->p;
-    list_del(&c->node);
-    timer_stop(&c->limit);
-    if (!c->connection) {
-        assert(p->nwaiting > 0 && !c->call);
+    struct connections *p = call->connections;
+    struct connection *connection = call->connection;
+    if (!connection) {
+        assert(p->nwaiting > 0 && !call->client);
+        list_del(&call->node);
+        timer_stop(&call->later);
         p->nwaiting--;
         return;
     }
-    assert(p->nunder_way > 0 && c->connection->busy > 0);
-    p->nunder_way--;
+    assert(p->nsent > 0 && connection->busy > 0);
+    p->nsent--;
     /* The main connection stays open; every other connection closes when it is idle. */
-    if (--c->connection->busy == 0 && c->connection != &p->connections[0] && c->connection->client)
-        timer_start(&c->connection->idle, CONNECTIONS_IDLE_MS);
+    if (--connection->busy == 0 && connection != &p->connections[0] && connection->client)
+        timer_start(&connection->idle, CONNECTIONS_IDLE_MS);
 }
 
-static void connections_free_call(struct connections_call *c)
+void connections_proceed(struct connections *p)
 {
-    arena_done(&c->mem);
-    free(c->failure);
-    free(c);
-}
-
-static void finish_drain(struct connections *p)
-{
-    if (p->is_draining && !p->is_closing && p->nwaiting + p->nunder_way == 0)
+    assert(p->depth > 0);
+    if (!p->is_dead)
+        pump(p);
+    if (!p->is_dead && p->is_draining && !p->is_closing && p->nwaiting + p->nsent == 0)
         close_all(p);
 }
 
-static void connections_end_call(struct connections_call *c, const struct mcp_reply *r)
+/* Ends a call that no connection has. */
+static void end_waiting(struct mcp_call *call, const struct err *e)
 {
-    struct connections *p = c->p;
+    struct connections *p = call->connections;
     connections_enter(p);
-    connections_unlink_call(c);
-    c->relay.to.done(c->relay.ctx, r);
-    connections_free_call(c);
-    if (!p->is_dead) { /* the callback may have aborted */
-        pump(p);
-        finish_drain(p);
-    }
+    connections_release(call);
+    call->ev.done(call->ctx, &(struct mcp_reply){.err = e});
+    call_free(call);
+    connections_proceed(p);
     connections_leave(p);
 }
 
-static void on_connection_call_done(void *ctx, const struct mcp_reply *r)
-{
-    connections_end_call(ctx, r);
-}
-
-static void send_on(struct connection *connection, struct connections_call *c,
+static void send_on(struct connection *connection, struct mcp_call *call,
                     const struct mcp_request *req)
 {
-    struct mcp_call_events ev = call_relay_events(&c->relay, on_connection_call_done);
-    struct mcp_request r = *req;
-    assert(!c->connection && !c->failure && connection->is_ready && !connection->p->is_closing);
-    /* Only the main connection lists tools, so only it knows which ones need a task. */
-    if (str_eq(r.method, STR("tools/call")) && connection->p->connections[0].client)
-        r.is_task = r.is_task || mcp_tool_needs_task(connection->p->connections[0].client,
-                                                     json_get_string(r.params, "name"));
-    timer_stop(&c->limit);
+    struct connections *p = connection->p;
+    assert(!call->connection && !call->refusal && connection->is_ready && !p->is_closing);
     timer_stop(&connection->idle);
-    c->connection = connection;
+    call->connection = connection;
     connection->busy++;
-    list_push(&connection->p->under_way, &c->node);
-    connection->p->nunder_way++;
-    c->call = mcp_request(connection->client, &r, &ev, c);
+    p->nsent++;
+    call_begin(call, connection->client, req);
 }
 
 /* ---- which connection ---- */
@@ -227,13 +196,13 @@ static struct connection *choose_connection(struct connections *p, str method)
 static void pump(struct connections *p)
 {
     LIST_FOREACH (n, &p->waiting) {
-        struct connections_call *c = LIST_ENTRY(n, struct connections_call, node);
-        struct connection *connection = c->failure ? NULL : choose_connection(p, c->req.method);
+        struct mcp_call *call = LIST_ENTRY(n, struct mcp_call, node);
+        struct connection *connection =
+            call->refusal ? NULL : choose_connection(p, call->waiting->method);
         if (!connection)
             continue;
-        list_del(&c->node);
-        p->nwaiting--;
-        send_on(connection, c, &c->req);
+        connections_release(call);
+        send_on(connection, call, call->waiting);
     }
 }
 
@@ -256,16 +225,14 @@ static size_t count_open(const struct connections *p)
 
 static void fail_waiting(struct connections *p, const struct err *e)
 {
-    while (!list_empty(&p->waiting) && !p->is_dead) {
-        struct connections_call *c = LIST_ENTRY(p->waiting.next, struct connections_call, node);
-        connections_end_call(c, &(struct mcp_reply){.err = e});
-    }
+    while (!list_empty(&p->waiting) && !p->is_dead)
+        end_waiting(LIST_ENTRY(p->waiting.next, struct mcp_call, node), e);
 }
 
 /* All connections are closed: the last callbacks. */
 static void connections_finish(struct connections *p)
 {
-    assert(p->is_closing && list_empty(&p->under_way));
+    assert(p->is_closing && p->nsent == 0);
     struct err e = p->why;
     if (e.code == 0) /* closed on request: a call must not fail with code 0 */
         err_set(&e, -ECANCELED, "the connection was closed");
@@ -277,22 +244,14 @@ static void connections_finish(struct connections *p)
     p->ev.closed(p->ctx, &p->why);
 }
 
-static void abort_others(struct connections *p)
+/* Their calls fail with the error of the main connection. */
+static void drop_others(struct connections *p)
 {
-    for (size_t i = 1; i < CONNECTIONS_MAX; i++) {
+    for (size_t i = 1; i < CONNECTIONS_MAX && !p->is_dead; i++) {
         struct mcp_client *client = p->connections[i].client;
         connection_reset(&p->connections[i]);
         if (client)
-            mcp_abort(client);
-    }
-}
-
-/* mcp_abort makes no callbacks, so the calls of the aborted connections are ended here. */
-static void fail_under_way(struct connections *p)
-{
-    while (!list_empty(&p->under_way) && !p->is_dead) {
-        struct connections_call *c = LIST_ENTRY(p->under_way.next, struct connections_call, node);
-        connections_end_call(c, &(struct mcp_reply){.err = &p->why});
+            client_drop(client, &p->why);
     }
 }
 
@@ -301,8 +260,7 @@ static void on_main_closed(struct connections *p, const struct err *e)
     p->why = *e;
     if (!p->is_closing) { /* lost: the other connections are of no use without it */
         p->is_closing = true;
-        abort_others(p);
-        fail_under_way(p);
+        drop_others(p);
     }
 }
 
@@ -388,7 +346,6 @@ struct connections *connections_open(struct loop *l, struct fetcher *f, const st
     p->ev = *ev;
     p->ctx = ctx;
     list_init(&p->waiting);
-    list_init(&p->under_way);
     timer_init(&p->drain, l, on_drain_over, p);
     for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
         p->connections[i].p = p;
@@ -413,7 +370,7 @@ static void close_all(struct connections *p)
 void connections_close(struct connections *p, uint64_t drain_ms)
 {
     p->is_draining = true;
-    if (p->nwaiting + p->nunder_way == 0 || drain_ms == 0)
+    if (p->nwaiting + p->nsent == 0 || drain_ms == 0)
         close_all(p);
     else
         timer_start(&p->drain, drain_ms);
@@ -432,11 +389,10 @@ void connections_abort(struct connections *p)
         if (client)
             mcp_abort(client);
     }
-    struct list_node *n;
-    while ((n = list_pop(&p->under_way)) != NULL || (n = list_pop(&p->waiting)) != NULL) {
-        struct connections_call *c = LIST_ENTRY(n, struct connections_call, node);
-        timer_stop(&c->limit);
-        connections_free_call(c);
+    while (!list_empty(&p->waiting)) {
+        struct mcp_call *call = LIST_ENTRY(p->waiting.next, struct mcp_call, node);
+        connections_release(call);
+        call_free(call);
     }
     connections_leave(p);
 }
@@ -450,57 +406,50 @@ struct mcp_client *connections_main(const struct connections *p)
 
 static void on_wait_limit(void *ctx)
 {
-    struct connections_call *c = ctx;
+    struct mcp_call *call = ctx;
     struct err late;
     err_set(&late, -ETIMEDOUT, "the request waited too long for the server");
-    connections_end_call(c, &(struct mcp_reply){.err = c->failure ? c->failure : &late});
+    end_waiting(call, call->refusal ? call->refusal : &late);
 }
 
-static void enqueue(struct connections_call *c, const struct mcp_request *req)
+/* Refuses a request, but not from inside it: its timer reports the error in the next turn. */
+static void refuse_waiting(struct mcp_call *call)
 {
-    struct connections *p = c->p;
-    c->req = dial_copy_request(&c->mem, req);
-    list_push(&p->waiting, &c->node);
-    p->nwaiting++;
-    timer_start(&c->limit, req->max_ms ? req->max_ms : WAIT_MAX_MS);
-    if (!p->is_draining && p->nwaiting <= CONNECTIONS_QUEUE_MAX)
-        return;
-    /* Refused, but not from inside the request: the limit timer reports it in the next turn. */
-    c->failure = xcalloc(1, sizeof(*c->failure));
-    if (p->is_draining)
-        err_set(c->failure, -ECANCELED, "the connection is being closed");
+    call->refusal = ARENA_NEW(&call->mem, struct err);
+    if (call->connections->is_draining)
+        err_set(call->refusal, -ECANCELED, "the connection is being closed");
     else
-        err_set(c->failure, -EBUSY, "more than %d requests wait for the server",
+        err_set(call->refusal, -EBUSY, "more than %d requests wait for the server",
                 CONNECTIONS_QUEUE_MAX);
-    timer_start(&c->limit, 0);
+    timer_start(&call->later, 0);
 }
 
-struct connections_call *connections_request(struct connections *p, const struct mcp_request *req,
-                                             const struct mcp_call_events *ev, void *ctx)
+static void enqueue(struct mcp_call *call, const struct mcp_request *req)
 {
-    struct connections_call *c = xcalloc(1, sizeof(*c));
-    c->p = p;
-    c->relay = (struct call_relay){*ev, ctx};
-    timer_init(&c->limit, p->loop, on_wait_limit, c);
+    struct connections *p = call->connections;
+    call->waiting = ARENA_NEW(&call->mem, struct mcp_request);
+    *call->waiting = dial_copy_request(&call->mem, req);
+    list_push(&p->waiting, &call->node);
+    p->nwaiting++;
+    timer_stop(&call->later);
+    timer_init(&call->later, p->loop, on_wait_limit, call);
+    timer_start(&call->later, req->max_ms ? req->max_ms : WAIT_MAX_MS);
+    if (p->is_draining || p->nwaiting > CONNECTIONS_QUEUE_MAX)
+        refuse_waiting(call);
+}
+
+struct mcp_call *connections_request(struct connections *p, const struct mcp_request *req,
+                                     const struct mcp_call_events *ev, void *ctx)
+{
+    assert(!p->is_dead);
+    struct mcp_call *call = call_new(p->loop, ev, ctx);
+    call->connections = p;
     /* A request that may cause a question does not overtake those that already wait. */
     bool is_queue = p->is_draining || (p->nwaiting > 0 && is_interactive(req->method));
     struct connection *connection = is_queue ? NULL : choose_connection(p, req->method);
     if (connection)
-        send_on(connection, c, req);
+        send_on(connection, call, req);
     else
-        enqueue(c, req);
-    return c;
-}
-
-void connections_cancel(struct connections_call *c, const char *reason)
-{
-    struct connections *p = c->p;
-    connections_enter(p);
-    connections_unlink_call(c);
-    if (c->call)
-        mcp_cancel(c->call, reason);
-    connections_free_call(c);
-    pump(p);
-    finish_drain(p);
-    connections_leave(p);
+        enqueue(call, req);
+    return call;
 }
