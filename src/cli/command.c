@@ -27,15 +27,22 @@ const struct command *command_find(const struct command *const *among, const cha
     return NULL;
 }
 
-str command_path(struct arena *a, const struct command *c)
+/* The command that has c as a subcommand, or NULL. */
+static const struct command *group_of(const struct command *c)
 {
     for (const struct command *const *top = COMMANDS; *top; top++) {
         const struct command *const *sub = (*top)->subs;
         for (; sub && *sub; sub++)
             if (*sub == c)
-                return arena_printf(a, "%s %s", (*top)->name, c->name);
+                return *top;
     }
-    return str_from(c->name);
+    return NULL;
+}
+
+str command_path(struct arena *a, const struct command *c)
+{
+    const struct command *group = group_of(c);
+    return group ? arena_printf(a, "%s %s", group->name, c->name) : str_from(c->name);
 }
 
 /* ---- operands ---- */
@@ -63,7 +70,7 @@ static int check_operands(const struct cmd *x)
         return max == 0 ? cmd_usage(x, "takes no argument '%s'", x->argv[0])
                         : cmd_usage(x, "unexpected '%s'; expected %s", x->argv[max],
                                     x->command->operands);
-    if (x->command->needs & NEEDS_TERMINAL && !cmd_may_ask(x))
+    if (x->needs & NEEDS_TERMINAL && !cmd_may_ask(x))
         return cmd_confirm(x, NULL, NULL);
     return EXIT_DONE;
 }
@@ -77,7 +84,7 @@ static int open_client(struct cmd *x)
     struct err e = {0};
     x->log = cli_logger(x->cli, &x->config, LOG_WARN, NULL);
     x->loop = loop_new(x->log);
-    unsigned needs = x->command->needs;
+    unsigned needs = x->needs;
     int r = needs & NEEDS_BUNDLES  ? client_open_bundles(x->loop, &x->config, &x->client, &e)
             : needs & NEEDS_CLIENT ? client_open(x->loop, &x->config, &x->client, &e)
                                    : 0;
@@ -88,7 +95,7 @@ static int open_client(struct cmd *x)
 
 static int cmd_open(struct cmd *x)
 {
-    unsigned needs = x->command->needs;
+    unsigned needs = x->needs;
     assert(!(needs & LOOP_NEEDS) || !(needs & (NEEDS_SETTINGS | NEEDS_PEOPLE)));
     if (needs & LOOP_NEEDS) {
         int code = cli_load_config_to_ask(x->cli, &x->config);
@@ -121,8 +128,10 @@ int command_run(struct cli *cli, const struct command *c, const void *options, i
                     .argc = argc,
                     .argv = argv,
                     .width = table_terminal_width(STDOUT_FILENO)};
+    const struct command *group = group_of(c);
     assert(c->run);
-    if (!(c->needs & WRITES_PROTOCOL))
+    x.needs = c->needs || !group ? c->needs : group->needs;
+    if (!(x.needs & WRITES_PROTOCOL))
         safe_out_begin(cli->opt.is_json ? SAFE_JSON : cli->has_color_out ? SAFE_COLOR : SAFE_TEXT);
     arena_init(&x.arena);
     int code = check_operands(&x);
@@ -207,14 +216,49 @@ int cmd_tell(const struct cmd *x, const struct json *v, const char *fmt, ...)
     return code;
 }
 
+static str cell_text(struct cmd *x, const struct json *v)
+{
+    return json_is(v, JSON_INT) ? arena_printf(&x->arena, "%lld", (long long)v->i)
+                                : json_string(v, STR_NONE);
+}
+
+static str cell_ago(struct cmd *x, const struct json *v)
+{
+    int64_t ms;
+    return clock_parse_iso(json_string(v, STR_NONE), &ms) < 0 ? STR_NONE : cmd_ago(x, ms);
+}
+
+static str cell_count(struct cmd *x, const struct json *v)
+{
+    return json_is(v, JSON_INT) ? cmd_count(x, v->i) : STR_NONE;
+}
+
+static str cell_size(struct cmd *x, const struct json *v)
+{
+    return arena_printf(&x->arena, "%u", json_is(v, JSON_ARRAY) ? v->len : 0);
+}
+
+static str cell_words(struct cmd *x, const struct json *v)
+{
+    str all = STR_NONE;
+    for (size_t i = 0; json_is(v, JSON_ARRAY) && i < v->len; i++)
+        all = arena_printf(&x->arena, "%.*s%s%.*s", STR_ARG(all), i > 0 ? "," : "",
+                           STR_ARG(json_string(json_at(v, i), STR_NONE)));
+    return all;
+}
+
+static str (*const CELLS[])(struct cmd *x, const struct json *v) = {
+    [CELL_TEXT] = cell_text, [CELL_AGO] = cell_ago,     [CELL_COUNT] = cell_count,
+    [CELL_SIZE] = cell_size, [CELL_WORDS] = cell_words,
+};
+
 static str cell_of(struct cmd *x, const struct cmd_column *c, const struct json *row)
 {
     assert(!c->show != !c->key); /* exactly one of them */
     if (c->show)
         return c->show(x, row);
-    const struct json *v = json_get(row, c->key);
-    return json_is(v, JSON_INT) ? arena_printf(&x->arena, "%lld", (long long)v->i)
-                                : json_string(v, STR_NONE);
+    str text = CELLS[c->cell](x, json_get(row, c->key));
+    return text.n > 0 ? text : str_from(c->otherwise);
 }
 
 void cmd_table(struct cmd *x, const struct json *rows, const struct cmd_column *columns, size_t n,

@@ -27,6 +27,7 @@ enum command_needs {
 struct cmd { /* one run of a command */
     struct cli *cli;
     const struct command *command;
+    unsigned needs;      /* of the command, or of its group */
     const void *options; /* its own, filled by command->args */
     int argc;
     char **argv;        /* operands; their number is what command->operands says */
@@ -47,7 +48,7 @@ struct command {
     const char *help;       /* paragraphs after the usage, or NULL */
     const struct arg *args; /* its own options, or NULL */
     const char *yes;        /* help of --yes, for a command that asks; else NULL */
-    unsigned needs;         /* enum command_needs */
+    unsigned needs;         /* enum command_needs; 0 = those of its group */
     int (*run)(struct cmd *x);
     /* subcommands, NULL at the end; run is called when none is named */
     const struct command *const *subs;
@@ -95,9 +96,19 @@ int cmd_tell(const struct cmd *x, const struct json *v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void cmd_print_json(const struct json *v); /* one line */
 
+enum cmd_cell {             /* how a member is shown */
+                CELL_TEXT,  /* a string or a whole number */
+                CELL_AGO,   /* a time: "5 min ago" */
+                CELL_COUNT, /* a number: "1.2 M" */
+                CELL_SIZE,  /* the number of items of a list */
+                CELL_WORDS, /* a list of strings: "a,b" */
+};
+
 /* A column of a list: a member of the row, or what `show` makes of the row. */
 struct cmd_column {
     const char *title, *key;
+    enum cmd_cell cell;
+    const char *otherwise; /* shown when the member is absent, null or empty; or NULL */
     str (*show)(struct cmd *x, const struct json *row);
     bool is_right, is_whole; /* table.h */
     unsigned style;

@@ -24,6 +24,7 @@ const struct command CMD_BUNDLE = {
     .summary = "add, remove, inspect, start and stop MCP servers",
     .help = "With a running server, these commands act on its bundles and take effect immediately. "
             "Without one, they act on the entries of nimblebrain.json.\n",
+    .needs = NEEDS_PLACE,
     .subs = BUNDLE_COMMANDS,
 };
 

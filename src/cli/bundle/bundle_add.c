@@ -580,6 +580,5 @@ const struct command BUNDLE_ADD = {
             "not start.\n",
     .args = ADD_ARGS,
     .yes = "do not ask; grants no proposed directory",
-    .needs = NEEDS_PLACE,
     .run = bundle_add,
 };

@@ -98,6 +98,5 @@ const struct command BUNDLE_APPROVE = {
             "listed nor callable. Without TOOL, asks about all of them and the server's "
             "instructions.\n",
     .yes = "do not ask",
-    .needs = NEEDS_PLACE,
     .run = bundle_approve,
 };

@@ -332,6 +332,5 @@ const struct command BUNDLE_AUTH = {
             "Where each person signs in (\"per\": \"person\" in transport.auth), --user names the "
             "person.\n",
     .args = AUTH_ARGS,
-    .needs = NEEDS_PLACE,
     .run = bundle_auth,
 };

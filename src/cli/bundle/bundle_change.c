@@ -62,7 +62,6 @@ const struct command BUNDLE_REMOVE = {
     .operands = "NAME",
     .summary = "remove a bundle from the settings; keep its data",
     .args = REMOVE_ARGS,
-    .needs = NEEDS_PLACE,
     .run = bundle_remove,
 };
 
@@ -125,7 +124,6 @@ const struct command BUNDLE_ENABLE = {
     .name = "enable",
     .operands = "NAME",
     .summary = "start a disabled bundle again, now and later",
-    .needs = NEEDS_PLACE,
     .run = set_disabled,
 };
 
@@ -133,7 +131,6 @@ const struct command BUNDLE_DISABLE = {
     .name = "disable",
     .operands = "NAME",
     .summary = "stop a bundle and keep it in the settings",
-    .needs = NEEDS_PLACE,
     .run = set_disabled,
 };
 
@@ -141,7 +138,6 @@ const struct command BUNDLE_START = {
     .name = "start",
     .operands = "NAME",
     .summary = "start a bundle that is stopped or dead",
-    .needs = NEEDS_PLACE,
     .run = set_running,
 };
 
@@ -151,7 +147,6 @@ const struct command BUNDLE_STOP = {
     .summary = "stop a bundle until it is started again",
     .help = "The bundle starts again with the next start of the server. `nb bundle disable` stops "
             "it permanently.\n",
-    .needs = NEEDS_PLACE,
     .run = set_running,
 };
 
@@ -159,6 +154,5 @@ const struct command BUNDLE_RESTART = {
     .name = "restart",
     .operands = "NAME",
     .summary = "stop and start a bundle",
-    .needs = NEEDS_PLACE,
     .run = set_running,
 };

@@ -148,6 +148,5 @@ const struct command BUNDLE_IMPORT = {
         "server which settings were imported. A running server loads the change automatically.\n",
     .args = IMPORT_ARGS,
     .yes = "do not ask",
-    .needs = NEEDS_PLACE,
     .run = bundle_import,
 };

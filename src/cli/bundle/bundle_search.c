@@ -145,6 +145,5 @@ const struct command BUNDLE_SEARCH = {
     .help = "`nb bundle add @scope/package` adds a package that was found. The setting registryUrl "
             "names another registry.\n",
     .args = SEARCH_ARGS,
-    .needs = NEEDS_PLACE,
     .run = bundle_search,
 };

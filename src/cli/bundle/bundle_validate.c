@@ -162,6 +162,5 @@ const struct command BUNDLE_VALIDATE = {
         "Checks what nb bundle add checks, and names the field that is wrong. --json also prints "
         "what the bundle would run and could reach. Archives are unpacked into a temporary "
         "directory, with the limits of an installation. Exits with 1 when something is wrong.\n",
-    .needs = NEEDS_PLACE,
     .run = bundle_validate,
 };

@@ -1,6 +1,7 @@
 /* `nb` without a command: one question, messages from a pipe, or the interactive chat. */
 #include "cli/chat/chat.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 #include "cli/cli.h"
 #include "cli/screen/footer.h"
 #include "cli/session/locate.h"
-#include "cli/session/session_impl.h"
+#include "cli/session/session.h"
 #include "cli/session/session_log.h"
 #include "cli/term/input.h"
 #include "cli/term/signals.h"
@@ -23,11 +24,10 @@ struct exchange {
     bool has_told; /* the directory of commands was printed */
 };
 
-static void on_chat_started(void *ctx, str conversation_id) {}
-
-static void on_chat_text(void *ctx, str delta)
+static void on_chat_text(void *ctx, const struct json *d)
 {
     struct exchange *x = ctx;
+    str delta = json_get_string(d, "text");
     x->has_text = true;
     x->ends_in_newline = str_ends(delta, STR("\n"));
     if (x->chat->cli->opt.is_json)
@@ -35,8 +35,6 @@ static void on_chat_text(void *ctx, str delta)
     fwrite(delta.p, 1, delta.n, stdout);
     fflush(stdout);
 }
-
-static void on_thinking(void *ctx, str delta) {}
 
 /* With a running server it is not obvious where a command runs, so print it once. */
 static void tell_directory(struct exchange *x, str tool, str directory)
@@ -55,30 +53,30 @@ static void tell_directory(struct exchange *x, str tool, str directory)
     arena_done(&a);
 }
 
-static void on_tool_start(void *ctx, str id, str name, const struct json *input, str directory)
+static void on_chat_tool_start(void *ctx, const struct json *d)
 {
     struct exchange *x = ctx;
-    tell_directory(x, name, directory);
+    str name = json_get_string(d, "name");
+    tell_directory(x, name, json_get_string(d, "directory"));
     if (x->chat->cli->opt.is_debug)
         fprintf(stderr, "nb: calling %.*s\n", STR_ARG(name));
 }
 
-static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str output)
+static void on_chat_tool_done(void *ctx, const struct json *d)
 {
     struct exchange *x = ctx;
     if (x->chat->cli->opt.is_debug)
-        fprintf(stderr, "nb: %.*s %s after %lld ms\n", STR_ARG(name), ok ? "answered" : "failed",
-                (long long)ms);
+        fprintf(stderr, "nb: %.*s %s after %lld ms\n", STR_ARG(json_get_string(d, "name")),
+                json_get_bool(d, "ok", false) ? "answered" : "failed",
+                (long long)json_get_int(d, "ms", 0));
 }
 
-static void on_chat_retry(void *ctx, str message)
+static void on_chat_retry(void *ctx, const struct json *d)
 {
-    struct arena a;
-    arena_init(&a);
+    str message = json_get_string(d, "message");
     if (str_ends(message, STR(".")))
         message.n--;
-    cli_complain(arena_printf(&a, "%.*s; trying again", STR_ARG(message)));
-    arena_done(&a);
+    (void)cli_failed("%.*s; trying again", STR_ARG(message));
 }
 
 static void print_json_line(const struct json *v)
@@ -110,6 +108,7 @@ static void explain_refusals(const struct json *report)
 static void on_chat_done(void *ctx, const struct json *report)
 {
     struct exchange *x = ctx;
+    assert(!x->is_done);
     x->is_done = true;
     if (x->chat->cli->opt.is_json) {
         print_json_line(report);
@@ -125,16 +124,17 @@ static void on_chat_done(void *ctx, const struct json *report)
         x->has_failed = true;
 }
 
-static void on_error(void *ctx, str code, str message)
+static void on_chat_error(void *ctx, const struct json *d)
 {
     struct exchange *x = ctx;
+    assert(!x->is_done);
     x->is_done = x->has_failed = true;
     if (x->chat->cli->opt.is_json) {
         struct arena a;
         arena_init(&a);
         struct json *v = json_new(&a, JSON_OBJECT);
-        json_set(&a, v, STR("error"), json_of_str(code));
-        json_set(&a, v, STR("message"), json_of_str(message));
+        json_set(&a, v, STR("error"), json_of_str(json_get_string(d, "error")));
+        json_set(&a, v, STR("message"), json_of_str(json_get_string(d, "message")));
         print_json_line(v);
         arena_done(&a);
         return;
@@ -142,18 +142,16 @@ static void on_error(void *ctx, str code, str message)
     if (x->has_text && !x->ends_in_newline)
         putchar('\n');
     fflush(stdout);
-    cli_complain(message);
+    cli_complain(json_get_string(d, "message"));
 }
 
 static const struct session_events PRINT = {
-    .on_started = on_chat_started,
     .on_text = on_chat_text,
-    .on_thinking = on_thinking,
-    .on_tool_start = on_tool_start,
-    .on_tool_done = on_tool_done,
+    .on_tool_start = on_chat_tool_start,
+    .on_tool_done = on_chat_tool_done,
     .on_retry = on_chat_retry,
     .on_done = on_chat_done,
-    .on_error = on_error,
+    .on_error = on_chat_error,
 };
 
 static void on_chat_signal(void *ctx, int signum)
@@ -292,10 +290,8 @@ static int run_chat(struct chat *c)
         !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
     use_env_model(c);
     /* The running server does not have a log outside of the configured store. */
-    int r = find_elsewhere(c) || o->is_here
-                ? session_open_local(c->loop, c->config, is_interactive, &c->session, &e)
-                : session_open(c->loop, c->config, is_interactive, &c->session, &e);
-    if (r < 0)
+    bool is_here = find_elsewhere(c) || o->is_here;
+    if (session_open(c->loop, c->config, is_here, is_interactive, &c->session, &e) < 0)
         return cli_fail(&e);
     int code = EXIT_DONE;
     if ((o->resume || o->is_continue) &&

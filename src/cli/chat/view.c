@@ -173,9 +173,7 @@ static void touch(struct view *v)
 
 /* ---- events of the answer ---- */
 
-static void on_view_started(void *ctx, str conversation_id) {}
-
-static void on_view_text(void *ctx, str delta)
+static void on_view_text(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
     struct buf out;
@@ -183,16 +181,17 @@ static void on_view_text(void *ctx, str delta)
     print_view_tools(v);
     v->thought[0] = '\0';
     buf_init(&out, MARKDOWN_OUTPUT_MAX);
-    markdown_stream_feed(&v->text, delta, &style, &out);
+    markdown_stream_feed(&v->text, json_get_string(d, "text"), &style, &out);
     print_text(v, buf_str(&out));
     buf_done(&out);
     touch(v);
 }
 
 /* Keeps the last line that is not empty. */
-static void on_thinking(void *ctx, str delta)
+static void on_view_thinking(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
+    str delta = json_get_string(d, "text");
     struct buf all;
     buf_init(&all, 2 * LINE_MAX_BYTES);
     ptrdiff_t cut = str_rfind_char(str_trim(delta), '\n');
@@ -210,31 +209,36 @@ static void on_thinking(void *ctx, str delta)
     touch(v);
 }
 
-static void on_tool_start(void *ctx, str id, str name, const struct json *input, str directory)
+static void on_view_tool_start(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
+    str directory = json_get_string(d, "directory");
     end_text(v);
     v->thought[0] = '\0';
     if (v->tells_directory && directory.n > 0) {
         v->tells_directory = false;
         view_say(v, STYLE_DIM, "commands run in %.*s", STR_ARG(directory));
     }
-    tool_lines_start(&v->tools, id, name, input);
+    tool_lines_start(&v->tools, json_get_string(d, "id"), json_get_string(d, "name"),
+                     json_get(d, "input"));
     touch(v);
 }
 
-static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str output)
+static void on_view_tool_done(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
-    tool_lines_finish(&v->tools, id, name, ok, ms, output, screen_width(v->screen));
+    tool_lines_finish(&v->tools, json_get_string(d, "id"), json_get_string(d, "name"),
+                      json_get_bool(d, "ok", false), json_get_int(d, "ms", 0),
+                      json_get_string(d, "output"), screen_width(v->screen));
     print_view_tools(v);
     touch(v);
 }
 
-static void on_view_retry(void *ctx, str message)
+static void on_view_retry(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
     struct buf line;
+    str message = json_get_string(d, "message");
     end_text(v);
     buf_init(&line, LINE_MAX_BYTES);
     if (str_ends(message, STR(".")))
@@ -290,7 +294,7 @@ static void on_view_done(void *ctx, const struct json *report)
     view_finish(v);
 }
 
-static void on_error(void *ctx, str code, str message)
+static void on_view_error(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
     struct buf line;
@@ -298,38 +302,37 @@ static void on_error(void *ctx, str code, str message)
     end_text(v);
     buf_init(&line, LINE_MAX_BYTES);
     buf_add_lit(&line, "✗ ");
-    text_add_line(&line, utf8_truncate(message, MESSAGE_BYTES));
+    text_add_line(&line, utf8_truncate(json_get_string(d, "message"), MESSAGE_BYTES));
     view_notice(v, STYLE_RED, buf_str(&line));
     buf_done(&line);
     v->has_failed = true;
     view_finish(v);
 }
 
-static void on_input(void *ctx, const struct json *question)
+static void on_view_input(void *ctx, const struct json *question)
 {
     struct view *v = ctx;
     if (v->on_input)
         v->on_input(v->ctx, question);
 }
 
-static void on_input_gone(void *ctx, str input_id)
+static void on_view_input_gone(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
     if (v->on_input_gone)
-        v->on_input_gone(v->ctx, input_id);
+        v->on_input_gone(v->ctx, json_get_string(d, "inputId"));
 }
 
 const struct session_events VIEW_EVENTS = {
-    .on_started = on_view_started,
     .on_text = on_view_text,
-    .on_thinking = on_thinking,
-    .on_tool_start = on_tool_start,
-    .on_tool_done = on_tool_done,
+    .on_thinking = on_view_thinking,
+    .on_tool_start = on_view_tool_start,
+    .on_tool_done = on_view_tool_done,
     .on_retry = on_view_retry,
-    .on_input = on_input,
-    .on_input_gone = on_input_gone,
+    .on_input = on_view_input,
+    .on_input_gone = on_view_input_gone,
     .on_done = on_view_done,
-    .on_error = on_error,
+    .on_error = on_view_error,
 };
 
 /* ---- life ---- */

@@ -15,6 +15,7 @@ const struct command CMD_CONVERSATIONS = {
     .alias = "conv",
     .summary = "list, read, search, change, export conversations",
     .help = "nb conv is short for it. For an ID, `latest` is the conversation that changed last.\n",
+    .needs = NEEDS_CLIENT,
     .subs = CONV_COMMANDS,
 };
 
@@ -87,24 +88,4 @@ str conv_known_cost(struct cmd *x, const struct json *row, const char *unpriced)
     str cost = conv_cost(x, json_get(row, "knownCostUsd"));
     return json_get_int(row, unpriced, 0) == 0 ? cost
                                                : arena_printf(&x->arena, ">%.*s", STR_ARG(cost));
-}
-
-str conv_get_count(struct cmd *x, const struct json *row, const char *key)
-{
-    return cmd_count(x, json_get_int(row, key, 0));
-}
-
-str conv_input(struct cmd *x, const struct json *row)
-{
-    return conv_get_count(x, row, "inputTokens");
-}
-
-str conv_cached(struct cmd *x, const struct json *row)
-{
-    return conv_get_count(x, row, "cacheReadTokens");
-}
-
-str conv_output(struct cmd *x, const struct json *row)
-{
-    return conv_get_count(x, row, "outputTokens");
 }

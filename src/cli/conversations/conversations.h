@@ -19,12 +19,8 @@ str conv_label(struct cmd *x, const struct json *conv);
 str conv_person(struct cmd *x, str user_id);
 str conv_ago(struct cmd *x, str iso);
 str conv_cost(struct cmd *x, const struct json *usd); /* "$0.0123", or "?" for null */
-/* Cells: the cost of a row, with ">" when `unpriced` of its calls have no price; a count. */
+/* Cells: the cost of a row, with ">" when `unpriced` of its calls have no price. */
 str conv_known_cost(struct cmd *x, const struct json *row, const char *unpriced);
-str conv_get_count(struct cmd *x, const struct json *row, const char *key);
-str conv_input(struct cmd *x, const struct json *row); /* tokens */
-str conv_cached(struct cmd *x, const struct json *row);
-str conv_output(struct cmd *x, const struct json *row);
 
 extern const struct command CONV_LIST, CONV_SHOW, CONV_SEARCH, CONV_STATS, CONV_FORK, CONV_RENAME,
     CONV_DELETE, CONV_RESTORE, CONV_NOTE, CONV_EXPORT, CONV_IMPORT, CONV_CONVERT, CONV_VERIFY,

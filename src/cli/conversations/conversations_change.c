@@ -42,7 +42,6 @@ const struct command CONV_RENAME = {
     .operands = "ID TITLE...",
     .summary = "change the title of a conversation",
     .help = "A title given by a person is never replaced by an automatic one.\n",
-    .needs = NEEDS_CLIENT,
     .run = conv_rename,
 };
 
@@ -77,7 +76,6 @@ const struct command CONV_FORK = {
     .help = "The original is not changed. Questions and answers both count as messages: --at 2 "
             "copies the first question and its answer.\n",
     .args = FORK_ARGS,
-    .needs = NEEDS_CLIENT,
     .run = conv_fork,
 };
 
@@ -160,7 +158,6 @@ const struct command CONV_RESTORE = {
     .name = "restore",
     .operands = "ID",
     .summary = "restore a deleted conversation",
-    .needs = NEEDS_CLIENT,
     .run = conv_restore,
 };
 
@@ -205,6 +202,5 @@ const struct command CONV_NOTE = {
     .operands = "ID [TEXT...]",
     .summary = "add a note to a conversation, or read its notes",
     .help = "Notes are not sent to a model. Search finds them.\n",
-    .needs = NEEDS_CLIENT,
     .run = conv_note,
 };

@@ -102,6 +102,5 @@ const struct command CONV_IMPORT = {
             "of ChatGPT and Claude.ai (conversations.json); a FILE may be a directory. Times are "
             "kept. A conversation that was imported before is not changed.\n",
     .args = IMPORT_ARGS,
-    .needs = NEEDS_CLIENT,
     .run = conv_import,
 };

@@ -24,11 +24,6 @@ static const struct arg LIST_ARGS[] = {
      "include conversations of delegated tasks"},
     {0}};
 
-static str show_updated(struct cmd *x, const struct json *row)
-{
-    return conv_ago(x, json_get_string(row, "updatedAt"));
-}
-
 static str show_cost(struct cmd *x, const struct json *row)
 {
     return conv_cost(x, json_get(row, "totalCostUsd"));
@@ -36,7 +31,7 @@ static str show_cost(struct cmd *x, const struct json *row)
 
 static const struct cmd_column LIST_COLUMNS[] = {
     {"ID", "id", .style = STYLE_CYAN, .is_whole = true},
-    {"UPDATED", .show = show_updated},
+    {"UPDATED", "updatedAt", CELL_AGO, "?"},
     {"MESSAGES", "messageCount", .is_right = true},
     {"COST", .show = show_cost, .is_right = true},
     {"TITLE", .show = conv_label, .style = STYLE_BOLD},
@@ -111,7 +106,6 @@ const struct command CONV_LIST = {
     .summary = "list the latest conversations",
     .help = "With --json, one conversation per line.\n",
     .args = LIST_ARGS,
-    .needs = NEEDS_CLIENT,
     .run = conv_list,
 };
 
@@ -126,22 +120,6 @@ static const struct arg STATS_ARGS[] = {{"period", 'p', ARG_STRING,
                                          "count a day, week, month, year or all (default)"},
                                         {0}};
 
-static str show_model(struct cmd *x, const struct json *row)
-{
-    str model = json_get_string(row, "model");
-    return model.n > 0 ? model : STR("(none)");
-}
-
-static str show_conversations(struct cmd *x, const struct json *row)
-{
-    return conv_get_count(x, row, "conversations");
-}
-
-static str show_messages(struct cmd *x, const struct json *row)
-{
-    return conv_get_count(x, row, "messages");
-}
-
 static str show_known_cost(struct cmd *x, const struct json *row)
 {
     return conv_known_cost(x, row, "unpricedConversations");
@@ -150,12 +128,12 @@ static str show_known_cost(struct cmd *x, const struct json *row)
 static int conv_stats(struct cmd *x)
 {
     static const struct cmd_column COLUMNS[] = {
-        {"MODEL", .show = show_model, .style = STYLE_BOLD},
-        {"CONVERSATIONS", .show = show_conversations, .is_right = true},
-        {"MESSAGES", .show = show_messages, .is_right = true},
-        {"INPUT", .show = conv_input, .is_right = true},
-        {"CACHED", .show = conv_cached, .is_right = true},
-        {"OUTPUT", .show = conv_output, .is_right = true},
+        {"MODEL", "model", .otherwise = "(none)", .style = STYLE_BOLD},
+        {"CONVERSATIONS", "conversations", CELL_COUNT, .is_right = true},
+        {"MESSAGES", "messages", CELL_COUNT, .is_right = true},
+        {"INPUT", "inputTokens", CELL_COUNT, .is_right = true},
+        {"CACHED", "cacheReadTokens", CELL_COUNT, .is_right = true},
+        {"OUTPUT", "outputTokens", CELL_COUNT, .is_right = true},
         {"COST", .show = show_known_cost, .is_right = true},
     };
     const struct stats_options *o = x->options;
@@ -183,6 +161,5 @@ const struct command CONV_STATS = {
     .help = "Counts every conversation that changed during the period, as a whole, under the model "
             "that answered last. \">\" before a cost: the price of some calls is not known.\n",
     .args = STATS_ARGS,
-    .needs = NEEDS_CLIENT,
     .run = conv_stats,
 };

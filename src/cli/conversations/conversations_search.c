@@ -128,6 +128,5 @@ const struct command CONV_SEARCH = {
             "\n"
             "With --json, one result per line. Exits with 1 when nothing was found.\n",
     .args = SEARCH_ARGS,
-    .needs = NEEDS_CLIENT,
     .run = conv_search,
 };

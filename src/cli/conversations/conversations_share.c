@@ -85,7 +85,6 @@ const struct command CONV_PARTICIPANTS = {
     .name = "participants",
     .operands = "ID",
     .summary = "list the participants of a conversation",
-    .needs = NEEDS_CLIENT,
     .run = conv_participants,
 };
 
@@ -129,7 +128,6 @@ const struct command CONV_SHARE_WITH = {
     .help = "A USER is an e-mail address, a name or an id. Participants see the whole conversation "
             "and may "
             "write. Existing participants stay.\n",
-    .needs = NEEDS_CLIENT,
     .run = conv_share,
 };
 
@@ -155,6 +153,5 @@ const struct command CONV_UNSHARE = {
     .summary = "stop sharing, or remove participants",
     .help = "Without a USER, the conversation becomes private. People who are removed lose access "
             "immediately.\n",
-    .needs = NEEDS_CLIENT,
     .run = conv_unshare,
 };

@@ -213,6 +213,5 @@ const struct command CONV_SHOW = {
     .summary = "read a conversation",
     .help = "With --json, one object: the conversation with its messages.\n",
     .args = ARGS,
-    .needs = NEEDS_CLIENT,
     .run = conv_show,
 };

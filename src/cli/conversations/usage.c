@@ -79,11 +79,6 @@ static double weight(const struct json *row, bool by_cost)
     return (double)(json_get_int(row, "inputTokens", 0) + json_get_int(row, "outputTokens", 0));
 }
 
-static str show_calls(struct cmd *x, const struct json *row)
-{
-    return conv_get_count(x, row, "calls");
-}
-
 static str show_cost(struct cmd *x, const struct json *row)
 {
     return conv_known_cost(x, row, "unpricedCalls");
@@ -91,10 +86,10 @@ static str show_cost(struct cmd *x, const struct json *row)
 
 static const struct cmd_column COLUMNS[] = {
     {"", "name", .style = STYLE_BOLD},
-    {"CALLS", .show = show_calls, .is_right = true},
-    {"INPUT", .show = conv_input, .is_right = true},
-    {"CACHED", .show = conv_cached, .is_right = true},
-    {"OUTPUT", .show = conv_output, .is_right = true},
+    {"CALLS", "calls", CELL_COUNT, .is_right = true},
+    {"INPUT", "inputTokens", CELL_COUNT, .is_right = true},
+    {"CACHED", "cacheReadTokens", CELL_COUNT, .is_right = true},
+    {"OUTPUT", "outputTokens", CELL_COUNT, .is_right = true},
     {"COST", .show = show_cost, .is_right = true},
     {"", "bar", .style = STYLE_CYAN},
 };

@@ -173,7 +173,6 @@ static const struct command CONFIG_SET = {
         "\n"
         "env.NAME, header.NAME, auth.token, auth.value and auth.clientSecret are secrets of the "
         "entry itself: the value is encrypted, and the settings contain ${sealed} instead.\n",
-    .needs = NEEDS_PLACE,
     .run = config_set,
 };
 
@@ -214,7 +213,6 @@ static const struct command CONFIG_GET = {
     .name = "get",
     .operands = "BUNDLE [KEY]",
     .summary = "list stored values by name, without the values",
-    .needs = NEEDS_PLACE,
     .run = config_get,
 };
 
@@ -238,7 +236,6 @@ static const struct command CONFIG_CLEAR = {
     .name = "clear",
     .operands = "BUNDLE KEY",
     .summary = "delete a stored value",
-    .needs = NEEDS_PLACE,
     .run = config_clear,
 };
 
@@ -250,5 +247,6 @@ const struct command CMD_CONFIG = {
     .summary = "set values that bundles ask for: keys, folders",
     .help = "Values are stored in credentials/ of the work directory, where only you can read "
             "them, and passed to the bundle as variables when it starts.\n",
+    .needs = NEEDS_PLACE,
     .subs = CONFIG_COMMANDS,
 };

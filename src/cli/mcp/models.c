@@ -12,22 +12,6 @@ static str dollars(struct cmd *x, const struct json *price, const char *key)
     return arena_printf(&x->arena, usd < 0.1 ? "%.3f" : "%.2f", usd);
 }
 
-static str tokens(struct cmd *x, const struct json *m, const char *key)
-{
-    int64_t n = json_get_int(m, key, 0);
-    return n > 0 ? cmd_count(x, n) : STR("?");
-}
-
-static str show_context(struct cmd *x, const struct json *m)
-{
-    return tokens(x, m, "contextTokens");
-}
-
-static str show_output(struct cmd *x, const struct json *m)
-{
-    return tokens(x, m, "maxOutputTokens");
-}
-
 static str show_input_price(struct cmd *x, const struct json *m)
 {
     return dollars(x, json_get(m, "usdPerMillionTokens"), "input");
@@ -52,8 +36,8 @@ static str remark(struct cmd *x, const struct json *m)
 
 static const struct cmd_column MODEL_COLUMNS[] = {
     {"MODEL", "name", .style = STYLE_BOLD},
-    {"CONTEXT", .show = show_context, .is_right = true},
-    {"OUTPUT", .show = show_output, .is_right = true},
+    {"CONTEXT", "contextTokens", CELL_COUNT, "?", .is_right = true},
+    {"OUTPUT", "maxOutputTokens", CELL_COUNT, "?", .is_right = true},
     {"$/M IN", .show = show_input_price, .is_right = true},
     {"$/M OUT", .show = show_output_price, .is_right = true},
     {"PRICE OF", "pricedOn", .style = STYLE_DIM},

@@ -25,7 +25,6 @@ static int secrets_list(struct cmd *x)
 static const struct command SECRETS_LIST = {
     .name = "list",
     .summary = "list settings that contain a secret in plain text",
-    .needs = NEEDS_SETTINGS,
     .run = secrets_list,
 };
 
@@ -54,7 +53,6 @@ static const struct command SECRETS_SEAL = {
             "replaces variables, headers and tokens of bundles by ${sealed}; `nb config set BUNDLE "
             "env.NAME` sets such a value again. Old copies and backups of the settings still "
             "contain the secrets: replace those secrets if others could read them.\n",
-    .needs = NEEDS_SETTINGS,
     .run = secrets_seal,
 };
 
@@ -63,5 +61,6 @@ static const struct command *const SECRETS_COMMANDS[] = {&SECRETS_LIST, &SECRETS
 const struct command CMD_SECRETS = {
     .name = "secrets",
     .summary = "find and encrypt plain secrets in the settings",
+    .needs = NEEDS_SETTINGS,
     .subs = SECRETS_COMMANDS,
 };

@@ -197,9 +197,3 @@ struct json people_iso(struct cmd *x, int64_t ms)
     clock_iso(ms, iso);
     return json_of_str(arena_str(&x->arena, str_from(iso)));
 }
-
-str people_ago(struct cmd *x, const struct json *row, const char *key, const char *never)
-{
-    int64_t ms;
-    return clock_parse_iso(json_get_string(row, key), &ms) < 0 ? str_from(never) : cmd_ago(x, ms);
-}

@@ -24,5 +24,3 @@ int people_password(struct cmd *x, bool from_stdin, str *ret_hash);
 
 /* Times as members of a result: ISO 8601, or null for 0. */
 struct json people_iso(struct cmd *x, int64_t ms);
-/* Cells of a list: how long ago the time in that member was; `never` when it is null. */
-str people_ago(struct cmd *x, const struct json *row, const char *key, const char *never);

@@ -164,7 +164,6 @@ static const struct command TOKEN_CREATE = {
         "Scopes: read reads what the user may read; write chats, shares and calls tools; mcp uses "
         "the /mcp endpoint; admin manages users, workspaces and bundles as far as the user may.\n",
     .args = CREATE_ARGS,
-    .needs = NEEDS_PEOPLE,
     .run = token_create,
 };
 
@@ -179,32 +178,9 @@ static const struct arg LIST_ARGS[] = {{"user", 'u', ARG_STRING,
                                         "show only tokens of this user"},
                                        {0}};
 
-static str show_list(struct cmd *x, const struct json *list, const char *otherwise)
-{
-    struct json_strs all = {arena_array(&x->arena, list->len, sizeof(str)), list->len};
-    for (size_t i = 0; i < list->len; i++)
-        all.items[i] = json_string(json_at(list, i), STR_NONE);
-    return list->len > 0 ? cmd_joined(x, all, ",") : str_from(otherwise);
-}
-
 static str show_owner(struct cmd *x, const struct json *row)
 {
     return roster_user(x->roster, json_get_string(row, "userId"))->email;
-}
-
-static str show_scopes(struct cmd *x, const struct json *row)
-{
-    return show_list(x, json_get(row, "scopes"), "none");
-}
-
-static str show_tools(struct cmd *x, const struct json *row)
-{
-    return show_list(x, json_get(row, "tools"), "all");
-}
-
-static str show_workspace(struct cmd *x, const struct json *row)
-{
-    return json_string(json_get(row, "workspaceId"), STR("all"));
 }
 
 static str show_expiry(struct cmd *x, const struct json *row)
@@ -214,11 +190,6 @@ static str show_expiry(struct cmd *x, const struct json *row)
     if (clock_parse_iso(iso, &ms) < 0)
         return STR("never");
     return ms <= clock_now_ms() ? STR("expired") : str_slice(iso, 0, 10);
-}
-
-static str show_used(struct cmd *x, const struct json *row)
-{
-    return people_ago(x, row, "lastUsedAt", "never");
 }
 
 /* The user of --user; *ret is NULL when it was not given. */
@@ -235,11 +206,11 @@ static int token_list(struct cmd *x)
         {"ID", "id", .style = STYLE_CYAN, .is_whole = true},
         {"NAME", "name", .style = STYLE_BOLD},
         {"USER", .show = show_owner},
-        {"SCOPES", .show = show_scopes},
-        {"WORKSPACE", .show = show_workspace},
+        {"SCOPES", "scopes", CELL_WORDS, "none"},
+        {"WORKSPACE", "workspaceId", .otherwise = "all"},
         {"EXPIRES", .show = show_expiry},
-        {"USED", .show = show_used},
-        {"TOOLS", .show = show_tools},
+        {"USED", "lastUsedAt", CELL_AGO, "never"},
+        {"TOOLS", "tools", CELL_WORDS, "all"},
     };
     const struct user *only;
     if (!find_owner(x, &only))
@@ -263,7 +234,6 @@ static const struct command TOKEN_LIST = {
     .name = "list",
     .summary = "list tokens, their scopes and when they were used",
     .args = LIST_ARGS,
-    .needs = NEEDS_PEOPLE,
     .run = token_list,
 };
 
@@ -325,7 +295,6 @@ static const struct command TOKEN_REVOKE = {
     .operands = "ID|NAME",
     .summary = "revoke a token immediately",
     .args = REVOKE_ARGS,
-    .needs = NEEDS_PEOPLE,
     .run = token_revoke,
 };
 
@@ -336,5 +305,6 @@ const struct command CMD_TOKEN = {
     .name = "token",
     .alias = "tokens",
     .summary = "manage API tokens for scripts, CI and MCP clients",
+    .needs = NEEDS_PEOPLE,
     .subs = TOKEN_COMMANDS,
 };

@@ -43,25 +43,15 @@ static int by_email(const void *a, const void *b)
     return str_cmp((*x)->email, (*y)->email);
 }
 
-static str show_workspaces(struct cmd *x, const struct json *row)
-{
-    return arena_printf(&x->arena, "%u", json_get(row, "workspaces")->len);
-}
-
-static str show_created(struct cmd *x, const struct json *row)
-{
-    return people_ago(x, row, "createdAt", "-");
-}
-
 static int user_list(struct cmd *x)
 {
     static const struct cmd_column COLUMNS[] = {
         {"EMAIL", "email", .style = STYLE_BOLD},
         {"NAME", "displayName"},
         {"ROLE", "orgRole"},
-        {"WORKSPACES", .show = show_workspaces, .is_right = true},
+        {"WORKSPACES", "workspaces", CELL_SIZE, .is_right = true},
         {"TOKENS", "tokens", .is_right = true},
-        {"CREATED", .show = show_created},
+        {"CREATED", "createdAt", CELL_AGO, "-"},
         {"ID", "id", .style = STYLE_CYAN, .is_whole = true},
     };
     size_t n = x->roster->nusers;
@@ -81,7 +71,6 @@ static int user_list(struct cmd *x)
 static const struct command USER_LIST = {
     .name = "list",
     .summary = "list accounts",
-    .needs = NEEDS_PEOPLE,
     .run = user_list,
 };
 
@@ -158,7 +147,6 @@ static const struct command USER_ADD = {
     .help = "With local users, asks for a password. With OpenID Connect, the first login with this "
             "address uses the account.\n",
     .args = ADD_ARGS,
-    .needs = NEEDS_PEOPLE,
     .run = user_add,
 };
 
@@ -192,7 +180,6 @@ static const struct command USER_PASSWD = {
     .operands = "USER",
     .summary = "set a password, and end all sessions of the user",
     .args = PASSWD_ARGS,
-    .needs = NEEDS_PEOPLE,
     .run = user_passwd,
 };
 
@@ -213,7 +200,6 @@ static const struct command USER_ROLE = {
     .summary = "set the role of a user on this server",
     .help = "Owners and admins manage users and workspaces. `nb workspace role` sets the role in a "
             "workspace, which is independent of this one. The last owner remains an owner.\n",
-    .needs = NEEDS_PEOPLE,
     .run = user_set_role,
 };
 
@@ -229,7 +215,6 @@ static const struct command USER_SIGN_OUT = {
     .name = "sign-out",
     .operands = "USER",
     .summary = "end all sessions of a user",
-    .needs = NEEDS_PEOPLE,
     .run = user_sign_out,
 };
 
@@ -270,7 +255,6 @@ static const struct command USER_REMOVE = {
     .summary = "remove an account, its sessions, tokens and memberships",
     .args = REMOVE_ARGS,
     .yes = "do not ask",
-    .needs = NEEDS_PEOPLE,
     .run = user_remove,
 };
 
@@ -284,5 +268,6 @@ const struct command CMD_USER = {
     .help =
         "A USER is an e-mail address, a name or an id. Changes take effect immediately, also in a "
         "running server.\n",
+    .needs = NEEDS_PEOPLE,
     .subs = USER_COMMANDS,
 };

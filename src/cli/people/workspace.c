@@ -32,23 +32,13 @@ static int workspace_report(struct cmd *x, str id, const char *what)
 
 /* ---- list ---- */
 
-static str show_members(struct cmd *x, const struct json *row)
-{
-    return arena_printf(&x->arena, "%u", json_get(row, "members")->len);
-}
-
-static str show_created(struct cmd *x, const struct json *row)
-{
-    return people_ago(x, row, "createdAt", "-");
-}
-
 static int workspace_list(struct cmd *x)
 {
     static const struct cmd_column COLUMNS[] = {
         {"ID", "id", .style = STYLE_CYAN, .is_whole = true},
         {"NAME", "name", .style = STYLE_BOLD},
-        {"MEMBERS", .show = show_members, .is_right = true},
-        {"CREATED", .show = show_created},
+        {"MEMBERS", "members", CELL_SIZE, .is_right = true},
+        {"CREATED", "createdAt", CELL_AGO, "-"},
         {"PATH", "path"},
     };
     struct json *rows = json_new(&x->arena, JSON_ARRAY);
@@ -61,7 +51,6 @@ static int workspace_list(struct cmd *x)
 static const struct command WORKSPACE_LIST = {
     .name = "list",
     .summary = "list workspaces",
-    .needs = NEEDS_PEOPLE,
     .run = workspace_list,
 };
 
@@ -127,7 +116,6 @@ static const struct command WORKSPACE_CREATE = {
     .operands = "NAME",
     .summary = "create a workspace",
     .args = CREATE_ARGS,
-    .needs = NEEDS_PEOPLE,
     .run = workspace_create,
 };
 
@@ -152,7 +140,6 @@ static const struct command WORKSPACE_RENAME = {
     .name = "rename",
     .operands = "WS NAME",
     .summary = "rename a workspace; its id stays the same",
-    .needs = NEEDS_PEOPLE,
     .run = workspace_rename,
 };
 
@@ -183,7 +170,6 @@ static const struct command WORKSPACE_DELETE = {
     .operands = "WS",
     .summary = "delete a workspace and everything in it",
     .yes = "do not ask",
-    .needs = NEEDS_PEOPLE,
     .run = workspace_delete,
 };
 
@@ -205,7 +191,6 @@ static const struct command WORKSPACE_MEMBERS = {
     .name = "members",
     .operands = "WS",
     .summary = "list the members of a workspace and their roles",
-    .needs = NEEDS_PEOPLE,
     .run = workspace_members,
 };
 
@@ -257,7 +242,6 @@ static const struct command WORKSPACE_ADD_MEMBER = {
     .operands = "WS USER",
     .summary = "add a member",
     .args = MEMBER_ARGS,
-    .needs = NEEDS_PEOPLE,
     .run = workspace_add_member,
 };
 
@@ -270,7 +254,6 @@ static const struct command WORKSPACE_REMOVE_MEMBER = {
     .name = "remove-member",
     .operands = "WS USER",
     .summary = "remove a member immediately",
-    .needs = NEEDS_PEOPLE,
     .run = workspace_remove_member,
 };
 
@@ -286,7 +269,6 @@ static const struct command WORKSPACE_ROLE = {
     .name = "role",
     .operands = "WS USER admin|member",
     .summary = "set the role of a member",
-    .needs = NEEDS_PEOPLE,
     .run = workspace_set_role,
 };
 
@@ -302,5 +284,6 @@ const struct command CMD_WORKSPACE = {
     .help =
         "A WS is an id (with or without ws_) or a name, a USER an e-mail address, a name or an id. "
         "Changes take effect immediately, also in a running server.\n",
+    .needs = NEEDS_PEOPLE,
     .subs = WORKSPACE_COMMANDS,
 };

@@ -1,5 +1,6 @@
 #include "cli/session/client.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "cli/session/await_bundles.h"
@@ -19,7 +20,7 @@ struct client {
 };
 
 /* One request in progress. */
-struct answer {
+struct client_answer {
     int status;
     struct buf body;
     struct err err;
@@ -30,44 +31,54 @@ struct answer {
 
 static void on_client_head(void *ctx, int status, const struct fetch_header *h, size_t n)
 {
-    ((struct answer *)ctx)->status = status;
+    ((struct client_answer *)ctx)->status = status;
 }
 
 static void on_client_data(void *ctx, str bytes)
 {
-    buf_add_str(&((struct answer *)ctx)->body, bytes);
+    buf_add_str(&((struct client_answer *)ctx)->body, bytes);
 }
 
 static void on_client_done(void *ctx, const struct err *err)
 {
-    struct answer *a = ctx;
+    struct client_answer *a = ctx;
     a->err = *err;
     a->is_done = true;
 }
 
-static int ask_remote(struct client *c, const struct client_ask *q, struct arena *a,
-                      struct answer *ret, struct err *e)
+struct fetch *client_fetch(struct client *c, const struct client_ask *q, uint64_t idle_ms,
+                           const struct fetch_events *ev, void *ctx)
 {
-    static const struct fetch_events EVENTS = {on_client_head, on_client_data, on_client_done};
     struct fetch_header headers[2];
+    struct arena a;
     size_t nheaders = 0;
+    assert(!c->server);
     if (q->body.n > 0)
         headers[nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
     if (c->workspace)
         headers[nheaders++] = (struct fetch_header){STR("X-Workspace-Id"), str_from(c->workspace)};
-    uint64_t timeout_ms = q->timeout_ms ? q->timeout_ms : CLIENT_TIMEOUT_MS;
-    bool is_get = !q->method || strcmp(q->method, "GET") == 0;
+    arena_init(&a);
     struct fetch_spec spec = {
         .method = q->method,
-        .url = arena_printf(a, HOST "%.*s", STR_ARG(q->path)),
+        .url = arena_printf(&a, HOST "%.*s", STR_ARG(q->path)),
         .headers = headers,
         .nheaders = nheaders,
         .body = q->body,
-        .has_body = !is_get,
-        .idle_timeout_ms = timeout_ms,
+        .has_body = q->method && strcmp(q->method, "GET") != 0,
+        .idle_timeout_ms = idle_ms,
         .unix_socket = c->socket_path,
     };
-    struct fetch *f = fetch_start(c->fetcher, &spec, &EVENTS, ret);
+    struct fetch *f = fetch_start(c->fetcher, &spec, ev, ctx);
+    arena_done(&a);
+    return f;
+}
+
+static int ask_remote(struct client *c, const struct client_ask *q, struct client_answer *ret,
+                      struct err *e)
+{
+    static const struct fetch_events EVENTS = {on_client_head, on_client_data, on_client_done};
+    uint64_t timeout_ms = q->timeout_ms ? q->timeout_ms : CLIENT_TIMEOUT_MS;
+    struct fetch *f = client_fetch(c, q, timeout_ms, &EVENTS, ret);
     if (!loop_run_until(c->loop, &ret->is_done, timeout_ms)) {
         fetch_cancel(f);
         return err_set(e, -ETIMEDOUT, "the running server (%s) does not answer", c->socket_path);
@@ -81,14 +92,14 @@ static int ask_remote(struct client *c, const struct client_ask *q, struct arena
 
 static void on_local(void *ctx, int status, const char *type, str body)
 {
-    struct answer *a = ctx;
+    struct client_answer *a = ctx;
     a->status = status;
     buf_add_str(&a->body, body);
     a->is_done = true;
 }
 
 /* No timeout: the work is done in this process, and the response needs a receiver. */
-static void ask_local(struct client *c, const struct client_ask *q, struct answer *ret)
+static void ask_local(struct client *c, const struct client_ask *q, struct client_answer *ret)
 {
     struct http_local_ask ask = {q->method ? q->method : "GET", q->path, q->body};
     server_ask(c->server, &ask, on_local, ret);
@@ -98,7 +109,8 @@ static void ask_local(struct client *c, const struct client_ask *q, struct answe
 
 /* ---- both ---- */
 
-static int read_answer(const struct answer *got, struct arena *a, struct json **ret, struct err *e)
+static int read_answer(const struct client_answer *got, struct arena *a, struct json **ret,
+                       struct err *e)
 {
     static const struct {
         int status, code;
@@ -120,13 +132,13 @@ static int read_answer(const struct answer *got, struct arena *a, struct json **
 int client_ask(struct client *c, const struct client_ask *q, struct arena *a, struct json **ret,
                struct err *e)
 {
-    struct answer got = {0};
+    struct client_answer got = {0};
     int r = 0;
     buf_init(&got.body, CLIENT_BODY_MAX);
     if (c->server)
         ask_local(c, q, &got);
     else
-        r = ask_remote(c, q, a, &got, e);
+        r = ask_remote(c, q, &got, e);
     if (r == 0)
         r = read_answer(&got, a, ret, e);
     buf_done(&got.body);
@@ -165,13 +177,9 @@ struct client *client_open_remote(struct loop *l, const char *socket_path, const
     return c;
 }
 
-static int open_any(struct loop *l, struct config *config, bool with_bundles, struct client **ret,
+int client_open_own(struct loop *l, struct config *config, bool with_bundles, struct client **ret,
                     struct err *e)
 {
-    if (session_is_served(config)) {
-        *ret = client_open_remote(l, server_socket_path(config, &config->arena), config->workspace);
-        return 0;
-    }
     struct client *c = xcalloc(1, sizeof *c);
     c->loop = l;
     arena_init(&c->arena);
@@ -181,6 +189,15 @@ static int open_any(struct loop *l, struct config *config, bool with_bundles, st
     else
         *ret = c;
     return r;
+}
+
+static int open_any(struct loop *l, struct config *config, bool with_bundles, struct client **ret,
+                    struct err *e)
+{
+    if (!session_is_served(config))
+        return client_open_own(l, config, with_bundles, ret, e);
+    *ret = client_open_remote(l, server_socket_path(config, &config->arena), config->workspace);
+    return 0;
 }
 
 int client_open(struct loop *l, struct config *config, struct client **ret, struct err *e)
@@ -207,7 +224,7 @@ void client_close(struct client *c)
     free(c);
 }
 
-struct fetcher *client_fetcher(const struct client *c)
+struct server *client_server(const struct client *c)
 {
-    return c->fetcher;
+    return c->server;
 }

@@ -19,12 +19,14 @@ int client_open(struct loop *l, struct config *c, struct client **ret, struct er
 /* The same for commands that use tools: a server in this process starts the bundles of the settings
  * and waits until they run or have failed. */
 int client_open_bundles(struct loop *l, struct config *c, struct client **ret, struct err *e);
-/* For a server that is known to run. */
-/* workspace: NULL, or the id of a workspace. */
+/* Of one kind only: a server that is known to run (workspace: an id, or NULL), or one in this
+ * process, even when another one runs. */
 struct client *client_open_remote(struct loop *l, const char *socket_path, const char *workspace);
+int client_open_own(struct loop *l, struct config *c, bool with_bundles, struct client **ret,
+                    struct err *e);
 void client_close(struct client *c); /* accepts NULL */
 
-struct fetcher *client_fetcher(const struct client *c); /* of a remote client */
+struct server *client_server(const struct client *c); /* in this process; NULL = another process */
 
 struct client_ask {
     const char *method;  /* NULL = GET */
@@ -39,6 +41,10 @@ struct client_ask {
  * -EBUSY for 409, -EIO for the rest; -ETIMEDOUT, -ECONNREFUSED without a response. */
 int client_ask(struct client *c, const struct client_ask *q, struct arena *a, struct json **ret,
                struct err *e);
+
+/* Starts a request to a remote server, for the caller's events. idle_ms: 0 = no limit. */
+struct fetch *client_fetch(struct client *c, const struct client_ask *q, uint64_t idle_ms,
+                           const struct fetch_events *ev, void *ctx);
 
 /* Encodes a segment of a path or a value of a query. */
 str client_encode(struct arena *a, str s);

@@ -1,5 +1,6 @@
 #include "cli/session/session.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/socket.h>
@@ -8,8 +9,13 @@
 
 #include "bundle/plan/bundle_want.h"
 #include "bundle/plan/grant_rules.h"
+#include "cli/session/await_bundles.h"
 #include "cli/session/session_impl.h"
 #include "server/server.h"
+
+#define SESSION_ASK_MS 10000
+/* events at the end of the log that are searched for messages */
+#define SESSION_HISTORY_EVENTS 200
 
 /* Whether a process accepts connections there. A stale socket file refuses. */
 bool session_is_served(struct config *c)
@@ -27,25 +33,6 @@ bool session_is_served(struct config *c)
     return ok;
 }
 
-int session_open(struct loop *l, struct config *c, bool is_interactive, struct session **ret,
-                 struct err *e)
-{
-    if (session_is_served(c))
-        return session_open_remote(l, c, server_socket_path(c, &c->arena), ret, e);
-    return session_open_local(l, c, is_interactive, ret, e);
-}
-
-void session_close(struct session *s)
-{
-    if (s)
-        s->ops->close(s);
-}
-
-str session_model(const struct session *s)
-{
-    return s->model;
-}
-
 int session_find_directory(struct arena *a, const struct config *c, struct dir_grant *ret,
                            struct err *e)
 {
@@ -53,6 +40,80 @@ int session_find_directory(struct arena *a, const struct config *c, struct dir_g
     int r = getcwd(here, sizeof here) ? dir_grant_of(a, here, ret, e)
                                       : err_errno(e, -errno, "cannot use", "this directory");
     return r < 0 ? r : grant_rules_check(ret->path, bundle_home_dir(NULL), c->work_dir, e);
+}
+
+/* Checks whether commands can run in the current directory. */
+static void session_use_directory(struct session *s)
+{
+    struct err e = {0};
+    struct dir_grant g = {0};
+    int r = session_find_directory(&s->arena, s->config, &g, &e);
+    s->directory = r == 0 ? g : (struct dir_grant){0};
+    s->no_directory = r == 0 ? STR_NONE : arena_str(&s->arena, str_from(e.msg));
+}
+
+static int session_find_model(struct session *s, struct err *e)
+{
+    struct server *own = client_server(s->client);
+    struct client_ask q = {.path = STR("/v1/workspace"), .timeout_ms = SESSION_ASK_MS};
+    struct json *info;
+    str why;
+    if (own) {
+        s->model = arena_str(&s->arena, llm_default_model(server_llm(own), &why));
+        return 0;
+    }
+    int r = client_ask(s->client, &q, &s->arena, &info, e);
+    str named = s->config->models.named;
+    if (r == 0)
+        s->model = named.n > 0 ? named : json_get_string(json_get(info, "model"), "name");
+    return r;
+}
+
+int session_open(struct loop *l, struct config *c, bool is_here, bool is_interactive,
+                 struct session **ret, struct err *e)
+{
+    struct client *client;
+    bool is_remote = !is_here && session_is_served(c);
+    int r = 0;
+    if (is_remote)
+        client = client_open_remote(l, server_socket_path(c, &c->arena), c->workspace);
+    else
+        r = client_open_own(l, c, true, &client, e);
+    if (r < 0)
+        return r;
+    if (!is_remote)
+        await_bundles(client_server(client), is_interactive);
+    struct session *s = is_remote ? session_new_remote() : session_new_local();
+    s->loop = l;
+    s->config = c;
+    s->client = client;
+    arena_init(&s->arena);
+    session_use_directory(s);
+    r = session_find_model(s, e);
+    if (r < 0)
+        session_close(s);
+    else
+        *ret = s;
+    return r;
+}
+
+void session_close(struct session *s)
+{
+    struct client *client = s->client;
+    s->ops->close(s);
+    client_close(client);
+    arena_done(&s->arena);
+    free(s);
+}
+
+bool session_is_remote(const struct session *s)
+{
+    return !client_server(s->client);
+}
+
+str session_model(const struct session *s)
+{
+    return s->model;
 }
 
 void session_add_directory(struct arena *a, struct config *c, struct json *body)
@@ -67,25 +128,10 @@ void session_add_directory(struct arena *a, struct config *c, struct json *body)
     json_set(a, body, STR("workingDirectory"), *directory);
 }
 
-void session_use_directory(struct session *s)
-{
-    struct err e = {0};
-    struct dir_grant g = {0};
-    int r = session_find_directory(&s->arena, s->config, &g, &e);
-    s->directory = r == 0 ? g : (struct dir_grant){0};
-    s->no_directory = r == 0 ? STR_NONE : arena_str(&s->arena, str_from(e.msg));
-}
-
 str session_directory(const struct session *s, str *ret_why)
 {
     *ret_why = s->no_directory;
     return s->directory.path;
-}
-
-void session_use_model(struct session *s, str model)
-{
-    if (model.n > 0 && s->config->models.named.n == 0)
-        s->model = arena_str(&s->arena, model);
 }
 
 str session_conversation(const struct session *s)
@@ -93,30 +139,82 @@ str session_conversation(const struct session *s)
     return s->conversation_id;
 }
 
+static int session_ask(struct session *s, struct arena *a, str path, struct json **ret,
+                       struct err *e)
+{
+    struct client_ask q = {.path = path, .timeout_ms = SESSION_ASK_MS};
+    return client_ask(s->client, &q, a, ret, e);
+}
+
+/* The conversation with that id, or the latest one. */
+static int find_conversation(struct session *s, struct arena *a, str id, struct json **ret,
+                             struct err *e)
+{
+    if (id.n > 0) {
+        str path = arena_printf(a, "/v1/conversations/%.*s", STR_ARG(client_encode(a, id)));
+        int r = session_ask(s, a, path, ret, e);
+        if (r == -ENOENT && !session_is_remote(s))
+            err_set(e, r, "no conversation '%.*s' in %s", STR_ARG(id), s->config->work_dir);
+        return r;
+    }
+    int r = session_ask(s, a, STR("/v1/conversations?limit=1"), ret, e);
+    if (r == 0)
+        *ret = json_at(json_get(*ret, "conversations"), 0);
+    return r == 0 && !*ret ? err_set(e, -ENOENT, "no conversation to continue yet") : r;
+}
+
+/* The conversation continues with its own model, unless the command names one. */
 int session_resume(struct session *s, str id, struct err *e)
 {
-    return s->ops->resume(s, store_id_meant(id), e);
+    struct arena a;
+    struct json *conv;
+    arena_init(&a);
+    int r = find_conversation(s, &a, store_id_meant(id), &conv, e);
+    str model = r == 0 ? json_get_string(conv, "lastModel") : STR_NONE;
+    if (r == 0)
+        s->conversation_id = arena_str(&s->arena, json_get_string(conv, "id"));
+    if (model.n > 0 && s->config->models.named.n == 0)
+        s->model = arena_str(&s->arena, model);
+    arena_done(&a);
+    return r;
+}
+
+/* The latest events: {messages, ask?}. */
+static int session_past(struct session *s, struct arena *a, struct json **ret, struct err *e)
+{
+    str path = arena_printf(a, "/v1/conversations/%.*s/history?limit=%d",
+                            STR_ARG(s->conversation_id), SESSION_HISTORY_EVENTS);
+    return session_ask(s, a, path, ret, e);
 }
 
 int session_history(struct session *s, size_t max, session_message_fn fn, void *ctx, struct err *e)
 {
     struct arena a;
-    struct session_past past = {0};
+    struct json *page;
     arena_init(&a);
-    int r = s->ops->past(s, &a, &past, e);
-    for (size_t i = past.n > max ? past.n - max : 0; r == 0 && i < past.n; i++)
-        fn(ctx, past.messages[i].is_user, past.messages[i].text);
+    int r = session_past(s, &a, &page, e);
+    const struct json *list = r == 0 ? json_get(page, "messages") : NULL;
+    size_t n = 0, seen = 0;
+    for (size_t i = 0; list && i < list->len; i++)
+        n += json_get_string(json_at(list, i), "content").n > 0;
+    for (size_t i = 0; list && i < list->len; i++) {
+        const struct json *m = json_at(list, i);
+        str text = json_get_string(m, "content");
+        if (text.n > 0 && ++seen + max > n)
+            fn(ctx, str_eq(json_get_string(m, "role"), STR("user")), text);
+    }
     arena_done(&a);
     return r;
 }
 
 const struct json *session_question(struct session *s, struct arena *a)
 {
-    struct session_past past = {0};
+    struct json *page;
     struct err e = {0};
-    if (s->conversation_id.n == 0 || s->ops->past(s, a, &past, &e) < 0)
+    if (s->conversation_id.n == 0 || session_past(s, a, &page, &e) < 0)
         return NULL;
-    return past.ask;
+    const struct json *ask = json_get(page, "ask");
+    return json_is(ask, JSON_OBJECT) ? ask : NULL;
 }
 
 void session_forget(struct session *s)
@@ -124,21 +222,23 @@ void session_forget(struct session *s)
     s->conversation_id = STR_NONE;
 }
 
-void session_send(struct session *s, str text, const struct session_events *ev, void *ctx)
+static void session_start(struct session *s, const struct session_input *in,
+                          const struct session_events *ev, void *ctx)
 {
-    struct session_input in = {.text = text};
     s->ev = ev;
     s->ctx = ctx;
-    s->ops->send(s, &in);
+    s->ops->send(s, in);
+}
+
+void session_send(struct session *s, str text, const struct session_events *ev, void *ctx)
+{
+    session_start(s, &(struct session_input){.text = text}, ev, ctx);
 }
 
 void session_answer(struct session *s, str ask_id, const struct json *decisions,
                     const struct session_events *ev, void *ctx)
 {
-    struct session_input in = {.ask_id = ask_id, .decisions = decisions};
-    s->ev = ev;
-    s->ctx = ctx;
-    s->ops->send(s, &in);
+    session_start(s, &(struct session_input){.ask_id = ask_id, .decisions = decisions}, ev, ctx);
 }
 
 void session_set_permissions(struct session *s, struct json_strs allow, bool is_unattended)
@@ -160,92 +260,60 @@ void session_cancel(struct session *s)
 
 /* ---- events of a chat stream ---- */
 
-static void got_start(struct session *s, const struct json *d)
-{
-    s->conversation_id = arena_str(&s->arena, json_get_string(d, "conversationId"));
-    s->ev->on_started(s->ctx, s->conversation_id);
-}
-
-static void got_text(struct session *s, const struct json *d)
-{
-    s->ev->on_text(s->ctx, json_get_string(d, "text"));
-}
-
-static void got_thinking(struct session *s, const struct json *d)
-{
-    s->ev->on_thinking(s->ctx, json_get_string(d, "text"));
-}
-
-static void got_tool_start(struct session *s, const struct json *d)
-{
-    s->ev->on_tool_start(s->ctx, json_get_string(d, "id"), json_get_string(d, "name"),
-                         json_get(d, "input"), json_get_string(d, "directory"));
-}
-
-static void got_tool_done(struct session *s, const struct json *d)
-{
-    s->ev->on_tool_done(s->ctx, json_get_string(d, "id"), json_get_string(d, "name"),
-                        json_get_bool(d, "ok", false), json_get_int(d, "ms", 0),
-                        json_get_string(d, "output"));
-}
-
-static void got_retry(struct session *s, const struct json *d)
-{
-    s->ev->on_retry(s->ctx, json_get_string(d, "message"));
-}
-
-static void got_input(struct session *s, const struct json *d)
-{
-    if (s->ev->on_input)
-        s->ev->on_input(s->ctx, d);
-}
-
-static void got_input_gone(struct session *s, const struct json *d)
-{
-    if (s->ev->on_input_gone)
-        s->ev->on_input_gone(s->ctx, json_get_string(d, "inputId"));
-}
-
-static void got_done(struct session *s, const struct json *d)
-{
-    s->ev->on_done(s->ctx, d);
-}
-
-static void got_error(struct session *s, const struct json *d)
-{
-    s->ev->on_error(s->ctx, json_get_string(d, "error"), json_get_string(d, "message"));
-}
+#define ON(member) offsetof(struct session_events, member)
 
 static const struct {
     const char *event;
-    void (*handle)(struct session *s, const struct json *data);
+    size_t offset;
     bool is_last;
 } EVENTS[] = {
-    {"chat.start", got_start, false},
-    {"text.delta", got_text, false},
-    {"reasoning.delta", got_thinking, false},
-    {"tool.start", got_tool_start, false},
-    {"tool.done", got_tool_done, false},
-    {"run.retry", got_retry, false},
-    {"input.requested", got_input, false},
-    {"input.answered", got_input_gone, false},
-    {"done", got_done, true},
-    {"error", got_error, true},
+    {"text.delta", ON(on_text), false},
+    {"reasoning.delta", ON(on_thinking), false},
+    {"tool.start", ON(on_tool_start), false},
+    {"tool.done", ON(on_tool_done), false},
+    {"run.retry", ON(on_retry), false},
+    {"input.requested", ON(on_input), false},
+    {"input.answered", ON(on_input_gone), false},
+    {"done", ON(on_done), true},
+    {"error", ON(on_error), true},
 };
+
+static void session_handle(struct session *s, size_t offset, const struct json *d)
+{
+    session_event_fn fn = *(const session_event_fn *)((const char *)s->ev + offset);
+    if (fn)
+        fn(s->ctx, d);
+}
 
 bool session_dispatch(struct session *s, str event, str data)
 {
     bool is_last = false;
     struct arena a;
     struct json *d;
+    assert(s->ev);
     arena_init(&a);
+    bool is_valid = json_parse(&a, data, 0, &d, NULL) == 0;
+    if (is_valid && str_eq(event, STR("chat.start")))
+        s->conversation_id = arena_str(&s->arena, json_get_string(d, "conversationId"));
     for (size_t i = 0; i < ARRAY_LEN(EVENTS); i++) {
         if (!str_eq(event, str_from(EVENTS[i].event)))
             continue;
-        if (json_parse(&a, data, 0, &d, NULL) == 0)
-            EVENTS[i].handle(s, d);
+        if (is_valid)
+            session_handle(s, EVENTS[i].offset, d);
         is_last = EVENTS[i].is_last;
     }
     arena_done(&a);
     return is_last;
+}
+
+void session_error(struct session *s, str code, str message)
+{
+    struct arena a;
+    assert(s->ev);
+    arena_init(&a);
+    struct json *d = json_new(&a, JSON_OBJECT);
+    json_set(&a, d, STR("error"), json_of_str(code));
+    json_set(&a, d, STR("message"), json_of_str(message));
+    session_handle(s, ON(on_error), d);
+    arena_done(&a);
 }

@@ -11,28 +11,27 @@
 
 struct session;
 
-struct session_events {
-    void (*on_started)(void *ctx, str conversation_id);
-    void (*on_text)(void *ctx, str delta);
-    void (*on_thinking)(void *ctx, str delta);
-    /* directory in which commands of a terminal run; or empty */
-    void (*on_tool_start)(void *ctx, str id, str name, const struct json *input, str directory);
-    void (*on_tool_done)(void *ctx, str id, str name, bool ok, int64_t ms, str output);
-    void (*on_retry)(void *ctx, str message);
-    /* a tool asks a question (form.h); or NULL */
-    void (*on_input)(void *ctx, const struct json *question);
-    void (*on_input_gone)(void *ctx, str input_id);        /* answered or withdrawn; or NULL */
-    void (*on_done)(void *ctx, const struct json *report); /* the last call, or: */
-    void (*on_error)(void *ctx, str code, str message);    /* the last call */
+/* An event of the answer; d is its data, as in a stream of the API (docs/api.md). */
+typedef void (*session_event_fn)(void *ctx, const struct json *d);
+
+struct session_events {                    /* NULL = ignored */
+    session_event_fn on_text, on_thinking; /* {text} */
+    session_event_fn on_tool_start;        /* {id, name, input, directory?} */
+    session_event_fn on_tool_done;         /* {id, name, ok, ms, output} */
+    session_event_fn on_retry;             /* {message} */
+    session_event_fn on_input;             /* a tool asks a question (form.h) */
+    session_event_fn on_input_gone;        /* {inputId}: answered or withdrawn */
+    session_event_fn on_done;              /* the report; the last event, or: */
+    session_event_fn on_error;             /* {error, message}; the last event */
 };
 
 /* Whether a server accepts connections on {workDir}/nb.sock. */
 bool session_is_served(struct config *c);
 
-/* Probes the socket, blocking for a moment; then opens a local or a remote session. A local one
- * waits for bundles that start (await_bundles.h). */
-int session_open(struct loop *l, struct config *c, bool is_interactive, struct session **ret,
-                 struct err *e);
+/* Probes the socket, blocking for a moment, unless is_here; then opens a local or a remote session.
+ * A local one waits for bundles that start (await_bundles.h). */
+int session_open(struct loop *l, struct config *c, bool is_here, bool is_interactive,
+                 struct session **ret, struct err *e);
 /* Cancels a local run and closes everything; runs the loop until that is done. */
 void session_close(struct session *s);
 
@@ -50,7 +49,7 @@ str session_model(const struct session *s);        /* the model that would answe
 str session_conversation(const struct session *s); /* empty before the first message */
 
 /* Continues a conversation. -ENOENT when there is none; "" means the latest one. Runs the loop
- * until the result is known. ret_title may be empty. */
+ * until the result is known. */
 int session_resume(struct session *s, str id, struct err *e);
 
 /* The latest messages of the conversation that have text, oldest first. Runs the loop. */

@@ -1,20 +1,13 @@
 /* A session through a running server: uses its API over the Unix socket. */
-#include <errno.h>
+#include <assert.h>
 
-#include "cli/session/client.h"
 #include "cli/session/session_impl.h"
 #include "net/sse_parse.h"
 
-#define BODY_MAX       (64u * 1024 * 1024)
-#define ASK_TIMEOUT_MS 10000
-#define HOST           "http://localhost"
+#define BODY_MAX (64u * 1024 * 1024)
 
 struct remote {
     struct session base;
-    struct client *client;
-    const char *socket_path;
-    struct fetch_header headers[2]; /* for every request */
-    size_t nheaders;
     struct fetch *chat, *cancel;
     struct list_node posted;
     struct sse_parser sse;
@@ -22,74 +15,6 @@ struct remote {
     int status;
     bool is_finished; /* the last event of the stream was received */
 };
-
-/* ---- resuming ---- */
-
-static int remote_ask(struct remote *r, str path, struct arena *a, struct json **ret, struct err *e)
-{
-    struct client_ask q = {.path = path, .timeout_ms = ASK_TIMEOUT_MS};
-    return client_ask(r->client, &q, a, ret, e);
-}
-
-static int resume_latest(struct remote *r, struct arena *a, struct err *e)
-{
-    struct json *list;
-    int status = remote_ask(r, STR("/v1/conversations?limit=1"), a, &list, e);
-    if (status < 0)
-        return status;
-    str id = json_get_string(json_at(json_get(list, "conversations"), 0), "id");
-    if (id.n == 0)
-        return err_set(e, -ENOENT, "no conversation to continue yet");
-    r->base.conversation_id = arena_str(&r->base.arena, id);
-    session_use_model(&r->base,
-                      json_get_string(json_at(json_get(list, "conversations"), 0), "lastModel"));
-    return 0;
-}
-
-static int remote_resume(struct session *s, str id, struct err *e)
-{
-    struct remote *r = (struct remote *)s;
-    struct arena a;
-    struct json *conv;
-    arena_init(&a);
-    int status;
-    if (id.n == 0) {
-        status = resume_latest(r, &a, e);
-    } else {
-        status =
-            remote_ask(r, arena_printf(&a, "/v1/conversations/%.*s", STR_ARG(id)), &a, &conv, e);
-        if (status == 0) {
-            s->conversation_id = arena_str(&s->arena, id);
-            session_use_model(s, json_get_string(conv, "lastModel"));
-        }
-    }
-    arena_done(&a);
-    return status;
-}
-
-static int remote_past(struct session *s, struct arena *a, struct session_past *ret, struct err *e)
-{
-    struct remote *r = (struct remote *)s;
-    struct json *page;
-    str path = arena_printf(a, "/v1/conversations/%.*s/history?limit=%d",
-                            STR_ARG(s->conversation_id), SESSION_HISTORY_EVENTS);
-    int status = remote_ask(r, path, a, &page, e);
-    if (status < 0)
-        return status;
-    const struct json *list = json_get(page, "messages");
-    size_t len = json_is(list, JSON_ARRAY) ? list->len : 0;
-    const struct json *question = json_get(page, "ask");
-    ret->ask = json_is(question, JSON_OBJECT) ? question : NULL;
-    ret->messages = arena_array(a, len, sizeof *ret->messages);
-    for (size_t i = 0; i < len; i++) {
-        const struct json *m = json_at(list, i);
-        str text = json_get_string(m, "content");
-        bool is_user = str_eq(json_get_string(m, "role"), STR("user"));
-        if (text.n > 0)
-            ret->messages[ret->n++] = (struct session_message){is_user, text};
-    }
-    return 0;
-}
 
 /* ---- the chat itself ---- */
 
@@ -124,10 +49,10 @@ static void on_chat_done(void *ctx, const struct err *err)
         (void)session_dispatch(&r->base, STR("error"), buf_str(&r->error_body));
         return;
     }
-    r->base.ev->on_error(r->base.ctx, STR("connection_lost"),
-                         err->code ? str_from(err->msg)
-                                   : STR("the running server closed the connection; the answer may "
-                                         "still be in the conversation"));
+    session_error(&r->base, STR("connection_lost"),
+                  err->code ? str_from(err->msg)
+                            : STR("the running server closed the connection; the answer may still "
+                                  "be in the conversation"));
 }
 
 static void write_answer(struct json_writer *w, const struct session_input *in)
@@ -173,21 +98,16 @@ static void remote_send(struct session *s, const struct session_input *in)
     static const struct fetch_events EVENTS = {on_chat_head, on_chat_data, on_chat_done};
     struct remote *r = (struct remote *)s;
     struct buf body;
+    assert(!r->chat); /* one message at a time */
     buf_init(&body, BODY_MAX);
     r->is_finished = false;
     r->status = 0;
     buf_clear(&r->error_body);
     sse_parser_done(&r->sse);
     sse_parser_init(&r->sse, BODY_MAX, on_sse, r);
-    struct fetch_spec spec = {
-        .url = STR(HOST "/v1/chat/stream"),
-        .headers = r->headers,
-        .nheaders = r->nheaders,
-        .body = chat_body(r, &body, in),
-        .has_body = true,
-        .unix_socket = r->socket_path,
-    };
-    r->chat = fetch_start(client_fetcher(r->client), &spec, &EVENTS, r);
+    struct client_ask q = {
+        .method = "POST", .path = STR("/v1/chat/stream"), .body = chat_body(r, &body, in)};
+    r->chat = client_fetch(s->client, &q, 0, &EVENTS, r);
     buf_done(&body);
 }
 
@@ -213,18 +133,6 @@ static void on_posted(void *ctx, const struct err *err)
     free(p);
 }
 
-static str input_body(struct buf *b, const char *action, const struct json *content)
-{
-    struct json_writer w;
-    jw_init(&w, b);
-    jw_object(&w);
-    jw_kstr(&w, "action", str_from(action));
-    if (content)
-        jw_kval(&w, "content", content);
-    jw_end(&w);
-    return buf_str(b);
-}
-
 static void remote_answer_input(struct session *s, str input_id, const char *action,
                                 const struct json *content)
 {
@@ -232,21 +140,17 @@ static void remote_answer_input(struct session *s, str input_id, const char *act
     struct remote *r = (struct remote *)s;
     struct posted *p = xcalloc(1, sizeof *p);
     struct arena a;
-    struct buf body;
     arena_init(&a);
-    buf_init(&body, BODY_MAX);
-    struct fetch_spec spec = {
-        .url = arena_printf(&a, HOST "/v1/conversations/%.*s/inputs/%.*s",
-                            STR_ARG(s->conversation_id), STR_ARG(input_id)),
-        .headers = r->headers,
-        .nheaders = r->nheaders,
-        .body = input_body(&body, action, content),
-        .has_body = true,
-        .unix_socket = r->socket_path,
-    };
+    struct json *body = json_new(&a, JSON_OBJECT);
+    json_set(&a, body, STR("action"), json_of_str(str_from(action)));
+    if (content)
+        json_set(&a, body, STR("content"), *content);
+    struct client_ask q = {.method = "POST",
+                           .path = arena_printf(&a, "/v1/conversations/%.*s/inputs/%.*s",
+                                                STR_ARG(s->conversation_id), STR_ARG(input_id)),
+                           .body = json_to_str(&a, body)};
     list_push(&r->posted, &p->node);
-    p->fetch = fetch_start(client_fetcher(r->client), &spec, &EVENTS, p);
-    buf_done(&body);
+    p->fetch = client_fetch(s->client, &q, 0, &EVENTS, p);
     arena_done(&a);
 }
 
@@ -267,15 +171,10 @@ static void remote_cancel(struct session *s)
         return;
     struct arena a;
     arena_init(&a);
-    struct fetch_spec spec = {
+    struct client_ask q = {
         .method = "POST",
-        .url = arena_printf(&a, HOST "/v1/conversations/%.*s/cancel", STR_ARG(s->conversation_id)),
-        .headers = r->headers,
-        .nheaders = r->nheaders,
-        .has_body = true,
-        .unix_socket = r->socket_path,
-    };
-    r->cancel = fetch_start(client_fetcher(r->client), &spec, &EVENTS, r);
+        .path = arena_printf(&a, "/v1/conversations/%.*s/cancel", STR_ARG(s->conversation_id))};
+    r->cancel = client_fetch(s->client, &q, 0, &EVENTS, r);
     arena_done(&a);
 }
 
@@ -289,46 +188,15 @@ static void remote_close(struct session *s)
     drop_posted(r);
     sse_parser_done(&r->sse);
     buf_done(&r->error_body);
-    client_close(r->client);
-    arena_done(&s->arena);
-    free(r);
 }
 
-static const struct session_ops OPS = {remote_resume,       remote_past,   remote_send,
-                                       remote_answer_input, remote_cancel, remote_close};
-
-int session_open_remote(struct loop *l, struct config *c, const char *socket_path,
-                        struct session **ret, struct err *e)
+struct session *session_new_remote(void)
 {
+    static const struct session_ops OPS = {remote_send, remote_answer_input, remote_cancel,
+                                           remote_close};
     struct remote *r = xcalloc(1, sizeof *r);
-    struct arena a;
-    struct json *info;
-    r->base = (struct session){.ops = &OPS, .loop = l, .config = c};
-    arena_init(&r->base.arena);
-    session_use_directory(&r->base);
+    r->base.ops = &OPS;
     list_init(&r->posted);
-    r->socket_path = arena_cstr(&r->base.arena, str_from(socket_path));
-    r->client = client_open_remote(l, socket_path, c->workspace);
-    r->headers[r->nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
-    if (c->workspace)
-        r->headers[r->nheaders++] =
-            (struct fetch_header){STR("X-Workspace-Id"), str_from(c->workspace)};
     buf_init(&r->error_body, BODY_MAX);
-    arena_init(&a);
-    int status = remote_ask(r, STR("/v1/workspace"), &a, &info, e);
-    if (status == 0) {
-        str named = c->models.named;
-        str model = named.n > 0 ? named : json_get_string(json_get(info, "model"), "name");
-        r->base.model = arena_str(&r->base.arena, model);
-        *ret = &r->base;
-    } else {
-        remote_close(&r->base);
-    }
-    arena_done(&a);
-    return status;
-}
-
-bool session_is_remote(const struct session *s)
-{
-    return s->ops == &OPS;
+    return &r->base;
 }
