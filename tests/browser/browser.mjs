@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
 import { keyCookies } from '../support/dev_key.mjs'
-import { after, assert, before, WAIT_MS } from '../support/tap.mjs'
+import { after, assert, before, eventually, WAIT_MS } from '../support/tap.mjs'
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const ARGS = [
@@ -21,6 +21,16 @@ export const ENDLESS = 'count to 10000'
 /** Without keys, so that the demo model answers; slow enough to be seen streaming if asked. */
 export function demoEnv(delayMs = 2) {
     return { NB_DEMO_DELAY_MS: String(delayMs), ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+}
+
+// What the page shows for a moment: a message that was found, "is writing", toasts. A test on a busy
+// machine needs longer to look at it or to click on it.
+const MOMENTS_MS = [2400, 6000, 8000]
+
+/** Runs in the page. */
+function stretchMoments(moments) {
+    const real = globalThis.setTimeout
+    globalThis.setTimeout = (fn, ms, ...rest) => real(fn, moments.includes(ms) ? ms * 20 : ms, ...rest)
 }
 
 let browser
@@ -57,6 +67,7 @@ export async function newContext({ withKey = true, ...options } = {}) {
     context.setDefaultTimeout(WAIT_MS)
     if (withKey) openWithKey(context)
     const complaints = []
+    await context.addInitScript(stretchMoments, MOMENTS_MS)
     await context.exposeBinding('nbComplain', (_, what) => complaints.push(what))
     await context.addInitScript(() => {
         addEventListener('securitypolicyviolation', (event) => {
@@ -100,6 +111,17 @@ export async function send(page, text) {
     await page.getByLabel('Message', { exact: true }).fill(text)
     await page.keyboard.press('Enter')
 }
+
+/** Clicks on a button that is shown while the pointer is over `over`, which a redraw may end. */
+export const hoverAndClick = (over, button) =>
+    eventually(async () => {
+        await over.hover()
+        await button.click({ timeout: 3000 })
+        return true
+    })
+
+/** The assertions of fn hold now or soon: a page needs a moment to show what it has learned. */
+export const soon = (fn) => eventually(async () => (await fn(), true))
 
 /** Waits until the n-th answer (from 1) of the open conversation has ended. */
 export async function answered(page, n, state = 'done') {

@@ -2,7 +2,7 @@
 // exporting, the palette; and messages sent while the agent is answering.
 import fs from 'node:fs'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
-import { answer, answered, demoEnv, ENDLESS, newContext, said, send, withPage, writeLog } from './browser.mjs'
+import { answer, answered, demoEnv, ENDLESS, hoverAndClick, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
 
 const LONG_ID = 'conv_9000000000000001'
 const LONG = 10_000
@@ -41,7 +41,7 @@ test('search: highlighted hits; one leads to its message among ten thousand', ()
         await page.keyboard.type('xylophone')
         const hit = page.locator('.hit')
         await hit.waitFor()
-        assert.equal(await hit.locator('mark').innerText(), 'xylophone')
+        await soon(async () => assert.equal(await hit.locator('mark').innerText(), 'xylophone'))
         await hit.click()
         const target = page.locator('.is-found .bubble', { hasText: 'xylophone' })
         await target.waitFor()
@@ -68,7 +68,7 @@ test('a hit in a title or in the result of a tool leads to where it belongs', ()
         for (let i = 0; i < (await page.locator('.hit').count()); i++) {
             await page.locator('.hit').nth(i).click()
             await page.locator('.is-found').waitFor()
-            await page.locator('.is-found').waitFor({ state: 'detached' })
+            await page.$$eval('.is-found', (all) => all.forEach((e) => e.classList.remove('is-found')))
         }
         assert.equal(await page.locator('.toast').count(), 0)
     }))
@@ -79,8 +79,7 @@ test('the address of a message leads to it, also in a fresh browser', () =>
         await answered(page, 1)
         await send(page, 'say two')
         await answered(page, 2)
-        await page.locator('.is-own').first().hover()
-        await page.getByRole('button', { name: 'Copy link to this message' }).first().click()
+        await hoverAndClick(page.locator('.is-own').first(), page.getByRole('button', { name: 'Copy link to this message' }).first())
         await page.locator('.toast', { hasText: 'Link copied' }).waitFor()
         const link = await page.evaluate(() => navigator.clipboard.readText())
         assert.match(link, /#\/c\/conv_[0-9a-f]{16}\/\d+$/)
@@ -101,7 +100,7 @@ test('rename, then delete with undo', () =>
         const url = page.url()
         await menu(page, 'Delete')
         await page.locator('.welcome').waitFor()
-        assert.equal((await titles(page)).includes('Red flowers'), false)
+        await soon(async () => assert.equal((await titles(page)).includes('Red flowers'), false))
         await page.getByRole('button', { name: 'Undo' }).click()
         await answered(page, 1)
         assert.equal(page.url(), url)
@@ -120,35 +119,33 @@ test('a fork from an answer; a message edited into a fork; an answer asked for a
         await runs.nth(1).getByRole('button', { name: 'Fork from here' }).click()
         await leave(original)
         await answered(page, 2)
-        assert.deepEqual(await bubbles(page), ['say one', 'say two'])
+        await soon(async () => assert.deepEqual(await bubbles(page), ['say one', 'say two']))
         await page.locator('.topbar-origin').click()
         await answered(page, 3)
         assert.equal(page.url(), original)
 
-        await page.locator('.is-own').nth(1).hover()
-        await page.getByRole('button', { name: 'Edit and ask again' }).nth(1).click()
+        await hoverAndClick(page.locator('.is-own').nth(1), page.getByRole('button', { name: 'Edit and ask again' }).nth(1))
         await page.getByLabel('New wording').fill('say second')
         await page.keyboard.press('Enter')
         await leave(original)
         await answered(page, 2)
-        assert.deepEqual(await bubbles(page), ['say one', 'say second'])
-        assert.match(await runs.nth(1).innerText(), /second/)
+        await soon(async () => assert.deepEqual(await bubbles(page), ['say one', 'say second']))
+        await soon(async () => assert.match(await runs.nth(1).innerText(), /second/))
 
         const edited = page.url()
         await runs.nth(1).getByRole('button', { name: 'Answer again' }).click()
         await leave(edited)
         await answered(page, 2)
-        assert.deepEqual(await bubbles(page), ['say one', 'say second'])
+        await soon(async () => assert.deepEqual(await bubbles(page), ['say one', 'say second']))
 
         await page.goto(original)
         await answered(page, 3)
-        await page.locator('.is-own').first().hover()
-        await page.getByRole('button', { name: 'Edit and ask again' }).first().click()
+        await hoverAndClick(page.locator('.is-own').first(), page.getByRole('button', { name: 'Edit and ask again' }).first())
         await page.getByLabel('New wording').fill('say anew')
         await page.getByRole('button', { name: 'Send', exact: true }).first().click()
         await leave(original)
         await answered(page, 1)
-        assert.deepEqual(await bubbles(page), ['say anew'])
+        await soon(async () => assert.deepEqual(await bubbles(page), ['say anew']))
     }))
 
 test('while the agent answers: queued messages wait, in order, in every tab', async () => {
@@ -166,8 +163,8 @@ test('while the agent answers: queued messages wait, in order, in every tab', as
     await one.getByRole('button', { name: 'Stop the answer' }).click()
     for (const page of [one, two]) {
         await answered(page, 3)
-        assert.deepEqual(await bubbles(page), [ENDLESS, 'say second', 'say third'])
-        assert.equal(await page.getByText('Queued').count(), 0)
+        await soon(async () => assert.deepEqual(await bubbles(page), [ENDLESS, 'say second', 'say third']))
+        await soon(async () => assert.equal(await page.getByText('Queued').count(), 0))
     }
     await own.close()
 })
@@ -200,22 +197,25 @@ test('a message that waits can be changed and taken back, in any tab, and surviv
     await eventually(async () => (await field(two).inputValue()) === 'too late')
     for (const page of [one, two]) {
         await answered(page, 2)
-        assert.deepEqual(await bubbles(page), [ENDLESS, 'say something else'])
-        assert.equal(await page.locator('.waits').count(), 0)
+        await soon(async () => assert.deepEqual(await bubbles(page), [ENDLESS, 'say something else']))
+        await soon(async () => assert.equal(await page.locator('.waits').count(), 0))
     }
     await own.close()
 })
 
 test('two messages in a row, before the server knows the conversation, are one conversation', () =>
     withPage(server.url, {}, async (page) => {
+        let letGo
+        const isSent = new Promise((resolve) => (letGo = resolve))
         await page.route('**/v1/chat/stream', async (route) => {
-            await new Promise((resolve) => setTimeout(resolve, 300))
+            await isSent
             await route.continue()
         })
         await send(page, 'say alpha')
         await send(page, 'say beta')
+        letGo()
         await answered(page, 2)
-        assert.deepEqual(await bubbles(page), ['say alpha', 'say beta'])
+        await soon(async () => assert.deepEqual(await bubbles(page), ['say alpha', 'say beta']))
     }))
 
 test('while the agent answers: a message can be put into the answer between two steps', () =>
@@ -233,7 +233,7 @@ test('while the agent answers: a message can be put into the answer between two 
             'call time {} then call status {} then call time {}',
             'say steered',
         ])
-        assert.equal(await page.locator('.waits').count(), 0)
+        await soon(async () => assert.equal(await page.locator('.waits').count(), 0))
     }))
 
 test('what was answered while another conversation was open is marked until it is looked at', () =>
@@ -253,7 +253,7 @@ test('what was answered while another conversation was open is marked until it i
         await row.locator('.mark-unread').waitFor({ state: 'detached' })
         await page.getByRole('button', { name: 'New chat' }).first().click()
         await page.locator('.welcome').waitFor()
-        assert.equal(await row.locator('.mark-unread').count(), 0)
+        await soon(async () => assert.equal(await row.locator('.mark-unread').count(), 0))
     }))
 
 test('who has turned away is called back: by the title, and by a notification if they want', async () => {
@@ -311,7 +311,7 @@ test('text files that are dropped become part of the message; others are refused
         await page.locator('.toast', { hasText: 'picture.png is not text' }).waitFor()
         await drop('huge.log', 'x'.repeat(70_000))
         await page.locator('.toast', { hasText: 'huge.log is larger' }).waitFor()
-        assert.equal(await page.locator('.composer-field').inputValue(), expected)
+        await soon(async () => assert.equal(await page.locator('.composer-field').inputValue(), expected))
     }))
 
 test('notes beside a conversation; the panel is remembered by nobody and closes with Escape', () =>
@@ -323,7 +323,7 @@ test('notes beside a conversation; the panel is remembered by nobody and closes 
         await panel.getByLabel('New note').fill('Remember the **milk**')
         await panel.getByRole('button', { name: 'Add note' }).click()
         await panel.locator('.note strong', { hasText: 'milk' }).waitFor()
-        assert.equal(await page.locator('.sidebar').isVisible(), true)
+        await soon(async () => assert.equal(await page.locator('.sidebar').isVisible(), true))
         await page.keyboard.press('Escape')
         await panel.waitFor({ state: 'hidden' })
         await page.getByRole('button', { name: 'Notes', exact: true }).click()
@@ -340,7 +340,7 @@ test('sharing: marked everywhere; who is no member cannot be added; private agai
         await dialog.getByLabel('Add a person').fill('usr_nobody')
         await page.keyboard.press('Enter')
         await dialog.getByRole('alert').getByText('not a member').waitFor()
-        assert.equal(await dialog.locator('.share-person').count(), 1)
+        await soon(async () => assert.equal(await dialog.locator('.share-person').count(), 1))
         await page.keyboard.press('Escape')
         await page.locator('.face').waitFor()
         await page.locator('.row.is-open .mark-shared').waitFor()
@@ -368,21 +368,21 @@ test('the palette: commands and conversations, by keyboard alone', () =>
         await send(page, 'say tulips')
         await answered(page, 1)
         const url = page.url()
+        const option = (name) => page.getByRole('option', { name }).first()
         await page.keyboard.press('Control+k')
         await page.keyboard.type('new chat')
+        await option(/new chat/i).waitFor()
         await page.keyboard.press('Enter')
         await page.locator('.welcome').waitFor()
         await page.keyboard.press('Control+k')
         await page.keyboard.type('tulips')
-        await page
-            .getByRole('option', { name: /tulips/i })
-            .first()
-            .waitFor()
+        await option(/tulips/i).waitFor()
         await page.keyboard.press('Enter')
         await answered(page, 1)
         assert.equal(page.url(), url)
         await page.keyboard.press('Control+k')
         await page.keyboard.type('usage')
+        await option(/usage/i).waitFor()
         await page.keyboard.press('ArrowDown')
         await page.keyboard.press('ArrowUp')
         await page.keyboard.press('Enter')

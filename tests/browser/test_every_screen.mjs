@@ -234,10 +234,9 @@ async function tidy(page) {
             for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close()
             for (const popover of document.querySelectorAll(':popover-open')) popover.hidePopover()
             for (const button of document.querySelectorAll('.toast [aria-label=Dismiss]')) button.click()
-            location.hash = '#/settings/about'
+            if (location.hash !== '#/settings/about') location.hash = '#/settings/about'
         })
-        await page.locator('.facts').first().waitFor()
-        return true
+        return page.evaluate(() => location.hash === '#/settings/about' && document.querySelector('.facts')?.checkVisibility())
     })
 }
 

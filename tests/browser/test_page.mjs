@@ -2,7 +2,7 @@
 import http from 'node:http'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
 import { phoneSwitch, serious } from './axe.mjs'
-import { newContext, answer, answered, demoEnv, said, send, withPage, writeLog } from './browser.mjs'
+import { answer, answered, demoEnv, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
 
 const RICH =
     '# Title\n\nText with `code`, [link](https://x.example).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```c\n/* why */ int x = f("s", 1);\n```\n\n> quote\n\n- [x] done'
@@ -115,7 +115,7 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
             await scroll.evaluate((e) => e.scrollTo(0, e.scrollTop === 0 ? 300 : 0))
             return (await oldest()) === 0
         })
-        assert.equal(await earlier.isVisible(), false)
+        await soon(async () => assert.equal(await earlier.isVisible(), false))
         const drawn = await page.locator('.message').count()
         assert.ok(drawn < 200, `${drawn} of ${LONG} messages exist`)
         await scroll.evaluate((e) => e.scrollTo(0, e.scrollHeight / 2))
@@ -133,7 +133,7 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
         await eventually(async () =>
             /still quick/.test(await page.locator('.content .chunk > .run').last().innerText()),
         )
-        assert.ok((await fromEnd()) < 5)
+        await soon(async () => assert.ok((await fromEnd()) < 5))
     }))
 
 test('the link of nb serve opens the page once and for all, and takes the key out of the address', async () => {

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { SRC_DIR, assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startIssuer } from '../support/issuer.mjs'
 import { phoneSwitch, serious } from './axe.mjs'
-import { answered, demoEnv, ENDLESS, newContext, send } from './browser.mjs'
+import { answered, demoEnv, ENDLESS, newContext, send, soon } from './browser.mjs'
 
 const PASSWORD = 'correct horse'
 let server
@@ -50,7 +50,7 @@ test('the login page: a wrong password is refused, the right one leads in, loggi
     await page.keyboard.press('Enter')
     await page.locator('.welcome').waitFor()
     await page.goto(`${server.url}/#/settings/profile`)
-    assert.match(await page.locator('.facts').innerText(), /ann@example\.com/)
+    await soon(async () => assert.match(await page.locator('.facts').innerText(), /ann@example\.com/))
     await page.getByRole('button', { name: 'Log out', exact: true }).click()
     await page.getByLabel('E-mail').waitFor()
     await own.close()
@@ -100,7 +100,7 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
     await newest.getByRole('cell', { name: 'member.add', exact: true }).waitFor()
     await page.getByLabel('Kind').selectOption('user.*')
     await newest.getByRole('cell', { name: 'user.add', exact: true }).waitFor()
-    assert.equal(await page.locator('tbody tr').count(), 3, 'nb init and two people')
+    await soon(async () => assert.equal(await page.locator('tbody tr').count(), 3, 'nb init and two people'))
     await page.getByLabel('Person').selectOption({ label: 'Bob' })
     await page.getByText('There are none.').waitFor()
     await page.getByLabel('Kind').selectOption('login')
@@ -144,10 +144,10 @@ test('an admin sets a password and signs somebody out; a member is not offered w
     await members.goto(`${server.url}/#/apps`)
     await members.getByText('Shell').waitFor()
     for (const name of ['Add a bundle', 'Import', 'Restart', 'Stop'])
-        assert.equal(await members.getByRole('button', { name, exact: true }).count(), 0, name)
+        await soon(async () => assert.equal(await members.getByRole('button', { name, exact: true }).count(), 0, name))
     await members.goto(`${server.url}/#/skills`)
     await members.getByText('All skills').waitFor()
-    assert.equal(await members.getByRole('button', { name: 'New skill' }).count(), 0)
+    await soon(async () => assert.equal(await members.getByRole('button', { name: 'New skill' }).count(), 0))
     await other.close()
 })
 
@@ -174,14 +174,14 @@ test('two people in one conversation: names, colours, live text, presence, typin
 
     const bob = await logIn(bobsBrowser, 'bob@example.com', ann.url())
     await answered(bob, 1)
-    assert.equal(await bob.locator('.is-other .speaker-name').innerText(), 'Ann')
+    await soon(async () => assert.equal(await bob.locator('.is-other .speaker-name').innerText(), 'Ann'))
     await ann.locator('.face.is-here').nth(1).waitFor()
     await bob.getByLabel('Message', { exact: true }).pressSequentially('count')
     await ann.getByText('Bob is writing…').waitFor()
     await send(bob, ENDLESS)
     await ann.locator('.is-other .speaker-name', { hasText: 'Bob' }).waitFor()
     await ann.locator('.run[data-state=running] .md').waitFor()
-    assert.equal(await ann.getByText('Bob is writing…').count(), 0)
+    await soon(async () => assert.equal(await ann.getByText('Bob is writing…').count(), 0))
     await send(bob, 'say later')
     await ann.getByRole('button', { name: 'Withdraw' }).click() // the owner may
     await bob.getByRole('alert').getByText('Ann withdrew it.').waitFor()
@@ -193,15 +193,15 @@ test('two people in one conversation: names, colours, live text, presence, typin
             .locator('.is-other .bubble')
             .first()
             .evaluate((e) => getComputedStyle(e).borderInlineStartColor)
-    assert.notEqual(await colour(ann), await colour(bob))
-    assert.equal(await bob.locator('.is-own.is-stored .bubble').innerText(), ENDLESS)
+    await soon(async () => assert.notEqual(await colour(ann), await colour(bob)))
+    await soon(async () => assert.equal(await bob.locator('.is-own.is-stored .bubble').innerText(), ENDLESS))
     await bob.locator('.row .mark-shared').first().waitFor()
 
     await ann.locator('.faces').click()
     await dialog.getByRole('button', { name: 'Remove Bob' }).click()
     await bob.getByRole('alert').getByText('no longer shared with you').waitFor()
     assert.equal(await bob.locator('.message').count(), 0)
-    assert.equal(await bob.locator('.composer').isVisible(), false)
+    await soon(async () => assert.equal(await bob.locator('.composer').isVisible(), false))
     await eventually(async () => (await bob.locator('.row').count()) === 0)
     await annsBrowser.close()
     await bobsBrowser.close()
@@ -224,11 +224,11 @@ test('a tool asks: another participant fills in the form, and both see the answe
     assert.deepEqual(await serious(ann), [])
     await ann.reload()
     await annsForm.getByText('Please review').waitFor()
-    assert.equal(await bobsForm.getByLabel('name (optional)').inputValue(), 'John Doe')
+    await soon(async () => assert.equal(await bobsForm.getByLabel('name (optional)').inputValue(), 'John Doe'))
     await bobsForm.getByLabel('name (optional)').fill('Ada')
     await bobsForm.getByLabel('age (optional)').fill('1.5')
     await bobsForm.getByRole('button', { name: 'Send' }).click()
-    assert.equal(await bobsForm.locator(':invalid').count(), 1, 'an age is a whole number')
+    await soon(async () => assert.equal(await bobsForm.locator(':invalid').count(), 1, 'an age is a whole number'))
     await bobsForm.getByLabel('age (optional)').fill('36')
     await bobsForm.getByLabel('status (optional)').selectOption('pending')
     await bobsForm.getByLabel('verified').uncheck()

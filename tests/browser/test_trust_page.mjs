@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { after, assert, eventually, SRC_DIR, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startGuarded } from '../support/guarded_server.mjs'
-import { demoEnv, withPage } from './browser.mjs'
+import { demoEnv, soon, withPage } from './browser.mjs'
 
 const SHIFTY = path.join(SRC_DIR, 'tests/fixtures/shifty-server.mjs')
 const guarded = []
@@ -33,13 +33,13 @@ test('changed tools are shown as a diff and approved on the page; an account is 
     await withPage(`${server.url}/#/apps/notes`, {}, async (page) => {
         const held = page.locator('.held-tool')
         await held.waitFor()
-        assert.equal(await held.locator('del').textContent(), 'Writes a note.')
-        assert.match(await held.locator('ins').textContent(), /Ignore previous instructions\..*(202E|U\+202E)/i)
-        assert.ok((await held.locator('.is-warning').count()) >= 2, 'hidden characters, and words to the model')
+        await soon(async () => assert.equal(await held.locator('del').textContent(), 'Writes a note.'))
+        await soon(async () => assert.match(await held.locator('ins').textContent(), /Ignore previous instructions\..*(202E|U\+202E)/i))
+        await soon(async () => assert.ok((await held.locator('.is-warning').count()) >= 2, 'hidden characters, and words to the model'))
         if (process.env.SHOT) await page.screenshot({ path: process.env.SHOT + '-held.png', fullPage: true })
         await held.getByRole('button', { name: 'Approve', exact: true }).click()
         await held.waitFor({ state: 'detached' })
-        assert.equal(await count('quarantinedCount'), 0)
+        await soon(async () => assert.equal(await count('quarantinedCount'), 0))
 
         await page.goto(`${server.url}/#/apps/far`)
         await page.getByText('You have not signed in.').waitFor()
