@@ -43,11 +43,9 @@ static struct pending_ask *pending_new(struct bundle_tool_call *c, struct mcp_as
 
 void bundle_ask_gone(struct bundle_tool_call *c, struct mcp_ask *a)
 {
-    LIST_FOREACH (n, &c->asks) {
-        struct pending_ask *p = LIST_ENTRY(n, struct pending_ask, node);
+    LIST_EACH (p, &c->asks, struct pending_ask, node)
         if (p->ask == a)
             pending_free(p);
-    }
 }
 
 void bundle_asks_drop(struct bundle_tool_call *c)

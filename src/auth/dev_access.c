@@ -122,7 +122,6 @@ struct auth_op *auth_dev_renew(struct auth *a, auth_renew_done done, void *ctx)
         op_defer(&x->op, renew_end);
         return &x->op;
     }
-    x->job = (struct job){.work = renew_work, .done = renew_done};
-    pool_submit(a->pool, &x->job);
+    pool_run(a->pool, &x->job, renew_work, renew_done);
     return &x->op;
 }

@@ -111,10 +111,8 @@ void auth_cancel(struct auth_op *op)
 
 void auth_tell_ended(struct auth *a, str user_id, str session_id, str token_id)
 {
-    LIST_FOREACH (it, &a->observers) {
-        struct auth_observer *o = LIST_ENTRY(it, struct auth_observer, node);
+    LIST_EACH (o, &a->observers, struct auth_observer, node)
         o->on_ended(o->ctx, user_id, session_id, token_id);
-    }
 }
 
 static void on_session_ended(void *ctx, const struct session *s)
@@ -167,8 +165,7 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
 /* Frees what is left. The directory still holds some operations: op_is_back frees those. */
 static void end_ops(struct auth *a)
 {
-    LIST_FOREACH (it, &a->ops) {
-        struct auth_op *op = LIST_ENTRY(it, struct auth_op, node);
+    LIST_EACH (op, &a->ops, struct auth_op, node) {
         if (!op->is_with_directory) {
             op_free(op);
             continue;

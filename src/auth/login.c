@@ -134,8 +134,7 @@ static void login_local(struct login_op *x)
     const struct user *u = roster_user_by_email(auth_roster(a), x->email);
     x->hash = u ? arena_str(&x->op.arena, u->password) : STR_NONE;
     x->user_id = u ? arena_str(&x->op.arena, u->id) : STR_NONE;
-    x->job = (struct job){.work = verify_work, .done = verify_done};
-    pool_submit(a->pool, &x->job);
+    pool_run(a->pool, &x->job, verify_work, verify_done);
 }
 
 static unsigned count_wrong_key(struct login_op *x)
@@ -388,7 +387,6 @@ struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str 
         return &x->op;
     }
     x->hash = arena_str(&x->op.arena, u->password);
-    x->job = (struct job){.work = hash_work, .done = hash_done};
-    pool_submit(a->pool, &x->job);
+    pool_run(a->pool, &x->job, hash_work, hash_done);
     return &x->op;
 }

@@ -161,6 +161,15 @@ void *arena_array(struct arena *a, size_t count, size_t size)
     return arena_zalloc(a, bytes);
 }
 
+void *arena_copy(struct arena *a, const void *p, size_t n, size_t room, size_t size)
+{
+    assert(n <= room);
+    void *copy = arena_array(a, room, size);
+    if (n > 0)
+        memcpy(copy, p, n * size);
+    return copy;
+}
+
 char *arena_cstr(struct arena *a, str s)
 {
     char *p = arena_alloc(a, s.n + 1);

@@ -24,7 +24,9 @@ void arena_reset(struct arena *a); /* drops everything but one chunk, which is k
 void *arena_alloc(struct arena *a, size_t size);
 void *arena_zalloc(struct arena *a, size_t size);
 void *arena_array(struct arena *a, size_t count, size_t size); /* zeroed; checks the product */
-str arena_str(struct arena *a, str s);                         /* a copy, NUL-terminated behind */
+/* A copy of n elements, zeroed behind them up to `room` elements. */
+void *arena_copy(struct arena *a, const void *p, size_t n, size_t room, size_t size);
+str arena_str(struct arena *a, str s); /* a copy, NUL-terminated behind */
 char *arena_cstr(struct arena *a, str s);
 str arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 str arena_vprintf(struct arena *a, const char *fmt, va_list ap);
@@ -36,3 +38,13 @@ str *arena_strs(struct arena *a, const str *list, size_t n);
 const char **arena_cstrs(struct arena *a, const char *const *list);
 
 #define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))
+
+/* Room for the element at index n of an array in the arena that has room for cap, as GROW. The
+ * array before it stays in the arena. */
+#define ARENA_GROW(a, array, n, cap)                                                               \
+    do {                                                                                           \
+        if ((n) == (cap)) {                                                                        \
+            (cap) = (cap) ? (cap)*2 : 16;                                                          \
+            (array) = arena_copy((a), (array), (n), (cap), sizeof(*(array)));                      \
+        }                                                                                          \
+    } while (0)

@@ -65,3 +65,10 @@ static inline struct list_node *list_pop(struct list_node *head) /* first, or NU
 #define LIST_FOREACH(it, head)                                                                     \
     for (struct list_node *it = (head)->next, *it##_next = it->next; it != (head);                 \
          it = it##_next, it##_next = it->next)
+
+/* The same with the entries themselves: LIST_EACH (w, &hub->watchers, struct watcher, node). */
+#define LIST_EACH(it, head, type, member)                                                          \
+    for (type *it = LIST_ENTRY((head)->next, type, member),                                        \
+              *it##_next = LIST_ENTRY(it->member.next, type, member);                              \
+         &it->member != (head);                                                                    \
+         it = it##_next, it##_next = LIST_ENTRY(it->member.next, type, member))

@@ -150,10 +150,9 @@ void log_msg(struct logger *l, enum log_level level, const char *area, const cha
 
 int log_level_parse(str name, enum log_level *ret)
 {
-    for (size_t i = 0; i < ARRAY_LEN(LEVELS); i++)
-        if (str_eq(name, str_from(LEVELS[i]))) {
-            *ret = (enum log_level)i;
-            return 0;
-        }
-    return -EINVAL;
+    ptrdiff_t i = STR_INDEX(name, LEVELS);
+    if (i < 0)
+        return -EINVAL;
+    *ret = (enum log_level)i;
+    return 0;
 }

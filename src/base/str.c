@@ -55,6 +55,14 @@ bool str_in_cstrs(str s, const char *const *list)
     return false;
 }
 
+ptrdiff_t str_index(str s, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (names[i] && str_eq(str_from(names[i]), s))
+            return (ptrdiff_t)i;
+    return -1;
+}
+
 int str_cmp(str a, str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;

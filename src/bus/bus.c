@@ -106,11 +106,9 @@ static void bus_deliver(struct bus *b, struct bus_msg *msg, uint64_t number)
 {
     struct topic *t = map_get(&b->topics, msg->topic);
     if (t) {
-        LIST_FOREACH (it, &t->subs) {
-            struct bus_sub *s = LIST_ENTRY(it, struct bus_sub, node);
+        LIST_EACH (s, &t->subs, struct bus_sub, node)
             if (s->fn && s->since < number)
                 s->fn(s->ctx, msg);
-        }
     }
     if (msg->shared && msg->shared_free)
         msg->shared_free(msg->shared);

@@ -17,15 +17,8 @@
 static void keep_record(struct run *r, const struct run_call *c)
 {
     struct run_result *res = &r->result;
-    if (res->ntools == r->records_cap) {
-        size_t cap = r->records_cap ? r->records_cap * 2 : 8;
-        struct run_tool_record *grown = arena_array(&r->arena, cap, sizeof *grown);
-        if (res->ntools > 0)
-            memcpy(grown, r->records, res->ntools * sizeof *grown);
-        r->records = grown;
-        r->records_cap = cap;
-        res->tools = grown;
-    }
+    ARENA_GROW(&r->arena, r->records, res->ntools, r->records_cap);
+    res->tools = r->records;
     r->records[res->ntools++] = (struct run_tool_record){
         .id = arena_str(&r->arena, c->id),
         .name = arena_str(&r->arena, c->name),

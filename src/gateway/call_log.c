@@ -99,8 +99,7 @@ static void on_flush(void *audit)
     a->filling = a->writing;
     a->writing = full;
     a->is_writing = true;
-    a->job = (struct job){.work = on_work, .done = on_call_log_written};
-    pool_submit(a->pool, &a->job);
+    pool_run(a->pool, &a->job, on_work, on_call_log_written);
 }
 
 /* ---- collecting lines ---- */

@@ -80,11 +80,9 @@ void gw_request_cancel(struct gw_request *q)
 
 struct gw_request *gw_request_find(struct list_node *peers, const struct json *id)
 {
-    LIST_FOREACH (n, peers) {
-        struct gw_request *q = LIST_ENTRY(n, struct gw_request, peer);
+    LIST_EACH (q, peers, struct gw_request, peer)
         if (q->id && id && q->id->type == id->type && json_equal(q->id, id))
             return q;
-    }
     return NULL;
 }
 

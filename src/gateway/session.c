@@ -25,8 +25,7 @@ static bool is_quiet(const struct gw_session *s)
 /* Counts the sessions of one user, or of all users (empty). */
 static bool end_oldest_quiet(struct gateway *g, str user_id)
 {
-    LIST_FOREACH (n, &g->lru) {
-        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+    LIST_EACH (s, &g->lru, struct gw_session, node) {
         if ((user_id.n > 0 && !str_eq(actor_user(s->actor), user_id)) || !is_quiet(s))
             continue;
         gw_session_end(s);
@@ -80,11 +79,9 @@ static void end_expired(struct gw_session *s)
 
 static struct gw_session *next_expired(struct gateway *g, int64_t now_ms)
 {
-    LIST_FOREACH (n, &g->lru) {
-        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+    LIST_EACH (s, &g->lru, struct gw_session, node)
         if (gw_login_has_ended(g, s->actor, &s->expires_ms, now_ms))
             return s;
-    }
     return NULL;
 }
 
@@ -164,8 +161,7 @@ void gw_session_sweep(void *gateway)
 {
     struct gateway *g = gateway;
     uint64_t now = clock_mono_ms();
-    LIST_FOREACH (n, &g->lru) {
-        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+    LIST_EACH (s, &g->lru, struct gw_session, node) {
         if (now - s->used_ms < g->deps.limits.session_ttl_ms)
             break;
         if (is_idle(s))

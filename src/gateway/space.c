@@ -33,11 +33,9 @@ void gw_space_tell(struct gw_space *s, enum gw_list what)
 
 static struct gw_space *space_find(struct gateway *g, const struct registry *tools)
 {
-    LIST_FOREACH (n, &g->spaces) {
-        struct gw_space *s = LIST_ENTRY(n, struct gw_space, node);
+    LIST_EACH (s, &g->spaces, struct gw_space, node)
         if (s->tools == tools)
             return s;
-    }
     return NULL;
 }
 
@@ -74,11 +72,9 @@ struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who
 
 static void drop_sessions(struct gateway *g, const struct gw_space *of, str user_id)
 {
-    LIST_FOREACH (n, &g->lru) {
-        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+    LIST_EACH (s, &g->lru, struct gw_session, node)
         if (s->space == of && (user_id.n == 0 || str_eq(actor_user(s->actor), user_id)))
             gw_session_end(s);
-    }
 }
 
 static void drop_requests(struct gw_space *s, str user_id)
@@ -117,8 +113,7 @@ void gateway_space_gone(struct gateway *g, const struct registry *tools)
 
 void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
 {
-    LIST_FOREACH (n, &g->spaces) {
-        struct gw_space *s = LIST_ENTRY(n, struct gw_space, node);
+    LIST_EACH (s, &g->spaces, struct gw_space, node) {
         if (workspace_id.n > 0 && !str_eq(str_from(s->id), workspace_id))
             continue;
         drop_sessions(g, s, user_id);
@@ -134,21 +129,17 @@ static bool is_of_login(const struct actor *a, str session_id, str token_id)
 
 static struct gw_session *session_of_login(struct gateway *g, str session_id, str token_id)
 {
-    LIST_FOREACH (n, &g->lru) {
-        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+    LIST_EACH (s, &g->lru, struct gw_session, node)
         if (is_of_login(s->actor, session_id, token_id))
             return s;
-    }
     return NULL;
 }
 
 static struct gw_request *request_of_login(struct gw_space *s, str session_id, str token_id)
 {
-    LIST_FOREACH (n, &s->requests) {
-        struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
+    LIST_EACH (q, &s->requests, struct gw_request, node)
         if (is_of_login(q->actor, session_id, token_id))
             return q;
-    }
     return NULL;
 }
 
@@ -169,11 +160,9 @@ void gateway_drop_login(struct gateway *g, str session_id, str token_id)
 static void bundle_removed(struct gw_space *s, struct bundle *b)
 {
     gw_upstream_bundle_gone(s, b);
-    LIST_FOREACH (n, &s->g->lru) {
-        struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
+    LIST_EACH (one, &s->g->lru, struct gw_session, node)
         if (one->space == s)
             session_connection_bundle_gone(one, b);
-    }
     private_connection_bundle_gone(s, b);
     gw_catalog_bundle_gone(s, b);
     gw_watch_bundle_gone(s, b);

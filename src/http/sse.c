@@ -483,8 +483,7 @@ struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
 /* Ends the oldest stream of the party that is not busy. */
 static bool evict_watch(struct tally *t)
 {
-    LIST_FOREACH (n, &t->watches) {
-        struct sse *s = LIST_ENTRY(n, struct sse, counted);
+    LIST_EACH (s, &t->watches, struct sse, counted) {
         if (s->is_busy && s->is_busy(s->ctx))
             continue;
         if (s->first || s->is_writing)

@@ -166,15 +166,17 @@ void pool_submit(struct pool *p, struct job *j)
     }
 }
 
+void pool_run(struct pool *p, struct job *j, void (*work)(struct job *j),
+              void (*done)(struct job *j))
+{
+    *j = (struct job){.work = work, .done = done};
+    pool_submit(p, j);
+}
+
 void pool_give_way(struct pool *p)
 {
     assert(p->nthreads == 0);
     p->gives_way = true;
-}
-
-size_t pool_pending(const struct pool *p)
-{
-    return p->pending;
 }
 
 static void wait_for_finished(struct pool *p)

@@ -19,10 +19,11 @@ struct job {
 
 struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads);
 void pool_submit(struct pool *p, struct job *j); /* j must stay until its `done` */
+void pool_run(struct pool *p, struct job *j, void (*work)(struct job *j),
+              void (*done)(struct job *j)); /* sets both, then pool_submit */
 /* Runs the pool's threads at a low priority, so that long computations, such as password hashes,
  * do not delay the loop thread and other pools. Call it before the first job. */
 void pool_give_way(struct pool *p);
-size_t pool_pending(const struct pool *p); /* submitted and not yet done */
 
 /* Waits for all submitted jobs, delivers their `done`, ends the threads. May be called from
  * inside a `done`. Accepts NULL. */

@@ -324,11 +324,9 @@ static void attach(struct fetch *f)
 static void on_widen(void *ctx)
 {
     struct fetcher *owner = ctx;
-    LIST_FOREACH (it, &owner->fetches) {
-        struct fetch *f = LIST_ENTRY(it, struct fetch, node);
+    LIST_EACH (f, &owner->fetches, struct fetch, node)
         if (f->is_attached && !f->is_cancelled && !f->has_socket && choose_lane(f) != f->pool)
             restart(f);
-    }
 }
 
 static void fetch_resume(struct fetch *f)

@@ -154,8 +154,7 @@ static void write_consent_file(struct consents *c)
     c->is_writing = true;
     c->err = (struct err){0};
     c->text = render(c);
-    c->job = (struct job){.work = write_consents, .done = on_consents_written};
-    pool_submit(c->pool, &c->job);
+    pool_run(c->pool, &c->job, write_consents, on_consents_written);
 }
 
 static void on_consents_written(struct job *j)

@@ -92,8 +92,7 @@ static void next(struct queue_files *p)
     }
     struct queue_file_op *op = LIST_ENTRY(p->ops.next, struct queue_file_op, node);
     p->is_busy = true;
-    op->job = (struct job){.work = change_file, .done = on_worked};
-    pool_submit(p->pool, &op->job);
+    pool_run(p->pool, &op->job, change_file, on_worked);
 }
 
 static char *queue_file_path(const char *dir, str id)

@@ -257,20 +257,16 @@ static void end_turn(struct turn *t)
 
 void runtime_cancel_user(struct runtime *rt, str user_id)
 {
-    LIST_FOREACH (n, &rt->turns) {
-        struct turn *t = LIST_ENTRY(n, struct turn, node);
+    LIST_EACH (t, &rt->turns, struct turn, node)
         if (str_eq(actor_user(t->actor), user_id))
             end_turn(t);
-    }
 }
 
 void runtime_cancel_token(struct runtime *rt, str token_id)
 {
-    LIST_FOREACH (n, &rt->turns) {
-        struct turn *t = LIST_ENTRY(n, struct turn, node);
+    LIST_EACH (t, &rt->turns, struct turn, node)
         if (actor_has_token(t->actor, token_id))
             end_turn(t);
-    }
 }
 
 size_t runtime_runs(const struct runtime *rt)

@@ -69,8 +69,7 @@ struct skill_change *skill_change_start(struct runtime *rt, const struct skill_c
     c->deed = deed_begin(deps->audit, spec->by,
                          is_deletion ? STR("skill.delete") : STR("skill.write"), spec->name);
     deed_detail(c->deed, "scope=%s", spec->owner.n > 0 ? "personal" : "workspace");
-    c->job = (struct job){.work = make, .done = on_made};
-    pool_submit(deps->pool, &c->job);
+    pool_run(deps->pool, &c->job, make, on_made);
     return c;
 }
 

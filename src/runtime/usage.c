@@ -16,13 +16,11 @@ static const char *const KEYS[] = {
 
 int usage_key_parse(str name, enum usage_key *ret, struct err *e)
 {
-    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
-        if (str_eq(name, str_from(KEYS[i]))) {
-            *ret = (enum usage_key)i;
-            return 0;
-        }
-    }
-    return err_set(e, -EINVAL, "expected day, model or user");
+    ptrdiff_t i = STR_INDEX(name, KEYS);
+    if (i < 0)
+        return err_set(e, -EINVAL, "expected day, model or user");
+    *ret = (enum usage_key)i;
+    return 0;
 }
 
 struct candidate { /* a conversation of the current page of the listing */

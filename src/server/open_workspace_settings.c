@@ -71,10 +71,7 @@ void open_workspace_settings_use(struct open_workspace *sp)
 static bool is_setting(str key)
 {
     static const char *const OTHERS[] = {"id", "members", "createdAt", "updatedAt"};
-    for (size_t i = 0; i < ARRAY_LEN(OTHERS); i++)
-        if (str_eq(key, str_from(OTHERS[i])))
-            return false;
-    return true;
+    return STR_INDEX(key, OTHERS) < 0;
 }
 
 /* The members of `doc` that differ in `other`; is_gone: only those that `other` does not have. */

@@ -25,12 +25,8 @@ void skill_problem_add(struct arena *a, struct skill_problems *list, enum skill_
 
     if (list->len >= SKILL_PROBLEMS_MAX)
         return;
-    if (list->len % 16 == 0) {
-        struct skill_problem *bigger = arena_array(a, list->len + 16, sizeof(*bigger));
-        if (list->len > 0)
-            memcpy(bigger, list->items, list->len * sizeof(*bigger));
-        list->items = bigger;
-    }
+    if (list->len % 16 == 0)
+        list->items = arena_copy(a, list->items, list->len, list->len + 16, sizeof(*list->items));
     va_start(ap, fmt);
     list->items[list->len++] = (struct skill_problem){
         .severity = severity,

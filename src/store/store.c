@@ -212,8 +212,7 @@ void op_run(struct store_op *op, void (*work)(struct store_op *op))
         op_done_later(op);
         return;
     }
-    op->job = (struct job){.work = op_work, .done = op_worked};
-    pool_submit(op->store->env->readers, &op->job);
+    pool_run(op->store->env->readers, &op->job, op_work, op_worked);
 }
 
 void store_op_cancel(struct store_op *op)

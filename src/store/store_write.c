@@ -304,11 +304,9 @@ static void sharing_found(struct store_op *op)
 
 static struct store_op *first_sharing(const struct store *s, str id)
 {
-    LIST_FOREACH (node, &s->calls) {
-        struct store_op *op = LIST_ENTRY(node, struct store_op, node);
+    LIST_EACH (op, &s->calls, struct store_op, node)
         if (op->is_sharing && str_eq(op->id, id))
             return op;
-    }
     return NULL;
 }
 

@@ -67,10 +67,8 @@ struct registry_source *registry_source_find(const struct registry *r, str name)
 static void notify(struct registry *r, str source)
 {
     r->tools = toolset_unref(r->tools);
-    LIST_FOREACH (it, &r->observers) {
-        struct registry_observer *o = LIST_ENTRY(it, struct registry_observer, node);
+    LIST_EACH (o, &r->observers, struct registry_observer, node)
         o->changed(o->ctx, source);
-    }
 }
 
 static void source_insert(struct registry *r, size_t at, struct registry_source *s)

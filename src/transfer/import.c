@@ -20,15 +20,13 @@ static const char *const KINDS[] = {
 
 int import_kind_parse(str name, enum import_kind *ret, struct err *e)
 {
-    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
-        if (str_eq(name, str_from(KINDS[i]))) {
-            *ret = (enum import_kind)i;
-            return 0;
-        }
-    }
-    return err_set(e, -EINVAL,
-                   "kind \"%.*s\" is not one of nb, folder, claude-code, chatgpt, claude",
-                   STR_ARG(utf8_truncate(name, 40)));
+    ptrdiff_t i = STR_INDEX(name, KINDS);
+    if (i < 0)
+        return err_set(e, -EINVAL,
+                       "kind \"%.*s\" is not one of nb, folder, claude-code, chatgpt, claude",
+                       STR_ARG(utf8_truncate(name, 40)));
+    *ret = (enum import_kind)i;
+    return 0;
 }
 
 void import_report_init(struct import_report *r)

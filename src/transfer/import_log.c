@@ -55,14 +55,7 @@ static void find_blobs(struct log_reader *r)
     while (r->nblobs < BLOBS_MAX && dir_next(&d)) {
         if (strlen(d.name) != SHA256_HEX_LEN)
             continue;
-        if (r->nblobs == cap) {
-            size_t more = cap ? cap * 2 : 16;
-            const char **paths = arena_array(&r->arena, more, sizeof(*paths));
-            if (cap)
-                memcpy(paths, r->blob_paths, cap * sizeof(*paths));
-            r->blob_paths = paths;
-            cap = more;
-        }
+        ARENA_GROW(&r->arena, r->blob_paths, r->nblobs, cap);
         r->blob_paths[r->nblobs++] = arena_printf(&r->arena, "%s/%s", dir, d.name).p;
     }
     dir_close(&d);

@@ -59,8 +59,7 @@ static void import_finish(struct import *im, const struct err *err)
 static void start_job(struct import *im, void (*work)(struct job *j), void (*done)(struct job *j))
 {
     im->is_working = true;
-    im->job = (struct job){.work = work, .done = done};
-    pool_submit(im->store->env->readers, &im->job);
+    pool_run(im->store->env->readers, &im->job, work, done);
 }
 
 /* False when the import was cancelled meanwhile; it is freed then. */

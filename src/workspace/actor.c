@@ -502,17 +502,9 @@ void actor_write(const struct actor *a, struct json_writer *w)
     jw_end(w);
 }
 
-static int find_name(const char *const *names, size_t n, str name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(name, str_from(names[i])))
-            return (int)i;
-    return -1;
-}
-
 static bool read_principal(const struct json *v, struct principal *ret)
 {
-    int how = find_name(HOW, ARRAY_LEN(HOW), json_get_string(v, "how"));
+    ptrdiff_t how = STR_INDEX(json_get_string(v, "how"), HOW);
     *ret = (struct principal){
         .user_id = json_get_string(v, "userId"),
         .scopes = (unsigned)json_get_int(v, "scopes", 0) & SCOPE_ALL,
@@ -530,7 +522,7 @@ static bool read_principal(const struct json *v, struct principal *ret)
 
 static bool read_filter(struct arena *m, const struct json *v, struct tool_filter *ret)
 {
-    int kind = find_name(KINDS, ARRAY_LEN(KINDS), json_get_string(v, "kind"));
+    ptrdiff_t kind = STR_INDEX(json_get_string(v, "kind"), KINDS);
     const struct json *list = json_get(v, "tools");
     if (kind < 0 || !json_is(list, JSON_ARRAY))
         return false;

@@ -100,9 +100,8 @@ static void wait_with(struct sign_in *s, struct http_req *r)
 static void sign_in_submit(struct sign_in *s, void (*work)(struct job *j),
                            void (*done)(struct job *j))
 {
-    s->job = (struct job){.work = work, .done = done};
     s->has_job = true;
-    pool_submit(s->api->deps.pool, &s->job);
+    pool_run(s->api->deps.pool, &s->job, work, done);
 }
 
 static struct sign_in *sign_in_of(struct job *j)
@@ -210,8 +209,7 @@ static void make_room_for_sign_in(struct api *api, str user_id)
 {
     struct sign_in *oldest = NULL, *own = NULL;
     size_t n = 0, nown = 0;
-    LIST_FOREACH (node, &api->sign_ins) {
-        struct sign_in *s = LIST_ENTRY(node, struct sign_in, node);
+    LIST_EACH (s, &api->sign_ins, struct sign_in, node) {
         bool is_own = str_eq(s->user_id, user_id);
         n++;
         nown += is_own;
@@ -429,8 +427,7 @@ static void on_signed_in(void *ctx, const struct oauth_state *state, const struc
 static struct sign_in *find_answered(struct api *api, const struct http_req *r)
 {
     str cookie = http_cookie(r, COOKIE);
-    LIST_FOREACH (node, &api->sign_ins) {
-        struct sign_in *s = LIST_ENTRY(node, struct sign_in, node);
+    LIST_EACH (s, &api->sign_ins, struct sign_in, node) {
         if (s->login && !s->is_answered && !s->req && is_same_secret(cookie, s->secret) &&
             oauth_login_is_answer(s->login, r->query))
             return s;

@@ -102,11 +102,9 @@ static struct sse_frame *make_frame(struct arena *a, const struct bus_msg *msg,
 
 static bool has_other_watch(const struct conv_watchers *cw, const struct watch *s)
 {
-    LIST_FOREACH (n, &cw->watches) {
-        const struct watch *other = LIST_ENTRY(n, struct watch, node);
+    LIST_EACH (other, &cw->watches, const struct watch, node)
         if (other != s && str_eq(actor_user(other->watcher->actor), actor_user(s->watcher->actor)))
             return true;
-    }
     return false;
 }
 
@@ -266,11 +264,9 @@ static void revoke_watch(struct watch *s)
 
 static struct watch *next_denied(struct conv_watchers *cw)
 {
-    LIST_FOREACH (n, &cw->watches) {
-        struct watch *s = LIST_ENTRY(n, struct watch, node);
+    LIST_EACH (s, &cw->watches, struct watch, node)
         if (!hub_allows(s))
             return s;
-    }
     return NULL;
 }
 
@@ -300,11 +296,9 @@ void hub_end_user(struct api *api, str workspace_id, str user_id)
         struct hub *h = m->value;
         if (workspace_id.n > 0 && !str_eq(workspace_id, h->workspace_id))
             continue;
-        LIST_FOREACH (n, &h->watchers) {
-            struct watcher *w = LIST_ENTRY(n, struct watcher, node);
+        LIST_EACH (w, &h->watchers, struct watcher, node)
             if (!actor_is_operator(w->actor) && actor_has_user(w->actor, user_id))
                 revoke_watcher(w);
-        }
     }
 }
 
@@ -322,11 +316,9 @@ void hub_end_login(struct api *api, str session_id, str token_id)
     struct map_entry *m;
     for (size_t i = 0; (m = map_next(&api->hubs, &i)) != NULL;) {
         struct hub *h = m->value;
-        LIST_FOREACH (n, &h->watchers) {
-            struct watcher *w = LIST_ENTRY(n, struct watcher, node);
+        LIST_EACH (w, &h->watchers, struct watcher, node)
             if (actor_has_session(w->actor, session_id) || actor_has_token(w->actor, token_id))
                 revoke_watcher(w);
-        }
     }
 }
 
@@ -335,11 +327,9 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
     struct hub *h = map_get(&api->hubs, workspace_id);
     if (!h)
         return;
-    LIST_FOREACH (n, &h->watchers) {
-        struct watcher *w = LIST_ENTRY(n, struct watcher, node);
+    LIST_EACH (w, &h->watchers, struct watcher, node)
         if (actor_has_user(w->actor, user_id))
             w->ev->on_role(w);
-    }
 }
 
 /* ---- messages of the topic ---- */
@@ -347,19 +337,15 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
 /* All watchers share one frame. A callback may remove its own watcher: LIST_FOREACH allows that. */
 static void hub_deliver(struct hub *h, const struct news *n)
 {
-    LIST_FOREACH (it, &h->watchers) {
-        struct watcher *w = LIST_ENTRY(it, struct watcher, node);
+    LIST_EACH (w, &h->watchers, struct watcher, node)
         if (w->wants_news && is_for(&n->filter, w))
             w->ev->on_frame(w, n->frame);
-    }
 }
 
 static void tell_shared(struct hub *h)
 {
-    LIST_FOREACH (it, &h->watchers) {
-        struct watcher *w = LIST_ENTRY(it, struct watcher, node);
+    LIST_EACH (w, &h->watchers, struct watcher, node)
         w->ev->on_shared(w);
-    }
 }
 
 static void on_msg(void *ctx, struct bus_msg *msg)
@@ -483,8 +469,7 @@ static void on_heartbeat(void *ctx)
     api->heartbeats++;
     for (size_t i = 0; (m = map_next(&api->hubs, &i)) != NULL;) {
         struct hub *h = m->value;
-        LIST_FOREACH (n, &h->watchers) {
-            struct watcher *w = LIST_ENTRY(n, struct watcher, node);
+        LIST_EACH (w, &h->watchers, struct watcher, node) {
             is_anybody = true;
             if (has_run_out(api, w, now_ms))
                 revoke_watcher(w);

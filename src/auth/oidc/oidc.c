@@ -53,8 +53,7 @@ static void flow_free(struct oidc *o, struct flow *f)
 static void drop_old_flows(struct oidc *o)
 {
     uint64_t now = clock_mono_ms();
-    LIST_FOREACH (it, &o->by_age) {
-        struct flow *f = LIST_ENTRY(it, struct flow, node);
+    LIST_EACH (f, &o->by_age, struct flow, node) {
         if (f->until_ms > now && map_len(&o->flows) < OIDC_FLOWS_MAX)
             break;
         flow_free(o, f);

@@ -162,8 +162,7 @@ static void sessions_save_work(struct job *j)
 
 static void wake(struct sessions *s)
 {
-    LIST_FOREACH (it, &s->waiting) {
-        struct sync *y = LIST_ENTRY(it, struct sync, node);
+    LIST_EACH (y, &s->waiting, struct sync, node) {
         if (y->change > s->written)
             continue;
         list_del(&y->node);
@@ -200,8 +199,7 @@ static void start_writing(struct sessions *s)
         s->pool = pool_new(s->loop, "nb-sessions", 1);
     s->is_writing = true;
     write_all(s);
-    s->job = (struct job){.work = sessions_save_work, .done = save_done};
-    pool_submit(s->pool, &s->job);
+    pool_run(s->pool, &s->job, sessions_save_work, save_done);
 }
 
 void sessions_changed(struct sessions *s)

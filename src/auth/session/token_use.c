@@ -100,8 +100,7 @@ static void on_soon(void *ctx)
         u->pool = pool_new(u->loop, "nb-token-use", 1);
     u->is_saving = true;
     write_all(u);
-    u->job = (struct job){.work = token_use_save_work, .done = save_done};
-    pool_submit(u->pool, &u->job);
+    pool_run(u->pool, &u->job, token_use_save_work, save_done);
 }
 
 /* ---- life ---- */

@@ -272,11 +272,9 @@ static void on_notification(struct server *s, const struct rpc_message *m)
     const struct json *id = json_get(m->params, "requestId");
     if (!str_eq(m->method, STR("notifications/cancelled")) || !id)
         return;
-    LIST_FOREACH (node, &s->runs) {
-        struct run *r = LIST_ENTRY(node, struct run, node);
+    LIST_EACH (r, &s->runs, struct run, node)
         if (r->id->type == id->type && json_equal(r->id, id))
             run_free(s, r);
-    }
 }
 
 static void on_bash_line(struct server *s, str line)
@@ -340,8 +338,7 @@ static void send_progress(struct server *s, const struct run *r, uint64_t now_ms
 static void step_runs(struct server *s)
 {
     uint64_t now_ms = clock_mono_ms();
-    LIST_FOREACH (node, &s->runs) {
-        struct run *r = LIST_ENTRY(node, struct run, node);
+    LIST_EACH (r, &s->runs, struct run, node) {
         bash_run_step(&r->shell, now_ms);
         if (r->shell.is_over) {
             send_output(s, r);
@@ -358,11 +355,9 @@ static void step_runs(struct server *s)
 static size_t watched_runs(const struct server *s, struct bash_run *ret[RUNS_MAX])
 {
     size_t n = 0;
-    LIST_FOREACH (node, &s->runs) {
-        struct run *r = LIST_ENTRY(node, struct run, node);
+    LIST_EACH (r, &s->runs, struct run, node)
         if (bash_watch_needs(&r->shell))
             ret[n++] = &r->shell;
-    }
     return n;
 }
 
@@ -379,8 +374,7 @@ static bool wait_for_input(struct server *s, int in)
     uint64_t now_ms = clock_mono_ms(), due_ms = UINT64_MAX;
     size_t n = 1;
     fds[0] = (struct pollfd){in, POLLIN, 0};
-    LIST_FOREACH (node, &s->runs) {
-        struct run *r = LIST_ENTRY(node, struct run, node);
+    LIST_EACH (r, &s->runs, struct run, node) {
         bash_run_polls(&r->shell, &fds[n]);
         n += BASH_RUN_POLLS;
         due_ms = r->shell.due_ms < due_ms ? r->shell.due_ms : due_ms;

@@ -12,14 +12,7 @@ void path_list_add(struct arena *a, struct path_list *l, str path)
         if (str_eq(str_from(l->at[i]), path))
             return;
     }
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 16;
-        const char **more = arena_array(a, cap, sizeof(*more));
-        if (l->n > 0)
-            memcpy(more, l->at, l->n * sizeof(*more));
-        l->at = more;
-        l->cap = cap;
-    }
+    ARENA_GROW(a, l->at, l->n, l->cap);
     l->at[l->n++] = arena_cstr(a, path);
 }
 

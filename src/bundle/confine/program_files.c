@@ -113,11 +113,7 @@ static bool is_too_much(struct arena *a, const struct program_query *q, str dir)
         return true;
     static const char *const TOP[] = {"/home", "/root", "/tmp", "/var", "/etc",
                                       "/opt",  "/run",  "/mnt", "/srv", "/media"};
-    for (size_t i = 0; i < ARRAY_LEN(TOP); i++) {
-        if (str_eq(dir, str_from(TOP[i])))
-            return true;
-    }
-    return false;
+    return STR_INDEX(dir, TOP) >= 0;
 }
 
 static void add_program_path(struct arena *a, const struct program_query *q, struct path_list *ret,
@@ -279,11 +275,7 @@ static bool is_interpreter(str name)
 {
     static const char *const NAMES[] = {"node", "npx",  "bun",  "bunx", "deno", "uv",
                                         "uvx",  "java", "ruby", "perl", "php",  "dotnet"};
-    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
-        if (str_eq(name, str_from(NAMES[i])))
-            return true;
-    }
-    return str_starts(name, STR("python"));
+    return STR_INDEX(name, NAMES) >= 0 || str_starts(name, STR("python"));
 }
 
 static bool is_of_package(struct arena *a, const struct program_query *q, str file)

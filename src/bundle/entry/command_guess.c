@@ -6,11 +6,7 @@ bool command_fetches(str command)
 {
     static const char *const FETCHERS[] = {"npx", "bunx", "uvx", "pipx", "uv", "pnpm"};
     str name = str_skip(command, (size_t)(str_rfind_char(command, '/') + 1));
-    for (size_t i = 0; i < ARRAY_LEN(FETCHERS); i++) {
-        if (str_eq(name, str_from(FETCHERS[i])))
-            return true;
-    }
-    return false;
+    return STR_INDEX(name, FETCHERS) >= 0;
 }
 
 static bool is_path(str arg)

@@ -16,21 +16,11 @@ static const char *const ON_MACHINE[] = {"command",    "args",       "cwd",
                                          "sandbox",    "allowedEnv", "allowPrivate",
                                          "userConfig", "tools",      "pinned"};
 
-static bool is_listed_key(str key, const char *const *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(key, str_from(list[i])))
-            return true;
-    }
-    return false;
-}
-
 enum install_rights install_key_rights(str key)
 {
-    if (is_listed_key(key, HARMLESS, ARRAY_LEN(HARMLESS)))
+    if (STR_INDEX(key, HARMLESS) >= 0)
         return INSTALL_AS_ADMIN;
-    return is_listed_key(key, ON_MACHINE, ARRAY_LEN(ON_MACHINE)) ? INSTALL_ON_MACHINE
-                                                                 : INSTALL_AS_OWNER;
+    return STR_INDEX(key, ON_MACHINE) >= 0 ? INSTALL_ON_MACHINE : INSTALL_AS_OWNER;
 }
 
 static int refuse_key(str key, enum install_rights needed, struct err *e)

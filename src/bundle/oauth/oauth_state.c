@@ -9,12 +9,8 @@ static const char *const AUTH_NAMES[] = {
 
 static enum oauth_client_auth auth_named(str name)
 {
-    enum oauth_client_auth ret = OAUTH_AUTH_NONE;
-    for (size_t i = 0; i < ARRAY_LEN(AUTH_NAMES); i++) {
-        if (str_eq(name, str_from(AUTH_NAMES[i])))
-            ret = (enum oauth_client_auth)i;
-    }
-    return ret;
+    ptrdiff_t i = STR_INDEX(name, AUTH_NAMES);
+    return i < 0 ? OAUTH_AUTH_NONE : (enum oauth_client_auth)i;
 }
 
 int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,

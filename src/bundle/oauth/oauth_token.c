@@ -67,11 +67,8 @@ static bool is_bearer_token(str s)
 static bool may_pass(int status, str error)
 {
     static const char *const ERRORS[] = {"temporarily_unavailable", "server_error", "slow_down"};
-    for (size_t i = 0; i < ARRAY_LEN(ERRORS); i++) {
-        if (str_eq(error, str_from(ERRORS[i])))
-            return true;
-    }
-    return status == 408 || status == 425 || status == 429 || status >= 500;
+    return STR_INDEX(error, ERRORS) >= 0 || status == 408 || status == 425 || status == 429 ||
+           status >= 500;
 }
 
 static int refuse_token(const struct json *doc, int status, struct err *e)

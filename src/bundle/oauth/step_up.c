@@ -46,7 +46,6 @@ struct step_up *step_up_start(const struct step_up_want *w, step_up_fn fn, void 
     u->want.advice = arena_str(&u->arena, w->advice);
     u->fn = fn;
     u->ctx = ctx;
-    u->job = (struct job){.work = note_scope, .done = noted};
-    pool_submit(w->pool, &u->job);
+    pool_run(w->pool, &u->job, note_scope, noted);
     return u;
 }

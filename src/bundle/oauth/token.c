@@ -33,11 +33,9 @@ static void token_begin(struct token_get *g);
 
 static struct token_get *first_of(struct list_node *queue, str slug)
 {
-    LIST_FOREACH (node, queue) {
-        struct token_get *g = LIST_ENTRY(node, struct token_get, node);
+    LIST_EACH (g, queue, struct token_get, node)
         if (str_eq(g->want.slug, slug))
             return g;
-    }
     return NULL;
 }
 
@@ -65,8 +63,7 @@ static void token_finish(struct token_get *g)
 static void token_submit(struct token_get *g, void (*work)(struct job *j),
                          void (*done)(struct job *j))
 {
-    g->job = (struct job){.work = work, .done = done};
-    pool_submit(g->want.pool, &g->job);
+    pool_run(g->want.pool, &g->job, work, done);
 }
 
 /* On the pool. */

@@ -116,14 +116,12 @@ const char *manifest_server_name(enum manifest_server t)
 
 static int take_type(const struct document *d, struct manifest *m, struct err *e)
 {
-    for (size_t i = 0; i < ARRAY_LEN(SERVER_NAMES); i++) {
-        if (str_eq(d->server.type, str_from(SERVER_NAMES[i]))) {
-            m->type = (enum manifest_server)i;
-            return 0;
-        }
-    }
-    return err_set(e, -EINVAL, "server.type: '%.*s' is not one of node, python, binary, uv",
-                   STR_ARG(d->server.type));
+    ptrdiff_t i = STR_INDEX(d->server.type, SERVER_NAMES);
+    if (i < 0)
+        return err_set(e, -EINVAL, "server.type: '%.*s' is not one of node, python, binary, uv",
+                       STR_ARG(d->server.type));
+    m->type = (enum manifest_server)i;
+    return 0;
 }
 
 /* True for a relative path that does not leave the bundle. */

@@ -65,9 +65,8 @@ static void resolve_submit(struct resolve *r, void (*work)(struct job *j),
                            void (*done)(struct job *j))
 {
     assert(!r->is_busy && !r->is_cancelled);
-    r->job = (struct job){.work = work, .done = done};
     r->is_busy = true;
-    pool_submit(r->conf.pool, &r->job);
+    pool_run(r->conf.pool, &r->job, work, done);
 }
 
 /* The job has ended; NULL when the resolve was cancelled. */

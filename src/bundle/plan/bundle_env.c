@@ -16,11 +16,7 @@ static const char *const NEVER[] = {"NB_API_KEY", "NB_INTERNAL_TOKEN"};
 
 static bool is_never(str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(NEVER); i++) {
-        if (str_eq(name, str_from(NEVER[i])))
-            return true;
-    }
-    return false;
+    return STR_INDEX(name, NEVER) >= 0;
 }
 
 static const char *const *names_of(struct arena *a, const struct bundle_env_want *w)

@@ -96,8 +96,7 @@ static void npm_install_submit(struct npm_install *i, int (*work)(struct npm_ins
     i->work = work;
     i->step = step;
     i->is_busy = true;
-    i->job = (struct job){.work = npm_work, .done = npm_worked};
-    pool_submit(i->want.pool, &i->job);
+    pool_run(i->want.pool, &i->job, npm_work, npm_worked);
 }
 
 static int drop_work(struct npm_install *i)

@@ -136,9 +136,7 @@ static void set_registry(struct reach *r)
         return;
     while (r->want->env && r->want->env[n])
         n++;
-    const char **env = arena_array(r->arena, n + 2, sizeof(*env));
-    if (n > 0)
-        memcpy(env, r->want->env, n * sizeof(*env));
+    const char **env = arena_copy(r->arena, r->want->env, n, n + 2, sizeof(*env));
     env[n] = arena_printf(r->arena, "npm_config_registry=%s", r->registry).p;
     r->want->env = env;
 }

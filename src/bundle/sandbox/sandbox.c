@@ -25,12 +25,8 @@ struct args {
 static void arg(struct args *l, const char *text)
 {
     if (l->n + 1 >= l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 128;
-        const char **more = arena_array(l->arena, cap, sizeof(*more));
-        if (l->n > 0)
-            memcpy(more, l->at, l->n * sizeof(*more));
-        l->at = more;
-        l->cap = cap;
+        l->cap = l->cap ? 2 * l->cap : 128;
+        l->at = arena_copy(l->arena, l->at, l->n, l->cap, sizeof(*l->at));
     }
     l->at[l->n++] = text;
     l->at[l->n] = NULL;

@@ -400,8 +400,7 @@ struct connections *bundle_connect(struct bundle *b, const struct mcp_host *host
 
 void bundle_disconnect(struct bundle *b, struct connections *p)
 {
-    LIST_FOREACH (node, &b->guests) {
-        struct guest *g = LIST_ENTRY(node, struct guest, node);
+    LIST_EACH (g, &b->guests, struct guest, node) {
         if (g->connections != p)
             continue;
         connections_abort(p);

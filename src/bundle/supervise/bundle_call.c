@@ -255,8 +255,7 @@ static struct bundle_call *next_sendable(const struct bundle *b)
 {
     struct bundle_call *next = NULL;
     size_t least = 0;
-    LIST_FOREACH (node, &b->calls) {
-        struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
+    LIST_EACH (c, &b->calls, struct bundle_call, node) {
         if (c->sent || c->rights || c->plan || !may_send(c))
             continue;
         size_t own = places_of(c);
@@ -278,11 +277,9 @@ static void refuse_tool(struct bundle_call *c)
 
 static struct bundle_call *first_waiting(const struct bundle *b)
 {
-    LIST_FOREACH (node, &b->calls) {
-        struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
+    LIST_EACH (c, &b->calls, struct bundle_call, node)
         if (!c->sent && !c->rights)
             return c;
-    }
     return NULL;
 }
 
@@ -313,11 +310,9 @@ void bundle_calls_fail(struct bundle *b, const struct err *err)
 
 static struct bundle_call *first_surplus(const struct bundle *b)
 {
-    LIST_FOREACH (node, &b->calls) {
-        struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
+    LIST_EACH (c, &b->calls, struct bundle_call, node)
         if (c->is_refused)
             return c;
-    }
     return NULL;
 }
 

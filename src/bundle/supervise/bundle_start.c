@@ -190,8 +190,7 @@ static void plan(struct start *s, const struct sandbox_offer *offer)
 {
     bundle_want_offer(&s->arena, &s->want, &s->entry, offer);
     s->is_planning = true;
-    s->job = (struct job){.work = plan_work, .done = plan_done};
-    pool_submit(s->set->conf.pool, &s->job);
+    pool_run(s->set->conf.pool, &s->job, plan_work, plan_done);
 }
 
 /* ---- packages of npm ---- */
@@ -322,9 +321,8 @@ static void forget_package(struct bundle *b)
 static void add_token(struct start *s, str token)
 {
     struct bundle_entry *e = &s->entry;
-    struct bundle_pair *headers = arena_array(&s->arena, e->nheaders + 1, sizeof(*headers));
-    if (e->nheaders > 0)
-        memcpy(headers, e->headers, e->nheaders * sizeof(*headers));
+    struct bundle_pair *headers =
+        arena_copy(&s->arena, e->headers, e->nheaders, e->nheaders + 1, sizeof(*headers));
     headers[e->nheaders++] = (struct bundle_pair){
         STR("Authorization"), arena_printf(&s->arena, "Bearer %.*s", STR_ARG(token))};
     e->headers = headers;
@@ -436,8 +434,7 @@ void start_begin(struct bundle *b)
         return;
     }
     s->is_planning = true;
-    s->job = (struct job){.work = unseal_work, .done = unseal_done};
-    pool_submit(s->set->conf.pool, &s->job);
+    pool_run(s->set->conf.pool, &s->job, unseal_work, unseal_done);
 }
 
 void start_cancel(struct bundle *b)

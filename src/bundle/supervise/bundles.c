@@ -173,8 +173,7 @@ void bundles_apply(struct bundles *s, const struct bundle_entry *entries, size_t
 
 static void sweep_leaving(struct bundles *s)
 {
-    LIST_FOREACH (node, &s->leaving) {
-        struct bundle *b = LIST_ENTRY(node, struct bundle, node);
+    LIST_EACH (b, &s->leaving, struct bundle, node) {
         if (!bundle_is_idle(b))
             continue;
         list_del(&b->node);

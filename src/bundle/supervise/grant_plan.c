@@ -103,8 +103,7 @@ static void on_offer(void *ctx, const struct sandbox_offer *offer)
     struct grant_plan *p = ctx;
     p->want.offer = offer;
     p->is_planning = true;
-    p->job = (struct job){.work = plan_work, .done = plan_done};
-    pool_submit(p->set->conf.pool, &p->job);
+    pool_run(p->set->conf.pool, &p->job, plan_work, plan_done);
 }
 
 static void grant_plan_begin(void *ctx)

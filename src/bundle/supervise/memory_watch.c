@@ -162,8 +162,7 @@ static void memory_look(void *ctx)
     if (w->n == 0)
         return; /* the next bundle that runs starts it again */
     w->is_looking = true;
-    w->job = (struct job){.work = memory_work, .done = on_memory_done};
-    pool_submit(w->set->conf.pool, &w->job);
+    pool_run(w->set->conf.pool, &w->job, memory_work, on_memory_done);
 }
 
 struct memory_watch *memory_watch_new(struct bundles *s)

@@ -45,11 +45,9 @@ struct bundle *people_face(struct bundle *b)
 
 static struct person *find_person(const struct bundle *face, str user_id)
 {
-    LIST_FOREACH (node, &face->people) {
-        struct person *p = LIST_ENTRY(node, struct person, node);
+    LIST_EACH (p, &face->people, struct person, node)
         if (str_eq(str_from(p->user_id), user_id))
             return p;
-    }
     return NULL;
 }
 
@@ -140,8 +138,7 @@ static void people_submit(struct bundle *face, void (*work)(struct job *j),
     l->dir = face->set->conf.credentials_dir;
     l->server_name = arena_str(&l->arena, face->entry.server_name);
     l->is_busy = true;
-    l->job = (struct job){.work = work, .done = done};
-    pool_submit(face->set->conf.pool, &l->job);
+    pool_run(face->set->conf.pool, &l->job, work, done);
 }
 
 static void know_pinned_tools(struct bundle *face)
@@ -216,8 +213,7 @@ void people_open(struct bundle *face)
 
 void people_close(struct bundle *face)
 {
-    LIST_FOREACH (node, &face->people) {
-        struct person *p = LIST_ENTRY(node, struct person, node);
+    LIST_EACH (p, &face->people, struct person, node) {
         close_own(p, "the server is stopped");
         person_free(p);
     }
@@ -339,8 +335,7 @@ static size_t count_open(const struct bundle *face, struct person **ret)
 {
     size_t n = 0;
     *ret = NULL;
-    LIST_FOREACH (node, &face->people) {
-        struct person *p = LIST_ENTRY(node, struct person, node);
+    LIST_EACH (p, &face->people, struct person, node) {
         n += p->own != NULL;
         if (p->own && list_empty(&p->own->calls) && !*ret)
             *ret = p;

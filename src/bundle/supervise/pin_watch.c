@@ -50,9 +50,8 @@ static void on_pins_saved(struct job *j);
 static void pins_submit(struct bundle *b, void (*work)(struct job *j), void (*done)(struct job *j))
 {
     assert(!b->pins.is_busy);
-    b->pins.job = (struct job){.work = work, .done = done};
     b->pins.is_busy = true;
-    pool_submit(b->set->conf.pool, &b->pins.job);
+    pool_run(b->set->conf.pool, &b->pins.job, work, done);
 }
 
 static void pins_save(struct bundle *b)

@@ -26,11 +26,9 @@ struct caller {
 
 static struct caller *caller_find(const struct bundle *b, str person)
 {
-    LIST_FOREACH (node, &b->callers) {
-        struct caller *c = LIST_ENTRY(node, struct caller, node);
+    LIST_EACH (c, &b->callers, struct caller, node)
         if (str_eq(c->person, person))
             return c;
-    }
     return NULL;
 }
 
@@ -133,11 +131,9 @@ size_t places_of(const struct bundle_call *c)
 
 static struct bundle_call *first_untold(const struct bundle *b)
 {
-    LIST_FOREACH (node, &b->calls) {
-        struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
+    LIST_EACH (c, &b->calls, struct bundle_call, node)
         if (!c->sent && !c->rights && !c->plan && !c->has_told && c->relay.to.progress)
             return c;
-    }
     return NULL;
 }
 

@@ -97,10 +97,7 @@ static bool is_own_place(str below)
     str name = below, ws, rest = below;
     if (str_starts(below, STR("workspaces/")) && str_split(&rest, '/', &ws))
         name = str_split(&rest, '/', &ws) && rest.n > 0 ? rest : STR("workspaces");
-    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
-        if (str_eq(name, str_from(NAMES[i])))
-            return true;
-    return false;
+    return STR_INDEX(name, NAMES) >= 0;
 }
 
 static bool is_blob_dir(str name)

@@ -156,8 +156,7 @@ static void remote_answer_input(struct session *s, str input_id, const char *act
 
 static void drop_posted(struct remote *r)
 {
-    LIST_FOREACH (n, &r->posted) {
-        struct posted *p = LIST_ENTRY(n, struct posted, node);
+    LIST_EACH (p, &r->posted, struct posted, node) {
         fetch_cancel(p->fetch);
         on_posted(p, NULL);
     }

@@ -42,14 +42,12 @@ static bool is_log_over(const struct gw_log *l)
 /* Drop logs that have ended before events of logs that have not. */
 static void make_room_in_logs(struct gw_session *s, const struct gw_log *keep, size_t n)
 {
-    LIST_FOREACH (it, &s->logs) {
-        struct gw_log *l = LIST_ENTRY(it, struct gw_log, node);
+    LIST_EACH (l, &s->logs, struct gw_log, node) {
         bool is_full = s->log_bytes + n > GW_LOG_BYTES_MAX || s->nlogs > GW_LOGS_MAX;
         if (is_full && l != keep && is_log_over(l) && !l->reader)
             gw_log_free(l);
     }
-    LIST_FOREACH (it, &s->logs) {
-        struct gw_log *l = LIST_ENTRY(it, struct gw_log, node);
+    LIST_EACH (l, &s->logs, struct gw_log, node) {
         while (l->nevents > 0 &&
                (s->log_bytes + n > GW_LOG_BYTES_MAX || l->nevents >= GW_LOG_EVENTS_MAX))
             drop_first(l);
@@ -109,11 +107,9 @@ static struct gw_log *session_log_find(struct gw_session *s, str id, uint64_t *r
     if (!str_split(&rest, '-', &number) || parse_u64(number, &n) < 0 ||
         parse_u64(rest, ret_seq) < 0)
         return NULL;
-    LIST_FOREACH (it, &s->logs) {
-        struct gw_log *l = LIST_ENTRY(it, struct gw_log, node);
+    LIST_EACH (l, &s->logs, struct gw_log, node)
         if (l->number == n)
             return l;
-    }
     return NULL;
 }
 
@@ -127,11 +123,9 @@ void gw_log_read(struct gw_session *s, struct http_req *r, str last_id)
     }
     http_add_header(r, "Mcp-Session-Id", str_from(s->id));
     gw_log_attach(l, r);
-    LIST_FOREACH (it, &l->events) {
-        struct gw_event *e = LIST_ENTRY(it, struct gw_event, node);
+    LIST_EACH (e, &l->events, struct gw_event, node)
         if (e->seq > seen && e->n > 0 && l->reader)
             send_event(l, e);
-    }
     if (is_log_over(l) && l->reader)
         gw_stream_close(l->reader);
 }

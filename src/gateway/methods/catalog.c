@@ -178,8 +178,7 @@ static void catalog_free(struct gw_catalog *c)
         struct list_cache *l = &c->lists[i];
         if (l->call)
             bundle_cancel(l->call, "The bundle or the workspace is closing.");
-        LIST_FOREACH (n, &l->waiting) {
-            struct gather_part *p = LIST_ENTRY(n, struct gather_part, node);
+        LIST_EACH (p, &l->waiting, struct gather_part, node) {
             p->list = NULL;
             part_over(p);
         }
@@ -208,8 +207,7 @@ void gw_catalog_bundle_gone(struct gw_space *s, struct bundle *b)
     if (!c)
         return;
     /* Requests that already have this list but have not been notified yet must not use it. */
-    LIST_FOREACH (n, &s->requests) {
-        struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
+    LIST_EACH (q, &s->requests, struct gw_request, node) {
         struct gather *g = q->on_cancel == catalog_cancel ? q->work : NULL;
         for (size_t i = 0; g && i < g->nparts; i++) {
             if (g->parts[i].list && g->parts[i].list->owner == c && list_empty(&g->parts[i].node))

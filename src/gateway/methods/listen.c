@@ -105,11 +105,9 @@ void gw_watch_bundle_gone(struct gw_space *s, struct bundle *b)
 
 static struct gw_session_watch *find_watch(struct gw_session *s, str uri)
 {
-    LIST_FOREACH (n, &s->watches) {
-        struct gw_session_watch *w = LIST_ENTRY(n, struct gw_session_watch, node);
+    LIST_EACH (w, &s->watches, struct gw_session_watch, node)
         if (str_eq(str_from(w->watch->uri), uri))
             return w;
-    }
     return NULL;
 }
 
@@ -283,11 +281,9 @@ void gw_subscriptions_listen(struct gw_request *q)
 
 static struct gw_listen *next_expired(struct gw_space *s, int64_t now_ms)
 {
-    LIST_FOREACH (n, &s->listens) {
-        struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
+    LIST_EACH (l, &s->listens, struct gw_listen, node)
         if (gw_login_has_ended(s->g, l->q->actor, &l->q->expires_ms, now_ms))
             return l;
-    }
     return NULL;
 }
 
@@ -325,16 +321,12 @@ void gw_listen_changed(struct gw_space *s, enum gw_list what)
     }
     if (!method)
         return;
-    LIST_FOREACH (n, &s->g->lru) {
-        struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
+    LIST_EACH (one, &s->g->lru, struct gw_session, node)
         if (one->space == s && one->version.n > 0)
             gw_session_notify(one, method, NULL);
-    }
-    LIST_FOREACH (n, &s->listens) {
-        struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
+    LIST_EACH (l, &s->listens, struct gw_listen, node)
         if (l->lists & (1u << what))
             tell_listener(l, method, NULL);
-    }
 }
 
 static bool wants(const struct gw_watch *w, const struct bundle *b, str uri)
@@ -348,14 +340,12 @@ void gw_listen_updated(struct gw_space *s, struct bundle *b, const struct json *
     str uri = json_get_string(params, "uri");
     struct json_member m = {STR("uri"), json_of_str(uri)};
     struct json plain = {.type = JSON_OBJECT, .len = 1, .members = &m};
-    LIST_FOREACH (n, &s->g->lru) {
-        struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
+    LIST_EACH (one, &s->g->lru, struct gw_session, node) {
         struct gw_session_watch *w = one->space == s ? find_watch(one, uri) : NULL;
         if (w && wants(w->watch, b, uri))
             gw_session_notify(one, METHOD, &plain);
     }
-    LIST_FOREACH (n, &s->listens) {
-        struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
+    LIST_EACH (l, &s->listens, struct gw_listen, node) {
         for (size_t i = 0; i < l->opened; i++) {
             if (wants(l->watches[i], b, uri))
                 tell_listener(l, METHOD, &plain);

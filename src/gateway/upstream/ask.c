@@ -88,8 +88,7 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
 
 void gw_ask_withdraw(struct gw_session *s, struct mcp_ask *a)
 {
-    LIST_FOREACH (n, &s->asks) {
-        struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
+    LIST_EACH (mine, &s->asks, struct gw_ask, node) {
         if (mine->ask != a)
             continue;
         struct json_member id = {STR("requestId"), json_of_int((int64_t)mine->id)};
@@ -101,11 +100,9 @@ void gw_ask_withdraw(struct gw_session *s, struct mcp_ask *a)
 
 void gw_ask_drop_owner(struct gw_session *s, const void *owner)
 {
-    LIST_FOREACH (n, &s->asks) {
-        struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
+    LIST_EACH (mine, &s->asks, struct gw_ask, node)
         if (mine->owner == owner)
             ask_free(mine);
-    }
 }
 
 static void pass_on(struct gw_session *s, struct mcp_ask *a, struct json *result)
@@ -119,8 +116,7 @@ static void pass_on(struct gw_session *s, struct mcp_ask *a, struct json *result
 
 void gw_ask_answered(struct gw_session *s, const struct rpc_message *m)
 {
-    LIST_FOREACH (n, &s->asks) {
-        struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
+    LIST_EACH (mine, &s->asks, struct gw_ask, node) {
         if (!m->id || m->id->type != JSON_INT || (uint64_t)m->id->i != mine->id)
             continue;
         struct mcp_ask *a = mine->ask;
@@ -136,8 +132,7 @@ void gw_ask_answered(struct gw_session *s, const struct rpc_message *m)
 
 void gw_ask_drop_all(struct gw_session *s)
 {
-    LIST_FOREACH (n, &s->asks) {
-        struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
+    LIST_EACH (mine, &s->asks, struct gw_ask, node) {
         struct mcp_ask *a = mine->ask;
         ask_free(mine);
         mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "The client disconnected.");

@@ -150,8 +150,7 @@ static struct private_connection *private_open(struct gw_pool *p, unsigned abili
 static struct private_connection *find_free(struct gw_pool *p, unsigned abilities)
 {
     struct private_connection *other = NULL;
-    LIST_FOREACH (n, &p->connections) {
-        struct private_connection *l = LIST_ENTRY(n, struct private_connection, node);
+    LIST_EACH (l, &p->connections, struct private_connection, node) {
         if (l->is_busy || !l->connections)
             continue;
         if (l->abilities == abilities)
@@ -266,8 +265,7 @@ static void drop_pool(struct gw_pool *p)
     err_set(&e, -ECONNRESET, "the server was removed");
     while (!list_empty(&p->waiting))
         give(p, LIST_ENTRY(p->waiting.next, struct private_wait, node), NULL, &e);
-    LIST_FOREACH (n, &p->connections) {
-        struct private_connection *l = LIST_ENTRY(n, struct private_connection, node);
+    LIST_EACH (l, &p->connections, struct private_connection, node) {
         if (l->connections)
             bundle_disconnect(p->bundle, l->connections);
         private_free(l);

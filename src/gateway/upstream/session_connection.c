@@ -93,11 +93,9 @@ static const struct json *shared_capabilities(struct arena *a, const struct json
 
 static struct session_connection *session_conn_find(struct gw_session *s, const struct bundle *b)
 {
-    LIST_FOREACH (n, &s->connections) {
-        struct session_connection *i = LIST_ENTRY(n, struct session_connection, node);
+    LIST_EACH (i, &s->connections, struct session_connection, node)
         if (i->bundle == b)
             return i;
-    }
     return NULL;
 }
 
@@ -149,8 +147,7 @@ void session_connection_bundle_gone(struct gw_session *s, struct bundle *b)
 
 void session_connection_notify_all(struct gw_session *s, str method, const struct json *params)
 {
-    LIST_FOREACH (n, &s->connections) {
-        struct session_connection *i = LIST_ENTRY(n, struct session_connection, node);
+    LIST_EACH (i, &s->connections, struct session_connection, node) {
         struct mcp_client *c = connections_main(i->connections);
         if (c)
             (void)mcp_notify(c, method, params);
@@ -165,8 +162,6 @@ void session_connection_set_level(struct gw_session *s, str level)
     struct json params = {.type = JSON_OBJECT, .len = 1, .members = &m};
     struct mcp_request req = {.method = STR("logging/setLevel"), .params = &params};
     static const struct mcp_call_events NOBODY = {.done = on_level_set};
-    LIST_FOREACH (n, &s->connections) {
-        struct session_connection *i = LIST_ENTRY(n, struct session_connection, node);
+    LIST_EACH (i, &s->connections, struct session_connection, node)
         (void)connections_request(i->connections, &req, &NOBODY, NULL);
-    }
 }

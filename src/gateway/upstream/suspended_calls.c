@@ -123,10 +123,8 @@ static void end_required(struct gw_request *q, struct json_writer *w, struct buf
 static size_t suspended_by(const struct gw_space *s, str user_id)
 {
     size_t n = 0;
-    LIST_FOREACH (it, &s->suspended) {
-        struct upstream_call *u = LIST_ENTRY(it, struct upstream_call, node);
+    LIST_EACH (u, &s->suspended, struct upstream_call, node)
         n += u->user_id && str_eq(str_from(u->user_id), user_id);
-    }
     return n;
 }
 
@@ -208,11 +206,9 @@ void suspended_question(struct upstream_call *u, struct mcp_ask *a)
 
 void suspended_question_gone(struct upstream_call *u, struct mcp_ask *a)
 {
-    LIST_FOREACH (n, &u->questions) {
-        struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
+    LIST_EACH (x, &u->questions, struct gw_question, node)
         if (x->ask == a)
             question_free(x);
-    }
 }
 
 void suspended_keep(struct upstream_call *u, const struct mcp_reply *r)
@@ -236,21 +232,17 @@ void suspended_keep(struct upstream_call *u, const struct mcp_reply *r)
 
 static struct upstream_call *suspended_find(struct gw_space *s, str handle)
 {
-    LIST_FOREACH (n, &s->suspended) {
-        struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, node);
+    LIST_EACH (u, &s->suspended, struct upstream_call, node)
         if (str_eq(str_from(u->handle), handle))
             return u;
-    }
     return NULL;
 }
 
 static struct gw_question *next_answered(struct upstream_call *u, const struct json *responses)
 {
-    LIST_FOREACH (n, &u->questions) {
-        struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
+    LIST_EACH (x, &u->questions, struct gw_question, node)
         if (json_is(json_get(responses, x->key), JSON_OBJECT))
             return x;
-    }
     return NULL;
 }
 
@@ -342,11 +334,9 @@ bool suspended_evict(struct gw_space *s, const struct gw_pool *pool)
 
 void suspended_drop_all(struct gw_space *s, str user_id)
 {
-    LIST_FOREACH (n, &s->suspended) {
-        struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, node);
+    LIST_EACH (u, &s->suspended, struct upstream_call, node)
         if (!u->q && (user_id.n == 0 || str_eq(str_from(u->user_id), user_id)))
             upstream_call_cancel(u, "The client's access or the workspace has ended.");
-    }
 }
 
 /* ---- addresses that must be opened first ---- */

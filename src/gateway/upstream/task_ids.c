@@ -59,11 +59,9 @@ void gw_task_remember(struct gw_request *q, str source, str id)
 
 bool gw_task_is_own(const struct gw_request *q, str source, str id)
 {
-    LIST_FOREACH (n, &q->space->tasks) {
-        const struct gw_task *t = LIST_ENTRY(n, struct gw_task, node);
+    LIST_EACH (t, &q->space->tasks, const struct gw_task, node)
         if (str_eq(str_from(t->id), id) && str_eq(str_from(t->source), source))
             return str_eq(str_from(t->user_id), actor_user(q->actor));
-    }
     return false;
 }
 

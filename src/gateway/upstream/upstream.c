@@ -101,8 +101,7 @@ void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct err e = {0};
     err_set(&e, -ECONNRESET, "it was removed");
-    LIST_FOREACH (n, &s->ups) {
-        struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, all);
+    LIST_EACH (u, &s->ups, struct upstream_call, all) {
         if (u->bundle != b)
             continue;
         give_up(u);

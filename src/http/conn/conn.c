@@ -620,11 +620,9 @@ void conn_accept(struct listener *l)
 
 void conn_close_silent(struct http_server *s)
 {
-    LIST_FOREACH (n, &s->heads) {
-        struct http_conn *c = LIST_ENTRY(n, struct http_conn, node);
+    LIST_EACH (c, &s->heads, struct http_conn, node)
         if (c->state == CONN_HEAD && c->in.n == 0)
             conn_close(c);
-    }
 }
 
 /* The client disconnected. A request that a handler has (was_waiting) belongs to the handler until

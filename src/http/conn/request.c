@@ -102,8 +102,7 @@ void request_drop_all(struct http_server *s)
     LIST_FOREACH (it, &s->spare)
         request_free(LIST_ENTRY(it, struct request, node));
     list_init(&s->spare);
-    LIST_FOREACH (it, &s->live) {
-        struct request *r = LIST_ENTRY(it, struct request, node);
+    LIST_EACH (r, &s->live, struct request, node) {
         list_del(&r->node);
         r->payer = NULL;
         r->pub.server = NULL;

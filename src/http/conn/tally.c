@@ -171,8 +171,7 @@ static unsigned eviction_order(const struct http_conn *c)
 bool tally_evict(struct tally *t, const struct http_conn *keep)
 {
     struct http_conn *worst = NULL;
-    LIST_FOREACH (n, &t->conns) {
-        struct http_conn *c = LIST_ENTRY(n, struct http_conn, counted);
+    LIST_EACH (c, &t->conns, struct http_conn, counted) {
         unsigned order = eviction_order(c);
         if (c == keep || order == 0 || (worst && order >= eviction_order(worst)))
             continue;

@@ -37,10 +37,7 @@ static void push(struct arena *a, struct blocks *list, struct llm_block b)
 {
     if (list->n == list->cap) {
         list->cap = list->cap ? list->cap * 2 : 1; /* most messages have one block */
-        struct llm_block *grown = arena_array(a, list->cap, sizeof *grown);
-        if (list->n > 0)
-            memcpy(grown, list->items, list->n * sizeof *grown);
-        list->items = grown;
+        list->items = arena_copy(a, list->items, list->n, list->cap, sizeof *list->items);
     }
     list->items[list->n++] = b;
 }

@@ -211,8 +211,7 @@ void ask_take_cancelled(struct mcp_client *c, const struct json *params)
     const struct json *id = json_get(params, "requestId");
     if (json_is(id, JSON_INT) && listen_cancelled(c, id->i))
         return;
-    LIST_FOREACH (n, &c->asks) {
-        struct ask *a = LIST_ENTRY(n, struct ask, node);
+    LIST_EACH (a, &c->asks, struct ask, node) {
         if (same_id(a->id, id)) {
             tell_gone(a);
             ask_free(a);
@@ -257,11 +256,9 @@ static void ask_drop(struct ask *a, bool is_quiet)
 /* Searches from the head each time, because a callback may have answered other questions. */
 static struct ask *first_of(struct mcp_client *c, const struct mcp_call *call)
 {
-    LIST_FOREACH (n, &c->asks) {
-        struct ask *a = LIST_ENTRY(n, struct ask, node);
+    LIST_EACH (a, &c->asks, struct ask, node)
         if (!call || a->pub.call == call)
             return a;
-    }
     return NULL;
 }
 

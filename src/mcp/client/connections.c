@@ -195,8 +195,7 @@ static struct connection *choose_connection(struct connections *p, str method)
  * hold up later ones: those may need no connection of their own. */
 static void pump(struct connections *p)
 {
-    LIST_FOREACH (n, &p->waiting) {
-        struct mcp_call *call = LIST_ENTRY(n, struct mcp_call, node);
+    LIST_EACH (call, &p->waiting, struct mcp_call, node) {
         struct connection *connection =
             call->refusal ? NULL : choose_connection(p, call->waiting->method);
         if (!connection)

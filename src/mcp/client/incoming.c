@@ -38,8 +38,7 @@ static bool is_aside(str method)
 static struct mcp_call *only_call(const struct mcp_client *c)
 {
     struct mcp_call *found = NULL;
-    LIST_FOREACH (n, &c->calls) {
-        struct mcp_call *call = LIST_ENTRY(n, struct mcp_call, node);
+    LIST_EACH (call, &c->calls, struct mcp_call, node) {
         if (is_aside(call->method))
             continue;
         if (found)

@@ -56,11 +56,9 @@ static void on_linger_over(void *ctx)
 
 struct post *http_post_find(struct http *t, int64_t id)
 {
-    LIST_FOREACH (n, &t->posts) {
-        struct post *p = LIST_ENTRY(n, struct post, node);
+    LIST_EACH (p, &t->posts, struct post, node)
         if (p->id == id && id != 0 && !p->is_answered)
             return p;
-    }
     return NULL;
 }
 
@@ -301,11 +299,9 @@ static void post_start(struct post *p)
 
 void http_post_resend_parked(struct http *t)
 {
-    LIST_FOREACH (n, &t->posts) {
-        struct post *p = LIST_ENTRY(n, struct post, node);
+    LIST_EACH (p, &t->posts, struct post, node)
         if (p->is_parked)
             post_start(p);
-    }
 }
 
 void http_post_free_all(struct http *t)

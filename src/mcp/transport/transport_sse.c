@@ -178,8 +178,7 @@ static void sse_open_stream(struct sse *t)
 static void sse_release(struct transport *base, int64_t id, bool was_answered)
 {
     struct sse *t = sse_of(base);
-    LIST_FOREACH (n, &t->notes) {
-        struct note *m = LIST_ENTRY(n, struct note, node);
+    LIST_EACH (m, &t->notes, struct note, node) {
         if (m->id != id)
             continue;
         if (m->wire)

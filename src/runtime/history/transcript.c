@@ -30,14 +30,7 @@ size_t transcript_size(const struct transcript *t)
 
 void transcript_add(struct transcript *t, str line)
 {
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 16;
-        struct transcript_line *grown = arena_array(&t->fresh, cap, sizeof *grown);
-        if (t->n > 0)
-            memcpy(grown, t->lines, t->n * sizeof *grown);
-        t->lines = grown;
-        t->cap = cap;
-    }
+    ARENA_GROW(&t->fresh, t->lines, t->n, t->cap);
     t->lines[t->n++] = (struct transcript_line){.text = arena_str(&t->fresh, line)};
     t->bytes += line.n;
 }

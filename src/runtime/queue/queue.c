@@ -161,8 +161,7 @@ static struct queue_file_op *write_queue_file(struct turn *t, queue_files_fn fn,
 static bool has_room(const struct turn *busy, const struct turn *t, size_t bytes)
 {
     size_t n = 0;
-    LIST_FOREACH (it, (struct list_node *)&busy->queued) {
-        const struct turn *other = LIST_ENTRY(it, struct turn, queue_node);
+    LIST_EACH (other, (struct list_node *)&busy->queued, const struct turn, queue_node) {
         n += other != t;
         bytes += other != t ? other->message.n : 0;
     }
@@ -298,11 +297,9 @@ struct json *queue_json(const struct runtime *rt, str conversation_id, struct ar
         return list;
     if (first->is_shown)
         push_message(list, first, a);
-    LIST_FOREACH (n, &first->queued) {
-        const struct turn *t = LIST_ENTRY(n, struct turn, queue_node);
+    LIST_EACH (t, &first->queued, const struct turn, queue_node)
         if (t->is_shown)
             push_message(list, t, a);
-    }
     return list;
 }
 
@@ -317,8 +314,7 @@ static bool was_taken(const struct runtime *rt, str queued_id)
 
 static struct turn *find_turn(const struct runtime *rt, const struct queue_ref *which)
 {
-    LIST_FOREACH (n, (struct list_node *)&rt->turns) {
-        struct turn *t = LIST_ENTRY(n, struct turn, node);
+    LIST_EACH (t, (struct list_node *)&rt->turns, struct turn, node) {
         if (t->is_shown && str_eq(str_from(t->queued_id), which->queued_id) &&
             str_eq(t->conversation_id, which->conversation_id))
             return t;
@@ -390,11 +386,9 @@ bool queue_drop(struct turn *t)
 
 static void leave_all_of(struct runtime *rt, bool is_held)
 {
-    LIST_FOREACH (n, &rt->turns) {
-        struct turn *t = LIST_ENTRY(n, struct turn, node);
+    LIST_EACH (t, &rt->turns, struct turn, node)
         if (is_waiting(t) && (t->state == TURN_HELD) == is_held)
             leave_for_restart(t);
-    }
 }
 
 /* Turns behind others end first: otherwise the end of one would start the next. */

@@ -128,8 +128,7 @@ void queue_restore(struct runtime *rt)
 
 void queue_release(struct runtime *rt)
 {
-    LIST_FOREACH (n, &rt->turns) {
-        struct turn *t = LIST_ENTRY(n, struct turn, node);
+    LIST_EACH (t, &rt->turns, struct turn, node) {
         if (t->state != TURN_HELD)
             continue;
         turn_begin_waiting(t);

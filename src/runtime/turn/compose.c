@@ -299,8 +299,7 @@ static struct prompt compose(const struct turn *t, struct arena *a, const struct
 /* Appends messages that steer the run, between two steps. */
 static void take_steering(struct turn *t)
 {
-    LIST_FOREACH (n, &t->queued) {
-        struct turn *other = LIST_ENTRY(n, struct turn, queue_node);
+    LIST_EACH (other, &t->queued, struct turn, queue_node) {
         if (other->state != TURN_STEERING || other->message.n == 0)
             continue;
         str line = turn_message_event(other, str_from(other->queued_id));

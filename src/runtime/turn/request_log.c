@@ -117,8 +117,7 @@ static void on_blob(void *ctx, const struct err *err, str sha256)
 
 void request_log_forget(struct turn *t)
 {
-    LIST_FOREACH (n, &t->records) {
-        struct request_record *r = LIST_ENTRY(n, struct request_record, node);
+    LIST_EACH (r, &t->records, struct request_record, node) {
         list_del(&r->node);
         r->turn = NULL;
         turn_release(t);

@@ -182,8 +182,7 @@ void title_start(struct runtime *rt, str conversation_id, str model, str user_te
 /* Until the next message, lists show the beginning of the question instead. */
 void title_give_up(struct runtime *rt)
 {
-    LIST_FOREACH (n, &rt->titles) {
-        struct title *t = LIST_ENTRY(n, struct title, node);
+    LIST_EACH (t, &rt->titles, struct title, node) {
         if (!t->call)
             continue;
         llm_cancel(t->call);

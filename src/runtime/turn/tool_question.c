@@ -29,13 +29,10 @@ static const char *const ACTIONS[] = {[TOOL_QUESTION_ACCEPT] = "accept",
 
 bool tool_question_parse_action(str name, enum tool_question_action *ret)
 {
-    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++) {
-        if (!str_eq(name, str_from(ACTIONS[i])))
-            continue;
+    ptrdiff_t i = STR_INDEX(name, ACTIONS);
+    if (i >= 0)
         *ret = (enum tool_question_action)i;
-        return true;
-    }
-    return false;
+    return i >= 0;
 }
 
 /* ---- the log ---- */
@@ -190,11 +187,9 @@ void tool_question_withdraw(struct tool_question *q)
 
 void tool_questions_drop(struct turn *t)
 {
-    LIST_FOREACH (n, &t->rt->tool_questions) {
-        struct tool_question *q = LIST_ENTRY(n, struct tool_question, node);
+    LIST_EACH (q, &t->rt->tool_questions, struct tool_question, node)
         if (q->turn == t)
             settle_question(q, TOOL_QUESTION_CANCEL, NULL);
-    }
 }
 
 /* ---- answers ---- */
@@ -202,8 +197,7 @@ void tool_questions_drop(struct turn *t)
 struct json *tool_questions_json(const struct runtime *rt, str conversation_id, struct arena *a)
 {
     struct json *list = json_new(a, JSON_ARRAY);
-    LIST_FOREACH (n, (struct list_node *)&rt->tool_questions) {
-        const struct tool_question *q = LIST_ENTRY(n, struct tool_question, node);
+    LIST_EACH (q, (struct list_node *)&rt->tool_questions, const struct tool_question, node) {
         struct json *one;
         struct json_writer w;
         struct buf b;
@@ -223,11 +217,9 @@ struct json *tool_questions_json(const struct runtime *rt, str conversation_id, 
 static struct tool_question *find_question(const struct runtime *rt, str conversation_id,
                                            str input_id)
 {
-    LIST_FOREACH (n, (struct list_node *)&rt->tool_questions) {
-        struct tool_question *q = LIST_ENTRY(n, struct tool_question, node);
+    LIST_EACH (q, (struct list_node *)&rt->tool_questions, struct tool_question, node)
         if (str_eq(q->turn->conversation_id, conversation_id) && str_eq(str_from(q->id), input_id))
             return q;
-    }
     return NULL;
 }
 

@@ -79,9 +79,8 @@ void turn_load_grant(struct turn *t, const struct dir_grant *g, bool is_needed,
     l->dirs = skill_dirs(&l->arena, &places, &l->ndirs);
     l->is_needed = is_needed;
     l->fn = fn;
-    l->job = (struct job){.work = load_grant_skills, .done = on_grant_loaded};
     t->grant_load = l;
-    pool_submit(rt->deps.pool, &l->job);
+    pool_run(rt->deps.pool, &l->job, load_grant_skills, on_grant_loaded);
 }
 
 void turn_drop_grant(struct turn *t)

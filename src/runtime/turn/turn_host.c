@@ -99,8 +99,7 @@ void turn_release(struct turn *t)
     assert(t->holds > 0);
     if (--t->holds > 0)
         return;
-    LIST_FOREACH (it, &t->held) {
-        struct pending_append *p = LIST_ENTRY(it, struct pending_append, node);
+    LIST_EACH (p, &t->held, struct pending_append, node) {
         list_del(&p->node);
         start_append(p, p->lines, p->n);
     }
@@ -137,8 +136,7 @@ static void notify_done(struct turn *t, struct turn *listener, const struct run_
 /* Senders of messages that steered this run are notified of its end, too. */
 static void notify_steerers(struct turn *t, const struct run_result *res)
 {
-    LIST_FOREACH (n, &t->queued) {
-        struct turn *other = LIST_ENTRY(n, struct turn, queue_node);
+    LIST_EACH (other, &t->queued, struct turn, queue_node) {
         if (other->state != TURN_STEERING || other->message.n > 0)
             continue; /* the run ended before it read this message: it gets a run of its own */
         notify_done(t, other, res);

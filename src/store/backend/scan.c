@@ -69,9 +69,7 @@ void scan_list(struct store_op *op)
     struct lister l = {.op = op};
     struct store *s = op->store;
     if (s->ops->each_id(s, on_id, &l, &op->err) == 0) {
-        struct conv *convs = arena_array(&op->arena, l.n + 1, sizeof(*convs));
-        if (l.n)
-            memcpy(convs, l.convs, l.n * sizeof(*convs));
+        struct conv *convs = arena_copy(&op->arena, l.convs, l.n, l.n + 1, sizeof(*convs));
         listing_page(&op->arena, &op->in.query, convs, l.n, &op->out.listing, &op->err);
         unreadable_name(s, &op->arena, &op->out.listing);
     }
@@ -89,14 +87,7 @@ static void scan_add_note(struct note_taker *t, str line)
     struct json *v;
     if (json_parse(&op->arena, line, JSON_COPY, &v, NULL) < 0)
         return;
-    if (op->out.nnotes == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 16;
-        struct store_note *more = arena_array(&op->arena, cap, sizeof(*more));
-        if (op->out.nnotes)
-            memcpy(more, op->out.notes, op->out.nnotes * sizeof(*more));
-        op->out.notes = more;
-        t->cap = cap;
-    }
+    ARENA_GROW(&op->arena, op->out.notes, op->out.nnotes, t->cap);
     op->out.notes[op->out.nnotes++] = (struct store_note){
         .ts = json_get_string(v, "ts"),
         .author = json_get_string(v, "author"),

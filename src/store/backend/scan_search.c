@@ -102,9 +102,7 @@ void scan_search(struct store_op *op)
     if (s.n > 1)
         qsort(s.hits, s.n, sizeof(*s.hits), newest_first);
     size_t n = s.n < op->in.search.limit ? s.n : op->in.search.limit;
-    struct store_hit *hits = arena_array(&op->arena, n + 1, sizeof(*hits));
-    if (n)
-        memcpy(hits, s.hits, n * sizeof(*hits));
+    struct store_hit *hits = arena_copy(&op->arena, s.hits, n, n + 1, sizeof(*hits));
     op->out.hits = (struct store_hits){
         .hits = hits, .n = n, .total = (int64_t)s.n, .is_partial = search_is_over(&s)};
     free(s.hits);

@@ -144,10 +144,8 @@ static str stop_name(str given)
 {
     static const char *const NAMES[] = {"complete", "max_iterations", "token_budget", "cancelled",
                                         "length",   "refusal",        "waiting"};
-    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
-        if (str_eq(given, str_from(NAMES[i])))
-            return str_from(NAMES[i]);
-    return STR("complete");
+    ptrdiff_t i = STR_INDEX(given, NAMES);
+    return i < 0 ? STR("complete") : str_from(NAMES[i]);
 }
 
 static void on_run_start(struct derive *d, const struct json *v)

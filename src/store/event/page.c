@@ -189,10 +189,7 @@ int page_read(struct arena *a, const struct page_source *source, const struct st
     *ret = (struct store_page){0};
     arena_init(&p.scratch);
     int r = pager_read(&p, ret);
-    struct store_event *events = arena_array(a, p.n + 1, sizeof(*events));
-    if (p.n)
-        memcpy(events, p.events, p.n * sizeof(*events));
-    ret->events = events;
+    ret->events = arena_copy(a, p.events, p.n, p.n + 1, sizeof(*p.events));
     ret->n = p.n;
     ret->start = p.n ? (store_pos)p.start : range->after;
     free(p.events);

@@ -170,14 +170,12 @@ static void cached_start(struct cached *e)
     e->path = op->path; /* in the arena of an op of this batch */
     err_clear(&e->err);
     e->is_busy = true;
-    e->job = (struct job){.work = cached_work, .done = on_caught_up};
-    pool_submit(op->store->env->readers, &e->job);
+    pool_run(op->store->env->readers, &e->job, cached_work, on_caught_up);
 }
 
 static void evict(struct cache *c)
 {
-    LIST_FOREACH (it, &c->lru) {
-        struct cached *e = LIST_ENTRY(it, struct cached, lru);
+    LIST_EACH (e, &c->lru, struct cached, lru) {
         if (e->is_busy)
             continue;
         map_del(&c->entries, str_from(e->id));

@@ -126,8 +126,7 @@ static void refreshed(struct job *j)
 static void start_refresh(struct folder *d)
 {
     d->is_refreshing = true;
-    d->job = (struct job){.work = refresh_work, .done = refreshed};
-    pool_submit(d->store->env->readers, &d->job);
+    pool_run(d->store->env->readers, &d->job, refresh_work, refreshed);
 }
 
 void folder_locate(struct store_op *op, str id, void (*then)(struct store_op *op))

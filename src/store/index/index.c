@@ -201,8 +201,7 @@ static void sync_start(struct index *ix)
     ix->touched_too_many = false;
     j->state = ix->state;
     j->is_busy = true;
-    j->job = (struct job){.work = sync_work, .done = sync_done};
-    pool_submit(ix->store->env->readers, &j->job);
+    pool_run(ix->store->env->readers, &j->job, sync_work, sync_done);
 }
 
 /* `without` is the call that scans the logs; in op->work it also tells a list from a search. */
@@ -365,8 +364,7 @@ static void feed_start(struct index *ix)
     f->must_sweep |= clock_mono_ms() > ix->state.swept_ms + SWEEP_EVERY_MS;
     f->state = ix->state;
     f->is_busy = true;
-    f->job = (struct job){.work = feed_work, .done = feed_done};
-    pool_submit(ix->pool, &f->job);
+    pool_run(ix->pool, &f->job, feed_work, feed_done);
 }
 
 static void on_shrink(void *ctx)

@@ -316,9 +316,7 @@ static void page_finish(struct page *p)
 {
     struct store_op *op = p->op;
     struct store_query q = op->in.query;
-    struct conv *convs = arena_array(&op->arena, p->n + 1, sizeof(*convs));
-    if (p->n)
-        memcpy(convs, p->convs, p->n * sizeof(*convs));
+    struct conv *convs = arena_copy(&op->arena, p->convs, p->n, p->n + 1, sizeof(*convs));
     listing_page(&op->arena, &q, convs, p->n, &op->out.listing, &op->err);
     op->out.listing.total = p->total;
     unreadable_name(op->store, &op->arena, &op->out.listing);

@@ -66,9 +66,7 @@ void log_start(struct log *l, enum log_step step)
     assert((step == STEP_WRITE) == !list_empty(&l->batch));
     l->step = step;
     l->is_busy = true;
-    l->job.work = log_job_work;
-    l->job.done = on_log_job_done;
-    pool_submit(l->appender->pool, &l->job);
+    pool_run(l->appender->pool, &l->job, log_job_work, on_log_job_done);
 }
 
 void log_take_batch(struct log *l)
@@ -282,8 +280,7 @@ static void on_appender_tick(void *ctx)
 {
     struct appender *a = ctx;
     uint64_t now = clock_mono_ms();
-    LIST_FOREACH (it, &a->lru) {
-        struct log *l = LIST_ENTRY(it, struct log, lru);
+    LIST_EACH (l, &a->lru, struct log, lru) {
         if (l->is_busy || !l->is_open || !list_empty(&l->queue))
             continue;
         if (now - l->used_ms >= APPENDER_IDLE_MS)
@@ -302,8 +299,7 @@ static void on_appender_tick(void *ctx)
 static bool release_logs(struct appender *a, const void *owner)
 {
     bool is_empty = true;
-    LIST_FOREACH (it, &a->lru) {
-        struct log *l = LIST_ENTRY(it, struct log, lru);
+    LIST_EACH (l, &a->lru, struct log, lru) {
         if (l->owner != owner)
             continue;
         if (!l->is_busy && !l->is_open && list_empty(&l->queue)) {
@@ -320,8 +316,7 @@ static bool release_logs(struct appender *a, const void *owner)
 static void on_check_releases(void *ctx)
 {
     struct appender *a = ctx;
-    LIST_FOREACH (it, &a->releases) {
-        struct release *r = LIST_ENTRY(it, struct release, node);
+    LIST_EACH (r, &a->releases, struct release, node) {
         if (!release_logs(a, r->owner) || !commit_release(a, r->owner))
             continue;
         list_del(&r->node); /* before the callback, which may release another owner */
@@ -347,8 +342,7 @@ void appender_free(struct appender *a)
     defer_stop(&a->flush);
     defer_stop(&a->check_releases);
     assert(list_empty(&a->releases));
-    LIST_FOREACH (it, &a->lru) {
-        struct log *l = LIST_ENTRY(it, struct log, lru);
+    LIST_EACH (l, &a->lru, struct log, lru) {
         log_file_close(&l->file);
         log_free(l);
     }

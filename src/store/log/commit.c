@@ -12,11 +12,9 @@ enum { RECORD_OVERHEAD = 256, LINE_OVERHEAD = 256 };
 
 struct commit_group *commit_group_for(struct appender *a, const void *owner, const char *dir)
 {
-    LIST_FOREACH (it, &a->groups) {
-        struct commit_group *g = LIST_ENTRY(it, struct commit_group, node);
+    LIST_EACH (g, &a->groups, struct commit_group, node)
         if (g->owner == owner && strcmp(g->dir, dir) == 0)
             return g;
-    }
     struct commit_group *g = xcalloc(1, sizeof(*g));
     g->appender = a;
     g->owner = owner;
@@ -46,8 +44,7 @@ static void add_record(struct journal *j, const struct log *l)
     const struct log_file *f = &l->file;
     journal_add(j, str_from(strrchr(f->path, '/') + 1), f->ino, (uint64_t)f->length,
                 (uint32_t)f->unsynced);
-    LIST_FOREACH (it, &l->batch) {
-        const struct log_task *t = LIST_ENTRY(it, struct log_task, node);
+    LIST_EACH (t, &l->batch, const struct log_task, node) {
         for (size_t i = 0; i < t->n && !t->err.code; i++)
             journal_add_bytes(j, t->lines[i]);
     }
@@ -57,8 +54,7 @@ static void add_record(struct journal *j, const struct log *l)
 static void share_batch(struct commit_group *g)
 {
     journal_begin(&g->journal);
-    LIST_FOREACH (it, &g->logs) {
-        struct log *l = LIST_ENTRY(it, struct log, ready);
+    LIST_EACH (l, &g->logs, struct log, ready) {
         if (!log_write_batch(l))
             continue;
         /* The file was reopened: bytes before the record may not be on disk, and replay cannot
@@ -70,8 +66,7 @@ static void share_batch(struct commit_group *g)
         add_record(&g->journal, l);
     }
     int r = journal_commit(&g->journal);
-    LIST_FOREACH (it, &g->logs) {
-        struct log *l = LIST_ENTRY(it, struct log, ready);
+    LIST_EACH (l, &g->logs, struct log, ready) {
         if (l->file.unsynced == 0)
             continue; /* failed, or synced above */
         if (r == 0)
@@ -112,9 +107,7 @@ static void group_start(struct commit_group *g, void (*work)(struct job *j),
     assert(!g->is_busy);
     err_clear(&g->err);
     g->is_busy = true;
-    g->job.work = work;
-    g->job.done = done;
-    pool_submit(g->appender->pool, &g->job);
+    pool_run(g->appender->pool, &g->job, work, done);
 }
 
 /* After a job: logs and releases that waited for the group continue in the next callback. */
@@ -167,8 +160,7 @@ static unsigned halves_to_sync(const struct commit_group *g)
 /* Logs with a job or with tasks are skipped: commit_after_job syncs them after that job. */
 static void sync_old_logs(struct commit_group *g)
 {
-    LIST_FOREACH (it, &g->appender->lru) {
-        struct log *l = LIST_ENTRY(it, struct log, lru);
+    LIST_EACH (l, &g->appender->lru, struct log, lru) {
         if (l->group == g && l->halves & halves_to_sync(g) && !l->is_busy &&
             list_empty(&l->queue) && log_file_needs_sync(&l->file))
             log_start(l, STEP_SYNC);
@@ -220,8 +212,7 @@ static void count_sync(struct commit_group *g)
 bool commit_tick(struct appender *a)
 {
     bool has_journal = false;
-    LIST_FOREACH (it, &a->groups) {
-        struct commit_group *g = LIST_ENTRY(it, struct commit_group, node);
+    LIST_EACH (g, &a->groups, struct commit_group, node) {
         g->quiet = g->syncs < COMMIT_QUIET ? g->quiet + 1 : 0;
         g->syncs = 0;
         if (g->quiet >= COMMIT_QUIET_FOR)
@@ -339,8 +330,7 @@ static size_t find_room(struct commit_group *g, const struct log *first)
 static void choose_logs(struct commit_group *g)
 {
     size_t room = 0, n = 0;
-    LIST_FOREACH (it, &g->waiting) {
-        struct log *l = LIST_ENTRY(it, struct log, ready);
+    LIST_EACH (l, &g->waiting, struct log, ready) {
         if (may_share(l) && n == 0)
             room = find_room(g, l);
         if (!may_share(l) || (n == 0 && room == 0)) {
@@ -399,8 +389,7 @@ void commit_flush(struct appender *a)
 bool commit_release(struct appender *a, const void *owner)
 {
     bool is_gone = true;
-    LIST_FOREACH (it, &a->groups) {
-        struct commit_group *g = LIST_ENTRY(it, struct commit_group, node);
+    LIST_EACH (g, &a->groups, struct commit_group, node) {
         if (g->owner != owner)
             continue;
         end_journal(g);

@@ -5,11 +5,9 @@
 
 static void fail_batch(struct log *l, const struct err *e)
 {
-    LIST_FOREACH (it, &l->batch) {
-        struct log_task *t = LIST_ENTRY(it, struct log_task, node);
+    LIST_EACH (t, &l->batch, struct log_task, node)
         if (!t->err.code)
             t->err = *e;
-    }
 }
 
 /* While the log is open and locked no other process writes it, so the chain is read only once. */
@@ -29,8 +27,7 @@ static struct iovec *gather(struct log *l, size_t *ret_n)
     size_t n = 0;
     uint64_t at = (uint64_t)l->file.length;
     struct chain *chain = chain_of(l);
-    LIST_FOREACH (it, &l->batch) {
-        struct log_task *t = LIST_ENTRY(it, struct log_task, node);
+    LIST_EACH (t, &l->batch, struct log_task, node) {
         t->chain = chain;
         if (t->prepare && t->prepare(t, l->file.io) < 0)
             continue; /* only this task fails; the others of the batch are written */

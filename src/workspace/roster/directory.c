@@ -90,10 +90,8 @@ static void visit_work(struct job *j)
 static void pass_on(void *ctx, const struct directory_item *item)
 {
     struct directory *d = ctx;
-    LIST_FOREACH (it, &d->observers) {
-        struct directory_observer *o = LIST_ENTRY(it, struct directory_observer, node);
+    LIST_EACH (o, &d->observers, struct directory_observer, node)
         o->on_news(o->ctx, item);
-    }
 }
 
 static void report_problems(struct directory *d, const struct roster *r)

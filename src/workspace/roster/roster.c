@@ -306,14 +306,7 @@ static int list_ids(struct arena *a, const char *dir, bool (*is_id)(str), size_t
     while (ret->len <= max && dir_next(&d)) {
         if (!is_id(str_from(d.name)))
             continue;
-        if (ret->len == ret->cap) {
-            size_t cap = ret->cap ? ret->cap * 2 : 16;
-            str *more = arena_array(a, cap, sizeof *more);
-            if (ret->len > 0)
-                memcpy(more, ret->items, ret->len * sizeof *more);
-            ret->items = more;
-            ret->cap = cap;
-        }
+        ARENA_GROW(a, ret->items, ret->len, ret->cap);
         ret->items[ret->len++] = arena_str(a, str_from(d.name));
     }
     dir_close(&d);

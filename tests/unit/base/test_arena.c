@@ -156,3 +156,22 @@ TEST(copies_of_lists_do_not_share_their_strings)
     assert_non_null(arena_strs(&a, NULL, 0));
     arena_done(&a);
 }
+
+TEST(an_array_grows_in_the_arena_and_keeps_its_elements)
+{
+    struct arena a;
+    uint16_t *items = NULL;
+    size_t cap = 0;
+    arena_init(&a);
+    for (uint16_t n = 0; n < 100; n++) {
+        ARENA_GROW(&a, items, n, cap);
+        assert_true(n < cap);
+        items[n] = n;
+    }
+    uint16_t *copy = arena_copy(&a, items, 100, 102, sizeof(*copy));
+    items[99] = 0;
+    for (uint16_t n = 0; n < 100; n++)
+        assert_int_equal(copy[n], n);
+    assert_int_equal(copy[100] | copy[101], 0);
+    arena_done(&a);
+}

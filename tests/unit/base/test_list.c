@@ -58,3 +58,22 @@ TEST(removal_while_walking)
             list_del(it);
     assert_int_equal(digits(&head), 246);
 }
+
+TEST(entries_may_be_removed_while_they_are_walked)
+{
+    struct list_node head = LIST_HEAD_INIT(head);
+    struct item a = {1}, b = {2}, c = {3};
+    LIST_EACH (it, &head, struct item, node)
+        fail();
+    list_push(&head, &a.node);
+    list_push(&head, &b.node);
+    list_push(&head, &c.node);
+    int seen = 0;
+    LIST_EACH (it, &head, struct item, node) {
+        seen = seen * 10 + it->v;
+        if (it->v != 2)
+            list_del(&it->node);
+    }
+    assert_int_equal(seen, 123);
+    assert_int_equal(digits(&head), 2);
+}

@@ -199,3 +199,12 @@ TEST(an_array_grows_only_when_it_is_full)
         assert_int_equal(items[n], n);
     free(items);
 }
+
+TEST(names_have_positions)
+{
+    static const char *const NAMES[] = {[0] = "zero", [2] = "two", [3] = ""};
+    assert_int_equal(STR_INDEX(STR("zero"), NAMES), 0);
+    assert_int_equal(STR_INDEX(STR("two"), NAMES), 2);
+    assert_int_equal(STR_INDEX(STR("tw"), NAMES), -1);
+    assert_int_equal(STR_INDEX(STR_NONE, NAMES), 3); /* the hole is not an empty name */
+}
