@@ -12,6 +12,7 @@
 #include "api/trail.h"
 #include "base/bytes/random.h"
 #include "bundle/bundle.h"
+#include "bus/vocabulary.h"
 #include "http/static.h"
 
 /* The page loads nothing from other hosts and runs no inline script. */
@@ -139,13 +140,13 @@ static void end_membership(struct api *api, const struct directory_item *item)
         if (s->bundles)
             bundles_forget_person(s->bundles, item->user_id);
     }
-    tell_space(api, item, STR("member.left"));
+    tell_space(api, item, event_name(EV_MEMBER_LEFT));
 }
 
 static void change_role(struct api *api, const struct directory_item *item)
 {
     hub_role_changed(api, item->workspace_id, item->user_id);
-    tell_space(api, item, STR("member.changed"));
+    tell_space(api, item, event_name(EV_MEMBER_CHANGED));
 }
 
 static void on_news(void *ctx, const struct directory_item *item)
@@ -159,7 +160,7 @@ static void on_news(void *ctx, const struct directory_item *item)
         change_role(api, item);
         break;
     case NEWS_MEMBER_JOINED:
-        tell_space(api, item, STR("member.joined"));
+        tell_space(api, item, event_name(EV_MEMBER_JOINED));
         break;
     case NEWS_USER_REMOVED:
         hub_end_user(api, STR_NONE, item->user_id);

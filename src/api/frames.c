@@ -1,6 +1,7 @@
 #include "api/frames.h"
 
 #include "base/json/json.h"
+#include "bus/vocabulary.h"
 #include "tools/result.h"
 
 #define FRAME_MAX (64u * 1024 * 1024)
@@ -45,56 +46,34 @@ static void write_user_message(struct json_writer *w, const struct frame_source 
         jw_kstr(w, "displayName", name);
 }
 
-struct frame_rule {
-    const char *type, *event;
-    frame_writer write;
-};
-
-/* Stored events and their names for clients. Types that are not listed here are not sent. */
-static const struct frame_rule RULES[] = {
-    {"user.message", "user.message", write_user_message},
-    {"run.start", "run.start", write_plain},
-    {"llm.response", "llm.done", write_plain},
-    {"tool.start", "tool.start", write_plain},
-    {"tool.done", "tool.done", write_tool_done},
-    {"ask.opened", "ask.opened", write_plain},
-    {"ask.answered", "ask.answered", write_plain},
-    {"input.requested", "input.requested", write_plain},
-    {"input.answered", "input.answered", write_plain},
-    {"run.done", "run.done", write_plain},
-    {"run.error", "run.error", write_plain},
-    {"metadata.title", "conversation.title", write_plain},
-    {"metadata.visibility", "conversation.visibility", write_plain},
-    {"metadata.participants", "conversation.participants", write_plain},
-    {"note", "note", write_plain},
-};
-
-static const struct frame_rule *find_rule(str type)
+static frame_writer writer_of(enum event_type type)
 {
-    for (size_t i = 0; i < ARRAY_LEN(RULES); i++)
-        if (str_eq(type, str_from(RULES[i].type)))
-            return &RULES[i];
-    return NULL;
+    return type == EV_USER_MESSAGE ? write_user_message
+           : type == EV_TOOL_DONE  ? write_tool_done
+                                   : write_plain;
 }
 
 str frame_data(str line, const struct frame_names *names, struct buf *out)
 {
     struct arena a;
     struct json *event;
-    const struct frame_rule *rule = NULL;
+    enum event_type type = EV_UNKNOWN;
+    str shown = STR_NONE;
     arena_init(&a);
-    if (json_parse(&a, line, 0, &event, NULL) == 0)
-        rule = find_rule(json_get_string(event, "type"));
-    if (rule) {
+    if (json_parse(&a, line, 0, &event, NULL) == 0) {
+        type = event_type_of(json_get_string(event, "type"));
+        shown = event_shown_as(type);
+    }
+    if (shown.n > 0) {
         struct frame_source from = {&a, event, names};
         struct json_writer w;
         jw_init(&w, out);
         jw_object(&w);
-        rule->write(&w, &from);
+        writer_of(type)(&w, &from);
         jw_end(&w);
     }
     arena_done(&a);
-    return rule && !buf_failed(out) ? str_from(rule->event) : STR_NONE;
+    return buf_failed(out) ? STR_NONE : shown;
 }
 
 /* The same object with two more members in front. Ids need no escaping (store_id_valid). */

@@ -5,6 +5,7 @@
 
 #include "apps/bundle_impl.h"
 #include "base/clock.h"
+#include "bus/vocabulary.h"
 #include "tools/result.h"
 
 #define NEWS_MAX 4096
@@ -149,7 +150,7 @@ static void tell_changed(const struct bundle_tool_call *c)
     jw_kint(&w, "timestamp", clock_now_ms());
     jw_end(&w);
     if (!buf_failed(&data))
-        runtime_tell(c->source->all->rt, "data.changed", buf_str(&data));
+        runtime_tell(c->source->all->rt, EV_DATA_CHANGED, buf_str(&data));
     buf_done(&data);
 }
 

@@ -12,7 +12,7 @@ struct bus_sub;
 
 struct bus_msg {
     str topic;
-    str type;     /* "text.delta", "run.done", "bundle.crashed" ... */
+    str type;     /* of vocabulary.h, or the type of a stored event that nb does not know */
     str data;     /* one line of JSON */
     uint64_t pos; /* position in the log; 0 = ephemeral, never stored */
     void *shared; /* a place for subscribers to share derived work (a formatted frame) */

@@ -13,7 +13,7 @@
 #define DELTAS_PACE_MS   25
 #define DELTAS_BYTES_MAX (64u * 1024) /* of a batch; a larger one is published immediately */
 
-/* type: "text.delta", "reasoning.delta"; a literal. */
+/* type: of vocabulary.h; never freed. */
 typedef void (*deltas_fn)(void *ctx, str type, str text);
 
 struct deltas {

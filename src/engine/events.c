@@ -1,5 +1,7 @@
 #include "engine/events.h"
 
+#include "bus/vocabulary.h"
+
 #define EVENT_MAX (64u * 1024 * 1024)
 
 struct event_line {
@@ -7,11 +9,11 @@ struct event_line {
     struct json_writer w;
 };
 
-static void line_begin(struct event_line *l, const char *type, str run_id)
+static void line_begin(struct event_line *l, enum event_type type, str run_id)
 {
     jw_start(&l->w, &l->buf, EVENT_MAX);
     jw_object(&l->w);
-    jw_kstr(&l->w, "type", str_from(type));
+    jw_kstr(&l->w, "type", event_name(type));
     if (run_id.n > 0)
         jw_kstr(&l->w, "runId", run_id);
 }
@@ -48,7 +50,7 @@ static void setting_member(struct json_writer *w, str setting)
 str event_user_message(struct arena *a, const struct event_message *m)
 {
     struct event_line l;
-    line_begin(&l, "user.message", STR_NONE);
+    line_begin(&l, EV_USER_MESSAGE, STR_NONE);
     jw_karray(&l.w, "content");
     text_part(&l.w, m->text);
     jw_end(&l.w);
@@ -63,7 +65,7 @@ str event_user_message(struct arena *a, const struct event_message *m)
 str event_run_start(struct arena *a, const struct event_run *r)
 {
     struct event_line l;
-    line_begin(&l, "run.start", r->run_id);
+    line_begin(&l, EV_RUN_START, r->run_id);
     jw_kstr(&l.w, "model", r->model);
     add_optional(&l.w, "userId", r->user_id);
     add_optional(&l.w, "skill", r->skill);
@@ -76,7 +78,7 @@ str event_run_start(struct arena *a, const struct event_run *r)
 str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls, str setting)
 {
     struct event_line l;
-    line_begin(&l, "ask.opened", run_id);
+    line_begin(&l, EV_ASK_OPENED, run_id);
     jw_kstr(&l.w, "askId", ask_id);
     jw_kval(&l.w, "calls", calls);
     setting_member(&l.w, setting);
@@ -87,7 +89,7 @@ str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *dec
                        const struct json *decisions)
 {
     struct event_line l;
-    line_begin(&l, "ask.answered", STR_NONE);
+    line_begin(&l, EV_ASK_ANSWERED, STR_NONE);
     jw_kstr(&l.w, "askId", ask_id);
     jw_kstr(&l.w, "decision", str_from(decision));
     if (decisions)
@@ -154,7 +156,7 @@ static void usage_members(struct json_writer *w, const struct conv_usage *u)
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
 {
     struct event_line l;
-    line_begin(&l, "llm.response", run_id);
+    line_begin(&l, EV_LLM_RESPONSE, run_id);
     jw_kstr(&l.w, "model", r->model);
     jw_karray(&l.w, "content");
     for (size_t i = 0; i < r->n; i++)
@@ -188,7 +190,7 @@ str event_unanswered(struct arena *a, str run_id, str model, const char *source,
                      const struct event_usage *u)
 {
     struct event_line l;
-    line_begin(&l, "aux.usage", run_id);
+    line_begin(&l, EV_AUX_USAGE, run_id);
     jw_kstr(&l.w, "source", str_from(source));
     jw_kstr(&l.w, "model", model);
     partial_usage(&l.w, u);
@@ -198,7 +200,7 @@ str event_unanswered(struct arena *a, str run_id, str model, const char *source,
 str event_llm_partial(struct arena *a, str run_id, str model, str text, const struct event_usage *u)
 {
     struct event_line l;
-    line_begin(&l, "llm.response", run_id);
+    line_begin(&l, EV_LLM_RESPONSE, run_id);
     jw_kstr(&l.w, "model", model);
     jw_karray(&l.w, "content");
     text_part(&l.w, text);
@@ -211,7 +213,7 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text, const st
 str event_tool_start(struct arena *a, str run_id, str id, str name, str args, str directory)
 {
     struct event_line l;
-    line_begin(&l, "tool.start", run_id);
+    line_begin(&l, EV_TOOL_START, run_id);
     jw_kstr(&l.w, "name", name);
     jw_kstr(&l.w, "id", id);
     jw_kraw(&l.w, "input", args);
@@ -224,7 +226,7 @@ str event_tool_done(struct arena *a, str run_id, str id, str name, const struct 
                     uint64_t ms)
 {
     struct event_line l;
-    line_begin(&l, "tool.done", run_id);
+    line_begin(&l, EV_TOOL_DONE, run_id);
     jw_kstr(&l.w, "name", name);
     jw_kstr(&l.w, "id", id);
     jw_kbool(&l.w, "ok", !r->is_error);
@@ -248,7 +250,7 @@ str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *
                    int iterations, uint64_t ms)
 {
     struct event_line l;
-    line_begin(&l, "run.done", run_id);
+    line_begin(&l, EV_RUN_DONE, run_id);
     jw_kstr(&l.w, "stopReason", str_from(run_stop_name(stop)));
     add_optional(&l.w, "detail", str_from(detail));
     jw_kint(&l.w, "iterations", iterations);
@@ -259,7 +261,7 @@ str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *
 str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial)
 {
     struct event_line l;
-    line_begin(&l, "run.error", run_id);
+    line_begin(&l, EV_RUN_ERROR, run_id);
     jw_kstr(&l.w, "error", message);
     jw_kstr(&l.w, "errorType", str_from(type));
     if (partial.n > 0)

@@ -2,19 +2,17 @@
 #include <assert.h>
 
 #include "base/bytes/random.h"
+#include "bus/vocabulary.h"
 #include "engine/run_impl.h"
 #include "llm/call/spent.h"
 
 /* ---- the model's answer ---- */
 
-#define TEXT_DELTA      STR("text.delta")
-#define REASONING_DELTA STR("reasoning.delta")
-
 void run_publish_delta(void *run, str type, str text)
 {
     struct run *r = run;
     struct notice n;
-    if (str_eq(type, TEXT_DELTA))
+    if (str_eq(type, event_name(EV_TEXT_DELTA)))
         r->response_shown += text.n;
     notice_begin(&n, r);
     jw_kstr(&n.w, "text", text);
@@ -24,7 +22,7 @@ void run_publish_delta(void *run, str type, str text)
 static void add_response_text(struct run *r, str text)
 {
     buf_add_str(&r->response, text);
-    deltas_add(&r->deltas, TEXT_DELTA, text);
+    deltas_add(&r->deltas, event_name(EV_TEXT_DELTA), text);
 }
 
 /* Puts a blank line between the texts of two iterations. It is published before the later text,
@@ -55,7 +53,7 @@ static void on_model_text(void *ctx, str delta)
 static void on_model_thinking(void *ctx, str delta)
 {
     struct run *r = ctx;
-    deltas_add(&r->deltas, REASONING_DELTA, delta);
+    deltas_add(&r->deltas, event_name(EV_REASONING_DELTA), delta);
 }
 
 /* The model has begun to write a call; its arguments are not complete yet. */
@@ -66,7 +64,7 @@ static void on_tool_announced(void *ctx, str id, str name)
     notice_begin(&n, r);
     jw_kstr(&n.w, "id", id);
     jw_kstr(&n.w, "name", name);
-    notice_end(&n, r, STR("tool.preparing"));
+    notice_end(&n, r, event_name(EV_TOOL_PREPARING));
 }
 
 /* Only watchers are told: a retry that succeeds leaves no trace in the log. */
@@ -78,7 +76,7 @@ static void on_model_retry(void *ctx, unsigned attempt, uint64_t wait_ms, const 
     jw_kint(&n.w, "attempt", attempt);
     jw_kint(&n.w, "waitMs", (int64_t)wait_ms);
     jw_kstr(&n.w, "message", str_from(why->msg));
-    notice_end(&n, r, STR("run.retry"));
+    notice_end(&n, r, event_name(EV_RUN_RETRY));
 }
 
 static void add_usage(struct conv_usage *sum, const struct conv_usage *u)

@@ -7,6 +7,7 @@
 
 #include "base/bytes/hash.h"
 #include "base/clock.h"
+#include "bus/vocabulary.h"
 #include "engine/run_impl.h"
 #include "tools/result.h"
 
@@ -87,7 +88,7 @@ static void publish_settled(struct run *r, const struct run_call *c)
     jw_kstr(&n.w, "name", c->name);
     jw_kbool(&n.w, "ok", c->ok);
     jw_kint(&n.w, "ms", (int64_t)c->ms);
-    notice_end(&n, r, STR("tool.settled"));
+    notice_end(&n, r, event_name(EV_TOOL_SETTLED));
 }
 
 static void answer_call(struct run_call *c, const struct tool_result *res)
@@ -129,7 +130,7 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
     }
     if (message.n > 0)
         jw_kstr(&n.w, "message", message);
-    notice_end(&n, c->run, STR("tool.progress"));
+    notice_end(&n, c->run, event_name(EV_TOOL_PROGRESS));
 }
 
 /* No person was asked about a tool that was not available yet, or that needed no permission when

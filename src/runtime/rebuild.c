@@ -16,9 +16,9 @@ struct rebuilder {
     void *ctx;
 };
 
-static bool is_type(const struct json *event, const char *type)
+static bool is_type(const struct json *event, enum event_type type)
 {
-    return str_eq(json_get_string(event, "type"), str_from(type));
+    return str_eq(json_get_string(event, "type"), event_name(type));
 }
 
 static bool is_of_run(const struct json *event, str run_id)
@@ -31,7 +31,7 @@ static int iteration_of(const struct rebuilder *b, size_t i, str run_id)
 {
     int n = 1;
     for (size_t k = 0; k < i; k++)
-        n += is_type(b->events[k], "llm.response") && is_of_run(b->events[k], run_id);
+        n += is_type(b->events[k], EV_LLM_RESPONSE) && is_of_run(b->events[k], run_id);
     return n;
 }
 
@@ -44,7 +44,7 @@ static const struct json *request_of(const struct rebuilder *b, str run_id, int 
     for (size_t k = 0; k < b->n; k++) {
         const struct json *e = b->events[k];
         int64_t at = json_get_int(e, "iteration", 0);
-        if (is_type(e, "llm.request") && is_of_run(e, run_id) && at <= iteration && at > best) {
+        if (is_type(e, EV_LLM_REQUEST) && is_of_run(e, run_id) && at <= iteration && at > best) {
             best = at;
             found = e;
         }
@@ -123,7 +123,7 @@ static void rebuild_request(struct rebuilder *b, struct arena *a, size_t i,
 static const struct json *start_of(const struct rebuilder *b, str run_id)
 {
     for (size_t k = 0; k < b->n; k++)
-        if (is_type(b->events[k], "run.start") && is_of_run(b->events[k], run_id))
+        if (is_type(b->events[k], EV_RUN_START) && is_of_run(b->events[k], run_id))
             return b->events[k];
     return NULL;
 }
@@ -237,7 +237,7 @@ void rebuild_requests(struct llm *llm, const str *lines, size_t n, rebuild_blob_
         if (json_parse(&a, lines[i], 0, &b.events[i], NULL) < 0)
             b.events[i] = NULL;
     for (size_t i = 0; i < n; i++)
-        if (is_type(b.events[i], "llm.response"))
+        if (is_type(b.events[i], EV_LLM_RESPONSE))
             rebuild_one(&b, i);
     arena_done(&a);
 }

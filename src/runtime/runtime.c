@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "bus/vocabulary.h"
 #include "runtime/turn/request_log.h"
 #include "runtime/turn/setting.h"
 #include "runtime/turn/turn.h"
@@ -41,7 +42,7 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
 
 /* ---- skills ---- */
 
-static void tell_skill(void *ctx, const char *type, const struct skill *skill)
+static void tell_skill(void *ctx, enum event_type type, const struct skill *skill)
 {
     struct json_writer w;
     struct buf data;
@@ -188,13 +189,13 @@ const struct runtime_deps *runtime_deps(const struct runtime *rt)
     return &rt->deps;
 }
 
-void runtime_tell(struct runtime *rt, const char *type, str data)
+void runtime_tell(struct runtime *rt, enum event_type type, str data)
 {
     struct arena a;
     arena_init(&a);
     struct bus_msg msg = {
         .topic = store_space_topic(&a, rt->deps.store),
-        .type = str_from(type),
+        .type = event_name(type),
         .data = data,
     };
     bus_publish(rt->deps.bus, &msg);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "bus/bus.h"
+#include "bus/vocabulary.h"
 #include "config/config.h"
 #include "engine/run.h"
 #include "llm/llm.h"
@@ -72,7 +73,7 @@ void runtime_free(struct runtime *rt); /* after stop */
 const struct runtime_deps *runtime_deps(const struct runtime *rt);
 
 /* Publishes an event to all watchers of the workspace (/v1/events). data: an object. */
-void runtime_tell(struct runtime *rt, const char *type, str data);
+void runtime_tell(struct runtime *rt, enum event_type type, str data);
 
 /* The current skills; replaced as a whole when their files change. */
 struct skills *runtime_skills(const struct runtime *rt);

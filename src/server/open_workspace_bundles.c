@@ -6,6 +6,7 @@
 #include "apps/bundle_source.h"
 #include "base/clock.h"
 #include "bundle/settings/settings.h"
+#include "bus/vocabulary.h"
 #include "gateway/gateway.h"
 #include "server/open_workspace.h"
 
@@ -30,23 +31,23 @@ static const char *own_program(struct open_workspace *sp)
 
 /* ---- notifying watchers of the workspace ---- */
 
-static const char *event_type(enum bundle_change what, const struct bundle_info *i)
+static enum event_type type_of_change(enum bundle_change what, const struct bundle_info *i)
 {
     if (what == BUNDLE_QUARANTINE)
-        return "bundle.tools_changed";
+        return EV_BUNDLE_TOOLS_CHANGED;
     if (what == BUNDLE_ADDED)
-        return "bundle.installed";
+        return EV_BUNDLE_INSTALLED;
     if (what == BUNDLE_REMOVED)
-        return "bundle.uninstalled";
+        return EV_BUNDLE_UNINSTALLED;
     switch (i->state) {
     case BUNDLE_CRASHED:
-        return "bundle.crashed";
+        return EV_BUNDLE_CRASHED;
     case BUNDLE_DEAD:
-        return "bundle.dead";
+        return EV_BUNDLE_DEAD;
     case BUNDLE_RUNNING:
-        return i->restarts > 0 ? "bundle.recovered" : "bundle.state";
+        return i->restarts > 0 ? EV_BUNDLE_RECOVERED : EV_BUNDLE_STATE;
     default:
-        return "bundle.state";
+        return EV_BUNDLE_STATE;
     }
 }
 
@@ -78,7 +79,7 @@ static void on_workspace_bundles_changed(void *ctx, struct bundle *b, enum bundl
     jw_end(&w);
     struct bus_msg msg = {
         .topic = store_space_topic(&a, sp->api.store),
-        .type = str_from(event_type(what, i)),
+        .type = event_name(type_of_change(what, i)),
         .data = buf_str(&data),
     };
     bus_publish(sp->env->bus, &msg);

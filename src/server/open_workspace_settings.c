@@ -2,6 +2,7 @@
  * of the file take effect while the workspace is open. */
 #include "base/clock.h"
 #include "bundle/settings/settings.h"
+#include "bus/vocabulary.h"
 #include "server/open_workspace.h"
 #include "workspace/roster/directory.h"
 
@@ -104,7 +105,7 @@ static void workspace_settings_tell(struct open_workspace *sp, const struct json
     jw_kint(&w, "timestamp", clock_now_ms());
     jw_end(&w);
     if (n > 0 && !buf_failed(&data))
-        runtime_tell(sp->api.runtime, "config.changed", buf_str(&data));
+        runtime_tell(sp->api.runtime, EV_CONFIG_CHANGED, buf_str(&data));
     buf_done(&data);
 }
 

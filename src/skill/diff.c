@@ -1,5 +1,7 @@
 #include "skill/diff.h"
 
+#include "bus/vocabulary.h"
+
 static bool is_same_list(struct json_strs a, struct json_strs b)
 {
     bool is_same = a.len == b.len;
@@ -27,13 +29,13 @@ void skill_diff(const struct skills *before, const struct skills *after, skill_d
     for (size_t i = 0; i < skills_len(before); i++) {
         const struct skill *old = skills_at(before, i);
         if (!skills_find(after, old->name))
-            fn(ctx, "skill.deleted", old);
+            fn(ctx, EV_SKILL_DELETED, old);
     }
     for (size_t i = 0; i < skills_len(after); i++) {
         const struct skill *now = skills_at(after, i), *old = skills_find(before, now->name);
         if (!old)
-            fn(ctx, "skill.created", now);
+            fn(ctx, EV_SKILL_CREATED, now);
         else if (!is_same_skill(old, now))
-            fn(ctx, "skill.updated", now);
+            fn(ctx, EV_SKILL_UPDATED, now);
     }
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "bus/vocabulary.h"
 #include "store/backend/backend.h"
 
 enum { PAGE_EVENTS = 256, PAGE_BYTES = 1024 * 1024 };
@@ -62,7 +63,7 @@ static void feed_end(struct feed *f, const struct err *err)
 
 static bool is_deleted(const struct bus_msg *msg)
 {
-    return msg->pos == 0 && str_eq(msg->type, STR("conversation.deleted"));
+    return msg->pos == 0 && str_eq(msg->type, event_name(EV_CONVERSATION_DELETED));
 }
 
 static void on_msg(void *ctx, struct bus_msg *msg)

@@ -10,6 +10,7 @@
 #include "base/json/json_scan.h"
 #include "base/text/plain.h"
 #include "base/utf8.h"
+#include "bus/vocabulary.h"
 #include "store/backend/backend.h"
 #include "store/backend/ledger.h"
 
@@ -40,7 +41,8 @@ static void copy_lines(struct store_op *op, const str *events, size_t n, size_t 
 static void announce_created(struct store_op *op)
 {
     const struct conv *c = op->out.conv;
-    announce(op, STR("conversation.created"), announce_line(&op->arena, c, &c->acl, c->title));
+    announce(op, event_name(EV_CONVERSATION_CREATED),
+             announce_line(&op->arena, c, &c->acl, c->title));
     op_done(op);
 }
 
@@ -144,7 +146,7 @@ static str title_line(struct arena *a, str title)
 static void renamed(struct store_op *op)
 {
     const struct conv *c = op->out.conv;
-    announce(op, STR("conversation.renamed"),
+    announce(op, event_name(EV_CONVERSATION_RENAMED),
              announce_line(&op->arena, c, &c->acl, op->in.text.text));
     appended(op);
 }
@@ -242,7 +244,7 @@ static void shared(struct store_op *op)
     if (op->nlines > 1)
         now.participants = op->in.sharing.participants;
     announce_hidden(op, &before->acl, &now);
-    announce(op, STR("conversation.shared"),
+    announce(op, event_name(EV_CONVERSATION_SHARED),
              announce_line(&op->arena, before, &now, before->title));
     appended(op);
 }
@@ -398,9 +400,9 @@ static void answer_done(struct store_op *op)
 
 static void removed(struct store_op *op)
 {
-    announce(op, STR("conversation.deleted"), op->announcement);
+    announce(op, event_name(EV_CONVERSATION_DELETED), op->announcement);
     struct bus_msg msg = {.topic = store_topic(&op->arena, op->store, op->id),
-                          .type = STR("conversation.deleted"),
+                          .type = event_name(EV_CONVERSATION_DELETED),
                           .data = STR("{\"type\":\"conversation.deleted\"}")};
     bus_publish(op->store->env->bus, &msg);
     op_done(op);

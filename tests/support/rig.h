@@ -25,6 +25,7 @@
 #include "os/file.h"
 #include "runtime/queue/queue.h"
 #include "runtime/turn/turn.h"
+#include "support/event_members.h"
 #include "support/rig_model.h"
 #include "support/rig_store.h"
 #include "support/rig_tools.h"
@@ -415,6 +416,8 @@ static inline void on_rig_page(void *ctx, const struct err *err, const struct st
     for (size_t i = 0; i < page->n; i++) {
         struct json *v;
         assert_int_equal(json_parse(a, arena_str(a, page->events[i].line), 0, &v, NULL), 0);
+        if (event_type_of(json_get_string(v, "type")) != EV_UNKNOWN)
+            assert_event_members(v);
         l->items[l->n++] = v;
     }
 }

@@ -6,6 +6,7 @@
 #include "api/handlers.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
+#include "bus/vocabulary.h"
 #include "engine/permission.h"
 #include "tools/schema/schema.h"
 #include "tools/tool_selection.h"
@@ -89,7 +90,7 @@ static const struct toolset_item *find_tool(struct http_req *r, const struct cal
     return NULL;
 }
 
-static void announce(const struct call_wait *w, const char *type, const bool *ok)
+static void announce(const struct call_wait *w, enum event_type type, const bool *ok)
 {
     struct buf data;
     struct json_writer j;
@@ -107,7 +108,7 @@ static void announce(const struct call_wait *w, const char *type, const bool *ok
     jw_kint(&j, "timestamp", clock_now_ms());
     jw_end(&j);
     struct bus_msg msg = {.topic = store_space_topic(&w->req->arena, w->space->store),
-                          .type = str_from(type),
+                          .type = event_name(type),
                           .data = buf_str(&data)};
     bus_publish(w->api->deps.bus, &msg);
     buf_done(&data);
@@ -132,7 +133,7 @@ static void on_tools_done(void *ctx, const struct tool_result *result)
     struct call_wait *w = ctx;
     bool ok = !result->is_error;
     struct api_json j;
-    announce(w, "bridge.tool.done", &ok);
+    announce(w, EV_BRIDGE_DONE, &ok);
     api_json_begin(&j);
     jw_object(&j.w);
     jw_key(&j.w, "content");
@@ -231,7 +232,7 @@ static void tools_call(void *ctx)
         .via = actor_is_operator(api_actor(r)) ? STR("cli") : STR("api"),
     };
     r->on_gone = on_tools_gone;
-    announce(w, "bridge.tool.call", NULL);
+    announce(w, EV_BRIDGE_CALL, NULL);
     w->call = registry_call(w->space->tools, w->name, w->in.arguments, &who, &EVENTS, w);
     actor_unref(actor);
 }

@@ -5,6 +5,7 @@
 #include "api/handlers.h"
 #include "api/live/live.h"
 #include "base/text/plain.h"
+#include "bus/vocabulary.h"
 #include "runtime/report.h"
 #include "runtime/turn/focus.h"
 
@@ -248,8 +249,8 @@ static void on_chat_closed(void *owner)
 }
 
 /* `done` and `error` carry this information here. */
-static const str IN_REPORT[] = {STR_INIT("user.message"), STR_INIT("run.start"),
-                                STR_INIT("run.done"), STR_INIT("run.error")};
+static const enum event_type IN_REPORT[] = {EV_USER_MESSAGE, EV_RUN_START, EV_RUN_DONE,
+                                            EV_RUN_ERROR};
 static const struct live_kind LIVE_CHAT = {
     .form = FRAME_OWN,
     .is_answer = true,
@@ -277,7 +278,7 @@ static void on_stream_queued(void *ctx, str conversation_id, str queued_id)
     jw_kstr(&j.w, "conversationId", conversation_id);
     jw_kstr(&j.w, "queuedId", queued_id);
     jw_end(&j.w);
-    live_send_json(c->live, STR("chat.queued"), &j);
+    live_send_json(c->live, event_name(EV_CHAT_QUEUED), &j);
 }
 
 static void on_stream_started(void *ctx, str conversation_id, str run_id, bool is_new)
@@ -292,9 +293,9 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     jw_kstr(&j.w, "runId", run_id);
     jw_kbool(&j.w, "isNew", is_new);
     jw_end(&j.w);
-    live_send_json(c->live, STR("chat.start"), &j);
+    live_send_json(c->live, event_name(EV_CHAT_START), &j);
     if (is_new)
-        live_send(c->live, STR("data.changed"), STR_NONE,
+        live_send(c->live, event_name(EV_DATA_CHANGED), STR_NONE,
                   STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
     live_answer_begin(c->live);
 }

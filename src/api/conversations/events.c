@@ -6,6 +6,7 @@
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "api/live/live.h"
+#include "bus/vocabulary.h"
 
 /* The position to continue from: Last-Event-ID, ?after=, or only new events. */
 static bool parse_after(struct http_req *r, store_pos *ret)
@@ -61,7 +62,7 @@ static void tell_typing(struct api_wait *w, const struct conv *c)
     jw_end(&j.w);
     struct bus_msg msg = {
         .topic = store_topic(&w->req->arena, w->space->store, w->id),
-        .type = STR("typing"),
+        .type = event_name(EV_TYPING),
         .data = buf_str(&j.buf),
     };
     bus_publish(w->api->deps.bus, &msg);
@@ -121,7 +122,7 @@ static void send_subscribed(struct live *s)
         &j.w, "streamId",
         str_make(id, (size_t)snprintf(id, sizeof id, "%llu", (unsigned long long)live_number(s))));
     jw_end(&j.w);
-    live_send(s, STR("subscribed"), hub_last_id(live_watcher(s)->hub, id), buf_str(&j.buf));
+    live_send(s, event_name(EV_SUBSCRIBED), hub_last_id(live_watcher(s)->hub, id), buf_str(&j.buf));
     buf_done(&j.buf);
 }
 

@@ -2,6 +2,7 @@
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "base/json/json_scan.h"
+#include "bus/vocabulary.h"
 #include "runtime/history/replay.h"
 #include "runtime/turn/tool_question.h"
 #include "tools/result.h"
@@ -77,7 +78,7 @@ static bool first_whole(const struct store_page *page, size_t *ret)
         return true;
     for (size_t i = 0; i < page->n; i++) {
         str type = json_scan_plain(json_scan_field(page->events[i].line, STR("type")));
-        if (str_eq(type, STR("user.message"))) {
+        if (str_eq(type, event_name(EV_USER_MESSAGE))) {
             *ret = i;
             return true;
         }

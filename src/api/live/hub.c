@@ -5,6 +5,7 @@
 #include "api/api_impl.h"
 #include "api/exchange.h"
 #include "base/clock.h"
+#include "bus/vocabulary.h"
 
 /* ---- news ---- */
 
@@ -54,7 +55,7 @@ static void news_drop(struct news *n)
 static void make_filter(struct arena *a, str type, const struct json *data, struct news_filter *ret)
 {
     *ret = (struct news_filter){.kind = NEWS_FOR_ALL};
-    if (str_eq(type, STR("conversation.hidden"))) {
+    if (str_eq(type, event_name(EV_CONVERSATION_HIDDEN))) {
         ret->kind = NEWS_FOR_USERS;
         ret->users = json_strs_of(a, json_get(data, "users"));
     } else if (str_starts(type, STR("conversation."))) {
@@ -91,11 +92,11 @@ str hub_last_id(const struct hub *h, char out[48])
 static struct sse_frame *make_frame(struct arena *a, const struct bus_msg *msg,
                                     const struct json *data, str id)
 {
-    if (!str_eq(msg->type, STR("conversation.hidden")))
+    if (!str_eq(msg->type, event_name(EV_CONVERSATION_HIDDEN)))
         return sse_frame_new(msg->type, id, msg->data);
     str conv = json_get_string(data, "conversationId");
     str text = arena_printf(a, "{\"conversationId\":\"%.*s\"}", STR_ARG(conv));
-    return sse_frame_new(STR("conversation.deleted"), id, text);
+    return sse_frame_new(event_name(EV_CONVERSATION_DELETED), id, text);
 }
 
 /* ---- the watchers of a conversation ---- */
@@ -156,7 +157,7 @@ static void tell_presence(struct hub *h, const struct watch *s, const char *stat
     jw_end(&j.w);
     struct bus_msg msg = {
         .topic = arena_printf(&a, "conv/%.*s/%.*s", STR_ARG(h->workspace_id), STR_ARG(cw->conv_id)),
-        .type = STR("presence"),
+        .type = event_name(EV_PRESENCE),
         .data = buf_str(&j.buf),
     };
     bus_publish(h->api->deps.bus, &msg);
@@ -364,8 +365,8 @@ static void on_msg(void *ctx, struct bus_msg *msg)
         /* First revoke, then deliver: see the order in hub.h. */
         if (n->filter.kind == NEWS_BY_ACL)
             enforce(h, json_get_string(data, "conversationId"), &n->filter.acl);
-        if (str_eq(msg->type, STR("conversation.shared")) ||
-            str_eq(msg->type, STR("conversation.deleted")))
+        if (str_eq(msg->type, event_name(EV_CONVERSATION_SHARED)) ||
+            str_eq(msg->type, event_name(EV_CONVERSATION_DELETED)))
             tell_shared(h);
         hub_deliver(h, n);
     }
@@ -465,7 +466,7 @@ static void on_heartbeat(void *ctx)
     int64_t now_ms = clock_now_ms();
     clock_iso(now_ms, now);
     snprintf(text, sizeof text, "{\"timestamp\":\"%s\"}", now);
-    struct sse_frame *f = sse_frame_new(STR("heartbeat"), STR_NONE, str_from(text));
+    struct sse_frame *f = sse_frame_new(event_name(EV_HEARTBEAT), STR_NONE, str_from(text));
     api->heartbeats++;
     for (size_t i = 0; (m = map_next(&api->hubs, &i)) != NULL;) {
         struct hub *h = m->value;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "api/api_impl.h"
+#include "bus/vocabulary.h"
 #include "runtime/queue/queue.h"
 
 struct live_conv { /* one conversation in a stream */
@@ -129,7 +130,7 @@ static void live_conv_end(struct live_conv *lc)
         live_lose(s);
         return;
     }
-    send_about(lc, STR("watch.ended"), STR("{}"));
+    send_about(lc, event_name(EV_WATCH_ENDED), STR("{}"));
     live_conv_free(lc);
 }
 
@@ -149,7 +150,7 @@ static void on_stored_event(void *ctx, store_pos pos, str line)
 static bool is_hidden(const struct live_kind *kind, str type)
 {
     for (size_t i = 0; i < kind->nhidden; i++)
-        if (str_eq(type, kind->hidden[i]))
+        if (str_eq(type, event_name(kind->hidden[i])))
             return true;
     return false;
 }
@@ -172,7 +173,7 @@ static void send_queue(struct live_conv *lc)
     jw_object(&j.w);
     jw_kval(&j.w, "messages", queue_json(lc->stream->space->runtime, str_from(lc->id), &a));
     jw_end(&j.w);
-    send_json_about(lc, STR("queue.snapshot"), &j);
+    send_json_about(lc, event_name(EV_QUEUE_SNAPSHOT), &j);
     arena_done(&a);
 }
 
@@ -189,10 +190,10 @@ static void on_live(void *ctx)
     jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, str_from(lc->id)));
     jw_kstr(&j.w, "text", runtime_streamed(rt, str_from(lc->id)));
     jw_end(&j.w);
-    send_json_about(lc, STR("text.snapshot"), &j);
+    send_json_about(lc, event_name(EV_TEXT_SNAPSHOT), &j);
     api_json_begin(&j);
     hub_write_presence(lc->stream->api, &lc->watch, &j.w);
-    send_json_about(lc, STR("presence.snapshot"), &j);
+    send_json_about(lc, event_name(EV_PRESENCE_SNAPSHOT), &j);
     send_queue(lc);
 }
 

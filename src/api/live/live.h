@@ -21,6 +21,7 @@
 #include "api/exchange.h"
 #include "api/frames.h"
 #include "api/live/hub.h"
+#include "bus/vocabulary.h"
 #include "store/feed.h"
 
 #define LIVE_WATCHES_MAX 50
@@ -32,7 +33,7 @@ struct live_kind {
     enum frame_form form; /* FRAME_OWN: it has one conversation and ends with it */
     bool has_news;        /* it receives the news of the workspace */
     bool is_answer;       /* it ends with a turn: no heartbeats, and not counted as a watch */
-    const str *hidden;    /* types of events that are not sent */
+    const enum event_type *hidden; /* not sent */
     size_t nhidden;
     void (*on_lost)(void *owner);   /* the conversation, or the access to it, is gone: the last
                                        event may be sent, then the stream ends; or NULL */

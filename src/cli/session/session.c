@@ -9,6 +9,7 @@
 
 #include "bundle/plan/bundle_want.h"
 #include "bundle/plan/grant_rules.h"
+#include "bus/vocabulary.h"
 #include "cli/session/await_bundles.h"
 #include "cli/session/session_impl.h"
 #include "server/server.h"
@@ -263,19 +264,19 @@ void session_cancel(struct session *s)
 #define ON(member) offsetof(struct session_events, member)
 
 static const struct {
-    const char *event;
+    enum event_type event;
     size_t offset;
     bool is_last;
 } EVENTS[] = {
-    {"text.delta", ON(on_text), false},
-    {"reasoning.delta", ON(on_thinking), false},
-    {"tool.start", ON(on_tool_start), false},
-    {"tool.done", ON(on_tool_done), false},
-    {"run.retry", ON(on_retry), false},
-    {"input.requested", ON(on_input), false},
-    {"input.answered", ON(on_input_gone), false},
-    {"done", ON(on_done), true},
-    {"error", ON(on_error), true},
+    {EV_TEXT_DELTA, ON(on_text), false},
+    {EV_REASONING_DELTA, ON(on_thinking), false},
+    {EV_TOOL_START, ON(on_tool_start), false},
+    {EV_TOOL_DONE, ON(on_tool_done), false},
+    {EV_RUN_RETRY, ON(on_retry), false},
+    {EV_INPUT_REQUESTED, ON(on_input), false},
+    {EV_INPUT_ANSWERED, ON(on_input_gone), false},
+    {EV_CHAT_DONE, ON(on_done), true},
+    {EV_ERROR, ON(on_error), true},
 };
 
 static void session_handle(struct session *s, size_t offset, const struct json *d)
@@ -293,10 +294,10 @@ bool session_dispatch(struct session *s, str event, str data)
     assert(s->ev);
     arena_init(&a);
     bool is_valid = json_parse(&a, data, 0, &d, NULL) == 0;
-    if (is_valid && str_eq(event, STR("chat.start")))
+    if (is_valid && str_eq(event, event_name(EV_CHAT_START)))
         s->conversation_id = arena_str(&s->arena, json_get_string(d, "conversationId"));
     for (size_t i = 0; i < ARRAY_LEN(EVENTS); i++) {
-        if (!str_eq(event, str_from(EVENTS[i].event)))
+        if (!str_eq(event, event_shown_as(EVENTS[i].event)))
             continue;
         if (is_valid)
             session_handle(s, EVENTS[i].offset, d);

@@ -1,6 +1,7 @@
 #include "runtime/history/usage_event.h"
 
 #include "base/json/json.h"
+#include "bus/vocabulary.h"
 
 str usage_event_with(struct arena *a, const char *source, str model, const struct conv_usage *u,
                      uint64_t ms, const char *const *keys, const str *values)
@@ -9,7 +10,7 @@ str usage_event_with(struct arena *a, const char *source, str model, const struc
     struct json_writer w;
     jw_start(&w, &b, 8192);
     jw_object(&w);
-    jw_kstr(&w, "type", STR("aux.usage"));
+    jw_kstr(&w, "type", event_name(EV_AUX_USAGE));
     jw_kstr(&w, "source", str_from(source));
     for (size_t i = 0; keys && keys[i]; i++)
         jw_kstr(&w, keys[i], values[i]);

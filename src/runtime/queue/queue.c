@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/text/plain.h"
+#include "bus/vocabulary.h"
 #include "runtime/turn/turn.h"
 #include "workspace/roster/directory.h"
 
@@ -89,7 +90,7 @@ static void publish_removed(struct turn *t, const char *reason, str by, const ch
         jw_kstr(&w, "userId", by);
     if (error)
         jw_kstr(&w, "error", str_from(error));
-    publish_queue_event(t, STR("queue.removed"), &w, &b);
+    publish_queue_event(t, event_name(EV_QUEUE_REMOVED), &w, &b);
 }
 
 /* The message is in the log. Its id is remembered, so that a late edit gets -EALREADY. */
@@ -194,7 +195,7 @@ static void join_queue(struct turn *t, struct turn *busy)
     turn_enter(t, is_steering ? TURN_STEERING : TURN_QUEUED);
     list_push(&busy->queued, &t->queue_node);
     t->is_shown = true;
-    publish_message(t, STR("queue.added"));
+    publish_message(t, event_name(EV_QUEUE_ADDED));
     if (t->ev && t->ev->on_queued)
         t->ev->on_queued(t->ctx, t->conversation_id, str_from(t->queued_id));
     if (t->state == TURN_STEERING)
@@ -355,7 +356,7 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, q
     free(t->edited);
     t->edited = str_dup(message);
     t->message = str_make(t->edited, message.n);
-    publish_message(t, STR("queue.changed"));
+    publish_message(t, event_name(EV_QUEUE_CHANGED));
     *ret_op = write_queue_file(t, fn, ctx);
     return 0;
 }

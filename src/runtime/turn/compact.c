@@ -15,6 +15,7 @@
 #include <assert.h>
 
 #include "base/utf8.h"
+#include "bus/vocabulary.h"
 #include "runtime/history/escape.h"
 #include "runtime/history/usage_event.h"
 #include "runtime/prompt/prompt.h"
@@ -129,7 +130,7 @@ static str compacted_event(struct arena *a, const struct compaction *c)
     struct json_writer w;
     jw_start(&w, &b, 2 * SUMMARY_MAX);
     jw_object(&w);
-    jw_kstr(&w, "type", STR("history.compacted"));
+    jw_kstr(&w, "type", event_name(EV_HISTORY_COMPACTED));
     jw_kstr(&w, "summary", str_trim(buf_str(&c->text)));
     jw_kint(&w, "keptMessages", (int64_t)c->kept);
     jw_kint(&w, "summarizedMessageCount", (int64_t)c->summarised);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/bytes/hash.h"
+#include "bus/vocabulary.h"
 
 #define BLOB_MAX (16u * 1024 * 1024)
 
@@ -131,7 +132,7 @@ static str event_line(struct arena *a, const struct turn *t, int iteration,
     struct json_writer w;
     jw_start(&w, &b, 8192);
     jw_object(&w);
-    jw_kstr(&w, "type", STR("llm.request"));
+    jw_kstr(&w, "type", event_name(EV_LLM_REQUEST));
     jw_kstr(&w, "runId", str_from(t->run_id));
     jw_kint(&w, "iteration", iteration);
     jw_kstr(&w, "model", t->model);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "bus/vocabulary.h"
 #include "runtime/turn/turn.h"
 #include "tools/schema/schema.h"
 
@@ -54,12 +55,12 @@ static void write_question(struct json_writer *w, const struct tool_question *q)
         jw_kval(w, "detail", q->q.detail);
 }
 
-static void begin_line(struct json_writer *w, struct buf *b, const char *type,
+static void begin_line(struct json_writer *w, struct buf *b, enum event_type type,
                        const struct tool_question *q)
 {
     jw_start(w, b, LINE_MAX_BYTES);
     jw_object(w);
-    jw_kstr(w, "type", str_from(type));
+    jw_kstr(w, "type", event_name(type));
     jw_kstr(w, "runId", str_from(q->turn->run_id));
 }
 
@@ -75,7 +76,7 @@ static void record_question(const struct tool_question *q)
 {
     struct json_writer w;
     struct buf b;
-    begin_line(&w, &b, "input.requested", q);
+    begin_line(&w, &b, EV_INPUT_REQUESTED, q);
     write_question(&w, q);
     record_event(q, &w, &b);
 }
@@ -84,7 +85,7 @@ static void record_end(const struct tool_question *q, const char *action, str us
 {
     struct json_writer w;
     struct buf b;
-    begin_line(&w, &b, "input.answered", q);
+    begin_line(&w, &b, EV_INPUT_ANSWERED, q);
     jw_kstr(&w, "inputId", str_from(q->id));
     jw_kstr(&w, "action", str_from(action));
     if (user_id.n > 0)

@@ -3,6 +3,7 @@
  * Each event includes the access list: a subscriber that forwards the event need not ask the store,
  * and a stream whose user lost access can be closed before the next event. */
 #include "base/clock.h"
+#include "bus/vocabulary.h"
 #include "store/backend/backend.h"
 
 enum { ANNOUNCEMENT_MAX = 1024 * 1024 };
@@ -64,5 +65,5 @@ void announce_hidden(struct store_op *op, const struct conv_acl *before,
     jw_object(&w);
     jw_kstr(&w, "conversationId", op->id);
     jw_kstrs(&w, "users", lost.items, lost.len);
-    announce(op, STR("conversation.hidden"), announce_finish(&op->arena, &w, &b));
+    announce(op, event_name(EV_CONVERSATION_HIDDEN), announce_finish(&op->arena, &w, &b));
 }

@@ -6,46 +6,6 @@
 #include "base/json/json_scan.h"
 #include "store/store.h"
 
-static const struct {
-    enum event_type type;
-    str name;
-} TYPES[] = {
-    {EV_USER_MESSAGE, STR_INIT("user.message")},
-    {EV_RUN_START, STR_INIT("run.start")},
-    {EV_LLM_RESPONSE, STR_INIT("llm.response")},
-    {EV_TOOL_START, STR_INIT("tool.start")},
-    {EV_TOOL_PROGRESS, STR_INIT("tool.progress")},
-    {EV_TOOL_DONE, STR_INIT("tool.done")},
-    {EV_RUN_DONE, STR_INIT("run.done")},
-    {EV_RUN_ERROR, STR_INIT("run.error")},
-    {EV_ASK_OPENED, STR_INIT("ask.opened")},
-    {EV_ASK_ANSWERED, STR_INIT("ask.answered")},
-    {EV_AUX_USAGE, STR_INIT("aux.usage")},
-    {EV_HISTORY_COMPACTED, STR_INIT("history.compacted")},
-    {EV_TITLE, STR_INIT("metadata.title")},
-    {EV_VISIBILITY, STR_INIT("metadata.visibility")},
-    {EV_PARTICIPANTS, STR_INIT("metadata.participants")},
-    {EV_NOTE, STR_INIT("note")},
-};
-
-enum event_type event_type_of(str name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++) {
-        if (str_eq(TYPES[i].name, name))
-            return TYPES[i].type;
-    }
-    return EV_UNKNOWN;
-}
-
-str event_name(enum event_type t)
-{
-    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++) {
-        if (TYPES[i].type == t)
-            return TYPES[i].name;
-    }
-    return STR_NONE;
-}
-
 /* If a name occurs several times, the first member is valid, as everywhere in nb. */
 static bool read_head(str line, bool is_good, struct event_head *ret)
 {

@@ -1,34 +1,12 @@
-/* event.h - the lines of a log: their types, their required members, and how to build one.
+/* event.h - the lines of a log: how to read the head of one, and how to build one. The types are in
+ * bus/vocabulary.h.
  *
  * A log line is one JSON object. Lines with "type" are events; lines with "role" and no "type" are
  * messages of an older format, which nb will always read. Pure; any thread. */
 #pragma once
 
 #include "base/json/json.h"
-
-enum event_type {
-    EV_UNKNOWN, /* stored and returned, without effect on derived properties */
-    EV_USER_MESSAGE,
-    EV_RUN_START,
-    EV_LLM_RESPONSE,
-    EV_TOOL_START,
-    EV_TOOL_PROGRESS,
-    EV_TOOL_DONE,
-    EV_RUN_DONE,
-    EV_RUN_ERROR,
-    EV_ASK_OPENED,
-    EV_ASK_ANSWERED,
-    EV_AUX_USAGE,
-    EV_HISTORY_COMPACTED,
-    EV_TITLE,
-    EV_VISIBILITY,
-    EV_PARTICIPANTS,
-    EV_NOTE,
-    EV_LEGACY_MESSAGE, /* no type, but a role */
-};
-
-enum event_type event_type_of(str name); /* EV_UNKNOWN for any other name */
-str event_name(enum event_type t);
+#include "bus/vocabulary.h"
 
 struct event_head {
     enum event_type type;

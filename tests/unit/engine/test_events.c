@@ -1,4 +1,5 @@
 #include "engine/events.h"
+#include "support/event_members.h"
 #include "support/unit.h"
 
 TEST(response)
@@ -55,5 +56,58 @@ TEST(tool_done_holds_the_whole_result)
     struct tool_result none = {0};
     line = event_tool_done(&a, STR("run_1"), STR("id"), STR("n"), &none, 0);
     assert_true(str_find(line, STR("\"content\":[]"), 0) > 0);
+    arena_done(&a);
+}
+
+static void check_members(struct arena *a, str line)
+{
+    struct json *v;
+    assert_int_equal(json_parse(a, line, 0, &v, NULL), 0);
+    assert_event_members(v);
+}
+
+/* Each builder twice: with all that an event may have, and with as little as possible. */
+TEST(every_event_has_the_members_of_the_vocabulary)
+{
+    struct arena a;
+    arena_init(&a);
+    const str RUN = STR("run_1"), M = STR("p:m"), SETTING = STR("{\"value\":{}}");
+    struct json *calls = json_new(&a, JSON_ARRAY), *decisions = json_new(&a, JSON_OBJECT);
+    str globs[] = {STR("x__*")};
+    const struct event_usage unknown = {0}, guess = {.is_known = true, .is_estimated = true};
+    const struct llm_result bare = {.model = M}, full = {.model = M,
+                                                         .stop_detail = STR("d"),
+                                                         .request_id = STR("req"),
+                                                         .request_sha256 = "00"};
+    const struct tool_result none = {0};
+    const str LINES[] = {
+        event_user_message(&a, &(struct event_message){.text = STR("hi")}),
+        event_user_message(&a, &(struct event_message){.user_id = STR("usr_a"),
+                                                       .text = STR("hi"),
+                                                       .queued_id = STR("q_1"),
+                                                       .tool_limit = {globs, 1}}),
+        event_run_start(&a, &(struct event_run){.run_id = RUN, .model = M}),
+        event_run_start(&a, &(struct event_run){RUN, M, STR("usr_a"), STR("skill"), STR("run_0"),
+                                                STR("run_9"), SETTING}),
+        event_llm_response(&a, RUN, &bare),
+        event_llm_response(&a, RUN, &full),
+        event_llm_partial(&a, RUN, M, STR("te"), &unknown),
+        event_llm_partial(&a, RUN, M, STR("te"), &guess),
+        event_unanswered(&a, RUN, M, "failed", &unknown),
+        event_unanswered(&a, RUN, M, "cancelled", &guess),
+        event_tool_start(&a, RUN, STR("1"), STR("t"), STR("{}"), STR_NONE),
+        event_tool_start(&a, RUN, STR("1"), STR("t"), STR("{}"), STR("/d")),
+        event_tool_done(&a, RUN, STR("1"), STR("t"), &none, 1),
+        event_ask_opened(&a, RUN, STR("ask_1"), calls, STR_NONE),
+        event_ask_opened(&a, RUN, STR("ask_1"), calls, SETTING),
+        event_ask_answered(&a, STR("ask_1"), STR_NONE, "deny", NULL),
+        event_ask_answered(&a, STR("ask_1"), STR("usr_a"), "allow", decisions),
+        event_run_done(&a, RUN, RUN_STOP_COMPLETE, NULL, 1, 2),
+        event_run_done(&a, RUN, RUN_STOP_COMPLETE, "why", 1, 2),
+        event_run_error(&a, RUN, "engine_error", STR("broken"), STR_NONE),
+        event_run_error(&a, RUN, "engine_error", STR("broken"), STR("par")),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(LINES); i++)
+        check_members(&a, LINES[i]);
     arena_done(&a);
 }

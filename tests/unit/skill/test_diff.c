@@ -10,9 +10,10 @@ static struct skills *load(struct arena *a, const char *list)
     return skills_load(&dir, 1, NULL);
 }
 
-static void note(void *ctx, const char *type, const struct skill *s)
+static void note(void *ctx, enum event_type type, const struct skill *s)
 {
-    buf_printf(ctx, "%s %.*s (%s);", type, STR_ARG(s->name), skill_type_name(s->type));
+    buf_printf(ctx, "%s %.*s (%s);", event_name(type).p, STR_ARG(s->name),
+               skill_type_name(s->type));
 }
 
 static void check(const char *before, const char *after, const char *expected)

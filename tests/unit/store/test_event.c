@@ -5,15 +5,6 @@
 #include "store/store.h"
 #include "support/unit.h"
 
-TEST(types)
-{
-    assert_int_equal(event_type_of(STR("user.message")), EV_USER_MESSAGE);
-    assert_int_equal(event_type_of(STR("metadata.title")), EV_TITLE);
-    assert_int_equal(event_type_of(STR("user.messag")), EV_UNKNOWN);
-    for (int t = EV_USER_MESSAGE; t < EV_LEGACY_MESSAGE; t++)
-        assert_int_equal(event_type_of(event_name((enum event_type)t)), t);
-}
-
 TEST(scan)
 {
     static const struct {

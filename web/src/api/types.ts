@@ -205,7 +205,6 @@ export interface ConversationEvents {
   'tool.start': OfRun & { id: string; name: string; input?: unknown }
   'tool.progress': OfRun & {
     id: string
-    name: string
     progress: number
     total?: number
     message?: string
