@@ -3,8 +3,8 @@
  * controls, an origin that is let in is the host's; values are slices of what was sent. */
 #include <assert.h>
 
-#include "api/guard.h"
-#include "api/proxy.h"
+#include "api/ingress/guard.h"
+#include "api/ingress/proxy.h"
 #include "base/utf8.h"
 
 enum { HEADERS_MAX = 32 };
