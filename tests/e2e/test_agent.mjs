@@ -90,7 +90,8 @@ test('a dropped connection is recorded; the message is kept and the conversation
 })
 
 test('silence is noticed', async () => {
-    const r = await chat({ hang: 'middle', text: 'never ends' })
+    const s = await serve({ modelCalls: { retryBaseMs: 10, idleTimeoutMs: 1500 } })
+    const r = await chat({ hang: 'middle', text: 'never ends' }, {}, s)
     assert.equal(r.status, 502)
     assert.match(r.message, /no data|no part of an answer/)
 })
