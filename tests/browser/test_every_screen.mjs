@@ -272,7 +272,7 @@ test(
 )
 
 test(
-    'nor in what admins and those with an account have',
+    'axe finds nothing serious on screens for admins and accounts',
     async () => {
         const own = await newContext({ reducedMotion: 'reduce' })
         const page = await logIn(own)

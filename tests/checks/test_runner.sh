@@ -45,10 +45,10 @@ EOF
 expect 'a sanitizer report fails the test that hid it' 1 '1 passed, 1 failed' <<EOF
 echo 'heap-use-after-free' >"\$TMPDIR/sanitizer.1"; echo 'ok one'; echo 1..1
 EOF
-expect 'a warning about a missing symbolizer is no report' 0 '1 passed, 0 failed' <<EOF
+expect 'a warning about a missing symbolizer is not a report' 0 '1 passed, 0 failed' <<EOF
 echo '==7==WARNING: invalid path to external symbolizer!' >"\$TMPDIR/sanitizer.1"; echo 'ok one'; echo 1..1
 EOF
-expect 'a skipped case is no pass' 1 '0 passed, 0 failed' <<EOF
+expect 'a skipped case does not pass' 1 '0 passed, 0 failed' <<EOF
 echo 'ok one # SKIP no such thing here'; echo 1..1
 EOF
 expect 'a test sees no key of the user' 0 '1 passed, 0 failed' <<EOF

@@ -456,7 +456,7 @@ const PARAMS = {
     'tasks/result': { taskId: 'none' },
 }
 
-test('every method of MCP lets in whom its row says', async () => {
+test('every method of MCP admits those whom its row names', async () => {
     const cells = [], wrong = []
     for (const row of table.methods) for (const id of Object.values(who)) cells.push([row, id])
     await inLanes(cells, async ([row, id]) => {

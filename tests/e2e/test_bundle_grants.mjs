@@ -117,7 +117,7 @@ test('a directory that a manifest proposes is granted by a person only', async (
     }
 })
 
-test('validate refuses what add refuses, with the same words', async () => {
+test('validate refuses the same as add, with the same message', async () => {
     const server = (config, more = {}) => ({ server: { type: 'node', entry_point: 'index.mjs', mcp_config: { command: 'node', args: [], ...config }, ...more } })
     const secret = { user_config: { k: { type: 'string', title: 'K', description: 'x', sensitive: true } } }
     const cases = [

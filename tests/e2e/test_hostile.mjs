@@ -209,7 +209,7 @@ test("a token for one workspace is for nothing else, even an owner's with all sc
     count(refused.length + 3)
 })
 
-test('logins: claimed addresses, plain HTTP, what is left of a session, and what the log says', async () => {
+test('logins: claimed addresses, plain HTTP, the rest of a session, and the lines of the log', async () => {
     const key = 'a-long-enough-api-key'
     const open = async (http) => {
         const server = await startServer({ env: { ...QUICK, NB_API_KEY: key }, workdir: withSettings({ http }) })

@@ -1,6 +1,6 @@
 // A server with network has one of its own: what it declares is reached, and nothing else of this
 // machine or its network. Tried by a server inside: with bubblewrap, and with Landlock and seccomp;
-// as whoever runs the tests, and without privileges.
+// as the user who runs the tests, and without privileges.
 import { randomUUID } from 'node:crypto'
 import dgram from 'node:dgram'
 import fs from 'node:fs'
@@ -176,7 +176,7 @@ test('much data passes in both directions, and many connections wait for each ot
     }
 })
 
-test('destinations that cannot be understood are refused with words', async () => {
+test('destinations that cannot be parsed are refused with the reason', async () => {
     const host = startHost()
     const rows = [
         ['yes', /true, false or a list/],
