@@ -9,16 +9,9 @@
 
 /* ---- news ---- */
 
-/* Which watchers may receive a piece of news. */
-struct news_filter {
-    enum { NEWS_FOR_ALL, NEWS_BY_ACL, NEWS_FOR_USERS } kind;
-    struct conv_acl acl;
-    struct json_strs users;
-};
-
 struct news {
-    struct arena arena; /* holds the filter */
-    struct news_filter filter;
+    struct arena arena;                  /* holds the audience */
+    const struct bus_audience *audience; /* NULL = all members */
     struct sse_frame *frame;
 };
 
@@ -50,31 +43,15 @@ static void news_drop(struct news *n)
     *n = (struct news){0};
 }
 
-/* The filter is stored with the message, because a replay sends it after the rules may have
- * changed. Each watcher is checked with its current rights (is_for). */
-static void make_filter(struct arena *a, str type, const struct json *data, struct news_filter *ret)
+/* The audience is that of the moment of the message, also in a replay. The watcher's rights are
+ * those of now, not those of when the stream was opened. */
+static bool is_for(const struct bus_audience *audience, const struct watcher *w)
 {
-    *ret = (struct news_filter){.kind = NEWS_FOR_ALL};
-    if (str_eq(type, event_name(EV_CONVERSATION_HIDDEN))) {
-        ret->kind = NEWS_FOR_USERS;
-        ret->users = json_strs_of(a, json_get(data, "users"));
-    } else if (str_starts(type, STR("conversation."))) {
-        ret->kind = NEWS_BY_ACL;
-        ret->acl.owner_id = arena_str(a, json_get_string(data, "ownerId"));
-        ret->acl.is_shared = str_eq(json_get_string(data, "visibility"), STR("shared"));
-        ret->acl.participants = json_strs_of(a, json_get(data, "participants"));
-    }
-}
-
-/* Uses the watcher's rights of now, not those of when the stream was opened. */
-static bool is_for(const struct news_filter *f, const struct watcher *w)
-{
-    if (f->kind == NEWS_BY_ACL)
-        return actor_allows(w->actor, &f->acl, CONV_VIEW);
-    if (f->kind == NEWS_FOR_ALL)
+    if (!audience)
         return actor_role(w->actor) != WS_NONE;
-    /* an admin can still see it */
-    return json_strs_has(&f->users, actor_user(w->actor)) && !actor_is_admin(w->actor);
+    if (!audience->is_for_lost)
+        return actor_allows(w->actor, &audience->acl, CONV_VIEW);
+    return json_strs_has(&audience->lost, actor_user(w->actor)) && !actor_is_admin(w->actor);
 }
 
 static str make_id(const struct hub *h, uint64_t number, char out[48])
@@ -86,17 +63,6 @@ static str make_id(const struct hub *h, uint64_t number, char out[48])
 str hub_last_id(const struct hub *h, char out[48])
 {
     return make_id(h, h->count, out);
-}
-
-/* For users who lost access, the conversation looks deleted. */
-static struct sse_frame *make_frame(struct arena *a, const struct bus_msg *msg,
-                                    const struct json *data, str id)
-{
-    if (!str_eq(msg->type, event_name(EV_CONVERSATION_HIDDEN)))
-        return sse_frame_new(msg->type, id, msg->data);
-    str conv = json_get_string(data, "conversationId");
-    str text = arena_printf(a, "{\"conversationId\":\"%.*s\"}", STR_ARG(conv));
-    return sse_frame_new(event_name(EV_CONVERSATION_DELETED), id, text);
 }
 
 /* ---- the watchers of a conversation ---- */
@@ -165,19 +131,12 @@ static void tell_presence(struct hub *h, const struct watch *s, const char *stat
     arena_done(&a);
 }
 
-static void copy_acl(struct arena *a, const struct conv_acl *from, struct conv_acl *to)
-{
-    *to = *from;
-    to->owner_id = arena_str(a, from->owner_id);
-    to->participants = json_strs_copy(a, from->participants);
-}
-
 /* The rules belong to the conversation, not to a watch: a new reading applies to all its watches
  * and makes each of them be checked again. */
 static void set_acl(struct conv_watchers *cw, const struct conv_acl *acl)
 {
     arena_reset(&cw->arena);
-    copy_acl(&cw->arena, acl, &cw->acl);
+    cw->acl = conv_acl_copy(&cw->arena, acl);
     cw->has_acl = true;
     LIST_FOREACH (n, &cw->watches)
         LIST_ENTRY(n, struct watch, node)->allowed_in = 0;
@@ -339,7 +298,7 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
 static void hub_deliver(struct hub *h, const struct news *n)
 {
     LIST_EACH (w, &h->watchers, struct watcher, node)
-        if (w->wants_news && is_for(&n->filter, w))
+        if (w->wants_news && is_for(n->audience, w))
             w->ev->on_frame(w, n->frame);
 }
 
@@ -352,25 +311,21 @@ static void tell_shared(struct hub *h)
 static void on_msg(void *ctx, struct bus_msg *msg)
 {
     struct hub *h = ctx;
-    struct arena a;
-    struct json *data;
-    arena_init(&a);
-    if (json_parse(&a, msg->data, 0, &data, NULL) == 0) { /* own messages: always valid */
-        char id[48];
-        struct news *n = &h->ring[++h->count % HUB_RING];
-        news_drop(n);
-        arena_init(&n->arena);
-        make_filter(&n->arena, msg->type, data, &n->filter);
-        n->frame = make_frame(&a, msg, data, make_id(h, h->count, id));
-        /* First revoke, then deliver: see the order in hub.h. */
-        if (n->filter.kind == NEWS_BY_ACL)
-            enforce(h, json_get_string(data, "conversationId"), &n->filter.acl);
+    const struct bus_audience *audience = msg->audience;
+    char id[48];
+    struct news *n = &h->ring[++h->count % HUB_RING];
+    news_drop(n);
+    arena_init(&n->arena);
+    n->audience = bus_audience_copy(&n->arena, audience);
+    n->frame = sse_frame_new(msg->type, make_id(h, h->count, id), msg->data);
+    /* First revoke, then deliver: see the order in hub.h. */
+    if (audience && !audience->is_for_lost) {
+        enforce(h, audience->conversation_id, &audience->acl);
         if (str_eq(msg->type, event_name(EV_CONVERSATION_SHARED)) ||
             str_eq(msg->type, event_name(EV_CONVERSATION_DELETED)))
             tell_shared(h);
-        hub_deliver(h, n);
     }
-    arena_done(&a);
+    hub_deliver(h, n);
 }
 
 /* Parses "<boot>-<n>" of this process, with n in the ring or directly before it. */
@@ -391,7 +346,7 @@ bool hub_replay(struct watcher *w, str last_id)
         return false;
     for (uint64_t i = from + 1; i <= w->hub->count; i++) {
         const struct news *n = &w->hub->ring[i % HUB_RING];
-        if (is_for(&n->filter, w))
+        if (is_for(n->audience, w))
             w->ev->on_frame(w, n->frame);
     }
     return true;
