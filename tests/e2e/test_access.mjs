@@ -1,4 +1,4 @@
-// Who may do what: every route and every tool of ours, for everybody, private and shared.
+// Access: every route and every tool of ours, for everybody, private and shared.
 //
 // The expectations are written down here, from the table of the documentation; nothing is computed
 // by what is tested. A route or tool without a row fails.
@@ -15,7 +15,7 @@ before(async () => {
     )
 })
 
-// Who they are to a conversation of bob's.
+// Their roles in a conversation of bob's.
 const ROLE = { owner: 'bob', admin: 'fay', participant: 'cat', other: 'eve', stranger: 'dan', instanceOwner: 'ann' }
 
 // The matrix. What is not named is denied: 404 to those who do not see the conversation, 403 to those

@@ -401,7 +401,7 @@ function expectTool(row, id, target, scope) {
     return how === PASS ? PASS : 'denied'
 }
 
-// What a tool without a right conversation says; other failures (no network, no run) are its own business.
+// The error of a tool without a valid conversation; other failures (no network, no run) are ignored here.
 const DENIED = /There is no conversation|^Only the owner|^You may read this|for admins of the workspace|^Only admins of the workspace/
 
 const textOf = (result) => result?.content?.[0]?.text ?? ''

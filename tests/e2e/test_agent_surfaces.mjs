@@ -1,4 +1,4 @@
-// What can be seen of the agent from outside: models, skills, the prompt, usage; runs that nobody waits for.
+// The agent seen from outside: models, skills, the prompt, usage; runs that nobody waits for.
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'

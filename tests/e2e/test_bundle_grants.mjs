@@ -39,7 +39,7 @@ async function listener() {
     return server.address().port
 }
 
-/** What the structure says of a file: the longest path that contains it decides. */
+/** The grant for a file: the longest path that contains it decides. */
 function rightOf(grants, file) {
     const holds = grants.paths.filter((p) => file === p.path || file.startsWith(p.path + '/'))
     const best = holds.sort((a, b) => b.path.length - a.path.length)[0]

@@ -1,4 +1,4 @@
-// What can be done with conversations: from the terminal, over the API and by the agent's tools,
+// Operations on conversations: from the terminal, over the API and by the agent's tools,
 // beside a running server and without one, in both file stores.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'

@@ -1,4 +1,4 @@
-// What conversations cost, to the cent, over forks, deletions, cancelled answers, delegation and compaction.
+// Costs of conversations, to the cent, over forks, deletions, cancelled answers, delegation and compaction.
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, eventually, nb, test } from '../support/tap.mjs'

@@ -29,7 +29,7 @@ function mayOthersRead(dir) {
 
 const listen = (server, ...args) => new Promise((resolve, reject) => server.on('error', reject).listen(...args, () => resolve(server.address())))
 
-/** What there is to be reached on this machine, and how often it was. */
+/** Servers on this machine that could be reached, and how often they were. */
 async function makeTargets(workdir) {
     const hits = []
     const serve = (name) =>

@@ -1,4 +1,4 @@
-// What a sandboxed server cannot do, tried by one that does try: with bubblewrap, and again with
+// The limits of a sandboxed server, tried by a hostile one: with bubblewrap, and again with
 // bubblewrap hidden (Landlock and seccomp); as the user who runs the tests, and without privileges.
 import fs from 'node:fs'
 import net from 'node:net'

@@ -46,7 +46,7 @@ const date = /<prompt-layer author="nb">\nToday is [^]*?<\/prompt-layer>/
 let tags = 0
 const newTag = () => `tag-${++tags}-`
 
-/** What the last request of this conversation was given, besides its messages. */
+/** The last request of this conversation without its messages. */
 function given(tag) {
     const { body } = double.log.filter((e) => JSON.stringify(e.body?.messages ?? '').includes(tag)).at(-1)
     const { messages, metadata, tools, ...rest } = body

@@ -1,4 +1,4 @@
-// What nb was told about a bundle stays true: names, words of servers, tools, versions.
+// Facts about a bundle stay true: names, words of servers, tools, versions.
 import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, sse, startServer, test, tmpdir } from '../support/tap.mjs'

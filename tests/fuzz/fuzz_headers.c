@@ -1,4 +1,4 @@
-/* What browsers and proxies say about a request: Host, Origin, Cookie, X-Forwarded-For, the query.
+/* Headers that browsers and proxies add to a request: Host, Origin, Cookie, X-Forwarded-For, the query.
  * The input is a request target and header lines. A host that is let in is one that no stranger
  * controls, an origin that is let in is the host's; values are slices of what was sent. */
 #include <assert.h>

@@ -38,7 +38,7 @@ export function emphasise(parts: (Inline | Delimiter)[], isOpenEnded: boolean): 
     if (part.type === 'delimiter') {
       let isPaired = part.canClose
       while (isPaired && part.count > 0) isPaired = pair(part)
-      // What pairing has taken off the stack may be looked for again in what replaces it.
+      // A closer may look again in the part of the stack that pairing has replaced.
       for (const [kind, bottom] of bottoms) bottoms.set(kind, Math.min(bottom, openers.length))
       if (part.count === 0) continue
       if (part.canOpen && openers.length < OPENERS_MAX) openers.push(out.length)
