@@ -191,15 +191,7 @@ const struct runtime_deps *runtime_deps(const struct runtime *rt)
 
 void runtime_tell(struct runtime *rt, enum event_type type, str data)
 {
-    struct arena a;
-    arena_init(&a);
-    struct bus_msg msg = {
-        .topic = store_space_topic(&a, rt->deps.store),
-        .type = event_name(type),
-        .data = data,
-    };
-    bus_publish(rt->deps.bus, &msg);
-    arena_done(&a);
+    store_publish(rt->deps.store, STR_NONE, event_name(type), data);
 }
 
 struct skills *runtime_skills(const struct runtime *rt)

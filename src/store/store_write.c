@@ -401,10 +401,8 @@ static void answer_done(struct store_op *op)
 static void removed(struct store_op *op)
 {
     announce(op, EV_CONVERSATION_DELETED, &op->announcement);
-    struct bus_msg msg = {.topic = store_topic(&op->arena, op->store, op->id),
-                          .type = event_name(EV_CONVERSATION_DELETED),
-                          .data = STR("{\"type\":\"conversation.deleted\"}")};
-    bus_publish(op->store->env->bus, &msg);
+    store_publish(op->store, op->id, event_name(EV_CONVERSATION_DELETED),
+                  STR("{\"type\":\"conversation.deleted\"}"));
     op_done(op);
 }
 

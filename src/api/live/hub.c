@@ -83,18 +83,14 @@ static void write_person(struct api *api, struct json_writer *out, str user_id)
 
 void hub_write_presence(struct api *api, const struct watch *s, struct json_writer *out)
 {
-    size_t n = 0;
-    struct json_strs seen;
     str ids[HUB_PRESENCE_MAX];
-    seen = (struct json_strs){ids, 0};
+    struct json_strs seen = {ids, 0};
+    assert(s->conv);
     jw_object(out);
     jw_karray(out, "users");
     LIST_FOREACH (it, &s->conv->watches) {
         str user = actor_user(LIST_ENTRY(it, struct watch, node)->watcher->actor);
-        bool is_known = false;
-        for (size_t i = 0; i < seen.len && !is_known; i++)
-            is_known = str_eq(ids[i], user);
-        if (is_known || ++n > HUB_PRESENCE_MAX)
+        if (seen.len == HUB_PRESENCE_MAX || json_strs_has(&seen, user))
             continue;
         ids[seen.len++] = user;
         jw_object(out);
@@ -106,7 +102,7 @@ void hub_write_presence(struct api *api, const struct watch *s, struct json_writ
 }
 
 /* A second tab of the same user is neither a join nor a leave. */
-static void tell_presence(struct hub *h, const struct watch *s, const char *state)
+static void tell_presence(const struct watch *s, const char *state)
 {
     const struct conv_watchers *cw = s->conv;
     /* One watch: nobody is there to be notified. Too many: each join would cost a message to all.
@@ -114,21 +110,13 @@ static void tell_presence(struct hub *h, const struct watch *s, const char *stat
     if (cw->nwatches < 2 || cw->nwatches > HUB_PRESENCE_MAX || has_other_watch(cw, s))
         return;
     struct api_json j;
-    struct arena a;
-    arena_init(&a);
     api_json_begin(&j);
     jw_object(&j.w);
-    write_person(h->api, &j.w, actor_user(s->watcher->actor));
+    write_person(s->watcher->hub->api, &j.w, actor_user(s->watcher->actor));
     jw_kstr(&j.w, "state", str_from(state));
     jw_end(&j.w);
-    struct bus_msg msg = {
-        .topic = arena_printf(&a, "conv/%.*s/%.*s", STR_ARG(h->workspace_id), STR_ARG(cw->conv_id)),
-        .type = event_name(EV_PRESENCE),
-        .data = buf_str(&j.buf),
-    };
-    bus_publish(h->api->deps.bus, &msg);
+    store_publish(s->watcher->space->store, cw->conv_id, event_name(EV_PRESENCE), buf_str(&j.buf));
     buf_done(&j.buf);
-    arena_done(&a);
 }
 
 /* The rules belong to the conversation, not to a watch: a new reading applies to all its watches
@@ -144,6 +132,7 @@ static void set_acl(struct conv_watchers *cw, const struct conv_acl *acl)
 
 void hub_set_acl(struct watch *s, const struct conv_acl *acl)
 {
+    assert(s->conv);
     set_acl(s->conv, acl);
 }
 
@@ -157,6 +146,7 @@ static bool is_allowed_now(const struct watch *s)
 /* This runs for every frame of every watcher; while nothing changes it is one comparison. */
 bool hub_allows(struct watch *s)
 {
+    assert(s->conv && s->watcher->actor);
     uint64_t now = actor_generation(s->watcher->actor) + 1;
     if (s->allowed_in != now)
         s->allowed_in = is_allowed_now(s) ? now : 0;
@@ -185,9 +175,10 @@ void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const stru
     s->allowed_in = 0;
     list_push(&cw->watches, &s->node);
     cw->nwatches++;
+    w->nwatches++;
     if (acl)
         set_acl(cw, acl);
-    tell_presence(w->hub, s, "joined");
+    tell_presence(s, "joined");
 }
 
 /* Frees the list with its last watch. enforce() holds it by counting itself as a watch. */
@@ -207,9 +198,11 @@ void hub_watch_stop(struct watch *s)
     struct conv_watchers *cw = s->conv;
     if (!cw)
         return;
-    tell_presence(s->watcher->hub, s, "left"); /* while it is still in the list */
+    assert(s->watcher->hub && s->watcher->nwatches > 0);
+    tell_presence(s, "left"); /* while it is still in the list */
     list_del(&s->node);
     s->conv = NULL;
+    s->watcher->nwatches--;
     conv_watchers_put(s->watcher->hub, cw);
 }
 
@@ -246,6 +239,7 @@ static void enforce(struct hub *h, str conv_id, const struct conv_acl *acl)
 
 static void revoke_watcher(struct watcher *w)
 {
+    assert(w->hub);
     w->ev->on_revoked(w, NULL); /* the owner closes its connection and leaves later */
 }
 
@@ -297,6 +291,7 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
 /* All watchers share one frame. A callback may remove its own watcher: LIST_FOREACH allows that. */
 static void hub_deliver(struct hub *h, const struct news *n)
 {
+    assert(n->frame);
     LIST_EACH (w, &h->watchers, struct watcher, node)
         if (w->wants_news && is_for(n->audience, w))
             w->ev->on_frame(w, n->frame);
@@ -342,10 +337,12 @@ static bool parse_id(const struct hub *h, str id, uint64_t *ret)
 bool hub_replay(struct watcher *w, str last_id)
 {
     uint64_t from;
+    assert(w->wants_news);
     if (!parse_id(w->hub, last_id, &from))
         return false;
     for (uint64_t i = from + 1; i <= w->hub->count; i++) {
         const struct news *n = &w->hub->ring[i % HUB_RING];
+        assert(n->frame); /* parse_id has checked that it is still in the ring */
         if (is_for(n->audience, w))
             w->ev->on_frame(w, n->frame);
     }
@@ -438,11 +435,13 @@ static void on_heartbeat(void *ctx)
         timer_start(&api->heartbeat, 1000);
 }
 
-void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
+void hub_join(struct api *api, struct api_space *space, struct watcher *w,
+              const struct actor *actor)
 {
-    struct api *api = h->api;
-    assert(!w->hub && w->ev);
+    struct hub *h = hub_of(api, space);
+    assert(!w->hub && w->ev && w->nwatches == 0 && space->users > 0);
     w->hub = h;
+    w->space = space;
     w->actor = actor_ref(actor);
     w->expires_ms = actor->people[0].expires_ms;
     /* its first heartbeat is 30 s from now */
@@ -457,7 +456,7 @@ void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
 
 void hub_leave(struct watcher *w)
 {
-    assert(w->hub && w->hub->nwatchers > 0);
+    assert(w->hub && w->hub->nwatchers > 0 && w->nwatches == 0);
     list_del(&w->node);
     w->hub->nwatchers--;
     w->hub = NULL;

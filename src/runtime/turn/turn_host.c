@@ -107,16 +107,8 @@ void turn_release(struct turn *t)
 
 void turn_publish(void *turn, str type, str data)
 {
-    struct turn *t = turn;
-    struct arena a;
-    arena_init(&a);
-    struct bus_msg msg = {
-        .topic = store_topic(&a, t->rt->deps.store, t->conversation_id),
-        .type = type,
-        .data = data,
-    };
-    bus_publish(t->rt->deps.bus, &msg);
-    arena_done(&a);
+    const struct turn *t = turn;
+    store_publish(t->rt->deps.store, t->conversation_id, type, data);
 }
 
 static void notify_done(struct turn *t, struct turn *listener, const struct run_result *res)
