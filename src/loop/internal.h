@@ -36,6 +36,8 @@ struct loop {
     struct list_node posts; /* under lock */
     atomic_bool stop;
 
+    const bool *until; /* of loop_run_until; else NULL */
+    bool is_time_up;   /* of loop_run_until */
     bool running;
     pthread_t owner; /* valid while running */
 };

@@ -63,10 +63,15 @@ static void on_wake(uv_async_t *h)
     run_posts(h->data);
 }
 
+/* A timer or a deferred call of this turn may have been what loop_run_until waits for: then the
+ * loop must not sleep, because nothing else may ever wake it. */
 static void on_prepare(uv_prepare_t *h)
 {
-    run_deferred(h->data);
-    timers_arm(h->data);
+    struct loop *l = h->data;
+    run_deferred(l);
+    timers_arm(l);
+    if (l->until && (*l->until || l->is_time_up))
+        uv_stop(&l->uv);
 }
 
 static void on_check(uv_check_t *h)
@@ -247,18 +252,21 @@ void loop_stop(struct loop *l)
 
 static void on_time_up(void *ctx)
 {
-    *(bool *)ctx = true;
+    struct loop *l = ctx;
+    l->is_time_up = true;
 }
 
 bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms)
 {
-    bool time_up = false;
     struct timer limit;
-    timer_init(&limit, l, on_time_up, &time_up);
+    timer_init(&limit, l, on_time_up, l);
     timer_start(&limit, timeout_ms);
     loop_enter(l);
-    while (!*done && !time_up && !atomic_exchange(&l->stop, false))
+    l->until = done;
+    l->is_time_up = false;
+    while (!*done && !l->is_time_up && !atomic_exchange(&l->stop, false))
         uv_run(&l->uv, UV_RUN_ONCE);
+    l->until = NULL;
     l->running = false;
     timer_stop(&limit);
     return *done;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/clock.h"
 #include "loop/loop.h"
 #include "loop/pool.h"
 #include "loop/timer.h"
@@ -200,6 +201,23 @@ static void count_and_defer(void *ctx)
 static void set_true(void *ctx)
 {
     *(bool *)ctx = true;
+}
+
+/* The alarm of the timer is armed by the first run and due before the second one begins: libuv
+ * calls it first and would sleep afterwards, until the limit of ten seconds. */
+TEST(run_until_does_not_sleep_after_the_timer_that_it_waited_for)
+{
+    struct loop *l = loop_new(NULL);
+    struct timer t;
+    bool never = false, came = false;
+    timer_init(&t, l, set_true, &came);
+    timer_start(&t, 5);
+    (void)loop_run_until(l, &never, 0);
+    usleep(10000);
+    uint64_t start = clock_mono_ms();
+    assert_true(loop_run_until(l, &came, PATIENCE_MS));
+    assert_true(clock_mono_ms() - start < PATIENCE_MS / 2);
+    loop_free(l);
 }
 
 /* A call that defers itself for ever must let timers, posts and I/O through. */
