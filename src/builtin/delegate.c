@@ -10,7 +10,7 @@ static const char PREAMBLE[] =
     "the result alone: complete, factual, without questions. Nobody will answer you.";
 
 struct delegation {
-    struct turn *turn;
+    struct message *turn;
     str child_id;
 };
 

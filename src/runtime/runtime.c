@@ -26,10 +26,10 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
 {
     struct runtime *rt = xcalloc(1, sizeof *rt);
     rt->deps = *deps;
-    map_init(&rt->active);
+    map_init(&rt->busy);
     transcript_cache_init(&rt->transcripts);
     guides_init(&rt->guides);
-    list_init(&rt->turns);
+    list_init(&rt->messages);
     list_init(&rt->titles);
     list_init(&rt->tool_questions);
     list_init(&rt->rule_changes);
@@ -154,7 +154,7 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 
 void runtime_check_stopped(struct runtime *rt)
 {
-    bool is_idle = rt->nturns == 0 && rt->nrecords == 0 && queue_files_is_idle(&rt->queue_files);
+    bool is_idle = rt->nmessages == 0 && rt->nrecords == 0 && queue_files_is_idle(&rt->queue_files);
     if (rt->on_stopped && is_idle && list_empty(&rt->titles))
         defer_start(rt->deps.loop, &rt->stopped);
 }
@@ -163,13 +163,13 @@ void runtime_free(struct runtime *rt)
 {
     if (!rt)
         return;
-    assert(rt->nturns == 0);
+    assert(rt->nmessages == 0 && map_len(&rt->busy) == 0);
     defer_stop(&rt->stopped);
     skill_watch_free(rt->watch);
     consents_done(&rt->consents);
     queue_files_done(&rt->queue_files);
     skills_unref(rt->skills);
-    map_done(&rt->active);
+    map_done(&rt->busy);
     transcript_cache_done(&rt->transcripts);
     guides_done(&rt->guides);
     tools_memo_done(&rt->tools_memo);
@@ -191,7 +191,15 @@ const struct runtime_deps *runtime_deps(const struct runtime *rt)
 
 void runtime_tell(struct runtime *rt, enum event_type type, str data)
 {
-    store_publish(rt->deps.store, STR_NONE, event_name(type), data);
+    struct arena a;
+    arena_init(&a);
+    struct bus_msg msg = {
+        .topic = store_space_topic(&a, rt->deps.store),
+        .type = event_name(type),
+        .data = data,
+    };
+    bus_publish(rt->deps.bus, &msg);
+    arena_done(&a);
 }
 
 struct skills *runtime_skills(const struct runtime *rt)
@@ -204,65 +212,91 @@ void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn
     skill_watch_check(rt->watch, c, true, fn, ctx);
 }
 
-static struct turn *active_turn(const struct runtime *rt, str conversation_id)
+void runtime_publish(struct runtime *rt, str conversation_id, str type, str data)
 {
-    struct turn *t = map_get(&rt->active, conversation_id);
-    return t && t->run ? t : NULL;
+    struct arena a;
+    arena_init(&a);
+    struct bus_msg msg = {
+        .topic = store_topic(&a, rt->deps.store, conversation_id),
+        .type = type,
+        .data = data,
+    };
+    bus_publish(rt->deps.bus, &msg);
+    arena_done(&a);
 }
+
+/* ---- messages and their turns ---- */
 
 str runtime_active_run(const struct runtime *rt, str conversation_id)
 {
-    const struct turn *t = active_turn(rt, conversation_id);
-    return t ? run_id(t->run) : STR_NONE;
+    const struct turn *t = turn_active(rt, conversation_id);
+    return t && t->run ? run_id(t->run) : STR_NONE;
 }
 
 str runtime_streamed(const struct runtime *rt, str conversation_id)
 {
-    const struct turn *t = active_turn(rt, conversation_id);
-    return t ? run_streamed(t->run) : STR_NONE;
+    const struct turn *t = turn_active(rt, conversation_id);
+    return t && t->run ? run_streamed(t->run) : STR_NONE;
+}
+
+/* The message that has its turn, or will be the first to get one after queue_release. */
+static struct message *current_message(const struct runtime *rt, str conversation_id)
+{
+    const struct busy_conv *b = map_get(&rt->busy, conversation_id);
+    if (!b)
+        return NULL;
+    return b->turn ? b->turn->msg : LIST_ENTRY(b->waiting.next, struct message, place.node);
+}
+
+/* A resumed run acts for the person who started it, not for the one who answered. */
+static const struct actor *acting(const struct message *m)
+{
+    return m->turn ? m->turn->actor : m->actor;
 }
 
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id)
 {
-    const struct turn *t = map_get(&rt->active, conversation_id);
-    return t && str_eq(actor_user(t->actor), user_id);
+    const struct message *m = current_message(rt, conversation_id);
+    return m && str_eq(actor_user(acting(m)), user_id);
 }
 
 bool runtime_cancel(struct runtime *rt, str conversation_id)
 {
-    struct turn *t = map_get(&rt->active, conversation_id);
-    if (t)
-        turn_cancel(t);
-    return t != NULL;
+    struct message *m = current_message(rt, conversation_id);
+    if (m)
+        turn_cancel(m);
+    return m != NULL;
 }
 
 void runtime_cancel_all(struct runtime *rt)
 {
-    LIST_FOREACH (n, &rt->turns)
-        turn_cancel(LIST_ENTRY(n, struct turn, node));
+    LIST_FOREACH (n, &rt->messages)
+        turn_cancel(LIST_ENTRY(n, struct message, node));
 }
 
-static void end_turn(struct turn *t)
+static void end_message(struct message *m)
 {
-    if (!queue_drop(t))
-        turn_cancel(t);
+    if (!queue_drop(m))
+        turn_cancel(m);
 }
 
 void runtime_cancel_user(struct runtime *rt, str user_id)
 {
-    LIST_EACH (t, &rt->turns, struct turn, node)
-        if (str_eq(actor_user(t->actor), user_id))
-            end_turn(t);
+    LIST_EACH (m, &rt->messages, struct message, node) {
+        if (str_eq(actor_user(acting(m)), user_id))
+            end_message(m);
+    }
 }
 
 void runtime_cancel_token(struct runtime *rt, str token_id)
 {
-    LIST_EACH (t, &rt->turns, struct turn, node)
-        if (actor_has_token(t->actor, token_id))
-            end_turn(t);
+    LIST_EACH (m, &rt->messages, struct message, node) {
+        if (actor_has_token(acting(m), token_id))
+            end_message(m);
+    }
 }
 
 size_t runtime_runs(const struct runtime *rt)
 {
-    return map_len(&rt->active);
+    return map_len(&rt->busy);
 }

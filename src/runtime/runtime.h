@@ -27,7 +27,8 @@
 struct bundles;
 struct directory;
 struct runtime;
-struct turn; /* a turn in progress */
+struct message; /* a message on its way: it waits, or its turn is in progress */
+struct turn;
 
 #define TURN_MESSAGE_MAX (1024u * 1024)
 
@@ -162,11 +163,11 @@ struct turn_events {
     void (*on_queued)(void *ctx, str conversation_id, str queued_id);
 };
 
-/* Never calls back before it returns. */
-struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
-                        const struct turn_events *ev, void *ctx);
-void turn_forget(struct turn *t); /* no callback follows; the run continues */
-void turn_cancel(struct turn *t); /* on_done or on_refused still follows */
+/* Never calls back before it returns. The message is valid until the last callback. */
+struct message *turn_start(struct runtime *rt, const struct turn_request *req,
+                           const struct turn_events *ev, void *ctx);
+void turn_forget(struct message *m); /* no callback follows; the run continues */
+void turn_cancel(struct message *m); /* on_done or on_refused still follows */
 
 /* Makes a tool that nb__discover_tools returned callable in this run. */
 void turn_promote(void *tool_host, str tool);

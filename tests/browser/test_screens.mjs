@@ -76,7 +76,7 @@ async function startOllama() {
     return ollama
 }
 
-/** act() makes the page reload. */
+/** What is done makes the page load anew. */
 async function reloads(page, act) {
     const loaded = page.waitForEvent('load')
     await act()

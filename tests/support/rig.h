@@ -267,8 +267,8 @@ static inline int rig_tear_down(void **state)
 
 /* ---- turns ---- */
 
-struct rig_turn {      /* in the arena of the rig; strings are empty until they are known */
-    struct turn *turn; /* until the last callback */
+struct rig_turn {         /* in the arena of the rig; strings are empty until they are known */
+    struct message *turn; /* until the last callback */
     bool is_queued, is_started, is_new, is_over;
     unsigned starts; /* calls of on_started */
     char conversation_id[STORE_ID_MAX + 1], run_id[32], queued_id[32], skill[64];
@@ -369,7 +369,7 @@ static inline struct rig_turn *rig_steer(struct rig *r, const struct actor *who,
 /* Runs until no turn, title or file of a queued message is in progress. */
 static inline void rig_settle(struct rig *r)
 {
-    rig_until(r, r->runtime->nturns == 0 && list_empty(&r->runtime->titles) &&
+    rig_until(r, r->runtime->nmessages == 0 && list_empty(&r->runtime->titles) &&
                      queue_files_is_idle(&r->runtime->queue_files));
 }
 

@@ -89,10 +89,10 @@ static inline void model_fails(enum llm_error_kind kind, const char *why)
     MODEL(.error = why, .error_kind = kind);
 }
 
-/* What is said next is about the next call, however many calls there were. */
+/* Forgets answers that were said and not given: what is said next is about the next call. */
 static inline void model_from_here(void)
 {
-    rig_model.nscript = rig_model.nseen;
+    rig_model.nplayed = rig_model.nscript;
 }
 
 /* ---- what the model was sent ---- */

@@ -25,7 +25,7 @@ static const struct json_field FIELDS[] = {
 
 struct prompt_wait {
     struct http_req *req;
-    struct turn *turn;
+    struct message *turn;
 };
 
 static void write_layers(struct json_writer *w, const struct prompt *p)

@@ -107,7 +107,10 @@ static void announce(const struct call_wait *w, enum event_type type, const bool
     }
     jw_kint(&j, "timestamp", clock_now_ms());
     jw_end(&j);
-    store_publish(w->space->store, STR_NONE, event_name(type), buf_str(&data));
+    struct bus_msg msg = {.topic = store_space_topic(&w->req->arena, w->space->store),
+                          .type = event_name(type),
+                          .data = buf_str(&data)};
+    bus_publish(w->api->deps.bus, &msg);
     buf_done(&data);
 }
 

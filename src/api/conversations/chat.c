@@ -119,7 +119,7 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret,
 
 struct chat_wait {
     struct http_req *req;
-    struct turn *turn;
+    struct message *turn;
 };
 
 static void on_chat_done(void *ctx, const struct turn_result *t)
@@ -207,7 +207,7 @@ struct chat_stream {
     struct api *api;
     struct http_req *req; /* until the stream is open */
     struct live *live;    /* from then on */
-    struct turn *turn;    /* NULL: the last event was sent */
+    struct message *turn;    /* NULL: the last event was sent */
 };
 
 static void chat_stream_end(struct chat_stream *c)

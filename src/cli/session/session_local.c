@@ -13,7 +13,7 @@
 
 struct local {
     struct session base;
-    struct turn *turn;
+    struct message *turn;
     struct bus_sub *sub;
     struct deed *answer; /* answer to a permission question, until it is accepted or refused */
 };

@@ -95,7 +95,7 @@ static void on_chat_tool_refused(void *ctx, enum turn_refusal why, const struct 
 
 static void on_chat_tool_cancel(struct gw_request *q)
 {
-    struct turn *t = q->work;
+    struct message *t = q->work;
     turn_forget(t);
     turn_cancel(t);
 }

@@ -1,9 +1,9 @@
-/* queue.c - turns that are queued behind another turn of their conversation, and their files.
+/* queue.c - one active turn in each conversation, and the messages that wait for it.
  *
- * Every queued turn is in `queued` of the active turn of its conversation, in the order of arrival.
- * When the active turn ends, turn_resume_queue() makes the first of them the active one and moves
- * the others behind it. A message is listed (is_shown) from queue.added to queue.removed; its file
- * exists from TURN_STORING until the turn is freed, unless the server stops (keeps_file). */
+ * A conversation in which something happens has a struct busy_conv (turn.h). When its active turn
+ * ends, queue_vacate() gives the first message that waits a turn. A message is listed from
+ * queue.added to queue.removed; its file exists from MESSAGE_STORING until the message is freed,
+ * unless the server stops (QUEUE_FILE_KEPT). */
 #include "runtime/queue/queue.h"
 
 #include <assert.h>
@@ -18,46 +18,101 @@
 #define QUEUE_IS_FULL                                                                              \
     "The queue of this conversation is full. Wait for the answer, or withdraw a queued message."
 
-/* May the message still be changed or withdrawn? A steering message without text has been read by
- * the run. */
-static bool is_waiting(const struct turn *t)
+/* May the message still be changed or withdrawn? */
+static bool is_waiting(const struct message *m)
 {
-    return t->state == TURN_HELD || t->state == TURN_QUEUED ||
-           (t->state == TURN_STEERING && t->message.n > 0);
+    return m->state == MESSAGE_QUEUED || m->state == MESSAGE_STEERING;
 }
 
-/* As in the API: whenBusy. */
-static const char *mode_of(const struct turn *t)
+/* ---- the active turn of a conversation ---- */
+
+struct busy_conv *queue_conv(struct runtime *rt, str conversation_id)
 {
-    return t->state == TURN_STEERING ? "steer" : "queue";
+    struct busy_conv *b = map_get(&rt->busy, conversation_id);
+    if (b)
+        return b;
+    b = xcalloc(1, sizeof *b);
+    list_init(&b->waiting);
+    map_put(&rt->busy, conversation_id, b);
+    return b;
+}
+
+static void free_if_idle(struct runtime *rt, str conversation_id, struct busy_conv *b)
+{
+    if (b->turn || !list_empty(&b->waiting))
+        return;
+    map_del(&rt->busy, conversation_id);
+    free(b);
+}
+
+void queue_occupy(struct turn *t)
+{
+    if (t->busy)
+        return; /* since queue_begin() */
+    t->busy = queue_conv(t->rt, t->conversation_id);
+    assert(!t->busy->turn);
+    t->busy->turn = t;
+}
+
+/* A new turn from the beginning: history and rights may have changed while the message waited. */
+void queue_begin(struct message *m)
+{
+    list_del(&m->place.node);
+    struct turn *t = turn_new(m);
+    queue_occupy(t);
+    message_enter(m, MESSAGE_STARTING);
+    defer_start(m->rt->deps.loop, &t->begin);
+}
+
+void queue_vacate(struct turn *t)
+{
+    struct busy_conv *b = t->busy;
+    if (!b)
+        return; /* it was refused, or a preview, before it became the active one */
+    assert(b->turn == t);
+    t->busy = NULL;
+    b->turn = NULL;
+    if (!list_empty(&b->waiting))
+        queue_begin(LIST_ENTRY(b->waiting.next, struct message, place.node));
+    else
+        free_if_idle(t->rt, t->conversation_id, b);
+}
+
+void queue_leave(struct message *m)
+{
+    struct busy_conv *b = map_get(&m->rt->busy, m->req.conversation_id);
+    assert(!m->turn);
+    list_del(&m->place.node);
+    if (b)
+        free_if_idle(m->rt, m->req.conversation_id, b);
 }
 
 /* ---- notifications and lists ---- */
 
-static str display_name(const struct turn *t)
+static str display_name(const struct message *m)
 {
-    const struct directory *d = t->rt->deps.directory;
-    const struct user *u = d ? roster_user(directory_roster(d), actor_user(t->actor)) : NULL;
+    const struct directory *d = m->rt->deps.directory;
+    const struct user *u = d ? roster_user(directory_roster(d), actor_user(m->actor)) : NULL;
     return u ? u->display_name : STR_NONE;
 }
 
-static void write_queued(struct json_writer *w, const struct turn *t)
+static void write_queued(struct json_writer *w, const struct message *m)
 {
     char at[CLOCK_ISO_LEN + 1];
-    clock_iso(t->queued_ms, at);
-    jw_kstr(w, "queuedId", str_from(t->queued_id));
-    jw_kstr(w, "userId", actor_user(t->actor));
-    jw_kstr_or_null(w, "displayName", display_name(t));
-    jw_kstr(w, "mode", str_from(mode_of(t)));
-    jw_kstr(w, "message", t->message);
+    clock_iso(m->place.since_ms, at);
+    jw_kstr(w, "queuedId", str_from(m->place.id));
+    jw_kstr(w, "userId", actor_user(m->actor));
+    jw_kstr_or_null(w, "displayName", display_name(m));
+    jw_kstr(w, "mode", m->state == MESSAGE_STEERING ? STR("steer") : STR("queue"));
+    jw_kstr(w, "message", m->req.message);
     jw_kstr(w, "queuedAt", str_from(at));
 }
 
-static void publish_queue_event(struct turn *t, str type, struct json_writer *w, struct buf *b)
+static void publish_queue_event(struct message *m, str type, struct json_writer *w, struct buf *b)
 {
     jw_end(w);
     if (!buf_failed(b))
-        turn_publish(t, type, buf_str(b));
+        runtime_publish(m->rt, m->req.conversation_id, type, buf_str(b));
     buf_done(b);
 }
 
@@ -67,56 +122,56 @@ static void begin_queue_event(struct json_writer *w, struct buf *b)
     jw_object(w);
 }
 
-static void publish_message(struct turn *t, str type)
+static void publish_message(struct message *m, str type)
 {
     struct json_writer w;
     struct buf b;
     begin_queue_event(&w, &b);
-    write_queued(&w, t);
-    publish_queue_event(t, type, &w, &b);
+    write_queued(&w, m);
+    publish_queue_event(m, type, &w, &b);
 }
 
-static void publish_removed(struct turn *t, const char *reason, str by, const char *error)
+static void publish_removed(struct message *m, const char *reason, str by, const char *error)
 {
     struct json_writer w;
     struct buf b;
-    if (!t->is_shown)
+    if (!m->place.is_listed)
         return;
-    t->is_shown = false;
+    m->place.is_listed = false;
     begin_queue_event(&w, &b);
-    jw_kstr(&w, "queuedId", str_from(t->queued_id));
+    jw_kstr(&w, "queuedId", str_from(m->place.id));
     jw_kstr(&w, "reason", str_from(reason));
     if (by.n > 0)
         jw_kstr(&w, "userId", by);
     if (error)
         jw_kstr(&w, "error", str_from(error));
-    publish_queue_event(t, event_name(EV_QUEUE_REMOVED), &w, &b);
+    publish_queue_event(m, event_name(EV_QUEUE_REMOVED), &w, &b);
 }
 
 /* The message is in the log. Its id is remembered, so that a late edit gets -EALREADY. */
-void queue_taken(struct turn *t)
+void queue_taken(struct message *m)
 {
-    struct runtime *rt = t->rt;
-    if (!t->is_shown)
+    struct runtime *rt = m->rt;
+    if (!m->place.is_listed)
         return;
-    memcpy(rt->taken[rt->ntaken++ % QUEUE_TAKEN_KEPT], t->queued_id, sizeof t->queued_id);
-    publish_removed(t, "taken", STR_NONE, NULL);
+    memcpy(rt->taken[rt->ntaken++ % QUEUE_TAKEN_KEPT], m->place.id, sizeof m->place.id);
+    publish_removed(m, "taken", STR_NONE, NULL);
 }
 
 /* A restored message has no listener who could send it again, and the cause (a missing key, a full
  * disk) may be temporary: its file is kept. */
-void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err)
+void queue_refused(struct message *m, enum turn_refusal why, const struct err *err)
 {
     struct err shown = *err;
     plain_err(&shown);
-    publish_removed(t, "refused", STR_NONE, shown.msg);
-    if (!t->is_restored || t->keeps_file || why == TURN_NOT_FOUND || why == TURN_FORBIDDEN ||
-        why == TURN_WITHDRAWN)
+    publish_removed(m, "refused", STR_NONE, shown.msg);
+    if (!m->place.is_restored || m->place.file != QUEUE_FILE_OWN || why == TURN_NOT_FOUND ||
+        why == TURN_FORBIDDEN || why == TURN_WITHDRAWN)
         return;
-    t->keeps_file = true;
-    log_warn(t->rt->deps.log, "runtime",
+    m->place.file = QUEUE_FILE_KEPT;
+    log_warn(m->rt->deps.log, "runtime",
              "a queued message of %.*s was refused and is kept for the next start: %s",
-             STR_ARG(t->conversation_id), err->msg);
+             STR_ARG(m->req.conversation_id), err->msg);
 }
 
 /* ---- the file ---- */
@@ -128,29 +183,29 @@ static void write_strs(struct json_writer *w, const char *key, struct json_strs 
     jw_kstrs(w, key, list.items, list.len);
 }
 
-static struct queue_file_op *write_queue_file(struct turn *t, queue_files_fn fn, void *ctx)
+static struct queue_file_op *write_queue_file(struct message *m, queue_files_fn fn, void *ctx)
 {
     struct json_writer w;
     struct buf b;
     begin_queue_event(&w, &b);
-    jw_kstr(&w, "queuedId", str_from(t->queued_id));
-    jw_kstr(&w, "conversationId", t->conversation_id);
-    jw_kstr(&w, "userId", actor_user(t->actor));
-    jw_kstr(&w, "message", t->message);
-    jw_kstr(&w, "model", t->model);
-    jw_kstr(&w, "channel", t->channel);
-    jw_kbool(&w, "unattended", t->is_unattended);
+    jw_kstr(&w, "queuedId", str_from(m->place.id));
+    jw_kstr(&w, "conversationId", m->req.conversation_id);
+    jw_kstr(&w, "userId", actor_user(m->actor));
+    jw_kstr(&w, "message", m->req.message);
+    jw_kstr(&w, "model", m->req.model);
+    jw_kstr(&w, "channel", m->req.channel);
+    jw_kbool(&w, "unattended", m->req.is_unattended);
     jw_key(&w, "actor");
-    actor_write(t->actor, &w);
-    write_strs(&w, "autoAllow", t->auto_allow);
-    if (t->app)
-        jw_kval(&w, "app", t->app);
-    jw_kint(&w, "queuedMs", t->queued_ms);
-    jw_kint(&w, "number", (int64_t)t->queued_number);
+    actor_write(m->actor, &w);
+    write_strs(&w, "autoAllow", m->req.auto_allow);
+    if (m->app)
+        jw_kval(&w, "app", m->app);
+    jw_kint(&w, "queuedMs", m->place.since_ms);
+    jw_kint(&w, "number", (int64_t)m->place.number);
     jw_end(&w);
-    t->has_file = true;
+    m->place.file = QUEUE_FILE_OWN;
     struct queue_file_op *op =
-        queue_files_write(&t->rt->queue_files, str_from(t->queued_id), buf_str(&b), fn, ctx);
+        queue_files_write(&m->rt->queue_files, str_from(m->place.id), buf_str(&b), fn, ctx);
     buf_done(&b);
     return op;
 }
@@ -158,132 +213,117 @@ static struct queue_file_op *write_queue_file(struct turn *t, queue_files_fn fn,
 /* ---- waiting ---- */
 
 /* A new watcher gets all queued messages, so together they are no longer than one message may be.
- */
-static bool has_room(const struct turn *busy, const struct turn *t, size_t bytes)
+ * In a conversation without a turn the first message has the place of one, and does not count. */
+static bool has_room(const struct busy_conv *b, const struct message *m, size_t bytes)
 {
+    const struct list_node *first = b->turn ? NULL : b->waiting.next;
     size_t n = 0;
-    LIST_EACH (other, (struct list_node *)&busy->queued, const struct turn, queue_node) {
-        n += other != t;
-        bytes += other != t ? other->message.n : 0;
+    LIST_EACH (other, (struct list_node *)&b->waiting, const struct message, place.node) {
+        if (&other->place.node == first || other == m)
+            continue;
+        n++;
+        bytes += other->place.is_listed ? other->req.message.n : 0; /* a run may have taken it */
     }
     return n < TURN_QUEUE_MAX && (n == 0 || bytes <= TURN_MESSAGE_MAX);
 }
 
-static void refuse_queued(struct turn *t, enum turn_refusal why, const char *message)
+static void refuse_queued(struct message *m, enum turn_refusal why, const char *words)
 {
     struct err e = {0};
-    err_set(&e, -EBUSY, "%s", message);
-    turn_refuse(t, why, &e);
+    err_set(&e, -EBUSY, "%s", words);
+    message_refuse(m, why, &e);
 }
 
 /* The file is kept, and the next start restores the message. */
-static void leave_for_restart(struct turn *t)
+static void leave_for_restart(struct message *m)
 {
-    t->keeps_file = true;
-    t->is_shown = false; /* no queue.removed: clients that reconnect find it listed again */
-    refuse_queued(t, TURN_STOPPING,
-                  t->rt->queue_files.dir
+    m->place.file = QUEUE_FILE_KEPT;
+    m->place.is_listed = false; /* no queue.removed: clients that reconnect find it listed again */
+    refuse_queued(m, TURN_STOPPING,
+                  m->rt->queue_files.dir
                       ? "The server is stopping. The message stays queued and is sent after "
                         "the restart."
                       : "The server is stopping. The message was not sent.");
 }
 
-static void join_queue(struct turn *t, struct turn *busy)
+void queue_join(struct message *m, struct busy_conv *b)
 {
-    bool is_steering =
-        t->when_busy == TURN_STEER && busy->run; /* without a run: nothing to steer */
-    turn_enter(t, is_steering ? TURN_STEERING : TURN_QUEUED);
-    list_push(&busy->queued, &t->queue_node);
-    t->is_shown = true;
-    publish_message(t, event_name(EV_QUEUE_ADDED));
-    if (t->ev && t->ev->on_queued)
-        t->ev->on_queued(t->ctx, t->conversation_id, str_from(t->queued_id));
-    if (t->state == TURN_STEERING)
-        turn_announce(t, str_from(busy->run_id));
+    bool is_steering = m->req.when_busy == TURN_STEER && b->turn && b->turn->run;
+    message_enter(m, is_steering ? MESSAGE_STEERING : MESSAGE_QUEUED);
+    list_push(&b->waiting, &m->place.node);
+    m->place.is_listed = true;
+}
+
+static void join_queue(struct message *m, struct busy_conv *b)
+{
+    queue_join(m, b);
+    publish_message(m, event_name(EV_QUEUE_ADDED));
+    if (m->ev && m->ev->on_queued)
+        m->ev->on_queued(m->ctx, m->req.conversation_id, str_from(m->place.id));
+    if (m->state == MESSAGE_STEERING)
+        message_announce(m, m->req.conversation_id, str_from(b->turn->run_id), false);
 }
 
 /* The active turn may have ended while the file was being written, and everything else may have
  * changed as well: decide again. */
 static void on_message_stored(void *ctx, const struct err *err)
 {
-    struct turn *t = ctx;
-    struct turn *busy = map_get(&t->rt->active, t->conversation_id);
-    assert(t->state == TURN_STORING && busy != t);
+    struct message *m = ctx;
+    struct busy_conv *b = map_get(&m->rt->busy, m->req.conversation_id);
+    assert(m->state == MESSAGE_STORING);
     if (err)
-        turn_refuse(t, TURN_FAILED, err);
-    else if (t->rt->on_stopped)
-        leave_for_restart(t);
-    else if (t->is_cancelled)
-        refuse_queued(t, TURN_WITHDRAWN, "The message was withdrawn.");
-    else if (!busy)
-        turn_begin_waiting(t);
-    else if (!has_room(busy, t, t->message.n))
-        refuse_queued(t, TURN_BUSY, QUEUE_IS_FULL);
+        message_refuse(m, TURN_FAILED, err);
+    else if (m->rt->on_stopped)
+        leave_for_restart(m);
+    else if (m->is_cancelled)
+        refuse_queued(m, TURN_WITHDRAWN, "The message was withdrawn.");
+    else if (!b)
+        queue_begin(m);
+    else if (!has_room(b, m, m->req.message.n))
+        refuse_queued(m, TURN_BUSY, QUEUE_IS_FULL);
     else
-        join_queue(t, busy);
+        join_queue(m, b);
 }
 
-void queue_wait(struct turn *t, struct turn *busy)
+/* What the turn has found out so far and the message keeps: the model of the conversation now. */
+static void keep_findings(struct message *m, const struct turn *t)
 {
-    assert(busy != t && t->queued_id[0] == '\0'); /* a turn is queued at most once */
-    if (t->when_busy == TURN_REFUSE_BUSY || t->answer.ask_id.n > 0) {
-        refuse_queued(t, TURN_BUSY,
+    m->req.model = arena_str(&m->arena, t->model);
+    m->app = t->app ? json_clone(&m->arena, t->app) : NULL;
+}
+
+void queue_wait(struct turn *t)
+{
+    struct message *m = t->msg;
+    const struct busy_conv *b = map_get(&t->rt->busy, t->conversation_id);
+    assert(b && !t->busy && m->place.id[0] == '\0'); /* a message is queued at most once */
+    if (m->req.when_busy == TURN_REFUSE_BUSY || m->req.answer.ask_id.n > 0) {
+        refuse_queued(m, TURN_BUSY,
                       "The agent is still answering in this conversation. Wait for the answer, or "
                       "cancel it.");
-    } else if (!has_room(busy, t, t->message.n)) {
-        refuse_queued(t, TURN_BUSY, QUEUE_IS_FULL);
+    } else if (!has_room(b, m, m->req.message.n)) {
+        refuse_queued(m, TURN_BUSY, QUEUE_IS_FULL);
     } else {
-        random_id("msg", t->queued_id);
-        t->queued_ms = clock_now_ms();
-        t->queued_number = ++t->rt->nqueued;
-        turn_enter(t, TURN_STORING);
-        (void)write_queue_file(t, on_message_stored, t);
+        random_id("msg", m->place.id);
+        m->place.since_ms = clock_now_ms();
+        m->place.number = ++t->rt->nqueued;
+        keep_findings(m, t);
+        turn_free(t);
+        message_enter(m, MESSAGE_STORING);
+        (void)write_queue_file(m, on_message_stored, m);
     }
-}
-
-void turn_begin_waiting(struct turn *t)
-{
-    map_put(&t->rt->active, t->conversation_id, t);
-    turn_enter(t, TURN_STARTING);
-    t->when_busy = TURN_REFUSE_BUSY; /* it is the active turn: it never waits a second time */
-    defer_start(t->rt->deps.loop, &t->begin);
-}
-
-void queue_hold(struct turn *t)
-{
-    map_put(&t->rt->active, t->conversation_id, t);
-    turn_enter(t, TURN_HELD);
-}
-
-/* The next turn starts from the beginning, because the history has changed; the others wait for
- * it. */
-void turn_resume_queue(struct turn *from)
-{
-    if (list_empty(&from->queued))
-        return;
-    assert(map_get(&from->rt->active, from->conversation_id) == from);
-    map_del(&from->rt->active, from->conversation_id);
-    struct turn *next = LIST_ENTRY(list_pop(&from->queued), struct turn, queue_node);
-    LIST_FOREACH (n, &from->queued) {
-        list_del(n);
-        list_push(&next->queued, n);
-    }
-    if (from->state == TURN_HELD) /* withdrawn before queue_release() */
-        queue_hold(next);
-    else
-        turn_begin_waiting(next);
 }
 
 /* ---- requests of people ---- */
 
 /* The list has the same objects as the event queue.added. */
-static void push_message(struct json *list, const struct turn *t, struct arena *a)
+static void push_message(struct json *list, const struct message *m, struct arena *a)
 {
     struct json *one;
     struct json_writer w;
     struct buf b;
     begin_queue_event(&w, &b);
-    write_queued(&w, t);
+    write_queued(&w, m);
     jw_end(&w);
     if (json_parse(a, buf_str(&b), JSON_COPY, &one, NULL) == 0)
         json_push(a, list, *one);
@@ -293,14 +333,15 @@ static void push_message(struct json *list, const struct turn *t, struct arena *
 struct json *queue_json(const struct runtime *rt, str conversation_id, struct arena *a)
 {
     struct json *list = json_new(a, JSON_ARRAY);
-    struct turn *first = map_get(&rt->active, conversation_id);
-    if (!first)
+    struct busy_conv *b = map_get(&rt->busy, conversation_id);
+    if (!b)
         return list;
-    if (first->is_shown)
-        push_message(list, first, a);
-    LIST_EACH (t, &first->queued, const struct turn, queue_node)
-        if (t->is_shown)
-            push_message(list, t, a);
+    if (b->turn && b->turn->msg->place.is_listed) /* it is not in the log yet */
+        push_message(list, b->turn->msg, a);
+    LIST_EACH (m, &b->waiting, const struct message, place.node) {
+        if (m->place.is_listed)
+            push_message(list, m, a);
+    }
     return list;
 }
 
@@ -313,23 +354,23 @@ static bool was_taken(const struct runtime *rt, str queued_id)
     return false;
 }
 
-static struct turn *find_turn(const struct runtime *rt, const struct queue_ref *which)
+static struct message *find_listed(const struct runtime *rt, const struct queue_ref *which)
 {
-    LIST_EACH (t, (struct list_node *)&rt->turns, struct turn, node) {
-        if (t->is_shown && str_eq(str_from(t->queued_id), which->queued_id) &&
-            str_eq(t->conversation_id, which->conversation_id))
-            return t;
+    LIST_EACH (m, (struct list_node *)&rt->messages, struct message, node) {
+        if (m->place.is_listed && str_eq(str_from(m->place.id), which->queued_id) &&
+            str_eq(m->req.conversation_id, which->conversation_id))
+            return m;
     }
     return NULL;
 }
 
-static int find_queued(const struct runtime *rt, const struct queue_ref *which, struct turn **ret,
-                       struct err *e)
+static int find_queued(const struct runtime *rt, const struct queue_ref *which,
+                       struct message **ret, struct err *e)
 {
-    struct turn *t = find_turn(rt, which);
-    bool is_theirs = t && (which->sender.n == 0 || str_eq(actor_user(t->actor), which->sender));
-    if (is_theirs && is_waiting(t)) {
-        *ret = t;
+    struct message *m = find_listed(rt, which);
+    bool is_theirs = m && (which->sender.n == 0 || str_eq(actor_user(m->actor), which->sender));
+    if (is_theirs && is_waiting(m)) {
+        *ret = m;
         return 0;
     }
     if (is_theirs || was_taken(rt, which->queued_id))
@@ -341,66 +382,60 @@ static int find_queued(const struct runtime *rt, const struct queue_ref *which, 
 int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, queue_files_fn fn,
                void *ctx, struct queue_file_op **ret_op, struct err *e)
 {
-    struct turn *t;
-    int r = find_queued(rt, which, &t, e);
-    if (r == 0 && !(actor_covers(which->by, t->actor) && actor_covers_grant(which->by, t->actor)))
+    struct message *m;
+    int r = find_queued(rt, which, &m, e);
+    if (r == 0 && !(actor_covers(which->by, m->actor) && actor_covers_grant(which->by, m->actor)))
         r = err_set(e, -EPERM,
                     "This message was sent with more rights than this token has. Withdraw it, or "
                     "edit it with the token or session that sent it.");
     if (r == 0)
-        r = turn_check_message(message, e);
-    if (r == 0 && !has_room(map_get(&rt->active, which->conversation_id), t, message.n))
+        r = message_check_text(message, e);
+    if (r == 0 && !has_room(map_get(&rt->busy, which->conversation_id), m, message.n))
         r = err_set(e, -EINVAL, QUEUE_IS_FULL);
     if (r < 0)
         return r;
-    free(t->edited);
-    t->edited = str_dup(message);
-    t->message = str_make(t->edited, message.n);
-    publish_message(t, event_name(EV_QUEUE_CHANGED));
-    *ret_op = write_queue_file(t, fn, ctx);
+    free(m->edited);
+    m->edited = str_dup(message);
+    m->req.message = str_make(m->edited, message.n);
+    publish_message(m, event_name(EV_QUEUE_CHANGED));
+    *ret_op = write_queue_file(m, fn, ctx);
     return 0;
 }
 
 int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, queue_files_fn fn,
                    void *ctx, struct queue_file_op **ret_op, struct err *e)
 {
-    struct turn *t;
-    int r = find_queued(rt, which, &t, e);
+    struct message *m;
+    int r = find_queued(rt, which, &m, e);
     if (r < 0)
         return r;
-    publish_removed(t, "withdrawn", by, NULL);
+    publish_removed(m, "withdrawn", by, NULL);
     *ret_op = queue_files_remove(&rt->queue_files, which->queued_id, fn, ctx);
-    t->has_file = false;
-    refuse_queued(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    m->place.file = QUEUE_FILE_NONE;
+    refuse_queued(m, TURN_WITHDRAWN, "The message was withdrawn.");
     return 0;
 }
 
 /* For people and tokens that lose their access. */
-bool queue_drop(struct turn *t)
+bool queue_drop(struct message *m)
 {
-    if (!is_waiting(t))
+    if (!is_waiting(m))
         return false;
-    publish_removed(t, "withdrawn", STR_NONE, NULL);
-    refuse_queued(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    publish_removed(m, "withdrawn", STR_NONE, NULL);
+    refuse_queued(m, TURN_WITHDRAWN, "The message was withdrawn.");
     return true;
 }
 
-static void leave_all_of(struct runtime *rt, bool is_held)
-{
-    LIST_EACH (t, &rt->turns, struct turn, node)
-        if (is_waiting(t) && (t->state == TURN_HELD) == is_held)
-            leave_for_restart(t);
-}
-
-/* Turns behind others end first: otherwise the end of one would start the next. */
 void queue_leave_all(struct runtime *rt)
 {
-    leave_all_of(rt, false);
-    leave_all_of(rt, true);
+    LIST_EACH (m, &rt->messages, struct message, node) {
+        if (is_waiting(m))
+            leave_for_restart(m);
+    }
 }
 
 /* A queued message may outlive the membership or the token of its sender. */
-bool queue_still_member(struct turn *t)
+bool queue_still_member(const struct message *m)
 {
-    return t->queued_id[0] == '\0' || actor_is_current(t->actor, clock_now_ms());
+    return m->place.id[0] == '\0' || actor_is_current(m->actor, clock_now_ms());
 }

@@ -1,15 +1,14 @@
 /* queue_restore.c - messages that were queued when the server ended.
  *
- * The first message of each conversation is TURN_HELD and occupies the conversation; the others
- * are queued behind it. Nothing is sent before queue_release(), because the tools are not there
- * yet. */
+ * They are queued again in conversations without a turn. Nothing is sent before queue_release(),
+ * because the tools are not there yet. */
 #include <errno.h>
 
 #include "base/json/json_decode.h"
 #include "runtime/queue/queue.h"
 #include "runtime/turn/turn.h"
 
-struct queued_message {
+struct stored_message {
     struct turn_request req;
     str queued_id, user_id, token_id;
     struct json_strs token_tools;
@@ -18,35 +17,35 @@ struct queued_message {
 };
 
 static const struct json_field FIELDS[] = {
-    {"queuedId", JF_STR, offsetof(struct queued_message, queued_id), JF_REQUIRED, NULL, 0},
-    {"conversationId", JF_STR, offsetof(struct queued_message, req.conversation_id), JF_REQUIRED,
+    {"queuedId", JF_STR, offsetof(struct stored_message, queued_id), JF_REQUIRED, NULL, 0},
+    {"conversationId", JF_STR, offsetof(struct stored_message, req.conversation_id), JF_REQUIRED,
      NULL, 0},
-    {"userId", JF_STR, offsetof(struct queued_message, user_id), JF_REQUIRED, NULL, 0},
-    {"message", JF_STR, offsetof(struct queued_message, req.message), JF_REQUIRED, NULL, 0},
-    {"model", JF_STR, offsetof(struct queued_message, req.model), 0, NULL, 0},
-    {"channel", JF_STR, offsetof(struct queued_message, req.channel), 0, NULL, 0},
-    {"tokenId", JF_STR, offsetof(struct queued_message, token_id), 0, NULL, 0},
-    {"unattended", JF_BOOL, offsetof(struct queued_message, req.is_unattended), 0, NULL, 0},
-    {"allowedTools", JF_STRS, offsetof(struct queued_message, req.allowed_tools), 0, NULL, 0},
-    {"tokenTools", JF_STRS, offsetof(struct queued_message, token_tools), 0, NULL, 0},
-    {"actor", JF_JSON_OBJECT, offsetof(struct queued_message, actor), 0, NULL, 0},
-    {"app", JF_JSON_OBJECT, offsetof(struct queued_message, app), 0, NULL, 0},
-    {"autoAllow", JF_STRS, offsetof(struct queued_message, req.auto_allow), 0, NULL, 0},
-    {"queuedMs", JF_INT, offsetof(struct queued_message, queued_ms), 0, NULL, 0},
-    {"number", JF_INT, offsetof(struct queued_message, number), 0, NULL, 0},
+    {"userId", JF_STR, offsetof(struct stored_message, user_id), JF_REQUIRED, NULL, 0},
+    {"message", JF_STR, offsetof(struct stored_message, req.message), JF_REQUIRED, NULL, 0},
+    {"model", JF_STR, offsetof(struct stored_message, req.model), 0, NULL, 0},
+    {"channel", JF_STR, offsetof(struct stored_message, req.channel), 0, NULL, 0},
+    {"tokenId", JF_STR, offsetof(struct stored_message, token_id), 0, NULL, 0},
+    {"unattended", JF_BOOL, offsetof(struct stored_message, req.is_unattended), 0, NULL, 0},
+    {"allowedTools", JF_STRS, offsetof(struct stored_message, req.allowed_tools), 0, NULL, 0},
+    {"tokenTools", JF_STRS, offsetof(struct stored_message, token_tools), 0, NULL, 0},
+    {"actor", JF_JSON_OBJECT, offsetof(struct stored_message, actor), 0, NULL, 0},
+    {"app", JF_JSON_OBJECT, offsetof(struct stored_message, app), 0, NULL, 0},
+    {"autoAllow", JF_STRS, offsetof(struct stored_message, req.auto_allow), 0, NULL, 0},
+    {"queuedMs", JF_INT, offsetof(struct stored_message, queued_ms), 0, NULL, 0},
+    {"number", JF_INT, offsetof(struct stored_message, number), 0, NULL, 0},
     {0}};
 
 struct restoring {
     struct runtime *rt;
     struct arena arena;
-    struct queued_message **items;
+    struct stored_message **items;
     size_t n;
 };
 
 static void on_file(void *ctx, str path, str text)
 {
     struct restoring *all = ctx;
-    struct queued_message *m = ARENA_NEW(&all->arena, struct queued_message);
+    struct stored_message *m = ARENA_NEW(&all->arena, struct stored_message);
     struct json *doc;
     struct err e = {0};
     int r = json_parse(&all->arena, text, JSON_COPY, &doc, &e);
@@ -64,15 +63,15 @@ static void on_file(void *ctx, str path, str text)
 /* Messages of one millisecond keep the order in which they were queued. */
 static int by_time(const void *a, const void *b)
 {
-    const struct queued_message *x = *(struct queued_message *const *)a;
-    const struct queued_message *y = *(struct queued_message *const *)b;
+    const struct stored_message *x = *(struct stored_message *const *)a;
+    const struct stored_message *y = *(struct stored_message *const *)b;
     if (x->queued_ms != y->queued_ms)
         return x->queued_ms < y->queued_ms ? -1 : 1;
     return (x->number > y->number) - (x->number < y->number);
 }
 
 /* Files of earlier versions have the sender's id and token instead of the actor. */
-static struct actor *actor_of(struct runtime *rt, const struct queued_message *m)
+static struct actor *actor_of(struct runtime *rt, const struct stored_message *m)
 {
     const struct runtime_deps *d = &rt->deps;
     if (m->actor)
@@ -86,37 +85,32 @@ static struct actor *actor_of(struct runtime *rt, const struct queued_message *m
     return actor_new(d->directory, d->workspace_id, &p, m->token_tools);
 }
 
-static void restore_message(struct runtime *rt, struct queued_message *m)
+static void restore_message(struct runtime *rt, struct stored_message *stored)
 {
-    struct actor *actor = actor_of(rt, m);
+    struct actor *actor = actor_of(rt, stored);
     if (!actor) {
         log_warn(rt->deps.log, "runtime", "the queued message %.*s does not name its sender",
-                 STR_ARG(m->queued_id));
+                 STR_ARG(stored->queued_id));
         return;
     }
-    m->req.actor = actor;
-    m->req.when_busy = TURN_QUEUE;
-    struct turn *first = map_get(&rt->active, m->req.conversation_id);
-    struct turn *t = turn_new(rt, &m->req, NULL, NULL);
+    stored->req.actor = actor;
+    stored->req.when_busy = TURN_QUEUE;
+    struct message *m = message_new(rt, &stored->req, NULL, NULL);
     actor_unref(actor);
-    t->app = m->app ? json_clone(&t->arena, m->app) : NULL;
-    memcpy(t->queued_id, m->queued_id.p, m->queued_id.n);
-    t->queued_ms = m->queued_ms;
-    t->queued_number = ++rt->nqueued;
-    t->has_file = t->is_restored = t->is_shown = true;
-    if (!first) {
-        queue_hold(t);
-        return;
-    }
-    turn_enter(t, TURN_QUEUED);
-    list_push(&first->queued, &t->queue_node);
+    m->app = stored->app ? json_clone(&m->arena, stored->app) : NULL;
+    memcpy(m->place.id, stored->queued_id.p, stored->queued_id.n);
+    m->place.since_ms = stored->queued_ms;
+    m->place.number = ++rt->nqueued;
+    m->place.is_restored = true;
+    m->place.file = QUEUE_FILE_OWN;
+    queue_join(m, queue_conv(rt, m->req.conversation_id));
 }
 
 void queue_restore(struct runtime *rt)
 {
     struct restoring all = {.rt = rt};
     arena_init(&all.arena);
-    all.items = arena_array(&all.arena, QUEUE_FILES_MAX, sizeof(struct queued_message *));
+    all.items = arena_array(&all.arena, QUEUE_FILES_MAX, sizeof(struct stored_message *));
     queue_files_load(&rt->queue_files, on_file, &all);
     qsort(all.items, all.n, sizeof *all.items, by_time);
     for (size_t i = 0; i < all.n; i++)
@@ -128,21 +122,22 @@ void queue_restore(struct runtime *rt)
 
 void queue_release(struct runtime *rt)
 {
-    LIST_EACH (t, &rt->turns, struct turn, node) {
-        if (t->state != TURN_HELD)
-            continue;
-        turn_begin_waiting(t);
+    struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&rt->busy, &i)) != NULL;) {
+        struct busy_conv *b = e->value;
+        if (!b->turn)
+            queue_begin(LIST_ENTRY(b->waiting.next, struct message, place.node));
     }
 }
 
 /* The server may have ended after the message was appended and before its file was removed. */
 bool queue_was_sent(const struct turn *t)
 {
-    if (!t->is_restored)
+    if (!t->msg->place.is_restored)
         return false;
     const struct replay *h = transcript_replay(t->transcript);
     for (size_t i = 0; i < h->n; i++)
-        if (str_eq(h->messages[i].queued_id, str_from(t->queued_id)))
+        if (str_eq(h->messages[i].queued_id, str_from(t->msg->place.id)))
             return true;
     return false;
 }

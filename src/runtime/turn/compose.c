@@ -22,7 +22,7 @@ void turn_match_skill(struct turn *t)
 {
     t->skills = t->rt->skills ? skills_ref(t->rt->skills) : NULL;
     if (t->skills)
-        t->skill = skills_match(turn_skills(t), &t->arena, t->message).skill;
+        t->skill = skills_match(turn_skills(t), &t->arena, t->text).skill;
 }
 
 /* Other people may have written messages since the skill was matched. */
@@ -58,7 +58,7 @@ static struct tool_selection select_tools(const struct turn *t, struct arena *a)
     struct tool_selection_input in = {
         .tools = registry_tools(t->rt->deps.tools),
         .actor = t->actor,
-        .is_child = t->child.depth > 0,
+        .is_child = turn_is_child(t),
         .max_direct = (unsigned)max_direct,
         .promoted = &t->promoted,
         .focused_source = focus_of(t, &focus) ? focus.app : STR_NONE,
@@ -90,7 +90,7 @@ static const struct llm_tool *model_tools(struct arena *a, const struct tool_sel
 bool turn_may_use(void *tool_host, const struct toolset_item *it)
 {
     const struct turn *t = tool_host;
-    return tool_selection_may_call(t->actor, t->child.depth > 0, it);
+    return tool_selection_may_call(t->actor, turn_is_child(t), it);
 }
 
 /* A command in the directory of the sender's terminal. */
@@ -219,7 +219,7 @@ static bool may_use_app(const struct turn *t, str source)
         if (!str_eq(all->items[i].source, source))
             continue;
         has_tools = true;
-        if (tool_selection_may_call(t->actor, t->child.depth > 0, &all->items[i]))
+        if (tool_selection_may_call(t->actor, turn_is_child(t), &all->items[i]))
             return true;
     }
     return !has_tools && tool_selection_may_use_source(t->actor, source);
@@ -258,7 +258,7 @@ static void name_agents(const struct turn *t, struct arena *a, struct prompt_inp
     const struct agents *all = &t->rt->agents;
     const struct toolset_item *delegate =
         toolset_find(registry_tools(t->rt->deps.tools), STR("nb__delegate"));
-    if (!delegate || !tool_selection_may_call(t->actor, t->child.depth > 0, delegate))
+    if (!delegate || !tool_selection_may_call(t->actor, turn_is_child(t), delegate))
         return;
     struct prompt_agent *agents = arena_array(a, all->len, sizeof *agents);
     for (size_t i = 0; i < all->len; i++)
@@ -299,14 +299,14 @@ static struct prompt compose(const struct turn *t, struct arena *a, const struct
 /* Appends messages that steer the run, between two steps. */
 static void take_steering(struct turn *t)
 {
-    LIST_EACH (other, &t->queued, struct turn, queue_node) {
-        if (other->state != TURN_STEERING || other->message.n == 0)
+    LIST_EACH (m, &t->busy->waiting, struct message, place.node) {
+        if (m->state != MESSAGE_STEERING)
             continue;
-        str line = turn_message_event(other, str_from(other->queued_id));
-        turn_narrow(t, actor_join(t->actor, other->actor));
+        str line = message_event(m, &m->arena);
+        turn_narrow(t, actor_join(t->actor, m->actor));
         turn_append(t, &line, 1, NULL, NULL);
-        queue_taken(other);
-        other->message = STR_NONE;
+        queue_taken(m);
+        message_enter(m, MESSAGE_JOINED);
     }
 }
 
@@ -316,8 +316,7 @@ int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed 
     ret->selection = select_tools(t, a);
     ret->prompt = compose(t, a, &ret->selection);
     struct run_input *in = &ret->input;
-    bool is_child = t->child.depth > 0;
-    in->system_stable = is_child ? t->child.system_prompt : ret->prompt.stable;
+    in->system_stable = turn_is_child(t) ? t->msg->req.child->system_prompt : ret->prompt.stable;
     in->system_volatile = ret->prompt.volatile_part;
     if (is_last)
         in->system_volatile = arena_concat(a, in->system_volatile, LAST_STEP);

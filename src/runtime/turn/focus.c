@@ -35,10 +35,10 @@ static const struct json *copy_app(struct arena *a, const struct json *app_conte
     return app;
 }
 
-void turn_focus(struct turn *t, const struct json *app_context)
+void turn_focus(struct message *m, const struct json *app_context)
 {
     if (app_context)
-        t->app = copy_app(&t->arena, app_context);
+        m->app = copy_app(&m->arena, app_context);
 }
 
 bool focus_of(const struct turn *t, struct prompt_focus *ret)

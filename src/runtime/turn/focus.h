@@ -5,4 +5,4 @@
 
 /* Call it right after turn_start. {serverName, appName?, appState?{state, summary?}}, copied; NULL
  * = no app is open. */
-void turn_focus(struct turn *t, const struct json *app_context);
+void turn_focus(struct message *m, const struct json *app_context);

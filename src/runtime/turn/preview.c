@@ -38,7 +38,7 @@ static void add_message(struct turn *t)
     size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, DECLINED_MAX);
     for (size_t i = 0; i < n; i++)
         transcript_add(t->transcript, lines[i]);
-    transcript_add(t->transcript, turn_message_event(t, STR_NONE));
+    transcript_add(t->transcript, message_event(t->msg, &t->arena));
     turn_join_authors(t);
 }
 
@@ -68,13 +68,13 @@ void preview_finish(struct turn *t)
     p.is_compaction_due = compact_is_due(t);
     turn_match_skill(t);
     if (t->skills)
-        p.match = skills_match(turn_skills(t), &t->arena, t->message);
+        p.match = skills_match(turn_skills(t), &t->arena, t->text);
     add_message(t);
     if (build_preview(t, &parts, &p, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
         return;
     }
-    if (t->ev)
-        t->on_preview(t->ctx, &p);
-    turn_free(t);
+    if (t->msg->ev)
+        t->msg->req.on_preview(t->msg->ctx, &p);
+    turn_end(t);
 }

@@ -71,7 +71,7 @@ int request_tools_parse(struct arena *a, str json, struct run_input *ret)
 /* Two blobs that are being written. Appends of the run wait for them (turn_hold), so that the event
  * that names them comes first. */
 struct request_record {
-    struct list_node node; /* in turn.records */
+    struct list_node node; /* in turn_log.records */
     struct runtime *rt;
     struct turn *turn; /* NULL = the turn has stopped waiting */
     str line;
@@ -118,7 +118,7 @@ static void on_blob(void *ctx, const struct err *err, str sha256)
 
 void request_log_forget(struct turn *t)
 {
-    LIST_EACH (r, &t->records, struct request_record, node) {
+    LIST_EACH (r, &t->log.records, struct request_record, node) {
         list_del(&r->node);
         r->turn = NULL;
         turn_release(t);
@@ -204,7 +204,7 @@ static void put_blobs(struct turn *t, str line, const struct system_memo *system
     r->turn = t;
     r->line = line; /* in the arena of the turn */
     t->rt->nrecords++;
-    list_push(&t->records, &r->node);
+    list_push(&t->log.records, &r->node);
     memcpy(r->system_sha, system->sha, sizeof r->system_sha);
     memcpy(r->tools_sha, tools->sha, sizeof r->tools_sha);
     r->pending = 2;
@@ -218,10 +218,10 @@ void request_log_note(struct turn *t, int iteration, const struct run_input *in)
     const struct tools_memo *tools = remember_tools(t->rt, in);
     const struct system_memo *system = remember_system(t->rt, in);
     bool is_too_large = system->json.n == 0 || tools->json.n == 0;
-    if (is_too_large || are_named(t->system_sha, t->tools_sha, system, tools))
+    if (is_too_large || are_named(t->log.system_sha, t->log.tools_sha, system, tools))
         return;
-    memcpy(t->system_sha, system->sha, sizeof t->system_sha);
-    memcpy(t->tools_sha, tools->sha, sizeof t->tools_sha);
+    memcpy(t->log.system_sha, system->sha, sizeof t->log.system_sha);
+    memcpy(t->log.tools_sha, tools->sha, sizeof t->log.tools_sha);
     str line = event_line(&t->arena, t, iteration, in, system->sha, tools->sha);
     if (are_named(t->transcript->system_sha, t->transcript->tools_sha, system, tools))
         turn_note_request(t, line);

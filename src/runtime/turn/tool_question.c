@@ -137,8 +137,8 @@ static void on_question_tick(void *ctx)
 /* Nobody watches the log of a delegated run: ask in the conversation of its parent. */
 static struct turn *watched_turn(struct turn *t)
 {
-    while (t && t->child.depth > 0)
-        t = map_get(&t->rt->active, t->child.parent_conversation_id);
+    while (t && turn_is_child(t))
+        t = turn_active(t->rt, t->msg->req.child->parent_conversation_id);
     return t;
 }
 
@@ -154,7 +154,7 @@ struct tool_question *tool_question_open(void *tool_host, const struct tool_ques
                                          tool_question_fn fn, void *ctx)
 {
     struct turn *t = tool_host ? watched_turn(tool_host) : NULL;
-    if (!t || t->is_unattended || t->is_cancelled || count_open(t) >= TOOL_QUESTIONS_MAX)
+    if (!t || t->is_unattended || t->msg->is_cancelled || count_open(t) >= TOOL_QUESTIONS_MAX)
         return NULL;
     struct tool_question *own = xcalloc(1, sizeof *own);
     struct arena *a = &own->arena;

@@ -1,6 +1,6 @@
-/* turn.c - a turn from its request to the start of its run, in the order in which it runs.
+/* turn.c - a turn from its message to the start of its run, in the order in which it runs.
  *
- *   turn_start
+ *   turn_start, or queue_begin for a message that waited
  *     turn_begin          are the skills up to date?
  *     on_skills_fresh     is the request valid?
  *     load_grant          the directory of the sender's terminal; not for an answer
@@ -19,18 +19,17 @@
  *
  * "run" is turn_start_run() (turn_host.c). Each step calls the next one, waits for a callback that
  * does, or ends the turn with turn_refuse(). A preview takes the same way as a message and ends in
- * preview_finish() before anything is appended. create_conversation and on_conversation_found enter
- * the turn into rt->active, so that at most one turn of a conversation gets further.
+ * preview_finish() before anything is appended. create_conversation and on_conversation_found make
+ * the turn the active one of its conversation (queue_occupy): at most one turn gets further. A turn
+ * that finds another one active is freed; its message waits, and begins here with a new turn.
  *
- * The state (turn.h) is TURN_STARTING up to turn_start_run(), except while the turn is queued.
- * turn_free() is called exactly once: after a refusal, after the end of the run (turn_host.c), or
- * when another run took the message. */
+ * The message (turn.h) is MESSAGE_STARTING up to turn_start_run(). turn_end() is called exactly
+ * once: after a refusal, or after the end of the run (turn_host.c). */
 #include "runtime/turn/turn.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#include "base/utf8.h"
 #include "engine/events.h"
 #include "runtime/turn/compact.h"
 #include "runtime/turn/request_log.h"
@@ -58,42 +57,7 @@ static void resume_run(struct turn *t);
 static void accept_message(struct turn *t);
 static void on_message_saved(void *ctx, const struct err *err);
 
-/* ---- the request ---- */
-
-static void copy_child(struct turn *t, const struct turn_child *c)
-{
-    struct arena *a = &t->arena;
-    t->child = *c;
-    t->child.parent_conversation_id = arena_str(a, c->parent_conversation_id);
-    t->child.parent_run_id = arena_str(a, c->parent_run_id);
-    t->child.parent_call_id = arena_str(a, c->parent_call_id);
-    t->child.owner_id = arena_str(a, c->owner_id);
-    t->child.system_prompt = arena_str(a, c->system_prompt);
-    struct actor *narrower = actor_narrow(t->actor, FILTER_PROFILE, c->tools);
-    turn_narrow(t, narrower);
-}
-
-static void copy_request(struct turn *t, const struct turn_request *req)
-{
-    struct arena *a = &t->arena;
-    t->actor = actor_narrow((struct actor *)req->actor, FILTER_REQUEST, req->allowed_tools);
-    turn_narrow(t, actor_with_grant(t->actor, &req->grant));
-    t->conversation_id = arena_str(a, req->conversation_id);
-    t->message = arena_str(a, req->message);
-    t->model = arena_str(a, req->model);
-    t->channel = arena_str(a, req->channel);
-    t->answered_by = arena_str(a, actor_user(req->actor));
-    t->auto_allow = json_strs_copy(a, req->auto_allow);
-    t->metadata = req->metadata ? json_clone(a, req->metadata) : NULL;
-    t->answer = req->answer;
-    t->answer.ask_id = arena_str(a, req->answer.ask_id);
-    t->answer.decisions = req->answer.decisions ? json_clone(a, req->answer.decisions) : NULL;
-    t->is_unattended = req->is_unattended;
-    t->when_busy = req->when_busy;
-    t->on_preview = req->on_preview;
-    if (req->child)
-        copy_child(t, req->child);
-}
+/* ---- the start ---- */
 
 static struct turn_limits limits_now(const struct config *c)
 {
@@ -106,54 +70,36 @@ static struct turn_limits limits_now(const struct config *c)
     };
 }
 
-#define TO(state) (1u << (state))
-
-/* The arrows of the diagram in turn.h. */
-static const unsigned TRANSITIONS[] = {
-    [TURN_STARTING] = TO(TURN_RUNNING) | TO(TURN_STORING) | TO(TURN_HELD) | TO(TURN_QUEUED),
-    [TURN_STORING] = TO(TURN_QUEUED) | TO(TURN_STEERING) | TO(TURN_STARTING),
-    [TURN_HELD] = TO(TURN_STARTING),
-    [TURN_QUEUED] = TO(TURN_STARTING) | TO(TURN_HELD),
-    [TURN_STEERING] = TO(TURN_STARTING),
-    [TURN_RUNNING] = 0,
-};
-
-void turn_enter(struct turn *t, enum turn_state state)
-{
-    assert(TRANSITIONS[t->state] & TO(state));
-    assert(!t->run); /* a run begins in the last state */
-    t->state = state;
-}
-
-struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
-                      const struct turn_events *ev, void *ctx)
+struct turn *turn_new(struct message *m)
 {
     struct turn *t = xcalloc(1, sizeof *t);
-    t->rt = rt;
-    t->ev = ev;
-    t->ctx = ctx;
+    assert(!m->turn);
+    t->rt = m->rt;
+    t->msg = m;
+    m->turn = t;
     arena_init(&t->arena);
     t->transcript = transcript_new();
-    list_init(&t->queued);
-    list_init(&t->queue_node);
-    list_init(&t->held);
-    list_init(&t->records);
-    copy_request(t, req);
-    t->limits = limits_now(rt->deps.config);
+    list_init(&t->log.held);
+    list_init(&t->log.records);
+    t->conversation_id = m->req.conversation_id;
+    t->actor = actor_ref(m->actor);
+    t->text = m->req.message;
+    t->model = m->req.model;
+    t->auto_allow = m->req.auto_allow;
+    t->is_unattended = m->req.is_unattended;
+    t->limits = limits_now(t->rt->deps.config);
     random_id("run", t->run_id);
-    list_push(&rt->turns, &t->node);
-    rt->nturns++;
     defer_init(&t->begin, turn_begin, t);
     return t;
 }
 
-/* Deferred, so that the caller has the turn before any of its events. */
-struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
-                        const struct turn_events *ev, void *ctx)
+/* Deferred, so that the caller has the message before any of its events. */
+struct message *turn_start(struct runtime *rt, const struct turn_request *req,
+                           const struct turn_events *ev, void *ctx)
 {
-    struct turn *t = turn_new(rt, req, ev, ctx);
-    defer_start(rt->deps.loop, &t->begin);
-    return t;
+    struct message *m = message_new(rt, req, ev, ctx);
+    defer_start(rt->deps.loop, &turn_new(m)->begin);
+    return m;
 }
 
 /* ---- what can be refused without reading anything ---- */
@@ -161,7 +107,8 @@ struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
 static void turn_begin(void *ctx)
 {
     struct turn *t = ctx;
-    assert(t->state == TURN_STARTING && !t->run);
+    assert(t->msg->state == MESSAGE_STARTING && !t->run);
+    t->app = t->msg->app; /* turn_focus() may have been called after turn_start() */
     skill_watch_check(t->rt->watch, &t->check, false, on_skills_fresh, t);
 }
 
@@ -174,39 +121,26 @@ static bool is_valid_name(str s)
     return s.n <= TURN_NAME_MAX;
 }
 
-int turn_check_message(str message, struct err *e)
+static int check_request(const struct turn_request *req, struct err *e)
 {
-    if (str_trim(message).n == 0)
-        return err_set(e, -EINVAL, "The message is empty.");
-    if (message.n > TURN_MESSAGE_MAX)
-        return err_set(e, -EINVAL, "The message has %zu bytes; the limit is %u.", message.n,
-                       TURN_MESSAGE_MAX);
-    if (!utf8_valid(message))
-        return err_set(e, -EINVAL, "The message is not valid UTF-8.");
-    return 0;
-}
-
-static bool check_request(const struct turn *t, struct err *e)
-{
-    if (!is_valid_name(t->model) || !is_valid_name(t->channel))
+    bool is_answer = req->answer.ask_id.n > 0;
+    if (!is_valid_name(req->model) || !is_valid_name(req->channel))
         return err_set(e, -EINVAL,
                        "The names of model and channel have at most %u bytes and no "
                        "control characters.",
-                       TURN_NAME_MAX) == 0;
-    if (t->answer.ask_id.n > 0 && t->conversation_id.n == 0)
-        return err_set(e, -EINVAL, "An answer needs the conversation of its question.") == 0;
-    if (t->answer.ask_id.n > 0)
-        return true;
-    return turn_check_message(t->message, e) == 0;
+                       TURN_NAME_MAX);
+    if (is_answer && req->conversation_id.n == 0)
+        return err_set(e, -EINVAL, "An answer needs the conversation of its question.");
+    return is_answer ? 0 : message_check_text(req->message, e);
 }
 
 static void on_skills_fresh(void *ctx)
 {
     struct turn *t = ctx;
     struct err e = {0};
-    if (!check_request(t, &e))
+    if (check_request(&t->msg->req, &e) < 0)
         turn_refuse(t, TURN_BAD_REQUEST, &e);
-    else if (t->answer.ask_id.n > 0) /* guide and directory come from the run that asked */
+    else if (t->msg->req.answer.ask_id.n > 0) /* guide and directory come from the run that asked */
         open_conversation(t);
     else
         guide_load(t, load_grant);
@@ -263,38 +197,40 @@ static int choose_model(struct turn *t, const struct conv *conv, struct err *e)
 static const struct json *parent_json(struct turn *t)
 {
     struct arena *a = &t->arena;
-    if (t->child.depth == 0)
+    const struct turn_child *c = t->msg->req.child;
+    if (!c)
         return NULL;
     struct json *p = json_new(a, JSON_OBJECT);
-    json_set(a, p, STR("conversationId"), json_of_str(t->child.parent_conversation_id));
-    json_set(a, p, STR("runId"), json_of_str(t->child.parent_run_id));
-    json_set(a, p, STR("toolCallId"), json_of_str(t->child.parent_call_id));
+    json_set(a, p, STR("conversationId"), json_of_str(c->parent_conversation_id));
+    json_set(a, p, STR("runId"), json_of_str(c->parent_run_id));
+    json_set(a, p, STR("toolCallId"), json_of_str(c->parent_call_id));
     return p;
 }
 
 static void create_conversation(struct turn *t)
 {
+    const struct turn_request *req = &t->msg->req;
     struct err e = {0};
     if (choose_model(t, NULL, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
         return;
     }
-    if (t->on_preview) {
+    if (req->on_preview) {
         preview_finish(t);
         return;
     }
     char id[RANDOM_ID_MAX];
     random_id("conv", id);
     t->conversation_id = arena_str(&t->arena, str_from(id));
-    t->is_new = t->is_untitled = true;
-    map_put(&t->rt->active, t->conversation_id, t); /* the id is random: no other turn has it */
+    t->conv = TURN_CONV_NEW;
+    queue_occupy(t); /* the id is random: no other turn has it */
     turn_match_skill(t);
-    str events[2] = {turn_message_event(t, STR_NONE), turn_run_start_event(t, STR_NONE)};
+    str events[2] = {message_event(t->msg, &t->arena), turn_run_start_event(t, STR_NONE)};
     struct conv_create spec = {
         .id = t->conversation_id,
-        .owner_id = t->child.depth > 0 ? t->child.owner_id : actor_user(t->actor),
-        .channel = t->channel,
-        .metadata = t->metadata,
+        .owner_id = req->child ? req->child->owner_id : actor_user(t->actor),
+        .channel = req->channel,
+        .metadata = req->metadata,
         .parent = parent_json(t),
         .events = events,
         .nevents = ARRAY_LEN(events),
@@ -320,15 +256,15 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
 /* A queued message may have outlived the membership of its sender. */
 static bool turn_may(struct turn *t, const struct conv *conv, enum conv_right right)
 {
-    return queue_still_member(t) && actor_allows(t->actor, &conv->acl, right);
+    return queue_still_member(t->msg) && actor_allows(t->actor, &conv->acl, right);
 }
 
 /* A conversation with an answer but no title: the program ended before the title was stored. */
 static void want_title(struct turn *t, const struct conv *conv)
 {
-    bool has_answer = conv->message_count > 1 && t->message.n > 0;
-    t->is_untitled = conv->title.n == 0 && !has_answer;
-    if (conv->title.n == 0 && has_answer && t->child.depth == 0)
+    bool has_answer = conv->message_count > 1 && t->text.n > 0;
+    t->conv = conv->title.n == 0 && !has_answer ? TURN_CONV_UNTITLED : TURN_CONV_TITLED;
+    if (conv->title.n == 0 && has_answer && !turn_is_child(t))
         title_start(t->rt, t->conversation_id, t->model, conv->preview, STR_NONE);
 }
 
@@ -336,7 +272,6 @@ static void on_conversation_found(void *ctx, const struct err *err, const struct
 {
     struct turn *t = ctx;
     struct err e = {0};
-    struct turn *busy = map_get(&t->rt->active, t->conversation_id);
     if (!err)
         t->owner_id = arena_str(&t->arena, conv->acl.owner_id);
     if (!err && conv->acl.is_shared)
@@ -362,12 +297,12 @@ static void on_conversation_found(void *ctx, const struct err *err, const struct
         turn_refuse(t, TURN_FAILED, err);
     } else if (choose_model(t, conv, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
-    } else if (t->on_preview) {
+    } else if (t->msg->req.on_preview) {
         read_history(t, 0); /* beside a turn that is active: a preview changes nothing */
-    } else if (busy && busy != t) {
-        queue_wait(t, busy);
+    } else if (!t->busy && map_get(&t->rt->busy, t->conversation_id)) {
+        queue_wait(t);
     } else {
-        map_put(&t->rt->active, t->conversation_id, t);
+        queue_occupy(t);
         want_title(t, conv);
         recall_history(t);
     }
@@ -433,19 +368,18 @@ static void on_history(void *ctx, const struct err *err, const struct store_page
 /* The server ended after it had appended this message, and before it had removed its file. */
 static void drop_sent(struct turn *t)
 {
-    queue_taken(t);
-    turn_resume_queue(t);
-    turn_free(t);
+    queue_taken(t->msg);
+    turn_end(t);
 }
 
 static void history_complete(struct turn *t)
 {
-    assert(t->state == TURN_STARTING);
-    if (t->on_preview)
+    assert(t->msg->state == MESSAGE_STARTING);
+    if (t->msg->req.on_preview)
         preview_finish(t);
     else if (queue_was_sent(t))
         drop_sent(t);
-    else if (t->answer.ask_id.n > 0)
+    else if (t->msg->req.answer.ask_id.n > 0)
         resume_run(t);
     else
         compact_if_needed(t, accept_message);
@@ -458,7 +392,7 @@ static void accept_message(struct turn *t)
     str lines[FIRST_EVENTS_MAX];
     size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, FIRST_EVENTS_MAX - 2);
     turn_match_skill(t);
-    lines[n++] = turn_message_event(t, str_from(t->queued_id));
+    lines[n++] = message_event(t->msg, &t->arena);
     turn_join_authors(t); /* before run.start, which records the actor */
     lines[n++] = turn_run_start_event(t, STR_NONE);
     turn_append(t, lines, n, on_message_saved, t);
@@ -472,7 +406,7 @@ static void on_message_saved(void *ctx, const struct err *err)
         turn_refuse(t, TURN_FAILED, err);
         return;
     }
-    queue_taken(t);
+    queue_taken(t->msg);
     turn_start_run(t, NULL, 0);
 }
 
@@ -489,50 +423,32 @@ static void resume_run(struct turn *t)
 void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err)
 {
     assert(!t->run); /* a run has an end of its own */
-    if (t->ev)
-        t->ev->on_refused(t->ctx, why, err);
-    queue_refused(t, why, err);
-    turn_resume_queue(t);
+    message_refuse(t->msg, why, err);
+}
+
+void turn_end(struct turn *t)
+{
+    struct message *m = t->msg;
+    queue_vacate(t);
     turn_free(t);
+    message_free(m);
 }
 
 void turn_free(struct turn *t)
 {
     struct runtime *rt = t->rt;
-    assert(!t->run && !t->compaction && list_empty(&t->queued));
+    assert(t->msg->turn == t && !t->run && !t->compaction && !t->busy);
     tool_questions_drop(t);
     request_log_forget(t);
-    if (map_get(&rt->active, t->conversation_id) == t)
-        map_del(&rt->active, t->conversation_id);
-    list_del(&t->node);
-    list_del(&t->queue_node);
-    rt->nturns--;
-    if (t->has_file && !t->keeps_file)
-        (void)queue_files_remove(&rt->queue_files, str_from(t->queued_id), NULL, NULL);
     defer_stop(&t->begin);
-    if (t->conversation_id.n > 0 && !t->on_preview)
+    if (t->conversation_id.n > 0 && !t->msg->req.on_preview)
         transcript_cache_give(&rt->transcripts, t->conversation_id, t->transcript);
     else
         transcript_free(t->transcript);
     turn_drop_grant(t);
     skills_unref(t->skills);
     actor_unref(t->actor);
-    free(t->edited);
+    t->msg->turn = NULL;
     arena_done(&t->arena);
     free(t);
-    runtime_check_stopped(rt);
-}
-
-void turn_forget(struct turn *t)
-{
-    t->ev = NULL;
-}
-
-void turn_cancel(struct turn *t)
-{
-    t->is_cancelled = true;
-    request_log_forget(t);
-    compact_abandon(t);
-    if (t->run)
-        run_cancel(t->run);
 }

@@ -1,6 +1,7 @@
-/* turn.h - the inside of a turn. Private to runtime/.
+/* turn.h - the inside of a message and of its turn. Private to runtime/.
  *
- *   turn.c        from a request to a run: the conversation, access, the history
+ *   message.c     a request, copied, from turn_start() to its last callback; its states
+ *   turn.c        from a message to its run: the conversation, access, the history
  *   turn_actor.c  the authors of a turn's messages, and the rights that they have in common
  *   turn_ask.c    questions to people about tool calls (permission), and the answers
  *   turn_grant.c  a turn in the directory of the sender's terminal
@@ -62,47 +63,89 @@ struct runtime {
     struct bundles *bundles; /* or NULL */
     struct arena arena;      /* agents */
     size_t nsettings;        /* changes of the settings so far */
-    struct map active;       /* conversation id -> struct turn, from acceptance to the end */
+    struct map busy;         /* conversation id -> struct busy_conv */
     struct transcript_cache transcripts;
     struct guides guides;
     struct tools_memo tools_memo; /* request_log.c */
     struct system_memo system_memo;
-    struct list_node turns;
+    struct list_node messages; /* all, in the order of their arrival */
     struct list_node titles;
     struct list_node tool_questions; /* open questions of tools (tool_question.c) */
     struct queue_files queue_files;  /* of queued messages (queue.c) */
     uint64_t nqueued, ntaken;        /* so far */
     char taken[QUEUE_TAKEN_KEPT][RANDOM_ID_MAX];
-    size_t nturns, nrecords; /* in progress */
+    size_t nmessages, nrecords; /* in progress */
     loop_fn on_stopped;
     void *on_stopped_ctx;
     struct deferred stopped;
 };
 
-/*                  no other turn is active
+/* A message is a request of a person: what they sent, and the listener who waits for the end. It
+ * lives from turn_start() to its last callback. A turn is the work on a message: it exists while
+ * the message is STARTING or RUNNING, and is freed when the message has to wait.
+ *
+ *                  no other turn is active
  *   turn_start --> STARTING --------------------------------------------> RUNNING --> freed
  *                   |    ^                                                   (run finished)
  *         another   |    |  the active turn has ended
  *         turn is   v    |
- *         active  STORING --> QUEUED, or STEERING --> freed (the other run took the message)
- *                   the file is written
+ *         active  STORING --> QUEUED, or STEERING --> JOINED --> freed (with that run)
+ *                   the file is written      the other run took the message
  *
- *   queue_restore --> HELD (first of its conversation) or QUEUED; queue_release: HELD --> STARTING
+ *   queue_restore --> QUEUED; queue_release: the first of each conversation --> STARTING
  *
- * turn_refuse() leads from every state but RUNNING to "freed". Only turn_enter() changes the state,
- * and it asserts that the transition exists. Only the active turn of a conversation (rt->active) is
- * STARTING with its conversation open, HELD or RUNNING; the others are in its list `queued`.
+ * message_refuse() leads from every state but RUNNING and JOINED to "freed". Only message_enter()
+ * changes the state, and it asserts that the transition exists.
  *
- * Callbacks to the listener: on_queued if the turn is queued, on_started when the message is
- * accepted (for STEERING: when it joins the other run), then exactly one of on_done and on_refused.
- */
-enum turn_state {
-    TURN_STARTING, /* checks, reading the conversation, appending the message (turn.c) */
-    TURN_STORING,  /* has to wait; its message is being written to a file */
-    TURN_HELD,     /* restored after a restart; waits for the tools (queue_release) */
-    TURN_QUEUED,   /* behind another turn of the same conversation */
-    TURN_STEERING, /* joins the run of another turn; empty message = that run has taken it */
-    TURN_RUNNING,  /* t->run is set, until it has finished */
+ * Callbacks to the listener: on_queued if the message is queued, on_started when it is accepted
+ * (for STEERING: when it joins the other run), then exactly one of on_done and on_refused. */
+enum message_state {
+    MESSAGE_STARTING, /* its turn checks, reads the conversation, appends the message (turn.c) */
+    MESSAGE_STORING,  /* has to wait; it is being written to a file */
+    MESSAGE_QUEUED,   /* behind the active turn of its conversation, or until queue_release */
+    MESSAGE_STEERING, /* waits for the next step of the run of another turn */
+    MESSAGE_JOINED,   /* that run has taken it */
+    MESSAGE_RUNNING,  /* its turn has a run */
+};
+
+/* A conversation in which a turn is active or messages wait: it exists as long as one of both does.
+ * Without a turn its messages are restored ones, which wait for the tools (queue_release). */
+struct busy_conv {
+    struct turn *turn;        /* the active one; at most one turn of a conversation gets this far */
+    struct list_node waiting; /* messages: QUEUED, STEERING or JOINED, in their order */
+};
+
+/* The place of a message in a queue (queue.c). */
+struct queue_place {
+    struct list_node node;  /* in busy_conv.waiting */
+    char id[RANDOM_ID_MAX]; /* empty = it was never queued */
+    int64_t since_ms;
+    uint64_t number;  /* orders messages of one millisecond */
+    bool is_listed;   /* from queue.added to queue.removed */
+    bool is_restored; /* from a file of an earlier start */
+    enum queue_file {
+        QUEUE_FILE_NONE,
+        QUEUE_FILE_OWN,  /* removed with the message */
+        QUEUE_FILE_KEPT, /* the next start restores the message */
+    } file;
+};
+
+struct message {
+    struct list_node node; /* in runtime.messages */
+    struct runtime *rt;
+    struct arena arena;
+    enum message_state state;
+    const struct turn_events *ev; /* NULL after turn_forget */
+    void *ctx;
+    struct turn_request req; /* a copy; its filters and its grant are part of the actor */
+    struct actor *actor;     /* a reference: the sender */
+    const struct json
+        *app;          /* in front of the sender: {name, state?, summary?} (focus.c), or NULL */
+    char *edited;      /* the text of req.message; heap, because it can be edited many times */
+    struct turn *turn; /* STARTING and RUNNING */
+    struct queue_place place;
+    bool is_cancelled;
+    bool is_announced; /* on_started was called */
 };
 
 /* The settings that a run works under, from its first step to its last, also when a question or a
@@ -114,85 +157,102 @@ struct turn_limits {
 
 #define TURN_REQUEST_LINES_MAX 4 /* llm.request events that wait for the next append */
 
-struct turn {
-    struct list_node node;
-    struct runtime *rt;
-    struct arena arena;
-    enum turn_state state;
-    const struct turn_events *ev; /* NULL after turn_forget */
-    void *ctx;
-
-    struct actor *actor; /* a reference; narrowed when other people's messages are added */
-    str answered_by;     /* user id of the person who answered; the run acts for its actor */
-    str conversation_id, message, model, channel;
-    struct turn_limits limits;
-    struct json_strs auto_allow;
-    str owner_id;                  /* of a conversation that was there before; else empty */
-    struct json_strs participants; /* of a shared conversation, when the turn began */
-    const struct json *metadata;
-    const struct json
-        *app; /* in front of the person: {name, state?, summary?, guide?} (focus.c), or NULL */
-    struct turn_answer answer;
-    const struct run_pending *pending; /* calls that the answer is about */
-    size_t npending;
-    struct turn_child child; /* depth 0 = not a child */
-    preview_fn on_preview;   /* instead of a run, or NULL */
-    enum turn_when_busy when_busy;
-    bool is_new, is_untitled, is_unattended, is_cancelled;
-    bool is_announced; /* on_started was called */
-
-    char run_id[RANDOM_ID_MAX];
-    struct run *run;
+/* Appends of a turn, in their order (turn_host.c), and the records in front of them
+ * (request_log.c). */
+struct turn_log {
     size_t appends; /* in progress, or held */
     unsigned holds;
-    struct list_node held;    /* appends that wait (turn_hold) */
-    struct list_node records; /* blobs that they wait for (request_log.c) */
-    struct transcript *transcript;
-    struct skills *own_skills;     /* with the skills of the terminal (turn_grant.c); or NULL */
-    struct grant_load *grant_load; /* in progress, or NULL */
-    struct skills *skills;         /* a reference: a reload must not free them */
-    const struct skill *skill;     /* the skill that matched, or NULL */
-    int steps;                     /* model calls prepared so far */
-    char system_sha[65], tools_sha[65];        /* last recorded by request_log.c */
+    struct list_node held;                     /* appends that wait (turn_hold) */
+    struct list_node records;                  /* blobs that they wait for */
+    char system_sha[65], tools_sha[65];        /* last recorded */
     str request_lines[TURN_REQUEST_LINES_MAX]; /* events to write in front of the next append */
     size_t nrequest_lines;
-    struct promoted promoted;      /* tools discovered in this run */
-    struct compaction *compaction; /* in progress before the run, or NULL */
+};
+
+struct turn {
+    struct runtime *rt;
+    struct message *msg; /* owns the turn */
+    struct arena arena;
     struct deferred begin;
     struct skill_check check;
+
+    str conversation_id;
+    struct busy_conv *busy; /* its conversation, while the turn is the active one; else NULL */
+    enum turn_conv { TURN_CONV_TITLED, TURN_CONV_UNTITLED, TURN_CONV_NEW } conv;
+    str owner_id;                  /* of a conversation that was there before; else empty */
+    struct json_strs participants; /* of a shared conversation, when the turn began */
+    struct transcript *transcript;
+
+    /* The setting of the run (setting.h). Begins with that of the message; a resumed run takes over
+     * the setting of the run that asked. */
+    struct actor *actor; /* a reference; narrowed when other people's messages are added */
+    str text;            /* the message; for an answer: the message before the question */
+    str model;
+    struct turn_limits limits;
+    struct json_strs auto_allow;
+    const struct json *app; /* as in the message, and its guide (guide.c) */
+    bool is_unattended;
+    const struct skill *skill; /* the skill that matched, or NULL */
+    struct promoted promoted;  /* tools discovered in this run */
+
+    struct skills *own_skills;         /* with the skills of the terminal (turn_grant.c); or NULL */
+    struct grant_load *grant_load;     /* in progress, or NULL */
+    struct skills *skills;             /* a reference: a reload must not free them */
+    struct compaction *compaction;     /* in progress before the run, or NULL */
+    const struct run_pending *pending; /* calls that an answer is about */
+    size_t npending;
     struct consent_save consent;
-    struct list_node queued; /* turns that wait for this one, or steer its run */
-    struct list_node queue_node;
-    char queued_id[RANDOM_ID_MAX]; /* empty = it was never queued */
-    int64_t queued_ms;
-    uint64_t queued_number;
-    char *edited;     /* the edited message; heap, because it can be edited many times */
-    bool is_shown;    /* listed among the queued messages */
-    bool has_file;    /* its file is removed with the turn ... */
-    bool keeps_file;  /* ... unless the next start shall restore it */
-    bool is_restored; /* from a file of an earlier start */
+
+    char run_id[RANDOM_ID_MAX];
+    struct run *run; /* MESSAGE_RUNNING */
+    int steps;       /* model calls prepared so far */
+    struct turn_log log;
     struct turn_info info;
 };
 
-/* ---- turn.c ---- */
-struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
-                      const struct turn_events *ev, void *ctx); /* not begun yet */
-void turn_enter(struct turn *t, enum turn_state state); /* asserts that the transition exists */
-void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err); /* frees it */
-void turn_free(struct turn *t);
-int turn_check_message(str message, struct err *e);
+static inline bool turn_is_child(const struct turn *t)
+{
+    return t->msg->req.child != NULL;
+}
 
-/* ---- queue.c, queue_restore.c: waiting for another turn of the same conversation ---- */
-void queue_wait(struct turn *t, struct turn *busy); /* queues it behind `busy`, or refuses it */
-void turn_resume_queue(struct turn *from);          /* `from` ends: the next turn becomes active */
-void turn_begin_waiting(struct turn *t);            /* makes a queued turn the active one */
-void queue_hold(struct turn *t);                    /* until queue_release */
-/* Publish what happened to a queued message; nothing if the turn was never queued. */
-void queue_taken(struct turn *t);
-void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err);
-bool queue_drop(struct turn *t);          /* withdraws it; false: it is not queued */
+/* The active turn of a conversation, or NULL. */
+static inline struct turn *turn_active(const struct runtime *rt, str conversation_id)
+{
+    const struct busy_conv *b = map_get(&rt->busy, conversation_id);
+    return b ? b->turn : NULL;
+}
+
+/* ---- message.c ---- */
+struct message *message_new(struct runtime *rt, const struct turn_request *req,
+                            const struct turn_events *ev, void *ctx);
+void message_enter(struct message *m, enum message_state state);
+void message_announce(struct message *m, str conversation_id, str run_id, bool is_new);
+str message_event(const struct message *m, struct arena *a); /* its user.message */
+int message_check_text(str text, struct err *e);
+/* Notifies the listener and frees the message with its turn; the next message gets its turn. */
+void message_refuse(struct message *m, enum turn_refusal why, const struct err *err);
+void message_free(struct message *m); /* its turn has been freed */
+
+/* ---- turn.c ---- */
+struct turn *turn_new(struct message *m); /* not begun yet: defer_start(&t->begin) */
+void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err); /* frees it */
+void turn_free(struct turn *t); /* the message stays */
+void turn_end(struct turn *t);  /* frees turn and message; the next message gets its turn */
+
+/* ---- queue.c, queue_restore.c: one active turn in each conversation ---- */
+void queue_occupy(struct turn *t);   /* makes it the active turn */
+void queue_vacate(struct turn *t);   /* the active turn ends: the next message gets its turn */
+void queue_wait(struct turn *t);     /* queues its message and frees the turn, or refuses it */
+void queue_begin(struct message *m); /* a message that waited gets its turn */
+void queue_join(struct message *m, struct busy_conv *b); /* waits there, QUEUED or STEERING */
+struct busy_conv *queue_conv(struct runtime *rt, str conversation_id); /* makes one if needed */
+void queue_leave(struct message *m);                                   /* a waiting message ends */
+/* Publish what happened to a queued message; nothing if it was never queued. */
+void queue_taken(struct message *m);
+void queue_refused(struct message *m, enum turn_refusal why, const struct err *err);
+bool queue_drop(struct message *m);       /* withdraws it; false: it does not wait */
 void queue_leave_all(struct runtime *rt); /* the server stops: their files stay for the restart */
-bool queue_still_member(struct turn *t);
+bool queue_still_member(const struct message *m);
 bool queue_was_sent(const struct turn *t); /* a restored message is in the log already */
 
 /* ---- preview.c ---- */
@@ -200,8 +260,8 @@ void preview_finish(struct turn *t); /* returns the first request of the run, an
 
 /* ---- turn_host.c: the run's host ---- */
 void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n);
-void turn_announce(struct turn *t, str run_id);
 void turn_publish(void *turn, str type, str data); /* to the conversation's watchers */
+void runtime_publish(struct runtime *rt, str conversation_id, str type, str data); /* the same */
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
 void turn_note_request(struct turn *t, str line); /* written before the next append; borrowed */
 /* Appends wait from the hold to the release, because a line before them is not written yet. */
@@ -219,7 +279,6 @@ void turn_narrow(struct turn *t, struct actor *narrower); /* takes the reference
 void turn_join_authors(struct turn *t);     /* narrows to all authors of the conversation */
 bool turn_is_sole(const struct turn *t);    /* nobody else has an account */
 bool turn_has_others(const struct turn *t); /* it contains messages of several people */
-str turn_message_event(struct turn *t, str queued_id); /* its user.message */
 
 /* ---- turn_grant.c: the directory of the sender's terminal ---- */
 /* Checks the directory and loads its skills, then calls fn; without a directory fn is called

@@ -3,7 +3,6 @@
  * The model reads all messages of a conversation and may follow any of them. A run therefore has
  * the intersection of the rights of everybody who wrote one: a member cannot leave a sentence in
  * a shared conversation that later runs with an admin's rights. */
-#include "engine/events.h"
 #include "runtime/turn/turn.h"
 #include "workspace/roster/directory.h"
 
@@ -44,25 +43,6 @@ bool turn_has_others(const struct turn *t)
         if (!str_eq(t->actor->people[i].user_id, actor_user(t->actor)))
             return true;
     return false;
-}
-
-static struct json_strs token_limit(const struct actor *a)
-{
-    for (size_t i = 0; i < a->nfilters; i++)
-        if (a->filters[i].kind == FILTER_TOKEN)
-            return a->filters[i].globs;
-    return (struct json_strs){0};
-}
-
-str turn_message_event(struct turn *t, str queued_id)
-{
-    struct event_message m = {
-        .user_id = actor_user(t->actor),
-        .text = t->message,
-        .queued_id = queued_id,
-        .tool_limit = token_limit(t->actor),
-    };
-    return event_user_message(&t->arena, &m);
 }
 
 struct actor *turn_actor(void *tool_host)

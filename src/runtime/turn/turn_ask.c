@@ -77,7 +77,7 @@ static size_t pending_calls(struct turn *t, const struct replay *h, struct run_p
         p->id = call->id;
         p->name = call->name;
         p->args = call->input ? json_to_str(&t->arena, call->input) : STR("{}");
-        p->is_allowed = is_call_allowed(&t->answer, h, call->id);
+        p->is_allowed = is_call_allowed(&t->msg->req.answer, h, call->id);
         p->was_asked = was_asked(h, call->id);
     }
     return n;
@@ -96,8 +96,10 @@ static const struct toolset_item *rememberable(const struct turn *t, const struc
 static bool is_wanted_always(const struct turn *t, const struct replay *h, const struct json *call)
 {
     str id = json_get_string(call, "id");
-    return json_get_bool(call, "canRemember", true) && is_call_allowed(&t->answer, h, id) &&
-           (t->answer.remember != CONSENT_ONCE || is_always(json_get_str(t->answer.decisions, id)));
+    return json_get_bool(call, "canRemember", true) &&
+           is_call_allowed(&t->msg->req.answer, h, id) &&
+           (t->msg->req.answer.remember != CONSENT_ONCE ||
+            is_always(json_get_str(t->msg->req.answer.decisions, id)));
 }
 
 /* Stores consents for the person who answers; only admins store them for the workspace (checked
@@ -105,14 +107,15 @@ static bool is_wanted_always(const struct turn *t, const struct replay *h, const
 static bool remember_consents(struct turn *t, const struct replay *h)
 {
     bool has_new = false;
-    bool is_for_all = t->answer.remember == CONSENT_WORKSPACE;
+    bool is_for_all = t->msg->req.answer.remember == CONSENT_WORKSPACE;
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
         const struct json *call = &h->ask.calls->items[i];
         const struct toolset_item *it = rememberable(t, call);
         if (!it || !is_wanted_always(t, h, call))
             continue;
         has_new = true;
-        if (!consents_add(&t->rt->consents, is_for_all ? STR_NONE : t->answered_by, it->name))
+        if (!consents_add(&t->rt->consents, is_for_all ? STR_NONE : actor_user(t->msg->actor),
+                          it->name))
             log_warn(t->rt->deps.log, "runtime",
                      "the consent for %.*s is not stored: the limit of %d is reached",
                      STR_ARG(it->name), CONSENTS_MAX);
@@ -130,7 +133,7 @@ static bool may_allow_all(struct turn *t, const struct replay *h)
         const struct toolset_item *it =
             registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
                           actor_is_admin(t->actor));
-        if (is_call_allowed(&t->answer, h, json_get_string(call, "id")) && it &&
+        if (is_call_allowed(&t->msg->req.answer, h, json_get_string(call, "id")) && it &&
             !tool_selection_may_call(t->actor, false, it))
             return false;
     }
@@ -140,7 +143,7 @@ static bool may_allow_all(struct turn *t, const struct replay *h)
 static bool allows_any(const struct turn *t, const struct replay *h)
 {
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++)
-        if (is_call_allowed(&t->answer, h, json_get_string(&h->ask.calls->items[i], "id")))
+        if (is_call_allowed(&t->msg->req.answer, h, json_get_string(&h->ask.calls->items[i], "id")))
             return true;
     return false;
 }
@@ -162,7 +165,7 @@ static bool allows_personal(const struct turn *t, const struct replay *h)
             registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
                           actor_is_admin(t->actor));
         if (it && it->tool->is_personal &&
-            is_call_allowed(&t->answer, h, json_get_string(call, "id")))
+            is_call_allowed(&t->msg->req.answer, h, json_get_string(call, "id")))
             return true;
     }
     return false;
@@ -173,9 +176,9 @@ static bool allows_personal(const struct turn *t, const struct replay *h)
  */
 static bool take_over(struct turn *t, const struct replay *h, struct err *e)
 {
-    struct actor *answerer = actor_ref(t->actor);
+    const struct actor *answerer = t->msg->actor;
     bool is_restored = false, is_refused = false;
-    t->message = last_user_text(t, h);
+    t->text = last_user_text(t, h);
     turn_match_skill(t);
     is_restored = setting_restore(t, &h->ask);
     if (is_restored && !actor_covers_grant(answerer, t->actor) && allows_any(t, h)) {
@@ -197,7 +200,6 @@ static bool take_over(struct turn *t, const struct replay *h, struct err *e)
                 "access any more. Send the message again.");
         is_refused = true;
     }
-    actor_unref(answerer);
     if (!is_refused)
         turn_join_authors(t);
     return !is_refused;
@@ -218,8 +220,9 @@ static void save_answer(void *ctx)
     struct turn *t = ctx;
     const struct replay *h = transcript_replay(t->transcript);
     str lines[2] = {
-        event_ask_answered(&t->arena, h->ask.ask_id, t->answered_by,
-                           t->answer.is_allowed ? "allow" : "deny", t->answer.decisions),
+        event_ask_answered(&t->arena, h->ask.ask_id, actor_user(t->msg->actor),
+                           t->msg->req.answer.is_allowed ? "allow" : "deny",
+                           t->msg->req.answer.decisions),
         turn_run_start_event(t, h->ask.run_id),
     };
     turn_append(t, lines, 2, on_answer_saved, t);
@@ -230,12 +233,12 @@ void turn_accept_answer(struct turn *t)
     struct err e = {0};
     struct run_pending *pending;
     const struct replay h = *transcript_replay(t->transcript);
-    if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->answer.ask_id)) {
+    if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->msg->req.answer.ask_id)) {
         err_set(&e, -ENOENT, "This question is not open. It may have been answered already.");
         turn_refuse(t, TURN_NO_QUESTION, &e);
         return;
     }
-    if (t->answer.remember == CONSENT_WORKSPACE && !actor_is_admin(t->actor)) {
+    if (t->msg->req.answer.remember == CONSENT_WORKSPACE && !actor_is_admin(t->actor)) {
         err_set(&e, -EPERM, "Only admins of the workspace may allow a tool for everybody.");
         turn_refuse(t, TURN_FORBIDDEN, &e);
         return;

@@ -10,7 +10,7 @@
 #include "runtime/turn/turn.h"
 
 struct pending_append {
-    struct list_node node; /* in turn.held */
+    struct list_node node; /* in turn_log.held */
     const str *lines;      /* copies, while it is held */
     size_t n;
     struct turn *turn;
@@ -26,13 +26,13 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
     struct turn *t = p->turn;
     run_appended_fn fn = p->fn;
     void *fn_ctx = p->fn_ctx;
-    assert(t->appends > 0);
+    assert(t->log.appends > 0);
     if (err)
         t->transcript->is_lost = true; /* the next turn reads the log again */
     else
         transcript_place(t->transcript, p->first, pos + p->skipped, n - p->skipped);
     free(p);
-    t->appends--;
+    t->log.appends--;
     if (fn)
         fn(fn_ctx, err);
     else if (err && t->run)
@@ -41,25 +41,26 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
 
 void turn_note_request(struct turn *t, str line)
 {
-    if (t->nrequest_lines < TURN_REQUEST_LINES_MAX)
-        t->request_lines[t->nrequest_lines++] = line;
+    if (t->log.nrequest_lines < TURN_REQUEST_LINES_MAX)
+        t->log.request_lines[t->log.nrequest_lines++] = line;
 }
 
 /* The record of the model's input is written in front of the append: one write, one sync. */
 static const str *with_requests(struct turn *t, const str *lines, size_t n)
 {
-    str *all = arena_array(&t->arena, n + t->nrequest_lines, sizeof *all);
-    memcpy(all, t->request_lines, t->nrequest_lines * sizeof *all);
-    memcpy(all + t->nrequest_lines, lines, n * sizeof *all);
-    t->nrequest_lines = 0;
+    struct turn_log *l = &t->log;
+    str *all = arena_array(&t->arena, n + l->nrequest_lines, sizeof *all);
+    memcpy(all, l->request_lines, l->nrequest_lines * sizeof *all);
+    memcpy(all + l->nrequest_lines, lines, n * sizeof *all);
+    l->nrequest_lines = 0;
     return all;
 }
 
 static void start_append(struct pending_append *p, const str *lines, size_t n)
 {
     struct turn *t = p->turn;
-    if (t->nrequest_lines > 0) {
-        p->skipped = t->nrequest_lines;
+    if (t->log.nrequest_lines > 0) {
+        p->skipped = t->log.nrequest_lines;
         lines = with_requests(t, lines, n);
         n += p->skipped;
     }
@@ -72,7 +73,7 @@ static void hold_append(struct pending_append *p, const str *lines, size_t n)
     struct turn *t = p->turn;
     p->lines = arena_strs(&t->arena, lines, n);
     p->n = n;
-    list_push(&t->held, &p->node);
+    list_push(&t->log.held, &p->node);
 }
 
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx)
@@ -82,8 +83,8 @@ void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, voi
     *p = (struct pending_append){.turn = t, .fn = fn, .fn_ctx = fn_ctx, .first = t->transcript->n};
     for (size_t i = 0; i < n; i++)
         transcript_add(t->transcript, lines[i]);
-    t->appends++;
-    if (t->holds > 0)
+    t->log.appends++;
+    if (t->log.holds > 0)
         hold_append(p, lines, n);
     else
         start_append(p, lines, n);
@@ -91,15 +92,15 @@ void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, voi
 
 void turn_hold(struct turn *t)
 {
-    t->holds++;
+    t->log.holds++;
 }
 
 void turn_release(struct turn *t)
 {
-    assert(t->holds > 0);
-    if (--t->holds > 0)
+    assert(t->log.holds > 0);
+    if (--t->log.holds > 0)
         return;
-    LIST_EACH (p, &t->held, struct pending_append, node) {
+    LIST_EACH (p, &t->log.held, struct pending_append, node) {
         list_del(&p->node);
         start_append(p, p->lines, p->n);
     }
@@ -108,12 +109,12 @@ void turn_release(struct turn *t)
 void turn_publish(void *turn, str type, str data)
 {
     const struct turn *t = turn;
-    store_publish(t->rt->deps.store, t->conversation_id, type, data);
+    runtime_publish(t->rt, t->conversation_id, type, data);
 }
 
-static void notify_done(struct turn *t, struct turn *listener, const struct run_result *res)
+static void notify_done(const struct turn *t, const struct message *m, const struct run_result *res)
 {
-    if (!listener->ev)
+    if (!m->ev)
         return;
     struct turn_result result = {
         .run = res,
@@ -122,17 +123,17 @@ static void notify_done(struct turn *t, struct turn *listener, const struct run_
         .skill = t->skill ? t->skill->name : STR_NONE,
     };
     result.is_cost_known = llm_price(t->rt->deps.llm, res->model, &res->usage, &result.cost_usd);
-    listener->ev->on_done(listener->ctx, &result);
+    m->ev->on_done(m->ctx, &result);
 }
 
 /* Senders of messages that steered this run are notified of its end, too. */
 static void notify_steerers(struct turn *t, const struct run_result *res)
 {
-    LIST_EACH (other, &t->queued, struct turn, queue_node) {
-        if (other->state != TURN_STEERING || other->message.n > 0)
-            continue; /* the run ended before it read this message: it gets a run of its own */
-        notify_done(t, other, res);
-        turn_free(other);
+    LIST_EACH (m, &t->busy->waiting, struct message, place.node) {
+        if (m->state != MESSAGE_JOINED)
+            continue; /* a steering message that the run did not read gets a run of its own */
+        notify_done(t, m, res);
+        message_free(m);
     }
 }
 
@@ -155,28 +156,28 @@ static void on_run_finished(void *ctx, const struct run_result *res)
 {
     struct turn *t = ctx;
     struct runtime *rt = t->rt;
-    assert(t->state == TURN_RUNNING && t->run);
+    assert(t->msg->state == MESSAGE_RUNNING && t->run);
     t->run = NULL;
     log_end(t, res);
-    notify_done(t, t, res);
+    notify_done(t, t->msg, res);
     notify_steerers(t, res);
     bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
-    if (t->is_untitled && has_answer && t->child.depth == 0)
-        title_start(rt, t->conversation_id, t->model, t->message, res->response);
-    assert(t->appends == 0); /* appends are answered in order, and the end was the last */
-    turn_resume_queue(t);
-    turn_free(t);
+    if (t->conv != TURN_CONV_TITLED && has_answer && !turn_is_child(t))
+        title_start(rt, t->conversation_id, t->model, t->text, res->response);
+    assert(t->log.appends == 0); /* appends are answered in order, and the end was the last */
+    turn_end(t);
 }
 
 str turn_run_start_event(struct turn *t, str resumes)
 {
+    const struct turn_child *child = t->msg->req.child;
     struct event_run ev = {
         .run_id = str_from(t->run_id),
         .model = t->model,
         .user_id = actor_user(t->actor),
         .skill = t->skill ? t->skill->name : STR_NONE,
         .resumes = resumes,
-        .parent_run_id = t->child.parent_run_id,
+        .parent_run_id = child ? child->parent_run_id : STR_NONE,
         .setting = setting_json(t, &t->arena, str_from(t->run_id)),
     };
     log_info(t->rt->deps.log, "runtime", "%s of %.*s begins with %.*s", t->run_id,
@@ -191,17 +192,10 @@ static struct run_limits limits(const struct turn *t)
         .max_input_tokens = t->limits.max_input_tokens,
         .max_output_tokens = t->limits.max_output_tokens,
     };
-    if (t->child.depth > 0 && t->child.max_iterations < lim.max_iterations)
-        lim.max_iterations = t->child.max_iterations;
+    const struct turn_child *child = t->msg->req.child;
+    if (child && child->max_iterations < lim.max_iterations)
+        lim.max_iterations = child->max_iterations;
     return lim;
-}
-
-/* At most once per turn: a steering message that gets a run of its own was announced before. */
-void turn_announce(struct turn *t, str run_id)
-{
-    if (!t->is_announced && t->ev && t->ev->on_started)
-        t->ev->on_started(t->ctx, t->conversation_id, run_id, t->is_new);
-    t->is_announced = true;
 }
 
 static const struct actor *run_actor(void *turn)
@@ -220,7 +214,7 @@ static str owner_of(const struct turn *t)
 {
     if (t->owner_id.n > 0)
         return t->owner_id;
-    return t->child.depth > 0 ? t->child.owner_id : actor_user(t->actor);
+    return turn_is_child(t) ? t->msg->req.child->owner_id : actor_user(t->actor);
 }
 
 void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
@@ -236,14 +230,14 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .finished = on_run_finished,
     };
     const struct runtime_deps *d = &t->rt->deps;
-    assert(!t->run && !t->compaction);
+    assert(!t->run && !t->compaction && t->busy);
     t->info = (struct turn_info){
         .runtime = t->rt,
         .conversation_id = t->conversation_id,
         .run_id = str_from(t->run_id),
         .owner_id = owner_of(t),
         .model = t->model,
-        .depth = t->child.depth,
+        .depth = turn_is_child(t) ? t->msg->req.child->depth : 0,
         .is_unattended = t->is_unattended,
         .auto_allow = t->auto_allow,
     };
@@ -256,11 +250,11 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .pending = pending,
         .npending = n,
     };
-    turn_enter(t, TURN_RUNNING);
+    message_enter(t->msg, MESSAGE_RUNNING);
     t->run = run_new(d->loop, d->llm, d->tools, &spec, &HOST, t);
-    turn_announce(t, spec.run_id);
+    message_announce(t->msg, t->conversation_id, spec.run_id, t->conv == TURN_CONV_NEW);
     run_start(t->run);
-    if (t->rt->on_stopped || t->is_cancelled) /* while the turn was starting */
+    if (t->rt->on_stopped || t->msg->is_cancelled) /* while the turn was starting */
         run_cancel(t->run);
 }
 

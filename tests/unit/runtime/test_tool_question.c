@@ -65,7 +65,9 @@ void turn_record(void *tool_host, str line)
 /* ---- a conversation ---- */
 
 static struct runtime rt;
+static struct message message;
 static struct turn turn;
+static struct busy_conv busy = {.turn = &turn};
 
 struct heard {
     int times;
@@ -89,9 +91,11 @@ static void on_end(void *ctx, enum tool_question_action action, const struct jso
 static int set_up(void **state)
 {
     rt = (struct runtime){0};
-    turn = (struct turn){.rt = &rt, .conversation_id = STR("conv_1"), .run_id = "run_1"};
+    message = (struct message){0};
+    turn = (struct turn){
+        .rt = &rt, .msg = &message, .conversation_id = STR("conv_1"), .run_id = "run_1"};
     list_init(&rt.tool_questions);
-    map_init(&rt.active);
+    map_init(&rt.busy);
     memset(running, 0, sizeof running);
     now_ms = watchers = 0;
     return 0;
@@ -100,7 +104,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     tool_questions_drop(&turn);
-    map_done(&rt.active);
+    map_done(&rt.busy);
     return 0;
 }
 
@@ -185,7 +189,7 @@ TEST_WITH(where_nobody_can_be_asked_there_is_none, set_up, tear_down)
     turn.is_unattended = true;
     assert_null(ask(&h));
     turn.is_unattended = false;
-    turn.is_cancelled = true;
+    message.is_cancelled = true;
     assert_null(ask(&h));
 }
 
@@ -193,11 +197,11 @@ TEST_WITH(a_delegated_run_asks_where_people_are, set_up, tear_down)
 {
     struct heard h = {0};
     struct arena a;
-    struct turn child = {.rt = &rt, .conversation_id = STR("conv_2")};
-    child.child.depth = 1;
-    child.child.parent_conversation_id = STR("conv_1");
+    struct turn_child of = {.depth = 1, .parent_conversation_id = STR("conv_1")};
+    struct message task = {.req = {.child = &of}};
+    struct turn child = {.rt = &rt, .msg = &task, .conversation_id = STR("conv_2")};
     assert_null(tool_question_open(&child, &LINK, on_end, &h)); /* its parent has ended */
-    map_put(&rt.active, STR("conv_1"), &turn);
+    map_put(&rt.busy, STR("conv_1"), &busy);
     assert_non_null(tool_question_open(&child, &LINK, on_end, &h));
     arena_init(&a);
     assert_true(open_id(&a).n > 0);

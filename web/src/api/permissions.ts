@@ -1,4 +1,4 @@
-// Tools that the agent may call without asking.
+// What the agent may do without asking.
 import { call, get } from './client'
 
 export const RULES = ['allow', 'ask', 'deny'] as const

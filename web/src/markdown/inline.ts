@@ -118,7 +118,7 @@ class Scanner {
     return emphasise(parts, this.isOpenEnded && to === this.text.length)
   }
 
-  /** The node at a special character, and where it ends. A string is plain text. */
+  /** What stands at a special character, and where it ends. A string is plain text. */
   #special(
     at: number,
     to: number,

@@ -44,7 +44,7 @@ export class App {
     this.#open({ name: 'new' })
   }
 
-  /** The person or the workspaces have changed. */
+  /** What is known of the person and the workspaces has changed. */
   async refresh(): Promise<void> {
     this.workspace.value = await this.#ask()
   }
@@ -56,7 +56,7 @@ export class App {
     location.reload()
   }
 
-  /** A conversation that is open in a visible tab counts as read. */
+  /** What is open in a visible tab is being read. */
   #markSeen(): void {
     const { items, state } = this.conversations
     if (state !== 'ready') return
@@ -85,7 +85,7 @@ export class App {
     }
   }
 
-  /** Loads the person and the active workspace. */
+  /** Who is here and where, then what there is. */
   async #ask(): Promise<Workspace> {
     const start = await bootstrap(session.workspaceId)
     if (!start) return get<Workspace>('workspace')

@@ -1,4 +1,4 @@
-// Text that was typed and not sent, stored per conversation.
+// What was typed and not sent, kept per conversation.
 import { recall, remember } from '../base/storage'
 
 const DRAFTS_MAX = 50

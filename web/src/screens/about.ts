@@ -1,4 +1,4 @@
-// Version and build of this server.
+// What runs here.
 import { h } from '../base/dom'
 import { count, duration } from '../base/time'
 import type { App } from '../model/app'

@@ -100,7 +100,7 @@ function percent(part: number, whole: number): string {
   return whole === 0 ? '0 %' : `${Math.round((part / whole) * 100)} %`
 }
 
-/** Usage without a price is named, not counted as zero. */
+/** What has no price is said, not counted as nothing. */
 function costText({ costUsd, knownCostUsd, unpricedCalls }: Sums): string {
   if (costUsd !== null) return money(costUsd)
   return knownCostUsd > 0 ? `${money(knownCostUsd)} + ${count(unpricedCalls)} calls` : 'unknown'

@@ -1,4 +1,4 @@
-#include "api/ingress/rate.h"
+#include "api/rate.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-#include "api/ingress/proxy.h"
+#include "api/proxy.h"
 
-#include "api/ingress/guard.h"
+#include "api/guard.h"
 #include "base/bytes/ip.h"
 
 #define NETWORK_BYTES 8 /* prefix of an IPv6 address that counts as one client */

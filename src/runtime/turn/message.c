@@ -1,0 +1,187 @@
+/* message.c - a message from its request to its last callback. turn.h has the states. */
+#include <assert.h>
+#include <errno.h>
+
+#include "base/utf8.h"
+#include "engine/events.h"
+#include "runtime/turn/compact.h"
+#include "runtime/turn/request_log.h"
+#include "runtime/turn/turn.h"
+
+/* ---- the request, copied ---- */
+
+static const struct turn_child *copy_child(struct message *m, const struct turn_child *c)
+{
+    struct arena *a = &m->arena;
+    struct turn_child *own = ARENA_NEW(a, struct turn_child);
+    assert(c->depth > 0);
+    *own = *c;
+    own->parent_conversation_id = arena_str(a, c->parent_conversation_id);
+    own->parent_run_id = arena_str(a, c->parent_run_id);
+    own->parent_call_id = arena_str(a, c->parent_call_id);
+    own->owner_id = arena_str(a, c->owner_id);
+    own->system_prompt = arena_str(a, c->system_prompt);
+    return own;
+}
+
+/* The sender with all filters of the request. */
+static struct actor *narrowed_actor(const struct turn_request *req)
+{
+    struct actor *a = actor_narrow((struct actor *)req->actor, FILTER_REQUEST, req->allowed_tools);
+    struct actor *granted = actor_with_grant(a, &req->grant);
+    actor_unref(a);
+    if (!req->child)
+        return granted;
+    struct actor *child = actor_narrow(granted, FILTER_PROFILE, req->child->tools);
+    actor_unref(granted);
+    return child;
+}
+
+static void copy_request(struct message *m, const struct turn_request *req)
+{
+    struct arena *a = &m->arena;
+    m->actor = narrowed_actor(req);
+    m->req = (struct turn_request){
+        .actor = m->actor,
+        .conversation_id = arena_str(a, req->conversation_id),
+        .message = arena_str(a, req->message),
+        .model = arena_str(a, req->model),
+        .channel = arena_str(a, req->channel),
+        .metadata = req->metadata ? json_clone(a, req->metadata) : NULL,
+        .answer = req->answer,
+        .auto_allow = json_strs_copy(a, req->auto_allow),
+        .is_unattended = req->is_unattended,
+        .when_busy = req->when_busy,
+        .child = req->child ? copy_child(m, req->child) : NULL,
+        .on_preview = req->on_preview,
+    };
+    m->req.answer.ask_id = arena_str(a, req->answer.ask_id);
+    m->req.answer.decisions = req->answer.decisions ? json_clone(a, req->answer.decisions) : NULL;
+}
+
+/* ---- life ---- */
+
+struct message *message_new(struct runtime *rt, const struct turn_request *req,
+                            const struct turn_events *ev, void *ctx)
+{
+    struct message *m = xcalloc(1, sizeof *m);
+    m->rt = rt;
+    m->ev = ev;
+    m->ctx = ctx;
+    arena_init(&m->arena);
+    list_init(&m->place.node);
+    copy_request(m, req);
+    list_push(&rt->messages, &m->node);
+    rt->nmessages++;
+    return m;
+}
+
+#define TO(state) (1u << (state))
+
+/* The arrows of the diagram in turn.h. */
+static const unsigned TRANSITIONS[] = {
+    [MESSAGE_STARTING] = TO(MESSAGE_RUNNING) | TO(MESSAGE_STORING) | TO(MESSAGE_QUEUED),
+    [MESSAGE_STORING] = TO(MESSAGE_QUEUED) | TO(MESSAGE_STEERING) | TO(MESSAGE_STARTING),
+    [MESSAGE_QUEUED] = TO(MESSAGE_STARTING),
+    [MESSAGE_STEERING] = TO(MESSAGE_STARTING) | TO(MESSAGE_JOINED),
+    [MESSAGE_JOINED] = 0,
+    [MESSAGE_RUNNING] = 0,
+};
+
+void message_enter(struct message *m, enum message_state state)
+{
+    bool is_working = state == MESSAGE_STARTING || state == MESSAGE_RUNNING;
+    assert(TRANSITIONS[m->state] & TO(state));
+    assert((m->turn != NULL) == is_working); /* a turn belongs to a message that does not wait */
+    m->state = state;
+}
+
+void message_free(struct message *m)
+{
+    struct runtime *rt = m->rt;
+    assert(!m->turn && rt->nmessages > 0);
+    list_del(&m->node);
+    list_del(&m->place.node);
+    rt->nmessages--;
+    if (m->place.file == QUEUE_FILE_OWN)
+        (void)queue_files_remove(&rt->queue_files, str_from(m->place.id), NULL, NULL);
+    actor_unref(m->actor);
+    free(m->edited);
+    arena_done(&m->arena);
+    free(m);
+    runtime_check_stopped(rt);
+}
+
+/* ---- its listener ---- */
+
+/* At most once: a steering message that gets a run of its own was announced before. */
+void message_announce(struct message *m, str conversation_id, str run_id, bool is_new)
+{
+    if (!m->is_announced && m->ev && m->ev->on_started)
+        m->ev->on_started(m->ctx, conversation_id, run_id, is_new);
+    m->is_announced = true;
+}
+
+void message_refuse(struct message *m, enum turn_refusal why, const struct err *err)
+{
+    assert(m->state != MESSAGE_RUNNING && m->state != MESSAGE_JOINED); /* the run ends these */
+    if (m->ev)
+        m->ev->on_refused(m->ctx, why, err);
+    queue_refused(m, why, err);
+    if (m->turn) {
+        turn_end(m->turn);
+    } else {
+        queue_leave(m);
+        message_free(m);
+    }
+}
+
+void turn_forget(struct message *m)
+{
+    m->ev = NULL;
+}
+
+void turn_cancel(struct message *m)
+{
+    struct turn *t = m->turn;
+    m->is_cancelled = true;
+    if (!t)
+        return;
+    request_log_forget(t);
+    compact_abandon(t);
+    if (t->run)
+        run_cancel(t->run);
+}
+
+/* ---- its text ---- */
+
+int message_check_text(str text, struct err *e)
+{
+    if (str_trim(text).n == 0)
+        return err_set(e, -EINVAL, "The message is empty.");
+    if (text.n > TURN_MESSAGE_MAX)
+        return err_set(e, -EINVAL, "The message has %zu bytes; the limit is %u.", text.n,
+                       TURN_MESSAGE_MAX);
+    if (!utf8_valid(text))
+        return err_set(e, -EINVAL, "The message is not valid UTF-8.");
+    return 0;
+}
+
+static struct json_strs token_limit(const struct actor *a)
+{
+    for (size_t i = 0; i < a->nfilters; i++)
+        if (a->filters[i].kind == FILTER_TOKEN)
+            return a->filters[i].globs;
+    return (struct json_strs){0};
+}
+
+str message_event(const struct message *m, struct arena *a)
+{
+    struct event_message ev = {
+        .user_id = actor_user(m->actor),
+        .text = m->req.message,
+        .queued_id = str_from(m->place.id),
+        .tool_limit = token_limit(m->actor),
+    };
+    return event_user_message(a, &ev);
+}
