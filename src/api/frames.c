@@ -1,5 +1,7 @@
 #include "api/frames.h"
 
+#include <assert.h>
+
 #include "base/json/json.h"
 #include "bus/vocabulary.h"
 #include "tools/result.h"
@@ -59,6 +61,7 @@ str frame_data(str line, const struct frame_names *names, struct buf *out)
     struct json *event;
     enum event_type type = EV_UNKNOWN;
     str shown = STR_NONE;
+    assert(out->n == 0);
     arena_init(&a);
     if (json_parse(&a, line, 0, &event, NULL) == 0) {
         type = event_type_of(json_get_string(event, "type"));
@@ -81,6 +84,7 @@ static struct sse_frame *mixed_frame(str event, uint64_t pos, str data, str conv
 {
     struct buf b;
     bool is_empty = data.n <= 2;
+    assert(data.n >= 2 && data.p[0] == '{' && conv_id.n > 0);
     buf_init(&b, FRAME_MAX);
     buf_printf(&b, "{\"conversationId\":\"%.*s\"", STR_ARG(conv_id));
     if (pos > 0)
@@ -143,6 +147,7 @@ struct sse_frame *frame_of_msg(struct bus_msg *msg, const struct frame_names *na
         msg->shared = xcalloc(1, sizeof(struct shared_frames));
         msg->shared_free = free_shared;
     }
+    assert(msg->shared_free == free_shared);
     struct shared_frames *s = msg->shared;
     if (!s->is_made[form]) {
         s->is_made[form] = true;

@@ -5,7 +5,7 @@
 
 #include "api/api_impl.h"
 #include "api/identity.h"
-#include "api/proxy.h"
+#include "api/ingress/proxy.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "base/json/json.h"

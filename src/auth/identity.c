@@ -149,7 +149,7 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     map_init(&a->known_clients);
     arena_init(&arena);
     a->sessions = sessions_new(deps->loop, deps->log, deps->work_dir, auth_origin(&arena, a),
-                               on_session_ended, a);
+                               clock_now_ms, on_session_ended, a);
     arena_done(&arena);
     a->use = token_use_new(deps->loop, deps->log, deps->work_dir);
     a->pool = pool_new(deps->loop, "nb-passwords", 1);

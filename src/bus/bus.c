@@ -30,7 +30,7 @@ struct queued {
     struct list_node node;
     struct bus_msg msg;
     uint64_t number;
-    char bytes[]; /* topic, type and data */
+    struct arena arena; /* holds the message */
 };
 
 struct bus {
@@ -115,20 +115,28 @@ static void bus_deliver(struct bus *b, struct bus_msg *msg, uint64_t number)
     msg->shared = NULL;
 }
 
-static char *copy_part(char *at, str *s)
+struct bus_audience *bus_audience_copy(struct arena *a, const struct bus_audience *from)
 {
-    if (s->n)
-        memcpy(at, s->p, s->n);
-    s->p = at;
-    return at + s->n;
+    if (!from)
+        return NULL;
+    struct bus_audience *copy = arena_alloc(a, sizeof *copy);
+    *copy = *from;
+    copy->conversation_id = arena_str(a, from->conversation_id);
+    copy->acl = conv_acl_copy(a, &from->acl);
+    copy->lost = json_strs_copy(a, from->lost);
+    return copy;
 }
 
 static void enqueue(struct bus *b, struct bus_msg *msg)
 {
-    struct queued *q = xcalloc(1, sizeof(*q) + msg->topic.n + msg->type.n + msg->data.n);
+    struct queued *q = xcalloc(1, sizeof(*q));
+    arena_init(&q->arena);
     q->msg = *msg;
     q->number = b->published;
-    copy_part(copy_part(copy_part(q->bytes, &q->msg.topic), &q->msg.type), &q->msg.data);
+    q->msg.topic = arena_str(&q->arena, msg->topic);
+    q->msg.type = arena_str(&q->arena, msg->type);
+    q->msg.data = arena_str(&q->arena, msg->data);
+    q->msg.audience = bus_audience_copy(&q->arena, msg->audience);
     list_push(&b->queue, &q->node);
     msg->shared = NULL; /* the copy owns it now */
 }
@@ -146,6 +154,7 @@ void bus_publish(struct bus *b, struct bus_msg *msg)
     while ((n = list_pop(&b->queue)) != NULL) {
         struct queued *q = LIST_ENTRY(n, struct queued, node);
         bus_deliver(b, &q->msg, q->number);
+        arena_done(&q->arena);
         free(q);
     }
     b->is_delivering = false;

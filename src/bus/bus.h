@@ -6,15 +6,28 @@
 #pragma once
 
 #include "loop/loop.h"
+#include "workspace/roster/access.h"
 
 struct bus;
 struct bus_sub;
+
+/* The members of a workspace who may receive a message about a conversation. */
+struct bus_audience {
+    str conversation_id;
+    struct conv_acl acl;   /* users who may see the conversation */
+    bool is_for_lost;      /* only `lost`, except admins, who can still see it */
+    struct json_strs lost; /* users who have just lost access */
+};
+
+/* Deep; NULL for NULL. */
+struct bus_audience *bus_audience_copy(struct arena *a, const struct bus_audience *from);
 
 struct bus_msg {
     str topic;
     str type;     /* of vocabulary.h, or the type of a stored event that nb does not know */
     str data;     /* one line of JSON */
     uint64_t pos; /* position in the log; 0 = ephemeral, never stored */
+    const struct bus_audience *audience; /* NULL = all who may see the topic */
     void *shared; /* a place for subscribers to share derived work (a formatted frame) */
     void (*shared_free)(void *shared);
 };

@@ -8,13 +8,12 @@ struct event_kind {
     const char *members;
 };
 
-#define TOKENS                                                                                     \
-    "inputTokens? outputTokens? cacheReadTokens? cacheWrite5mTokens? cacheWrite1hTokens?"
+#define TOKENS "inputTokens? outputTokens? cacheReadTokens? cacheWrite5mTokens? cacheWrite1hTokens?"
 #define QUEUED "queuedId userId displayName mode message queuedAt"
 #define BUNDLE                                                                                     \
     "name bundleName status toolCount quarantinedCount restartAttempt? message? ui timestamp"
 #define BRIDGE  "id name server tool userId timestamp"
-#define SUMMARY "conversationId title ownerId visibility participants channel? timestamp"
+#define SUMMARY "conversationId title? ownerId? visibility? participants? channel? timestamp?"
 
 #define EVENT(name, shown, members)                                                                \
     {                                                                                              \
@@ -78,7 +77,6 @@ static const struct event_kind KINDS[EV_END] = {
     [EV_CONVERSATION_RENAMED] = SAME("conversation.renamed", SUMMARY),
     [EV_CONVERSATION_SHARED] = SAME("conversation.shared", SUMMARY),
     [EV_CONVERSATION_DELETED] = SAME("conversation.deleted", SUMMARY),
-    [EV_CONVERSATION_HIDDEN] = EVENT("conversation.hidden", "conversation.deleted", "conversationId users"),
     [EV_MEMBER_JOINED] = SAME("member.joined", "userId"),
     [EV_MEMBER_CHANGED] = SAME("member.changed", "userId"),
     [EV_MEMBER_LEFT] = SAME("member.left", "userId"),

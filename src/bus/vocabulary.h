@@ -61,8 +61,7 @@ enum event_type {
     EV_CONVERSATION_CREATED,
     EV_CONVERSATION_RENAMED,
     EV_CONVERSATION_SHARED,
-    EV_CONVERSATION_DELETED,
-    EV_CONVERSATION_HIDDEN, /* becomes conversation.deleted for those who lose access */
+    EV_CONVERSATION_DELETED, /* also to users who lose access, with the id alone */
     EV_MEMBER_JOINED,
     EV_MEMBER_CHANGED,
     EV_MEMBER_LEFT,

@@ -22,6 +22,15 @@ static const struct arg *find_letter(const struct arg *table, char letter)
     return NULL;
 }
 
+static bool is_choice(const char *choices, const char *value)
+{
+    str rest = str_from(choices), one;
+    while (str_split(&rest, ',', &one))
+        if (str_eq(str_trim(one), str_from(value)))
+            return true;
+    return false;
+}
+
 static int store(const struct arg *a, void *into, const char *value, struct err *e)
 {
     void *at = (char *)into + a->offset;
@@ -32,6 +41,8 @@ static int store(const struct arg *a, void *into, const char *value, struct err 
         *(bool *)at = true;
         return 0;
     case ARG_STRING:
+        if (a->choices && !is_choice(a->choices, value))
+            return err_set(e, -EINVAL, "--%s: '%s' is not one of %s", a->name, value, a->choices);
         *(const char **)at = value;
         return 0;
     case ARG_INT:

@@ -24,8 +24,16 @@ struct arg {
     const char *name; /* without the dashes */
     char letter;      /* 0 = none */
     enum arg_kind kind;
-    size_t offset;
     const char *value_name, *help; /* text for --help */
+    size_t offset;                 /* of its value; set by the frame for options of a command */
+    const char *choices;           /* of ARG_STRING: "text, json"; NULL = any value */
+};
+
+union arg_value { /* of one row */
+    bool flag;
+    const char *text; /* NULL = not given */
+    int number;
+    struct arg_list list;
 };
 
 /* Parses argv[0..argc). Operands are moved to the front; *ret_n is their number. With

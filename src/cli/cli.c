@@ -31,27 +31,27 @@ const struct command *const COMMANDS[] = {
 #define CHAT(member) offsetof(struct cli, chat.member)
 
 const struct arg CLI_GLOBAL_ARGS[] = {
-    {"config", 'c', ARG_STRING, OPT(config), "FILE",
-     "read settings from FILE (default: nimblebrain.json in the work directory)"},
-    {"workdir", 0, ARG_STRING, OPT(work_dir), "DIR", "keep data in DIR (default: ~/.nimblebrain)"},
-    {"workspace", 0, ARG_STRING, OPT(workspace), "WS", "use this workspace, by name or id"},
-    {"model", 'm', ARG_STRING, OPT(model), "NAME", "use this model: provider:model, or a name"},
-    {"store", 0, ARG_STRING, OPT(store), "TYPE", "use a store of type jsonl, folder or memory"},
-    {"json", 'j', ARG_FLAG, OPT(is_json), NULL, "print results as JSON, one per line"},
-    {"debug", 0, ARG_FLAG, OPT(is_debug), NULL, "log what happens to stderr"},
-    {"help", 'h', ARG_FLAG, OPT(is_help), NULL, "show help for nb or a command"},
-    {"version", 'V', ARG_FLAG, OPT(is_version), NULL, "show the version"},
+    {"config", 'c', ARG_STRING, "FILE",
+     "read settings from FILE (default: nimblebrain.json in the work directory)", OPT(config)},
+    {"workdir", 0, ARG_STRING, "DIR", "keep data in DIR (default: ~/.nimblebrain)", OPT(work_dir)},
+    {"workspace", 0, ARG_STRING, "WS", "use this workspace, by name or id", OPT(workspace)},
+    {"model", 'm', ARG_STRING, "NAME", "use this model: provider:model, or a name", OPT(model)},
+    {"store", 0, ARG_STRING, "TYPE", "use a store of type jsonl, folder or memory", OPT(store)},
+    {"json", 'j', ARG_FLAG, NULL, "print results as JSON, one per line", OPT(is_json)},
+    {"debug", 0, ARG_FLAG, NULL, "log what happens to stderr", OPT(is_debug)},
+    {"help", 'h', ARG_FLAG, NULL, "show help for nb or a command", OPT(is_help)},
+    {"version", 'V', ARG_FLAG, NULL, "show the version", OPT(is_version)},
     {0}};
 
 const struct arg CLI_CHAT_ARGS[] = {
-    {"prompt", 'p', ARG_STRING, CHAT(prompt), "TEXT", "ask once, print the answer and exit"},
-    {"file", 'f', ARG_LIST, CHAT(files), "FILE", "attach a text file (may be repeated)"},
-    {"allow", 0, ARG_LIST, CHAT(allow), "GLOB",
-     "call these tools without asking (may be repeated)"},
-    {"resume", 'r', ARG_STRING, CHAT(resume), "ID", "continue a conversation"},
-    {"continue", 0, ARG_FLAG, CHAT(is_continue), NULL, "continue the latest conversation"},
-    {"here", 0, ARG_FLAG, CHAT(is_here), NULL,
-     "run in this process and directory, even when a server runs"},
+    {"prompt", 'p', ARG_STRING, "TEXT", "ask once, print the answer and exit", CHAT(prompt)},
+    {"file", 'f', ARG_LIST, "FILE", "attach a text file (may be repeated)", CHAT(files)},
+    {"allow", 0, ARG_LIST, "GLOB", "call these tools without asking (may be repeated)",
+     CHAT(allow)},
+    {"resume", 'r', ARG_STRING, "ID", "continue a conversation", CHAT(resume)},
+    {"continue", 0, ARG_FLAG, NULL, "continue the latest conversation", CHAT(is_continue)},
+    {"here", 0, ARG_FLAG, NULL, "run in this process and directory, even when a server runs",
+     CHAT(is_here)},
     {0}};
 
 /* Global and chat options in one table, because both may precede a command. */
@@ -112,10 +112,10 @@ int cli_fail(const struct err *e)
 /* A command's own options and the global ones are parsed into one block, the global ones first. */
 struct both {
     struct cli cli;
-    _Alignas(max_align_t) unsigned char options[COMMAND_OPTIONS_MAX];
+    union arg_value values[COMMAND_ARGS_MAX];
 };
 
-#define COMMAND_ARGS_MAX 40
+#define GLOBAL_ARGS_MAX 12
 
 static int no_such_command(const struct command *group, const char *name)
 {
@@ -136,21 +136,22 @@ static int no_such_command(const struct command *group, const char *name)
 static int parse_options(struct both *b, const struct command *c, bool is_group, int argc,
                          char **argv, int *ret_n)
 {
-    struct arg table[COMMAND_ARGS_MAX] = {0}; /* ends with an empty row */
+    struct arg table[COMMAND_ARGS_MAX + GLOBAL_ARGS_MAX] = {0}; /* ends with an empty row */
     struct cmd x = {.command = c};
     struct err e = {0};
     size_t n = 0;
     for (const struct arg *a = is_group ? NULL : c->args; a && a->name; a++) {
-        assert(n < COMMAND_ARGS_MAX - 1);
+        assert(n < COMMAND_ARGS_MAX);
         table[n] = *a;
-        table[n++].offset += offsetof(struct both, options);
+        table[n].offset = offsetof(struct both, values) + n * sizeof(union arg_value);
+        n++;
     }
     for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++) {
-        assert(n < COMMAND_ARGS_MAX - 2);
+        assert(n < ARRAY_LEN(table) - 2);
         table[n++] = *a;
     }
     if (c->yes && !is_group)
-        table[n++] = (struct arg){"yes", 'y', ARG_FLAG, OPT(is_sure), NULL, c->yes};
+        table[n++] = (struct arg){"yes", 'y', ARG_FLAG, NULL, c->yes, OPT(is_sure)};
     if (args_parse(table, b, argc, argv, is_group, ret_n, &e) == 0)
         return EXIT_DONE;
     return help_hint(cmd_usage(&x, "%s", e.msg), c);
@@ -170,7 +171,7 @@ static int run_command(struct both *b, const struct command *c, int argc, char *
         help_print_command(b->cli.opt.is_help ? stdout : stderr, c);
         return b->cli.opt.is_help ? EXIT_DONE : EXIT_USAGE;
     }
-    return command_run(&b->cli, c, b->options, argc, argv);
+    return command_run(&b->cli, c, b->values, argc, argv);
 }
 
 static bool is_color_wanted(int fd)

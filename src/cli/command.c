@@ -119,12 +119,12 @@ static void cmd_close(struct cmd *x)
     config_done(&x->config);
 }
 
-int command_run(struct cli *cli, const struct command *c, const void *options, int argc,
+int command_run(struct cli *cli, const struct command *c, const union arg_value *values, int argc,
                 char **argv)
 {
     struct cmd x = {.cli = cli,
                     .command = c,
-                    .options = options,
+                    .values = values,
                     .argc = argc,
                     .argv = argv,
                     .width = table_terminal_width(STDOUT_FILENO)};
@@ -141,6 +141,43 @@ int command_run(struct cli *cli, const struct command *c, const void *options, i
         code = c->run(&x);
     cmd_close(&x);
     return help_hint(code, c);
+}
+
+/* ---- options ---- */
+
+static const union arg_value *value_of(const struct cmd *x, const char *name, enum arg_kind kind)
+{
+    const struct arg *a = x->command->args;
+    while (a && a->name && strcmp(a->name, name) != 0)
+        a++;
+    assert(a && a->name && a->kind == kind);
+    return &x->values[a - x->command->args];
+}
+
+bool cmd_flag(const struct cmd *x, const char *name)
+{
+    return value_of(x, name, ARG_FLAG)->flag;
+}
+
+const char *cmd_opt(const struct cmd *x, const char *name)
+{
+    return value_of(x, name, ARG_STRING)->text;
+}
+
+const char *cmd_opt_or(const struct cmd *x, const char *name, const char *otherwise)
+{
+    const char *given = cmd_opt(x, name);
+    return given ? given : otherwise;
+}
+
+int cmd_int(const struct cmd *x, const char *name)
+{
+    return value_of(x, name, ARG_INT)->number;
+}
+
+const struct arg_list *cmd_opts(const struct cmd *x, const char *name)
+{
+    return &value_of(x, name, ARG_LIST)->list;
 }
 
 /* ---- questions and errors ---- */

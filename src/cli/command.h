@@ -27,8 +27,8 @@ enum command_needs {
 struct cmd { /* one run of a command */
     struct cli *cli;
     const struct command *command;
-    unsigned needs;      /* of the command, or of its group */
-    const void *options; /* its own, filled by command->args */
+    unsigned needs;                /* of the command, or of its group */
+    const union arg_value *values; /* of command->args, row by row */
     int argc;
     char **argv;        /* operands; their number is what command->operands says */
     struct arena arena; /* lives as long as the run */
@@ -54,8 +54,7 @@ struct command {
     const struct command *const *subs;
 };
 
-/* What the options of all commands together may be. */
-#define COMMAND_OPTIONS_MAX 8192
+#define COMMAND_ARGS_MAX 32 /* rows of args */
 
 /* ---- the frame (command.c, help.c) ---- */
 
@@ -69,8 +68,8 @@ const struct command *command_find(const struct command *const *among, const cha
 /* "bundle add" */
 str command_path(struct arena *a, const struct command *c);
 
-/* Runs it with the operands: what follows the parsing of options. */
-int command_run(struct cli *cli, const struct command *c, const void *options, int argc,
+/* Runs it with its options and operands. */
+int command_run(struct cli *cli, const struct command *c, const union arg_value *values, int argc,
                 char **argv);
 
 void help_print(FILE *out);
@@ -79,6 +78,14 @@ void help_print_command(FILE *out, const struct command *c);
 int help_hint(int code, const struct command *c);
 
 /* ---- for the functions of commands ---- */
+
+/* Values of the command's own options, by name and kind; a name that is not in command->args is a
+ * programming error. */
+bool cmd_flag(const struct cmd *x, const char *name);
+const char *cmd_opt(const struct cmd *x, const char *name); /* NULL = not given */
+const char *cmd_opt_or(const struct cmd *x, const char *name, const char *otherwise);
+int cmd_int(const struct cmd *x, const char *name); /* 0 = not given */
+const struct arg_list *cmd_opts(const struct cmd *x, const char *name);
 
 /* Prints "nb: COMMAND: ..."; EXIT_USAGE. */
 int cmd_usage(const struct cmd *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -86,7 +86,7 @@ static void print_options(FILE *out, const struct command *c)
     fputs("\nOptions:\n", out);
     if (c->args)
         args_print(c->args, out);
-    const struct arg yes[] = {{"yes", 'y', ARG_FLAG, 0, NULL, c->yes}, {0}};
+    const struct arg yes[] = {{"yes", 'y', ARG_FLAG, NULL, c->yes}, {0}};
     if (c->yes)
         args_print(yes, out);
 }

@@ -310,11 +310,6 @@ void sse_send_retry(struct sse *s, unsigned ms)
     sse_frame_unref(f);
 }
 
-size_t sse_queued(const struct sse *s)
-{
-    return s->queued_bytes;
-}
-
 void sse_set_queue_max(struct sse *s, size_t bytes)
 {
     s->queue_max = bytes;

@@ -33,6 +33,5 @@ bool sse_send(struct sse *s, struct sse_frame *f); /* false: dropped, on_close f
 void sse_send_now(struct sse *s, str event, str id, str data); /* one stream, one frame */
 void sse_send_retry(struct sse *s, unsigned ms); /* how long a client waits to reconnect */
 void sse_close(struct sse *s); /* sends the queued frames, then ends the response */
-size_t sse_queued(const struct sse *s);
 /* Replaces the ceiling SSE_QUEUE_MAX for this stream. */
 void sse_set_queue_max(struct sse *s, size_t bytes);

@@ -146,3 +146,26 @@ int url_add_origin(struct buf *out, const struct url *u)
         (void)buf_printf(out, ":%u", (unsigned)u->port);
     return buf_failed(out) ? -ENOBUFS : 0;
 }
+
+void url_encode(struct buf *out, str s, const char *also)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') ||
+                        (c != 0 && (strchr("-._~", c) || (also && strchr(also, c))));
+        if (is_plain)
+            buf_add_char(out, c);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)c);
+    }
+}
+
+void url_add_param(struct buf *out, const char *name, str value)
+{
+    if (out->n > 0)
+        buf_add_char(out, '&');
+    buf_add_lit(out, name);
+    buf_add_char(out, '=');
+    url_encode(out, value, NULL);
+}

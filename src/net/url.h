@@ -25,5 +25,10 @@ int url_parse(str s, struct url *ret, struct err *e);
 bool url_same_origin(const struct url *a, const struct url *b);
 bool url_is_local(const struct url *u); /* localhost, 127.x.x.x, [::1] */
 
+/* Percent-encodes everything but A-Z a-z 0-9 - . _ ~ and the characters of `also` (or NULL). */
+void url_encode(struct buf *out, str s, const char *also);
+/* name=value, encoded, with & before it where needed: a form or a query. */
+void url_add_param(struct buf *out, const char *name, str value);
+
 /* "https://example.com" with the port only where it is not the scheme's own. */
 int url_add_origin(struct buf *out, const struct url *u);

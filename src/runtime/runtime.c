@@ -191,15 +191,7 @@ const struct runtime_deps *runtime_deps(const struct runtime *rt)
 
 void runtime_tell(struct runtime *rt, enum event_type type, str data)
 {
-    struct arena a;
-    arena_init(&a);
-    struct bus_msg msg = {
-        .topic = store_space_topic(&a, rt->deps.store),
-        .type = event_name(type),
-        .data = data,
-    };
-    bus_publish(rt->deps.bus, &msg);
-    arena_done(&a);
+    store_publish(rt->deps.store, STR_NONE, event_name(type), data);
 }
 
 struct skills *runtime_skills(const struct runtime *rt)
@@ -210,19 +202,6 @@ struct skills *runtime_skills(const struct runtime *rt)
 void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn, void *ctx)
 {
     skill_watch_check(rt->watch, c, true, fn, ctx);
-}
-
-void runtime_publish(struct runtime *rt, str conversation_id, str type, str data)
-{
-    struct arena a;
-    arena_init(&a);
-    struct bus_msg msg = {
-        .topic = store_topic(&a, rt->deps.store, conversation_id),
-        .type = type,
-        .data = data,
-    };
-    bus_publish(rt->deps.bus, &msg);
-    arena_done(&a);
 }
 
 /* ---- messages and their turns ---- */

@@ -57,12 +57,10 @@ static void on_workspace_bundles_changed(void *ctx, struct bundle *b, enum bundl
     const struct bundle_info *i = bundle_info(b);
     struct json_writer w;
     struct buf data;
-    struct arena a;
     gateway_bundle_changed(sp->env->gateway, sp->api.tools, b, what);
     if (what != BUNDLE_ADDED && what != BUNDLE_REMOVED && what != BUNDLE_STATE &&
         what != BUNDLE_QUARANTINE)
         return;
-    arena_init(&a);
     jw_start(&w, &data, 64u * 1024);
     jw_object(&w);
     jw_kstr(&w, "name", i->name);
@@ -77,14 +75,8 @@ static void on_workspace_bundles_changed(void *ctx, struct bundle *b, enum bundl
     jw_kval(&w, "ui", i->ui);
     jw_kint(&w, "timestamp", clock_now_ms());
     jw_end(&w);
-    struct bus_msg msg = {
-        .topic = store_space_topic(&a, sp->api.store),
-        .type = event_name(type_of_change(what, i)),
-        .data = buf_str(&data),
-    };
-    bus_publish(sp->env->bus, &msg);
+    store_publish(sp->api.store, STR_NONE, event_name(type_of_change(what, i)), buf_str(&data));
     buf_done(&data);
-    arena_done(&a);
 }
 
 static void on_workspace_bundles_notified(void *ctx, struct bundle *b, str method,

@@ -132,6 +132,19 @@ str store_space_topic(struct arena *a, const struct store *s)
     return arena_printf(a, "space/%s", s->conf.workspace_id ? s->conf.workspace_id : "");
 }
 
+void store_publish(const struct store *s, str conv_id, str type, str data)
+{
+    struct arena a;
+    arena_init(&a);
+    struct bus_msg msg = {
+        .topic = conv_id.n > 0 ? store_topic(&a, s, conv_id) : store_space_topic(&a, s),
+        .type = type,
+        .data = data,
+    };
+    bus_publish(s->env->bus, &msg);
+    arena_done(&a);
+}
+
 /* ---- the life of a call ---- */
 
 static void on_op_later(void *ctx)

@@ -101,6 +101,9 @@ str store_topic(struct arena *a, const struct store *s, str id);
  *   conversation.hidden {conversationId, users}: these users are not participants any more
  * Other modules publish other events of the workspace there. */
 str store_space_topic(struct arena *a, const struct store *s);
+/* Publishes something that is not in the log on the topic of a conversation, or on that of the
+ * workspace if conv_id is empty. data: one line of JSON. */
+void store_publish(const struct store *s, str conv_id, str type, str data);
 
 void store_op_cancel(struct store_op *op); /* no callback; the work may still be done */
 

@@ -41,8 +41,8 @@ static void copy_lines(struct store_op *op, const str *events, size_t n, size_t 
 static void announce_created(struct store_op *op)
 {
     const struct conv *c = op->out.conv;
-    announce(op, event_name(EV_CONVERSATION_CREATED),
-             announce_line(&op->arena, c, &c->acl, c->title));
+    struct announcement n = announcement_of(&op->arena, c, &c->acl, c->title);
+    announce(op, EV_CONVERSATION_CREATED, &n);
     op_done(op);
 }
 
@@ -146,8 +146,8 @@ static str title_line(struct arena *a, str title)
 static void renamed(struct store_op *op)
 {
     const struct conv *c = op->out.conv;
-    announce(op, event_name(EV_CONVERSATION_RENAMED),
-             announce_line(&op->arena, c, &c->acl, op->in.text.text));
+    struct announcement n = announcement_of(&op->arena, c, &c->acl, op->in.text.text);
+    announce(op, EV_CONVERSATION_RENAMED, &n);
     appended(op);
 }
 
@@ -243,9 +243,9 @@ static void shared(struct store_op *op)
     now.is_shared = op->in.sharing.is_shared;
     if (op->nlines > 1)
         now.participants = op->in.sharing.participants;
-    announce_hidden(op, &before->acl, &now);
-    announce(op, event_name(EV_CONVERSATION_SHARED),
-             announce_line(&op->arena, before, &now, before->title));
+    announce_lost(op, &before->acl, &now);
+    struct announcement n = announcement_of(&op->arena, before, &now, before->title);
+    announce(op, EV_CONVERSATION_SHARED, &n);
     appended(op);
 }
 
@@ -400,11 +400,9 @@ static void answer_done(struct store_op *op)
 
 static void removed(struct store_op *op)
 {
-    announce(op, event_name(EV_CONVERSATION_DELETED), op->announcement);
-    struct bus_msg msg = {.topic = store_topic(&op->arena, op->store, op->id),
-                          .type = event_name(EV_CONVERSATION_DELETED),
-                          .data = STR("{\"type\":\"conversation.deleted\"}")};
-    bus_publish(op->store->env->bus, &msg);
+    announce(op, EV_CONVERSATION_DELETED, &op->announcement);
+    store_publish(op->store, op->id, event_name(EV_CONVERSATION_DELETED),
+                  STR("{\"type\":\"conversation.deleted\"}"));
     op_done(op);
 }
 
@@ -428,7 +426,7 @@ static void on_read_before_remove(void *ctx, const struct err *err, const struct
         remove_now(op);
         return;
     }
-    op->announcement = announce_line(&op->arena, c, &c->acl, c->title);
+    op->announcement = announcement_of(&op->arena, c, &c->acl, c->title);
     op->step = remove_now;
     op_run(op, ledger_keep);
 }

@@ -28,7 +28,6 @@ struct convert {
 
     struct arena conv_arena; /* of the current conversation */
     const struct conv *conv;
-    bool is_made; /* created in the target, but not complete yet */
     int64_t last_ms;
     struct map notes; /* keys of notes among the events */
     store_pos after;
@@ -78,7 +77,6 @@ static void convert_read_page(struct convert *c);
 
 static void conv_ended(struct convert *c)
 {
-    c->is_made = false;
     c->at++;
     if (c->spec.progress)
         c->spec.progress(c->ctx, &c->report);
@@ -355,7 +353,6 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
     struct convert *c = ctx;
     c->op = NULL;
     if (!err) {
-        c->is_made = true;
         convert_read_page(c);
     } else if (err->code == -EEXIST) {
         c->report.existing++;
@@ -464,17 +461,4 @@ struct convert *convert_run(const struct convert_spec *spec, convert_done_fn fn,
         list_page(c, STR_NONE);
     }
     return c;
-}
-
-static void on_dropped(void *ctx, const struct err *err)
-{
-    (void)ctx;
-}
-
-void convert_cancel(struct convert *c)
-{
-    store_op_cancel(c->op);
-    if (c->is_made)
-        store_delete(c->spec.to, c->ids[c->at], true, NULL, NULL, on_dropped, NULL);
-    convert_free(c);
 }

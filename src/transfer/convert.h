@@ -33,6 +33,3 @@ typedef void (*convert_done_fn)(void *ctx, const struct err *err, const struct c
 struct convert;
 
 struct convert *convert_run(const struct convert_spec *spec, convert_done_fn fn, void *ctx);
-/* No callback afterwards. Complete conversations stay; the current one is deleted from the target.
- */
-void convert_cancel(struct convert *c);

@@ -23,7 +23,7 @@ export function demoEnv(delayMs = 2) {
     return { NB_DEMO_DELAY_MS: String(delayMs), ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 }
 
-// What the page shows for a moment: a message that was found, "is writing", toasts. A test on a busy
+// Shown only for a moment: a message that was found, "is writing", toasts. A test on a busy
 // machine needs longer to look at it or to click on it.
 const MOMENTS_MS = [2400, 6000, 8000]
 

@@ -46,7 +46,7 @@ function toolTurn(minute, runId) {
         ['files__read', { path: 'finance/margins-2026.csv' }, 12],
     ].map(([name, input, ms], i) => ({ id: `call_${runId}_${i}`, name, input, ms }))
     const parts = [
-        { type: 'text', text: 'I look at both years and the margins at once.' },
+        { type: 'text', text: 'I look at both years and the margins together.' },
         ...calls.map(({ id, name, input }) => ({ type: 'tool-call', toolCallId: id, toolName: name, input })),
     ]
     const done = calls.map(({ id, name, ms }) => ({

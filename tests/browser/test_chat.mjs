@@ -100,7 +100,7 @@ test('two tabs of one conversation show the same, live; one stops what the other
     await own.close()
 })
 
-test('a list in another tab learns of a new conversation and its title', async () => {
+test('a list in another tab shows a new conversation and its title', async () => {
     const own = await newContext()
     const [one, two] = [await own.newPage(), await own.newPage()]
     await one.goto(server.url)
@@ -152,7 +152,7 @@ test(
     },
 )
 
-test('Escape stops an answer; what had come stays, also after a reload', () =>
+test('Escape stops an answer; the part that had arrived stays, also after a reload', () =>
     withPage(slow.url, {}, async (page) => {
         await send(page, ENDLESS)
         await eventually(
@@ -264,7 +264,7 @@ test('drafts are kept per conversation', () =>
         await page.getByRole('button', { name: 'New chat' }).first().click()
         await page.locator('.welcome').waitFor()
         await soon(async () => assert.equal(await field.inputValue(), ''))
-        await field.fill('another one')
+        await field.fill('a second thought')
         await page.goto(url)
         await answered(page, 1)
         await soon(async () => assert.equal(await field.inputValue(), 'half a thought'))
@@ -273,7 +273,7 @@ test('drafts are kept per conversation', () =>
         await soon(async () => assert.equal(await field.inputValue(), 'half a thought'))
         await page.goBack()
         await page.locator('.welcome').waitFor()
-        await soon(async () => assert.equal(await field.inputValue(), 'another one'))
+        await soon(async () => assert.equal(await field.inputValue(), 'a second thought'))
     }))
 
 test('scrolling up is respected while text streams; a button leads back', () =>

@@ -141,11 +141,11 @@ test('a fork from an answer; a message edited into a fork; an answer asked for a
         await page.goto(original)
         await answered(page, 3)
         await hoverAndClick(page.locator('.is-own').first(), page.getByRole('button', { name: 'Edit and ask again' }).first())
-        await page.getByLabel('New wording').fill('say anew')
+        await page.getByLabel('New wording').fill('say again')
         await page.getByRole('button', { name: 'Send', exact: true }).first().click()
         await leave(original)
         await answered(page, 1)
-        await soon(async () => assert.deepEqual(await bubbles(page), ['say anew']))
+        await soon(async () => assert.deepEqual(await bubbles(page), ['say again']))
     }))
 
 test('while the agent answers: queued messages wait, in order, in every tab', async () => {
@@ -236,7 +236,7 @@ test('while the agent answers: a message can be put into the answer between two 
         await soon(async () => assert.equal(await page.locator('.waits').count(), 0))
     }))
 
-test('what was answered while another conversation was open is marked until it is looked at', () =>
+test('an answer that arrived while another conversation was open is marked unread until its conversation is opened', () =>
     withPage(slow.url, {}, async (page) => {
         await send(page, ENDLESS)
         await page.locator('.run[data-state=running] .md').waitFor()
@@ -256,7 +256,7 @@ test('what was answered while another conversation was open is marked until it i
         await soon(async () => assert.equal(await row.locator('.mark-unread').count(), 0))
     }))
 
-test('who has turned away is called back: by the title, and by a notification if they want', async () => {
+test('a finished answer is shown in the title of a hidden page, and by a notification if the person wants it', async () => {
     const own = await newContext()
     await own.context.addInitScript(() => {
         globalThis.isAway = false
@@ -314,7 +314,7 @@ test('text files that are dropped become part of the message; others are refused
         await soon(async () => assert.equal(await page.locator('.composer-field').inputValue(), expected))
     }))
 
-test('notes beside a conversation; the panel is remembered by nobody and closes with Escape', () =>
+test('notes beside a conversation; the panel is not remembered and closes with Escape', () =>
     withPage(server.url, {}, async (page) => {
         await send(page, 'say hello')
         await answered(page, 1)
@@ -330,7 +330,7 @@ test('notes beside a conversation; the panel is remembered by nobody and closes 
         await panel.locator('.note strong', { hasText: 'milk' }).waitFor()
     }))
 
-test('sharing: marked everywhere; who is no member cannot be added; private again', () =>
+test('sharing: marked everywhere; only members can be added; private again', () =>
     withPage(server.url, {}, async (page) => {
         await send(page, 'say shared')
         await answered(page, 1)
@@ -389,7 +389,7 @@ test('the palette: commands and conversations, by keyboard alone', () =>
         await page.getByRole('heading', { name: 'Usage' }).waitFor()
     }))
 
-test('a conversation that is deleted elsewhere leaves the page at once', () =>
+test('a conversation that is deleted elsewhere leaves the page immediately', () =>
     withPage(server.url, {}, async (page) => {
         await send(page, 'say goodbye')
         await answered(page, 1)

@@ -145,7 +145,7 @@ const SCREENS = {
     about: ['#/settings/about', (page) => shown(page, '.facts')],
 }
 
-/** What only a server with people has, for somebody who is logged in as its owner. */
+/** Screens of a server with users, for its owner. */
 const OWNERS_SCREENS = {
     profile: ['#/settings/profile', (page) => shown(page, '.facts')],
     tokens: ['#/settings/tokens', (page) => page.getByRole('cell', { name: 'laptop' }).waitFor()],
@@ -272,7 +272,7 @@ test(
 )
 
 test(
-    'nor in what admins and those with an account have',
+    'axe finds nothing serious on screens for admins and accounts',
     async () => {
         const own = await newContext({ reducedMotion: 'reduce' })
         const page = await logIn(own)

@@ -22,7 +22,7 @@ before(async () => {
     await page.evaluate(`${bundle.outputFiles[0].text}; globalThis.nbMarkdown = nbMarkdown`)
 })
 
-/** HTML of the text as drawn at once. */
+/** HTML of the text, drawn in one piece. */
 function html(text, isOpen = false) {
     return page.evaluate(
         ([t, open]) => {
@@ -181,7 +181,7 @@ const DOCUMENT = [
     '',
 ].join('\n')
 
-test('drawn piece by piece, any text ends up as when drawn at once', async () => {
+test('text that is drawn piece by piece ends up as text that is drawn in one piece', async () => {
     const whole = await html(DOCUMENT)
     for (const step of [1, 3, 7]) {
         const grown = await page.evaluate(
@@ -200,7 +200,7 @@ test('drawn piece by piece, any text ends up as when drawn at once', async () =>
     assert.match(whole, /<h3 class="md-h2">Setext<\/h3>/)
 })
 
-test('what is finished is not drawn again', async () => {
+test('finished blocks are not drawn again', async () => {
     const isSame = await page.evaluate(() => {
         const view = new globalThis.nbMarkdown.MarkdownView()
         view.update('# a\n\nfirst\n\nsec', true)
@@ -326,7 +326,7 @@ test('hostile text everywhere: no script runs, no dialog, no breach of the polic
     await withPage(`${url}/#/c/conv_7000000000000001`, tall, async (page) => {
         await answered(page, HOSTILE.length)
         await page.$$eval('details', (all) => all.forEach((e) => (e.open = true)))
-        await page.waitForTimeout(300) // for whatever would have run
+        await page.waitForTimeout(300) // time for a script that would have run
         const made = await page.evaluate(() => ({
             // Everything but these would have come from the text.
             tags: [...new Set([...document.querySelectorAll('.messages *')].map((e) => e.localName))].sort(),

@@ -258,7 +258,7 @@ test('a tool asks: another participant fills in the form, and both see the answe
     await bobsBrowser.close()
 })
 
-test('who is removed from the server is at the login page at once', async () => {
+test('a person who is removed from the server is sent to the login page immediately', async () => {
     const annsBrowser = await newContext()
     const cleosBrowser = await newContext()
     const ann = await logIn(annsBrowser, 'ann@example.com')
@@ -325,7 +325,7 @@ async function startWithProvider(issuer, basePath) {
 }
 
 for (const basePath of ['', '/team/nb'])
-    test(`an OpenID login, ${basePath ? 'below a sub-path' : 'at the root'}: refused, let in, led where one wanted to go`, async () => {
+    test(`an OpenID login, ${basePath ? 'below a sub-path' : 'at the root'}: refused, admitted, sent to the address that was requested`, async () => {
         const issuer = await startIssuer({ clientSecret: 'a secret' })
         const home = await startWithProvider(issuer, basePath)
         const own = await newContext()

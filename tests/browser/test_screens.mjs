@@ -76,7 +76,7 @@ async function startOllama() {
     return ollama
 }
 
-/** What is done makes the page load anew. */
+/** act() makes the page reload. */
 async function reloads(page, act) {
     const loaded = page.waitForEvent('load')
     await act()

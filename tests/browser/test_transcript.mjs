@@ -106,7 +106,7 @@ test('a snapshot without a run shows that the unfinished one has died', () => {
     assert.deepEqual(shown(t), ['you: q', 'interrupted [a=interrupted]'])
 })
 
-test('words that overtake their question come after it', () => {
+test('text that overtakes its question is shown after it', () => {
     const t = fold(['text.delta', { runId: 'r', text: 'fast' }], asked('q'), began)
     assert.deepEqual(shown(t), ['you: q', 'running [text fast]'])
 })
@@ -124,7 +124,7 @@ test('an id of a call that is used again belongs to the newest answer', () => {
     ])
 })
 
-test('a failed run keeps what it had said', () => {
+test('a failed run keeps its partial text', () => {
     const t = fold(
         asked('q'),
         began,

@@ -1,4 +1,4 @@
-// What the Bundles page shows of trust: tools that changed, as a diff with a button; and accounts of one's own.
+// Trust on the Bundles page: tools that changed, as a diff with a button; and accounts of one's own.
 import fs from 'node:fs'
 import path from 'node:path'
 import { after, assert, eventually, SRC_DIR, startServer, test, tmpdir } from '../support/tap.mjs'

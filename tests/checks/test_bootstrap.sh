@@ -90,7 +90,7 @@ verify 'a version that is too old is missing' says 1 'meson: describes the build
 reset
 echo 'build of another lock file' >"$tree/node_modules/.installed"
 bootstrap
-verify 'another lock file: npm installs anew' \
+verify 'another lock file: npm installs again' \
     called 'npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error'
 : >"$tree/calls"
 bootstrap

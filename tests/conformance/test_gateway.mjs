@@ -1,4 +1,4 @@
-// What the public suite does not look at: cancellation, pages, crashes, several clients at once,
+// Not in the public suite: cancellation, pages, crashes, several clients at the same time,
 // other people's sessions, older transports; in front of servers of both eras.
 import fs from 'node:fs'
 import path from 'node:path'
@@ -156,7 +156,7 @@ test('a client with a session cancels by saying so, and gets no answer; a lost c
 
 const hello = (request) => ({ action: 'accept', content: { name: request.params.message.includes('name') ? 'Ada' : 'x', username: 'ada', email: 'a@b.c' } })
 
-test('two clients are asked at once, and each gets its own question', async () => {
+test('two clients are asked at the same time, and each gets its own question', async () => {
     for (const source of ERAS) {
         let asked = 0
         const bothAsked = () => eventually(() => asked === 2)
@@ -182,7 +182,7 @@ async function answerRounds(client, params, answers) {
     return reply
 }
 
-test('two stateless clients are asked at once through one old server', async () => {
+test('two stateless clients are asked at the same time through one old server', async () => {
     const client = modernClient(of('legacy'), { capabilities: INTERACTIVE })
     const ask = (who) => answerRounds(client, { name: 'test_elicitation', arguments: { message: `for ${who}` } }, (r) => ({ action: 'accept', content: { username: who, email: r.params.message } }))
     const replies = await Promise.all(['ada', 'bob', 'eve'].map(ask))
@@ -223,7 +223,7 @@ test('sampling with tools passes unchanged', async () => {
     }
 })
 
-test('what a client cannot do is refused to the server, not asked', async () => {
+test('a question that a client cannot answer is refused to the server, not asked', async () => {
     for (const source of ERAS) {
         const client = await legacyClient(of(source), { listen: false })
         const reply = await client.request('tools/call', { name: 'test_elicitation', arguments: { message: 'hm' } })
@@ -260,7 +260,7 @@ test('a server that dies while it asks fails the call and comes back', async () 
 
 // ---- changes ----
 
-test('changed lists and resources are told to those who want to know', async () => {
+test('changed lists and resources are notified to subscribers', async () => {
     for (const source of ERAS) {
         await ready(server, source)
         const client = await legacyClient(of(source))

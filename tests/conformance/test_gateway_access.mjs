@@ -67,7 +67,7 @@ test("somebody else's question cannot be answered, nor their task asked for", as
     assert.equal((await as('ann', tasks).request('tasks/cancel', { taskId: task.taskId })).result.resultType, 'complete')
     await eventually(async () => (await as('ann', tasks).request('tasks/get', { taskId: task.taskId })).result.status === 'cancelled')
 
-    // An older server lists all tasks to whoever asks; each caller sees their own.
+    // An older server lists all tasks to every client; each caller sees only their own.
     const [ann, eve] = await Promise.all(['ann', 'eve'].map((name) => legacyClient(url, { headers: bearer(name), listen: false })))
     const begun = (await ann.request('tools/call', { name: 'fx__slow_compute', arguments: { seconds: 0 }, task: {} })).result.task
     assert.deepEqual((await ann.request('tasks/list')).result.tasks.map((t) => t.taskId), [begun.taskId])
@@ -93,7 +93,7 @@ test('a token for some tools sees no resources and prompts beside them', async (
     assert.ok((await few.request('prompts/get', { name: prompt.name, arguments: {} })).error)
 })
 
-test('who is removed loses sessions and streams at once', async () => {
+test('a person who is removed loses sessions and streams immediately', async () => {
     const bob = await legacyClient(url, { headers: bearer('bob') })
     const res = await modernClient(url, { headers: bearer('bob') }).post('subscriptions/listen', { notifications: { toolsListChanged: true } })
     assert.equal(res.status, 200)

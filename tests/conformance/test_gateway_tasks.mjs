@@ -107,7 +107,7 @@ test('session, stateless server: tasks do not show and are waited for, questions
     assert.deepEqual((await client.request('tasks/list')).result.tasks, [])
 })
 
-test('stateless, older server: what only runs as a task is run as one and waited for', async () => {
+test('stateless, older server: a tool that only runs as a task is run as one and waited for', async () => {
     for (const capabilities of [{}, { ...TASKS, ...FORM }]) {
         const client = modern('/old', capabilities)
         const { result } = await client.request('server/discover')

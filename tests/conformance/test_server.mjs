@@ -49,7 +49,7 @@ const UNSCORED = {
     },
 }
 
-// What a server of the older revisions cannot say: which capability a tool needs, and under which
+// A server of the older revisions cannot declare which capability a tool needs, and under which
 // key a question goes.
 const OUT_OF_REACH = ['server-stateless', 'input-required-result-basic-elicitation']
 

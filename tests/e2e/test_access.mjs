@@ -1,4 +1,4 @@
-// Who may do what: every route and every tool of ours, for everybody, private and shared.
+// Access: every route and every tool of ours, for everybody, private and shared.
 //
 // The expectations are written down here, from the table of the documentation; nothing is computed
 // by what is tested. A route or tool without a row fails.
@@ -15,7 +15,7 @@ before(async () => {
     )
 })
 
-// Who they are to a conversation of bob's.
+// Their roles in a conversation of bob's.
 const ROLE = { owner: 'bob', admin: 'fay', participant: 'cat', other: 'eve', stranger: 'dan', instanceOwner: 'ann' }
 
 // The matrix. What is not named is denied: 404 to those who do not see the conversation, 403 to those
@@ -125,7 +125,7 @@ test('lists, search and news show what may be seen, and the rest is as if it wer
 })
 
 // ---- everything else: who is let in ----
-//   open: anybody; member: whoever is known; org: admins of the instance; ws: admins of the workspace
+//   open: anybody; member: every member; org: admins of the instance; ws: admins of the workspace
 //   (and of the instance, for what is about people); self: people, about themselves
 
 const OTHER_ROUTES = {
@@ -233,7 +233,7 @@ const CLASSES = {
     never: [403, 403, 403, 403, 401],
 }
 
-test('all other routes let in whom they should', async () => {
+test('all other routes admit those whom they should', async () => {
     for (const [route, row] of Object.entries(OTHER_ROUTES)) {
         const method = route.split(' ')[0]
         const [kind, target, body, okay = []] = typeof row === 'string' ? [row, route.split(' ')[1]] : row

@@ -401,7 +401,7 @@ function expectTool(row, id, target, scope) {
     return how === PASS ? PASS : 'denied'
 }
 
-// What a tool without a right conversation says; other failures (no network, no run) are its own business.
+// The error of a tool without a valid conversation; other failures (no network, no run) are ignored here.
 const DENIED = /There is no conversation|^Only the owner|^You may read this|for admins of the workspace|^Only admins of the workspace/
 
 const textOf = (result) => result?.content?.[0]?.text ?? ''
@@ -456,7 +456,7 @@ const PARAMS = {
     'tasks/result': { taskId: 'none' },
 }
 
-test('every method of MCP lets in whom its row says', async () => {
+test('every method of MCP admits those whom its row names', async () => {
     const cells = [], wrong = []
     for (const row of table.methods) for (const id of Object.values(who)) cells.push([row, id])
     await inLanes(cells, async ([row, id]) => {

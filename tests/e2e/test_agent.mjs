@@ -15,7 +15,7 @@ test('a plain answer', async () => {
     refusedNothing()
 })
 
-test('eight tools in parallel, recorded in call order, and the conversation goes on', async () => {
+test('eight tools in parallel, recorded in call order, and the conversation continues', async () => {
     const calls = Array.from({ length: 8 }, (_, i) => ({ name: 'nb__calculate', args: { expression: `${i}*${i}` } }))
     const r = await chat([{ text: 'counting', calls }, { text: 'done' }])
     assert.equal(r.response, 'counting\n\ndone')
@@ -74,7 +74,7 @@ test('overload is retried; a wrong key is not', async () => {
     assert.equal(double.log.length, before + 1)
 })
 
-test('a dropped connection is recorded; the message is kept and the conversation goes on', async () => {
+test('a dropped connection is recorded; the message is kept and the conversation continues', async () => {
     for (const cut of [true, 'clean']) {
         const r = await chat({ text: 'this will be cut off in the middle', cut })
         assert.equal(r.status, 502, JSON.stringify(r))
@@ -90,7 +90,8 @@ test('a dropped connection is recorded; the message is kept and the conversation
 })
 
 test('silence is noticed', async () => {
-    const r = await chat({ hang: 'middle', text: 'never ends' })
+    const s = await serve({ modelCalls: { retryBaseMs: 10, idleTimeoutMs: 1500 } })
+    const r = await chat({ hang: 'middle', text: 'never ends' }, {}, s)
     assert.equal(r.status, 502)
     assert.match(r.message, /no data|no part of an answer/)
 })
@@ -133,7 +134,7 @@ test('a refusal and an empty answer', async () => {
     refusedNothing()
 })
 
-test('one run per conversation, and cancel stops it at once', async () => {
+test('one run per conversation, and cancel stops it immediately', async () => {
     const first = await chat({ text: 'hello' })
     const id = first.conversationId
     const stream = listen(server, `/v1/conversations/${id}/events`)

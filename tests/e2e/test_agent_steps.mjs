@@ -113,7 +113,7 @@ test('"always" is remembered, except where a rule says to ask', async () => {
     assert.deepEqual(saved.consents, [{ tool: 'nb__manage_conversation', userId: 'usr_default' }])
 })
 
-test('what the settings allowed ends with the settings', async () => {
+test('a permission of the settings ends with the settings', async () => {
     const s = await serve({ permissions: { allow: ['nb__time'], ask: ['nb__calculate', 'nb__time'] } })
     const r = await chat([{ calls: [deletion] }, { text: 'ok' }], {}, s)
     await answer(s, r.conversationId, { askId: r.ask.askId, allow: true, always: true })
@@ -123,7 +123,7 @@ test('what the settings allowed ends with the settings', async () => {
     assert.equal((await chat([{ calls: [{ name: 'nb__time' }] }], {}, t)).stopReason, 'waiting')
 })
 
-test('who watches sees the question and its answer', async () => {
+test('a watcher sees the question and its answer', async () => {
     const r = await chat([{ calls: [calls[0]] }, { text: 'ok' }])
     await answer(server, r.conversationId, { askId: r.ask.askId, allow: true })
     const seen = []
@@ -134,7 +134,7 @@ test('who watches sees the question and its answer', async () => {
     assert.deepEqual(seen, [['ask.opened', r.ask.askId], ['ask.answered', r.ask.askId]])
 })
 
-test('unattended, what would ask is refused; autoAllow lets it pass', async () => {
+test('unattended, a call that would ask is refused; autoAllow allows it', async () => {
     const refused = await chat([{ calls: [calls[0]] }, { text: 'ok' }], { unattended: true })
     assert.match(refused.toolCalls[0].output, /nobody can be asked/)
     const passed = await chat([{ calls: [calls[0]] }, { text: 'ok' }], { unattended: true, autoAllow: ['nb__calc*'] })
@@ -161,7 +161,7 @@ test('a busy conversation queues or steers', async () => {
     refusedNothing()
 })
 
-test('who steers a conversation that is deleted is told so in his stream', async () => {
+test('a person who steers a conversation that is deleted gets an error in the stream', async () => {
     const { conversationId: id } = await chat({ text: 'hello' })
     const slow = chat({ text: 'x', hang: 'middle' }, { conversationId: id })
     await eventually(() => fetch(`${server.url}/v1/conversations/${id}`).then((r) => r.json()).then((c) => c.isRunning))
@@ -282,7 +282,7 @@ test('cancel reaches the children', async () => {
     refusedNothing()
 })
 
-test('skills: a trigger wins, tools are filtered, edits count at once', async () => {
+test('skills: a trigger wins, tools are filtered, edits take effect without a restart', async () => {
     const workdir = tmpdir()
     fs.mkdirSync(path.join(workdir, 'skills'))
     const skill = (body) => `---\nname: sums\ndescription: does sums\ntype: skill\nallowed-tools: ["nb__calculate"]\nmetadata:\n  triggers: ["do the sums"]\n  keywords: [add, subtract]\n---\n${body}\n`
@@ -300,7 +300,7 @@ test('skills: a trigger wins, tools are filtered, edits count at once', async ()
     await eventually(async () => (await chat('do the sums', {}, s), /SUMS-BODY-TWO-CHANGED/.test(systemOf())))
 })
 
-test('a long conversation is compacted, goes on, and replays byte for byte', async () => {
+test('a long conversation is compacted, continues, and replays byte for byte', async () => {
     const workdir = tmpdir()
     fs.mkdirSync(path.join(workdir, 'skills'))
     fs.writeFileSync(path.join(workdir, 'skills', 'sums.md'),
@@ -392,7 +392,7 @@ test('a replay names the part of a request that is not what was sent', async () 
     assert.match(damaged.calls[0].why, /system prompt cannot be read.*damaged/)
 })
 
-test('what a provider finds too long is compacted for the next message', async () => {
+test('a conversation that a provider finds too long is compacted for the next message', async () => {
     const s = await serve()
     let id
     for (let i = 0; i < 5; i++) id = (await chat({ text: 'answer ' + i }, { conversationId: id }, s)).conversationId

@@ -1,4 +1,4 @@
-// What can be seen of the agent from outside: models, skills, the prompt, usage; runs that nobody waits for.
+// The agent seen from outside: models, skills, the prompt, usage; runs that nobody waits for.
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -34,7 +34,7 @@ function writeSkill(dir, name, front, body = 'Do it well.') {
 
 // ---- runs nobody waits for ----
 
-test('chat/start answers when the run begins, and the run goes on', async () => {
+test('chat/start answers when the run begins, and the run continues', async () => {
     const r = await post('/v1/chat/start', { message: say({ words: 60, delayMs: 5 }) })
     assert.equal(r.status, 202)
     assert.match(r.conversationId, /^conv_/)
@@ -301,7 +301,7 @@ const calculate = { name: 'nb__calculate', args: { expression: '6*7' } }
 const asking = (workdir, permissions = { ask: ['nb__calculate', 'nb__time'] }) =>
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings({ permissions })))
 
-test('one shot: what would ask is refused with a hint, --allow lets it pass', async () => {
+test('one shot: a call that would ask is refused with a hint; --allow allows it', async () => {
     const workdir = tmpdir()
     asking(workdir)
     const message = say([{ calls: [calculate] }, { text: 'done' }])

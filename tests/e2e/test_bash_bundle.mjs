@@ -101,7 +101,7 @@ test('output, exit code, directory, environment', async () => {
     assert.equal((await b.exec({ command: "printf '\\377x'" })).stdout, '\ufffdx')
 })
 
-test('wrong arguments are answered with words for the model', async () => {
+test('wrong arguments are answered with an error that the model can read', async () => {
     const b = bash()
     await b.initialize()
     const cases = [
@@ -124,7 +124,7 @@ test('wrong arguments are answered with words for the model', async () => {
     assert.equal((await b.ask('tools/call', { name: 'bash_exec', arguments: [] })).error.code, -32602)
 })
 
-test('a timeout gives 124 and what was said so far, and ends all of it', async () => {
+test('a timeout gives 124 and the output so far, and ends all processes', async () => {
     const b = bash()
     await b.initialize()
     const r = await b.exec({ command: 'echo $$; sleep 100 & echo $!; sleep 100', timeout: 0.3 })
@@ -135,7 +135,7 @@ test('a timeout gives 124 and what was said so far, and ends all of it', async (
     assert.deepEqual([stubborn.exit_code, stubborn.stdout], [124, 'on\n'])
 })
 
-test('nothing goes on in the background after the answer', async () => {
+test('nothing runs in the background after the answer', async () => {
     const b = bash()
     await b.initialize()
     const r = await b.exec({ command: 'sleep 100 & echo $!' })
@@ -203,7 +203,7 @@ test('progress, when it is asked for', async () => {
     assert.ok(told[1].params.progress > told[0].params.progress)
 })
 
-test('input that is no message is refused, and the next one is served', async () => {
+test('input that is not a message is refused, and the next message is served', async () => {
     const b = bash()
     b.raw('nonsense\n')
     b.raw('{"jsonrpc":"1.0","id":1,"method":"ping"}\n[]\n"x"\n\n')

@@ -36,7 +36,7 @@ async function withBash(kind, fn) {
 const outputOf = ({ result }) => result.structuredContent
 
 for (const kind of ['bubblewrap', 'Landlock']) {
-    test(`a command over the memory limit ends alone, and its caller learns why (${kind})`, () =>
+    test(`a command over the memory limit ends alone, and its caller gets the reason (${kind})`, () =>
         withBash(kind, async (host, run) => {
             const beside = run(WAIT)
             const hungry = await run(EAT).answer()
@@ -47,7 +47,7 @@ for (const kind of ['bubblewrap', 'Landlock']) {
             assert.equal(outputOf(await beside.answer()).stdout, 'untouched\n')
         }))
 
-    test(`a command with too many processes ends alone, and its caller learns why (${kind})`, () =>
+    test(`a command with too many processes ends alone, and its caller gets the reason (${kind})`, () =>
         withBash(kind, async (host, run) => {
             const beside = run(WAIT)
             const many = await run(FORK).answer()

@@ -78,7 +78,7 @@ test('a program is shown whole and needs a yes', async () => {
     assert.match((await nbw(['bundle', 'add', '--yes', '--no-sandbox', '--name', 'y', '--', NODE])).stderr, /may do whatever you may/)
 })
 
-test('what cannot be right is refused before it is written', async () => {
+test('wrong settings are refused before they are written', async () => {
     const workdir = tmpdir()
     const nbw = using(workdir)
     const cases = [
@@ -115,7 +115,7 @@ test('what cannot be right is refused before it is written', async () => {
     assert.match((await nbw(['bundle', 'validate'])).stderr, /allowPrivate/)
 })
 
-test('with a server everything takes effect at once', async () => {
+test('with a server everything takes effect immediately', async () => {
     const workdir = tmpdir()
     const nbw = using(workdir)
     write(workdir, { noDefaultBundles: true, bundles: [tiny('one')] })

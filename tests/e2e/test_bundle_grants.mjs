@@ -39,7 +39,7 @@ async function listener() {
     return server.address().port
 }
 
-/** What the structure says of a file: the longest path that contains it decides. */
+/** The grant for a file: the longest path that contains it decides. */
 function rightOf(grants, file) {
     const holds = grants.paths.filter((p) => file === p.path || file.startsWith(p.path + '/'))
     const best = holds.sort((a, b) => b.path.length - a.path.length)[0]
@@ -117,7 +117,7 @@ test('a directory that a manifest proposes is granted by a person only', async (
     }
 })
 
-test('validate refuses what add refuses, with the same words', async () => {
+test('validate refuses the same as add, with the same message', async () => {
     const server = (config, more = {}) => ({ server: { type: 'node', entry_point: 'index.mjs', mcp_config: { command: 'node', args: [], ...config }, ...more } })
     const secret = { user_config: { k: { type: 'string', title: 'K', description: 'x', sensitive: true } } }
     const cases = [

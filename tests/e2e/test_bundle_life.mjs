@@ -27,7 +27,7 @@ test('a server starts, answers, and leaves nothing behind', async () => {
     await noneLeft(host.mark)
 })
 
-test('one that never answers holds up nobody', async () => {
+test('a server that never answers delays no other server', async () => {
     const host = startHost()
     host.apply(unruly('mute', 'silent'), unruly('fine'))
     await host.state('fine', 'running')
@@ -37,7 +37,7 @@ test('one that never answers holds up nobody', async () => {
     await noneLeft(host.mark)
 })
 
-test('lines that are no messages are passed over', async () => {
+test('lines that are not messages are skipped', async () => {
     const host = startHost()
     host.apply(unruly('noisy', 'garbage'))
     await host.state('noisy', 'running')
@@ -45,7 +45,7 @@ test('lines that are no messages are passed over', async () => {
     await host.quit()
 })
 
-test('one that ends at once is tried five times, then dead, with its own words as the reason', async () => {
+test('a server that ends immediately is started five times, then is dead, with its stderr as the reason', async () => {
     const host = startHost({ backoffMs: 20 })
     host.apply(unruly('moody', 'exits'))
     const dead = await host.state('moody', 'dead')
@@ -73,7 +73,7 @@ test('pauses between attempts double', async () => {
     await host.quit()
 })
 
-test('a program that does not exist is stopped at once and says so', async () => {
+test('a program that does not exist is stopped immediately, with the reason', async () => {
     const host = startHost()
     host.apply({ serverName: 'ghost', command: 'no-such-program-anywhere' })
     const stopped = await host.state('ghost', 'stopped')
@@ -122,7 +122,7 @@ test('calls of a read-only tool that a crash interrupted are answered by the nex
     await noneLeft(host.mark)
 })
 
-test('a timeout is no crash, and the calls beside it go on', async () => {
+test('a timeout is not a crash, and the calls beside it continue', async () => {
     const host = startHost()
     host.apply(unruly('slow'))
     await host.state('slow', 'running')
@@ -167,7 +167,7 @@ test('floods and answers of 100 MB hurt only their own call', async () => {
     await host.quit()
 })
 
-test('one that ignores SIGTERM and the end of its input is killed', async () => {
+test('a server that ignores SIGTERM and the end of its input is killed', async () => {
     const host = startHost()
     host.apply(unruly('stubborn', 'stubborn'))
     await host.state('stubborn', 'running')
@@ -195,7 +195,7 @@ test('too much memory: ended, with the reason, and started again', async () => {
     const host = startHost()
     host.apply(unruly('hungry', 'ok', { memoryMb: 300 }))
     await host.state('hungry', 'running')
-    await host.text('hungry', 'eat', { mb: 400 })
+    await host.call('hungry', 'eat', { mb: 400 }) // it may be ended before or after its answer
     const crashed = await host.state('hungry', 'crashed')
     assert.match(crashed.reason, /more than its limit of 300 MB/)
     await host.state('hungry', 'running')
@@ -264,7 +264,7 @@ test('only a few variables of the environment are passed on', async () => {
     await host.quit()
 })
 
-test('a hundred calls at once', async () => {
+test('a hundred calls at the same time', async () => {
     const host = startHost()
     host.apply(unruly('one'))
     await host.state('one', 'running')

@@ -55,7 +55,7 @@ test('tools of three servers from npm are called in one turn', async () => {
     assert.ok(answer.toolCalls.every((c) => c.ok))
 })
 
-test('eight calls to three bundles at once, one of which dies meanwhile', async () => {
+test('eight calls to three bundles at the same time, one of which dies meanwhile', async () => {
     const server = await serve([tiny('one'), tiny('two'), tiny('three')])
     const calls = ['one__wait {"ms":600}', 'one__add {"a":1,"b":2}', 'two__wait {"ms":600}', 'two__add {"a":2,"b":2}',
         'three__die {"ms":200}', 'three__wait {"ms":600}', 'one__wait {"ms":600}', 'two__wait {"ms":600}']
@@ -70,7 +70,7 @@ test('eight calls to three bundles at once, one of which dies meanwhile', async 
     assert.equal((await chat(server, 'call three__add {"a":20,"b":1}')).toolCalls[0].output, '21')
 })
 
-test('a server that never answers delays nobody', async () => {
+test('a server that never answers delays no other', async () => {
     const workdir = tmpdir()
     const bundles = [tiny(), command('mute', ['-e', 'setInterval(() => {}, 1000)'])]
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles }))
@@ -80,7 +80,7 @@ test('a server that never answers delays nobody', async () => {
     assert.equal((await chat(server, 'call tiny__add {"a":1,"b":1}')).toolCalls[0].output, '2')
 })
 
-test('a tool of a bundle that is starting is waited for; of one that is not there, it is said why', async () => {
+test('a tool of a bundle that is starting is waited for; of a missing bundle, the error names the reason', async () => {
     const workdir = tmpdir()
     const slow = `setTimeout(() => import(${JSON.stringify(from('tests/fixtures/tiny-server.mjs'))}), 2500)`
     const bundles = [command('slow', ['-e', slow]), tiny('asleep', { disabled: true }), command('broken', ['-e', 'console.error("no luck"); process.exit(3)']),

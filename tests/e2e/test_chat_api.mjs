@@ -64,7 +64,7 @@ test('the deltas of a stream add up to the response', async () => {
     assert.equal(done.data.conversationId, events[0].data.conversationId)
 })
 
-test('POST /v1/chat answers with the whole result, and goes on with a conversation', async () => {
+test('POST /v1/chat answers with the whole result, and continues a conversation', async () => {
     const first = await (await post('/v1/chat', { message: 'hello' })).json()
     assert.equal(first.stopReason, 'complete')
     assert.equal(first.skillName, null)

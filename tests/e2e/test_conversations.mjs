@@ -1,4 +1,4 @@
-// What can be done with conversations: from the terminal, over the API and by the agent's tools,
+// Operations on conversations: from the terminal, over the API and by the agent's tools,
 // beside a running server and without one, in both file stores.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -383,7 +383,7 @@ test('verify names what was changed', async () => {
     assert.deepEqual([bad.ok, bad.brokenLine], [false, 2])
 })
 
-test('what cannot be done is said, and nothing is half done', async () => {
+test('a request that cannot be met gets an error, and nothing is half done', async () => {
     const t = terminal(tmpdir())
     const { conversationId: id } = await t.say('what is 6*7?')
     const nowhere = path.join(t.dir, 'none/x.md')
@@ -392,7 +392,7 @@ test('what cannot be done is said, and nothing is half done', async () => {
     assert.equal((await t.json('participants', id))[0].visibility, 'private')
 })
 
-test('after a loss of power, what is copied from the logs has all that was acknowledged', async () => {
+test('after a loss of power, a copy of the logs has everything that was acknowledged', async () => {
     const t = terminal(tmpdir())
     const { conversationId: id } = await t.say('what is 6*7?')
     const log = path.join(t.dir, 'conversations', `${id}.jsonl`)
@@ -478,7 +478,7 @@ test('a restore refuses archives that lead elsewhere, and damaged ones, and chan
     const bytes = fs.readFileSync(whole)
     bytes[2] ^= 1
     fs.writeFileSync(flipped, bytes)
-    fs.writeFileSync(path.join(dir, 'text.tar'), 'this is no archive at all')
+    fs.writeFileSync(path.join(dir, 'text.tar'), 'this is not an archive')
     for (const file of [tar('up.tar', 'a.txt', '../outside.txt'), tar('abs.tar', 'a.txt', path.join(dir, 'outside.txt')),
         tar('link.tar', 'a.txt', 'in/link'), cut, flipped, path.join(dir, 'text.tar'), '/nonexistent.tar']) {
         const t = terminal(tmpdir())
@@ -585,7 +585,7 @@ test('logs that cannot be read are left out of lists, and named', async () => {
     assert.equal((await t.call(['conv', 'list'])).stderr, '')
 })
 
-test('an import of what is no conversation fails and makes nothing', async () => {
+test('an import of a file that is not a conversation fails and creates nothing', async () => {
     const t = terminal(tmpdir())
     assert.match(await t.fails(1, 'import', '/etc/passwd'), /contains no conversation/)
     assert.deepEqual(await t.json('list'), [])

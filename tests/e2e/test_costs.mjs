@@ -1,4 +1,4 @@
-// What conversations cost, to the cent, over forks, deletions, cancelled answers, delegation and compaction.
+// Costs of conversations, to the cent, over forks, deletions, cancelled answers, delegation and compaction.
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, eventually, nb, test } from '../support/tap.mjs'
@@ -55,7 +55,7 @@ test('forks do not pay for their past; deletions keep their cost; delegates coun
     await still('taken back')
     await request(s, 'DELETE', `/v1/conversations/${id}`)
     await request(s, 'DELETE', `/v1/conversations/${fork.id}?purge=true`)
-    await still('deleted again, and a fork for good')
+    await still('deleted again, and a fork permanently')
     const ledger = fs.readFileSync(path.join(s.workdir, 'conversations', '.deleted-usage'), 'utf8')
     assert.ok(!/one|two/.test(ledger.replaceAll(/"\w+":/g, '')), 'no words of the conversation')
     const printed = await nb(['--workdir', s.workdir, 'usage', '--by', 'model', '--json'])

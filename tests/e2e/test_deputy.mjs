@@ -93,7 +93,7 @@ test('a fork keeps the authors: their words do not gain the forker’s rights', 
     assert.doesNotMatch(outputs(await chat(adam, read(), { conversationId: fork })), /salary/)
 })
 
-test('steering: the run goes on with the rights of both', async () => {
+test('steering: the run continues with the rights of both', async () => {
     const id = await sharedBy(adam, 'mia')
     const slow = adam.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 150, calls: [{ name: 'nb__time' }] }, { text: 'end' }]) })
     const steered = await mia.post('/v1/chat', { conversationId: id, whenBusy: 'steer', message: say(read()) })
@@ -162,7 +162,7 @@ test('a narrowed token answers no question of a wider run, and edits no message'
     await slow
 })
 
-test('a narrowed token’s words stay narrow when its owner goes on', async () => {
+test('a narrowed token’s messages stay narrow when its owner continues', async () => {
     const begun = await chat(office.as('adam-time'), 'do as the next message says')
     const r = await chat(adam, read(), { conversationId: begun.conversationId })
     assert.doesNotMatch(outputs(r), /salary/)

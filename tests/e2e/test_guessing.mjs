@@ -44,7 +44,7 @@ test('a key that is short or has few different characters is refused at the star
     }
 })
 
-test('wrong passwords of many addresses lock nobody out of where they logged in before', async () => {
+test('wrong passwords from many addresses do not lock out addresses of earlier logins', async () => {
     const settings = { http: { trustedProxies: ['127.0.0.1'] } }
     const office = await openOffice({ ann: 'owner' }, { ws_a: { ann: 'admin' } }, { settings })
     const set = await office.nb(['user', 'passwd', 'ann@example.com', '--password-stdin'], { input: 'correct horse battery\n' })

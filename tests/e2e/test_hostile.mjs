@@ -1,4 +1,4 @@
-// What strangers, forgers and broken clients send; and what happens to those who do it too often.
+// Input of strangers, forgers and broken clients, and the limits for those who send it too often.
 import net from 'node:net'
 import { createHmac } from 'node:crypto'
 import fs from 'node:fs'
@@ -209,7 +209,7 @@ test("a token for one workspace is for nothing else, even an owner's with all sc
     count(refused.length + 3)
 })
 
-test('logins: claimed addresses, plain HTTP, what is left of a session, and what the log says', async () => {
+test('logins: claimed addresses, plain HTTP, the rest of a session, and the lines of the log', async () => {
     const key = 'a-long-enough-api-key'
     const open = async (http) => {
         const server = await startServer({ env: { ...QUICK, NB_API_KEY: key }, workdir: withSettings({ http }) })
@@ -235,7 +235,7 @@ test('logins: claimed addresses, plain HTTP, what is left of a session, and what
     const own = { cookie: refresh, origin: behind.server.url }
     assert.equal((await behind.at('/v1/auth/logout', {}, own)).status, 200)
     assert.equal((await behind.at('/v1/auth/refresh', {}, own)).status, 401)
-    // What a browser would not keep is not given out.
+    // A cookie that a browser would not keep is not set.
     const login = (host, origin) => {
         const body = JSON.stringify({ key })
         return raw(behind.server, `POST /v1/auth/login HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nX-Forwarded-For: 192.0.2.2\r\nContent-Length: ${body.length}\r\n\r\n${body}`)

@@ -112,7 +112,7 @@ function snapshot(root) {
 
 const listen = (server, ...args) => new Promise((resolve, reject) => server.on('error', reject).listen(...args, () => resolve(server.address())))
 
-/** What there is to be reached outside, and what was. */
+/** Targets outside the sandbox, and those that were reached. */
 async function makeTargets(world, user) {
     const as = user ? ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--'] : []
     const launch = (args) => {

@@ -1,4 +1,4 @@
-// What an admin of a workspace may install without the owner of the server.
+// Packages that an admin of a workspace may install without the owner of the server.
 import fs from 'node:fs'
 import path from 'node:path'
 import { NB, assert, nb, startServer, test, tmpdir } from '../support/tap.mjs'

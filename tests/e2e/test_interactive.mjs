@@ -67,7 +67,7 @@ test('a window that changes its size during an answer ends up right', async () =
     })
 })
 
-test('Ctrl-C stops a slow answer and the conversation goes on', async () => {
+test('Ctrl-C stops a slow answer and the conversation continues', async () => {
     const t = await open(['--workdir', tmpdir()], { env: { NB_DEMO_DELAY_MS: '200' } })
     await t.sees(PROMPT_LAST)
     await t.message('count to 500')
@@ -230,7 +230,7 @@ test('Ctrl-Z stops nb, fg brings the draft back', async () => {
     await t.sees(/[$#]$/)
 })
 
-test('--continue shows what was said', async () => {
+test('--continue shows the earlier messages', async () => {
     const dir = tmpdir()
     await run(NB, ['--workdir', dir, '-p', 'what is 6*7?'], { env: offline })
     let t = await open(['--workdir', dir, '--continue'])

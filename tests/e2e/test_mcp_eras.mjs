@@ -73,7 +73,7 @@ for (const [wire, open] of Object.entries({ stdio: onPipes, http: serve })) {
             assert.equal(error.code, -32603)
         })
 
-        test(`${name}: changes are told, of lists and of resources subscribed to`, async () => {
+        test(`${name}: changes of lists and of subscribed resources are notified`, async () => {
             const told = (method) => client.of('notified').filter((event) => event.method === `notifications/${method}`)
             await client.call('test_trigger_tool_change')
             await eventually(() => told('tools/list_changed').length > 0)

@@ -109,7 +109,7 @@ test('an answer cut by the limit never runs its last call', async () => {
     }
 })
 
-test('a paused turn goes on', async () => {
+test('a paused turn continues', async () => {
     await turnAndOn([{ text: 'a', pause: true }, { text: 'b' }], {
         model: 'anthropic:claude-sonnet-4-5-20250929',
         check: (r) => assert.match(r.response, /b$/),

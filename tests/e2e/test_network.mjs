@@ -1,6 +1,6 @@
 // A server with network has one of its own: what it declares is reached, and nothing else of this
 // machine or its network. Tried by a server inside: with bubblewrap, and with Landlock and seccomp;
-// as whoever runs the tests, and without privileges.
+// as the user who runs the tests, and without privileges.
 import { randomUUID } from 'node:crypto'
 import dgram from 'node:dgram'
 import fs from 'node:fs'
@@ -29,7 +29,7 @@ function mayOthersRead(dir) {
 
 const listen = (server, ...args) => new Promise((resolve, reject) => server.on('error', reject).listen(...args, () => resolve(server.address())))
 
-/** What there is to be reached on this machine, and how often it was. */
+/** Servers on this machine that could be reached, and how often they were. */
 async function makeTargets(workdir) {
     const hits = []
     const serve = (name) =>
@@ -176,7 +176,7 @@ test('much data passes in both directions, and many connections wait for each ot
     }
 })
 
-test('destinations that cannot be understood are refused with words', async () => {
+test('destinations that cannot be parsed are refused with the reason', async () => {
     const host = startHost()
     const rows = [
         ['yes', /true, false or a list/],

@@ -169,7 +169,7 @@ test('a package of uvx is added in the version that uv names', async () => {
     assert.equal(broken.args, null)
 })
 
-test('what cannot be installed says why, and what to do', async () => {
+test('a package that cannot be installed has an error that names the reason and the remedy', async () => {
     const workdir = tmpdir()
     const nbw = using(workdir)
     const add = (...command) => nbw(['bundle', 'add', '--yes', '--name', 'x', '--', ...command])

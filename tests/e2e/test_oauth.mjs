@@ -1,4 +1,4 @@
-// Remote servers behind OAuth: signing in from the terminal, staying signed in, and whom not to believe.
+// Remote servers behind OAuth: signing in from the terminal, staying signed in, and servers and redirects that must not be trusted.
 import fs from 'node:fs'
 import path from 'node:path'
 import { NB, after, assert, eventually, sleep, start, startServer, test, tmpdir } from '../support/tap.mjs'
@@ -62,7 +62,7 @@ test('signing in, using it, and staying signed in when tokens end', async () => 
     assert.equal(fs.statSync(stored(workdir)).mode & 0o777, 0o600)
     assert.equal(await who(server), 'somebody')
 
-    // The token is refused: another one is fetched, and the call made again.
+    // The token is refused: a new one is fetched, and the call is repeated.
     const before = readSealed(workdir, stored(workdir))['@oauth'].accessToken
     g.access.clear()
     assert.equal(await who(server), 'somebody')
@@ -131,7 +131,7 @@ test('a refresh that was sent is kept, though the bundle or nb is stopped meanwh
     assert.deepEqual(g.faults, [])
 })
 
-test('two processes refresh a token once, and both go on', async () => {
+test('two processes refresh a token once, and both continue', async () => {
     const g = await guard({})
     g.lifetime = 5
     const workdir = settings([entry(g)])
@@ -202,7 +202,7 @@ test('a client that is registered already is used as it is', async () => {
     assert.ok(!g.requests.includes('POST /register'))
 })
 
-test('whom not to believe', async () => {
+test('servers and redirects that must not be trusted', async () => {
     const cases = [
         [{ resource: 'http://evil.example.com/mcp' }, /about another server/, []],
         [{ metadata: { issuer: 'http://evil.example.com' } }, /names another issuer/, []],
@@ -298,7 +298,7 @@ test('a client metadata document is used where the server takes it, and only the
     assert.deepEqual([...g.faults, ...other.faults], [])
 })
 
-test('what fails is not added, and leaves nothing behind', async () => {
+test('a package that fails is not added, and leaves nothing behind', async () => {
     const g = await guard({ callback: { code: null, error: 'access_denied' } })
     const workdir = settings()
     const failed = await add(workdir, g)

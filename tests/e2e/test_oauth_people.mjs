@@ -129,7 +129,7 @@ async function usesNobody(what) {
     assert.equal(g.calls.length, n)
 }
 
-test('other people’s words: steering, history, a fork and delegation use nobody’s account', async () => {
+test('other people’s messages: steering, history, a fork and delegation use nobody’s account', async () => {
     const id = await shared('ann', 'bob')
     assert.match(outputs(await chat('ann', call(), { conversationId: id })), /account of ann/, 'only Ann wrote so far')
     const slow = people.ann.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 150, calls: [{ name: 'nb__time' }] }, { text: 'end' }]) })
@@ -164,7 +164,7 @@ test('nobody else allows a call that uses a person’s account', async () => {
     assert.deepEqual(g.calls.at(-1), { account: 'ann', name: 'wipe' })
 })
 
-test('what a server asks during a person’s call, that person alone answers', async () => {
+test('a question of a server during a person’s call is answered by that person only', async () => {
     const id = await shared('ann', 'bob')
     const run = chat('ann', call('ask'), { conversationId: id })
     const list = async (name) => (await people[name].get(`/v1/conversations/${id}/inputs`)).body.inputs ?? []

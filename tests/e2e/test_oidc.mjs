@@ -23,7 +23,7 @@ before(async () => {
 
 after(() => issuer.close())
 
-// A browser: keeps cookies, follows nothing by itself.
+// A browser: keeps cookies, follows no redirect automatically.
 function browser() {
     const jar = new Map()
     const visit = async (url, { method = 'GET', headers = {} } = {}) => {
@@ -240,7 +240,7 @@ test('below a sub-path everything stays there: cookies, the way to the provider 
     assert.equal(failed.headers.get('location'), '/tools/nb/?error=auth_failed')
 })
 
-test('who floods the way to the provider is slowed down, and logs nobody else out', async () => {
+test('a client that floods the login at the provider is slowed down, and logs nobody else out', async () => {
     const dir = tmpdir('nb-flood-')
     fs.cpSync(path.join(workdir, 'instance.json'), path.join(dir, 'instance.json'))
     fs.writeFileSync(path.join(dir, 'nimblebrain.json'), JSON.stringify({ http: { trustedProxies: ['127.0.0.1'] } }))

@@ -187,7 +187,7 @@ test('a package is searched for, installed, used, updated, and used without the 
     assert.equal(again.code, 1)
     assert.match(again.stderr, /already/)
 
-    // What is installed stays, however old it is, until somebody asks for an update.
+    // An installed package stays, however old it is, until somebody asks for an update.
     const asked = registry.requests.length
     const meta = path.join(workdir, 'apps/test-tiny/.mpak-meta.json')
     const old = JSON.parse(fs.readFileSync(meta))

@@ -1,4 +1,4 @@
-// Rules that change while the server runs: at once, for good, for admins only, losing nothing.
+// Rules that change while the server runs: immediately, permanently, for admins only, losing nothing.
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, startServer, test } from '../support/tap.mjs'
@@ -19,7 +19,7 @@ async function put(s, rules, who = client(s)) {
     return r.body
 }
 
-test('rules take effect at once, survive a restart, and leave the rest of the file as it was', async () => {
+test('rules take effect immediately, survive a restart, and leave the rest of the file as it was', async () => {
     const s = await serve()
     const text = `{\n  "x-note": [ 1.0,  "mine" ],\n${JSON.stringify(settings(), null, 4).slice(2)}\n`
     fs.writeFileSync(settingsOf(s), text, { mode: 0o640 })
@@ -50,7 +50,7 @@ test('rules take effect at once, survive a restart, and leave the rest of the fi
     assert.equal((await calculate(t)).stopReason, 'complete')
 })
 
-test('what is no rule is refused and changes nothing', async () => {
+test('an invalid rule is refused and changes nothing', async () => {
     const s = await serve({ permissions: { deny: ['mail__*'] } })
     const before = fs.readFileSync(settingsOf(s), 'utf8')
     const BAD = [
@@ -74,7 +74,7 @@ test('a file that somebody has broken meanwhile is not written over', async () =
     assert.deepEqual((await client(s).get('/v1/permissions')).body.deny, [])
 })
 
-test('of many changes at once the file and the server keep the same one', async () => {
+test('after many changes at the same time the file and the server have the same rules', async () => {
     const s = await serve()
     const all = Array.from({ length: 20 }, (_, i) => put(s, { deny: [`t${i}`] }))
     await Promise.all(all)

@@ -31,7 +31,7 @@ const ready = (on = server) => eventually(async () => {
 const names = (p) => p.tools.map((t) => t.name)
 const layer = (p, name) => p.layers.find((l) => l.name === name)
 
-test('layer 3 names the apps with their trust scores, and the words of servers as those of a third party', async () => {
+test('layer 3 names the apps with their trust scores, and marks texts of servers as those of a third party', async () => {
     await ready()
     const p = await post('/v1/prompt', { message: 'hello' })
     const apps = layer(p, 'apps')
@@ -65,7 +65,7 @@ test('a bundle of 14 tools hides neither itself nor bash: own tools take no plac
     assert.equal(layer(p, 'hidden tools'), undefined)
 })
 
-test('what is hidden has a line for each app; what the conversation uses stays in the list', async () => {
+test('hidden tools have a line for each app; tools that the conversation uses stay in the list', async () => {
     const s = await serve({ bundles: bundles.slice(0, 1), maxDirectTools: 3 })
     await ready(s)
     const open = await post('/v1/prompt', { message: 'hello', appContext: { serverName: 'files' } }, s)
@@ -125,7 +125,7 @@ readline.createInterface({ input: process.stdin }).on('line', (line) => {
     if (id !== undefined) send({ id, result: method === 'resources/list' ? { resources: [] } : {} })
 })`
 
-test('the guide of a trusted app that is open is read once and shown as the words of its server', async () => {
+test('the guide of a trusted app that is open is read once and marked as text of its server', async () => {
     const file = path.join(shared, 'guided.mjs'), counter = path.join(tmpdir(), 'reads')
     fs.writeFileSync(file, GUIDED)
     fs.writeFileSync(counter, '')

@@ -1,4 +1,4 @@
-// The key of a model provider, entered while the server runs: used at once, kept, never shown.
+// The key of a model provider, entered while the server runs: used immediately, stored, never shown.
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, startServer, test, tmpdir } from '../support/tap.mjs'
@@ -9,7 +9,7 @@ const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', 
 const KEY = 'sk-test-0123456789abcdef'
 const setKey = (s, name, apiKey) => client(s).ask('PUT', `/v1/providers/${name}/key`, { apiKey })
 
-test('a key makes its provider the default at once, and after a restart', async () => {
+test('a key makes its provider the default immediately, and after a restart', async () => {
     const s = await startServer({ env: ENV })
     const before = (await client(s).get('/v1/models')).body
     assert.equal(before.default.model, 'demo:demo')
@@ -38,7 +38,7 @@ test('a key makes its provider the default at once, and after a restart', async 
     assert.ok(![s, t].some((x) => `${x.stdout}${x.stderr}`.includes(KEY)), 'in no log')
 })
 
-test('settings and environment win; what is no key or provider is refused', async () => {
+test('settings and environment win; an invalid key or provider is refused', async () => {
     const s = await startServer({ env: { ...ENV, OPENAI_API_KEY: 'sk-from-environment' } })
     const taken = await setKey(s, 'openai', KEY)
     assert.deepEqual([taken.status, taken.body.error], [409, 'conflict'])

@@ -51,7 +51,7 @@ const cancel = (id, who = 'bob') => office.as(who).post(`/v1/conversations/${id}
 const history = async (id, who = 'bob') =>
     (await office.as(who).get(`/v1/conversations/${id}/history`)).body.messages.filter((m) => m.role === 'user').map((m) => m.content)
 
-test('who sent it changes it and takes it back; owner and admin take it back; to others it is not there', async () => {
+test('the sender edits and withdraws a queued message; owner and admin withdraw it; others cannot see it', async () => {
     const id = await busyConversation()
     const tab = listen(office.server, `/v1/conversations/${id}/events`, office.as('dan').headers())
     assert.deepEqual((await tab.event('queue.snapshot')).data.messages, [])
@@ -99,7 +99,7 @@ test('who sent it changes it and takes it back; owner and admin take it back; to
     all.drop()
 })
 
-test('whoever waits for the answer hears what becomes of the message', async () => {
+test('a client that waits for the answer is told what becomes of the message', async () => {
     const id = await busyConversation()
     const body = { message: 'never', conversationId: id, whenBusy: 'queue' }
     const plain = office.as('cat').post('/v1/chat', body)
@@ -127,7 +127,7 @@ test('no more than 16 wait in a conversation, and no more than a megabyte', asyn
     await cancel(id)
 })
 
-test('what somebody began or lets wait with a token ends when it is revoked', async () => {
+test('runs and queued messages of a token end when it is revoked', async () => {
     const id = await busyConversation()
     await cancel(id)
     const stolen = client(office.server, office.tokens.stolen)
@@ -143,7 +143,7 @@ test('what somebody began or lets wait with a token ends when it is revoked', as
     tab.drop()
 })
 
-test('who leaves the workspace leaves no message behind', async () => {
+test('a person who leaves the workspace leaves no queued message behind', async () => {
     const id = await busyConversation()
     const tab = listen(office.server, `/v1/conversations/${id}/events`, office.as('bob').headers())
     const theirs = await wait('dan', id, 'of dan')
@@ -166,7 +166,7 @@ async function alone(workdir, more = {}) {
 }
 
 for (const signal of ['SIGKILL', 'SIGTERM']) {
-    test(`what waited is sent after a restart, once and in order: ${signal}`, async () => {
+    test(`queued messages are sent after a restart, once and in order: ${signal}`, async () => {
         const workdir = tmpdir()
         let { server, me } = await alone(workdir)
         const id = (await me.post('/v1/chat', { message: say({ text: 'hello' }) })).body.conversationId
@@ -197,7 +197,7 @@ for (const signal of ['SIGKILL', 'SIGTERM']) {
     })
 }
 
-test('what cannot be sent after a restart is kept for the next one', async () => {
+test('a queued message that cannot be sent after a restart is kept for the next one', async () => {
     const workdir = tmpdir()
     let { server, me } = await alone(workdir)
     const id = (await me.post('/v1/chat', { message: say({ text: 'hello' }) })).body.conversationId
@@ -215,7 +215,7 @@ test('what cannot be sent after a restart is kept for the next one', async () =>
     await server.stop()
 })
 
-test('while bundles start, nobody moves up into the place of a message that is taken back', async () => {
+test('while bundles start, no message takes the place of one that is withdrawn', async () => {
     const workdir = tmpdir()
     let { server, me } = await alone(workdir)
     const id = (await me.post('/v1/chat', { message: say({ text: 'hello' }) })).body.conversationId

@@ -1,5 +1,5 @@
-// What a sandboxed server cannot do, tried by one that does try: with bubblewrap, and again with
-// bubblewrap hidden (Landlock and seccomp); as whoever runs the tests, and without privileges.
+// The limits of a sandboxed server, tried by a hostile one: with bubblewrap, and again with
+// bubblewrap hidden (Landlock and seccomp); as the user who runs the tests, and without privileges.
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
@@ -130,7 +130,7 @@ for (const kind of KINDS) {
             })
         })
 
-        test(`what is declared can be used, what is hidden inside it cannot (${who})`, () => {
+        test(`declared paths can be used, hidden paths inside them cannot (${who})`, () => {
             const entry = { sandbox: { read: ['~'], write: ['~/notes'] } }
             return withServer({ kind, user, entry }, async ({ world, host, state }) => {
                 assert.match(state.sandbox, /reads ~ without keys and tokens; writes ~\/notes/)
@@ -167,7 +167,7 @@ test('bubblewrap: other processes are not to be seen', () =>
         assert.ok(!lines.some((line) => line.includes(' launch ')))
     }))
 
-test('declaring the root, the work directory or what is not there is refused with words', async () => {
+test('declaring the root, the work directory or a missing path is refused with the reason', async () => {
     const host = startHost()
     const entries = {
         root: [['/'], /whole file system/],

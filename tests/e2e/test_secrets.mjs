@@ -99,7 +99,7 @@ test('plain secrets in the settings are named, sealed, and still used', async ()
     assert.equal(set.code, 0, set.stderr)
     await eventually(async () => (await call('API_TOKEN')) === 'other-token')
 
-    // What is sealed for one server is not given to another of the same name.
+    // A secret that is sealed for one server is not given to another of the same name.
     await s.stop()
     const evil = http.createServer((req, res) => (seen.push(['evil', JSON.stringify(req.headers)]), res.writeHead(500).end()))
     await new Promise((done) => evil.listen(0, '127.0.0.1', done))

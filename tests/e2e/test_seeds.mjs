@@ -104,7 +104,7 @@ test('the overview of nb__status lists conversations and names the calls that ma
     assert.ok(!(await ask('POST', '/v1/tools/call', calls[3])).isError)
 })
 
-test('nb -p does not wait for a title: the first words stand for it until the conversation goes on', async () => {
+test('nb -p does not wait for a title: the first words stand for it until the conversation continues', async () => {
     const workdir = tmpdir()
     const slow = { ...ENV, NB_DEMO_DELAY_MS: '40' } // the title would take as long as its words
     const nbw = async (...args) => JSON.parse((await nb(['--workdir', workdir, '--json', ...args], { env: slow })).stdout)

@@ -46,7 +46,7 @@ const date = /<prompt-layer author="nb">\nToday is [^]*?<\/prompt-layer>/
 let tags = 0
 const newTag = () => `tag-${++tags}-`
 
-/** What the last request of this conversation was given, besides its messages. */
+/** The last request of this conversation without its messages. */
 function given(tag) {
     const { body } = double.log.filter((e) => JSON.stringify(e.body?.messages ?? '').includes(tag)).at(-1)
     const { messages, metadata, tools, ...rest } = body
@@ -170,7 +170,7 @@ test('a conversation that began with a question gets its title from the message'
     assert.ok(title.title?.length > 0, JSON.stringify(title))
 })
 
-test('replay notices a run that goes on under another setting', async () => {
+test('replay notices a run that continues under another setting', async () => {
     await begin()
     const { id } = await (async () => {
         const q = await asked({ skill: 'do the sums: ' }, newTag())
@@ -194,7 +194,7 @@ test('replay notices a run that goes on under another setting', async () => {
     assert.match(other.why, /resumes run_\w+, but these parts of its setting differ: skill, limits$/)
 })
 
-test('what a model call was given stands in front of its answer and of the end of its run', async () => {
+test('the input of a model call is logged before its answer and before the end of its run', async () => {
     let runs = 0
     for (const name of fs.readdirSync(path.join(workdir, 'conversations')).filter((n) => n.endsWith('.jsonl'))) {
         const over = new Set()
@@ -208,7 +208,7 @@ test('what a model call was given stands in front of its answer and of the end o
     assert.ok(runs > 20, `${runs} requests`)
 })
 
-test('a conversation goes on with its own model, unless the request names another', async () => {
+test('a conversation keeps its own model, unless the request names another', async () => {
     await begin()
     const other = 'anthropic:claude-sonnet-5-5'
     const ask = async (tag, more) => (await post('/v1/chat', { message: `${tag} ${say({ text: 'fine' })}`, ...more })).conversationId

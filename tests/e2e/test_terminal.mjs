@@ -238,7 +238,7 @@ test('closed standard streams do not end up in the log', async () => {
     assert.equal(lines(logs(dir)[0])[1].type, 'user.message')
 })
 
-test('lost output is a failure, a reader who has seen enough is not worth words', async () => {
+test('lost output is a failure; a reader that closes the pipe causes no message', async () => {
     const dir = tmpdir()
     const full = await shell(dir, '$NB -p hello </dev/null >/dev/full')
     assert.equal(full.code, 1)

@@ -174,7 +174,7 @@ test('the directory is the same without bubblewrap', async () => {
     assert.match((await run({ command: 'pwd', cwd: 'inner' })).body.toolCalls[0].output, new RegExp(`${project}/inner`))
 })
 
-test('words of another person take the directory out of a run', async () => {
+test('a message of another person removes the directory from a run', async () => {
     const { server: office, as } = await openOffice({ ann: 'owner', bob: 'member' }, { ws_a: { ann: 'admin', bob: 'member' } })
     const ann = operator(office)
     const inWorkspace = { 'x-workspace-id': 'ws_a' }

@@ -1,4 +1,4 @@
-// What nb was told about a bundle stays true: names, words of servers, tools, versions.
+// Facts about a bundle stay true: names, words of servers, tools, versions.
 import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, sse, startServer, test, tmpdir } from '../support/tap.mjs'
@@ -64,7 +64,7 @@ test('settings edited by hand cannot take it either, and the own tools stay', as
     assert.deepEqual((await names()).filter((n) => n.startsWith('conversations__')), own)
 })
 
-test('what a server writes to its standard error is for admins only', async () => {
+test('the standard error of a server is for admins only', async () => {
     const secret = 'fatal: bad token sk-live-STDERRSECRET in /home/me/.keyfile'
     const crash = shifty('loud', { crash: secret })
     const late = shifty('late', { tools: [tool('t')], fail: secret })
@@ -95,7 +95,7 @@ test('what a server writes to its standard error is for admins only', async () =
     await reading
 })
 
-test('places on the machine are told to admins only', async () => {
+test('paths on the machine are shown to admins only', async () => {
     const { entry } = shifty('good', { tools: [tool('t')] })
     const o = await office([entry])
     fs.mkdirSync(path.join(o.workdir, 'workspaces/ws_a/skills'), { recursive: true })

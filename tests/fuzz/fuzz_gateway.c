@@ -290,7 +290,7 @@ static void talk(str request)
 
 /* ---- steps ---- */
 
-/* What the body says again, as the stateless era wants it. */
+/* Repeats a part of the body, as the stateless era requires. */
 static void repeat_in_headers(struct buf *b, str body)
 {
     static const char *const MEMBERS[] = {"name", "uri", "taskId"};

@@ -1,10 +1,10 @@
-/* What browsers and proxies say about a request: Host, Origin, Cookie, X-Forwarded-For, the query.
+/* Headers that browsers and proxies add to a request: Host, Origin, Cookie, X-Forwarded-For, the query.
  * The input is a request target and header lines. A host that is let in is one that no stranger
  * controls, an origin that is let in is the host's; values are slices of what was sent. */
 #include <assert.h>
 
-#include "api/guard.h"
-#include "api/proxy.h"
+#include "api/ingress/guard.h"
+#include "api/ingress/proxy.h"
 #include "base/utf8.h"
 
 enum { HEADERS_MAX = 32 };

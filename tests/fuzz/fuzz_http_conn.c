@@ -82,7 +82,7 @@ static bool receive(int fd, struct buf *out)
     }
 }
 
-/* Talks until the server has closed. seed 0 sends all at once. */
+/* Talks until the server has closed. seed 0 sends everything in one piece. */
 static void talk(str in, unsigned seed, struct buf *out)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

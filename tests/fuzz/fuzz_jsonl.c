@@ -57,25 +57,16 @@ static void read_paged(struct arena *a, int fd, off_t size, const struct store_p
 
 static void derive_all(struct arena *a, int fd, off_t size)
 {
-    struct derive whole, parts;
+    struct derive whole;
     struct lines lines;
     struct line line;
     derive_init(&whole, &ENV);
-    derive_init(&parts, &ENV);
     lines_init(&lines, fd, 0, size);
-    while (lines_next(&lines, &line) > 0) {
+    while (lines_next(&lines, &line) > 0)
         derive_line(&whole, line.text, (store_pos)line.end);
-        str saved = derive_save(&parts, a);
-        derive_done(&parts);
-        derive_init(&parts, &ENV);
-        assert(derive_load(&parts, saved) == 0);
-        derive_line(&parts, line.text, (store_pos)line.end);
-    }
     lines_done(&lines);
-    assert(str_eq(derive_save(&whole, a), derive_save(&parts, a)));
     (void)derive_conv(&whole, a, STR("conv_x"), STR("ws"));
     derive_done(&whole);
-    derive_done(&parts);
 }
 
 static void search_all(struct arena *a, const struct store_page *all, str words)

@@ -22,7 +22,6 @@ static void check_keys(str s)
     struct jwks *keys;
     if (jwks_parse(s, &keys, NULL) < 0)
         return;
-    assert(jwks_len(keys) <= JWKS_KEYS_MAX);
     const struct jwk *k = jwks_find(keys, STR_NONE, JWT_RS256);
     assert(!k || k->alg == JWT_RS256);
     k = jwks_find(keys, STR("r"), JWT_ES256);
@@ -38,7 +37,7 @@ static void check_token(str s)
     struct jwt_expect expect = {
         .issuer = STR("https://id"), .audience = STR("nb"), .now_s = 1800000000};
     arena_init(&a);
-    assert(jwks_parse(str_from(KEYS), &keys, NULL) == 0 && jwks_len(keys) == 2);
+    assert(jwks_parse(str_from(KEYS), &keys, NULL) == 0);
     if (jwt_parse(&a, s, &t, NULL) == 0) {
         assert(jwt_looks_right(s));
         for (int alg = JWT_RS256; alg <= JWT_ES256; alg++)

@@ -1,7 +1,7 @@
 /* A connection to an MCP server that says anything, over any transport. An input is a script:
  *
  *   first line: "stdio", "http" or "sse", and "old", "new" or "odd": the era of the handshake that
- *   the server gets right by itself (odd: none)
+ *   the server gets right without help (odd: none)
  *   R METHOD PARAMS      a request of ours
  *   c n, a RESULT, r     the nth is cancelled; a question is answered; is refused
  *   H n STATUS<tab>HEADER: VALUE...   the head of the nth answer that is under way

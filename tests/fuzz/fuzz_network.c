@@ -1,4 +1,4 @@
-/* What a server in a network of its own sends: questions for names. And what people write:
+/* Input of a server in its own network: questions for names. And input of people:
  * destinations. A question that is read is answered with itself, within the size of a datagram; a
  * destination that is read is read again as the same. */
 #include <assert.h>

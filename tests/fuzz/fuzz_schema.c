@@ -18,7 +18,7 @@ static void check_refusal(const struct err *e)
     assert(utf8_valid(message));
 }
 
-/* References point into the document, so they mean something else inside another one. */
+/* References point into the document, so they mean something else inside another document. */
 static bool has_references(str text)
 {
     return str_find(text, STR("Ref"), 0) >= 0 || str_find(text, STR("$ref"), 0) >= 0 ||

@@ -60,7 +60,7 @@ function audit() {
 
 const namesOf = (request) => (request.tools ?? []).map((tool) => tool.name ?? tool.function.name)
 
-/** What an agent finds around it: a home and a project of its own, and no way out. */
+/** The surroundings of an agent: a home and a project of its own, and no way out. */
 function surroundings() {
     const home = tmpdir('nb-agent-')
     const cwd = path.join(home, 'project')

@@ -13,7 +13,7 @@ export const settings = (extra = {}) => ({
         anthropic: { baseURL: double.url, apiKey: 'sk-ant-test-key' },
         chat: { type: 'openai', baseURL: double.url + '/v1', apiKey: 'test-key' },
     },
-    modelCalls: { retryBaseMs: 10, idleTimeoutMs: 1500 },
+    modelCalls: { retryBaseMs: 10 },
     ...extra,
 })
 

@@ -184,5 +184,5 @@ export async function startIssuer(options) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const issuer = await startIssuer(JSON.parse(process.argv[2] ?? '{}'))
     console.log(`issuer ${issuer.url}`)
-    process.stdin.on('end', () => process.exit(0)).resume() // whoever started us is gone
+    process.stdin.on('end', () => process.exit(0)).resume() // the process that started us has ended
 }

@@ -18,7 +18,7 @@ const refuse = (rule, message, more) => {
 
 // ---- models ----
 
-// What a model accepts, by the longest prefix of its name.
+// The rules of each model, by the longest prefix of its name.
 const MODELS = [
     ['claude-sonnet-4-5', { context: 200000, output: 64000, thinking: ['enabled'], prefill: true }],
     ['claude-haiku-4-5', { context: 200000, output: 64000, thinking: ['enabled'], prefill: true }],

@@ -86,7 +86,7 @@ export function readDirective(body) {
     return { text: `You said: ${text}` }
 }
 
-// What the directive means in blocks, in the order they are streamed.
+// The directive as blocks, in the order in which they are streamed.
 export function plan(directive, body, nextId) {
     const blocks = []
     if (directive.thinking) blocks.push({ type: 'thinking', thinking: directive.thinking })

@@ -299,7 +299,7 @@ async function bounded(fn, timeoutMs = CASE_MS) {
     }
 }
 
-// What the servers of a failed case said is usually the explanation: their tails belong to it.
+// The output of the servers usually explains why a case failed, so its end is printed.
 function explain(error, owner) {
     const parts = [String(error?.stack ?? error)]
     for (const proc of owner.children) {

@@ -18,7 +18,7 @@
 #include "api/apps/apps.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
-#include "api/proxy.h"
+#include "api/ingress/proxy.h"
 #include "base/bytes/random.h"
 #include "bundle/bundle.h"
 #include "bundle/entry/entry_copy.h"

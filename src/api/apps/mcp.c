@@ -5,7 +5,7 @@
 #include "api/api_impl.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
-#include "api/proxy.h"
+#include "api/ingress/proxy.h"
 
 /* False: the request was answered. */
 static bool admit(struct api *api, struct http_req *r, struct api_caller *ret)

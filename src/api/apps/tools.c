@@ -107,10 +107,7 @@ static void announce(const struct call_wait *w, enum event_type type, const bool
     }
     jw_kint(&j, "timestamp", clock_now_ms());
     jw_end(&j);
-    struct bus_msg msg = {.topic = store_space_topic(&w->req->arena, w->space->store),
-                          .type = event_name(type),
-                          .data = buf_str(&data)};
-    bus_publish(w->api->deps.bus, &msg);
+    store_publish(w->space->store, STR_NONE, event_name(type), buf_str(&data));
     buf_done(&data);
 }
 

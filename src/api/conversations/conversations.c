@@ -1,6 +1,7 @@
 /* Conversations: summaries, and operations on a whole conversation. */
 #include "api/conversations/conversations.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "api/handlers.h"
@@ -195,6 +196,7 @@ static bool parse_fork(struct http_req *r, int64_t *ret)
 static void fork_found(struct api_wait *w, const struct conv *c)
 {
     const int64_t *at_message = w->data;
+    assert(*at_message >= -1 && !w->op);
     if (*at_message > c->message_count) {
         str msg = arena_printf(&w->req->arena, "atMessage: there are only %lld messages",
                                (long long)c->message_count);
@@ -232,6 +234,7 @@ static void on_deleted(void *ctx, const struct err *err)
 
 static void delete_now(struct api_wait *w)
 {
+    assert(!w->op);
     w->op = store_delete(w->space->store, w->id, w->data != NULL, api_viewer(w->req),
                          trail_doer(w->api, w->req), on_deleted, w);
 }

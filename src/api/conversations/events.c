@@ -60,12 +60,7 @@ static void tell_typing(struct api_wait *w, const struct conv *c)
     jw_kstr_or_null(&j.w, "displayName", api_display_name(w->api, api_user(w->req)));
     jw_kbool(&j.w, "isTyping", !body->is_over);
     jw_end(&j.w);
-    struct bus_msg msg = {
-        .topic = store_topic(&w->req->arena, w->space->store, w->id),
-        .type = event_name(EV_TYPING),
-        .data = buf_str(&j.buf),
-    };
-    bus_publish(w->api->deps.bus, &msg);
+    store_publish(w->space->store, w->id, event_name(EV_TYPING), buf_str(&j.buf));
     buf_done(&j.buf);
     http_reply(w->req, 204, NULL, STR_NONE);
 }

@@ -1,6 +1,8 @@
 /* GET /v1/conversations/:id/export?format= - a conversation as a document. */
 #include "transfer/export.h"
 
+#include <assert.h>
+
 #include "api/admit.h"
 #include "api/api_impl.h"
 #include "api/exchange.h"
@@ -58,8 +60,9 @@ static bool begin_export(struct api *api, struct http_req *r)
 static void end_export(struct api *api, str user_id)
 {
     size_t *n = map_get(&api->exporting, user_id);
+    assert(n && *n > 0 && api->nexports >= *n);
     api->nexports--;
-    if (!n || --*n > 0)
+    if (--*n > 0)
         return;
     map_del(&api->exporting, user_id);
     free(n);
@@ -96,6 +99,7 @@ static void on_close(void *ctx)
 static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 {
     struct export_request *q = ctx;
+    assert(q->stream && !q->has_all);
     q->has_all = is_last;
     if (err)
         http_stream_fail(q->stream);
@@ -119,6 +123,7 @@ static void produce(void *ctx)
 {
     struct export_request *q = ctx;
     struct buf first = q->first;
+    assert(q->stream && !q->look);
     q->first = (struct buf){0};
     if (first.n > 0)
         http_stream_write(q->stream, buf_str(&first));
@@ -139,6 +144,7 @@ static void on_first(void *ctx, const struct err *err, str piece, bool is_last)
 {
     struct export_request *q = ctx;
     struct http_req *r = q->req;
+    assert(r && !q->stream);
     if (err) {
         r->on_gone = NULL;
         api_fail(r, FROM_STORE, err);
@@ -163,6 +169,7 @@ static void on_first(void *ctx, const struct err *err, str piece, bool is_last)
 static void export_found(struct api_wait *w, const struct conv *c)
 {
     struct export_wish *wish = w->data;
+    assert(!wish->made);
     if (!begin_export(w->api, w->req))
         return;
     struct export_request *q = wish->made = xcalloc(1, sizeof *q);

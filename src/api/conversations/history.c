@@ -1,4 +1,6 @@
 /* GET /v1/conversations/:id/history - the messages of a conversation, the newest page first. */
+#include <assert.h>
+
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "base/json/json_scan.h"
@@ -90,6 +92,7 @@ static void history_reply(struct http_req *r, str id, const struct store_page *r
 {
     struct arena *a = &r->arena;
     struct store_page whole = *read, *page = &whole;
+    assert(skip <= read->n);
     if (skip > 0) {
         whole.start = read->events[skip - 1].pos;
         whole.events += skip;

@@ -5,6 +5,8 @@
  * client disconnects, and its progress can be polled until it has ended. */
 #include "api/conversations/import.h"
 
+#include <assert.h>
+
 #include "api/api_impl.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
@@ -48,6 +50,7 @@ static void on_import_progress(void *ctx, const struct import_report *r, double 
 static void on_import_done(void *ctx, const struct err *err, const struct import_report *r)
 {
     struct api_import *im = ctx;
+    assert(im->job);
     im->job = NULL;
     im->share = 1;
     import_note(im, r);
@@ -89,6 +92,7 @@ static const struct json_field IMPORT_FIELDS[] = {
 static void import_start(struct api *api, struct http_req *r, const struct import_spec *spec)
 {
     struct api_import *im = xcalloc(1, sizeof *im);
+    assert(!api->import || !api->import->job); /* its callback would write to freed memory */
     arena_init(&im->arena);
     im->path = arena_str(&im->arena, str_from(spec->path));
     api_import_free(api->import);

@@ -1,4 +1,6 @@
 /* /v1/conversations/:id/notes - notes that people and models added to a conversation. */
+#include <assert.h>
+
 #include "api/exchange.h"
 #include "api/handlers.h"
 
@@ -28,6 +30,7 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
 
 static void read_notes(struct api_wait *w, const struct conv *c)
 {
+    assert(!w->op);
     w->op = store_notes(w->space->store, w->id, on_notes, w);
 }
 

@@ -1,6 +1,7 @@
 /* /v1/conversations/:id/queue - messages that are queued while the agent answers. */
 #include "runtime/queue/queue.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "api/exchange.h"
@@ -56,6 +57,7 @@ static void on_queue_saved(void *ctx, const struct err *err)
 
 static void queue_settle(struct queue_wait *q, int r, const struct err *e)
 {
+    assert(r < 0 || q->op);
     if (r == 0) {
         q->req->user = q;
         q->req->on_gone = on_queue_gone;

@@ -1,5 +1,7 @@
 /* Participants of a conversation. Only its owner and workspace admins change them; the owner is
  * always a participant. */
+#include <assert.h>
+
 #include "api/api_impl.h"
 #include "api/conversations/conversations.h"
 #include "api/handlers.h"
@@ -63,6 +65,7 @@ struct sharing {
 
 static void change_sharing(struct api_wait *w, const struct sharing_change *change)
 {
+    assert(!w->op);
     w->op = store_change_sharing(w->space->store, w->id, change, trail_doer(w->api, w->req),
                                  api_reply_conv, w);
 }

@@ -9,16 +9,9 @@
 
 /* ---- news ---- */
 
-/* Which watchers may receive a piece of news. */
-struct news_filter {
-    enum { NEWS_FOR_ALL, NEWS_BY_ACL, NEWS_FOR_USERS } kind;
-    struct conv_acl acl;
-    struct json_strs users;
-};
-
 struct news {
-    struct arena arena; /* holds the filter */
-    struct news_filter filter;
+    struct arena arena;                  /* holds the audience */
+    const struct bus_audience *audience; /* NULL = all members */
     struct sse_frame *frame;
 };
 
@@ -50,31 +43,15 @@ static void news_drop(struct news *n)
     *n = (struct news){0};
 }
 
-/* The filter is stored with the message, because a replay sends it after the rules may have
- * changed. Each watcher is checked with its current rights (is_for). */
-static void make_filter(struct arena *a, str type, const struct json *data, struct news_filter *ret)
+/* The audience is that of the moment of the message, also in a replay. The watcher's rights are
+ * those of now, not those of when the stream was opened. */
+static bool is_for(const struct bus_audience *audience, const struct watcher *w)
 {
-    *ret = (struct news_filter){.kind = NEWS_FOR_ALL};
-    if (str_eq(type, event_name(EV_CONVERSATION_HIDDEN))) {
-        ret->kind = NEWS_FOR_USERS;
-        ret->users = json_strs_of(a, json_get(data, "users"));
-    } else if (str_starts(type, STR("conversation."))) {
-        ret->kind = NEWS_BY_ACL;
-        ret->acl.owner_id = arena_str(a, json_get_string(data, "ownerId"));
-        ret->acl.is_shared = str_eq(json_get_string(data, "visibility"), STR("shared"));
-        ret->acl.participants = json_strs_of(a, json_get(data, "participants"));
-    }
-}
-
-/* Uses the watcher's rights of now, not those of when the stream was opened. */
-static bool is_for(const struct news_filter *f, const struct watcher *w)
-{
-    if (f->kind == NEWS_BY_ACL)
-        return actor_allows(w->actor, &f->acl, CONV_VIEW);
-    if (f->kind == NEWS_FOR_ALL)
+    if (!audience)
         return actor_role(w->actor) != WS_NONE;
-    /* an admin can still see it */
-    return json_strs_has(&f->users, actor_user(w->actor)) && !actor_is_admin(w->actor);
+    if (!audience->is_for_lost)
+        return actor_allows(w->actor, &audience->acl, CONV_VIEW);
+    return json_strs_has(&audience->lost, actor_user(w->actor)) && !actor_is_admin(w->actor);
 }
 
 static str make_id(const struct hub *h, uint64_t number, char out[48])
@@ -86,17 +63,6 @@ static str make_id(const struct hub *h, uint64_t number, char out[48])
 str hub_last_id(const struct hub *h, char out[48])
 {
     return make_id(h, h->count, out);
-}
-
-/* For users who lost access, the conversation looks deleted. */
-static struct sse_frame *make_frame(struct arena *a, const struct bus_msg *msg,
-                                    const struct json *data, str id)
-{
-    if (!str_eq(msg->type, event_name(EV_CONVERSATION_HIDDEN)))
-        return sse_frame_new(msg->type, id, msg->data);
-    str conv = json_get_string(data, "conversationId");
-    str text = arena_printf(a, "{\"conversationId\":\"%.*s\"}", STR_ARG(conv));
-    return sse_frame_new(event_name(EV_CONVERSATION_DELETED), id, text);
 }
 
 /* ---- the watchers of a conversation ---- */
@@ -117,18 +83,14 @@ static void write_person(struct api *api, struct json_writer *out, str user_id)
 
 void hub_write_presence(struct api *api, const struct watch *s, struct json_writer *out)
 {
-    size_t n = 0;
-    struct json_strs seen;
     str ids[HUB_PRESENCE_MAX];
-    seen = (struct json_strs){ids, 0};
+    struct json_strs seen = {ids, 0};
+    assert(s->conv);
     jw_object(out);
     jw_karray(out, "users");
     LIST_FOREACH (it, &s->conv->watches) {
         str user = actor_user(LIST_ENTRY(it, struct watch, node)->watcher->actor);
-        bool is_known = false;
-        for (size_t i = 0; i < seen.len && !is_known; i++)
-            is_known = str_eq(ids[i], user);
-        if (is_known || ++n > HUB_PRESENCE_MAX)
+        if (seen.len == HUB_PRESENCE_MAX || json_strs_has(&seen, user))
             continue;
         ids[seen.len++] = user;
         jw_object(out);
@@ -140,7 +102,7 @@ void hub_write_presence(struct api *api, const struct watch *s, struct json_writ
 }
 
 /* A second tab of the same user is neither a join nor a leave. */
-static void tell_presence(struct hub *h, const struct watch *s, const char *state)
+static void tell_presence(const struct watch *s, const char *state)
 {
     const struct conv_watchers *cw = s->conv;
     /* One watch: nobody is there to be notified. Too many: each join would cost a message to all.
@@ -148,28 +110,13 @@ static void tell_presence(struct hub *h, const struct watch *s, const char *stat
     if (cw->nwatches < 2 || cw->nwatches > HUB_PRESENCE_MAX || has_other_watch(cw, s))
         return;
     struct api_json j;
-    struct arena a;
-    arena_init(&a);
     api_json_begin(&j);
     jw_object(&j.w);
-    write_person(h->api, &j.w, actor_user(s->watcher->actor));
+    write_person(s->watcher->hub->api, &j.w, actor_user(s->watcher->actor));
     jw_kstr(&j.w, "state", str_from(state));
     jw_end(&j.w);
-    struct bus_msg msg = {
-        .topic = arena_printf(&a, "conv/%.*s/%.*s", STR_ARG(h->workspace_id), STR_ARG(cw->conv_id)),
-        .type = event_name(EV_PRESENCE),
-        .data = buf_str(&j.buf),
-    };
-    bus_publish(h->api->deps.bus, &msg);
+    store_publish(s->watcher->space->store, cw->conv_id, event_name(EV_PRESENCE), buf_str(&j.buf));
     buf_done(&j.buf);
-    arena_done(&a);
-}
-
-static void copy_acl(struct arena *a, const struct conv_acl *from, struct conv_acl *to)
-{
-    *to = *from;
-    to->owner_id = arena_str(a, from->owner_id);
-    to->participants = json_strs_copy(a, from->participants);
 }
 
 /* The rules belong to the conversation, not to a watch: a new reading applies to all its watches
@@ -177,7 +124,7 @@ static void copy_acl(struct arena *a, const struct conv_acl *from, struct conv_a
 static void set_acl(struct conv_watchers *cw, const struct conv_acl *acl)
 {
     arena_reset(&cw->arena);
-    copy_acl(&cw->arena, acl, &cw->acl);
+    cw->acl = conv_acl_copy(&cw->arena, acl);
     cw->has_acl = true;
     LIST_FOREACH (n, &cw->watches)
         LIST_ENTRY(n, struct watch, node)->allowed_in = 0;
@@ -185,6 +132,7 @@ static void set_acl(struct conv_watchers *cw, const struct conv_acl *acl)
 
 void hub_set_acl(struct watch *s, const struct conv_acl *acl)
 {
+    assert(s->conv);
     set_acl(s->conv, acl);
 }
 
@@ -198,6 +146,7 @@ static bool is_allowed_now(const struct watch *s)
 /* This runs for every frame of every watcher; while nothing changes it is one comparison. */
 bool hub_allows(struct watch *s)
 {
+    assert(s->conv && s->watcher->actor);
     uint64_t now = actor_generation(s->watcher->actor) + 1;
     if (s->allowed_in != now)
         s->allowed_in = is_allowed_now(s) ? now : 0;
@@ -226,9 +175,10 @@ void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const stru
     s->allowed_in = 0;
     list_push(&cw->watches, &s->node);
     cw->nwatches++;
+    w->nwatches++;
     if (acl)
         set_acl(cw, acl);
-    tell_presence(w->hub, s, "joined");
+    tell_presence(s, "joined");
 }
 
 /* Frees the list with its last watch. enforce() holds it by counting itself as a watch. */
@@ -248,9 +198,11 @@ void hub_watch_stop(struct watch *s)
     struct conv_watchers *cw = s->conv;
     if (!cw)
         return;
-    tell_presence(s->watcher->hub, s, "left"); /* while it is still in the list */
+    assert(s->watcher->hub && s->watcher->nwatches > 0);
+    tell_presence(s, "left"); /* while it is still in the list */
     list_del(&s->node);
     s->conv = NULL;
+    s->watcher->nwatches--;
     conv_watchers_put(s->watcher->hub, cw);
 }
 
@@ -287,6 +239,7 @@ static void enforce(struct hub *h, str conv_id, const struct conv_acl *acl)
 
 static void revoke_watcher(struct watcher *w)
 {
+    assert(w->hub);
     w->ev->on_revoked(w, NULL); /* the owner closes its connection and leaves later */
 }
 
@@ -338,8 +291,9 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id)
 /* All watchers share one frame. A callback may remove its own watcher: LIST_FOREACH allows that. */
 static void hub_deliver(struct hub *h, const struct news *n)
 {
+    assert(n->frame);
     LIST_EACH (w, &h->watchers, struct watcher, node)
-        if (w->wants_news && is_for(&n->filter, w))
+        if (w->wants_news && is_for(n->audience, w))
             w->ev->on_frame(w, n->frame);
 }
 
@@ -352,25 +306,21 @@ static void tell_shared(struct hub *h)
 static void on_msg(void *ctx, struct bus_msg *msg)
 {
     struct hub *h = ctx;
-    struct arena a;
-    struct json *data;
-    arena_init(&a);
-    if (json_parse(&a, msg->data, 0, &data, NULL) == 0) { /* own messages: always valid */
-        char id[48];
-        struct news *n = &h->ring[++h->count % HUB_RING];
-        news_drop(n);
-        arena_init(&n->arena);
-        make_filter(&n->arena, msg->type, data, &n->filter);
-        n->frame = make_frame(&a, msg, data, make_id(h, h->count, id));
-        /* First revoke, then deliver: see the order in hub.h. */
-        if (n->filter.kind == NEWS_BY_ACL)
-            enforce(h, json_get_string(data, "conversationId"), &n->filter.acl);
+    const struct bus_audience *audience = msg->audience;
+    char id[48];
+    struct news *n = &h->ring[++h->count % HUB_RING];
+    news_drop(n);
+    arena_init(&n->arena);
+    n->audience = bus_audience_copy(&n->arena, audience);
+    n->frame = sse_frame_new(msg->type, make_id(h, h->count, id), msg->data);
+    /* First revoke, then deliver: see the order in hub.h. */
+    if (audience && !audience->is_for_lost) {
+        enforce(h, audience->conversation_id, &audience->acl);
         if (str_eq(msg->type, event_name(EV_CONVERSATION_SHARED)) ||
             str_eq(msg->type, event_name(EV_CONVERSATION_DELETED)))
             tell_shared(h);
-        hub_deliver(h, n);
     }
-    arena_done(&a);
+    hub_deliver(h, n);
 }
 
 /* Parses "<boot>-<n>" of this process, with n in the ring or directly before it. */
@@ -387,11 +337,13 @@ static bool parse_id(const struct hub *h, str id, uint64_t *ret)
 bool hub_replay(struct watcher *w, str last_id)
 {
     uint64_t from;
+    assert(w->wants_news);
     if (!parse_id(w->hub, last_id, &from))
         return false;
     for (uint64_t i = from + 1; i <= w->hub->count; i++) {
         const struct news *n = &w->hub->ring[i % HUB_RING];
-        if (is_for(&n->filter, w))
+        assert(n->frame); /* parse_id has checked that it is still in the ring */
+        if (is_for(n->audience, w))
             w->ev->on_frame(w, n->frame);
     }
     return true;
@@ -483,11 +435,13 @@ static void on_heartbeat(void *ctx)
         timer_start(&api->heartbeat, 1000);
 }
 
-void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
+void hub_join(struct api *api, struct api_space *space, struct watcher *w,
+              const struct actor *actor)
 {
-    struct api *api = h->api;
-    assert(!w->hub && w->ev);
+    struct hub *h = hub_of(api, space);
+    assert(!w->hub && w->ev && w->nwatches == 0 && space->users > 0);
     w->hub = h;
+    w->space = space;
     w->actor = actor_ref(actor);
     w->expires_ms = actor->people[0].expires_ms;
     /* its first heartbeat is 30 s from now */
@@ -502,7 +456,7 @@ void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
 
 void hub_leave(struct watcher *w)
 {
-    assert(w->hub && w->hub->nwatchers > 0);
+    assert(w->hub && w->hub->nwatchers > 0 && w->nwatches == 0);
     list_del(&w->node);
     w->hub->nwatchers--;
     w->hub = NULL;

@@ -68,20 +68,24 @@ struct watcher_events {
 };
 
 struct watcher {
-    struct list_node node; /* in hub->watchers */
-    struct hub *hub;       /* NULL = has not joined, or has left */
+    struct list_node node;   /* in hub->watchers */
+    struct hub *hub;         /* NULL = has not joined, or has left */
+    struct api_space *space; /* held by the owner */
     const struct watcher_events *ev;
     bool wants_news, wants_heartbeat;
     struct actor *actor;     /* held; its rights are checked whenever something is sent */
     int64_t expires_ms;      /* when its credential expires, as of the last check; 0 = never */
     unsigned heartbeat_slot; /* the second (of 30) in which it gets its heartbeat */
+    unsigned nwatches;
 };
 
 /* The hub of a workspace, created on first use. */
 struct hub *hub_of(struct api *api, const struct api_space *space);
 void hubs_free(struct api *api);
 
-void hub_join(struct hub *h, struct watcher *w, const struct actor *actor);
+/* Joins the hub of the workspace. The owner has set ev and the wants_ members. */
+void hub_join(struct api *api, struct api_space *space, struct watcher *w,
+              const struct actor *actor);
 void hub_leave(struct watcher *w); /* after all its watches have been stopped */
 
 struct watcher *hub_next_watcher(struct hub *h,

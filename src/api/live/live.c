@@ -21,7 +21,6 @@ struct live_conv { /* one conversation in a stream */
 struct live {
     struct watcher watcher;
     struct api *api;
-    struct api_space *space; /* held */
     const struct live_kind *kind;
     void *owner; /* for the callbacks of the kind */
     struct sse *sse;
@@ -66,7 +65,7 @@ static void on_live_closed(void *ctx)
         s->kind->on_closed(s->owner);
     end_convs(s); /* a watcher leaves the hub after its watches */
     hub_leave(&s->watcher);
-    api_release(s->api, s->space);
+    api_release(s->api, s->watcher.space);
     free(s);
 }
 
@@ -171,7 +170,7 @@ static void send_queue(struct live_conv *lc)
     arena_init(&a);
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_kval(&j.w, "messages", queue_json(lc->stream->space->runtime, str_from(lc->id), &a));
+    jw_kval(&j.w, "messages", queue_json(lc->stream->watcher.space->runtime, str_from(lc->id), &a));
     jw_end(&j.w);
     send_json_about(lc, event_name(EV_QUEUE_SNAPSHOT), &j);
     arena_done(&a);
@@ -181,7 +180,7 @@ static void send_queue(struct live_conv *lc)
 static void on_live(void *ctx)
 {
     struct live_conv *lc = ctx;
-    struct runtime *rt = lc->stream->space->runtime;
+    struct runtime *rt = lc->stream->watcher.space->runtime;
     struct api_json j;
     if (!hub_allows(&lc->watch))
         return;
@@ -206,6 +205,7 @@ static void on_reset(void *ctx)
 static void on_live_end(void *ctx, const struct err *err)
 {
     struct live_conv *lc = ctx;
+    assert(lc->feed && lc->watch.conv);
     lc->feed = NULL; /* it frees itself */
     live_conv_end(lc);
 }
@@ -224,7 +224,8 @@ static void live_follow(struct live_conv *lc, const struct conv_acl *acl)
 {
     assert(!lc->feed && !lc->watch.conv);
     hub_watch_start(&lc->stream->watcher, &lc->watch, str_from(lc->id), acl);
-    lc->feed = feed_open(lc->stream->space->store, str_from(lc->id), lc->after, &FEED_EVENTS, lc);
+    lc->feed =
+        feed_open(lc->stream->watcher.space->store, str_from(lc->id), lc->after, &FEED_EVENTS, lc);
 }
 
 /* ---- the right to see a conversation ---- */
@@ -232,6 +233,7 @@ static void live_follow(struct live_conv *lc, const struct conv_acl *acl)
 static void on_live_looked(void *ctx, const struct err *err, const struct conv *c)
 {
     struct live_conv *lc = ctx;
+    assert(lc->look && !lc->stream->is_closing);
     lc->look = NULL;
     lc->is_child = c && c->parent;
     if (err || !actor_allows(lc->stream->watcher.actor, &c->acl, CONV_VIEW))
@@ -246,7 +248,7 @@ static void on_live_looked(void *ctx, const struct err *err, const struct conv *
 static void live_look(struct live_conv *lc)
 {
     store_op_cancel(lc->look);
-    lc->look = store_get(lc->stream->space->store, str_from(lc->id), on_live_looked, lc);
+    lc->look = store_get(lc->stream->watcher.space->store, str_from(lc->id), on_live_looked, lc);
 }
 
 /* Conversations whose check is in progress are checked with the new role when they are found. */
@@ -309,6 +311,7 @@ static struct live_conv *live_conv_new(struct live *s, str conv_id, store_pos af
 
 int live_watch(struct live *s, str conv_id, store_pos after, const struct conv_acl *acl)
 {
+    assert(!s->kind->is_answer);
     if (!store_id_valid(conv_id))
         return -EINVAL;
     if (find_conv(s, conv_id) || s->is_closing) /* watching twice is not an error */
@@ -336,7 +339,7 @@ void live_answer_begin(struct live *s)
     if (s->is_closing)
         return;
     assert(s->nconvs == 1 && lc->watch.conv && !lc->feed);
-    lc->feed = feed_open_live(s->space->store, str_from(lc->id), &FEED_EVENTS, lc);
+    lc->feed = feed_open_live(s->watcher.space->store, str_from(lc->id), &FEED_EVENTS, lc);
 }
 
 str live_answer_id(const struct live *s)
@@ -358,11 +361,11 @@ struct live *live_open(struct api *api, struct http_req *r, const struct live_ki
         .on_revoked = on_revoked, .on_frame = on_frame, .on_role = on_role, .on_shared = on_shared};
     struct live *s = xcalloc(1, sizeof *s);
     *s = (struct live){.api = api, .kind = kind, .owner = owner, .number = ++api->nstreams};
-    s->space = api_hold(api, api_space(r));
     s->watcher.ev = &EVENTS;
     s->watcher.wants_news = kind->has_news;
     s->watcher.wants_heartbeat = !kind->is_answer;
-    hub_join(hub_of(api, s->space), &s->watcher, api_actor(r));
+    assert(!kind->is_answer || (kind->on_lost && kind->on_closed));
+    hub_join(api, api_hold(api, api_space(r)), &s->watcher, api_actor(r));
     /* the request is freed now */
     s->sse = kind->is_answer ? sse_open(r, on_live_closed, s)
                              : sse_open_watch(r, on_live_closed, NULL, s);

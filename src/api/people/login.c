@@ -3,9 +3,9 @@
 
 #include "api/api_impl.h"
 #include "api/exchange.h"
-#include "api/guard.h"
 #include "api/handlers.h"
-#include "api/proxy.h"
+#include "api/ingress/guard.h"
+#include "api/ingress/proxy.h"
 #include "api/trail.h"
 
 /* ---- cookies ---- */

@@ -180,11 +180,6 @@ void jwks_free(struct jwks *s)
     free(s);
 }
 
-size_t jwks_len(const struct jwks *s)
-{
-    return s->len;
-}
-
 const struct jwk *jwks_find(const struct jwks *s, str kid, enum jwt_alg alg)
 {
     const struct jwk *only = NULL;

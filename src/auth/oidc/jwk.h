@@ -24,7 +24,6 @@ struct jwk {
 /* -EINVAL: not a key set. A set without a usable key is valid. */
 int jwks_parse(str text, struct jwks **ret, struct err *e);
 void jwks_free(struct jwks *s); /* accepts NULL */
-size_t jwks_len(const struct jwks *s);
 
 /* The key with this name for this algorithm; for tokens that name none, the only key for the
  * algorithm. NULL when there is none. */

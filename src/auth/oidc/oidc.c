@@ -83,7 +83,7 @@ static struct flow *flow_new(struct oidc *o, str redirect_uri, str return_to,
 static void oidc_op_drop(struct auth_op *op)
 {
     struct oidc_op *x = (struct oidc_op *)op;
-    call_cancel(x->call);
+    fetch_whole_cancel(x->call);
     list_del(&x->wait.node);
 }
 
@@ -186,8 +186,8 @@ static void add_challenge(struct buf *url, const struct flow *f)
     sha256(str_from(f->verifier), hash);
     buf_init(&text, SECRET_CHARS + 1); /* the encoder works with room for padding */
     base64url_encode(&text, str_make((const char *)hash, sizeof hash));
-    form_add(url, "code_challenge", buf_str(&text));
-    form_add(url, "code_challenge_method", STR("S256"));
+    url_add_param(url, "code_challenge", buf_str(&text));
+    url_add_param(url, "code_challenge_method", STR("S256"));
     buf_done(&text);
 }
 
@@ -201,11 +201,11 @@ static void build_url(const struct oidc *o, const struct flow *f, struct buf *ur
     buf_add_str(url, m->authorization_endpoint);
     buf_add_lit(url, str_find_char(m->authorization_endpoint, '?') >= 0 ? "" : "?");
     buf_add_lit(url, "response_type=code");
-    form_add(url, "client_id", o->conf->client_id);
-    form_add(url, "redirect_uri", str_from(f->redirect_uri));
-    form_add(url, "scope", scopes);
-    form_add(url, "state", str_from(f->state));
-    form_add(url, "nonce", str_from(f->nonce));
+    url_add_param(url, "client_id", o->conf->client_id);
+    url_add_param(url, "redirect_uri", str_from(f->redirect_uri));
+    url_add_param(url, "scope", scopes);
+    url_add_param(url, "state", str_from(f->state));
+    url_add_param(url, "nonce", str_from(f->nonce));
     add_challenge(url, f);
 }
 
@@ -328,10 +328,10 @@ static void on_callback_meta(void *ctx, const struct err *err)
     }
     struct buf form;
     buf_init(&form, FORM_MAX_BYTES);
-    form_add(&form, "grant_type", STR("authorization_code"));
-    form_add(&form, "code", x->code);
-    form_add(&form, "redirect_uri", x->redirect_uri);
-    form_add(&form, "code_verifier", x->verifier);
+    url_add_param(&form, "grant_type", STR("authorization_code"));
+    url_add_param(&form, "code", x->code);
+    url_add_param(&form, "redirect_uri", x->redirect_uri);
+    url_add_param(&form, "code_verifier", x->verifier);
     x->call = provider_token(x->oidc->provider, buf_str(&form), on_code_answer, x);
     buf_done(&form);
 }
@@ -416,8 +416,8 @@ static void on_refresh_meta(void *ctx, const struct err *err)
     }
     struct buf form;
     buf_init(&form, FORM_MAX_BYTES);
-    form_add(&form, "grant_type", STR("refresh_token"));
-    form_add(&form, "refresh_token", s->provider_refresh);
+    url_add_param(&form, "grant_type", STR("refresh_token"));
+    url_add_param(&form, "refresh_token", s->provider_refresh);
     x->call = provider_token(x->oidc->provider, buf_str(&form), on_refresh_answer, x);
     buf_done(&form);
 }
@@ -443,7 +443,7 @@ struct oidc *oidc_new(struct auth *a)
     struct oidc *o = xcalloc(1, sizeof *o);
     o->auth = a;
     o->conf = &a->deps.instance->oidc;
-    o->provider = provider_new(a->deps.loop, a->deps.log, a->deps.fetcher, o->conf);
+    o->provider = provider_new(a->deps.loop, a->deps.log, a->deps.fetcher, o->conf, clock_mono_ms);
     map_init(&o->flows);
     map_init(&o->seen);
     list_init(&o->by_age);

@@ -21,7 +21,7 @@ struct oidc_op {
     struct oidc *oidc;
     enum oidc_purpose purpose;
     struct provider_wait wait;
-    struct call *call;
+    struct fetch_whole *call;
     union {
         auth_authorize_done authorize;
         auth_check_done check;

@@ -20,7 +20,7 @@ struct slot {
     void (*ask)(struct provider *p);
     struct list_node waiting;
     struct deferred at_once;
-    struct call *call;
+    struct fetch_whole *call;
     bool is_asking;                 /* the call, or what must come before it */
     uint64_t fresh_ms;              /* how long an answer is good */
     uint64_t asked_ms, answered_ms; /* 0 = never */
@@ -199,7 +199,7 @@ static void ask_meta(struct provider *p)
     buf_add_str(&url, str_ends(issuer, STR("/")) ? str_slice(issuer, 0, issuer.n - 1) : issuer);
     buf_add_lit(&url, "/.well-known/openid-configuration");
     struct fetch_spec spec = {.url = buf_str(&url), .flags = FETCH_FOLLOW_SAME_ORIGIN};
-    p->meta_slot.call = call_start(p->loop, p->fetcher, &spec, on_meta, p);
+    p->meta_slot.call = fetch_whole_start(p->loop, p->fetcher, &spec, on_meta, p);
     buf_done(&url);
 }
 
@@ -235,7 +235,7 @@ static void on_keys(void *ctx, const struct err *err, int status, str body)
 static void ask_keys_at(struct provider *p, str uri)
 {
     struct fetch_spec spec = {.url = uri, .flags = FETCH_FOLLOW_SAME_ORIGIN};
-    p->keys_slot.call = call_start(p->loop, p->fetcher, &spec, on_keys, p);
+    p->keys_slot.call = fetch_whole_start(p->loop, p->fetcher, &spec, on_keys, p);
 }
 
 static void on_meta_for_keys(void *ctx, const struct err *err)
@@ -277,46 +277,20 @@ const struct jwk *provider_key(const struct provider *p, const struct jwt *t)
 
 /* ---- tokens ---- */
 
-void form_encode(struct buf *out, str s)
-{
-    static const char HEX[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || strchr("-._~", c);
-        if (is_plain && c != 0) {
-            buf_add_char(out, (char)c);
-        } else {
-            buf_add_char(out, '%');
-            buf_add_char(out, HEX[c >> 4]);
-            buf_add_char(out, HEX[c & 15]);
-        }
-    }
-}
-
-void form_add(struct buf *out, const char *name, str value)
-{
-    if (out->n > 0)
-        buf_add_char(out, '&');
-    buf_add_lit(out, name);
-    buf_add_char(out, '=');
-    form_encode(out, value);
-}
-
 /* RFC 6749, 2.3.1: both parts are form-encoded before they become Basic credentials. */
 static void add_basic(struct buf *out, const struct instance_oidc *conf)
 {
     struct buf pair;
     buf_init(&pair, FORM_MAX_BYTES);
-    form_encode(&pair, conf->client_id);
+    url_encode(&pair, conf->client_id, NULL);
     buf_add_char(&pair, ':');
-    form_encode(&pair, conf->client_secret);
+    url_encode(&pair, conf->client_secret, NULL);
     buf_add_lit(out, "Basic ");
     base64_encode(out, buf_str(&pair));
     buf_done(&pair);
 }
 
-struct call *provider_token(struct provider *p, str form, call_done done, void *ctx)
+struct fetch_whole *provider_token(struct provider *p, str form, fetch_whole_done done, void *ctx)
 {
     struct buf body, basic;
     buf_init(&body, FORM_MAX_BYTES);
@@ -326,9 +300,9 @@ struct call *provider_token(struct provider *p, str form, call_done done, void *
     if (is_basic)
         add_basic(&basic, p->conf);
     else
-        form_add(&body, "client_id", p->conf->client_id);
+        url_add_param(&body, "client_id", p->conf->client_id);
     if (p->conf->client_secret.n > 0 && !is_basic)
-        form_add(&body, "client_secret", p->conf->client_secret);
+        url_add_param(&body, "client_secret", p->conf->client_secret);
     struct fetch_header headers[] = {
         {STR("content-type"), STR("application/x-www-form-urlencoded")},
         {STR("accept"), STR("application/json")},
@@ -339,7 +313,7 @@ struct call *provider_token(struct provider *p, str form, call_done done, void *
                               .nheaders = is_basic ? 3 : 2,
                               .body = buf_str(&body),
                               .has_body = true};
-    struct call *c = call_start(p->loop, p->fetcher, &spec, done, ctx);
+    struct fetch_whole *c = fetch_whole_start(p->loop, p->fetcher, &spec, done, ctx);
     buf_done(&body);
     buf_done(&basic);
     return c;
@@ -348,14 +322,14 @@ struct call *provider_token(struct provider *p, str form, call_done done, void *
 /* ---- life ---- */
 
 struct provider *provider_new(struct loop *l, struct logger *log, struct fetcher *f,
-                              const struct instance_oidc *conf)
+                              const struct instance_oidc *conf, uint64_t (*mono_ms)(void))
 {
     struct provider *p = xcalloc(1, sizeof *p);
     p->loop = l;
     p->log = log;
     p->fetcher = f;
     p->conf = conf;
-    p->mono_ms = clock_mono_ms;
+    p->mono_ms = mono_ms;
     arena_init(&p->meta_arena);
     slot_init(&p->meta_slot, p, META_FRESH_MS, ask_meta);
     slot_init(&p->keys_slot, p, KEYS_FRESH_MS, ask_keys);
@@ -369,15 +343,10 @@ void provider_free(struct provider *p)
 {
     struct slot *slots[] = {&p->meta_slot, &p->keys_slot};
     for (size_t i = 0; i < ARRAY_LEN(slots); i++) {
-        call_cancel(slots[i]->call);
+        fetch_whole_cancel(slots[i]->call);
         defer_stop(&slots[i]->at_once);
     }
     jwks_free(p->keys);
     arena_done(&p->meta_arena);
     free(p);
-}
-
-void provider_set_clock(struct provider *p, uint64_t (*mono_ms)(void))
-{
-    p->mono_ms = mono_ms;
 }

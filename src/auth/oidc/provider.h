@@ -7,9 +7,9 @@
 #pragma once
 
 #include "auth/instance.h"
-#include "auth/oidc/call.h"
 #include "auth/oidc/jwt.h"
 #include "base/list.h"
+#include "net/fetch_whole.h"
 
 struct provider;
 
@@ -19,7 +19,7 @@ struct provider_meta {
 };
 
 struct provider *provider_new(struct loop *l, struct logger *log, struct fetcher *f,
-                              const struct instance_oidc *conf);
+                              const struct instance_oidc *conf, uint64_t (*mono_ms)(void));
 void provider_free(struct provider *p); /* no provider_wait may be in its lists */
 
 /* Embedded in the struct of the waiting caller; list_del(&w->node) stops waiting. */
@@ -40,10 +40,4 @@ void provider_fetch_keys(struct provider *p, struct provider_wait *w);
 const struct jwk *provider_known_key(const struct provider *p, const struct jwt *t);
 
 /* Asks the token endpoint: `form` is the body. Only after discovery. */
-struct call *provider_token(struct provider *p, str form, call_done done, void *ctx);
-
-void form_encode(struct buf *out, str value);
-/* name=value, encoded, with & before it where needed. */
-void form_add(struct buf *out, const char *name, str value);
-
-void provider_set_clock(struct provider *p, uint64_t (*mono_ms)(void)); /* tests */
+struct fetch_whole *provider_token(struct provider *p, str form, fetch_whole_done done, void *ctx);

@@ -81,7 +81,7 @@ static void on_sweep(void *ctx)
 }
 
 struct sessions *sessions_new(struct loop *l, struct logger *log, const char *work_dir, str origin,
-                              session_ended on_ended, void *ctx)
+                              int64_t (*now_ms)(void), session_ended on_ended, void *ctx)
 {
     struct sessions *s = xcalloc(1, sizeof *s);
     s->loop = l;
@@ -89,7 +89,7 @@ struct sessions *sessions_new(struct loop *l, struct logger *log, const char *wo
     s->origin = str_dup(origin);
     s->on_ended = on_ended;
     s->ctx = ctx;
-    s->now_ms = clock_now_ms;
+    s->now_ms = now_ms;
     map_init(&s->all);
     map_init(&s->by_hash);
     list_init(&s->waiting);
@@ -118,16 +118,6 @@ void sessions_free(struct sessions *s)
     free(s->path);
     free(s->origin);
     free(s);
-}
-
-size_t sessions_len(const struct sessions *s)
-{
-    return map_len(&s->all);
-}
-
-void sessions_set_clock(struct sessions *s, int64_t (*now_ms)(void))
-{
-    s->now_ms = now_ms;
 }
 
 static void end_idlest(struct sessions *s, str user_id)

@@ -45,10 +45,8 @@ typedef void (*session_ended)(void *ctx, const struct session *s); /* just befor
 /* `origin` names how users log in (mode, issuer or key): sessions of a different origin are
  * dropped. A damaged file is reported and renamed; then all users log in again. */
 struct sessions *sessions_new(struct loop *l, struct logger *log, const char *work_dir, str origin,
-                              session_ended on_ended, void *ctx);
+                              int64_t (*now_ms)(void), session_ended on_ended, void *ctx);
 void sessions_free(struct sessions *s); /* writes what is not written; accepts NULL */
-
-size_t sessions_len(const struct sessions *s);
 
 const struct session *session_begin(struct sessions *s, str user_id,
                                     const struct session_policy *policy, str provider_refresh,
@@ -76,5 +74,3 @@ void sessions_sync(struct sessions *s, loop_fn fn, void *ctx);
 
 /* Ends every session; new ones belong to the new origin. */
 void sessions_restart(struct sessions *s, str origin);
-
-void sessions_set_clock(struct sessions *s, int64_t (*now_ms)(void)); /* tests */

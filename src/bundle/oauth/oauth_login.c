@@ -12,6 +12,7 @@
 #include "base/bytes/hash.h"
 #include "base/bytes/random.h"
 #include "bundle/oauth/oauth_token.h"
+#include "net/url.h"
 
 #define SECRET_BYTES 32
 #define QUERY_MAX    (16u * 1024)
@@ -20,7 +21,7 @@ struct oauth_login {
     struct oauth_login_conf conf;
     struct arena arena;
     struct fetch *probe;
-    struct call *call;
+    struct fetch_whole *call;
     struct oauth_challenge challenge;
     struct oauth_resource resource;
     struct oauth_server server;
@@ -49,12 +50,12 @@ static void fail_login(struct oauth_login *l, const struct err *e)
     l->ready(l->ctx, STR_NONE, e);
 }
 
-static void get(struct oauth_login *l, str url, call_done done)
+static void get(struct oauth_login *l, str url, fetch_whole_done done)
 {
     struct fetch_header accept = {STR("Accept"), STR("application/json")};
     struct fetch_spec spec = {
         .url = url, .headers = &accept, .nheaders = 1, .flags = l->conf.fetch_flags};
-    l->call = call_start(l->conf.loop, l->conf.fetcher, &spec, done, l);
+    l->call = fetch_whole_start(l->conf.loop, l->conf.fetcher, &spec, done, l);
 }
 
 /* ---- the address for a person ---- */
@@ -77,8 +78,8 @@ static void add_challenge(struct buf *out, str verifier)
     sha256(verifier, hash);
     buf_init(&text, 2 * SHA256_LEN);
     (void)base64url_encode(&text, str_make((const char *)hash, sizeof hash));
-    form_add(out, "code_challenge", buf_str(&text));
-    form_add(out, "code_challenge_method", STR("S256"));
+    url_add_param(out, "code_challenge", buf_str(&text));
+    url_add_param(out, "code_challenge_method", STR("S256"));
     buf_done(&text);
 }
 
@@ -98,14 +99,14 @@ static void finish_ready(struct oauth_login *l)
     l->state = secret(&l->arena);
     l->verifier = secret(&l->arena);
     l->result.scope = l->result.asked = wanted_scope(l);
-    form_add(&query, "response_type", STR("code"));
-    form_add(&query, "client_id", l->result.client_id);
-    form_add(&query, "redirect_uri", l->conf.redirect_uri);
-    form_add(&query, "state", l->state);
+    url_add_param(&query, "response_type", STR("code"));
+    url_add_param(&query, "client_id", l->result.client_id);
+    url_add_param(&query, "redirect_uri", l->conf.redirect_uri);
+    url_add_param(&query, "state", l->state);
     add_challenge(&query, l->verifier);
-    form_add(&query, "resource", l->resource.resource);
+    url_add_param(&query, "resource", l->resource.resource);
     if (l->result.scope.n > 0)
-        form_add(&query, "scope", l->result.scope);
+        url_add_param(&query, "scope", l->result.scope);
     str url = arena_printf(&l->arena, "%.*s%c%.*s", STR_ARG(endpoint),
                            str_find_char(endpoint, '?') < 0 ? '?' : '&', STR_ARG(buf_str(&query)));
     if (buf_failed(&query))
@@ -231,7 +232,7 @@ static void identify_client(struct oauth_login *l)
         .has_body = true,
         .flags = l->conf.fetch_flags,
     };
-    l->call = call_start(l->conf.loop, l->conf.fetcher, &spec, on_registered, l);
+    l->call = fetch_whole_start(l->conf.loop, l->conf.fetcher, &spec, on_registered, l);
 }
 
 /* ---- metadata ---- */
@@ -339,8 +340,8 @@ static void probe(struct oauth_login *l)
         .nheaders = ARRAY_LEN(headers),
         .body = str_from(BODY),
         .has_body = true,
-        .idle_timeout_ms = CALL_TIMEOUT_MS,
-        .body_max = CALL_BODY_MAX,
+        .idle_timeout_ms = FETCH_WHOLE_TIMEOUT_MS,
+        .body_max = FETCH_WHOLE_MAX,
         .flags = l->conf.fetch_flags,
     };
     l->probe = fetch_start(l->conf.fetcher, &spec, &EVENTS, l);
@@ -398,10 +399,10 @@ void oauth_login_finish(struct oauth_login *l, str query, oauth_done_fn fn, void
         return;
     }
     buf_init(&form, OAUTH_FORM_MAX);
-    form_add(&form, "grant_type", STR("authorization_code"));
-    form_add(&form, "code", c.code);
-    form_add(&form, "redirect_uri", l->conf.redirect_uri);
-    form_add(&form, "code_verifier", l->verifier);
+    url_add_param(&form, "grant_type", STR("authorization_code"));
+    url_add_param(&form, "code", c.code);
+    url_add_param(&form, "redirect_uri", l->conf.redirect_uri);
+    url_add_param(&form, "code_verifier", l->verifier);
     l->call = oauth_token_ask(l->conf.loop, l->conf.fetcher, l->conf.fetch_flags, &l->result, &form,
                               on_token, l);
     buf_done(&form);
@@ -413,7 +414,7 @@ void oauth_login_free(struct oauth_login *l)
         return;
     if (l->probe)
         fetch_cancel(l->probe);
-    call_cancel(l->call);
+    fetch_whole_cancel(l->call);
     arena_done(&l->arena);
     free(l);
 }

@@ -3,11 +3,12 @@
 #include "auth/oidc/provider.h"
 #include "base/buf.h"
 #include "bundle/oauth/oauth_token.h"
+#include "net/url.h"
 
 struct oauth_refresh {
     struct arena arena;
     struct oauth_state state;
-    struct call *call;
+    struct fetch_whole *call;
     oauth_done_fn fn;
     void *ctx;
 };
@@ -48,8 +49,8 @@ struct oauth_refresh *oauth_refresh_start(struct loop *l, struct fetcher *f, uns
     r->fn = fn;
     r->ctx = ctx;
     buf_init(&form, OAUTH_FORM_MAX);
-    form_add(&form, "grant_type", STR("refresh_token"));
-    form_add(&form, "refresh_token", s->refresh_token);
+    url_add_param(&form, "grant_type", STR("refresh_token"));
+    url_add_param(&form, "refresh_token", s->refresh_token);
     r->call = oauth_token_ask(l, f, fetch_flags, &r->state, &form, on_answer, r);
     buf_done(&form);
     return r;
@@ -59,6 +60,6 @@ void oauth_refresh_cancel(struct oauth_refresh *r)
 {
     if (!r)
         return;
-    call_cancel(r->call);
+    fetch_whole_cancel(r->call);
     refresh_free(r);
 }

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/bytes/base64.h"
 #include "base/clock.h"
+#include "net/url.h"
 
 #define TOKEN_MAX 16384
 
@@ -14,27 +15,27 @@ static void add_basic(struct buf *out, const struct oauth_state *s)
 {
     struct buf pair;
     buf_init(&pair, OAUTH_FORM_MAX);
-    form_encode(&pair, s->client_id);
+    url_encode(&pair, s->client_id, NULL);
     buf_add_char(&pair, ':');
-    form_encode(&pair, s->client_secret);
+    url_encode(&pair, s->client_secret, NULL);
     buf_add_lit(out, "Basic ");
     (void)base64_encode(out, buf_str(&pair));
     buf_done(&pair);
 }
 
-struct call *oauth_token_ask(struct loop *l, struct fetcher *f, unsigned fetch_flags,
-                             const struct oauth_state *s, struct buf *form, call_done done,
-                             void *ctx)
+struct fetch_whole *oauth_token_ask(struct loop *l, struct fetcher *f, unsigned fetch_flags,
+                                    const struct oauth_state *s, struct buf *form,
+                                    fetch_whole_done done, void *ctx)
 {
     struct buf basic;
     buf_init(&basic, 2 * OAUTH_FORM_MAX);
     if (s->auth == OAUTH_AUTH_BASIC)
         add_basic(&basic, s);
     else
-        form_add(form, "client_id", s->client_id);
+        url_add_param(form, "client_id", s->client_id);
     if (s->auth == OAUTH_AUTH_POST)
-        form_add(form, "client_secret", s->client_secret);
-    form_add(form, "resource", s->resource);
+        url_add_param(form, "client_secret", s->client_secret);
+    url_add_param(form, "resource", s->resource);
     struct fetch_header headers[] = {
         {STR("Content-Type"), STR("application/x-www-form-urlencoded")},
         {STR("Accept"), STR("application/json")},
@@ -48,7 +49,7 @@ struct call *oauth_token_ask(struct loop *l, struct fetcher *f, unsigned fetch_f
         .has_body = true,
         .flags = fetch_flags,
     };
-    struct call *ret = call_start(l, f, &spec, done, ctx);
+    struct fetch_whole *ret = fetch_whole_start(l, f, &spec, done, ctx);
     buf_done(&basic);
     return ret;
 }

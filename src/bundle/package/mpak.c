@@ -106,26 +106,15 @@ void mpak_cancel(struct mpak_call *call)
 
 /* ---- the questions ---- */
 
-static void add_encoded(struct buf *b, str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (isalnum(c) || strchr("-_.~@/", c))
-            buf_add_char(b, (char)c);
-        else
-            buf_printf(b, "%%%02X", c);
-    }
-}
-
 static struct mpak_call *ask_path(const struct mpak_conf *c, str name, const char *middle,
                                   str version, const char *end, mpak_done done, void *ctx)
 {
     struct buf path;
     buf_init(&path, URL_MAX);
     buf_add_lit(&path, "/v1/bundles/");
-    add_encoded(&path, name);
+    url_encode(&path, name, "@/");
     buf_add_lit(&path, middle);
-    add_encoded(&path, version);
+    url_encode(&path, version, "@/");
     buf_add_lit(&path, end);
     struct mpak_call *call = mpak_ask(c, name, buf_str(&path), done, ctx);
     buf_done(&path);
@@ -145,10 +134,7 @@ struct mpak_call *mpak_search(const struct mpak_conf *c, str query, int64_t limi
     struct buf path;
     buf_init(&path, URL_MAX);
     buf_add_lit(&path, "/v1/bundles/search?q=");
-    for (size_t i = 0; i < query.n; i++) {
-        unsigned char b = (unsigned char)query.p[i];
-        buf_printf(&path, isalnum(b) ? "%c" : "%%%02X", b);
-    }
+    url_encode(&path, query, NULL);
     buf_printf(&path, "&limit=%lld&offset=%lld", (long long)limit, (long long)offset);
     struct mpak_call *call = mpak_ask(c, STR("search"), buf_str(&path), done, ctx);
     call->check = check_search;

@@ -15,63 +15,42 @@
 #include "cli/session/record.h"
 #include "cli/term/secret.h"
 
-struct bundle_add_options {
-    const char *name, *url, *auth, *token, *token_file;
-    struct arg_list headers, env, allow_env, reach, read, write, config, allow_dir;
-    struct arg_list header_files, env_files, config_files; /* NAME=FILE */
-    bool is_token_stdin, is_sse, has_network, is_unconfined, allow_private, is_protected, is_dry;
-    int memory_mb;
-};
-
 #define ARGS_LOOKED_AT 64
 
-#define OPT(member) offsetof(struct bundle_add_options, member)
-
 static const struct arg ADD_ARGS[] = {
-    {"name", 'n', ARG_STRING, OPT(name), "NAME",
-     "use this name for the bundle and as prefix of its tools"},
-    {"url", 0, ARG_STRING, OPT(url), "URL", "connect to a remote server"},
-    {"auth", 0, ARG_STRING, OPT(auth), "TYPE",
-     "authenticate with oauth, bearer or none (with --url)"},
-    {"token-stdin", 0, ARG_FLAG, OPT(is_token_stdin), NULL,
+    {"name", 'n', ARG_STRING, "NAME", "use this name for the bundle and as prefix of its tools"},
+    {"url", 0, ARG_STRING, "URL", "connect to a remote server"},
+    {"auth", 0, ARG_STRING, "TYPE", "authenticate with oauth, bearer or none (with --url)",
+     .choices = "oauth, bearer, none"},
+    {"token-stdin", 0, ARG_FLAG, NULL,
      "read the token for --auth bearer from the keyboard or a pipe"},
-    {"token-file", 0, ARG_STRING, OPT(token_file), "FILE", "read that token from a file"},
-    {"token", 0, ARG_STRING, OPT(token), "-", "read it from standard input, as --token-stdin does"},
-    {"header", 0, ARG_LIST, OPT(headers), "K=V",
-     "send this header with every request (may be repeated)"},
-    {"header-file", 0, ARG_LIST, OPT(header_files), "K=FILE",
-     "read a secret header from a file (- is stdin)"},
-    {"sse", 0, ARG_FLAG, OPT(is_sse), NULL, "use the older HTTP+SSE transport"},
-    {"allow-private", 0, ARG_FLAG, OPT(allow_private), NULL,
-     "allow a URL on this machine or its network"},
-    {"env", 'e', ARG_LIST, OPT(env), "K=V", "set a variable of the bundle (may be repeated)"},
-    {"env-file", 0, ARG_LIST, OPT(env_files), "K=FILE",
-     "read a secret variable from a file (- is stdin)"},
-    {"allow-env", 0, ARG_LIST, OPT(allow_env), "NAME", "pass on a variable of your environment"},
-    {"set", 's', ARG_LIST, OPT(config), "K=V",
-     "set a value that the bundle asks for, as nb config set"},
-    {"set-file", 0, ARG_LIST, OPT(config_files), "K=FILE",
-     "read such a value from a file (- is stdin)"},
-    {"network", 0, ARG_FLAG, OPT(has_network), NULL, "allow public addresses"},
-    {"reach", 0, ARG_LIST, OPT(reach), "HOST:PORT",
-     "allow this address, also a private one (may be repeated)"},
-    {"read", 0, ARG_LIST, OPT(read), "PATH", "allow reading this path (may be repeated)"},
-    {"write", 0, ARG_LIST, OPT(write), "PATH",
-     "allow reading and writing this path (may be repeated)"},
-    {"no-sandbox", 0, ARG_FLAG, OPT(is_unconfined), NULL,
-     "run without a sandbox, with all your rights"},
-    {"memory", 0, ARG_INT, OPT(memory_mb), "MB", "limit its memory (default: 1024)"},
-    {"protected", 0, ARG_FLAG, OPT(is_protected), NULL, "forbid the agent to remove it"},
-    {"allow-dir", 0, ARG_LIST, OPT(allow_dir), "PATH",
+    {"token-file", 0, ARG_STRING, "FILE", "read that token from a file"},
+    {"token", 0, ARG_STRING, "-", "read it from standard input, as --token-stdin does"},
+    {"header", 0, ARG_LIST, "K=V", "send this header with every request (may be repeated)"},
+    {"header-file", 0, ARG_LIST, "K=FILE", "read a secret header from a file (- is stdin)"},
+    {"sse", 0, ARG_FLAG, NULL, "use the older HTTP+SSE transport"},
+    {"allow-private", 0, ARG_FLAG, NULL, "allow a URL on this machine or its network"},
+    {"env", 'e', ARG_LIST, "K=V", "set a variable of the bundle (may be repeated)"},
+    {"env-file", 0, ARG_LIST, "K=FILE", "read a secret variable from a file (- is stdin)"},
+    {"allow-env", 0, ARG_LIST, "NAME", "pass on a variable of your environment"},
+    {"set", 's', ARG_LIST, "K=V", "set a value that the bundle asks for, as nb config set"},
+    {"set-file", 0, ARG_LIST, "K=FILE", "read such a value from a file (- is stdin)"},
+    {"network", 0, ARG_FLAG, NULL, "allow public addresses"},
+    {"reach", 0, ARG_LIST, "HOST:PORT", "allow this address, also a private one (may be repeated)"},
+    {"read", 0, ARG_LIST, "PATH", "allow reading this path (may be repeated)"},
+    {"write", 0, ARG_LIST, "PATH", "allow reading and writing this path (may be repeated)"},
+    {"no-sandbox", 0, ARG_FLAG, NULL, "run without a sandbox, with all your rights"},
+    {"memory", 0, ARG_INT, "MB", "limit its memory (default: 1024)"},
+    {"protected", 0, ARG_FLAG, NULL, "forbid the agent to remove it"},
+    {"allow-dir", 0, ARG_LIST, "PATH",
      "grant a directory that its manifest proposes (may be repeated)"},
-    {"dry-run", 0, ARG_FLAG, OPT(is_dry), NULL, "show what it may do, and add nothing"},
+    {"dry-run", 0, ARG_FLAG, NULL, "show what it may do, and add nothing"},
     {0}};
 
 /* ---- the entry ---- */
 
 struct adding {
     struct cmd *x;
-    const struct bundle_add_options *o;
     struct json *entry;
     struct json *values; /* values of --set: an object */
     struct bundle_cli_files files;
@@ -153,66 +132,56 @@ static void set_sandbox(struct adding *d)
 {
     struct arena *a = &d->x->arena;
     struct json *s = json_new(a, JSON_OBJECT);
-    if (d->o->is_unconfined) {
+    if (cmd_flag(d->x, "no-sandbox")) {
         set_str(d, "sandbox", "off");
         return;
     }
-    bool has_network = d->o->has_network;
-    set_list(d, s, "network", &d->o->reach);
-    if (d->o->reach.len == 0 && !has_network)
+    bool has_network = cmd_flag(d->x, "network");
+    set_list(d, s, "network", cmd_opts(d->x, "reach"));
+    if (cmd_opts(d->x, "reach")->len == 0 && !has_network)
         has_network = downloads_at_start(d->entry);
-    if (has_network && d->o->reach.len > 0)
+    if (has_network && cmd_opts(d->x, "reach")->len > 0)
         json_push(a, json_get(s, "network"), json_of_str(STR("public")));
     else if (has_network)
         json_set(a, s, STR("network"), json_of_bool(true));
-    set_list(d, s, "read", &d->o->read);
-    set_list(d, s, "write", &d->o->write);
+    set_list(d, s, "read", cmd_opts(d->x, "read"));
+    set_list(d, s, "write", cmd_opts(d->x, "write"));
     if (s->len > 0)
         json_set(a, d->entry, STR("sandbox"), *s);
 }
 
 /* A token is never read from the command line. */
-static int read_token(struct adding *d, str *ret)
+static int read_token(struct cmd *x, str *ret)
 {
-    const struct bundle_add_options *o = d->o;
+    const char *token = cmd_opt_or(x, "token", "-"), *file = cmd_opt(x, "token-file");
     struct err e = {0};
-    bool is_stdin = o->is_token_stdin || (o->token && strcmp(o->token, "-") == 0);
-    if (o->token && strcmp(o->token, "-") != 0)
+    if (strcmp(token, "-") != 0)
         return cli_usage_error("--token: every user of this machine may read a command line; use "
                                "--token-stdin or --token-file FILE");
-    if (is_stdin && !secret_read(&d->x->arena, "Token: ", ret))
-        return cli_usage_error("--token-stdin: standard input is empty");
-    if (is_stdin)
-        return EXIT_DONE;
-    if (!o->token_file)
+    if (cmd_flag(x, "token-stdin") || cmd_opt(x, "token"))
+        return secret_read(&x->arena, "Token: ", ret)
+                   ? EXIT_DONE
+                   : cli_usage_error("--token-stdin: standard input is empty");
+    if (!file)
         return cli_usage_error("--auth bearer needs --token-stdin or --token-file FILE");
-    return secret_read_file(&d->x->arena, o->token_file, ret, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
+    return secret_read_file(&x->arena, file, ret, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
 static int set_auth(struct adding *d, struct json *transport)
 {
-    struct arena *a = &d->x->arena;
-    const struct bundle_add_options *o = d->o;
-    bool has_token = o->token || o->token_file || o->is_token_stdin;
-    bool is_bearer = o->auth ? strcmp(o->auth, "bearer") == 0 : has_token;
-    bool is_oauth = o->auth && strcmp(o->auth, "oauth") == 0;
-    str token = STR_NONE;
-    if (o->auth && !is_bearer && !is_oauth && strcmp(o->auth, "none") != 0)
-        return cli_usage_error("--auth: '%s' is not one of oauth, bearer, none", o->auth);
-    if (is_oauth) {
-        struct json *oauth = json_new(a, JSON_OBJECT);
-        json_set(a, oauth, STR("type"), json_of_str(STR("oauth")));
-        json_set(a, transport, STR("auth"), *oauth);
-    }
-    if (!is_bearer)
+    struct cmd *x = d->x;
+    bool has_token = cmd_opt(x, "token") || cmd_opt(x, "token-file") || cmd_flag(x, "token-stdin");
+    str type = str_from(cmd_opt_or(x, "auth", has_token ? "bearer" : "none")), token;
+    if (str_eq(type, STR("none")))
         return EXIT_DONE;
-    int code = read_token(d, &token);
-    if (code != EXIT_DONE)
-        return code;
-    struct json *auth = json_new(a, JSON_OBJECT);
-    json_set(a, auth, STR("type"), json_of_str(STR("bearer")));
-    json_set(a, auth, STR("token"), json_of_str(token));
-    json_set(a, transport, STR("auth"), *auth);
+    struct json *auth = cmd_object(x, {STR("type"), json_of_str(type)});
+    if (str_eq(type, STR("bearer"))) {
+        int code = read_token(x, &token);
+        if (code != EXIT_DONE)
+            return code;
+        json_set(&x->arena, auth, STR("token"), json_of_str(token));
+    }
+    json_set(&x->arena, transport, STR("auth"), *auth);
     return EXIT_DONE;
 }
 
@@ -221,14 +190,15 @@ static int set_remote(struct adding *d, const char *url)
     struct arena *a = &d->x->arena;
     struct json *transport = json_new(a, JSON_OBJECT);
     set_str(d, "url", url);
-    if (d->o->is_sse)
+    if (cmd_flag(d->x, "sse"))
         json_set(a, transport, STR("type"), json_of_str(STR("sse")));
     int code = set_auth(d, transport);
     if (code == EXIT_DONE)
-        code = set_pairs(d, transport, "headers", "header", &d->o->headers, &d->o->header_files);
+        code = set_pairs(d, transport, "headers", "header", cmd_opts(d->x, "header"),
+                         cmd_opts(d->x, "header-file"));
     if (transport->len > 0)
         json_set(a, d->entry, STR("transport"), *transport);
-    if (d->o->allow_private)
+    if (cmd_flag(d->x, "allow-private"))
         json_set(a, d->entry, STR("allowPrivate"), json_of_bool(true));
     return code;
 }
@@ -261,8 +231,8 @@ static int set_source(struct adding *d, int argc, char **argv)
 {
     char real[PATH_MAX];
     str first = argc > 0 ? str_from(argv[0]) : STR_NONE;
-    if (d->o->url)
-        return argc == 0 ? set_remote(d, d->o->url)
+    if (cmd_opt(d->x, "url"))
+        return argc == 0 ? set_remote(d, cmd_opt(d->x, "url"))
                          : cli_usage_error("bundle add: pass --url or '%s', not both", argv[0]);
     if (argc == 0)
         return cli_usage_error("bundle add: name a package, a path, a URL or a command");
@@ -285,18 +255,18 @@ static int set_source(struct adding *d, int argc, char **argv)
 static int make_entry(struct adding *d, int argc, char **argv)
 {
     struct arena *a = &d->x->arena;
-    const struct bundle_add_options *o = d->o;
     int code = set_source(d, argc, argv);
     if (code == EXIT_DONE)
-        code = set_pairs(d, d->entry, "env", "env", &o->env, &o->env_files);
+        code =
+            set_pairs(d, d->entry, "env", "env", cmd_opts(d->x, "env"), cmd_opts(d->x, "env-file"));
     if (code != EXIT_DONE)
         return code;
-    set_str(d, "serverName", o->name);
-    set_list(d, d->entry, "allowedEnv", &o->allow_env);
+    set_str(d, "serverName", cmd_opt(d->x, "name"));
+    set_list(d, d->entry, "allowedEnv", cmd_opts(d->x, "allow-env"));
     set_sandbox(d);
-    if (o->memory_mb > 0)
-        json_set(a, d->entry, STR("memoryMb"), json_of_int(o->memory_mb));
-    if (o->is_protected)
+    if (cmd_int(d->x, "memory") > 0)
+        json_set(a, d->entry, STR("memoryMb"), json_of_int(cmd_int(d->x, "memory")));
+    if (cmd_flag(d->x, "protected"))
         json_set(a, d->entry, STR("protected"), json_of_bool(true));
     return EXIT_DONE;
 }
@@ -328,8 +298,9 @@ static int ask_proposals(struct adding *d, struct bundle_entry *b)
 {
     struct arena *a = &d->x->arena;
     struct json *granted = json_new(a, JSON_OBJECT);
-    bool may_ask = d->x->cli->is_tty_in && !d->x->cli->opt.is_sure && !d->o->is_dry;
-    int code = bundle_cli_ask_proposals(d->x, &d->inspection, &d->o->allow_dir, may_ask, granted);
+    bool may_ask = d->x->cli->is_tty_in && !d->x->cli->opt.is_sure && !cmd_flag(d->x, "dry-run");
+    int code = bundle_cli_ask_proposals(d->x, &d->inspection, cmd_opts(d->x, "allow-dir"), may_ask,
+                                        granted);
     if (code != EXIT_DONE || granted->len == 0)
         return code;
     json_set(a, d->entry, STR("userConfig"), *granted);
@@ -494,8 +465,9 @@ static int check_is_new(struct cmd *x, const struct bundle_entry *b)
 static int read_values(struct adding *d)
 {
     d->values = json_new(&d->x->arena, JSON_OBJECT);
-    int code = add_pairs(d, d->values, "set", &d->o->config, false);
-    return code == EXIT_DONE ? add_pairs(d, d->values, "set", &d->o->config_files, true) : code;
+    int code = add_pairs(d, d->values, "set", cmd_opts(d->x, "set"), false);
+    return code == EXIT_DONE ? add_pairs(d, d->values, "set", cmd_opts(d->x, "set-file"), true)
+                             : code;
 }
 
 /* Store the values first, because the start needs them. */
@@ -537,17 +509,16 @@ static int bundle_add_prepare(struct adding *d, struct bundle_entry *b, int argc
 
 static int bundle_add(struct cmd *x)
 {
-    const struct bundle_add_options *o = x->options;
-    struct adding d = {.x = x, .o = o, .entry = json_new(&x->arena, JSON_OBJECT)};
+    struct adding d = {.x = x, .entry = json_new(&x->arena, JSON_OBJECT)};
     struct bundle_entry b = {0};
     struct err e = {0};
-    bool is_remote = o->url || (x->argc == 1 && strncmp(x->argv[0], "http", 4) == 0);
-    if (!o->is_dry && x->argc > 0 && !is_remote && !cmd_may_ask(x))
+    bool is_remote = cmd_opt(x, "url") || (x->argc == 1 && strncmp(x->argv[0], "http", 4) == 0);
+    if (!cmd_flag(x, "dry-run") && x->argc > 0 && !is_remote && !cmd_may_ask(x))
         return cmd_confirm(x, NULL, NULL);
     int code = bundle_add_prepare(&d, &b, x->argc, x->argv);
     if (code != EXIT_DONE)
         return code;
-    if (o->is_dry)
+    if (cmd_flag(x, "dry-run"))
         return d.has_inspection ? show_only(&d) : EXIT_DONE;
     if (d.has_inspection) {
         bundle_cli_show(x, stderr, &d.inspection);

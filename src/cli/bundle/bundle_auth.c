@@ -271,30 +271,19 @@ int bundle_cli_sign_in(struct cmd *x, const struct bundle_entry *b, const struct
 
 /* ---- the command ---- */
 
-struct auth_options {
-    int port;
-    bool is_pasted, has_no_browser;
-    const char *user;
-};
-
 static const struct arg AUTH_ARGS[] = {
-    {"port", 0, ARG_INT, offsetof(struct auth_options, port), "PORT",
-     "wait for the browser on this port (default: any free one)"},
-    {"paste", 0, ARG_FLAG, offsetof(struct auth_options, is_pasted), NULL,
-     "read the address of the last page from standard input"},
-    {"no-browser", 0, ARG_FLAG, offsetof(struct auth_options, has_no_browser), NULL,
-     "work without a browser, as --paste does"},
-    {"user", 'u', ARG_STRING, offsetof(struct auth_options, user), "USER",
-     "sign in as this person, where each person signs in"},
+    {"port", 0, ARG_INT, "PORT", "wait for the browser on this port (default: any free one)"},
+    {"paste", 0, ARG_FLAG, NULL, "read the address of the last page from standard input"},
+    {"no-browser", 0, ARG_FLAG, NULL, "work without a browser, as --paste does"},
+    {"user", 'u', ARG_STRING, "USER", "sign in as this person, where each person signs in"},
     {0}};
 
 static int bundle_auth(struct cmd *x)
 {
-    const struct auth_options *o = x->options;
     const char *name = x->argv[0];
     struct err e = {0};
-    if (o->port > UINT16_MAX)
-        return cli_usage_error("--port: %d is not a port", o->port);
+    if (cmd_int(x, "port") > UINT16_MAX)
+        return cli_usage_error("--port: %d is not a port", cmd_int(x, "port"));
     const struct bundle_entry *b = bundle_cli_find(x, name);
     if (!b)
         return EXIT_FAILED;
@@ -303,11 +292,12 @@ static int bundle_auth(struct cmd *x)
                           name);
     if (bundle_entry_check_url(b, x->config.allow_insecure_remotes, &e) < 0)
         return cli_fail(&e);
-    if (o->user && !b->oauth.is_per_person)
+    if (cmd_opt(x, "user") && !b->oauth.is_per_person)
         return cli_usage_error("--user: the whole workspace signs in to '%s' (its entry does not "
                                "say \"per\": \"person\")",
                                name);
-    struct sign_in_how how = {o->port, o->is_pasted || o->has_no_browser, o->user};
+    struct sign_in_how how = {cmd_int(x, "port"), cmd_flag(x, "paste") || cmd_flag(x, "no-browser"),
+                              cmd_opt(x, "user")};
     int code = bundle_cli_sign_in(x, b, &how);
     if (code != EXIT_DONE)
         return code;

@@ -7,14 +7,8 @@
 
 /* ---- remove ---- */
 
-struct bundle_remove_options {
-    bool is_forgetting;
-};
-
-static const struct arg REMOVE_ARGS[] = {{"forget", 0, ARG_FLAG,
-                                          offsetof(struct bundle_remove_options, is_forgetting),
-                                          NULL, "delete its stored values too"},
-                                         {0}};
+static const struct arg REMOVE_ARGS[] = {
+    {"forget", 0, ARG_FLAG, NULL, "delete its stored values too"}, {0}};
 
 static int remove_running(struct cmd *x, const char *name)
 {
@@ -38,7 +32,6 @@ static int remove_entry(struct cmd *x, const char *name)
 
 static int bundle_remove(struct cmd *x)
 {
-    const struct bundle_remove_options *o = x->options;
     struct bundle_entry *all;
     size_t n;
     struct err e = {0};
@@ -50,7 +43,7 @@ static int bundle_remove(struct cmd *x)
     code = bundle_cli_served(x) ? remove_running(x, name) : remove_entry(x, name);
     if (code == EXIT_DONE && b && b->oauth.is_per_person)
         credentials_forget_people(bundle_cli_credentials(x), b->server_name);
-    if (code != EXIT_DONE || !o->is_forgetting || !b)
+    if (code != EXIT_DONE || !cmd_flag(x, "forget") || !b)
         return code;
     str slug = credentials_slug(&x->arena, b);
     return credentials_remove(bundle_cli_credentials(x), slug, &e) < 0 ? cli_fail(&e) : EXIT_DONE;

@@ -9,14 +9,8 @@
 #include "cli/session/record.h"
 #include "os/file.h"
 
-struct bundle_import_options {
-    bool is_dry;
-};
-
-static const struct arg IMPORT_ARGS[] = {{"dry-run", 0, ARG_FLAG,
-                                          offsetof(struct bundle_import_options, is_dry), NULL,
-                                          "show what would be imported, and change nothing"},
-                                         {0}};
+static const struct arg IMPORT_ARGS[] = {
+    {"dry-run", 0, ARG_FLAG, NULL, "show what would be imported, and change nothing"}, {0}};
 
 struct import {
     struct cmd *x;
@@ -116,27 +110,26 @@ static size_t usable(const struct import *im)
 
 static int bundle_import(struct cmd *x)
 {
-    const struct bundle_import_options *o = x->options;
     struct import im = {.x = x};
-    if (!o->is_dry && !cmd_may_ask(x))
+    if (!cmd_flag(x, "dry-run") && !cmd_may_ask(x))
         return cmd_usage(x, "stdin is not a terminal; pass --yes or --dry-run");
     int code = read_list(&im, x->argv[0]);
     if (code != EXIT_DONE)
         return code;
     if (!x->cli->opt.is_json)
-        bundle_import_show(&im, o->is_dry ? stdout : stderr);
-    if (!o->is_dry && usable(&im) > 0)
+        bundle_import_show(&im, cmd_flag(x, "dry-run") ? stdout : stderr);
+    if (!cmd_flag(x, "dry-run") && usable(&im) > 0)
         code = cmd_confirm(x, "Add the servers that can be imported, and run them?",
                            "Nothing was added.");
     if (code != EXIT_DONE)
         return code;
-    if (!o->is_dry)
+    if (!cmd_flag(x, "dry-run"))
         take_all(&im);
     if (x->cli->opt.is_json)
         cmd_print_json(import_json(&im));
-    else if (!o->is_dry)
+    else if (!cmd_flag(x, "dry-run"))
         printf("%zu added to %s, %zu not added.\n", im.taken, x->config.path, im.failed);
-    return !o->is_dry && im.taken == 0 && im.failed > 0 ? EXIT_FAILED : EXIT_DONE;
+    return !cmd_flag(x, "dry-run") && im.taken == 0 && im.failed > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 const struct command BUNDLE_IMPORT = {

@@ -6,13 +6,7 @@
 #define LIMIT_DEFAULT 20
 #define LIMIT_MAX     100
 
-struct bundle_search_options {
-    int limit;
-};
-
-static const struct arg SEARCH_ARGS[] = {{"limit", 0, ARG_INT,
-                                          offsetof(struct bundle_search_options, limit), "N",
-                                          "show at most N (default: 20)"},
+static const struct arg SEARCH_ARGS[] = {{"limit", 0, ARG_INT, "N", "show at most N (default: 20)"},
                                          {0}};
 
 struct registry_answer {
@@ -124,9 +118,9 @@ static int bundle_search(struct cmd *x)
         {"TRUST", .show = show_trust, .is_right = true},
         {"", "description"},
     };
-    const struct bundle_search_options *o = x->options;
-    struct registry_question q = {cmd_words(x, 0), o->limit > 0 ? o->limit : LIMIT_DEFAULT, false};
-    if (o->limit > LIMIT_MAX)
+    struct registry_question q = {
+        cmd_words(x, 0), cmd_int(x, "limit") > 0 ? cmd_int(x, "limit") : LIMIT_DEFAULT, false};
+    if (cmd_int(x, "limit") > LIMIT_MAX)
         return cli_usage_error("--limit: at most %d", LIMIT_MAX);
     const struct json *found = bundle_search_ask(x, &q);
     if (!found)

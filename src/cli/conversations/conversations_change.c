@@ -47,21 +47,16 @@ const struct command CONV_RENAME = {
 
 /* ---- fork ---- */
 
-struct fork_options {
-    const char *at;
-};
-
-static const struct arg FORK_ARGS[] = {{"at", 0, ARG_STRING, offsetof(struct fork_options, at), "N",
-                                        "copy only the first N messages (default: all)"},
-                                       {0}};
+static const struct arg FORK_ARGS[] = {
+    {"at", 0, ARG_STRING, "N", "copy only the first N messages (default: all)"}, {0}};
 
 static int conv_fork(struct cmd *x)
 {
-    const struct fork_options *o = x->options;
     int64_t n = 0;
-    if (o->at && (parse_i64(str_from(o->at), &n) < 0 || n < 0))
-        return cli_usage_error("--at: '%s' is not a number of messages", o->at);
-    const struct json *body = o->at ? cmd_object(x, {STR("atMessage"), json_of_int(n)}) : NULL;
+    if (cmd_opt(x, "at") && (parse_i64(str_from(cmd_opt(x, "at")), &n) < 0 || n < 0))
+        return cli_usage_error("--at: '%s' is not a number of messages", cmd_opt(x, "at"));
+    const struct json *body =
+        cmd_opt(x, "at") ? cmd_object(x, {STR("atMessage"), json_of_int(n)}) : NULL;
     const struct json *c = conv_ask(x, x->argv[0], "POST", "/fork", body);
     return c ? cmd_say(x, c, "%.*s is a fork of %.*s with %lld messages", STR_ARG(conv_get_id(c)),
                        STR_ARG(json_get_string(c, "forkedFrom")),
@@ -81,14 +76,8 @@ const struct command CONV_FORK = {
 
 /* ---- delete ---- */
 
-struct conv_delete_options {
-    bool is_purge;
-};
-
-static const struct arg DELETE_ARGS[] = {{"purge", 0, ARG_FLAG,
-                                          offsetof(struct conv_delete_options, is_purge), NULL,
-                                          "delete permanently, also conversations in the trash"},
-                                         {0}};
+static const struct arg DELETE_ARGS[] = {
+    {"purge", 0, ARG_FLAG, NULL, "delete permanently, also conversations in the trash"}, {0}};
 
 /* Shows what would be deleted, then asks. */
 static bool is_agreed(struct cmd *x, bool is_purge, str id)
@@ -108,15 +97,14 @@ static bool is_agreed(struct cmd *x, bool is_purge, str id)
 
 static int delete_one(struct cmd *x, const char *typed)
 {
-    const struct conv_delete_options *o = x->options;
     str id = conv_id(x, typed);
-    if (id.n == 0 || !is_agreed(x, o->is_purge, id))
+    if (id.n == 0 || !is_agreed(x, cmd_flag(x, "purge"), id))
         return EXIT_FAILED;
-    const struct json *answer =
-        cmd_ask(x, "DELETE", conv_path(x, id, o->is_purge ? "?purge=true" : ""), NULL, typed);
+    const struct json *answer = cmd_ask(
+        x, "DELETE", conv_path(x, id, cmd_flag(x, "purge") ? "?purge=true" : ""), NULL, typed);
     if (!answer)
         return EXIT_FAILED;
-    if (o->is_purge)
+    if (cmd_flag(x, "purge"))
         return cmd_say(x, answer, "%.*s is deleted permanently", STR_ARG(id));
     return cmd_say(x, answer, "%.*s is deleted (nb conv restore %.*s brings it back for 7 days)",
                    STR_ARG(id), STR_ARG(id));

@@ -3,15 +3,10 @@
 #include "cli/term/progress.h"
 #include "transfer/convert.h"
 
-struct convert_options {
-    const char *to, *dir;
-};
-
 static const struct arg CONVERT_ARGS[] = {
-    {"to", 0, ARG_STRING, offsetof(struct convert_options, to), "TYPE",
-     "write a store of type jsonl or folder"},
-    {"dir", 0, ARG_STRING, offsetof(struct convert_options, dir), "DIR",
-     "write to DIR (default: where nb looks for that type)"},
+    {"to", 0, ARG_STRING, "TYPE", "write a store of type jsonl or folder",
+     .choices = "jsonl, folder"},
+    {"dir", 0, ARG_STRING, "DIR", "write to DIR (default: where nb looks for that type)"},
     {0}};
 
 struct converting {
@@ -95,13 +90,13 @@ static int convert_stores(struct cmd *x, struct stores *s, const struct store_co
 
 static int conv_convert(struct cmd *x)
 {
-    const struct convert_options *o = x->options;
     struct store_conf from, to;
     struct stores s;
     struct err e = {0};
-    if (!o->to || (strcmp(o->to, "jsonl") != 0 && strcmp(o->to, "folder") != 0))
+    if (!cmd_opt(x, "to"))
         return cmd_usage(x, "pass --to jsonl or --to folder");
-    if (stores_find(x, NULL, NULL, &from, &e) < 0 || stores_find(x, o->to, o->dir, &to, &e) < 0)
+    if (stores_find(x, NULL, NULL, &from, &e) < 0 ||
+        stores_find(x, cmd_opt(x, "to"), cmd_opt(x, "dir"), &to, &e) < 0)
         return cli_fail(&e);
     if (strcmp(from.type, to.type) == 0 && strcmp(from.dir, to.dir) == 0)
         return cmd_usage(x, "the conversations in %s are %s already", from.dir, from.type);

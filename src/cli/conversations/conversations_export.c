@@ -8,20 +8,12 @@
 #include "cli/term/safe_out.h"
 #include "transfer/export.h"
 
-struct export_options_cli {
-    const char *format, *out;
-    bool without_tools, is_forced;
-};
-
 static const struct arg ARGS[] = {
-    {"format", 't', ARG_STRING, offsetof(struct export_options_cli, format), "F",
+    {"format", 't', ARG_STRING, "F",
      "write markdown, json, html or jsonl (default: by the name of FILE, otherwise markdown)"},
-    {"output", 'o', ARG_STRING, offsetof(struct export_options_cli, out), "FILE",
-     "write to FILE instead of the terminal"},
-    {"no-tools", 0, ARG_FLAG, offsetof(struct export_options_cli, without_tools), NULL,
-     "leave tool calls out"},
-    {"force", 'f', ARG_FLAG, offsetof(struct export_options_cli, is_forced), NULL,
-     "replace FILE if it exists"},
+    {"output", 'o', ARG_STRING, "FILE", "write to FILE instead of the terminal"},
+    {"no-tools", 0, ARG_FLAG, NULL, "leave tool calls out"},
+    {"force", 'f', ARG_FLAG, NULL, "replace FILE if it exists"},
     {0}};
 
 struct writing {
@@ -56,11 +48,11 @@ static int write_pieces(struct stores *s, struct store *store, str id, enum expo
     return w->err.code;
 }
 
-static int choose_format(const struct export_options_cli *o, enum export_format *ret, struct err *e)
+static int choose_format(const struct cmd *x, enum export_format *ret, struct err *e)
 {
-    const char *dot = o->out ? strrchr(o->out, '.') : NULL;
-    if (o->format)
-        return export_format_parse(str_from(o->format), ret, e);
+    const char *out = cmd_opt(x, "output"), *dot = out ? strrchr(out, '.') : NULL;
+    if (cmd_opt(x, "format"))
+        return export_format_parse(str_from(cmd_opt(x, "format")), ret, e);
     if (!dot || export_format_parse(str_from(dot + 1), ret, NULL) < 0)
         *ret = EXPORT_MARKDOWN;
     return 0;
@@ -69,23 +61,23 @@ static int choose_format(const struct export_options_cli *o, enum export_format 
 /* Writes to a temporary file first, so that an old document is kept until the new one is
  * complete. */
 static int export_to_file(struct stores *s, struct store *store, str id, enum export_format f,
-                          const struct export_options *opt, const struct export_options_cli *o,
-                          struct err *e)
+                          const struct export_options *opt, struct err *e)
 {
+    const char *out = cmd_opt(s->x, "output");
     char temp[PATH_MAX];
     struct writing w = {0};
-    if (!o->is_forced && access(o->out, F_OK) == 0)
-        return err_set(e, -EEXIST, "%s exists already; --force replaces it", o->out);
-    if (snprintf(temp, sizeof temp, "%s.%d.tmp", o->out, (int)getpid()) >= (int)sizeof temp)
-        return err_set(e, -ENAMETOOLONG, "%s: this name is too long", o->out);
+    if (!cmd_flag(s->x, "force") && access(out, F_OK) == 0)
+        return err_set(e, -EEXIST, "%s exists already; --force replaces it", out);
+    if (snprintf(temp, sizeof temp, "%s.%d.tmp", out, (int)getpid()) >= (int)sizeof temp)
+        return err_set(e, -ENAMETOOLONG, "%s: this name is too long", out);
     w.out = fopen(temp, "wxe");
     if (!w.out) /* -ENOENT means the conversation, so use another code */
-        return err_set(e, -EIO, "cannot create %s: %s", o->out, err_reason(-errno));
+        return err_set(e, -EIO, "cannot create %s: %s", out, err_reason(-errno));
     int r = write_pieces(s, store, id, f, opt, &w);
     if (fclose(w.out) != 0 && r == 0)
         r = err_errno(&w.err, -errno, "cannot write", temp);
-    if (r == 0 && rename(temp, o->out) < 0)
-        r = err_errno(&w.err, -errno, "cannot create", o->out);
+    if (r == 0 && rename(temp, out) < 0)
+        r = err_errno(&w.err, -errno, "cannot create", out);
     if (r < 0) {
         (void)unlink(temp);
         *e = w.err;
@@ -95,8 +87,7 @@ static int export_to_file(struct stores *s, struct store *store, str id, enum ex
 
 static int conv_export(struct cmd *x)
 {
-    const struct export_options_cli *o = x->options;
-    struct export_options opt = {.without_tools = o->without_tools};
+    struct export_options opt = {.without_tools = cmd_flag(x, "no-tools")};
     struct store_conf conf;
     struct stores s;
     struct store *store = NULL;
@@ -109,7 +100,7 @@ static int conv_export(struct cmd *x)
     str id = conv_id(x, typed);
     if (id.n == 0)
         return EXIT_FAILED;
-    if (choose_format(o, &f, &e) < 0)
+    if (choose_format(x, &f, &e) < 0)
         return cli_usage_error("--format: %s", e.msg);
     if (stores_find(x, NULL, NULL, &conf, &e) < 0)
         return cli_fail(&e);
@@ -117,8 +108,8 @@ static int conv_export(struct cmd *x)
     stores_init(&s, x);
     int r = stores_open(&s, &conf, &store, &e);
     bool is_open = r == 0;
-    if (r == 0 && o->out && strcmp(o->out, "-") != 0)
-        r = export_to_file(&s, store, id, f, &opt, o, &e);
+    if (r == 0 && strcmp(cmd_opt_or(x, "output", "-"), "-") != 0)
+        r = export_to_file(&s, store, id, f, &opt, &e);
     else if (r == 0) {
         if ((f == EXPORT_JSON || f == EXPORT_JSONL) && !x->cli->opt.is_json) {
             safe_out_begin(SAFE_JSON);

@@ -8,12 +8,8 @@
 
 enum { POLL_MS = 100 };
 
-struct conv_import_options {
-    const char *kind;
-};
-
 static const struct arg IMPORT_ARGS[] = {
-    {"from", 0, ARG_STRING, offsetof(struct conv_import_options, kind), "KIND",
+    {"from", 0, ARG_STRING, "KIND",
      "read nb, folder, claude-code, chatgpt or claude (default: detected)"},
     {0}};
 
@@ -86,10 +82,9 @@ static bool import_one(struct cmd *x, const char *typed, const char *kind)
 
 static int conv_import(struct cmd *x)
 {
-    const struct conv_import_options *o = x->options;
     int code = EXIT_DONE;
     for (int i = 0; i < x->argc; i++)
-        if (!import_one(x, x->argv[i], o->kind))
+        if (!import_one(x, x->argv[i], cmd_opt(x, "from")))
             code = EXIT_FAILED;
     return code;
 }

@@ -6,22 +6,13 @@ enum { PAGE = 1000, LIST_DEFAULT = 20 };
 
 /* ---- list ---- */
 
-struct list_options {
-    const char *search, *sort;
-    int limit;
-    bool is_all, with_hidden;
-};
-
 static const struct arg LIST_ARGS[] = {
-    {"limit", 'n', ARG_INT, offsetof(struct list_options, limit), "N",
-     "show at most N (default: 20)"},
-    {"all", 'a', ARG_FLAG, offsetof(struct list_options, is_all), NULL, "show all conversations"},
-    {"search", 's', ARG_STRING, offsetof(struct list_options, search), "TEXT",
-     "show only those with TEXT in the title or first message"},
-    {"sort", 0, ARG_STRING, offsetof(struct list_options, sort), "KEY",
-     "sort by updated (default) or created"},
-    {"hidden", 0, ARG_FLAG, offsetof(struct list_options, with_hidden), NULL,
-     "include conversations of delegated tasks"},
+    {"limit", 'n', ARG_INT, "N", "show at most N (default: 20)"},
+    {"all", 'a', ARG_FLAG, NULL, "show all conversations"},
+    {"search", 's', ARG_STRING, "TEXT", "show only those with TEXT in the title or first message"},
+    {"sort", 0, ARG_STRING, "KEY", "sort by updated (default) or created",
+     .choices = "updated, created"},
+    {"hidden", 0, ARG_FLAG, NULL, "include conversations of delegated tasks"},
     {0}};
 
 static str show_cost(struct cmd *x, const struct json *row)
@@ -45,13 +36,14 @@ static void print_page(struct cmd *x, const struct json *convs, bool is_first)
         cmd_table(x, convs, LIST_COLUMNS, ARRAY_LEN(LIST_COLUMNS), is_first);
 }
 
-static str list_path(struct cmd *x, const struct list_options *o, int64_t limit, str cursor)
+static str list_path(struct cmd *x, int64_t limit, str cursor)
 {
     struct arena *a = &x->arena;
-    return arena_printf(
-        a, "/v1/conversations?limit=%lld&sortBy=%sAt%s&search=%.*s&cursor=%.*s", (long long)limit,
-        o->sort ? o->sort : "updated", o->with_hidden ? "&hidden=true" : "",
-        STR_ARG(client_encode(a, str_from(o->search))), STR_ARG(client_encode(a, cursor)));
+    return arena_printf(a, "/v1/conversations?limit=%lld&sortBy=%sAt%s&search=%.*s&cursor=%.*s",
+                        (long long)limit, cmd_opt_or(x, "sort", "updated"),
+                        cmd_flag(x, "hidden") ? "&hidden=true" : "",
+                        STR_ARG(client_encode(a, str_from(cmd_opt(x, "search")))),
+                        STR_ARG(client_encode(a, cursor)));
 }
 
 static void say_rest(struct cmd *x, int64_t shown, int64_t total)
@@ -74,15 +66,14 @@ static void say_unreadable(const struct json *page)
 
 static int conv_list(struct cmd *x)
 {
-    const struct list_options *o = x->options;
-    int64_t wanted = o->is_all ? INT64_MAX : o->limit ? o->limit : LIST_DEFAULT;
+    int64_t wanted = cmd_flag(x, "all")    ? INT64_MAX
+                     : cmd_int(x, "limit") ? cmd_int(x, "limit")
+                                           : LIST_DEFAULT;
     int64_t shown = 0, total = 0;
     str cursor = STR_NONE;
-    if (o->sort && strcmp(o->sort, "updated") != 0 && strcmp(o->sort, "created") != 0)
-        return cli_usage_error("--sort: expected updated or created, not '%s'", o->sort);
     do {
         int64_t limit = wanted - shown < PAGE ? wanted - shown : PAGE;
-        const struct json *page = cmd_ask(x, NULL, list_path(x, o, limit, cursor), NULL, NULL);
+        const struct json *page = cmd_ask(x, NULL, list_path(x, limit, cursor), NULL, NULL);
         if (!page)
             return EXIT_FAILED;
         const struct json *convs = json_get(page, "conversations");
@@ -111,14 +102,8 @@ const struct command CONV_LIST = {
 
 /* ---- stats ---- */
 
-struct stats_options {
-    const char *period;
-};
-
-static const struct arg STATS_ARGS[] = {{"period", 'p', ARG_STRING,
-                                         offsetof(struct stats_options, period), "P",
-                                         "count a day, week, month, year or all (default)"},
-                                        {0}};
+static const struct arg STATS_ARGS[] = {
+    {"period", 'p', ARG_STRING, "P", "count a day, week, month, year or all (default)"}, {0}};
 
 static str show_known_cost(struct cmd *x, const struct json *row)
 {
@@ -136,8 +121,7 @@ static int conv_stats(struct cmd *x)
         {"OUTPUT", "outputTokens", CELL_COUNT, .is_right = true},
         {"COST", .show = show_known_cost, .is_right = true},
     };
-    const struct stats_options *o = x->options;
-    str period = client_encode(&x->arena, str_from(o->period ? o->period : "all"));
+    str period = client_encode(&x->arena, str_from(cmd_opt_or(x, "period", "all")));
     str path = arena_printf(&x->arena, "/v1/conversations/stats?period=%.*s", STR_ARG(period));
     struct json *s = cmd_ask(x, NULL, path, NULL, NULL);
     if (!s)

@@ -5,19 +5,10 @@
 
 enum { SEARCH_DEFAULT = 20, SNIPPET_MAX = 64 * 1024 };
 
-struct search_options {
-    const char *in;
-    int limit;
-    bool by_relevance;
-};
-
 static const struct arg SEARCH_ARGS[] = {
-    {"limit", 'n', ARG_INT, offsetof(struct search_options, limit), "N",
-     "show at most N (default: 20)"},
-    {"best", 'b', ARG_FLAG, offsetof(struct search_options, by_relevance), NULL,
-     "sort by relevance, not by time"},
-    {"in", 'i', ARG_STRING, offsetof(struct search_options, in), "ID",
-     "search only in this conversation"},
+    {"limit", 'n', ARG_INT, "N", "show at most N (default: 20)"},
+    {"best", 'b', ARG_FLAG, NULL, "sort by relevance, not by time"},
+    {"in", 'i', ARG_STRING, "ID", "search only in this conversation"},
     {0}};
 
 /* Hits are coloured, or put between asterisks without colours. */
@@ -94,15 +85,14 @@ static void print_hits(struct cmd *x, const struct json *found)
 
 static int conv_search(struct cmd *x)
 {
-    const struct search_options *o = x->options;
     struct arena *a = &x->arena;
-    str in = o->in ? conv_id(x, o->in) : STR_NONE;
-    if (o->in && in.n == 0)
+    str in = cmd_opt(x, "in") ? conv_id(x, cmd_opt(x, "in")) : STR_NONE;
+    if (cmd_opt(x, "in") && in.n == 0)
         return EXIT_FAILED;
     str path = arena_printf(a, "/v1/search?q=%.*s&limit=%d&order=%s&conversation=%.*s",
                             STR_ARG(client_encode(a, cmd_words(x, 0))),
-                            o->limit ? o->limit : SEARCH_DEFAULT,
-                            o->by_relevance ? "relevance" : "newest", STR_ARG(in));
+                            cmd_int(x, "limit") ? cmd_int(x, "limit") : SEARCH_DEFAULT,
+                            cmd_flag(x, "best") ? "relevance" : "newest", STR_ARG(in));
     const struct json *found = cmd_ask(x, NULL, path, NULL, "search");
     if (!found)
         return EXIT_FAILED;

@@ -13,22 +13,14 @@ enum {
     TEXT_MAX = 16 << 20,
 };
 
-struct show_options {
-    int limit;
-    bool is_all, without_tools;
-};
-
 static const struct arg ARGS[] = {
-    {"limit", 'n', ARG_INT, offsetof(struct show_options, limit), "N",
-     "show the last N messages (default: 20)"},
-    {"all", 'a', ARG_FLAG, offsetof(struct show_options, is_all), NULL, "start from the beginning"},
-    {"no-tools", 0, ARG_FLAG, offsetof(struct show_options, without_tools), NULL,
-     "leave tool calls out"},
+    {"limit", 'n', ARG_INT, "N", "show the last N messages (default: 20)"},
+    {"all", 'a', ARG_FLAG, NULL, "start from the beginning"},
+    {"no-tools", 0, ARG_FLAG, NULL, "leave tool calls out"},
     {0}};
 
 struct show {
     struct cmd *x;
-    const struct show_options *opt;
     str id;
     struct json *messages; /* oldest first */
     bool has_more;         /* there are earlier messages */
@@ -50,8 +42,9 @@ static struct json *conv_show_joined(struct arena *a, const struct json *front,
 static bool fetch_messages(struct show *s)
 {
     struct arena *a = &s->x->arena;
-    size_t wanted =
-        s->opt->is_all ? SIZE_MAX : (size_t)(s->opt->limit ? s->opt->limit : SHOW_DEFAULT);
+    size_t wanted = cmd_flag(s->x, "all")
+                        ? SIZE_MAX
+                        : (size_t)(cmd_int(s->x, "limit") ? cmd_int(s->x, "limit") : SHOW_DEFAULT);
     int64_t before = 0;
     s->messages = json_new(a, JSON_ARRAY);
     do {
@@ -154,7 +147,7 @@ static void print_message(const struct show *s, const struct json *m, bool is_co
         print_speaker(s, m, is_user);
     if (text.n > 0)
         print_markdown(s, text);
-    for (size_t i = 0; !s->opt->without_tools && tools && i < tools->len; i++)
+    for (size_t i = 0; !cmd_flag(s->x, "no-tools") && tools && i < tools->len; i++)
         print_tool(s, json_at(tools, i));
     if (error.n > 0)
         print_styled(s, STYLE_RED, arena_printf(&s->x->arena, "failed: %.*s", STR_ARG(error)));
@@ -195,7 +188,7 @@ static void print_all(const struct show *s, const struct json *c)
 static int conv_show(struct cmd *x)
 {
     struct json *c = conv_ask(x, x->argv[0], NULL, "", NULL);
-    struct show s = {.x = x, .opt = x->options, .id = json_get_string(c, "id")};
+    struct show s = {.x = x, .id = json_get_string(c, "id")};
     if (!c || !fetch_messages(&s))
         return EXIT_FAILED;
     if (!x->cli->opt.is_json) {

@@ -7,19 +7,11 @@
 
 #define PRINTED_MAX (64u * 1024 * 1024)
 
-struct prompt_options {
-    const char *message, *conversation;
-    bool is_raw;
-};
-
-static const struct arg ARGS[] = {{"for", 0, ARG_STRING, offsetof(struct prompt_options, message),
-                                   "TEXT", "show the prompt for this message"},
-                                  {"conversation", 'r', ARG_STRING,
-                                   offsetof(struct prompt_options, conversation), "ID",
-                                   "show it as the next message of this conversation"},
-                                  {"raw", 0, ARG_FLAG, offsetof(struct prompt_options, is_raw),
-                                   NULL, "print only the body of the request"},
-                                  {0}};
+static const struct arg ARGS[] = {
+    {"for", 0, ARG_STRING, "TEXT", "show the prompt for this message"},
+    {"conversation", 'r', ARG_STRING, "ID", "show it as the next message of this conversation"},
+    {"raw", 0, ARG_FLAG, NULL, "print only the body of the request"},
+    {0}};
 
 static void print_heading(struct cmd *x, str text)
 {
@@ -107,10 +99,10 @@ static void print_rest(struct cmd *x, const struct json *p)
         puts("          the older messages would be summarised first");
 }
 
-static struct json *prompt_body(struct cmd *x, const struct prompt_options *o, str conversation)
+static struct json *prompt_body(struct cmd *x, str conversation)
 {
     str model = x->config.models.named;
-    struct json *v = cmd_object(x, {STR("message"), json_of_str(str_from(o->message))});
+    struct json *v = cmd_object(x, {STR("message"), json_of_str(str_from(cmd_opt(x, "for")))});
     if (conversation.n > 0)
         json_set(&x->arena, v, STR("conversationId"), json_of_str(conversation));
     if (model.n > 0)
@@ -123,19 +115,18 @@ static struct json *prompt_body(struct cmd *x, const struct prompt_options *o, s
  * prompt. */
 static int run_prompt(struct cmd *x)
 {
-    const struct prompt_options *o = x->options;
     struct err e = {0};
-    if (!o->message)
+    if (!cmd_opt(x, "for"))
         return cmd_usage(x, "pass the message with --for TEXT");
     if (client_open_bundles(x->loop, &x->config, &x->client, &e) < 0)
         return cli_fail(&e);
-    str id = o->conversation ? conv_id(x, o->conversation) : STR_NONE;
-    if (o->conversation && id.n == 0)
+    str id = cmd_opt(x, "conversation") ? conv_id(x, cmd_opt(x, "conversation")) : STR_NONE;
+    if (cmd_opt(x, "conversation") && id.n == 0)
         return EXIT_FAILED;
-    const struct json *p = cmd_ask(x, "POST", STR("/v1/prompt"), prompt_body(x, o, id), NULL);
+    const struct json *p = cmd_ask(x, "POST", STR("/v1/prompt"), prompt_body(x, id), NULL);
     if (!p)
         return EXIT_FAILED;
-    if (o->is_raw) {
+    if (cmd_flag(x, "raw")) {
         printf("%.*s\n", STR_ARG(json_get_string(p, "request")));
     } else if (x->cli->opt.is_json) {
         cmd_print_json(p);

@@ -9,18 +9,11 @@
 
 #define SHOWN_MAX 600 /* printed bytes of a part that differs */
 
-struct replay_options {
-    bool with_bodies;
-};
-
-static const struct arg ARGS[] = {{"bodies", 0, ARG_FLAG,
-                                   offsetof(struct replay_options, with_bodies), NULL,
-                                   "print the requests that would be sent"},
-                                  {0}};
+static const struct arg ARGS[] = {
+    {"bodies", 0, ARG_FLAG, NULL, "print the requests that would be sent"}, {0}};
 
 struct replaying {
     struct cmd *x;
-    const struct replay_options *opt;
     struct server *server;
     str id;
     str *lines;
@@ -177,7 +170,7 @@ static void on_rebuilt(void *ctx, const struct rebuilt *c)
         return;
     }
     print_text(c, WORDS[c->verdict]);
-    if (r->opt->with_bodies && c->body.n > 0)
+    if (cmd_flag(r->x, "bodies") && c->body.n > 0)
         printf("%.*s\n", STR_ARG(c->body));
 }
 
@@ -220,7 +213,7 @@ static int run_replay(struct cmd *x)
 {
     struct err e = {0};
     struct server_options opt = {.needs_home = true, .workspace_id = x->config.workspace};
-    struct replaying r = {.x = x, .opt = x->options, .id = str_from(x->argv[0])};
+    struct replaying r = {.x = x, .id = str_from(x->argv[0])};
     x->log = cli_logger(x->cli, &x->config, LOG_WARN, NULL);
     x->loop = loop_new(x->log);
     if (server_new(x->loop, x->log, &x->config, &opt, &r.server, &e) < 0)

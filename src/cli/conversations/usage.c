@@ -11,20 +11,12 @@
 #define ANSWER_MAX_MS (30 * 60 * 1000) /* reading a large store may take long */
 #define TICK_MS       200
 
-struct usage_options {
-    const char *since, *until, *by;
-    bool is_all;
-};
-
-static const struct arg ARGS[] = {{"since", 's', ARG_STRING, offsetof(struct usage_options, since),
-                                   "DATE", "count from this day, UTC (default: 30 days ago)"},
-                                  {"until", 'u', ARG_STRING, offsetof(struct usage_options, until),
-                                   "DATE", "count up to this day"},
-                                  {"all", 'a', ARG_FLAG, offsetof(struct usage_options, is_all),
-                                   NULL, "start from the beginning"},
-                                  {"by", 'b', ARG_STRING, offsetof(struct usage_options, by), "KEY",
-                                   "group by day (default), model or user"},
-                                  {0}};
+static const struct arg ARGS[] = {
+    {"since", 's', ARG_STRING, "DATE", "count from this day, UTC (default: 30 days ago)"},
+    {"until", 'u', ARG_STRING, "DATE", "count up to this day"},
+    {"all", 'a', ARG_FLAG, NULL, "start from the beginning"},
+    {"by", 'b', ARG_STRING, "KEY", "group by day (default), model or user"},
+    {0}};
 
 /* ---- asking ---- */
 
@@ -44,22 +36,22 @@ static void on_usage_tick(void *ctx)
     timer_start(&w->timer, TICK_MS);
 }
 
-static str path(struct cmd *x, const struct usage_options *o)
+static str path(struct cmd *x)
 {
     char since[CLOCK_ISO_LEN + 1] = "";
-    if (!o->since && !o->is_all)
+    if (!cmd_opt(x, "since") && !cmd_flag(x, "all"))
         clock_iso(clock_now_ms() / DAY_MS * DAY_MS - (DAYS_DEFAULT - 1) * DAY_MS, since);
     struct arena *a = &x->arena;
     return arena_printf(a, "/v1/usage?groupBy=%.*s&from=%.*s&to=%.*s",
-                        STR_ARG(client_encode(a, str_from(o->by ? o->by : "day"))),
-                        STR_ARG(client_encode(a, str_from(o->since ? o->since : since))),
-                        STR_ARG(client_encode(a, str_from(o->until))));
+                        STR_ARG(client_encode(a, str_from(cmd_opt_or(x, "by", "day")))),
+                        STR_ARG(client_encode(a, str_from(cmd_opt_or(x, "since", since)))),
+                        STR_ARG(client_encode(a, str_from(cmd_opt(x, "until")))));
 }
 
-static int usage_ask(struct cmd *x, const struct usage_options *o, struct json **ret, struct err *e)
+static int usage_ask(struct cmd *x, struct json **ret, struct err *e)
 {
     struct waiting w = {.began_ms = clock_mono_ms()};
-    struct client_ask q = {.path = path(x, o), .timeout_ms = ANSWER_MAX_MS};
+    struct client_ask q = {.path = path(x), .timeout_ms = ANSWER_MAX_MS};
     progress_begin(&w.progress, "reading the conversations");
     timer_init(&w.timer, x->loop, on_usage_tick, &w);
     timer_start(&w.timer, TICK_MS);
@@ -132,12 +124,11 @@ static void usage_show(struct cmd *x, const struct json *report)
 
 static int run_usage(struct cmd *x)
 {
-    const struct usage_options *o = x->options;
     struct json *report;
     struct err e = {0};
-    if (o->since && o->is_all)
+    if (cmd_opt(x, "since") && cmd_flag(x, "all"))
         return cli_usage_error("--since and --all exclude each other");
-    if (usage_ask(x, o, &report, &e) < 0)
+    if (usage_ask(x, &report, &e) < 0)
         return cli_fail(&e);
     if (x->cli->opt.is_json)
         cmd_print_json(report);

@@ -19,14 +19,8 @@
 #define LOOK_MS       20
 #define OUT_MAX       (64u * 1024 * 1024) /* unread by the client: it does not read at all */
 
-struct mcp_serve_options {
-    const char *source;
-};
-
-static const struct arg ARGS[] = {{"source", 0, ARG_STRING,
-                                   offsetof(struct mcp_serve_options, source), "NAME",
-                                   "serve only this source, its tools without prefix"},
-                                  {0}};
+static const struct arg ARGS[] = {
+    {"source", 0, ARG_STRING, "NAME", "serve only this source, its tools without prefix"}, {0}};
 
 struct stdio {
     struct loop *loop;
@@ -246,7 +240,6 @@ static void mcp_serve_client(struct stdio *s, struct config *c, str source)
 
 static int mcp_serve(struct cmd *x)
 {
-    const struct mcp_serve_options *o = x->options;
     struct session_log session;
     session_log_begin(&session, &x->config, "mcp");
     struct logger *log = cli_logger(x->cli, &x->config, LOG_WARN, &session);
@@ -255,7 +248,7 @@ static int mcp_serve(struct cmd *x)
     s->code = EXIT_DONE;
     buf_init(&s->lines, RPC_MESSAGE_MAX);
     timer_init(&s->look, s->loop, on_look, s);
-    mcp_serve_client(s, &x->config, str_from(o->source));
+    mcp_serve_client(s, &x->config, str_from(cmd_opt(x, "source")));
     int code = s->code;
     loop_free(s->loop);
     buf_done(&s->lines);

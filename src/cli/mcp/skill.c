@@ -59,14 +59,8 @@ static const struct command SKILL_LIST = {
 
 /* ---- info ---- */
 
-struct skill_info_options {
-    bool is_full;
-};
-
-static const struct arg INFO_ARGS[] = {{"full", 0, ARG_FLAG,
-                                        offsetof(struct skill_info_options, is_full), NULL,
-                                        "show the whole text, not only its beginning"},
-                                       {0}};
+static const struct arg INFO_ARGS[] = {
+    {"full", 0, ARG_FLAG, NULL, "show the whole text, not only its beginning"}, {0}};
 
 static void print_words(const char *label, const struct json *list)
 {
@@ -114,7 +108,6 @@ static void print_info(struct cmd *x, const struct json *s, bool is_full)
 
 static int skill_info(struct cmd *x)
 {
-    const struct skill_info_options *o = x->options;
     const struct json *all = cmd_ask(x, NULL, STR("/v1/skills"), NULL, NULL);
     const struct json *skills = json_get(all, "skills");
     if (!skills)
@@ -126,7 +119,7 @@ static int skill_info(struct cmd *x)
         if (x->cli->opt.is_json)
             cmd_print_json(s);
         else
-            print_info(x, s, o->is_full);
+            print_info(x, s, cmd_flag(x, "full"));
         return EXIT_DONE;
     }
     return cli_failed("no skill '%s'; nb skill list shows all", x->argv[0]);

@@ -4,21 +4,14 @@
 #include "os/file.h"
 #include "skill/skill.h"
 
-struct edit_options {
-    bool is_personal;
-};
-
-static const struct arg EDIT_ARGS[] = {{"personal", 0, ARG_FLAG,
-                                        offsetof(struct edit_options, is_personal), NULL,
-                                        "use a skill of your own, for your conversations only"},
-                                       {0}};
+static const struct arg EDIT_ARGS[] = {
+    {"personal", 0, ARG_FLAG, NULL, "use a skill of your own, for your conversations only"}, {0}};
 
 /* Changes the skill of that name; the text to print begins with its kind and name. */
 static int edit_skill(struct cmd *x, const char *method, const char *name, const struct json *body,
                       const char *done)
 {
-    const struct edit_options *o = x->options;
-    const char *kind = o->is_personal ? "personal" : "workspace";
+    const char *kind = cmd_flag(x, "personal") ? "personal" : "workspace";
     str path = arena_printf(&x->arena, "/v1/skills/%s/%.*s", kind,
                             STR_ARG(client_encode(&x->arena, str_from(name))));
     const struct json *answer = cmd_ask(x, method, path, body, name);

@@ -15,22 +15,12 @@
 #define TAIL_COUNT 50
 #define DAY_MS     (24LL * 3600 * 1000)
 
-struct audit_options {
-    const char *since, *actor, *action;
-    bool is_followed;
-    int limit;
-};
-
-#define AUDIT(member) offsetof(struct audit_options, member)
-
 static const struct arg ARGS[] = {
-    {"since", 0, ARG_STRING, AUDIT(since), "WHEN",
-     "show records since a date, or since 30m, 12h or 7d ago"},
-    {"actor", 0, ARG_STRING, AUDIT(actor), "USER",
-     "show only actions of this user (e-mail address, name or id)"},
-    {"action", 0, ARG_STRING, AUDIT(action), "GLOB", "show only these actions: login, 'bundle.*'"},
-    {"limit", 'n', ARG_INT, AUDIT(limit), "N", "show at most N records, the newest (default: 50)"},
-    {"follow", 'f', ARG_FLAG, AUDIT(is_followed), NULL, "print new records until Ctrl-C"},
+    {"since", 0, ARG_STRING, "WHEN", "show records since a date, or since 30m, 12h or 7d ago"},
+    {"actor", 0, ARG_STRING, "USER", "show only actions of this user (e-mail address, name or id)"},
+    {"action", 0, ARG_STRING, "GLOB", "show only these actions: login, 'bundle.*'"},
+    {"limit", 'n', ARG_INT, "N", "show at most N records, the newest (default: 50)"},
+    {"follow", 'f', ARG_FLAG, NULL, "print new records until Ctrl-C"},
     {0}};
 
 /* 30m, 12h, 7d */
@@ -192,20 +182,21 @@ static int audit_check(struct cmd *x)
 
 static int audit_list(struct cmd *x)
 {
-    const struct audit_options *o = x->options;
-    struct audit_query q = {.action = str_from(o->action),
-                            .limit = o->limit > 0 ? (size_t)o->limit : TAIL_COUNT};
+    const char *since = cmd_opt(x, "since");
+    int limit = cmd_int(x, "limit");
+    struct audit_query q = {.action = str_from(cmd_opt(x, "action")),
+                            .limit = limit > 0 ? (size_t)limit : TAIL_COUNT};
     uint64_t last;
-    if (o->since && !parse_span(str_from(o->since), &q.since_ms) &&
-        clock_parse_iso(str_from(o->since), &q.since_ms) < 0)
+    if (since && !parse_span(str_from(since), &q.since_ms) &&
+        clock_parse_iso(str_from(since), &q.since_ms) < 0)
         return cmd_usage(x, "--since takes a date (2026-03-25) or a span (30m, 12h, 7d)");
-    if (o->since && o->limit == 0)
+    if (since && limit == 0)
         q.limit = AUDIT_LIMIT_MAX;
     if (place_roster(&x->config, &x->roster, NULL) < 0)
         x->roster = NULL; /* records are then printed with ids */
-    q.actor = actor_id(x->roster, o->actor);
+    q.actor = actor_id(x->roster, cmd_opt(x, "actor"));
     int code = show_newest(x, q, &last);
-    return code == EXIT_DONE && o->is_followed ? audit_follow(x, q, last) : code;
+    return code == EXIT_DONE && cmd_flag(x, "follow") ? audit_follow(x, q, last) : code;
 }
 
 static const struct command AUDIT_LIST = {

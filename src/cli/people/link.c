@@ -3,17 +3,11 @@
 #include "cli/command.h"
 #include "cli/session/browser.h"
 
-struct link_options {
-    bool wants_key, is_rotating, is_opening;
-};
-
-#define LINK(member) offsetof(struct link_options, member)
-
 static const struct arg LINK_ARGS[] = {
-    {"key", 0, ARG_FLAG, LINK(wants_key), NULL, "print only the key, for Authorization: Bearer"},
-    {"rotate", 0, ARG_FLAG, LINK(is_rotating), NULL,
+    {"key", 0, ARG_FLAG, NULL, "print only the key, for Authorization: Bearer"},
+    {"rotate", 0, ARG_FLAG, NULL,
      "replace the key first; browsers and programs with the old key are logged out"},
-    {"open", 0, ARG_FLAG, LINK(is_opening), NULL, "open the link in the browser of this desktop"},
+    {"open", 0, ARG_FLAG, NULL, "open the link in the browser of this desktop"},
     {0}};
 
 /* A server that never listened has no key yet; then this command creates it. */
@@ -34,29 +28,28 @@ static int print_key(struct cmd *x, const struct json *answer)
     return EXIT_DONE;
 }
 
-static int print_link(struct cmd *x, const struct link_options *o, const struct json *answer)
+static int print_link(struct cmd *x, const struct json *answer)
 {
     str link = json_get_string(answer, "link");
-    if (x->cli->opt.is_json || (link.n == 0 && o->is_rotating))
+    if (x->cli->opt.is_json || (link.n == 0 && cmd_flag(x, "rotate")))
         return cmd_say(x, answer, "The key is replaced. nb serve prints the link.");
     if (link.n == 0)
         return cli_failed("no server is running for this work directory; nb serve starts one and "
                           "prints the link");
     printf("%.*s\n", STR_ARG(link));
-    if (o->is_opening)
+    if (cmd_flag(x, "open"))
         browser_open(x->config.work_dir, link);
     return EXIT_DONE;
 }
 
 static int run_link(struct cmd *x)
 {
-    const struct link_options *o = x->options;
-    const struct json *answer = o->is_rotating
+    const struct json *answer = cmd_flag(x, "rotate")
                                     ? cmd_ask(x, "POST", STR("/v1/auth/link/rotate"), NULL, NULL)
                                     : cmd_ask(x, "GET", STR("/v1/auth/link"), NULL, NULL);
     if (!answer)
         return EXIT_FAILED;
-    return o->wants_key ? print_key(x, answer) : print_link(x, o, answer);
+    return cmd_flag(x, "key") ? print_key(x, answer) : print_link(x, answer);
 }
 
 const struct command CMD_LINK = {

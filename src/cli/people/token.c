@@ -38,22 +38,13 @@ static const struct user_token *find_token(const struct roster *r, str id)
 
 /* ---- create ---- */
 
-struct create_options {
-    const char *user, *expires, *workspace;
-    struct arg_list scopes, tools;
-};
-
-#define CREATE(member) offsetof(struct create_options, member)
-
 static const struct arg CREATE_ARGS[] = {
-    {"user", 'u', ARG_STRING, CREATE(user), "USER",
-     "create it for this user (default: the only one)"},
-    {"scope", 's', ARG_LIST, CREATE(scopes), "SCOPE",
+    {"user", 'u', ARG_STRING, "USER", "create it for this user (default: the only one)"},
+    {"scope", 's', ARG_LIST, "SCOPE",
      "allow read, write, mcp, admin or all (may be repeated; default: read, write, mcp)"},
-    {"tools", 't', ARG_LIST, CREATE(tools), "GLOB",
-     "allow only these tools (may be repeated; default: all)"},
-    {"workspace", 'w', ARG_STRING, CREATE(workspace), "WS", "allow only this workspace"},
-    {"expires", 'e', ARG_STRING, CREATE(expires), "WHEN",
+    {"tools", 't', ARG_LIST, "GLOB", "allow only these tools (may be repeated; default: all)"},
+    {"workspace", 'w', ARG_STRING, "WS", "allow only this workspace"},
+    {"expires", 'e', ARG_STRING, "WHEN",
      "expire after 12h or 30d, on a date (2027-01-31), or never (default: " EXPIRES_DEFAULT ")"},
     {0}};
 
@@ -120,30 +111,31 @@ static int show_token(struct cmd *x, const char *id, const char *value)
 
 static int token_create(struct cmd *x)
 {
-    const struct create_options *o = x->options;
+    const char *user = cmd_opt(x, "user"), *workspace = cmd_opt(x, "workspace");
+    const struct arg_list *globs = cmd_opts(x, "tools");
     char value[TOKEN_MAX], hash[SHA256_HEX_LEN + 1], id[CHANGE_ID_MAX];
     struct change c = {.kind = CHANGE_TOKEN_ADD, .token = {.name = str_from(x->argv[0])}};
     unsigned scopes;
-    if (parse_expiry(o->expires ? o->expires : EXPIRES_DEFAULT, &c.token.expires_ms) < 0)
+    if (parse_expiry(cmd_opt_or(x, "expires", EXPIRES_DEFAULT), &c.token.expires_ms) < 0)
         return cmd_usage(x, "--expires takes 12h, 30d, a date in the future "
                             "(2027-01-31) or never");
-    int code = parse_scopes(&o->scopes, &scopes);
+    int code = parse_scopes(cmd_opts(x, "scope"), &scopes);
     if (code != EXIT_DONE)
         return code;
-    const struct user *u = token_owner(x, o->user);
+    const struct user *u = token_owner(x, user);
     if (!u)
-        return o->user ? EXIT_FAILED : EXIT_USAGE;
+        return user ? EXIT_FAILED : EXIT_USAGE;
     c.user_id = arena_str(&x->arena, u->id);
-    if (o->workspace) {
-        const struct workspace *w = people_workspace(x, o->workspace);
+    if (workspace) {
+        const struct workspace *w = people_workspace(x, workspace);
         if (!w)
             return EXIT_FAILED;
         c.token.workspace_id = arena_str(&x->arena, w->id);
     }
     str tools[ARG_LIST_MAX];
-    for (size_t i = 0; i < o->tools.len; i++)
-        tools[i] = str_from(o->tools.items[i]);
-    c.token.tools = (struct json_strs){tools, o->tools.len};
+    for (size_t i = 0; i < globs->len; i++)
+        tools[i] = str_from(globs->items[i]);
+    c.token.tools = (struct json_strs){tools, globs->len};
     c.token.scopes = auth_scope_names(&x->arena, scopes);
     token_make(value);
     sha256_hex(str_from(value), hash);
@@ -169,14 +161,8 @@ static const struct command TOKEN_CREATE = {
 
 /* ---- list ---- */
 
-struct user_options {
-    const char *user;
-};
-
-static const struct arg LIST_ARGS[] = {{"user", 'u', ARG_STRING,
-                                        offsetof(struct user_options, user), "USER",
-                                        "show only tokens of this user"},
-                                       {0}};
+static const struct arg LIST_ARGS[] = {
+    {"user", 'u', ARG_STRING, "USER", "show only tokens of this user"}, {0}};
 
 static str show_owner(struct cmd *x, const struct json *row)
 {
@@ -195,9 +181,9 @@ static str show_expiry(struct cmd *x, const struct json *row)
 /* The user of --user; *ret is NULL when it was not given. */
 static bool find_owner(struct cmd *x, const struct user **ret)
 {
-    const struct user_options *o = x->options;
-    *ret = o->user ? people_user(x, o->user) : NULL;
-    return !o->user || *ret;
+    const char *typed = cmd_opt(x, "user");
+    *ret = typed ? people_user(x, typed) : NULL;
+    return !typed || *ret;
 }
 
 static int token_list(struct cmd *x)
@@ -239,10 +225,8 @@ static const struct command TOKEN_LIST = {
 
 /* ---- revoke ---- */
 
-static const struct arg REVOKE_ARGS[] = {{"user", 'u', ARG_STRING,
-                                          offsetof(struct user_options, user), "USER",
-                                          "revoke a token of this user"},
-                                         {0}};
+static const struct arg REVOKE_ARGS[] = {
+    {"user", 'u', ARG_STRING, "USER", "revoke a token of this user"}, {0}};
 
 /* Tokens with this name; *ret_ids lists their ids. */
 static const struct user_token *find_named(struct cmd *x, const char *name, const struct user *only,

@@ -76,23 +76,13 @@ static const struct command USER_LIST = {
 
 /* ---- add ---- */
 
-struct add_options {
-    const char *name, *role;
-    struct arg_list workspaces;
-    bool is_password_stdin, has_no_password;
-};
-
-#define ADD(member) offsetof(struct add_options, member)
-
 static const struct arg ADD_ARGS[] = {
-    {"name", 0, ARG_STRING, ADD(name), "NAME", "set the display name (default: from the address)"},
-    {"role", 0, ARG_STRING, ADD(role), "ROLE", "set the role: owner, admin or member (default)"},
-    {"workspace", 'w', ARG_LIST, ADD(workspaces), "WS",
-     "add the user to this workspace (may be repeated)"},
-    {"password-stdin", 0, ARG_FLAG, ADD(is_password_stdin), NULL,
-     "read the password from standard input"},
-    {"no-password", 0, ARG_FLAG, ADD(has_no_password), NULL,
-     "allow only API tokens, no login with a password"},
+    {"name", 0, ARG_STRING, "NAME", "set the display name (default: from the address)"},
+    {"role", 0, ARG_STRING, "ROLE", "set the role: owner, admin or member (default)",
+     .choices = "owner, admin, member"},
+    {"workspace", 'w', ARG_LIST, "WS", "add the user to this workspace (may be repeated)"},
+    {"password-stdin", 0, ARG_FLAG, NULL, "read the password from standard input"},
+    {"no-password", 0, ARG_FLAG, NULL, "allow only API tokens, no login with a password"},
     {0}};
 
 static int user_join(struct cmd *x, const char *user_id, const struct arg_list *workspaces)
@@ -114,26 +104,24 @@ static int user_join(struct cmd *x, const char *user_id, const struct arg_list *
 
 static int user_add(struct cmd *x)
 {
-    const struct add_options *o = x->options;
     char id[CHANGE_ID_MAX];
     struct change c = {.kind = CHANGE_USER_ADD,
                        .email = str_from(x->argv[0]),
-                       .display_name = str_from(o->name),
-                       .role = ORG_MEMBER};
-    if (o->role && org_role_parse(str_from(o->role), &c.role) < 0)
-        return cmd_usage(x, "--role is owner, admin or member");
-    for (size_t i = 0; i < o->workspaces.len; i++) /* before any change */
-        if (!people_workspace(x, o->workspaces.items[i]))
+                       .display_name = str_from(cmd_opt(x, "name"))};
+    const struct arg_list *workspaces = cmd_opts(x, "workspace");
+    (void)org_role_parse(str_from(cmd_opt_or(x, "role", "member")), &c.role); /* a choice */
+    for (size_t i = 0; i < workspaces->len; i++) /* before any change */
+        if (!people_workspace(x, workspaces->items[i]))
             return EXIT_FAILED;
-    bool is_local = x->instance.mode == AUTH_LOCAL && !o->has_no_password;
+    bool is_local = x->instance.mode == AUTH_LOCAL && !cmd_flag(x, "no-password");
     if (is_local && !roster_user_by_email(x->roster, c.email)) {
-        int code = people_password(x, o->is_password_stdin, &c.password);
+        int code = people_password(x, cmd_flag(x, "password-stdin"), &c.password);
         if (code != EXIT_DONE)
             return code;
     }
     int code = people_change(x, &c, id);
     if (code == EXIT_DONE)
-        code = user_join(x, id, &o->workspaces);
+        code = user_join(x, id, workspaces);
     if (code != EXIT_DONE)
         return code;
     return user_report(x, str_from(id),
@@ -152,24 +140,17 @@ static const struct command USER_ADD = {
 
 /* ---- passwd ---- */
 
-struct passwd_options {
-    bool is_password_stdin;
-};
-
-static const struct arg PASSWD_ARGS[] = {{"password-stdin", 0, ARG_FLAG,
-                                          offsetof(struct passwd_options, is_password_stdin), NULL,
-                                          "read the password from standard input"},
-                                         {0}};
+static const struct arg PASSWD_ARGS[] = {
+    {"password-stdin", 0, ARG_FLAG, NULL, "read the password from standard input"}, {0}};
 
 static int user_passwd(struct cmd *x)
 {
-    const struct passwd_options *o = x->options;
     struct change c = {.kind = CHANGE_USER_PASSWORD};
     if (x->instance.mode != AUTH_LOCAL)
         return cli_failed("passwords are for local users; see nb init");
     if (!people_user(x, x->argv[0])) /* before the questions */
         return EXIT_FAILED;
-    int code = people_password(x, o->is_password_stdin, &c.password);
+    int code = people_password(x, cmd_flag(x, "password-stdin"), &c.password);
     return code == EXIT_DONE
                ? user_change(x, &c, "The password is changed; all sessions have ended.")
                : code;
@@ -220,24 +201,19 @@ static const struct command USER_SIGN_OUT = {
 
 /* ---- remove ---- */
 
-struct remove_options {
-    bool is_cascade;
-};
-
-static const struct arg REMOVE_ARGS[] = {{"delete-workspaces", 0, ARG_FLAG,
-                                          offsetof(struct remove_options, is_cascade), NULL,
-                                          "delete workspaces that have no other member too"},
-                                         {0}};
+static const struct arg REMOVE_ARGS[] = {
+    {"delete-workspaces", 0, ARG_FLAG, NULL, "delete workspaces that have no other member too"},
+    {0}};
 
 static int user_remove(struct cmd *x)
 {
-    const struct remove_options *o = x->options;
     const struct user *u = people_user(x, x->argv[0]);
     if (!u)
         return EXIT_FAILED;
     str id = arena_str(&x->arena, u->id);
     str question = arena_printf(&x->arena, "Remove %.*s?", STR_ARG(u->email));
-    struct change c = {.kind = CHANGE_USER_REMOVE, .user_id = id, .is_cascade = o->is_cascade};
+    struct change c = {
+        .kind = CHANGE_USER_REMOVE, .user_id = id, .is_cascade = cmd_flag(x, "delete-workspaces")};
     int code = cmd_confirm(x, question.p, "Nothing was changed.");
     if (code == EXIT_DONE)
         code = people_change(x, &c, NULL);

@@ -56,15 +56,9 @@ static const struct command WORKSPACE_LIST = {
 
 /* ---- create ---- */
 
-struct create_options {
-    const char *admin, *id;
-};
-
 static const struct arg CREATE_ARGS[] = {
-    {"admin", 'a', ARG_STRING, offsetof(struct create_options, admin), "USER",
-     "make this user its first admin (default: the only owner)"},
-    {"id", 0, ARG_STRING, offsetof(struct create_options, id), "ID",
-     "use this id, ws_... (default: from the name)"},
+    {"admin", 'a', ARG_STRING, "USER", "make this user its first admin (default: the only owner)"},
+    {"id", 0, ARG_STRING, "ID", "use this id, ws_... (default: from the name)"},
     {0}};
 
 static const struct user *first_admin(struct cmd *x, const char *typed)
@@ -94,14 +88,13 @@ static void note_namesakes(struct cmd *x, str id, str name)
 
 static int workspace_create(struct cmd *x)
 {
-    const struct create_options *o = x->options;
     char id[CHANGE_ID_MAX];
-    const struct user *u = first_admin(x, o->admin);
+    const struct user *u = first_admin(x, cmd_opt(x, "admin"));
     if (!u)
-        return o->admin ? EXIT_FAILED : EXIT_USAGE;
+        return cmd_opt(x, "admin") ? EXIT_FAILED : EXIT_USAGE;
     struct change c = {.kind = CHANGE_WORKSPACE_ADD,
                        .name = str_from(x->argv[0]),
-                       .workspace_id = str_from(o->id),
+                       .workspace_id = str_from(cmd_opt(x, "id")),
                        .user_id = arena_str(&x->arena, u->id)};
     int code = people_change(x, &c, id);
     if (code != EXIT_DONE)
@@ -219,21 +212,15 @@ static int change_member(struct cmd *x, enum ws_role role, enum membership befor
     return code == EXIT_DONE ? workspace_report(x, c.workspace_id, what) : code;
 }
 
-struct member_options {
-    const char *role;
-};
-
-static const struct arg MEMBER_ARGS[] = {{"role", 0, ARG_STRING,
-                                          offsetof(struct member_options, role), "ROLE",
-                                          "set the role: admin or member (default)"},
+static const struct arg MEMBER_ARGS[] = {{"role", 0, ARG_STRING, "ROLE",
+                                          "set the role: admin or member (default)",
+                                          .choices = "admin, member"},
                                          {0}};
 
 static int workspace_add_member(struct cmd *x)
 {
-    const struct member_options *o = x->options;
-    enum ws_role role = WS_MEMBER;
-    if (o->role && ws_role_parse(str_from(o->role), &role) < 0)
-        return cmd_usage(x, "--role is admin or member");
+    enum ws_role role;
+    (void)ws_role_parse(str_from(cmd_opt_or(x, "role", "member")), &role); /* a choice */
     return change_member(x, role, MUST_BE_NEW, "Added.");
 }
 

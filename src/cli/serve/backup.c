@@ -23,14 +23,7 @@
 
 enum { DEPTH_MAX = 16, TAIL_BYTES = 64 * 1024 };
 
-struct backup_options {
-    bool is_forced;
-};
-
-static const struct arg ARGS[] = {{"force", 'f', ARG_FLAG,
-                                   offsetof(struct backup_options, is_forced), NULL,
-                                   "replace FILE if it exists"},
-                                  {0}};
+static const struct arg ARGS[] = {{"force", 'f', ARG_FLAG, NULL, "replace FILE if it exists"}, {0}};
 
 enum pass { PASS_FILES, PASS_BLOBS };
 
@@ -287,7 +280,6 @@ static void tell_of_outside(const struct config *c)
 
 static int run_backup(struct cmd *x)
 {
-    const struct backup_options *o = x->options;
     struct config *c = &x->config;
     const char *path = x->argv[0];
     char temp[PATH_MAX];
@@ -296,7 +288,7 @@ static int run_backup(struct cmd *x)
         b.store_dir = if_outside(c, c->store.dir);
     if (c->is_file_present)
         b.settings = if_outside(c, c->path);
-    if (!o->is_forced && access(path, F_OK) == 0)
+    if (!cmd_flag(x, "force") && access(path, F_OK) == 0)
         return cli_failed("%s exists already; --force replaces it", path);
     if (snprintf(temp, sizeof temp, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof temp)
         return cmd_usage(x, "the name of the file is too long");
@@ -306,7 +298,7 @@ static int run_backup(struct cmd *x)
     int r = write_archive(&b, temp);
     progress_end(&b.progress);
     if (r == 0)
-        r = publish(&b, temp, path, o->is_forced);
+        r = publish(&b, temp, path, cmd_flag(x, "force"));
     cli_record(c, "backup", str_from(path), r == 0, STR_NONE);
     if (r < 0) {
         (void)unlink(temp);

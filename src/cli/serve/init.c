@@ -1,4 +1,5 @@
 /* nb init - the setup: users, how they log in, and the first workspace. */
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -13,26 +14,17 @@
 
 #define PAGE "http://127.0.0.1:27247"
 
-struct init_options {
-    const char *mode, *email, *name, *workspace, *org, *issuer, *client_id;
-    struct arg_list domains;
-    bool is_password_stdin;
-};
-
-#define OPT(member) offsetof(struct init_options, member)
-
 static const struct arg INIT_ARGS[] = {
-    {"mode", 0, ARG_STRING, OPT(mode), "MODE", "set up single, local or oidc without asking"},
-    {"email", 0, ARG_STRING, OPT(email), "EMAIL", "set the owner's e-mail address (local, oidc)"},
-    {"name", 0, ARG_STRING, OPT(name), "NAME", "set the owner's display name"},
-    {"password-stdin", 0, ARG_FLAG, OPT(is_password_stdin), NULL,
-     "read the owner's password from standard input (local)"},
-    {"workspace", 'w', ARG_STRING, OPT(workspace), "NAME",
-     "name the first workspace (default: Team)"},
-    {"org", 0, ARG_STRING, OPT(org), "NAME", "set the name of the organisation"},
-    {"issuer", 0, ARG_STRING, OPT(issuer), "URL", "use this OpenID provider (oidc)"},
-    {"client-id", 0, ARG_STRING, OPT(client_id), "ID", "use this client id at the provider (oidc)"},
-    {"domain", 0, ARG_LIST, OPT(domains), "DOMAIN",
+    {"mode", 0, ARG_STRING, "MODE", "set up single, local or oidc without asking",
+     .choices = "single, local, oidc"},
+    {"email", 0, ARG_STRING, "EMAIL", "set the owner's e-mail address (local, oidc)"},
+    {"name", 0, ARG_STRING, "NAME", "set the owner's display name"},
+    {"password-stdin", 0, ARG_FLAG, NULL, "read the owner's password from standard input (local)"},
+    {"workspace", 'w', ARG_STRING, "NAME", "name the first workspace (default: Team)"},
+    {"org", 0, ARG_STRING, "NAME", "set the name of the organisation"},
+    {"issuer", 0, ARG_STRING, "URL", "use this OpenID provider (oidc)"},
+    {"client-id", 0, ARG_STRING, "ID", "use this client id at the provider (oidc)"},
+    {"domain", 0, ARG_LIST, "DOMAIN",
      "create accounts automatically for addresses of DOMAIN (oidc; may be repeated)"},
     {0}};
 
@@ -43,7 +35,6 @@ static const char *const MODES[] = {"single", "local", "oidc"};
 /* Known so far, from options or answers. */
 struct init {
     struct cmd *people;
-    const struct init_options *o;
     enum init_mode mode;
     const char *email, *name, *workspace, *org, *issuer, *client_id, *client_secret;
     struct arg_list domains;
@@ -146,13 +137,10 @@ static int ask_all(struct init *x)
 
 static int take_mode(struct init *x, const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(MODES); i++) {
-        if (strcmp(name, MODES[i]) != 0)
-            continue;
-        x->mode = (enum init_mode)i;
-        return EXIT_DONE;
-    }
-    return cli_usage_error("init: --mode is single, local or oidc");
+    for (x->mode = INIT_SINGLE; x->mode < INIT_OIDC && strcmp(name, MODES[x->mode]) != 0;)
+        x->mode++;
+    assert(strcmp(name, MODES[x->mode]) == 0); /* it is one of the choices */
+    return EXIT_DONE;
 }
 
 static int check_options(const struct init *x)
@@ -389,7 +377,7 @@ static int set_up(struct init *x)
     int code = EXIT_DONE;
     bool is_heir = has_data(p);
     if (x->mode == INIT_LOCAL)
-        code = people_password(p, x->o->is_password_stdin, &x->password);
+        code = people_password(p, cmd_flag(x->people, "password-stdin"), &x->password);
     if (code == EXIT_DONE)
         code = add_owner(x, is_heir, owner_id);
     if (code == EXIT_DONE)
@@ -415,21 +403,19 @@ static int see_files(struct cmd *p)
 
 static int run_init(struct cmd *p)
 {
-    const struct init_options *o = p->options;
     struct init x = {.people = p,
-                     .o = o,
-                     .email = o->email,
-                     .name = o->name,
-                     .workspace = o->workspace ? o->workspace : "Team",
-                     .org = o->org,
-                     .issuer = o->issuer,
-                     .client_id = o->client_id,
-                     .domains = o->domains};
+                     .email = cmd_opt(p, "email"),
+                     .name = cmd_opt(p, "name"),
+                     .workspace = cmd_opt_or(p, "workspace", "Team"),
+                     .org = cmd_opt(p, "org"),
+                     .issuer = cmd_opt(p, "issuer"),
+                     .client_id = cmd_opt(p, "client-id"),
+                     .domains = *cmd_opts(p, "domain")};
     if (!instance_is_sole(&p->instance))
         return cli_failed("%s exists: this installation is already set up", p->instance.path);
-    if (!o->mode && !p->cli->is_tty_in)
+    if (!cmd_opt(p, "mode") && !p->cli->is_tty_in)
         return cmd_usage(p, "stdin is not a terminal; pass --mode and its options");
-    int code = o->mode ? take_mode(&x, o->mode) : ask_all(&x);
+    int code = cmd_opt(p, "mode") ? take_mode(&x, cmd_opt(p, "mode")) : ask_all(&x);
     if (code == EXIT_DONE)
         code = check_options(&x);
     if (code == EXIT_DONE && x.mode != INIT_SINGLE && session_is_served(&p->config))

@@ -18,17 +18,10 @@
 
 enum { COPY_BYTES = TAR_COPY_BYTES };
 
-struct restore_options {
-    const char *store_dir;
-    bool is_forced;
-};
-
-static const struct arg ARGS[] = {
-    {"force", 'f', ARG_FLAG, offsetof(struct restore_options, is_forced), NULL,
-     "replace files that exist"},
-    {"store-dir", 0, ARG_STRING, offsetof(struct restore_options, store_dir), "DIR",
-     "write conversations from outside of the work directory here"},
-    {0}};
+static const struct arg ARGS[] = {{"force", 'f', ARG_FLAG, NULL, "replace files that exist"},
+                                  {"store-dir", 0, ARG_STRING, "DIR",
+                                   "write conversations from outside of the work directory here"},
+                                  {0}};
 
 struct restore {
     const char *root, *store_dir; /* store_dir: absolute, or NULL = unknown */
@@ -188,15 +181,14 @@ static int restore_from(struct cmd *x, const char *store_dir, bool is_forced)
 
 static int run_restore(struct cmd *x)
 {
-    const struct restore_options *o = x->options;
+    const char *store_dir = cmd_opt(x, "store-dir");
     struct config c;
     char given[PATH_MAX], dir[PATH_MAX] = "";
-    if (o->store_dir && (file_make_dirs(o->store_dir, NULL) < 0 || !realpath(o->store_dir, given)))
-        return cmd_usage(x, "cannot make the directory %s", o->store_dir);
-    int code = restore_from(x, o->store_dir ? given : x->config.store.dir, o->is_forced);
+    if (store_dir && (file_make_dirs(store_dir, NULL) < 0 || !realpath(store_dir, given)))
+        return cmd_usage(x, "cannot make the directory %s", store_dir);
+    int code = restore_from(x, store_dir ? given : x->config.store.dir, cmd_flag(x, "force"));
     if (code == EXIT_DONE && cli_load_config(x->cli, NULL, &c) == EXIT_DONE) {
-        if (o->store_dir &&
-            (!c.store.dir || !realpath(c.store.dir, dir) || strcmp(dir, given) != 0))
+        if (store_dir && (!c.store.dir || !realpath(c.store.dir, dir) || strcmp(dir, given) != 0))
             fprintf(stderr, "nb: set store.dir to \"%s\" in %s, where the conversations are now\n",
                     given, c.path);
         stores_drop_indexes(&c); /* they describe the data from before */

@@ -9,18 +9,11 @@
 
 #define GRACE_MS 10000
 
-struct serve_options {
-    const char *host, *port;
-    bool is_opening;
-};
-
-static const struct arg ARGS[] = {{"port", 0, ARG_STRING, offsetof(struct serve_options, port), "N",
-                                   "listen on this port (default: 27247; 0 picks a free one)"},
-                                  {"host", 0, ARG_STRING, offsetof(struct serve_options, host),
-                                   "ADDR", "listen on this address (default: 127.0.0.1)"},
-                                  {"open", 0, ARG_FLAG, offsetof(struct serve_options, is_opening),
-                                   NULL, "open the page in the browser, if there is a desktop"},
-                                  {0}};
+static const struct arg ARGS[] = {
+    {"port", 0, ARG_STRING, "N", "listen on this port (default: 27247; 0 picks a free one)"},
+    {"host", 0, ARG_STRING, "ADDR", "listen on this address (default: 127.0.0.1)"},
+    {"open", 0, ARG_FLAG, NULL, "open the page in the browser, if there is a desktop"},
+    {0}};
 
 struct serve {
     struct loop *loop;
@@ -103,15 +96,14 @@ static int serve_until_stopped(const struct cli *cli, struct config *c, bool is_
 
 static int run_serve(struct cmd *x)
 {
-    const struct serve_options *o = x->options;
     struct config_flags flags = CONFIG_FLAGS_NONE;
     struct config *c = &x->config;
     uint64_t port;
-    if (o->port && (parse_u64(str_from(o->port), &port) < 0 || port > 65535))
-        return cli_usage_error("--port: '%s' is not a port (0 to 65535)", o->port);
-    if (o->port)
+    if (cmd_opt(x, "port") && (parse_u64(str_from(cmd_opt(x, "port")), &port) < 0 || port > 65535))
+        return cli_usage_error("--port: '%s' is not a port (0 to 65535)", cmd_opt(x, "port"));
+    if (cmd_opt(x, "port"))
         flags.port = (int)port;
-    flags.host = o->host;
+    flags.host = cmd_opt(x, "host");
     int code = cli_load_config(x->cli, &flags, c);
     if (code != EXIT_DONE)
         return code;
@@ -119,7 +111,7 @@ static int run_serve(struct cmd *x)
     session_log_begin(&session, c, "server");
     struct logger *log = cli_logger(x->cli, c, LOG_DEBUG, &session);
     struct serve s = {.loop = loop_new(log)};
-    code = serve_until_stopped(x->cli, c, o->is_opening, &s);
+    code = serve_until_stopped(x->cli, c, cmd_flag(x, "open"), &s);
     loop_free(s.loop);
     logger_free(log);
     session_log_end(&session, code);

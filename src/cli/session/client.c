@@ -6,6 +6,7 @@
 #include "cli/session/await_bundles.h"
 #include "cli/session/own_server.h"
 #include "cli/session/session.h"
+#include "net/url.h"
 
 #define HOST          "http://localhost"
 #define STOP_GRACE_MS 5000
@@ -147,22 +148,10 @@ int client_ask(struct client *c, const struct client_ask *q, struct arena *a, st
 
 str client_encode(struct arena *a, str s)
 {
-    static const char HEX[] = "0123456789ABCDEF";
-    char *out = arena_alloc(a, s.n * 3 + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char b = (unsigned char)s.p[i];
-        bool is_plain = (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') ||
-                        (b >= 'A' && b <= 'Z') || b == '-' || b == '_' || b == '.' || b == '~';
-        if (is_plain) {
-            out[n++] = (char)b;
-        } else {
-            out[n++] = '%';
-            out[n++] = HEX[b >> 4];
-            out[n++] = HEX[b & 15];
-        }
-    }
-    return str_make(out, n);
+    struct buf b;
+    buf_init(&b, s.n * 3);
+    url_encode(&b, s, NULL);
+    return buf_keep(&b, a);
 }
 
 struct client *client_open_remote(struct loop *l, const char *socket_path, const char *workspace)

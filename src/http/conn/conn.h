@@ -199,13 +199,21 @@ struct http_server {
 void server_check_stopped(struct http_server *s);
 uint64_t server_now_ms(const struct http_server *s); /* of this loop turn */
 
-/* ---- conn.c ---- */
+/* ---- conn_life.c ---- */
 
 /* Takes over an accepted connection of the listener; the memory is the server's. */
 void conn_accept(struct listener *l);
 void conn_close(struct http_conn *c);          /* immediately; pending output is lost */
 void conn_close_silent(struct http_server *s); /* those that have sent nothing yet */
 void conn_reset(struct http_conn *c);          /* like conn_close, with an RST to the client */
+
+/* ---- conn.c ---- */
+
+/* Decides what the connection waits for; after every step that may have changed its state. */
+void conn_settle(struct http_conn *c);
+void conn_put_in(struct http_conn *c, struct list_node *place);
+void conn_on_again(void *conn); /* callbacks of c->again and c->timer */
+void conn_on_timer(void *conn);
 
 /* Sends head and body. Bytes that the kernel does not accept now are copied and queued; a body
  * that is_static is not copied. False: the connection was closed. */

@@ -5,13 +5,11 @@
  * dead call. After the answer is complete the connection gets a moment to end normally, because
  * only then it can be reused. */
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 
 #include "base/bytes/hash.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/json/json_scan.h"
 #include "llm/call/llm_impl.h"
 #include "llm/call/outline.h"
 #include "llm/call/spent.h"
@@ -66,6 +64,7 @@ static void start_attempt(struct llm_call *c);
 
 static void llm_call_free(struct llm_call *c)
 {
+    assert(c->busy == 0);
     if (c->fetch)
         fetch_cancel(c->fetch);
     timer_stop(&c->timer);
@@ -87,6 +86,7 @@ static void call_hold(struct llm_call *c)
 
 static void call_release(struct llm_call *c)
 {
+    assert(c->busy > 0);
     if (--c->busy == 0 && c->is_dead)
         llm_call_free(c);
 }
@@ -168,6 +168,7 @@ static void on_drained(void *ctx)
 
 static void report_done(struct llm_call *c)
 {
+    assert(!c->is_answered && !c->is_dead && c->busy > 0);
     struct llm_result r;
     timer_stop(&c->timer);
     timer_stop(&c->silence);
@@ -200,6 +201,7 @@ static void add_advice(struct llm_failure *f)
 
 static void report_failure(struct llm_call *c, struct llm_failure *f)
 {
+    assert(!c->is_answered && !c->is_dead && c->busy > 0 && f->err.code < 0);
     add_advice(f);
     f->had_output = c->answer.had_output;
     c->is_answered = true;
@@ -220,6 +222,7 @@ static void on_backoff_over(void *ctx)
 
 static void retry_later(struct llm_call *c, uint64_t wait_ms, const struct err *why)
 {
+    assert(!c->fetch && !c->is_answered && !c->answer.had_output);
     if (c->ev.on_retry)
         c->ev.on_retry(c->ctx, c->attempt, wait_ms, why);
     if (c->is_dead)
@@ -241,34 +244,13 @@ static void fail_or_retry(struct llm_call *c, struct llm_failure *f, struct verd
     retry_later(c, wait, &f->err);
 }
 
-/* "tools.3.custom.input_schema: ..." or "tools[3].function.parameters": one tool that
- * the server refuses must not make all others unusable. */
-static bool names_bad_tool(str text, size_t *ret_index)
-{
-    uint64_t index;
-    ptrdiff_t at = str_find(text, STR("tools"), 0);
-    if (at < 0)
-        return false;
-    str rest = str_skip(text, (size_t)at + 5);
-    if (rest.n == 0 || (rest.p[0] != '.' && rest.p[0] != '['))
-        return false;
-    rest = str_skip(rest, 1);
-    size_t digits = 0;
-    while (digits < rest.n && isdigit((unsigned char)rest.p[digits]))
-        digits++;
-    if (parse_u64(str_slice(rest, 0, digits), &index) < 0)
-        return false;
-    *ret_index = (size_t)index;
-    return true;
-}
-
 static bool drop_bad_tool(struct llm_call *c, const struct wire_error *w)
 {
     size_t index;
     str name;
     if (w->status != 400 || c->has_dropped_tool)
         return false;
-    if (!names_bad_tool(w->param, &index) && !names_bad_tool(w->message, &index))
+    if (!tools_text_names_bad(w->param, &index) && !tools_text_names_bad(w->message, &index))
         return false;
     if (provider_drop_tool(&c->body, index, &c->arena, &name) < 0)
         return false;
@@ -388,6 +370,7 @@ static void on_call_head(void *ctx, int status, const struct fetch_header *heade
 {
     struct llm_call *c = ctx;
     c->head.status = status;
+    assert(!c->is_answered && !c->is_dead);
     for (size_t i = 0; i < n; i++)
         wire_error_header(&c->arena, headers[i].name, headers[i].value, &c->head);
 }
@@ -406,7 +389,8 @@ static void on_call_data(void *ctx, str bytes)
 {
     struct llm_call *c = ctx;
     if (c->is_answered)
-        return; /* draining */
+        return;          /* draining */
+    assert(!c->is_dead); /* it would have cancelled the fetch */
     call_hold(c);
     if (c->kind == BODY_UNSEEN)
         sniff(c, bytes);
@@ -464,6 +448,7 @@ static size_t request_headers(struct llm_call *c, struct fetch_header *out)
     out[n++] = (struct fetch_header){STR("user-agent"), STR("nb/" NB_VERSION)};
     for (size_t i = 0; i < c->provider->nheaders; i++)
         out[n++] = c->provider->headers[i];
+    assert(n <= LLM_HEADERS_MAX + 5);
     return n;
 }
 
@@ -472,6 +457,7 @@ static void start_attempt(struct llm_call *c)
     static const struct fetch_events EVENTS = {
         .on_head = on_call_head, .on_data = on_call_data, .on_done = on_call_end};
     struct fetch_header headers[LLM_HEADERS_MAX + 5];
+    assert(!c->fetch && !c->is_answered && !c->is_dead);
     c->attempt++;
     c->kind = BODY_UNSEEN;
     c->head = (struct wire_error){.retry_after_ms = -1, .should_retry = -1};
@@ -514,6 +500,7 @@ static void speak(void *ctx)
 static void report_setup_failure(void *ctx)
 {
     struct llm_call *c = ctx;
+    assert(c->attempt == 0 && c->setup.err.code < 0);
     call_hold(c);
     report_failure(c, &c->setup);
     call_release(c);
@@ -527,34 +514,14 @@ static void defer(struct llm_call *c, loop_fn fn)
 
 /* ---- starting ---- */
 
-static str known_tools(const struct tools_text *t, const struct provider *p, str key)
-{
-    bool is_known = key.n > 0 && t->provider == p && str_eq(key, str_from(t->key));
-    return is_known ? buf_str(&t->json) : STR_NONE;
-}
-
-static void keep_tools(struct tools_text *t, const struct provider *p, str key, str body)
-{
-    str tools =
-        key.n > 0 && key.n <= TOOLS_KEY_MAX ? json_scan_field(body, STR("tools")) : STR_NONE;
-    if (tools.n == 0)
-        return;
-    buf_done(&t->json);
-    buf_init(&t->json, LLM_BODY_MAX);
-    (void)buf_add_str(&t->json, tools);
-    memcpy(t->key, key.p, key.n);
-    t->key[key.n] = '\0';
-    t->provider = p;
-}
-
 static int build_body(struct llm_call *c, const struct llm_request *req, struct err *e)
 {
     struct llm_request r = *req;
     r.model = c->model;
-    r.tools_json = known_tools(&c->llm->tools, c->provider, r.tools_key);
+    r.tools_json = tools_text_get(&c->llm->tools, c->provider, r.tools_key);
     int rc = c->provider->type->build(c->provider, &c->caps, &r, &c->body, e);
     if (rc == 0 && r.tools_json.n == 0)
-        keep_tools(&c->llm->tools, c->provider, r.tools_key, buf_str(&c->body));
+        tools_text_keep(&c->llm->tools, c->provider, r.tools_key, buf_str(&c->body));
     return rc;
 }
 
@@ -582,6 +549,7 @@ static int call_prepare(struct llm_call *c, str name, const struct llm_request *
 struct llm_call *llm_start(struct llm *m, str name, const struct llm_request *req,
                            const struct llm_events *ev, void *ctx)
 {
+    assert(ev->on_text && ev->on_done && ev->on_fail);
     struct llm_call *c = xcalloc(1, sizeof *c);
     *c = (struct llm_call){.llm = m, .ev = *ev, .ctx = ctx, .start_ms = clock_mono_ms()};
     list_push(&m->calls, &c->node);

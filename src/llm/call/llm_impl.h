@@ -16,6 +16,12 @@ struct tools_text {
     struct buf json;
 };
 
+/* Empty: not those of this key. */
+str tools_text_get(const struct tools_text *t, const struct provider *p, str key);
+void tools_text_keep(struct tools_text *t, const struct provider *p, str key, str body);
+/* Does the text of an error name a tool by its position in the list? */
+bool tools_text_names_bad(str text, size_t *ret_index);
+
 struct llm {
     struct loop *loop;
     struct fetcher *fetcher;

@@ -4,6 +4,7 @@
  * short timeout. A plain connect detects a closed port, and returns immediately on the loopback, so
  * the HTTP client is not even loaded on machines without such servers. */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -135,6 +136,7 @@ static void probe_finish(void *ctx)
 static void look_end(struct probe_server *k)
 {
     struct probe *p = k->probe;
+    assert(p->pending > 0 && k->step != LOOK_DONE && !k->fetch);
     k->step = LOOK_DONE;
     if (--p->pending == 0)
         defer_start(p->llm->loop, &p->end);
@@ -171,6 +173,7 @@ static bool can_use_tools(const struct json *shown)
 /* Decides what the answer means; true = another request is needed. */
 static bool look_read(struct probe_server *k, const struct json *root)
 {
+    assert(k->step != LOOK_DONE && (k->step != LOOK_SHOW || k->shown < k->nmodels));
     bool is_ollama = strcmp(k->kind->name, "ollama") == 0;
     if (k->step == LOOK_CHECK) {
         k->step = LOOK_MODELS;
@@ -218,6 +221,7 @@ static void look_next(struct probe_server *k)
 {
     static const struct fetch_events EVENTS = {
         .on_head = on_probe_head, .on_data = on_probe_data, .on_done = on_probe_end};
+    assert(!k->fetch && k->step != LOOK_DONE);
     struct arena *a = &k->probe->arena;
     struct fetch_spec spec = {
         .connect_timeout_ms = PROBE_MS, .idle_timeout_ms = PROBE_MS, .body_max = PROBE_BODY_MAX};

@@ -54,6 +54,7 @@ struct answer_block *answer_last(struct answer *an, enum answer_kind kind)
 
 void answer_add(struct answer *an, struct buf *to, str bytes)
 {
+    assert(an->bytes <= ANSWER_BYTES_MAX);
     if (bytes.n > ANSWER_BYTES_MAX - an->bytes) {
         answer_fail(an, STR("answer_too_large"), STR("the answer is larger than 32 MiB"));
         return;
@@ -67,6 +68,7 @@ void answer_text(struct answer *an, struct answer_block *b, str delta)
     if (delta.n == 0)
         return;
     answer_add(an, &b->text, delta);
+    assert(b->kind == ANSWER_TEXT);
     if (an->has_error || !an->listener)
         return;
     an->had_output = true;
@@ -78,6 +80,7 @@ void answer_thinking(struct answer *an, struct answer_block *b, str delta)
     if (delta.n == 0)
         return;
     answer_add(an, &b->text, delta);
+    assert(b->kind == ANSWER_OPAQUE);
     if (an->has_error || !an->listener || !an->listener->on_thinking)
         return;
     an->had_output = true;
@@ -86,6 +89,7 @@ void answer_thinking(struct answer *an, struct answer_block *b, str delta)
 
 void answer_tool_started(struct answer *an, const struct answer_block *b)
 {
+    assert(b->kind == ANSWER_TOOL && b->name.n > 0);
     if (!an->listener || !an->listener->on_tool_start)
         return;
     an->had_output = true;

@@ -112,7 +112,7 @@ static void publish_queue_event(struct message *m, str type, struct json_writer 
 {
     jw_end(w);
     if (!buf_failed(b))
-        runtime_publish(m->rt, m->req.conversation_id, type, buf_str(b));
+        store_publish(m->rt->deps.store, m->req.conversation_id, type, buf_str(b));
     buf_done(b);
 }
 

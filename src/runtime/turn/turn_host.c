@@ -109,7 +109,7 @@ void turn_release(struct turn *t)
 void turn_publish(void *turn, str type, str data)
 {
     const struct turn *t = turn;
-    runtime_publish(t->rt, t->conversation_id, type, data);
+    store_publish(t->rt->deps.store, t->conversation_id, type, data);
 }
 
 static void notify_done(const struct turn *t, const struct message *m, const struct run_result *res)

@@ -1,26 +1,22 @@
 /* announce.c - publishes changes of conversations to all members of the workspace who may see them.
  *
- * Each event includes the access list: a subscriber that forwards the event need not ask the store,
- * and a stream whose user lost access can be closed before the next event. */
+ * Each event has its audience, the access list at that moment: a subscriber that forwards the event
+ * need not ask the store, and a stream whose user lost access can be closed before the next event.
+ */
 #include "base/clock.h"
 #include "bus/vocabulary.h"
 #include "store/backend/backend.h"
 
 enum { ANNOUNCEMENT_MAX = 1024 * 1024 };
 
-static str announce_finish(struct arena *a, struct json_writer *w, struct buf *b)
-{
-    jw_end(w);
-    return buf_keep_whole(b, a);
-}
-
-str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *acl, str title)
+struct announcement announcement_of(struct arena *a, const struct conv *c,
+                                    const struct conv_acl *acl, str title)
 {
     struct buf b;
     struct json_writer w;
     char now[CLOCK_ISO_LEN + 1];
     if (c->is_hidden)
-        return STR_NONE;
+        return (struct announcement){0};
     clock_iso(clock_now_ms(), now);
     jw_start(&w, &b, ANNOUNCEMENT_MAX);
     jw_object(&w);
@@ -32,15 +28,23 @@ str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *
     if (c->channel.n > 0)
         jw_kstr(&w, "channel", c->channel);
     jw_kstr(&w, "timestamp", str_from(now));
-    return announce_finish(a, &w, &b);
+    jw_end(&w);
+    return (struct announcement){
+        .audience = {.conversation_id = arena_str(a, c->id), .acl = conv_acl_copy(a, acl)},
+        .data = buf_keep_whole(&b, a),
+    };
 }
 
-void announce(struct store_op *op, str type, str line)
+void announce(struct store_op *op, enum event_type type, const struct announcement *n)
 {
-    if (line.n == 0)
+    if (n->data.n == 0)
         return;
     struct bus_msg msg = {
-        .topic = store_space_topic(&op->arena, op->store), .type = type, .data = line};
+        .topic = store_space_topic(&op->arena, op->store),
+        .type = event_name(type),
+        .data = n->data,
+        .audience = &n->audience,
+    };
     bus_publish(op->store->env->bus, &msg);
 }
 
@@ -50,8 +54,7 @@ static bool takes_part(const struct conv_acl *acl, str user)
            (acl->is_shared && json_strs_has(&acl->participants, user));
 }
 
-void announce_hidden(struct store_op *op, const struct conv_acl *before,
-                     const struct conv_acl *after)
+void announce_lost(struct store_op *op, const struct conv_acl *before, const struct conv_acl *after)
 {
     struct json_strs lost = {arena_array(&op->arena, before->participants.len + 1, sizeof(str)), 0};
     for (size_t i = 0; before->is_shared && i < before->participants.len; i++)
@@ -59,11 +62,9 @@ void announce_hidden(struct store_op *op, const struct conv_acl *before,
             lost.items[lost.len++] = before->participants.items[i];
     if (lost.len == 0)
         return;
-    struct buf b;
-    struct json_writer w;
-    jw_start(&w, &b, ANNOUNCEMENT_MAX);
-    jw_object(&w);
-    jw_kstr(&w, "conversationId", op->id);
-    jw_kstrs(&w, "users", lost.items, lost.len);
-    announce(op, event_name(EV_CONVERSATION_HIDDEN), announce_finish(&op->arena, &w, &b));
+    const struct announcement n = {
+        .audience = {.conversation_id = op->id, .is_for_lost = true, .lost = lost},
+        .data = arena_printf(&op->arena, "{\"conversationId\":\"%.*s\"}", STR_ARG(op->id)),
+    };
+    announce(op, EV_CONVERSATION_DELETED, &n);
 }

@@ -87,6 +87,12 @@ struct store {
 
 void store_closed(struct store *s); /* called by the backend when everything is flushed */
 
+/* An event for the members of the workspace who may see a conversation. */
+struct announcement {
+    struct bus_audience audience;
+    str data; /* empty: nothing is published, because the conversation is hidden from lists */
+};
+
 struct store_op {
     struct store *store;
     struct list_node node; /* in store.calls */
@@ -138,8 +144,8 @@ struct store_op {
     int64_t at_message;   /* fork */
     unsigned parents;     /* get: how many child runs led to this parent */
     int64_t trashed_ms;   /* remove: the deletion time of the log in the trash being purged */
-    str announcement;     /* remove: the event to publish, made while the log can be read */
-    str *lines;           /* create, append: as passed in, then as stored (with line feeds) */
+    struct announcement announcement; /* remove: made while the log can be read */
+    str *lines; /* create, append: as passed in, then as stored (with line feeds) */
     size_t nlines;
     store_pos *pos; /* past each line */
 
@@ -181,11 +187,12 @@ void then_get(struct store_op *op); /* a step: reads the conversation into out.c
 void sharing_next(struct store *s, str id);
 
 /* ---- announce.c: events for the whole workspace ---- */
-str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *acl, str title);
-void announce(struct store_op *op, str type, str line);
-/* Publishes conversation.hidden for users who were participants before and are not any more. */
-void announce_hidden(struct store_op *op, const struct conv_acl *before,
-                     const struct conv_acl *after);
+struct announcement announcement_of(struct arena *a, const struct conv *c,
+                                    const struct conv_acl *acl, str title);
+void announce(struct store_op *op, enum event_type type, const struct announcement *n);
+/* For users who were participants before and are not any more, the conversation looks deleted. */
+void announce_lost(struct store_op *op, const struct conv_acl *before,
+                   const struct conv_acl *after);
 
 /* Shared by the backends. */
 void scan_list(struct store_op *op);   /* blocking; out.listing */

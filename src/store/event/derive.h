@@ -29,12 +29,6 @@ void derive_appended(struct derive *d, str line, store_pos end);
 /* A copy in the arena. `id` is the id of the path, which takes precedence over the id in line 1. */
 struct conv *derive_conv(const struct derive *d, struct arena *a, str id, str workspace_id);
 
-/* Saves everything derived so far as one line of JSON for the index, and loads it: a loaded derive
- * continues at conv.end as if it had read the log itself. -EINVAL when the text is of a different
- * version. */
-str derive_save(const struct derive *d, struct arena *a);
-int derive_load(struct derive *d, str saved);
-
 /* ---- one model call, for all totals ---- */
 
 /* The figures of an llm.response, an aux.usage or the metadata of an older message: flat

@@ -19,5 +19,3 @@ int folder_session_open(const char *root, int64_t now_ms, int *ret_fd, struct er
 /* state/<name>.json; a name is 1 to 64 of [a-z0-9_-]. Written to a temporary file, synced, renamed.
  */
 int folder_state_write(const char *root, const char *name, const struct json *v, struct err *e);
-int folder_state_read(struct arena *a, const char *root, const char *name, struct json **ret,
-                      struct err *e); /* -ENOENT */

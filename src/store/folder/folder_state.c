@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/bytes/random.h"
 #include "base/clock.h"
+#include "os/file.h"
 #include "store/event/io.h"
 #include "store/folder/folder.h"
 #include "store/folder/folder_record.h"
@@ -58,35 +58,6 @@ static int state_path(struct arena *a, const char *root, const char *name, const
     return 0;
 }
 
-static int write_new(const struct store_io *io, const char *path, str bytes)
-{
-    int fd = io->open(io, path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    if (fd < 0)
-        return fd;
-    int r = io_write(io, fd, bytes);
-    if (r == 0)
-        r = io->sync(io, fd);
-    close(fd);
-    return r;
-}
-
-static int replace_state(struct arena *a, const char *root, const char *path, str bytes)
-{
-    const struct store_io *io = &store_io_system;
-    char unique[RANDOM_ID_MAX];
-    random_id("new", unique);
-    const char *temp = arena_printf(a, "%s.%s", path, unique).p;
-    int r = io_mkdir_all(io, arena_printf(a, "%s/state", root).p);
-    if (r == 0)
-        r = write_new(io, temp, bytes);
-    if (r == 0)
-        r = io->rename(io, temp, path);
-    if (r == 0)
-        return io_sync_parent(io, path);
-    (void)io->unlink(io, temp);
-    return r;
-}
-
 int folder_state_write(const char *root, const char *name, const struct json *v, struct err *e)
 {
     struct arena a;
@@ -97,34 +68,11 @@ int folder_state_write(const char *root, const char *name, const struct json *v,
     int r = state_path(&a, root, name, &path, e);
     if (r == 0 && (json_write_pretty(&b, v) < 0 || buf_add_char(&b, '\n') < 0))
         r = err_set(e, -E2BIG, "state/%s.json is too large", name);
-    else if (r == 0 && (r = replace_state(&a, root, path, buf_str(&b))) < 0)
-        err_errno(e, r, "cannot write", path);
+    if (r == 0)
+        r = file_make_dirs(arena_printf(&a, "%s/state", root).p, e);
+    if (r == 0)
+        r = file_write_atomic(path, buf_str(&b), 0600, e);
     buf_done(&b);
     arena_done(&a);
-    return r;
-}
-
-int folder_state_read(struct arena *a, const char *root, const char *name, struct json **ret,
-                      struct err *e)
-{
-    const char *path;
-    int r = state_path(a, root, name, &path, e);
-    if (r < 0)
-        return r;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return err_errno(e, -errno, "cannot read", path);
-    char *p = arena_alloc(a, FOLDER_STATE_MAX + 1);
-    size_t n = 0;
-    ssize_t got;
-    while ((got = read(fd, p + n, FOLDER_STATE_MAX + 1 - n)) > 0)
-        n += (size_t)got;
-    r = got < 0 ? -errno : n > FOLDER_STATE_MAX ? -EFBIG : 0;
-    close(fd);
-    if (r < 0)
-        return err_errno(e, r, "cannot read", path);
-    r = json_parse(a, str_make(p, n), 0, ret, e);
-    if (r < 0)
-        err_prefix(e, "%s", path);
     return r;
 }

@@ -66,3 +66,11 @@ struct viewer viewer_copy(struct arena *a, const struct viewer *v)
     }
     return copy;
 }
+
+struct conv_acl conv_acl_copy(struct arena *a, const struct conv_acl *acl)
+{
+    struct conv_acl copy = *acl;
+    copy.owner_id = arena_str(a, acl->owner_id);
+    copy.participants = json_strs_copy(a, acl->participants);
+    return copy;
+}

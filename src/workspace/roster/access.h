@@ -32,6 +32,8 @@ struct conv_acl {
     struct json_strs participants;
 };
 
+struct conv_acl conv_acl_copy(struct arena *a, const struct conv_acl *acl); /* deep */
+
 bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv_right right);
 /* The reason, as a sentence, for a viewer who may see the conversation but lacks this right. */
 const char *access_reason(enum conv_right right);

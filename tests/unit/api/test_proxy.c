@@ -1,4 +1,4 @@
-#include "api/proxy.h"
+#include "api/ingress/proxy.h"
 #include "support/unit.h"
 
 static struct http_req *request(struct http_req *r, const char *peer, struct http_header *headers,

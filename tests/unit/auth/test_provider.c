@@ -46,8 +46,7 @@ static int begin(void **state)
     tell("{\"down\":false}");
     now = HOUR;
     conf = (struct instance_oidc){.issuer = str_from(issuer.url), .client_id = STR("nb")};
-    provider = provider_new(loop, NULL, fetcher, &conf);
-    provider_set_clock(provider, the_time);
+    provider = provider_new(loop, NULL, fetcher, &conf, the_time);
     return 0;
 }
 
@@ -189,20 +188,10 @@ TEST_WITH(nobody_there, begin, end)
 {
     provider_free(provider);
     conf.issuer = STR("http://127.0.0.1:1");
-    provider = provider_new(loop, NULL, fetcher, &conf);
+    provider = provider_new(loop, NULL, fetcher, &conf, the_time);
     assert_int_equal(discover(), -EHOSTUNREACH);
     assert_int_equal(provider_meta(provider)->token_endpoint.n, 0);
     assert_int_equal(fetch_keys(), -EHOSTUNREACH);
-}
-
-TEST(forms)
-{
-    struct buf b;
-    buf_init(&b, 1000);
-    form_add(&b, "a", STR("x y&z=\xc3\xa4+~"));
-    form_add(&b, "b", STR(""));
-    assert_string_equal(buf_cstr(&b), "a=x%20y%26z%3D%C3%A4%2B~&b=");
-    buf_done(&b);
 }
 
 TESTS_SHARE(start, stop)

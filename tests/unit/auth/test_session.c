@@ -1,6 +1,6 @@
 #include <sys/stat.h>
 
-#include "auth/session/session.h"
+#include "auth/session/session_impl.h"
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
@@ -29,8 +29,7 @@ static void on_ended(void *ctx, const struct session *x)
 static void open_again(const char *origin)
 {
     sessions_free(s);
-    s = sessions_new(loop, NULL, dir.path, str_from(origin), on_ended, NULL);
-    sessions_set_clock(s, the_time);
+    s = sessions_new(loop, NULL, dir.path, str_from(origin), the_time, on_ended, NULL);
 }
 
 static int begin(void **state)
@@ -141,7 +140,7 @@ TEST_WITH(by_user, begin, end)
     assert_null(session_find(s, value_of(&v[0])));
     assert_non_null(session_find(s, value_of(&v[1])));
     sessions_end_user(s, STR("usr_a"), INT64_MAX);
-    assert_int_equal(sessions_len(s), 1);
+    assert_int_equal(map_len(&s->all), 1);
     assert_non_null(session_find(s, value_of(&v[3])));
 }
 
@@ -182,10 +181,10 @@ TEST_WITH(a_restart_logs_nobody_out, begin, end)
     open_again("local");
     now += SESSION_GRACE_MS;
     assert_null(session_find_refresh(s, str_from(v.refresh), &is_spent)); /* still remembered */
-    assert_int_equal(sessions_len(s), 0);
+    assert_int_equal(map_len(&s->all), 0);
     session_begin(s, STR("usr_a"), &POLICY, STR("p"), &v);
     open_again("oidc");
-    assert_int_equal(sessions_len(s), 0);
+    assert_int_equal(map_len(&s->all), 0);
 }
 
 TEST_WITH(what_ended_stays_ended, begin, end)
@@ -213,7 +212,7 @@ TEST_WITH(a_damaged_file, begin, end)
     assert_int_equal(file_write_atomic(path, STR("{\"sessions\":[{\"id\":1}"), 0600, NULL), 0);
     s = NULL;
     open_again("local");
-    assert_int_equal(sessions_len(s), 0);
+    assert_int_equal(map_len(&s->all), 0);
 }
 
 TEST_WITH(not_too_many, begin, end)
@@ -224,7 +223,7 @@ TEST_WITH(not_too_many, begin, end)
         now++;
         session_begin(s, STR("usr_a"), &POLICY, STR_NONE, &v);
     }
-    assert_int_equal(sessions_len(s), SESSIONS_PER_USER);
+    assert_int_equal(map_len(&s->all), SESSIONS_PER_USER);
     assert_null(session_find(s, value_of(&first)));
     assert_non_null(session_find(s, value_of(&v)));
 }

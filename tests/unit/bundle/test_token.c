@@ -21,9 +21,11 @@ static int load_code, save_code, saves, refreshes, cancelled;
 static oauth_done_fn on_refreshed;
 static void *on_refreshed_ctx;
 
-void pool_submit(struct pool *p, struct job *j)
+void pool_run(struct pool *p, struct job *j, void (*work)(struct job *j),
+              void (*done)(struct job *j))
 {
     assert_null(job);
+    *j = (struct job){.work = work, .done = done};
     job = j;
 }
 

@@ -102,6 +102,40 @@ TEST(publishing_inside_a_delivery)
     bus_free(b);
 }
 
+static void on_audience(void *ctx, struct bus_msg *m)
+{
+    struct probe *p = ctx;
+    if (p->n++ == 0) { /* the answer is queued; all of its audience is on this stack */
+        char owner[] = "usr_a", lost[] = "usr_b", id[] = "conv_1";
+        str users[] = {str_from(lost)};
+        struct bus_audience who = {.conversation_id = str_from(id),
+                                   .acl = {.owner_id = str_from(owner), .is_sealed = true},
+                                   .is_for_lost = true,
+                                   .lost = {users, 1}};
+        struct bus_msg answer = {.topic = m->topic, .type = STR("t"), .audience = &who};
+        bus_publish(p->bus, &answer);
+        memset(owner, '?', sizeof owner);
+        memset(lost, '?', sizeof lost);
+        memset(id, '?', sizeof id);
+        users[0] = STR_NONE;
+        return;
+    }
+    assert_true(str_eq(m->audience->conversation_id, STR("conv_1")));
+    assert_true(str_eq(m->audience->acl.owner_id, STR("usr_a")) && m->audience->acl.is_sealed);
+    assert_true(m->audience->is_for_lost && str_eq(m->audience->lost.items[0], STR("usr_b")));
+}
+
+TEST(a_queued_message_keeps_its_audience)
+{
+    struct bus *b = bus_new(NULL);
+    struct probe p = {.bus = b};
+    struct bus_sub *s = bus_subscribe(b, STR("x"), on_audience, &p);
+    publish(b, STR("x"), STR("1"));
+    assert_int_equal(p.n, 2);
+    bus_unsubscribe(s);
+    bus_free(b);
+}
+
 static void count_free(void *shared)
 {
     ++*(int *)shared;

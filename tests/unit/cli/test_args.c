@@ -11,11 +11,11 @@ struct opts {
 };
 
 static const struct arg TABLE[] = {
-    {"json", 'j', ARG_FLAG, offsetof(struct opts, is_json), NULL, "JSON"},
-    {"quiet", 'q', ARG_FLAG, offsetof(struct opts, is_quiet), NULL, "quiet"},
-    {"name", 'n', ARG_STRING, offsetof(struct opts, name), "NAME", "a name"},
-    {"port", 0, ARG_INT, offsetof(struct opts, port), "N", "a port"},
-    {"file", 'f', ARG_LIST, offsetof(struct opts, files), "FILE", "files"},
+    {"json", 'j', ARG_FLAG, NULL, "JSON", offsetof(struct opts, is_json)},
+    {"quiet", 'q', ARG_FLAG, NULL, "quiet", offsetof(struct opts, is_quiet)},
+    {"name", 'n', ARG_STRING, "NAME", "a name", offsetof(struct opts, name)},
+    {"port", 0, ARG_INT, "N", "a port", offsetof(struct opts, port)},
+    {"file", 'f', ARG_LIST, "FILE", "files", offsetof(struct opts, files)},
     {0}};
 
 #define PARSE(stop, ...)                                                                           \

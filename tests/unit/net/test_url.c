@@ -145,3 +145,16 @@ TEST(origin_hides_path_and_credentials)
     assert_origin("https://h:443/", "https://h");
     assert_origin("http://h:443/", "http://h:443");
 }
+
+TEST(parameters_are_percent_encoded)
+{
+    struct buf b;
+    buf_init(&b, 1000);
+    url_add_param(&b, "a", STR("x y&z=\xc3\xa4+~"));
+    url_add_param(&b, "b", STR(""));
+    assert_string_equal(buf_cstr(&b), "a=x%20y%26z%3D%C3%A4%2B~&b=");
+    buf_clear(&b);
+    url_encode(&b, STR("@a/b?\0"), "@/");
+    assert_string_equal(buf_cstr(&b), "@a/b%3F%00");
+    buf_done(&b);
+}

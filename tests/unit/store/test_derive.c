@@ -1,6 +1,7 @@
 #include <errno.h>
 
 #include "store/event/derive.h"
+#include "support/derive_text.h"
 #include "support/unit.h"
 
 static bool price(void *ctx, str model, const struct conv_usage *u, double *ret)
@@ -37,11 +38,6 @@ static void feed(struct derive *d, size_t from, size_t to)
         derive_line(d, str_from(LOG[i]), (i + 1) * 100);
 }
 
-static str text_of(struct arena *a, const struct derive *d)
-{
-    return derive_save(d, a);
-}
-
 /* Deriving from lines as they are appended gives the same result as reading them later. */
 TEST(appended_lines)
 {
@@ -57,7 +53,7 @@ TEST(appended_lines)
                 continue; /* would not be appended */
             derive_line(&read, line, i);
             derive_appended(&appended, line, i);
-            assert_true(str_eq(text_of(&a, &read), text_of(&a, &appended)));
+            assert_true(str_eq(derive_text(&read, &a), derive_text(&appended, &a)));
         }
     }
     assert_int_equal(appended.conv.message_count, 4);
@@ -103,43 +99,6 @@ TEST(an_empty_log_is_nobodys)
     assert_false(derive_conv(&d, &a, STR("conv_x"), STR("ws"))->acl.is_sealed);
     derive_done(&d);
     arena_done(&a);
-}
-
-TEST(save_and_go_on)
-{
-    struct arena a;
-    arena_init(&a);
-    struct derive whole;
-    derive_init(&whole, &ENV);
-    feed(&whole, 0, ARRAY_LEN(LOG));
-    str expected = text_of(&a, &whole);
-    for (size_t at = 0; at <= ARRAY_LEN(LOG); at++) {
-        struct derive first, second;
-        derive_init(&first, &ENV);
-        feed(&first, 0, at);
-        str saved = derive_save(&first, &a);
-        derive_done(&first);
-        derive_init(&second, &ENV);
-        assert_int_equal(derive_load(&second, saved), 0);
-        assert_int_equal(second.conv.end, at * 100);
-        feed(&second, at, ARRAY_LEN(LOG));
-        assert_true(str_eq(text_of(&a, &second), expected));
-        derive_done(&second);
-    }
-    derive_done(&whole);
-    arena_done(&a);
-}
-
-TEST(foreign_saves_are_refused)
-{
-    static const char *const bad[] = {"", "{}", "{\"v\":1}", "[]", "{\"v\":3,\"title\":3}"};
-    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-        struct derive d;
-        derive_init(&d, &ENV);
-        assert_int_equal(derive_load(&d, str_from(bad[i])), -EINVAL);
-        assert_false(d.has_header);
-        derive_done(&d);
-    }
 }
 
 TEST(costs)

@@ -158,6 +158,34 @@ TEST_WITH(damaged_first_line, setup, teardown)
     assert_int_equal(r->page.n, 1);
 }
 
+static void on_sealed_news(void *ctx, struct bus_msg *m)
+{
+    const struct viewer member = {.user_id = STR("usr_b")}, admin = {.is_workspace_admin = true};
+    assert_non_null(m->audience);
+    assert_str(m->audience->conversation_id, ID);
+    assert_false(access_allows(&member, &m->audience->acl, CONV_VIEW));
+    assert_true(access_allows(&admin, &m->audience->acl, CONV_VIEW));
+    ++*(int *)ctx;
+}
+
+TEST_WITH(news_of_a_log_with_a_damaged_first_line_is_for_admins_only, setup, teardown)
+{
+    struct rig *r = *state;
+    struct arena a;
+    int news = 0;
+    arena_init(&a);
+    rig_spit(r, FILE_ID, "we", STR("{\"id\":\"conv_x\",\"crea\n{\"ts\":\"1\",\"type\":\"a\"}\n"));
+    struct bus_sub *sub =
+        bus_subscribe(r->env.bus, store_space_topic(&a, r->store), on_sealed_news, &news);
+    assert_int_equal(
+        RIG_CALL(r, rig_set_sharing(r->store, STR(ID), false, NULL, NULL, rig_on_conv, r)), 0);
+    assert_int_equal(
+        RIG_CALL(r, store_set_title(r->store, STR(ID), STR("t"), false, rig_on_conv, r)), 0);
+    assert_int_equal(news, 2);
+    bus_unsubscribe(sub);
+    arena_done(&a);
+}
+
 TEST_WITH(old_formats, setup, teardown)
 {
     struct rig *r = *state;

@@ -240,8 +240,6 @@ TEST(what_is_not_there)
     assert_int_equal(t->report.lost, 1);
     assert_int_equal(convert(t, t->from.store, t->target, ""), 0);
     assert_int_equal(t->report.total, 0);
-    struct convert_spec spec = {.from = t->from.store, .to = t->target};
-    convert_cancel(convert_run(&spec, on_converted, t));
     close_target(t);
     rig_done(&t->from);
     free(t);

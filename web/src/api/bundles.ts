@@ -112,7 +112,7 @@ export interface ImportedServer {
   notes: string[]
 }
 
-/** What such settings hold; nothing is added. */
+/** The servers in such settings; nothing is added. */
 export async function readSettings(text: string): Promise<ImportedServer[]> {
   return (await call<{ servers: ImportedServer[] }>('POST', 'apps/import', { text })).servers
 }

@@ -2,7 +2,7 @@
 import { address, call, request, withJson } from './client'
 import type { InputAction } from './types'
 
-/** What becomes of a message that comes while the agent is answering. */
+/** The handling of a message that arrives while the agent is answering. */
 export type WhenBusy = 'refuse' | 'queue' | 'steer'
 
 export interface ChatRequest {

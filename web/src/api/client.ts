@@ -18,7 +18,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What to tell a person about anything that was thrown. */
+/** The message to show for anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
@@ -34,7 +34,7 @@ export function address(path: string, query: Query = {}): string {
   return url.href
 }
 
-/** What every request carries, and who hears that nobody is logged in any more. */
+/** The workspace of every request, and the callback for the end of the login. */
 export const session = {
   workspaceId: null as string | null,
   onExpired: () => {},

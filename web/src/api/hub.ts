@@ -1,7 +1,7 @@
 // The leading tab's side of the live connection: one stream of the workspace for all tabs of
 // the browser, with the conversations that any of them has open.
 //
-// Who starts watching a conversation has loaded it up to some position, and needs all that lies
+// A watcher has loaded its conversation up to some position, and needs all that lies
 // behind it. So the conversation is watched again from the oldest position that anybody waits
 // at; what others know already they drop. When the server has caught up it sends a snapshot,
 // and those who waited are told that they are in step.

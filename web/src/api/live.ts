@@ -1,4 +1,4 @@
-// What happens on the server, for every tab: one connection per browser. The tab that holds the
+// Events of the server, for every tab: one connection per browser. The tab that holds the
 // lock has the stream and notifies the others; when it closes, another tab takes over. Where locks
 // are not to be had (a page without TLS), every tab has its own.
 import { ApiError, session } from './client'
@@ -143,7 +143,7 @@ export class Live {
   }
 
   /**
-   * What was stored comes in the order of its positions, each once: what another tab was sent
+   * Stored events arrive in the order of their positions, each once: events that another tab was sent
    * meanwhile may lie between. What was only streamed counts from the last snapshot on.
    */
   #catchUp(watch: Watch | undefined): void {

@@ -1,4 +1,4 @@
-// Who is who: logging in, the own profile, tokens; for admins users and workspaces.
+// People: logging in, the own profile, tokens; for admins users and workspaces.
 import { address, ApiError, call, get, request } from './client'
 
 export type AuthMode = 'dev' | 'key' | 'local' | 'oidc'

@@ -1,4 +1,4 @@
-// What the agent may do without asking.
+// Tools that the agent may call without asking.
 import { call, get } from './client'
 
 export const RULES = ['allow', 'ask', 'deny'] as const

@@ -87,7 +87,7 @@ export interface Question {
   }[]
 }
 
-/** What a tool asks people while its call waits: a form, a page to visit, the use of the model. */
+/** A question of a tool to people while its call waits: a form, a page to visit, the use of the model. */
 export interface InputRequest {
   inputId: string
   kind: 'form' | 'url' | 'sampling'
@@ -180,7 +180,7 @@ interface OfRun extends Stored {
   runId: string
 }
 
-/** What the stream of a conversation carries, by event name. */
+/** Events in the stream of a conversation, by name. */
 export interface ConversationEvents {
   'user.message': Stored & {
     content: ContentPart[]

@@ -1,4 +1,4 @@
-// What screen readers are told. One polite region for the whole page.
+// Announcements for screen readers. One polite region for the whole page.
 import { h } from './dom'
 
 const region = h('div', { class: 'visually-hidden', role: 'status', aria: { live: 'polite' } })

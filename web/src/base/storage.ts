@@ -1,4 +1,4 @@
-// What the browser remembers. Storage may be full or forbidden: then nothing is remembered,
+// Values that are stored in the browser. Storage may be full or forbidden: then nothing is remembered,
 // and the page works all the same.
 
 const PREFIX = 'nb.'

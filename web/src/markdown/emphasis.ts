@@ -1,5 +1,5 @@
 // Emphasis: which runs of *, _ and ~ open it, which close it, and what lies between. Linear,
-// because a kind of closer that has looked in vain never looks there again.
+// because a kind of closer that found no opener never looks there again.
 import type { Inline } from './inline'
 
 export interface Delimiter {
@@ -17,7 +17,7 @@ const OPENERS_MAX = 24 // open emphasis at one time; more is shown as written
 export function emphasise(parts: (Inline | Delimiter)[], isOpenEnded: boolean): Inline[] {
   const out: (Inline | Delimiter)[] = []
   const openers: number[] = [] // indexes in out
-  const bottoms = new Map<string, number>() // below which a kind of closer has looked in vain
+  const bottoms = new Map<string, number>() // below which a kind of closer found no opener
   const last = isOpenEnded ? parts.at(-1) : undefined
 
   const pair = (closer: Delimiter): boolean => {
@@ -38,7 +38,7 @@ export function emphasise(parts: (Inline | Delimiter)[], isOpenEnded: boolean): 
     if (part.type === 'delimiter') {
       let isPaired = part.canClose
       while (isPaired && part.count > 0) isPaired = pair(part)
-      // What pairing has taken off the stack may be looked for again in what replaces it.
+      // A closer may look again in the part of the stack that pairing has replaced.
       for (const [kind, bottom] of bottoms) bottoms.set(kind, Math.min(bottom, openers.length))
       if (part.count === 0) continue
       if (part.canOpen && openers.length < OPENERS_MAX) openers.push(out.length)

@@ -118,7 +118,7 @@ class Scanner {
     return emphasise(parts, this.isOpenEnded && to === this.text.length)
   }
 
-  /** What stands at a special character, and where it ends. A string is plain text. */
+  /** The node at a special character, and where it ends. A string is plain text. */
   #special(
     at: number,
     to: number,

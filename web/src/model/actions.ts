@@ -1,4 +1,4 @@
-// What can be done with whole conversations, from wherever it is asked for: lists, the top
+// Actions on whole conversations, for every place that offers them: lists, the top
 // bar, the palette, messages. Failures are told; what can be undone offers it.
 import { messageOf } from '../api/client'
 import * as api from '../api/conversations'

@@ -44,7 +44,7 @@ export class App {
     this.#open({ name: 'new' })
   }
 
-  /** What is known of the person and the workspaces has changed. */
+  /** The person or the workspaces have changed. */
   async refresh(): Promise<void> {
     this.workspace.value = await this.#ask()
   }
@@ -56,7 +56,7 @@ export class App {
     location.reload()
   }
 
-  /** What is open in a visible tab is being read. */
+  /** A conversation that is open in a visible tab counts as read. */
   #markSeen(): void {
     const { items, state } = this.conversations
     if (state !== 'ready') return
@@ -85,7 +85,7 @@ export class App {
     }
   }
 
-  /** Who is here and where, then what there is. */
+  /** Loads the person and the active workspace. */
   async #ask(): Promise<Workspace> {
     const start = await bootstrap(session.workspaceId)
     if (!start) return get<Workspace>('workspace')

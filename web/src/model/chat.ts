@@ -24,7 +24,7 @@ export interface ChatEvents {
   onChanged(chat: Chat): void
 }
 
-/** What lists of conversations show something of. */
+/** The part of a conversation that lists show. */
 const LISTED = new Set<string>(['user.message', 'run.done', 'run.error', 'conversation.title'])
 
 const REVEAL_EVENTS = 4000 // per page, when looking for a message far back
@@ -111,7 +111,7 @@ export class Chat {
     return [...new Set([...(this.#transcript.participants ?? []), ...this.#speakers])]
   }
 
-  /** What lists know about the conversation before its stream says it. */
+  /** Facts that lists have about the conversation before its stream is open. */
   describe(conversation: Conversation): void {
     this.conversation = conversation
     this.#transcript.title ??= conversation.title
@@ -144,7 +144,7 @@ export class Chat {
     this.#isStopping &&= waits !== undefined
     this.changes.notify()
     try {
-      // What is loaded must not hold what is being sent: it would be shown twice. And a
+      // The loaded page must not contain a message that is being sent: it would be shown twice. And a
       // second message of a new conversation has to know which one that is.
       if (this.id || waits) await this.#opened
       await this.#transmit(text, whenBusy)
@@ -189,7 +189,7 @@ export class Chat {
     return this.#company.typing
   }
 
-  /** Who has the conversation open now. */
+  /** People who have the conversation open now. */
   get present(): string[] {
     return this.#company.present
   }
@@ -369,7 +369,7 @@ export class Chat {
     if (at >= 0) this.#unsaved.splice(at, 1)
   }
 
-  /** What was not taken back by oneself is not lost: it can be sent again. */
+  /** A message that another person withdrew is not lost: it can be sent again. */
   #keepDropped(item: UserItem, by: string | null, error: string | null): void {
     const isOwn = item.userId === null || item.userId === this.me
     if (!isOwn || by === this.me) return

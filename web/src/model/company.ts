@@ -1,4 +1,4 @@
-// Who else is in a conversation now, and who of them is writing.
+// Other people in a conversation now, and those of them who are writing.
 import { sayTyping } from '../api/conversations'
 import type { ConversationEvent } from '../api/types'
 import { nameOf } from './people'

@@ -1,4 +1,4 @@
-// What was typed and not sent, kept per conversation.
+// Text that was typed and not sent, stored per conversation.
 import { recall, remember } from '../base/storage'
 
 const DRAFTS_MAX = 50

@@ -1,4 +1,4 @@
-// What a conversation on the page consists of: messages of people, and runs of the agent that
+// The items of a conversation on the page: messages of people, and runs of the agent that
 // answer them. A run is a sequence of blocks.
 import type { AskDecision, ContentPart, InputRequest } from '../api/types'
 

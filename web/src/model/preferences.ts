@@ -1,4 +1,4 @@
-// What a person has chosen for this browser.
+// Choices of a person for this browser.
 import { Signal } from '../base/signal'
 import { recall, remember } from '../base/storage'
 

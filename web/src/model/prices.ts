@@ -1,4 +1,4 @@
-// What models cost, asked for once. An unknown price is shown as unknown, never as zero.
+// Prices of models, requested once. An unknown price is shown as unknown, never as zero.
 import { call, get } from '../api/client'
 import type { ModelInfo, ModelList } from '../api/types'
 import { Signal } from '../base/signal'

@@ -1,4 +1,4 @@
-// What has been looked at, kept in this browser: conversations that changed since are unread. Times
+// Conversations that were opened, stored in this browser: conversations that changed since are unread. Times
 // are the server's own, so that clocks need not agree.
 import type { Conversation } from '../api/types'
 import { Signal } from '../base/signal'

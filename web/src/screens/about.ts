@@ -1,4 +1,4 @@
-// What runs here.
+// Version and build of this server.
 import { h } from '../base/dom'
 import { count, duration } from '../base/time'
 import type { App } from '../model/app'

@@ -1,4 +1,4 @@
-// Who did what on this server, newest first. Everything here was sent by somebody: plain text only.
+// Actions on this server and their authors, newest first. Everything here was sent by somebody: plain text only.
 import { listAudit, type AuditFilter, type AuditPage, type AuditRecord } from '../api/audit'
 import { messageOf } from '../api/client'
 import { listUsers, type User } from '../api/people'
@@ -57,7 +57,7 @@ function optionOf(user: User): HTMLOptionElement {
   return option
 }
 
-/** Of user ids, as they are called now; those who are gone keep their id. */
+/** Current names of user ids; people who are gone keep their id. */
 type Names = ReadonlyMap<string, string>
 
 function records(filter: AuditFilter, names: Names): HTMLElement {

@@ -1,4 +1,4 @@
-// What the model would be sent: the prompt in its layers, the tools, and what it weighs.
+// The request that the model would get: the prompt in its layers, the tools, and what it weighs.
 import { call } from '../api/client'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'

@@ -1,4 +1,4 @@
-// What the screens are built from: a column with sections, tables, and things that load.
+// Parts of the screens: a column with sections, tables, and things that load.
 import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'

@@ -1,4 +1,4 @@
-// What the agent may do without asking: rules, stored permissions, and every tool.
+// Permissions of the agent: rules, stored permissions, and every tool.
 import { listTools, type ToolInfo } from '../api/bundles'
 import { getPermissions, type Permissions, type Rule } from '../api/permissions'
 import { h } from '../base/dom'

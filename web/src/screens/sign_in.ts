@@ -52,7 +52,7 @@ export function signInActions(info: AppInfo, onChanged: () => void): HTMLElement
   return needs ? [signIn] : [signIn, textButton('Sign out', () => void leave())]
 }
 
-/** What became of a sign-in from which the browser has just come back. */
+/** The result of a sign-in from which the browser has just returned. */
 export function tellSignIn(): void {
   const query = new URLSearchParams(location.search)
   const result = query.get('signIn')

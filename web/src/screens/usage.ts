@@ -100,7 +100,7 @@ function percent(part: number, whole: number): string {
   return whole === 0 ? '0 %' : `${Math.round((part / whole) * 100)} %`
 }
 
-/** What has no price is said, not counted as nothing. */
+/** Usage without a price is named, not counted as zero. */
 function costText({ costUsd, knownCostUsd, unpricedCalls }: Sums): string {
   if (costUsd !== null) return money(costUsd)
   return knownCostUsd > 0 ? `${money(knownCostUsd)} + ${count(unpricedCalls)} calls` : 'unknown'

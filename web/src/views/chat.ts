@@ -104,7 +104,7 @@ export class ChatView {
     if (!(await this.#attempt(this.#chat.reword(item, text)))) this.#composer.giveBack(text)
   }
 
-  /** What was taken back is in the field again, if that is empty. */
+  /** A withdrawn message returns to the field, if that is empty. */
   async #withdraw(item: UserItem): Promise<void> {
     const isOwn = item.userId === null || item.userId === this.#chat.me
     const isDone = await this.#attempt(this.#chat.withdraw(item))
@@ -129,7 +129,7 @@ export class ChatView {
     setTimeout(() => element.classList.remove('is-found'), FLASH_MS)
   }
 
-  /** Who scrolls to the top of what is loaded gets more; the button is for the keyboard. */
+  /** Scrolling to the top of the loaded messages loads more; the button is for the keyboard. */
   #watchTop(): void {
     const observer = new IntersectionObserver(
       (entries) => {

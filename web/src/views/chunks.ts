@@ -18,7 +18,7 @@ export class Chunk implements Keyed {
     this.isNear = isNear
   }
 
-  /** What is being written in must not be taken away. */
+  /** An element with the focus or an open editor must not be removed. */
   get isBusy(): boolean {
     return (
       this.element.contains(document.activeElement) ||

@@ -1,4 +1,4 @@
-// What can be done with one conversation, as a menu; and the dialogs it leads to.
+// Actions on one conversation, as a menu; and the dialogs they open.
 import { EXPORT_FORMATS, type ExportFormat } from '../api/conversations'
 import { copyText } from '../base/copy'
 import { openDialog } from '../base/dialog'

@@ -1,4 +1,4 @@
-// What a tool asks people while it waits: a form by its schema, a page to visit, or the use of
+// Questions of a tool to people while its call waits: a form by its schema, a page to visit, or the use of
 // the model. One line once it is settled.
 import type { FieldSchema, FormSchema, InputAction, InputRequest } from '../api/types'
 import { announce } from '../base/announcer'

@@ -1,4 +1,4 @@
-// What is shown to those who are not logged in: a key, a password, or the way to a provider.
+// The page for people who are not logged in: a key, a password, or the way to a provider.
 import { loginWays, login, authorizeAddress, type LoginWays } from '../api/people'
 import { h } from '../base/dom'
 import { field, form, input } from '../base/form'

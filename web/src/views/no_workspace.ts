@@ -1,4 +1,4 @@
-// What is shown to a person who is not a member of any workspace.
+// The page of a person who is not a member of any workspace.
 import { logout } from '../api/people'
 import { h } from '../base/dom'
 import { logo } from '../base/icons'

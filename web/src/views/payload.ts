@@ -1,4 +1,4 @@
-// What goes into a tool and what comes out: JSON laid out, long texts cut until asked for.
+// Input and output of a tool: JSON laid out, long texts cut until asked for.
 import { textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
 import { h } from '../base/dom'

@@ -84,7 +84,7 @@ export class PersonView {
     this.#foot.append(h('span', { class: 'message-meta' }, fullTime(item.at)))
   }
 
-  /** What the message says about its turn, and what can still be done with it. */
+  /** The state of the message's turn, and the actions that are left. */
   #waiting(item: UserItem, how: 'queue' | 'steer', props: PersonProps): HTMLElement {
     const { onReword, onWithdraw } = props
     const edit = () => onReword && this.#openEditor(item.text, QUEUE_HINT, onReword)
@@ -98,7 +98,7 @@ export class PersonView {
     )
   }
 
-  /** What is being written in its editor; null: it is not open. */
+  /** The text in its editor; null: it is not open. */
   get wording(): string | null {
     return this.#area?.value ?? null
   }

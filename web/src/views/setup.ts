@@ -1,4 +1,4 @@
-// What a new server still lacks: a model to answer, and tools of one's own. Shown on the first page
+// Steps that a new server still needs: a model to answer, and tools of one's own. Shown on the first page
 // until somebody has chosen.
 import { call, messageOf } from '../api/client'
 import type { ModelInfo, ModelList, ProviderInfo } from '../api/types'
@@ -31,7 +31,7 @@ export function isUndecided({ default: chosen, models: all, providers }: ModelLi
   return provider === 'demo' || providers.some((p) => p.name === provider && p.isLocal)
 }
 
-/** What answers, once the server has looked around; tools, for those who may add some. */
+/** Models that were found, once the server has looked; tools, for those who may add some. */
 export function setup(): HTMLElement {
   const place = h('div', { class: 'setup-body', aria: { busy: true } }, spinner())
   const fill = async () => {

@@ -1,4 +1,4 @@
-// Who takes part in a conversation: shared or not, and with whom.
+// Participants of a conversation: shared or not, and with whom.
 import { messageOf } from '../api/client'
 import * as api from '../api/conversations'
 import type { Conversation } from '../api/types'

@@ -1,4 +1,4 @@
-// What a new chat shows before its first message.
+// The content of a new chat before its first message.
 import type { Workspace } from '../api/types'
 import { h } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'

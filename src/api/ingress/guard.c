@@ -1,4 +1,4 @@
-#include "api/guard.h"
+#include "api/ingress/guard.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "api/rate.h"
+#include "api/ingress/rate.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-#include "api/proxy.h"
+#include "api/ingress/proxy.h"
 
-#include "api/guard.h"
+#include "api/ingress/guard.h"
 #include "base/bytes/ip.h"
 
 #define NETWORK_BYTES 8 /* prefix of an IPv6 address that counts as one client */
