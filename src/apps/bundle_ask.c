@@ -3,6 +3,7 @@
  * Forms and links are shown to the people of the conversation, and declined when nobody can be
  * asked. The server may use the model after a person has agreed; the consent is valid for the
  * run. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -34,6 +35,7 @@ static void pending_free(struct pending_ask *p)
 
 static struct pending_ask *pending_new(struct bundle_tool_call *c, struct mcp_ask *a)
 {
+    assert(c->sent); /* a question belongs to a call that the server has */
     struct pending_ask *p = xcalloc(1, sizeof *p);
     p->call = c;
     p->ask = a;
@@ -80,6 +82,7 @@ static void answer_elicitation(struct mcp_ask *a, enum tool_question_action acti
 static void on_elicited(void *ctx, enum tool_question_action action, const struct json *content)
 {
     struct pending_ask *p = ctx;
+    assert(p->question && !p->sampling);
     p->question = NULL;
     answer_elicitation(p->ask, action, content);
     pending_free(p);
@@ -121,6 +124,7 @@ static void elicit(struct bundle_tool_call *c, struct mcp_ask *a)
 static void on_sampled(void *ctx, const struct json *result, const struct err *err)
 {
     struct pending_ask *p = ctx;
+    assert(p->sampling && !p->question);
     p->sampling = NULL;
     if (result)
         mcp_ask_answer(p->ask, result);
@@ -133,6 +137,7 @@ static void sample(struct pending_ask *p)
 {
     struct err e = {0};
     struct bundle_tool_call *c = p->call;
+    assert(!p->question && !p->sampling && c->call.who.host);
     int r = c->samplings++ >= SAMPLING_CALLS_MAX
                 ? err_set(&e, -EDQUOT, "this call has used the model %d times already",
                           SAMPLING_CALLS_MAX)
@@ -148,6 +153,7 @@ static void on_consent(void *ctx, enum tool_question_action action, const struct
 {
     struct pending_ask *p = ctx;
     struct bundle_source *s = p->call->source;
+    assert(p->question && !p->sampling);
     p->question = NULL;
     if (action != TOOL_QUESTION_ACCEPT) {
         mcp_ask_refuse(p->ask, USER_REJECTED, "The user did not allow the use of the model.");

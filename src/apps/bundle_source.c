@@ -201,6 +201,7 @@ static void start_bundle_call(void *self, struct tool_call *call)
     struct bundle_tool_call *c = bundle_tool_call_of(call);
     const struct actor *actor = call->who.actor;
     bool is_own = bundle_is_per_person(s->bundle);
+    assert(!c->sent);
     list_init(&c->asks);
     c->source = s;
     if (is_own)
@@ -229,6 +230,7 @@ static void cancel_bundle_call(void *self, struct tool_call *call)
 static void add_source(struct bundle_sources *all, struct bundle *b)
 {
     struct err e = {0};
+    assert(!map_get(&all->by_bundle, bundle_info(b)->name)); /* names are unique */
     struct bundle_source *s = xcalloc(1, sizeof *s);
     arena_init(&s->arena);
     arena_init(&s->tools_arena);
@@ -253,6 +255,7 @@ static void add_source(struct bundle_sources *all, struct bundle *b)
 
 static void remove_source(struct bundle_sources *all, struct bundle_source *s)
 {
+    assert(map_get(&all->by_bundle, str_from(s->source.name)) == s);
     registry_remove_source(runtime_deps(all->rt)->tools, &s->source);
     map_del(&all->by_bundle, str_from(s->source.name));
     arena_done(&s->tools_arena);

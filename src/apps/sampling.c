@@ -1,5 +1,6 @@
 #include "apps/sampling.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "runtime/history/usage_event.h"
@@ -200,6 +201,7 @@ static void on_sampling_done(void *ctx, const struct llm_result *r)
     static const char *const KEYS[] = {"server", NULL};
     struct sampling *s = ctx;
     struct arena *a = &s->arena;
+    assert(s->call);
     str line = usage_event_with(a, "sampling", r->model, &r->usage, r->ms, KEYS, &s->source);
     turn_record(s->tool_host, line);
     struct json *result = json_new(a, JSON_OBJECT);

@@ -1,4 +1,6 @@
 /* audited.c - the audit log and calls of built-in tools (workspace/deed.h). */
+#include <assert.h>
+
 #include "builtin/internal.h"
 
 static struct doer doer_of(const struct builtin_call *c)
@@ -12,6 +14,7 @@ static struct doer doer_of(const struct builtin_call *c)
 
 const struct doer *builtin_doer(struct builtin_call *c)
 {
+    assert(!c->is_recorded && !c->call.is_probe); /* a probe does nothing that is recorded */
     struct doer *by = ARENA_NEW(&c->call.arena, struct doer);
     *by = doer_of(c);
     c->is_recorded = true;
@@ -32,6 +35,7 @@ void builtin_record_refusal(struct builtin_call *c)
 {
     struct audit *log = runtime_deps(c->builtin->deps.runtime)->audit;
     const char *action = c->action ? c->action->audited : c->tool->audited;
+    assert(c->result.is_error && !c->is_recorded);
     if (!log || !action)
         return;
     struct doer by = doer_of(c);

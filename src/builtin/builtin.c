@@ -102,6 +102,7 @@ static void release_call(struct builtin_call *c)
 static void deliver_answer(void *ctx)
 {
     struct builtin_call *c = ctx;
+    assert(c->result.content);
     if (c->result.is_error && !c->is_recorded)
         builtin_record_refusal(c);
     release_call(c);
@@ -174,6 +175,7 @@ static void probe_found(struct builtin_call *c, const struct conv *conv)
 static void probe_builtin(void *self, struct tool_call *call)
 {
     struct builtin_call *c = prepare_call(self, call);
+    assert(call->is_probe);
     if (!has_role(c))
         return;
     if (c->rule.conv != RULE_CONV_NONE)
@@ -282,6 +284,7 @@ void builtin_set_bundles(struct builtin *b, struct bundles *bundles, struct bund
 int builtin_register(struct builtin *b, struct registry *r, struct err *e)
 {
     int code = 0;
+    assert(!b->registry);
     b->registry = r;
     for (size_t i = 0; code == 0 && i < ARRAY_LEN(SOURCES); i++)
         code = registry_add_source(r, &b->sources[i].source, e);
@@ -298,29 +301,30 @@ void builtin_free(struct builtin *b)
     free(b);
 }
 
-static void send(struct builtin_call *c)
+static void answer_later(struct builtin_call *c, struct tool_result result)
 {
+    assert(!c->result.content); /* a call is answered once */
+    assert(!c->op);             /* nothing may continue after the answer */
+    c->result = result;
     defer_start(runtime_deps(c->builtin->deps.runtime)->loop, &c->answer);
 }
 
 void builtin_reply(struct builtin_call *c, str text)
 {
-    c->result = tool_result_text(&c->call.arena, arena_str(&c->call.arena, text));
-    send(c);
+    builtin_reply_json(c, text, NULL);
 }
 
 void builtin_reply_json(struct builtin_call *c, str text, const struct json *structured)
 {
-    c->result = tool_result_text(&c->call.arena, arena_str(&c->call.arena, text));
-    c->result.structured = structured;
-    send(c);
+    struct tool_result res = tool_result_text(&c->call.arena, arena_str(&c->call.arena, text));
+    res.structured = structured;
+    answer_later(c, res);
 }
 
 static void fail_with(struct builtin_call *c, const char *fmt, va_list ap)
 {
     str text = plain_without_paths(&c->call.arena, arena_vprintf(&c->call.arena, fmt, ap));
-    c->result = tool_result_error(&c->call.arena, "%.*s", STR_ARG(text));
-    send(c);
+    answer_later(c, tool_result_error(&c->call.arena, "%.*s", STR_ARG(text)));
 }
 
 void builtin_fail(struct builtin_call *c, const char *fmt, ...)
@@ -334,6 +338,7 @@ void builtin_fail(struct builtin_call *c, const char *fmt, ...)
 void builtin_refuse(struct builtin_call *c, const char *fmt, ...)
 {
     va_list ap;
+    assert(!c->is_recorded); /* an operation records its own refusal */
     c->is_refused = true;
     va_start(ap, fmt);
     fail_with(c, fmt, ap);

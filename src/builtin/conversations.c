@@ -1,6 +1,7 @@
 /* conversations.c - conversations__list, conversations__stats, and shared functions. */
 #include "builtin/conversations.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/utf8.h"
@@ -30,6 +31,7 @@ void conv_tool_fail(struct builtin_call *c, const struct err *err)
 static void on_conv_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct conv_finder *f = ctx;
+    assert(f->call->op);
     f->call->op = NULL;
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
     if (is_absent || (conv && !actor_allows(f->call->call.who.actor, &conv->acl, CONV_VIEW)))
@@ -46,6 +48,7 @@ static void on_conv_found(void *ctx, const struct err *err, const struct conv *c
 void conv_tool_find(struct builtin_call *c,
                     void (*then)(struct builtin_call *c, const struct conv *conv))
 {
+    assert(c->rule.conv != RULE_CONV_NONE && !c->op);
     struct conv_finder *f = ARENA_NEW(&c->call.arena, struct conv_finder);
     str id = json_get_string(c->call.args, "id");
     if (id.n == 0)
@@ -171,6 +174,7 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
     struct buf b;
     struct json_writer w;
     struct json *out;
+    assert(c->on_cancel == on_cancel_stats);
     c->on_cancel = NULL;
     if (err) {
         conv_tool_fail(c, err);

@@ -1,4 +1,6 @@
 /* conversations__export. */
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "builtin/conversations.h"
 #include "transfer/export.h"
@@ -35,6 +37,7 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 {
     struct exporting *x = ctx;
     struct builtin_call *c = x->call;
+    assert(c->state == x && x->export); /* not after the last piece */
     if (!err)
         buf_add_str(&x->text, utf8_truncate(piece, CONV_TOOL_CHARS + 1));
     bool is_cut = x->text.n > CONV_TOOL_CHARS || piece.n > CONV_TOOL_CHARS + 1;

@@ -1,4 +1,6 @@
 /* conversations__get, conversations__search. */
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "builtin/conversations.h"
 #include "runtime/history/replay.h"
@@ -51,6 +53,7 @@ static struct json message_json(struct conv_reader *r, const struct replay_messa
     json_set(a, o, STR("content"), json_of_str(kept));
     buf_printf(&r->text, "%s (%.*s): %.*s\n", is_user ? "user" : "assistant", STR_ARG(m->ts),
                STR_ARG(kept));
+    assert(kept.n <= r->left);
     size_t used = kept.n;
     for (size_t i = 0; r->is_full && i < m->ntools && used + 2 * TOOL_CHARS < r->left; i++) {
         json_push(a, tools, *tool_json(r, &m->tools[i]));

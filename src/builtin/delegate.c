@@ -1,4 +1,6 @@
 /* nb__delegate - a child agent with its own conversation, prompt, tools and budget. */
+#include <assert.h>
+
 #include "builtin/internal.h"
 #include "runtime/history/usage_event.h"
 
@@ -37,6 +39,7 @@ static void on_child_done(void *ctx, const struct turn_result *t)
     struct builtin_call *c = ctx;
     struct delegation *d = c->state;
     const struct run_result *r = t->run;
+    assert(d->turn && d->child_id.n > 0);
     d->turn = NULL;
     charge_parent(c, t);
     if (r->stop == RUN_STOP_ERROR) {
@@ -59,6 +62,7 @@ static void on_child_refused(void *ctx, enum turn_refusal why, const struct err 
 {
     struct builtin_call *c = ctx;
     struct delegation *d = c->state;
+    assert(d->turn && d->child_id.n == 0); /* refused before it began */
     d->turn = NULL;
     builtin_fail(c, "The work could not be delegated: %s", err->msg);
 }
@@ -106,6 +110,7 @@ static int budget(const struct builtin_call *c, const struct agent *agent)
 static void start_child(struct builtin_call *c, const struct agent *agent, int iterations)
 {
     static const struct turn_events EVENTS = {on_child_started, on_child_done, on_child_refused};
+    assert(c->call.who.host && iterations > 0 && iterations < c->call.who.remaining_iterations);
     const struct turn_info *parent = turn_info(c->call.who.host);
     struct turn_child child = {
         .parent_conversation_id = c->call.who.conversation_id,

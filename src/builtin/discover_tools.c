@@ -1,4 +1,6 @@
 /* nb__discover_tools - finds tools that are not shown, and makes them callable in this run. */
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "builtin/internal.h"
 #include "skill/skill.h"
@@ -55,6 +57,7 @@ static int score(const struct tool_search *s, const struct toolset_item *it)
 static size_t insert(struct found_tool *best, size_t n, struct found_tool f)
 {
     size_t at = n;
+    assert(n <= FOUND_MAX && f.score > 0);
     while (at > 0 && best[at - 1].score < f.score)
         at--;
     if (at == FOUND_MAX)

@@ -1,5 +1,6 @@
 #include "builtin/expr.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -170,6 +171,7 @@ static int unary(struct parser *p, double *ret)
         if (r == 0)
             *ret = pow(*ret, exponent);
     }
+    assert(p->depth > 0 && p->at <= p->text.n);
     p->depth--;
     return r;
 }

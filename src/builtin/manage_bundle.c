@@ -1,4 +1,5 @@
 /* nb__manage_bundle - the agent adds and removes bundles, with the user's permission. */
+#include <assert.h>
 #include <errno.h>
 
 #include "auth/identity.h"
@@ -45,6 +46,7 @@ static void on_bundle_removed(void *ctx, struct bundle *b, const struct err *err
 
 static void wait_for(struct builtin_call *c, struct bundle_change_op *op)
 {
+    assert(!c->on_cancel && !c->result.content); /* one change per call */
     c->state = op;
     c->on_cancel = on_bundle_cancel;
 }

@@ -1,4 +1,5 @@
 /* nb__manage_conversation - sharing, by the agent, for the person it acts for. */
+#include <assert.h>
 #include <errno.h>
 
 #include "builtin/conversations.h"
@@ -82,6 +83,7 @@ static void reply_sharing(void *call, const struct err *err, const struct conv *
 static void change_sharing(struct builtin_call *c, const struct conv *conv,
                            const struct sharing_change *change)
 {
+    assert(!c->op);
     c->op = store_change_sharing(conv_tool_store(c), conv->id, change, builtin_doer(c),
                                  reply_sharing, c);
 }

@@ -1,4 +1,5 @@
 /* nb__manage_skill - the agent writes skills, with the user's permission. */
+#include <assert.h>
 #include <errno.h>
 
 #include "builtin/internal.h"
@@ -76,19 +77,20 @@ struct skill_reply {
     str text;
 };
 
+static void on_skill_cancel(struct builtin_call *c)
+{
+    skill_change_forget(c->state);
+}
+
 static void on_skill_changed(void *ctx, const struct err *err)
 {
     struct skill_reply *r = ctx;
+    assert(r->call->on_cancel == on_skill_cancel);
     r->call->on_cancel = NULL;
     if (err)
         builtin_fail(r->call, "%s", err->msg);
     else
         builtin_reply(r->call, r->text);
-}
-
-static void on_skill_cancel(struct builtin_call *c)
-{
-    skill_change_forget(c->state);
 }
 
 static void start_change(struct builtin_call *c, str owner, str name, str text, str answer)

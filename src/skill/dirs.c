@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "skill/skill.h"
 
 struct listing {
@@ -45,6 +47,7 @@ struct skill_dir *skill_dirs(struct arena *a, const struct skill_places *p, size
     push_below(&l, p->workspace_dir, "skills", SKILL_WORKSPACE, false);
     if (p->people_dir.n > 0)
         push(&l, p->people_dir, SKILL_PERSONAL)->is_people = true;
+    assert(l.n <= p->skill_dirs.len + 9);
     *ret_n = l.n;
     return l.dirs;
 }

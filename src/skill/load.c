@@ -278,6 +278,7 @@ static int by_priority(const void *x, const void *y)
 
 static void collect_context(struct skills *s)
 {
+    assert(!s->context && s->len <= s->cap);
     s->context = arena_array(&s->arena, s->len, sizeof(*s->context));
     for (size_t i = 0; i < s->len; i++)
         if (s->items[i].type == SKILL_CONTEXT)
@@ -292,6 +293,7 @@ static void collect_context(struct skills *s)
  * user. */
 static struct skills *view_new(struct skills *s, const struct skill_dir *people, const char *user)
 {
+    assert(!s->parent && s->refs > 0);
     struct skills *v = xcalloc(1, sizeof(*v));
     arena_init(&v->arena);
     v->parent = s;
@@ -315,6 +317,7 @@ static struct skills *view_new(struct skills *s, const struct skill_dir *people,
 
 static void view_free(struct skills *v)
 {
+    assert(v->parent && v->refs == 0 && v->n_views == 0);
     arena_done(&v->arena);
     free(v);
 }
@@ -374,6 +377,7 @@ struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
 
 struct skills *skills_ref(struct skills *s)
 {
+    assert((s->parent ? s->parent : s)->refs > 0);
     if (s->parent)
         s->parent->refs++;
     else

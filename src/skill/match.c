@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "skill/skill.h"
 
 static bool found(str folded_message, str phrase)
@@ -34,6 +36,7 @@ static bool is_better(const struct skill_hit *a, const struct skill_hit *b)
 
 static void insert(struct skill_match *m, struct skill_hit hit)
 {
+    assert(hit.trigger.n > 0 || hit.keywords.len > 0);
     size_t at = m->n_hits;
     while (at > 0 && is_better(&hit, &m->hits[at - 1]))
         at--;

@@ -3,6 +3,7 @@
  * People write these files by hand: valid values are used, and each invalid value is a warning with
  * its line number. Values are at the top level, under `metadata`, or under
  * `metadata.nimblebrain`. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/json/yaml.h"
@@ -141,6 +142,7 @@ static void get_phrases(struct parsing *p, const char *key, struct json_strs *re
         folded.items[folded.len++] = f;
         list.items[kept++] = list.items[i];
     }
+    assert(kept == folded.len); /* pairs: look_for uses one index for both */
     list.len = kept;
     *ret = list;
     *ret_folded = folded;

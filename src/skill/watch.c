@@ -123,6 +123,7 @@ static void skill_watch_take(struct skill_watch *w, struct skills *fresh)
 
 static void watch_look(struct skill_watch *w)
 {
+    assert(!w->is_busy && !w->has_next);
     w->is_busy = true;
     w->is_stale = false;
     pool_submit(w->pool, &w->job);
@@ -130,6 +131,7 @@ static void watch_look(struct skill_watch *w)
 
 static void adopt(struct skill_watch *w)
 {
+    assert(w->has_next && !w->is_busy); /* the job reads `at` */
     arena_done(&w->at.arena);
     w->at = w->next;
     w->next = (struct places){0};
@@ -151,6 +153,7 @@ void skill_watch_use(struct skill_watch *w, const struct skill_places *places)
 static void on_watch_done(struct job *j)
 {
     struct skill_watch *w = CONTAINER_OF(j, struct skill_watch, job);
+    assert(w->is_busy);
     w->is_busy = false;
     w->checked_ms = clock_mono_ms();
     if (w->fresh) {
@@ -197,6 +200,7 @@ void skill_watch_free(struct skill_watch *w)
 
 struct skills *skill_watch_load(struct skill_watch *w)
 {
+    assert(!w->current && !w->is_busy); /* once, before the first check */
     make_stamp(w, w->seen);
     struct skills *s = skills_load(w->at.dirs, w->at.ndirs, NULL);
     skill_watch_take(w, s);
@@ -207,6 +211,7 @@ struct skills *skill_watch_load(struct skill_watch *w)
 void skill_watch_check(struct skill_watch *w, struct skill_check *c, bool is_forced, loop_fn fn,
                        void *ctx)
 {
+    assert(fn);
     c->fn = fn;
     c->ctx = ctx;
     list_push(&w->waiting, &c->node);

@@ -1,5 +1,7 @@
 #include "tools/names.h"
 
+#include <assert.h>
+
 #include "base/bytes/hash.h"
 
 #define SEPARATOR "__"
@@ -67,6 +69,7 @@ size_t tool_name_make_hashed(str source, str tool, char out[TOOL_NAME_MAX + 1])
     *at++ = '_';
     memcpy(at, hex, TOOL_NAME_HASH_LEN);
     at += TOOL_NAME_HASH_LEN;
+    assert(at <= out + TOOL_NAME_MAX);
     *at = '\0';
     return (size_t)(at - out);
 }

@@ -22,6 +22,8 @@ struct registry *registry_new(struct loop *loop)
 
 static void source_free(struct registry_source *s)
 {
+    assert(s->n_running == 0 && s->n_waiting == 0);
+    assert(list_empty(&s->running) && list_empty(&s->waiting));
     defer_stop(&s->pump);
     toolset_part_unref(s->part);
     free(s);
@@ -73,6 +75,7 @@ static void notify(struct registry *r, str source)
 
 static void source_insert(struct registry *r, size_t at, struct registry_source *s)
 {
+    assert(at <= r->n_sources && r->n_sources < REGISTRY_SOURCES_MAX);
     size_t n = r->n_sources + 1, moved = r->n_sources - at;
 
     r->sources = xrealloc(r->sources, n * sizeof(*r->sources));
@@ -147,6 +150,7 @@ const str *registry_sources(const struct registry *r, size_t *ret_n)
 
 void registry_observe(struct registry *r, struct registry_observer *o)
 {
+    assert(o->changed);
     list_push(&r->observers, &o->node);
 }
 

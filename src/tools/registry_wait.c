@@ -1,4 +1,6 @@
 /* registry_wait.c - waiting for a source that is starting. */
+#include <assert.h>
+
 #include "loop/timer.h"
 #include "tools/names.h"
 #include "tools/registry_impl.h"
@@ -71,6 +73,7 @@ static void on_source_changed(void *ctx, str source)
 struct registry_wait *registry_await(struct registry *r, str source, uint64_t timeout_ms,
                                      loop_fn fn, void *ctx)
 {
+    assert(fn);
     struct registry_wait *w = xcalloc(1, sizeof(*w));
     arena_init(&w->arena);
     w->registry = r;

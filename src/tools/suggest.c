@@ -1,5 +1,7 @@
 #include "tools/suggest.h"
 
+#include <assert.h>
+
 #include "base/nearest.h"
 #include "tools/names.h"
 
@@ -59,5 +61,6 @@ size_t suggest_tools(const struct toolset *t, str wanted, bool is_admin,
         scores[at] = s;
         n += n < SUGGEST_MAX;
     }
+    assert(n <= SUGGEST_MAX);
     return n;
 }

@@ -1,5 +1,6 @@
 #include "tools/tool_selection.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/text/glob.h"
@@ -86,6 +87,7 @@ void promoted_add(struct promoted *p, str name)
         memmove(p->names[old], p->names[old + 1], behind * sizeof(p->names[0]));
         p->len--;
     }
+    assert(p->len < PROMOTED_MAX);
     memcpy(p->names[p->len], name.p, name.n);
     p->names[p->len][name.n] = '\0';
     p->len++;
@@ -169,5 +171,6 @@ struct tool_selection tool_selection_compute(struct arena *a, const struct tool_
         else
             hide(&out, it);
     }
+    assert(out.len + out.hidden <= in->tools->len && out.n_sources <= out.hidden);
     return out;
 }

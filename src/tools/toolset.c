@@ -70,6 +70,7 @@ struct toolset_part *toolset_part_new(str source, const struct tool *tools, size
 
 static struct toolset_part *part_ref(struct toolset_part *p)
 {
+    assert(p->refs > 0);
     p->refs++;
     return p;
 }
@@ -178,6 +179,7 @@ struct toolset *toolset_new(struct toolset_part *const *parts, size_t n_parts)
     struct toolset_item *items = arena_array(&t->arena, total, sizeof(*items));
     for (size_t i = 0; i < n_parts; i++)
         at += fill_items(&t->arena, items + at, parts[i]);
+    assert(at == total);
     t->items = items;
     t->len = total ? settle_clashes(&t->arena, items, total) : 0;
     return t;
@@ -185,6 +187,7 @@ struct toolset *toolset_new(struct toolset_part *const *parts, size_t n_parts)
 
 struct toolset *toolset_ref(struct toolset *t)
 {
+    assert(t->refs > 0);
     t->refs++;
     return t;
 }

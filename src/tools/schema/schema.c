@@ -1,5 +1,6 @@
 #include "tools/schema/schema.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 
@@ -168,6 +169,7 @@ bool schema_check(struct schema_run *r, const struct json *schema, const struct 
     }
     r->depth++;
     bool fits = check_object(r, schema, value, at);
+    assert(r->depth > 0);
     r->depth--;
     return fits || r->gave_up;
 }
@@ -177,6 +179,7 @@ bool schema_fits(struct schema_run *r, const struct json *schema, const struct j
 {
     r->speculating++;
     bool fits = schema_check(r, schema, value, at);
+    assert(r->speculating > 0);
     r->speculating--;
     return fits;
 }
@@ -189,6 +192,8 @@ int schema_validate(const struct json *schema, const struct json *value, const c
     struct schema_path top = {0};
 
     bool fits = schema_check(&r, schema, value, &top);
+    assert(r.depth == 0 && r.speculating == 0);
+    assert(fits || r.gave_up || error.code); /* a refusal has a reason */
     regex_cache_done(&r.regexes);
     if (r.gave_up) /* the sender chooses the order of the value: unchecked parts are not valid
                     */

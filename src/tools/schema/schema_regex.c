@@ -1,6 +1,7 @@
 #include "tools/schema/schema_regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <assert.h>
 #include <pcre2.h>
 
 #define MATCH_LIMIT    10000
@@ -37,6 +38,7 @@ static const struct regex_slot *lookup(struct regex_cache *c, str pattern)
         c->n++;
     else
         pcre2_code_free(slot->code);
+    assert(c->n <= REGEX_CACHE_LEN && slot < &c->slots[c->n]);
     *slot = (struct regex_slot){.pattern = pattern, .code = compile(pattern)};
     return slot;
 }

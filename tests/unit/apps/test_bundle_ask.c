@@ -87,6 +87,7 @@ static void begin_call(const char *run_id)
 {
     call = (struct bundle_tool_call){
         .source = &source,
+        .sent = (struct bundle_call *)&person,
         .call.who = {.run_id = str_from(run_id), .host = run_id[0] ? &person : NULL}};
     list_init(&call.asks);
 }
