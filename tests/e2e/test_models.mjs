@@ -26,7 +26,7 @@ before(async () => {
             keyless: { type: 'openai', baseURL: double.url + '/v1' },
             ...Object.fromEntries(flavours),
         },
-        modelCalls: { retryBaseMs: 5, idleTimeoutMs: 1000, maxTries: 3 },
+        modelCalls: { retryBaseMs: 5, idleTimeoutMs: 5000, maxTries: 3 },
     }
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
     server = await startServer({ workdir, env: { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' } })
