@@ -1,5 +1,6 @@
 #include "gateway/call_log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct call_log {
     struct timer flush;
     struct job job;
     bool is_writing, is_dir_made;
+    bool is_closed;   /* freed by its owner: the last write frees it */
     int status;       /* result of the last write; 0 or -errno */
     uint64_t dropped; /* lines that did not fit into the buffer */
     int64_t stamp_ms; /* calls of the same millisecond share their time stamp */
@@ -77,9 +79,22 @@ static void on_work(struct job *j)
     write_out(CONTAINER_OF(j, struct call_log, job));
 }
 
+static void call_log_end(struct call_log *a)
+{
+    assert(a->is_closed && !a->is_writing);
+    buf_done(&a->writing);
+    a->writing = a->filling;
+    if (a->writing.n > 0)
+        write_out(a);
+    buf_done(&a->writing);
+    free(a->path);
+    free(a);
+}
+
 static void on_call_log_written(struct job *j)
 {
     struct call_log *a = CONTAINER_OF(j, struct call_log, job);
+    assert(a->is_writing);
     a->is_writing = false;
     if (a->status < 0)
         log_warn(a->log, "audit", "cannot write %s: %s", a->path, err_reason(a->status));
@@ -88,7 +103,9 @@ static void on_call_log_written(struct job *j)
                  a->path);
     a->dropped = 0;
     buf_clear(&a->writing);
-    if (a->filling.n > 0)
+    if (a->is_closed)
+        call_log_end(a);
+    else if (a->filling.n > 0)
         timer_start(&a->flush, CALL_LOG_FLUSH_MS);
 }
 
@@ -171,12 +188,9 @@ void call_log_free(struct call_log *a)
 {
     if (!a)
         return;
+    assert(!a->is_closed);
     timer_stop(&a->flush);
-    buf_done(&a->writing);
-    a->writing = a->filling;
-    if (a->writing.n > 0)
-        write_out(a);
-    buf_done(&a->writing);
-    free(a->path);
-    free(a);
+    a->is_closed = true;
+    if (!a->is_writing) /* otherwise a pool thread still uses it */
+        call_log_end(a);
 }

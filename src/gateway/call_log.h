@@ -24,5 +24,6 @@ struct call_log_entry {
 
 struct call_log *call_log_new(struct loop *l, struct pool *p, struct logger *log, const char *path);
 void call_log_add(struct call_log *a, const struct call_log_entry *e);
-/* Writes the remaining lines and waits until they are written; accepts NULL. */
+/* Writes the remaining lines. A write in progress ends first: the pool must be freed afterwards, and
+ * no later than then everything is written. Accepts NULL. */
 void call_log_free(struct call_log *a);

@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/json/json.h"
 #include "base/log.h"
@@ -41,10 +42,12 @@ TEST(calls_are_written_one_line_each)
     struct call_log *a = call_log_new(l, p, NULL, path);
     add(a, "x__one", "ok");
     add(a, "x__two", "cancelled");
-    (void)loop_run_until(l, &never, 2 * CALL_LOG_FLUSH_MS);
+    for (int i = 0; i < 1000 && read_file(path, text, sizeof text) == 0; i++)
+        (void)loop_run_until(l, &never, 20);
     assert_true(read_file(path, text, sizeof text) > 0);
     add(a, "x__three", "ok"); /* written by the end at the latest */
     call_log_free(a);
+    pool_free(p);
     assert_true(read_file(path, text, sizeof text) > 0);
 
     struct arena mem;
@@ -64,7 +67,41 @@ TEST(calls_are_written_one_line_each)
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
+    loop_free(l);
+}
+
+static int gate[2];
+
+static void wait_at_gate(struct job *j)
+{
+    char byte;
+    (void)!read(gate[0], &byte, 1);
+}
+
+static void on_gate_passed(struct job *j) {}
+
+TEST(a_log_that_is_freed_during_a_write_loses_no_line)
+{
+    char text[4096] = "";
+    bool never = false;
+    struct loop *l = loop_new(NULL);
+    struct pool *p = pool_new(l, "test", 1);
+    struct call_log *a = call_log_new(l, p, NULL, path);
+    struct job blocker = {.work = wait_at_gate, .done = on_gate_passed};
+    (void)unlink(path);
+    assert_int_equal(pipe(gate), 0);
+    pool_submit(p, &blocker); /* the only thread is busy, so that the write stays in the queue */
+    add(a, "x__first", "ok");
+    (void)loop_run_until(l, &never, 2 * CALL_LOG_FLUSH_MS);
+    add(a, "x__last", "ok");
+    call_log_free(a);
+    assert_int_equal(write(gate[1], "x", 1), 1);
     pool_free(p);
+    assert_true(read_file(path, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "x__first"));
+    assert_non_null(strstr(text, "x__last"));
+    close(gate[0]);
+    close(gate[1]);
     loop_free(l);
 }
 
