@@ -112,6 +112,7 @@ static void on_call_log_written(struct job *j)
 static void on_flush(void *audit)
 {
     struct call_log *a = audit;
+    assert(!a->is_writing && a->writing.n == 0 && a->filling.n > 0);
     struct buf full = a->filling;
     a->filling = a->writing;
     a->writing = full;

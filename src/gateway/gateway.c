@@ -1,5 +1,7 @@
 #include "gateway/gateway.h"
 
+#include <assert.h>
+
 #include "base/bytes/random.h"
 #include "gateway/gateway_impl.h"
 #include "gateway/request.h"
@@ -16,6 +18,7 @@ static void set_limits(struct gateway_limits *l)
 
 struct gateway *gateway_new(const struct gateway_deps *deps)
 {
+    assert(deps->loop && (!deps->audit_path || deps->pool));
     struct gateway *g = xcalloc(1, sizeof *g);
     g->deps = *deps;
     set_limits(&g->deps.limits);
@@ -46,6 +49,7 @@ void gateway_free(struct gateway *g)
     if (!g)
         return;
     gateway_stop(g);
+    assert(list_empty(&g->spaces) && map_len(&g->sessions) == 0 && g->nsuspended == 0);
     struct list_node *n;
     while ((n = list_pop(&g->spare)) != NULL) {
         struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);

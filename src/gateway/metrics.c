@@ -1,5 +1,7 @@
 #include "gateway/metrics.h"
 
+#include <assert.h>
+
 #define OTHER "(other)"
 
 static const uint64_t BOUNDS_US[METRICS_BUCKETS] = {
@@ -44,10 +46,13 @@ static struct metrics_tool *row_of(struct gw_metrics *m, str tool)
 void metrics_add(struct gw_metrics *m, str tool, const char *outcome, uint64_t took_us)
 {
     struct metrics_tool *t = row_of(m, tool);
+    size_t which = 0;
+    while (which < ARRAY_LEN(OUTCOMES) && strcmp(OUTCOMES[which], outcome) != 0)
+        which++;
+    assert(which < ARRAY_LEN(OUTCOMES));
+    t->outcomes[which]++;
     t->count++;
     t->sum_us += took_us;
-    for (size_t i = 0; i < ARRAY_LEN(OUTCOMES); i++)
-        t->outcomes[i] += strcmp(OUTCOMES[i], outcome) == 0;
     for (size_t i = 0; i < METRICS_BUCKETS; i++) {
         if (took_us <= BOUNDS_US[i]) {
             t->buckets[i]++;

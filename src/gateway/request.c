@@ -1,5 +1,7 @@
 #include "gateway/request.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "gateway/session.h"
 #include "gateway/write.h"
@@ -14,6 +16,7 @@ static struct gw_request *request_alloc(struct gateway *g)
     struct list_node *n = list_pop(&g->spare);
     if (!n)
         return xcalloc(1, sizeof(struct gw_request));
+    assert(g->nspare > 0);
     g->nspare--;
     struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
     struct arena kept = q->arena;
@@ -24,6 +27,7 @@ static struct gw_request *request_alloc(struct gateway *g)
 struct gw_request *gw_request_make(struct gw_space *s, const struct gateway_caller *who, str source)
 {
     struct gw_request *q = request_alloc(s->g);
+    assert(who->actor && who->actor->npeople > 0);
     q->g = s->g;
     q->space = s;
     q->actor = actor_ref(who->actor);
@@ -52,11 +56,14 @@ void gw_request_set(struct gw_request *q, const struct rpc_message *m, enum mcp_
 void gw_request_free(struct gw_request *q)
 {
     struct gateway *g = q->g;
+    assert(q->actor); /* freed once */
     if (timer_active(&q->quiet))
         timer_stop(&q->quiet);
     list_del(&q->node);
-    if (q->session && q->peer.next != &q->peer)
+    if (q->session && !list_empty(&q->peer)) {
+        assert(q->session->nrequests > 0);
         q->session->nrequests--;
+    }
     list_del(&q->peer);
     q->actor = actor_unref(q->actor);
     if (g->nspare >= SPARE_MAX || q->arena.total > SPARE_BYTES) {
@@ -71,6 +78,7 @@ void gw_request_free(struct gw_request *q)
 
 void gw_request_cancel(struct gw_request *q)
 {
+    assert(q->out); /* a request that waits for something has a way to its client */
     if (q->on_cancel)
         q->on_cancel(q);
     gw_request_called(q, "cancelled");
@@ -144,6 +152,7 @@ static void begin_error(struct gw_request *q, struct json_writer *w, int64_t cod
 static void request_finish(struct gw_request *q, int status)
 {
     struct buf *b = &q->g->scratch;
+    assert(q->out && !q->on_cancel); /* nothing may be in progress behind a response */
     if (buf_failed(b)) {
         struct json_writer w;
         begin_error(q, &w, RPC_INTERNAL_ERROR, STR("The response is too large."));
@@ -156,15 +165,9 @@ static void request_finish(struct gw_request *q, int status)
     gw_request_free(q);
 }
 
-void gw_request_send(struct gw_request *q, struct buf *message)
+void gw_request_send(struct gw_request *q)
 {
-    if (buf_failed(message)) {
-        gw_request_fail(q, RPC_INTERNAL_ERROR, "The response is too large.");
-    } else {
-        q->out->answer(q, 200, buf_str(message));
-        gw_request_free(q);
-    }
-    buf_done(message);
+    request_finish(q, 200);
 }
 
 void gw_request_result(struct gw_request *q, const struct json *result, enum mcp_era from)
@@ -177,6 +180,21 @@ void gw_request_result(struct gw_request *q, const struct json *result, enum mcp
     gw_write_result(&w, &how, result);
     jw_end(&w);
     request_finish(q, 200);
+}
+
+void gw_request_tool_result(struct gw_request *q, const struct tool_result *r, const char *outcome)
+{
+    struct arena *a = &q->arena;
+    struct json *result = json_new(a, JSON_OBJECT);
+    json_set(a, result, STR("content"), r->content ? *r->content : *json_new(a, JSON_ARRAY));
+    if (r->structured)
+        json_set(a, result, STR("structuredContent"), *r->structured);
+    if (r->meta)
+        json_set(a, result, STR("_meta"), *r->meta);
+    if (r->is_error)
+        json_set(a, result, STR("isError"), json_of_bool(true));
+    gw_request_called(q, outcome ? outcome : r->is_error ? "tool_error" : "ok");
+    gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
 void gw_request_empty(struct gw_request *q)
@@ -197,23 +215,28 @@ void gw_request_fail_status(struct gw_request *q, int status, int code, const st
     request_finish(q, status);
 }
 
+static void fail_v(struct gw_request *q, int code, const struct json *data, const char *fmt,
+                   va_list ap)
+{
+    str message = arena_vprintf(&q->arena, fmt, ap);
+    gw_request_fail_status(q, status_of(q, code), code, data, message.p);
+}
+
 void gw_request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
                           ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    str message = arena_vprintf(&q->arena, fmt, ap);
+    fail_v(q, code, data, fmt, ap);
     va_end(ap);
-    gw_request_fail_status(q, status_of(q, code), code, data, message.p);
 }
 
 void gw_request_fail(struct gw_request *q, int code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    str message = arena_vprintf(&q->arena, fmt, ap);
+    fail_v(q, code, NULL, fmt, ap);
     va_end(ap);
-    gw_request_fail_status(q, status_of(q, code), code, NULL, message.p);
 }
 
 /* The eras use different error codes for a resource that does not exist. */
@@ -271,12 +294,7 @@ void gw_request_progress(struct gw_request *q, const struct json *params)
         return;
     gw_request_notify_begin(q, &w, "notifications/progress");
     jw_kval(&w, MCP_PROGRESS_TOKEN, q->progress_token);
-    for (uint32_t i = 0; i < params->len; i++) {
-        if (str_eq(params->members[i].key, STR(MCP_PROGRESS_TOKEN)))
-            continue;
-        jw_key_str(&w, params->members[i].key);
-        jw_value(&w, &params->members[i].value);
-    }
+    gw_write_members(&w, params, MCP_PROGRESS_TOKEN);
     (void)gw_request_notify_end(q, &w);
 }
 
@@ -287,30 +305,11 @@ void gw_request_log(struct gw_request *q, const struct json *params)
     if (q->log_level < 0 || level < q->log_level)
         return;
     gw_request_notify_begin(q, &w, "notifications/message");
-    for (uint32_t i = 0; i < params->len; i++) {
-        jw_key_str(&w, params->members[i].key);
-        jw_value(&w, &params->members[i].value);
-    }
+    gw_write_members(&w, params, NULL);
     (void)gw_request_notify_end(q, &w);
 }
 
 /* ---- capabilities of clients ---- */
-
-bool gw_client_can(const struct json *capabilities, enum mcp_ask_kind kind,
-                   const struct json *params)
-{
-    static const char *const NAMES[] = {[MCP_ASK_SAMPLING] = "sampling",
-                                        [MCP_ASK_ELICITATION] = "elicitation",
-                                        [MCP_ASK_ROOTS] = "roots"};
-    const struct json *can = json_get(capabilities, NAMES[kind]);
-    if (!json_is(can, JSON_OBJECT))
-        return false;
-    if (kind == MCP_ASK_ELICITATION && str_eq(json_get_string(params, "mode"), STR("url")))
-        return json_get(can, "url") != NULL;
-    if (kind == MCP_ASK_ELICITATION)
-        return can->len == 0 || json_get(can, "form") || !json_get(can, "url");
-    return true;
-}
 
 bool gw_client_is_interactive(const struct json *capabilities)
 {

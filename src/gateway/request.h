@@ -78,7 +78,9 @@ struct bundle *gw_request_bundle(const struct gw_request *q);
 /* Records the call of q->tool in the call log and the metrics; does nothing without a tool. */
 void gw_request_called(struct gw_request *q, const char *outcome);
 
-/* ---- the response: each of these frees the request ---- */
+/* ---- the response: each of these frees the request ----
+ *
+ * A message beyond GW_MESSAGE_MAX becomes an error. */
 
 /* `from` is the era of the server that the result comes from. */
 void gw_request_result(struct gw_request *q, const struct json *result, enum mcp_era from);
@@ -91,9 +93,10 @@ void gw_request_fail_data(struct gw_request *q, int code, const struct json *dat
 /* The same with an HTTP status other than that of the code. */
 void gw_request_fail_status(struct gw_request *q, int status, int code, const struct json *data,
                             const char *message);
-/* Sends a whole message as the response and releases the buffer. A message that was too large
- * becomes an error. */
-void gw_request_send(struct gw_request *q, struct buf *message);
+/* Sends the message in the scratch buffer, which gw_write_begin began. */
+void gw_request_send(struct gw_request *q);
+/* The result of a tool; records the call. `outcome` NULL: "ok" or "tool_error". */
+void gw_request_tool_result(struct gw_request *q, const struct tool_result *r, const char *outcome);
 
 /* ---- messages before the response ---- */
 
@@ -103,9 +106,5 @@ bool gw_request_notify_end(struct gw_request *q, struct json_writer *w);
 void gw_request_progress(struct gw_request *q, const struct json *params);
 void gw_request_log(struct gw_request *q, const struct json *params);
 
-/* ---- capabilities of clients ---- */
-
-/* True when the client can be asked a question of this kind. */
-bool gw_client_can(const struct json *capabilities, enum mcp_ask_kind kind,
-                   const struct json *params);
+/* True when servers may ask a client with these capabilities something. */
 bool gw_client_is_interactive(const struct json *capabilities);

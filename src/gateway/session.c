@@ -1,5 +1,7 @@
 #include "gateway/session.h"
 
+#include <assert.h>
+
 #include "base/bytes/base64.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
@@ -133,8 +135,9 @@ struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_c
 void gw_session_end(struct gw_session *s)
 {
     struct gateway_pipe *pipe = s->pipe;
+    struct gw_session *found = map_del(&s->g->sessions, str_from(s->id));
+    assert(found == s); /* ended once */
     s->pipe = NULL;
-    map_del(&s->g->sessions, str_from(s->id));
     list_del(&s->node);
     LIST_FOREACH (n, &s->requests)
         gw_request_cancel(LIST_ENTRY(n, struct gw_request, peer));
@@ -143,6 +146,9 @@ void gw_session_end(struct gw_session *s)
     session_connection_drop_all(s);
     LIST_FOREACH (n, &s->logs)
         gw_log_free(LIST_ENTRY(n, struct gw_log, node));
+    assert(list_empty(&s->requests) && s->nrequests == 0);
+    assert(list_empty(&s->asks) && list_empty(&s->connections));
+    assert(s->nwatches == 0 && s->nlogs == 0 && s->log_bytes == 0);
     actor_unref(s->actor);
     arena_done(&s->arena);
     free(s);
@@ -207,6 +213,7 @@ bool gw_session_is(const struct gw_session *s, const char *version)
 
 void gw_session_send(struct gw_session *s, str message)
 {
+    assert(!s->pipe || !s->is_http); /* one transport */
     if (s->pipe)
         gw_pipe_send(s->pipe, message);
     else if (s->is_http)
@@ -233,6 +240,7 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
 {
     const struct json *params = q->params;
     const struct json *can = json_get(params, "capabilities");
+    assert(q->session == s);
     if (s->version.n > 0 || !json_is(json_get(params, "protocolVersion"), JSON_STRING)) {
         gw_request_fail(q, RPC_INVALID_REQUEST, "%s",
                         s->version.n > 0 ? "This session is already initialized."
@@ -243,9 +251,8 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
     s->capabilities = json_is(can, JSON_OBJECT) ? json_clone(&s->arena, can) : NULL;
     s->client = arena_str(&s->arena, json_get_string(json_get(params, "clientInfo"), "name"));
 
-    struct buf b;
     struct json_writer w;
-    gw_write_begin(&w, &b, q);
+    gw_write_begin(&w, q);
     jw_kstr(&w, "protocolVersion", s->version);
     jw_key(&w, "capabilities");
     gw_write_capabilities(&w, q);
@@ -254,7 +261,7 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
     gw_write_instructions(&w, q);
     jw_end(&w);
     jw_end(&w);
-    gw_request_send(q, &b);
+    gw_request_send(q);
 }
 
 /* ---- messages ---- */
@@ -262,6 +269,7 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
 /* Adds q to the requests of the session. False: q was answered with an error. */
 static bool session_adopt(struct gw_session *s, struct gw_request *q)
 {
+    assert(!q->session); /* a request belongs to one session */
     q->session = s;
     q->capabilities = s->capabilities;
     q->log_level = s->log_level;
@@ -288,6 +296,7 @@ static void session_noticed(struct gw_session *s, const struct rpc_message *m)
 
 void gw_session_message(struct gw_session *s, struct gw_request *q, const struct rpc_message *m)
 {
+    assert((m->kind == RPC_REQUEST) == (q != NULL));
     if (m->kind == RPC_NOTIFICATION) {
         session_noticed(s, m);
     } else if (m->kind != RPC_REQUEST) {

@@ -1,5 +1,7 @@
 #include "gateway/space.h"
 
+#include <assert.h>
+
 #include "gateway/http/headers.h"
 #include "gateway/methods/catalog.h"
 #include "gateway/methods/listen.h"
@@ -18,6 +20,7 @@ static void on_tell(void *space)
 {
     struct gw_space *s = space;
     unsigned changed = s->changed;
+    assert(changed != 0); /* else nothing would have deferred this */
     s->changed = 0;
     for (int i = 0; i < GW_LISTS; i++) {
         if (changed & (1u << i))
@@ -47,6 +50,7 @@ struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who
         s->runtime = who->runtime;
         return s;
     }
+    assert(who->tools && who->workspace_id.n > 0);
     s = xcalloc(1, sizeof *s);
     s->g = g;
     s->tools = who->tools;
@@ -92,8 +96,11 @@ void gw_space_forget(struct gw_space *s)
     drop_sessions(s->g, s, STR_NONE);
     drop_requests(s, STR_NONE);
     suspended_drop_all(s, STR_NONE);
+    assert(list_empty(&s->requests) && list_empty(&s->listens));
+    assert(list_empty(&s->ups) && list_empty(&s->suspended));
     gw_catalogs_done(s);
     private_connections_done(s);
+    assert(map_len(&s->watches) == 0); /* each belonged to a session or a stream */
     map_done(&s->watches);
     gw_tasks_done(s);
     gw_headers_done(s);

@@ -1,5 +1,7 @@
 #include "gateway/write.h"
 
+#include <assert.h>
+
 #include "gateway/methods/catalog.h"
 
 void gw_write_envelope(struct json_writer *w, const struct json *id)
@@ -18,9 +20,22 @@ void gw_write_server_info(struct json_writer *w)
     jw_end(w);
 }
 
-void gw_write_begin(struct json_writer *w, struct buf *b, const struct gw_request *q)
+void gw_write_members(struct json_writer *w, const struct json *object, const char *except)
 {
-    jw_start(w, b, GW_MESSAGE_MAX);
+    for (uint32_t i = 0; json_is(object, JSON_OBJECT) && i < object->len; i++) {
+        const struct json_member *m = &object->members[i];
+        if (except && str_eq(m->key, str_from(except)))
+            continue;
+        jw_key_str(w, m->key);
+        jw_value(w, &m->value);
+    }
+}
+
+void gw_write_begin(struct json_writer *w, struct gw_request *q)
+{
+    assert(q->id); /* only requests have a result */
+    buf_clear(&q->g->scratch);
+    jw_init(w, &q->g->scratch);
     gw_write_envelope(w, q->id);
     jw_kobject(w, "result");
 }
@@ -51,12 +66,7 @@ static bool is_cacheable(str method)
 static void write_meta(struct json_writer *w, const struct gw_result *how, const struct json *meta)
 {
     jw_kobject(w, "_meta");
-    for (uint32_t i = 0; json_is(meta, JSON_OBJECT) && i < meta->len; i++) {
-        if (str_eq(meta->members[i].key, STR(META_SERVER_INFO)))
-            continue;
-        jw_key_str(w, meta->members[i].key);
-        jw_value(w, &meta->members[i].value);
-    }
+    gw_write_members(w, meta, META_SERVER_INFO);
     if (how->to == MCP_ERA_MODERN) {
         jw_key(w, META_SERVER_INFO);
         gw_write_server_info(w);
@@ -103,10 +113,7 @@ void gw_write_result(struct json_writer *w, const struct gw_result *how, const s
         if (is_left_out(how, m))
             continue;
         jw_key_str(w, m->key);
-        if (how->task_id.n > 0 && str_eq(m->key, STR("taskId")))
-            jw_str(w, how->task_id);
-        else
-            jw_value(w, &m->value);
+        jw_value(w, &m->value);
     }
     bool is_only_info =
         json_is(meta, JSON_OBJECT) && meta->len == 1 && json_get(meta, META_SERVER_INFO);

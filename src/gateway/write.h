@@ -8,13 +8,15 @@
 struct gw_result { /* how a result is translated between the eras */
     enum mcp_era to, from;
     str method;
-    str task_id; /* replacement for taskId; empty = unchanged */
 };
 void gw_write_result(struct json_writer *w, const struct gw_result *how, const struct json *result);
 void gw_write_envelope(struct json_writer *w, const struct json *id); /* {"jsonrpc","id" - open */
 void gw_write_server_info(struct json_writer *w);
-/* {"jsonrpc","id","result":{ - open, in a new buffer; for gw_request_send. */
-void gw_write_begin(struct json_writer *w, struct buf *b, const struct gw_request *q);
+/* Writes the members of an object into the one that is open, except one key (or NULL). Writes
+ * nothing for other values. */
+void gw_write_members(struct json_writer *w, const struct json *object, const char *except);
+/* {"jsonrpc","id","result":{ - open, in the scratch buffer; for gw_request_send. */
+void gw_write_begin(struct json_writer *w, struct gw_request *q);
 /* writes "_meta" of a result of the gateway itself */
 void gw_write_own_meta(struct json_writer *w);
 /* Writes "instructions" of the one source, or of all sources that the caller may use. */

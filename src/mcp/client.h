@@ -54,6 +54,11 @@ struct mcp_ask { /* owned by the client; valid until answered, or until ask_gone
     void *user;            /* for the host's use */
 };
 
+str mcp_ask_method(enum mcp_ask_kind kind); /* "elicitation/create" */
+/* True when these ClientCapabilities declare that such a question can be answered; params decide
+ * between the modes of an elicitation. */
+bool mcp_ask_is_declared(const struct json *capabilities, enum mcp_ask_kind kind,
+                         const struct json *params);
 void mcp_ask_answer(struct mcp_ask *a, const struct json *result); /* copied */
 void mcp_ask_refuse(struct mcp_ask *a, int code, const char *message);
 

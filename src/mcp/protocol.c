@@ -70,3 +70,8 @@ int protocol_log_level(str name)
     }
     return -1;
 }
+
+str protocol_log_level_name(int level)
+{
+    return level < 0 ? STR_NONE : LOG_LEVELS[level];
+}

@@ -55,3 +55,4 @@ bool protocol_needs_task(const struct json *tool);
 
 /* 0 = debug ... 7 = emergency; -1 for anything else. */
 int protocol_log_level(str name);
+str protocol_log_level_name(int level); /* empty for -1 */

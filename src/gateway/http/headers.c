@@ -1,5 +1,6 @@
 #include "gateway/http/headers.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/bytes/base64.h"
@@ -93,6 +94,7 @@ static const struct param_headers *wanted_by(struct gw_space *s, const struct to
         h->of = toolset_ref(now);
         h->known = arena_array(&h->arena, now->len, sizeof *h->known);
     }
+    assert(it >= now->items && it < now->items + now->len);
     const struct param_headers **known = &h->known[it - now->items];
     if (!*known) {
         struct param_headers *all = ARENA_NEW(&h->arena, struct param_headers);

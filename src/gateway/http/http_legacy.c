@@ -1,5 +1,7 @@
 #include "gateway/http/http_legacy.h"
 
+#include <assert.h>
+
 #include "gateway/http/reply_sink_http.h"
 #include "gateway/http/session_log.h"
 #include "gateway/methods/method.h"
@@ -8,6 +10,7 @@
 static void accepted(struct gw_request *q)
 {
     struct http_req *r = q->http;
+    assert(r && !q->session);
     q->http = NULL;
     r->on_gone = NULL;
     http_reply(r, 202, NULL, STR_NONE);
@@ -67,6 +70,7 @@ static void run_batch(struct gw_request *carrier, struct gw_session *s,
         accepted(carrier);
         return;
     }
+    assert(!carrier->http && log->session == s);
     gw_log_over(log);
     gw_request_free(carrier);
 }

@@ -1,5 +1,7 @@
 #include "gateway/http/pipe.h"
 
+#include <assert.h>
+
 #include "gateway/http/http_modern.h"
 #include "gateway/http/stream.h"
 #include "gateway/methods/method.h"
@@ -64,6 +66,7 @@ struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_c
 
 void gw_pipe_attach(struct gateway_pipe *p, struct gw_stream *s)
 {
+    assert(!p->stream && !p->send && !s->owner && !s->log);
     p->stream = s;
     s->pipe = p;
 }
@@ -73,8 +76,10 @@ void gateway_pipe_close(struct gateway_pipe *p)
     struct gw_session *s = p->session;
     LIST_FOREACH (n, &p->requests)
         gw_request_cancel(LIST_ENTRY(n, struct gw_request, peer));
+    assert(list_empty(&p->requests));
     p->session = NULL;
     if (s) {
+        assert(s->pipe == p);
         s->pipe = NULL;
         gw_session_end(s);
     }
@@ -87,6 +92,7 @@ void gateway_pipe_close(struct gateway_pipe *p)
 
 void gw_pipe_session_ended(struct gateway_pipe *p)
 {
+    assert(p->session);
     p->session = NULL;
     /* the session has ended and its state is lost, so the client must be disconnected too */
     if (p->stream)

@@ -1,5 +1,7 @@
 #include "gateway/http/reply_sink_http.h"
 
+#include <assert.h>
+
 #include "gateway/http/session_log.h"
 #include "gateway/http/stream.h"
 
@@ -12,6 +14,7 @@ static bool takes(const struct http_req *r, const char *type)
 static void on_http_sink_gone(struct http_req *r)
 {
     struct gw_request *q = r->user;
+    assert(q->http == r && q->era == MCP_ERA_MODERN); /* older clients cancel with a message */
     q->http = NULL;
     gw_request_cancel(q);
 }
@@ -23,6 +26,7 @@ static bool http_sink_stream(struct gw_request *q)
         return false;
     if (timer_active(&q->quiet))
         timer_stop(&q->quiet);
+    assert(!q->log && !q->stream); /* a response becomes a stream once */
     q->http = NULL;
     r->on_gone = NULL;
     if (q->session && q->session->is_http) {
@@ -46,6 +50,7 @@ static void on_quiet(void *request)
 
 void gw_http_sink_init(struct gw_request *q, struct http_req *r)
 {
+    assert(!q->out && !q->http && !q->pipe);
     q->out = &GW_OUT_HTTP;
     q->http = r;
     q->takes_stream = takes(r, "text/event-stream");

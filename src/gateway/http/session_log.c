@@ -1,5 +1,7 @@
 #include "gateway/http/session_log.h"
 
+#include <assert.h>
+
 #include "gateway/http/stream.h"
 
 #define EVENT_ID_MAX 48
@@ -18,6 +20,7 @@ struct gw_log *gw_log_new(struct gw_session *s)
 static void drop_first(struct gw_log *l)
 {
     struct gw_event *e = LIST_ENTRY(list_pop(&l->events), struct gw_event, node);
+    assert(l->nevents > 0 && l->session->log_bytes >= e->n);
     l->session->log_bytes -= e->n;
     l->nevents--;
     free(e);
@@ -29,6 +32,7 @@ void gw_log_free(struct gw_log *l)
         gw_stream_close(l->reader);
     while (l->nevents > 0)
         drop_first(l);
+    assert(l->session->nlogs > 0 && list_empty(&l->events));
     list_del(&l->node);
     l->session->nlogs--;
     free(l);
@@ -81,7 +85,8 @@ void gw_log_add(struct gw_log *l, str message)
 
 void gw_log_over(struct gw_log *l)
 {
-    if (l->pending > 0 && --l->pending == 0 && l->reader)
+    assert(l->pending > 0);
+    if (--l->pending == 0 && l->reader)
         gw_stream_close(l->reader);
 }
 
@@ -89,6 +94,7 @@ void gw_log_attach(struct gw_log *l, struct http_req *r)
 {
     if (l->reader)
         gw_stream_close(l->reader);
+    assert(!l->reader); /* a log has one reader */
     bool is_general = l == l->session->general;
     l->reader = (is_general ? gw_stream_watch : gw_stream_open)(l->session->g, r);
     l->reader->log = l;

@@ -1,5 +1,7 @@
 #include "gateway/http/stream.h"
 
+#include <assert.h>
+
 #include "gateway/http/session_log.h"
 
 /* The client disconnected, or was too slow, or the gateway closed the stream. */
@@ -7,10 +9,12 @@ static void on_close(void *ctx)
 {
     struct gw_stream *s = ctx;
     struct gw_request *owner = s->owner;
+    assert(s->sse && !!owner + !!s->log + !!s->pipe <= 1);
     s->sse = NULL;
     if (s->log)
         s->log->reader = NULL;
     if (owner) {
+        assert(owner->stream == s);
         owner->stream = NULL;
         /* In the stateless era a client cancels a request by closing its stream. */
         if (owner->era == MCP_ERA_MODERN)
@@ -19,15 +23,6 @@ static void on_close(void *ctx)
     if (s->pipe)
         gateway_pipe_close(s->pipe);
     free(s);
-}
-
-struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r)
-{
-    struct gw_stream *s = xcalloc(1, sizeof *s);
-    s->g = g;
-    http_add_header(r, "X-Accel-Buffering", STR("no"));
-    s->sse = sse_open(r, on_close, s);
-    return s;
 }
 
 /* Some request of its session or pipe is in progress. */
@@ -39,11 +34,24 @@ static bool is_busy(void *ctx)
     return s->log && s->log->session->nrequests > 0;
 }
 
-struct gw_stream *gw_stream_watch(struct gateway *g, struct http_req *r)
+static struct gw_stream *stream_new(struct gateway *g, struct http_req *r)
 {
     struct gw_stream *s = xcalloc(1, sizeof *s);
     s->g = g;
     http_add_header(r, "X-Accel-Buffering", STR("no"));
+    return s;
+}
+
+struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r)
+{
+    struct gw_stream *s = stream_new(g, r);
+    s->sse = sse_open(r, on_close, s);
+    return s;
+}
+
+struct gw_stream *gw_stream_watch(struct gateway *g, struct http_req *r)
+{
+    struct gw_stream *s = stream_new(g, r);
     s->sse = sse_open_watch(r, on_close, is_busy, s);
     return s;
 }

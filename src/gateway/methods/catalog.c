@@ -1,5 +1,7 @@
 #include "gateway/methods/catalog.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "tools/tool_selection.h"
 
@@ -42,9 +44,13 @@ static const char *const METHODS[] = {"tools/list", "resources/list", "resources
 static const char *const KEYS[] = {"tools", "resources", "resourceTemplates", "prompts"};
 static const char *const CAPABILITIES[] = {"tools", "resources", "resources", "prompts"};
 
-const char *gw_list_method(enum gw_list what)
+enum gw_list gw_list_of(str method)
 {
-    return METHODS[what];
+    int what = 0;
+    while (what < GW_LISTS && !str_eq(method, str_from(METHODS[what])))
+        what++;
+    assert(what < GW_LISTS); /* only rows of the table of methods come here */
+    return (enum gw_list)what;
 }
 
 const char *gw_list_key(enum gw_list what)
@@ -86,6 +92,7 @@ static bool is_fresh(const struct list_cache *l)
 static void part_over(struct gather_part *p)
 {
     struct gather *g = p->gather;
+    assert(g->pending > 0 && !list_empty(&p->node));
     list_del(&p->node);
     if (--g->pending == 0)
         defer_start(g->q->g->deps.loop, &g->ready);
@@ -110,6 +117,7 @@ static uint64_t lifetime(const struct list_cache *l, const struct json *result)
 
 static void catalog_keep(struct list_cache *l, const struct json *last_page)
 {
+    assert(l->fetching && !l->call);
     arena_done(&l->arena);
     l->arena = l->fetch_arena;
     l->items = l->fetching;
@@ -146,6 +154,7 @@ static void on_catalog_page(void *ctx, const struct mcp_reply *r)
 
 static void fetch_page(struct list_cache *l, str cursor)
 {
+    assert(l->fetching && !l->call); /* one page after the other */
     static const struct mcp_call_events EVENTS = {.done = on_catalog_page};
     struct json_member m = {STR("cursor"), json_of_str(cursor)};
     struct json params = {.type = JSON_OBJECT, .len = cursor.p ? 1 : 0, .members = &m};
@@ -233,6 +242,7 @@ static void on_catalog_ready(void *gather)
     struct gw_request *q = g->q;
     struct gw_entries all = {.ttl_ms = GW_LIST_FRESH_MS};
     size_t n = 0;
+    assert(q->work == g && q->on_cancel == catalog_cancel);
     gather_stop(g);
     for (size_t i = 0; i < g->nparts; i++)
         n += g->parts[i].list && g->parts[i].list->items ? g->parts[i].list->items->len : 0;

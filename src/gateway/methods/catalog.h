@@ -31,7 +31,7 @@ void gw_catalog_bundle_gone(struct gw_space *s, struct bundle *b);
 void gw_catalog_stale(struct gw_space *s, struct bundle *b, enum gw_list what);
 void gw_catalogs_done(struct gw_space *s);
 
-const char *gw_list_method(enum gw_list what); /* "tools/list" */
-const char *gw_list_key(enum gw_list what);    /* "tools" */
+enum gw_list gw_list_of(str method);        /* "tools/list" */
+const char *gw_list_key(enum gw_list what); /* "tools" */
 /* True also for a bundle whose capabilities are not known yet. */
 bool gw_bundle_offers(const struct bundle *b, const char *capability);

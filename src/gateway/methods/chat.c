@@ -1,8 +1,11 @@
 #include "gateway/methods/chat.h"
 
+#include <assert.h>
+
 #include "auth/rule.h"
 #include "base/text/plain.h"
 #include "engine/run.h"
+#include "tools/result.h"
 
 static const char DEFINITION[] =
     "{\"title\":\"Chat\",\"description\":\"Send a message to the agent of this workspace and wait "
@@ -55,22 +58,22 @@ static void on_chat_tool_started(void *ctx, str conversation_id, str run_id, boo
     gw_request_progress(q, &params);
 }
 
-static void chat_tool_reply(struct gw_request *q, str text, struct json *structured, bool is_error)
+static void on_chat_tool_cancel(struct gw_request *q)
 {
-    struct arena *a = &q->arena;
-    struct json *block = json_new(a, JSON_OBJECT), *content = json_new(a, JSON_ARRAY),
-                *result = json_new(a, JSON_OBJECT);
+    struct message *t = q->work;
+    turn_forget(t);
+    turn_cancel(t);
+}
+
+static void chat_tool_reply(struct gw_request *q, str text, const struct json *structured,
+                            bool is_error)
+{
+    assert(q->on_cancel == on_chat_tool_cancel); /* a turn ends once */
+    struct tool_result r = tool_result_text(&q->arena, text);
+    r.structured = structured;
+    r.is_error = is_error;
     q->on_cancel = NULL;
-    json_set(a, block, STR("type"), json_of_str(STR("text")));
-    json_set(a, block, STR("text"), json_of_str(text));
-    json_push(a, content, *block);
-    json_set(a, result, STR("content"), *content);
-    if (structured)
-        json_set(a, result, STR("structuredContent"), *structured);
-    if (is_error)
-        json_set(a, result, STR("isError"), json_of_bool(true));
-    gw_request_called(q, is_error ? "tool_error" : "ok");
-    gw_request_result(q, result, MCP_ERA_LEGACY);
+    gw_request_tool_result(q, &r, NULL);
 }
 
 static void on_chat_tool_done(void *ctx, const struct turn_result *t)
@@ -91,13 +94,6 @@ static void on_chat_tool_refused(void *ctx, enum turn_refusal why, const struct 
     struct err shown = *err;
     plain_err(&shown);
     chat_tool_reply(ctx, str_from(shown.msg), NULL, true);
-}
-
-static void on_chat_tool_cancel(struct gw_request *q)
-{
-    struct message *t = q->work;
-    turn_forget(t);
-    turn_cancel(t);
 }
 
 void gw_chat_call(struct gw_request *q)

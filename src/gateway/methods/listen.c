@@ -1,6 +1,9 @@
 #include "gateway/methods/listen.h"
 
+#include <assert.h>
+
 #include "gateway/methods/resources.h"
+#include "gateway/write.h"
 
 #define KEY_MAX (8u * 1024) /* bytes of one address */
 
@@ -69,6 +72,7 @@ static void watch_free(struct gw_watch *w)
 
 static void watch_let_go(struct gw_watch *w)
 {
+    assert(!w || w->users > 0);
     if (!w || --w->users > 0)
         return;
     if (w->bundle) {
@@ -143,6 +147,7 @@ void gw_resources_subscribe(struct gw_request *q)
 
 static void drop_watch(struct gw_session *s, struct gw_session_watch *w)
 {
+    assert(s->nwatches > 0);
     list_del(&w->node);
     s->nwatches--;
     watch_let_go(w->watch);
@@ -185,6 +190,7 @@ static void write_tag(struct json_writer *w, const struct gw_request *q)
 static void acknowledge(struct gw_listen *l)
 {
     struct json_writer w;
+    assert(!l->is_open && l->opened == l->uris.len);
     gw_request_notify_begin(l->q, &w, "notifications/subscriptions/acknowledged");
     jw_kobject(&w, "notifications");
     for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
@@ -220,6 +226,7 @@ static void on_routed(struct gw_request *q, str uri, struct bundle *b)
     struct gw_listen *l = q->plan;
     q->work = l;
     q->on_cancel = listen_end;
+    assert(!l->is_open && l->opened < l->uris.len);
     l->watches[l->opened++] = b ? watch_take(q->space, b, uri) : NULL;
     open_next(q);
 }
@@ -302,12 +309,7 @@ static void tell_listener(struct gw_listen *l, const char *method, const struct 
     if (!l->is_open)
         return;
     gw_request_notify_begin(l->q, &w, method);
-    for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
-        if (str_eq(params->members[i].key, STR("_meta")))
-            continue;
-        jw_key_str(&w, params->members[i].key);
-        jw_value(&w, &params->members[i].value);
-    }
+    gw_write_members(&w, params, "_meta");
     write_tag(&w, l->q);
     (void)gw_request_notify_end(l->q, &w);
 }

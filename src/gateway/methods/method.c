@@ -1,5 +1,7 @@
 #include "gateway/methods/method.h"
 
+#include <assert.h>
+
 #include "gateway/methods/catalog.h"
 #include "gateway/methods/listen.h"
 #include "gateway/methods/prompts.h"
@@ -30,9 +32,8 @@ static void set_level(struct gw_request *q)
 
 static void method_discover(struct gw_request *q)
 {
-    struct buf b;
     struct json_writer w;
-    gw_write_begin(&w, &b, q);
+    gw_write_begin(&w, q);
     jw_karray(&w, "supportedVersions");
     jw_str(&w, STR(MCP_REVISION_MODERN));
     jw_end(&w);
@@ -41,7 +42,7 @@ static void method_discover(struct gw_request *q)
     gw_write_instructions(&w, q);
     gw_write_list_end(&w, q, GW_LIST_SHORT_MS);
     jw_end(&w);
-    gw_request_send(q, &b);
+    gw_request_send(q);
 }
 
 enum { LEGACY = MCP_ERA_BIT(MCP_ERA_LEGACY), MODERN = MCP_ERA_BIT(MCP_ERA_MODERN) };
@@ -94,6 +95,7 @@ static const struct gw_method *method_find(str name, enum mcp_era era)
 void gw_method_run(struct gw_request *q)
 {
     const struct gw_method *m = method_find(q->method, q->era);
+    assert(q->out && q->id && !q->on_cancel); /* a request with a way to its client */
     if (!m) {
         gw_request_fail(q, RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
                         STR_ARG(str_slice(q->method, 0, 200)));

@@ -1,5 +1,7 @@
 #include "gateway/methods/page.h"
 
+#include <assert.h>
+
 #include "gateway/write.h"
 
 static bool find_page(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)
@@ -27,13 +29,13 @@ static void write_cursor(struct json_writer *w, size_t to, size_t n)
 void gw_page_reply(struct gw_request *q, const struct gw_items *all)
 {
     size_t from, to;
-    struct buf b;
     struct json_writer w;
     if (!find_page(q, all->len, &from, &to)) {
         gw_request_fail(q, RPC_INVALID_PARAMS, "Unknown cursor.");
         return;
     }
-    gw_write_begin(&w, &b, q);
+    assert(from <= to && to <= all->len && to - from <= GW_PAGE_ITEMS);
+    gw_write_begin(&w, q);
     jw_karray(&w, all->key);
     for (size_t i = from; i < to; i++)
         all->write(&w, q, all->items, i);
@@ -41,5 +43,5 @@ void gw_page_reply(struct gw_request *q, const struct gw_items *all)
     write_cursor(&w, to, all->len);
     gw_write_list_end(&w, q, all->ttl_ms);
     jw_end(&w);
-    gw_request_send(q, &b);
+    gw_request_send(q);
 }

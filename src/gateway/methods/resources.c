@@ -33,15 +33,6 @@ static void write_entry(struct json_writer *w, struct gw_request *q, const void 
     jw_end(w);
 }
 
-static enum gw_list list_of(str method)
-{
-    for (int i = 0; i < GW_LISTS; i++) {
-        if (str_eq(method, str_from(gw_list_method((enum gw_list)i))))
-            return (enum gw_list)i;
-    }
-    return GW_TOOLS;
-}
-
 /* If two servers list the same address, the first server has it. */
 static size_t drop_doubles(struct gw_request *q, const struct gw_entries *found,
                            const struct gw_entry **out)
@@ -66,7 +57,7 @@ static void reply_list(struct gw_request *q, const struct gw_entries *found)
     const struct gw_entry **all = arena_array(&q->arena, found->len + 1, sizeof *all);
     size_t n = drop_doubles(q, found, all);
     gw_page_reply(q, &(struct gw_items){
-                         .key = gw_list_key(list_of(q->method)),
+                         .key = gw_list_key(gw_list_of(q->method)),
                          .items = all,
                          .len = n,
                          .write = write_entry,
@@ -76,7 +67,7 @@ static void reply_list(struct gw_request *q, const struct gw_entries *found)
 
 void gw_list_entries(struct gw_request *q)
 {
-    gw_catalog_gather(q, list_of(q->method), reply_list);
+    gw_catalog_gather(q, gw_list_of(q->method), reply_list);
 }
 
 /* ---- which bundle has it ---- */

@@ -1,5 +1,6 @@
 #include "gateway/methods/tools.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "gateway/methods/catalog.h"
@@ -122,18 +123,9 @@ void gw_tools_list(struct gw_request *q)
 static void on_called(void *ctx, const struct tool_result *r)
 {
     struct gw_request *q = ctx;
-    struct arena *a = &q->arena;
-    struct json *result = json_new(a, JSON_OBJECT);
+    assert(q->on_cancel && q->tool.n > 0);
     q->on_cancel = NULL;
-    json_set(a, result, STR("content"), r->content ? *r->content : *json_new(a, JSON_ARRAY));
-    if (r->structured)
-        json_set(a, result, STR("structuredContent"), *r->structured);
-    if (r->meta)
-        json_set(a, result, STR("_meta"), *r->meta);
-    if (r->is_error)
-        json_set(a, result, STR("isError"), json_of_bool(true));
-    gw_request_called(q, r->is_error ? "tool_error" : "ok");
-    gw_request_result(q, result, MCP_ERA_LEGACY);
+    gw_request_tool_result(q, r, NULL);
 }
 
 static void on_tool_progress(void *ctx, double progress, double total, str message)

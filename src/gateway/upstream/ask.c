@@ -1,6 +1,9 @@
 #include "gateway/upstream/ask.h"
 
+#include <assert.h>
+
 #include "gateway/upstream/task_ids.h"
+#include "gateway/write.h"
 
 #define ASKS_MAX 64 /* unanswered questions of one session */
 
@@ -10,14 +13,6 @@ struct gw_ask {
     struct mcp_ask *ask;
     const void *owner; /* the call during which the question was asked, or the connection */
 };
-
-const char *gw_ask_method(enum mcp_ask_kind kind)
-{
-    static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessage",
-                                          [MCP_ASK_ELICITATION] = "elicitation/create",
-                                          [MCP_ASK_ROOTS] = "roots/list"};
-    return METHODS[kind];
-}
 
 static void ask_free(struct gw_ask *a)
 {
@@ -29,10 +24,7 @@ static void write_params(struct json_writer *w, const struct gw_session *s,
                          const struct json *params, uint64_t id)
 {
     jw_object(w);
-    for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
-        jw_key_str(w, params->members[i].key);
-        jw_value(w, &params->members[i].value);
-    }
+    gw_write_members(w, params, NULL);
     /* Stateless servers send no id with their questions; this revision requires one for URL
      * elicitations. */
     bool is_url = str_eq(json_get_string(params, "mode"), STR("url"));
@@ -56,9 +48,9 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
                     struct mcp_ask *a, void *owner)
 {
     struct arena mem;
-    struct buf b;
+    struct buf *b = &s->g->scratch;
     struct json_writer w;
-    if (!gw_client_can(s->capabilities, a->kind, a->params)) {
+    if (!mcp_ask_is_declared(s->capabilities, a->kind, a->params)) {
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
         return;
     }
@@ -67,23 +59,24 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
                        "Too many requests to this client are waiting for a response.");
         return;
     }
+    assert(owner && (!q || q->session == s));
     struct gw_ask *mine = xcalloc(1, sizeof *mine);
     *mine = (struct gw_ask){.id = ++s->next_ask, .ask = a, .owner = owner};
     list_push(&s->asks, &mine->node);
-    jw_start(&w, &b, GW_MESSAGE_MAX);
+    buf_clear(b);
+    jw_init(&w, b);
     jw_object(&w);
     jw_kstr(&w, "jsonrpc", STR("2.0"));
     jw_kint(&w, "id", (int64_t)mine->id);
-    jw_kstr(&w, "method", str_from(gw_ask_method(a->kind)));
+    jw_kstr(&w, "method", mcp_ask_method(a->kind));
     jw_key(&w, "params");
     arena_init(&mem);
     write_params(&w, s, gw_task_ids_rename(s->space, &mem, actor_user(s->actor), from, a->params),
                  mine->id);
     arena_done(&mem);
     jw_end(&w);
-    if (!q || !q->out->emit(q, buf_str(&b)))
-        gw_session_send(s, buf_str(&b));
-    buf_done(&b);
+    if (!q || !q->out->emit(q, buf_str(b)))
+        gw_session_send(s, buf_str(b));
 }
 
 void gw_ask_withdraw(struct gw_session *s, struct mcp_ask *a)

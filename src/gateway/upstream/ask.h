@@ -16,5 +16,3 @@ void gw_ask_withdraw(struct gw_session *s, struct mcp_ask *a);
 void gw_ask_drop_owner(struct gw_session *s, const void *owner);
 void gw_ask_answered(struct gw_session *s, const struct rpc_message *m);
 void gw_ask_drop_all(struct gw_session *s);
-
-const char *gw_ask_method(enum mcp_ask_kind kind); /* "elicitation/create" */

@@ -58,7 +58,7 @@ static unsigned abilities_of(const struct json *client)
 {
     const struct json *sampling = json_get(client, "sampling");
     return (sampling ? CAN_SAMPLE : 0u) | (json_get(sampling, "tools") ? CAN_SAMPLE_TOOLS : 0u) |
-           (gw_client_can(client, MCP_ASK_ELICITATION, NULL) ? CAN_FORM : 0u) |
+           (mcp_ask_is_declared(client, MCP_ASK_ELICITATION, NULL) ? CAN_FORM : 0u) |
            (json_get(json_get(client, "elicitation"), "url") ? CAN_URL : 0u) |
            (json_get(client, "roots") ? CAN_ROOTS : 0u);
 }
@@ -96,8 +96,6 @@ static void private_free(struct private_connection *l)
     free(l);
 }
 
-static void on_private_ready(void *ctx) {}
-
 static void on_private_closed(void *ctx, const struct err *e)
 {
     struct private_connection *l = ctx;
@@ -118,6 +116,7 @@ static void private_close(void *ctx)
     struct private_connection *l = ctx;
     struct connections *c = l->connections;
     struct gw_pool *p = l->pool;
+    assert(!l->is_busy);
     private_free(l);
     if (c)
         bundle_disconnect(p->bundle, c);
@@ -125,7 +124,7 @@ static void private_close(void *ctx)
 
 static struct private_connection *private_open(struct gw_pool *p, unsigned abilities)
 {
-    static const struct mcp_client_events EVENTS = {on_private_ready, on_private_closed};
+    static const struct mcp_client_events EVENTS = {.closed = on_private_closed};
     struct private_connection *l = xcalloc(1, sizeof *l);
     l->pool = p;
     l->abilities = abilities;
@@ -168,6 +167,7 @@ static struct private_connection *find_free(struct gw_pool *p, unsigned abilitie
 static void give(struct gw_pool *p, struct private_wait *w, struct private_connection *l,
                  const struct err *e)
 {
+    assert(p->nwaiting > 0 && w->pool == p);
     list_del(&w->node);
     p->nwaiting--;
     if (l) {
@@ -219,6 +219,7 @@ void private_connection_take(struct gw_space *s, struct bundle *b, const struct 
 {
     struct gw_pool *p = pool_of(s, b);
     struct err e = {0};
+    assert(list_empty(&w->node)); /* one wait at a time */
     w->fn = fn;
     w->ctx = ctx;
     w->pool = p;

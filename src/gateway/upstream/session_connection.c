@@ -1,11 +1,14 @@
 #include "gateway/upstream/session_connection.h"
 
+#include <assert.h>
+
 #include "gateway/upstream/ask.h"
 #include "gateway/upstream/task_ids.h"
 #include "gateway/upstream/upstream.h"
 
 static void session_connection_free(struct session_connection *i)
 {
+    assert(list_empty(&i->ups)); /* its calls have ended before it */
     list_del(&i->node);
     arena_done(&i->arena);
     free(i);
@@ -69,14 +72,12 @@ static void on_session_conn_notified(void *ctx, str method, const struct json *p
         gw_session_send(s, buf_str(b));
 }
 
-static void on_session_conn_ready(void *ctx) {}
-
 static void on_session_conn_closed(void *ctx, const struct err *e)
 {
     session_connection_free(ctx);
 }
 
-static const struct mcp_client_events EVENTS = {on_session_conn_ready, on_session_conn_closed};
+static const struct mcp_client_events EVENTS = {.closed = on_session_conn_closed};
 
 /* The client's capabilities that a server can use through the gateway. */
 static const struct json *shared_capabilities(struct arena *a, const struct json *client)

@@ -31,7 +31,6 @@
 #include "base/bytes/random.h"
 #include "base/clock.h"
 #include "gateway/sign.h"
-#include "gateway/upstream/ask.h"
 #include "gateway/write.h"
 
 /* the body of a requestState that no suspended call belongs to: run the request again */
@@ -77,45 +76,43 @@ void suspended_done(struct upstream_call *u)
     drop_questions(u);
     if (timer_active(&u->expiry))
         timer_stop(&u->expiry);
-    if (u->node.next != &u->node)
+    if (!list_empty(&u->node)) {
+        assert(u->g->nsuspended > 0 && u->user_id);
         u->g->nsuspended--;
+    }
     list_del(&u->node);
     arena_done(&u->arena);
     free(u->user_id);
     u->user_id = NULL;
 }
 
-static void write_question(struct json_writer *w, const struct gw_question *x)
+/* A question as this era has it: without an elicitationId. */
+static void write_question(struct json_writer *w, const char *key, str method,
+                           const struct json *params)
 {
-    const struct json *params = x->ask->params;
-    jw_kobject(w, x->key);
-    jw_kstr(w, "method", str_from(gw_ask_method(x->ask->kind)));
+    jw_kobject(w, key);
+    jw_kstr(w, "method", method);
     jw_kobject(w, "params");
-    for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
-        if (str_eq(params->members[i].key, STR("elicitationId")))
-            continue; /* this era has no elicitationId */
-        jw_key_str(w, params->members[i].key);
-        jw_value(w, &params->members[i].value);
-    }
+    gw_write_members(w, params, "elicitationId");
     jw_end(w);
     jw_end(w);
 }
 
-static void begin_required(struct gw_request *q, struct json_writer *w, struct buf *b)
+static void begin_required(struct gw_request *q, struct json_writer *w)
 {
-    gw_write_begin(w, b, q);
+    gw_write_begin(w, q);
     jw_kstr(w, "resultType", STR("input_required"));
     jw_kobject(w, "inputRequests");
 }
 
-static void end_required(struct gw_request *q, struct json_writer *w, struct buf *b, str state)
+static void end_required(struct gw_request *q, struct json_writer *w, str state)
 {
     jw_end(w);
     jw_kstr(w, "requestState", state);
     gw_write_own_meta(w);
     jw_end(w);
     jw_end(w);
-    gw_request_send(q, b);
+    gw_request_send(q);
 }
 
 /* ---- suspending ---- */
@@ -130,6 +127,8 @@ static size_t suspended_by(const struct gw_space *s, str user_id)
 
 static void on_expired(void *up)
 {
+    const struct upstream_call *u = up;
+    assert(!u->q); /* the timer does not run while the client waits */
     upstream_call_cancel(up, "The client did not return with answers in time.");
 }
 
@@ -139,7 +138,6 @@ static void put_questions(struct upstream_call *u)
 {
     struct gw_request *q = u->q;
     struct json_writer w;
-    struct buf b;
     if (!q || list_empty(&u->questions)) /* withdrawn, or the client has left */
         return;
     assert(u->own && !u->kept);
@@ -149,6 +147,7 @@ static void put_questions(struct upstream_call *u)
     random_bytes(raw, sizeof raw);
     hex_encode(u->handle, raw, sizeof raw);
     if (is_first) { /* it stays in the list until it is freed */
+        assert(list_empty(&u->node) && !u->user_id);
         u->user_id = str_dup(actor_user(q->actor));
         list_push(&u->space->suspended, &u->node);
         u->g->nsuspended++;
@@ -156,18 +155,21 @@ static void put_questions(struct upstream_call *u)
     u->suspended_ms = clock_mono_ms();
     timer_init(&u->expiry, u->g->deps.loop, on_expired, u);
     timer_start(&u->expiry, u->g->deps.limits.answer_ttl_ms);
-    begin_required(q, &w, &b);
-    LIST_FOREACH (n, &u->questions)
-        write_question(&w, LIST_ENTRY(n, struct gw_question, node));
+    begin_required(q, &w);
+    LIST_FOREACH (n, &u->questions) {
+        const struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
+        write_question(&w, x->key, mcp_ask_method(x->ask->kind), x->ask->params);
+    }
     str state = gw_sign_text(u->g, &q->arena, str_from(u->handle), context_of(q));
     u->q = NULL; /* suspended from here on */
     q->on_cancel = NULL;
-    end_required(q, &w, &b, state);
+    end_required(q, &w, state);
 }
 
 static void on_settled(void *up, const struct mcp_reply *r)
 {
     struct upstream_call *u = up;
+    assert(u->settling && u->own);
     u->settling = NULL;
     put_questions(u);
 }
@@ -189,7 +191,7 @@ void suspended_question(struct upstream_call *u, struct mcp_ask *a)
     struct gw_request *q = u->q;
     bool is_full = u->g->nsuspended >= GW_SUSPENDED_MAX ||
                    (q && suspended_by(u->space, actor_user(q->actor)) >= GW_SUSPENDED_USER_MAX);
-    if (q && !gw_client_can(q->capabilities, a->kind, a->params)) {
+    if (q && !mcp_ask_is_declared(q->capabilities, a->kind, a->params)) {
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
         return;
     }
@@ -344,24 +346,12 @@ void suspended_drop_all(struct gw_space *s, str user_id)
 void suspended_addresses(struct gw_request *q, const struct json *elicitations)
 {
     struct json_writer w;
-    struct buf b;
-    begin_required(q, &w, &b);
+    begin_required(q, &w);
     for (uint32_t i = 0; i < elicitations->len; i++) {
-        const struct json *e = &elicitations->items[i];
         char key[24];
         snprintf(key, sizeof key, "address-%u", i + 1);
-        jw_kobject(&w, key);
-        jw_kstr(&w, "method", STR("elicitation/create"));
-        jw_kobject(&w, "params");
-        for (uint32_t k = 0; json_is(e, JSON_OBJECT) && k < e->len; k++) {
-            if (str_eq(e->members[k].key, STR("elicitationId")))
-                continue;
-            jw_key_str(&w, e->members[k].key);
-            jw_value(&w, &e->members[k].value);
-        }
-        jw_end(&w);
-        jw_end(&w);
+        write_question(&w, key, mcp_ask_method(MCP_ASK_ELICITATION), &elicitations->items[i]);
     }
     str state = gw_sign_text(q->g, &q->arena, str_from(RERUN), context_of(q));
-    end_required(q, &w, &b, state);
+    end_required(q, &w, state);
 }

@@ -1,5 +1,7 @@
 #include "gateway/upstream/task_ids.h"
 
+#include <assert.h>
+
 #include "gateway/sign.h"
 
 static str task_context(const struct gw_space *s, struct arena *a, str user_id)
@@ -54,6 +56,7 @@ void gw_task_remember(struct gw_request *q, str source, str id)
     if (++s->ntasks <= GW_TASKS_MAX)
         return;
     s->ntasks--;
+    assert(s->ntasks == GW_TASKS_MAX);
     task_free(LIST_ENTRY(s->tasks.next, struct gw_task, node));
 }
 

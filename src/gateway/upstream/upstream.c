@@ -14,9 +14,6 @@
 #define CALL_MAX_MS   (60u * 60 * 1000)
 #define MCP_URL_FIRST -32042
 
-static const char *const LEVELS[] = {"debug", "info",     "notice", "warning",
-                                     "error", "critical", "alert",  "emergency"};
-
 /* ---- life ---- */
 
 static void release_way(struct upstream_call *u)
@@ -37,6 +34,7 @@ static void upstream_call_free(struct upstream_call *u)
 {
     release_way(u);
     suspended_done(u);
+    assert(list_empty(&u->questions) && list_empty(&u->node) && !timer_active(&u->expiry));
     list_del(&u->all);
     free(u);
 }
@@ -118,6 +116,7 @@ void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
 static void on_upstream_done(void *ctx, const struct mcp_reply *r)
 {
     struct upstream_call *u = ctx;
+    assert(u->shared || u->call);
     release_way(u);
     if (u->q)
         upstream_call_deliver(u, r);
@@ -215,7 +214,7 @@ static struct mcp_request wire_request(struct upstream_call *u)
         .is_raw = is_passed_on(u),
         .capabilities = q->capabilities,
         .wants_progress = q->progress_token != NULL,
-        .log_level = q->log_level < 0 ? STR_NONE : str_from(LEVELS[q->log_level]),
+        .log_level = protocol_log_level_name(q->log_level),
     };
     static const struct json NOTHING = {.type = JSON_OBJECT};
     if (!req.capabilities)
@@ -251,6 +250,7 @@ static void send_on_own(void *ctx, struct private_connection *c, const struct er
 static void send_up(struct upstream_call *u)
 {
     struct gw_request *q = u->q;
+    assert(q && !u->shared && !u->call && !u->own); /* a call is sent once */
     bool may_be_asked = gw_client_is_interactive(q->capabilities);
     if (bundle_is_per_person(u->bundle)) { /* its connections belong to one person already */
         struct mcp_request req = wire_request(u);
@@ -293,30 +293,15 @@ void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done)
 
 /* ---- responses ---- */
 
-static void fail_as_tool(struct gw_request *q, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-static void fail_as_tool(struct gw_request *q, const char *fmt, ...)
-{
-    struct arena *a = &q->arena;
-    va_list ap;
-    va_start(ap, fmt);
-    str text = arena_vprintf(a, fmt, ap);
-    va_end(ap);
-    struct tool_result t = tool_result_error(a, "%.*s", STR_ARG(text));
-    struct json *result = json_new(a, JSON_OBJECT);
-    json_set(a, result, STR("content"), *t.content);
-    json_set(a, result, STR("isError"), json_of_bool(true));
-    gw_request_called(q, "error");
-    gw_request_result(q, result, MCP_ERA_LEGACY);
-}
-
 static void answer_unreachable(struct gw_request *q, struct bundle *b, const struct err *e)
 {
     str why = bundle_failure(b, &q->arena, e);
-    if (str_eq(q->method, STR("tools/call")))
-        fail_as_tool(q, "The server %.*s.", STR_ARG(why));
-    else
+    if (!str_eq(q->method, STR("tools/call"))) {
         gw_request_fail(q, RPC_INTERNAL_ERROR, "The server %.*s.", STR_ARG(why));
+        return;
+    }
+    struct tool_result t = tool_result_error(&q->arena, "The server %.*s.", STR_ARG(why));
+    gw_request_tool_result(q, &t, "error");
 }
 
 static void answer_error(struct gw_request *q, struct bundle *b, const struct json *error)
@@ -330,8 +315,10 @@ static void answer_error(struct gw_request *q, struct bundle *b, const struct js
         return;
     }
     if (code == MCP_MISSING_CAPABILITY && q->era == MCP_ERA_LEGACY && is_tool) {
-        fail_as_tool(q, "This tool requires something that the client does not support: %.*s",
-                     STR_ARG(json_get_string(error, "message")));
+        struct tool_result t = tool_result_error(
+            &q->arena, "This tool requires something that the client does not support: %.*s",
+            STR_ARG(json_get_string(error, "message")));
+        gw_request_tool_result(q, &t, "error");
         return;
     }
     if (is_tool)

@@ -99,6 +99,18 @@ static int check_declared(const struct json *declared, size_t kind, const struct
     return 0;
 }
 
+str mcp_ask_method(enum mcp_ask_kind kind)
+{
+    assert(KINDS[kind].kind == kind);
+    return KINDS[kind].method;
+}
+
+bool mcp_ask_is_declared(const struct json *capabilities, enum mcp_ask_kind kind,
+                         const struct json *params)
+{
+    return check_declared(capabilities, kind, params) == 0;
+}
+
 static int find_kind(str method, size_t *ret)
 {
     for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {

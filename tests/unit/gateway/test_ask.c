@@ -98,12 +98,12 @@ TEST_GATEWAY(what_a_client_can_be_asked_follows_from_its_declaration)
     const struct json *url = gw_json("{'mode':'url'}"), *form = gw_json("{}");
     for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
         const struct json *can = gw_json(ROWS[i].capabilities);
-        assert_int_equal(gw_client_can(can, MCP_ASK_ELICITATION, form), ROWS[i].form);
-        assert_int_equal(gw_client_can(can, MCP_ASK_ELICITATION, url), ROWS[i].url);
-        assert_int_equal(gw_client_can(can, MCP_ASK_SAMPLING, form), ROWS[i].sampling);
-        assert_int_equal(gw_client_can(can, MCP_ASK_ROOTS, form), ROWS[i].roots);
+        assert_int_equal(mcp_ask_is_declared(can, MCP_ASK_ELICITATION, form), ROWS[i].form);
+        assert_int_equal(mcp_ask_is_declared(can, MCP_ASK_ELICITATION, url), ROWS[i].url);
+        assert_int_equal(mcp_ask_is_declared(can, MCP_ASK_SAMPLING, form), ROWS[i].sampling);
+        assert_int_equal(mcp_ask_is_declared(can, MCP_ASK_ROOTS, form), ROWS[i].roots);
     }
-    assert_false(gw_client_can(NULL, MCP_ASK_ROOTS, NULL));
+    assert_false(mcp_ask_is_declared(NULL, MCP_ASK_ROOTS, NULL));
 }
 
 TEST_GATEWAY(an_address_to_visit_gets_the_id_that_this_revision_requires)
