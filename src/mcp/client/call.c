@@ -123,7 +123,7 @@ static void call_transmit(struct mcp_call *call, str method, const struct json *
     exchange_send(&call->x, &s);
 }
 
-static void on_first_answer(struct exchange *x, const struct mcp_reply *r);
+static void on_first_answer(struct mcp_exchange *x, const struct mcp_reply *r);
 
 void call_send(struct mcp_call *call, const struct json *more)
 {
@@ -132,7 +132,7 @@ void call_send(struct mcp_call *call, const struct json *more)
 }
 
 void call_send_other(struct mcp_call *call, str method, const struct json *params,
-                     void (*done)(struct exchange *x, const struct mcp_reply *r))
+                     void (*done)(struct mcp_exchange *x, const struct mcp_reply *r))
 {
     call->x.done = done;
     call_transmit(call, method, params, NULL);
@@ -178,7 +178,7 @@ static bool should_refresh(const struct mcp_call *call, const struct json *error
            str_eq(call->method, STR("tools/call"));
 }
 
-static void on_first_answer(struct exchange *x, const struct mcp_reply *r)
+static void on_first_answer(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     struct mcp_call *call = x->call;
     if (r->result)
@@ -189,21 +189,34 @@ static void on_first_answer(struct exchange *x, const struct mcp_reply *r)
         call_answer(call, r);
 }
 
-/* ---- methods that an era does not have ---- */
+/* ---- later ---- */
 
-static void on_answer_empty(void *ctx)
+static void on_call_later(void *ctx)
 {
     struct mcp_call *call = ctx;
     struct mcp_client *c = call->client;
     client_enter(c);
-    call_result(call, json_new(&call->mem, JSON_OBJECT));
+    call->then(call);
     client_leave(c);
+}
+
+void call_later(struct mcp_call *call, uint64_t ms, void (*then)(struct mcp_call *call))
+{
+    assert(call->client && !call->is_dead);
+    call->then = then;
+    timer_start(&call->later, ms);
+}
+
+/* ---- methods that an era does not have ---- */
+
+static void answer_empty(struct mcp_call *call)
+{
+    call_result(call, json_new(&call->mem, JSON_OBJECT));
 }
 
 void call_answer_empty(struct mcp_call *call)
 {
-    timer_init(&call->later, call->client->loop, on_answer_empty, call);
-    timer_start(&call->later, 0);
+    call_later(call, 0, answer_empty);
 }
 
 static bool serve_for_modern(struct mcp_call *call, const struct mcp_request *req)
@@ -244,7 +257,7 @@ struct mcp_call *call_new(struct loop *l, const struct mcp_call_events *ev, void
     call->ctx = ctx;
     list_init(&call->node);
     buf_init(&call->rounds.state, RPC_MESSAGE_MAX);
-    timer_init(&call->later, l, on_answer_empty, call);
+    timer_init(&call->later, l, on_call_later, call);
     return call;
 }
 
@@ -262,6 +275,7 @@ static void join_client(struct mcp_call *call, struct mcp_client *c)
 {
     assert(!call->client && !call->is_dead && !call->refusal);
     call->client = c;
+    timer_init(&call->later, c->loop, on_call_later, call); /* it was the limit of waiting */
     call->timeout_ms = MCP_TIMEOUT_MS;
     call->deadline_ms = clock_mono_ms() + MCP_MAX_MS;
     exchange_init(&call->x, c, on_first_answer);
@@ -279,7 +293,7 @@ static void copy_capabilities(struct mcp_call *call, const struct mcp_request *r
     if (c->era != MCP_ERA_MODERN || (!req->capabilities && !req->is_raw))
         return;
     buf_clear(&c->out);
-    message_write_capabilities(&c->out, call->declared, MCP_ERA_MODERN, !req->is_raw);
+    message_write_capabilities(&c->out, call->declared, !req->is_raw);
     call->capabilities = arena_str(&call->mem, buf_str(&c->out));
 }
 

@@ -3,14 +3,14 @@
  *   mcp_open --> CONNECTING --client_ready--> READY
  *                    |                         |
  *                    +------- mcp_close -------+--> CLOSING --transport closed--> DEAD
- *                    +------- failure, loss: client_finish ---------------------> DEAD
+ *                    +------- failure, loss: client_fail -----------------------> DEAD
  *                    +------- mcp_abort (from every state, no callback) --------> DEAD
  *
  * CONNECTING: connect.c probes; calls fail with -ENOTCONN. READY: calls are sent. CLOSING: no new
  * calls; the transport ends in order. DEAD: nothing calls back any more; client_leave frees the
  * client when the outermost callback has returned.
  *
- * Order at the end (client_finish): stop connecting and listening, free the transport, answer every
+ * Order at the end (client_fail): stop connecting and listening, free the transport, answer every
  * call with the error, drop the server's questions, then `closed` as the last callback. Each of
  * these callbacks may abort the client, so the state is checked again after them. */
 #include "mcp/client.h"
@@ -84,7 +84,7 @@ static void answer_all(struct mcp_client *c, const struct err *e)
     }
 }
 
-static void client_finish(struct mcp_client *c, const struct err *e)
+void client_fail(struct mcp_client *c, const struct err *e)
 {
     assert(c->depth > 0);
     if (c->state == CLIENT_DEAD)
@@ -100,11 +100,6 @@ static void client_finish(struct mcp_client *c, const struct err *e)
         return;
     c->state = CLIENT_DEAD;
     c->ev.closed(c->ctx, &why);
-}
-
-void client_fail(struct mcp_client *c, const struct err *e)
-{
-    client_finish(c, e);
 }
 
 void client_ready(struct mcp_client *c)
@@ -198,7 +193,7 @@ static void describe_refusal(struct err *e, int status, str body)
 }
 
 /* A refusal with a JSON-RPC error object in its body is handled as that error. */
-static bool take_error_body(struct mcp_client *c, struct exchange *x, str body)
+static bool take_error_body(struct mcp_client *c, struct mcp_exchange *x, str body)
 {
     struct json *v;
     struct rpc_message m;
@@ -221,7 +216,7 @@ static void on_message_refused(void *ctx, int64_t during, int status, str body, 
 {
     struct mcp_client *c = ctx;
     client_enter(c);
-    struct exchange *x = exchange_find(c, during);
+    struct mcp_exchange *x = exchange_find(c, during);
     struct err e;
     describe_refusal(&e, status, body);
     /* the HTTP request ends before the challenge is used */
@@ -242,7 +237,7 @@ static void on_lost(void *ctx, int64_t during, const struct err *e)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
-    struct exchange *x = exchange_find(c, during);
+    struct mcp_exchange *x = exchange_find(c, during);
     if (x)
         exchange_fail(x, e);
     else if (during == OUTGOING_INITIALIZED)
@@ -252,7 +247,7 @@ static void on_lost(void *ctx, int64_t during, const struct err *e)
 
 static void on_alive(void *ctx, int64_t during)
 {
-    struct exchange *x = exchange_find(ctx, during);
+    struct mcp_exchange *x = exchange_find(ctx, during);
     if (x)
         exchange_touch(x);
 }
@@ -311,7 +306,7 @@ static void on_transport_closed(void *ctx, const struct err *e)
     client_enter(c);
     /* While connecting the loss may only mean that the server needs another protocol. */
     if (c->state != CLIENT_CONNECTING || !connect_again(c, e))
-        client_finish(c, e);
+        client_fail(c, e);
     client_leave(c);
 }
 
@@ -334,7 +329,7 @@ static void copy_capabilities(struct mcp_client *c)
 {
     if (c->host.capabilities)
         c->host.capabilities = json_clone(&c->mem, c->host.capabilities);
-    message_write_capabilities(&c->out, c->host.capabilities, MCP_ERA_MODERN, true);
+    message_write_capabilities(&c->out, c->host.capabilities, true);
     c->capabilities = arena_str(&c->mem, buf_str(&c->out));
 }
 
@@ -426,7 +421,7 @@ str mcp_instructions(const struct mcp_client *c)
 
 int mcp_pid(const struct mcp_client *c)
 {
-    return c->transport ? c->transport->ops->pid(c->transport) : 0;
+    return c->transport && c->transport->ops->pid ? c->transport->ops->pid(c->transport) : 0;
 }
 
 bool mcp_has_asked(const struct mcp_client *c)

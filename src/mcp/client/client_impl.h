@@ -37,18 +37,18 @@
 
 /* ---- one request on the wire ---- */
 
-struct exchange {
+struct mcp_exchange {
     struct mcp_client *client;
-    struct exchange *next; /* in its bucket of the table */
-    int64_t id;            /* 0: not in progress */
-    struct mcp_call *call; /* or NULL: a request of the client itself */
-    uint64_t timeout_ms;   /* time without any sign of life */
-    uint64_t deadline_ms;  /* monotonic */
+    struct mcp_exchange *next; /* in its bucket of the table */
+    int64_t id;                /* 0: not in progress */
+    struct mcp_call *call;     /* or NULL: a request of the client itself */
+    uint64_t timeout_ms;       /* time without any sign of life */
+    uint64_t deadline_ms;      /* monotonic */
     struct timer timer;
     struct err *failure; /* sending failed; reported in the next turn of the loop */
     int http_status;     /* HTTP status of a refusal; else 0 */
     /* The exchange is no longer in progress and may be used again. */
-    void (*done)(struct exchange *x, const struct mcp_reply *r);
+    void (*done)(struct mcp_exchange *x, const struct mcp_reply *r);
 };
 
 struct exchange_spec {
@@ -63,25 +63,25 @@ struct exchange_spec {
 };
 
 struct exchange_table {
-    struct exchange **buckets;
+    struct mcp_exchange **buckets;
     size_t mask; /* number of buckets - 1 */
     size_t n;
 };
 
-void exchange_init(struct exchange *x, struct mcp_client *c,
-                   void (*done)(struct exchange *x, const struct mcp_reply *r));
-void exchange_send(struct exchange *x, const struct exchange_spec *s);
+void exchange_init(struct mcp_exchange *x, struct mcp_client *c,
+                   void (*done)(struct mcp_exchange *x, const struct mcp_reply *r));
+void exchange_send(struct mcp_exchange *x, const struct exchange_spec *s);
 /* Ends the exchange without an answer and notifies the server, if the era has a notification for
  * it. */
-void exchange_cancel(struct exchange *x, const char *reason);
-void exchange_drop(struct exchange *x); /* ends it without notifying anybody */
-void exchange_answer(struct exchange *x, const struct mcp_reply *r);
-void exchange_fail(struct exchange *x, const struct err *e);
-void exchange_refuse(struct exchange *x, const struct err *e, str challenge);
-void exchange_touch(struct exchange *x); /* restarts the timeout: the server shows activity */
+void exchange_cancel(struct mcp_exchange *x, const char *reason);
+void exchange_drop(struct mcp_exchange *x); /* ends it without notifying anybody */
+void exchange_answer(struct mcp_exchange *x, const struct mcp_reply *r);
+void exchange_fail(struct mcp_exchange *x, const struct err *e);
+void exchange_refuse(struct mcp_exchange *x, const struct err *e, str challenge);
+void exchange_touch(struct mcp_exchange *x); /* restarts the timeout: the server shows activity */
 /* Sends a request and ignores its answer. */
 void exchange_send_forgotten(struct mcp_client *c, str method, const struct json *params);
-struct exchange *exchange_find(const struct mcp_client *c, int64_t id);
+struct mcp_exchange *exchange_find(const struct mcp_client *c, int64_t id);
 
 /* ---- a call ---- */
 
@@ -102,7 +102,7 @@ struct connection;
 struct connections;
 
 struct mcp_call {
-    struct exchange x;
+    struct mcp_exchange x;
     struct list_node node;     /* in the client's calls, or in those that wait for a connection */
     struct mcp_client *client; /* NULL: the call waits for a connection */
     struct arena mem;
@@ -122,8 +122,8 @@ struct mcp_call {
     bool begins_task;   /* the caller began a task (2025-11-25), which continues after the answer */
     bool has_refreshed; /* tools were listed again after a header mismatch */
     struct param_headers headers;
-    struct timer later; /* the next poll or round, the deferred empty answer, or the limit of
-                           waiting for a connection */
+    struct timer later; /* call_later, or the limit of waiting for a connection */
+    void (*then)(struct mcp_call *call);
     struct rounds rounds;
     struct arena round_mem; /* the answers of one round */
     struct task *task;
@@ -139,8 +139,10 @@ void call_begin(struct mcp_call *call, struct mcp_client *c, const struct mcp_re
 void call_send(struct mcp_call *call, const struct json *more);
 /* Sends another request that leads to the call's answer. */
 void call_send_other(struct mcp_call *call, str method, const struct json *params,
-                     void (*done)(struct exchange *x, const struct mcp_reply *r));
+                     void (*done)(struct mcp_exchange *x, const struct mcp_reply *r));
 void call_answer_empty(struct mcp_call *call); /* in the next turn of the loop */
+/* Continues with `then` later, instead of what was to be done later before. */
+void call_later(struct mcp_call *call, uint64_t ms, void (*then)(struct mcp_call *call));
 /* Each of these ends the call: it is dead afterwards, and client_leave frees it. */
 void call_answer(struct mcp_call *call, const struct mcp_reply *r);
 void call_result(struct mcp_call *call, const struct json *result);
@@ -253,7 +255,7 @@ struct mcp_client {
     str capabilities; /* our capabilities as JSON text for the modern era */
 
     struct connect {
-        struct exchange discover, initialize;
+        struct mcp_exchange discover, initialize;
         struct timer deadline, patience;
         struct deferred start;
         unsigned versions_tried;

@@ -15,6 +15,7 @@
  * to server/discover is used only if the handshake is refused (is_discovered). Some old servers
  * exit when their first message is unknown: these are started a second time with the handshake as
  * first message (has_respawned). */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -79,10 +80,12 @@ static void take_facts(struct mcp_client *c, const struct json *result, const st
 
 static void settle_era(struct mcp_client *c, enum mcp_era era, str version)
 {
+    assert(c->transport && era != MCP_ERA_UNKNOWN);
     c->era = era;
     if (!str_eq(c->version, version))
         c->version = arena_str(&c->mem, version);
-    c->transport->ops->settle(c->transport, era, c->version);
+    if (c->transport->ops->settle)
+        c->transport->ops->settle(c->transport, era, c->version);
 }
 
 /* ---- the stateless era ---- */
@@ -98,6 +101,7 @@ static bool names(const struct json *versions, str wanted)
 
 static void become_modern(struct mcp_client *c)
 {
+    assert(c->state == CLIENT_CONNECTING);
     exchange_drop(&c->connect.initialize); /* its answer no longer matters */
     settle_era(c, MCP_ERA_MODERN, STR(MCP_REVISION_MODERN));
     client_ready(c);
@@ -147,7 +151,7 @@ static bool is_denial(const struct err *err)
     return err->code == -EACCES || err->code == -EKEYREJECTED;
 }
 
-static void on_discovered(struct exchange *x, const struct mcp_reply *r)
+static void on_discovered(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     struct mcp_client *c = x->client;
     timer_stop(&c->connect.patience);
@@ -197,6 +201,7 @@ static void send_discover(struct mcp_client *c)
 
 static void to_oldest_transport(struct mcp_client *c, const struct mcp_reply *r)
 {
+    assert(!c->connect.is_sse && c->transport->ops->is_http); /* there is no older one */
     c->connect.is_sse = true;
     err_set(&c->connect.before_sse, -EPROTO, "%.*s",
             STR_ARG(r->err ? str_from(r->err->msg) : json_get_string(r->error, "message")));
@@ -240,7 +245,7 @@ static bool may_be_older(const struct mcp_client *c, int status)
            (status == 400 || status == 404 || status == 405);
 }
 
-static void on_handshake(struct exchange *x, const struct mcp_reply *r)
+static void on_handshake(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     struct mcp_client *c = x->client;
     if (r->result)
@@ -315,6 +320,7 @@ static struct transport *open_transport(struct mcp_client *c, struct err *e)
 static void connect_start(struct mcp_client *c)
 {
     struct err e = {0};
+    assert(!c->transport);
     if (c->state == CLIENT_CLOSING) {
         client_fail(c, &e);
         return;
@@ -374,6 +380,7 @@ void connect_stop(struct mcp_client *c)
 bool connect_again(struct mcp_client *c, const struct err *e)
 {
     struct connect *k = &c->connect;
+    assert(c->state == CLIENT_CONNECTING && c->transport);
     bool is_over_probe = c->dial.wire == MCP_WIRE_STDIO && k->has_probed && !k->has_respawned;
     if (!is_over_probe) {
         if (k->is_sse && k->before_sse.code != 0) {

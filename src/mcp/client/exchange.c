@@ -9,7 +9,7 @@
 
 /* ---- the table ---- */
 
-static struct exchange **bucket(const struct exchange_table *t, int64_t id)
+static struct mcp_exchange **bucket(const struct exchange_table *t, int64_t id)
 {
     return &t->buckets[(size_t)id & t->mask];
 }
@@ -19,9 +19,9 @@ static void grow(struct exchange_table *t)
     struct exchange_table wider = {.mask = t->buckets ? t->mask * 2 + 1 : BUCKETS_MIN - 1};
     wider.buckets = xcalloc(wider.mask + 1, sizeof(*wider.buckets));
     for (size_t i = 0; t->buckets && i <= t->mask; i++) {
-        for (struct exchange *x = t->buckets[i], *next; x; x = next) {
+        for (struct mcp_exchange *x = t->buckets[i], *next; x; x = next) {
             next = x->next;
-            struct exchange **to = bucket(&wider, x->id);
+            struct mcp_exchange **to = bucket(&wider, x->id);
             x->next = *to;
             *to = x;
         }
@@ -31,31 +31,31 @@ static void grow(struct exchange_table *t)
     *t = wider;
 }
 
-static void table_add(struct exchange_table *t, struct exchange *x)
+static void table_add(struct exchange_table *t, struct mcp_exchange *x)
 {
     if (!t->buckets || t->n > t->mask)
         grow(t);
-    struct exchange **to = bucket(t, x->id);
+    struct mcp_exchange **to = bucket(t, x->id);
     x->next = *to;
     *to = x;
     t->n++;
 }
 
-static void table_remove(struct exchange_table *t, struct exchange *x)
+static void table_remove(struct exchange_table *t, struct mcp_exchange *x)
 {
     assert(t->n > 0);
-    struct exchange **at = bucket(t, x->id);
+    struct mcp_exchange **at = bucket(t, x->id);
     while (*at != x)
         at = &(*at)->next;
     *at = x->next;
     t->n--;
 }
 
-struct exchange *exchange_find(const struct mcp_client *c, int64_t id)
+struct mcp_exchange *exchange_find(const struct mcp_client *c, int64_t id)
 {
     if (id <= 0 || !c->table.buckets)
         return NULL;
-    struct exchange *x = *bucket(&c->table, id);
+    struct mcp_exchange *x = *bucket(&c->table, id);
     while (x && x->id != id)
         x = x->next;
     return x;
@@ -64,7 +64,7 @@ struct exchange *exchange_find(const struct mcp_client *c, int64_t id)
 /* ---- the end of an exchange ---- */
 
 /* Removes the exchange from the table. Returns its former id. */
-static int64_t exchange_unlink(struct exchange *x)
+static int64_t exchange_unlink(struct mcp_exchange *x)
 {
     int64_t id = x->id;
     timer_stop(&x->timer);
@@ -76,34 +76,32 @@ static int64_t exchange_unlink(struct exchange *x)
     return id;
 }
 
-static void exchange_end(struct exchange *x, bool was_answered)
+static void exchange_end(struct mcp_exchange *x, bool was_answered)
 {
     int64_t id = exchange_unlink(x);
     struct transport *t = x->client->transport;
-    if (id != 0 && t)
+    if (id != 0 && t && t->ops->release)
         t->ops->release(t, id, was_answered);
 }
 
-void exchange_drop(struct exchange *x)
+void exchange_drop(struct mcp_exchange *x)
 {
     exchange_end(x, false);
 }
 
-void exchange_answer(struct exchange *x, const struct mcp_reply *r)
+void exchange_answer(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     assert(x->id != 0 && x->client->depth > 0);
     exchange_end(x, true);
     x->done(x, r);
 }
 
-void exchange_fail(struct exchange *x, const struct err *e)
+void exchange_fail(struct mcp_exchange *x, const struct err *e)
 {
-    assert(x->id != 0 && x->client->depth > 0);
-    exchange_end(x, false);
-    x->done(x, &(struct mcp_reply){.err = e});
+    exchange_refuse(x, e, STR_NONE);
 }
 
-void exchange_refuse(struct exchange *x, const struct err *e, str challenge)
+void exchange_refuse(struct mcp_exchange *x, const struct err *e, str challenge)
 {
     assert(x->id != 0 && x->client->depth > 0);
     exchange_end(x, false);
@@ -125,7 +123,7 @@ static void tell_cancelled(struct mcp_client *c, int64_t id, const char *reason)
     arena_done(&a);
 }
 
-void exchange_cancel(struct exchange *x, const char *reason)
+void exchange_cancel(struct mcp_exchange *x, const char *reason)
 {
     struct mcp_client *c = x->client;
     int64_t id = x->id;
@@ -137,20 +135,20 @@ void exchange_cancel(struct exchange *x, const char *reason)
 
 /* ---- time ---- */
 
-static void arm(struct exchange *x)
+static void arm(struct mcp_exchange *x)
 {
     uint64_t now = clock_mono_ms();
     uint64_t left = x->deadline_ms > now ? x->deadline_ms - now : 0;
     timer_start(&x->timer, left < x->timeout_ms ? left : x->timeout_ms);
 }
 
-void exchange_touch(struct exchange *x)
+void exchange_touch(struct mcp_exchange *x)
 {
     if (x->id != 0 && !x->failure)
         arm(x);
 }
 
-static void time_out(struct exchange *x)
+static void time_out(struct mcp_exchange *x)
 {
     struct err e;
     bool is_over = clock_mono_ms() >= x->deadline_ms;
@@ -168,7 +166,7 @@ static void time_out(struct exchange *x)
 
 static void on_exchange_timer(void *ctx)
 {
-    struct exchange *x = ctx;
+    struct mcp_exchange *x = ctx;
     struct mcp_client *c = x->client;
     client_enter(c);
     if (x->failure) {
@@ -182,15 +180,15 @@ static void on_exchange_timer(void *ctx)
 
 /* ---- the start ---- */
 
-void exchange_init(struct exchange *x, struct mcp_client *c,
-                   void (*done)(struct exchange *x, const struct mcp_reply *r))
+void exchange_init(struct mcp_exchange *x, struct mcp_client *c,
+                   void (*done)(struct mcp_exchange *x, const struct mcp_reply *r))
 {
-    *x = (struct exchange){.client = c, .done = done};
+    *x = (struct mcp_exchange){.client = c, .done = done};
     timer_init(&x->timer, c->loop, on_exchange_timer, x);
 }
 
 /* Reported in the next turn of the loop: no callback comes from inside a request. */
-static void fail_later(struct exchange *x, const struct err *e)
+static void fail_later(struct mcp_exchange *x, const struct err *e)
 {
     assert(!x->failure && x->id != 0);
     x->failure = xcalloc(1, sizeof(*x->failure));
@@ -198,7 +196,7 @@ static void fail_later(struct exchange *x, const struct err *e)
     timer_start(&x->timer, 0);
 }
 
-static int transmit(struct exchange *x, const struct exchange_spec *s, struct err *e)
+static int transmit(struct mcp_exchange *x, const struct exchange_spec *s, struct err *e)
 {
     struct mcp_client *c = x->client;
     struct message_request r = {
@@ -223,7 +221,7 @@ static int transmit(struct exchange *x, const struct exchange_spec *s, struct er
                        e);
 }
 
-void exchange_send(struct exchange *x, const struct exchange_spec *s)
+void exchange_send(struct mcp_exchange *x, const struct exchange_spec *s)
 {
     struct mcp_client *c = x->client;
     assert(x->id == 0 && "an exchange carries one request at a time");

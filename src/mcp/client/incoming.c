@@ -1,4 +1,5 @@
 /* incoming.c - dispatches each message of the server. */
+#include <assert.h>
 #include <errno.h>
 
 #include "mcp/client/client_impl.h"
@@ -9,7 +10,7 @@
 static void take_answer(struct mcp_client *c, int64_t during, const struct rpc_message *m)
 {
     int64_t id = m->id ? (m->id->type == JSON_INT ? m->id->i : 0) : during;
-    struct exchange *x = exchange_find(c, id);
+    struct mcp_exchange *x = exchange_find(c, id);
     if (x) /* otherwise the request was cancelled, or never sent */
         exchange_answer(x, &(struct mcp_reply){.result = m->result, .error = m->error});
     else if (!m->id)
@@ -19,7 +20,7 @@ static void take_answer(struct mcp_client *c, int64_t during, const struct rpc_m
 static void take_progress(struct mcp_client *c, struct json *params)
 {
     const struct json *token = json_get(params, MCP_PROGRESS_TOKEN);
-    struct exchange *x = json_is(token, JSON_INT) ? exchange_find(c, token->i) : NULL;
+    struct mcp_exchange *x = json_is(token, JSON_INT) ? exchange_find(c, token->i) : NULL;
     if (!x || !x->call || !x->call->wants_progress)
         return;
     exchange_touch(x);
@@ -50,7 +51,7 @@ static struct mcp_call *only_call(const struct mcp_client *c)
 
 struct mcp_call *incoming_call(struct mcp_client *c, int64_t during)
 {
-    struct exchange *x = exchange_find(c, during);
+    struct mcp_exchange *x = exchange_find(c, during);
     if (x)
         return x->call;
     return during == 0 ? only_call(c) : NULL;
@@ -96,7 +97,7 @@ static void take_bad_line(struct mcp_client *c, str text, const struct err *why)
 static void take_malformed(struct mcp_client *c, str text, const struct rpc_message *m,
                            const struct err *why)
 {
-    struct exchange *x =
+    struct mcp_exchange *x =
         m->id && m->id->type == JSON_INT && !m->method.p ? exchange_find(c, m->id->i) : NULL;
     if (!x) {
         take_bad_line(c, text, why);
@@ -134,6 +135,7 @@ void incoming_take(struct mcp_client *c, int64_t during, str text)
 {
     struct json *v;
     struct err e;
+    assert(c->depth > 0); /* a message may end the client */
     if (rpc_parse(&c->in, text, &v, &e) < 0) {
         take_bad_line(c, text, &e);
         return;

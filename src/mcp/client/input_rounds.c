@@ -9,26 +9,21 @@
 #define PAUSE_STEP_MS 100
 #define PAUSE_MAX_MS  2000
 
-static void on_wait_over(void *ctx)
+static void on_wait_over(struct mcp_call *call)
 {
-    struct mcp_call *call = ctx;
-    struct mcp_client *c = call->client;
-    client_enter(c);
     call_fail(call, -ETIMEDOUT, "the server's question was not answered within the time limit");
-    client_leave(c);
 }
 
 /* No request is on the wire now whose timer would watch the deadline. */
 static void watch_deadline(struct mcp_call *call)
 {
     uint64_t now = clock_mono_ms();
-    timer_stop(&call->later);
-    timer_init(&call->later, call->client->loop, on_wait_over, call);
-    timer_start(&call->later, call->deadline_ms > now ? call->deadline_ms - now : 0);
+    call_later(call, call->deadline_ms > now ? call->deadline_ms - now : 0, on_wait_over);
 }
 
 static void one_less(struct mcp_call *call)
 {
+    assert(call->rounds.waiting > 0);
     if (--call->rounds.waiting > 0)
         return;
     timer_stop(&call->later);
@@ -64,18 +59,14 @@ void rounds_ask(struct mcp_call *call, const struct json *requests,
 void rounds_answered(struct mcp_call *call, str key, const struct json *result)
 {
     struct arena *a = &call->round_mem;
-    assert(!call->is_dead && call->rounds.waiting > 0);
+    assert(!call->is_dead);
     json_set(a, call->rounds.responses, arena_str(a, key), *json_clone(a, result));
     one_less(call);
 }
 
-static void on_refusal(void *ctx)
+static void on_refusal(struct mcp_call *call)
 {
-    struct mcp_call *call = ctx;
-    struct mcp_client *c = call->client;
-    client_enter(c);
     call_error(call, call->rounds.refusal);
-    client_leave(c);
 }
 
 /* The protocol has no refusal of a question inside a result, so the call fails. */
@@ -86,9 +77,7 @@ void rounds_refused(struct mcp_call *call, int code, const char *message)
     json_set(&call->mem, error, STR("message"),
              json_of_str(arena_str(&call->mem, str_from(message))));
     call->rounds.refusal = error;
-    timer_stop(&call->later);
-    timer_init(&call->later, call->client->loop, on_refusal, call);
-    timer_start(&call->later, 0);
+    call_later(call, 0, on_refusal);
 }
 
 /* ---- input_required ---- */
@@ -104,21 +93,15 @@ static void send_round(struct mcp_call *call, struct json *responses)
     call_send(call, more);
 }
 
-static void on_pause_over(void *ctx)
+static void on_pause_over(struct mcp_call *call)
 {
-    struct mcp_call *call = ctx;
-    struct mcp_client *c = call->client;
-    client_enter(c);
     send_round(call, json_new(&call->round_mem, JSON_OBJECT));
-    client_leave(c);
 }
 
 static void pause_round(struct mcp_call *call)
 {
     uint64_t ms = (uint64_t)call->rounds.n * PAUSE_STEP_MS;
-    timer_stop(&call->later);
-    timer_init(&call->later, call->client->loop, on_pause_over, call);
-    timer_start(&call->later, ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS);
+    call_later(call, ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS, on_pause_over);
 }
 
 void rounds_take(struct mcp_call *call, const struct json *result)

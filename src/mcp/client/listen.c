@@ -3,6 +3,7 @@
  * Older revisions send them without a request; here the client requests them: lists that change,
  * and the resources that a caller has subscribed to. The stream is reopened when it ends;
  * everything that may have been missed meanwhile is reported as changed. */
+#include <assert.h>
 #include <errno.h>
 
 #include "mcp/client/client_impl.h"
@@ -14,7 +15,7 @@
 
 struct listen {
     struct mcp_client *client;
-    struct exchange x;
+    struct mcp_exchange x;
     struct timer again;
     struct map uris; /* subscribed URIs; the value is the listen itself, as a mark */
     uint64_t wait_ms;
@@ -66,6 +67,7 @@ static struct json *build_params(struct listen *l, struct arena *a)
 static void listen_open_stream(struct listen *l)
 {
     struct arena a;
+    assert(l->x.id == 0 && l->client->era == MCP_ERA_MODERN); /* one stream */
     arena_init(&a);
     struct exchange_spec s = {
         .method = STR("subscriptions/listen"),
@@ -89,6 +91,7 @@ static void on_again(void *ctx)
 static void retry(struct listen *l, const struct err *e)
 {
     const struct mcp_reconnect *policy = &l->client->dial.reconnect;
+    assert(l->x.id == 0 && !timer_active(&l->again));
     unsigned max_tries = policy->max_tries ? policy->max_tries : TRIES_MAX;
     uint64_t max_ms = policy->max_ms ? policy->max_ms : WAIT_MAX_MS;
     if (e && ++l->tries > max_tries) {
@@ -104,7 +107,7 @@ static uint64_t first_wait_ms(const struct mcp_client *c)
     return c->dial.reconnect.initial_ms ? c->dial.reconnect.initial_ms : WAIT_MS;
 }
 
-static void on_ended(struct exchange *x, const struct mcp_reply *r)
+static void on_ended(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     struct listen *l = CONTAINER_OF(x, struct listen, x);
     if (r->error || (r->err && r->err->code == -EACCES) || x->http_status != 0)

@@ -109,18 +109,10 @@ static void write_modern_capability(struct json_writer *w, const struct json_mem
         jw_value(w, &m->value);
 }
 
-void message_write_capabilities(struct buf *out, const struct json *declared, enum mcp_era era,
-                                bool with_tasks)
+void message_write_capabilities(struct buf *out, const struct json *declared, bool with_tasks)
 {
     struct json_writer w;
     jw_init(&w, out);
-    if (era != MCP_ERA_MODERN) {
-        if (declared)
-            jw_value(&w, declared);
-        else
-            jw_raw(&w, STR("{}"));
-        return;
-    }
     jw_object(&w);
     for (uint32_t i = 0; json_is(declared, JSON_OBJECT) && i < declared->len; i++)
         write_modern_capability(&w, &declared->members[i]);

@@ -21,7 +21,6 @@ struct message_request {
 
 void message_write_request(struct buf *out, const struct message_request *r);
 
-/* Writes the capabilities in the form of the era: the modern era has neither `tasks` nor
+/* Writes the capabilities in the form of the modern era, which has neither `tasks` nor
  * `roots.listChanged`; with_tasks adds its extension for tasks. `declared` may be NULL. */
-void message_write_capabilities(struct buf *out, const struct json *declared, enum mcp_era era,
-                                bool with_tasks);
+void message_write_capabilities(struct buf *out, const struct json *declared, bool with_tasks);

@@ -1,4 +1,5 @@
 /* pages.c - a list with several pages as one answer. */
+#include <assert.h>
 #include <errno.h>
 
 #include "mcp/client/client_impl.h"
@@ -14,7 +15,7 @@ struct pages {
     struct json *error; /* when refreshing a tool: the error that caused it */
 };
 
-static void on_list_page(struct exchange *x, const struct mcp_reply *r);
+static void on_list_page(struct mcp_exchange *x, const struct mcp_reply *r);
 
 static void send_page(struct mcp_call *call, const struct json *cursor)
 {
@@ -93,9 +94,10 @@ static void take_page(struct mcp_call *call, struct json *result)
         call_result(call, p->all);
 }
 
-static void on_list_page(struct exchange *x, const struct mcp_reply *r)
+static void on_list_page(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     struct mcp_call *call = x->call;
+    assert(call->pages && !call->is_dead);
     if (r->result)
         take_page(call, (struct json *)r->result);
     else if (call->pages->error)
@@ -116,6 +118,7 @@ static void finish_refresh(struct mcp_call *call)
 
 void pages_refresh_tool(struct mcp_call *call, const struct json *error)
 {
+    assert(!call->has_refreshed && call->params); /* once, and it can be sent again */
     call->has_refreshed = true;
     pages_new(call, "tools");
     call->pages->error = json_clone(&call->mem, error);

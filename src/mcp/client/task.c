@@ -3,6 +3,7 @@
  * There are two kinds. In 2025-11-25 the client requests a task and fetches its result with a
  * request that blocks; in the modern era the server decides, and the task itself carries the
  * result, the error or the questions. */
+#include <assert.h>
 #include <errno.h>
 
 #include "mcp/client/client_impl.h"
@@ -18,26 +19,21 @@ struct task {
     struct json *answered; /* keys of answered questions: {key: true} */
 };
 
-static void on_modern(struct exchange *x, const struct mcp_reply *r);
-static void on_legacy(struct exchange *x, const struct mcp_reply *r);
+static void on_modern(struct mcp_exchange *x, const struct mcp_reply *r);
+static void on_legacy(struct mcp_exchange *x, const struct mcp_reply *r);
 
 /* ---- polling ---- */
 
-static void on_interval_over(void *ctx)
+static void on_interval_over(struct mcp_call *call)
 {
-    struct mcp_call *call = ctx;
-    struct mcp_client *c = call->client;
-    client_enter(c);
     call_send_other(call, STR("tasks/get"), call->task->params,
-                    c->era == MCP_ERA_MODERN ? on_modern : on_legacy);
-    client_leave(c);
+                    call->client->era == MCP_ERA_MODERN ? on_modern : on_legacy);
 }
 
 static void look_later(struct mcp_call *call)
 {
-    timer_stop(&call->later);
-    timer_init(&call->later, call->client->loop, on_interval_over, call);
-    timer_start(&call->later, call->task->interval_ms);
+    assert(call->task && call->x.id == 0);
+    call_later(call, call->task->interval_ms, on_interval_over);
 }
 
 static void take_interval(struct task *t, const struct json *v, const char *key)
@@ -55,6 +51,7 @@ static int task_new(struct mcp_call *call, const struct json *v, const char *int
         call_fail(call, -EPROTO, "the server started a task without a \"taskId\"");
         return -EPROTO;
     }
+    assert(!call->task); /* a call leads to one task */
     struct task *t = ARENA_NEW(&call->mem, struct task);
     t->id = arena_str(&call->mem, id);
     t->params = json_new(&call->mem, JSON_OBJECT);
@@ -69,6 +66,7 @@ static int task_new(struct mcp_call *call, const struct json *v, const char *int
 void task_cancel(struct mcp_call *call)
 {
     struct mcp_client *c = call->client;
+    assert(call->task);
     if (c->state == CLIENT_READY)
         exchange_send_forgotten(c, STR("tasks/cancel"), call->task->params);
 }
@@ -89,7 +87,7 @@ static void end_cancelled(struct mcp_call *call)
 
 /* ---- the extension of the modern era ---- */
 
-static void on_updated(struct exchange *x, const struct mcp_reply *r)
+static void on_updated(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     if (r->result)
         look_later(x->call);
@@ -146,7 +144,7 @@ static void take_modern_state(struct mcp_call *call, const struct json *v)
     }
 }
 
-static void on_modern(struct exchange *x, const struct mcp_reply *r)
+static void on_modern(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     if (r->result)
         take_modern_state(x->call, r->result);
@@ -162,7 +160,7 @@ void task_take_modern(struct mcp_call *call, const struct json *result)
 
 /* ---- 2025-11-25 ---- */
 
-static void on_legacy_result(struct exchange *x, const struct mcp_reply *r)
+static void on_legacy_result(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     if (r->result)
         call_answer(x->call, r);
@@ -190,7 +188,7 @@ static void take_legacy_state(struct mcp_call *call, const struct json *v)
         fetch_legacy_result(call);
 }
 
-static void on_legacy(struct exchange *x, const struct mcp_reply *r)
+static void on_legacy(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     if (r->result)
         take_legacy_state(x->call, r->result);

@@ -4,6 +4,7 @@
  * answer, it is resumed with a GET after the delay that the server named. After "429 Too Many
  * Requests" the same message is sent again later. When the server has forgotten the session, the
  * message waits until there is a new session. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/str.h"
@@ -18,8 +19,8 @@
 #define PACED_NOTES_MAX 5
 #define CHALLENGE_MAX   4096
 
-struct post {
-    struct http *t;
+struct http_post {
+    struct http_transport *t;
     struct list_node node;
     struct arena mem;
     int64_t id;
@@ -36,10 +37,10 @@ struct post {
     unsigned resumes, paced;
 };
 
-static void post_start(struct post *p);
-static void post_resume(struct post *p);
+static void post_start(struct http_post *p);
+static void post_resume(struct http_post *p);
 
-static void post_free(struct post *p)
+static void post_free(struct http_post *p)
 {
     list_del(&p->node);
     timer_stop(&p->later);
@@ -54,9 +55,9 @@ static void on_linger_over(void *ctx)
     post_free(ctx);
 }
 
-struct post *http_post_find(struct http *t, int64_t id)
+struct http_post *http_post_find(struct http_transport *t, int64_t id)
 {
-    LIST_EACH (p, &t->posts, struct post, node)
+    LIST_EACH (p, &t->posts, struct http_post, node)
         if (p->id == id && id != 0 && !p->is_answered)
             return p;
     return NULL;
@@ -64,17 +65,17 @@ struct post *http_post_find(struct http *t, int64_t id)
 
 /* The owner may free the whole transport in an event, so look the post up again. The owner no
  * longer wants a post that it has not released by then. */
-static void post_leave(struct http *t, int64_t id)
+static void post_leave(struct http_transport *t, int64_t id)
 {
-    struct post *p = t->is_freed ? NULL : http_post_find(t, id);
+    struct http_post *p = t->is_freed ? NULL : http_post_find(t, id);
     if (p)
         post_free(p);
     http_leave(t);
 }
 
-static void lose(struct post *p, const struct err *e)
+static void lose(struct http_post *p, const struct err *e)
 {
-    struct http *t = p->t;
+    struct http_transport *t = p->t;
     int64_t id = p->id;
     http_enter(t);
     if (id == 0)
@@ -84,8 +85,9 @@ static void lose(struct post *p, const struct err *e)
     post_leave(t, id);
 }
 
-void http_post_release(struct post *p, bool was_answered)
+void http_post_release(struct http_post *p, bool was_answered)
 {
+    assert(!p->is_answered); /* released once */
     if (!was_answered || !p->wire) {
         post_free(p);
         return;
@@ -101,7 +103,7 @@ void http_post_release(struct post *p, bool was_answered)
 static void on_post_head(void *ctx, int status, bool is_stream, const struct fetch_header *headers,
                          size_t n)
 {
-    struct post *p = ctx;
+    struct http_post *p = ctx;
     if (p->is_initialize && status >= 200 && status < 300)
         http_take_session(p->t, wire_header(headers, n, "mcp-session-id"));
     if (status == 401 || status == 403)
@@ -116,8 +118,8 @@ static void on_post_head(void *ctx, int status, bool is_stream, const struct fet
 
 static void on_post_event(void *ctx, const struct sse_event *ev)
 {
-    struct post *p = ctx;
-    struct http *t = p->t;
+    struct http_post *p = ctx;
+    struct http_transport *t = p->t;
     p->resumes = 0;
     if (ev->retry_ms >= 0)
         p->retry_ms = wire_retry_ms(ev);
@@ -127,7 +129,7 @@ static void on_post_event(void *ctx, const struct sse_event *ev)
         t->base.ev->message(t->base.ctx, p->id, ev->data);
 }
 
-static bool can_resume(const struct post *p)
+static bool can_resume(const struct http_post *p)
 {
     return p->id > 0 && p->era == MCP_ERA_LEGACY && p->last_id.n > 0 && p->resumes < RESUMES_MAX;
 }
@@ -137,8 +139,9 @@ static void on_resume_time(void *ctx)
     post_resume(ctx);
 }
 
-static void resume_later(struct post *p)
+static void resume_later(struct http_post *p)
 {
+    assert(!p->wire && p->resumes < RESUMES_MAX);
     p->resumes++;
     p->is_resuming = true;
     timer_init(&p->later, p->t->loop, on_resume_time, p);
@@ -152,9 +155,9 @@ static void on_pace_over(void *ctx)
     post_start(ctx);
 }
 
-static void send_later(struct post *p)
+static void send_later(struct http_post *p)
 {
-    struct http *t = p->t;
+    struct http_transport *t = p->t;
     if (p->id == 0 && ++p->paced > PACED_NOTES_MAX) {
         post_free(p);
         return;
@@ -166,18 +169,19 @@ static void send_later(struct post *p)
         t->base.ev->alive(t->base.ctx, p->id);
 }
 
-static void park(struct post *p)
+static void park(struct http_post *p)
 {
-    struct http *t = p->t;
+    struct http_transport *t = p->t;
+    assert(!p->is_parked && !p->was_parked && !p->wire); /* one message waits for one session */
     p->is_parked = p->was_parked = true;
     if (p->id == 0)
         post_free(p); /* the new session would not know this message */
     http_session_gone(t);
 }
 
-static void post_refuse(struct post *p, int status, str body)
+static void post_refuse(struct http_post *p, int status, str body)
 {
-    struct http *t = p->t;
+    struct http_transport *t = p->t;
     int64_t id = p->id;
     http_enter(t);
     if (id == 0)
@@ -187,13 +191,13 @@ static void post_refuse(struct post *p, int status, str body)
     post_leave(t, id);
 }
 
-static bool is_session_unknown(const struct post *p, int status)
+static bool is_session_unknown(const struct http_post *p, int status)
 {
     return status == 404 && p->era == MCP_ERA_LEGACY && p->t->session.n > 0 && !p->is_initialize &&
            !p->was_parked && p->id != OUTGOING_INITIALIZED;
 }
 
-static void lose_unanswered(struct post *p)
+static void lose_unanswered(struct http_post *p)
 {
     struct err e;
     err_set(&e, -ECONNRESET, "the server ended its response before it was complete");
@@ -201,9 +205,9 @@ static void lose_unanswered(struct post *p)
 }
 
 /* The body should hold the answer; the owner releases the post when it receives it. */
-static void take_body(struct post *p, str body)
+static void take_body(struct http_post *p, str body)
 {
-    struct http *t = p->t;
+    struct http_transport *t = p->t;
     int64_t id = p->id;
     http_enter(t);
     t->base.ev->message(t->base.ctx, id, body);
@@ -213,9 +217,9 @@ static void take_body(struct post *p, str body)
     http_leave(t);
 }
 
-static void end_success(struct post *p, str body)
+static void end_success(struct http_post *p, str body)
 {
-    struct http *t = p->t;
+    struct http_transport *t = p->t;
     if (p->id == OUTGOING_INITIALIZED) {
         post_free(p);
         http_initialized(t);
@@ -228,7 +232,7 @@ static void end_success(struct post *p, str body)
     }
 }
 
-static void end_resumed(struct post *p, int status, const struct err *err)
+static void end_resumed(struct http_post *p, int status, const struct err *err)
 {
     struct err e = {0};
     if (err->code != 0) /* the request was sent, even if the server cannot be reached now */
@@ -241,7 +245,8 @@ static void end_resumed(struct post *p, int status, const struct err *err)
 
 static void on_post_end(void *ctx, int status, str body, const struct err *err)
 {
-    struct post *p = ctx;
+    struct http_post *p = ctx;
+    assert(p->wire && !p->is_parked);
     p->wire = NULL;
     bool is_success = status >= 200 && status < 300;
     if (p->is_answered)
@@ -266,11 +271,12 @@ static const struct wire_events WIRE_EVENTS = {on_post_head, on_post_event, on_p
 
 /* ---- sending ---- */
 
-static void post_resume(struct post *p)
+static void post_resume(struct http_post *p)
 {
-    struct http *t = p->t;
+    struct http_transport *t = p->t;
     struct fetch_header h[HTTP_HEADERS_MAX];
     size_t n = 0;
+    assert(!p->wire && !p->is_answered && p->last_id.n > 0);
     http_common_headers(t, p->era, false, h, &n);
     h[n++] = (struct fetch_header){STR("Accept"), STR("text/event-stream")};
     h[n++] = (struct fetch_header){STR("Last-Event-ID"), buf_str(&p->last_id)};
@@ -279,11 +285,12 @@ static void post_resume(struct post *p)
     p->wire = wire_start(t->fetcher, &s, &WIRE_EVENTS, p);
 }
 
-static void post_start(struct post *p)
+static void post_start(struct http_post *p)
 {
-    struct http *t = p->t;
+    struct http_transport *t = p->t;
     struct fetch_header h[HTTP_HEADERS_MAX];
     size_t n = 0;
+    assert(!p->wire && !p->is_answered);
     p->is_parked = false;
     http_common_headers(t, p->era, p->is_initialize, h, &n);
     h[n++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
@@ -297,26 +304,26 @@ static void post_start(struct post *p)
     p->wire = wire_start(t->fetcher, &s, &WIRE_EVENTS, p);
 }
 
-void http_post_resend_parked(struct http *t)
+void http_post_resend_parked(struct http_transport *t)
 {
-    LIST_EACH (p, &t->posts, struct post, node)
+    LIST_EACH (p, &t->posts, struct http_post, node)
         if (p->is_parked)
             post_start(p);
 }
 
-void http_post_free_all(struct http *t)
+void http_post_free_all(struct http_transport *t)
 {
     while (!list_empty(&t->posts))
-        post_free(LIST_ENTRY(t->posts.next, struct post, node));
+        post_free(LIST_ENTRY(t->posts.next, struct http_post, node));
 }
 
-static void add_header(struct post *p, str name, str value)
+static void add_header(struct http_post *p, str name, str value)
 {
     p->headers[p->nheaders++] =
         (struct fetch_header){arena_str(&p->mem, name), arena_str(&p->mem, value)};
 }
 
-static void add_modern_headers(struct post *p, const struct outgoing *m)
+static void add_modern_headers(struct http_post *p, const struct outgoing *m)
 {
     size_t nparams = m->headers ? m->headers->n : 0;
     p->headers = arena_array(&p->mem, nparams + 2, sizeof(*p->headers));
@@ -333,9 +340,9 @@ static void add_modern_headers(struct post *p, const struct outgoing *m)
     }
 }
 
-void http_post_send(struct http *t, const struct outgoing *m)
+void http_post_send(struct http_transport *t, const struct outgoing *m)
 {
-    struct post *p = xcalloc(1, sizeof(*p));
+    struct http_post *p = xcalloc(1, sizeof(*p));
     p->t = t;
     p->id = m->id;
     p->era = m->era;

@@ -1,5 +1,6 @@
 #include "mcp/transport/param_headers.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/bytes/base64.h"
@@ -89,6 +90,7 @@ static bool is_taken(const struct param_headers *h, str name)
 
 static void keep_header(struct compiler *c, str name)
 {
+    assert(c->out->n < PARAM_HEADERS_MAX && c->depth > 0);
     str *path = arena_strs(c->mem, c->path, c->depth);
     c->out->items[c->out->n++] =
         (struct param_header){.name = arena_str(c->mem, name), .path = path, .depth = c->depth};
@@ -124,6 +126,7 @@ static int walk_properties(struct compiler *c, const struct json *map, bool is_r
         return 0;
     int rc = 0;
     for (uint32_t i = 0; i < map->len && rc == 0; i++) {
+        assert(c->depth < JSON_DEPTH_MAX); /* the parser allows no deeper document */
         c->path[c->depth++] = map->members[i].key;
         rc = walk_schema(c, &map->members[i].value, is_reachable);
         c->depth--;

@@ -26,7 +26,7 @@ struct transport_events {
     /* The message was not delivered, or its answer will never arrive. */
     void (*lost)(void *ctx, int64_t during, const struct err *e);
     void (*alive)(void *ctx,
-                  int64_t during);      /* the server shows activity, but has not answered yet */
+                  int64_t during); /* the server shows activity, but has not answered yet */
     void (*on_stderr)(void *ctx, str bytes); /* stderr */
     /* A message beyond RPC_MESSAGE_MAX was dropped; its id is not known. */
     void (*overflowed)(void *ctx);
@@ -54,7 +54,8 @@ struct transport_ops {
                         called */
     bool is_http;
     int (*send)(struct transport *t, const struct outgoing *m, struct err *e); /* 0 or -errno */
-    /* The owner no longer waits for the request. Without an answer the server is disconnected. */
+    /* The owner no longer waits for the request. Without an answer the server is disconnected.
+     * NULL: nothing to do, as for settle and pid (0). */
     void (*release)(struct transport *t, int64_t id, bool was_answered);
     void (*settle)(struct transport *t, enum mcp_era era,
                    str revision);       /* the era and revision are known from now on */

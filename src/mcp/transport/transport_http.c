@@ -1,6 +1,7 @@
 /* transport_http.c - Streamable HTTP of both eras. See transport_http.h. */
 #include "mcp/transport/transport_http.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define USER_HEADERS_MAX 64
@@ -9,20 +10,21 @@
 #define STANDING_TRIES   5
 #define FAREWELL_MS      2000
 
-static void open_standing(struct http *t);
+static void open_standing(struct http_transport *t);
 
-static struct http *http_of(struct transport *t)
+static struct http_transport *http_of(struct transport *t)
 {
-    return CONTAINER_OF(t, struct http, base);
+    return CONTAINER_OF(t, struct http_transport, base);
 }
 
-void http_enter(struct http *t)
+void http_enter(struct http_transport *t)
 {
     t->depth++;
 }
 
-void http_leave(struct http *t)
+void http_leave(struct http_transport *t)
 {
+    assert(t->depth > 0);
     if (--t->depth > 0 || !t->is_freed)
         return;
     buf_done(&t->session);
@@ -32,7 +34,7 @@ void http_leave(struct http *t)
 
 /* ---- headers ---- */
 
-void http_common_headers(const struct http *t, enum mcp_era era, bool is_handshake,
+void http_common_headers(const struct http_transport *t, enum mcp_era era, bool is_handshake,
                          struct fetch_header h[HTTP_HEADERS_MAX], size_t *n)
 {
     *n = wire_add_headers(h, USER_HEADERS_MAX, t->dial.headers, t->dial.nheaders);
@@ -51,7 +53,7 @@ void http_common_headers(const struct http *t, enum mcp_era era, bool is_handsha
 /* ---- the session ---- */
 
 /* An id outside visible ASCII is ignored, because it could not be sent back unchanged. */
-void http_take_session(struct http *t, str id)
+void http_take_session(struct http_transport *t, str id)
 {
     buf_clear(&t->session);
     for (size_t i = 0; i < id.n; i++) {
@@ -63,7 +65,7 @@ void http_take_session(struct http *t, str id)
         buf_clear(&t->session);
 }
 
-static void stop_standing(struct http *t)
+static void stop_standing(struct http_transport *t)
 {
     timer_stop(&t->standing_later);
     wire_stop(t->standing);
@@ -71,7 +73,7 @@ static void stop_standing(struct http *t)
     buf_clear(&t->standing_id);
 }
 
-void http_session_gone(struct http *t)
+void http_session_gone(struct http_transport *t)
 {
     buf_clear(&t->session);
     stop_standing(t);
@@ -81,7 +83,7 @@ void http_session_gone(struct http *t)
     t->base.ev->session_lost(t->base.ctx);
 }
 
-void http_initialized(struct http *t)
+void http_initialized(struct http_transport *t)
 {
     t->is_renewing = false;
     http_enter(t);
@@ -96,7 +98,7 @@ void http_initialized(struct http *t)
 static void on_standing_head(void *ctx, int status, bool is_stream,
                              const struct fetch_header *headers, size_t n)
 {
-    struct http *t = ctx;
+    struct http_transport *t = ctx;
     if (!is_stream)
         return;
     bool is_gap = t->was_standing && t->standing_id.n == 0;
@@ -108,7 +110,7 @@ static void on_standing_head(void *ctx, int status, bool is_stream,
 
 static void on_standing_event(void *ctx, const struct sse_event *ev)
 {
-    struct http *t = ctx;
+    struct http_transport *t = ctx;
     t->standing_had_event = true;
     if (ev->retry_ms >= 0)
         t->standing_retry_ms = wire_retry_ms(ev);
@@ -118,12 +120,12 @@ static void on_standing_event(void *ctx, const struct sse_event *ev)
         t->base.ev->message(t->base.ctx, 0, ev->data);
 }
 
-static uint64_t first_wait_ms(const struct http *t)
+static uint64_t first_wait_ms(const struct http_transport *t)
 {
     return t->dial.reconnect.initial_ms ? t->dial.reconnect.initial_ms : STANDING_WAIT_MS;
 }
 
-static void open_later(struct http *t)
+static void open_later(struct http_transport *t)
 {
     uint64_t max_ms = t->dial.reconnect.max_ms ? t->dial.reconnect.max_ms : STANDING_MAX_MS;
     if (t->standing_had_event) {
@@ -138,7 +140,7 @@ static void open_later(struct http *t)
 
 static void on_standing_end(void *ctx, int status, str body, const struct err *err)
 {
-    struct http *t = ctx;
+    struct http_transport *t = ctx;
     unsigned max_tries = t->dial.reconnect.max_tries ? t->dial.reconnect.max_tries : STANDING_TRIES;
     t->standing = NULL;
     if (status == 404 && t->session.n > 0) {
@@ -162,10 +164,11 @@ static void on_standing_end(void *ctx, int status, str body, const struct err *e
 static const struct wire_events STANDING_EVENTS = {on_standing_head, on_standing_event,
                                                    on_standing_end};
 
-static void open_standing(struct http *t)
+static void open_standing(struct http_transport *t)
 {
     if (!t->has_standing)
         return;
+    assert(!t->standing && !t->is_freed);
     struct fetch_header h[HTTP_HEADERS_MAX];
     size_t n = 0;
     http_common_headers(t, MCP_ERA_LEGACY, false, h, &n);
@@ -192,21 +195,22 @@ static int http_send(struct transport *base, const struct outgoing *m, struct er
 
 static void http_release(struct transport *base, int64_t id, bool was_answered)
 {
-    struct post *p = http_post_find(http_of(base), id);
+    struct http_post *p = http_post_find(http_of(base), id);
     if (p)
         http_post_release(p, was_answered);
 }
 
 static void http_settle(struct transport *base, enum mcp_era era, str revision)
 {
-    struct http *t = http_of(base);
+    struct http_transport *t = http_of(base);
     t->era = era;
     t->revision = revision;
 }
 
 static void http_free(struct transport *base)
 {
-    struct http *t = http_of(base);
+    struct http_transport *t = http_of(base);
+    assert(!t->is_freed);
     http_enter(t);
     t->is_freed = true;
     http_post_free_all(t);
@@ -216,16 +220,11 @@ static void http_free(struct transport *base)
     http_leave(t);
 }
 
-static int http_pid(const struct transport *base)
-{
-    return 0;
-}
-
 /* ---- closing ---- */
 
 static void say_closed(void *ctx)
 {
-    struct http *t = ctx;
+    struct http_transport *t = ctx;
     struct err none = {0};
     wire_stop(t->farewell);
     t->farewell = NULL;
@@ -234,19 +233,17 @@ static void say_closed(void *ctx)
 
 static void on_farewell_end(void *ctx, int status, str body, const struct err *err)
 {
-    struct http *t = ctx;
+    struct http_transport *t = ctx;
     t->farewell = NULL;
     timer_stop(&t->closing);
     say_closed(t);
 }
 
-static void on_farewell_event(void *ctx, const struct sse_event *ev) {}
-
-static const struct wire_events FAREWELL_EVENTS = {NULL, on_farewell_event, on_farewell_end};
+static const struct wire_events FAREWELL_EVENTS = {.on_end = on_farewell_end};
 
 static void http_close(struct transport *base)
 {
-    struct http *t = http_of(base);
+    struct http_transport *t = http_of(base);
     http_post_free_all(t);
     stop_standing(t);
     timer_start(&t->closing, t->session.n > 0 ? FAREWELL_MS : 0);
@@ -267,14 +264,13 @@ static const struct transport_ops OPS = {
     .settle = http_settle,
     .close = http_close,
     .free = http_free,
-    .pid = http_pid,
 };
 
 struct transport *transport_http_open(struct loop *l, struct fetcher *f,
                                       const struct mcp_dial *dial,
                                       const struct transport_events *ev, void *ctx)
 {
-    struct http *t = xcalloc(1, sizeof(*t));
+    struct http_transport *t = xcalloc(1, sizeof(*t));
     t->base = (struct transport){.ops = &OPS, .ev = ev, .ctx = ctx};
     t->loop = l;
     t->fetcher = f;

@@ -13,7 +13,7 @@
 #define HTTP_SESSION_MAX 1024 /* bytes of a session id */
 #define HTTP_HEADERS_MAX 160  /* of one request */
 
-struct http {
+struct http_transport {
     struct transport base;
     struct loop *loop;
     struct fetcher *fetcher;
@@ -37,22 +37,22 @@ struct http {
 
 /* Call these around everything that calls the owner back, because the owner may free the transport
  * there. */
-void http_enter(struct http *t);
-void http_leave(struct http *t);
+void http_enter(struct http_transport *t);
+void http_leave(struct http_transport *t);
 
 /* One message to the server. Lives until its response stream has ended. */
-struct post;
+struct http_post;
 
-void http_post_send(struct http *t, const struct outgoing *m);
-struct post *http_post_find(struct http *t,
-                            int64_t id); /* a post that still waits for its answer */
-void http_post_release(struct post *p, bool was_answered);
-void http_post_resend_parked(struct http *t);
-void http_post_free_all(struct http *t);
+void http_post_send(struct http_transport *t, const struct outgoing *m);
+struct http_post *http_post_find(struct http_transport *t,
+                                 int64_t id); /* a post that still waits for its answer */
+void http_post_release(struct http_post *p, bool was_answered);
+void http_post_resend_parked(struct http_transport *t);
+void http_post_free_all(struct http_transport *t);
 
 /* Writes the headers of every request of this connection to `h` and their number to *n. */
-void http_common_headers(const struct http *t, enum mcp_era era, bool is_handshake,
+void http_common_headers(const struct http_transport *t, enum mcp_era era, bool is_handshake,
                          struct fetch_header h[HTTP_HEADERS_MAX], size_t *n);
-void http_take_session(struct http *t, str id);
-void http_session_gone(struct http *t);
-void http_initialized(struct http *t); /* the handshake is over */
+void http_take_session(struct http_transport *t, str id);
+void http_session_gone(struct http_transport *t);
+void http_initialized(struct http_transport *t); /* the handshake is over */

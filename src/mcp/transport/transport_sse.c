@@ -1,6 +1,7 @@
 /* transport_sse.c - the oldest transport: all messages of the server arrive on one GET stream, and
  * ours are POSTed to the URL that its first event names. When the stream is lost, the session is
  * lost. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/list.h"
@@ -14,7 +15,7 @@
 #define HEADERS_MAX 72
 #define QUEUE_MAX   256 /* messages that wait for the URL */
 
-struct sse {
+struct sse_transport {
     struct transport base;
     struct loop *loop;
     struct fetcher *fetcher;
@@ -29,8 +30,8 @@ struct sse {
 };
 
 /* A message in transit. */
-struct note {
-    struct sse *t;
+struct sse_note {
+    struct sse_transport *t;
     struct list_node node;
     int64_t id;
     struct wire *wire; /* NULL: it waits for the URL */
@@ -39,12 +40,12 @@ struct note {
     char text[];
 };
 
-static struct sse *sse_of(struct transport *t)
+static struct sse_transport *sse_of(struct transport *t)
 {
-    return CONTAINER_OF(t, struct sse, base);
+    return CONTAINER_OF(t, struct sse_transport, base);
 }
 
-static size_t add_headers(const struct sse *t, struct fetch_header h[HEADERS_MAX])
+static size_t add_headers(const struct sse_transport *t, struct fetch_header h[HEADERS_MAX])
 {
     size_t n = wire_add_headers(h, HEADERS_MAX - 4, t->dial.headers, t->dial.nheaders);
     if (t->revision.n > 0)
@@ -54,20 +55,19 @@ static size_t add_headers(const struct sse *t, struct fetch_header h[HEADERS_MAX
 
 /* ---- messages to the server ---- */
 
-static void note_free(struct note *m)
+static void note_free(struct sse_note *m)
 {
+    assert(m->t->nnotes > 0);
     list_del(&m->node);
     m->t->nnotes--;
     wire_stop(m->wire);
     free(m);
 }
 
-static void on_note_event(void *ctx, const struct sse_event *ev) {}
-
 static void on_note_end(void *ctx, int status, str body, const struct err *err)
 {
-    struct note *m = ctx;
-    struct sse *t = m->t;
+    struct sse_note *m = ctx;
+    struct sse_transport *t = m->t;
     int64_t id = m->id;
     m->wire = NULL;
     note_free(m);
@@ -79,12 +79,13 @@ static void on_note_end(void *ctx, int status, str body, const struct err *err)
         t->base.ev->refused(t->base.ctx, id, status, body, STR_NONE);
 }
 
-static const struct wire_events NOTE_EVENTS = {NULL, on_note_event, on_note_end};
+static const struct wire_events NOTE_EVENTS = {.on_end = on_note_end};
 
-static void note_start(struct note *m)
+static void note_start(struct sse_note *m)
 {
-    struct sse *t = m->t;
+    struct sse_transport *t = m->t;
     struct fetch_header h[HEADERS_MAX];
+    assert(!m->wire && t->endpoint.n > 0); /* sent once, and only where the server said */
     size_t n = add_headers(t, h);
     h[n++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
     struct fetch_spec s = {.method = "POST", .url = t->endpoint, .headers = h, .nheaders = n};
@@ -96,11 +97,11 @@ static void note_start(struct note *m)
 
 static int sse_send(struct transport *base, const struct outgoing *out, struct err *e)
 {
-    struct sse *t = sse_of(base);
+    struct sse_transport *t = sse_of(base);
     if (t->endpoint.n == 0 && t->nnotes == QUEUE_MAX)
         return err_set(e, -ENOBUFS,
                        "the server has not yet sent its URL for messages (event \"endpoint\")");
-    struct note *m = xcalloc(1, sizeof(*m) + out->text.n);
+    struct sse_note *m = xcalloc(1, sizeof(*m) + out->text.n);
     m->t = t;
     m->id = out->id;
     m->is_tool_call = str_eq(out->method, STR("tools/call"));
@@ -115,14 +116,15 @@ static int sse_send(struct transport *base, const struct outgoing *out, struct e
 
 /* ---- the stream ---- */
 
-static void sse_fail(struct sse *t, const struct err *e)
+static void sse_fail(struct sse_transport *t, const struct err *e)
 {
+    assert(t->stream);
     wire_stop(t->stream);
     t->stream = NULL;
     t->base.ev->closed(t->base.ctx, e);
 }
 
-static void take_endpoint(struct sse *t, str reference)
+static void take_endpoint(struct sse_transport *t, str reference)
 {
     struct err e;
     if (t->endpoint.n > 0)
@@ -132,12 +134,12 @@ static void take_endpoint(struct sse *t, str reference)
         return;
     }
     LIST_FOREACH (n, &t->notes)
-        note_start(LIST_ENTRY(n, struct note, node));
+        note_start(LIST_ENTRY(n, struct sse_note, node));
 }
 
 static void on_sse_event(void *ctx, const struct sse_event *ev)
 {
-    struct sse *t = ctx;
+    struct sse_transport *t = ctx;
     if (str_eq(ev->event, STR("endpoint")))
         take_endpoint(t, ev->data);
     else if (ev->data.n > 0 && str_eq(ev->event, STR("message")))
@@ -146,7 +148,7 @@ static void on_sse_event(void *ctx, const struct sse_event *ev)
 
 static void on_sse_end(void *ctx, int status, str body, const struct err *err)
 {
-    struct sse *t = ctx;
+    struct sse_transport *t = ctx;
     struct err e = *err;
     t->stream = NULL;
     if (e.code == 0 && status >= 200 && status < 300)
@@ -162,7 +164,7 @@ static void on_sse_end(void *ctx, int status, str body, const struct err *err)
 
 static const struct wire_events STREAM_EVENTS = {NULL, on_sse_event, on_sse_end};
 
-static void sse_open_stream(struct sse *t)
+static void sse_open_stream(struct sse_transport *t)
 {
     struct fetch_header h[HEADERS_MAX];
     size_t n = add_headers(t, h);
@@ -177,8 +179,8 @@ static void sse_open_stream(struct sse *t)
 /* The answer arrives on the shared stream: a message that was sent cannot be withdrawn. */
 static void sse_release(struct transport *base, int64_t id, bool was_answered)
 {
-    struct sse *t = sse_of(base);
-    LIST_EACH (m, &t->notes, struct note, node) {
+    struct sse_transport *t = sse_of(base);
+    LIST_EACH (m, &t->notes, struct sse_note, node) {
         if (m->id != id)
             continue;
         if (m->wire)
@@ -193,40 +195,35 @@ static void sse_settle(struct transport *base, enum mcp_era era, str revision)
     sse_of(base)->revision = revision;
 }
 
-static void drop_all(struct sse *t)
+static void drop_all(struct sse_transport *t)
 {
     while (!list_empty(&t->notes))
-        note_free(LIST_ENTRY(t->notes.next, struct note, node));
+        note_free(LIST_ENTRY(t->notes.next, struct sse_note, node));
     wire_stop(t->stream);
     t->stream = NULL;
 }
 
 static void say_closed(void *ctx)
 {
-    struct sse *t = ctx;
+    struct sse_transport *t = ctx;
     struct err none = {0};
     t->base.ev->closed(t->base.ctx, &none);
 }
 
 static void sse_close(struct transport *base)
 {
-    struct sse *t = sse_of(base);
+    struct sse_transport *t = sse_of(base);
     drop_all(t);
     timer_start(&t->closing, 0);
 }
 
 static void sse_free(struct transport *base)
 {
-    struct sse *t = sse_of(base);
+    struct sse_transport *t = sse_of(base);
     drop_all(t);
     timer_stop(&t->closing);
     arena_done(&t->mem);
     free(t);
-}
-
-static int sse_pid(const struct transport *base)
-{
-    return 0;
 }
 
 static const struct transport_ops OPS = {
@@ -235,13 +232,12 @@ static const struct transport_ops OPS = {
     .settle = sse_settle,
     .close = sse_close,
     .free = sse_free,
-    .pid = sse_pid,
 };
 
 struct transport *transport_sse_open(struct loop *l, struct fetcher *f, const struct mcp_dial *dial,
                                      const struct transport_events *ev, void *ctx)
 {
-    struct sse *t = xcalloc(1, sizeof(*t));
+    struct sse_transport *t = xcalloc(1, sizeof(*t));
     t->base = (struct transport){.ops = &OPS, .ev = ev, .ctx = ctx};
     t->loop = l;
     t->fetcher = f;

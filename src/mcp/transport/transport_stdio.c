@@ -1,4 +1,5 @@
 /* transport_stdio.c - one message per line over the pipes of a child process. */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 
@@ -14,7 +15,7 @@
 #define TERM_AFTER_MS 2000
 #define KILL_AFTER_MS 4000
 
-struct stdio {
+struct stdio_transport {
     struct transport base;
     struct child *child;
     struct loop *loop;
@@ -24,12 +25,12 @@ struct stdio {
     bool is_freed; /* the owner has freed it; only the exit of the child is awaited */
 };
 
-static struct stdio *stdio_of(struct transport *t)
+static struct stdio_transport *stdio_of(struct transport *t)
 {
-    return CONTAINER_OF(t, struct stdio, base);
+    return CONTAINER_OF(t, struct stdio_transport, base);
 }
 
-static void stdio_delete(struct stdio *s)
+static void stdio_delete(struct stdio_transport *s)
 {
     defer_stop(&s->flush);
     buf_done(&s->lines);
@@ -40,7 +41,7 @@ static void stdio_delete(struct stdio *s)
 
 static void on_stdio_line(void *ctx, str line)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     if (line.n > 0 && line.p[line.n - 1] == '\r')
         line.n--;
     if (!s->is_freed && line.n > 0)
@@ -49,19 +50,19 @@ static void on_stdio_line(void *ctx, str line)
 
 static void on_stderr(void *ctx, str bytes)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     if (!s->is_freed)
         s->base.ev->on_stderr(s->base.ctx, bytes);
 }
 
 static void on_overflow(void *ctx)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     if (!s->is_freed)
         s->base.ev->overflowed(s->base.ctx);
 }
 
-static void describe_end(const struct stdio *s, int code, struct err *e)
+static void describe_end(const struct stdio_transport *s, int code, struct err *e)
 {
     if (s->is_closing)
         err_clear(e);
@@ -74,7 +75,8 @@ static void describe_end(const struct stdio *s, int code, struct err *e)
 
 static void on_exit_of_child(void *ctx, int code)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
+    assert(s->child);
     s->child = NULL;
     if (s->is_freed) {
         stdio_delete(s);
@@ -95,7 +97,7 @@ static const struct child_events CHILD_EVENTS = {
 /* ---- operations ---- */
 
 /* Lines that the pipe has no room for stay in the buffer, before all later lines. */
-static int stdio_flush(struct stdio *s)
+static int stdio_flush(struct stdio_transport *s)
 {
     int rc = s->child ? child_write(s->child, buf_str(&s->lines)) : -EPIPE;
     if (rc == -ENOBUFS)
@@ -115,7 +117,7 @@ static void on_flush(void *stdio)
 
 static int stdio_send(struct transport *t, const struct outgoing *m, struct err *e)
 {
-    struct stdio *s = stdio_of(t);
+    struct stdio_transport *s = stdio_of(t);
     if (memchr(m->text.p, '\n', m->text.n))
         return err_set(e, -EINVAL, "the request contains a newline; a message must be one line");
     if (m->text.n >= RPC_MESSAGE_MAX)
@@ -133,13 +135,9 @@ static int stdio_send(struct transport *t, const struct outgoing *m, struct err 
     return 0;
 }
 
-static void stdio_release(struct transport *t, int64_t id, bool was_answered) {}
-
-static void stdio_settle(struct transport *t, enum mcp_era era, str revision) {}
-
 static void stdio_close(struct transport *t)
 {
-    struct stdio *s = stdio_of(t);
+    struct stdio_transport *s = stdio_of(t);
     s->is_closing = true;
     if (s->child)
         (void)stdio_flush(s);
@@ -149,7 +147,8 @@ static void stdio_close(struct transport *t)
 
 static void stdio_free(struct transport *t)
 {
-    struct stdio *s = stdio_of(t);
+    struct stdio_transport *s = stdio_of(t);
+    assert(!s->is_freed);
     s->is_freed = true;
     defer_stop(&s->flush);
     if (s->child)
@@ -160,15 +159,13 @@ static void stdio_free(struct transport *t)
 
 static int stdio_pid(const struct transport *t)
 {
-    const struct stdio *s = CONTAINER_OF(t, const struct stdio, base);
+    const struct stdio_transport *s = CONTAINER_OF(t, const struct stdio_transport, base);
     return s->child ? child_pid(s->child) : 0;
 }
 
 static const struct transport_ops OPS = {
     .is_ordered = true,
     .send = stdio_send,
-    .release = stdio_release,
-    .settle = stdio_settle,
     .close = stdio_close,
     .free = stdio_free,
     .pid = stdio_pid,
@@ -177,7 +174,7 @@ static const struct transport_ops OPS = {
 struct transport *transport_stdio_open(struct loop *l, const struct mcp_dial *dial,
                                        const struct transport_events *ev, void *ctx, struct err *e)
 {
-    struct stdio *s = xcalloc(1, sizeof(*s));
+    struct stdio_transport *s = xcalloc(1, sizeof(*s));
     s->base = (struct transport){.ops = &OPS, .ev = ev, .ctx = ctx};
     s->loop = l;
     buf_init(&s->lines, RPC_MESSAGE_MAX + BATCH_BYTES + 1);

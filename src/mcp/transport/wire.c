@@ -46,6 +46,7 @@ void wire_stop(struct wire *w)
 static void wire_end(struct wire *w, const struct err *e)
 {
     struct fetch *fetch = w->fetch;
+    assert(!w->is_dead); /* on_end is the last callback */
     w->fetch = NULL;
     if (fetch)
         fetch_cancel(fetch);
@@ -123,7 +124,7 @@ static void on_wire_head(void *ctx, int status, const struct fetch_header *heade
 static void on_wire_event(void *ctx, const struct sse_event *ev)
 {
     struct wire *w = ctx;
-    if (!w->is_dead)
+    if (!w->is_dead && w->ev.on_event)
         w->ev.on_event(w->ctx, ev);
 }
 

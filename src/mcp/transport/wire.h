@@ -14,7 +14,7 @@ struct wire_events {
     /* May be NULL. is_stream: events follow. */
     void (*on_head)(void *ctx, int status, bool is_stream, const struct fetch_header *headers,
                     size_t n);
-    void (*on_event)(void *ctx, const struct sse_event *ev);
+    void (*on_event)(void *ctx, const struct sse_event *ev); /* or NULL */
     /* The last callback. err.code 0: the response is complete. status 0: there was no response. */
     void (*on_end)(void *ctx, int status, str body, const struct err *err);
 };

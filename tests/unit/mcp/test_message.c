@@ -72,29 +72,26 @@ TEST(more_members_replace)
     arena_done(&a);
 }
 
-static void check_capabilities(const char *declared, enum mcp_era era, bool with_tasks,
-                               const char *expected)
+static void check_capabilities(const char *declared, bool with_tasks, const char *expected)
 {
     struct arena a;
     arena_init(&a);
     struct buf out;
     buf_init(&out, 1 << 16);
-    message_write_capabilities(&out, declared ? parse(&a, declared) : NULL, era, with_tasks);
+    message_write_capabilities(&out, declared ? parse(&a, declared) : NULL, with_tasks);
     assert_string_equal(buf_cstr(&out), expected);
     buf_done(&out);
     arena_done(&a);
 }
 
-TEST(capabilities_by_era)
+TEST(capabilities_have_the_form_of_the_modern_era)
 {
     const char *declared = "{\"roots\":{\"listChanged\":true},\"tasks\":{},\"sampling\":{"
                            "\"tools\":{}},\"extensions\":{\"x/y\":{}}}";
-    check_capabilities(declared, MCP_ERA_LEGACY, true, declared);
-    check_capabilities(declared, MCP_ERA_MODERN, false,
+    check_capabilities(declared, false,
                        "{\"roots\":{},\"sampling\":{\"tools\":{}},\"extensions\":{\"x/y\":{}}}");
-    check_capabilities(declared, MCP_ERA_MODERN, true,
+    check_capabilities(declared, true,
                        "{\"roots\":{},\"sampling\":{\"tools\":{}},\"extensions\":{\"x/y\":{},"
                        "\"io.modelcontextprotocol/tasks\":{}}}");
-    check_capabilities(NULL, MCP_ERA_LEGACY, true, "{}");
-    check_capabilities(NULL, MCP_ERA_MODERN, false, "{}");
+    check_capabilities(NULL, false, "{}");
 }
