@@ -191,7 +191,7 @@ for (const mode of MODES) {
             const targets = await makeTargets(world, mode.user)
             try {
                 const before = { files: snapshot(world.root), victim: scheduling(targets.victim.pid), nb: scheduling(host.proc.pid) }
-                const answer = await host.start('hostile', 'probe_all', { ...targets.facts, nb: host.proc.pid }, { timeoutMs: 60000 }).answer()
+                const answer = await host.start('hostile', 'probe_all', { ...targets.facts, nb: host.proc.pid }).answer()
                 assert.ok(answer.result, JSON.stringify(answer))
                 const outcomes = JSON.parse(answer.result.content[0].text)
                 const isOldKernel = /it may end them/.test(state.sandbox)
