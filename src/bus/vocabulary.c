@@ -1,13 +1,5 @@
 #include "bus/vocabulary.h"
 
-#include <assert.h>
-
-struct event_kind {
-    str name;
-    str shown; /* empty: not sent to clients */
-    const char *members;
-};
-
 #define TOKENS "inputTokens? outputTokens? cacheReadTokens? cacheWrite5mTokens? cacheWrite1hTokens?"
 #define QUEUED "queuedId userId displayName mode message queuedAt"
 #define BUNDLE                                                                                     \
@@ -21,7 +13,7 @@ struct event_kind {
     }
 #define SAME(name, members) EVENT(name, name, members)
 
-static const struct event_kind KINDS[EV_END] = {
+const struct event_kind EVENT_KINDS[EV_END] = {
     [EV_USER_MESSAGE] = SAME("user.message", "content userId? queuedId? toolLimit?"),
     [EV_RUN_START] = SAME("run.start", "runId model userId? skill? resumes? parentRunId? setting?"),
     [EV_LLM_REQUEST] =
@@ -96,31 +88,10 @@ static const struct event_kind KINDS[EV_END] = {
     [EV_SKILL_DELETED] = SAME("skill.deleted", "name type timestamp"),
 };
 
-static const struct event_kind *kind_of(enum event_type t)
-{
-    assert(t > EV_UNKNOWN && t < EV_END && KINDS[t].name.n > 0);
-    return &KINDS[t];
-}
-
-str event_name(enum event_type t)
-{
-    return kind_of(t)->name;
-}
-
-str event_shown_as(enum event_type t)
-{
-    return t > EV_UNKNOWN && t < EV_END ? KINDS[t].shown : STR_NONE;
-}
-
-const char *event_members(enum event_type t)
-{
-    return kind_of(t)->members;
-}
-
 enum event_type event_type_of(str name)
 {
     for (enum event_type t = EV_USER_MESSAGE; t < EV_STORED_END; t++)
-        if (str_eq(KINDS[t].name, name))
+        if (str_eq(EVENT_KINDS[t].name, name))
             return t;
     return EV_UNKNOWN;
 }

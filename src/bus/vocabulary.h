@@ -5,6 +5,8 @@
  * types of the page refer to this table; tests/checks/test_events.mjs fails where they differ. */
 #pragma once
 
+#include <assert.h>
+
 #include "base/str.h"
 
 enum event_type {
@@ -84,10 +86,27 @@ enum event_type {
     EV_LEGACY_MESSAGE = EV_END, /* a line of an older format: no type, but a role */
 };
 
-str event_name(enum event_type t);
-/* The name that clients receive; STR_NONE: they do not receive this event. */
-str event_shown_as(enum event_type t);
-/* Names separated by spaces; a '?' marks those that may be absent. */
-const char *event_members(enum event_type t);
+struct event_kind {
+    str name;
+    str shown; /* the name that clients receive; empty: they do not receive it */
+    /* Names separated by spaces; a '?' marks those that may be absent. Nothing at run time depends
+     * on them: they are what tests compare events, documents and types with. */
+    const char *members;
+};
+
+extern const struct event_kind EVENT_KINDS[EV_END];
+
+static inline str event_name(enum event_type t)
+{
+    assert(t > EV_UNKNOWN && t < EV_END);
+    return EVENT_KINDS[t].name;
+}
+
+/* STR_NONE: clients do not receive this event. */
+static inline str event_shown_as(enum event_type t)
+{
+    return t > EV_UNKNOWN && t < EV_END ? EVENT_KINDS[t].shown : STR_NONE;
+}
+
 /* A stored type; EV_UNKNOWN for any other name. */
 enum event_type event_type_of(str name);

@@ -6,6 +6,7 @@
  */
 #include "transfer/convert.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 
@@ -54,6 +55,7 @@ static void convert_free(struct convert *c)
 
 static void convert_finish(struct convert *c, const struct err *err)
 {
+    assert(!c->op);
     c->fn(c->ctx, err, &c->report);
     convert_free(c);
 }
@@ -77,6 +79,7 @@ static void convert_read_page(struct convert *c);
 
 static void conv_ended(struct convert *c)
 {
+    assert(!c->op && c->at < c->n);
     c->at++;
     if (c->spec.progress)
         c->spec.progress(c->ctx, &c->report);
@@ -99,6 +102,17 @@ static void take_back(struct convert *c, const struct err *err)
     c->op = store_delete(c->spec.to, c->ids[c->at], true, NULL, NULL, on_taken_back, c);
 }
 
+/* The pending store call of a conversation has ended. False: it failed, and the conversation is
+ * taken back. */
+static bool convert_step(struct convert *c, const struct err *err)
+{
+    assert(c->op && c->at < c->n);
+    c->op = NULL;
+    if (err)
+        take_back(c, err);
+    return !err;
+}
+
 /* ---- the end of a conversation ---- */
 
 static void on_convert_checked(void *ctx, const struct err *err, const struct conv *made);
@@ -106,11 +120,8 @@ static void on_convert_checked(void *ctx, const struct err *err, const struct co
 static void on_completed(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct convert *c = ctx;
-    c->op = NULL;
-    if (err) {
-        take_back(c, err);
+    if (!convert_step(c, err))
         return;
-    }
     c->report.converted++;
     conv_ended(c);
 }
@@ -156,11 +167,8 @@ static void fill_participants(struct json_writer *w, const struct conv *conv)
 static void on_convert_checked(void *ctx, const struct err *err, const struct conv *made)
 {
     struct convert *c = ctx;
-    c->op = NULL;
-    if (err) {
-        take_back(c, err);
+    if (!convert_step(c, err))
         return;
-    }
     str lines[3];
     size_t n = 0;
     arena_reset(&c->page_arena);
@@ -183,11 +191,8 @@ static str note_key(struct arena *a, str ts, str author, str text)
 static void on_notes_written(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct convert *c = ctx;
-    c->op = NULL;
     c->report.events += (int64_t)n;
-    if (err)
-        take_back(c, err);
-    else
+    if (convert_step(c, err))
         c->op = store_get(c->spec.to, c->ids[c->at], on_convert_checked, c);
 }
 
@@ -208,11 +213,8 @@ static str note_event(struct arena *a, const struct store_note *note)
 static void on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
 {
     struct convert *c = ctx;
-    c->op = NULL;
-    if (err) {
-        take_back(c, err);
+    if (!convert_step(c, err))
         return;
-    }
     arena_reset(&c->page_arena);
     str *lines = arena_array(&c->page_arena, n + 1, sizeof(*lines));
     size_t missing = 0;
@@ -229,11 +231,8 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
 static void on_page_written(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct convert *c = ctx;
-    c->op = NULL;
-    if (err) {
-        take_back(c, err);
+    if (!convert_step(c, err))
         return;
-    }
     c->report.events += (int64_t)n;
     if (c->is_last_page)
         c->op = store_notes(c->spec.from, c->ids[c->at], on_notes, c);
@@ -246,11 +245,8 @@ static void next_blob(struct convert *c);
 static void on_blob_put(void *ctx, const struct err *err, str sha256)
 {
     struct convert *c = ctx;
-    c->op = NULL;
-    if (err) {
-        take_back(c, err);
+    if (!convert_step(c, err))
         return;
-    }
     c->report.blobs++;
     next_blob(c);
 }
@@ -270,6 +266,7 @@ static void on_blob_got(void *ctx, const struct err *err, str bytes)
 
 static void next_blob(struct convert *c)
 {
+    assert(!c->op && c->next_blob <= c->nblobs);
     if (c->next_blob < c->nblobs)
         c->op =
             store_get_blob(c->spec.from, c->ids[c->at], c->blobs[c->next_blob++], on_blob_got, c);
@@ -322,11 +319,8 @@ static void take_event(struct convert *c, str line)
 static void on_convert_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct convert *c = ctx;
-    c->op = NULL;
-    if (err) {
-        take_back(c, err);
+    if (!convert_step(c, err))
         return;
-    }
     arena_reset(&c->page_arena);
     c->events = arena_array(&c->page_arena, page->n + 1, sizeof(str));
     c->blobs = arena_array(&c->page_arena, BLOBS_PER_PAGE, sizeof(str));

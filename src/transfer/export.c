@@ -1,5 +1,6 @@
 #include "transfer/export.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -292,6 +293,7 @@ struct exporter *exporter_new(enum export_format f, const struct conv *conv,
                               const struct export_options *opt, export_write_fn fn, void *ctx)
 {
     struct exporter *x = xcalloc(1, sizeof(*x));
+    assert((size_t)f < ARRAY_LEN(FORMATS) && conv && fn);
     x->style = FORMATS[f].style;
     x->conv = conv;
     x->opt = opt ? *opt : (struct export_options){0};
@@ -321,6 +323,7 @@ int exporter_event(struct exporter *x, str line)
 {
     struct event_head head;
     struct json *v;
+    assert(!x->has_ended);
     exporter_begin(x);
     arena_reset(&x->scratch);
     if (!event_scan(line, &head) || json_parse(&x->scratch, line, 0, &v, NULL) < 0)
@@ -340,6 +343,8 @@ int exporter_event(struct exporter *x, str line)
 
 int exporter_end(struct exporter *x)
 {
+    assert(!x->has_ended);
+    x->has_ended = true;
     exporter_begin(x);
     arena_reset(&x->scratch);
     if (x->style)

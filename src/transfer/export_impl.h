@@ -40,7 +40,7 @@ struct exporter {
     export_write_fn fn;
     void *ctx;
     int status; /* the first failure of fn */
-    bool has_begun;
+    bool has_begun, has_ended;
     struct buf out;
     struct arena scratch;       /* of one event */
     enum export_item_type last; /* the previous speaker (Markdown, HTML) */

@@ -2,6 +2,7 @@
  *
  * Notes that other programs wrote into a folder are not among its events: they are read at the end,
  * and added if they were not exported before. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/map.h"
@@ -62,9 +63,20 @@ static void export_fail(struct export *x, const struct err *err)
     x->fn(x->ctx, err, STR_NONE, true);
 }
 
+/* The pending store call has ended. False: it failed, and the export with it. */
+static bool export_step(struct export *x, const struct err *err)
+{
+    assert(x->op);
+    x->op = NULL;
+    if (err)
+        export_fail(x, err);
+    return !err;
+}
+
 static void hand_out(struct export *x, int r, bool is_last)
 {
     struct err e = {0};
+    assert(!x->op && x->exporter);
     if (r == 0 && is_last)
         r = exporter_end(x->exporter);
     if (r < 0) {
@@ -109,11 +121,8 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
 {
     struct export *x = ctx;
     int r = 0;
-    x->op = NULL;
-    if (err) {
-        export_fail(x, err);
+    if (!export_step(x, err))
         return;
-    }
     for (size_t i = 0; r == 0 && i < n; i++)
         r = export_add_note(x, &notes[i]);
     hand_out(x, r, true);
@@ -122,11 +131,8 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
 static void on_export_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct export *x = ctx;
-    x->op = NULL;
-    if (err) {
-        export_fail(x, err);
+    if (!export_step(x, err))
         return;
-    }
     int r = 0;
     buf_reset(&x->piece);
     for (size_t i = 0; r == 0 && i < page->n; i++) {
@@ -151,17 +157,15 @@ static void export_read_page(struct export *x)
 static void on_conv(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct export *x = ctx;
-    x->op = NULL;
-    if (err) {
-        export_fail(x, err);
+    if (!export_step(x, err))
         return;
-    }
     x->exporter = exporter_new(x->format, conv_clone(&x->arena, conv), &x->opt, gather, x);
     export_read_page(x);
 }
 
 void export_next(struct export *x, export_piece_fn fn, void *ctx)
 {
+    assert(!x->op); /* one piece at a time */
     x->fn = fn;
     x->ctx = ctx;
     if (x->exporter)

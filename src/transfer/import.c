@@ -1,5 +1,6 @@
 #include "transfer/import.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -187,6 +188,7 @@ static void close_file(struct importer *im)
 
 static void importer_open_file(struct importer *im)
 {
+    assert(im->fd < 0 && im->at < im->nfiles);
     const struct import_file *f = &im->files[im->at++];
     struct stat st;
     im->path = f->path;
@@ -356,6 +358,7 @@ static void importer_take(struct importer *im, struct import_batch *ret)
 {
     struct talk *t = &im->talk;
     size_t n = 0, bytes = 0;
+    assert(im->has_conv && im->taken <= t->n);
     while (im->taken + n < t->n && n < IMPORT_BATCH_MAX &&
            (n == 0 || bytes + t->events[im->taken + n].n <= IMPORT_BATCH_BYTES))
         bytes += t->events[im->taken + n++].n;
@@ -395,6 +398,7 @@ int importer_next(struct importer *im, struct import_batch *ret)
 
 void importer_skip(struct importer *im)
 {
+    assert(im->has_conv && im->fd >= 0);
     im->taken = im->talk.n;
     im->is_new = false;
     if (!is_array_kind(im->kind))

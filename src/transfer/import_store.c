@@ -3,6 +3,7 @@
  * Either a job or a store call is pending: a job on a reader thread reads the next batch (or a
  * blob), then store calls write it. A conversation that cannot be completed is deleted, so that a
  * later import does not find half of it and skip it. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -58,6 +59,7 @@ static void import_finish(struct import *im, const struct err *err)
 
 static void start_job(struct import *im, void (*work)(struct job *j), void (*done)(struct job *j))
 {
+    assert(!im->is_working && !im->op);
     im->is_working = true;
     pool_run(im->store->env->readers, &im->job, work, done);
 }
@@ -65,6 +67,7 @@ static void start_job(struct import *im, void (*work)(struct job *j), void (*don
 /* False when the import was cancelled meanwhile; it is freed then. */
 static bool job_ended(struct import *im)
 {
+    assert(im->is_working && !im->op);
     im->is_working = false;
     if (!im->is_cancelled)
         return true;
@@ -122,6 +125,7 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
 {
     struct import *im = ctx;
     im->op = NULL;
+    assert(!im->is_unfinished);
     if (!err) {
         im->report.conversations++;
         im->is_unfinished = true;
@@ -151,6 +155,17 @@ static void take_back(struct import *im, const struct err *err)
     im->op = store_delete(im->store, im->id, true, NULL, NULL, on_taken_back, im);
 }
 
+/* The pending store call of a conversation has ended. False: it failed, and the conversation is
+ * taken back. */
+static bool import_step(struct import *im, const struct err *err)
+{
+    assert(im->op && im->is_unfinished && !im->is_working);
+    im->op = NULL;
+    if (err)
+        take_back(im, err);
+    return !err;
+}
+
 /* ---- blobs, then events ---- */
 
 static void read_blob(struct job *j)
@@ -166,11 +181,8 @@ static void read_blob(struct job *j)
 static void on_blob_written(void *ctx, const struct err *err, str sha256)
 {
     struct import *im = ctx;
-    im->op = NULL;
-    if (err) {
-        take_back(im, err);
+    if (!import_step(im, err))
         return;
-    }
     im->next_blob++;
     next_step(im);
 }
@@ -192,17 +204,15 @@ static void on_blob_read(struct job *j)
 static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct import *im = ctx;
-    im->op = NULL;
-    if (err) {
-        take_back(im, err);
+    if (!import_step(im, err))
         return;
-    }
     im->report.events += (int64_t)n;
     start_job(im, next_batch, on_batch);
 }
 
 static void next_step(struct import *im)
 {
+    assert(im->is_unfinished && im->next_blob <= im->batch.nblobs);
     if (im->next_blob < im->batch.nblobs)
         start_job(im, read_blob, on_blob_read);
     else
@@ -235,6 +245,7 @@ static void on_dropped(void *ctx, const struct err *err)
 
 void import_cancel(struct import *im)
 {
+    assert(!im->is_cancelled);
     im->is_cancelled = true;
     if (im->is_unfinished)
         store_delete(im->store, im->id, true, NULL, NULL, on_dropped, NULL);

@@ -21,7 +21,7 @@ static inline void assert_event_members(const struct json *event)
     enum event_type t = event_type_of(type);
     if (t == EV_UNKNOWN)
         fail_msg("'%.*s' is not in the vocabulary", STR_ARG(type));
-    const char *members = event_members(t);
+    const char *members = EVENT_KINDS[t].members;
     for (uint32_t i = 0; i < event->len; i++) {
         str name = event->members[i].key;
         bool is_head = str_eq(name, STR("type")) || str_eq(name, STR("ts"));
