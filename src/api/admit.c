@@ -191,6 +191,7 @@ static struct actor *make_actor(const struct api *api, const struct identity *wh
 static bool check_known(struct api *api, struct http_req *r, const struct actor *who)
 {
     struct guard_rules g = rules(api);
+    assert(r->route && who);
     if (who->people[0].how == AUTH_BY_SESSION && is_write(r) && !guard_same_site(r, &g))
         return admit_refuse(r, 403, "origin_not_allowed",
                             "Requests with a cookie must come from a page of this server.");
@@ -340,6 +341,7 @@ static void admit_enter(struct admission *a, str workspace_id)
     struct api *api = a->api;
     struct api_identity *id = a->id;
     struct err e = {0};
+    assert(!id->space && !id->is_dispatched && workspace_id.n > 0);
     bool is_there = roster_workspace(directory_roster(api->deps.directory), workspace_id) != NULL;
     id->actor = actor_enter(id->actor, workspace_id);
     workspace_id = id->actor->workspace_id; /* workspace_id may have pointed into the old actor */
@@ -368,6 +370,7 @@ static void look_on(struct admission *a)
 {
     struct err e = {0};
     const struct workspace *w = nth_workspace(a, a->tried);
+    assert(!a->look && !a->check && a->conv_id.n > 0);
     if (!w) {
         api_not_found(a->req, "conversation");
         return;
@@ -382,6 +385,7 @@ static void look_on(struct admission *a)
 static void on_admit_looked(void *ctx, const struct err *err, const struct conv *c)
 {
     struct admission *a = ctx;
+    assert(a->look);
     a->look = NULL;
     /* The roster may have changed meanwhile; then w differs and the next one is tried. */
     const struct workspace *w = nth_workspace(a, a->tried++);
@@ -414,6 +418,7 @@ static void on_provisioned(struct provision_wait *w, const struct err *err)
 
 static void provision(struct admission *a)
 {
+    assert(list_empty(&a->provision.node) && !a->look && !a->check);
     a->provision.done = on_provisioned;
     provision_start(a->api, a->req, &a->provision);
 }
@@ -522,6 +527,7 @@ static void go_on(struct admission *a)
 static void on_admit_checked(void *ctx, const struct err *err, const struct identity *who)
 {
     struct admission *a = ctx;
+    assert(a->check && a->id->is_pending);
     a->check = NULL;
     if (err->code == -EACCES && is_guessing(a->api, a->req)) {
         refuse_guess(a->req);
@@ -563,6 +569,7 @@ void admit_released(struct api *api, struct http_req *r)
     struct api_identity *id = r->caller;
     if (!id)
         return;
+    assert(!id->space || id->is_dispatched);
     id->actor = actor_unref(id->actor);
     if (id->space)
         api_release(api, id->space);

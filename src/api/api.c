@@ -1,5 +1,7 @@
 #include "api/api.h"
 
+#include <assert.h>
+
 #include "api/admit.h"
 #include "api/api_impl.h"
 #include "api/apps/app_auth.h"
@@ -237,6 +239,9 @@ void api_free(struct api *a)
     struct map_entry *m;
     if (!a)
         return;
+    assert(map_len(&a->hubs) == 0 && !a->import); /* api_stop has run */
+    assert(list_empty(&a->sign_ins) && list_empty(&a->model_changes));
+    assert(list_empty(&a->probe_waiters) && a->nexports == 0); /* of requests, which are over */
     map_done(&a->hubs);
     map_done(&a->provisions);
     for (size_t i = 0; (m = map_next(&a->changing, &i)) != NULL;)

@@ -37,6 +37,7 @@ bool api_may_answer(struct http_req *r)
 
 void api_json_send(struct api_json *j, struct http_req *r)
 {
+    assert(j->w.depth == 0 && !j->w.has_key);
     if (!api_may_answer(r)) {
         buf_done(&j->buf);
         return;
@@ -125,6 +126,7 @@ bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int6
 {
     str text = http_query(r, name);
     uint64_t v;
+    assert(max > 0);
     if (text.n == 0) {
         *ret = otherwise;
         return true;
@@ -148,6 +150,7 @@ static void on_wait_gone(struct http_req *r)
 struct api_wait *api_wait_new(struct api *api, struct http_req *r)
 {
     struct api_wait *w = ARENA_NEW(&r->arena, struct api_wait);
+    assert(!r->user && !r->on_gone); /* a request waits for one thing */
     w->api = api;
     w->space = api_space(r);
     w->req = r;
@@ -169,6 +172,7 @@ const struct viewer *api_viewer(struct http_req *r)
 
 bool api_check_right(const struct api_wait *w, const struct conv *c)
 {
+    assert(api_rule(w->req->route)->conv != RULE_CONV_NONE);
     enum conv_right right = (enum conv_right)(api_rule(w->req->route)->conv - 1);
     if (api_may(w, c, right))
         return true;
@@ -182,6 +186,7 @@ bool api_check_right(const struct api_wait *w, const struct conv *c)
 static void on_exchange_found(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *w = ctx;
+    assert(w->op && w->then);
     w->op = NULL;
     if (err)
         api_fail(w->req, FROM_STORE, err);

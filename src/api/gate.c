@@ -82,6 +82,7 @@ static bool check_user(const struct api *api, const struct http_req *r, const st
                        struct gate_refusal *no)
 {
     const struct access_rule *rule = api_rule(r->route);
+    assert(rule->server == ORG_ADMIN); /* routes about a person are for admins, or is_own */
     bool is_self = str_eq(r->params[0], STR("me")) || str_eq(r->params[0], actor_user(who));
     const struct user *u = roster_user(api_roster(api), r->params[0]);
     if (is_self && (rule->is_own || api_is_org_admin(who)))
@@ -121,6 +122,7 @@ bool gate_still_open(const struct api *api, const struct http_req *r)
 {
     const struct api_identity *id = api_identity(r);
     struct gate_refusal no = {0};
+    assert(id->is_dispatched); /* before, gate_identity and gate_target decide */
     return check_identity(api_rule(r->route), id->actor, &no) && check_target(api, r, id, &no) &&
            actor_org_role(id->actor) >= id->dispatched.server &&
            actor_role(id->actor) >= id->dispatched.role && admit_is_current(api, id->actor);

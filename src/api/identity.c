@@ -1,5 +1,7 @@
 #include "api/identity.h"
 
+#include <assert.h>
+
 #include "api/api_impl.h"
 #include "tools/tool_selection.h"
 
@@ -10,6 +12,7 @@ const struct api_identity *api_identity(const struct http_req *r)
 
 struct api_space *api_space(const struct http_req *r)
 {
+    assert(r->caller); /* admit_head has run */
     return api_identity(r)->space;
 }
 
@@ -20,6 +23,7 @@ struct actor *api_actor(const struct http_req *r)
 
 str api_user(const struct http_req *r)
 {
+    assert(api_actor(r)); /* an open route asks api_actor first */
     return actor_user(api_actor(r));
 }
 
@@ -69,5 +73,6 @@ struct api_space *api_hold(struct api *api, struct api_space *s)
 
 void api_release(struct api *api, struct api_space *s)
 {
+    assert(s->users > 0);
     api->deps.release_space(api->deps.space_ctx, s);
 }

@@ -104,7 +104,9 @@ static const struct trail_row *row_of(const struct api *api, const struct http_r
 {
     size_t n;
     const struct route *route = r->route;
-    return route ? api->trail.rows[route - api_routes(&n)] : NULL;
+    const struct route *all = api_routes(&n);
+    assert(!route || (route >= all && route < all + n));
+    return route ? api->trail.rows[route - all] : NULL;
 }
 
 /* ---- caller and outcome ---- */
@@ -189,6 +191,7 @@ const struct doer *trail_doer(struct api *api, struct http_req *r)
     struct api_identity *id = r->caller;
     struct doer *by = ARENA_NEW(&r->arena, struct doer);
     struct audit_entry e = entry_of(api, r, 200);
+    assert(!id->is_recorded); /* one operation records itself, once */
     id->is_recorded = true;
     *by = (struct doer){.actor = id->actor, .via = e.via, .how = e.how, .address = e.address};
     return by;

@@ -193,6 +193,7 @@ static void on_store_closed(void *ctx)
     struct open_workspace *sp = ctx;
     struct open_workspaces *set = sp->set;
     loop_fn done = sp->on_closed;
+    assert(set->nopen > 0 && sp->api.users == 0);
     void *done_ctx = sp->on_closed_ctx;
     open_workspace_free(sp);
     set->nopen--;
@@ -216,6 +217,7 @@ static void on_runtime_stopped(void *ctx)
 
 static void stop(struct open_workspace *sp)
 {
+    assert(sp->api.users == 0 && open_workspaces_find(sp->set, sp->api.id) != sp);
     list_del(&sp->node);
     timer_stop(&sp->release);
     gateway_space_gone(sp->env->gateway, sp->api.tools);
@@ -279,6 +281,7 @@ struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, s
         abandon(sp);
         return NULL;
     }
+    assert(sp->api.store && sp->api.runtime && sp->api.tools);
     map_put(&s->open, sp->api.id, sp);
     s->nopen++;
     if (s->env.is_serving)
@@ -306,6 +309,7 @@ void open_workspaces_close(struct open_workspaces *s, str id, loop_fn done, void
             done(ctx);
         return;
     }
+    assert(!sp->api.is_closing && list_empty(&sp->node));
     sp->on_closed = done;
     sp->on_closed_ctx = ctx;
     sp->api.is_closing = true;
@@ -318,6 +322,7 @@ void open_workspaces_close(struct open_workspaces *s, str id, loop_fn done, void
 void open_workspaces_close_all(struct open_workspaces *s, loop_fn done, void *ctx)
 {
     struct map_entry *m;
+    assert(done && !s->on_closed);
     s->on_closed = done;
     s->on_closed_ctx = ctx;
     if (s->nopen == 0) {
@@ -335,5 +340,6 @@ void open_workspaces_close_all(struct open_workspaces *s, loop_fn done, void *ct
 
 void open_workspaces_done(struct open_workspaces *s)
 {
+    assert(s->nopen == 0);
     map_done(&s->open);
 }

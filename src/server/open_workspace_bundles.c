@@ -1,5 +1,6 @@
 /* open_workspace_bundles.c - the bundles of a workspace: they start with it and follow its
  * settings. */
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -168,6 +169,7 @@ int open_workspace_bundles_open(struct open_workspace *sp, struct err *e)
     int r = load_entries(sp, path, &entries, &n, e);
     if (r < 0)
         return r;
+    assert(!sp->sources && !sp->api.bundles && sp->api.runtime);
     sp->sources =
         bundle_sources_new(sp->api.runtime, sp->env->project_dir, on_workspace_bundles_changed, sp);
     bundle_sources_on_notified(sp->sources, on_workspace_bundles_notified);
@@ -226,6 +228,7 @@ void open_workspace_bundles_free(struct open_workspace *sp)
 {
     if (!sp->api.bundles)
         return;
+    assert(!sp->watch); /* open_workspace_bundles_stop has run */
     runtime_use_bundles(sp->api.runtime, NULL);
     bundles_free(sp->api.bundles);
     bundle_sources_free(sp->sources);

@@ -1,5 +1,7 @@
 /* open_workspace_settings.c - the settings of a workspace: its own override the server's. Changes
  * of the file take effect while the workspace is open. */
+#include <assert.h>
+
 #include "base/clock.h"
 #include "bundle/settings/settings.h"
 #include "bus/vocabulary.h"
@@ -171,6 +173,7 @@ static void follow_skill_dirs(struct open_workspace *sp, const struct json *doc)
 void open_workspace_settings_changed(struct open_workspace *sp, const struct json *doc)
 {
     struct err e = {0};
+    assert(sp->doc);              /* open_workspace_settings_open has read it */
     if (json_equal(doc, sp->doc)) /* a person asked to read the file again */
         return;
     struct runtime_settings s = read_settings(sp, doc);

@@ -1,5 +1,6 @@
 #include "server/presence.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ int presence_make_socket_dir(const char *socket_path, const char *work_dir, stru
     int r = 0;
     arena_init(&a);
     const char *slash = strrchr(socket_path, '/');
+    assert(slash); /* of presence_socket */
     const char *dir = arena_cstr(&a, str_make(socket_path, (size_t)(slash - socket_path)));
     if (strcmp(dir, work_dir) == 0)
         goto out;

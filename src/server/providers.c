@@ -1,5 +1,6 @@
 #include "server/providers.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "bundle/settings/credentials.h"
@@ -8,12 +9,12 @@
 #define KEY_FILE_MAX  4096
 #define PROVIDERS_MAX 64
 
-struct builder {
+struct provider_list {
     struct arena *a;
     const struct config *c;
     const struct json *entered; /* keys by provider */
     struct llm_provider_conf *items;
-    size_t n;
+    size_t n, max;
 };
 
 /* Providers that exist when their key is set; llm/ knows the rest of them by name. */
@@ -30,16 +31,17 @@ static const struct {
     {"deepseek", offsetof(struct config_secrets, deepseek_api_key)},
 };
 
-static struct llm_provider_conf *providers_add(struct builder *b, str name, str type, str base_url,
-                                               str key)
+static struct llm_provider_conf *providers_add(struct provider_list *b, str name, str type,
+                                               str base_url, str key)
 {
+    assert(b->n < b->max);
     struct llm_provider_conf *p = &b->items[b->n++];
     *p = (struct llm_provider_conf){
         .name = name, .type = type, .base_url = base_url, .api_key = key};
     return p;
 }
 
-static bool has(const struct builder *b, str name)
+static bool has(const struct provider_list *b, str name)
 {
     for (size_t i = 0; i < b->n; i++)
         if (str_eq(b->items[i].name, name))
@@ -68,7 +70,7 @@ static str base_url_of(const struct config *c, str name)
 }
 
 /* Last, the keys that people entered in the page. */
-static void use_entered(const struct builder *b, struct llm_provider_conf *p)
+static void use_entered(const struct provider_list *b, struct llm_provider_conf *p)
 {
     if (p->api_key.n > 0)
         return;
@@ -76,7 +78,7 @@ static void use_entered(const struct builder *b, struct llm_provider_conf *p)
     p->is_key_entered = p->api_key.n > 0;
 }
 
-static int read_key_file(struct builder *b, str path, str *ret, struct err *e)
+static int read_key_file(struct provider_list *b, str path, str *ret, struct err *e)
 {
     str text;
     int r = file_read(b->a, arena_cstr(b->a, path), KEY_FILE_MAX, &text, e);
@@ -85,7 +87,7 @@ static int read_key_file(struct builder *b, str path, str *ret, struct err *e)
     return r;
 }
 
-struct entry {
+struct provider_entry {
     str type, base_url, api_key, key_file;
     const struct json *headers, *models;
 };
@@ -98,7 +100,7 @@ static int check_url(str path, str url, struct err *e)
 }
 
 /* Empty = the default for the name. A server with its own address speaks chat completions. */
-static int check_type(str path, str name, const struct entry *in, str *ret, struct err *e)
+static int check_type(str path, str name, const struct provider_entry *in, str *ret, struct err *e)
 {
     bool is_known = str_eq(in->type, STR("anthropic")) || str_eq(in->type, STR("openai"));
     if (in->type.n > 0 && !is_known)
@@ -110,17 +112,17 @@ static int check_type(str path, str name, const struct entry *in, str *ret, stru
 }
 
 static const struct json_field ENTRY_FIELDS[] = {
-    {"type", JF_STR, offsetof(struct entry, type), 0, NULL, 0},
-    {"baseURL", JF_STR, offsetof(struct entry, base_url), 0, NULL, 0},
-    {"apiKey", JF_STR, offsetof(struct entry, api_key), JF_NULLABLE, NULL, 0},
-    {"apiKeyFile", JF_STR, offsetof(struct entry, key_file), JF_NULLABLE, NULL, 0},
-    {"headers", JF_JSON_OBJECT, offsetof(struct entry, headers), 0, NULL, 0},
-    {"models", JF_JSON, offsetof(struct entry, models), 0, NULL, 0},
+    {"type", JF_STR, offsetof(struct provider_entry, type), 0, NULL, 0},
+    {"baseURL", JF_STR, offsetof(struct provider_entry, base_url), 0, NULL, 0},
+    {"apiKey", JF_STR, offsetof(struct provider_entry, api_key), JF_NULLABLE, NULL, 0},
+    {"apiKeyFile", JF_STR, offsetof(struct provider_entry, key_file), JF_NULLABLE, NULL, 0},
+    {"headers", JF_JSON_OBJECT, offsetof(struct provider_entry, headers), 0, NULL, 0},
+    {"models", JF_JSON, offsetof(struct provider_entry, models), 0, NULL, 0},
     {0}};
 
-static int add_configured(struct builder *b, const struct json_member *m, struct err *e)
+static int add_configured(struct provider_list *b, const struct json_member *m, struct err *e)
 {
-    struct entry in = {0};
+    struct provider_entry in = {0};
     str path = arena_printf(b->a, "%s: providers.%.*s", b->c->path, STR_ARG(m->key));
     if (m->value.type != JSON_OBJECT)
         return err_set(e, -EINVAL, "%s: expected object", path.p);
@@ -146,7 +148,7 @@ static int add_configured(struct builder *b, const struct json_member *m, struct
 int providers_from_config(struct arena *a, const struct config *c, struct llm_conf *ret,
                           struct err *e)
 {
-    struct builder b = {.a = a, .c = c};
+    struct provider_list b = {.a = a, .c = c};
     struct json *entered;
     int r = credentials_load(a, arena_printf(a, "%s/credentials", c->work_dir).p,
                              STR(CREDENTIALS_PROVIDERS), &entered, e);
@@ -162,7 +164,8 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
     size_t configured = c->providers ? c->providers->len : 0;
     if (configured > PROVIDERS_MAX)
         return err_set(e, -EINVAL, "%s: providers: more than %d", c->path, PROVIDERS_MAX);
-    b.items = arena_array(a, configured + ARRAY_LEN(KEYS), sizeof *b.items);
+    b.max = configured + ARRAY_LEN(KEYS);
+    b.items = arena_array(a, b.max, sizeof *b.items);
     for (size_t i = 0; i < configured; i++) {
         r = add_configured(&b, &c->providers->members[i], e);
         if (r < 0)

@@ -158,6 +158,7 @@ static int choose_home(struct server *s, struct err *e)
 
 static int open_home(struct server *s, struct err *e)
 {
+    assert(!s->home);
     if (s->home_id.n > 0)
         s->home = open_workspaces_open(&s->workspaces, s->home_id, e);
     return s->home || s->home_id.n == 0 ? 0 : e->code;
@@ -362,6 +363,7 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
 {
     struct config *c = s->config;
     const char *socket = server_socket_path(c, &s->arena);
+    assert(s->claim_fd < 0); /* listens once */
     int r = check_exposure(s, e);
     if (r == 0)
         r = presence_claim(c->work_dir, &s->claim_fd, e);
@@ -397,6 +399,7 @@ void server_ask(struct server *s, const struct http_local_ask *q, http_local_fn 
 static void on_workspaces_closed(void *ctx)
 {
     struct server *s = ctx;
+    assert(s->workspaces.nopen == 0);
     s->home = NULL;
     s->on_stopped(s->on_stopped_ctx);
 }
@@ -411,6 +414,7 @@ static void on_http_stopped(void *ctx)
 
 void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx)
 {
+    assert(done && !s->on_stopped);
     s->on_stopped = done;
     s->on_stopped_ctx = ctx;
     if (s->http)
@@ -487,11 +491,13 @@ str server_operator(const struct server *s)
 
 struct runtime *server_runtime(const struct server *s)
 {
+    assert(s->home);
     return s->home->api.runtime;
 }
 
 struct store *server_store(const struct server *s)
 {
+    assert(s->home);
     return s->home->api.store;
 }
 
@@ -522,6 +528,7 @@ struct gateway_pipe *server_open_pipe(struct server *s, str source,
 
 struct actor *server_actor(const struct server *s)
 {
+    assert(s->home);
     return actor_new_operator(s->directory, s->home->api.id, server_operator(s));
 }
 

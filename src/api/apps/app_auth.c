@@ -12,6 +12,7 @@
  * log line. */
 #include "api/apps/app_auth.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "api/api_impl.h"
@@ -67,6 +68,7 @@ static str own_url(const struct api *api, struct http_req *r, const char *path)
 
 static void sign_in_free(struct sign_in *s)
 {
+    assert(!s->has_job); /* its job would use it */
     list_del(&s->node);
     timer_stop(&s->limit);
     oauth_login_free(s->login);
@@ -92,6 +94,7 @@ static struct http_req *take_request(struct sign_in *s)
 
 static void wait_with(struct sign_in *s, struct http_req *r)
 {
+    assert(!s->req && !r->on_gone);
     s->req = r;
     r->user = s;
     r->on_gone = on_sign_in_gone;
@@ -100,6 +103,7 @@ static void wait_with(struct sign_in *s, struct http_req *r)
 static void sign_in_submit(struct sign_in *s, void (*work)(struct job *j),
                            void (*done)(struct job *j))
 {
+    assert(!s->has_job && s->api);
     s->has_job = true;
     pool_run(s->api->deps.pool, &s->job, work, done);
 }
@@ -112,6 +116,7 @@ static struct sign_in *sign_in_of(struct job *j)
 static struct sign_in *sign_in_done(struct job *j)
 {
     struct sign_in *s = sign_in_of(j);
+    assert(s->has_job);
     s->has_job = false;
     return s;
 }
@@ -213,7 +218,7 @@ static void make_room_for_sign_in(struct api *api, str user_id)
         bool is_own = str_eq(s->user_id, user_id);
         n++;
         nown += is_own;
-        if (s->is_answered || s->req)
+        if (s->is_answered || s->req || s->has_job)
             continue;
         oldest = oldest ? oldest : s;
         own = own || !is_own ? own : s;
@@ -294,6 +299,7 @@ static void loaded_before(struct job *j)
     if (settings(s->api)->public_url.n == 0)
         conf.document_url = STR_NONE; /* the authorization server could not fetch it */
     timer_start(&s->limit, SIGN_IN_MS);
+    assert(!s->login && !s->is_answered);
     s->login = oauth_login_start(&conf, on_sign_in_ready, s);
 }
 
@@ -454,6 +460,7 @@ void api_apps_auth_callback(void *ctx, struct http_req *r)
         lead_back(api, r, STR_NONE, -ENOENT);
         return;
     }
+    assert(s->login && !s->is_answered);
     s->is_answered = true;
     timer_stop(&s->limit);
     wait_with(s, r);

@@ -2,6 +2,8 @@
  *
  * The response is MCP's own, {"contents": [...]}, never the page itself: HTML of strangers must not
  * be served from the origin where people are logged in. */
+#include <assert.h>
+
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "bundle/bundle.h"
@@ -9,7 +11,7 @@
 
 #define URI_MAX 2048
 
-struct reading { /* in the request's arena */
+struct resource_wait { /* in the request's arena */
     struct http_req *req;
     struct bundle *bundle;
     str uris[2]; /* the URIs to try; the first that exists is returned */
@@ -17,11 +19,11 @@ struct reading { /* in the request's arena */
     struct bundle_call *call;
 };
 
-static void try_next(struct reading *g);
+static void try_next(struct resource_wait *g);
 
 static void on_resource_read(void *ctx, const struct mcp_reply *r)
 {
-    struct reading *g = ctx;
+    struct resource_wait *g = ctx;
     const struct json *contents = json_get(r->result, "contents");
     struct api_json j;
     g->call = NULL;
@@ -45,13 +47,14 @@ static void on_resource_read(void *ctx, const struct mcp_reply *r)
 
 static void on_resource_gone(struct http_req *r)
 {
-    bundle_cancel(((struct reading *)r->user)->call, "The client disconnected.");
+    bundle_cancel(((struct resource_wait *)r->user)->call, "The client disconnected.");
 }
 
-static void try_next(struct reading *g)
+static void try_next(struct resource_wait *g)
 {
     static const struct mcp_call_events EVENTS = {.done = on_resource_read};
     struct arena *a = &g->req->arena;
+    assert(!g->call && g->tried <= g->n && g->n <= ARRAY_LEN(g->uris));
     if (g->tried == g->n) {
         http_reply_error(g->req, 404, "resource_not_found", "No such resource.", NULL);
         return;
@@ -72,7 +75,7 @@ static bool is_for(struct http_req *r, str server)
 }
 
 /* Replies with 404 when the bundle does not exist for this person. */
-static struct reading *resource_begin(struct http_req *r, str server)
+static struct resource_wait *resource_begin(struct http_req *r, str server)
 {
     struct api_space *s = api_space(r);
     struct bundle *b = s->bundles ? bundles_find(s->bundles, server) : NULL;
@@ -84,7 +87,7 @@ static struct reading *resource_begin(struct http_req *r, str server)
         api_forbidden(r, "This token does not allow that bundle.");
         return NULL;
     }
-    struct reading *g = ARENA_NEW(&r->arena, struct reading);
+    struct resource_wait *g = ARENA_NEW(&r->arena, struct resource_wait);
     g->req = r;
     g->bundle = b;
     return g;
@@ -101,7 +104,7 @@ static str primary(struct bundle *b)
 void api_apps_resource(void *ctx, struct http_req *r)
 {
     str path = r->params[1];
-    struct reading *g = resource_begin(r, r->params[0]);
+    struct resource_wait *g = resource_begin(r, r->params[0]);
     if (!g)
         return;
     if (str_eq(path, STR("primary")) && primary(g->bundle).n > 0) {
@@ -128,7 +131,7 @@ void api_resources_read(void *ctx, struct http_req *r)
     struct read_in in = {0};
     if (!api_decode_body(r, READ_FIELDS, &in))
         return;
-    struct reading *g = resource_begin(r, in.server);
+    struct resource_wait *g = resource_begin(r, in.server);
     if (!g)
         return;
     if (in.uri.n > 0 && in.uri.n <= URI_MAX)

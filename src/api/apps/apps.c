@@ -1,6 +1,7 @@
 /* /v1/apps, /v1/bundles/health - the bundles of a workspace: list, start, stop, add, remove. */
 #include "api/apps/apps.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "api/apps/app_trust.h"
@@ -235,6 +236,7 @@ static void on_apps_gone(struct http_req *r)
 static struct app_wait *wait_new(struct http_req *r)
 {
     struct app_wait *w = ARENA_NEW(&r->arena, struct app_wait);
+    assert(!r->user && !r->on_gone);
     w->req = r;
     r->user = w;
     r->on_gone = on_apps_gone;
@@ -259,6 +261,7 @@ static void on_installed(void *ctx, struct bundle *b, const struct err *err)
 {
     struct app_wait *w = ctx;
     struct api_json j;
+    assert(!b == !!err);
     if (err) {
         refuse_change(w->req, FROM_INSTALL, err);
         return;

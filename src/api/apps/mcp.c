@@ -2,6 +2,8 @@
  * The gateway handles them (api_deps.mcp). */
 #include "api/apps/mcp.h"
 
+#include <assert.h>
+
 #include "api/api_impl.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
@@ -11,6 +13,7 @@
 static bool admit(struct api *api, struct http_req *r, struct api_caller *ret)
 {
     const struct api_identity *id = api_identity(r);
+    assert(id->space && id->actor);
     if (!api->deps.mcp.handle || !id->space->config->features.mcp_server) {
         http_reply_error(r, 403, "feature_disabled",
                          "The MCP server is switched off: features.mcpServer in the settings.",

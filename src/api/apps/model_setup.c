@@ -3,6 +3,7 @@
  * write the default model into the settings. */
 #include "api/apps/model_setup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ static struct model_change *change_new(struct api *api, struct http_req *r, str 
     c->value = arena_str(&c->arena, value);
     c->job = (struct job){.work = model_setup_save, .done = on_model_setup_saved};
     list_push(&api->model_changes, &c->node);
+    assert(!r->user && !r->on_gone);
     r->user = c;
     r->on_gone = on_model_setup_gone;
     return c;

@@ -2,6 +2,8 @@
  * selects. */
 #include "api/apps/skills.h"
 
+#include <assert.h>
+
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "tools/tool_selection.h"
@@ -40,6 +42,7 @@ static void skills_start(struct http_req *r, str message,
     q->req = r;
     q->reply = reply;
     q->message = arena_str(&q->arena, message);
+    assert(!r->user && !r->on_gone);
     r->user = q;
     r->on_gone = on_skills_gone;
     runtime_reload_skills(q->runtime, &q->check, on_fresh, q);

@@ -1,4 +1,5 @@
 /* /v1/tools, /v1/tools/call - the tools of a workspace, called by a person or by a page. */
+#include <assert.h>
 #include <errno.h>
 
 #include "api/api_impl.h"
@@ -129,6 +130,7 @@ static void on_tools_done(void *ctx, const struct tool_result *result)
 {
     struct call_wait *w = ctx;
     bool ok = !result->is_error;
+    assert(!w->wait && w->name.n > 0);
     struct api_json j;
     announce(w, EV_BRIDGE_DONE, &ok);
     api_json_begin(&j);
@@ -214,6 +216,7 @@ static void tools_call(void *ctx)
     struct call_wait *w = ctx;
     struct http_req *r = w->req;
     const struct toolset_item *it = find_tool(r, &w->in);
+    assert(!w->call);
     w->wait = NULL;
     r->on_gone = NULL;
     if (!check_call(r, &w->in, it))

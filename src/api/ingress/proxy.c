@@ -1,5 +1,7 @@
 #include "api/ingress/proxy.h"
 
+#include <assert.h>
+
 #include "api/ingress/guard.h"
 #include "base/bytes/ip.h"
 
@@ -27,6 +29,7 @@ bool proxy_is_tls(const struct http_req *r)
 
 str proxy_own_url(const struct config_http *h, struct http_req *r, const char *path)
 {
+    assert(path[0] == '/');
     return arena_printf(&r->arena, "%s://%.*s%.*s%s", proxy_is_tls(r) ? "https" : "http",
                         STR_ARG(http_get_header(r, "host")), STR_ARG(h->base_path), path);
 }

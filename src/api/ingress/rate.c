@@ -1,5 +1,6 @@
 #include "api/ingress/rate.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static void forget_all(struct rates *r)
@@ -37,6 +38,7 @@ static uint32_t *counts_of(struct rates *r, str user_id)
 int rates_take(struct rates *r, str user_id, enum rate_kind kind, int64_t limit, int64_t now_ms)
 {
     int64_t window = now_ms / RATE_WINDOW_MS;
+    assert(kind < RATE_KINDS && user_id.n > 0); /* the empty name is everybody beyond the ceiling */
     if (limit <= 0)
         return 0;
     if (window != r->window) {

@@ -3,6 +3,7 @@
  * Newest first with ?before=SEQ; ?after=SEQ goes forward, for collectors. JSON, or JSON lines
  * (Accept: application/jsonl or application/x-ndjson, or ?format=jsonl): the lines themselves,
  * byte for byte, so that a collector can check the chain. */
+#include <assert.h>
 #include <errno.h>
 
 #include "api/api_impl.h"
@@ -133,6 +134,7 @@ void api_audit_list(void *ctx, struct http_req *r)
     w->api = api;
     w->req = r;
     w->work_dir = api->deps.config->work_dir;
+    assert(!r->user && !r->on_gone);
     r->user = w;
     r->on_gone = on_audit_gone;
     pool_submit(api->deps.pool, &w->job);

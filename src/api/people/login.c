@@ -1,4 +1,5 @@
 /* /v1/auth/... - logging in and out, and refreshing a login. */
+#include <assert.h>
 #include <errno.h>
 
 #include "api/api_impl.h"
@@ -74,6 +75,7 @@ static void on_login_gone(struct http_req *r)
 static struct auth_wait *wait_new(struct api *api, struct http_req *r)
 {
     struct auth_wait *w = ARENA_NEW(&r->arena, struct auth_wait);
+    assert(!r->user && !r->on_gone);
     w->api = api;
     w->req = r;
     r->user = w;
@@ -95,6 +97,7 @@ static void on_login(void *ctx, const struct err *err, const struct auth_session
         api_fail(w->req, FROM_AUTH, err);
         return;
     }
+    assert(s && s->user_id.n > 0);
     set_session(w->api, w->req, s);
     trail_user(w->req, s->user_id);
     reply_ok(w->req);

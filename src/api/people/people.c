@@ -1,5 +1,7 @@
 #include "api/people/people.h"
 
+#include <assert.h>
+
 #include "api/api_impl.h"
 #include "api/gate.h"
 #include "base/clock.h"
@@ -25,7 +27,10 @@ static bool begin_change(struct api *api, const struct actor *me)
 static void end_change(struct api *api, const struct actor *me)
 {
     size_t *n = map_get(&api->changing, actor_user(me));
-    if (actor_is_operator(me) || !n || --*n > 0)
+    if (actor_is_operator(me))
+        return;
+    assert(n && *n > 0); /* begin_change has counted it */
+    if (--*n > 0)
         return;
     map_del(&api->changing, actor_user(me));
     free(n);
@@ -53,6 +58,7 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
                 void (*then)(struct api_change *c, str id), void *data)
 {
     struct api_change *c = ARENA_NEW(&r->arena, struct api_change);
+    assert(then);
     *c = (struct api_change){api, r, then, data};
     if (!begin_change(api, api_actor(r))) {
         http_add_header(r, "Retry-After", STR("1"));

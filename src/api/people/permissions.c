@@ -1,4 +1,6 @@
 /* /v1/permissions - what the agent may do without asking: rules, and stored permissions. */
+#include <assert.h>
+
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "bundle/change.h"
@@ -78,6 +80,7 @@ static void on_permissions_changed(void *ctx, const struct err *err)
 
 static void await(struct http_req *r, struct rule_change *c)
 {
+    assert(!r->user);
     r->user = c;
     r->on_gone = on_permissions_gone;
 }

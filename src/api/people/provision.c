@@ -1,5 +1,6 @@
 #include "api/people/provision.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "api/api_impl.h"
@@ -38,7 +39,8 @@ static void on_provisioned(void *ctx, const struct err *err, str id)
 {
     struct provision *p = ctx;
     struct list_node *n;
-    map_del(&p->api->provisions, str_from(p->user_id));
+    struct provision *removed = map_del(&p->api->provisions, str_from(p->user_id));
+    assert(removed == p); /* one for each person */
     p->entry.target = id;
     p->entry.outcome = err->code < 0 ? STR("failed") : STR("ok");
     audit_record(p->api->deps.audit, &p->entry);
@@ -84,6 +86,7 @@ static void make_workspace(struct provision *p, str user_id)
 void provision_start(struct api *api, struct http_req *r, struct provision_wait *w)
 {
     str user_id = api_user(r);
+    assert(w->done && list_empty(&w->node));
     struct provision *p = map_get(&api->provisions, user_id);
     if (!p) {
         int wait_s = rates_take(&api->rates, user_id, RATE_WORKSPACES, PROVISIONS_PER_MINUTE,

@@ -1,4 +1,6 @@
 /* /v1/tokens - API tokens: created by the person they act for, shown once, revoked at any time. */
+#include <assert.h>
+
 #include "api/api_impl.h"
 #include "api/gate.h"
 #include "api/handlers.h"
@@ -85,6 +87,7 @@ static void on_token(void *ctx, const struct err *err, str id, str value)
         return;
     }
     struct api_json j;
+    assert(id.n > 0 && value.n > 0);
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "id", id);

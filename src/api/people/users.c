@@ -1,5 +1,6 @@
 /* /v1/users, /v1/preferences - the people of this instance. Admins manage them; all people may read
  * and name themselves. Only owners add, change or remove owners. */
+#include <assert.h>
 #include <errno.h>
 
 #include "api/api_impl.h"
@@ -112,6 +113,7 @@ static void on_first_password(void *ctx, const struct err *err, str id)
 static void set_first_password(struct api_change *c, str id)
 {
     const str *password = c->data;
+    assert(password->p);
     str *kept = ARENA_NEW(&c->req->arena, str);
     *kept = arena_str(&c->req->arena, id);
     c->data = kept;

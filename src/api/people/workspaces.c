@@ -2,6 +2,8 @@
  *
  * Members see their workspaces; admins of a workspace and of the server manage it. For everybody
  * else it does not exist: the gate has checked that before a handler runs. */
+#include <assert.h>
+
 #include "api/handlers.h"
 #include "api/people/people.h"
 
@@ -123,6 +125,7 @@ void api_workspaces_remove(void *ctx, struct http_req *r)
 
 static void write_member(struct json_writer *w, const struct member *m)
 {
+    assert(m->user && m->role != WS_NONE);
     jw_object(w);
     jw_kstr(w, "userId", m->user->id);
     jw_kstr_or_null(w, "displayName", m->user->display_name);

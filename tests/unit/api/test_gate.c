@@ -97,6 +97,7 @@ static struct http_req *routed(const char *method, const char *path, struct acto
     const struct route *route = r->route;
     id->actor = who;
     id->space = route->flags & (API_NO_SPACE | API_HOME) ? NULL : &space;
+    id->is_dispatched = true; /* for gate_still_open */
     id->dispatched.role = actor_role(who);
     id->dispatched.server = actor_org_role(who);
     r->caller = id;
