@@ -1,5 +1,6 @@
 #include "cli/args.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 
@@ -35,6 +36,7 @@ static int store(const struct arg *a, void *into, const char *value, struct err 
 {
     void *at = (char *)into + a->offset;
     uint64_t number;
+    assert(value || a->kind == ARG_FLAG); /* only switches have none */
     struct arg_list *list = at;
     switch (a->kind) {
     case ARG_FLAG:

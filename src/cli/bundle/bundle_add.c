@@ -159,7 +159,7 @@ static int read_token(struct cmd *x, str *ret)
         return cli_usage_error("--token: every user of this machine may read a command line; use "
                                "--token-stdin or --token-file FILE");
     if (cmd_flag(x, "token-stdin") || cmd_opt(x, "token"))
-        return secret_read(&x->arena, "Token: ", ret)
+        return secret_read(&x->arena, "Token", ret)
                    ? EXIT_DONE
                    : cli_usage_error("--token-stdin: standard input is empty");
     if (!file)

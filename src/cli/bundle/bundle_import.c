@@ -12,13 +12,13 @@
 static const struct arg IMPORT_ARGS[] = {
     {"dry-run", 0, ARG_FLAG, NULL, "show what would be imported, and change nothing"}, {0}};
 
-struct import {
+struct bundle_importing {
     struct cmd *x;
     struct import_list list;
     size_t taken, failed;
 };
 
-static void bundle_import_show(struct import *im, FILE *out)
+static void bundle_import_show(struct bundle_importing *im, FILE *out)
 {
     struct cmd *x = im->x;
     for (size_t i = 0; i < im->list.len; i++) {
@@ -31,7 +31,7 @@ static void bundle_import_show(struct import *im, FILE *out)
     }
 }
 
-static int read_list(struct import *im, const char *file)
+static int read_list(struct bundle_importing *im, const char *file)
 {
     char real[PATH_MAX];
     struct err e = {0};
@@ -64,7 +64,7 @@ static int add_one(struct cmd *x, const struct import_server *s, struct err *e)
 
 /* Writes to the file even when a server runs: the server detects the change and starts them in
  * parallel. */
-static void take_all(struct import *im)
+static void take_all(struct bundle_importing *im)
 {
     for (size_t i = 0; i < im->list.len; i++) {
         struct import_server *s = &im->list.items[i];
@@ -85,7 +85,7 @@ static void take_all(struct import *im)
     }
 }
 
-static struct json *import_json(struct import *im)
+static struct json *import_json(struct bundle_importing *im)
 {
     struct cmd *x = im->x;
     struct json *list = json_new(&x->arena, JSON_ARRAY);
@@ -100,7 +100,7 @@ static struct json *import_json(struct import *im)
     return list;
 }
 
-static size_t usable(const struct import *im)
+static size_t usable(const struct bundle_importing *im)
 {
     size_t n = 0;
     for (size_t i = 0; i < im->list.len; i++)
@@ -110,7 +110,7 @@ static size_t usable(const struct import *im)
 
 static int bundle_import(struct cmd *x)
 {
-    struct import im = {.x = x};
+    struct bundle_importing im = {.x = x};
     if (!cmd_flag(x, "dry-run") && !cmd_may_ask(x))
         return cmd_usage(x, "stdin is not a terminal; pass --yes or --dry-run");
     int code = read_list(&im, x->argv[0]);

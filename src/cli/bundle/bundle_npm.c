@@ -4,7 +4,7 @@
 
 #include "cli/bundle/bundle_inspect.h"
 
-struct waiting {
+struct npm_wait {
     struct cmd *x;
     struct npm_package *ret;
     bool is_done, has_line;
@@ -15,7 +15,7 @@ struct waiting {
 /* One line that is updated on a terminal; otherwise one line for each step. */
 static void on_bundle_npm_progress(void *ctx, const char *what, unsigned fetched)
 {
-    struct waiting *w = ctx;
+    struct npm_wait *w = ctx;
     bool is_new = !w->last || strcmp(w->last, what) != 0;
     if (isatty(STDERR_FILENO)) {
         fprintf(stderr, "\r\x1b[K%s ...", what);
@@ -43,7 +43,7 @@ static struct npm_package copy_package(struct arena *a, const struct npm_package
 
 static void on_bundle_npm_done(void *ctx, const struct npm_package *p, const struct err *err)
 {
-    struct waiting *w = ctx;
+    struct npm_wait *w = ctx;
     w->is_done = true;
     if (err)
         w->err = *err;
@@ -54,7 +54,7 @@ static void on_bundle_npm_done(void *ctx, const struct npm_package *p, const str
 static int run_npm(struct cmd *x, struct npm_want *want, struct npm_package *ret, struct err *e)
 {
     static const struct npm_events EVENTS = {on_bundle_npm_progress, on_bundle_npm_done};
-    struct waiting w = {.x = x, .ret = ret};
+    struct npm_wait w = {.x = x, .ret = ret};
     struct sandbox_offer offer;
     sandbox_look(&offer);
     want->loop = x->loop;

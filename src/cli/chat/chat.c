@@ -17,7 +17,7 @@
 
 /* ---- one message, printed as it streams ---- */
 
-struct exchange {
+struct chat_exchange {
     struct chat *chat;
     bool is_done, has_failed;
     bool has_text, ends_in_newline;
@@ -26,7 +26,7 @@ struct exchange {
 
 static void on_chat_text(void *ctx, const struct json *d)
 {
-    struct exchange *x = ctx;
+    struct chat_exchange *x = ctx;
     str delta = json_get_string(d, "text");
     x->has_text = true;
     x->ends_in_newline = str_ends(delta, STR("\n"));
@@ -37,7 +37,7 @@ static void on_chat_text(void *ctx, const struct json *d)
 }
 
 /* With a running server it is not obvious where a command runs, so print it once. */
-static void tell_directory(struct exchange *x, str tool, str directory)
+static void tell_directory(struct chat_exchange *x, str tool, str directory)
 {
     struct arena a;
     str why;
@@ -55,7 +55,7 @@ static void tell_directory(struct exchange *x, str tool, str directory)
 
 static void on_chat_tool_start(void *ctx, const struct json *d)
 {
-    struct exchange *x = ctx;
+    struct chat_exchange *x = ctx;
     str name = json_get_string(d, "name");
     tell_directory(x, name, json_get_string(d, "directory"));
     if (x->chat->cli->opt.is_debug)
@@ -64,7 +64,7 @@ static void on_chat_tool_start(void *ctx, const struct json *d)
 
 static void on_chat_tool_done(void *ctx, const struct json *d)
 {
-    struct exchange *x = ctx;
+    struct chat_exchange *x = ctx;
     if (x->chat->cli->opt.is_debug)
         fprintf(stderr, "nb: %.*s %s after %lld ms\n", STR_ARG(json_get_string(d, "name")),
                 json_get_bool(d, "ok", false) ? "answered" : "failed",
@@ -107,7 +107,7 @@ static void explain_refusals(const struct json *report)
 
 static void on_chat_done(void *ctx, const struct json *report)
 {
-    struct exchange *x = ctx;
+    struct chat_exchange *x = ctx;
     assert(!x->is_done);
     x->is_done = true;
     if (x->chat->cli->opt.is_json) {
@@ -126,7 +126,7 @@ static void on_chat_done(void *ctx, const struct json *report)
 
 static void on_chat_error(void *ctx, const struct json *d)
 {
-    struct exchange *x = ctx;
+    struct chat_exchange *x = ctx;
     assert(!x->is_done);
     x->is_done = x->has_failed = true;
     if (x->chat->cli->opt.is_json) {
@@ -196,7 +196,7 @@ static bool chat_show(struct chat *c, str text)
 
 static bool print(struct chat *c, str text)
 {
-    struct exchange x = {.chat = c};
+    struct chat_exchange x = {.chat = c};
     session_send(c->session, text, &PRINT, &x);
     while (!x.is_done)
         (void)loop_run_until(c->loop, &x.is_done, UINT32_MAX);

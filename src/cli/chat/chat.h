@@ -8,7 +8,7 @@ struct chat {
     struct cli *cli;
     struct config *config;
     struct loop *loop;
-    struct session *session;
+    struct chat_session *session;
     bool is_interrupted;
     bool has_env_model; /* models.named comes from NB_MODEL: for new conversations only */
 };

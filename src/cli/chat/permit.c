@@ -31,6 +31,7 @@ bool permit_is_complete(const struct permit *p)
 
 str permit_tool(const struct permit *p)
 {
+    assert(!permit_is_complete(p));
     return json_get_string(json_at(p->calls, p->at), "name");
 }
 

@@ -1,10 +1,12 @@
 #include "cli/chat/question_prompt.h"
 
+#include <assert.h>
+
 #include "cli/term/styled.h"
 
 #define DRAW_MAX (1024u * 1024)
 
-void question_prompt_init(struct question_prompt *f, struct session *s, struct view *v)
+void question_prompt_init(struct question_prompt *f, struct chat_session *s, struct view *v)
 {
     static const char *const NO_WORDS[] = {NULL};
     *f = (struct question_prompt){.session = s, .view = v};
@@ -22,6 +24,7 @@ void question_prompt_done(struct question_prompt *f)
 static void announce(struct question_prompt *f)
 {
     struct buf text;
+    assert(f->n > 0);
     buf_init(&text, DRAW_MAX);
     form_add_heading(&f->forms[0], &text, f->view->has_color);
     view_lines(f->view, buf_str(&text));
@@ -33,6 +36,7 @@ void question_prompt_draw(struct question_prompt *f)
     struct buf text, line;
     struct view *v = f->view;
     size_t row, col;
+    assert(f->n > 0);
     buf_init(&text, DRAW_MAX);
     buf_init(&line, DRAW_MAX);
     form_add_prompt(&f->forms[0], &text, v->has_color);
@@ -61,6 +65,7 @@ static void show_next(struct question_prompt *f)
 
 static void remove_at(struct question_prompt *f, size_t i)
 {
+    assert(i < f->n);
     form_done(&f->forms[i]);
     memmove(&f->forms[i], &f->forms[i + 1], (f->n - i - 1) * sizeof f->forms[0]);
     f->n--;
@@ -98,6 +103,7 @@ static void send(struct question_prompt *f)
 {
     struct form *form = &f->forms[0];
     struct arena a;
+    assert(f->n > 0 && form_is_complete(form));
     arena_init(&a);
     str id = arena_str(&a, form_id(form));
     const struct json *content =

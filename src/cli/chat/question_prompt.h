@@ -13,7 +13,7 @@
 #define QUESTION_PROMPT_MAX 16 /* queued questions; further ones are declined */
 
 struct question_prompt {
-    struct session *session;
+    struct chat_session *session;
     struct view *view;
     struct form forms[QUESTION_PROMPT_MAX];
     size_t n; /* forms[0] is shown */
@@ -21,7 +21,7 @@ struct question_prompt {
     struct history none; /* answers are not stored */
 };
 
-void question_prompt_init(struct question_prompt *f, struct session *s, struct view *v);
+void question_prompt_init(struct question_prompt *f, struct chat_session *s, struct view *v);
 void question_prompt_done(struct question_prompt *f);
 void question_prompt_add(struct question_prompt *f, const struct json *question);
 void question_prompt_gone(struct question_prompt *f, str input_id);

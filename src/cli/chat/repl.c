@@ -3,6 +3,7 @@
  * Keys arrive on the loop at any time. At the prompt the editor gets them; during an answer only
  * Ctrl-C has an effect, the others are kept for the next prompt. Slash commands run outside of
  * callbacks, because some of them run the loop themselves. */
+#include <assert.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -85,6 +86,7 @@ static void quit(struct repl *r)
 static void on_submit(struct repl *r)
 {
     str text = str_trim(buf_str(&r->editor.text));
+    assert(r->is_prompting);
     if (text.n == 0) {
         editor_clear(&r->editor);
         return;
@@ -154,6 +156,7 @@ static void draw_question(struct repl *r)
 {
     struct buf text;
     struct view *v = &r->view;
+    assert(r->is_asking && !permit_is_complete(&r->permit));
     buf_init(&text, DRAW_MAX);
     view_gap(v);
     permit_add_question(&r->permit, &text, screen_width(&r->screen), v->has_color);
@@ -282,6 +285,7 @@ static void wait(struct repl *r)
 /* Waits for a message; false when the input has ended. */
 static bool read_message(struct repl *r)
 {
+    assert(!r->is_prompting && !r->is_asking);
     r->is_prompting = true;
     r->interrupts = 0;
     use_typed(r);
@@ -307,6 +311,7 @@ static void on_input_gone(void *ctx, str input_id)
 static void on_answer_end(void *ctx)
 {
     struct repl *r = ctx;
+    assert(!r->is_prompting && !r->is_asking);
     question_prompt_clear(&r->questions);
     r->wake = true;
 }
@@ -316,6 +321,7 @@ static void on_answer_end(void *ctx)
 static void ask_permission(struct repl *r, const struct json *ask)
 {
     str why, here = session_directory(r->chat->session, &why);
+    assert(!r->is_prompting && !r->is_asking && !r->view.is_running);
     permit_init(&r->permit, ask);
     r->permit.shell_directory =
         session_is_remote(r->chat->session) || here.n == 0 ? STR("a directory of nb's own") : here;

@@ -1,5 +1,7 @@
 #include "cli/chat/view.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/chat/permit.h"
@@ -25,6 +27,7 @@ static struct markdown_style style_of(const struct view *v)
 
 static void set_apart(struct view *v, enum view_part part)
 {
+    assert(part != VIEW_NOTHING);
     bool is_more_tools = part == VIEW_TOOLS && v->last == VIEW_TOOLS;
     if (v->last != VIEW_NOTHING && !is_more_tools)
         buf_add_char(&v->final, '\n');
@@ -357,6 +360,7 @@ void view_done(struct view *v)
 
 void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx)
 {
+    assert(!v->is_running && on_end);
     v->on_end = on_end;
     v->ctx = ctx;
     v->started_ms = v->heard_ms = clock_mono_ms();

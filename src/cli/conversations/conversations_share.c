@@ -1,12 +1,12 @@
 /* nb conversations share, unshare, participants. */
 #include "cli/conversations/conversations.h"
 
-struct sharing {
+struct conv_sharing {
     struct json *conv, *all; /* the conversation, and the members of its workspace */
     str id;
 };
 
-static bool sharing_load(struct cmd *x, struct sharing *ret)
+static bool sharing_load(struct cmd *x, struct conv_sharing *ret)
 {
     ret->conv = conv_ask(x, x->argv[0], "GET", "", NULL);
     ret->id = json_get_string(ret->conv, "id");
@@ -18,8 +18,8 @@ static bool sharing_load(struct cmd *x, struct sharing *ret)
 }
 
 /* Changes it; false after printing an error. */
-static bool sharing_change(struct cmd *x, struct sharing *s, const char *method, const char *rest,
-                           const struct json *body, const char *subject)
+static bool sharing_change(struct cmd *x, struct conv_sharing *s, const char *method,
+                           const char *rest, const struct json *body, const char *subject)
 {
     s->conv = cmd_ask(x, method, conv_path(x, s->id, rest), body, subject);
     return s->conv != NULL;
@@ -58,7 +58,7 @@ static str conv_share_name_of(const struct json *all, str id)
     return json_get_string(find_member(all, id, &named), "displayName");
 }
 
-static int print_sharing(struct cmd *x, const struct sharing *s)
+static int print_sharing(struct cmd *x, const struct conv_sharing *s)
 {
     const struct json *who = json_get(s->conv, "participants");
     (void)cmd_say(x, s->conv, "%.*s is %.*s", STR_ARG(json_get_string(s->conv, "id")),
@@ -77,7 +77,7 @@ static int print_sharing(struct cmd *x, const struct sharing *s)
 
 static int conv_participants(struct cmd *x)
 {
-    struct sharing s;
+    struct conv_sharing s;
     return sharing_load(x, &s) ? print_sharing(x, &s) : EXIT_FAILED;
 }
 
@@ -109,7 +109,7 @@ static bool are_members(const struct cmd *x, const struct json *all)
 
 static int conv_share(struct cmd *x)
 {
-    struct sharing s;
+    struct conv_sharing s;
     bool is_done =
         sharing_load(x, &s) && are_members(x, s.all) &&
         sharing_change(x, &s, "POST", "/share", json_new(&x->arena, JSON_OBJECT), x->argv[0]);
@@ -134,7 +134,7 @@ const struct command CONV_SHARE_WITH = {
 /* Without users, makes it private; with users, removes them from the participants. */
 static int conv_unshare(struct cmd *x)
 {
-    struct sharing s;
+    struct conv_sharing s;
     bool is_done = sharing_load(x, &s);
     if (is_done && x->argc == 1)
         is_done =

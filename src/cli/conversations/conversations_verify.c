@@ -5,7 +5,7 @@
 #include "cli/term/styled.h"
 #include "store/integrity.h"
 
-struct check {
+struct log_check {
     struct stores_visit visit;
     int64_t sound, unchained, bad;
     /* the current conversation */
@@ -16,7 +16,7 @@ struct check {
 
 static void on_checked(void *ctx, const struct err *err, const struct integrity_report *r)
 {
-    struct check *k = ctx;
+    struct log_check *k = ctx;
     assert(!k->is_done);
     k->is_done = true;
     if (err)
@@ -25,7 +25,7 @@ static void on_checked(void *ctx, const struct err *err, const struct integrity_
         k->report = *r;
 }
 
-static void examine(struct check *k, str id)
+static void examine(struct log_check *k, str id)
 {
     err_clear(&k->err);
     k->report = (struct integrity_report){0};
@@ -35,14 +35,14 @@ static void examine(struct check *k, str id)
     k->is_foreign = *k->report.named_id && !str_eq(id, str_from(k->report.named_id));
 }
 
-static bool is_bad(const struct check *k)
+static bool is_bad(const struct log_check *k)
 {
     const struct integrity_report *r = &k->report;
     return k->err.code || r->is_broken || r->bad_lines > 0 || r->lacks_header ||
            r->torn_bytes > 0 || k->is_foreign;
 }
 
-static struct json *check_json(const struct check *k, str id)
+static struct json *check_json(const struct log_check *k, str id)
 {
     struct cmd *x = k->visit.x;
     const struct integrity_report *r = &k->report;
@@ -65,7 +65,7 @@ static struct json *check_json(const struct check *k, str id)
     return v;
 }
 
-static str damage(const struct check *k)
+static str damage(const struct log_check *k)
 {
     struct arena *a = &k->visit.x->arena;
     const struct integrity_report *r = &k->report;
@@ -85,7 +85,7 @@ static str damage(const struct check *k)
                         r->bad_lines == 1 ? "" : "s");
 }
 
-static str verdict(const struct check *k)
+static str verdict(const struct log_check *k)
 {
     struct arena *a = &k->visit.x->arena;
     if (is_bad(k))
@@ -98,7 +98,7 @@ static str verdict(const struct check *k)
 
 static void verify_one(struct stores_visit *v, str id)
 {
-    struct check *k = CONTAINER_OF(v, struct check, visit);
+    struct log_check *k = CONTAINER_OF(v, struct log_check, visit);
     struct cmd *x = v->x;
     struct buf mark;
     examine(k, id);
@@ -117,7 +117,7 @@ static void verify_one(struct stores_visit *v, str id)
 
 static int conv_verify(struct cmd *x)
 {
-    struct check k = {
+    struct log_check k = {
         .visit = {.x = x, .label = "verifying", .is_read_only = true, .one = verify_one}};
     int code = stores_visit(&k.visit);
     if (code != EXIT_DONE)

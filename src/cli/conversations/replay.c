@@ -1,5 +1,6 @@
 /* nb replay - rebuilds the requests of a conversation and compares them with those that were
  * sent. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/utf8.h"
@@ -72,6 +73,7 @@ static int read_log(struct replaying *r)
 static void on_blob(void *ctx, const struct err *err, str bytes)
 {
     struct replaying *r = ctx;
+    assert(!r->is_done && r->blob_arena);
     r->is_done = true;
     if (err)
         *r->blob_err = *err;

@@ -32,6 +32,7 @@ void stores_init(struct stores *s, struct cmd *x)
 
 void stores_done(struct stores *s)
 {
+    assert(s->open == 0);
     appender_free(s->env.appender);
     pool_free(s->env.readers);
     bus_free(s->env.bus);
@@ -71,7 +72,9 @@ int stores_make(struct stores *s, const struct store_conf *conf, struct store **
 {
     if (conf->read_only && strcmp(conf->type, "jsonl") == 0)
         journal_recover(conf->dir);
-    return store_open(&s->env, conf, ret, e);
+    int r = store_open(&s->env, conf, ret, e);
+    s->open += r == 0;
+    return r;
 }
 
 static void set_true(void *flag)
@@ -84,6 +87,8 @@ void stores_close(struct stores *s, struct store *store)
     bool is_closed = false;
     if (!store)
         return;
+    assert(s->open > 0);
+    s->open--;
     store_close(store, set_true, &is_closed);
     stores_wait(s, &is_closed);
 }
@@ -119,7 +124,7 @@ void stores_drop_indexes(struct config *c)
 
 /* ---- all conversations ---- */
 
-struct page {
+struct id_page {
     struct arena arena;
     str *ids;
     size_t n;
@@ -131,7 +136,7 @@ struct page {
 
 static void on_stores_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
-    struct page *p = ctx;
+    struct id_page *p = ctx;
     p->is_done = true;
     if (err) {
         p->err = *err;
@@ -153,11 +158,11 @@ static void visit_one(struct stores_visit *v, str id, size_t i, int64_t n)
 /* Lists all conversations, hidden ones included. */
 static int visit_all(struct stores_visit *v, struct err *e)
 {
-    struct page p = {0};
+    struct id_page p = {0};
     size_t seen = 0;
     arena_init(&p.arena);
     do {
-        struct page next = {0};
+        struct id_page next = {0};
         arena_init(&next.arena);
         struct store_query q = {
             .limit = PAGE, .cursor = p.next, .sort = STORE_BY_CREATED, .with_hidden = true};

@@ -20,7 +20,7 @@ static const struct arg ARGS[] = {
 
 /* ---- asking ---- */
 
-struct waiting {
+struct usage_wait {
     struct progress progress;
     struct timer timer;
     uint64_t began_ms;
@@ -28,7 +28,7 @@ struct waiting {
 
 static void on_usage_tick(void *ctx)
 {
-    struct waiting *w = ctx;
+    struct usage_wait *w = ctx;
     char text[64];
     (void)snprintf(text, sizeof text, "%llu s",
                    (unsigned long long)(clock_mono_ms() - w->began_ms) / 1000);
@@ -50,7 +50,7 @@ static str path(struct cmd *x)
 
 static int usage_ask(struct cmd *x, struct json **ret, struct err *e)
 {
-    struct waiting w = {.began_ms = clock_mono_ms()};
+    struct usage_wait w = {.began_ms = clock_mono_ms()};
     struct client_ask q = {.path = path(x), .timeout_ms = ANSWER_MAX_MS};
     progress_begin(&w.progress, "reading the conversations");
     timer_init(&w.timer, x->loop, on_usage_tick, &w);

@@ -72,9 +72,8 @@ static int read_pair(struct cmd *x, const char *arg, str *ret_key, str *ret_valu
         return EXIT_DONE;
     }
     *ret_key = pair;
-    return secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, ret_value)
-               ? EXIT_DONE
-               : cli_failed("no value for '%s'", arg);
+    return secret_read(&x->arena, arg, ret_value) ? EXIT_DONE
+                                                  : cli_failed("no value for '%s'", arg);
 }
 
 static int check_pair(const struct manifest *m, str key, str value)
@@ -114,7 +113,7 @@ static int set_place(struct cmd *x, struct config_target *t, const char *arg)
     if (strchr(arg, '='))
         return cli_usage_error("config set: every user of this machine can read a command line; "
                                "pass only the name, and type the value or pipe it in");
-    if (!secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, &value))
+    if (!secret_read(&x->arena, arg, &value))
         return cli_failed("no value for '%s'", arg);
     if (plain_secrets_set(&x->arena, t->dir, t->entry->raw, place, value, &entry, &e) < 0 ||
         settings_replace_bundle(x->config.path, t->entry->server_name, entry, &e) < 0)

@@ -1,4 +1,5 @@
 /* nb mcp serve - the workspace as an MCP server over stdin and stdout. */
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 #include <uv.h>
@@ -22,7 +23,7 @@
 static const struct arg ARGS[] = {
     {"source", 0, ARG_STRING, "NAME", "serve only this source, its tools without prefix"}, {0}};
 
-struct stdio {
+struct mcp_stdio {
     struct loop *loop;
     struct relay *relay; /* the relay to a running server, or: */
     struct server *server;
@@ -45,7 +46,7 @@ struct stdio {
 /* ---- output ---- */
 
 /* Nothing reads the output any more, so do not wait for requests in progress. */
-static void give_up(struct stdio *s)
+static void give_up(struct mcp_stdio *s)
 {
     s->waited_ms = LAST_WORDS_MS;
     if (!s->is_ending)
@@ -55,7 +56,7 @@ static void give_up(struct stdio *s)
 /* Pipes are set to blocking, because a client that does not read cannot be served anyway. */
 static void send_line(void *ctx, str message)
 {
-    struct stdio *s = ctx;
+    struct mcp_stdio *s = ctx;
     struct buf b;
     buf_init(&b, OUT_MAX);
     buf_add_str(&b, message);
@@ -81,10 +82,11 @@ static void on_mcp_serve_stopped(void *loop)
     loop_stop(loop);
 }
 
-static void mcp_serve_end(struct stdio *s)
+static void mcp_serve_end(struct mcp_stdio *s)
 {
     if (s->is_ending)
         return;
+    assert(!s->relay != !s->pipe); /* exactly one of them */
     s->is_ending = true;
     timer_stop(&s->look);
     if (s->has_in)
@@ -97,7 +99,7 @@ static void mcp_serve_end(struct stdio *s)
     server_stop(s->server, GRACE_MS, on_mcp_serve_stopped, s->loop);
 }
 
-static bool is_idle(const struct stdio *s)
+static bool is_idle(const struct mcp_stdio *s)
 {
     return s->relay ? relay_is_idle(s->relay) : gateway_pipe_is_idle(s->pipe);
 }
@@ -105,7 +107,7 @@ static bool is_idle(const struct stdio *s)
 /* A client that closes the input may still read the responses to its requests. */
 static void on_look(void *stdio)
 {
-    struct stdio *s = stdio;
+    struct mcp_stdio *s = stdio;
     s->waited_ms += LOOK_MS;
     if (is_idle(s) || s->waited_ms > LAST_WORDS_MS)
         mcp_serve_end(s);
@@ -120,7 +122,7 @@ static void on_mcp_serve_signal(void *ctx, int signum)
 
 /* ---- input ---- */
 
-static void mcp_serve_take(struct stdio *s, str bytes)
+static void mcp_serve_take(struct mcp_stdio *s, str bytes)
 {
     while (bytes.n > 0 && !s->is_ending) {
         ptrdiff_t at = str_find_char(bytes, '\n');
@@ -143,7 +145,7 @@ static void mcp_serve_take(struct stdio *s, str bytes)
 }
 
 /* The last line is accepted without a line feed. */
-static void take_end(struct stdio *s)
+static void take_end(struct mcp_stdio *s)
 {
     mcp_serve_take(s, STR("\n"));
     if (!s->is_ending)
@@ -152,13 +154,13 @@ static void take_end(struct stdio *s)
 
 static void on_mcp_serve_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
 {
-    struct stdio *s = h->data;
+    struct mcp_stdio *s = h->data;
     *ret = uv_buf_init(s->chunk, sizeof s->chunk);
 }
 
 static void on_mcp_serve_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    struct stdio *s = stream->data;
+    struct mcp_stdio *s = stream->data;
     if (n > 0) {
         mcp_serve_take(s, str_make(buf->base, (size_t)n));
     } else if (n < 0) {
@@ -168,7 +170,7 @@ static void on_mcp_serve_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bu
 }
 
 /* A file cannot be polled: read all of it now. */
-static void read_mcp_serve_file(struct stdio *s)
+static void read_mcp_serve_file(struct mcp_stdio *s)
 {
     ssize_t n;
     while (!s->is_ending && (n = read(STDIN_FILENO, s->chunk, sizeof s->chunk)) > 0)
@@ -176,7 +178,7 @@ static void read_mcp_serve_file(struct stdio *s)
     take_end(s);
 }
 
-static int open_input(struct stdio *s)
+static int open_input(struct mcp_stdio *s)
 {
     uv_loop_t *uv = loop_uv(s->loop);
     uv_handle_type type = uv_guess_handle(STDIN_FILENO);
@@ -197,12 +199,12 @@ static int open_input(struct stdio *s)
 
 static void on_relay_closed(void *ctx, const struct err *e)
 {
-    struct stdio *s = ctx;
+    struct mcp_stdio *s = ctx;
     s->code = cli_fail(e);
     mcp_serve_end(s);
 }
 
-static int open_way(struct stdio *s, struct config *c, str source, struct err *e)
+static int open_way(struct mcp_stdio *s, struct config *c, str source, struct err *e)
 {
     static const struct relay_events EVENTS = {send_line, on_relay_closed};
     if (session_is_served(c)) {
@@ -218,7 +220,7 @@ static int open_way(struct stdio *s, struct config *c, str source, struct err *e
     return 0;
 }
 
-static void mcp_serve_client(struct stdio *s, struct config *c, str source)
+static void mcp_serve_client(struct mcp_stdio *s, struct config *c, str source)
 {
     struct err e = {0};
     if (open_way(s, c, source, &e) < 0) {
@@ -243,7 +245,7 @@ static int mcp_serve(struct cmd *x)
     struct session_log session;
     session_log_begin(&session, &x->config, "mcp");
     struct logger *log = cli_logger(x->cli, &x->config, LOG_WARN, &session);
-    struct stdio *s = xcalloc(1, sizeof *s);
+    struct mcp_stdio *s = xcalloc(1, sizeof *s);
     s->loop = loop_new(log);
     s->code = EXIT_DONE;
     buf_init(&s->lines, RPC_MESSAGE_MAX);

@@ -1,5 +1,6 @@
 #include "cli/mcp/mcp_serve_relay.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/list.h"
@@ -15,7 +16,7 @@
 #define ERROR_MAX   4096
 #define HEADERS_MAX 3
 
-struct line {
+struct relay_line {
     struct list_node node;
     size_t n;
     char text[];
@@ -51,6 +52,7 @@ struct relay {
 static void on_relay_end(void *relay)
 {
     struct relay *r = relay;
+    assert(r->why.code != 0);
     r->ev.closed(r->ctx, &r->why);
 }
 
@@ -125,7 +127,9 @@ static void on_post_data(void *ctx, str bytes) {}
 static void on_posted(void *ctx, const struct err *e)
 {
     struct relay *r = ctx;
-    struct line *l = LIST_ENTRY(list_pop(&r->lines), struct line, node);
+    assert(r->post && !list_empty(&r->lines));
+    struct relay_line *l = LIST_ENTRY(list_pop(&r->lines), struct relay_line, node);
+    assert(l->n <= r->queued);
     r->post = NULL;
     r->queued -= l->n;
     if (e->code != 0)
@@ -145,7 +149,7 @@ static void post_next(struct relay *r)
     static const struct fetch_events EVENTS = {on_post_head, on_post_data, on_posted};
     if (r->post || r->address.n == 0 || list_empty(&r->lines) || r->why.code != 0)
         return;
-    const struct line *l = LIST_ENTRY(r->lines.next, struct line, node);
+    const struct relay_line *l = LIST_ENTRY(r->lines.next, struct relay_line, node);
     struct fetch_spec spec = {
         .url = r->address,
         .headers = r->headers,
@@ -167,7 +171,7 @@ void relay_send(struct relay *r, str message)
                    "the running server does not accept messages as fast as the client sends them");
         return;
     }
-    struct line *l = xcalloc(1, sizeof *l + message.n);
+    struct relay_line *l = xcalloc(1, sizeof *l + message.n);
     l->n = message.n;
     memcpy(l->text, message.p, message.n);
     list_push(&r->lines, &l->node);
@@ -214,6 +218,7 @@ static void on_stream_done(void *ctx, const struct err *e)
     struct relay *r = ctx;
     struct arena a;
     struct json *said = NULL;
+    assert(r->stream);
     r->stream = NULL;
     if (e->code != 0 || r->stream_status == 200) {
         /* the exact transport error does not help the user */
@@ -279,7 +284,7 @@ void relay_free(struct relay *r)
     defer_stop(&r->end);
     fetcher_free(r->fetcher);
     while ((n = list_pop(&r->lines)) != NULL)
-        free(LIST_ENTRY(n, struct line, node));
+        free(LIST_ENTRY(n, struct relay_line, node));
     sse_parser_done(&r->sse);
     buf_done(&r->refusal);
     map_done(&r->asked);

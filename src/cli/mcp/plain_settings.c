@@ -11,7 +11,7 @@
 #define INSTANCE_BYTES_MAX (256u * 1024)
 #define WORKSPACES_MAX     10000
 
-struct files { /* settings files with bundles, and where their secrets are stored */
+struct settings_files { /* settings files with bundles, and where their secrets are stored */
     struct settings_file {
         const char *path, *credentials_dir;
     } * items;
@@ -19,9 +19,9 @@ struct files { /* settings files with bundles, and where their secrets are store
 };
 
 /* With instance.json, bundles belong to the workspaces. */
-static struct files files_of(struct arena *a, const struct config *c)
+static struct settings_files files_of(struct arena *a, const struct config *c)
 {
-    struct files f = {arena_array(a, WORKSPACES_MAX + 1, sizeof *f.items), 0};
+    struct settings_files f = {arena_array(a, WORKSPACES_MAX + 1, sizeof *f.items), 0};
     f.items[f.n++] =
         (struct settings_file){c->path, arena_printf(a, "%s/credentials", c->work_dir).p};
     struct dir d = dir_open(arena_printf(a, "%s/workspaces", c->work_dir).p);
@@ -154,7 +154,7 @@ size_t plain_settings_find(struct arena *a, const struct config *c, struct plain
 {
     struct plain_setting *all = arena_array(a, PLAIN_SETTINGS_MAX, sizeof *all);
     const struct json *providers = json_get(plain_load(a, c->path), "providers");
-    struct files f = files_of(a, c);
+    struct settings_files f = files_of(a, c);
     size_t n = 0;
     for (size_t i = 0; providers && i < providers->len; i++) {
         const struct json_member *m = &providers->members[i];
@@ -177,7 +177,7 @@ size_t plain_settings_find(struct arena *a, const struct config *c, struct plain
 int plain_settings_seal(struct arena *a, const struct config *c,
                         void (*told)(const char *path, size_t n), struct err *e)
 {
-    struct files f = files_of(a, c);
+    struct settings_files f = files_of(a, c);
     size_t n;
     int r = seal_providers(a, c, &n, e);
     if (r == 0 && n > 0)

@@ -133,6 +133,7 @@ int people_change(struct cmd *x, const struct change *c, char *ret_id)
 {
     struct change_result res = {0};
     struct err e = {0};
+    assert(x->roster); /* NEEDS_PEOPLE */
     int r = change_apply(x->config.work_dir, instance_is_sole(&x->instance), c, &res, &e);
     people_record(x, c, r < 0 ? "" : res.id, r == 0);
     if (r < 0)
@@ -159,9 +160,7 @@ static int ask_twice(struct buf *ret, struct err *e)
         r = err_set(e, -EINVAL, "the two passwords are different");
     if (r == -ECANCELED)
         err_set(e, r, "nothing was changed");
-    if (again.p)
-        explicit_bzero(again.p, again.cap);
-    buf_done(&again);
+    ask_forget(&again);
     return r;
 }
 
@@ -178,9 +177,7 @@ int people_password(struct cmd *x, bool from_stdin, str *ret_hash)
     int r = from_stdin ? ask_stdin(&typed, &e) : ask_twice(&typed, &e);
     if (r == 0)
         r = password_hash(buf_str(&typed), hash, &e);
-    if (typed.p)
-        explicit_bzero(typed.p, typed.cap);
-    buf_done(&typed);
+    ask_forget(&typed);
     if (r < 0)
         return cli_fail(&e);
     *ret_hash = arena_str(&x->arena, str_from(hash));

@@ -1,6 +1,8 @@
 /* The text of the editor, its input bytes and its drawing; editor_keys.c has the keys. */
 #include "cli/screen/editor.h"
 
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "cli/term/styled.h"
 #include "cli/term/text.h"
@@ -56,6 +58,7 @@ static bool is_char_allowed(uint32_t cp)
 /* Makes room for n bytes at the cursor. */
 static bool open_gap(struct editor *e, size_t n)
 {
+    assert(e->cursor <= e->text.n);
     if (e->text.n + n > EDITOR_TEXT_MAX)
         return false;
     (void)buf_reserve(&e->text, n);
@@ -105,6 +108,7 @@ static void run_key(struct editor *e, str key)
 
 static void type_char(struct editor *e, str c)
 {
+    assert(!e->is_pasting);
     if (e->is_searching) {
         editor_search_type(e, c);
         return;
@@ -118,6 +122,7 @@ static void type_char(struct editor *e, str c)
 static void paste_char(struct editor *e, str c)
 {
     bool is_return = str_eq(c, STR("\r"));
+    assert(e->is_pasting);
     if (!(str_eq(c, STR("\n")) && e->was_return))
         editor_insert(e, is_return ? STR("\n") : c);
     e->was_return = is_return;
@@ -140,6 +145,7 @@ static bool is_last(const struct editor *e, unsigned char byte)
 
 static void finish_escape(struct editor *e)
 {
+    assert(e->nseq > 1 && e->seq[0] == '\x1b');
     str key = str_make(e->seq, e->nseq < sizeof e->seq ? e->nseq : 0); /* too long: unknown */
     e->nseq = 0;
     if (str_eq(key, STR(PASTE_BEGIN)))
@@ -179,12 +185,23 @@ static void feed_sequence(struct editor *e, unsigned char byte)
         type_char(e, c);
 }
 
+/* What every key must keep. */
+static void check_editor(const struct editor *e)
+{
+    assert(e->cursor <= e->text.n);
+    assert(e->cursor == e->text.n ||
+           (e->text.p[e->cursor] & 0xc0) != 0x80); /* between characters */
+    assert(e->browse <= e->history->len);
+    assert(e->nseq <= sizeof e->seq);
+}
+
 size_t editor_feed(struct editor *e, str bytes, enum editor_event *ret_event)
 {
     size_t i = 0;
     e->event = EDITOR_NOTHING;
     while (i < bytes.n && e->event == EDITOR_NOTHING)
         feed_sequence(e, (unsigned char)bytes.p[i++]);
+    check_editor(e);
     *ret_event = e->event;
     return i;
 }

@@ -1,4 +1,6 @@
 /* The editor's keys: one table, one small function each. */
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "cli/screen/editor.h"
 #include "cli/term/text.h"
@@ -20,6 +22,7 @@ static bool is_mark(const struct editor *e, size_t at) /* belongs to the previou
 
 static size_t before(const struct editor *e, size_t at)
 {
+    assert(at <= e->text.n);
     while (at > 0) {
         at--;
         if (((unsigned char)e->text.p[at] & 0xc0) != 0x80 && !is_mark(e, at))
@@ -30,6 +33,7 @@ static size_t before(const struct editor *e, size_t at)
 
 static size_t after(const struct editor *e, size_t at)
 {
+    assert(at <= e->text.n);
     if (at < e->text.n)
         at++;
     while (at < e->text.n && (((unsigned char)e->text.p[at] & 0xc0) == 0x80 || is_mark(e, at)))
@@ -131,6 +135,7 @@ static size_t column(const struct editor *e)
 static void show_entry(struct editor *e, size_t entry)
 {
     struct history *h = e->history;
+    assert(entry <= h->len);
     if (e->browse >= h->len) {
         buf_clear(&e->draft);
         buf_add_str(&e->draft, buf_str(&e->text));
@@ -188,6 +193,7 @@ static void search_from(struct editor *e, size_t before_entry)
 /* Search from the newest entry, wherever browsing was. */
 static void search_begin(struct editor *e)
 {
+    assert(!e->is_searching);
     buf_clear(&e->draft);
     buf_add_str(&e->draft, buf_str(&e->text));
     e->browse = e->history->len;
@@ -197,12 +203,14 @@ static void search_begin(struct editor *e)
 
 void editor_search_type(struct editor *e, str text)
 {
+    assert(e->is_searching);
     buf_add_str(&e->query, text);
     search_from(e, e->browse < e->history->len ? e->browse + 1 : e->history->len);
 }
 
 bool editor_search_key(struct editor *e, str key)
 {
+    assert(e->is_searching);
     if (str_eq(key, STR("\x12"))) {
         search_from(e, e->browse);
     } else if (str_eq(key, STR("\x7f")) || str_eq(key, STR("\x08"))) {
@@ -224,6 +232,7 @@ bool editor_search_key(struct editor *e, str key)
 
 static void erase(struct editor *e, size_t from, size_t to)
 {
+    assert(from <= to && to <= e->text.n);
     memmove(e->text.p + from, e->text.p + to, e->text.n - to);
     buf_truncate(&e->text, e->text.n - (to - from));
     e->cursor = from;

@@ -1,5 +1,6 @@
 #include "cli/screen/form.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "cli/term/styled.h"
@@ -32,6 +33,7 @@ str form_id(const struct form *f)
 
 void form_give_up(struct form *f, const char *action)
 {
+    assert(!f->action);
     f->action = action;
 }
 
@@ -62,6 +64,7 @@ void form_add_heading(const struct form *f, struct buf *out, bool has_color)
 
 static const struct json_member *field(const struct form *f)
 {
+    assert(f->fields && f->at < f->fields->len);
     return &f->fields->members[f->at];
 }
 
@@ -190,6 +193,7 @@ static void next_field(struct form *f)
 
 int form_enter(struct form *f, str line, struct err *e)
 {
+    assert(!f->action); /* a complete form gets no more lines */
     line = str_trim(line);
     if (!f->fields) {
         f->action = is_yes(line) ? "accept" : "decline";

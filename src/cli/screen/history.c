@@ -1,5 +1,6 @@
 #include "cli/screen/history.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 
 static void push(struct history *h, char *entry)
 {
+    assert(h->len <= HISTORY_MAX);
     if (h->len == HISTORY_MAX) {
         free(h->entries[0]);
         memmove(h->entries, h->entries + 1, (HISTORY_MAX - 1) * sizeof h->entries[0]);
@@ -50,22 +52,13 @@ static void history_file_decode(struct buf *out, str line)
     }
 }
 
-/* Writes the entries to a temporary file, then renames it over the old one. */
 static int rewrite(struct history *h)
 {
-    struct buf path, text;
-    buf_init(&path, 8192);
+    struct buf text;
     buf_init(&text, 2u * HISTORY_MAX * (HISTORY_ENTRY_MAX + 1));
-    buf_printf(&path, "%s.new", h->path);
     for (size_t i = 0; i < h->len; i++)
         encode(&text, str_from(h->entries[i]));
-    int fd = open(buf_cstr(&path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int r = fd < 0 ? -errno : file_write_all(fd, buf_str(&text));
-    if (fd >= 0)
-        close(fd);
-    if (r == 0 && rename(buf_cstr(&path), h->path) < 0)
-        r = -errno;
-    buf_done(&path);
+    int r = file_write_atomic(h->path, buf_str(&text), 0600, NULL);
     buf_done(&text);
     return r;
 }

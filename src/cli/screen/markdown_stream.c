@@ -1,6 +1,8 @@
 /* Finds where a growing text can be cut: at a blank line outside of code, when the next line does
  * not continue a list. Only complete lines are examined, so the cuts depend on the text alone and
  * never on the pieces in which it arrived. */
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "cli/screen/markdown.h"
 
@@ -79,6 +81,7 @@ static void render_piece(struct markdown_stream *m, str text, const struct markd
 static void md_stream_take(struct markdown_stream *m, size_t n, const struct markdown_style *style,
                            struct buf *out)
 {
+    assert(n <= m->pending.n && m->carried <= m->pending.n);
     render_piece(m, str_slice(buf_str(&m->pending), 0, n), style, out);
     buf_consume(&m->pending, n);
     m->scanned = m->carried = 0;
@@ -115,6 +118,7 @@ static void scan_line(struct markdown_stream *m, str line, const struct markdown
 {
     str body = without_indent(line);
     size_t indent = line.n - body.n, fence = fence_length(body);
+    assert(m->scanned + line.n < m->pending.n); /* the line has its end */
     size_t after = line.n + 1;
     if (m->fence[0]) {
         if (fence > 0 && closes_fence(m, body, fence))

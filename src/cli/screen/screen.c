@@ -1,5 +1,6 @@
 #include "cli/screen/screen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -60,6 +61,7 @@ static void screen_flush(struct screen *s)
  * when they become narrower. */
 static size_t rows_above(const struct screen *s, size_t cols)
 {
+    assert(cols > 0 && (s->cursor == 0 || s->cursor < s->lines));
     size_t rows = s->cursor_col / cols;
     str rest = buf_str(&s->drawn), line;
     for (size_t i = 0; i < s->cursor && str_split(&rest, '\n', &line); i++) {
@@ -141,7 +143,9 @@ static size_t last_width(str text)
 static void place_cursor(struct screen *s, const struct screen_region *r, size_t first)
 {
     bool at_end = r->row == SCREEN_AT_END;
+    assert(s->lines > 0 && (at_end || r->row >= first));
     s->cursor = at_end ? s->lines - 1 : r->row - first;
+    assert(s->cursor < s->lines);
     s->cursor_col = at_end ? last_width(buf_str(&s->drawn)) : r->col;
     if (s->cursor + 1 < s->lines)
         buf_printf(&s->out, "\x1b[%zuA", s->lines - 1 - s->cursor);

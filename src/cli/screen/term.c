@@ -115,6 +115,7 @@ static void watch(struct term *t, struct uv_loop_s *loop, uv_signal_t *h, uv_sig
 int term_open(struct loop *l, int in, int out, const struct term_events *ev, void *ctx,
               struct term **ret)
 {
+    assert(ev->on_bytes && ev->on_end && ev->on_resize && ev->on_continue);
     struct term *t = xcalloc(1, sizeof *t);
     t->ev = ev;
     t->ctx = ctx;
@@ -143,6 +144,7 @@ int term_open(struct loop *l, int in, int out, const struct term_events *ev, voi
 static void on_term_closed(uv_handle_t *h)
 {
     struct term *t = h->data;
+    assert(t->open > 0);
     if (--t->open == 0)
         free(t);
 }

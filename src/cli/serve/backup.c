@@ -7,6 +7,7 @@
  * each up to the end of a complete line, and blobs after them: every line in the archive has its
  * blob there. Other files are replaced atomically by their writers; an open file does not change.
  * The archive appears under its name only when it is complete. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,7 +26,7 @@ enum { DEPTH_MAX = 16, TAIL_BYTES = 64 * 1024 };
 
 static const struct arg ARGS[] = {{"force", 'f', ARG_FLAG, NULL, "replace FILE if it exists"}, {0}};
 
-enum pass { PASS_FILES, PASS_BLOBS };
+enum backup_pass { PASS_FILES, PASS_BLOBS };
 
 #define NAMES_SHOWN_MAX 10
 
@@ -36,7 +37,7 @@ struct backup {
     ino_t own_ino;
     struct tar_writer tar;
     struct progress progress;
-    enum pass pass;
+    enum backup_pass pass;
     uint64_t skipped; /* neither files nor directories */
     struct err err;
 };
@@ -175,6 +176,7 @@ static int visit(struct backup *b, int dir, const char *name, const char *below,
 /* Takes ownership of `dir`. Files that are deleted meanwhile are not in the archive. */
 static int backup_walk(struct backup *b, int dir, const char *below, bool in_blobs, int depth)
 {
+    assert(dir >= 0 && b->pass <= PASS_BLOBS);
     int r = depth > DEPTH_MAX
                 ? err_set(&b->err, -ELOOP, "%s: directories are nested too deeply", below)
                 : 0;

@@ -12,6 +12,7 @@
 #include "cli/mcp/plain_settings.h"
 #include "cli/session/client.h"
 #include "cli/session/session.h"
+#include "config/setting.h"
 #include "os/file.h"
 #include "os/zone.h"
 #include "server/place.h"
@@ -134,25 +135,22 @@ static void check_secrets(struct doctor_report *r, const struct config *c)
                     sealed_key_place(&r->x->arena, c->work_dir));
 }
 
-static void check_keys(struct doctor_report *r, const struct config_secrets *k)
+/* Providers other than the first two are listed only when they are configured. */
+static void check_keys(struct doctor_report *r, const struct config *c)
 {
-    const struct {
-        const char *name, *variable;
-        str key;
-    } KEYS[] = {
-        {"anthropic", "ANTHROPIC_API_KEY", k->anthropic_api_key},
-        {"openai", "OPENAI_API_KEY", k->openai_api_key},
-        {"google", "GEMINI_API_KEY", k->google_api_key},
-        {"openrouter", "OPENROUTER_API_KEY", k->openrouter_api_key},
-        {"groq", "GROQ_API_KEY", k->groq_api_key},
-        {"mistral", "MISTRAL_API_KEY", k->mistral_api_key},
-        {"deepseek", "DEEPSEEK_API_KEY", k->deepseek_api_key},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
-        if (KEYS[i].key.n > 0)
-            doctor_line(r, GOOD, KEYS[i].name, "key is set");
-        else if (i < 2) /* the other providers are listed only when they are configured */
-            doctor_line(r, NOTE, KEYS[i].name, "no key (%s)", KEYS[i].variable);
+    size_t providers = 0;
+    for (size_t i = 0; i < SETTINGS_LEN; i++) {
+        const struct setting *s = &SETTINGS[i];
+        if (!(s->flags & SETTING_FILE_FIRST))
+            continue;
+        str rest = str_from(s->key), name; /* providers.NAME.apiKey */
+        (void)(str_split(&rest, '.', &name) && str_split(&rest, '.', &name));
+        const char *shown = arena_cstr(&r->x->arena, name);
+        if (setting_str(s, c).n > 0)
+            doctor_line(r, GOOD, shown, "key is set");
+        else if (providers < 2)
+            doctor_line(r, NOTE, shown, "no key (%s)", s->variables);
+        providers++;
     }
 }
 
@@ -170,7 +168,7 @@ static void check_models(struct doctor_report *r, const struct config *c, const 
     if (llm_model_info(server_llm(s), model, &info) && info.retires_on.n > 0)
         doctor_line(r, NOTE, "model", "%.*s retires on %.*s; its successor is %.*s", STR_ARG(model),
                     STR_ARG(info.retires_on), STR_ARG(info.successor));
-    check_keys(r, &c->secrets);
+    check_keys(r, c);
     if (c->base_urls.anthropic.n > 0)
         doctor_line(r, NOTE, "anthropic", "ANTHROPIC_BASE_URL is %.*s",
                     STR_ARG(c->base_urls.anthropic));

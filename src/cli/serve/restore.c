@@ -2,6 +2,7 @@
  *
  * The archive is read twice: the first pass writes nothing, so that a damaged or foreign archive,
  * or one that would replace files, changes nothing. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -39,6 +40,7 @@ static int each_entry(struct restore *r, entry_fn fn)
     struct tar_reader tar = {.in = r->in};
     struct tar_entry t;
     int code;
+    assert(r->in);
     rewind(r->in);
     while ((code = tar_next(&tar, &t, &r->err)) > 0) {
         if (!t.is_dir && (code = fn(r, &tar, &t)) < 0)

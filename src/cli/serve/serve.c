@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ struct serve {
 static void on_serve_stopped(void *ctx)
 {
     struct serve *s = ctx;
+    assert(s->is_stopping);
     loop_stop(s->loop);
 }
 

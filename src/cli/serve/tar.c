@@ -1,5 +1,6 @@
 #include "cli/serve/tar.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -135,6 +136,7 @@ static int copy_in(struct tar_writer *w, const struct tar_file *f, int fd, struc
 
 int tar_add(struct tar_writer *w, const struct tar_file *f, int fd, struct err *e)
 {
+    assert(w->out);
     if (!tar_name_ok(str_from(f->name)))
         return err_set(e, -ENAMETOOLONG, "%s: this name does not fit into an archive", f->name);
     int r = put_records(w, f, e);

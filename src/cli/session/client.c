@@ -43,6 +43,7 @@ static void on_client_data(void *ctx, str bytes)
 static void on_client_done(void *ctx, const struct err *err)
 {
     struct client_answer *a = ctx;
+    assert(!a->is_done);
     a->err = *err;
     a->is_done = true;
 }
@@ -94,6 +95,7 @@ static int ask_remote(struct client *c, const struct client_ask *q, struct clien
 static void on_local(void *ctx, int status, const char *type, str body)
 {
     struct client_answer *a = ctx;
+    assert(!a->is_done);
     a->status = status;
     buf_add_str(&a->body, body);
     a->is_done = true;

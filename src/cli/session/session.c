@@ -44,7 +44,7 @@ int session_find_directory(struct arena *a, const struct config *c, struct dir_g
 }
 
 /* Checks whether commands can run in the current directory. */
-static void session_use_directory(struct session *s)
+static void session_use_directory(struct chat_session *s)
 {
     struct err e = {0};
     struct dir_grant g = {0};
@@ -53,7 +53,7 @@ static void session_use_directory(struct session *s)
     s->no_directory = r == 0 ? STR_NONE : arena_str(&s->arena, str_from(e.msg));
 }
 
-static int session_find_model(struct session *s, struct err *e)
+static int session_find_model(struct chat_session *s, struct err *e)
 {
     struct server *own = client_server(s->client);
     struct client_ask q = {.path = STR("/v1/workspace"), .timeout_ms = SESSION_ASK_MS};
@@ -71,7 +71,7 @@ static int session_find_model(struct session *s, struct err *e)
 }
 
 int session_open(struct loop *l, struct config *c, bool is_here, bool is_interactive,
-                 struct session **ret, struct err *e)
+                 struct chat_session **ret, struct err *e)
 {
     struct client *client;
     bool is_remote = !is_here && session_is_served(c);
@@ -84,7 +84,7 @@ int session_open(struct loop *l, struct config *c, bool is_here, bool is_interac
         return r;
     if (!is_remote)
         await_bundles(client_server(client), is_interactive);
-    struct session *s = is_remote ? session_new_remote() : session_new_local();
+    struct chat_session *s = is_remote ? session_new_remote() : session_new_local();
     s->loop = l;
     s->config = c;
     s->client = client;
@@ -98,7 +98,7 @@ int session_open(struct loop *l, struct config *c, bool is_here, bool is_interac
     return r;
 }
 
-void session_close(struct session *s)
+void session_close(struct chat_session *s)
 {
     struct client *client = s->client;
     s->ops->close(s);
@@ -107,12 +107,12 @@ void session_close(struct session *s)
     free(s);
 }
 
-bool session_is_remote(const struct session *s)
+bool session_is_remote(const struct chat_session *s)
 {
     return !client_server(s->client);
 }
 
-str session_model(const struct session *s)
+str session_model(const struct chat_session *s)
 {
     return s->model;
 }
@@ -129,18 +129,18 @@ void session_add_directory(struct arena *a, struct config *c, struct json *body)
     json_set(a, body, STR("workingDirectory"), *directory);
 }
 
-str session_directory(const struct session *s, str *ret_why)
+str session_directory(const struct chat_session *s, str *ret_why)
 {
     *ret_why = s->no_directory;
     return s->directory.path;
 }
 
-str session_conversation(const struct session *s)
+str session_conversation(const struct chat_session *s)
 {
     return s->conversation_id;
 }
 
-static int session_ask(struct session *s, struct arena *a, str path, struct json **ret,
+static int session_ask(struct chat_session *s, struct arena *a, str path, struct json **ret,
                        struct err *e)
 {
     struct client_ask q = {.path = path, .timeout_ms = SESSION_ASK_MS};
@@ -148,7 +148,7 @@ static int session_ask(struct session *s, struct arena *a, str path, struct json
 }
 
 /* The conversation with that id, or the latest one. */
-static int find_conversation(struct session *s, struct arena *a, str id, struct json **ret,
+static int find_conversation(struct chat_session *s, struct arena *a, str id, struct json **ret,
                              struct err *e)
 {
     if (id.n > 0) {
@@ -165,7 +165,7 @@ static int find_conversation(struct session *s, struct arena *a, str id, struct 
 }
 
 /* The conversation continues with its own model, unless the command names one. */
-int session_resume(struct session *s, str id, struct err *e)
+int session_resume(struct chat_session *s, str id, struct err *e)
 {
     struct arena a;
     struct json *conv;
@@ -181,14 +181,15 @@ int session_resume(struct session *s, str id, struct err *e)
 }
 
 /* The latest events: {messages, ask?}. */
-static int session_past(struct session *s, struct arena *a, struct json **ret, struct err *e)
+static int session_past(struct chat_session *s, struct arena *a, struct json **ret, struct err *e)
 {
     str path = arena_printf(a, "/v1/conversations/%.*s/history?limit=%d",
                             STR_ARG(s->conversation_id), SESSION_HISTORY_EVENTS);
     return session_ask(s, a, path, ret, e);
 }
 
-int session_history(struct session *s, size_t max, session_message_fn fn, void *ctx, struct err *e)
+int session_history(struct chat_session *s, size_t max, session_message_fn fn, void *ctx,
+                    struct err *e)
 {
     struct arena a;
     struct json *page;
@@ -208,7 +209,7 @@ int session_history(struct session *s, size_t max, session_message_fn fn, void *
     return r;
 }
 
-const struct json *session_question(struct session *s, struct arena *a)
+const struct json *session_question(struct chat_session *s, struct arena *a)
 {
     struct json *page;
     struct err e = {0};
@@ -218,43 +219,44 @@ const struct json *session_question(struct session *s, struct arena *a)
     return json_is(ask, JSON_OBJECT) ? ask : NULL;
 }
 
-void session_forget(struct session *s)
+void session_forget(struct chat_session *s)
 {
     s->conversation_id = STR_NONE;
 }
 
-static void session_start(struct session *s, const struct session_input *in,
+static void session_start(struct chat_session *s, const struct session_input *in,
                           const struct session_events *ev, void *ctx)
 {
+    assert(ev->on_done && ev->on_error); /* one of them is the end */
     s->ev = ev;
     s->ctx = ctx;
     s->ops->send(s, in);
 }
 
-void session_send(struct session *s, str text, const struct session_events *ev, void *ctx)
+void session_send(struct chat_session *s, str text, const struct session_events *ev, void *ctx)
 {
     session_start(s, &(struct session_input){.text = text}, ev, ctx);
 }
 
-void session_answer(struct session *s, str ask_id, const struct json *decisions,
+void session_answer(struct chat_session *s, str ask_id, const struct json *decisions,
                     const struct session_events *ev, void *ctx)
 {
     session_start(s, &(struct session_input){.ask_id = ask_id, .decisions = decisions}, ev, ctx);
 }
 
-void session_set_permissions(struct session *s, struct json_strs allow, bool is_unattended)
+void session_set_permissions(struct chat_session *s, struct json_strs allow, bool is_unattended)
 {
     s->allow = allow;
     s->is_unattended = is_unattended;
 }
 
-void session_answer_input(struct session *s, str input_id, const char *action,
+void session_answer_input(struct chat_session *s, str input_id, const char *action,
                           const struct json *content)
 {
     s->ops->answer_input(s, input_id, action, content);
 }
 
-void session_cancel(struct session *s)
+void session_cancel(struct chat_session *s)
 {
     s->ops->cancel(s);
 }
@@ -279,14 +281,14 @@ static const struct {
     {EV_ERROR, ON(on_error), true},
 };
 
-static void session_handle(struct session *s, size_t offset, const struct json *d)
+static void session_handle(struct chat_session *s, size_t offset, const struct json *d)
 {
     session_event_fn fn = *(const session_event_fn *)((const char *)s->ev + offset);
     if (fn)
         fn(s->ctx, d);
 }
 
-bool session_dispatch(struct session *s, str event, str data)
+bool session_dispatch(struct chat_session *s, str event, str data)
 {
     bool is_last = false;
     struct arena a;
@@ -307,7 +309,7 @@ bool session_dispatch(struct session *s, str event, str data)
     return is_last;
 }
 
-void session_error(struct session *s, str code, str message)
+void session_error(struct chat_session *s, str code, str message)
 {
     struct arena a;
     assert(s->ev);

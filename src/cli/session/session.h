@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "workspace/dir_grant.h"
 
-struct session;
+struct chat_session;
 
 /* An event of the answer; d is its data, as in a stream of the API (docs/api.md). */
 typedef void (*session_event_fn)(void *ctx, const struct json *d);
@@ -31,11 +31,11 @@ bool session_is_served(struct config *c);
 /* Probes the socket, blocking for a moment, unless is_here; then opens a local or a remote session.
  * A local one waits for bundles that start (await_bundles.h). */
 int session_open(struct loop *l, struct config *c, bool is_here, bool is_interactive,
-                 struct session **ret, struct err *e);
+                 struct chat_session **ret, struct err *e);
 /* Cancels a local run and closes everything; runs the loop until that is done. */
-void session_close(struct session *s);
+void session_close(struct chat_session *s);
 
-bool session_is_remote(const struct session *s);
+bool session_is_remote(const struct chat_session *s);
 /* The current directory, if commands can run there; otherwise the message says why not. */
 int session_find_directory(struct arena *a, const struct config *c, struct dir_grant *ret,
                            struct err *e);
@@ -44,36 +44,37 @@ int session_find_directory(struct arena *a, const struct config *c, struct dir_g
 void session_add_directory(struct arena *a, struct config *c, struct json *body);
 /* Where commands run: the current directory, which is sent with every message to a running server.
  * Empty: in a directory of nb, and *ret_why is the reason (a sentence). */
-str session_directory(const struct session *s, str *ret_why);
-str session_model(const struct session *s);        /* the model that would answer */
-str session_conversation(const struct session *s); /* empty before the first message */
+str session_directory(const struct chat_session *s, str *ret_why);
+str session_model(const struct chat_session *s);        /* the model that would answer */
+str session_conversation(const struct chat_session *s); /* empty before the first message */
 
 /* Continues a conversation. -ENOENT when there is none; "" means the latest one. Runs the loop
  * until the result is known. */
-int session_resume(struct session *s, str id, struct err *e);
+int session_resume(struct chat_session *s, str id, struct err *e);
 
 /* The latest messages of the conversation that have text, oldest first. Runs the loop. */
 typedef void (*session_message_fn)(void *ctx, bool is_user, str text);
-int session_history(struct session *s, size_t max, session_message_fn fn, void *ctx, struct err *e);
+int session_history(struct chat_session *s, size_t max, session_message_fn fn, void *ctx,
+                    struct err *e);
 
 /* The next message begins a new conversation. */
-void session_forget(struct session *s);
+void session_forget(struct chat_session *s);
 
 /* Tools that need no permission in this session (globs, borrowed), and whether no user can be
  * asked: then calls that need permission are refused. */
-void session_set_permissions(struct session *s, struct json_strs allow, bool is_unattended);
+void session_set_permissions(struct chat_session *s, struct json_strs allow, bool is_unattended);
 
 /* The open permission question of the conversation, as in a report: {askId, calls}; NULL = none. In
  * the arena. Runs the loop. */
-const struct json *session_question(struct session *s, struct arena *a);
+const struct json *session_question(struct chat_session *s, struct arena *a);
 
 /* One message at a time. */
-void session_send(struct session *s, str text, const struct session_events *ev, void *ctx);
+void session_send(struct chat_session *s, str text, const struct session_events *ev, void *ctx);
 /* Instead of a message: the decisions on a permission question, {callId: true, false or
  * "always"}. */
-void session_answer(struct session *s, str ask_id, const struct json *decisions,
+void session_answer(struct chat_session *s, str ask_id, const struct json *decisions,
                     const struct session_events *ev, void *ctx);
 /* Answers a tool's question while the message is in progress. content may be NULL. */
-void session_answer_input(struct session *s, str input_id, const char *action,
+void session_answer_input(struct chat_session *s, str input_id, const char *action,
                           const struct json *content);
-void session_cancel(struct session *s); /* the end is still reported through the events */
+void session_cancel(struct chat_session *s); /* the end is still reported through the events */

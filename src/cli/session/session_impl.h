@@ -12,14 +12,14 @@ struct session_input { /* a message, or the answer to a question */
 };
 
 struct session_ops {
-    void (*send)(struct session *s, const struct session_input *in);
-    void (*answer_input)(struct session *s, str input_id, const char *action,
+    void (*send)(struct chat_session *s, const struct session_input *in);
+    void (*answer_input)(struct chat_session *s, str input_id, const char *action,
                          const struct json *content);
-    void (*cancel)(struct session *s);
-    void (*close)(struct session *s); /* what it has beyond the base */
+    void (*cancel)(struct chat_session *s);
+    void (*close)(struct chat_session *s); /* what it has beyond the base */
 };
 
-struct session { /* first member of both implementations */
+struct chat_session { /* first member of both implementations */
     const struct session_ops *ops;
     struct loop *loop;
     struct config *config;
@@ -35,10 +35,10 @@ struct session { /* first member of both implementations */
 };
 
 /* Zeroed, except for ops; session_open fills the base. */
-struct session *session_new_local(void);
-struct session *session_new_remote(void);
+struct chat_session *session_new_local(void);
+struct chat_session *session_new_remote(void);
 
 /* Passes an event of a chat stream to the listener; true when it was the last one. */
-bool session_dispatch(struct session *s, str event, str data);
+bool session_dispatch(struct chat_session *s, str event, str data);
 /* The same for an error that is not an event of the stream. */
-void session_error(struct session *s, str code, str message);
+void session_error(struct chat_session *s, str code, str message);

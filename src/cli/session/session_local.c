@@ -11,14 +11,14 @@
 
 #define REPORT_MAX (64u * 1024 * 1024)
 
-struct local {
-    struct session base;
+struct local_session {
+    struct chat_session base;
     struct message *turn;
     struct bus_sub *sub;
     struct deed *answer; /* answer to a permission question, until it is accepted or refused */
 };
 
-static struct server *local_server(const struct local *l)
+static struct server *local_server(const struct local_session *l)
 {
     return client_server(l->base.client);
 }
@@ -27,7 +27,7 @@ static struct server *local_server(const struct local *l)
 
 static void on_msg(void *ctx, struct bus_msg *msg)
 {
-    struct local *l = ctx;
+    struct local_session *l = ctx;
     if (msg->pos == 0) {
         (void)session_dispatch(&l->base, msg->type, msg->data);
         return;
@@ -42,9 +42,11 @@ static void on_msg(void *ctx, struct bus_msg *msg)
 
 /* ---- answers to permission questions are recorded in the audit log, as in api/trail.c ---- */
 
-static void begin_answer(struct local *l, const struct actor *by, const struct session_input *in)
+static void begin_answer(struct local_session *l, const struct actor *by,
+                         const struct session_input *in)
 {
     struct arena a;
+    assert(!l->answer);
     arena_init(&a);
     l->answer = deed_begin(server_audit(local_server(l)),
                            &(struct doer){.actor = by, .via = STR("cli"), .how = STR("terminal")},
@@ -55,7 +57,7 @@ static void begin_answer(struct local *l, const struct actor *by, const struct s
     arena_done(&a);
 }
 
-static void end_answer(struct local *l, const struct err *err)
+static void end_answer(struct local_session *l, const struct err *err)
 {
     deed_end(l->answer, err);
     l->answer = NULL;
@@ -63,8 +65,9 @@ static void end_answer(struct local *l, const struct err *err)
 
 static void on_local_started(void *ctx, str conversation_id, str run_id, bool is_new)
 {
-    struct local *l = ctx;
+    struct local_session *l = ctx;
     struct arena a;
+    assert(!l->sub);
     if (!str_eq(l->base.conversation_id, conversation_id))
         l->base.conversation_id = arena_str(&l->base.arena, conversation_id);
     arena_init(&a);
@@ -74,7 +77,7 @@ static void on_local_started(void *ctx, str conversation_id, str run_id, bool is
     end_answer(l, NULL);
 }
 
-static void local_finish(struct local *l)
+static void local_finish(struct local_session *l)
 {
     bus_unsubscribe(l->sub);
     l->sub = NULL;
@@ -83,7 +86,7 @@ static void local_finish(struct local *l)
 
 static void on_local_done(void *ctx, const struct turn_result *t)
 {
-    struct local *l = ctx;
+    struct local_session *l = ctx;
     struct buf data;
     struct json_writer w;
     local_finish(l);
@@ -99,16 +102,16 @@ static void on_local_done(void *ctx, const struct turn_result *t)
 
 static void on_local_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
-    struct local *l = ctx;
+    struct local_session *l = ctx;
     local_finish(l);
     end_answer(l, err);
     session_error(&l->base, STR("refused"), str_from(err->msg));
 }
 
-static void local_send(struct session *s, const struct session_input *in)
+static void local_send(struct chat_session *s, const struct session_input *in)
 {
     static const struct turn_events EVENTS = {on_local_started, on_local_done, on_local_refused};
-    struct local *l = (struct local *)s;
+    struct local_session *l = (struct local_session *)s;
     struct actor *owner = server_actor(local_server(l));
     struct turn_request req = {
         .actor = owner,
@@ -127,10 +130,10 @@ static void local_send(struct session *s, const struct session_input *in)
     actor_unref(owner);
 }
 
-static void local_answer_input(struct session *s, str input_id, const char *action,
+static void local_answer_input(struct chat_session *s, str input_id, const char *action,
                                const struct json *content)
 {
-    struct local *l = (struct local *)s;
+    struct local_session *l = (struct local_session *)s;
     struct err e = {0};
     enum tool_question_action act;
     if (tool_question_parse_action(str_from(action), &act) &&
@@ -139,29 +142,29 @@ static void local_answer_input(struct session *s, str input_id, const char *acti
         cli_complain(str_from(e.msg));
 }
 
-static void local_cancel(struct session *s)
+static void local_cancel(struct chat_session *s)
 {
-    struct local *l = (struct local *)s;
+    struct local_session *l = (struct local_session *)s;
     if (l->turn)
         (void)runtime_cancel(server_runtime(local_server(l)), s->conversation_id);
 }
 
 /* ---- opening and closing ---- */
 
-static void local_close(struct session *s)
+static void local_close(struct chat_session *s)
 {
-    struct local *l = (struct local *)s;
+    struct local_session *l = (struct local_session *)s;
     bus_unsubscribe(l->sub);
     end_answer(l, &(struct err){.code = -ECANCELED});
     if (l->turn)
         turn_forget(l->turn);
 }
 
-struct session *session_new_local(void)
+struct chat_session *session_new_local(void)
 {
     static const struct session_ops OPS = {local_send, local_answer_input, local_cancel,
                                            local_close};
-    struct local *l = xcalloc(1, sizeof *l);
+    struct local_session *l = xcalloc(1, sizeof *l);
     l->base.ops = &OPS;
     return &l->base;
 }

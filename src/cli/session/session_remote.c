@@ -6,8 +6,8 @@
 
 #define BODY_MAX (64u * 1024 * 1024)
 
-struct remote {
-    struct session base;
+struct remote_session {
+    struct chat_session base;
     struct fetch *chat, *cancel;
     struct list_node posted;
     struct sse_parser sse;
@@ -20,19 +20,19 @@ struct remote {
 
 static void on_sse(void *ctx, const struct sse_event *ev)
 {
-    struct remote *r = ctx;
+    struct remote_session *r = ctx;
     if (!r->is_finished)
         r->is_finished = session_dispatch(&r->base, ev->event, ev->data);
 }
 
 static void on_chat_head(void *ctx, int status, const struct fetch_header *h, size_t n)
 {
-    ((struct remote *)ctx)->status = status;
+    ((struct remote_session *)ctx)->status = status;
 }
 
 static void on_chat_data(void *ctx, str bytes)
 {
-    struct remote *r = ctx;
+    struct remote_session *r = ctx;
     if (r->status == 200)
         (void)sse_parser_feed(&r->sse, bytes);
     else
@@ -41,7 +41,8 @@ static void on_chat_data(void *ctx, str bytes)
 
 static void on_chat_done(void *ctx, const struct err *err)
 {
-    struct remote *r = ctx;
+    struct remote_session *r = ctx;
+    assert(r->chat);
     r->chat = NULL;
     if (r->is_finished)
         return;
@@ -71,7 +72,7 @@ static void write_directory(struct json_writer *w, const struct dir_grant *g)
     jw_end(w);
 }
 
-static str chat_body(struct remote *r, struct buf *b, const struct session_input *in)
+static str chat_body(struct remote_session *r, struct buf *b, const struct session_input *in)
 {
     struct json_writer w;
     jw_init(&w, b);
@@ -93,10 +94,10 @@ static str chat_body(struct remote *r, struct buf *b, const struct session_input
     return buf_str(b);
 }
 
-static void remote_send(struct session *s, const struct session_input *in)
+static void remote_send(struct chat_session *s, const struct session_input *in)
 {
     static const struct fetch_events EVENTS = {on_chat_head, on_chat_data, on_chat_done};
-    struct remote *r = (struct remote *)s;
+    struct remote_session *r = (struct remote_session *)s;
     struct buf body;
     assert(!r->chat); /* one message at a time */
     buf_init(&body, BODY_MAX);
@@ -113,7 +114,7 @@ static void remote_send(struct session *s, const struct session_input *in)
 
 static void on_cancel_done(void *ctx, const struct err *err)
 {
-    ((struct remote *)ctx)->cancel = NULL;
+    ((struct remote_session *)ctx)->cancel = NULL;
 }
 
 static void on_cancel_data(void *ctx, str bytes) {}
@@ -133,11 +134,11 @@ static void on_posted(void *ctx, const struct err *err)
     free(p);
 }
 
-static void remote_answer_input(struct session *s, str input_id, const char *action,
+static void remote_answer_input(struct chat_session *s, str input_id, const char *action,
                                 const struct json *content)
 {
     static const struct fetch_events EVENTS = {on_cancel_head, on_cancel_data, on_posted};
-    struct remote *r = (struct remote *)s;
+    struct remote_session *r = (struct remote_session *)s;
     struct posted *p = xcalloc(1, sizeof *p);
     struct arena a;
     arena_init(&a);
@@ -154,7 +155,7 @@ static void remote_answer_input(struct session *s, str input_id, const char *act
     arena_done(&a);
 }
 
-static void drop_posted(struct remote *r)
+static void drop_posted(struct remote_session *r)
 {
     LIST_EACH (p, &r->posted, struct posted, node) {
         fetch_cancel(p->fetch);
@@ -162,10 +163,10 @@ static void drop_posted(struct remote *r)
     }
 }
 
-static void remote_cancel(struct session *s)
+static void remote_cancel(struct chat_session *s)
 {
     static const struct fetch_events EVENTS = {on_cancel_head, on_cancel_data, on_cancel_done};
-    struct remote *r = (struct remote *)s;
+    struct remote_session *r = (struct remote_session *)s;
     if (!r->chat || r->cancel || s->conversation_id.n == 0)
         return;
     struct arena a;
@@ -177,9 +178,9 @@ static void remote_cancel(struct session *s)
     arena_done(&a);
 }
 
-static void remote_close(struct session *s)
+static void remote_close(struct chat_session *s)
 {
-    struct remote *r = (struct remote *)s;
+    struct remote_session *r = (struct remote_session *)s;
     if (r->chat)
         fetch_cancel(r->chat);
     if (r->cancel)
@@ -189,11 +190,11 @@ static void remote_close(struct session *s)
     buf_done(&r->error_body);
 }
 
-struct session *session_new_remote(void)
+struct chat_session *session_new_remote(void)
 {
     static const struct session_ops OPS = {remote_send, remote_answer_input, remote_cancel,
                                            remote_close};
-    struct remote *r = xcalloc(1, sizeof *r);
+    struct remote_session *r = xcalloc(1, sizeof *r);
     r->base.ops = &OPS;
     list_init(&r->posted);
     buf_init(&r->error_body, BODY_MAX);

@@ -104,6 +104,13 @@ int ask_secret(struct buf *ret, const char *prompt)
     return r;
 }
 
+void ask_forget(struct buf *typed)
+{
+    if (typed->p)
+        explicit_bzero(typed->p, typed->cap);
+    buf_done(typed);
+}
+
 bool ask_yes(const char *prompt)
 {
     struct buf b;

@@ -19,5 +19,8 @@ int ask_secret(struct buf *ret, const char *prompt);
 /* y or n; Enter is no. */
 bool ask_yes(const char *prompt);
 
-/* The first line of stdin, without its end: for secrets from other programs. */
+/* Overwrites what was typed, and frees it (buf_done). */
+void ask_forget(struct buf *typed);
+
+/* The next line of stdin, without its end: for secrets from other programs. */
 int ask_stdin(struct buf *ret, struct err *e);

@@ -2,21 +2,21 @@
 
 #define ROW_LEFT 26 /* columns of the left part of a row */
 
-struct line {
+struct help_line {
     FILE *out;
     size_t indent; /* indent of continued lines */
     size_t used;   /* columns of the current line */
     bool has_word;
 };
 
-static void end_line(struct line *l)
+static void end_line(struct help_line *l)
 {
     fputc('\n', l->out);
     l->used = 0;
     l->has_word = false;
 }
 
-static void add_word(struct line *l, str word)
+static void add_word(struct help_line *l, str word)
 {
     if (l->has_word && l->used + 1 + word.n > HELP_WIDTH)
         end_line(l);
@@ -29,7 +29,7 @@ static void add_word(struct line *l, str word)
     l->has_word = true;
 }
 
-static void add_words(struct line *l, str text)
+static void add_words(struct help_line *l, str text)
 {
     str word;
     while (str_split(&text, ' ', &word))
@@ -39,7 +39,7 @@ static void add_words(struct line *l, str text)
 
 void help_print_row(FILE *out, const char *left, const char *text)
 {
-    struct line l = {.out = out, .indent = ROW_LEFT + 3};
+    struct help_line l = {.out = out, .indent = ROW_LEFT + 3};
     int n = fprintf(out, "  %-*s", ROW_LEFT, left);
     l.used = n > 0 ? (size_t)n : 0;
     if (l.used >= l.indent)
@@ -52,7 +52,7 @@ void help_print_row(FILE *out, const char *left, const char *text)
 
 void help_print_text(FILE *out, const char *text)
 {
-    struct line l = {.out = out};
+    struct help_line l = {.out = out};
     str rest = str_from(text), one;
     if (str_ends(rest, STR("\n")))
         rest.n--;
@@ -71,7 +71,7 @@ void help_print_text(FILE *out, const char *text)
 
 void help_print_usage(FILE *out, const char *words)
 {
-    struct line l = {.out = out, .indent = strlen("Usage: nb ")};
+    struct help_line l = {.out = out, .indent = strlen("Usage: nb ")};
     fputs("Usage: nb ", out);
     l.used = l.indent;
     add_words(&l, str_from(words));

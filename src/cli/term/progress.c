@@ -1,5 +1,6 @@
 #include "cli/term/progress.h"
 
+#include <assert.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -26,6 +27,7 @@ static void add_bar(struct buf *b, double share)
 void progress_update(struct progress *p, double share, str text)
 {
     uint64_t now = clock_mono_ms();
+    assert(p->label); /* begun */
     if (!p->is_terminal || now - p->started_ms < PATIENCE_MS || now - p->drawn_ms < REDRAW_MS)
         return;
     struct buf line, clipped;

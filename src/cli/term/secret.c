@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
+
+#include "cli/term/ask.h"
 
 static bool take_line(struct arena *a, const char *line, str *ret)
 {
@@ -19,23 +20,13 @@ static bool take_line(struct arena *a, const char *line, str *ret)
 
 bool secret_read(struct arena *a, const char *prompt, str *ret)
 {
-    char line[SECRET_MAX + 2];
-    struct termios before, quiet;
-    bool is_terminal = tcgetattr(STDIN_FILENO, &before) == 0;
-    if (is_terminal) {
-        fputs(prompt, stderr);
-        fflush(stderr);
-        quiet = before;
-        quiet.c_lflag &= ~(tcflag_t)ECHO;
-        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
-    }
-    bool is_read = fgets(line, sizeof line, stdin) != NULL;
-    if (is_terminal) {
-        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
-        fputc('\n', stderr);
-    }
-    bool is_fine = is_read && take_line(a, line, ret);
-    explicit_bzero(line, sizeof line);
+    struct buf line;
+    buf_init(&line, SECRET_MAX);
+    int r = isatty(STDIN_FILENO) ? ask_secret(&line, prompt) : ask_stdin(&line, NULL);
+    bool is_fine = r == 0 && line.n > 0;
+    if (is_fine)
+        *ret = arena_str(a, buf_str(&line));
+    ask_forget(&line);
     return is_fine;
 }
 
@@ -43,7 +34,7 @@ int secret_read_file(struct arena *a, const char *path, str *ret, struct err *e)
 {
     char line[SECRET_MAX + 2];
     if (strcmp(path, "-") == 0)
-        return secret_read(a, "Value: ", ret) ? 0 : err_set(e, -EINVAL, "stdin is empty");
+        return secret_read(a, "Value", ret) ? 0 : err_set(e, -EINVAL, "stdin is empty");
     FILE *f = fopen(path, "re");
     if (!f)
         return err_set(e, -errno, "%s: %s", path, err_reason(-errno));

@@ -38,6 +38,7 @@ struct signals *signals_new(struct loop *l, signal_fn fn, void *ctx)
 static void on_signals_closed(uv_handle_t *h)
 {
     struct signals *s = h->data;
+    assert(s->open > 0);
     if (--s->open == 0)
         free(s);
 }

@@ -1,5 +1,7 @@
 #include "cli/term/styled.h"
 
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "cli/term/text.h"
 
@@ -56,6 +58,7 @@ void styled_add(struct styled *t, str s, unsigned style)
     memset(t->style.p + t->style.n, (int)style, s.n);
     t->style.n += s.n;
     t->style.p[t->style.n] = '\0';
+    assert(t->style.n == t->text.n);
 }
 
 /* Closing punctuation of wide scripts must not begin a line. */
@@ -82,6 +85,7 @@ bool styled_wrap(const struct styled *t, size_t *at, size_t end, size_t width,
     size_t from = *at, used = 0;
     size_t fit_to = from, fit_next = from, fit_width = 0; /* the latest possible break */
     bool after_wide = false;
+    assert(end <= t->text.n && width > 0);
     if (from >= end)
         return false;
     for (size_t i = from; i < end;) {
@@ -124,6 +128,7 @@ size_t styled_width(const struct styled *t, size_t from, size_t to)
 
 void styled_emit(struct buf *out, bool has_color, const struct styled *t, size_t from, size_t to)
 {
+    assert(from <= to && to <= t->style.n);
     for (size_t i = from, next; i < to; i = next) {
         unsigned style = (unsigned char)t->style.p[i];
         for (next = i + 1; next < to && t->style.p[next] == t->style.p[i];)

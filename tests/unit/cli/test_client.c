@@ -32,7 +32,7 @@ TEST(nobody_listens)
     struct json *answer;
     struct err e = {0};
     arena_init(&a);
-    assert_non_null(client_fetcher(c));
+    assert_null(client_server(c));
     assert_true(client_ask(c, &q, &a, &answer, &e) < 0);
     assert_true(e.code < 0 && e.msg[0] != 0);
     arena_done(&a);
