@@ -1,5 +1,7 @@
 #include "engine/deltas.h"
 
+#include <assert.h>
+
 static void on_pace(void *ctx)
 {
     struct deltas *d = ctx;
@@ -38,6 +40,7 @@ void deltas_add(struct deltas *d, str type, str text)
         return;
     if (!str_eq(type, d->type) || d->waiting.n + text.n > DELTAS_BYTES_MAX)
         deltas_flush(d);
+    assert(d->waiting.n == 0 || str_eq(type, d->type)); /* one type at a time waits */
     d->type = type;
     if (timer_active(&d->pace) && text.n <= DELTAS_BYTES_MAX) {
         (void)buf_add_str(&d->waiting, text);

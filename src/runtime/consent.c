@@ -79,6 +79,7 @@ bool consents_add(struct consents *c, str user_id, str tool)
 
 static void remove_at(struct consents *c, size_t i)
 {
+    assert(i < c->n);
     c->n--;
     memmove(&c->items[i], &c->items[i + 1], (c->n - i) * sizeof *c->items);
 }
@@ -149,6 +150,7 @@ static void on_consents_written(struct job *j);
 static void write_consent_file(struct consents *c)
 {
     struct list_node *n;
+    assert(!c->is_writing && list_empty(&c->served)); /* the file is written as a whole */
     while ((n = list_pop(&c->waiting)) != NULL)
         list_push(&c->served, n);
     c->is_writing = true;
@@ -161,6 +163,7 @@ static void on_consents_written(struct job *j)
 {
     struct consents *c = CONTAINER_OF(j, struct consents, job);
     struct list_node *n;
+    assert(c->is_writing && !list_empty(&c->served));
     free(c->text);
     c->text = NULL;
     if (c->err.code < 0)

@@ -68,6 +68,7 @@ static void on_worked(struct job *j)
     struct queue_file_op *op = CONTAINER_OF(j, struct queue_file_op, job);
     struct queue_files *p = op->files;
     bool is_bad = op->err.code < 0;
+    assert(p->is_busy && p->ops.next == &op->node);
     if (is_bad)
         log_error(p->log, "runtime", "the file of a queued message cannot be changed: %s",
                   op->err.msg);
@@ -106,6 +107,7 @@ static char *queue_file_path(const char *dir, str id)
 static struct queue_file_op *queue_file_start(struct queue_files *p, str id, char *text, size_t n,
                                               queue_files_fn fn, void *ctx)
 {
+    assert(id.n > 0);
     struct queue_file_op *op = xcalloc(1, sizeof *op);
     op->files = p;
     op->text = text;

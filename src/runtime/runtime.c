@@ -136,12 +136,14 @@ const struct agents *runtime_agents(const struct runtime *rt)
 static void on_skills_idle(void *ctx)
 {
     struct runtime *rt = ctx;
+    assert(rt->nrecords > 0);
     rt->nrecords--;
     runtime_check_stopped(rt);
 }
 
 void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 {
+    assert(!rt->on_stopped && rt->watch); /* stopped once, after runtime_load_settings */
     rt->on_stopped = done;
     rt->on_stopped_ctx = ctx;
     rt->nrecords++; /* a check of the skills may be in progress for a turn that has ended */
@@ -163,7 +165,9 @@ void runtime_free(struct runtime *rt)
 {
     if (!rt)
         return;
-    assert(rt->nmessages == 0 && map_len(&rt->busy) == 0);
+    assert(rt->nmessages == 0 && map_len(&rt->busy) == 0 && rt->nrecords == 0);
+    assert(list_empty(&rt->titles) && list_empty(&rt->rule_changes));
+    assert(list_empty(&rt->tool_questions));
     defer_stop(&rt->stopped);
     skill_watch_free(rt->watch);
     consents_done(&rt->consents);

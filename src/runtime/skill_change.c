@@ -1,5 +1,6 @@
 #include "runtime/skill_change.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "skill/edit.h"
@@ -19,6 +20,7 @@ struct skill_change {
 
 static void change_end(struct skill_change *c)
 {
+    assert(!c->deed); /* it has its result */
     if (c->fn)
         c->fn(c->ctx, c->err.code ? &c->err : NULL);
     arena_done(&c->arena);

@@ -1,5 +1,6 @@
 #include "runtime/usage.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -213,6 +214,7 @@ static int by_cost(const void *a, const void *b)
 
 static void usage_finish(struct usage_job *j, const struct err *err)
 {
+    assert(!j->op);
     struct usage_row *rows = arena_array(&j->arena, map_len(&j->rows), sizeof *rows);
     struct map_entry *e;
     size_t n = 0;
@@ -322,6 +324,7 @@ static void on_events(void *ctx, const struct err *err, const struct store_page 
 static void read_log(struct usage_job *j)
 {
     struct store_range range = {.after = j->pos, .max_bytes = PAGE_BYTES};
+    assert(j->at < j->nconvs && !j->op);
     if (j->pos == 0)
         j->report.conversations++;
     j->op = store_read(j->store, j->convs[j->at].id, &range, on_events, j);

@@ -102,6 +102,7 @@ static void drop_lines(struct transcript *t)
 
 const struct replay *transcript_replay(struct transcript *t)
 {
+    assert(t->replayed <= t->n && t->nknown <= t->n);
     while (t->replayed < t->n)
         replay_add(&t->replay, t->lines[t->replayed++].text, 0);
     if (t->nknown == t->n)

@@ -1,5 +1,7 @@
 #include "runtime/history/transcript_cache.h"
 
+#include <assert.h>
+
 struct cached_transcript {
     struct list_node lru;
     char *id;
@@ -17,6 +19,7 @@ void transcript_cache_init(struct transcript_cache *r)
 static struct transcript *forget_entry(struct transcript_cache *r, struct cached_transcript *e)
 {
     struct transcript *t = e->transcript;
+    assert(r->bytes >= e->bytes && map_get(&r->entries, str_from(e->id)) == e);
     map_del(&r->entries, str_from(e->id));
     list_del(&e->lru);
     r->bytes -= e->bytes;
@@ -27,6 +30,7 @@ static struct transcript *forget_entry(struct transcript_cache *r, struct cached
 
 static void evict(struct transcript_cache *r)
 {
+    assert(!list_empty(&r->lru)); /* or the budgets count what is not there */
     transcript_free(forget_entry(r, LIST_ENTRY(r->lru.next, struct cached_transcript, lru)));
 }
 
@@ -34,6 +38,7 @@ void transcript_cache_done(struct transcript_cache *r)
 {
     while (!list_empty(&r->lru))
         evict(r);
+    assert(r->bytes == 0 && map_len(&r->entries) == 0);
     map_done(&r->entries);
 }
 

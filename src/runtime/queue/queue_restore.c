@@ -2,6 +2,7 @@
  *
  * They are queued again in conversations without a turn. Nothing is sent before queue_release(),
  * because the tools are not there yet. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/json/json_decode.h"
@@ -98,6 +99,7 @@ static void restore_message(struct runtime *rt, struct stored_message *stored)
     struct message *m = message_new(rt, &stored->req, NULL, NULL);
     actor_unref(actor);
     m->app = stored->app ? json_clone(&m->arena, stored->app) : NULL;
+    assert(stored->queued_id.n < sizeof m->place.id);
     memcpy(m->place.id, stored->queued_id.p, stored->queued_id.n);
     m->place.since_ms = stored->queued_ms;
     m->place.number = ++rt->nqueued;
@@ -125,6 +127,7 @@ void queue_release(struct runtime *rt)
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&rt->busy, &i)) != NULL;) {
         struct busy_conv *b = e->value;
+        assert(b->turn || !list_empty(&b->waiting));
         if (!b->turn)
             queue_begin(LIST_ENTRY(b->waiting.next, struct message, place.node));
     }

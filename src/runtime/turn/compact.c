@@ -1,13 +1,10 @@
 /* compact.c - the older messages of a long conversation are replaced by a summary.
  *
- *   compact_if_needed --> no cut is due ----------------------------------------> then(t)
- *                 |                                                                 ^
- *                 v                                                                 |
- *          compaction_start --> model call --> on_summary_done: append the summary -+
- *                                        +---> on_summary_fail, on_summary_timeout, +
- *                                              compact_abandon: append nothing -----+
+ *   compact_start --> model call --> on_summary_done: append the summary --> then(t)
+ *                            +-----> on_summary_fail, on_summary_timeout,       ^
+ *                                    compact_abandon: append nothing -----------+
  *
- * t->compaction is set from compaction_start to compaction_finish, which is called exactly once
+ * t->compaction is set from compact_start to compaction_finish, which is called exactly once
  * and continues the turn. A compaction never refuses a turn: without a summary the model gets the
  * long conversation, and its provider decides. */
 #include "runtime/turn/compact.h"
@@ -148,6 +145,7 @@ static void on_summary_done(void *ctx, const struct llm_result *r)
 {
     struct compaction *c = ctx;
     struct turn *t = c->turn;
+    assert(c->call && t->compaction == c);
     c->call = NULL;
     /* The call is billed whether its answer can be used or not. */
     str lines[2] = {usage_event(&t->arena, "compaction", r->model, &r->usage, r->ms)};
@@ -182,34 +180,6 @@ static void on_summary_timeout(void *ctx)
     log_warn(c->turn->rt->deps.log, "runtime",
              "the conversation is not compacted: no summary within %d s", TIMEOUT_MS / 1000);
     compact_abandon(c->turn);
-}
-
-static void compaction_start(struct turn *t, const struct replay *h, size_t cut,
-                             void (*then)(struct turn *))
-{
-    static const struct llm_events EVENTS = {
-        .on_text = on_summary_text, .on_done = on_summary_done, .on_fail = on_summary_fail};
-    assert(!t->compaction && cut > h->compacted && cut < h->n);
-    struct compaction *c = xcalloc(1, sizeof *c);
-    c->turn = t;
-    c->then = then;
-    c->kept = h->n - cut;
-    c->summarised = cut - h->compacted;
-    buf_init(&c->text, SUMMARY_MAX);
-    timer_init(&c->timeout, t->rt->deps.loop, on_summary_timeout, c);
-    timer_start(&c->timeout, TIMEOUT_MS);
-    t->compaction = c;
-
-    struct llm_block block = {.type = LLM_TEXT, .text = summary_prompt(&t->arena, h, cut)};
-    struct llm_message message = {.role = LLM_USER, .blocks = &block, .n = 1};
-    struct llm_request req = {
-        .system_stable = STR("You write summaries of conversations."),
-        .messages = &message,
-        .nmessages = 1,
-        .max_tokens = SUMMARY_TOKENS,
-    };
-    str fast = t->rt->deps.config->models.fast;
-    c->call = llm_start(t->rt->deps.llm, fast.n > 0 ? fast : t->model, &req, &EVENTS, c);
 }
 
 /* A cheap estimate that is never too low: a message is not longer than its line. */
@@ -256,11 +226,31 @@ bool compact_is_due(struct turn *t)
     return find_due_cut(t) > 0;
 }
 
-void compact_if_needed(struct turn *t, void (*then)(struct turn *t))
+void compact_start(struct turn *t, void (*then)(struct turn *t))
 {
+    static const struct llm_events EVENTS = {
+        .on_text = on_summary_text, .on_done = on_summary_done, .on_fail = on_summary_fail};
+    const struct replay *h = transcript_replay(t->transcript);
     size_t cut = find_due_cut(t);
-    if (cut > 0)
-        compaction_start(t, transcript_replay(t->transcript), cut, then);
-    else
-        then(t);
+    assert(!t->compaction && cut > h->compacted && cut < h->n); /* compact_is_due() was true */
+    struct compaction *c = xcalloc(1, sizeof *c);
+    c->turn = t;
+    c->then = then;
+    c->kept = h->n - cut;
+    c->summarised = cut - h->compacted;
+    buf_init(&c->text, SUMMARY_MAX);
+    timer_init(&c->timeout, t->rt->deps.loop, on_summary_timeout, c);
+    timer_start(&c->timeout, TIMEOUT_MS);
+    t->compaction = c;
+
+    struct llm_block block = {.type = LLM_TEXT, .text = summary_prompt(&t->arena, h, cut)};
+    struct llm_message message = {.role = LLM_USER, .blocks = &block, .n = 1};
+    struct llm_request req = {
+        .system_stable = STR("You write summaries of conversations."),
+        .messages = &message,
+        .nmessages = 1,
+        .max_tokens = SUMMARY_TOKENS,
+    };
+    str fast = t->rt->deps.config->models.fast;
+    c->call = llm_start(t->rt->deps.llm, fast.n > 0 ? fast : t->model, &req, &EVENTS, c);
 }

@@ -12,8 +12,8 @@
 #define COMPACT_KEEP_PERCENT    35 /* of it stays verbatim */
 #define COMPACT_KEEP_MESSAGES   4  /* at least */
 
-/* Calls `then` exactly once: immediately if no compaction is due, otherwise after it. A compaction
- * that fails is logged and changes nothing. */
-void compact_if_needed(struct turn *t, void (*then)(struct turn *t));
 bool compact_is_due(struct turn *t);
+/* When it is due. Calls `then` exactly once, later. A compaction that fails is logged and changes
+ * nothing. */
+void compact_start(struct turn *t, void (*then)(struct turn *t));
 void compact_abandon(struct turn *t); /* calls `then` now, without a summary; may be idle */

@@ -1,4 +1,5 @@
 /* compose.c - the model's input of one step: prompt, messages, tools; and permissions of calls. */
+#include <assert.h>
 #include <errno.h>
 #include <time.h>
 
@@ -330,6 +331,7 @@ int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *re
 {
     struct turn *t = turn;
     struct composed c = {0};
+    assert(t->busy && t->busy->turn == t);
     take_steering(t);
     int r = turn_compose(t, a, is_last, &c, e);
     *ret = c.input;

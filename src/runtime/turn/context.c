@@ -1,4 +1,5 @@
 /* context.c - a conversation as messages for a model: pure, equal in live runs and in replay. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/utf8.h"
@@ -18,13 +19,14 @@
 struct context_builder {
     struct arena *a;
     struct llm_message *messages;
-    size_t n;
+    size_t n, cap;
     bool has_several_people;
 };
 
 static void add_llm_message(struct context_builder *b, enum llm_role role,
                             const struct llm_block *blocks, size_t n)
 {
+    assert(b->n < b->cap);
     if (n > 0)
         b->messages[b->n++] = (struct llm_message){role, blocks, n};
 }
@@ -164,6 +166,7 @@ static void assistant(struct context_builder *b, const struct replay_message *m)
     }
     while (call < m->ntools)
         blocks[n++] = call_block(b->a, &m->tools[call++]);
+    assert(n <= m->content->len + m->ntools);
     add_llm_message(b, LLM_ASSISTANT, blocks, n);
     for (size_t i = 0; i < m->ntools; i++)
         results[i] = result_block(b->a, &m->tools[i]);
@@ -210,8 +213,10 @@ static str summary_text(struct arena *a, const struct replay *r)
 int context_messages(struct arena *a, const struct replay *r, const struct llm_message **ret,
                      size_t *ret_n, struct err *e)
 {
-    struct context_builder b = {.a = a,
-                                .messages = arena_array(a, 3 * r->n + 2, sizeof *b.messages)};
+    /* At most three for each message (no answer, the message, its results or "go on"), and two for
+     * the summary; one is never used. */
+    struct context_builder b = {.a = a, .cap = 3 * r->n + 3};
+    b.messages = arena_array(a, b.cap, sizeof *b.messages);
     b.has_several_people = has_several_people(r);
     if (r->summary.n > 0) {
         add_text_message(&b, LLM_USER, summary_text(a, r));

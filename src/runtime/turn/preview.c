@@ -1,5 +1,7 @@
 #include "runtime/turn/preview.h"
 
+#include <assert.h>
+
 #include "engine/events.h"
 #include "runtime/turn/compact.h"
 #include "runtime/turn/turn.h"
@@ -64,6 +66,7 @@ void preview_finish(struct turn *t)
 {
     struct err e = {0};
     struct composed parts = {0};
+    assert(t->msg->req.on_preview && !t->busy); /* other turns do not notice it */
     struct preview p = {.conversation_id = t->conversation_id, .model = t->model};
     p.is_compaction_due = compact_is_due(t);
     turn_match_skill(t);

@@ -1,5 +1,6 @@
 #include "runtime/turn/request_log.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/bytes/hash.h"
@@ -91,6 +92,7 @@ static void remember_blobs(const struct request_record *r)
 static void conclude(struct request_record *r)
 {
     struct turn *t = r->turn;
+    assert(r->pending == 0 && t->log.holds > 0);
     list_del(&r->node);
     if (r->has_failed) {
         log_warn(t->rt->deps.log, "runtime", "a model request is not recorded for replay: %s",
@@ -107,6 +109,7 @@ static void on_blob(void *ctx, const struct err *err, str sha256)
     struct request_record *r = ctx;
     struct runtime *rt = r->rt;
     r->has_failed |= err != NULL;
+    assert(r->pending > 0 && rt->nrecords > 0);
     if (--r->pending > 0)
         return;
     if (r->turn)

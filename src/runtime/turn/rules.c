@@ -1,4 +1,5 @@
 /* rules.c - changes the permissions of a running workspace. */
+#include <assert.h>
 #include <errno.h>
 
 #include "bundle/settings/settings.h"
@@ -69,6 +70,7 @@ static void rule_change_finish(struct rule_change *c)
         c->fn(c->ctx, c->err.code ? &c->err : NULL);
     arena_done(&c->arena);
     free(c);
+    assert(rt->nrecords > 0);
     rt->nrecords--;
     runtime_check_stopped(rt);
 }
@@ -90,6 +92,7 @@ static void on_rules_written(struct job *j)
 {
     struct rule_change *c = CONTAINER_OF(j, struct rule_change, job);
     struct runtime *rt = c->rt;
+    assert(rt->rule_changes.next == &c->node); /* one is written at a time */
     list_del(&c->node);
     if (c->err.code == 0)
         (void)rules_use(rt, c->section, &c->err);

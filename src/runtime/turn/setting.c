@@ -1,5 +1,6 @@
 #include "runtime/turn/setting.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/bytes/base64.h"
@@ -104,6 +105,7 @@ str setting_json(const struct turn *t, struct arena *a, str run_id)
     struct buf b;
     struct json_writer w;
     jw_start(&w, &b, SETTING_MAX);
+    assert(run_id.n > 0 && t->conversation_id.n > 0); /* the MAC binds it to both */
     write_setting(t, &w);
     str value = buf_keep_whole(&b, a);
     if (value.n == 0)

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 
 #include "base/utf8.h"
@@ -109,6 +110,7 @@ static void on_title_text(void *ctx, str delta)
 static void on_title_done(void *ctx, const struct llm_result *r)
 {
     struct title *t = ctx;
+    assert(t->call);
     t->call = NULL;
     record_usage(t, r);
     save_title(t, clean(buf_str(&t->text)));
@@ -124,6 +126,7 @@ static void on_title_fail(void *ctx, const struct llm_failure *f)
 static void on_title_timeout(void *ctx)
 {
     struct title *t = ctx;
+    assert(t->call); /* save_title() stops the timer */
     llm_cancel(t->call);
     t->call = NULL;
     save_title(t, STR_NONE);

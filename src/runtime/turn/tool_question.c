@@ -1,5 +1,6 @@
 #include "runtime/turn/tool_question.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "bus/vocabulary.h"
@@ -156,6 +157,7 @@ struct tool_question *tool_question_open(void *tool_host, const struct tool_ques
     struct turn *t = tool_host ? watched_turn(tool_host) : NULL;
     if (!t || t->is_unattended || t->msg->is_cancelled || count_open(t) >= TOOL_QUESTIONS_MAX)
         return NULL;
+    assert(!turn_is_child(t)); /* people watch its conversation */
     struct tool_question *own = xcalloc(1, sizeof *own);
     struct arena *a = &own->arena;
     arena_init(a);

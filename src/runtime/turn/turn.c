@@ -3,14 +3,15 @@
  *   turn_start, or queue_begin for a message that waited
  *     turn_begin          are the skills up to date?
  *     on_skills_fresh     is the request valid?
- *     load_grant          the directory of the sender's terminal; not for an answer
+ *     guide_load          usage of the app that is open (guide.c)      } if there is one, and
+ *     load_grant          the directory of the sender's terminal       } not for an answer
  *     open_conversation --+-- create_conversation      no conversation id: a new one
  *                         |     on_created ------------------------------------------> run
  *                         +-- on_conversation_found    access, model
  *                               queue_wait             another turn is active (queue.c)
  *                               recall_history         from the cache and the newest lines, or
  *                               read_history           page by page
- *                               history_complete --+-- compact_if_needed (compact.c)
+ *                               history_complete --+-- compact_start, if it is long (compact.c)
  *                                                  |   accept_message
  *                                                  |     on_message_saved ----------> run
  *                                                  +-- resume_run: an answer
@@ -142,13 +143,18 @@ static void on_skills_fresh(void *ctx)
         turn_refuse(t, TURN_BAD_REQUEST, &e);
     else if (t->msg->req.answer.ask_id.n > 0) /* guide and directory come from the run that asked */
         open_conversation(t);
-    else
+    else if (t->app)
         guide_load(t, load_grant);
+    else
+        load_grant(t);
 }
 
 static void load_grant(struct turn *t)
 {
-    turn_load_grant(t, &t->actor->grant, true, open_conversation);
+    if (t->actor->grant.path.n > 0)
+        turn_load_grant(t, &t->actor->grant, true, open_conversation);
+    else
+        open_conversation(t);
 }
 
 static void open_conversation(struct turn *t)
@@ -381,8 +387,10 @@ static void history_complete(struct turn *t)
         drop_sent(t);
     else if (t->msg->req.answer.ask_id.n > 0)
         resume_run(t);
+    else if (compact_is_due(t))
+        compact_start(t, accept_message);
     else
-        compact_if_needed(t, accept_message);
+        accept_message(t);
 }
 
 /* ---- the message, or the answer to a question, is accepted ---- */
@@ -415,7 +423,10 @@ static void on_message_saved(void *ctx, const struct err *err)
 static void resume_run(struct turn *t)
 {
     struct dir_grant g = setting_grant(t, &transcript_replay(t->transcript)->ask);
-    turn_load_grant(t, &g, false, turn_accept_answer);
+    if (g.path.n > 0)
+        turn_load_grant(t, &g, false, turn_accept_answer);
+    else
+        turn_accept_answer(t);
 }
 
 /* ---- the end ---- */

@@ -280,8 +280,8 @@ bool turn_is_sole(const struct turn *t);    /* nobody else has an account */
 bool turn_has_others(const struct turn *t); /* it contains messages of several people */
 
 /* ---- turn_grant.c: the directory of the sender's terminal ---- */
-/* Checks the directory and loads its skills, then calls fn; without a directory fn is called
- * immediately. With is_needed a directory that cannot be used refuses the turn instead. */
+/* Checks the directory and loads its skills, then calls fn. With is_needed a directory that cannot
+ * be used refuses the turn instead. */
 void turn_load_grant(struct turn *t, const struct dir_grant *g, bool is_needed,
                      void (*fn)(struct turn *t));
 void turn_drop_grant(struct turn *t); /* the turn ends */

@@ -3,12 +3,15 @@
  * The model reads all messages of a conversation and may follow any of them. A run therefore has
  * the intersection of the rights of everybody who wrote one: a member cannot leave a sentence in
  * a shared conversation that later runs with an admin's rights. */
+#include <assert.h>
+
 #include "runtime/turn/turn.h"
 #include "workspace/roster/directory.h"
 
 void turn_narrow(struct turn *t, struct actor *narrower)
 {
     struct actor *old = t->actor;
+    assert(narrower && narrower->npeople > 0);
     t->actor = narrower;
     actor_unref(old);
 }

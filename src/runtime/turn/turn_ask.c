@@ -2,6 +2,7 @@
  *
  * A question exists only in the log, so it survives a restart: ask.opened names the calls, and
  * ask.answered or the next message ends it. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -83,13 +84,18 @@ static size_t pending_calls(struct turn *t, const struct replay *h, struct run_p
     return n;
 }
 
+/* A call of the question; NULL = there is no such tool any more. */
+static const struct toolset_item *called_tool(const struct turn *t, const struct json *call)
+{
+    return registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
+                         actor_is_admin(t->actor));
+}
+
 /* A consent is stored for the tool itself, not for an alias; tools that change the workspace ask
  * every time, so NULL. */
 static const struct toolset_item *rememberable(const struct turn *t, const struct json *call)
 {
-    const struct toolset_item *it =
-        registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
-                      actor_is_admin(t->actor));
+    const struct toolset_item *it = called_tool(t, call);
     return it && !it->tool->is_workspace_change ? it : NULL;
 }
 
@@ -130,9 +136,7 @@ static bool may_allow_all(struct turn *t, const struct replay *h)
 {
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
         const struct json *call = &h->ask.calls->items[i];
-        const struct toolset_item *it =
-            registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
-                          actor_is_admin(t->actor));
+        const struct toolset_item *it = called_tool(t, call);
         if (is_call_allowed(&t->msg->req.answer, h, json_get_string(call, "id")) && it &&
             !tool_selection_may_call(t->actor, false, it))
             return false;
@@ -161,9 +165,7 @@ static bool allows_personal(const struct turn *t, const struct replay *h)
 {
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
         const struct json *call = &h->ask.calls->items[i];
-        const struct toolset_item *it =
-            registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
-                          actor_is_admin(t->actor));
+        const struct toolset_item *it = called_tool(t, call);
         if (it && it->tool->is_personal &&
             is_call_allowed(&t->msg->req.answer, h, json_get_string(call, "id")))
             return true;
@@ -219,6 +221,7 @@ static void save_answer(void *ctx)
 {
     struct turn *t = ctx;
     const struct replay *h = transcript_replay(t->transcript);
+    assert(h->ask.ask_id.n > 0); /* no other turn can have answered: this is the active one */
     str lines[2] = {
         event_ask_answered(&t->arena, h->ask.ask_id, actor_user(t->msg->actor),
                            t->msg->req.answer.is_allowed ? "allow" : "deny",
@@ -233,6 +236,7 @@ void turn_accept_answer(struct turn *t)
     struct err e = {0};
     struct run_pending *pending;
     const struct replay h = *transcript_replay(t->transcript);
+    assert(t->busy && !t->run && t->msg->req.answer.ask_id.n > 0);
     if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->msg->req.answer.ask_id)) {
         err_set(&e, -ENOENT, "This question is not open. It may have been answered already.");
         turn_refuse(t, TURN_NO_QUESTION, &e);

@@ -4,6 +4,7 @@
  * in addition to those of the workspace: .agents/skills and .claude/skills of the directory and of
  * the home directory, as in a terminal without a server. The resulting set belongs to this turn
  * only. */
+#include <assert.h>
 #include <errno.h>
 
 #include "bundle/confine/path_list.h"
@@ -39,6 +40,7 @@ static void grant_load_finish(struct grant_load *l)
     struct err e = l->err;
     bool is_refused = e.code < 0 && l->is_needed;
     void (*fn)(struct turn * t) = l->fn;
+    assert(!t || t->grant_load == l);
     if (t) {
         skills_unref(t->own_skills);
         t->own_skills = l->skills;
@@ -63,10 +65,7 @@ void turn_load_grant(struct turn *t, const struct dir_grant *g, bool is_needed,
                      void (*fn)(struct turn *t))
 {
     struct runtime *rt = t->rt;
-    if (g->path.n == 0) {
-        fn(t);
-        return;
-    }
+    assert(g->path.n > 0 && !t->grant_load && !t->run);
     struct grant_load *l = xcalloc(1, sizeof *l);
     arena_init(&l->arena);
     l->turn = t;

@@ -80,6 +80,7 @@ void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, voi
 {
     struct turn *t = turn;
     struct pending_append *p = xcalloc(1, sizeof *p);
+    assert(n > 0);
     *p = (struct pending_append){.turn = t, .fn = fn, .fn_ctx = fn_ctx, .first = t->transcript->n};
     for (size_t i = 0; i < n; i++)
         transcript_add(t->transcript, lines[i]);
@@ -164,7 +165,8 @@ static void on_run_finished(void *ctx, const struct run_result *res)
     bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
     if (t->conv != TURN_CONV_TITLED && has_answer && !turn_is_child(t))
         title_start(rt, t->conversation_id, t->model, t->text, res->response);
-    assert(t->log.appends == 0); /* appends are answered in order, and the end was the last */
+    assert(t->log.appends == 0 &&
+           t->log.holds == 0); /* appends are answered in order, and the end was the last */
     turn_end(t);
 }
 
