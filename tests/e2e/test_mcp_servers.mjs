@@ -161,7 +161,12 @@ for (const wire of ['stdio', 'http']) {
     test(`the official SDK of the stateless revision over ${wire}`, async () => {
         const server = path.join(SRC_DIR, 'tests/fixtures/sdk-server.mjs')
         const dial = wire === 'stdio' ? { command: [process.execPath, server] } : { url: await serveSdk(server) }
-        const client = await connect(dial)
+        let client = await connect(dial)
+        // On a busy machine a server may not answer within the time after which nb tries the older revision.
+        for (let tries = 1; client.opened.era !== 'modern' && tries < 5; tries++) {
+            await client.close()
+            client = await connect(dial)
+        }
         assert.equal(client.opened.era, 'modern', client.opened.message)
         assert.equal(client.opened.info.name, 'sdk')
         const [tool] = await client.list('tools/list', 'tools')

@@ -1,6 +1,7 @@
 /* Two databases that take turns under one name leave each other alone. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -130,16 +131,17 @@ TEST_WITH(goes_on_after_a_crash, setup, teardown)
 
 /* ---- killed while it writes ---- */
 
-enum { KILLS = 40, ROWS = 300 };
+enum { KILLS = 40, EARLY_EVERY = 4, ROWS = 300, START_MS = 60000 };
 
-static void write_for_ever(struct place *p)
+/* One byte into the pipe when its first transaction is committed. */
+static void write_for_ever(struct place *p, int pipe)
 {
     static const char ROW[] = "INSERT INTO shelf VALUES('*', 0, ?1, hex(randomblob(200)))";
     struct index_db db;
     index_db_init(&db, p->path, "scope", &p->rig.env);
     if (index_db_ready(&db) < 0)
         _exit(1);
-    for (;;) {
+    for (bool is_first = true;; is_first = false) {
         if (index_db_begin(&db, true) < 0)
             _exit(2);
         for (int i = 0; i < ROWS; i++) {
@@ -148,22 +150,29 @@ static void write_for_ever(struct place *p)
             if (index_db_run(&db, st) < 0)
                 _exit(3);
         }
-        if (index_db_commit(&db) < 0)
+        if (index_db_commit(&db) < 0 || (is_first && write(pipe, "", 1) != 1))
             _exit(4);
     }
 }
 
-static bool kill_writer(struct place *p, unsigned after_us)
+/* Kills it some time after its first commit, or (is_early) after its start. */
+static bool kill_writer(struct place *p, bool is_early, unsigned after_us)
 {
     const struct timespec nap = {.tv_nsec = (long)after_us * 1000};
-    int status;
+    int status, fds[2];
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
-        write_for_ever(p);
+        write_for_ever(p, fds[1]);
+    struct pollfd first = {.fd = fds[0], .events = POLLIN};
+    if (!is_early)
+        assert_int_equal(poll(&first, 1, START_MS), 1);
     (void)nanosleep(&nap, NULL);
     (void)kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
+    close(fds[0]);
+    close(fds[1]);
     return WIFSIGNALED(status);
 }
 
@@ -176,8 +185,8 @@ TEST_WITH(killed_while_it_writes, setup, teardown)
     struct index_db db;
     int64_t rows = 0, birth = 0;
     index_db_init(&db, p->path, "scope", &p->rig.env);
-    for (unsigned i = 0; i < KILLS || (rows == 0 && i < 20 * KILLS); i++) {
-        assert_true(kill_writer(p, 10000 + i * 7919 % 20000));
+    for (unsigned i = 0; i < KILLS; i++) {
+        assert_true(kill_writer(p, i % EARLY_EVERY == 0, 10000 + i * 7919 % 20000));
         assert_int_equal(index_db_ready(&db), 1);
         assert_true(i == 0 || db.birth == birth); /* the database was not created again */
         birth = db.birth;
