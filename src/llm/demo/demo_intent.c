@@ -7,18 +7,10 @@
 
 /* ---- understanding the request ---- */
 
-static bool has_results(const struct llm_message *m)
+static bool has_block(const struct llm_message *m, enum llm_block_type type)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (m->blocks[i].type == LLM_TOOL_RESULT)
-            return true;
-    return false;
-}
-
-static bool has_calls(const struct llm_message *m)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (m->blocks[i].type == LLM_TOOL_USE)
+        if (m->blocks[i].type == type)
             return true;
     return false;
 }
@@ -68,8 +60,8 @@ static void understand(struct demo_ask *q)
         q->is_first &= req->messages[i].role == LLM_USER;
     for (size_t i = req->nmessages; i-- > 0;) {
         const struct llm_message *m = &req->messages[i];
-        q->rounds += m->role == LLM_ASSISTANT && has_calls(m) && !demo_is_search(m);
-        if (m->role != LLM_USER || has_results(m))
+        q->rounds += m->role == LLM_ASSISTANT && has_block(m, LLM_TOOL_USE) && !demo_is_search(m);
+        if (m->role != LLM_USER || has_block(m, LLM_TOOL_RESULT))
             continue;
         q->question = i;
         read_question(q, m);
@@ -125,56 +117,53 @@ bool demo_search_tool(const struct demo_ask *q, str name, struct demo_plan *ret)
     return true;
 }
 
-/* ---- small words ---- */
+/* ---- small words: lists of phrases, separated by '|' ---- */
 
 static bool is_letter(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
 }
 
+static str without_end(str s) /* punctuation */
+{
+    while (s.n > 0 && ispunct((unsigned char)s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
 /* Whole words only: "time" is not in "sometimes". */
-static bool says(const struct demo_ask *q, const char *phrase)
+static bool says(const struct demo_ask *q, const char *phrases)
 {
-    str p = str_from(phrase);
-    for (size_t from = 0; from + p.n <= q->text.n; from++) {
-        if (!str_starts_nocase(str_skip(q->text, from), p))
-            continue;
-        bool starts = from == 0 || !is_letter(q->text.p[from - 1]);
-        bool ends = from + p.n == q->text.n || !is_letter(q->text.p[from + p.n]);
-        if (starts && ends)
-            return true;
-    }
+    str rest = str_from(phrases), p;
+    while (str_split(&rest, '|', &p))
+        for (size_t from = 0; from + p.n <= q->text.n; from++) {
+            bool starts = from == 0 || !is_letter(q->text.p[from - 1]);
+            bool ends = from + p.n == q->text.n || !is_letter(q->text.p[from + p.n]);
+            if (starts && ends && str_starts_nocase(str_skip(q->text, from), p))
+                return true;
+        }
     return false;
 }
 
-static bool says_any(const struct demo_ask *q, const char *const *phrases)
+static bool is_only(const struct demo_ask *q, const char *phrases)
 {
-    for (; *phrases; phrases++)
-        if (says(q, *phrases))
-            return true;
-    return false;
-}
-
-static bool begins(const struct demo_ask *q, const char *word, str *ret_rest)
-{
-    str w = str_from(word);
-    if (!str_starts_nocase(q->text, w))
-        return false;
-    *ret_rest = str_trim(str_skip(q->text, w.n));
-    return ret_rest->n > 0;
-}
-
-static bool is_only(const struct demo_ask *q, const char *const *phrases)
-{
-    str t = q->text;
-    while (t.n > 0 && ispunct((unsigned char)t.p[t.n - 1]))
-        t.n--;
+    str rest = str_from(phrases), p, t = without_end(q->text);
     while (t.n > 0 && t.p[0] == '/')
         t = str_skip(t, 1);
-    for (; *phrases; phrases++)
-        if (str_eq_nocase(t, str_from(*phrases)))
+    while (str_split(&rest, '|', &p))
+        if (str_eq_nocase(t, p))
             return true;
     return false;
+}
+
+/* What follows the first of the leads that the text begins with; or empty. */
+static str after(const struct demo_ask *q, const char *leads)
+{
+    str rest = str_from(leads), lead;
+    while (str_split(&rest, '|', &lead))
+        if (str_starts_nocase(q->text, lead) && str_trim(str_skip(q->text, lead.n)).n > 0)
+            return str_trim(str_skip(q->text, lead.n));
+    return STR_NONE;
 }
 
 /* ---- calling one tool ---- */
@@ -200,68 +189,48 @@ static void use_tool(struct demo_ask *q, const struct llm_tool *t, str argument,
 
 /* ---- the rules ---- */
 
-static bool is_aside(const struct demo_ask *q, const char *word)
+/* nb itself asks, for a title or a summary: such a request has no tools. */
+static bool do_aside(struct demo_ask *q, struct demo_plan *ret)
 {
     const struct llm_request *r = q->req;
-    return r->ntools == 0 && (str_find_nocase(r->system_stable, str_from(word)) >= 0 ||
-                              str_find_nocase(r->system_volatile, str_from(word)) >= 0 ||
-                              str_find_nocase(q->text, str_from(word)) >= 0);
-}
-
-static bool do_title(struct demo_ask *q, struct demo_plan *ret)
-{
-    if (q->req->max_tokens <= 0 || q->req->max_tokens > TITLE_TOKENS_MAX || !is_aside(q, "title"))
+    bool is_short = r->max_tokens > 0 && r->max_tokens <= TITLE_TOKENS_MAX;
+    if (r->ntools > 0)
         return false;
-    q->is_first = false; /* a title needs no introduction */
-    ret->text = demo_title(q);
-    return true;
-}
-
-static bool do_summary(struct demo_ask *q, struct demo_plan *ret)
-{
-    if (q->req->ntools > 0 || str_find_nocase(q->req->system_stable, STR("summar")) < 0)
-        return false;
-    q->is_first = false;
-    ret->text = demo_summary(q);
-    return true;
+    if (is_short && str_find_nocase(r->system_stable, STR("title")) >= 0)
+        ret->text = demo_title(q);
+    else if (str_find_nocase(r->system_stable, STR("summar")) >= 0)
+        ret->text = demo_summary(q);
+    q->is_first &= ret->text.n == 0; /* it needs no introduction */
+    return ret->text.n > 0;
 }
 
 static bool do_calls(struct demo_ask *q, struct demo_plan *ret)
 {
-    if (!demo_explicit_calls(q, ret))
-        return false;
-    if (ret->nuses > 0 || ret->text.n > 0)
-        return true;
-    return false; /* all rounds are over: report */
+    /* With neither a call nor a text all rounds are over: report. */
+    return demo_explicit_calls(q, ret) && (ret->nuses > 0 || ret->text.n > 0);
 }
 
 static bool do_report(struct demo_ask *q, struct demo_plan *ret)
 {
-    if (q->rounds == 0)
-        return false;
-    ret->text = demo_report(q);
-    return true;
+    if (q->rounds > 0)
+        ret->text = demo_report(q);
+    return q->rounds > 0;
 }
 
 static bool do_help(struct demo_ask *q, struct demo_plan *ret)
 {
-    static const char *const WORDS[] = {"help", "what can you do", "what can i do", "h", "", NULL};
-    if (!is_only(q, WORDS) && !says(q, "what can you do"))
-        return false;
-    ret->text = demo_help(q);
-    return true;
+    if (is_only(q, "|help|what can i do|h") || says(q, "what can you do"))
+        ret->text = demo_help(q);
+    return ret->text.n > 0;
 }
 
 static bool do_list_tools(struct demo_ask *q, struct demo_plan *ret)
 {
-    static const char *const WORDS[] = {
-        "list tools",  "list the tools", "list your tools",   "list all tools",  "what tools",
-        "which tools", "show tools",     "show me the tools", "available tools", NULL};
-    static const char *const ALONE[] = {"tools", NULL};
-    if (!is_only(q, ALONE) && !says_any(q, WORDS))
-        return false;
-    ret->text = demo_tool_list(q);
-    return true;
+    if (is_only(q, "tools") ||
+        says(q, "list tools|list the tools|list your tools|list all tools|what tools|which tools|"
+                "show tools|show me the tools|available tools"))
+        ret->text = demo_tool_list(q);
+    return ret->text.n > 0;
 }
 
 static str without_ticks(str command)
@@ -273,17 +242,12 @@ static str without_ticks(str command)
 
 static bool do_shell(struct demo_ask *q, struct demo_plan *ret)
 {
-    static const char *const VERBS[] = {"run ", "execute ", "$ ", "!", NULL};
-    static const char *const FILES[] = {"list files", "list the files", "what files", "which files",
-                                        NULL};
-    str command = STR_NONE;
-    for (size_t i = 0; VERBS[i] && command.n == 0; i++)
-        (void)begins(q, VERBS[i], &command);
-    if (command.n == 0 && says_any(q, FILES))
+    const struct llm_tool *t = demo_find_tool(q->req, STR("bash_exec"));
+    str command = after(q, "run |execute |$ |!");
+    if (command.n == 0 && says(q, "list files|list the files|what files|which files"))
         command = says(q, "home") ? STR("ls -la ~") : STR("ls -la");
     if (command.n == 0)
         return false;
-    const struct llm_tool *t = demo_find_tool(q->req, STR("bash_exec"));
     if (t)
         use_tool(q, t, without_ticks(command), "command", ret);
     else if (!demo_search_tool(q, STR("bash_exec"), ret))
@@ -296,39 +260,13 @@ static str find_zone(const struct demo_ask *q)
 {
     str rest = q->text, word;
     while (str_split(&rest, ' ', &word)) {
-        while (word.n > 0 && ispunct((unsigned char)word.p[word.n - 1]))
-            word.n--;
+        word = without_end(word);
         ptrdiff_t slash = str_find_char(word, '/');
         if (slash > 0 && (size_t)slash + 1 < word.n && isupper((unsigned char)word.p[0]) &&
             isupper((unsigned char)word.p[slash + 1]))
             return word;
     }
     return STR_NONE;
-}
-
-static bool do_time(struct demo_ask *q, struct demo_plan *ret)
-{
-    static const char *const WORDS[] = {"what time",    "the time", "time is it", "current time",
-                                        "what date",    "the date", "today",      "what day",
-                                        "current date", "time now", NULL};
-    static const char *const ALONE[] = {"time", "date", "now", NULL};
-    const struct llm_tool *t = demo_find_tool(q->req, STR("time"));
-    if (!t || (!says_any(q, WORDS) && !is_only(q, ALONE)))
-        return false;
-    use_tool(q, t, find_zone(q), "timezone", ret);
-    return true;
-}
-
-static bool do_status(struct demo_ask *q, struct demo_plan *ret)
-{
-    static const char *const WORDS[] = {"status", "health", "healthy", "uptime", NULL};
-    const struct llm_tool *t = demo_find_tool(q->req, STR("status"));
-    if (!t)
-        t = demo_find_tool(q->req, STR("bundle_status"));
-    if (!t || !says_any(q, WORDS))
-        return false;
-    use_tool(q, t, STR_NONE, NULL, ret);
-    return true;
 }
 
 /* Words that stand for signs in a sum. */
@@ -350,14 +288,14 @@ static size_t take_piece(str s, struct buf *out, bool *ret_is_sign)
                                             !isdigit((unsigned char)s.p[word.n])))
             continue;
         *ret_is_sign = true;
-        (void)buf_add_lit(out, SIGNS[i].sign);
+        buf_add_lit(out, SIGNS[i].sign);
         return word.n;
     }
     char c = s.p[0];
     if (!isdigit((unsigned char)c) && !strchr("+-*/%^(). \t", c))
         return 0;
     *ret_is_sign = strchr("+-*/%^", c) != NULL;
-    (void)buf_add_char(out, c);
+    buf_add_char(out, c);
     return 1;
 }
 
@@ -389,59 +327,62 @@ static str find_sum(struct demo_ask *q)
     return best;
 }
 
-static bool do_sum(struct demo_ask *q, struct demo_plan *ret)
+static bool asks_for_sum(const struct demo_ask *q, str sum)
 {
-    static const char *const CUES[] = {"calculate", "compute", "what is", "what's", "how much",
-                                       "evaluate",  "solve",   "equals",  NULL};
-    const struct llm_tool *t = demo_find_tool(q->req, STR("calculate"));
-    str sum = find_sum(q);
-    if (!t || sum.n == 0 || (!says_any(q, CUES) && sum.n * 2 < q->text.n))
-        return false;
-    use_tool(q, t, sum, "expression", ret);
-    return true;
+    return sum.n > 0 &&
+           (sum.n * 2 >= q->text.n ||
+            says(q, "calculate|compute|what is|what's|how much|evaluate|solve|equals"));
+}
+
+static bool asks_for_time(const struct demo_ask *q)
+{
+    return is_only(q, "time|date|now") ||
+           says(q, "what time|the time|time is it|current time|what date|the date|today|what day|"
+                   "current date|time now");
 }
 
 /* Requests that a tool can fulfil; one message may contain several. */
 static bool do_wishes(struct demo_ask *q, struct demo_plan *ret)
 {
-    bool has_sum = do_sum(q, ret);
-    bool has_time = do_time(q, ret);
-    bool has_status = do_status(q, ret);
-    return has_sum || has_time || has_status;
+    const struct llm_tool *t;
+    str sum = find_sum(q);
+    if (asks_for_sum(q, sum) && (t = demo_find_tool(q->req, STR("calculate"))) != NULL)
+        use_tool(q, t, sum, "expression", ret);
+    if (asks_for_time(q) && (t = demo_find_tool(q->req, STR("time"))) != NULL)
+        use_tool(q, t, find_zone(q), "timezone", ret);
+    if (says(q, "status|health|healthy|uptime") &&
+        ((t = demo_find_tool(q->req, STR("status"))) != NULL ||
+         (t = demo_find_tool(q->req, STR("bundle_status"))) != NULL))
+        use_tool(q, t, STR_NONE, NULL, ret);
+    return ret->nuses > 0;
+}
+
+/* A tool whose argument is what follows the lead. */
+static bool use_for_rest(struct demo_ask *q, const char *tool, str rest, const char *argument,
+                         struct demo_plan *ret)
+{
+    const struct llm_tool *t = rest.n > 0 ? demo_find_tool(q->req, str_from(tool)) : NULL;
+    if (t)
+        use_tool(q, t, rest, argument, ret);
+    return t != NULL;
 }
 
 static bool do_discover(struct demo_ask *q, struct demo_plan *ret)
 {
-    static const char *const LEADS[] = {"find a tool for ",  "find tools for ",      "discover ",
-                                        "search tools for ", "is there a tool for ", NULL};
-    const struct llm_tool *t = demo_find_tool(q->req, STR("discover_tools"));
-    str what = STR_NONE;
-    for (size_t i = 0; LEADS[i] && what.n == 0; i++)
-        (void)begins(q, LEADS[i], &what);
-    while (what.n > 0 && ispunct((unsigned char)what.p[what.n - 1]))
-        what.n--;
-    if (!t || what.n == 0)
-        return false;
-    use_tool(q, t, what, "query", ret);
-    return true;
+    str what = after(q, "find a tool for |find tools for |discover |search tools for |"
+                        "is there a tool for ");
+    return use_for_rest(q, "discover_tools", without_end(what), "query", ret);
 }
 
 static bool do_delegate(struct demo_ask *q, struct demo_plan *ret)
 {
-    const struct llm_tool *t = demo_find_tool(q->req, STR("delegate"));
-    str task;
-    if (!t || !begins(q, "delegate ", &task))
-        return false;
-    use_tool(q, t, str_starts(task, STR(": ")) ? str_skip(task, 2) : task, "task", ret);
-    return true;
+    return use_for_rest(q, "delegate", after(q, "delegate : |delegate "), "task", ret);
 }
 
 static bool do_count(struct demo_ask *q, struct demo_plan *ret)
 {
-    str number;
+    str number = after(q, "count to ");
     uint64_t to = 0;
-    if (!begins(q, "count to ", &number))
-        return false;
     while (number.n > 0 && !isdigit((unsigned char)number.p[number.n - 1]))
         number.n--;
     if (parse_u64(number, &to) < 0 || to == 0)
@@ -449,31 +390,26 @@ static bool do_count(struct demo_ask *q, struct demo_plan *ret)
     struct buf b;
     buf_init(&b, DEMO_COUNT_MAX * 8);
     for (uint64_t i = 1; i <= to && i <= DEMO_COUNT_MAX; i++)
-        (void)buf_printf(&b, "%s%llu", i > 1 ? " " : "", (unsigned long long)i);
+        buf_printf(&b, "%s%llu", i > 1 ? " " : "", (unsigned long long)i);
     if (to > DEMO_COUNT_MAX)
-        (void)buf_printf(&b, " ... and I stop at %d.", DEMO_COUNT_MAX);
+        buf_printf(&b, " ... and I stop at %d.", DEMO_COUNT_MAX);
     ret->text = buf_keep(&b, q->a);
     return true;
 }
 
 static bool do_echo(struct demo_ask *q, struct demo_plan *ret)
 {
-    return begins(q, "say ", &ret->text) || begins(q, "echo ", &ret->text) ||
-           begins(q, "repeat ", &ret->text);
+    ret->text = after(q, "say |echo |repeat ");
+    return ret->text.n > 0;
 }
 
 static bool do_small_talk(struct demo_ask *q, struct demo_plan *ret)
 {
-    static const char *const HELLO[] = {"hello",       "hi",       "hey", "good morning",
-                                        "hello there", "hi there", NULL};
-    static const char *const THANKS[] = {"thanks", "thank you", "thx", NULL};
-    static const char *const WHO[] = {"who are you", "what are you", "which model", "what model",
-                                      NULL};
-    if (is_only(q, HELLO))
+    if (is_only(q, "hello|hi|hey|good morning|hello there|hi there"))
         ret->text = STR("Hello! Say `help` to see what I can show you.\n");
-    else if (is_only(q, THANKS))
+    else if (is_only(q, "thanks|thank you|thx"))
         ret->text = STR("You are welcome.\n");
-    else if (says_any(q, WHO))
+    else if (says(q, "who are you|what are you|which model|what model"))
         ret->text = q->is_first ? STR("That is all there is to me; say `help` for a tour.\n")
                                 : demo_introduction();
     return ret->text.n > 0;
@@ -486,8 +422,8 @@ static bool do_shrug(struct demo_ask *q, struct demo_plan *ret)
 }
 
 static bool (*const RULES[])(struct demo_ask *q, struct demo_plan *ret) = {
-    do_title, do_summary,  do_calls, do_report, do_help,     do_list_tools, do_count,
-    do_echo,  do_delegate, do_shell, do_wishes, do_discover, do_small_talk, do_shrug,
+    do_aside,    do_calls, do_report, do_help,     do_list_tools, do_count, do_echo,
+    do_delegate, do_shell, do_wishes, do_discover, do_small_talk, do_shrug,
 };
 
 void demo_plan(struct arena *a, const struct llm_request *req, struct demo_plan *ret)

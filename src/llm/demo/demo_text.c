@@ -27,27 +27,29 @@ str demo_introduction(void)
 
 str demo_help(const struct demo_ask *q)
 {
+    static const struct {
+        const char *tool; /* without it the line is left out; NULL = always shown */
+        const char *line;
+    } LINES[] = {
+        {NULL, "`tools` lists the tools I can call"},
+        {"time", "`what time is it?` asks a tool"},
+        {"calculate", "`what is 6 * 7?` calculates"},
+        {"calculate",
+         "`call calculate {\"expression\":\"2+2\"}` calls a tool by name; several calls in one "
+         "message run at the same time, and with `then` between them one after another"},
+        {"status", "`status` tells how this workspace is doing"},
+        {"bash_exec", "`run ls -la` runs a command"},
+        {"discover_tools", "`find tools for files` searches all installed tools"},
+        {"delegate", "`delegate count to 5` gives a task to a child agent"},
+        {NULL, "`count to 100` shows streaming; stop me whenever you like"},
+        {NULL, "`say something` repeats it"},
+    };
     struct buf b;
     buf_init(&b, TEXT_MAX);
-    (void)buf_add_lit(&b, "Things to try:\n\n"
-                          "- `tools` lists the tools I can call\n");
-    if (demo_find_tool(q->req, STR("time")))
-        (void)buf_add_lit(&b, "- `what time is it?` asks a tool\n");
-    if (demo_find_tool(q->req, STR("calculate")))
-        (void)buf_add_lit(&b, "- `what is 6 * 7?` calculates\n"
-                              "- `call calculate {\"expression\":\"2+2\"}` calls a tool by name; "
-                              "several calls in one message run at the same time, and with `then` "
-                              "between them one after another\n");
-    if (demo_find_tool(q->req, STR("status")))
-        (void)buf_add_lit(&b, "- `status` tells how this workspace is doing\n");
-    if (demo_find_tool(q->req, STR("bash_exec")))
-        (void)buf_add_lit(&b, "- `run ls -la` runs a command\n");
-    if (demo_find_tool(q->req, STR("discover_tools")))
-        (void)buf_add_lit(&b, "- `find tools for files` searches all installed tools\n");
-    if (demo_find_tool(q->req, STR("delegate")))
-        (void)buf_add_lit(&b, "- `delegate count to 5` gives a task to a child agent\n");
-    (void)buf_add_lit(&b, "- `count to 100` shows streaming; stop me whenever you like\n"
-                          "- `say something` repeats it\n");
+    buf_add_lit(&b, "Things to try:\n\n");
+    for (size_t i = 0; i < ARRAY_LEN(LINES); i++)
+        if (!LINES[i].tool || demo_find_tool(q->req, str_from(LINES[i].tool)))
+            buf_printf(&b, "- %s\n", LINES[i].line);
     return finish_text(q, &b);
 }
 
@@ -69,22 +71,21 @@ str demo_tool_list(const struct demo_ask *q)
     struct buf b;
     buf_init(&b, TEXT_MAX);
     if (q->req->ntools == 0)
-        (void)buf_add_lit(&b, "I have no tools here.\n");
+        buf_add_lit(&b, "I have no tools here.\n");
     else
-        (void)buf_printf(&b, "I can call %zu tool%s:\n\n", q->req->ntools,
-                         q->req->ntools == 1 ? "" : "s");
+        buf_printf(&b, "I can call %zu tool%s:\n\n", q->req->ntools,
+                   q->req->ntools == 1 ? "" : "s");
     for (size_t i = 0; i < q->req->ntools && i < TOOLS_SHOWN; i++) {
         str what = first_sentence(q->req->tools[i].description);
-        (void)buf_printf(&b, "- `%.*s`%s%.*s\n", STR_ARG(q->req->tools[i].name),
-                         what.n > 0 ? ": " : "", STR_ARG(what));
+        buf_printf(&b, "- `%.*s`%s%.*s\n", STR_ARG(q->req->tools[i].name), what.n > 0 ? ": " : "",
+                   STR_ARG(what));
     }
     if (q->req->ntools > TOOLS_SHOWN)
-        (void)buf_printf(&b, "- and %zu more\n", q->req->ntools - TOOLS_SHOWN);
+        buf_printf(&b, "- and %zu more\n", q->req->ntools - TOOLS_SHOWN);
     /* The words of the prompt when there are too many tools to list them all. */
     if (str_find(q->req->system_volatile, STR("Not all tools are in your list"), 0) >= 0)
-        (void)buf_add_lit(&b,
-                          "\nMore tools are installed than I am shown at a time: `find tools "
-                          "for files` searches all of them, and `call NAME {...}` calls any.\n");
+        buf_add_lit(&b, "\nMore tools are installed than I am shown at a time: `find tools "
+                        "for files` searches all of them, and `call NAME {...}` calls any.\n");
     return finish_text(q, &b);
 }
 
@@ -105,15 +106,15 @@ str demo_shrug(const struct demo_ask *q)
     struct buf b;
     size_t words = count_words(q->text);
     buf_init(&b, TEXT_MAX);
-    (void)buf_printf(&b, "I read your message of %zu word%s", words, words == 1 ? "" : "s");
+    buf_printf(&b, "I read your message of %zu word%s", words, words == 1 ? "" : "s");
     if (q->context >= 1000)
-        (void)buf_printf(&b, ", with %.1f kB of context attached", (double)q->context / 1000);
+        buf_printf(&b, ", with %.1f kB of context attached", (double)q->context / 1000);
     else if (q->context > 0)
-        (void)buf_printf(&b, ", with %zu bytes of context attached", q->context);
+        buf_printf(&b, ", with %zu bytes of context attached", q->context);
     if (q->images > 0)
-        (void)buf_printf(&b, ", and %zu picture%s", q->images, q->images == 1 ? "" : "s");
-    (void)buf_add_lit(&b, ", but I have no rule for it. A real model would answer here. Say "
-                          "`help` to see what I understand.\n");
+        buf_printf(&b, ", and %zu picture%s", q->images, q->images == 1 ? "" : "s");
+    buf_add_lit(&b, ", but I have no rule for it. A real model would answer here. Say "
+                    "`help` to see what I understand.\n");
     return finish_text(q, &b);
 }
 
@@ -123,35 +124,35 @@ static void add_fenced(struct buf *b, str text)
 {
     str line;
     size_t shown = 0, more = 0;
-    (void)buf_add_lit(b, "\n```\n");
+    buf_add_lit(b, "\n```\n");
     while (str_split(&text, '\n', &line)) {
         if (shown < LINES_SHOWN)
-            (void)buf_printf(b, "%.*s\n", STR_ARG(utf8_truncate(line, SHORT_BYTES))), shown++;
+            buf_printf(b, "%.*s\n", STR_ARG(utf8_truncate(line, SHORT_BYTES))), shown++;
         else
             more++;
     }
-    (void)buf_add_lit(b, "```\n");
+    buf_add_lit(b, "```\n");
     if (more > 0)
-        (void)buf_printf(b, "(%zu more line%s)\n", more, more == 1 ? "" : "s");
+        buf_printf(b, "(%zu more line%s)\n", more, more == 1 ? "" : "s");
 }
 
 static void add_value(const struct demo_ask *q, struct buf *b, const struct json *v)
 {
     str s = v->type == JSON_STRING ? v->s : json_to_str(q->a, v);
     str cut = utf8_truncate(s, SHORT_BYTES);
-    (void)buf_printf(b, "%.*s%s", STR_ARG(cut), cut.n < s.n ? " ..." : "");
+    buf_printf(b, "%.*s%s", STR_ARG(cut), cut.n < s.n ? " ..." : "");
 }
 
 static void add_object(const struct demo_ask *q, struct buf *b, const struct json *v)
 {
-    (void)buf_add_lit(b, " returned:\n\n");
+    buf_add_lit(b, " returned:\n\n");
     for (size_t i = 0; i < v->len && i < MEMBERS_SHOWN; i++) {
-        (void)buf_printf(b, "- %.*s: ", STR_ARG(v->members[i].key));
+        buf_printf(b, "- %.*s: ", STR_ARG(v->members[i].key));
         add_value(q, b, &v->members[i].value);
-        (void)buf_add_char(b, '\n');
+        buf_add_char(b, '\n');
     }
     if (v->len > MEMBERS_SHOWN)
-        (void)buf_printf(b, "- and %zu more\n", (size_t)v->len - MEMBERS_SHOWN);
+        buf_printf(b, "- and %zu more\n", (size_t)v->len - MEMBERS_SHOWN);
 }
 
 /* The result of a shell: {stdout, stderr, exit_code}. */
@@ -162,10 +163,10 @@ static bool add_shell(struct buf *b, const struct json *v)
     int64_t code = json_get_int(v, "exit_code", 0);
     str out = str_trim(json_get_string(v, "stdout")), oops = str_trim(json_get_string(v, "stderr"));
     if (code != 0)
-        (void)buf_printf(b, " ended with exit code %lld", (long long)code);
+        buf_printf(b, " ended with exit code %lld", (long long)code);
     else
-        (void)buf_add_lit(b, out.n > 0 ? " printed:" : " printed nothing");
-    (void)buf_add_char(b, '\n');
+        buf_add_lit(b, out.n > 0 ? " printed:" : " printed nothing");
+    buf_add_char(b, '\n');
     if (out.n > 0)
         add_fenced(b, out);
     if (oops.n > 0)
@@ -181,11 +182,11 @@ static void add_text_result(const struct demo_ask *q, struct buf *b, str text)
         if (!add_shell(b, v))
             add_object(q, b, v);
     } else if (text.n == 0) {
-        (void)buf_add_lit(b, " returned nothing.\n");
+        buf_add_lit(b, " returned nothing.\n");
     } else if (text.n <= SHORT_BYTES && str_find_char(text, '\n') < 0) {
-        (void)buf_printf(b, ": **%.*s**\n", STR_ARG(text));
+        buf_printf(b, ": **%.*s**\n", STR_ARG(text));
     } else {
-        (void)buf_add_lit(b, " returned:\n");
+        buf_add_lit(b, " returned:\n");
         add_fenced(b, text);
     }
 }
@@ -197,8 +198,8 @@ static str result_text(const struct demo_ask *q, const struct llm_block *r, size
     *ret_images = 0;
     for (size_t i = 0; i < r->nparts; i++) {
         if (r->parts[i].type == LLM_TEXT)
-            (void)buf_printf(&b, "%s%.*s", b.n ? "\n" : "",
-                             STR_ARG(utf8_truncate(r->parts[i].text, TEXT_MAX / 2)));
+            buf_printf(&b, "%s%.*s", b.n ? "\n" : "",
+                       STR_ARG(utf8_truncate(r->parts[i].text, TEXT_MAX / 2)));
         else
             ++*ret_images;
     }
@@ -218,16 +219,15 @@ static void add_result(const struct demo_ask *q, struct buf *b, const struct llm
 {
     size_t images = 0;
     str text = r ? result_text(q, r, &images) : STR_NONE;
-    (void)buf_printf(b, "%s`%.*s`", b->n > 0 ? "\n" : "", STR_ARG(use->name));
+    buf_printf(b, "%s`%.*s`", b->n > 0 ? "\n" : "", STR_ARG(use->name));
     if (!r)
-        (void)buf_add_lit(b, " gave no result.\n");
+        buf_add_lit(b, " gave no result.\n");
     else if (r->is_error)
-        (void)buf_printf(b, " failed: %.*s\n",
-                         STR_ARG(utf8_truncate(str_trim(text), SHORT_BYTES * 2)));
+        buf_printf(b, " failed: %.*s\n", STR_ARG(utf8_truncate(str_trim(text), SHORT_BYTES * 2)));
     else
         add_text_result(q, b, text);
     if (images > 0)
-        (void)buf_printf(b, "It also returned %zu picture%s.\n", images, images == 1 ? "" : "s");
+        buf_printf(b, "It also returned %zu picture%s.\n", images, images == 1 ? "" : "s");
 }
 
 str demo_report(const struct demo_ask *q)
@@ -278,11 +278,11 @@ str demo_title(const struct demo_ask *q)
             word = str_skip(word, 1);
         if (word.n == 0 || word.n + b.n + 1 > TITLE_BYTES)
             continue;
-        (void)buf_printf(&b, "%s%.*s", words ? " " : "", STR_ARG(word));
+        buf_printf(&b, "%s%.*s", words ? " " : "", STR_ARG(word));
         words++;
     }
     if (words == 0)
-        (void)buf_add_lit(&b, "Untitled conversation");
+        buf_add_lit(&b, "Untitled conversation");
     else if (b.p[0] >= 'a' && b.p[0] <= 'z')
         b.p[0] = (char)(b.p[0] - 'a' + 'A');
     return finish_text(q, &b);
@@ -292,13 +292,13 @@ str demo_summary(const struct demo_ask *q)
 {
     struct buf b;
     buf_init(&b, TEXT_MAX);
-    (void)buf_add_lit(&b, "What was said so far, shortened by the demo model:\n\n");
+    buf_add_lit(&b, "What was said so far, shortened by the demo model:\n\n");
     for (size_t i = 0; i < q->req->nmessages && b.n < TEXT_MAX / 2; i++) {
         const struct llm_message *m = &q->req->messages[i];
         for (size_t k = 0; k < m->n; k++)
             if (m->blocks[k].type == LLM_TEXT)
-                (void)buf_printf(&b, "- %s: %.*s\n", m->role == LLM_USER ? "user" : "assistant",
-                                 STR_ARG(first_sentence(m->blocks[k].text)));
+                buf_printf(&b, "- %s: %.*s\n", m->role == LLM_USER ? "user" : "assistant",
+                           STR_ARG(first_sentence(m->blocks[k].text)));
     }
     return finish_text(q, &b);
 }
