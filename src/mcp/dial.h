@@ -5,5 +5,6 @@
 #include "mcp/client.h"
 
 struct mcp_dial dial_copy(struct arena *a, const struct mcp_dial *dial);
-/* A request that lives as long as the arena. What the caller keeps (is_kept) is not copied. */
+/* A request that lives as long as the arena. Members that the caller keeps (is_kept) are not
+ * copied. */
 struct mcp_request dial_copy_request(struct arena *a, const struct mcp_request *req);

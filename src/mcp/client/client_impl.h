@@ -173,7 +173,7 @@ void pages_refresh_tool(struct mcp_call *call, const struct json *error);
 /* A callback of a call may end the connections: they are freed by the last connections_leave. */
 void connections_enter(struct connections *p);
 void connections_leave(struct connections *p);
-/* The call ends: its connection can carry another one. */
+/* The call ends: its connection can carry the next call. */
 void connections_release(struct mcp_call *call);
 /* After the call's last callback: sends what waits, or closes what waits for the last call. */
 void connections_proceed(struct connections *p);
