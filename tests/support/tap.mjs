@@ -272,6 +272,9 @@ function parseFrame(text) {
     return frame
 }
 
+// A program in a terminal, or a bundle of a server that was killed, may still end and write a file.
+const removeUnused = (dir) => fs.promises.rm(dir, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
+
 // Servers are asked to stop, so that sanitizers can look for leaks; one that does not, or
 // not with 0, fails the case. Everything else is killed.
 async function release(owner) {
@@ -282,7 +285,7 @@ async function release(owner) {
         if (code !== 0) problems.push(`server ${proc.pid} ended with ${signal ?? code}\n${proc.stderr.slice(-4000)}`)
     }
     await Promise.all([...owner.children].map(end))
-    for (const dir of owner.dirs) fs.rmSync(dir, { recursive: true, force: true })
+    for (const dir of owner.dirs) await removeUnused(dir)
     owner.dirs = []
     if (problems.length > 0) throw new Error(problems.join('\n'))
 }

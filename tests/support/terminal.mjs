@@ -16,11 +16,14 @@ export async function openTerminal(args, { env = {}, cols = 80, rows = 24, comma
         assert.equal(r.code, 0, `tmux ${words.join(' ')}: ${r.stderr}${server.stderr}`)
         return r.stdout
     }
-    await eventually(() => fs.existsSync(socket))
     const vars = Object.entries({ ...offline, ...env }).map(([k, v]) => `${k}=${v}`)
-    await tmux('set-option', '-g', 'remain-on-exit', 'on', ';',
-        'new-session', '-d', '-x', `${cols}`, '-y', `${rows}`, '--',
-        ...(command ?? ['sh', '-c', 'trap : INT; "$@"; echo $? > "$0"', status, 'env', ...vars, NB, ...args]))
+    const program = command ?? ['sh', '-c', 'trap : INT; "$@"; echo $? > "$0"', status, 'env', ...vars, NB, ...args]
+    // Again until the server listens: its socket is there a moment before.
+    await eventually(async () => {
+        assert.equal(server.result, undefined, server.stderr)
+        await tmux('set-option', '-g', 'remain-on-exit', 'on', ';', 'new-session', '-d', '-x', `${cols}`, '-y', `${rows}`, '--', ...program)
+        return true
+    })
     const term = {
         type: (text) => tmux('send-keys', '-l', '--', text),
         key: (...names) => tmux('send-keys', ...names),
