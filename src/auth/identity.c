@@ -66,6 +66,7 @@ void op_free(struct auth_op *op)
 
 void op_defer(struct auth_op *op, void (*fn)(void *op))
 {
+    assert(!op->is_with_directory && op->auth);
     defer_init(&op->later, fn, op);
     defer_start(op->auth->deps.loop, &op->later);
 }

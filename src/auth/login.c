@@ -1,4 +1,5 @@
 /* Logging in with a password or the API key, refreshing, logging out. */
+#include <assert.h>
 #include <errno.h>
 
 #include "auth/auth_impl.h"
@@ -134,6 +135,7 @@ static void login_local(struct login_op *x)
     const struct user *u = roster_user_by_email(auth_roster(a), x->email);
     x->hash = u ? arena_str(&x->op.arena, u->password) : STR_NONE;
     x->user_id = u ? arena_str(&x->op.arena, u->id) : STR_NONE;
+    assert(x->op.err.code == 0 && !x->op.is_cancelled);
     pool_run(a->pool, &x->job, verify_work, verify_done);
 }
 

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -65,6 +66,7 @@ static void do_write(struct job *j) /* pool thread */
 static void on_change_written(struct job *j)
 {
     struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
+    assert(op->is_writing);
     op->is_writing = false;
     if (op->by)
         op->written(op);
@@ -74,17 +76,20 @@ static void on_change_written(struct job *j)
 
 void bundle_change_wait(struct bundle_change_op *op)
 {
+    assert(!op->is_writing && op->by && op->await);
     timer_start(&op->timer, LOOK_MS);
 }
 
 void bundle_change_write(struct bundle_change_op *op)
 {
+    assert(!op->is_writing && op->by && !timer_active(&op->timer));
     op->is_writing = true;
     pool_submit(op->by->pool, &op->job);
 }
 
 static void roll_back(struct bundle_change_op *op, int code, str why)
 {
+    assert(!op->is_rollback && op->entry); /* only an addition, and once */
     err_set(&op->err, code, "'%.*s' did not start: %.*s", STR_ARG(op->name), STR_ARG(why));
     op->is_rollback = true;
     bundle_change_write(op);

@@ -1,5 +1,6 @@
 #include "workspace/actor.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static void put_person(struct principal *to, const struct principal *p, char **t
 /* Copies `from`, whose parts belong to others, into one block. */
 static struct actor *actor_build(const struct actor *from)
 {
+    assert(from->npeople <= ACTOR_PEOPLE_MAX && from->nfilters <= ACTOR_FILTERS_MAX);
     size_t nglobs = count_globs(from);
     struct actor *a = xcalloc(1, sizeof *a + from->npeople * sizeof(struct principal) +
                                      from->nfilters * sizeof(struct tool_filter) +
@@ -58,6 +60,7 @@ static struct actor *actor_build(const struct actor *from)
     struct tool_filter *filters = (struct tool_filter *)(people + from->npeople);
     str *globs = (str *)(filters + from->nfilters);
     char *text = (char *)(globs + nglobs);
+    const char *end = text + text_size(from);
     *a = *from;
     a->refs = 1;
     a->workspace_id = put_text(&text, from->workspace_id);
@@ -73,12 +76,14 @@ static struct actor *actor_build(const struct actor *from)
         for (size_t k = 0; k < f->globs.len; k++)
             *globs++ = put_text(&text, f->globs.items[k]);
     }
+    assert(text == end);
     return a;
 }
 
 struct actor *actor_ref(const struct actor *a)
 {
     struct actor *shared = (struct actor *)a; /* the reference count may change */
+    assert(!shared || shared->refs > 0);
     if (shared)
         shared->refs++;
     return shared;
@@ -86,6 +91,7 @@ struct actor *actor_ref(const struct actor *a)
 
 struct actor *actor_unref(struct actor *a)
 {
+    assert(!a || a->refs > 0);
     if (a && --a->refs == 0)
         free(a);
     return NULL;

@@ -1,5 +1,6 @@
 #include "workspace/audit.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static void batch_work(struct job *j)
 
 static void drop_first(struct audit *a)
 {
+    assert(a->nqueue > 0 && !list_empty(&a->queue));
     struct waiting *w = LIST_ENTRY(a->queue.next, struct waiting, node);
     list_del(&w->node);
     arena_done(&w->arena);
@@ -64,6 +66,7 @@ static void batch_start(struct audit *a)
             break;
         b->entries[b->n++] = LIST_ENTRY(it, struct waiting, node)->entry;
     }
+    assert(b->n > 0 && b->n <= a->nqueue);
     a->is_writing = true;
     pool_submit(a->pool, &b->job);
 }
@@ -105,6 +108,7 @@ static void batch_done(struct job *j)
     struct batch *b = CONTAINER_OF(j, struct batch, job);
     struct audit *a = b->audit;
     a->is_writing = false;
+    assert(b->written <= b->n && b->n <= a->nqueue); /* entries of a batch stay in the queue */
     for (size_t i = 0; i < b->written; i++)
         drop_first(a);
     a->err = b->err;
@@ -141,6 +145,7 @@ void audit_free(struct audit *a)
     timer_stop(&a->retry);
     batch_start(a);
     pool_free(a->pool); /* each batch that is written starts the next */
+    assert(!a->is_writing);
     while (a->nqueue > 0)
         drop_first(a);
     free(a);
@@ -154,6 +159,7 @@ void audit_record(struct audit *a, const struct audit_entry *e)
         a->dropped++;
         return;
     }
+    assert(e->action.n > 0 && e->outcome.n > 0);
     struct waiting *w = xcalloc(1, sizeof *w);
     arena_init(&w->arena);
     w->entry = audit_entry_copy(&w->arena, e);

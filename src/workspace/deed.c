@@ -1,5 +1,6 @@
 #include "workspace/deed.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ struct deed *deed_begin(struct audit *log, const struct doer *by, str action, st
 {
     if (!log || !by || !by->actor)
         return NULL;
+    assert(action.n > 0 && by->actor->npeople > 0);
     struct deed *d = xcalloc(1, sizeof *d);
     arena_init(&d->arena);
     d->log = log;
@@ -92,6 +94,7 @@ void deed_end(struct deed *d, const struct err *err)
 {
     if (!d)
         return;
+    assert(d->entry.outcome.n == 0);
     d->entry.outcome = deed_outcome(err);
     audit_record(d->log, &d->entry);
     arena_done(&d->arena);

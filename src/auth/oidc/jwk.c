@@ -1,5 +1,6 @@
 #include "auth/oidc/jwk.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -144,6 +145,7 @@ static void take_key(struct jwks *s, const struct json *v)
             continue;
         if (in.alg.n > 0 && !str_eq(in.alg, str_from(TYPES[i].alg_name)))
             return;
+        assert(s->len < JWKS_KEYS_MAX);
         EVP_PKEY *key = TYPES[i].make(&in);
         if (key)
             s->keys[s->len++] = (struct jwk){in.kid, TYPES[i].alg, key};

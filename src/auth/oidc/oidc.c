@@ -1,5 +1,6 @@
 #include "auth/oidc/oidc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -74,6 +75,7 @@ static struct flow *flow_new(struct oidc *o, str redirect_uri, str return_to,
     f->redirect_uri = str_dup(redirect_uri);
     f->return_to = str_dup(return_to);
     map_put(&o->flows, str_from(f->state), f);
+    assert(map_len(&o->flows) <= OIDC_FLOWS_MAX);
     list_push(&o->by_age, &f->node);
     return f;
 }
@@ -99,6 +101,7 @@ struct oidc_op *oidc_op_new(struct oidc *o, enum oidc_purpose purpose, void *ctx
 
 void oidc_fail(struct oidc_op *x)
 {
+    assert(x->op.err.code < 0);
     if (x->op.is_cancelled) {
         op_free(&x->op);
         return;

@@ -1,5 +1,6 @@
 #include "auth/oidc/provider.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -73,6 +74,7 @@ static bool was_just_asked(const struct slot *s, uint64_t now)
 
 static void slot_settle(struct slot *s)
 {
+    assert(s->is_asking);
     s->call = NULL;
     s->is_asking = false;
     if (s->err.code == 0)

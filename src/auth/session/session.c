@@ -159,6 +159,7 @@ const struct session *session_begin(struct sessions *s, str user_id,
                                     const struct session_policy *policy, str provider_refresh,
                                     struct session_values *ret)
 {
+    assert(user_id.n > 0 && policy->idle_ms > 0 && policy->absolute_ms > 0);
     session_make_room(s, user_id);
     struct session *x = xcalloc(1, sizeof *x);
     random_id("ses", x->id);

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -175,6 +176,7 @@ static void wake(struct sessions *s)
  * writes everything again. */
 static void saved(struct sessions *s)
 {
+    assert(s->written <= s->text_of && s->text_of <= s->changed);
     s->is_writing = false;
     s->written = s->text_of;
     if (s->err.code < 0)
@@ -187,6 +189,7 @@ static void start_writing(struct sessions *s);
 static void save_done(struct job *j)
 {
     struct sessions *s = CONTAINER_OF(j, struct sessions, job);
+    assert(s->is_writing);
     saved(s);
     if (s->changed > s->written)
         start_writing(s);
@@ -195,6 +198,7 @@ static void save_done(struct job *j)
 
 static void start_writing(struct sessions *s)
 {
+    assert(!s->is_writing && s->changed > s->written);
     if (!s->pool)
         s->pool = pool_new(s->loop, "nb-sessions", 1);
     s->is_writing = true;
@@ -223,6 +227,7 @@ void sessions_sync(struct sessions *s, loop_fn fn, void *ctx)
 void sessions_write_end(struct sessions *s)
 {
     pool_free(s->pool); /* with what follows in save_done */
+    assert(!s->is_writing && s->written == s->changed);
     if (!s->is_seen_dirty)
         return;
     write_all(s);

@@ -1,5 +1,6 @@
 #include "auth/session/token_use.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -131,6 +132,7 @@ void token_use_free(struct token_use *u)
     bool is_dirty = timer_active(&u->soon);
     timer_stop(&u->soon);
     pool_free(u->pool);
+    assert(!u->is_saving);
     if (is_dirty) {
         write_all(u);
         token_use_save(u);

@@ -4,6 +4,7 @@
  *
  * The first location that answers with a document is used; a document that must not be trusted ends
  * the search. */
+#include <assert.h>
 #include <errno.h>
 
 #include "auth/oidc/provider.h"
@@ -47,11 +48,13 @@ static str secret(struct arena *a)
 
 static void fail_login(struct oauth_login *l, const struct err *e)
 {
+    assert(e->code < 0 && !l->call && !l->probe);
     l->ready(l->ctx, STR_NONE, e);
 }
 
 static void get(struct oauth_login *l, str url, fetch_whole_done done)
 {
+    assert(!l->call && !l->probe);
     struct fetch_header accept = {STR("Accept"), STR("application/json")};
     struct fetch_spec spec = {
         .url = url, .headers = &accept, .nheaders = 1, .flags = l->conf.fetch_flags};
@@ -92,6 +95,7 @@ static bool is_unsafe(const struct oauth_login *l)
 
 static void finish_ready(struct oauth_login *l)
 {
+    assert(!l->call && l->result.client_id.n > 0 && l->state.n == 0);
     struct buf query;
     struct err e = {0};
     str endpoint = l->server.authorization_endpoint;
@@ -191,6 +195,7 @@ static str document_of(const struct oauth_login *l)
 
 static void identify_client(struct oauth_login *l)
 {
+    assert(!l->call && l->result.client_id.n == 0); /* once for a login */
     struct err e = {0};
     if (is_unsafe(l)) {
         err_set(&e, -EACCES, "the sign-in page of the authorization server does not use https");
@@ -256,6 +261,7 @@ static void on_server(void *ctx, const struct err *err, int status, str body)
 
 static void look_for_server(struct oauth_login *l)
 {
+    assert(!l->call && l->at <= l->nplaces && l->nplaces <= OAUTH_PLACES_MAX);
     if (l->at < l->nplaces) {
         get(l, l->places[l->at++], on_server);
         return;

@@ -101,6 +101,7 @@ static void on_refreshed(void *ctx, const struct oauth_state *s, const struct er
     struct token_get *g = ctx;
     g->refresh = NULL;
     timer_stop(&g->limit);
+    assert(g->lock >= 0);
     if (!s) {
         g->err = *err;
         token_finish(g);
@@ -176,6 +177,7 @@ static void on_again(void *ctx)
 
 static void wait_for_lock(struct token_get *g)
 {
+    assert(g->lock < 0 && !g->refresh);
     uint64_t now = clock_mono_ms();
     if (g->locked_by == 0)
         g->locked_by = now + TOKEN_WAIT_MS;
@@ -216,6 +218,7 @@ static void loaded(struct job *j)
 
 static void token_begin(struct token_get *g)
 {
+    assert(!g->refresh && g->lock < 0 && first_of(g->want.queue, g->want.slug) == g);
     if (g->is_cancelled)
         token_finish(g);
     else

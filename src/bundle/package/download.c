@@ -35,6 +35,7 @@ struct download {
 
 static void download_free(struct download *d)
 {
+    assert(!d->is_busy && d->fd < 0 && !d->fetch);
     buf_done(&d->pending);
     buf_done(&d->piece);
     arena_done(&d->arena);
@@ -92,6 +93,7 @@ static void download_fail(struct download *d, const struct err *err)
 static void written(struct job *j)
 {
     struct download *d = CONTAINER_OF(j, struct download, job);
+    assert(d->is_busy);
     d->is_busy = false;
     if (d->write_error < 0 && d->err.code == 0) {
         struct err e = {0};
@@ -157,6 +159,7 @@ struct download *download_start(const struct download_spec *spec, download_done 
 {
     static const struct fetch_events EVENTS = {on_download_head, on_download_data,
                                                on_download_done};
+    assert(spec->path && spec->bytes_max > 0 && done);
     struct download *d = xcalloc(1, sizeof *d);
     arena_init(&d->arena);
     d->spec = *spec;
@@ -176,6 +179,7 @@ struct download *download_start(const struct download_spec *spec, download_done 
 void download_cancel(struct download *d)
 {
     struct err gone = {.code = -ECANCELED};
+    assert(!d->is_cancelled);
     d->is_cancelled = true;
     download_fail(d, &gone);
 }

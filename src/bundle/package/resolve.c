@@ -49,6 +49,7 @@ struct resolve {
 
 static void resolve_free(struct resolve *r)
 {
+    assert(!r->is_busy);
     list_del(&r->node);
     arena_done(&r->arena);
     free(r);
@@ -56,6 +57,7 @@ static void resolve_free(struct resolve *r)
 
 static void resolve_finish(struct resolve *r)
 {
+    assert(!r->is_cancelled);
     bool is_fine = r->err.code == 0;
     r->done(r->ctx, is_fine ? &r->result : NULL, is_fine ? NULL : &r->err);
     resolve_free(r);
@@ -74,6 +76,7 @@ static struct resolve *back(struct job *j)
 {
     struct resolve *r = CONTAINER_OF(j, struct resolve, job);
     r->is_busy = false;
+    assert(!r->asked && !r->download);
     if (!r->is_cancelled)
         return r;
     resolve_free(r);
@@ -181,6 +184,7 @@ static void downloaded(void *ctx, const struct err *err)
 
 static void start_download(struct resolve *r, str url)
 {
+    assert(r->archive && !r->download && !r->asked && !r->is_busy);
     struct download_spec spec = {
         .pool = r->conf.pool,
         .fetcher = r->conf.fetcher,

@@ -56,6 +56,7 @@ bool npm_is_wanted(const struct bundle_entry *entry, struct package_command *ret
 
 static void npm_install_free(struct npm_install *i)
 {
+    assert(!i->is_busy && !i->child);
     timer_stop(&i->retry);
     timer_stop(&i->limit);
     if (i->lock_fd >= 0)
@@ -86,6 +87,7 @@ static void npm_worked(struct job *j)
 {
     struct npm_install *i = CONTAINER_OF(j, struct npm_install, job);
     i->is_busy = false;
+    assert(i->step && !i->child);
     i->step(i, i->rc);
 }
 
@@ -277,6 +279,7 @@ static int plan_install(struct npm_install *i)
 
 static void run_npm(struct npm_install *i, int rc)
 {
+    assert(!i->child && i->lock_fd >= 0 && i->dir);
     struct child_spec spec = {.argv = i->plan.argv, .cwd = i->plan.cwd, .message = i->plan.message};
     if (i->is_cancelled) {
         npm_install_finish(i);
@@ -450,6 +453,7 @@ static void on_lock_retry(void *ctx)
 static void on_npm_limit(void *ctx)
 {
     struct npm_install *i = ctx;
+    assert(i->lock_fd >= 0); /* waiting for the lock has no limit */
     i->is_too_late = true;
     if (i->child)
         child_kill(i->child, SIGKILL);

@@ -153,6 +153,7 @@ static void probe_work(struct job *j)
 static void on_probe_done(struct job *j)
 {
     struct sandbox_probe *p = CONTAINER_OF(j, struct sandbox_probe, job);
+    assert(p->state == LOOKING);
     p->state = KNOWN;
     struct list_node *n;
     while ((n = list_pop(&p->waiters)) != NULL) {

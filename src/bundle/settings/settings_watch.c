@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -70,6 +71,7 @@ static void start_look(void *ctx)
 {
     struct settings_watch *w = ctx;
     w->is_busy = true;
+    assert(!w->is_freed);
     w->is_wanted = false;
     timer_stop(&w->timer);
     pool_submit(w->conf.pool, &w->job);
@@ -77,6 +79,7 @@ static void start_look(void *ctx)
 
 static void settings_watch_destroy(struct settings_watch *w)
 {
+    assert(w->is_freed && !w->is_busy);
     arena_done(&w->found);
     arena_done(&w->arena);
     free(w);
@@ -96,6 +99,7 @@ static void report_document(struct settings_watch *w)
 static void looked(struct job *j)
 {
     struct settings_watch *w = CONTAINER_OF(j, struct settings_watch, job);
+    assert(w->is_busy);
     if (!w->is_freed) {
         w->file = w->file_now;
         w->reload = w->reload_now;

@@ -110,6 +110,7 @@ static void dial_child(struct bundle *b, struct start *s)
                   .message = arena_str(a, s->plan.message)},
     };
     b->facts.sandbox = arena_str(&b->facts.arena, s->plan.description);
+    assert(!b->cgroup); /* that of the connection before was removed with it */
     b->cgroup = s->want.cgroup ? str_dup(str_from(s->want.cgroup)) : NULL;
     s->want.cgroup = NULL; /* from now on it belongs to the connection */
 }
@@ -177,6 +178,7 @@ static void plan_work(struct job *j)
 static void plan_done(struct job *j)
 {
     struct start *s = CONTAINER_OF(j, struct start, job);
+    assert(s->is_planning && !s->token && !s->install && !s->resolve);
     s->is_planning = false;
     if (!s->bundle)
         start_free(s);
@@ -188,6 +190,7 @@ static void plan_done(struct job *j)
 
 static void plan(struct start *s, const struct sandbox_offer *offer)
 {
+    assert(s->bundle && !s->is_planning && !s->install && !s->resolve && !s->token);
     bundle_want_offer(&s->arena, &s->want, &s->entry, offer);
     s->is_planning = true;
     pool_run(s->set->conf.pool, &s->job, plan_work, plan_done);
@@ -206,6 +209,7 @@ static void on_npm_installed(void *ctx, const struct npm_package *p, const struc
 {
     struct start *s = ctx;
     s->install = NULL;
+    assert(!s->is_planning && !s->resolve);
     if (!s->bundle) {
         start_free(s);
         return;
@@ -227,6 +231,7 @@ static void on_npm_installed(void *ctx, const struct npm_package *p, const struc
 static void install_npm(struct start *s, const struct sandbox_offer *offer)
 {
     static const struct npm_events EVENTS = {on_install_progress, on_npm_installed};
+    assert(s->bundle && !s->install && !s->is_planning);
     const struct bundles_conf *c = &s->set->conf;
     s->want.offer = offer;
     struct npm_want want = {
@@ -286,6 +291,7 @@ static void on_resolved(void *ctx, const struct resolved *r, const struct err *e
 {
     struct start *s = ctx;
     s->resolve = NULL;
+    assert(s->bundle && !s->is_planning && !s->install); /* a cancelled resolve does not call */
     if (err) {
         s->err = *err;
         give_up(s);
@@ -407,6 +413,7 @@ static void unseal_work(struct job *j) /* pool thread */
 static void unseal_done(struct job *j)
 {
     struct start *s = CONTAINER_OF(j, struct start, job);
+    assert(s->is_planning && !s->resolve && !s->token && !s->install);
     s->is_planning = false;
     if (!s->bundle)
         start_free(s);

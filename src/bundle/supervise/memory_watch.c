@@ -161,6 +161,7 @@ static void memory_look(void *ctx)
     choose_directory(w);
     if (w->n == 0)
         return; /* the next bundle that runs starts it again */
+    assert(!w->is_looking && !w->is_stopped);
     w->is_looking = true;
     pool_run(w->set->conf.pool, &w->job, memory_work, on_memory_done);
 }

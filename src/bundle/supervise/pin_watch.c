@@ -74,6 +74,7 @@ static void pins_save(struct bundle *b)
 static void on_pins_saved(struct job *j)
 {
     struct bundle *b = CONTAINER_OF(j, struct bundle, pins.job);
+    assert(b->pins.is_busy);
     struct bundle_pins *p = &b->pins;
     p->is_busy = false;
     if (p->rc < 0)
@@ -89,6 +90,7 @@ static void on_pins_saved(struct job *j)
 static void on_pins_removed(struct job *j)
 {
     struct bundle *b = CONTAINER_OF(j, struct bundle, pins.job);
+    assert(b->pins.is_busy && b->pins.is_gone);
     b->pins.is_busy = false;
     defer_start(b->set->conf.loop, &b->set->sweep);
 }
@@ -103,6 +105,7 @@ void pins_forget(struct bundle *b)
 static void on_loaded(struct job *j)
 {
     struct bundle *b = CONTAINER_OF(j, struct bundle, pins.job);
+    assert(b->pins.is_busy && !b->pins.is_loaded);
     struct bundle_pins *p = &b->pins;
     p->is_busy = false;
     p->is_loaded = true;

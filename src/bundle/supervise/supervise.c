@@ -71,6 +71,7 @@ static bool is_final(int code)
 
 static uint64_t delay_of(const struct bundle *b)
 {
+    assert(b->failures > 0);
     unsigned n = b->failures - 1;
     if (bundle_is_child(b)) {
         uint64_t base = b->set->conf.times.backoff_ms ? b->set->conf.times.backoff_ms : BACKOFF_MS;
@@ -173,6 +174,7 @@ static void start_over(struct bundle *b)
 
 void supervise_wait(struct bundle *b, str tools)
 {
+    assert(!b->connections && !b->start);
     b->is_waiting = true;
     supervise_state(b, BUNDLE_STOPPED, "it starts when a tool is first called");
     watch_know_tools(b, tools);
@@ -201,6 +203,7 @@ static void on_bundle_ready(void *ctx)
 
 static void finish_closing(struct bundle *b)
 {
+    assert(b->is_closing && !b->connections && !b->start && !b->is_ready);
     b->is_closing = false;
     if (b->wants_start) {
         b->wants_start = false;
@@ -279,6 +282,7 @@ void supervise_kill(struct bundle *b, const char *reason)
 {
     if (!bundle_takes_calls(b))
         return;
+    assert(b->connections && !b->is_closing);
     int pid = mcp_pid(connections_main(b->connections));
     b->is_lost = true;
     snprintf(b->kill_reason, sizeof(b->kill_reason), "%s", reason);

@@ -103,6 +103,7 @@ static void report_problems(struct directory *d, const struct roster *r)
 /* The new roster is in place before observers are called: they look rights up in it. */
 static void roster_replace(struct directory *d, struct roster *now)
 {
+    assert(now && now != d->roster);
     struct roster *before = d->roster;
     d->roster = now;
     d->generation++;
@@ -116,6 +117,7 @@ static void begin_next(struct directory *d);
 
 static void look_done(struct directory *d)
 {
+    assert(d->is_looking);
     d->is_looking = false;
     if (d->is_stale)
         on_touched(d);
@@ -170,6 +172,7 @@ static void begin_next(struct directory *d)
         n = list_pop(&d->waiting);
     if (!n)
         return;
+    assert(!d->is_busy && d->pending > 0);
     struct visit *v = LIST_ENTRY(n, struct visit, node);
     if (v->may && !v->may(v->ctx))
         v->job.work = forbid_work;
@@ -181,6 +184,7 @@ static void visit_start(struct visit *v)
 {
     struct directory *d = v->directory;
     d->pending++;
+    assert(v->is_change || (d->is_looking && !v->is_refused));
     if (v->is_refused) { /* not queued: it touches no file and must not wait */
         pool_submit(d->pool, &v->job);
         return;
@@ -249,6 +253,7 @@ void directory_free(struct directory *d)
         return;
     watch_stop(d->watch);
     pool_free(d->pool);
+    assert(d->pending == 0 && !d->is_busy && list_empty(&d->urgent) && list_empty(&d->waiting));
     roster_free(d->roster);
     free(d);
 }
@@ -265,6 +270,7 @@ uint64_t directory_generation(const struct directory *d)
 
 void directory_observe(struct directory *d, struct directory_observer *o)
 {
+    assert(o->on_news);
     list_push(&d->observers, &o->node);
 }
 

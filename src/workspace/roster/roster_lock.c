@@ -1,5 +1,6 @@
 #include "workspace/roster/roster_lock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -70,6 +71,7 @@ uint64_t roster_lock_mark(const struct roster_lock *l)
 
 int roster_lock_set_mark(struct roster_lock *l, struct err *e)
 {
+    assert(l->fd >= 0);
     char text[MARK_CHARS + 1];
     int n = snprintf(text, sizeof text, "%llu\n", (unsigned long long)roster_lock_mark(l) + 1);
     if (pwrite(l->fd, text, (size_t)n, 0) != n)
