@@ -101,5 +101,5 @@ void identity_fill(const struct user *u, struct arena *arena, enum auth_how how,
                    struct identity *ret);
 
 /* The result of a login, in the arena. */
-struct auth_session session_offer(struct arena *arena, const struct session *s,
+struct auth_session session_offer(struct arena *arena, const struct login_session *s,
                                   const struct session_values *v);

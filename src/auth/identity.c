@@ -116,7 +116,7 @@ void auth_tell_ended(struct auth *a, str user_id, str session_id, str token_id)
         o->on_ended(o->ctx, user_id, session_id, token_id);
 }
 
-static void on_session_ended(void *ctx, const struct session *s)
+static void on_session_ended(void *ctx, const struct login_session *s)
 {
     auth_tell_ended(ctx, s->user_id, str_from(s->id), STR_NONE);
 }
@@ -266,7 +266,7 @@ static int check_key(struct auth *a, struct arena *arena, str bearer, struct ide
 
 static int check_session(struct auth *a, struct arena *arena, str cookie, struct identity *ret)
 {
-    const struct session *s = session_find(a->sessions, cookie);
+    const struct login_session *s = session_find(a->sessions, cookie);
     if (!s)
         return -EACCES;
     const struct user *u = roster_user(auth_roster(a), s->user_id);

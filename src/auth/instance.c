@@ -18,7 +18,7 @@ struct auth_in {
     bool signup;
 };
 
-struct document {
+struct instance_document {
     struct auth_in auth;
     str org_name, org_id;
     const struct json *schema;
@@ -42,10 +42,10 @@ static const struct json_field AUTH_FIELDS[] = {
     {0}};
 
 static const struct json_field FIELDS[] = {
-    {"$schema", JF_JSON, offsetof(struct document, schema), 0, NULL, 0},
-    {"auth", JF_OBJECT, offsetof(struct document, auth), JF_REQUIRED, AUTH_FIELDS, 0},
-    {"orgName", JF_STR, offsetof(struct document, org_name), JF_NULLABLE, NULL, 0},
-    {"orgId", JF_STR, offsetof(struct document, org_id), JF_NULLABLE, NULL, 0},
+    {"$schema", JF_JSON, offsetof(struct instance_document, schema), 0, NULL, 0},
+    {"auth", JF_OBJECT, offsetof(struct instance_document, auth), JF_REQUIRED, AUTH_FIELDS, 0},
+    {"orgName", JF_STR, offsetof(struct instance_document, org_name), JF_NULLABLE, NULL, 0},
+    {"orgId", JF_STR, offsetof(struct instance_document, org_id), JF_NULLABLE, NULL, 0},
     {0}};
 
 static void note_unknown_key(void *ctx, const char *path, const char *meant)
@@ -151,9 +151,9 @@ static int take_sessions(struct instance *i, const struct auth_in *in, struct er
 
 static int instance_decode(struct instance *i, str text, str secret, struct err *e)
 {
-    struct document d = {.auth = {.signup = true,
-                                  .session_hours = INSTANCE_SESSION_HOURS,
-                                  .idle_hours = INSTANCE_IDLE_HOURS}};
+    struct instance_document d = {.auth = {.signup = true,
+                                           .session_hours = INSTANCE_SESSION_HOURS,
+                                           .idle_hours = INSTANCE_IDLE_HOURS}};
     struct err unknown = {0};
     struct json *doc;
     int r = json_parse(&i->arena, text, JSON_UNIQUE, &doc, e);

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "loop/timer.h"
 
-struct auth_session session_offer(struct arena *arena, const struct session *s,
+struct auth_session session_offer(struct arena *arena, const struct login_session *s,
                                   const struct session_values *v)
 {
     int64_t left_ms = s->created_ms + s->policy.absolute_ms - s->seen_ms;
@@ -85,7 +85,8 @@ static void login_succeed(struct login_op *x)
     struct session_policy policy = {
         .value_ms = i->session_ms, .idle_ms = i->idle_ms, .absolute_ms = i->session_ms};
     struct session_values values;
-    const struct session *s = session_begin(a->sessions, x->user_id, &policy, STR_NONE, &values);
+    const struct login_session *s =
+        session_begin(a->sessions, x->user_id, &policy, STR_NONE, &values);
     struct auth_session offer = session_offer(&x->op.arena, s, &values);
     explicit_bzero(&values, sizeof values);
     give_back(a, x);
@@ -277,7 +278,7 @@ static void refresh_deferred(void *op)
 struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_done done, void *ctx)
 {
     bool is_spent = false;
-    const struct session *s = session_find_refresh(a->sessions, refresh_value, &is_spent);
+    const struct login_session *s = session_find_refresh(a->sessions, refresh_value, &is_spent);
     const struct user *u = s ? roster_user(auth_roster(a), s->user_id) : NULL;
     bool is_good = u && s->created_ms >= u->sessions_from_ms;
     if (is_good && !is_spent && a->oidc)
@@ -302,14 +303,14 @@ struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_don
 
 int64_t auth_session_until(const struct auth *a, str session_id)
 {
-    const struct session *s = session_by_id(a->sessions, session_id);
+    const struct login_session *s = session_by_id(a->sessions, session_id);
     return s ? s->value_until_ms : 0;
 }
 
 void auth_logout(struct auth *a, str session_value, str refresh_value, loop_fn done, void *ctx)
 {
     bool is_spent;
-    const struct session *s = session_find(a->sessions, session_value);
+    const struct login_session *s = session_find(a->sessions, session_value);
     if (s)
         session_end(a->sessions, s);
     s = session_find_refresh(a->sessions, refresh_value, &is_spent);

@@ -4,12 +4,12 @@
  * sequences (a flag or a family made of several characters is the sum of its parts). */
 #include "base/utf8.h"
 
-struct range {
+struct width_range {
     uint32_t from, to;
 };
 
 /* Non-spacing and enclosing marks, joiners, direction controls, variation selectors. */
-static const struct range ZERO[] = {
+static const struct width_range ZERO[] = {
     {0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x0300, 0x036f},
     {0x0483, 0x0489},   {0x0591, 0x05bd},   {0x05bf, 0x05bf},   {0x05c1, 0x05c2},
     {0x05c4, 0x05c5},   {0x05c7, 0x05c7},   {0x0610, 0x061a},   {0x061c, 0x061c},
@@ -45,7 +45,7 @@ static const struct range ZERO[] = {
 };
 
 /* East Asian wide and full-width blocks, and symbols shown as emoji by default. */
-static const struct range WIDE[] = {
+static const struct width_range WIDE[] = {
     {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},
     {0x23f0, 0x23f0},   {0x23f3, 0x23f3},   {0x25fd, 0x25fe},   {0x2614, 0x2615},
     {0x2648, 0x2653},   {0x267f, 0x267f},   {0x2693, 0x2693},   {0x26a1, 0x26a1},
@@ -69,7 +69,7 @@ static const struct range WIDE[] = {
     {0x1f93c, 0x1f945}, {0x1f947, 0x1f9ff}, {0x1fa70, 0x1faff}, {0x20000, 0x3fffd},
 };
 
-static bool in_ranges(const struct range *ranges, size_t count, uint32_t cp)
+static bool in_ranges(const struct width_range *ranges, size_t count, uint32_t cp)
 {
     size_t low = 0, high = count;
     while (low < high) {

@@ -26,7 +26,7 @@ struct bus_sub {
     uint64_t since; /* messages published before this number are not for it */
 };
 
-struct queued {
+struct queued_msg {
     struct list_node node;
     struct bus_msg msg;
     uint64_t number;
@@ -129,7 +129,7 @@ struct bus_audience *bus_audience_copy(struct arena *a, const struct bus_audienc
 
 static void enqueue(struct bus *b, struct bus_msg *msg)
 {
-    struct queued *q = xcalloc(1, sizeof(*q));
+    struct queued_msg *q = xcalloc(1, sizeof(*q));
     arena_init(&q->arena);
     q->msg = *msg;
     q->number = b->published;
@@ -152,7 +152,7 @@ void bus_publish(struct bus *b, struct bus_msg *msg)
     bus_deliver(b, msg, b->published);
     struct list_node *n;
     while ((n = list_pop(&b->queue)) != NULL) {
-        struct queued *q = LIST_ENTRY(n, struct queued, node);
+        struct queued_msg *q = LIST_ENTRY(n, struct queued_msg, node);
         bus_deliver(b, &q->msg, q->number);
         arena_done(&q->arena);
         free(q);

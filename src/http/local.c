@@ -7,7 +7,7 @@
 
 #define LOCAL_HEAD_MAX (64u * 1024)
 
-struct local {
+struct local_call {
     struct deferred begin;
     struct request *request;
     http_local_fn fn;
@@ -16,7 +16,7 @@ struct local {
 
 static void local_deliver(void *ctx, int status, const char *type, str body)
 {
-    struct local *l = ctx;
+    struct local_call *l = ctx;
     http_local_fn fn = l->fn;
     void *fn_ctx = l->ctx;
     free(l);
@@ -25,7 +25,7 @@ static void local_deliver(void *ctx, int status, const char *type, str body)
 
 static void local_begin(void *ctx)
 {
-    struct local *l = ctx;
+    struct local_call *l = ctx;
     struct http_req *q = &l->request->pub;
     const struct http_handlers *h = &q->server->handlers;
     if (!q->path.p)
@@ -53,9 +53,9 @@ static void set_head(struct http_server *s, struct request *r, const struct http
 void http_local(struct http_server *s, const struct http_local_ask *ask, http_local_fn fn,
                 void *ctx)
 {
-    struct local *l = xcalloc(1, sizeof *l);
+    struct local_call *l = xcalloc(1, sizeof *l);
     struct request *r = request_new_local(s);
-    *l = (struct local){.request = r, .fn = fn, .ctx = ctx};
+    *l = (struct local_call){.request = r, .fn = fn, .ctx = ctx};
     r->on_local = local_deliver;
     r->local_ctx = l;
     r->pub.is_local_socket = true;

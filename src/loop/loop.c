@@ -15,7 +15,7 @@
 /* Turns that loop_free grants to handles that are closing and to posts that are on the way. */
 enum { SETTLE_TURNS_MAX = 1000, HELD_TICK_MS = 5 };
 
-struct post {
+struct posted_call {
     struct list_node node;
     loop_fn fn;
     void *ctx;
@@ -38,7 +38,7 @@ static void run_posts(struct loop *l)
     list_move(&l->posts, &posts);
     pthread_mutex_unlock(&l->lock);
     while ((node = list_pop(&posts))) {
-        struct post *p = LIST_ENTRY(node, struct post, node);
+        struct posted_call *p = LIST_ENTRY(node, struct posted_call, node);
         loop_fn fn = p->fn;
         void *ctx = p->ctx;
         free(p);
@@ -284,7 +284,7 @@ struct logger *loop_log(struct loop *l)
 
 void loop_post(struct loop *l, loop_fn fn, void *ctx)
 {
-    struct post *p = xcalloc(1, sizeof(*p));
+    struct posted_call *p = xcalloc(1, sizeof(*p));
     p->fn = fn;
     p->ctx = ctx;
     pthread_mutex_lock(&l->lock);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
-struct watch {
+struct path_watch {
     uv_fs_event_t uv;
     loop_fn fn;
     void *ctx;
@@ -11,7 +11,7 @@ struct watch {
 
 static void on_watch_event(uv_fs_event_t *uv, const char *name, int events, int status)
 {
-    struct watch *w = uv->data;
+    struct path_watch *w = uv->data;
     w->fn(w->ctx);
 }
 
@@ -20,9 +20,9 @@ static void on_watch_closed(uv_handle_t *uv)
     free(uv->data);
 }
 
-int watch_start(struct loop *l, const char *path, loop_fn fn, void *ctx, struct watch **ret)
+int watch_start(struct loop *l, const char *path, loop_fn fn, void *ctx, struct path_watch **ret)
 {
-    struct watch *w = xcalloc(1, sizeof *w);
+    struct path_watch *w = xcalloc(1, sizeof *w);
     w->fn = fn;
     w->ctx = ctx;
     w->uv.data = w;
@@ -40,7 +40,7 @@ int watch_start(struct loop *l, const char *path, loop_fn fn, void *ctx, struct 
     return 0;
 }
 
-void watch_stop(struct watch *w)
+void watch_stop(struct path_watch *w)
 {
     if (w)
         uv_close((uv_handle_t *)&w->uv, on_watch_closed);

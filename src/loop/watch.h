@@ -6,8 +6,8 @@
 
 #include "loop/loop.h"
 
-struct watch;
+struct path_watch;
 
 /* 0, or -errno: no such file, no more watches. */
-int watch_start(struct loop *l, const char *path, loop_fn fn, void *ctx, struct watch **ret);
-void watch_stop(struct watch *w); /* no call any more; accepts NULL */
+int watch_start(struct loop *l, const char *path, loop_fn fn, void *ctx, struct path_watch **ret);
+void watch_stop(struct path_watch *w); /* no call any more; accepts NULL */

@@ -5,14 +5,14 @@
 #include <assert.h>
 #include <netinet/in.h>
 
-struct range {
+struct address_range {
     uint8_t prefix[16];
     unsigned bits;
     enum address_class is;
 };
 
 /* The first match wins: single addresses stand before the range around them. */
-static const struct range RANGES_V4[] = {
+static const struct address_range RANGES_V4[] = {
     {{169, 254, 169, 254}, 32, ADDRESS_METADATA}, /* AWS, Google, Azure and most others */
     {{169, 254, 170, 2}, 32, ADDRESS_METADATA},   /* AWS container credentials */
     {{169, 254, 170, 23}, 32, ADDRESS_METADATA},  /* AWS pod identity */
@@ -37,7 +37,7 @@ static const struct range RANGES_V4[] = {
     {{0}, 0, ADDRESS_PUBLIC},
 };
 
-static const struct range RANGES_V6[] = {
+static const struct address_range RANGES_V6[] = {
     {{0xfd, 0, 0x0e, 0xc2, [15] = 0x54, [14] = 0x02}, 128, ADDRESS_METADATA}, /* AWS */
     {{0xfd, 0x20, 0, 0xce, [15] = 0x54, [14] = 0x02}, 128, ADDRESS_METADATA}, /* Google */
     {{[15] = 1}, 128, ADDRESS_LOOPBACK},
@@ -72,7 +72,7 @@ static bool has_prefix(const uint8_t *ip, const uint8_t *prefix, unsigned bits)
     return rest == 0 || ((ip[whole] ^ prefix[whole]) >> (8 - rest)) == 0;
 }
 
-static enum address_class lookup(const struct range *ranges, size_t n, const uint8_t *ip)
+static enum address_class lookup(const struct address_range *ranges, size_t n, const uint8_t *ip)
 {
     for (size_t i = 0; i < n; i++) {
         if (has_prefix(ip, ranges[i].prefix, ranges[i].bits))

@@ -264,7 +264,7 @@ int child_spawn(struct loop *l, const struct child_spec *spec, const struct chil
 
 /* ---- input ---- */
 
-struct write {
+struct child_write {
     uv_write_t req;
     char bytes[];
 };
@@ -272,7 +272,7 @@ struct write {
 static void on_stdin_written(uv_write_t *req, int status)
 {
     struct child *c = req->handle->data;
-    free(CONTAINER_OF(req, struct write, req));
+    free(CONTAINER_OF(req, struct child_write, req));
     if (status < 0) {
         c->is_in_closed = true;
         close_handle(&c->in);
@@ -281,7 +281,7 @@ static void on_stdin_written(uv_write_t *req, int status)
 
 static void queue_write(struct child *c, str bytes)
 {
-    struct write *w = xrealloc(NULL, sizeof(*w) + bytes.n);
+    struct child_write *w = xrealloc(NULL, sizeof(*w) + bytes.n);
     memcpy(w->bytes, bytes.p, bytes.n);
     uv_buf_t buf = uv_buf_init(w->bytes, (unsigned)bytes.n);
     int rc = uv_write(&w->req, (uv_stream_t *)&c->in, &buf, 1, on_stdin_written);

@@ -18,13 +18,13 @@ static bool is_set_in(const char *const *pairs, str key)
 }
 
 /* Variables are written twice: first with no block, to learn its size, then into it. */
-struct writer {
+struct env_writer {
     char **slots;
     char *at;
     size_t count, bytes;
 };
 
-static void write_pair(struct writer *w, str key, str value)
+static void write_pair(struct env_writer *w, str key, str value)
 {
     size_t size = key.n + 1 + value.n + 1;
     if (w->slots) {
@@ -40,7 +40,7 @@ static void write_pair(struct writer *w, str key, str value)
     w->bytes += size;
 }
 
-static void write_all(struct writer *w, const char *const *names, const char *const *extra)
+static void write_all(struct env_writer *w, const char *const *names, const char *const *extra)
 {
     for (const char *const *n = names; n && *n; n++) {
         const char *value = getenv(*n);
@@ -56,11 +56,11 @@ static void write_all(struct writer *w, const char *const *names, const char *co
 
 char **child_env(const char *const *names, const char *const *extra)
 {
-    struct writer measure = {0};
+    struct env_writer measure = {0};
     write_all(&measure, names, extra);
     size_t pointers = (measure.count + 1) * sizeof(char *);
     char **slots = xcalloc(1, pointers + measure.bytes);
-    struct writer w = {.slots = slots, .at = (char *)slots + pointers};
+    struct env_writer w = {.slots = slots, .at = (char *)slots + pointers};
     write_all(&w, names, extra);
     assert(w.count == measure.count && w.bytes == measure.bytes);
     return slots;

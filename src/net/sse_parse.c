@@ -126,7 +126,7 @@ static void end_line(struct sse_parser *p, str tail)
 
 /* Finds line ends in one chunk. The next LF is remembered, so that a chunk of short lines
  * that end in CR is not searched to its end for each of them. */
-struct scanner {
+struct sse_scanner {
     const char *at, *end;
     const char *lf; /* next LF at or after `at`; `end` when there is none */
 };
@@ -137,7 +137,7 @@ static const char *find_or(const char *from, const char *end, char c)
     return hit ? hit : end;
 }
 
-static const char *find_line_end(struct scanner *s)
+static const char *find_line_end(struct sse_scanner *s)
 {
     if (s->lf < s->at)
         s->lf = find_or(s->at, s->end, '\n');
@@ -165,7 +165,7 @@ int sse_parser_feed(struct sse_parser *p, str bytes)
 {
     if (bytes.n == 0)
         return p->failed ? -EMSGSIZE : 0;
-    struct scanner s = {.at = bytes.p, .end = bytes.p + bytes.n};
+    struct sse_scanner s = {.at = bytes.p, .end = bytes.p + bytes.n};
     s.lf = find_or(s.at, s.end, '\n');
     while (s.at < s.end && !p->failed) {
         if (p->after_cr && *s.at == '\n')

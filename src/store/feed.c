@@ -3,6 +3,7 @@
  * them. */
 #include "store/feed.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "bus/vocabulary.h"
@@ -37,6 +38,7 @@ static void let_go(struct feed *f)
 
 static void feed_free(struct feed *f)
 {
+    assert(f->is_closed && !f->op && !f->sub);
     free(f->id);
     free(f);
 }
@@ -93,6 +95,7 @@ static void on_msg(void *ctx, struct bus_msg *msg)
 
 static void go_live(struct feed *f)
 {
+    assert(!f->is_live && !f->is_closed && !f->op);
     f->is_live = true;
     if (f->ev.on_live)
         f->ev.on_live(f->ctx);
@@ -101,6 +104,7 @@ static void go_live(struct feed *f)
 /* After callbacks: false when one of them closed the feed, which is now freed. */
 static bool is_still_open(struct feed *f)
 {
+    assert(f->is_delivering);
     f->is_delivering = false;
     if (!f->is_closed)
         return true;
@@ -110,6 +114,7 @@ static bool is_still_open(struct feed *f)
 
 static bool feed_deliver(struct feed *f, const struct store_page *page)
 {
+    assert(!f->is_delivering && !f->is_closed && !f->op);
     f->is_delivering = true;
     for (size_t i = 0; i < page->n && !f->is_closed; i++) {
         f->at = page->events[i].pos;

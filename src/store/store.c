@@ -220,6 +220,7 @@ static void op_worked(struct job *j)
 
 void op_run(struct store_op *op, void (*work)(struct store_op *op))
 {
+    assert(list_empty(&op->wait));
     op->work = work;
     if (op->store->ops->is_inline) { /* still not inside the public call */
         op_done_later(op);

@@ -112,12 +112,12 @@ void talk_event(struct talk *t, str line)
     t->bytes += line.n;
 }
 
-struct line {
+struct talk_line {
     struct buf buf;
     struct json_writer w;
 };
 
-static void talk_line_begin(struct line *l, enum event_type type, const char *ts)
+static void talk_line_begin(struct talk_line *l, enum event_type type, const char *ts)
 {
     jw_start(&l->w, &l->buf, 2 * STORE_LINE_MAX);
     jw_object(&l->w);
@@ -125,7 +125,7 @@ static void talk_line_begin(struct line *l, enum event_type type, const char *ts
     jw_kstr(&l->w, "type", event_name(type));
 }
 
-static void talk_line_end(struct talk *t, struct line *l)
+static void talk_line_end(struct talk *t, struct talk_line *l)
 {
     jw_end(&l->w);
     if (buf_failed(&l->buf))
@@ -137,7 +137,7 @@ static void talk_line_end(struct talk *t, struct line *l)
 
 static void start_run(struct talk *t)
 {
-    struct line l;
+    struct talk_line l;
     if (t->is_running)
         return;
     t->is_running = true;
@@ -162,7 +162,7 @@ static void put_usage(struct json_writer *w, const struct conv_usage *u)
 
 static void flush_answer(struct talk *t)
 {
-    struct line l;
+    struct talk_line l;
     if (!t->parts)
         return;
     if (t->parts->len) {
@@ -235,7 +235,7 @@ void talk_usage(struct talk *t, const struct conv_usage *u)
 
 void talk_result(struct talk *t, str id, str name, bool ok, const struct json *content)
 {
-    struct line l;
+    struct talk_line l;
     flush_answer(t);
     start_run(t);
     const char *known = map_get(&t->tools, id);
@@ -266,7 +266,7 @@ void talk_result(struct talk *t, str id, str name, bool ok, const struct json *c
 
 void talk_finish(struct talk *t)
 {
-    struct line l;
+    struct talk_line l;
     flush_answer(t);
     if (!t->is_running)
         return;
@@ -279,7 +279,7 @@ void talk_finish(struct talk *t)
 
 void talk_user(struct talk *t, const struct json *parts)
 {
-    struct line l;
+    struct talk_line l;
     if (!json_is(parts, JSON_ARRAY) || !parts->len)
         return;
     talk_finish(t);
@@ -290,7 +290,7 @@ void talk_user(struct talk *t, const struct json *parts)
 
 void talk_title(struct talk *t, str title)
 {
-    struct line l;
+    struct talk_line l;
     title = utf8_truncate(str_trim(title), 1000);
     if (!title.n)
         return;

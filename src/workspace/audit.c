@@ -10,7 +10,7 @@
 
 #define BATCH_MAX 256
 
-struct waiting {
+struct audit_waiting {
     struct list_node node;
     struct arena arena;
     struct audit_entry entry;
@@ -48,7 +48,7 @@ static void batch_work(struct job *j)
 static void drop_first(struct audit *a)
 {
     assert(a->nqueue > 0 && !list_empty(&a->queue));
-    struct waiting *w = LIST_ENTRY(a->queue.next, struct waiting, node);
+    struct audit_waiting *w = LIST_ENTRY(a->queue.next, struct audit_waiting, node);
     list_del(&w->node);
     arena_done(&w->arena);
     free(w);
@@ -64,7 +64,7 @@ static void batch_start(struct audit *a)
     LIST_FOREACH (it, &a->queue) {
         if (b->n == BATCH_MAX)
             break;
-        b->entries[b->n++] = LIST_ENTRY(it, struct waiting, node)->entry;
+        b->entries[b->n++] = LIST_ENTRY(it, struct audit_waiting, node)->entry;
     }
     assert(b->n > 0 && b->n <= a->nqueue);
     a->is_writing = true;
@@ -160,7 +160,7 @@ void audit_record(struct audit *a, const struct audit_entry *e)
         return;
     }
     assert(e->action.n > 0 && e->outcome.n > 0);
-    struct waiting *w = xcalloc(1, sizeof *w);
+    struct audit_waiting *w = xcalloc(1, sizeof *w);
     arena_init(&w->arena);
     w->entry = audit_entry_copy(&w->arena, e);
     list_push(&a->queue, &w->node);

@@ -109,7 +109,7 @@ int audit_read(struct arena *a, const char *work_dir, const struct audit_query *
 
 /* ---- verifying ---- */
 
-struct check {
+struct audit_check {
     struct arena *arena;
     struct audit_report *report;
     struct audit_head head;
@@ -120,7 +120,8 @@ struct check {
     char hash[SHA256_HEX_LEN + 1]; /* its hash */
 };
 
-static void __attribute__((format(printf, 2, 3))) problem(struct check *c, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3)))
+problem(struct audit_check *c, const char *fmt, ...)
 {
     char text[256];
     va_list ap;
@@ -135,7 +136,7 @@ static void __attribute__((format(printf, 2, 3))) problem(struct check *c, const
                                          : arena_printf(c->arena, "%s: %s", c->file, text);
 }
 
-static void check_order(struct check *c, const struct audit_line *l)
+static void check_order(struct audit_check *c, const struct audit_line *l)
 {
     unsigned long long got = l->seq, want = c->seq + 1;
     if (got == want && memcmp(l->prev, c->hash, SHA256_HEX_LEN) != 0)
@@ -149,7 +150,7 @@ static void check_order(struct check *c, const struct audit_line *l)
         problem(c, "record %llu is out of order or a copy: it follows record %llu", got, want - 1);
 }
 
-static void check_line(struct check *c, str text)
+static void check_line(struct audit_check *c, str text)
 {
     struct audit_line l;
     struct audit_report *r = c->report;
@@ -176,7 +177,7 @@ static void check_line(struct check *c, str text)
     memcpy(r->hash, l.hash, sizeof r->hash);
 }
 
-static void check_file_text(struct check *c, str text)
+static void check_file_text(struct audit_check *c, str text)
 {
     while (text.n > 0) {
         ptrdiff_t end = str_find_char(text, '\n');
@@ -190,7 +191,7 @@ static void check_file_text(struct check *c, str text)
     }
 }
 
-static int check_files(struct check *c, const char *work_dir, struct err *e)
+static int check_files(struct audit_check *c, const char *work_dir, struct err *e)
 {
     struct audit_file_name *files;
     size_t n;
@@ -211,7 +212,7 @@ static int check_files(struct check *c, const char *work_dir, struct err *e)
 }
 
 /* A writer syncs its lines before it names them in `head`, so `head` is never ahead of the log. */
-static void check_end(struct check *c)
+static void check_end(struct audit_check *c)
 {
     unsigned long long last = c->report->last, noted = c->head.seq;
     c->file = AUDIT_DIR "/head";
@@ -228,7 +229,7 @@ static void check_end(struct check *c)
 
 int audit_verify(struct arena *a, const char *work_dir, struct audit_report *ret, struct err *e)
 {
-    struct check c = {.arena = a, .report = ret};
+    struct audit_check c = {.arena = a, .report = ret};
     *ret = (struct audit_report){0};
     /* Read before the lines: during a write the log is ahead of `head`, never behind it. */
     c.has_head = audit_head_read(work_dir, &c.head, NULL) == 0;

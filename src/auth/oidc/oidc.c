@@ -142,7 +142,7 @@ static struct auth_op *fail_later(struct oidc_op *x, int code, const char *messa
 }
 
 /* Modes without a provider have no struct oidc to own an operation. */
-struct refusal {
+struct oidc_refusal {
     struct auth_op op;
     auth_session_done session;
     auth_authorize_done authorize;
@@ -150,7 +150,7 @@ struct refusal {
 
 static void refusal_deferred(void *op)
 {
-    struct refusal *x = op;
+    struct oidc_refusal *x = op;
     err_set(&x->op.err, -ENOTSUP, "this login method is not enabled on this server");
     if (!x->op.is_cancelled && x->session)
         x->session(x->op.ctx, &x->op.err, NULL);
@@ -162,7 +162,7 @@ static void refusal_deferred(void *op)
 static struct auth_op *not_configured(struct auth *a, auth_session_done session,
                                       auth_authorize_done authorize, void *ctx)
 {
-    struct refusal *x = auth_op_new(a, sizeof *x, ctx);
+    struct oidc_refusal *x = auth_op_new(a, sizeof *x, ctx);
     x->session = session;
     x->authorize = authorize;
     op_defer(&x->op, refusal_deferred);
@@ -283,7 +283,7 @@ void oidc_give_session(struct oidc_op *x, const struct user *u)
 {
     struct sessions *all = x->op.auth->sessions;
     struct session_values values;
-    const struct session *s = NULL;
+    const struct login_session *s = NULL;
     if (x->purpose == OIDC_CALLBACK) {
         struct session_policy policy =
             session_policy(x->op.auth->deps.instance, x->provider_refresh.n > 0);
@@ -389,7 +389,7 @@ static void on_refresh_answer(void *ctx, const struct err *err, int status, str 
     if (oidc_is_over(x))
         return;
     struct auth *a = x->op.auth;
-    const struct session *s = session_by_id(a->sessions, x->session_id);
+    const struct login_session *s = session_by_id(a->sessions, x->session_id);
     if (!take_answer(x, err, status, body)) {
         if (s && x->op.err.code == -EACCES)
             session_end(a->sessions, s);
@@ -412,7 +412,7 @@ static void on_refresh_meta(void *ctx, const struct err *err)
     struct oidc_op *x = ctx;
     if (oidc_is_over(x))
         return;
-    const struct session *s = session_by_id(x->op.auth->sessions, x->session_id);
+    const struct login_session *s = session_by_id(x->op.auth->sessions, x->session_id);
     if (!s || provider_meta(x->oidc->provider)->token_endpoint.n == 0) {
         fail_unreachable(x);
         return;
@@ -425,7 +425,7 @@ static void on_refresh_meta(void *ctx, const struct err *err)
     buf_done(&form);
 }
 
-struct auth_op *oidc_refresh(struct oidc *o, const struct session *s, auth_session_done done,
+struct auth_op *oidc_refresh(struct oidc *o, const struct login_session *s, auth_session_done done,
                              void *ctx)
 {
     struct oidc_op *x = oidc_op_new(o, OIDC_REFRESH, ctx);

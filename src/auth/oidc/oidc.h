@@ -18,5 +18,5 @@ void oidc_free(struct oidc *o); /* accepts NULL; no operation may be in progress
 int oidc_check(struct oidc *o, struct arena *arena, str bearer, struct identity *ret);
 
 /* Asks the provider whether this session may continue. */
-struct auth_op *oidc_refresh(struct oidc *o, const struct session *s, auth_session_done done,
+struct auth_op *oidc_refresh(struct oidc *o, const struct login_session *s, auth_session_done done,
                              void *ctx);

@@ -7,7 +7,7 @@
 struct oidc {
     struct auth *auth;
     const struct instance_oidc *conf;
-    struct provider *provider;
+    struct oidc_provider *provider;
     struct map flows;          /* state -> struct flow */
     struct list_node by_age;   /* struct flow, oldest first */
     struct map seen;           /* hash of a bearer -> struct seen */

@@ -17,8 +17,8 @@
 
 /* A document that is fetched once for all waiting callers. */
 struct slot {
-    struct provider *provider;
-    void (*ask)(struct provider *p);
+    struct oidc_provider *provider;
+    void (*ask)(struct oidc_provider *p);
     struct list_node waiting;
     struct deferred at_once;
     struct fetch_whole *call;
@@ -28,7 +28,7 @@ struct slot {
     struct err err;                 /* of the latest attempt */
 };
 
-struct provider {
+struct oidc_provider {
     struct loop *loop;
     struct logger *log;
     struct fetcher *fetcher;
@@ -84,8 +84,8 @@ static void slot_settle(struct slot *s)
     wake(s);
 }
 
-static void slot_init(struct slot *s, struct provider *p, uint64_t fresh_ms,
-                      void (*ask)(struct provider *p))
+static void slot_init(struct slot *s, struct oidc_provider *p, uint64_t fresh_ms,
+                      void (*ask)(struct oidc_provider *p))
 {
     *s = (struct slot){.provider = p, .fresh_ms = fresh_ms, .ask = ask};
     list_init(&s->waiting);
@@ -94,7 +94,7 @@ static void slot_init(struct slot *s, struct provider *p, uint64_t fresh_ms,
 
 static void slot_want(struct slot *s, struct provider_wait *w, bool is_known_good)
 {
-    struct provider *p = s->provider;
+    struct oidc_provider *p = s->provider;
     uint64_t now = p->mono_ms();
     list_push(&s->waiting, &w->node);
     if (s->is_asking)
@@ -136,7 +136,7 @@ static int check_address(const char *name, str address, struct err *e)
     return 0;
 }
 
-static int read_meta(struct provider *p, struct arena *a, str body, struct provider_meta *ret,
+static int read_meta(struct oidc_provider *p, struct arena *a, str body, struct provider_meta *ret,
                      struct err *e)
 {
     struct json *doc;
@@ -175,7 +175,7 @@ static int check_status(const struct err *err, int status, const char *what, str
 
 static void on_meta(void *ctx, const struct err *err, int status, str body)
 {
-    struct provider *p = ctx;
+    struct oidc_provider *p = ctx;
     struct slot *s = &p->meta_slot;
     struct provider_meta meta;
     struct arena a;
@@ -193,7 +193,7 @@ static void on_meta(void *ctx, const struct err *err, int status, str body)
     slot_settle(s);
 }
 
-static void ask_meta(struct provider *p)
+static void ask_meta(struct oidc_provider *p)
 {
     struct buf url;
     str issuer = p->conf->issuer;
@@ -205,12 +205,12 @@ static void ask_meta(struct provider *p)
     buf_done(&url);
 }
 
-void provider_discover(struct provider *p, struct provider_wait *w)
+void provider_discover(struct oidc_provider *p, struct provider_wait *w)
 {
     slot_want(&p->meta_slot, w, is_fresh(&p->meta_slot, p->mono_ms()));
 }
 
-const struct provider_meta *provider_meta(const struct provider *p)
+const struct provider_meta *provider_meta(const struct oidc_provider *p)
 {
     return &p->meta;
 }
@@ -219,7 +219,7 @@ const struct provider_meta *provider_meta(const struct provider *p)
 
 static void on_keys(void *ctx, const struct err *err, int status, str body)
 {
-    struct provider *p = ctx;
+    struct oidc_provider *p = ctx;
     struct slot *s = &p->keys_slot;
     struct jwks *keys;
     struct err why = {0};
@@ -234,7 +234,7 @@ static void on_keys(void *ctx, const struct err *err, int status, str body)
     slot_settle(s);
 }
 
-static void ask_keys_at(struct provider *p, str uri)
+static void ask_keys_at(struct oidc_provider *p, str uri)
 {
     struct fetch_spec spec = {.url = uri, .flags = FETCH_FOLLOW_SAME_ORIGIN};
     p->keys_slot.call = fetch_whole_start(p->loop, p->fetcher, &spec, on_keys, p);
@@ -242,7 +242,7 @@ static void ask_keys_at(struct provider *p, str uri)
 
 static void on_meta_for_keys(void *ctx, const struct err *err)
 {
-    struct provider *p = ctx;
+    struct oidc_provider *p = ctx;
     if (p->meta.jwks_uri.n > 0) {
         ask_keys_at(p, p->meta.jwks_uri);
         return;
@@ -251,7 +251,7 @@ static void on_meta_for_keys(void *ctx, const struct err *err)
     slot_settle(&p->keys_slot);
 }
 
-static void ask_keys(struct provider *p)
+static void ask_keys(struct oidc_provider *p)
 {
     if (p->conf->jwks_uri.n > 0)
         ask_keys_at(p, p->conf->jwks_uri);
@@ -259,12 +259,12 @@ static void ask_keys(struct provider *p)
         provider_discover(p, &p->keys_need_meta);
 }
 
-void provider_fetch_keys(struct provider *p, struct provider_wait *w)
+void provider_fetch_keys(struct oidc_provider *p, struct provider_wait *w)
 {
     slot_want(&p->keys_slot, w, false);
 }
 
-const struct jwk *provider_known_key(const struct provider *p, const struct jwt *t)
+const struct jwk *provider_known_key(const struct oidc_provider *p, const struct jwt *t)
 {
     uint64_t age = p->mono_ms() - p->keys_slot.answered_ms;
     if (!p->keys || age >= KEYS_FRESH_MS + KEYS_STALE_MS)
@@ -272,7 +272,7 @@ const struct jwk *provider_known_key(const struct provider *p, const struct jwt 
     return jwks_find(p->keys, t->kid, t->alg);
 }
 
-const struct jwk *provider_key(const struct provider *p, const struct jwt *t)
+const struct jwk *provider_key(const struct oidc_provider *p, const struct jwt *t)
 {
     return is_fresh(&p->keys_slot, p->mono_ms()) ? provider_known_key(p, t) : NULL;
 }
@@ -292,7 +292,8 @@ static void add_basic(struct buf *out, const struct instance_oidc *conf)
     buf_done(&pair);
 }
 
-struct fetch_whole *provider_token(struct provider *p, str form, fetch_whole_done done, void *ctx)
+struct fetch_whole *provider_token(struct oidc_provider *p, str form, fetch_whole_done done,
+                                   void *ctx)
 {
     struct buf body, basic;
     buf_init(&body, FORM_MAX_BYTES);
@@ -323,10 +324,10 @@ struct fetch_whole *provider_token(struct provider *p, str form, fetch_whole_don
 
 /* ---- life ---- */
 
-struct provider *provider_new(struct loop *l, struct logger *log, struct fetcher *f,
-                              const struct instance_oidc *conf, uint64_t (*mono_ms)(void))
+struct oidc_provider *provider_new(struct loop *l, struct logger *log, struct fetcher *f,
+                                   const struct instance_oidc *conf, uint64_t (*mono_ms)(void))
 {
-    struct provider *p = xcalloc(1, sizeof *p);
+    struct oidc_provider *p = xcalloc(1, sizeof *p);
     p->loop = l;
     p->log = log;
     p->fetcher = f;
@@ -341,7 +342,7 @@ struct provider *provider_new(struct loop *l, struct logger *log, struct fetcher
     return p;
 }
 
-void provider_free(struct provider *p)
+void provider_free(struct oidc_provider *p)
 {
     struct slot *slots[] = {&p->meta_slot, &p->keys_slot};
     for (size_t i = 0; i < ARRAY_LEN(slots); i++) {

@@ -11,16 +11,16 @@
 #include "base/list.h"
 #include "net/fetch_whole.h"
 
-struct provider;
+struct oidc_provider;
 
 struct provider_meta {
     str authorization_endpoint, token_endpoint, jwks_uri;
     bool has_offline_access, wants_secret_in_body;
 };
 
-struct provider *provider_new(struct loop *l, struct logger *log, struct fetcher *f,
-                              const struct instance_oidc *conf, uint64_t (*mono_ms)(void));
-void provider_free(struct provider *p); /* no provider_wait may be in its lists */
+struct oidc_provider *provider_new(struct loop *l, struct logger *log, struct fetcher *f,
+                                   const struct instance_oidc *conf, uint64_t (*mono_ms)(void));
+void provider_free(struct oidc_provider *p); /* no provider_wait may be in its lists */
 
 /* Embedded in the struct of the waiting caller; list_del(&w->node) stops waiting. */
 struct provider_wait {
@@ -30,14 +30,15 @@ struct provider_wait {
 };
 
 /* Calls back, never before it returns, once the addresses are known. */
-void provider_discover(struct provider *p, struct provider_wait *w);
-const struct provider_meta *provider_meta(const struct provider *p); /* after that */
+void provider_discover(struct oidc_provider *p, struct provider_wait *w);
+const struct provider_meta *provider_meta(const struct oidc_provider *p); /* after that */
 
 /* The key of this token, if it is known and fresh; NULL: fetch the keys, then call this again. */
-const struct jwk *provider_key(const struct provider *p, const struct jwt *t);
-void provider_fetch_keys(struct provider *p, struct provider_wait *w);
+const struct jwk *provider_key(const struct oidc_provider *p, const struct jwt *t);
+void provider_fetch_keys(struct oidc_provider *p, struct provider_wait *w);
 /* After that: the key, fresh or not. */
-const struct jwk *provider_known_key(const struct provider *p, const struct jwt *t);
+const struct jwk *provider_known_key(const struct oidc_provider *p, const struct jwt *t);
 
 /* Asks the token endpoint: `form` is the body. Only after discovery. */
-struct fetch_whole *provider_token(struct provider *p, str form, fetch_whole_done done, void *ctx);
+struct fetch_whole *provider_token(struct oidc_provider *p, str form, fetch_whole_done done,
+                                   void *ctx);

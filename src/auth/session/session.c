@@ -11,7 +11,7 @@
 
 /* ---- the maps ---- */
 
-static void put_hash(struct sessions *s, struct session *x, const char *hash)
+static void put_hash(struct sessions *s, struct login_session *x, const char *hash)
 {
     if (*hash)
         map_put(&s->by_hash, str_from(hash), x);
@@ -23,7 +23,7 @@ static void drop_hash(struct sessions *s, const char *hash)
         map_del(&s->by_hash, str_from(hash));
 }
 
-void session_index(struct sessions *s, struct session *x)
+void session_index(struct sessions *s, struct login_session *x)
 {
     map_put(&s->all, str_from(x->id), x);
     put_hash(s, x, x->value_hash);
@@ -32,7 +32,7 @@ void session_index(struct sessions *s, struct session *x)
     put_hash(s, x, x->spent_hash);
 }
 
-static void release(struct session *x)
+static void release(struct login_session *x)
 {
     free((void *)x->user_id.p);
     if (x->provider_refresh.n > 0)
@@ -41,7 +41,7 @@ static void release(struct session *x)
     free(x);
 }
 
-static void session_free(struct sessions *s, struct session *x)
+static void session_free(struct sessions *s, struct login_session *x)
 {
     drop_hash(s, x->value_hash);
     drop_hash(s, x->refresh_hash);
@@ -51,7 +51,7 @@ static void session_free(struct sessions *s, struct session *x)
     release(x);
 }
 
-static void set_provider_refresh(struct session *x, str token)
+static void set_provider_refresh(struct login_session *x, str token)
 {
     if (token.n == 0)
         return;
@@ -61,7 +61,7 @@ static void set_provider_refresh(struct session *x, str token)
 
 /* ---- life ---- */
 
-static bool session_is_over(const struct session *x, int64_t now)
+static bool session_is_over(const struct login_session *x, int64_t now)
 {
     return now - x->seen_ms >= x->policy.idle_ms || now - x->created_ms >= x->policy.absolute_ms;
 }
@@ -123,9 +123,9 @@ void sessions_free(struct sessions *s)
 static void end_idlest(struct sessions *s, str user_id)
 {
     struct map_entry *e;
-    struct session *idlest = NULL;
+    struct login_session *idlest = NULL;
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;) {
-        struct session *x = e->value;
+        struct login_session *x = e->value;
         if ((user_id.n == 0 || str_eq(x->user_id, user_id)) &&
             (!idlest || x->seen_ms < idlest->seen_ms))
             idlest = x;
@@ -139,14 +139,14 @@ static void session_make_room(struct sessions *s, str user_id)
     struct map_entry *e;
     size_t n = 0;
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
-        n += str_eq(((struct session *)e->value)->user_id, user_id);
+        n += str_eq(((struct login_session *)e->value)->user_id, user_id);
     if (n >= SESSIONS_PER_USER)
         end_idlest(s, user_id);
     if (map_len(&s->all) >= SESSIONS_MAX)
         end_idlest(s, STR_NONE);
 }
 
-static void draw(struct session *x, int64_t now, struct session_values *ret)
+static void draw(struct login_session *x, int64_t now, struct session_values *ret)
 {
     secret_make(ret->value);
     secret_make(ret->refresh);
@@ -155,13 +155,13 @@ static void draw(struct session *x, int64_t now, struct session_values *ret)
     x->value_until_ms = now + x->policy.value_ms;
 }
 
-const struct session *session_begin(struct sessions *s, str user_id,
-                                    const struct session_policy *policy, str provider_refresh,
-                                    struct session_values *ret)
+const struct login_session *session_begin(struct sessions *s, str user_id,
+                                          const struct session_policy *policy, str provider_refresh,
+                                          struct session_values *ret)
 {
     assert(user_id.n > 0 && policy->idle_ms > 0 && policy->absolute_ms > 0);
     session_make_room(s, user_id);
-    struct session *x = xcalloc(1, sizeof *x);
+    struct login_session *x = xcalloc(1, sizeof *x);
     random_id("ses", x->id);
     x->user_id = str_make(str_dup(user_id), user_id.n);
     x->policy = *policy;
@@ -175,22 +175,23 @@ const struct session *session_begin(struct sessions *s, str user_id,
     return x;
 }
 
-static struct session *find_by_secret(struct sessions *s, str secret, char hash[SHA256_HEX_LEN + 1])
+static struct login_session *find_by_secret(struct sessions *s, str secret,
+                                            char hash[SHA256_HEX_LEN + 1])
 {
     if (secret.n != SECRET_CHARS)
         return NULL;
     sha256_hex(secret, hash);
-    struct session *x = map_get(&s->by_hash, str_make(hash, SHA256_HEX_LEN));
+    struct login_session *x = map_get(&s->by_hash, str_make(hash, SHA256_HEX_LEN));
     if (!x || !session_is_over(x, s->now_ms()))
         return x;
     session_end(s, x);
     return NULL;
 }
 
-const struct session *session_find(struct sessions *s, str value)
+const struct login_session *session_find(struct sessions *s, str value)
 {
     char hash[SHA256_HEX_LEN + 1];
-    struct session *x = find_by_secret(s, value, hash);
+    struct login_session *x = find_by_secret(s, value, hash);
     if (!x)
         return NULL;
     int64_t now = s->now_ms();
@@ -203,10 +204,11 @@ const struct session *session_find(struct sessions *s, str value)
     return x;
 }
 
-const struct session *session_find_refresh(struct sessions *s, str refresh, bool *ret_is_spent)
+const struct login_session *session_find_refresh(struct sessions *s, str refresh,
+                                                 bool *ret_is_spent)
 {
     char hash[SHA256_HEX_LEN + 1];
-    struct session *x = find_by_secret(s, refresh, hash);
+    struct login_session *x = find_by_secret(s, refresh, hash);
     *ret_is_spent = false;
     if (!x || strcmp(hash, x->refresh_hash) == 0)
         return x;
@@ -222,15 +224,15 @@ const struct session *session_find_refresh(struct sessions *s, str refresh, bool
     return NULL;
 }
 
-const struct session *session_by_id(const struct sessions *s, str id)
+const struct login_session *session_by_id(const struct sessions *s, str id)
 {
     return map_get(&s->all, id);
 }
 
-const struct session *session_rotate(struct sessions *s, const struct session *of,
-                                     str provider_refresh, struct session_values *ret)
+const struct login_session *session_rotate(struct sessions *s, const struct login_session *of,
+                                           str provider_refresh, struct session_values *ret)
 {
-    struct session *x = map_get(&s->all, str_from(of->id));
+    struct login_session *x = map_get(&s->all, str_from(of->id));
     assert(x == of);
     drop_hash(s, x->former_hash);
     drop_hash(s, x->spent_hash);
@@ -245,9 +247,9 @@ const struct session *session_rotate(struct sessions *s, const struct session *o
     return x;
 }
 
-void session_end(struct sessions *s, const struct session *of)
+void session_end(struct sessions *s, const struct login_session *of)
 {
-    struct session *x = map_get(&s->all, str_from(of->id));
+    struct login_session *x = map_get(&s->all, str_from(of->id));
     assert(x == of);
     s->on_ended(s->ctx, x);
     session_free(s, x);
@@ -267,7 +269,7 @@ void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms)
 {
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;) {
-        struct session *x = e->value;
+        struct login_session *x = e->value;
         if (str_eq(x->user_id, user_id) && x->created_ms < before_ms)
             session_end(s, x);
     }

@@ -23,7 +23,7 @@ struct session_policy {
     int64_t absolute_ms; /* from the login on */
 };
 
-struct session {
+struct login_session {
     char id[32]; /* ses_<16 hex>, not a secret */
     str user_id;
     int64_t created_ms, seen_ms, value_until_ms;
@@ -40,7 +40,8 @@ struct session_values { /* for cookies; known here and to the browser only */
 
 struct sessions;
 
-typedef void (*session_ended)(void *ctx, const struct session *s); /* just before it is freed */
+typedef void (*session_ended)(void *ctx,
+                              const struct login_session *s); /* just before it is freed */
 
 /* `origin` names how users log in (mode, issuer or key): sessions of a different origin are
  * dropped. A damaged file is reported and renamed; then all users log in again. */
@@ -48,24 +49,25 @@ struct sessions *sessions_new(struct loop *l, struct logger *log, const char *wo
                               int64_t (*now_ms)(void), session_ended on_ended, void *ctx);
 void sessions_free(struct sessions *s); /* writes what is not written; accepts NULL */
 
-const struct session *session_begin(struct sessions *s, str user_id,
-                                    const struct session_policy *policy, str provider_refresh,
-                                    struct session_values *ret);
+const struct login_session *session_begin(struct sessions *s, str user_id,
+                                          const struct session_policy *policy, str provider_refresh,
+                                          struct session_values *ret);
 
 /* By the value of the cookie: NULL when it is not valid (any more). Updates the last request. */
-const struct session *session_find(struct sessions *s, str value);
+const struct login_session *session_find(struct sessions *s, str value);
 /* By its refresh value. A value that was used before ends its session and finds nothing, because it
  * must have been stolen; but just after its use (*ret_is_spent) the request is of another tab of
  * the same browser, which has the new values already. */
-const struct session *session_find_refresh(struct sessions *s, str refresh, bool *ret_is_spent);
+const struct login_session *session_find_refresh(struct sessions *s, str refresh,
+                                                 bool *ret_is_spent);
 
-const struct session *session_by_id(const struct sessions *s, str id);
+const struct login_session *session_by_id(const struct sessions *s, str id);
 
 /* New values; the old refresh value is used up. provider_refresh empty = keep the stored one. */
-const struct session *session_rotate(struct sessions *s, const struct session *x,
-                                     str provider_refresh, struct session_values *ret);
+const struct login_session *session_rotate(struct sessions *s, const struct login_session *x,
+                                           str provider_refresh, struct session_values *ret);
 
-void session_end(struct sessions *s, const struct session *x);
+void session_end(struct sessions *s, const struct login_session *x);
 /* Ends all sessions of the user that began before then. */
 void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms);
 

@@ -52,7 +52,7 @@ static bool copy_hash(char to[SHA256_HEX_LEN + 1], str from)
 
 static void take_session(struct sessions *s, const struct session_in *in)
 {
-    struct session *x = xcalloc(1, sizeof *x);
+    struct login_session *x = xcalloc(1, sizeof *x);
     bool is_ok = copy_hash(x->value_hash, in->value) && copy_hash(x->refresh_hash, in->refresh) &&
                  copy_hash(x->former_hash, in->former) && copy_hash(x->spent_hash, in->spent) &&
                  in->id.n > 0 && in->id.n < sizeof x->id && !map_get(&s->all, in->id);
@@ -104,7 +104,8 @@ void sessions_read(struct sessions *s)
 
 /* ---- writing ---- */
 
-static void write_session(struct json_writer *w, const struct sessions *s, const struct session *x)
+static void write_session(struct json_writer *w, const struct sessions *s,
+                          const struct login_session *x)
 {
     jw_object(w);
     jw_kstr(w, "id", str_from(x->id));

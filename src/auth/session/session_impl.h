@@ -17,7 +17,7 @@ struct sessions {
     void *ctx;
     int64_t (*now_ms)(void);
 
-    struct map all;     /* id -> struct session */
+    struct map all;     /* id -> struct login_session */
     struct map by_hash; /* each of its hashes -> the same */
     struct timer sweep;
 
@@ -33,7 +33,7 @@ struct sessions {
     struct err err;
 };
 
-void session_index(struct sessions *s, struct session *x); /* into both maps; takes it */
+void session_index(struct sessions *s, struct login_session *x); /* into both maps; takes it */
 
 void sessions_read(struct sessions *s);      /* once, blocking */
 void sessions_changed(struct sessions *s);   /* starts a write unless one is in progress */

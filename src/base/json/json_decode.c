@@ -6,9 +6,9 @@
 #include "base/nearest.h"
 
 /* The current place as a chain up the C stack; it becomes text only for an error message. */
-struct place {
-    const struct place *up; /* NULL: `name` is the path that the caller gave */
-    str name;               /* a key, unless an index */
+struct decode_place {
+    const struct decode_place *up; /* NULL: `name` is the path that the caller gave */
+    str name;                      /* a key, unless an index */
     size_t index;
     bool is_index;
 };
@@ -20,7 +20,7 @@ struct decoder {
     struct err *e;
 };
 
-static str place_path(struct arena *a, const struct place *at)
+static str place_path(struct arena *a, const struct decode_place *at)
 {
     if (!at->up)
         return at->name;
@@ -30,17 +30,17 @@ static str place_path(struct arena *a, const struct place *at)
     return arena_printf(a, "%.*s%s%.*s", STR_ARG(up), up.n ? "." : "", STR_ARG(at->name));
 }
 
-static int wrong(struct decoder *d, const struct place *at, const char *what)
+static int wrong(struct decoder *d, const struct decode_place *at, const char *what)
 {
     str path = place_path(d->arena, at);
     return err_set(d->e, -EINVAL, "%.*s%s%s", STR_ARG(path), path.n ? ": " : "", what);
 }
 
 static int decode_object(struct decoder *d, const struct json *v, const struct json_field *fields,
-                         void *out, const struct place *at);
+                         void *out, const struct decode_place *at);
 
 static int decode_str(struct decoder *d, const struct json *v, const struct json_field *f,
-                      void *out, const struct place *at)
+                      void *out, const struct decode_place *at)
 {
     if (v->type != JSON_STRING)
         return wrong(d, at, "expected string");
@@ -49,7 +49,7 @@ static int decode_str(struct decoder *d, const struct json *v, const struct json
 }
 
 static int decode_cstr(struct decoder *d, const struct json *v, const struct json_field *f,
-                       void *out, const struct place *at)
+                       void *out, const struct decode_place *at)
 {
     if (v->type != JSON_STRING)
         return wrong(d, at, "expected string");
@@ -60,7 +60,7 @@ static int decode_cstr(struct decoder *d, const struct json *v, const struct jso
 }
 
 static int decode_int(struct decoder *d, const struct json *v, const struct json_field *f,
-                      void *out, const struct place *at)
+                      void *out, const struct decode_place *at)
 {
     if (v->type != JSON_INT)
         return wrong(d, at, "expected integer");
@@ -69,7 +69,7 @@ static int decode_int(struct decoder *d, const struct json *v, const struct json
 }
 
 static int decode_double(struct decoder *d, const struct json *v, const struct json_field *f,
-                         void *out, const struct place *at)
+                         void *out, const struct decode_place *at)
 {
     double n = 0;
     if (v->type == JSON_INT)
@@ -83,7 +83,7 @@ static int decode_double(struct decoder *d, const struct json *v, const struct j
 }
 
 static int decode_bool(struct decoder *d, const struct json *v, const struct json_field *f,
-                       void *out, const struct place *at)
+                       void *out, const struct decode_place *at)
 {
     if (v->type != JSON_BOOL)
         return wrong(d, at, "expected boolean");
@@ -92,13 +92,13 @@ static int decode_bool(struct decoder *d, const struct json *v, const struct jso
 }
 
 static int decode_strs(struct decoder *d, const struct json *v, const struct json_field *f,
-                       void *out, const struct place *at)
+                       void *out, const struct decode_place *at)
 {
     if (v->type != JSON_ARRAY)
         return wrong(d, at, "expected array of strings");
     struct json_strs strs = {arena_array(d->arena, v->len, sizeof(str)), v->len};
     for (size_t i = 0; i < strs.len; i++) {
-        struct place item = {.up = at, .index = i, .is_index = true};
+        struct decode_place item = {.up = at, .index = i, .is_index = true};
         int r = decode_str(d, &v->items[i], f, &strs.items[i], &item);
         if (r < 0)
             return r;
@@ -108,19 +108,19 @@ static int decode_strs(struct decoder *d, const struct json *v, const struct jso
 }
 
 static int decode_struct(struct decoder *d, const struct json *v, const struct json_field *f,
-                         void *out, const struct place *at)
+                         void *out, const struct decode_place *at)
 {
     return decode_object(d, v, f->fields, out, at);
 }
 
 static int decode_structs(struct decoder *d, const struct json *v, const struct json_field *f,
-                          void *out, const struct place *at)
+                          void *out, const struct decode_place *at)
 {
     if (v->type != JSON_ARRAY)
         return wrong(d, at, "expected array of objects");
     struct json_structs structs = {arena_array(d->arena, v->len, f->size), v->len};
     for (size_t i = 0; i < structs.len; i++) {
-        struct place item = {.up = at, .index = i, .is_index = true};
+        struct decode_place item = {.up = at, .index = i, .is_index = true};
         void *element = (char *)structs.items + i * f->size;
         int r = decode_object(d, &v->items[i], f->fields, element, &item);
         if (r < 0)
@@ -131,14 +131,14 @@ static int decode_structs(struct decoder *d, const struct json *v, const struct 
 }
 
 static int decode_json(struct decoder *d, const struct json *v, const struct json_field *f,
-                       void *out, const struct place *at)
+                       void *out, const struct decode_place *at)
 {
     *(const struct json **)out = v;
     return 0;
 }
 
 static int decode_json_object(struct decoder *d, const struct json *v, const struct json_field *f,
-                              void *out, const struct place *at)
+                              void *out, const struct decode_place *at)
 {
     if (v->type != JSON_OBJECT)
         return wrong(d, at, "expected object");
@@ -147,7 +147,7 @@ static int decode_json_object(struct decoder *d, const struct json *v, const str
 }
 
 typedef int (*decode_fn)(struct decoder *d, const struct json *v, const struct json_field *f,
-                         void *out, const struct place *at);
+                         void *out, const struct decode_place *at);
 
 static const decode_fn DECODERS[] = {
     [JF_STR] = decode_str,       [JF_CSTR] = decode_cstr,
@@ -158,10 +158,10 @@ static const decode_fn DECODERS[] = {
 };
 
 static int decode_field(struct decoder *d, const struct json *obj, const struct json_field *f,
-                        void *out, const struct place *at)
+                        void *out, const struct decode_place *at)
 {
     const struct json *v = json_get(obj, f->name);
-    struct place field = {.up = at, .name = str_from(f->name)};
+    struct decode_place field = {.up = at, .name = str_from(f->name)};
     if (!v || (v->type == JSON_NULL && (f->flags & JF_NULLABLE)))
         return f->flags & JF_REQUIRED ? wrong(d, &field, "required but missing") : 0;
     return DECODERS[f->type](d, v, f, (char *)out + f->offset, &field);
@@ -184,17 +184,17 @@ static const char *nearest_key(const struct json_field *fields, str key)
 }
 
 static void report_unknown(struct decoder *d, const struct json *obj,
-                           const struct json_field *fields, const struct place *at)
+                           const struct json_field *fields, const struct decode_place *at)
 {
     for (uint32_t i = 0; i < obj->len; i++) {
-        struct place member = {.up = at, .name = obj->members[i].key};
+        struct decode_place member = {.up = at, .name = obj->members[i].key};
         if (!is_known_key(fields, member.name))
             d->unknown(d->ctx, place_path(d->arena, &member).p, nearest_key(fields, member.name));
     }
 }
 
 static int decode_object(struct decoder *d, const struct json *v, const struct json_field *fields,
-                         void *out, const struct place *at)
+                         void *out, const struct decode_place *at)
 {
     if (v->type != JSON_OBJECT)
         return wrong(d, at, "expected object");
@@ -213,7 +213,7 @@ int json_decode(struct arena *a, const struct json *obj, const struct json_field
                 struct err *e)
 {
     struct decoder d = {.arena = a, .unknown = unknown, .ctx = ctx, .e = e};
-    struct place top = {.name = str_from(path)};
+    struct decode_place top = {.name = str_from(path)};
     if (!obj)
         return wrong(&d, &top, "expected object");
     return decode_object(&d, obj, fields, ret_struct, &top);

@@ -9,20 +9,20 @@
 /* Keys are compared one by one, so a mapping has a ceiling of its own. */
 enum { KEYS_MAX = 256 };
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     struct arena *arena;
     unsigned first_line;
     struct err *e;
 };
 
-static int fail_at(struct reader *r, yaml_mark_t mark, const char *reason)
+static int fail_at(struct yaml_reader *r, yaml_mark_t mark, const char *reason)
 {
     return err_set(r->e, -EINVAL, "line %zu: %s", mark.line + r->first_line, reason);
 }
 
 /* The caller deletes the event, but only after success. */
-static int next_event(struct reader *r, yaml_event_t *event)
+static int next_event(struct yaml_reader *r, yaml_event_t *event)
 {
     if (yaml_parser_parse(&r->parser, event))
         return 0;
@@ -61,9 +61,9 @@ static str event_text(const yaml_event_t *event)
     return str_make((const char *)event->data.scalar.value, event->data.scalar.length);
 }
 
-static int read_node(struct reader *r, yaml_event_t *event, int depth, struct json *ret);
+static int read_node(struct yaml_reader *r, yaml_event_t *event, int depth, struct json *ret);
 
-static int read_sequence(struct reader *r, int depth, struct json *arr)
+static int read_sequence(struct yaml_reader *r, int depth, struct json *arr)
 {
     for (;;) {
         yaml_event_t event;
@@ -82,7 +82,8 @@ static int read_sequence(struct reader *r, int depth, struct json *arr)
 }
 
 /* The key is the text of a scalar, whatever type it would have as a value. */
-static int read_key(struct reader *r, const yaml_event_t *event, const struct json *obj, str *ret)
+static int read_key(struct yaml_reader *r, const yaml_event_t *event, const struct json *obj,
+                    str *ret)
 {
     const char *refused = refusal(event);
     if (refused)
@@ -99,7 +100,7 @@ static int read_key(struct reader *r, const yaml_event_t *event, const struct js
     return 0;
 }
 
-static int read_value(struct reader *r, int depth, struct json *ret)
+static int read_value(struct yaml_reader *r, int depth, struct json *ret)
 {
     yaml_event_t event;
     int status = next_event(r, &event);
@@ -110,7 +111,7 @@ static int read_value(struct reader *r, int depth, struct json *ret)
     return status;
 }
 
-static int read_mapping(struct reader *r, int depth, struct json *obj)
+static int read_mapping(struct yaml_reader *r, int depth, struct json *obj)
 {
     for (;;) {
         yaml_event_t event;
@@ -133,7 +134,7 @@ static int read_mapping(struct reader *r, int depth, struct json *obj)
 }
 
 /* Recursion ends at YAML_DEPTH_MAX. */
-static int read_node(struct reader *r, yaml_event_t *event, int depth, struct json *ret)
+static int read_node(struct yaml_reader *r, yaml_event_t *event, int depth, struct json *ret)
 {
     const char *refused = refusal(event);
     if (refused)
@@ -153,7 +154,7 @@ static int read_node(struct reader *r, yaml_event_t *event, int depth, struct js
 }
 
 /* One document at most; an empty stream is null. */
-static int read_stream(struct reader *r, struct json *ret)
+static int read_stream(struct yaml_reader *r, struct json *ret)
 {
     int documents = 0;
     for (;;) {
@@ -189,7 +190,7 @@ int yaml_parse(struct arena *a, str text, unsigned first_line, struct json **ret
     size_t good = utf8_valid_prefix(text);
     if (good < text.n)
         return err_set(e, -EINVAL, "line %u: not valid UTF-8", line_of(text, good) + first_line);
-    struct reader r = {.arena = a, .first_line = first_line, .e = e};
+    struct yaml_reader r = {.arena = a, .first_line = first_line, .e = e};
     if (!yaml_parser_initialize(&r.parser))
         return err_set(e, -ENOMEM, "cannot start the YAML parser");
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);

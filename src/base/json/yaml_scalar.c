@@ -14,7 +14,7 @@ static const struct {
 };
 
 /* The parts of a decimal number. */
-struct decimal {
+struct yaml_decimal {
     bool negative, has_point;
     str whole, fraction, exponent; /* exponent with its sign, without the e */
 };
@@ -38,9 +38,9 @@ static bool take_any(str *rest, const char *any_of)
 }
 
 /* [-+] ( digits [. digits*] | . digits ) [e [-+] digits] */
-static bool split_decimal(str s, struct decimal *ret)
+static bool split_decimal(str s, struct yaml_decimal *ret)
 {
-    struct decimal d = {0};
+    struct yaml_decimal d = {0};
     d.negative = take_any(&s, "-");
     if (!d.negative)
         (void)take_any(&s, "+");
@@ -61,7 +61,7 @@ static bool split_decimal(str s, struct decimal *ret)
     return s.n == 0;
 }
 
-static struct json decimal_to_json(struct arena *a, const struct decimal *d)
+static struct json decimal_to_json(struct arena *a, const struct yaml_decimal *d)
 {
     str whole = d->whole;
     while (whole.n > 1 && whole.p[0] == '0')
@@ -104,7 +104,7 @@ struct json yaml_plain(struct arena *a, str text)
     int64_t i;
     if (parse_radix(text, &i))
         return json_of_int(i);
-    struct decimal d;
+    struct yaml_decimal d;
     if (split_decimal(text, &d))
         return decimal_to_json(a, &d);
     return json_of_str(arena_str(a, text));

@@ -8,13 +8,13 @@
 #define FIRST_SYMBOL    0x2190 /* arrows, dingbats, emoji: from here on */
 #define SHOWN_BYTES_MAX 10     /* of one character: \u{10FFFF} */
 
-struct range {
+struct hidden_range {
     uint32_t first, last;
 };
 
 bool hidden_is(uint32_t cp)
 {
-    static const struct range RANGES[] = {
+    static const struct hidden_range RANGES[] = {
         {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x034f, 0x034f}, {0x061c, 0x061c},
         {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f}, {0x200b, 0x200f},
         {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164}, {0xfe00, 0xfe0f},

@@ -20,7 +20,7 @@
 #define READ_BYTES     (64u * 1024)
 #define PROGRESS_MS    1000
 
-struct run { /* one tools/call in progress */
+struct served_run { /* one tools/call in progress */
     struct list_node node;
     struct arena arena;
     const struct json *id, *progress_token;
@@ -30,7 +30,7 @@ struct run { /* one tools/call in progress */
     int64_t timeout_ms;
 };
 
-struct server {
+struct bash_server {
     int out;
     struct buf line;
     bool is_skipping; /* inside a line that is too long */
@@ -42,12 +42,12 @@ struct server {
 };
 
 /* The parts of a request that its answer needs. */
-struct request {
+struct bash_request {
     const struct json *id, *params;
     bool is_modern;
 };
 
-static void send_answer(struct server *s, struct bash_answer *a)
+static void send_answer(struct bash_server *s, struct bash_answer *a)
 {
     size_t at = 0;
     buf_add_char(&a->bytes, '\n');
@@ -61,14 +61,14 @@ static void send_answer(struct server *s, struct bash_answer *a)
     buf_done(&a->bytes);
 }
 
-static void send_error(struct server *s, const struct json *id, int code, const char *message)
+static void send_error(struct bash_server *s, const struct json *id, int code, const char *message)
 {
     struct bash_answer a;
     bash_answer_error(&a, id, code, message);
     send_answer(s, &a);
 }
 
-static void run_free(struct server *s, struct run *r)
+static void run_free(struct bash_server *s, struct served_run *r)
 {
     bash_run_done(&r->shell);
     list_del(&r->node);
@@ -83,14 +83,14 @@ static void run_free(struct server *s, struct run *r)
 #define LEAF_TRIES    50
 #define LEAF_PAUSE_MS 10
 
-static void sweep_leaves(const struct server *s, int min_age_s)
+static void sweep_leaves(const struct bash_server *s, int min_age_s)
 {
     if (s->sandbox && s->sandbox->cgroup)
         cgroup_sweep(s->sandbox->cgroup, min_age_s);
 }
 
 /* The last commands were killed only a moment ago, so this may need several attempts. */
-static void remove_cgroup(const struct server *s)
+static void remove_cgroup(const struct bash_server *s)
 {
     for (int i = 0; s->sandbox && s->sandbox->cgroup && i < LEAF_TRIES; i++) {
         sweep_leaves(s, 0);
@@ -102,7 +102,7 @@ static void remove_cgroup(const struct server *s)
 
 /* ---- methods ---- */
 
-static void send_failure(struct server *s, const struct request *q, const char *message)
+static void send_failure(struct bash_server *s, const struct bash_request *q, const char *message)
 {
     struct bash_answer a;
     bash_answer_failure(&a, q->id, q->is_modern, message);
@@ -113,7 +113,7 @@ static void send_failure(struct server *s, const struct request *q, const char *
 
 /* A command in the directory of a person's terminal has its own sandbox; the limits are those of
  * every command. */
-static int read_call_sandbox(const struct server *s, struct arena *a, const struct json *meta,
+static int read_call_sandbox(const struct bash_server *s, struct arena *a, const struct json *meta,
                              struct bash_want *want, struct err *e)
 {
     str encoded = json_get_string(meta, BASH_META_SANDBOX);
@@ -135,7 +135,7 @@ static int read_call_sandbox(const struct server *s, struct arena *a, const stru
     return 0;
 }
 
-static void call_tool(struct server *s, const struct request *q)
+static void call_tool(struct bash_server *s, const struct bash_request *q)
 {
     struct bash_want want;
     struct err e = {0};
@@ -152,7 +152,7 @@ static void call_tool(struct server *s, const struct request *q)
         send_failure(s, q, "Too many commands are running; wait for one to end.");
         return;
     }
-    struct run *r = xcalloc(1, sizeof(*r));
+    struct served_run *r = xcalloc(1, sizeof(*r));
     want.sandbox = s->sandbox;
     int rc = bash_want_read(args, &want, &e);
     const struct json *meta = json_get(q->params, "_meta");
@@ -175,7 +175,7 @@ static void call_tool(struct server *s, const struct request *q)
     s->nruns++;
 }
 
-static void list_tools(struct server *s, const struct request *q)
+static void list_tools(struct bash_server *s, const struct bash_request *q)
 {
     struct bash_answer a;
     if (json_get(q->params, "cursor")) {
@@ -186,14 +186,14 @@ static void list_tools(struct server *s, const struct request *q)
     send_answer(s, &a);
 }
 
-static void answer_discover(struct server *s, const struct request *q)
+static void answer_discover(struct bash_server *s, const struct bash_request *q)
 {
     struct bash_answer a;
     bash_answer_discover(&a, q->id);
     send_answer(s, &a);
 }
 
-static void initialize(struct server *s, const struct request *q)
+static void initialize(struct bash_server *s, const struct bash_request *q)
 {
     struct bash_answer a;
     str asked = json_get_string(q->params, "protocolVersion");
@@ -203,7 +203,7 @@ static void initialize(struct server *s, const struct request *q)
     s->is_initialized = true;
 }
 
-static void ping(struct server *s, const struct request *q)
+static void ping(struct bash_server *s, const struct bash_request *q)
 {
     struct bash_answer a;
     bash_answer_begin(&a, q->id, false);
@@ -216,7 +216,7 @@ enum { LEGACY = 1, MODERN = 2, EARLY = 4 /* before the handshake as well */ };
 static const struct method {
     str name;
     int when;
-    void (*fn)(struct server *s, const struct request *q);
+    void (*fn)(struct bash_server *s, const struct bash_request *q);
 } METHODS[] = {
     {STR_INIT("tools/call"), LEGACY | MODERN, call_tool},
     {STR_INIT("tools/list"), LEGACY | MODERN, list_tools},
@@ -228,7 +228,7 @@ static const struct method {
 /* ---- messages ---- */
 
 /* True when the metadata of a modern request is valid, or the request is not modern. */
-static bool check_metadata(struct server *s, const struct request *q, str method)
+static bool check_metadata(struct bash_server *s, const struct bash_request *q, str method)
 {
     struct bash_answer a;
     const struct json *meta = json_get(q->params, "_meta");
@@ -248,9 +248,9 @@ static bool check_metadata(struct server *s, const struct request *q, str method
     return false;
 }
 
-static void on_request(struct server *s, const struct rpc_message *m)
+static void on_request(struct bash_server *s, const struct rpc_message *m)
 {
-    struct request q = {m->id, m->params, false};
+    struct bash_request q = {m->id, m->params, false};
     q.is_modern = json_get(json_get(m->params, "_meta"), META_VERSION) != NULL;
     if (!check_metadata(s, &q, m->method))
         return;
@@ -267,17 +267,17 @@ static void on_request(struct server *s, const struct rpc_message *m)
     send_error(s, q.id, RPC_METHOD_NOT_FOUND, "Method not found");
 }
 
-static void on_notification(struct server *s, const struct rpc_message *m)
+static void on_notification(struct bash_server *s, const struct rpc_message *m)
 {
     const struct json *id = json_get(m->params, "requestId");
     if (!str_eq(m->method, STR("notifications/cancelled")) || !id)
         return;
-    LIST_EACH (r, &s->runs, struct run, node)
+    LIST_EACH (r, &s->runs, struct served_run, node)
         if (r->id->type == id->type && json_equal(r->id, id))
             run_free(s, r);
 }
 
-static void on_bash_line(struct server *s, str line)
+static void on_bash_line(struct bash_server *s, str line)
 {
     struct arena a;
     struct json *doc;
@@ -300,7 +300,7 @@ static void on_bash_line(struct server *s, str line)
 
 /* ---- reading ---- */
 
-static void take_input(struct server *s, str bytes)
+static void take_input(struct bash_server *s, str bytes)
 {
     ptrdiff_t lf;
     while ((lf = str_find_char(bytes, '\n')) >= 0) {
@@ -319,14 +319,14 @@ static void take_input(struct server *s, str bytes)
     }
 }
 
-static void send_output(struct server *s, const struct run *r)
+static void send_output(struct bash_server *s, const struct served_run *r)
 {
     struct bash_answer a;
     bash_answer_output(&a, r->id, r->is_modern, &r->shell);
     send_answer(s, &a);
 }
 
-static void send_progress(struct server *s, const struct run *r, uint64_t now_ms)
+static void send_progress(struct bash_server *s, const struct served_run *r, uint64_t now_ms)
 {
     struct bash_answer a;
     const struct bash_run *b = &r->shell;
@@ -335,10 +335,10 @@ static void send_progress(struct server *s, const struct run *r, uint64_t now_ms
     send_answer(s, &a);
 }
 
-static void step_runs(struct server *s)
+static void step_runs(struct bash_server *s)
 {
     uint64_t now_ms = clock_mono_ms();
-    LIST_EACH (r, &s->runs, struct run, node) {
+    LIST_EACH (r, &s->runs, struct served_run, node) {
         bash_run_step(&r->shell, now_ms);
         if (r->shell.is_over) {
             send_output(s, r);
@@ -352,29 +352,29 @@ static void step_runs(struct server *s)
 }
 
 /* The commands that the kernel does not limit. */
-static size_t watched_runs(const struct server *s, struct bash_run *ret[RUNS_MAX])
+static size_t watched_runs(const struct bash_server *s, struct bash_run *ret[RUNS_MAX])
 {
     size_t n = 0;
-    LIST_EACH (r, &s->runs, struct run, node)
+    LIST_EACH (r, &s->runs, struct served_run, node)
         if (bash_watch_needs(&r->shell))
             ret[n++] = &r->shell;
     return n;
 }
 
-static void watch_runs(struct server *s)
+static void watch_runs(struct bash_server *s)
 {
     struct bash_run *runs[RUNS_MAX];
     bash_watch_step(&s->watch, runs, watched_runs(s, runs), clock_mono_ms());
 }
 
 /* Waits for input, output of a command, or the next time limit. */
-static bool wait_for_input(struct server *s, int in)
+static bool wait_for_input(struct bash_server *s, int in)
 {
     struct pollfd fds[1 + RUNS_MAX * BASH_RUN_POLLS];
     uint64_t now_ms = clock_mono_ms(), due_ms = UINT64_MAX;
     size_t n = 1;
     fds[0] = (struct pollfd){in, POLLIN, 0};
-    LIST_EACH (r, &s->runs, struct run, node) {
+    LIST_EACH (r, &s->runs, struct served_run, node) {
         bash_run_polls(&r->shell, &fds[n]);
         n += BASH_RUN_POLLS;
         due_ms = r->shell.due_ms < due_ms ? r->shell.due_ms : due_ms;
@@ -389,7 +389,7 @@ static bool wait_for_input(struct server *s, int in)
 
 /* With BASH_SPEC_VARIABLE there is a message. Without it another program runs the server, and
  * decides what its commands may do. */
-static int read_sandbox(struct arena *a, struct server *s)
+static int read_sandbox(struct arena *a, struct bash_server *s)
 {
     struct err e = {0};
     struct launch_spec *spec = arena_zalloc(a, sizeof(*spec));
@@ -408,7 +408,7 @@ static int read_sandbox(struct arena *a, struct server *s)
 
 int bash_serve(int in, int out)
 {
-    struct server s = {.out = out};
+    struct bash_server s = {.out = out};
     struct arena a;
     /* commands of the same account must not be able to change it */
     (void)prctl(PR_SET_DUMPABLE, 0);
@@ -430,7 +430,7 @@ int bash_serve(int in, int out)
         watch_runs(&s);
     }
     LIST_FOREACH (node, &s.runs)
-        run_free(&s, LIST_ENTRY(node, struct run, node));
+        run_free(&s, LIST_ENTRY(node, struct served_run, node));
     remove_cgroup(&s);
     buf_done(&s.line);
     free(chunk);

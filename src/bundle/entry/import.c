@@ -9,7 +9,7 @@
 #define NOTES_MAX 32
 #define TEXT_MAX  (256u * 1024)
 
-struct importer {
+struct entry_importer {
     struct arena *arena;
     const char *base_dir, *home_dir;
     const struct json *inputs; /* from VS Code, or NULL */
@@ -18,10 +18,10 @@ struct importer {
     struct json *allowed_env;
 };
 
-static void import_note(struct importer *im, const char *fmt, ...)
+static void import_note(struct entry_importer *im, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void import_note(struct importer *im, const char *fmt, ...)
+static void import_note(struct entry_importer *im, const char *fmt, ...)
 {
     struct json_strs *notes = &im->out->notes;
     va_list ap;
@@ -35,7 +35,7 @@ static void import_note(struct importer *im, const char *fmt, ...)
 /* ---- variables of other programs ---- */
 
 /* The project folder of the file: for .vscode/mcp.json it is the one above. */
-static str project_dir(const struct importer *im)
+static str project_dir(const struct entry_importer *im)
 {
     str dir = str_from(im->base_dir);
     return str_ends(dir, STR("/.vscode")) || str_ends(dir, STR("/.cursor"))
@@ -43,7 +43,7 @@ static str project_dir(const struct importer *im)
                : dir;
 }
 
-static str input_label(const struct importer *im, str id)
+static str input_label(const struct entry_importer *im, str id)
 {
     for (size_t i = 0; im->inputs && i < im->inputs->len; i++) {
         const struct json *in = json_at(im->inputs, i);
@@ -55,7 +55,7 @@ static str input_label(const struct importer *im, str id)
 
 /* Expands known places, and the default of ${NAME:-default}. Returns false when only the user knows
  * the value. */
-static bool expand_one(const struct importer *im, struct buf *out, str name)
+static bool expand_one(const struct entry_importer *im, struct buf *out, str name)
 {
     ptrdiff_t fallback = str_find(name, STR(":-"), 0);
     if (str_eq(name, STR("workspaceFolder")))
@@ -68,7 +68,7 @@ static bool expand_one(const struct importer *im, struct buf *out, str name)
 }
 
 /* Returns 0 with the text, or -ENOKEY with the name of the variable that nb cannot expand. */
-static int expand(const struct importer *im, str text, str *ret, str *ret_unknown)
+static int expand(const struct entry_importer *im, str text, str *ret, str *ret_unknown)
 {
     struct buf out;
     size_t done = 0;
@@ -93,7 +93,7 @@ static int expand(const struct importer *im, str text, str *ret, str *ret_unknow
     return r;
 }
 
-static void import_note_unknown(struct importer *im, const char *where, str variable)
+static void import_note_unknown(struct entry_importer *im, const char *where, str variable)
 {
     if (!str_starts(variable, STR("input:"))) {
         import_note(im, "%s uses ${%.*s}, which nb does not support", where, STR_ARG(variable));
@@ -104,7 +104,7 @@ static void import_note_unknown(struct importer *im, const char *where, str vari
                 STR_ARG(label.n > 0 ? label : id));
 }
 
-static str import_scalar_text(struct importer *im, const struct json *v)
+static str import_scalar_text(struct entry_importer *im, const struct json *v)
 {
     return v->type == JSON_STRING ? v->s : json_to_str(im->arena, v);
 }
@@ -120,7 +120,7 @@ static str whole_variable(str text)
 
 /* ---- programs ---- */
 
-static void take_env(struct importer *im, const struct json *env)
+static void take_env(struct entry_importer *im, const struct json *env)
 {
     struct json *taken = json_new(im->arena, JSON_OBJECT);
     for (size_t i = 0; env && i < env->len; i++) {
@@ -138,7 +138,7 @@ static void take_env(struct importer *im, const struct json *env)
         json_set(im->arena, im->entry, STR("env"), *taken);
 }
 
-static int take_args(struct importer *im, const struct json *args)
+static int take_args(struct entry_importer *im, const struct json *args)
 {
     struct json *taken = json_new(im->arena, JSON_ARRAY);
     for (size_t i = 0; args && i < args->len; i++) {
@@ -154,7 +154,7 @@ static int take_args(struct importer *im, const struct json *args)
     return 0;
 }
 
-static int take_program(struct importer *im, const struct json *server)
+static int take_program(struct entry_importer *im, const struct json *server)
 {
     struct arena *a = im->arena;
     str command, unknown, cwd;
@@ -182,7 +182,7 @@ static int take_program(struct importer *im, const struct json *server)
     return 0;
 }
 
-static void note_unseen(struct importer *im, const struct bundle_entry *b)
+static void note_unseen(struct entry_importer *im, const struct bundle_entry *b)
 {
     struct json_strs unseen = command_unseen_paths(im->arena, b);
     for (size_t i = 0; i < unseen.len; i++)
@@ -193,7 +193,8 @@ static void note_unseen(struct importer *im, const struct bundle_entry *b)
 
 /* ---- remote servers ---- */
 
-static int take_headers(struct importer *im, const struct json *headers, struct json *transport)
+static int take_headers(struct entry_importer *im, const struct json *headers,
+                        struct json *transport)
 {
     struct json *taken = json_new(im->arena, JSON_OBJECT);
     for (size_t i = 0; headers && i < headers->len; i++) {
@@ -210,7 +211,7 @@ static int take_headers(struct importer *im, const struct json *headers, struct 
     return 0;
 }
 
-static int take_url(struct importer *im, const struct json *server, str given)
+static int take_url(struct entry_importer *im, const struct json *server, str given)
 {
     struct arena *a = im->arena;
     struct json *transport = json_new(a, JSON_OBJECT);
@@ -236,7 +237,7 @@ static int take_url(struct importer *im, const struct json *server, str given)
 
 /* ---- one server ---- */
 
-static void note_ignored(struct importer *im, const struct json *server)
+static void note_ignored(struct entry_importer *im, const struct json *server)
 {
     static const char *const KNOWN[] = {"command", "args",    "env",       "envFile",   "cwd",
                                         "url",     "headers", "type",      "transport", "disabled",
@@ -260,7 +261,7 @@ static str url_of(const struct json *server)
     return STR_NONE;
 }
 
-static int take_server(struct importer *im, const struct json *server)
+static int take_server(struct entry_importer *im, const struct json *server)
 {
     struct arena *a = im->arena;
     struct err e = {0};
@@ -330,7 +331,7 @@ int import_parse(struct arena *a, str text, const char *base_dir, const char *ho
         struct import_server *out = &ret->items[i];
         out->name = servers->members[i].key;
         out->notes.items = arena_array(a, NOTES_MAX, sizeof(str));
-        struct importer im = {
+        struct entry_importer im = {
             .arena = a,
             .base_dir = base_dir,
             .home_dir = home_dir,

@@ -264,13 +264,13 @@ static void take_answers(struct proxy *p)
 
 #define FDS_MAX (1 + NETWORK_GATES_MAX + 2 * NETWORK_LINKS_MAX)
 
-struct watched {
+struct proxy_watched {
     struct pollfd fds[FDS_MAX];
     nfds_t n;
     uint64_t deadline; /* the earliest of all links */
 };
 
-static void watch(struct proxy *p, struct watched *w)
+static void watch(struct proxy *p, struct proxy_watched *w)
 {
     bool is_full = !free_link(p);
     w->n = 0;
@@ -314,7 +314,7 @@ static void step_links(struct proxy *p, const struct pollfd *fds)
     }
 }
 
-static void proxy_step(struct proxy *p, struct watched *w)
+static void proxy_step(struct proxy *p, struct proxy_watched *w)
 {
     watch(p, w);
     if (poll(w->fds, w->n, patience(w->deadline)) < 0)
@@ -401,7 +401,7 @@ int network_proxy_start(struct arena *a, const struct network_rules *r)
 int network_proxy_run(struct arena *a, const struct network_rules *r, int socket)
 {
     struct proxy *p = arena_zalloc(a, sizeof(*p));
-    struct watched *w = arena_zalloc(a, sizeof(*w));
+    struct proxy_watched *w = arena_zalloc(a, sizeof(*w));
     p->rules = r;
     int rc = receive_gates(p, socket);
     close(socket);

@@ -28,7 +28,7 @@ struct unpack {
     struct err *e;
 };
 
-struct entry {
+struct archive_entry {
     zip_uint64_t index;
     str path; /* without the slash of a directory */
     bool is_dir;
@@ -72,7 +72,7 @@ static int check_name(struct unpack *u, str path)
 }
 
 /* Permissions that a Unix packer stored; archives of other systems have none. */
-static int take_mode(struct unpack *u, struct entry *en)
+static int take_mode(struct unpack *u, struct archive_entry *en)
 {
     zip_uint8_t system;
     zip_uint32_t attributes;
@@ -117,14 +117,15 @@ static int check_total(struct unpack *u, uint64_t total)
 }
 
 /* Name, kind and permissions of one entry. */
-static int read_entry(struct unpack *u, zip_uint64_t index, struct entry *ret, uint64_t *ret_size)
+static int read_entry(struct unpack *u, zip_uint64_t index, struct archive_entry *ret,
+                      uint64_t *ret_size)
 {
     zip_stat_t st;
     if (u->zip.stat_index(u->archive, index, ZIP_FL_ENC_RAW, &st) != 0 ||
         !(st.valid & ZIP_STAT_NAME))
         return err_set(u->e, -EINVAL, "%s: entry %llu cannot be read", u->name,
                        (unsigned long long)index);
-    *ret = (struct entry){.index = index, .path = str_from(st.name)};
+    *ret = (struct archive_entry){.index = index, .path = str_from(st.name)};
     if (str_ends(ret->path, STR("/"))) {
         ret->is_dir = true;
         ret->path.n--;
@@ -148,7 +149,7 @@ static int check_all(struct unpack *u, zip_uint64_t n)
                        (unsigned long long)n, ARCHIVE_ENTRIES_MAX);
     map_init(&seen);
     for (zip_uint64_t i = 0; r == 0 && i < n; i++) {
-        struct entry en;
+        struct archive_entry en;
         r = read_entry(u, i, &en, &size);
         if (r == 0 && map_put(&seen, en.path, u) != NULL)
             r = refuse_entry(u, en.path, "comes twice");
@@ -177,7 +178,7 @@ static int make_parents(struct unpack *u, str path)
 }
 
 /* Counts the unpacked bytes, because the sizes in the archive are only claims. */
-static int copy_content(struct unpack *u, zip_file_t *from, const struct entry *en, int to)
+static int copy_content(struct unpack *u, zip_file_t *from, const struct archive_entry *en, int to)
 {
     char *chunk = xcalloc(1, CHUNK_BYTES);
     int r = 0;
@@ -199,7 +200,7 @@ static int copy_content(struct unpack *u, zip_file_t *from, const struct entry *
     return r;
 }
 
-static int unpack_file(struct unpack *u, const struct entry *en, const char *path)
+static int unpack_file(struct unpack *u, const struct archive_entry *en, const char *path)
 {
     int fd = openat(u->root, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, en->mode);
     if (fd < 0)
@@ -218,7 +219,7 @@ static int unpack_file(struct unpack *u, const struct entry *en, const char *pat
     return r;
 }
 
-static int write_entry(struct unpack *u, const struct entry *en)
+static int write_entry(struct unpack *u, const struct archive_entry *en)
 {
     char path[ARCHIVE_NAME_MAX + 1];
     snprintf(path, sizeof path, "%.*s", STR_ARG(en->path));
@@ -237,7 +238,7 @@ static int write_all_entries(struct unpack *u, zip_uint64_t n)
 {
     int r = 0;
     for (zip_uint64_t i = 0; r == 0 && i < n; i++) {
-        struct entry en;
+        struct archive_entry en;
         uint64_t size;
         r = read_entry(u, i, &en, &size);
         if (r == 0)

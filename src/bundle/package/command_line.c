@@ -10,7 +10,7 @@
 
 #define ARGV_MAX 1024 /* lists of values expand */
 
-struct builder {
+struct command_builder {
     struct arena *arena;
     const struct manifest *m;
     const struct variables *vars;
@@ -21,7 +21,7 @@ struct builder {
     struct err *e;
 };
 
-static int add_arg(struct builder *b, str s)
+static int add_arg(struct command_builder *b, str s)
 {
     if (b->nargv == ARGV_MAX)
         return err_set(b->e, -EINVAL, "server.mcp_config.args: more than %d arguments", ARGV_MAX);
@@ -29,7 +29,8 @@ static int add_arg(struct builder *b, str s)
     return 0;
 }
 
-static int check_argument_text(struct builder *b, const char *where, str text, bool may_hold_secret)
+static int check_argument_text(struct command_builder *b, const char *where, str text,
+                               bool may_hold_secret)
 {
     str unknown = substitute_unknown(text, b->vars);
     const struct user_value *secret = substitute_secret(text, b->vars);
@@ -65,7 +66,7 @@ static str usual_program(str command)
 }
 
 /* A name with a slash is a file of the bundle, unless it is absolute. */
-static str program_path(struct builder *b, str command)
+static str program_path(struct command_builder *b, str command)
 {
     if (str_find_char(command, '/') < 0)
         return usual_program(command);
@@ -74,13 +75,13 @@ static str program_path(struct builder *b, str command)
     return arena_printf(b->arena, "%s/%.*s", b->vars->dir, STR_ARG(command));
 }
 
-static str entry_path(struct builder *b)
+static str entry_path(struct command_builder *b)
 {
     return arena_printf(b->arena, "%s/%.*s", b->vars->dir, STR_ARG(b->m->entry_point));
 }
 
 /* uv would update the lock file first and write it, but packages are read-only. */
-static int add_uv(struct builder *b)
+static int add_uv(struct command_builder *b)
 {
     const char *lock = arena_printf(b->arena, "%s/uv.lock", b->vars->dir).p;
     bool is_locked = access(lock, F_OK) == 0;
@@ -92,7 +93,7 @@ static int add_uv(struct builder *b)
     return r;
 }
 
-static int add_usual_command(struct builder *b)
+static int add_usual_command(struct command_builder *b)
 {
     int r = 0;
     switch (b->m->type) {
@@ -112,7 +113,7 @@ static int add_usual_command(struct builder *b)
 }
 
 /* "${user_config.KEY}" alone becomes one argument per value; none if it is not set. */
-static int add_given_arg(struct builder *b, str text)
+static int add_given_arg(struct command_builder *b, str text)
 {
     const struct user_value *whole = substitute_whole(text, b->vars);
     int r = check_argument_text(b, "server.mcp_config.args", text, false);
@@ -123,7 +124,7 @@ static int add_given_arg(struct builder *b, str text)
     return r;
 }
 
-static int build_argv(struct builder *b)
+static int build_argv(struct command_builder *b)
 {
     const struct manifest *m = b->m;
     b->argv = arena_array(b->arena, ARGV_MAX + 1, sizeof *b->argv);
@@ -140,19 +141,19 @@ static int build_argv(struct builder *b)
 
 /* ---- environment ---- */
 
-static void add_env(struct builder *b, str key, str value)
+static void add_env(struct command_builder *b, str key, str value)
 {
     b->env[b->nenv++] = arena_printf(b->arena, "%.*s=%.*s", STR_ARG(key), STR_ARG(value)).p;
 }
 
 /* The usual directories for bundled modules. */
-static str python_path(struct builder *b, str given)
+static str python_path(struct command_builder *b, str given)
 {
     return arena_printf(b->arena, "%s/deps:%s/src%s%.*s", b->vars->dir, b->vars->dir,
                         given.n > 0 ? ":" : "", STR_ARG(given));
 }
 
-static bool is_of_package(struct builder *b, str dir)
+static bool is_of_package(struct command_builder *b, str dir)
 {
     str clean = path_clean(b->arena, dir, str_from(b->vars->dir), STR("/nonexistent"));
     return path_is_at_or_below(clean, str_from(b->vars->dir)) ||
@@ -160,7 +161,7 @@ static bool is_of_package(struct builder *b, str dir)
 }
 
 /* Modules of a package must be in the package. */
-static int check_module_path(struct builder *b, str key, str value)
+static int check_module_path(struct command_builder *b, str key, str value)
 {
     str rest = value, dir;
     if (!env_is_module_path(key))
@@ -174,7 +175,7 @@ static int check_module_path(struct builder *b, str key, str value)
     return 0;
 }
 
-static int build_env(struct builder *b)
+static int build_env(struct command_builder *b)
 {
     const struct manifest *m = b->m;
     bool is_python = m->type == SERVER_PYTHON, has_path = false;
@@ -222,7 +223,7 @@ static struct json_strs chosen_paths(struct arena *a, const struct variables *v)
 int command_line_build(struct arena *a, const struct manifest *m, const struct variables *vars,
                        struct command_line *ret, struct err *e)
 {
-    struct builder b = {.arena = a, .m = m, .vars = vars, .e = e};
+    struct command_builder b = {.arena = a, .m = m, .vars = vars, .e = e};
     int r = build_argv(&b);
     if (r == 0)
         r = build_env(&b);

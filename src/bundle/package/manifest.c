@@ -19,7 +19,7 @@ struct mcp_config {
     const struct json *env, *platform_overrides;
 };
 
-struct server {
+struct server_part {
     str type, entry_point;
     struct mcp_config mcp_config;
 };
@@ -31,7 +31,7 @@ struct compatibility {
 struct document {
     str manifest_version, dxt_version, name, version, display_name, description;
     const struct json *author;
-    struct server server;
+    struct server_part server;
     struct compatibility compatibility;
     const struct json *user_config, *meta, *tools;
 };
@@ -47,9 +47,9 @@ static const struct json_field MCP_CONFIG_FIELDS[] = {
     {0}};
 
 static const struct json_field SERVER_FIELDS[] = {
-    {"type", JF_STR, offsetof(struct server, type), JF_REQUIRED, NULL, 0},
-    {"entry_point", JF_STR, offsetof(struct server, entry_point), JF_REQUIRED, NULL, 0},
-    {"mcp_config", JF_OBJECT, offsetof(struct server, mcp_config), 0, MCP_CONFIG_FIELDS, 0},
+    {"type", JF_STR, offsetof(struct server_part, type), JF_REQUIRED, NULL, 0},
+    {"entry_point", JF_STR, offsetof(struct server_part, entry_point), JF_REQUIRED, NULL, 0},
+    {"mcp_config", JF_OBJECT, offsetof(struct server_part, mcp_config), 0, MCP_CONFIG_FIELDS, 0},
     {0}};
 
 static const struct json_field COMPATIBILITY_FIELDS[] = {

@@ -6,12 +6,12 @@
 #define LIBRARY "libzip.so.4"
 #define PACKAGE "libzip4"
 
-struct symbol {
+struct zip_symbol {
     const char *name;
     size_t offset;
 };
 
-static const struct symbol SYMBOLS[] = {
+static const struct zip_symbol SYMBOLS[] = {
 #define SYMBOL(name) {"zip_" #name, offsetof(struct zip_api, name)},
     ZIP_API_FUNCTIONS(SYMBOL)
 #undef SYMBOL

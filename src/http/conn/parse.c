@@ -182,11 +182,11 @@ static bool parse_header_line(struct http_head *h, str line)
 }
 
 /* The fields that matter here, as far as they were read. */
-struct seen {
+struct seen_headers {
     bool has_host, says_close, says_keep_alive;
 };
 
-static bool take_content_length(struct http_head *h, struct seen *seen, str value)
+static bool take_content_length(struct http_head *h, struct seen_headers *seen, str value)
 {
     (void)seen;
     if (h->framing != HTTP_FRAMING_NONE)
@@ -204,7 +204,7 @@ static bool take_content_length(struct http_head *h, struct seen *seen, str valu
     return true;
 }
 
-static bool take_transfer_encoding(struct http_head *h, struct seen *seen, str value)
+static bool take_transfer_encoding(struct http_head *h, struct seen_headers *seen, str value)
 {
     (void)seen;
     if (h->framing != HTTP_FRAMING_NONE)
@@ -217,7 +217,7 @@ static bool take_transfer_encoding(struct http_head *h, struct seen *seen, str v
     return true;
 }
 
-static bool take_connection(struct http_head *h, struct seen *seen, str value)
+static bool take_connection(struct http_head *h, struct seen_headers *seen, str value)
 {
     (void)h;
     str part;
@@ -229,7 +229,7 @@ static bool take_connection(struct http_head *h, struct seen *seen, str value)
     return true;
 }
 
-static bool take_expect(struct http_head *h, struct seen *seen, str value)
+static bool take_expect(struct http_head *h, struct seen_headers *seen, str value)
 {
     (void)seen;
     if (h->minor == 0)
@@ -240,7 +240,7 @@ static bool take_expect(struct http_head *h, struct seen *seen, str value)
     return true;
 }
 
-static bool take_host(struct http_head *h, struct seen *seen, str value)
+static bool take_host(struct http_head *h, struct seen_headers *seen, str value)
 {
     if (seen->has_host)
         return bad(h, 400, "more than one Host");
@@ -254,7 +254,7 @@ static bool take_host(struct http_head *h, struct seen *seen, str value)
 
 static const struct {
     str name;
-    bool (*take)(struct http_head *h, struct seen *seen, str value);
+    bool (*take)(struct http_head *h, struct seen_headers *seen, str value);
 } SPECIAL[] = {
     {STR_INIT("host"), take_host},
     {STR_INIT("expect"), take_expect},
@@ -263,7 +263,7 @@ static const struct {
     {STR_INIT("transfer-encoding"), take_transfer_encoding},
 };
 
-static bool take_header(struct http_head *h, struct seen *seen, const struct http_header *f)
+static bool take_header(struct http_head *h, struct seen_headers *seen, const struct http_header *f)
 {
     for (size_t i = 0; i < ARRAY_LEN(SPECIAL); i++)
         if (f->name.n == SPECIAL[i].name.n && str_eq_nocase(f->name, SPECIAL[i].name))
@@ -273,7 +273,7 @@ static bool take_header(struct http_head *h, struct seen *seen, const struct htt
 
 static bool understand_headers(struct http_head *h)
 {
-    struct seen seen = {0};
+    struct seen_headers seen = {0};
     for (size_t i = 0; i < h->nheaders; i++)
         if (!take_header(h, &seen, &h->headers[i]))
             return false;

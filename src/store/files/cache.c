@@ -138,6 +138,7 @@ static void on_caught_up(struct job *j)
     struct cached *e = CONTAINER_OF(j, struct cached, job);
     struct list_node done = LIST_HEAD_INIT(done), *n;
     e->is_busy = false;
+    assert(!list_empty(&e->batch));
     while ((n = list_pop(&e->batch)) != NULL) {
         cached_answer(e, LIST_ENTRY(n, struct store_op, wait));
         list_push(&done, n);
@@ -160,6 +161,7 @@ static void cached_start(struct cached *e)
 {
     struct list_node *n;
     struct store_op *op = NULL;
+    assert(!e->is_busy && list_empty(&e->batch));
     e->limit = 0;
     while ((n = list_pop(&e->waiting)) != NULL) {
         list_push(&e->batch, n);

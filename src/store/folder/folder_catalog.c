@@ -16,7 +16,7 @@ enum {
     RACY_MS = 100,
 };
 
-struct entry {
+struct catalog_entry {
     char *id;
     struct folder_place place; /* strings are owned */
     bool is_seen;              /* by the refresh under way */
@@ -37,7 +37,7 @@ static str own(str s)
     return str_make(str_dup(s), s.n);
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct catalog_entry *e)
 {
     const struct folder_place *p = &e->place;
     str owned[] = {p->name, p->thread_id, p->conversation_id, p->channel};
@@ -61,11 +61,11 @@ void catalog_done(struct catalog *c)
 
 /* ---- with the lock held ---- */
 
-static struct entry *add_locked(struct catalog *c, str id, const struct folder_place *p)
+static struct catalog_entry *add_locked(struct catalog *c, str id, const struct folder_place *p)
 {
     if (map_get(&c->by_id, id) || map_get(&c->by_name, p->name))
         return NULL;
-    struct entry *e = xcalloc(1, sizeof(*e));
+    struct catalog_entry *e = xcalloc(1, sizeof(*e));
     e->id = str_dup(id);
     e->is_seen = true;
     e->place = (struct folder_place){.name = own(p->name),
@@ -77,7 +77,7 @@ static struct entry *add_locked(struct catalog *c, str id, const struct folder_p
     return e;
 }
 
-static void remove_locked(struct catalog *c, struct entry *e)
+static void remove_locked(struct catalog *c, struct catalog_entry *e)
 {
     map_del(&c->by_id, str_from(e->id));
     map_del(&c->by_name, e->place.name);
@@ -171,7 +171,7 @@ static void learn(struct catalog *c, struct arena *a, const char *name)
 static bool catalog_knows_name(struct catalog *c, const char *name)
 {
     pthread_mutex_lock(&c->lock);
-    struct entry *e = map_get(&c->by_name, str_from(name));
+    struct catalog_entry *e = map_get(&c->by_name, str_from(name));
     if (e)
         e->is_seen = true;
     pthread_mutex_unlock(&c->lock);
@@ -183,7 +183,7 @@ static void mark_unseen(struct catalog *c)
     struct map_entry *it;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; (it = map_next(&c->by_id, &i)) != NULL;)
-        ((struct entry *)it->value)->is_seen = false;
+        ((struct catalog_entry *)it->value)->is_seen = false;
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -192,7 +192,7 @@ static void drop_unseen(struct catalog *c)
     struct map_entry *it;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; (it = map_next(&c->by_name, &i)) != NULL;) {
-        struct entry *e = it->value;
+        struct catalog_entry *e = it->value;
         if (!e->is_seen && !e->is_reserved)
             remove_locked(c, e);
     }
@@ -256,7 +256,7 @@ int catalog_refresh(struct catalog *c, int64_t max_age_ms, struct err *e)
 bool catalog_find(struct catalog *c, struct arena *a, str id, struct folder_place *ret)
 {
     pthread_mutex_lock(&c->lock);
-    const struct entry *e = map_get(&c->by_id, id);
+    const struct catalog_entry *e = map_get(&c->by_id, id);
     if (e)
         *ret = (struct folder_place){.name = arena_str(a, e->place.name),
                                      .thread_id = arena_str(a, e->place.thread_id),
@@ -277,7 +277,7 @@ bool catalog_has(struct catalog *c, str id)
 bool catalog_reserve(struct catalog *c, str id, const struct folder_place *p)
 {
     pthread_mutex_lock(&c->lock);
-    struct entry *e = add_locked(c, id, p);
+    struct catalog_entry *e = add_locked(c, id, p);
     if (e)
         e->is_reserved = true;
     pthread_mutex_unlock(&c->lock);
@@ -287,7 +287,7 @@ bool catalog_reserve(struct catalog *c, str id, const struct folder_place *p)
 void catalog_confirm(struct catalog *c, str id)
 {
     pthread_mutex_lock(&c->lock);
-    struct entry *e = map_get(&c->by_id, id);
+    struct catalog_entry *e = map_get(&c->by_id, id);
     if (e) {
         e->is_reserved = false;
         e->is_seen = true; /* a running refresh may have listed the names before */
@@ -298,7 +298,7 @@ void catalog_confirm(struct catalog *c, str id)
 void catalog_remove(struct catalog *c, str id)
 {
     pthread_mutex_lock(&c->lock);
-    struct entry *e = map_get(&c->by_id, id);
+    struct catalog_entry *e = map_get(&c->by_id, id);
     if (e)
         remove_locked(c, e);
     pthread_mutex_unlock(&c->lock);

@@ -1,4 +1,5 @@
 /* folder_store.c - the folder backend: its paths, and how its lines are read. */
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -111,6 +112,7 @@ static void refreshed(struct job *j)
     struct folder *d = CONTAINER_OF(j, struct folder, job);
     struct list_node ready = LIST_HEAD_INIT(ready), *n;
     d->is_refreshing = false;
+    assert(!list_empty(&d->waiting)); /* the call that asked for it cannot leave */
     while ((n = list_pop(&d->waiting)) != NULL)
         list_push(&ready, n);
     while ((n = list_pop(&ready)) != NULL) {
@@ -125,6 +127,7 @@ static void refreshed(struct job *j)
 
 static void start_refresh(struct folder *d)
 {
+    assert(!d->is_refreshing && !list_empty(&d->waiting));
     d->is_refreshing = true;
     pool_run(d->store->env->readers, &d->job, refresh_work, refreshed);
 }

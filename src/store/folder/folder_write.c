@@ -139,19 +139,19 @@ static bool prepare_place(struct store_op *op, struct folder_place *ret)
 
 /* ---- building it ---- */
 
-struct builder {
+struct folder_builder {
     struct store_op *op;
     const struct store_io *io;
     struct folder_place place;
     const char *temp; /* the folder while it is built */
 };
 
-static const char *temp_path(const struct builder *b, const char *name)
+static const char *temp_path(const struct folder_builder *b, const char *name)
 {
     return arena_printf(&b->op->arena, "%s/%s", b->temp, name).p;
 }
 
-static int builder_begin(struct builder *b)
+static int builder_begin(struct folder_builder *b)
 {
     struct folder *d = folder_of(b->op->store);
     char unique[RANDOM_ID_MAX];
@@ -161,7 +161,7 @@ static int builder_begin(struct builder *b)
     return b->io->mkdir(b->io, b->temp, 0700);
 }
 
-static int write_notes(const struct builder *b, str notes)
+static int write_notes(const struct folder_builder *b, str notes)
 {
     str lines[] = {folder_header(&b->op->arena, b->op->store, &b->place, FOLDER_NOTES,
                                  &b->op->in.create, clock_now_ms()),
@@ -169,7 +169,7 @@ static int write_notes(const struct builder *b, str notes)
     return folder_write_file(b->op, b->io, temp_path(b, "notes.jsonl"), lines, ARRAY_LEN(lines));
 }
 
-static int put_in_place(const struct builder *b)
+static int put_in_place(const struct folder_builder *b)
 {
     struct folder *d = folder_of(b->op->store);
     const char *final = arena_printf(&b->op->arena, "%s/%s", d->catalog.dir, b->place.name.p).p;
@@ -183,7 +183,7 @@ static int put_in_place(const struct builder *b)
 }
 
 /* Removes the folder when it could not be completed. */
-static int builder_finish(const struct builder *b, int r)
+static int builder_finish(const struct folder_builder *b, int r)
 {
     if (r == 0)
         return 0;
@@ -193,7 +193,7 @@ static int builder_finish(const struct builder *b, int r)
 
 static int run_create(struct log_task *t, const struct store_io *io)
 {
-    struct builder b = {.op = files_op(t), .io = io};
+    struct folder_builder b = {.op = files_op(t), .io = io};
     struct store_op *op = b.op;
     struct chain chain = {.is_known = true};
     int r = builder_begin(&b);
@@ -249,7 +249,7 @@ void folder_create(struct store_op *op)
 
 /* ---- forks ---- */
 
-static int copy_chat(const struct builder *b, int from, off_t limit)
+static int copy_chat(const struct folder_builder *b, int from, off_t limit)
 {
     struct store_op *op = b->op;
     const struct store_io *io = b->io;
@@ -276,7 +276,7 @@ static bool copy_note(void *ctx, str line, store_pos end)
 }
 
 /* The notes in the chat of the fork. */
-static int copy_notes(const struct builder *b)
+static int copy_notes(const struct folder_builder *b)
 {
     struct files *f = b->op->store->impl;
     struct note_copier c = {.arena = &b->op->arena};
@@ -296,7 +296,7 @@ static int copy_notes(const struct builder *b)
 
 static int run_fork(struct log_task *t, const struct store_io *io)
 {
-    struct builder b = {.op = files_op(t), .io = io};
+    struct folder_builder b = {.op = files_op(t), .io = io};
     struct store_op *op = b.op;
     struct files *f = op->store->impl;
     str source_id = op->in.create.forked_from;

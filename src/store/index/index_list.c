@@ -11,7 +11,7 @@ struct ancestor { /* a conversation whose access decides about a row */
     struct index_log log;
 };
 
-struct page {
+struct index_page {
     struct index_sync *sync;
     struct store_op *op;
     struct conv place; /* the cursor */
@@ -29,7 +29,7 @@ struct page {
 
 /* ---- child runs have the access of their parent ---- */
 
-static void note_ancestor(struct page *p, sqlite3_stmt *st, str id)
+static void note_ancestor(struct index_page *p, sqlite3_stmt *st, str id)
 {
     GROW(p->ancestors, p->nancestors, p->ancestors_cap);
     struct ancestor *up = &p->ancestors[p->nancestors++];
@@ -39,7 +39,7 @@ static void note_ancestor(struct page *p, sqlite3_stmt *st, str id)
 
 /* Reads the parent of *c into *c, with a statement that does not disturb the one of the list. 0: no
  * parent. */
-static int read_parent(struct page *p, struct conv *c)
+static int read_parent(struct index_page *p, struct conv *c)
 {
     static const char PARENT[] = ROW " FROM log l CROSS JOIN conv c ON c.id = l.id WHERE l.id = ?1";
     struct store_op *op = p->op;
@@ -59,7 +59,7 @@ static int read_parent(struct page *p, struct conv *c)
     return 1;
 }
 
-static void use_parents_access(struct page *p, struct conv *c)
+static void use_parents_access(struct index_page *p, struct conv *c)
 {
     struct conv up = *c;
     int r = 1;
@@ -68,7 +68,7 @@ static void use_parents_access(struct page *p, struct conv *c)
     c->acl = r > 0 ? up.acl : LISTING_NOBODY;
 }
 
-static bool wants(struct page *p, struct conv *c)
+static bool wants(struct index_page *p, struct conv *c)
 {
     const struct store_query *q = &p->op->in.query;
     if (listing_asks_parent(q, c))
@@ -76,7 +76,7 @@ static bool wants(struct page *p, struct conv *c)
     return listing_wants(q, c);
 }
 
-static struct conv *conv_of(struct page *p, sqlite3_stmt *st)
+static struct conv *conv_of(struct index_page *p, sqlite3_stmt *st)
 {
     struct store_op *op = p->op;
     str id = arena_str(&op->arena, index_db_column(st, INDEX_CONV_NCOLUMNS));
@@ -88,7 +88,7 @@ static struct conv *conv_of(struct page *p, sqlite3_stmt *st)
     return c;
 }
 
-static void page_keep(struct page *p, sqlite3_stmt *st, struct conv *c)
+static void page_keep(struct index_page *p, sqlite3_stmt *st, struct conv *c)
 {
     if (p->n == p->cap) {
         p->cap = p->cap ? p->cap * 2 : 64;
@@ -100,7 +100,7 @@ static void page_keep(struct page *p, sqlite3_stmt *st, struct conv *c)
     p->convs[p->n++] = *c;
 }
 
-static void page_take_row(struct page *p, sqlite3_stmt *st)
+static void page_take_row(struct index_page *p, sqlite3_stmt *st)
 {
     struct conv *c = conv_of(p, st);
     if (wants(p, c))
@@ -109,7 +109,7 @@ static void page_take_row(struct page *p, sqlite3_stmt *st)
 
 /* ---- along the shelves ---- */
 
-static int walk_shelf(struct page *p, str shelf)
+static int walk_shelf(struct index_page *p, str shelf)
 {
     static const char WALK[] =
         ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
@@ -129,7 +129,7 @@ static int walk_shelf(struct page *p, str shelf)
     return r;
 }
 
-static int count_shelf(struct page *p, str shelf)
+static int count_shelf(struct index_page *p, str shelf)
 {
     static const char COUNT[] = "SELECT n FROM tally WHERE name = ?1";
     struct index_db *db = p->sync->db;
@@ -145,7 +145,7 @@ static int count_shelf(struct page *p, str shelf)
 
 /* The shelves of hidden conversations are made from their own logs, which do not contain the access
  * of the parent: for everybody except admins, all hidden conversations are checked. */
-static int walk_children(struct page *p)
+static int walk_children(struct index_page *p)
 {
     static const char CHILDREN[] =
         ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
@@ -170,7 +170,7 @@ static int walk_children(struct page *p)
     return r;
 }
 
-static int walk_shelves(struct page *p)
+static int walk_shelves(struct index_page *p)
 {
     const struct store_query *q = &p->op->in.query;
     str shelves[INDEX_SHELVES_MAX];
@@ -204,7 +204,7 @@ static int newest_first(const void *a, const void *b)
     return by_time ? by_time : str_cmp(y->id, x->id);
 }
 
-static void add_key(struct page *p, struct keys *k, sqlite3_stmt *st)
+static void add_key(struct index_page *p, struct keys *k, sqlite3_stmt *st)
 {
     const struct store_query *q = &p->op->in.query;
     struct derive d;
@@ -223,7 +223,7 @@ static void add_key(struct page *p, struct keys *k, sqlite3_stmt *st)
 }
 
 /* Reads the rows in the order of the file, which is much faster than following a shelf. */
-static int match(struct page *p, struct keys *k)
+static int match(struct index_page *p, struct keys *k)
 {
     static const char MATCH[] = "SELECT " INDEX_CONV_COLUMNS ", c.id FROM conv c"
                                 " WHERE has_text(c.title, c.preview, ?1)";
@@ -238,7 +238,7 @@ static int match(struct page *p, struct keys *k)
     return r;
 }
 
-static int take_one(struct page *p, str id)
+static int take_one(struct index_page *p, str id)
 {
     static const char ONE[] = ROW " FROM conv c CROSS JOIN log l ON l.id = c.id WHERE c.id = ?1";
     sqlite3_stmt *st = index_db_sql(p->sync->db, ONE);
@@ -251,7 +251,7 @@ static int take_one(struct page *p, str id)
     return r < 0 ? r : 0;
 }
 
-static int search_titles(struct page *p)
+static int search_titles(struct index_page *p)
 {
     const struct store_query *q = &p->op->in.query;
     const struct key place = {.at = p->place.updated_at, .id = p->place.id};
@@ -271,7 +271,7 @@ static int search_titles(struct page *p)
 
 /* ---- the page ---- */
 
-static int query(struct page *p)
+static int query(struct index_page *p)
 {
     p->n = 0;
     p->nancestors = 0;
@@ -287,7 +287,7 @@ static int query(struct page *p)
     return r;
 }
 
-static bool is_stale(struct page *p, str id, const struct index_log *log)
+static bool is_stale(struct index_page *p, str id, const struct index_log *log)
 {
     struct files *f = p->op->store->impl;
     struct stat st;
@@ -297,7 +297,7 @@ static bool is_stale(struct page *p, str id, const struct index_log *log)
 
 /* Brings rows of the page, and rows whose access was used, up to date with their files. 1: some
  * rows have changed. */
-static int catch_up_page(struct page *p)
+static int catch_up_page(struct index_page *p)
 {
     str *stale = arena_array(&p->op->arena, p->n + p->nancestors + 1, sizeof(str));
     size_t n = 0;
@@ -312,7 +312,7 @@ static int catch_up_page(struct page *p)
 }
 
 /* Merges the results of all shelves into the page and its cursor. */
-static void page_finish(struct page *p)
+static void page_finish(struct index_page *p)
 {
     struct store_op *op = p->op;
     struct store_query q = op->in.query;
@@ -324,7 +324,7 @@ static void page_finish(struct page *p)
 
 int index_list_page(struct index_sync *s, struct store_op *op)
 {
-    struct page p = {.sync = s, .op = op};
+    struct index_page p = {.sync = s, .op = op};
     str cursor = op->in.query.cursor;
     if (cursor.n && listing_cursor_parse(cursor, &p.place, &op->err) < 0)
         return 0;

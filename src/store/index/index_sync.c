@@ -78,7 +78,7 @@ bool index_is_same(const struct index_log *log, int fd, const struct stat *st, o
 
 /* ---- one log ---- */
 
-struct reading {
+struct sync_reading {
     struct index_sync *sync;
     str id;
     int fd;
@@ -89,7 +89,7 @@ struct reading {
     struct arena scratch; /* of one line */
 };
 
-static void derive_from(struct reading *r, str line, off_t end)
+static void derive_from(struct sync_reading *r, str line, off_t end)
 {
     const struct files *f = r->sync->store->impl;
     if (r->is_notes)
@@ -110,7 +110,7 @@ static int next_number(struct index_db *db, int64_t *ret)
 }
 
 /* Loads the row of the log, or replaces it by a new one when it describes another file. */
-static int reading_resume(struct reading *r)
+static int reading_resume(struct sync_reading *r)
 {
     struct index_db *db = r->sync->db;
     int rc = -ENOENT;
@@ -130,7 +130,7 @@ static int reading_resume(struct reading *r)
 }
 
 /* The last line may lack its line feed while another process writes it. */
-static int read_unended(struct reading *r, off_t at)
+static int read_unended(struct sync_reading *r, off_t at)
 {
     struct arena a;
     str text;
@@ -145,7 +145,7 @@ static int read_unended(struct reading *r, off_t at)
 }
 
 /* Derives from at most STEP_BYTES more. 1: there is more. */
-static int read_on(struct reading *r)
+static int read_on(struct sync_reading *r)
 {
     struct derive *d = &r->derive;
     struct lines lines;
@@ -165,7 +165,7 @@ static int read_on(struct reading *r)
     return rc == 0 ? read_unended(r, at) : rc;
 }
 
-static int reading_save(struct reading *r, bool has_more)
+static int reading_save(struct sync_reading *r, bool has_more)
 {
     struct index_log *l = &r->log;
     l->dev = (int64_t)r->st.st_dev;
@@ -178,7 +178,7 @@ static int reading_save(struct reading *r, bool has_more)
 }
 
 /* 1: there is more of this log to read. */
-static int read_log(struct reading *r)
+static int read_log(struct sync_reading *r)
 {
     int rc = index_log_read(r->sync->db, r->id, &r->log);
     if (rc < 0 || index_is_current(&r->log, &r->st))
@@ -196,7 +196,7 @@ static int read_log(struct reading *r)
 static int catch_up_file(struct index_sync *s, const struct store_env *env, str id)
 {
     struct files *f = s->store->impl;
-    struct reading r = {.sync = s, .id = id, .is_notes = index_is_notes(id)};
+    struct sync_reading r = {.sync = s, .id = id, .is_notes = index_is_notes(id)};
     struct arena a;
     struct err e = {0};
     off_t size;

@@ -23,7 +23,7 @@ struct feed_log {
     bool is_stale;    /* another process was faster, or the file has changed */
 };
 
-struct message {
+struct indexed_message {
     int64_t ms, pos, len;
     struct feed_log *log;
     size_t words, nwords; /* in slice.words */
@@ -34,7 +34,7 @@ struct slice {
     struct arena arena, scratch;
     struct feed_log logs[SLICE_LOGS];
     size_t nlogs;
-    struct message *messages; /* heap, SLICE_MESSAGES and those of one line more */
+    struct indexed_message *messages; /* heap, SLICE_MESSAGES and those of one line more */
     size_t n, cap;
     struct buf words;
 };
@@ -81,7 +81,7 @@ static void slice_add_message(struct slice *s, struct feed_log *l, str line, int
         json_parse(&s->scratch, event, 0, &v, NULL) < 0 ||
         !text_of_event(&s->scratch, head.type, v, &text))
         return;
-    struct message m = {.log = l, .pos = pos, .len = (int64_t)line.n, .words = s->words.n};
+    struct indexed_message m = {.log = l, .pos = pos, .len = (int64_t)line.n, .words = s->words.n};
     (void)event_time(v, &m.ms);
     search_words(&s->words, &text, l->log.no);
     m.nwords = s->words.n - m.words;
@@ -142,7 +142,7 @@ static void gather(struct slice *s, struct feed_log *l)
 
 static int by_time(const void *a, const void *b)
 {
-    const struct message *x = a, *y = b;
+    const struct indexed_message *x = a, *y = b;
     if (x->ms != y->ms)
         return x->ms < y->ms ? -1 : 1;
     if (x->log != y->log)
@@ -167,7 +167,7 @@ static int free_number(struct index_db *db, int64_t ms, int64_t *ret)
     return r < 0 ? r : 0;
 }
 
-static int slice_write_message(struct slice *s, const struct message *m, int64_t no)
+static int slice_write_message(struct slice *s, const struct indexed_message *m, int64_t no)
 {
     static const char MESSAGE[] = "INSERT OR REPLACE INTO message VALUES(?, ?, ?, ?)";
     static const char SAID[] = "INSERT INTO said(rowid, words) VALUES(?, ?)";
@@ -191,7 +191,7 @@ static int write_messages(struct slice *s)
     int64_t ms = -1, no = 0;
     int r = 0;
     for (size_t i = 0; r == 0 && i < s->n; i++) {
-        const struct message *m = &s->messages[i];
+        const struct indexed_message *m = &s->messages[i];
         if (m->log->is_stale)
             continue;
         int64_t clamped = search_number(m->ms) >> SEARCH_NO_SHIFT;

@@ -22,7 +22,7 @@ struct log_info {       /* shared by the hits of one log; in the arena of the op
     bool is_visible;
 };
 
-struct found {
+struct search_found {
     struct store_hit hit;
     const struct log_info *log;
     int64_t pos, len; /* of the line in its file */
@@ -37,7 +37,7 @@ struct finder {
     struct log_info gone; /* represents deleted logs */
     struct map notes;     /* conversation and key of a note -> its place in hits, plus 1 */
     struct rank rank;
-    struct found *hits; /* heap */
+    struct search_found *hits; /* heap */
     size_t n, cap;
     struct arena scratch;
     uint64_t deadline_ms;
@@ -128,8 +128,8 @@ static void add_hit(struct finder *f, const struct log_info *log, const struct e
     if (event_time(event, &ms))
         clock_iso(ms, iso);
     GROW(f->hits, f->n, f->cap);
-    struct found *found = &f->hits[f->n++];
-    *found = (struct found){.log = log, .len = (int64_t)len};
+    struct search_found *found = &f->hits[f->n++];
+    *found = (struct search_found){.log = log, .len = (int64_t)len};
     found->hit = (struct store_hit){
         .conv_id = log->id,
         .title = log->title,
@@ -205,7 +205,7 @@ static void try_message(struct finder *f, int64_t log_no, int64_t pos, int64_t l
     free(line);
 }
 
-static void cut_snippet(struct finder *f, struct found *found)
+static void cut_snippet(struct finder *f, struct search_found *found)
 {
     struct event_text text;
     struct json *v;
@@ -253,13 +253,13 @@ static int find_newest(struct finder *f, str expression, size_t want)
 
 /* ---- from lines that are not in the index yet ---- */
 
-struct tail {
+struct search_tail {
     struct log_info *log;
     int64_t from, to;
 };
 
 /* only: the numbers of one log and of its notes; 0 = all. */
-static int behind(struct finder *f, const int64_t only[2], struct tail **ret, size_t *ret_n)
+static int behind(struct finder *f, const int64_t only[2], struct search_tail **ret, size_t *ret_n)
 {
     static const char BEHIND[] = "SELECT id, text_done, done, no FROM log"
                                  " WHERE text_done <> done ORDER BY mtime DESC";
@@ -277,13 +277,13 @@ static int behind(struct finder *f, const int64_t only[2], struct tail **ret, si
         if (!info)
             continue;
         GROW(*ret, *ret_n, cap);
-        (*ret)[(*ret_n)++] = (struct tail){
+        (*ret)[(*ret_n)++] = (struct search_tail){
             .log = info, .from = sqlite3_column_int64(st, 1), .to = sqlite3_column_int64(st, 2)};
     }
     return r;
 }
 
-static void find_in_tail(struct finder *f, const struct tail *t)
+static void find_in_tail(struct finder *f, const struct search_tail *t)
 {
     struct lines lines;
     struct line line;
@@ -310,8 +310,8 @@ static void find_in_tail(struct finder *f, const struct tail *t)
 
 static int newest_first(const void *a, const void *b)
 {
-    const struct store_hit *x = &((const struct found *)a)->hit,
-                           *y = &((const struct found *)b)->hit;
+    const struct store_hit *x = &((const struct search_found *)a)->hit,
+                           *y = &((const struct search_found *)b)->hit;
     int by_time = str_cmp(y->ts, x->ts);
     if (by_time)
         return by_time;
@@ -321,7 +321,7 @@ static int newest_first(const void *a, const void *b)
 
 static int best_first(const void *a, const void *b)
 {
-    const struct found *x = a, *y = b;
+    const struct search_found *x = a, *y = b;
     int by_score = (x->score < y->score) - (x->score > y->score);
     return by_score ? by_score : newest_first(a, b);
 }
@@ -399,7 +399,7 @@ static int finder_run(struct finder *f)
     const struct store_search_query *q = &f->op->in.search;
     struct index_db *db = f->sync->db;
     int64_t logs[2] = {0};
-    struct tail *tails = NULL;
+    struct search_tail *tails = NULL;
     size_t ntails = 0;
     int r = index_db_begin(db, false);
     if (r == 0)

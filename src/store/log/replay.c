@@ -18,7 +18,7 @@ struct found { /* a record and its number, so that records of one log stay in or
     size_t place;
 };
 
-struct replay {
+struct journal_replay {
     const struct store_io *io;
     const char *dir;
     struct arena arena;
@@ -48,7 +48,8 @@ static enum verdict compare_bytes(str log, str bytes)
     return is_same ? IS_THERE : IS_MISSING;
 }
 
-static int examine(struct replay *r, int fd, const struct journal_record *record, enum verdict *ret)
+static int examine(struct journal_replay *r, int fd, const struct journal_record *record,
+                   enum verdict *ret)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -78,7 +79,8 @@ static void name_example(struct replay_report *report, const char *path)
     (void)snprintf(report->example, sizeof(report->example), "%s", path);
 }
 
-static int set_aside(struct replay *r, const char *path, const struct journal_record *record)
+static int set_aside(struct journal_replay *r, const char *path,
+                     const struct journal_record *record)
 {
     const char *torn = arena_printf(&r->arena, "%s.torn", path).p;
     int fd = r->io->open(r->io, torn, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
@@ -93,7 +95,7 @@ static int set_aside(struct replay *r, const char *path, const struct journal_re
     return code < 0 ? code : io_sync_parent(r->io, torn);
 }
 
-static int restore_record(struct replay *r, int fd, const char *path,
+static int restore_record(struct journal_replay *r, int fd, const char *path,
                           const struct journal_record *record, uint64_t *restored)
 {
     enum verdict verdict = IS_OTHER;
@@ -108,7 +110,7 @@ static int restore_record(struct replay *r, int fd, const char *path,
 }
 
 /* nb cannot append to this log either, so the other logs need not wait for it. */
-static int leave_unwritable(struct replay *r, const char *path)
+static int leave_unwritable(struct journal_replay *r, const char *path)
 {
     r->is_needed = true;
     r->report->unwritable++;
@@ -117,7 +119,7 @@ static int leave_unwritable(struct replay *r, const char *path)
 }
 
 /* The fd of a log that may be written; -ENOENT when the log must be skipped. */
-static int open_log(struct replay *r, const char *path)
+static int open_log(struct journal_replay *r, const char *path)
 {
     struct stat st;
     int fd = r->io->open(r->io, path, O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0);
@@ -137,7 +139,7 @@ static int open_log(struct replay *r, const char *path)
     return code < 0 ? code : fd;
 }
 
-static int restore_log(struct replay *r, const struct found *records, size_t n)
+static int restore_log(struct journal_replay *r, const struct found *records, size_t n)
 {
     const char *path =
         arena_printf(&r->arena, "%s/%.*s", r->dir, STR_ARG(records[0].record.name)).p;
@@ -161,7 +163,7 @@ static int restore_log(struct replay *r, const struct found *records, size_t n)
 
 static void collect(void *ctx, const struct journal_record *record)
 {
-    struct replay *r = ctx;
+    struct journal_replay *r = ctx;
     GROW(r->records, r->n, r->cap);
     r->records[r->n] = (struct found){*record, r->n};
     r->n++;
@@ -174,7 +176,7 @@ static int by_log(const void *a, const void *b)
     return order ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-static int restore_all(struct replay *r)
+static int restore_all(struct journal_replay *r)
 {
     int code = 0;
     if (r->n)
@@ -190,7 +192,7 @@ static int restore_all(struct replay *r)
 }
 
 /* The half with the lower generation is older and comes first. */
-static int restore_from(struct replay *r, str journal)
+static int restore_from(struct journal_replay *r, str journal)
 {
     str half[2] = {str_slice(journal, 0, journal.n / 2), str_skip(journal, journal.n / 2)};
     bool is_swapped = journal_generation(half[0]) > journal_generation(half[1]);
@@ -214,7 +216,7 @@ static int read_whole(int fd, str *ret)
     return got < 0 ? -errno : 0;
 }
 
-static int replay_file(struct replay *r, int fd)
+static int replay_file(struct journal_replay *r, int fd)
 {
     str journal = STR_NONE;
     int code = read_whole(fd, &journal);
@@ -230,7 +232,7 @@ static int replay_file(struct replay *r, int fd)
 
 /* ---- all journals ---- */
 
-static int remove_journal(struct replay *r, const char *path)
+static int remove_journal(struct journal_replay *r, const char *path)
 {
     int code = r->io->unlink(r->io, path);
     return code < 0 ? code : io_sync_parent(r->io, path);
@@ -243,12 +245,12 @@ static bool may_be_journal(int fd)
 }
 
 /* nb never creates such a file: the user must decide what to do with it. */
-static int refuse_journal(struct replay *r, const char *path)
+static int refuse_journal(struct journal_replay *r, const char *path)
 {
     return err_set(r->err, -EBADMSG, "%s is not an nb journal; move the file elsewhere", path);
 }
 
-static int replay_one(struct replay *r, const char *path)
+static int replay_one(struct journal_replay *r, const char *path)
 {
     int fd = r->io->open(r->io, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
     if (fd == -ELOOP)
@@ -269,7 +271,7 @@ static int replay_one(struct replay *r, const char *path)
     return code;
 }
 
-static int replay_dir(struct replay *r, DIR *d, const char *own_dir)
+static int replay_dir(struct journal_replay *r, DIR *d, const char *own_dir)
 {
     struct dirent *entry;
     int code = 0;
@@ -289,7 +291,7 @@ int replay_journals(const struct store_io *io, const char *dir, struct replay_re
 {
     char own_dir[PATH_MAX];
     struct err own_err = {0};
-    struct replay r = {.io = io, .dir = dir, .report = ret, .err = e ? e : &own_err};
+    struct journal_replay r = {.io = io, .dir = dir, .report = ret, .err = e ? e : &own_err};
     *ret = (struct replay_report){0};
     if (snprintf(own_dir, sizeof(own_dir), "%s/" JOURNAL_DIR, dir) >= (int)sizeof(own_dir))
         return err_errno(e, -ENAMETOOLONG, "cannot open", dir);

@@ -30,7 +30,7 @@ struct directory {
     char dir[PATH_MAX];
     bool is_sole;
     struct pool *pool; /* one thread: rosters come back in the order they were read */
-    struct watch *watch;
+    struct path_watch *watch;
     struct roster *roster;
     uint64_t generation; /* of the roster */
     struct list_node observers;

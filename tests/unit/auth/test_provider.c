@@ -11,7 +11,7 @@ static struct issuer issuer;
 static struct loop *loop;
 static struct fetcher *fetcher;
 static struct instance_oidc conf;
-static struct provider *provider;
+static struct oidc_provider *provider;
 static struct arena arena;
 static uint64_t now;
 

@@ -21,7 +21,7 @@ static int64_t the_time(void)
     return now;
 }
 
-static void on_ended(void *ctx, const struct session *x)
+static void on_ended(void *ctx, const struct login_session *x)
 {
     ended++;
 }
@@ -58,7 +58,7 @@ static str value_of(const struct session_values *v)
 TEST_WITH(found_by_its_value_only, begin, end)
 {
     struct session_values v;
-    const struct session *x = session_begin(s, STR("usr_a"), &POLICY, STR_NONE, &v);
+    const struct login_session *x = session_begin(s, STR("usr_a"), &POLICY, STR_NONE, &v);
     assert_ptr_equal(session_find(s, value_of(&v)), x);
     assert_null(session_find(s, str_from(v.refresh)));
     assert_null(session_find(s, str_from(x->id)));
@@ -102,7 +102,7 @@ TEST_WITH(rotation, begin, end)
 {
     struct session_values v, w, u;
     bool is_spent;
-    const struct session *x = session_begin(s, STR("usr_a"), &POLICY, STR("p1"), &v);
+    const struct login_session *x = session_begin(s, STR("usr_a"), &POLICY, STR("p1"), &v);
     now += POLICY.value_ms;
     assert_ptr_equal(session_find_refresh(s, str_from(v.refresh), &is_spent), x);
     assert_false(is_spent);
@@ -130,7 +130,7 @@ TEST_WITH(rotation, begin, end)
 TEST_WITH(by_user, begin, end)
 {
     struct session_values v[4];
-    const struct session *x[4];
+    const struct login_session *x[4];
     for (int i = 0; i < 4; i++) {
         x[i] = session_begin(s, i < 3 ? STR("usr_a") : STR("usr_b"), &POLICY, STR_NONE, &v[i]);
         now += 1000;
@@ -155,7 +155,7 @@ TEST_WITH(a_restart_logs_nobody_out, begin, end)
     struct stat st;
     char path[128];
     bool is_done = false, is_spent;
-    const struct session *x = session_begin(s, STR("usr_a"), &POLICY, STR("p"), &v);
+    const struct login_session *x = session_begin(s, STR("usr_a"), &POLICY, STR("p"), &v);
     char id[32];
     memcpy(id, x->id, sizeof id);
     sessions_sync(s, note, &is_done);
@@ -191,7 +191,7 @@ TEST_WITH(what_ended_stays_ended, begin, end)
 {
     struct session_values v;
     bool is_done = false;
-    const struct session *x = session_begin(s, STR("usr_a"), &POLICY, STR_NONE, &v);
+    const struct login_session *x = session_begin(s, STR("usr_a"), &POLICY, STR_NONE, &v);
     session_end(s, x);
     sessions_sync(s, note, &is_done);
     assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));

@@ -15,7 +15,7 @@ static void note(void *ctx)
 TEST(a_write_is_noticed)
 {
     struct tempdir dir;
-    struct watch *w;
+    struct path_watch *w;
     char path[128];
     bool is_seen = false;
     assert_int_equal(tempdir_make(&dir), 0);
