@@ -197,7 +197,8 @@ async function runJob(job) {
         counts.failed ||= 1
     }
     conclude(job.name, { ...result, ...counts }, began)
-    fs.rmSync(tmp, { recursive: true, force: true })
+    // A program that a test has left behind may still write.
+    await fs.promises.rm(tmp, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 }).catch((error) => console.log(`     ${error.message}`))
 }
 
 // What a test sees: its own home and temporary directory, no keys, no proxies. Tests talk to
