@@ -2,11 +2,11 @@
 // and every event that a stream showed with an id, is in the log afterwards, once, in order.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, sse, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, sleep, sse, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 25)
 const PEOPLE = 6
-const MAX_RUN_MS = 400
+const MOST_ANSWERS = 40 // before a kill
 const env = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 
 /** Chats until the server is gone; notes what it was told. */
@@ -79,7 +79,9 @@ test('a server killed while people chat loses nothing it confirmed', async () =>
         const server = await startServer({ env, workdir })
         const shown = []
         const chats = people.map((person) => chat(server, person, told, shown))
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_RUN_MS))
+        const enough = told.length + Math.floor(Math.random() * MOST_ANSWERS)
+        await eventually(() => told.length >= enough)
+        await sleep(Math.random() * 50) // in the middle of the next ones
         await server.kill9()
         await Promise.all(chats)
         const left = journals(workdir).length
