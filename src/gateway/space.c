@@ -74,27 +74,48 @@ struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who
     return s;
 }
 
-static void drop_sessions(struct gateway *g, const struct gw_space *of, str user_id)
+struct dropped { /* whose sessions and requests end; all empty = everybody's */
+    str user_id;
+    str session_id, token_id; /* instead of the user: a login or an API token */
+};
+
+static bool is_dropped(const struct dropped *d, const struct actor *a)
 {
-    LIST_EACH (s, &g->lru, struct gw_session, node)
-        if (s->space == of && (user_id.n == 0 || str_eq(actor_user(s->actor), user_id)))
-            gw_session_end(s);
+    if (d->session_id.n > 0 || d->token_id.n > 0)
+        return actor_has_session(a, d->session_id) || actor_has_token(a, d->token_id);
+    return d->user_id.n == 0 || str_eq(actor_user(a), d->user_id);
 }
 
-static void drop_requests(struct gw_space *s, str user_id)
+static struct gw_session *next_session(struct gw_space *space, const struct dropped *d)
 {
-    for (struct list_node *n = s->requests.next; n != &s->requests;) {
-        struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
-        n = n->next;
-        if (user_id.n == 0 || str_eq(actor_user(q->actor), user_id))
-            gw_request_cancel(q);
-    }
+    LIST_EACH (s, &space->g->lru, struct gw_session, node)
+        if (s->space == space && is_dropped(d, s->actor))
+            return s;
+    return NULL;
+}
+
+static struct gw_request *next_request(struct gw_space *s, const struct dropped *d)
+{
+    LIST_EACH (q, &s->requests, struct gw_request, node)
+        if (is_dropped(d, q->actor))
+            return q;
+    return NULL;
+}
+
+/* Ending one may end others, so each search starts again from the first. */
+static void drop(struct gw_space *space, const struct dropped *d)
+{
+    struct gw_session *s;
+    struct gw_request *q;
+    while ((s = next_session(space, d)) != NULL)
+        gw_session_end(s);
+    while ((q = next_request(space, d)) != NULL)
+        gw_request_cancel(q);
 }
 
 void gw_space_forget(struct gw_space *s)
 {
-    drop_sessions(s->g, s, STR_NONE);
-    drop_requests(s, STR_NONE);
+    drop(s, &(struct dropped){0});
     suspended_drop_all(s, STR_NONE);
     assert(list_empty(&s->requests) && list_empty(&s->listens));
     assert(list_empty(&s->ups) && list_empty(&s->suspended));
@@ -123,43 +144,17 @@ void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
     LIST_EACH (s, &g->spaces, struct gw_space, node) {
         if (workspace_id.n > 0 && !str_eq(str_from(s->id), workspace_id))
             continue;
-        drop_sessions(g, s, user_id);
-        drop_requests(s, user_id);
+        drop(s, &(struct dropped){.user_id = user_id});
         suspended_drop_all(s, user_id);
     }
 }
 
-static bool is_of_login(const struct actor *a, str session_id, str token_id)
-{
-    return actor_has_session(a, session_id) || actor_has_token(a, token_id);
-}
-
-static struct gw_session *session_of_login(struct gateway *g, str session_id, str token_id)
-{
-    LIST_EACH (s, &g->lru, struct gw_session, node)
-        if (is_of_login(s->actor, session_id, token_id))
-            return s;
-    return NULL;
-}
-
-static struct gw_request *request_of_login(struct gw_space *s, str session_id, str token_id)
-{
-    LIST_EACH (q, &s->requests, struct gw_request, node)
-        if (is_of_login(q->actor, session_id, token_id))
-            return q;
-    return NULL;
-}
-
-/* Ending one session may end others, so each search starts again from the first. */
 void gateway_drop_login(struct gateway *g, str session_id, str token_id)
 {
-    struct gw_session *s;
-    struct gw_request *q;
-    while ((s = session_of_login(g, session_id, token_id)) != NULL)
-        gw_session_end(s);
-    LIST_FOREACH (n, &g->spaces)
-        while ((q = request_of_login(LIST_ENTRY(n, struct gw_space, node), session_id, token_id)))
-            gw_request_cancel(q);
+    if (session_id.n == 0 && token_id.n == 0) /* else it would mean everybody */
+        return;
+    LIST_EACH (s, &g->spaces, struct gw_space, node)
+        drop(s, &(struct dropped){.session_id = session_id, .token_id = token_id});
 }
 
 /* ---- notifications from bundles ---- */

@@ -298,6 +298,24 @@ static inline size_t gw_person(struct actor *a)
     return gw.npeople++;
 }
 
+/* Somebody with this credential; `tools`: the globs of a token as a JSON list, or NULL. Freed at
+ * the end of the test. */
+static inline struct actor *gw_actor(struct principal p, const char *tools)
+{
+    struct json_strs globs = {0};
+    const struct json *list = tools ? gw_json(tools) : NULL;
+    p.how = p.token_id.n > 0 || tools ? AUTH_BY_TOKEN : AUTH_BY_SESSION;
+    p.scopes = SCOPE_ALL;
+    if (list)
+        globs.items = arena_array(gw.arena, list->len + 1, sizeof(str));
+    for (uint32_t i = 0; list && i < list->len; i++)
+        globs.items[globs.len++] = list->items[i].s;
+    struct actor *a = actor_new(gw.base->directory, STR(RIG_WORKSPACE), &p, globs);
+    (void)gw_person(a);
+    actor_unref(a);
+    return a;
+}
+
 static inline struct gw_client *gw_connect(str request)
 {
     assert_true(gw.nclients < GW_CLIENTS_MAX);
@@ -546,6 +564,13 @@ static inline struct gw_client *gw_get(const char *session, const char *last)
     if (last[0])
         headers = arena_printf(gw.arena, "%.*sLast-Event-ID: %s\r\n", STR_ARG(headers), last);
     return gw_send("GET", "/mcp", headers.p, STR_NONE);
+}
+
+/* The workspace, after the first request. */
+static inline struct gw_space *gw_space(void)
+{
+    assert_false(list_empty(&gw.g->spaces));
+    return LIST_ENTRY(gw.g->spaces.next, struct gw_space, node);
 }
 
 /* ---- clients: a pipe ---- */

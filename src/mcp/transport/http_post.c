@@ -273,16 +273,8 @@ static const struct wire_events WIRE_EVENTS = {on_post_head, on_post_event, on_p
 
 static void post_resume(struct http_post *p)
 {
-    struct http_transport *t = p->t;
-    struct fetch_header h[HTTP_HEADERS_MAX];
-    size_t n = 0;
-    assert(!p->wire && !p->is_answered && p->last_id.n > 0);
-    http_common_headers(t, p->era, false, h, &n);
-    h[n++] = (struct fetch_header){STR("Accept"), STR("text/event-stream")};
-    h[n++] = (struct fetch_header){STR("Last-Event-ID"), buf_str(&p->last_id)};
-    struct fetch_spec s = {.method = "GET", .url = t->dial.url, .headers = h, .nheaders = n};
-    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN;
-    p->wire = wire_start(t->fetcher, &s, &WIRE_EVENTS, p);
+    assert(!p->wire && !p->is_answered && p->last_id.n > 0 && p->era == MCP_ERA_LEGACY);
+    p->wire = http_open_stream(p->t, buf_str(&p->last_id), &WIRE_EVENTS, p);
 }
 
 static void post_start(struct http_post *p)

@@ -164,20 +164,25 @@ static void on_standing_end(void *ctx, int status, str body, const struct err *e
 static const struct wire_events STANDING_EVENTS = {on_standing_head, on_standing_event,
                                                    on_standing_end};
 
-static void open_standing(struct http_transport *t)
+struct wire *http_open_stream(struct http_transport *t, str last_id, const struct wire_events *ev,
+                              void *ctx)
 {
-    if (!t->has_standing)
-        return;
-    assert(!t->standing && !t->is_freed);
     struct fetch_header h[HTTP_HEADERS_MAX];
     size_t n = 0;
     http_common_headers(t, MCP_ERA_LEGACY, false, h, &n);
     h[n++] = (struct fetch_header){STR("Accept"), STR("text/event-stream")};
-    if (t->standing_id.n > 0)
-        h[n++] = (struct fetch_header){STR("Last-Event-ID"), buf_str(&t->standing_id)};
+    if (last_id.n > 0)
+        h[n++] = (struct fetch_header){STR("Last-Event-ID"), last_id};
     struct fetch_spec s = {.method = "GET", .url = t->dial.url, .headers = h, .nheaders = n};
     s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN;
-    t->standing = wire_start(t->fetcher, &s, &STANDING_EVENTS, t);
+    return wire_start(t->fetcher, &s, ev, ctx);
+}
+
+static void open_standing(struct http_transport *t)
+{
+    assert(!t->standing && !t->is_freed);
+    if (t->has_standing)
+        t->standing = http_open_stream(t, buf_str(&t->standing_id), &STANDING_EVENTS, t);
 }
 
 static void on_standing_later(void *ctx)

@@ -53,6 +53,9 @@ void http_post_free_all(struct http_transport *t);
 /* Writes the headers of every request of this connection to `h` and their number to *n. */
 void http_common_headers(const struct http_transport *t, enum mcp_era era, bool is_handshake,
                          struct fetch_header h[HTTP_HEADERS_MAX], size_t *n);
+/* GET of a stream of the legacy era, from the event after last_id, if that is not empty. */
+struct wire *http_open_stream(struct http_transport *t, str last_id, const struct wire_events *ev,
+                              void *ctx);
 void http_take_session(struct http_transport *t, str id);
 void http_session_gone(struct http_transport *t);
 void http_initialized(struct http_transport *t); /* the handshake is over */

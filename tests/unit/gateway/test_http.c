@@ -290,8 +290,7 @@ TEST_GATEWAY(a_response_without_messages_becomes_a_stream_after_a_while)
 {
     struct gw_client *c = gw_modern("tools/call", "{'name':'t__slow'}");
     gw_until(rig_tools.started == 1);
-    struct gw_space *s = LIST_ENTRY(gw.g->spaces.next, struct gw_space, node);
-    struct gw_request *q = LIST_ENTRY(s->requests.next, struct gw_request, node);
+    struct gw_request *q = LIST_ENTRY(gw_space()->requests.next, struct gw_request, node);
     assert_int_equal(c->got.n, 0);
     gw_fire(&q->quiet);
     assert_true(gw_is_stream(c));

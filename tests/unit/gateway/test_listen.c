@@ -2,11 +2,6 @@
 #include "gateway/methods/listen.h"
 #include "support/gateway_rig.h"
 
-static struct gw_space *space(void)
-{
-    return LIST_ENTRY(gw.g->spaces.next, struct gw_space, node);
-}
-
 /* Opens a stream for these changes and waits for its acknowledgement. */
 static struct gw_client *listen_to(const char *notifications)
 {
@@ -72,7 +67,7 @@ TEST_GATEWAY(a_subscription_names_its_notifications)
     assert_like(gw_reply(gw_modern("subscriptions/listen", "{}")), "{'error':{'code':-32602}}");
     assert_like(gw_reply(gw_modern("subscriptions/listen", "{'notifications':[]}")),
                 "{'error':{'code':-32602}}");
-    assert_true(list_empty(&space()->listens));
+    assert_true(list_empty(&gw_space()->listens));
 }
 
 TEST_GATEWAY(a_client_that_accepts_only_json_cannot_subscribe)
@@ -80,36 +75,32 @@ TEST_GATEWAY(a_client_that_accepts_only_json_cannot_subscribe)
     struct gw_client *c = gw_modern_at("/mcp", "Accept: application/json\r\n",
                                        "subscriptions/listen", "{'notifications':{}}");
     assert_like(gw_reply(c), "{'error':{'code':-32603}}");
-    assert_true(list_empty(&space()->listens));
+    assert_true(list_empty(&gw_space()->listens));
 }
 
 TEST_GATEWAY(a_subscription_ends_with_its_stream)
 {
     struct gw_client *c = listen_to("{'toolsListChanged':true}");
-    assert_false(list_empty(&space()->listens));
+    assert_false(list_empty(&gw_space()->listens));
     gw_leave(c);
-    gw_until(list_empty(&space()->listens));
-    assert_true(list_empty(&space()->requests));
+    gw_until(list_empty(&gw_space()->listens));
+    assert_true(list_empty(&gw_space()->requests));
 }
 
 TEST_GATEWAY(a_subscription_ends_when_its_credential_expires)
 {
     struct principal p = {.user_id = STR("usr_ana"),
-                          .how = AUTH_BY_SESSION,
-                          .scopes = SCOPE_ALL,
                           .session_id = STR("ses_1"),
                           .expires_ms = clock_now_ms() + 60000};
-    struct actor *a = actor_new(gw.base->directory, STR(RIG_WORKSPACE), &p, (struct json_strs){0});
     struct gw_client *stays = listen_to("{'toolsListChanged':true}");
-    gw.who = a;
+    gw.who = gw_actor(p, NULL);
     struct gw_client *ends = listen_to("{'toolsListChanged':true}");
     gw.login_until_ms = 0;
-    gw_listen_expire(space(), p.expires_ms - 1);
+    gw_listen_expire(gw_space(), p.expires_ms - 1);
     assert_open(ends);
-    gw_listen_expire(space(), p.expires_ms);
+    gw_listen_expire(gw_space(), p.expires_ms);
     gw_until(ends->fd < 0);
     assert_open(stays);
-    actor_unref(a);
 }
 
 /* ---- resources ---- */
@@ -124,7 +115,7 @@ TEST_GATEWAY(a_resource_is_subscribed_to_once_for_all_clients)
     (void)gw_reply(gw_legacy(b, "resources/subscribe", "{'uri':'x://one'}"));
     assert_like(gw_heard("subscriptions/listen")->m.params,
                 "{'notifications':{'resourceSubscriptions':['x://one']}}");
-    assert_int_equal(map_len(&space()->watches), 1);
+    assert_int_equal(map_len(&gw_space()->watches), 1);
     struct gw_client *sa = watch_session(a), *sb = watch_session(b);
     update("x://one");
     update("x://two");
@@ -148,7 +139,7 @@ TEST_GATEWAY(the_last_client_that_leaves_ends_the_subscription_at_the_server)
     assert_not_heard("resources/unsubscribe");
     gw_session_end(gw_session(b));
     assert_like(gw_heard("resources/unsubscribe")->m.params, "{'uri':'o://1'}");
-    assert_int_equal(map_len(&space()->watches), 0);
+    assert_int_equal(map_len(&gw_space()->watches), 0);
 }
 
 TEST_GATEWAY(a_resource_that_no_server_has_cannot_be_subscribed_to)
@@ -158,7 +149,7 @@ TEST_GATEWAY(a_resource_that_no_server_has_cannot_be_subscribed_to)
                 "{'error':{'code':-32002}}");
     assert_like(gw_reply(gw_legacy(session, "resources/subscribe", "{}")),
                 "{'error':{'code':-32602}}");
-    assert_int_equal(map_len(&space()->watches), 0);
+    assert_int_equal(map_len(&gw_space()->watches), 0);
 }
 
 TEST_GATEWAY(a_session_has_a_ceiling_of_watched_resources)
@@ -181,7 +172,7 @@ TEST_GATEWAY(a_stream_watches_the_resources_that_exist)
     assert_like(gw_message(c, 1),
                 "{'method':'notifications/resources/updated','params':{'uri':'x://one'}}");
     gw_leave(c);
-    gw_until(map_len(&space()->watches) == 0);
+    gw_until(map_len(&gw_space()->watches) == 0);
 }
 
 TEST_GATEWAY(an_update_of_another_bundle_with_the_same_address_is_not_announced)
@@ -209,8 +200,8 @@ TEST_GATEWAY(a_subscription_survives_a_removed_bundle_without_notifications)
 {
     struct gw_client *c = listen_to("{'resourceSubscriptions':['x://one']}");
     gateway_bundle_changed(gw.g, gw.base->tools, gw.new, BUNDLE_REMOVED);
-    assert_int_equal(map_len(&space()->watches), 0);
+    assert_int_equal(map_len(&gw_space()->watches), 0);
     assert_open(c);
     gw_leave(c); /* frees the watch without a message to the server */
-    assert_true(list_empty(&space()->listens));
+    assert_true(list_empty(&gw_space()->listens));
 }

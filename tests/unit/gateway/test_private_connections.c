@@ -5,11 +5,6 @@
 
 #define FORM "{'message':'name?','requestedSchema':{'type':'object'}}"
 
-static struct gw_space *space(void)
-{
-    return LIST_ENTRY(gw.g->spaces.next, struct gw_space, node);
-}
-
 static struct gw_client *start_call(const char *capabilities)
 {
     gw.capabilities = capabilities;
@@ -80,10 +75,10 @@ TEST_GATEWAY(only_methods_during_which_a_server_may_ask_get_one)
     (void)gw_modern_at("/mcp/old", "", "completion/complete",
                        "{'ref':{'type':'ref/prompt','name':'p'},'argument':{'name':'a'}}");
     (void)gw_heard("completion/complete");
-    assert_int_equal(map_len(&space()->pools), 0);
+    assert_int_equal(map_len(&gw_space()->pools), 0);
     (void)gw_modern_at("/mcp/old", "", "prompts/get", "{'name':'p'}");
     (void)gw_heard("prompts/get");
-    assert_int_equal(map_len(&space()->pools), 1);
+    assert_int_equal(map_len(&gw_space()->pools), 1);
 }
 
 TEST_GATEWAY(a_call_waits_for_a_connection_when_all_are_busy)
@@ -135,7 +130,7 @@ TEST_GATEWAY(a_suspended_call_gives_its_connection_up_after_a_while)
 {
     gw_use_limits((struct gateway_limits){.connections = 1});
     struct gw_heard *h = suspend_one();
-    struct upstream_call *u = LIST_ENTRY(space()->suspended.next, struct upstream_call, node);
+    struct upstream_call *u = LIST_ENTRY(gw_space()->suspended.next, struct upstream_call, node);
     (void)start_call(GW_ASKABLE);
     assert_not_heard("tools/call"); /* the client gets time to answer */
     assert_int_equal(gw.g->nsuspended, 1);
@@ -150,13 +145,13 @@ TEST_GATEWAY(a_call_that_its_client_has_resumed_keeps_its_connection)
 {
     gw_use_limits((struct gateway_limits){.connections = 1});
     (void)suspend_one();
-    struct upstream_call *u = LIST_ENTRY(space()->suspended.next, struct upstream_call, node);
+    struct upstream_call *u = LIST_ENTRY(gw_space()->suspended.next, struct upstream_call, node);
     struct gw_request q = {0};
     u->suspended_ms -= GW_SUSPEND_LEAST_MS;
     u->q = &q; /* as after take_up */
-    assert_false(suspended_evict(space(), u->wait.pool));
+    assert_false(suspended_evict(gw_space(), u->wait.pool));
     u->q = NULL;
-    assert_true(suspended_evict(space(), u->wait.pool));
+    assert_true(suspended_evict(gw_space(), u->wait.pool));
 }
 
 TEST_GATEWAY(a_connection_that_the_server_closes_is_not_used_again)
@@ -190,7 +185,7 @@ TEST_GATEWAY(a_removed_bundle_fails_calls_that_wait_and_closes_the_pool)
     gateway_bundle_changed(gw.g, gw.base->tools, gw.old, BUNDLE_REMOVED);
     assert_like(gw_reply(first), "{'result':{'isError':true}}");
     assert_like(gw_reply(second), "{'result':{'isError':true}}");
-    assert_int_equal(map_len(&space()->pools), 0);
+    assert_int_equal(map_len(&gw_space()->pools), 0);
     gw_until(connections_open_now() == 0);
 }
 

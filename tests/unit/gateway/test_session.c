@@ -5,16 +5,11 @@
 static struct actor *with_credential(const char *user_id, const char *token_id,
                                      const char *session_id, int64_t expires_ms)
 {
-    struct principal p = {.user_id = str_from(user_id),
-                          .how = token_id[0] ? AUTH_BY_TOKEN : AUTH_BY_SESSION,
-                          .scopes = SCOPE_ALL,
-                          .token_id = str_from(token_id),
-                          .session_id = str_from(session_id),
-                          .expires_ms = expires_ms};
-    struct actor *a = actor_new(gw.base->directory, STR(RIG_WORKSPACE), &p, (struct json_strs){0});
-    (void)gw_person(a); /* frees it at the end */
-    actor_unref(a);
-    return a;
+    return gw_actor((struct principal){.user_id = str_from(user_id),
+                                       .token_id = str_from(token_id),
+                                       .session_id = str_from(session_id),
+                                       .expires_ms = expires_ms},
+                    NULL);
 }
 
 static int status_of(const char *session)

@@ -1,24 +1,6 @@
 /* Workspaces of the gateway: who loses what when access, a login or the workspace ends. */
 #include "support/gateway_rig.h"
 
-static struct gw_space *space(void)
-{
-    return LIST_ENTRY(gw.g->spaces.next, struct gw_space, node);
-}
-
-static struct actor *with_credential(const char *token_id, const char *session_id)
-{
-    struct principal p = {.user_id = STR("usr_ana"),
-                          .how = token_id[0] ? AUTH_BY_TOKEN : AUTH_BY_SESSION,
-                          .scopes = SCOPE_ALL,
-                          .token_id = str_from(token_id),
-                          .session_id = str_from(session_id)};
-    struct actor *a = actor_new(gw.base->directory, STR(RIG_WORKSPACE), &p, (struct json_strs){0});
-    (void)gw_person(a);
-    actor_unref(a);
-    return a;
-}
-
 /* A session with a request in progress, and a stateless request. */
 struct busy {
     const char *session;
@@ -54,7 +36,7 @@ TEST_GATEWAY(a_workspace_is_made_once)
     (void)gw_open();
     (void)gw_open();
     assert_ptr_equal(gw.g->spaces.next, gw.g->spaces.prev);
-    assert_string_equal(space()->id, RIG_WORKSPACE);
+    assert_string_equal(gw_space()->id, RIG_WORKSPACE);
     assert_true(timer_active(&gw.g->expiry));
 }
 
@@ -81,9 +63,14 @@ TEST_GATEWAY(no_workspace_and_no_user_mean_all)
 
 TEST_GATEWAY(an_ended_login_ends_what_was_opened_with_it)
 {
-    struct busy login = begin(with_credential("", "ses_1"));
-    struct busy other = begin(with_credential("", "ses_2"));
-    struct busy token = begin(with_credential("tok_1", ""));
+    struct busy login = begin(
+        gw_actor((struct principal){.user_id = STR("usr_ana"), .session_id = STR("ses_1")}, NULL));
+    struct busy other = begin(
+        gw_actor((struct principal){.user_id = STR("usr_ana"), .session_id = STR("ses_2")}, NULL));
+    struct busy token = begin(
+        gw_actor((struct principal){.user_id = STR("usr_ana"), .token_id = STR("tok_1")}, NULL));
+    gateway_drop_login(gw.g, STR_NONE, STR_NONE); /* names nobody */
+    assert_alive(login);
     gateway_drop_login(gw.g, STR("ses_1"), STR_NONE);
     assert_ended(login);
     assert_alive(other);
@@ -127,7 +114,7 @@ TEST_GATEWAY(freed_requests_are_used_again_without_anything_of_the_last)
     (void)gw_reply(gw_modern("tools/call", "{'name':'t__ping','_meta':{'progressToken':'p'}}"));
     assert_int_equal(gw.g->nspare, 1);
     struct gateway_caller who = gw_caller(gw.base->ben);
-    struct gw_request *q = gw_request_make(space(), &who, STR("old"));
+    struct gw_request *q = gw_request_make(gw_space(), &who, STR("old"));
     assert_int_equal(gw.g->nspare, 0);
     assert_true(str_eq(actor_user(q->actor), STR("usr_ben")));
     assert_true(str_eq(q->source, STR("old")));
@@ -144,7 +131,7 @@ TEST_GATEWAY(a_large_request_is_not_kept)
 {
     struct gateway_caller who = gw_caller(gw.base->ana);
     (void)gw_reply(gw_legacy("", "ping", "{}"));
-    struct gw_request *q = gw_request_make(space(), &who, STR_NONE);
+    struct gw_request *q = gw_request_make(gw_space(), &who, STR_NONE);
     (void)arena_alloc(&q->arena, 1u << 20);
     gw_request_free(q);
     assert_int_equal(gw.g->nspare, 0);
@@ -174,12 +161,7 @@ TEST_GATEWAY(discovery_describes_the_workspace_to_stateless_clients)
 
 TEST_GATEWAY(instructions_of_sources_that_a_token_may_not_use_are_left_out)
 {
-    struct principal p = {.user_id = STR("usr_ana"), .how = AUTH_BY_TOKEN, .scopes = SCOPE_ALL};
-    str globs[] = {STR("old__*")};
-    struct actor *a = actor_new(gw.base->directory, STR(RIG_WORKSPACE), &p,
-                                (struct json_strs){.items = globs, .len = 1});
-    gw.who = a;
+    gw.who = gw_actor((struct principal){.user_id = STR("usr_ana")}, "['old__*']");
     assert_like(gw_reply(gw_modern("server/discover", "{}")),
                 "{'result':{'instructions':'# old\\nbe kind'}}");
-    actor_unref(a);
 }

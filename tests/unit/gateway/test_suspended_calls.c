@@ -7,15 +7,10 @@
 #define ACCEPT  "{'action':'accept','content':{'n':1}}"
 #define ADDRESS "{'mode':'url','message':'go','url':'https://a','elicitationId':'e1'}"
 
-static struct gw_space *space(void)
-{
-    return LIST_ENTRY(gw.g->spaces.next, struct gw_space, node);
-}
-
 static struct upstream_call *suspended(void)
 {
-    assert_false(list_empty(&space()->suspended));
-    return LIST_ENTRY(space()->suspended.next, struct upstream_call, node);
+    assert_false(list_empty(&gw_space()->suspended));
+    return LIST_ENTRY(gw_space()->suspended.next, struct upstream_call, node);
 }
 
 static struct gw_heard *call; /* as the server got it */
@@ -71,7 +66,7 @@ TEST_GATEWAY(a_question_suspends_the_call_and_its_answer_continues_it)
     assert_like(answer->m.result, ACCEPT);
     gw_answer(call, "{'content':[{'type':'text','text':'done'}]}");
     assert_like(gw_reply(c), "{'result':{'resultType':'complete','content':[{'text':'done'}]}}");
-    assert_true(list_empty(&space()->suspended));
+    assert_true(list_empty(&gw_space()->suspended));
     assert_int_equal(gw.g->nsuspended, 0);
     assert_not_heard("tools/call"); /* it was one call for the server */
 }
@@ -215,7 +210,7 @@ TEST_GATEWAY(a_response_that_arrives_early_is_kept_for_the_client)
                 "{'result':{'content':[{'text':'early'}]}}");
     assert_non_null(gw_heard("")->m.error); /* the question ended with the call */
     assert_not_heard("");
-    assert_true(list_empty(&space()->suspended));
+    assert_true(list_empty(&gw_space()->suspended));
 }
 
 TEST_GATEWAY(an_error_that_arrives_early_is_kept_too)
@@ -259,7 +254,7 @@ TEST_GATEWAY(a_client_that_leaves_after_its_answer_cancels_the_call)
     (void)gw_heard("");
     gw_leave(c);
     (void)gw_heard("notifications/cancelled");
-    assert_true(list_empty(&space()->suspended));
+    assert_true(list_empty(&gw_space()->suspended));
     assert_int_equal(gw.g->nsuspended, 0);
 }
 

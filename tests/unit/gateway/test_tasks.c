@@ -4,11 +4,6 @@
 
 #define TASKS "{'extensions':{'" MCP_EXTENSION_TASKS "':{}}}"
 
-static struct gw_space *space(void)
-{
-    return LIST_ENTRY(gw.g->spaces.next, struct gw_space, node);
-}
-
 static const char *session;
 
 /* A call that the server runs as a task; returns the id that the client gets. */
@@ -90,16 +85,11 @@ TEST_GATEWAY(at_one_source_only_tasks_of_that_source_exist)
 
 TEST_GATEWAY(a_token_needs_a_tool_of_the_source)
 {
-    struct principal p = {.user_id = STR("usr_ana"), .how = AUTH_BY_TOKEN, .scopes = SCOPE_ALL};
-    str globs[] = {STR("new__*")};
-    struct actor *a = actor_new(gw.base->directory, STR(RIG_WORKSPACE), &p,
-                                (struct json_strs){.items = globs, .len = 1});
     session = gw_open();
     const char *id = start_task("t-1");
-    gw.who = a;
+    gw.who = gw_actor((struct principal){.user_id = STR("usr_ana")}, "['new__*']");
     session = gw_open();
     assert_like(gw_reply(get_task(id)), "{'error':{'code':-32602}}");
-    actor_unref(a);
 }
 
 TEST_GATEWAY(stateless_clients_must_declare_the_extension)
@@ -183,10 +173,10 @@ TEST_GATEWAY(the_owners_of_the_oldest_tasks_are_forgotten_at_the_ceiling)
     session = gw_open();
     (void)start_task("first");
     struct gw_request *q =
-        gw_request_make(space(), &(struct gateway_caller){.actor = gw.who}, STR(""));
+        gw_request_make(gw_space(), &(struct gateway_caller){.actor = gw.who}, STR(""));
     for (int i = 0; i < GW_TASKS_MAX; i++)
         gw_task_remember(q, STR("old"), arena_printf(gw.arena, "t-%d", i));
-    assert_int_equal(space()->ntasks, GW_TASKS_MAX);
+    assert_int_equal(gw_space()->ntasks, GW_TASKS_MAX);
     assert_false(gw_task_is_own(q, STR("old"), STR("first")));
     assert_true(gw_task_is_own(q, STR("old"), STR("t-0")));
     assert_false(gw_task_is_own(q, STR("new"), STR("t-0")));
@@ -202,13 +192,13 @@ TEST_GATEWAY(a_related_task_is_renamed_in_both_directions)
     (void)gw_reply(gw_legacy(session, "ping", "{}"));
     const struct json *message = gw_json("{'_meta':{'" META_RELATED_TASK "':{'taskId':'t-1'}}}");
     struct json *renamed =
-        json_clone(gw.arena, gw_task_ids_rename(space(), gw.arena, user, gw.old, message));
+        json_clone(gw.arena, gw_task_ids_rename(gw_space(), gw.arena, user, gw.old, message));
     str id = json_get_string(json_get(json_get(renamed, "_meta"), META_RELATED_TASK), "taskId");
     assert_true(str_ends(id, STR(".old/t-1")));
     struct json *foreign = json_clone(gw.arena, renamed);
-    gw_task_ids_restore(space(), gw.arena, user, renamed);
+    gw_task_ids_restore(gw_space(), gw.arena, user, renamed);
     assert_true(json_equal(renamed, message));
-    gw_task_ids_restore(space(), gw.arena, STR("usr_ben"), foreign);
+    gw_task_ids_restore(gw_space(), gw.arena, STR("usr_ben"), foreign);
     assert_like(foreign, "{'_meta':{'" META_RELATED_TASK "':null}}");
 }
 
@@ -216,5 +206,5 @@ TEST_GATEWAY(a_message_without_tasks_is_not_copied)
 {
     session = gw_open();
     const struct json *message = gw_json("{'content':[{'taskId':'inside'}]}");
-    assert_ptr_equal(gw_task_ids_rename(space(), gw.arena, STR("u"), gw.old, message), message);
+    assert_ptr_equal(gw_task_ids_rename(gw_space(), gw.arena, STR("u"), gw.old, message), message);
 }

@@ -31,16 +31,7 @@ static const struct json *tool_named(const struct json *reply, const char *name)
 /* Ana with a token for these tools. */
 static struct actor *with_tools(const char *globs)
 {
-    struct principal p = {.user_id = STR("usr_ana"), .how = AUTH_BY_TOKEN, .scopes = SCOPE_ALL};
-    struct json_strs list = {0};
-    const struct json *v = gw_json(globs);
-    list.items = arena_array(gw.arena, v->len + 1, sizeof(str));
-    for (uint32_t i = 0; i < v->len; i++)
-        list.items[list.len++] = v->items[i].s;
-    struct actor *a = actor_new(gw.base->directory, STR(RIG_WORKSPACE), &p, list);
-    (void)gw_person(a);
-    actor_unref(a);
-    return a;
+    return gw_actor((struct principal){.user_id = STR("usr_ana")}, globs);
 }
 
 static void deny(const char *glob)

@@ -3,15 +3,10 @@
 #include "gateway/upstream/upstream.h"
 #include "support/gateway_rig.h"
 
-static struct gw_space *space(void)
-{
-    return LIST_ENTRY(gw.g->spaces.next, struct gw_space, node);
-}
-
 static void assert_nothing_in_progress(void)
 {
-    assert_true(list_empty(&space()->ups));
-    assert_true(list_empty(&space()->requests));
+    assert_true(list_empty(&gw_space()->ups));
+    assert_true(list_empty(&gw_space()->requests));
 }
 
 /* ---- results and errors between the eras ---- */
@@ -136,8 +131,8 @@ TEST_GATEWAY(a_server_with_accounts_of_people_is_asked_as_the_person)
     struct gw_client *c = gw_modern("tools/call", "{'name':'old__t'}");
     struct gw_heard *h = gw_heard("tools/call");
     assert_string_equal(gw.old->asked_as, "usr_ben");
-    assert_true(list_empty(&space()->suspended));
-    assert_int_equal(map_len(&space()->pools), 0);
+    assert_true(list_empty(&gw_space()->suspended));
+    assert_int_equal(map_len(&gw_space()->pools), 0);
     gw_answer(h, "{'content':[]}");
     (void)gw_reply(c);
 }
