@@ -225,3 +225,65 @@ TEST(named_file_must_exist)
     assert_non_null(strstr(e.msg, "/nonexistent/nb.json"));
     world_drop(&w);
 }
+
+/* providers.NAME.apiKey, then the older "model", then the variables in their order. */
+TEST(keys_of_providers_come_from_the_first_place_that_has_one)
+{
+    static const char *const ENV[] = {
+        "GEMINI_API_KEY", "gemini", "GOOGLE_API_KEY", "google", "OPENAI_API_KEY", "env-o", NULL};
+    struct world w = {.env = ENV};
+    struct config c;
+    struct err e = {0};
+    world_make(&w, "{\"model\":{\"apiKey\":\"older-a\"},"
+                   "\"providers\":{\"openai\":{\"apiKey\":\"\"}}}");
+    assert_int_equal(load(&w, NULL, &c, &e), 0);
+    assert_true(str_eq(c.secrets.google_api_key, STR("gemini")));
+    assert_true(str_eq(c.secrets.anthropic_api_key, STR("older-a"))); /* without a provider */
+    assert_true(str_eq(c.secrets.openai_api_key, STR("env-o")));      /* an empty key is none */
+    config_done(&c);
+    world_drop(&w);
+    world_make(&w, "{\"model\":{\"provider\":\"openai\",\"apiKey\":\"older-o\"}}");
+    assert_int_equal(load(&w, NULL, &c, &e), 0);
+    assert_true(str_eq(c.secrets.openai_api_key, STR("older-o")));
+    assert_int_equal(c.secrets.anthropic_api_key.n, 0);
+    config_done(&c);
+    world_drop(&w);
+}
+
+TEST(a_variable_that_is_not_a_number_is_named)
+{
+    static const struct {
+        const char *env[3], *message;
+    } CASES[] = {
+        {{"PORT", "x", NULL}, "PORT: 'x' is not a whole number from 0 to 65535"},
+        {{"NB_DEMO_DELAY_MS", "10001", NULL}, "NB_DEMO_DELAY_MS: '10001' is not a whole number"},
+        {{"NB_MCP_RATE_LIMIT", "-1", NULL}, "NB_MCP_RATE_LIMIT: '-1' is not a whole number"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct world w = {.env = CASES[i].env};
+        struct config c;
+        struct err e = {0};
+        world_make(&w, NULL);
+        assert_int_equal(load(&w, NULL, &c, &e), -EINVAL);
+        assert_non_null(strstr(e.msg, CASES[i].message));
+        world_drop(&w);
+    }
+}
+
+TEST(a_store_of_the_command_line_has_no_directory_of_the_file)
+{
+    struct world w = {0};
+    struct config c;
+    struct err e = {0};
+    struct config_flags f = CONFIG_FLAGS_NONE;
+    f.store_type = "memory";
+    f.is_debug = true;
+    world_make(&w, "{\"store\":{\"type\":\"folder\",\"dir\":\"x\"},"
+                   "\"logging\":{\"level\":\"error\"}}");
+    assert_int_equal(load(&w, &f, &c, &e), 0);
+    assert_string_equal(c.store.type, "memory");
+    assert_null(c.store.dir);
+    assert_string_equal(c.logging.level, "debug");
+    config_done(&c);
+    world_drop(&w);
+}
