@@ -224,12 +224,23 @@ void cmd_print_json(const struct json *v)
     buf_done(&b);
 }
 
+bool cmd_json(const struct cmd *x, const struct json *v)
+{
+    if (x->cli->opt.is_json)
+        cmd_print_json(v);
+    return x->cli->opt.is_json;
+}
+
+void cmd_wait(const struct cmd *x, const bool *is_done)
+{
+    while (!*is_done)
+        (void)loop_run_until(x->loop, is_done, UINT32_MAX);
+}
+
 static int report(const struct cmd *x, FILE *out, const struct json *v, const char *fmt, va_list ap)
 {
-    if (x->cli->opt.is_json) {
-        cmd_print_json(v);
+    if (cmd_json(x, v))
         return EXIT_DONE;
-    }
     vfprintf(out, fmt, ap);
     fputc('\n', out);
     return EXIT_DONE;
@@ -394,9 +405,7 @@ str cmd_line(struct cmd *x, str foreign)
     struct buf b;
     buf_init(&b, LINE_MAX_BYTES);
     text_add_line(&b, foreign);
-    str line = arena_str(&x->arena, buf_str(&b));
-    buf_done(&b);
-    return line;
+    return buf_keep(&b, &x->arena);
 }
 
 str cmd_ago(struct cmd *x, int64_t ms)
@@ -404,9 +413,7 @@ str cmd_ago(struct cmd *x, int64_t ms)
     struct buf b;
     buf_init(&b, 64);
     ago_add(&b, ms, clock_now_ms());
-    str text = arena_str(&x->arena, buf_str(&b));
-    buf_done(&b);
-    return text;
+    return buf_keep(&b, &x->arena);
 }
 
 str cmd_count(struct cmd *x, int64_t n)

@@ -101,7 +101,10 @@ int cmd_say(const struct cmd *x, const struct json *v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 int cmd_tell(const struct cmd *x, const struct json *v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void cmd_print_json(const struct json *v); /* one line */
+/* With --json, prints v as one line; returns whether that was so. */
+bool cmd_json(const struct cmd *x, const struct json *v);
+void cmd_print_json(const struct json *v);               /* one line */
+void cmd_wait(const struct cmd *x, const bool *is_done); /* runs the loop until then */
 
 enum cmd_cell {             /* how a member is shown */
                 CELL_TEXT,  /* a string or a whole number */

@@ -241,10 +241,8 @@ static int set_source(struct adding *d, int argc, char **argv)
     if (argc == 1 && first.p[0] == '@') {
         set_str(d, "name", argv[0]);
     } else if (argc == 1 && is_package_path(argv[0])) {
-        if (!realpath(argv[0], real)) {
-            fprintf(stderr, "nb: %s does not exist\n", argv[0]);
-            return EXIT_FAILED;
-        }
+        if (!realpath(argv[0], real))
+            return cli_failed("%s does not exist", argv[0]);
         set_str(d, "path", arena_cstr(&d->x->arena, str_from(real)));
     } else {
         return set_command(d, argc, argv);
@@ -355,9 +353,7 @@ static int bundle_add_look(struct adding *d, struct bundle_entry *b)
 
 static int show_only(struct adding *d)
 {
-    if (d->x->cli->opt.is_json)
-        cmd_print_json(bundle_cli_inspection_json(d->x, &d->inspection));
-    else
+    if (!cmd_json(d->x, bundle_cli_inspection_json(d->x, &d->inspection)))
         bundle_cli_show(d->x, stdout, &d->inspection);
     return EXIT_DONE;
 }

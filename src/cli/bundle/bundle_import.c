@@ -125,9 +125,7 @@ static int bundle_import(struct cmd *x)
         return code;
     if (!cmd_flag(x, "dry-run"))
         take_all(&im);
-    if (x->cli->opt.is_json)
-        cmd_print_json(import_json(&im));
-    else if (!cmd_flag(x, "dry-run"))
+    if (!cmd_json(x, import_json(&im)) && !cmd_flag(x, "dry-run"))
         printf("%zu added to %s, %zu not added.\n", im.taken, x->config.path, im.failed);
     return !cmd_flag(x, "dry-run") && im.taken == 0 && im.failed > 0 ? EXIT_FAILED : EXIT_DONE;
 }

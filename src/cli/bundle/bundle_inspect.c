@@ -44,8 +44,7 @@ static int fetch_named(struct cmd *x, const struct bundle_entry *b, const char *
     };
     struct resolver *s = resolver_new(&conf);
     (void)bundle_resolve(s, b, "/nonexistent", on_resolved, &f);
-    while (!f.is_done)
-        (void)loop_run_until(x->loop, &f.is_done, UINT32_MAX);
+    cmd_wait(x, &f.is_done);
     resolver_free(s);
     pool_free(conf.pool);
     fetcher_free(conf.fetcher);

@@ -171,10 +171,8 @@ static int info_running(struct cmd *x, const char *name)
     const struct json *app = cmd_ask(x, NULL, bundle_cli_path(x, installed, ""), NULL, name);
     if (!app)
         return EXIT_FAILED;
-    if (x->cli->opt.is_json) {
-        cmd_print_json(app);
+    if (cmd_json(x, app))
         return EXIT_DONE;
-    }
     for (size_t i = 0; i < ARRAY_LEN(LINES); i++)
         bundle_cli_print_line(stdout, LINES[i].label, json_get_string(app, LINES[i].key));
     print_number("uptime", app, "uptimeMs", 1000, " s");
@@ -240,10 +238,8 @@ static int info_entry(struct cmd *x, const char *name)
         return bundle_cli_registry_info(x, name);
     if (!b)
         return cli_failed("no bundle '%s' in %s", name, x->config.path);
-    if (x->cli->opt.is_json) {
-        cmd_print_json(bundle_cli_masked(&x->arena, b->raw));
+    if (cmd_json(x, bundle_cli_masked(&x->arena, b->raw)))
         return EXIT_DONE;
-    }
     bundle_cli_print_line(stdout, "name", b->server_name);
     bundle_cli_print_line(stdout, "status",
                           b->is_disabled ? STR("disabled") : STR("no server runs"));

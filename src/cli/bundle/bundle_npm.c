@@ -62,8 +62,7 @@ static int run_npm(struct cmd *x, struct npm_want *want, struct npm_package *ret
     want->offer = &offer;
     want->place = bundle_cli_bundle_place(x);
     (void)npm_install_start(want, &EVENTS, &w);
-    while (!w.is_done)
-        (void)loop_run_until(x->loop, &w.is_done, UINT32_MAX);
+    cmd_wait(x, &w.is_done);
     pool_free(want->pool);
     if (w.has_line)
         fputs("\r\x1b[K", stderr);

@@ -61,8 +61,7 @@ static const struct json *bundle_search_ask(struct cmd *x, const struct registry
         mpak_versions(&conf, q->text, on_bundle_search_found, &a);
     else
         mpak_info(&conf, q->text, on_bundle_search_found, &a);
-    while (!a.is_done)
-        (void)loop_run_until(x->loop, &a.is_done, UINT32_MAX);
+    cmd_wait(x, &a.is_done);
     fetcher_free(f);
     if (!a.result)
         cli_fail(&a.err);
@@ -88,10 +87,8 @@ int bundle_cli_registry_info(struct cmd *x, const char *package)
     const struct json *b = bundle_search_ask(x, &q);
     if (!b)
         return EXIT_FAILED;
-    if (x->cli->opt.is_json) {
-        cmd_print_json(b);
+    if (cmd_json(x, b))
         return EXIT_DONE;
-    }
     int64_t trust = mpak_trust_score(b);
     bundle_cli_print_line(stdout, "package", json_get_string(b, "name"));
     bundle_cli_print_line(stdout, "status", STR("not installed"));

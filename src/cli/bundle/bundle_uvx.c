@@ -170,8 +170,7 @@ static int look_up(struct cmd *x, const char *uv, str name, str *ret, struct err
     int r = 0;
     buf_init(&l.said, SAID_MAX + 1);
     if (bundle_uvx_start(&l, uv, arena_printf(&x->arena, "%.*s\n", STR_ARG(name)), &absent) == 0) {
-        while (!l.is_done)
-            (void)loop_run_until(x->loop, &l.is_done, UINT32_MAX);
+        cmd_wait(x, &l.is_done);
         timer_stop(&l.timer);
         r = l.code == 0 && l.version.n > 0 ? 0 : bundle_uvx_explain(&l, e);
     }

@@ -73,11 +73,9 @@ static int convert_stores(struct cmd *x, struct stores *s, const struct store_co
     if (r == 0) {
         progress_begin(&k.progress, "converting");
         (void)convert_run(&spec, on_converted, &k);
-        stores_wait(s, &k.is_done);
+        cmd_wait(s->x, &k.is_done);
         progress_end(&k.progress);
-        if (x->cli->opt.is_json)
-            cmd_print_json(convert_json(x, &k.report));
-        else
+        if (!cmd_json(x, convert_json(x, &k.report)))
             print_convert(&k.report, to->dir);
     }
     stores_close(s, spec.to);

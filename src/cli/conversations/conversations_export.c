@@ -40,7 +40,7 @@ static int write_pieces(struct stores *s, struct store *store, str id, enum expo
     while (!w->is_last && !w->err.code) {
         w->is_piece = false;
         export_next(x, on_piece, w);
-        stores_wait(s, &w->is_piece);
+        cmd_wait(s->x, &w->is_piece);
     }
     export_close(x);
     if (!w->err.code && fflush(w->out) != 0)

@@ -68,9 +68,7 @@ static bool import_one(struct cmd *x, const char *typed, const char *kind)
         conv_import_follow(x, typed, cmd_ask(x, "POST", STR("/v1/import"), body, typed));
     if (!state)
         return false;
-    if (x->cli->opt.is_json)
-        cmd_print_json(state);
-    else
+    if (!cmd_json(x, state))
         print_import(x, typed, state);
     str error = json_get_string(state, "error");
     if (error.n > 0 && str_find(error, str_from(typed), 0) >= 0)

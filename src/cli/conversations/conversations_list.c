@@ -126,10 +126,8 @@ static int conv_stats(struct cmd *x)
     struct json *s = cmd_ask(x, NULL, path, NULL, NULL);
     if (!s)
         return EXIT_FAILED;
-    if (x->cli->opt.is_json) {
-        cmd_print_json(s);
+    if (cmd_json(x, s))
         return EXIT_DONE;
-    }
     struct json *rows = json_new(&x->arena, JSON_ARRAY), *models = json_get(s, "models");
     for (size_t i = 0; models && i < models->len; i++)
         json_push(&x->arena, rows, *json_at(models, i));

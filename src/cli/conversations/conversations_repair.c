@@ -50,7 +50,7 @@ static void mend_header(struct repair *k, str id)
         return;
     k->is_done = false;
     store_mend_header(k->visit.store, id, k->visit.owner, on_mended, k);
-    stores_wait(&k->visit.stores, &k->is_done);
+    cmd_wait(k->visit.stores.x, &k->is_done);
 }
 
 /* ---- remaining problems: repair and verify agree ---- */
@@ -68,7 +68,7 @@ static void look_again(struct repair *k, str id)
     k->left = (struct integrity_report){0};
     k->is_done = false;
     store_verify(k->visit.store, id, on_left_checked, k);
-    stores_wait(&k->visit.stores, &k->is_done);
+    cmd_wait(k->visit.stores.x, &k->is_done);
 }
 
 static bool is_foreign(const struct repair *k, str id)
@@ -137,7 +137,7 @@ static void repair_one(struct stores_visit *v, str id)
     struct repair *k = CONTAINER_OF(v, struct repair, visit);
     k->is_done = false;
     store_repair(v->store, id, on_repaired, k);
-    stores_wait(&v->stores, &k->is_done);
+    cmd_wait(v->stores.x, &k->is_done);
     k->has_new_header = false;
     progress_end(&v->progress);
     if (!k->err.code && k->report.lacks_header)

@@ -31,7 +31,7 @@ static void examine(struct log_check *k, str id)
     k->report = (struct integrity_report){0};
     k->is_done = false;
     store_verify(k->visit.store, id, on_checked, k);
-    stores_wait(&k->visit.stores, &k->is_done);
+    cmd_wait(k->visit.stores.x, &k->is_done);
     k->is_foreign = *k->report.named_id && !str_eq(id, str_from(k->report.named_id));
 }
 

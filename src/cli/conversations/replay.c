@@ -30,12 +30,6 @@ struct replaying {
     bool is_found; /* the latest conversation */
 };
 
-static void wait_for(struct replaying *r)
-{
-    while (!r->is_done)
-        (void)loop_run_until(r->x->loop, &r->is_done, UINT32_MAX);
-}
-
 static void on_replay_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct replaying *r = ctx;
@@ -61,7 +55,7 @@ static int read_log(struct replaying *r)
         struct store_range range = {.after = r->next, .with_blobs = true};
         r->is_done = false;
         store_read(server_store(r->server), r->id, &range, on_replay_page, r);
-        wait_for(r);
+        cmd_wait(r->x, &r->is_done);
         if (r->err.code == -ENOENT)
             err_set(&r->err, -ENOENT, "no conversation '%.*s'", STR_ARG(r->id));
         if (r->err.code < 0)
@@ -88,7 +82,7 @@ static int get_blob(void *ctx, struct arena *a, str sha256, str *ret, struct err
     r->blob_arena = a;
     r->blob_err = e;
     store_get_blob(server_store(r->server), r->id, sha256, on_blob, r);
-    wait_for(r);
+    cmd_wait(r->x, &r->is_done);
     *ret = r->blob;
     return e->code;
 }
@@ -195,8 +189,7 @@ static int find_latest(struct replaying *r)
     if (!str_eq(r->id, STR("latest")))
         return 0;
     (void)store_list(server_store(r->server), &q, on_latest, r);
-    while (!r->is_found)
-        (void)loop_run_until(r->x->loop, &r->is_found, UINT32_MAX);
+    cmd_wait(r->x, &r->is_found);
     return r->err.code;
 }
 

@@ -90,13 +90,7 @@ void stores_close(struct stores *s, struct store *store)
     assert(s->open > 0);
     s->open--;
     store_close(store, set_true, &is_closed);
-    stores_wait(s, &is_closed);
-}
-
-void stores_wait(struct stores *s, const bool *is_done)
-{
-    while (!*is_done)
-        (void)loop_run_until(s->x->loop, is_done, UINT32_MAX);
+    cmd_wait(s->x, &is_closed);
 }
 
 void stores_drop_index(const struct store_conf *conf)
@@ -167,7 +161,7 @@ static int visit_all(struct stores_visit *v, struct err *e)
         struct store_query q = {
             .limit = PAGE, .cursor = p.next, .sort = STORE_BY_CREATED, .with_hidden = true};
         store_list(v->store, &q, on_stores_listed, &next);
-        stores_wait(&v->stores, &next.is_done);
+        cmd_wait(v->stores.x, &next.is_done);
         arena_done(&p.arena);
         p = next;
         for (size_t i = 0; i < p.n; i++)

@@ -2,7 +2,7 @@
  *
  * For commands that read everything (export, verify, convert) or that work on a store that no
  * server uses. Read-only stores take no locks; entries of a journal are written to the logs before
- * (journal_recover.h). Callbacks of store.h run on the loop; stores_wait runs it. Loop thread
+ * (journal_recover.h). Callbacks of store.h run on the loop; cmd_wait runs it. Loop thread
  * only. */
 #pragma once
 
@@ -28,8 +28,6 @@ int stores_open(struct stores *s, const struct store_conf *conf, struct store **
 int stores_make(struct stores *s, const struct store_conf *conf, struct store **ret, struct err *e);
 void stores_close(struct stores *s, struct store *store); /* accepts NULL; waits */
 
-void stores_wait(struct stores *s, const bool *is_done);
-
 /* Deletes the index of a store; it is rebuilt, also by a running server. */
 void stores_drop_index(const struct store_conf *conf);
 void stores_drop_indexes(struct config *c); /* of all workspaces */
@@ -40,7 +38,7 @@ struct stores_visit {
     struct cmd *x;
     const char *label; /* of the progress line */
     bool is_read_only;
-    /* may call `store` and wait with stores_wait */
+    /* may call `store` and wait with cmd_wait */
     void (*one)(struct stores_visit *v, str id);
     void (*after)(const struct store_conf *conf); /* of each store, or NULL */
     /* set while it runs: */

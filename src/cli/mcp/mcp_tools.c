@@ -143,9 +143,7 @@ static int mcp_call(struct cmd *x)
                            .timeout_ms = CALL_MS};
     if (client_ask(x->client, &q, &x->arena, &answer, &e) < 0)
         return cli_fail(&e);
-    if (x->cli->opt.is_json)
-        cmd_print_json(answer);
-    else
+    if (!cmd_json(x, answer))
         print_content(json_get(answer, "content"));
     return json_get_bool(answer, "isError", false) ? EXIT_FAILED : EXIT_DONE;
 }

@@ -116,9 +116,7 @@ static int skill_info(struct cmd *x)
         const struct json *s = json_at(skills, i);
         if (!str_eq(json_get_string(s, "name"), str_from(x->argv[0])))
             continue;
-        if (x->cli->opt.is_json)
-            cmd_print_json(s);
-        else
+        if (!cmd_json(x, s))
             print_info(x, s, cmd_flag(x, "full"));
         return EXIT_DONE;
     }
@@ -160,9 +158,7 @@ static bool validate(struct cmd *x, const char *path)
         struct json *v = cmd_object(
             x, {STR("severity"), json_of_str(severity)}, {STR("path"), json_of_str(p->path)},
             {STR("line"), json_of_int(p->line)}, {STR("message"), json_of_str(p->message)});
-        if (x->cli->opt.is_json)
-            cmd_print_json(v);
-        else
+        if (!cmd_json(x, v))
             print_problem(x, stdout, v);
     }
     if (r == 0 && problems.len == 0 && !x->cli->opt.is_json)
@@ -235,10 +231,8 @@ static int skill_match(struct cmd *x)
     const struct json *m = cmd_ask(x, "POST", STR("/v1/skills/match"), body, NULL);
     if (!m)
         return EXIT_FAILED;
-    if (x->cli->opt.is_json) {
-        cmd_print_json(m);
+    if (cmd_json(x, m))
         return EXIT_DONE;
-    }
     struct json *hits = json_get(m, "candidates");
     print_why(m);
     if (hits->len == 0)

@@ -171,9 +171,7 @@ static int audit_check(struct cmd *x)
     struct err e = {0};
     if (audit_verify(&x->arena, x->config.work_dir, &report, &e) < 0)
         return cli_fail(&e);
-    if (x->cli->opt.is_json)
-        cmd_print_json(report_json(x, &report));
-    else
+    if (!cmd_json(x, report_json(x, &report)))
         print_report(&report);
     return report.nproblems > 0 ? EXIT_FAILED : EXIT_DONE;
 }

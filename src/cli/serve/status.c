@@ -114,9 +114,7 @@ static int run_status(struct cmd *x)
     if (session_is_served(&x->config) && client_ask(x->client, &q, &x->arena, &health, &s.err) == 0)
         s.health = health;
     s.skills = count_skills(x);
-    if (x->cli->opt.is_json)
-        cmd_print_json(status_json(&s));
-    else
+    if (!cmd_json(x, status_json(&s)))
         print_status(&s);
     return EXIT_DONE;
 }

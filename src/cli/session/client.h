@@ -20,7 +20,7 @@ int client_open(struct loop *l, struct config *c, struct client **ret, struct er
  * and waits until they run or have failed. */
 int client_open_bundles(struct loop *l, struct config *c, struct client **ret, struct err *e);
 /* Of one kind only: a server that is known to run (workspace: an id, or NULL), or one in this
- * process, even when another one runs. */
+ * process, even when a different server runs. */
 struct client *client_open_remote(struct loop *l, const char *socket_path, const char *workspace);
 int client_open_own(struct loop *l, struct config *c, bool with_bundles, struct client **ret,
                     struct err *e);

@@ -45,14 +45,6 @@ void table_cell(struct table *t, size_t column, str text)
     t->cells[(t->nrows - 1) * t->ncolumns + column] = buf_keep(&b, &t->arena);
 }
 
-void table_cellf(struct table *t, size_t column, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    table_cell(t, column, arena_vprintf(&t->arena, fmt, ap));
-    va_end(ap);
-}
-
 /* The column that loses least when it is cut, or ncolumns: numbers and ids are useless in part, and
  * nothing would be left of a short column. */
 static size_t widest(const struct table *t, const size_t *widths)

@@ -30,8 +30,6 @@ void table_done(struct table *t);
 /* Starts a row and fills it from the left; missing cells stay empty. */
 void table_row(struct table *t);
 void table_cell(struct table *t, size_t column, str text);
-void table_cellf(struct table *t, size_t column, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* with_titles: false for the next part of a long table. */
 void table_print(const struct table *t, FILE *out, size_t width, bool has_color, bool with_titles);

@@ -1,0 +1,110 @@
+/* Events of a chat stream reach the listener; what a session keeps of them. */
+#include "cli/session/session_impl.h"
+#include "support/unit.h"
+
+struct heard {
+    struct buf log;
+    struct session_input sent;
+};
+
+static struct heard heard;
+static struct chat_session session;
+
+static void hear(const char *what, str text)
+{
+    buf_printf(&heard.log, "%s(%.*s) ", what, STR_ARG(text));
+}
+
+static void on_text(void *ctx, const struct json *d)
+{
+    assert_ptr_equal(ctx, &heard);
+    hear("text", json_get_string(d, "text"));
+}
+
+static void on_tool_done(void *ctx, const struct json *d)
+{
+    hear(json_get_bool(d, "ok", false) ? "ok" : "failed", json_get_string(d, "name"));
+}
+
+static void on_done(void *ctx, const struct json *d)
+{
+    hear("done", json_get_string(d, "stopReason"));
+}
+
+static void on_error(void *ctx, const struct json *d)
+{
+    hear("error", json_get_string(d, "error"));
+    hear("message", json_get_string(d, "message"));
+}
+
+static const struct session_events LISTENER = {
+    .on_text = on_text, .on_tool_done = on_tool_done, .on_done = on_done, .on_error = on_error};
+
+static void fake_send(struct chat_session *s, const struct session_input *in)
+{
+    heard.sent = *in;
+}
+
+static int open_fake(void **state)
+{
+    static const struct session_ops OPS = {.send = fake_send};
+    heard = (struct heard){0};
+    buf_init(&heard.log, 4096);
+    session = (struct chat_session){.ops = &OPS};
+    arena_init(&session.arena);
+    session_send(&session, STR("hello"), &LISTENER, &heard);
+    return 0;
+}
+
+static int close_fake(void **state)
+{
+    arena_done(&session.arena);
+    buf_done(&heard.log);
+    return 0;
+}
+
+#define dispatch(event, data) session_dispatch(&session, STR(event), STR(data))
+
+TEST_WITH(events_go_to_the_listener_and_the_last_one_is_told, open_fake, close_fake)
+{
+    assert_true(str_eq(heard.sent.text, STR("hello")));
+    assert_false(dispatch("text.delta", "{\"text\":\"a\"}"));
+    assert_false(dispatch("tool.done", "{\"name\":\"t\",\"ok\":true}"));
+    assert_true(dispatch("done", "{\"stopReason\":\"end\"}"));
+    assert_string_equal(buf_cstr(&heard.log), "text(a) ok(t) done(end) ");
+}
+
+TEST_WITH(an_error_is_the_last_event_too, open_fake, close_fake)
+{
+    assert_true(dispatch("error", "{\"error\":\"x\",\"message\":\"y\"}"));
+    session_error(&session, STR("connection_lost"), STR("gone"));
+    assert_string_equal(buf_cstr(&heard.log),
+                        "error(x) message(y) error(connection_lost) message(gone) ");
+}
+
+TEST_WITH(events_that_nobody_listens_to_are_ignored, open_fake, close_fake)
+{
+    assert_false(dispatch("reasoning.delta", "{\"text\":\"a\"}")); /* no listener */
+    assert_false(dispatch("tool.start", "{\"id\":\"1\"}"));
+    assert_false(dispatch("from.the.future", "{}"));
+    assert_false(dispatch("text.delta", "{\"text\"")); /* not JSON */
+    assert_string_equal(buf_cstr(&heard.log), "");
+}
+
+TEST_WITH(the_start_names_the_conversation_until_it_is_forgotten, open_fake, close_fake)
+{
+    assert_int_equal(session_conversation(&session).n, 0);
+    assert_false(dispatch("chat.start", "{\"conversationId\":\"conv_1\"}"));
+    assert_true(str_eq(session_conversation(&session), STR("conv_1")));
+    session_forget(&session);
+    assert_int_equal(session_conversation(&session).n, 0);
+}
+
+TEST_WITH(an_answer_is_sent_in_place_of_a_message, open_fake, close_fake)
+{
+    struct json *decisions = json_new(&session.arena, JSON_OBJECT);
+    session_answer(&session, STR("ask_1"), decisions, &LISTENER, &heard);
+    assert_int_equal(heard.sent.text.n, 0);
+    assert_true(str_eq(heard.sent.ask_id, STR("ask_1")));
+    assert_ptr_equal(heard.sent.decisions, decisions);
+}
