@@ -91,7 +91,7 @@ struct run_host {
      * no commands, or runs them in the sandbox of the server. May be NULL. */
     str (*directory)(void *ctx, struct arena *a, str tool, const struct json *args);
     /* The actor of the run now. Its rights can become narrower from one step to the next. */
-    const struct actor *(*actor)(void *ctx);
+    struct actor *(*actor)(void *ctx);
     /* The conditions under which the run works, as a JSON value for ask.opened; may be empty. */
     str (*setting)(void *ctx, struct arena *a);
     void (*publish)(void *ctx, str type, str data);

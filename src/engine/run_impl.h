@@ -52,8 +52,8 @@ struct run_call {
     struct run *run;
     str id, name, args; /* args: JSON text */
     const char *args_error;
-    struct registry_wait *wait;   /* the source is still starting; or: */
-    struct tool_call *handle; /* NULL = not started or answered */
+    struct registry_wait *wait; /* the source is still starting; or: */
+    struct tool_call *handle;   /* NULL = not started or answered */
     uint64_t started_ms, ms;
     str line; /* its tool.done event, once it is answered */
     bool is_answered, ok;

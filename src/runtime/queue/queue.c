@@ -37,6 +37,7 @@ struct busy_conv *queue_conv(struct runtime *rt, str conversation_id)
     return b;
 }
 
+/* Nothing happens in it any more: the next message begins without waiting. */
 static void free_if_idle(struct runtime *rt, str conversation_id, struct busy_conv *b)
 {
     if (b->turn || !list_empty(&b->waiting))
@@ -72,7 +73,7 @@ void queue_vacate(struct turn *t)
     assert(b->turn == t);
     t->busy = NULL;
     b->turn = NULL;
-    if (!list_empty(&b->waiting))
+    if (!list_empty(&b->waiting)) /* the others stay in the list, and wait for its turn */
         queue_begin(LIST_ENTRY(b->waiting.next, struct message, place.node));
     else
         free_if_idle(t->rt, t->conversation_id, b);
@@ -131,6 +132,7 @@ static void publish_message(struct message *m, str type)
     publish_queue_event(m, type, &w, &b);
 }
 
+/* Once: a message that was withdrawn is not reported as refused, too. */
 static void publish_removed(struct message *m, const char *reason, str by, const char *error)
 {
     struct json_writer w;
@@ -183,6 +185,7 @@ static void write_strs(struct json_writer *w, const char *key, struct json_strs 
     jw_kstrs(w, key, list.items, list.len);
 }
 
+/* Everything that restore_message() needs; the listener is gone then. */
 static struct queue_file_op *write_queue_file(struct message *m, queue_files_fn fn, void *ctx)
 {
     struct json_writer w;
@@ -426,6 +429,7 @@ bool queue_drop(struct message *m)
     return true;
 }
 
+/* Runs end later, and nothing is left that their end could start. */
 void queue_leave_all(struct runtime *rt)
 {
     LIST_EACH (m, &rt->messages, struct message, node) {

@@ -22,7 +22,8 @@
  * does, or ends the turn with turn_refuse(). A preview takes the same way as a message and ends in
  * preview_finish() before anything is appended. create_conversation and on_conversation_found make
  * the turn the active one of its conversation (queue_occupy): at most one turn gets further. A turn
- * that finds another one active is freed; its message waits, and begins here with a new turn.
+ * that finds its conversation occupied is freed; its message waits, and begins here with a new
+ * turn.
  *
  * The message (turn.h) is MESSAGE_STARTING up to turn_start_run(). turn_end() is called exactly
  * once: after a refusal, or after the end of the run (turn_host.c). */
@@ -274,33 +275,47 @@ static void want_title(struct turn *t, const struct conv *conv)
         title_start(t->rt, t->conversation_id, t->model, conv->preview, STR_NONE);
 }
 
+/* The same words when there is none and when this person may not see it: the existence of a
+ * conversation is not for everybody. */
+static void refuse_as_absent(struct turn *t)
+{
+    struct err e = {0};
+    err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
+    turn_refuse(t, TURN_NOT_FOUND, &e);
+}
+
+static void on_no_conversation(struct turn *t, const struct err *err)
+{
+    if (err->code != -ENOENT && err->code != -EINVAL) {
+        turn_refuse(t, TURN_FAILED, err);
+        return;
+    }
+    transcript_free(transcript_cache_take(&t->rt->transcripts, t->conversation_id));
+    refuse_as_absent(t);
+}
+
 static void on_conversation_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct turn *t = ctx;
     struct err e = {0};
-    if (!err)
-        t->owner_id = arena_str(&t->arena, conv->acl.owner_id);
-    if (!err && conv->acl.is_shared)
+    if (err) {
+        on_no_conversation(t, err);
+        return;
+    }
+    t->owner_id = arena_str(&t->arena, conv->acl.owner_id);
+    if (conv->acl.is_shared)
         t->participants = json_strs_copy(&t->arena, conv->acl.participants);
-    bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
-    bool is_sealed = !err && conv->acl.is_sealed && actor_is_admin(t->actor);
-    if (is_sealed) { /* others get "There is no conversation": its members are not known */
+    if (conv->acl.is_sealed && actor_is_admin(t->actor)) { /* for others it is absent */
         err_set(&e, -EIO,
                 "The first line of the log of '%.*s' is damaged: it can be read and "
                 "forked, but not continued.",
                 STR_ARG(t->conversation_id));
         turn_refuse(t, TURN_FAILED, &e);
-    } else if (is_absent || (!err && !turn_may(t, conv, CONV_VIEW))) {
-        /* The same words in both cases: who may not see it must not learn that it exists. */
-        err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
-        if (err) /* it was deleted: the cached transcript is of no use */
-            transcript_free(transcript_cache_take(&t->rt->transcripts, t->conversation_id));
-        turn_refuse(t, TURN_NOT_FOUND, &e);
-    } else if (!err && !turn_may(t, conv, CONV_SEND)) {
+    } else if (!turn_may(t, conv, CONV_VIEW)) {
+        refuse_as_absent(t);
+    } else if (!turn_may(t, conv, CONV_SEND)) {
         err_set(&e, -EACCES, "%s", access_reason(CONV_SEND));
         turn_refuse(t, TURN_FORBIDDEN, &e);
-    } else if (err) {
-        turn_refuse(t, TURN_FAILED, err);
     } else if (choose_model(t, conv, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
     } else if (t->msg->req.on_preview) {

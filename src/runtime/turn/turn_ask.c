@@ -179,32 +179,26 @@ static bool allows_personal(const struct turn *t, const struct replay *h)
 static bool take_over(struct turn *t, const struct replay *h, struct err *e)
 {
     const struct actor *answerer = t->msg->actor;
-    bool is_restored = false, is_refused = false;
     t->text = last_user_text(t, h);
     turn_match_skill(t);
-    is_restored = setting_restore(t, &h->ask);
-    if (is_restored && !actor_covers_grant(answerer, t->actor) && allows_any(t, h)) {
+    bool is_restored = setting_restore(t, &h->ask);
+    if (is_restored && !actor_covers_grant(answerer, t->actor) && allows_any(t, h))
         err_set(e, -EPERM,
                 "The commands would run in the directory of a terminal. Answer in a terminal on "
                 "the computer of the server.");
-        is_refused = true;
-    } else if (is_restored && !actor_covers(answerer, t->actor)) {
+    else if (is_restored && !actor_covers(answerer, t->actor))
         err_set(e, -EPERM, "The question came from a run with more rights than this token has.");
-        is_refused = true;
-    } else if (!str_eq(actor_user(answerer), actor_user(t->actor)) && allows_personal(t, h)) {
+    else if (!str_eq(actor_user(answerer), actor_user(t->actor)) && allows_personal(t, h))
         err_set(e, -EPERM,
                 "A call uses the account of the person whose message started this run. Only that "
                 "person may allow it.");
-        is_refused = true;
-    } else if (!actor_is_current(t->actor, clock_now_ms())) {
+    else if (!actor_is_current(t->actor, clock_now_ms()))
         err_set(e, -EPERM,
                 "The person whose message started this run, or the token it was sent with, has no "
                 "access any more. Send the message again.");
-        is_refused = true;
-    }
-    if (!is_refused)
+    else
         turn_join_authors(t);
-    return !is_refused;
+    return e->code == 0;
 }
 
 static void on_answer_saved(void *ctx, const struct err *err)
@@ -231,35 +225,41 @@ static void save_answer(void *ctx)
     turn_append(t, lines, 2, on_answer_saved, t);
 }
 
-void turn_accept_answer(struct turn *t)
+static void refuse_answer(struct turn *t, enum turn_refusal why, int code, const char *words)
 {
     struct err e = {0};
+    err_set(&e, code, "%s", words);
+    turn_refuse(t, why, &e);
+}
+
+static void take_answer(struct turn *t, const struct replay *h)
+{
     struct run_pending *pending;
-    const struct replay h = *transcript_replay(t->transcript);
-    assert(t->busy && !t->run && t->msg->req.answer.ask_id.n > 0);
-    if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->msg->req.answer.ask_id)) {
-        err_set(&e, -ENOENT, "This question is not open. It may have been answered already.");
-        turn_refuse(t, TURN_NO_QUESTION, &e);
-        return;
-    }
-    if (t->msg->req.answer.remember == CONSENT_WORKSPACE && !actor_is_admin(t->actor)) {
-        err_set(&e, -EPERM, "Only admins of the workspace may allow a tool for everybody.");
-        turn_refuse(t, TURN_FORBIDDEN, &e);
-        return;
-    }
-    if (!may_allow_all(t, &h)) {
-        err_set(&e, -EPERM, "You may not use every tool that this answer would allow.");
-        turn_refuse(t, TURN_FORBIDDEN, &e);
-        return;
-    }
-    if (!take_over(t, &h, &e)) {
-        turn_refuse(t, TURN_FORBIDDEN, &e);
-        return;
-    }
-    t->npending = pending_calls(t, &h, &pending);
+    t->npending = pending_calls(t, h, &pending);
     t->pending = pending;
-    if (remember_consents(t, &h))
+    if (remember_consents(t, h))
         consents_save(&t->rt->consents, &t->consent, save_answer, t);
     else
         save_answer(t);
+}
+
+void turn_accept_answer(struct turn *t)
+{
+    struct err e = {0};
+    const struct turn_answer *a = &t->msg->req.answer;
+    const struct replay h = *transcript_replay(t->transcript);
+    assert(t->busy && !t->run && a->ask_id.n > 0);
+    if (!str_eq(h.ask.ask_id, a->ask_id))
+        refuse_answer(t, TURN_NO_QUESTION, -ENOENT,
+                      "This question is not open. It may have been answered already.");
+    else if (a->remember == CONSENT_WORKSPACE && !actor_is_admin(t->actor))
+        refuse_answer(t, TURN_FORBIDDEN, -EPERM,
+                      "Only admins of the workspace may allow a tool for everybody.");
+    else if (!may_allow_all(t, &h))
+        refuse_answer(t, TURN_FORBIDDEN, -EPERM,
+                      "You may not use every tool that this answer would allow.");
+    else if (!take_over(t, &h, &e))
+        turn_refuse(t, TURN_FORBIDDEN, &e);
+    else
+        take_answer(t, &h);
 }

@@ -200,11 +200,6 @@ static struct run_limits limits(const struct turn *t)
     return lim;
 }
 
-static const struct actor *run_actor(void *turn)
-{
-    return turn_actor(turn);
-}
-
 static str run_setting(void *turn, struct arena *a)
 {
     const struct turn *t = turn;
@@ -226,7 +221,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .prepare = turn_prepare,
         .gate = turn_gate,
         .directory = turn_directory,
-        .actor = run_actor,
+        .actor = turn_actor,
         .setting = run_setting,
         .publish = turn_publish,
         .finished = on_run_finished,

@@ -106,7 +106,7 @@ static enum run_gate gate(void *ctx, str tool, const struct json *args, str *ret
     return w->gate;
 }
 
-static const struct actor *actor_of(void *ctx)
+static struct actor *actor_of(void *ctx)
 {
     const struct world *w = ctx;
     return w->actor;
