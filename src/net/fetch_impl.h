@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "loop/timer.h"
 #include "net/address.h"
-#include "net/curl_loop.h"
+#include "net/curl/curl_loop.h"
 #include "net/fetch.h"
 #include "net/response_head.h"
 #include "net/url.h"

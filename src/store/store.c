@@ -201,6 +201,7 @@ void op_done(struct store_op *op)
 
 void op_done_later(struct store_op *op)
 {
+    assert(list_empty(&op->wait));
     defer_start(op->store->env->loop, &op->later);
 }
 

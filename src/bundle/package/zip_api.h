@@ -1,4 +1,4 @@
-/* zip_api.h - libzip, loaded when the first archive is opened (see net/curl_api.h for why).
+/* zip_api.h - libzip, loaded when the first archive is opened (see net/curl/curl_api.h for why).
  *
  * The library stays loaded for the life of the process. Any thread. */
 #pragma once

@@ -338,6 +338,7 @@ static void on_token(void *ctx, str token, const struct err *err)
 {
     struct start *s = ctx;
     s->token = NULL;
+    assert(!s->is_planning && !s->resolve && !s->install);
     if (!s->bundle) {
         start_free(s);
         return;
@@ -449,6 +450,7 @@ void start_cancel(struct bundle *b)
     struct start *s = b->start;
     if (!s)
         return;
+    assert(s->bundle == b);
     b->start = NULL;
     s->bundle = NULL;
     if (s->resolve)

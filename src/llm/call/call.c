@@ -263,6 +263,7 @@ static bool drop_bad_tool(struct llm_call *c, const struct wire_error *w)
 
 static void server_failed(struct llm_call *c, struct wire_error *w)
 {
+    assert(!c->fetch && !c->is_answered);
     struct llm_failure f = {0};
     if (!c->answer.had_output && drop_bad_tool(c, w)) {
         start_attempt(c);
@@ -275,6 +276,7 @@ static void server_failed(struct llm_call *c, struct wire_error *w)
 /* A network error. A local server that is not running will not be running a second later. */
 static void network_failed(struct llm_call *c, const struct err *why)
 {
+    assert(!c->fetch && !c->is_answered && why->code < 0);
     struct llm_failure f = {.kind = LLM_ERR_NETWORK, .request_id = c->head.request_id};
     f.err = *why;
     err_prefix(&f.err, "%.*s", STR_ARG(c->provider->name));

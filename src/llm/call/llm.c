@@ -1,5 +1,6 @@
 #include "llm/llm.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "llm/call/llm_impl.h"
@@ -212,6 +213,7 @@ void llm_free(struct llm *m)
         return;
     probe_free(m->probe);
     llm_cancel_all(m);
+    assert(list_empty(&m->calls) && !m->probe); /* not from inside a callback of a call */
     buf_done(&m->tools.json);
     arena_done(&m->arena);
     free(m);

@@ -1,5 +1,7 @@
 #include "llm/demo/demo.h"
 
+#include <assert.h>
+
 #include "llm/provider/anthropic.h"
 
 #define BYTES_PER_TOKEN 4 /* a rough estimate, the same everywhere and always */
@@ -41,6 +43,7 @@ static void say_word(struct demo_speech *d, struct answer *an)
     struct answer_block *b = an->n > 0 ? &an->blocks[0] : answer_open(an, ANSWER_TEXT, 0);
     str word = next_word(d->plan.text, d->at);
     d->at += word.n;
+    assert(b && word.n > 0);
     answer_text(an, b, word);
 }
 
@@ -57,6 +60,7 @@ static void make_call(struct demo_speech *d, struct answer *an)
 
 static void complete(struct demo_speech *d, struct answer *an)
 {
+    assert(!an->is_complete && d->next_use == d->plan.nuses);
     size_t out = d->plan.text.n;
     for (size_t i = 0; i < d->plan.nuses; i++)
         out += d->plan.uses[i].name.n + d->plan.uses[i].args.n;

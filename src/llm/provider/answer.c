@@ -89,7 +89,6 @@ void answer_thinking(struct answer *an, struct answer_block *b, str delta)
 
 void answer_tool_started(struct answer *an, const struct answer_block *b)
 {
-    assert(b->kind == ANSWER_TOOL && b->name.n > 0);
     if (!an->listener || !an->listener->on_tool_start)
         return;
     an->had_output = true;

@@ -128,7 +128,7 @@ bool folder_header_read(struct arena *a, str line, struct folder_place *ret)
 
 /* ---- events to records ---- */
 
-struct message {
+struct record_message {
     str role; /* empty: the event is not a message */
     str text, reasoning;
 };
@@ -149,7 +149,8 @@ static bool is_of_system(enum event_type type)
 }
 
 /* Changes of the conversation as text, for programs that show only messages. */
-static struct message system_message(struct arena *a, enum event_type type, const struct json *v)
+static struct record_message system_message(struct arena *a, enum event_type type,
+                                            const struct json *v)
 {
     const struct json *error = json_get(v, "error");
     bool is_shared = str_eq(json_get_string(v, "visibility"), STR("shared"));
@@ -158,12 +159,12 @@ static struct message system_message(struct arena *a, enum event_type type, cons
         is_shared ? STR("This conversation is shared.") : STR("This conversation is private.");
     if (type == EV_RUN_ERROR)
         text = arena_printf(a, "The run failed%s%.*s", why.n ? ": " : ".", STR_ARG(why));
-    return (struct message){.role = STR("system"), .text = text};
+    return (struct record_message){.role = STR("system"), .text = text};
 }
 
-static struct message message_of(struct arena *a, enum event_type type, str event)
+static struct record_message message_of(struct arena *a, enum event_type type, str event)
 {
-    struct message m = {0};
+    struct record_message m = {0};
     struct json *v;
     if ((type != EV_USER_MESSAGE && type != EV_LLM_RESPONSE && type != EV_LEGACY_MESSAGE &&
          !is_of_system(type)) ||
@@ -193,7 +194,7 @@ static int64_t raw_time(str raw)
 }
 
 static void write_message_record(struct json_writer *w, const struct folder_place *p,
-                                 const struct message *m, str event)
+                                 const struct record_message *m, str event)
 {
     char hex[SHA256_HEX_LEN + 1], id[MESSAGE_ID_HEX + 8];
     sha256_hex(event, hex);
@@ -220,7 +221,7 @@ str folder_record(struct arena *a, const struct folder_place *p, str event)
     event.n--; /* its line feed */
     (void)event_scan(event, &head);
     arena_init(&scratch);
-    struct message m = message_of(&scratch, head.type, event);
+    struct record_message m = message_of(&scratch, head.type, event);
     jw_start(&w, &b, LINES_MAX_BYTES);
     jw_object(&w);
     jw_kstr(&w, "type", m.role.n ? STR("message") : STR("event"));

@@ -2,7 +2,7 @@
 #include <signal.h>
 
 #include "base/clock.h"
-#include "net/curl_loop.h"
+#include "net/curl/curl_loop.h"
 #include "net/fetch.h"
 #include "support/unit.h"
 #include "unit/net/http_double.h"

@@ -1,4 +1,4 @@
-#include "net/curl_loop.h"
+#include "net/curl/curl_loop.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "net/curl_api.h"
+#include "net/curl/curl_api.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "loop/loop.h"
-#include "net/curl_api.h"
+#include "net/curl/curl_api.h"
 
 /* How long bytes of patient responses may stay in their socket while they arrive in quick
  * succession (curl_loop_note_read). */
