@@ -142,7 +142,7 @@ static int parse_document(struct loader *l, str text, struct json **ret, struct 
 static int read_document(struct loader *l, struct err *e)
 {
     struct config *c = l->c;
-    struct json *root;
+    struct json *root = NULL;
     str text;
     if (l->flags->without_file)
         return 0;

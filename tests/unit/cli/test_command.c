@@ -1,8 +1,10 @@
 /* The frame of commands, with commands of the test's own; and rules for the table of all. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/term/table.h"
+#include "os/dir.h"
+#include "os/file.h"
 #include "support/unit.h"
 
 static struct {
@@ -203,4 +205,92 @@ static void check_help(const struct command *c, const struct command *group)
 TEST(the_help_of_a_command_has_its_usage_and_every_option)
 {
     each_command(check_help);
+}
+
+/* ---- the sources: a name that is not in the table would only fail when it is read ---- */
+
+#define SOURCE_MAX   (1024u * 1024)
+#define LEVELS_MAX   8 /* directories between the test program and the tree */
+#define OPTION_CHARS 40
+
+static struct arena arena;
+
+/* src/cli of the tree above the build directory of this program. */
+static const char *sources(void)
+{
+    char dir[4096];
+    ssize_t n = readlink("/proc/self/exe", dir, sizeof dir - 1);
+    assert_true(n > 0);
+    dir[n] = 0;
+    for (int level = 0; level < LEVELS_MAX && strrchr(dir, '/'); level++) {
+        *strrchr(dir, '/') = 0;
+        const char *path = arena_printf(&arena, "%s/src/cli", dir).p;
+        if (file_exists(arena_printf(&arena, "%s/command.h", path).p))
+            return path;
+    }
+    fail_msg("no src/cli above %s", dir);
+    return NULL;
+}
+
+/* Whether a table of the source has a row {"name", ..., kind, ...}. */
+static bool has_row(str source, str name, const char *kind)
+{
+    str row = arena_printf(&arena, "{\"%.*s\", ", STR_ARG(name));
+    for (ptrdiff_t at = 0; (at = str_find(source, row, (size_t)at)) >= 0; at++) {
+        str rest = str_skip(source, (size_t)at + row.n);
+        if (str_starts(str_skip(rest, (size_t)str_find_char(rest, ' ') + 1), str_from(kind)))
+            return true;
+    }
+    return false;
+}
+
+/* Checks each `accessor(x, "name"` of the source; returns their number. */
+static size_t check_accessor(const char *path, str source, const char *accessor, const char *kind)
+{
+    str call = arena_printf(&arena, "%s(", accessor);
+    size_t n = 0;
+    for (ptrdiff_t at = 0; (at = str_find(source, call, (size_t)at)) >= 0; at++) {
+        str rest = str_slice(source, (size_t)at, (size_t)at + call.n + OPTION_CHARS);
+        ptrdiff_t quote = str_find_char(rest, '"'), end = str_find_char(rest, ')');
+        if (quote < 0 || (end >= 0 && end < quote))
+            continue; /* a declaration */
+        str name = str_skip(rest, (size_t)quote + 1);
+        name = str_slice(name, 0, (size_t)str_find_char(name, '"'));
+        if (!has_row(source, name, kind))
+            fail_msg("%s: %s: no row of kind %s for \"%.*s\"", path, accessor, kind, STR_ARG(name));
+        n++;
+    }
+    return n;
+}
+
+static size_t check_source(const char *path)
+{
+    static const struct {
+        const char *accessor, *kind;
+    } ACCESSORS[] = {
+        {"cmd_flag", "ARG_FLAG"}, {"cmd_opt", "ARG_STRING"}, {"cmd_opt_or", "ARG_STRING"},
+        {"cmd_int", "ARG_INT"},   {"cmd_opts", "ARG_LIST"},
+    };
+    str source;
+    size_t n = 0;
+    assert_int_equal(file_read(&arena, path, SOURCE_MAX, &source, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(ACCESSORS); i++)
+        n += check_accessor(path, source, ACCESSORS[i].accessor, ACCESSORS[i].kind);
+    return n;
+}
+
+TEST(each_option_that_a_function_reads_is_in_a_table_of_its_file)
+{
+    static const char *const ROOMS[] = {"bundle", "conversations", "mcp", "people", "serve"};
+    size_t n = 0;
+    arena_init(&arena);
+    const char *root = sources();
+    for (size_t i = 0; i < ARRAY_LEN(ROOMS); i++) {
+        const char *room = arena_printf(&arena, "%s/%s", root, ROOMS[i]).p;
+        DIR_EACH (d, room)
+            if (str_ends(str_from(d.name), STR(".c")))
+                n += check_source(arena_printf(&arena, "%s/%s", room, d.name).p);
+    }
+    arena_done(&arena);
+    assert_true(n > 100); /* they were found */
 }
