@@ -8,9 +8,23 @@
 #include "base/nearest.h"
 #include "base/text/plain.h"
 
-void api_json_begin(struct api_json *j)
+void api_json_value(struct api_json *j)
 {
     jw_start(&j->w, &j->buf, API_JSON_MAX);
+}
+
+void api_json_begin(struct api_json *j)
+{
+    api_json_value(j);
+    jw_object(&j->w);
+}
+
+str api_json_text(struct api_json *j)
+{
+    assert(j->w.depth <= 1);
+    if (j->w.depth == 1)
+        jw_end(&j->w);
+    return buf_str(&j->buf);
 }
 
 /* A change that was made is reported even to a person whose rights were reduced meanwhile; only a
@@ -42,10 +56,11 @@ void api_json_send(struct api_json *j, struct http_req *r)
         buf_done(&j->buf);
         return;
     }
+    str text = api_json_text(j);
     if (buf_failed(&j->buf))
         http_reply_error(r, 500, "too_large", "The response is too large; request less.", NULL);
     else
-        http_reply(r, 200, "application/json", plain_json(&r->arena, buf_str(&j->buf)));
+        http_reply(r, 200, "application/json", plain_json(&r->arena, text));
     buf_done(&j->buf);
 }
 

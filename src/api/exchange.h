@@ -12,12 +12,14 @@
 /* False: the rights that the response depends on were lost meanwhile; 403 was sent. */
 bool api_may_answer(struct http_req *r);
 
-/* A JSON response: begin, write to `w`, send it in one of these ways, which frees it. */
+/* A JSON response: begin it, write the members to `w`, send it, which frees it. */
 struct api_json {
     struct json_writer w;
     struct buf buf;
 };
-void api_json_begin(struct api_json *j);
+void api_json_begin(struct api_json *j); /* an object; its end is written when it is sent */
+void api_json_value(struct api_json *j); /* a value that is written whole, such as an array */
+str api_json_text(struct api_json *j);   /* the whole text; for senders */
 void api_json_send(struct api_json *j, struct http_req *r); /* 200 */
 
 /* Parses the body as a JSON object and decodes it; replies with 400 and returns false when that

@@ -70,7 +70,6 @@ void api_health_get(void *ctx, struct http_req *r)
     const struct actor *who = api_actor(r);
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     const char *reason = trouble_of(ctx);
     jw_kstr(&j.w, "status", reason ? STR("degraded") : STR("ok"));
     if (reason)
@@ -79,7 +78,6 @@ void api_health_get(void *ctx, struct http_req *r)
     jw_kstr(&j.w, "version", STR(NB_VERSION));
     if (who)
         write_known(&j.w, ctx, who);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 
@@ -90,7 +88,6 @@ void api_workspace_get(void *ctx, struct http_req *r)
     struct api_json j;
     str why, model = llm_default_model(api->deps.llm, &why);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "version", STR(NB_VERSION));
     jw_kobject(&j.w, "model");
     jw_kstr(&j.w, "name", model);
@@ -107,7 +104,6 @@ void api_workspace_get(void *ctx, struct http_req *r)
     jw_kint(&j.w, "uptime", uptime_s(api));
     jw_kint(&j.w, "totalTools", (int64_t)registry_tools(api_space(r)->tools)->len);
     jw_kint(&j.w, "runs", (int64_t)runtime_runs(api_space(r)->runtime));
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
 }

@@ -242,10 +242,8 @@ static void on_sign_in_ready(void *ctx, str url, const struct err *err)
     }
     set_cookie(s->api, r, str_from(s->secret), SIGN_IN_MS / 1000);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "url", url);
     jw_kint(&j.w, "expiresInS", SIGN_IN_MS / 1000);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 
@@ -479,7 +477,6 @@ void api_apps_auth_document(void *ctx, struct http_req *r)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "client_id", own_url(api, r, DOCUMENT));
     jw_kstr(&j.w, "client_name", STR("nb"));
     jw_kstr(&j.w, "client_uri", settings(api)->public_url);
@@ -495,7 +492,6 @@ void api_apps_auth_document(void *ctx, struct http_req *r)
     jw_end(&j.w);
     jw_kstr(&j.w, "token_endpoint_auth_method", STR("none"));
     jw_kstr(&j.w, "application_type", STR("web"));
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

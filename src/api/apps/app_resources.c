@@ -39,9 +39,7 @@ static void on_resource_read(void *ctx, const struct mcp_reply *r)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kval(&j.w, "contents", contents);
-    jw_end(&j.w);
     api_json_send(&j, g->req);
 }
 

@@ -123,11 +123,9 @@ void api_apps_approve(void *ctx, struct http_req *r)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "name", bundle_info(b)->name);
     jw_kint(&j.w, "toolCount", (int64_t)bundle_info(b)->ntools);
     jw_kint(&j.w, "quarantinedCount", (int64_t)bundle_info(b)->nheld);
     api_write_quarantine(&j.w, &r->arena, b);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }

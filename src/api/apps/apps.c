@@ -108,14 +108,12 @@ void api_apps_list(void *ctx, struct http_req *r)
     struct api_space *s = api_space(r);
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "apps");
     for (size_t i = 0; i < apps_count(s); i++) {
         struct bundle *b = bundles_at(s->bundles, i);
         if (api_token_sees(r, bundle_info(b)->name))
             write_app(&j.w, b, r);
     }
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
 }
@@ -124,7 +122,7 @@ void api_bundles_health(void *ctx, struct http_req *r)
 {
     struct api_space *s = api_space(r);
     struct api_json j;
-    api_json_begin(&j);
+    api_json_value(&j);
     jw_array(&j.w);
     for (size_t k = 0; k < apps_count(s); k++) {
         const struct bundle_info *i = bundle_info(bundles_at(s->bundles, k));
@@ -158,7 +156,7 @@ void api_apps_get(void *ctx, struct http_req *r)
     struct api_json j;
     if (!b)
         return;
-    api_json_begin(&j);
+    api_json_value(&j);
     write_detail(&j.w, &r->arena, b, r);
     api_json_send(&j, r);
 }
@@ -183,10 +181,8 @@ void api_apps_logs(void *ctx, struct http_req *r)
     if (!b)
         return;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "name", bundle_info(b)->name);
     jw_kstr(&j.w, "logs", bundle_logs(b, &r->arena));
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 
@@ -198,10 +194,8 @@ static void set_state(struct http_req *r, void (*set)(struct bundle *b))
         return;
     set(b);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "name", bundle_info(b)->name);
     jw_kstr(&j.w, "status", str_from(bundle_state_name(bundle_info(b)->state)));
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 
@@ -266,7 +260,7 @@ static void on_installed(void *ctx, struct bundle *b, const struct err *err)
         refuse_change(w->req, FROM_INSTALL, err);
         return;
     }
-    api_json_begin(&j);
+    api_json_value(&j);
     write_app(&j.w, b, w->req);
     api_json_send(&j, w->req);
 }
@@ -319,14 +313,12 @@ static void on_uninstalled(void *ctx, struct bundle *b, const struct err *err)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "name", w->name);
     jw_kbool(&j.w, "uninstalled", true);
     jw_kbool(&j.w, "dataPreserved", true);
     jw_kstr(
         &j.w, "dataPath",
         arena_printf(&w->req->arena, "%s/data/%.*s", api_space(w->req)->root, STR_ARG(w->name)));
-    jw_end(&j.w);
     api_json_send(&j, w->req);
 }
 
@@ -388,11 +380,9 @@ void api_apps_import(void *ctx, struct http_req *r)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "servers");
     for (size_t i = 0; i < list.len; i++)
         write_server(&j.w, r, &list.items[i]);
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
 }

@@ -68,14 +68,12 @@ void api_mcp_metadata(void *ctx, struct http_req *r)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "resource", proxy_own_url(&api->deps.config->http, r, "/mcp"));
     jw_karray(&j.w, "authorization_servers");
     jw_str(&j.w, api->deps.issuer);
     jw_end(&j.w);
     jw_karray(&j.w, "bearer_methods_supported");
     jw_str(&j.w, STR("header"));
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
 }

@@ -42,11 +42,9 @@ static void model_setup_reply(struct http_req *r, const struct llm *llm, str pro
     struct api_json j;
     str why;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "provider", provider);
     jw_kstr(&j.w, "defaultModel", llm_default_model(llm, &why));
     jw_kstr(&j.w, "why", why);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

@@ -109,7 +109,6 @@ void api_models_list(void *ctx, struct http_req *r)
     str why, chosen = llm_default_model(llm, &why);
     const str *names = llm_known_models(llm, &r->arena, &n);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kobject(&j.w, "default");
     jw_kstr(&j.w, "model", chosen);
     jw_kstr(&j.w, "why", why);
@@ -120,7 +119,6 @@ void api_models_list(void *ctx, struct http_req *r)
     jw_karray(&j.w, "models");
     for (size_t i = 0; i < n; i++)
         write_model(&j.w, llm, names[i], i == 0);
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
 }

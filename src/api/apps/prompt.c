@@ -72,7 +72,6 @@ static void on_preview(void *ctx, const struct preview *p)
     struct prompt_wait *c = ctx;
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "model", p->model);
     jw_kstr_or_null(&j.w, "conversationId", p->conversation_id);
     jw_key(&j.w, "match");
@@ -83,7 +82,6 @@ static void on_preview(void *ctx, const struct preview *p)
     write_tokens(&j.w, p);
     jw_kbool(&j.w, "isCompactionDue", p->is_compaction_due);
     jw_kstr(&j.w, "request", p->request);
-    jw_end(&j.w);
     api_json_send(&j, c->req);
 }
 

@@ -32,11 +32,9 @@ static void on_skill_edit_changed(void *ctx, const struct err *err)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "name", r->params[0]);
     jw_kstr(&j.w, "scope", p->is_personal ? STR("personal") : STR("workspace"));
     jw_kbool(&j.w, "deleted", p->is_deletion);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

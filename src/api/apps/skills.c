@@ -98,7 +98,6 @@ static void reply_list(struct skills_request *q, const struct skills *s)
     bool is_admin = api_is_admin(q->req);
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "skills");
     for (size_t i = 0; i < skills_len(s); i++)
         if (is_of_use(q->req, skills_at(s, i)))
@@ -107,7 +106,6 @@ static void reply_list(struct skills_request *q, const struct skills *s)
     jw_karray(&j.w, "problems");
     for (size_t i = 0; is_admin && i < problems->len; i++)
         write_problem(&j.w, &problems->items[i]);
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, q->req);
 }
@@ -143,7 +141,7 @@ static void reply_match(struct skills_request *q, const struct skills *s)
 {
     struct skill_match m = skills_match(s, &q->arena, q->message);
     struct api_json j;
-    api_json_begin(&j);
+    api_json_value(&j);
     api_write_match(&j.w, &m);
     api_json_send(&j, q->req);
 }

@@ -34,7 +34,6 @@ void api_tools_list(void *ctx, struct http_req *r)
     str server = http_query(r, "server");
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "tools");
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
@@ -44,7 +43,6 @@ void api_tools_list(void *ctx, struct http_req *r)
             continue;
         write_tool(&j.w, it);
     }
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
 }
@@ -134,7 +132,6 @@ static void on_tools_done(void *ctx, const struct tool_result *result)
     struct api_json j;
     announce(w, EV_BRIDGE_DONE, &ok);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_key(&j.w, "content");
     if (result->content) {
         jw_value(&j.w, result->content);
@@ -148,7 +145,6 @@ static void on_tools_done(void *ctx, const struct tool_result *result)
         jw_kval(&j.w, "_meta", result->meta);
     jw_kbool(&j.w, "isError", result->is_error);
     write_plain_result(&j.w, &w->req->arena, result);
-    jw_end(&j.w);
     api_json_send(&j, w->req);
 }
 

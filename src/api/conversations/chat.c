@@ -134,7 +134,7 @@ static void on_chat_done(void *ctx, const struct turn_result *t)
         return;
     }
     struct api_json j;
-    api_json_begin(&j);
+    api_json_value(&j);
     report_write(&j.w, t);
     api_json_send(&j, r);
 }
@@ -207,7 +207,7 @@ struct chat_stream {
     struct api *api;
     struct http_req *req; /* until the stream is open */
     struct live *live;    /* from then on */
-    struct message *turn;    /* NULL: the last event was sent */
+    struct message *turn; /* NULL: the last event was sent */
 };
 
 static void chat_stream_end(struct chat_stream *c)
@@ -220,11 +220,9 @@ static void chat_stream_fail(struct chat_stream *c, const char *code, const char
 {
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "error", str_from(code));
     jw_kstr(&j.w, "message", str_from(message));
     jw_kstr(&j.w, "conversationId", live_answer_id(c->live));
-    jw_end(&j.w);
     live_send_json(c->live, STR("error"), &j);
     chat_stream_end(c);
 }
@@ -274,10 +272,8 @@ static void on_stream_queued(void *ctx, str conversation_id, str queued_id)
     struct api_json j;
     open_chat_stream(c, conversation_id);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", conversation_id);
     jw_kstr(&j.w, "queuedId", queued_id);
-    jw_end(&j.w);
     live_send_json(c->live, event_name(EV_CHAT_QUEUED), &j);
 }
 
@@ -288,11 +284,9 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     if (c->req)
         open_chat_stream(c, conversation_id);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", conversation_id);
     jw_kstr(&j.w, "runId", run_id);
     jw_kbool(&j.w, "isNew", is_new);
-    jw_end(&j.w);
     live_send_json(c->live, event_name(EV_CHAT_START), &j);
     if (is_new)
         live_send(c->live, event_name(EV_DATA_CHANGED), STR_NONE,
@@ -308,7 +302,7 @@ static void on_stream_done(void *ctx, const struct turn_result *t)
         chat_stream_fail(c, t->run->error_type, t->run->err.msg);
         return;
     }
-    api_json_begin(&j);
+    api_json_value(&j);
     report_write(&j.w, t);
     live_send_json(c->live, STR("done"), &j);
     chat_stream_end(c);

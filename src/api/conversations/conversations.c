@@ -62,10 +62,8 @@ void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
     }
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     write_conv(&j.w, c);
     write_run(&j.w, wait->space->runtime, c);
-    jw_end(&j.w);
     api_json_send(&j, wait->req);
 }
 
@@ -86,7 +84,6 @@ static void on_conv_listed(void *ctx, const struct err *err, const struct store_
     }
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "conversations");
     for (size_t i = 0; i < l->n; i++) {
         jw_object(&j.w);
@@ -99,7 +96,6 @@ static void on_conv_listed(void *ctx, const struct err *err, const struct store_
     jw_kint(&j.w, "totalCount", l->total);
     if (l->nunreadable > 0 && api_is_admin(wait->req))
         write_unreadable(&j.w, l);
-    jw_end(&j.w);
     api_json_send(&j, wait->req);
 }
 
@@ -224,11 +220,9 @@ static void on_deleted(void *ctx, const struct err *err)
     }
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "id", wait->id);
     jw_kbool(&j.w, "deleted", true);
     jw_kbool(&j.w, "purged", wait->data != NULL);
-    jw_end(&j.w);
     api_json_send(&j, wait->req);
 }
 

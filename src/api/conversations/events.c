@@ -55,12 +55,10 @@ static void tell_typing(struct api_wait *w, const struct conv *c)
     const struct typing_body *body = w->data;
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "userId", api_user(w->req));
     jw_kstr_or_null(&j.w, "displayName", api_display_name(w->api, api_user(w->req)));
     jw_kbool(&j.w, "isTyping", !body->is_over);
-    jw_end(&j.w);
-    store_publish(w->space->store, w->id, event_name(EV_TYPING), buf_str(&j.buf));
+    store_publish(w->space->store, w->id, event_name(EV_TYPING), api_json_text(&j));
     buf_done(&j.buf);
     http_reply(w->req, 204, NULL, STR_NONE);
 }
@@ -112,12 +110,11 @@ static void send_subscribed(struct live *s)
     char id[48];
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(
         &j.w, "streamId",
         str_make(id, (size_t)snprintf(id, sizeof id, "%llu", (unsigned long long)live_number(s))));
-    jw_end(&j.w);
-    live_send(s, event_name(EV_SUBSCRIBED), hub_last_id(live_watcher(s)->hub, id), buf_str(&j.buf));
+    live_send(s, event_name(EV_SUBSCRIBED), hub_last_id(live_watcher(s)->hub, id),
+              api_json_text(&j));
     buf_done(&j.buf);
 }
 

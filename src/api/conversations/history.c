@@ -107,7 +107,6 @@ static void history_reply(struct http_req *r, str id, const struct store_page *r
     struct replay h = replay_lines(a, lines, pos, page->n);
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", id);
     jw_karray(&j.w, "messages");
     for (size_t i = 0; i < h.n; i++)
@@ -121,7 +120,6 @@ static void history_reply(struct http_req *r, str id, const struct store_page *r
         jw_null(&j.w);
     else
         jw_int(&j.w, (int64_t)page->start);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

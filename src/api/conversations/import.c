@@ -65,7 +65,6 @@ static void import_reply(struct http_req *r, const struct api_import *im)
 {
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "path", im->path);
     jw_kbool(&j.w, "isRunning", im->job != NULL);
     jw_kdouble(&j.w, "share", im->share);
@@ -75,7 +74,6 @@ static void import_reply(struct http_req *r, const struct api_import *im)
     jw_kint(&j.w, "lost", im->lost);
     api_write_strs(&j.w, "losses", im->losses);
     jw_kcstr(&j.w, "error", im->err.code ? im->err.msg : NULL);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

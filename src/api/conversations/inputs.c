@@ -9,10 +9,8 @@ static void send_list(struct api_wait *w, const struct conv *c)
 {
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", w->id);
     jw_kval(&j.w, "inputs", tool_questions_json(w->space->runtime, w->id, &w->req->arena));
-    jw_end(&j.w);
     api_json_send(&j, w->req);
 }
 
@@ -48,10 +46,8 @@ static void inputs_answer(struct api_wait *w, const struct conv *c)
     } else {
         struct api_json j;
         api_json_begin(&j);
-        jw_object(&j.w);
         jw_kstr(&j.w, "inputId", w->req->params[1]);
         jw_kstr(&j.w, "action", body->action);
-        jw_end(&j.w);
         api_json_send(&j, w->req);
     }
 }

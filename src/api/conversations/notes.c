@@ -13,7 +13,6 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
     }
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", wait->id);
     jw_karray(&j.w, "notes");
     for (size_t i = 0; i < n; i++) {
@@ -23,7 +22,6 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
         jw_kstr(&j.w, "content", notes[i].text);
         jw_end(&j.w);
     }
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, wait->req);
 }

@@ -11,10 +11,8 @@ static void send_list(struct api_wait *w, const struct conv *c)
 {
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", w->id);
     jw_kval(&j.w, "messages", queue_json(w->space->runtime, w->id, &w->req->arena));
-    jw_end(&j.w);
     api_json_send(&j, w->req);
 }
 
@@ -48,10 +46,8 @@ static void on_queue_saved(void *ctx, const struct err *err)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "queuedId", q->req->params[1]);
     jw_kbool(&j.w, "withdrawn", q->is_withdrawn);
-    jw_end(&j.w);
     api_json_send(&j, q->req);
 }
 

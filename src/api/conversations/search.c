@@ -45,7 +45,6 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
     }
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "results");
     for (size_t i = 0; i < h->n; i++) {
         const struct store_hit *hit = &h->hits[i];
@@ -66,7 +65,6 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
     else
         jw_null(&j.w);
     jw_kbool(&j.w, "isPartial", h->is_partial);
-    jw_end(&j.w);
     api_json_send(&j, wait->req);
 }
 

@@ -17,7 +17,7 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
         return;
     }
     struct api_json j;
-    api_json_begin(&j);
+    api_json_value(&j);
     stats_write(&j.w, s);
     api_json_send(&j, q->req);
 }

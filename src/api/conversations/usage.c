@@ -25,7 +25,7 @@ static void on_usage(void *ctx, const struct err *err, const struct usage_report
         return;
     }
     struct api_json j;
-    api_json_begin(&j);
+    api_json_value(&j);
     usage_write(&j.w, report, usage_name_of, q->api);
     api_json_send(&j, q->req);
 }

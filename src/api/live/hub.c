@@ -111,11 +111,10 @@ static void tell_presence(const struct watch *s, const char *state)
         return;
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     write_person(s->watcher->hub->api, &j.w, actor_user(s->watcher->actor));
     jw_kstr(&j.w, "state", str_from(state));
-    jw_end(&j.w);
-    store_publish(s->watcher->space->store, cw->conv_id, event_name(EV_PRESENCE), buf_str(&j.buf));
+    store_publish(s->watcher->space->store, cw->conv_id, event_name(EV_PRESENCE),
+                  api_json_text(&j));
     buf_done(&j.buf);
 }
 

@@ -99,10 +99,11 @@ void live_send(struct live *s, str event, str id, str data)
 
 void live_send_json(struct live *s, str event, struct api_json *j)
 {
+    str text = api_json_text(j);
     if (buf_failed(&j->buf))
         live_send(s, STR("error"), STR_NONE, STR("{\"error\":\"too_large\"}"));
     else
-        live_send(s, event, STR_NONE, buf_str(&j->buf));
+        live_send(s, event, STR_NONE, text);
     buf_done(&j->buf);
 }
 
@@ -116,7 +117,7 @@ static void send_about(struct live_conv *lc, str event, str data)
 
 static void send_json_about(struct live_conv *lc, str event, struct api_json *j)
 {
-    send_about(lc, event, buf_str(&j->buf));
+    send_about(lc, event, api_json_text(j));
     buf_done(&j->buf);
 }
 
@@ -169,9 +170,7 @@ static void send_queue(struct live_conv *lc)
     struct api_json j;
     arena_init(&a);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kval(&j.w, "messages", queue_json(lc->stream->watcher.space->runtime, str_from(lc->id), &a));
-    jw_end(&j.w);
     send_json_about(lc, event_name(EV_QUEUE_SNAPSHOT), &j);
     arena_done(&a);
 }
@@ -185,12 +184,10 @@ static void on_live(void *ctx)
     if (!hub_allows(&lc->watch))
         return;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, str_from(lc->id)));
     jw_kstr(&j.w, "text", runtime_streamed(rt, str_from(lc->id)));
-    jw_end(&j.w);
     send_json_about(lc, event_name(EV_TEXT_SNAPSHOT), &j);
-    api_json_begin(&j);
+    api_json_value(&j);
     hub_write_presence(lc->stream->api, &lc->watch, &j.w);
     send_json_about(lc, event_name(EV_PRESENCE_SNAPSHOT), &j);
     send_queue(lc);

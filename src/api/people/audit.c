@@ -59,14 +59,12 @@ static void send_json(struct audit_wait *w)
 {
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "records");
     for (size_t i = 0; i < w->page.n; i++)
         jw_raw(&j.w, w->page.lines[i]);
     jw_end(&j.w);
     if (w->page.has_more)
         jw_kint(&j.w, "next", (int64_t)w->page.next);
-    jw_end(&j.w);
     api_json_send(&j, w->req);
 }
 

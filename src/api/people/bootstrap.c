@@ -72,7 +72,6 @@ void api_bootstrap_get(void *ctx, struct http_req *r)
         return;
     }
     api_json_begin(&j);
-    jw_object(&j.w);
     write_me(&j.w, api, me);
     jw_key(&j.w, "workspaces");
     api_write_workspaces(&j.w, api, me, false);
@@ -82,6 +81,5 @@ void api_bootstrap_get(void *ctx, struct http_req *r)
     write_shell(&j.w);
     write_config(&j.w, api, &r->arena);
     jw_kstr(&j.w, "version", STR(NB_VERSION));
-    jw_end(&j.w);
     api_json_send(&j, r);
 }

@@ -41,12 +41,10 @@ static void reply_link(const struct api *api, struct http_req *r)
 {
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "mode", str_from(auth_mode_name(auth_mode(api->deps.auth))));
     jw_kstr(&j.w, "url", api->port ? api_page_url(api, &r->arena) : STR_NONE);
     jw_kstr(&j.w, "link", api->port ? api_page_link(api, &r->arena) : STR_NONE);
     jw_kstr(&j.w, "key", auth_dev_key(api->deps.auth));
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

@@ -173,7 +173,6 @@ void api_auth_session(void *ctx, struct http_req *r)
     }
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kbool(&j.w, "authenticated", true);
     jw_kstr(&j.w, "mode", str_from(auth_mode_name(auth_mode(api->deps.auth))));
     jw_kstr(&j.w, "userId", actor_user(me));
@@ -181,7 +180,6 @@ void api_auth_session(void *ctx, struct http_req *r)
     jw_kstr(&j.w, "orgRole", org_role_name(actor_org_role(me)));
     jw_key(&j.w, "expiresAt");
     api_write_time(&j.w, me->people[0].expires_ms);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

@@ -74,10 +74,8 @@ void api_reply_deleted(struct api_change *c, str id)
 {
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "id", id);
     jw_kbool(&j.w, "deleted", true);
-    jw_end(&j.w);
     api_json_send(&j, c->req);
 }
 

@@ -41,7 +41,6 @@ static void permissions_reply(struct http_req *r)
     const struct permission_rules *rules = runtime_permissions(rt);
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "default", rules->is_default_ask ? STR("ask") : STR("allow"));
     api_write_strs(&j.w, "allow", rules->allow);
     api_write_strs(&j.w, "ask", rules->ask);
@@ -50,7 +49,6 @@ static void permissions_reply(struct http_req *r)
     api_write_strs(&j.w, "workspaceConsents", runtime_consents(rt, &r->arena, STR_NONE));
     jw_kbool(&j.w, "mayChange", api_is_admin(r) && runtime_deps(rt)->settings_path);
     write_decisions(&j.w, r);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

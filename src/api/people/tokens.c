@@ -48,11 +48,9 @@ void api_tokens_list(void *ctx, struct http_req *r)
     }
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "tokens");
     for (size_t i = 0; i < u->ntokens; i++)
         write_token(&j.w, ctx, &u->tokens[i]);
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
 }
@@ -89,10 +87,8 @@ static void on_token(void *ctx, const struct err *err, str id, str value)
     struct api_json j;
     assert(id.n > 0 && value.n > 0);
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_kstr(&j.w, "id", id);
     jw_kstr(&j.w, "token", value);
-    jw_end(&j.w);
     api_json_send(&j, w->req);
 }
 

@@ -19,7 +19,7 @@ static void reply_user(struct api *api, struct http_req *r, str id)
         return;
     }
     struct api_json j;
-    api_json_begin(&j);
+    api_json_value(&j);
     api_write_user(&j.w, u, true);
     api_json_send(&j, r);
 }
@@ -42,13 +42,11 @@ void api_users_list(void *ctx, struct http_req *r)
     const struct roster *all = api_roster(ctx);
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "users");
     for (size_t i = 0; i < all->nusers; i++)
         api_write_user(&j.w, &all->users[i], false);
     jw_end(&j.w);
     api_write_strs(&j.w, "problems", all->problems);
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 

@@ -47,10 +47,8 @@ void api_workspaces_list(void *ctx, struct http_req *r)
     bool is_all = str_eq(http_query(r, "all"), STR("true"));
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_key(&j.w, "workspaces");
     api_write_workspaces(&j.w, ctx, me, is_all && api_is_org_admin(me));
-    jw_end(&j.w);
     api_json_send(&j, r);
 }
 
@@ -62,7 +60,7 @@ static void reply_workspace(struct api *api, struct http_req *r, str id)
         return;
     }
     struct api_json j;
-    api_json_begin(&j);
+    api_json_value(&j);
     write_workspace(&j.w, ws, api_actor(r));
     api_json_send(&j, r);
 }
@@ -139,11 +137,9 @@ static void reply_members(struct api *api, struct http_req *r)
     const struct workspace *ws = roster_workspace(api_roster(api), r->params[0]);
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     jw_karray(&j.w, "members");
     for (size_t i = 0; ws && i < ws->nmembers; i++)
         write_member(&j.w, &ws->members[i]);
-    jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
 }
