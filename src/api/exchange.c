@@ -21,7 +21,7 @@ void api_json_begin(struct api_json *j)
 
 str api_json_text(struct api_json *j)
 {
-    assert(j->w.depth <= 1);
+    assert(j->w.depth <= 1 && !j->w.has_key);
     if (j->w.depth == 1)
         jw_end(&j->w);
     return buf_str(&j->buf);
@@ -51,7 +51,6 @@ bool api_may_answer(struct http_req *r)
 
 void api_json_send(struct api_json *j, struct http_req *r)
 {
-    assert(j->w.depth == 0 && !j->w.has_key);
     if (!api_may_answer(r)) {
         buf_done(&j->buf);
         return;

@@ -78,6 +78,7 @@ void live_end(struct live *s)
     sse_close(s->sse);
 }
 
+/* The access is gone, not the client: the owner may tell the client why before the end. */
 static void live_lose(struct live *s)
 {
     if (!s->is_closing && s->kind->on_lost)
@@ -323,6 +324,7 @@ int live_watch(struct live *s, str conv_id, store_pos after, const struct conv_a
     return 0;
 }
 
+/* The turn has checked the right to send. The watch asks for the right to see before each frame. */
 void live_answer(struct live *s, str conv_id)
 {
     assert(s->kind->is_answer && !s->convs);
@@ -330,6 +332,7 @@ void live_answer(struct live *s, str conv_id)
     hub_watch_start(&s->watcher, &lc->watch, conv_id, NULL);
 }
 
+/* The feed begins here and not in live_answer: events of the run before are not for this stream. */
 void live_answer_begin(struct live *s)
 {
     struct live_conv *lc = s->convs;

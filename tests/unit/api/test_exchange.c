@@ -124,7 +124,7 @@ TEST_WITH(a_response_that_is_too_large_becomes_an_error, set_up, tear_down)
     struct api_json j;
     static char text[1024 * 1024];
     memset(text, 'a', sizeof text);
-    api_json_begin(&j);
+    api_json_value(&j);
     jw_array(&j.w);
     for (size_t i = 0; i <= API_JSON_MAX / sizeof text; i++)
         jw_str(&j.w, str_make(text, sizeof text));
@@ -138,14 +138,12 @@ TEST_WITH(lists_and_times_are_written_as_clients_expect_them, set_up, tear_down)
     str two[] = {STR("a"), STR("b\"")};
     struct api_json j;
     api_json_begin(&j);
-    jw_object(&j.w);
     api_write_strs(&j.w, "two", (struct json_strs){two, 2});
     api_write_strs(&j.w, "none", (struct json_strs){0});
     jw_key(&j.w, "at");
     api_write_time(&j.w, 1774431000123);
     jw_key(&j.w, "never");
     api_write_time(&j.w, 0);
-    jw_end(&j.w);
     api_json_send(&j, bare_request("GET", "/", ""));
     assert_string_equal(bare.body, "{\"two\":[\"a\",\"b\\\"\"],\"none\":[],"
                                    "\"at\":\"2026-03-25T09:30:00.123Z\",\"never\":null}");
