@@ -8,7 +8,7 @@
 #include "support/tempdir.h"
 #include "support/unit.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 60000 };
 
 static struct tempdir dir;
 static struct loop *loop;

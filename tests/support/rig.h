@@ -32,7 +32,7 @@
 #include "support/tempdir.h"
 #include "workspace/roster/directory.h"
 
-#define RIG_PATIENCE_MS 20000
+#define RIG_PATIENCE_MS 60000
 #define RIG_EVENTS_MAX  256
 #define RIG_WORKSPACE   "ws_a"
 

@@ -80,7 +80,7 @@ static int fetch_keys(void)
     struct waiting w = waiting(&w);
     provider_fetch_keys(provider, &w.wait);
     assert_false(w.is_done);
-    assert_true(loop_run_until(loop, &w.is_done, 20000));
+    assert_true(loop_run_until(loop, &w.is_done, 60000));
     return w.code;
 }
 
@@ -89,7 +89,7 @@ static int discover(void)
     struct waiting w = waiting(&w);
     provider_discover(provider, &w.wait);
     assert_false(w.is_done);
-    assert_true(loop_run_until(loop, &w.is_done, 20000));
+    assert_true(loop_run_until(loop, &w.is_done, 60000));
     return w.code;
 }
 
@@ -178,7 +178,7 @@ TEST_WITH(many_wait_for_one_answer, begin, end)
         provider_fetch_keys(provider, &w[i].wait);
     }
     list_del(&w[3].wait.node); /* one gives up */
-    assert_true(loop_run_until(loop, &w[9].is_done, 20000));
+    assert_true(loop_run_until(loop, &w[9].is_done, 60000));
     for (int i = 0; i < 10; i++)
         assert_int_equal(w[i].is_done, i != 3);
     assert_int_equal(count("/jwks"), before + 1);

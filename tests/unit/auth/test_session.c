@@ -5,7 +5,7 @@
 #include "support/tempdir.h"
 #include "support/unit.h"
 
-enum { PATIENCE_MS = 10000, DAY = 86400000 };
+enum { PATIENCE_MS = 60000, DAY = 86400000 };
 
 static const struct session_policy POLICY = {
     .value_ms = 3600000, .idle_ms = 7 * (int64_t)DAY, .absolute_ms = 30 * (int64_t)DAY};

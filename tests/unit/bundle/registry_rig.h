@@ -10,7 +10,7 @@
 #include "support/tempdir.h"
 
 #define RIG_ANSWERS_MAX 16
-#define RIG_WAIT_MS     10000
+#define RIG_WAIT_MS     60000
 
 struct rig_answer {
     const char *target; /* path and query as they are sent */

@@ -62,7 +62,7 @@ TEST_WITH(one_that_hangs_is_waited_for_not_longer_than_some_seconds, rig_open, r
     uint64_t began = clock_mono_ms();
     make_file("bin/bwrap", "#!/bin/sh\nexec /bin/sleep 100\n", 0755);
     assert_int_equal(look(at("bin"))->kind, without_bwrap());
-    assert_in_range(clock_mono_ms() - began, 1000, 20000);
+    assert_in_range(clock_mono_ms() - began, 1000, 90000);
 }
 
 /* ---- asked once ---- */
@@ -91,7 +91,7 @@ TEST_WITH(many_ask_one_looks, rig_open, rig_close)
     }
     assert_false(sandbox_probe_idle(p));
     sandbox_probe_forget(&w[1]);
-    assert_true(loop_run_until(l, &done[2], 10000));
+    assert_true(loop_run_until(l, &done[2], 60000));
     assert_int_equal(answers, 2);
     w[3] = (struct sandbox_waiter){.fn = on_offer, .ctx = &done[3]};
     sandbox_probe_ask(p, &w[3]);

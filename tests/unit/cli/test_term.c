@@ -8,7 +8,7 @@
 #include "cli/screen/term.h"
 #include "support/unit.h"
 
-#define WAIT_MS 5000
+#define WAIT_MS 60000
 
 struct fixture {
     int master, slave;

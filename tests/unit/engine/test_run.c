@@ -212,7 +212,7 @@ static void start(struct world *w)
 
 static void finish(struct world *w)
 {
-    assert_true(loop_run_until(w->loop, &w->is_done, 5000));
+    assert_true(loop_run_until(w->loop, &w->is_done, 60000));
 }
 
 static void start_and_finish(struct world *w)

@@ -45,7 +45,7 @@ static struct answer ask(const char *method, const char *target, const char *bod
     struct answer a = {0};
     http_local(s, &q, on_answer, &a);
     assert_false(a.is_done); /* never before the call returned */
-    assert_true(loop_run_until(l, &a.is_done, 5000));
+    assert_true(loop_run_until(l, &a.is_done, 60000));
     http_server_free(s);
     loop_free(l);
     return a;

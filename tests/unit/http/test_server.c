@@ -158,7 +158,7 @@ TEST(two_servers)
     (void)loop_run_until(rig.loop, &is_done, 50);
     expect_status(b, 200);
     http_server_stop(second, 100, set_true, &is_done);
-    assert_true(loop_run_until(rig.loop, &is_done, 2000));
+    assert_true(loop_run_until(rig.loop, &is_done, 60000));
     close(b);
     http_server_free(second);
     http_server_free(rig.server);

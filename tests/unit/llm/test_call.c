@@ -7,7 +7,7 @@
 #include "support/unit.h"
 #include "unit/llm/script_server.h"
 
-enum { WAIT_MS = 10000 };
+enum { WAIT_MS = 60000 };
 
 #define STREAM_HEAD                                                                                \
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_1\r\n\r\n"

@@ -10,7 +10,7 @@
 #include "loop/timer.h"
 #include "support/unit.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 60000 };
 
 struct counter {
     struct loop *loop;

@@ -2,7 +2,7 @@
 #include "loop/timer.h"
 #include "support/unit.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 60000 };
 
 /* Timers that write their letter when they fire. */
 struct script {

@@ -5,7 +5,7 @@
 #include "support/tempdir.h"
 #include "support/unit.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 60000 };
 
 static void note(void *ctx)
 {

@@ -19,7 +19,7 @@
 #include "mcp/client.h"
 #include "support/unit.h"
 
-enum { RIG_WAIT_MS = 10000, RIG_ASKS = 16 };
+enum { RIG_WAIT_MS = 60000, RIG_ASKS = 16 };
 
 /* ---- the server ---- */
 

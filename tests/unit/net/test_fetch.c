@@ -5,7 +5,7 @@
 #include "support/unit.h"
 #include "unit/net/http_double.h"
 
-enum { WAIT_MS = 10000 };
+enum { WAIT_MS = 60000 };
 
 enum when { NEVER, IN_HEAD, IN_DATA, IN_DONE };
 
@@ -319,7 +319,7 @@ TEST_WITH(silence_times_out, set_up, tear_down)
         uint64_t start_ms = clock_mono_ms();
         run_spec(w, &g, (struct fetch_spec){.url = str_from(PATHS[i]), .idle_timeout_ms = 150});
         assert_int_equal(g.err.code, -ETIMEDOUT);
-        assert_in_range(clock_mono_ms() - start_ms, 150, 2000);
+        assert_in_range(clock_mono_ms() - start_ms, 150, WAIT_MS);
         assert_int_equal(g.has_data, i == 1);
         await_count(w, &w->server->peer_closed, (int)i + 1); /* the socket is closed */
         got_done(&g);

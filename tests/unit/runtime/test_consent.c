@@ -4,7 +4,7 @@
 #include "runtime/consent.h"
 #include "support/unit.h"
 
-#define WAIT_MS 5000
+#define WAIT_MS 60000
 
 struct world {
     struct loop *loop;

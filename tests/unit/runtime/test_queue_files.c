@@ -5,7 +5,7 @@
 #include "runtime/queue_files.h"
 #include "support/unit.h"
 
-#define WAIT_MS 5000
+#define WAIT_MS 60000
 
 struct world {
     struct loop *loop;

@@ -11,7 +11,7 @@
 #include "store/store.h"
 #include "support/unit.h"
 
-enum { RIG_WAIT_MS = 20000, RIG_EVENTS_MAX = 4096 };
+enum { RIG_WAIT_MS = 60000, RIG_EVENTS_MAX = 4096 };
 
 struct rig {
     struct loop *loop;

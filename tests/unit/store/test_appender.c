@@ -172,7 +172,8 @@ TEST_WITH(durability_settings, setup, teardown)
     assert_int_equal(run(t, LOG_APPEND, "1\n"), 0);
     assert_int_equal(atomic_load(&t->rec.syncs), 1); /* of the creation */
     bool never = false;
-    (void)loop_run_until(t->rig.loop, &never, APPENDER_INTERVAL_MS + 500);
+    for (int i = 0; i < 3000 && atomic_load(&t->rec.syncs) < 2; i++)
+        (void)loop_run_until(t->rig.loop, &never, 20);
     assert_int_equal(atomic_load(&t->rec.syncs), 2);
     assert_int_equal(run(t, LOG_APPEND, "2\n"), 0);
     t->rig.done = false;

@@ -19,7 +19,7 @@ static void change(struct change c)
 {
     bool is_done = false;
     directory_change(d, &c, on_done, &is_done);
-    assert_true(loop_run_until(loop, &is_done, 10000));
+    assert_true(loop_run_until(loop, &is_done, 60000));
 }
 
 static void add_user(const char *id, enum ws_role role)

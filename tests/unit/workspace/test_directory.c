@@ -4,7 +4,7 @@
 #include "support/unit.h"
 #include "workspace/roster/directory.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 60000 };
 
 static struct tempdir dir;
 static struct loop *loop;
