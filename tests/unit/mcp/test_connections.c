@@ -15,7 +15,7 @@ static struct connections *open_connections(struct rig *r, const char *script)
 }
 
 static struct mcp_call *start(struct rig *r, struct connections *p, struct rig_call *c,
-                                      const char *method)
+                              const char *method)
 {
     *c = (struct rig_call){.r = r};
     struct mcp_request req = {.method = str_from(method)};
@@ -112,6 +112,42 @@ TEST_WITH(loss_of_the_main_one, rig_set_up, rig_tear_down)
     assert_int_equal(r->closed.code, -ECONNRESET);
     assert_int_equal(slow.err.code, -ECONNRESET);
     assert_int_equal(dead.err.code, -ECONNRESET);
+}
+
+TEST_WITH(loss_of_the_main_one_ends_calls_of_the_others, rig_set_up, rig_tear_down)
+{
+    struct rig *r = *state;
+    struct connections *p = open_connections(
+        r, "[" RIG_LEGACY "{\"on\":\"die\",\"exit\":4},{\"on\":\"tools/call\",\"send\":[{"
+           "\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}]}]");
+    struct rig_call c[2], dead;
+    start(r, p, &c[0], "tools/call");
+    assert_true(rig_until(r, &r->is_asked));
+    start(r, p, &c[1], "tools/call"); /* needs a connection of its own */
+    for (int i = 0; i < 500 && r->nasks < 2; i++)
+        rig_run(r, 10);
+    assert_int_equal(r->nasks, 2);
+    start(r, p, &dead, "die");
+    assert_true(rig_until(r, &r->is_closed));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(c[i].err.code, -ECONNRESET);
+    for (int i = 0; i < 500 && count_children() > 0; i++)
+        rig_run(r, 10);
+    assert_int_equal(count_children(), 0);
+}
+
+TEST_WITH(a_request_that_waits_can_be_cancelled, rig_set_up, rig_tear_down)
+{
+    struct rig *r = *state;
+    struct connections *p = open_connections(r, "[" RIG_LEGACY RIG_RESULT("ping", "{}") "]");
+    struct rig_call gone, kept;
+    struct mcp_call *call = start(r, p, &gone, "ping"); /* not ready yet */
+    start(r, p, &kept, "ping");
+    mcp_cancel(call, "enough");
+    assert_true(rig_until(r, &kept.is_done));
+    assert_false(gone.is_done);
+    close_connections(r, p, 0);
+    assert_false(gone.is_done);
 }
 
 TEST_WITH(draining, rig_set_up, rig_tear_down)

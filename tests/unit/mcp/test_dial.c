@@ -41,3 +41,20 @@ TEST(request_outlives_its_source)
     assert_null(copy.capabilities);
     arena_done(&a);
 }
+
+TEST(members_that_the_caller_keeps_are_not_copied)
+{
+    struct arena a;
+    arena_init(&a);
+    struct json *params;
+    assert_int_equal(json_parse(&a, STR("{\"name\":\"t\"}"), 0, &params, NULL), 0);
+    struct mcp_request req = {.method = STR("m"), .params = params, .capabilities = params};
+    struct mcp_request copy = dial_copy_request(&a, &req);
+    assert_ptr_not_equal(copy.params, params);
+    assert_true(copy.is_kept); /* the copy lives as long as the arena */
+    req.is_kept = true;
+    copy = dial_copy_request(&a, &req);
+    assert_ptr_equal(copy.params, params);
+    assert_ptr_equal(copy.capabilities, params);
+    arena_done(&a);
+}
