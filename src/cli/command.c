@@ -12,10 +12,12 @@
 #include "cli/term/ago.h"
 #include "cli/term/ask.h"
 #include "cli/term/safe_out.h"
+#include "cli/term/styled.h"
 #include "cli/term/table.h"
 #include "cli/term/text.h"
 
 #define LINE_MAX_BYTES (64u * 1024)
+#define TEXT_MAX_BYTES (64u * 1024 * 1024)
 
 const struct command *command_find(const struct command *const *among, const char *name)
 {
@@ -221,6 +223,24 @@ void cmd_print_json(const struct json *v)
     buf_init(&b, 2 * CLIENT_BODY_MAX);
     json_write(&b, v);
     printf("%.*s\n", STR_ARG(buf_str(&b)));
+    buf_done(&b);
+}
+
+void cmd_print_styled(const struct cmd *x, unsigned style, str safe)
+{
+    struct buf b;
+    buf_init(&b, TEXT_MAX_BYTES);
+    style_add(&b, x->cli->has_color_out, style, safe);
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+void cmd_print_text(str foreign)
+{
+    struct buf b;
+    buf_init(&b, TEXT_MAX_BYTES);
+    text_add(&b, foreign);
+    printf("%.*s", STR_ARG(buf_str(&b)));
     buf_done(&b);
 }
 

@@ -101,6 +101,9 @@ int cmd_say(const struct cmd *x, const struct json *v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 int cmd_tell(const struct cmd *x, const struct json *v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+void cmd_print_styled(const struct cmd *x, unsigned style, str safe); /* one line; styled.h */
+void cmd_print_text(str foreign); /* as it is, but safe; without a line feed at the end */
+
 /* With --json, prints v as one line; returns whether that was so. */
 bool cmd_json(const struct cmd *x, const struct json *v);
 void cmd_print_json(const struct json *v);               /* one line */

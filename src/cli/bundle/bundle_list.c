@@ -5,7 +5,6 @@
 #include "cli/bundle/bundle.h"
 #include "cli/session/client.h"
 #include "cli/term/styled.h"
-#include "cli/term/text.h"
 
 #define LOGS_MAX (1024u * 1024)
 
@@ -266,7 +265,6 @@ const struct command BUNDLE_INFO = {
 
 static int bundle_logs(struct cmd *x)
 {
-    struct buf b;
     if (!bundle_cli_served(x))
         return cli_failed("no server is running, so there are no logs");
     const char *name = x->argv[0];
@@ -274,15 +272,10 @@ static int bundle_logs(struct cmd *x)
     if (!answer)
         return EXIT_FAILED;
     str logs = json_get_string(answer, "logs");
-    if (x->cli->opt.is_json || logs.n == 0) {
-        if (x->cli->opt.is_json)
-            cmd_print_json(answer);
+    if (cmd_json(x, answer) || logs.n == 0)
         return EXIT_DONE;
-    }
-    buf_init(&b, 4 * LOGS_MAX);
-    text_add(&b, logs);
-    printf("%.*s%s", STR_ARG(buf_str(&b)), str_ends(logs, STR("\n")) ? "" : "\n");
-    buf_done(&b);
+    cmd_print_text(logs);
+    fputs(str_ends(logs, STR("\n")) ? "" : "\n", stdout);
     return EXIT_DONE;
 }
 

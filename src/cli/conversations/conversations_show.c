@@ -67,19 +67,10 @@ static bool fetch_messages(struct show *s)
 
 /* ---- printing ---- */
 
-static void print_styled(const struct show *s, unsigned style, str text)
-{
-    struct buf b;
-    buf_init(&b, TEXT_MAX);
-    style_add(&b, s->x->cli->has_color_out, style, text);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
-}
-
 static void print_head(const struct show *s, const struct json *c)
 {
     struct cmd *x = s->x;
-    print_styled(s, STYLE_BOLD, conv_label(x, c));
+    cmd_print_styled(s->x, STYLE_BOLD, conv_label(x, c));
     str model = json_get_string(c, "lastModel");
     str facts = arena_printf(
         &x->arena, "%.*s · %lld messages · %.*s tokens in, %.*s out · %.*s%s%.*s · %.*s",
@@ -88,12 +79,12 @@ static void print_head(const struct show *s, const struct json *c)
         STR_ARG(cmd_count(x, json_get_int(c, "totalOutputTokens", 0))),
         STR_ARG(conv_cost(x, json_get(c, "totalCostUsd"))), model.n > 0 ? " · " : "",
         STR_ARG(model), STR_ARG(conv_ago(x, json_get_string(c, "updatedAt"))));
-    print_styled(s, STYLE_DIM, facts);
+    cmd_print_styled(s->x, STYLE_DIM, facts);
     str fork = json_get_string(c, "forkedFrom");
     if (fork.n > 0)
-        print_styled(s, STYLE_DIM, arena_printf(&x->arena, "a fork of %.*s", STR_ARG(fork)));
+        cmd_print_styled(s->x, STYLE_DIM, arena_printf(&x->arena, "a fork of %.*s", STR_ARG(fork)));
     if (s->has_more)
-        print_styled(s, STYLE_DIM, STR("… earlier messages: --all"));
+        cmd_print_styled(s->x, STYLE_DIM, STR("… earlier messages: --all"));
 }
 
 static void print_markdown(const struct show *s, str text)
@@ -121,7 +112,7 @@ static void print_tool(const struct show *s, const struct json *t)
     text_add_line(&line, utf8_truncate(json_get_string(t, "output"), 4096));
     text_clip(&clipped, buf_str(&line), width - 4);
     str text = arena_printf(&s->x->arena, "  • %s", buf_cstr(&clipped));
-    print_styled(s, has_answer && !ok ? STYLE_RED : STYLE_DIM, text);
+    cmd_print_styled(s->x, has_answer && !ok ? STYLE_RED : STYLE_DIM, text);
     buf_done(&line);
     buf_done(&clipped);
 }
@@ -133,9 +124,9 @@ static void print_speaker(const struct show *s, const struct json *m, bool is_us
     bool is_me = str_eq(name, STR("usr_default")) || name.n == 0;
     str who = is_user ? (is_me ? STR("You") : conv_person(x, name)) : STR("Assistant");
     putchar('\n');
-    print_styled(s, STYLE_BOLD | (is_user ? STYLE_CYAN : STYLE_GREEN),
-                 arena_printf(&x->arena, "%.*s · %.*s", STR_ARG(who),
-                              STR_ARG(conv_ago(x, json_get_string(m, "timestamp")))));
+    cmd_print_styled(s->x, STYLE_BOLD | (is_user ? STYLE_CYAN : STYLE_GREEN),
+                     arena_printf(&x->arena, "%.*s · %.*s", STR_ARG(who),
+                                  STR_ARG(conv_ago(x, json_get_string(m, "timestamp")))));
 }
 
 static void print_message(const struct show *s, const struct json *m, bool is_continued)
@@ -150,7 +141,8 @@ static void print_message(const struct show *s, const struct json *m, bool is_co
     for (size_t i = 0; !cmd_flag(s->x, "no-tools") && tools && i < tools->len; i++)
         print_tool(s, json_at(tools, i));
     if (error.n > 0)
-        print_styled(s, STYLE_RED, arena_printf(&s->x->arena, "failed: %.*s", STR_ARG(error)));
+        cmd_print_styled(s->x, STYLE_RED,
+                         arena_printf(&s->x->arena, "failed: %.*s", STR_ARG(error)));
 }
 
 static void print_state(const struct show *s, const struct json *c)
@@ -167,7 +159,7 @@ static void print_state(const struct show *s, const struct json *c)
     for (size_t i = 0; i < ARRAY_LEN(STATES); i++)
         if (str_eq(state, str_from(STATES[i].state))) {
             putchar('\n');
-            print_styled(s, STYLE_CYAN, str_from(STATES[i].text));
+            cmd_print_styled(s->x, STYLE_CYAN, str_from(STATES[i].text));
         }
 }
 

@@ -3,7 +3,6 @@
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
 #include "cli/term/table.h"
-#include "cli/term/text.h"
 
 #define PRINTED_MAX (64u * 1024 * 1024)
 
@@ -13,22 +12,10 @@ static const struct arg ARGS[] = {
     {"raw", 0, ARG_FLAG, NULL, "print only the body of the request"},
     {0}};
 
-static void print_heading(struct cmd *x, str text)
+static void print_line(str foreign)
 {
-    struct buf b;
-    buf_init(&b, PRINTED_MAX);
-    style_add(&b, x->cli->has_color_out, STYLE_BOLD | STYLE_CYAN, text);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
-}
-
-static void print_safe(str text)
-{
-    struct buf b;
-    buf_init(&b, PRINTED_MAX);
-    text_add(&b, text);
-    printf("%s\n", buf_cstr(&b));
-    buf_done(&b);
+    cmd_print_text(foreign);
+    putchar('\n');
 }
 
 static long long prompt_number(const struct json *v, const char *key)
@@ -41,12 +28,13 @@ static void print_layers(struct cmd *x, const struct json *layers)
     for (size_t i = 0; layers && i < layers->len; i++) {
         const struct json *l = json_at(layers, i);
         bool is_volatile = json_get_bool(l, "isVolatile", false);
-        print_heading(
-            x, arena_printf(&x->arena, "layer %lld: %.*s, by %.*s (about %lld tokens%s)",
-                            prompt_number(l, "layer"), STR_ARG(json_get_string(l, "name")),
-                            STR_ARG(json_get_string(l, "author")), prompt_number(l, "tokens"),
-                            is_volatile ? ", after the cached part" : ""));
-        print_safe(json_get_string(l, "text"));
+        cmd_print_styled(
+            x, STYLE_BOLD | STYLE_CYAN,
+            arena_printf(&x->arena, "layer %lld: %.*s, by %.*s (about %lld tokens%s)",
+                         prompt_number(l, "layer"), STR_ARG(json_get_string(l, "name")),
+                         STR_ARG(json_get_string(l, "author")), prompt_number(l, "tokens"),
+                         is_volatile ? ", after the cached part" : ""));
+        print_line(json_get_string(l, "text"));
         putchar('\n');
     }
 }
@@ -74,10 +62,11 @@ static void print_prompt_tools(struct cmd *x, const struct json *p)
     for (size_t i = 0; tools && i < tools->len; i++)
         buf_printf(&b, "%s%.*s", i ? ", " : "",
                    STR_ARG(json_get_string(json_at(tools, i), "name")));
-    print_heading(x, arena_printf(&x->arena, "tools: %u shown, %lld hidden (about %lld tokens)",
+    cmd_print_styled(x, STYLE_BOLD | STYLE_CYAN,
+                     arena_printf(&x->arena, "tools: %u shown, %lld hidden (about %lld tokens)",
                                   tools ? tools->len : 0, hidden,
                                   prompt_number(json_get(p, "tokens"), "tools")));
-    print_safe(buf_str(&b));
+    print_line(buf_str(&b));
     if (hidden > 0)
         puts("(nb__discover_tools leads to the hidden ones)");
     putchar('\n');
@@ -88,9 +77,9 @@ static void print_rest(struct cmd *x, const struct json *p)
 {
     const struct json *tokens = json_get(p, "tokens");
     printf("Model     ");
-    print_safe(json_get_string(p, "model"));
+    print_line(json_get_string(p, "model"));
     printf("Skill     ");
-    print_safe(skill_words(x, json_get(p, "match")));
+    print_line(skill_words(x, json_get(p, "match")));
     printf("Messages  %lld (about %lld tokens)\n", prompt_number(p, "messages"),
            prompt_number(tokens, "messages"));
     printf("All       about %lld tokens, %zu bytes\n", prompt_number(tokens, "total"),

@@ -4,10 +4,8 @@
 #include "cli/session/client.h"
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
-#include "cli/term/text.h"
 
-#define CALL_MS    (16 * 60 * 1000) /* longer than any tool may take */
-#define OUTPUT_MAX (64u * 1024 * 1024)
+#define CALL_MS (16 * 60 * 1000) /* longer than any tool may take */
 
 /* ---- list ---- */
 
@@ -87,15 +85,12 @@ static void print_content(const struct json *content)
     for (size_t i = 0; content && i < content->len; i++) {
         const struct json *block = json_at(content, i);
         str text = json_get_string(block, "text");
-        struct buf b;
         if (!str_eq(json_get_string(block, "type"), STR("text"))) {
             cmd_print_json(block);
             continue;
         }
-        buf_init(&b, OUTPUT_MAX);
-        text_add(&b, text);
-        printf("%.*s\n", STR_ARG(buf_str(&b)));
-        buf_done(&b);
+        cmd_print_text(text);
+        putchar('\n');
     }
 }
 

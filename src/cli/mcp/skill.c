@@ -4,20 +4,9 @@
 #include "base/utf8.h"
 #include "cli/mcp/skill.h"
 #include "cli/term/styled.h"
-#include "cli/term/text.h"
 #include "os/file.h"
 
-#define BODY_SHOWN  500 /* bytes of a skill's text that are printed without --full */
-#define PRINTED_MAX (64u * 1024 * 1024)
-
-static void print_safe(str text)
-{
-    struct buf b;
-    buf_init(&b, PRINTED_MAX);
-    text_add(&b, text);
-    printf("%.*s", STR_ARG(buf_str(&b)));
-    buf_done(&b);
-}
+#define BODY_SHOWN 500 /* bytes of a skill's text that are printed without --full */
 
 static void print_problem(struct cmd *x, FILE *out, const struct json *p)
 {
@@ -69,7 +58,7 @@ static void print_words(const char *label, const struct json *list)
     printf("%-14s", label);
     for (size_t i = 0; i < list->len; i++) {
         fputs(i > 0 ? ", " : "", stdout);
-        print_safe(json_string(json_at(list, i), STR_NONE));
+        cmd_print_text(json_string(json_at(list, i), STR_NONE));
     }
     putchar('\n');
 }
@@ -79,7 +68,7 @@ static void print_line(const char *label, str value)
     if (value.n == 0)
         return;
     printf("%-14s", label);
-    print_safe(value);
+    cmd_print_text(value);
     putchar('\n');
 }
 
@@ -100,7 +89,7 @@ static void print_info(struct cmd *x, const struct json *s, bool is_full)
     print_words("Allowed tools", json_get(s, "allowedTools"));
     print_words("Needs bundles", json_get(s, "requiresBundles"));
     putchar('\n');
-    print_safe(is_cut ? utf8_truncate(body, BODY_SHOWN) : body);
+    cmd_print_text(is_cut ? utf8_truncate(body, BODY_SHOWN) : body);
     puts(is_cut ? "…" : "");
     if (is_cut)
         fprintf(stderr, "%d of %zu bytes; --full shows all of them.\n", BODY_SHOWN, body.n);
