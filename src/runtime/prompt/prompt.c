@@ -3,7 +3,6 @@
 
 #define SEPARATOR  "\n\n---\n\n"
 #define PROMPT_MAX (16u << 20)
-#define INFO_MAX   16384
 #define FIXED_MAX  16 /* layers that are neither a context skill nor an app's */
 
 static const char DEFAULT_IDENTITY[] =
@@ -126,14 +125,12 @@ static void add_field(struct prompt_composing *c, const char *label, str value)
 static void add_user(struct prompt_composing *c)
 {
     const struct prompt_input *in = c->in;
-    bool is_default_locale = str_eq(in->locale, STR("en-US"));
 
-    if (in->user_name.n + in->time_zone.n + (is_default_locale ? 0 : in->locale.n) == 0)
+    if (in->user_name.n + in->time_zone.n == 0)
         return;
     buf_add_lit(&c->text, "## User\n");
     add_field(c, "Name", in->user_name);
     add_field(c, "Time zone", in->time_zone);
-    add_field(c, "Locale", is_default_locale ? STR_NONE : in->locale);
     prompt_end_layer(c, 2, "user", STR("the person it describes"), false);
 }
 
@@ -160,17 +157,10 @@ static void add_participants(struct prompt_composing *c)
 
 static void add_workspace(struct prompt_composing *c)
 {
-    const struct prompt_input *in = c->in;
-
-    if (in->workspace_id.n + in->workspace_name.n + in->workspace_info.n == 0)
+    if (c->in->workspace_name.n == 0)
         return;
     buf_add_lit(&c->text, "## Workspace\n");
-    add_field(c, "Name", in->workspace_name);
-    add_field(c, "Id", in->workspace_id);
-    if (in->workspace_info.n > 0) {
-        buf_add_lit(&c->text, "\n\n");
-        escape_container(&c->text, CONTAINER_WORKSPACE, in->workspace_info, INFO_MAX);
-    }
+    add_field(c, "Name", c->in->workspace_name);
     prompt_end_layer(c, 2, "workspace", prompt_settings_author(c), false);
 }
 

@@ -60,11 +60,11 @@ struct prompt_input {
     str identity; /* of the workspace, instead of the skill "soul"; or empty */
     bool is_sole; /* one person: the owner of the server also sets up the workspace */
 
-    str user_name, time_zone, locale;         /* each may be empty */
+    str user_name, time_zone;                 /* each may be empty */
     str date;                                 /* today for the user: "Wednesday, 2026-03-25" */
     const struct prompt_person *participants; /* of a shared conversation */
     size_t n_participants;
-    str workspace_id, workspace_name, workspace_info; /* each may be empty */
+    str workspace_name; /* may be empty */
 
     const struct prompt_app *apps; /* in any order */
     size_t n_apps;

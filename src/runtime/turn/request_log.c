@@ -10,7 +10,7 @@
 
 /* ---- blobs ---- */
 
-str request_system_json(struct arena *a, const struct run_input *in)
+static str request_system_json(struct arena *a, const struct run_input *in)
 {
     struct buf b;
     struct json_writer w;
@@ -22,7 +22,7 @@ str request_system_json(struct arena *a, const struct run_input *in)
     return buf_keep_whole(&b, a);
 }
 
-str request_tools_json(struct arena *a, const struct run_input *in)
+static str request_tools_json(struct arena *a, const struct run_input *in)
 {
     struct buf b;
     struct json_writer w;

@@ -19,8 +19,6 @@ void request_log_note(struct turn *t, int iteration, const struct run_input *in)
  * be deleted soon. The input of its last model call is not recorded then. */
 void request_log_forget(struct turn *t);
 
-/* The blob of a system prompt or a tool list (empty when it is too large), and back. */
-str request_system_json(struct arena *a, const struct run_input *in);
-str request_tools_json(struct arena *a, const struct run_input *in);
+/* A blob of a system prompt or of a tool list as part of a model's input. */
 int request_system_parse(struct arena *a, str json, struct run_input *ret);
 int request_tools_parse(struct arena *a, str json, struct run_input *ret);

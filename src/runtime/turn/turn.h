@@ -260,7 +260,6 @@ void preview_finish(struct turn *t); /* returns the first request of the run, an
 
 /* ---- turn_host.c: the run's host ---- */
 void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n);
-void turn_publish(void *turn, str type, str data); /* to the conversation's watchers */
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
 void turn_note_request(struct turn *t, str line); /* written before the next append; borrowed */
 /* Appends wait from the hold to the release, because a line before them is not written yet. */

@@ -107,7 +107,7 @@ void turn_release(struct turn *t)
     }
 }
 
-void turn_publish(void *turn, str type, str data)
+static void publish_to_watchers(void *turn, str type, str data)
 {
     const struct turn *t = turn;
     store_publish(t->rt->deps.store, t->conversation_id, type, data);
@@ -223,7 +223,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .directory = turn_directory,
         .actor = turn_actor,
         .setting = run_setting,
-        .publish = turn_publish,
+        .publish = publish_to_watchers,
         .finished = on_run_finished,
     };
     const struct runtime_deps *d = &t->rt->deps;

@@ -62,11 +62,9 @@ static struct prompt_input whole(void)
         .n_context = ARRAY_LEN(CONTEXT),
         .user_name = STR("Ada"),
         .time_zone = STR("Europe/Oslo"),
-        .locale = STR("nb-NO"),
         .date = STR("Wednesday, 2026-03-25"),
         .participants = PEOPLE,
         .n_participants = ARRAY_LEN(PEOPLE),
-        .workspace_id = STR("ws_engineering"),
         .workspace_name = STR("Engineering"),
         .apps = APPS,
         .n_apps = ARRAY_LEN(APPS),
@@ -211,16 +209,13 @@ TEST(no_text_takes_another_author)
 TEST(user_and_date)
 {
     struct prompt p = compose(whole());
-    assert_string_equal(layer(&p, "user")->text.p,
-                        LAYER("the person it describes",
-                              "## User\n\n- Name: Ada\n- Time zone: Europe/Oslo\n- Locale: nb-NO"));
+    assert_string_equal(
+        layer(&p, "user")->text.p,
+        LAYER("the person it describes", "## User\n\n- Name: Ada\n- Time zone: Europe/Oslo"));
     assert_string_equal(layer(&p, "date")->text.p, LAYER("nb", "Today is Wednesday, 2026-03-25."));
     assert_false(has(p.stable, "2026"));
 
     struct prompt_input in = whole();
-    in.locale = STR("en-US");
-    p = compose(in);
-    assert_false(has(p.stable, "Locale"));
     in.user_name = in.time_zone = STR_NONE;
     p = compose(in);
     assert_null(layer(&p, "user"));
