@@ -64,6 +64,7 @@ static struct gw_rig {
     const struct permission_rules *permissions;
     int next_id;
     int64_t login_until_ms; /* answer of gateway_deps.login_until */
+    const char *audit_path; /* for gw_use_limits */
     struct gw_client clients[GW_CLIENTS_MAX];
     size_t nclients;
     struct gw_heard heard[GW_HEARD_MAX];
@@ -683,6 +684,7 @@ static inline void gw_use_limits(struct gateway_limits limits)
 {
     struct gateway_deps deps = {.loop = gw.base->loop,
                                 .pool = gw.base->pool,
+                                .audit_path = gw.audit_path,
                                 .base_path = STR("/nb"),
                                 .limits = limits,
                                 .login_until = gw_login_until};

@@ -75,6 +75,11 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
                  mine->id);
     arena_done(&mem);
     jw_end(&w);
+    if (buf_failed(b)) {
+        ask_free(mine);
+        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "The request is too large.");
+        return;
+    }
     if (!q || !q->out->emit(q, buf_str(b)))
         gw_session_send(s, buf_str(b));
 }
