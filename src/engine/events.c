@@ -144,15 +144,6 @@ static const char *finish_name(enum llm_stop stop)
     return NAMES[stop];
 }
 
-static void usage_members(struct json_writer *w, const struct conv_usage *u)
-{
-    jw_kint(w, "inputTokens", u->input_tokens);
-    jw_kint(w, "outputTokens", u->output_tokens);
-    jw_kint(w, "cacheReadTokens", u->cache_read_tokens);
-    jw_kint(w, "cacheWrite5mTokens", u->cache_write_5m_tokens);
-    jw_kint(w, "cacheWrite1hTokens", u->cache_write_1h_tokens);
-}
-
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
 {
     struct event_line l;
@@ -162,7 +153,7 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
     for (size_t i = 0; i < r->n; i++)
         content_part(&l.w, &r->blocks[i]);
     jw_end(&l.w);
-    usage_members(&l.w, &r->usage);
+    conv_usage_write(&l.w, &r->usage);
     jw_kint(&l.w, "llmMs", (int64_t)r->ms);
     jw_kstr(&l.w, "finishReason", str_from(finish_name(r->stop)));
     if (r->stop_detail.n > 0)
@@ -181,7 +172,7 @@ static void partial_usage(struct json_writer *w, const struct event_usage *u)
 {
     if (!u->is_known)
         return;
-    usage_members(w, &u->usage);
+    conv_usage_write(w, &u->usage);
     if (u->is_estimated)
         jw_kbool(w, "estimated", true);
 }

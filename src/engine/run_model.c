@@ -79,22 +79,13 @@ static void on_model_retry(void *ctx, unsigned attempt, uint64_t wait_ms, const 
     notice_end(&n, r, event_name(EV_RUN_RETRY));
 }
 
-static void add_usage(struct conv_usage *sum, const struct conv_usage *u)
-{
-    sum->input_tokens += u->input_tokens;
-    sum->output_tokens += u->output_tokens;
-    sum->cache_read_tokens += u->cache_read_tokens;
-    sum->cache_write_5m_tokens += u->cache_write_5m_tokens;
-    sum->cache_write_1h_tokens += u->cache_write_1h_tokens;
-}
-
 /* The provider bills a cancelled or failed call for its input and the output so far. */
 struct event_usage run_count_unanswered(struct run *r)
 {
     struct event_usage u = {0};
     u.is_known = llm_usage_so_far(r->call, &u.usage, &u.is_estimated);
     if (u.is_known)
-        add_usage(&r->result.usage, &u.usage);
+        conv_usage_add(&r->result.usage, &u.usage);
     return u;
 }
 
@@ -187,7 +178,7 @@ static void on_model_done(void *ctx, const struct llm_result *res)
     assert(r->state == RUN_MODEL);
     r->call = NULL;
     deltas_flush(&r->deltas);
-    add_usage(&r->result.usage, &res->usage);
+    conv_usage_add(&r->result.usage, &res->usage);
     r->result.llm_ms += res->ms;
     r->result.model = arena_str(&r->arena, res->model);
     r->response_line = event_llm_response(&r->step, r->id, res);

@@ -12,9 +12,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json/json.h"
+#include "base/json/usage.h"
 #include "loop/loop.h"
-#include "store/store.h" /* struct conv_usage */
 
 struct fetcher;
 

@@ -94,11 +94,7 @@ static void usage_add(struct usage_row *row, const struct call_figures *f)
     const struct conv_usage *u = &f->usage;
     row->calls++;
     row->estimated += f->is_estimated;
-    row->usage.input_tokens += u->input_tokens;
-    row->usage.output_tokens += u->output_tokens;
-    row->usage.cache_read_tokens += u->cache_read_tokens;
-    row->usage.cache_write_5m_tokens += u->cache_write_5m_tokens;
-    row->usage.cache_write_1h_tokens += u->cache_write_1h_tokens;
+    conv_usage_add(&row->usage, u);
     row->cost_usd += f->is_priced ? f->usd : 0;
     row->unpriced += !f->is_priced;
 }
@@ -413,11 +409,7 @@ void usage_cancel(struct usage_job *j)
 static void write_row(struct json_writer *w, const struct usage_row *r)
 {
     jw_kint(w, "calls", r->calls);
-    jw_kint(w, "inputTokens", r->usage.input_tokens);
-    jw_kint(w, "outputTokens", r->usage.output_tokens);
-    jw_kint(w, "cacheReadTokens", r->usage.cache_read_tokens);
-    jw_kint(w, "cacheWrite5mTokens", r->usage.cache_write_5m_tokens);
-    jw_kint(w, "cacheWrite1hTokens", r->usage.cache_write_1h_tokens);
+    conv_usage_write(w, &r->usage);
     jw_key(w, "costUsd");
     if (r->unpriced == 0)
         jw_double(w, r->cost_usd);

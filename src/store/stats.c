@@ -62,11 +62,7 @@ static void stats_add(struct stats_sum *s, const struct conv *c)
 {
     s->conversations++;
     s->messages += c->message_count;
-    s->usage.input_tokens += c->usage.input_tokens;
-    s->usage.output_tokens += c->usage.output_tokens;
-    s->usage.cache_read_tokens += c->usage.cache_read_tokens;
-    s->usage.cache_write_5m_tokens += c->usage.cache_write_5m_tokens;
-    s->usage.cache_write_1h_tokens += c->usage.cache_write_1h_tokens;
+    conv_usage_add(&s->usage, &c->usage);
     s->cost_usd += c->cost_usd;
     s->unpriced += !c->is_cost_known;
 }

@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/json/json_decode.h"
+#include "base/json/usage.h"
 #include "bus/bus.h"
 #include "loop/pool.h"
 #include "workspace/deed.h"
@@ -50,11 +51,6 @@ bool store_id_valid(str id);
 str store_id_meant(str typed);
 
 /* ---- opening ---- */
-
-struct conv_usage { /* input_tokens is all input; the cache figures are parts of it */
-    int64_t input_tokens, output_tokens;
-    int64_t cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens;
-};
 
 enum store_durability { STORE_SYNC, STORE_INTERVAL, STORE_NONE };
 

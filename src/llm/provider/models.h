@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include "base/json/json.h"
-#include "store/store.h"
+#include "base/json/usage.h"
 
 #define MODEL_MAX_OUTPUT_DEFAULT 16384
 

@@ -15,11 +15,7 @@ str usage_event_with(struct arena *a, const char *source, str model, const struc
     for (size_t i = 0; keys && keys[i]; i++)
         jw_kstr(&w, keys[i], values[i]);
     jw_kstr(&w, "model", model);
-    jw_kint(&w, "inputTokens", u->input_tokens);
-    jw_kint(&w, "outputTokens", u->output_tokens);
-    jw_kint(&w, "cacheReadTokens", u->cache_read_tokens);
-    jw_kint(&w, "cacheWrite5mTokens", u->cache_write_5m_tokens);
-    jw_kint(&w, "cacheWrite1hTokens", u->cache_write_1h_tokens);
+    conv_usage_write(&w, u);
     jw_kint(&w, "llmMs", (int64_t)ms);
     jw_end(&w);
     return buf_keep(&b, a);

@@ -38,11 +38,7 @@ static void write_figures(struct json_writer *w, const struct json *v)
     struct conv_usage u;
     derive_usage(v, &u);
     jw_kstr(w, "model", json_get_string(v, "model"));
-    jw_kint(w, "inputTokens", u.input_tokens);
-    jw_kint(w, "outputTokens", u.output_tokens);
-    jw_kint(w, "cacheReadTokens", u.cache_read_tokens);
-    jw_kint(w, "cacheWrite5mTokens", u.cache_write_5m_tokens);
-    jw_kint(w, "cacheWrite1hTokens", u.cache_write_1h_tokens);
+    conv_usage_write(w, &u);
     if (json_get_bool(v, "estimated", false))
         jw_kbool(w, "estimated", true);
     if (json_get(v, "costUsd"))

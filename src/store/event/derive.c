@@ -118,11 +118,7 @@ static void add_usage(struct derive *d, const struct json *event, const struct j
     if (derive_is_copied(c->forked_from, c->created_at, event))
         return;
     derive_usage(v, &u);
-    c->usage.input_tokens += u.input_tokens;
-    c->usage.output_tokens += u.output_tokens;
-    c->usage.cache_read_tokens += u.cache_read_tokens;
-    c->usage.cache_write_5m_tokens += u.cache_write_5m_tokens;
-    c->usage.cache_write_1h_tokens += u.cache_write_1h_tokens;
+    conv_usage_add(&c->usage, &u);
     double usd;
     if (derive_cost(d->env, v, model, &u, &usd))
         c->cost_usd += usd;
