@@ -232,7 +232,9 @@ int index_db_ready(struct index_db *db)
     if (db->sql && !has_moved(db))
         return 0;
     int r = index_db_open(db);
-    if (r == -EACCES) {
+    /* Without the logs there is nothing to index: the workspace may have been deleted, and its
+     * directory must not be created again. */
+    if (r == -EACCES && access(db->scope, F_OK) == 0) {
         make_directory(db->path);
         r = index_db_open(db);
     }

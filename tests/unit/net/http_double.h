@@ -342,9 +342,9 @@ static inline void *dbl_accept(void *arg)
         struct dbl_conn *c = xcalloc(1, sizeof(*c));
         *c = (struct dbl_conn){d, fd, d->nconns};
         d->fds[d->nconns] = fd;
+        atomic_fetch_add(&d->connections, 1); /* before it answers, so that a test counts it */
         pthread_create(&d->threads[d->nconns++], NULL, dbl_connection, c);
         pthread_mutex_unlock(&d->lock);
-        atomic_fetch_add(&d->connections, 1);
     }
     return NULL;
 }

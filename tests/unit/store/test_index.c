@@ -218,6 +218,22 @@ TEST_WITH(deleted_while_running, setup, teardown)
     assert_int_equal(access(t->db, F_OK), 0);
 }
 
+TEST_WITH(is_not_created_again_without_its_logs, setup, teardown)
+{
+    struct twin *t = *state;
+    char away[320];
+    fill(t, 3);
+    settle(t);
+    (void)snprintf(away, sizeof(away), "%s.away", t->a.conv_dir);
+    assert_int_equal(rename(t->a.conv_dir, away), 0);
+    rig_wipe(t->cache_dir);
+    (void)rig_list(&t->a, &(struct store_query){.limit = 1});
+    assert_int_equal(access(t->cache_dir, F_OK), -1);
+    assert_int_equal(rename(away, t->a.conv_dir), 0);
+    agree(t);
+    assert_int_equal(access(t->db, F_OK), 0);
+}
+
 TEST_WITH(damaged, setup, teardown)
 {
     struct twin *t = *state;
