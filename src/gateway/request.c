@@ -301,8 +301,7 @@ void gw_request_progress(struct gw_request *q, const struct json *params)
 void gw_request_log(struct gw_request *q, const struct json *params)
 {
     struct json_writer w;
-    int level = protocol_log_level(json_get_string(params, "level"));
-    if (q->log_level < 0 || level < q->log_level)
+    if (q->log_level < 0) /* lower levels than the client named do not come here (mcp_request) */
         return;
     gw_request_notify_begin(q, &w, "notifications/message");
     gw_write_members(&w, params, NULL);

@@ -215,6 +215,19 @@ TEST_GATEWAY(a_server_gets_its_own_name_of_the_tool_and_no_metadata_of_the_clien
     assert_like(gw_reply(c), "{'result':{'resultType':'complete','structuredContent':[1]}}");
 }
 
+TEST_GATEWAY(metadata_of_the_protocol_stays_between_the_client_and_the_gateway)
+{
+    static const char *const CALLS[] = {
+        "{'name':'old__t','_meta':{'io.modelcontextprotocol/future':1,'com.example/x':1}}",
+        "{'name':'old__t','_meta':{'io.modelcontextprotocol/future':1}}",
+    };
+    (void)gw_modern("tools/call", CALLS[0]);
+    assert_like(gw_heard("tools/call")->m.params,
+                "{'_meta':{'com.example/x':1,'io.modelcontextprotocol/future':null}}");
+    (void)gw_modern("tools/call", CALLS[1]);
+    assert_like(gw_heard("tools/call")->m.params, "{'_meta':null}"); /* nothing is left of it */
+}
+
 TEST_GATEWAY(at_one_source_a_call_uses_the_name_of_the_server)
 {
     struct gw_client *c = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'t'}");
