@@ -160,3 +160,9 @@ bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;
 }
+
+void file_close(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+}

@@ -1,8 +1,8 @@
 /* file.h - small files, read and written whole. Blocking: for start-up and pool threads.
  *
  * This floor wraps the operating system where a plain call needs a loop or careful ordering:
- * file.h (whole files), dir.h (names in a directory), lock.h (flock with a time limit), zone.h (time
- * zones). */
+ * file.h (whole files), dir.h (names in a directory), lock.h (flock with a time limit), zone.h
+ * (time zones). */
 #pragma once
 
 #include "base/arena.h"
@@ -23,3 +23,5 @@ bool file_exists(const char *path);
 /* Repeat read(2) or write(2) until all n bytes are done. A file that ends early is -EIO. */
 int file_read_all(int fd, char *p, size_t n);
 int file_write_all(int fd, str bytes);
+
+void file_close(int fd); /* a negative one is not open */

@@ -276,8 +276,7 @@ static int cut_torn(struct writer *w, const char *path, str torn)
     const char *beside = arena_printf(&w->arena, "%s.torn", path).p;
     int fd = open(beside, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     bool is_kept = fd >= 0 && write(fd, torn.p, torn.n) == (ssize_t)torn.n;
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     if (!is_kept)
         return err_errno(w->e, errno ? -errno : -EIO, "cannot write", beside);
     if (ftruncate(w->fd, (off_t)(w->size - torn.n)) < 0)
@@ -348,8 +347,7 @@ static int sync_dir(struct writer *w)
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) < 0) {
         int r = err_errno(w->e, -errno, "cannot sync", dir);
-        if (fd >= 0)
-            close(fd);
+        file_close(fd);
         return r;
     }
     close(fd);
@@ -359,8 +357,7 @@ static int sync_dir(struct writer *w)
 static int start_file(struct writer *w, const char *month)
 {
     char name[64];
-    if (w->fd >= 0)
-        close(w->fd);
+    file_close(w->fd);
     w->last.first = w->last.seq + 1;
     snprintf(name, sizeof name, "audit-%012llu-%s.jsonl", (unsigned long long)w->last.first, month);
     snprintf(w->month, sizeof w->month, "%s", month);
@@ -442,10 +439,8 @@ int audit_append(const char *work_dir, const struct audit_entry *entries, size_t
     int r = append_all(&w, entries, n, &written);
     if (ret_n)
         *ret_n = written;
-    if (w.fd >= 0)
-        close(w.fd);
-    if (w.lock >= 0)
-        close(w.lock);
+    file_close(w.fd);
+    file_close(w.lock);
     arena_done(&w.arena);
     return r;
 }

@@ -9,6 +9,7 @@
 
 #include "base/bytes/random.h"
 #include "os/dir.h"
+#include "os/file.h"
 
 #define OWN_LEAF   "nb"
 #define LEAF       "command"
@@ -22,8 +23,7 @@ static str cgroup_read(const char *path, char buf[FILE_BYTES])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, buf, FILE_BYTES);
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     return (str){buf, n > 0 ? (size_t)n : 0};
 }
 
@@ -265,8 +265,7 @@ void cgroup_kill(const char *path)
     int fd = open(name, O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
     ssize_t n = fd < 0 ? 0 : write(fd, "1", 1);
     (void)n;
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
 }
 
 void cgroup_sweep(const char *group, int min_age_s)

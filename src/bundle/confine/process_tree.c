@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "os/dir.h"
+#include "os/file.h"
 
 #define STAT_BYTES_MAX 1024
 /* Fields of /proc/PID/stat counted from the state, which follows the name in parentheses. */
@@ -141,8 +142,7 @@ static bool is_still(const struct process *p)
     snprintf(name, sizeof(name), "%d", p->pid);
     int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = proc < 0 ? -errno : read_process(proc, name, &now);
-    if (proc >= 0)
-        close(proc);
+    file_close(proc);
     return rc == 0 && now.started == p->started;
 }
 
@@ -170,8 +170,7 @@ unsigned long process_tasks_now(void)
     char text[128] = {0};
     int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     const char *slash = n > 0 ? strchr(text, '/') : NULL; /* "0.1 0.2 0.3 2/345 6789" */
     return slash ? strtoul(slash + 1, NULL, 10) : 0;
 }

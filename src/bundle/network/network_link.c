@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "os/file.h"
 
 void link_begin(struct link *l, int client, uint64_t deadline)
 {
@@ -15,8 +16,7 @@ void link_begin(struct link *l, int client, uint64_t deadline)
 static void link_free(struct link *l)
 {
     close(l->client);
-    if (l->server >= 0)
-        close(l->server);
+    file_close(l->server);
     free(l->up.p);
     free(l->down.p);
     *l = (struct link){.state = LINK_FREE};
@@ -53,8 +53,7 @@ static bool try_address(struct link *l, const struct network_ip *ip)
     if (l->server >= 0 &&
         (connect(l->server, (struct sockaddr *)&sa, len) == 0 || errno == EINPROGRESS))
         return true;
-    if (l->server >= 0)
-        close(l->server);
+    file_close(l->server);
     l->server = -1;
     return false;
 }
@@ -62,8 +61,7 @@ static bool try_address(struct link *l, const struct network_ip *ip)
 /* Returns false after the last address. */
 static bool connect_next(struct link *l)
 {
-    if (l->server >= 0)
-        close(l->server);
+    file_close(l->server);
     l->server = -1;
     l->state = LINK_CONNECTING;
     l->deadline = clock_mono_ms() + LINK_CONNECT_MS;

@@ -10,6 +10,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "os/file.h"
+
 #define RESOLV_CONF     "/etc/resolv.conf"
 #define RESOLV_CONF_MAX 8192
 #define NAMESERVERS_MAX 3 /* the limit of resolver libraries */
@@ -76,8 +78,7 @@ static void read_nameservers(struct space *s)
         if (str_starts(line, STR("nameserver")))
             add_nameserver(s, str_trim(str_skip(line, strlen("nameserver"))));
     }
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     struct network_ip local = {.at = {127, 0, 0, 1}};
     for (size_t i = 0; i < s->nnameservers; i++) {
         if (network_ip_equal(&s->nameservers[i], &local))
@@ -337,8 +338,7 @@ static int add_gate(struct space *s, enum network_gate_kind kind, const struct n
     int rc = fd < 0 ? -errno : bind_gate(fd, type, ip, port);
     if (rc == 0)
         rc = send_gate(s, kind, fd);
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     char text[INET6_ADDRSTRLEN];
     network_ip_text(ip, text);
     return rc < 0

@@ -258,8 +258,7 @@ static int open_archive(struct unpack *u, int fd)
     struct stat st;
     if (own < 0 || fstat(own, &st) < 0 || lseek(own, 0, SEEK_SET) < 0) {
         code = -errno;
-        if (own >= 0)
-            close(own);
+        file_close(own);
         return err_errno(u->e, code, "cannot read", u->name);
     }
     u->size = (uint64_t)st.st_size;

@@ -136,8 +136,7 @@ static int hash_file(const char *path, char ret[SHA256_HEX_LEN + 1], struct err 
             munmap(p, (size_t)st.st_size);
         }
     }
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     return r;
 }
 

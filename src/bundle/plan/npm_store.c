@@ -105,8 +105,7 @@ static bool is_direct(const char *path)
     char head[FIRST_LINE];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     str text = {head, n > 0 ? (size_t)n : 0}, line = STR_NONE;
     (void)str_split(&text, '\n', &line);
     if (str_starts(line, STR("\x7f"

@@ -15,6 +15,7 @@
 #include "bundle/confine/process_usage.h"
 #include "bundle/network/network_proxy.h"
 #include "bundle/network/network_space.h"
+#include "os/file.h"
 
 enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
 
@@ -216,8 +217,7 @@ static void join_cgroup(const char *path)
     if (fd < 0 || write(fd, "0", 1) < 0)
         dprintf(STDERR_FILENO, "nb: the kernel does not limit the bundle: %s: %s\n", file,
                 err_reason(-errno));
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
 }
 
 /* ---- bubblewrap's options ---- */
@@ -315,8 +315,7 @@ static void end_before_others(void)
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? 0 : write(fd, OOM_SCORE, sizeof(OOM_SCORE) - 1);
     (void)n;
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
 }
 
 static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, pid_t parent,
@@ -389,8 +388,7 @@ static _Noreturn void keep_server(struct arena *a, const struct launch_spec *spe
         dprintf(STDERR_FILENO, "nb: cannot start %s: %s\n", spec->argv[0], err_reason(-errno));
         _exit(EXIT_NOT_STARTED);
     }
-    if (gates >= 0)
-        close(gates);
+    file_close(gates);
     release_stdio();
     for (;;) {
         struct pollfd fds[] = {{outer, 0, 0}, {signals, POLLIN, 0}};

@@ -65,13 +65,15 @@ struct http_stream;
 struct request;
 struct tally;
 
+union http_socket {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+};
+
 struct http_conn {
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } uv;
+    union http_socket uv;
     struct http_server *server;
     struct list_node node;    /* in server->heads, idle or busy */
     struct list_node *place;  /* which of them */
@@ -129,12 +131,7 @@ struct request {
 };
 
 struct listener {
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } uv;
+    union http_socket uv;
     struct http_server *server;
     struct list_node node;
     char *path; /* Unix socket, to be unlinked while it is still ours */

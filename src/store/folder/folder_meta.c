@@ -107,8 +107,7 @@ static int64_t created_at(struct store_op *op, const char *chat)
     if (lf &&
         json_parse(&op->arena, str_make(block, (size_t)(lf - block)), JSON_COPY, &v, NULL) == 0)
         ms = json_get_int(v, "createdAt", 0);
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     return ms;
 }
 
@@ -129,8 +128,7 @@ void folder_update_meta(struct files *f, struct store_op *op)
     /* One writer at a time: the lock of chat.jsonl is held. */
     int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     bool is_written = fd >= 0 && !buf_failed(&b) && write(fd, b.p, b.n) == (ssize_t)b.n;
-    if (fd >= 0)
-        close(fd);
+    file_close(fd);
     if (!is_written || rename(temp, path) < 0)
         (void)unlink(temp);
     buf_done(&b);
