@@ -1,6 +1,6 @@
 /* POST /v1/chat, /v1/chat/start and /v1/chat/stream (conversations/chat.c), and the queue of a
  * conversation (conversations/queue.c). */
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 
 static struct api_answer chat(struct api_rig *t, const char *who, const char *body)
 {

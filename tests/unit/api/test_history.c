@@ -1,7 +1,7 @@
 /* The content of a conversation: its messages (conversations/history.c), notes, search, and the
  * questions of tools (conversations/inputs.c). */
 #include "runtime/turn/tool_question.h"
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 
 static struct api_answer on(struct api_rig *t, const char *who, const char *method, const char *id,
                             const char *more, const char *body)

@@ -1,7 +1,7 @@
 /* The hub of a workspace (live/hub.c): who is there, who may not see something any more,
  * heartbeats, and watchers that are too slow. */
 #include "api/live/hub.h"
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 
 static struct api_answer post(struct api_rig *t, const char *who, const char *id, const char *what,
                               const char *body)

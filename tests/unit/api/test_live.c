@@ -1,6 +1,6 @@
 /* Streams of events (live/live.c): of one conversation, and of the workspace. */
 #include "api/live/live.h"
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 
 static void send_message(struct api_rig *t, const char *who, const char *id, const char *text)
 {

@@ -1,7 +1,7 @@
 /* /v1/auth/...: cookies of a login with a password. Hashing a password takes a moment, so Ben's is
  * hashed once for all tests. */
 #include "auth/session/password.h"
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 
 #define PASSWORD  "correct horse"
 #define SAME_PAGE "Origin: http://127.0.0.1\r\n"

@@ -1,5 +1,5 @@
 /* Participants of a conversation (conversations/sharing.c). */
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 
 static struct api_answer on(struct api_rig *t, const char *who, const char *method, const char *id,
                             const char *more, const char *body)

@@ -1,7 +1,7 @@
 /* /v1/tokens. Making a token needs a login, which the operator stands for here; the requests of
  * people in the rig carry tokens. */
 #include "base/clock.h"
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 
 #define DAY_MS (24LL * 3600 * 1000)
 

@@ -1,5 +1,5 @@
 /* /v1/users and /v1/preferences: who manages people, and what people may change themselves. */
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 #include "workspace/roster/roster_lock.h"
 
 static const struct user *user(struct api_rig *t, const char *id)

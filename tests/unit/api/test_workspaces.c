@@ -1,5 +1,5 @@
 /* /v1/workspaces and their members. Ana owns the server and is the admin of ws_a. */
-#include "support/api_rig.h"
+#include "support/api_streams.h"
 
 #define MEMBERS "/v1/workspaces/ws_a/members"
 
