@@ -208,8 +208,8 @@ struct api *api_new(const struct api_deps *deps)
     a->names = (struct frame_names){find_name, a};
     map_init(&a->hubs);
     map_init(&a->provisions);
-    map_init(&a->changing);
-    map_init(&a->exporting);
+    counts_init(&a->changing);
+    counts_init(&a->exporting);
     list_init(&a->model_changes);
     list_init(&a->sign_ins);
     list_init(&a->probe_waiters);
@@ -236,20 +236,16 @@ void api_stop(struct api *a)
 
 void api_free(struct api *a)
 {
-    struct map_entry *m;
     if (!a)
         return;
     assert(map_len(&a->hubs) == 0 && !a->import); /* api_stop has run */
     assert(list_empty(&a->sign_ins) && list_empty(&a->model_changes));
-    assert(list_empty(&a->probe_waiters) && a->nexports == 0); /* of requests, which are over */
+    assert(list_empty(&a->probe_waiters) &&
+           a->exporting.total == 0); /* of requests, which are over */
     map_done(&a->hubs);
     map_done(&a->provisions);
-    for (size_t i = 0; (m = map_next(&a->changing, &i)) != NULL;)
-        free(m->value);
-    map_done(&a->changing);
-    for (size_t i = 0; (m = map_next(&a->exporting, &i)) != NULL;)
-        free(m->value);
-    map_done(&a->exporting);
+    counts_done(&a->changing);
+    counts_done(&a->exporting);
     rates_done(&a->rates);
     trail_done(&a->trail);
     free(a);

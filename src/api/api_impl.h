@@ -17,6 +17,7 @@
 
 #include "api/api.h"
 #include "api/frames.h"
+#include "api/ingress/counts.h"
 #include "api/ingress/rate.h"
 #include "api/trail.h"
 #include "base/map.h"
@@ -39,14 +40,13 @@ struct api {
     uint64_t nstreams;   /* live/live.c: streams opened so far */
 
     /* Work in progress, so that it is limited, or ended with the API. */
-    struct map changing;            /* people.c: user id -> size_t, changes that are being saved */
+    struct counts changing;         /* people.c: changes that are being saved */
     struct map provisions;          /* provision.c: user id -> struct provision */
     struct list_node model_changes; /* model_setup.c: changes that are being saved */
     struct list_node probe_waiters; /* model_setup.c: requests that wait for a search for models */
     struct list_node sign_ins;      /* app_auth.c: sign-ins to remote servers from the page */
     struct api_import *import;      /* import.c: the latest import, or NULL */
-    struct map exporting;           /* export.c: user id -> size_t, exports in progress */
-    size_t nexports;                /* export.c: exports of all users */
+    struct counts exporting;        /* export.c: exports in progress */
 
     /* api.c */
     struct directory_observer people;

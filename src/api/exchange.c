@@ -63,6 +63,11 @@ void api_json_send(struct api_json *j, struct http_req *r)
     buf_done(&j->buf);
 }
 
+void api_reply_ok(struct http_req *r)
+{
+    http_reply(r, 200, "application/json", STR("{\"ok\":true}"));
+}
+
 void api_write_strs(struct json_writer *w, const char *key, struct json_strs list)
 {
     jw_kstrs(w, key, list.items, list.len);

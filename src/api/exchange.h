@@ -22,6 +22,8 @@ void api_json_value(struct api_json *j); /* a value that is written whole, such 
 str api_json_text(struct api_json *j);   /* the whole text; for senders */
 void api_json_send(struct api_json *j, struct http_req *r); /* 200 */
 
+void api_reply_ok(struct http_req *r); /* {"ok": true} */
+
 /* Parses the body as a JSON object and decodes it; replies with 400 and returns false when that
  * fails, or when the body has a key that is not in the table: a misspelt key must not be
  * ignored. */

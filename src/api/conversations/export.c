@@ -38,41 +38,22 @@ struct export_wish {
 
 static bool begin_export(struct api *api, struct http_req *r)
 {
-    size_t *n = map_get(&api->exporting, api_user(r));
     bool is_operator = actor_is_operator(api_actor(r));
-    if (!is_operator && (api->nexports >= EXPORTS_MAX || (n && *n >= EXPORTS_USER_MAX))) {
-        http_add_header(r, "Retry-After", STR("1"));
-        http_reply_error(
-            r, 429, "rate_limited",
-            "Too many exports are in progress. Wait for one of them to finish and try again.",
-            NULL);
-        return false;
-    }
-    if (!n) {
-        n = xcalloc(1, sizeof *n);
-        map_put(&api->exporting, api_user(r), n);
-    }
-    ++*n;
-    api->nexports++;
-    return true;
-}
-
-static void end_export(struct api *api, str user_id)
-{
-    size_t *n = map_get(&api->exporting, user_id);
-    assert(n && *n > 0 && api->nexports >= *n);
-    api->nexports--;
-    if (--*n > 0)
-        return;
-    map_del(&api->exporting, user_id);
-    free(n);
+    if ((is_operator || api->exporting.total < EXPORTS_MAX) &&
+        counts_begin(&api->exporting, api_user(r), is_operator ? SIZE_MAX : EXPORTS_USER_MAX))
+        return true;
+    http_add_header(r, "Retry-After", STR("1"));
+    http_reply_error(
+        r, 429, "rate_limited",
+        "Too many exports are in progress. Wait for one of them to finish and try again.", NULL);
+    return false;
 }
 
 static void export_finish(struct export_request *q)
 {
     store_op_cancel(q->look);
     export_close(q->export);
-    end_export(q->api, actor_user(q->actor));
+    counts_end(&q->api->exporting, actor_user(q->actor));
     actor_unref(q->actor);
     api_release(q->api, q->space);
     buf_done(&q->first);

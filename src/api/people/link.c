@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "api/api_impl.h"
-#include "api/exchange.h"
 #include "api/handlers.h"
+#include "api/people/people.h"
 
 void api_listens(struct api *a, uint16_t port)
 {
@@ -57,21 +57,9 @@ void api_auth_link(void *ctx, struct http_req *r)
 
 /* ---- POST /v1/auth/link/rotate ---- */
 
-struct link_wait { /* in the request's arena */
-    struct api *api;
-    struct http_req *req;
-    struct auth_op *op;
-};
-
-static void on_link_gone(struct http_req *r)
-{
-    struct link_wait *w = r->user;
-    auth_cancel(w->op);
-}
-
 static void on_link_renewed(void *ctx, const struct err *err)
 {
-    struct link_wait *w = ctx;
+    struct api_auth_wait *w = ctx;
     if (err->code < 0)
         api_fail(w->req, FROM_AUTH, err);
     else
@@ -81,10 +69,6 @@ static void on_link_renewed(void *ctx, const struct err *err)
 void api_auth_link_rotate(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    struct link_wait *w = ARENA_NEW(&r->arena, struct link_wait);
-    w->api = api;
-    w->req = r;
-    r->user = w;
-    r->on_gone = on_link_gone;
+    struct api_auth_wait *w = api_auth_wait(api, r);
     w->op = auth_dev_renew(api->deps.auth, on_link_renewed, w);
 }

@@ -3,10 +3,10 @@
 #include <errno.h>
 
 #include "api/api_impl.h"
-#include "api/exchange.h"
 #include "api/handlers.h"
 #include "api/ingress/guard.h"
 #include "api/ingress/proxy.h"
+#include "api/people/people.h"
 #include "api/trail.h"
 
 /* ---- cookies ---- */
@@ -58,41 +58,11 @@ static void clear_session(const struct api *api, struct http_req *r)
     set_cookie(api, r, &REFRESH, STR_NONE, 0);
 }
 
-/* ---- waiting for auth ---- */
-
-struct auth_wait { /* in the request's arena */
-    struct api *api;
-    struct http_req *req;
-    struct auth_op *op;
-};
-
-static void on_login_gone(struct http_req *r)
-{
-    struct auth_wait *w = r->user;
-    auth_cancel(w->op);
-}
-
-static struct auth_wait *wait_new(struct api *api, struct http_req *r)
-{
-    struct auth_wait *w = ARENA_NEW(&r->arena, struct auth_wait);
-    assert(!r->user && !r->on_gone);
-    w->api = api;
-    w->req = r;
-    r->user = w;
-    r->on_gone = on_login_gone;
-    return w;
-}
-
-static void reply_ok(struct http_req *r)
-{
-    http_reply(r, 200, "application/json", STR("{\"ok\":true}"));
-}
-
 /* ---- POST /v1/auth/login {email, password} or {key} ---- */
 
 static void on_login(void *ctx, const struct err *err, const struct auth_session *s)
 {
-    struct auth_wait *w = ctx;
+    struct api_auth_wait *w = ctx;
     if (err->code < 0) {
         api_fail(w->req, FROM_AUTH, err);
         return;
@@ -100,7 +70,7 @@ static void on_login(void *ctx, const struct err *err, const struct auth_session
     assert(s && s->user_id.n > 0);
     set_session(w->api, w->req, s);
     trail_user(w->req, s->user_id);
-    reply_ok(w->req);
+    api_reply_ok(w->req);
 }
 
 static const struct json_field LOGIN_FIELDS[] = {
@@ -126,7 +96,7 @@ void api_auth_login(void *ctx, struct http_req *r)
         api_bad_request(r, "email and password are required, or key.");
         return;
     }
-    struct auth_wait *w = wait_new(api, r);
+    struct api_auth_wait *w = api_auth_wait(api, r);
     w->op = auth_login(api->deps.auth, &in, on_login, w);
 }
 
@@ -134,15 +104,15 @@ void api_auth_login(void *ctx, struct http_req *r)
 
 static void on_logged_out(void *ctx)
 {
-    struct auth_wait *w = ctx;
+    struct api_auth_wait *w = ctx;
     clear_session(w->api, w->req);
-    reply_ok(w->req);
+    api_reply_ok(w->req);
 }
 
 void api_auth_logout(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    struct auth_wait *w = ARENA_NEW(&r->arena, struct auth_wait);
+    struct api_auth_wait *w = ARENA_NEW(&r->arena, struct api_auth_wait);
     w->api = api;
     w->req = r; /* lives until the reply is sent */
     auth_logout(api->deps.auth, cookie(api, r, AUTH_COOKIE_SESSION),
@@ -187,7 +157,7 @@ void api_auth_session(void *ctx, struct http_req *r)
 
 static void on_refreshed(void *ctx, const struct err *err, const struct auth_session *s)
 {
-    struct auth_wait *w = ctx;
+    struct api_auth_wait *w = ctx;
     if (err->code == -EACCES) {
         clear_session(w->api, w->req);
         http_reply_error(w->req, 401, "refresh_failed", "Log in again.", NULL);
@@ -208,7 +178,7 @@ void api_auth_refresh(void *ctx, struct http_req *r)
         http_reply_error(r, 403, "origin_not_allowed",
                          "Requests with a cookie must come from a page of this server.", NULL);
     } else {
-        struct auth_wait *w = wait_new(api, r);
+        struct api_auth_wait *w = api_auth_wait(api, r);
         w->op = auth_refresh(api->deps.auth, value, on_refreshed, w);
     }
 }
@@ -228,7 +198,7 @@ static str own_path(const struct api *api, struct http_req *r, str path)
 
 static void on_authorize(void *ctx, const struct err *err, str url, str flow)
 {
-    struct auth_wait *w = ctx;
+    struct api_auth_wait *w = ctx;
     if (err->code < 0) {
         api_fail(w->req, FROM_AUTH, err);
         return;
@@ -245,13 +215,13 @@ void api_auth_authorize(void *ctx, struct http_req *r)
         .return_to = http_query(r, "returnTo"),
         .client = proxy_client(settings(api), r),
     };
-    struct auth_wait *w = wait_new(api, r);
+    struct api_auth_wait *w = api_auth_wait(api, r);
     w->op = auth_authorize(api->deps.auth, &in, on_authorize, w);
 }
 
 static void on_callback(void *ctx, const struct err *err, const struct auth_session *s)
 {
-    struct auth_wait *w = ctx;
+    struct api_auth_wait *w = ctx;
     set_cookie(w->api, w->req, &FLOW, STR_NONE, 0);
     if (err->code < 0) {
         if (err->code != -ENOENT) /* an unknown state: anybody can send it, in any number */
@@ -276,6 +246,6 @@ void api_auth_callback(void *ctx, struct http_req *r)
         .iss = http_query(r, "iss"),
         .flow = cookie(api, r, AUTH_COOKIE_FLOW),
     };
-    struct auth_wait *w = wait_new(api, r);
+    struct api_auth_wait *w = api_auth_wait(api, r);
     w->op = auth_callback(api->deps.auth, &in, on_callback, w);
 }

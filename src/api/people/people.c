@@ -6,40 +6,18 @@
 #include "api/gate.h"
 #include "base/clock.h"
 
-/* ---- pending changes, counted per person ---- */
-
 static bool begin_change(struct api *api, const struct actor *me)
 {
-    size_t max = actor_org_role(me) >= ORG_ADMIN ? API_CHANGES_ADMIN : API_CHANGES_MEMBER;
-    size_t *n = map_get(&api->changing, actor_user(me));
-    if (actor_is_operator(me))
-        return true;
-    if (!n) {
-        n = xcalloc(1, sizeof *n);
-        map_put(&api->changing, actor_user(me), n);
-    }
-    if (*n >= max)
-        return false;
-    ++*n;
-    return true;
-}
-
-static void end_change(struct api *api, const struct actor *me)
-{
-    size_t *n = map_get(&api->changing, actor_user(me));
-    if (actor_is_operator(me))
-        return;
-    assert(n && *n > 0); /* begin_change has counted it */
-    if (--*n > 0)
-        return;
-    map_del(&api->changing, actor_user(me));
-    free(n);
+    size_t max = actor_is_operator(me)             ? SIZE_MAX
+                 : actor_org_role(me) >= ORG_ADMIN ? API_CHANGES_ADMIN
+                                                   : API_CHANGES_MEMBER;
+    return counts_begin(&api->changing, actor_user(me), max);
 }
 
 static void on_people_changed(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
-    end_change(c->api, api_actor(c->req));
+    counts_end(&c->api->changing, api_user(c->req));
     if (err->code < 0)
         api_fail(c->req, FROM_CHANGE, err);
     else
@@ -68,6 +46,23 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
         return;
     }
     directory_change_if(api->deps.directory, what, api_change_may, on_people_changed, c);
+}
+
+static void on_auth_wait_gone(struct http_req *r)
+{
+    struct api_auth_wait *w = r->user;
+    auth_cancel(w->op);
+}
+
+struct api_auth_wait *api_auth_wait(struct api *api, struct http_req *r)
+{
+    struct api_auth_wait *w = ARENA_NEW(&r->arena, struct api_auth_wait);
+    assert(!r->user && !r->on_gone);
+    w->api = api;
+    w->req = r;
+    r->user = w;
+    r->on_gone = on_auth_wait_gone;
+    return w;
 }
 
 void api_reply_deleted(struct api_change *c, str id)

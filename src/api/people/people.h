@@ -24,6 +24,15 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
 /* For directory_change_if and auth_only_if, with a struct api_change as ctx. */
 bool api_change_may(void *change);
 
+/* A request that waits for auth/identity.h: `op` is cancelled when the client disconnects. In the
+ * arena of the request. */
+struct api_auth_wait {
+    struct api *api;
+    struct http_req *req;
+    struct auth_op *op;
+};
+struct api_auth_wait *api_auth_wait(struct api *api, struct http_req *r);
+
 /* {"id": ..., "deleted": true} */
 void api_reply_deleted(struct api_change *c, str id);
 

@@ -2,7 +2,6 @@
 #include <assert.h>
 
 #include "api/api_impl.h"
-#include "api/gate.h"
 #include "api/handlers.h"
 #include "api/people/people.h"
 #include "api/trail.h"
@@ -71,17 +70,11 @@ static const struct json_field TOKEN_FIELDS[] = {
     {"expiresInDays", JF_JSON, offsetof(struct token_body, days), JF_NULLABLE, NULL, 0},
     {0}};
 
-struct token_wait {
-    struct api *api;
-    struct http_req *req;
-    struct auth_op *op;
-};
-
 static void on_token(void *ctx, const struct err *err, str id, str value)
 {
-    struct token_wait *w = ctx;
+    struct api_change *c = ctx;
     if (err->code < 0) {
-        api_fail(w->req, FROM_CHANGE, err);
+        api_fail(c->req, FROM_CHANGE, err);
         return;
     }
     struct api_json j;
@@ -89,7 +82,7 @@ static void on_token(void *ctx, const struct err *err, str id, str value)
     api_json_begin(&j);
     jw_kstr(&j.w, "id", id);
     jw_kstr(&j.w, "token", value);
-    api_json_send(&j, w->req);
+    api_json_send(&j, c->req);
 }
 
 static bool read_scopes(struct http_req *r, const struct json_strs *names, unsigned *ret)
@@ -115,13 +108,6 @@ static bool read_expiry(struct http_req *r, const struct json *days, int64_t *re
     return true;
 }
 
-/* The session may have ended meanwhile: a token would outlive it. */
-static bool may_add_token(void *ctx)
-{
-    const struct token_wait *w = ctx;
-    return gate_still_open(w->api, w->req);
-}
-
 void api_tokens_add(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
@@ -139,11 +125,11 @@ void api_tokens_add(void *ctx, struct http_req *r)
     in.name = b.name;
     in.workspace_id = b.workspace_id;
     in.tools = b.tools;
-    struct token_wait *w = ARENA_NEW(&r->arena, struct token_wait);
-    w->api = api;
-    w->req = r; /* the request lives until the reply is sent: the token would be lost otherwise */
-    w->op = auth_create_token(api->deps.auth, &in, on_token, w);
-    auth_only_if(w->op, may_add_token);
+    struct api_change *c = ARENA_NEW(&r->arena, struct api_change);
+    /* Without on_gone the request lives until the reply: the token would be lost otherwise. The
+     * session may end before its turn comes; the token would outlive it. */
+    *c = (struct api_change){.api = api, .req = r};
+    auth_only_if(auth_create_token(api->deps.auth, &in, on_token, c), api_change_may);
 }
 
 void api_tokens_revoke(void *ctx, struct http_req *r)

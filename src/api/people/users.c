@@ -193,7 +193,7 @@ static void on_password(void *ctx, const struct err *err, str id)
     else if (err->code < 0)
         api_fail(c->req, FROM_AUTH, err);
     else
-        http_reply(c->req, 200, "application/json", STR("{\"ok\":true}"));
+        api_reply_ok(c->req);
 }
 
 /* Changing one's own password requires the current one; a stolen session must not be enough. */
@@ -217,15 +217,15 @@ void api_users_password(void *ctx, struct http_req *r)
                  api_change_may);
 }
 
-static void reply_ok(struct api_change *c, str id)
+static void reply_signed_out(struct api_change *c, str id)
 {
-    http_reply(c->req, 200, "application/json", STR("{\"ok\":true}"));
+    api_reply_ok(c->req);
 }
 
 void api_users_sign_out(void *ctx, struct http_req *r)
 {
     struct change c = {.kind = CHANGE_USER_SIGN_OUT, .user_id = user_in_path(r)};
-    api_change(ctx, r, &c, reply_ok, NULL);
+    api_change(ctx, r, &c, reply_signed_out, NULL);
 }
 
 /* ---- /v1/preferences ---- */

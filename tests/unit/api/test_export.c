@@ -95,11 +95,11 @@ static void append_bytes(struct api_rig *t, const char *id, size_t n)
 /* Starts an export whose client does not read: it stays in progress. */
 static struct api_client *export_unread(struct api_rig *t, const char *who, const char *id)
 {
-    size_t before = t->api->nexports;
+    size_t before = t->api->exporting.total;
     struct api_client *c =
         api_begin(t, who, "GET", export_path(t, id, "?format=jsonl"), "", STR_NONE);
     uv_poll_stop(&c->poll);
-    rig_until(t->rig, t->api->nexports == before + 1);
+    rig_until(t->rig, t->api->exporting.total == before + 1);
     return c;
 }
 
@@ -121,9 +121,9 @@ TEST_WITH(a_person_has_four_exports_at_the_same_time, api_set_up, api_tear_down)
     export_unread(t, "dan", id);
     for (unsigned i = 0; i < 5; i++)
         export_unread(t, "operator", id);
-    size_t before = t->api->nexports;
+    size_t before = t->api->exporting.total;
     api_client_close(open[0]); /* a client that leaves makes room for another */
-    rig_until(t->rig, t->api->nexports == before - 1);
+    rig_until(t->rig, t->api->exporting.total == before - 1);
     export_unread(t, "ben", id);
 }
 
@@ -139,7 +139,7 @@ TEST_WITH(an_export_ends_when_its_reader_may_not_see_the_conversation, api_set_u
     uv_poll_start(&c->poll, UV_READABLE, on_api_readable);
     rig_until(t->rig, c->is_over);
     assert_true(c->in.n > 0 && c->in.n < (16u << 20));
-    rig_until(t->rig, t->api->nexports == 0);
+    rig_until(t->rig, t->api->exporting.total == 0);
 }
 
 TEST_WITH(an_export_that_cannot_be_read_is_an_error_and_no_document, api_set_up, api_tear_down)
@@ -151,7 +151,7 @@ TEST_WITH(an_export_that_cannot_be_read_is_an_error_and_no_document, api_set_up,
     assert_status(a, 500);
     assert_string_equal(api_text(t, a.json, "error"), "storage_error");
     store_fault(RIG_READ, NULL, 0);
-    assert_int_equal(t->api->nexports, 0);
+    assert_int_equal(t->api->exporting.total, 0);
 }
 
 /* ---- import ---- */

@@ -228,14 +228,14 @@ TEST_WITH(a_member_has_one_change_in_progress, set_up, api_tear_down)
     struct err e = {0};
     assert_int_equal(roster_lock_take(&l, t->rig->dir.path, true, &e), 0);
     struct api_client *c = api_begin(t, "ben", "PATCH", "/v1/preferences", "", STR("{\"a\":1}"));
-    rig_until(t->rig, map_len(&t->api->changing) == 1);
+    rig_until(t->rig, t->api->changing.total == 1);
     struct api_answer a = api_call(t, "ben", "PATCH", "/v1/preferences", "{\"a\":2}");
     assert_refused(a, 429, "rate_limited",
                    "Your earlier changes are still being saved. Wait for their responses.");
     assert_string_equal(api_header(t, &a, "Retry-After"), "1");
     roster_lock_drop(&l);
     assert_string_equal(api_part(t, api_finish(c).json, ""), "{\"a\":1}");
-    assert_int_equal(map_len(&t->api->changing), 0);
+    assert_int_equal(t->api->changing.total, 0);
     assert_status(api_call(t, "ben", "PATCH", "/v1/preferences", "{\"a\":2}"), 200);
 }
 
@@ -249,10 +249,10 @@ TEST_WITH(a_change_that_waited_is_refused_when_the_right_to_it_is_gone, set_up, 
     assert_int_equal(roster_lock_take(&l, t->rig->dir.path, true, &e), 0);
     struct api_client *first =
         api_begin(t, "ana", "PATCH", "/v1/users/usr_cyd", "", STR("{\"displayName\":\"C\"}"));
-    rig_until(t->rig, map_len(&t->api->changing) == 1);
+    rig_until(t->rig, t->api->changing.total == 1);
     struct api_client *second =
         api_begin(t, "dan", "POST", "/v1/users", "", STR("{\"email\":\"e@x.org\"}"));
-    rig_until(t->rig, map_len(&t->api->changing) == 2);
+    rig_until(t->rig, t->api->changing.total == 2);
     struct change demote = {
         .kind = CHANGE_USER_SET, .user_id = STR("usr_dan"), .has_role = true, .role = ORG_MEMBER};
     directory_change(t->rig->directory, &demote, on_api_changed, &demoted);
