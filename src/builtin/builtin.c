@@ -159,9 +159,15 @@ static bool has_role(struct builtin_call *c)
 static void start_builtin(void *self, struct tool_call *call)
 {
     struct builtin_call *c = prepare_call(self, call);
+    void (*found)(struct builtin_call *, const struct conv *) =
+        c->action ? c->action->found : c->tool->found;
     if (c->tool->actions && !c->action)
         builtin_fail(c, "action: expected one of the actions in the schema of %s.", c->tool->name);
-    else if (has_role(c))
+    else if (!has_role(c))
+        return;
+    else if (found)
+        conv_tool_find(c, found);
+    else
         (c->action ? c->action->call : c->tool->call)(c);
 }
 

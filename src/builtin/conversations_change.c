@@ -38,11 +38,6 @@ static void fork_found(struct builtin_call *c, const struct conv *conv)
                        conv_tool_reply, c);
 }
 
-static void fork_conv(struct builtin_call *c)
-{
-    conv_tool_find(c, fork_found);
-}
-
 const struct builtin_tool BUILTIN_CONV_FORK = {
     .name = "fork",
     .rule = {.conv = RULE_CONV_VIEW},
@@ -52,7 +47,7 @@ const struct builtin_tool BUILTIN_CONV_FORK = {
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
               "\"atMessage\":{\"type\":\"integer\",\"minimum\":0}},\"additionalProperties\":false}",
-    .call = fork_conv,
+    .found = fork_found,
 };
 
 /* ---- note ---- */
@@ -61,11 +56,6 @@ static void note_found(struct builtin_call *c, const struct conv *conv)
 {
     c->op = store_add_note(conv_tool_store(c), conv->id, STR("model"),
                            json_get_string(c->call.args, "text"), conv_tool_reply, c);
-}
-
-static void write_note(struct builtin_call *c)
-{
-    conv_tool_find(c, note_found);
 }
 
 const struct builtin_tool BUILTIN_CONV_NOTE = {
@@ -78,7 +68,7 @@ const struct builtin_tool BUILTIN_CONV_NOTE = {
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
               "\"text\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":16000}},"
               "\"required\":[\"text\"],\"additionalProperties\":false}",
-    .call = write_note,
+    .found = note_found,
 };
 
 /* ---- delete ---- */
@@ -110,11 +100,6 @@ static void delete_found(struct builtin_call *c, const struct conv *conv)
                          on_deleted, c);
 }
 
-static void delete_conv(struct builtin_call *c)
-{
-    conv_tool_find(c, delete_found);
-}
-
 const struct builtin_tool BUILTIN_CONV_DELETE = {
     .name = "delete",
     .rule = {.conv = RULE_CONV_MANAGE},
@@ -123,6 +108,6 @@ const struct builtin_tool BUILTIN_CONV_DELETE = {
     .schema = "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"}},"
               "\"required\":[\"id\"],\"additionalProperties\":false}",
     .is_destructive = true,
-    .call = delete_conv,
+    .found = delete_found,
     .audited = "conversation.delete",
 };

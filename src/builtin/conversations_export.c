@@ -71,11 +71,6 @@ static void export_found(struct builtin_call *c, const struct conv *conv)
     export_next(x->export, on_piece, x);
 }
 
-static void export_conv(struct builtin_call *c)
-{
-    conv_tool_find(c, export_found);
-}
-
 const struct builtin_tool BUILTIN_CONV_EXPORT = {
     .name = "export",
     .rule = {.conv = RULE_CONV_VIEW},
@@ -86,6 +81,6 @@ const struct builtin_tool BUILTIN_CONV_EXPORT = {
               "\"format\":{\"type\":\"string\",\"enum\":[\"markdown\",\"json\"]}},"
               "\"additionalProperties\":false}",
     .is_read_only = true,
-    .call = export_conv,
+    .found = export_found,
     .audited = "conversation.export",
 };

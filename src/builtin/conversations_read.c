@@ -108,11 +108,6 @@ static void get_found(struct builtin_call *c, const struct conv *conv)
     c->op = store_read(conv_tool_store(c), conv->id, &range, on_messages_page, r);
 }
 
-static void get(struct builtin_call *c)
-{
-    conv_tool_find(c, get_found);
-}
-
 const struct builtin_tool BUILTIN_CONV_GET = {
     .name = "get",
     .rule = {.conv = RULE_CONV_VIEW},
@@ -127,7 +122,7 @@ const struct builtin_tool BUILTIN_CONV_GET = {
               "\"expand\":{\"type\":\"string\",\"enum\":[\"metadata\",\"messages\",\"full\"]}},"
               "\"additionalProperties\":false}",
     .is_read_only = true,
-    .call = get,
+    .found = get_found,
 };
 
 /* ---- search ---- */

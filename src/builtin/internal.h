@@ -18,7 +18,8 @@ struct builtin_action {
     const char *admins_only; /* error text for non-admins; NULL = a general one */
     bool is_read_only;       /* needs no consent */
     const char *audited;     /* as in struct builtin_tool */
-    void (*call)(struct builtin_call *c);
+    void (*call)(struct builtin_call *c); /* or: */
+    void (*found)(struct builtin_call *c, const struct conv *conv);
     /* Called before anybody is asked for consent, with is_probe set: refuses what `call` would
      * refuse, or replies with an empty text. NULL = only the rule is checked. */
     void (*probe)(struct builtin_call *c);
@@ -34,7 +35,9 @@ struct builtin_tool {
     /* The setting that disables it: offsetof in struct config_features, plus 1; 0 = none. */
     size_t feature;
     uint64_t timeout_ms; /* 0 = that of the registry, TOOL_NO_TIMEOUT = it limits itself */
-    void (*call)(struct builtin_call *c); /* without actions */
+    void (*call)(struct builtin_call *c); /* without actions; or: */
+    /* With a rule for a conversation: conv_tool_find has found it. */
+    void (*found)(struct builtin_call *c, const struct conv *conv);
     const struct builtin_action *actions; /* by the argument "action"; or NULL */
     size_t nactions;
     /* Action name in the audit log; NULL = it is not audited. The operation writes its own record

@@ -156,16 +156,6 @@ static void remove_found(struct builtin_call *c, const struct conv *conv)
         change_sharing(c, conv, &(struct sharing_change){.remove = &who});
 }
 
-static void share(struct builtin_call *c)
-{
-    conv_tool_find(c, share_found);
-}
-
-static void unshare(struct builtin_call *c)
-{
-    conv_tool_find(c, unshare_found);
-}
-
 static bool has_person(struct builtin_call *c)
 {
     if (named_person(c).n > 0)
@@ -215,8 +205,8 @@ static void members(struct builtin_call *c)
         .conv = RULE_CONV_SHARE                                                                    \
     }
 static const struct builtin_action ACTIONS[] = {
-    {.name = "share", .rule = SHARE, .call = share, .audited = "conversation.share"},
-    {.name = "unshare", .rule = SHARE, .call = unshare, .audited = "conversation.unshare"},
+    {.name = "share", .rule = SHARE, .found = share_found, .audited = "conversation.share"},
+    {.name = "unshare", .rule = SHARE, .found = unshare_found, .audited = "conversation.unshare"},
     {.name = "add_participant",
      .rule = SHARE,
      .call = add_participant,
