@@ -1,6 +1,8 @@
 /* What all handlers share: decoding a request, and errors as replies. */
 #include "api/exchange.h"
+#include "api/routes.h"
 #include "support/bare_request.h"
+#include "support/rig.h"
 
 struct person {
     str name;
@@ -147,4 +149,95 @@ TEST_WITH(lists_and_times_are_written_as_clients_expect_them, set_up, tear_down)
     api_json_send(&j, bare_request("GET", "/", ""));
     assert_string_equal(bare.body, "{\"two\":[\"a\",\"b\\\"\"],\"none\":[],"
                                    "\"at\":\"2026-03-25T09:30:00.123Z\",\"never\":null}");
+}
+
+/* ---- rights that were lost while the request was in progress ---- */
+
+static int set_up_people(void **state)
+{
+    rig_set_up(state);
+    bare_begin(((struct rig *)*state)->loop);
+    return 0;
+}
+
+static int tear_down_people(void **state)
+{
+    bare_end(((struct rig *)*state)->loop);
+    return rig_tear_down(state);
+}
+
+/* A request of Ben, an admin of the workspace, whose handler was called. */
+static struct http_req *dispatched(struct rig *rig, const char *method, const char *path)
+{
+    static struct api_space space;
+    size_t n;
+    const struct route *routes = api_routes(&n);
+    struct http_req *r = bare_request(method, path, "");
+    struct api_identity *id = ARENA_NEW(&r->arena, struct api_identity);
+    struct buf allow;
+    buf_init(&allow, 256);
+    assert_int_equal(route_find(routes, n, r, &allow), ROUTE_FOUND);
+    buf_done(&allow);
+    id->actor = rig->ben;
+    id->space = &space;
+    id->is_dispatched = true;
+    id->dispatched.generation = actor_generation(rig->ben);
+    id->dispatched.role = actor_role(rig->ben);
+    id->dispatched.server = actor_org_role(rig->ben);
+    r->caller = id;
+    return r;
+}
+
+static void set_role(struct rig *rig, enum ws_role role)
+{
+    bool is_done = false;
+    struct change c = {.kind = role == WS_NONE ? CHANGE_MEMBER_REMOVE : CHANGE_MEMBER_SET,
+                       .workspace_id = STR(RIG_WORKSPACE),
+                       .user_id = STR("usr_ben"),
+                       .ws_role = role};
+    directory_change(rig->directory, &c, on_rig_changed, &is_done);
+    rig_until(rig, is_done);
+}
+
+static void reply_something(struct http_req *r)
+{
+    struct api_json j;
+    api_json_begin(&j);
+    jw_kbool(&j.w, "secret", true);
+    api_json_send(&j, r);
+}
+
+TEST_WITH(an_answer_needs_the_rights_that_its_handler_had, set_up_people, tear_down_people)
+{
+    static const struct {
+        const char *method, *path;
+        enum ws_role now;
+        const char *reply;
+    } CASES[] = {
+        {"GET", "/v1/apps/mail/logs", WS_ADMIN, "200"},
+        {"GET", "/v1/apps/mail/logs", WS_MEMBER, "403 forbidden"},
+        {"POST", "/v1/prompt", WS_MEMBER, "403 forbidden"}, /* reads, whatever the method */
+        /* what was done is reported to a person who has become a member meanwhile, */
+        {"PUT", "/v1/permissions", WS_MEMBER, "200"},
+        /* but not to a person who has left */
+        {"PUT", "/v1/permissions", WS_NONE, "403 forbidden"},
+    };
+    struct rig *rig = *state;
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        set_role(rig, WS_ADMIN);
+        struct http_req *r = dispatched(rig, CASES[i].method, CASES[i].path);
+        set_role(rig, CASES[i].now);
+        reply_something(r);
+        assert_string_equal(bare_reply(), CASES[i].reply);
+        assert_true((strstr(bare.body, "secret") != NULL) == (bare.status == 200));
+    }
+}
+
+TEST_WITH(a_right_that_was_gained_does_not_matter, set_up_people, tear_down_people)
+{
+    struct rig *rig = *state;
+    struct http_req *r = dispatched(rig, "GET", "/v1/tools");
+    set_role(rig, WS_ADMIN);
+    reply_something(r);
+    assert_string_equal(bare_reply(), "200");
 }
