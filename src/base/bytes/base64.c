@@ -99,15 +99,12 @@ void hex_encode(char *out, const void *in, size_t n)
     out[2 * n] = '\0';
 }
 
-static int nibble(char c)
+int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 int hex_decode(void *out, size_t n, str in)
@@ -116,7 +113,7 @@ int hex_decode(void *out, size_t n, str in)
     if (in.n / 2 != n || in.n % 2)
         return -EINVAL;
     for (size_t i = 0; i < n; i++) {
-        int high = nibble(in.p[2 * i]), low = nibble(in.p[2 * i + 1]);
+        int high = hex_digit(in.p[2 * i]), low = hex_digit(in.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return -EINVAL;
         p[i] = (uint8_t)(high << 4 | low);

@@ -11,3 +11,4 @@ int base64url_decode(struct buf *out, str in);
 
 void hex_encode(char *out, const void *in, size_t n); /* 2n lower-case digits and a NUL */
 int hex_decode(void *out, size_t n, str in);          /* in.n must be 2n */
+int hex_digit(char c);                                /* 0 to 15, or -1 */

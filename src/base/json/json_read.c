@@ -5,6 +5,7 @@
  * on the C stack, so that a usual message costs no allocation but the arena's. */
 #include <errno.h>
 
+#include "base/bytes/base64.h"
 #include "base/json/json_impl.h"
 #include "base/utf8.h"
 
@@ -98,14 +99,6 @@ static inline bool reader_take(struct reader *r, char c)
         return false;
     r->at++;
     return true;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 static bool read_hex4(struct reader *r, const char *p, const char *end, uint32_t *ret)

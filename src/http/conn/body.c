@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/bytes/base64.h"
+
 enum state {
     DONE,
     LENGTH,
@@ -53,7 +55,7 @@ bool http_body_length_left(const struct http_body *b, uint64_t *ret_left)
 
 static enum state on_size(struct http_body *b, char c)
 {
-    int digit = http_hex_digit(c);
+    int digit = hex_digit(c);
     if (digit >= 0 && b->digits < SIZE_DIGITS_MAX) {
         b->left = b->left * 16 + (uint64_t)digit;
         b->digits++;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes/base64.h"
 #include "base/utf8.h"
 
 enum { TOKEN = 1, VALUE = 2, TARGET = 4, HOST = 8 };
@@ -49,14 +50,6 @@ bool http_is_token_char(char c)
 bool http_is_value_char(char c)
 {
     return CLASS[(unsigned char)c] & VALUE;
-}
-
-int http_hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 static bool all_of(str s, uint8_t class)
@@ -404,8 +397,8 @@ int http_decode_path(str raw, char *out, size_t *ret_n)
     for (size_t i = 0; i < raw.n; i++) {
         char c = raw.p[i];
         if (c == '%') {
-            int high = i + 2 < raw.n ? http_hex_digit(raw.p[i + 1]) : -1;
-            int low = high >= 0 ? http_hex_digit(raw.p[i + 2]) : -1;
+            int high = i + 2 < raw.n ? hex_digit(raw.p[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(raw.p[i + 2]) : -1;
             if (low < 0)
                 return -EINVAL;
             c = (char)(high * 16 + low);

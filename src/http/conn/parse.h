@@ -47,4 +47,3 @@ int http_decode_path(str raw, char *out, size_t *ret_n);
 /* Character classes shared with the body reader. */
 bool http_is_token_char(char c);
 bool http_is_value_char(char c); /* visible, space, tab, obs-text */
-int http_hex_digit(char c);      /* 0-15 or -1 */

@@ -174,8 +174,8 @@ static bool decode_form(str raw, char *out, size_t *ret_n)
     for (size_t i = 0; i < raw.n; i++) {
         char c = raw.p[i] == '+' ? ' ' : raw.p[i];
         if (c == '%') {
-            int high = i + 2 < raw.n ? http_hex_digit(raw.p[i + 1]) : -1;
-            int low = high >= 0 ? http_hex_digit(raw.p[i + 2]) : -1;
+            int high = i + 2 < raw.n ? hex_digit(raw.p[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(raw.p[i + 2]) : -1;
             if (low < 0)
                 return false;
             c = (char)(high * 16 + low);
