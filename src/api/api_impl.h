@@ -40,13 +40,13 @@ struct api {
     uint64_t nstreams;   /* live/live.c: streams opened so far */
 
     /* Work in progress, so that it is limited, or ended with the API. */
-    struct counts changing;         /* people.c: changes that are being saved */
+    struct person_counts changing;  /* people.c: changes that are being saved */
     struct map provisions;          /* provision.c: user id -> struct provision */
     struct list_node model_changes; /* model_setup.c: changes that are being saved */
     struct list_node probe_waiters; /* model_setup.c: requests that wait for a search for models */
     struct list_node sign_ins;      /* app_auth.c: sign-ins to remote servers from the page */
     struct api_import *import;      /* import.c: the latest import, or NULL */
-    struct counts exporting;        /* export.c: exports in progress */
+    struct person_counts exporting; /* export.c: exports in progress */
 
     /* api.c */
     struct directory_observer people;

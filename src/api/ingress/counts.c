@@ -3,13 +3,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-void counts_init(struct counts *c)
+void counts_init(struct person_counts *c)
 {
-    *c = (struct counts){0};
+    *c = (struct person_counts){0};
     map_init(&c->people);
 }
 
-void counts_done(struct counts *c)
+void counts_done(struct person_counts *c)
 {
     struct map_entry *m;
     for (size_t i = 0; (m = map_next(&c->people, &i)) != NULL;)
@@ -17,7 +17,7 @@ void counts_done(struct counts *c)
     map_done(&c->people);
 }
 
-bool counts_begin(struct counts *c, str user_id, size_t max)
+bool counts_begin(struct person_counts *c, str user_id, size_t max)
 {
     size_t *n = map_get(&c->people, user_id);
     if ((n ? *n : 0) >= max)
@@ -31,7 +31,7 @@ bool counts_begin(struct counts *c, str user_id, size_t max)
     return true;
 }
 
-void counts_end(struct counts *c, str user_id)
+void counts_end(struct person_counts *c, str user_id)
 {
     size_t *n = map_get(&c->people, user_id);
     assert(n && *n > 0 && c->total >= *n);

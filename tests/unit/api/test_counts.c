@@ -1,10 +1,9 @@
 #include "api/ingress/counts.h"
-
 #include "support/unit.h"
 
 TEST(each_person_has_a_limit_of_their_own)
 {
-    struct counts c;
+    struct person_counts c;
     counts_init(&c);
     assert_true(counts_begin(&c, STR("usr_a"), 2));
     assert_true(counts_begin(&c, STR("usr_a"), 2));
@@ -20,7 +19,7 @@ TEST(each_person_has_a_limit_of_their_own)
 
 TEST(people_without_work_in_progress_are_forgotten)
 {
-    struct counts c;
+    struct person_counts c;
     counts_init(&c);
     assert_false(counts_begin(&c, STR("usr_a"), 0));
     assert_int_equal(map_len(&c.people), 0);
