@@ -65,8 +65,7 @@ static bool parse_when_busy(struct http_req *r, str name, enum turn_when_busy *r
         }
     if (name.n == 0)
         return true;
-    http_reply_error(r, 400, "bad_request", "whenBusy: expected refuse, queue or steer", NULL);
-    return false;
+    return api_bad_request(r, "whenBusy: expected refuse, queue or steer");
 }
 
 static bool parse_always(struct http_req *r, const struct json *v, enum consent_scope *ret)
@@ -78,9 +77,7 @@ static bool parse_always(struct http_req *r, const struct json *v, enum consent_
     *ret = str_eq(name, STR("workspace")) ? CONSENT_WORKSPACE : CONSENT_MINE;
     if (v->type == JSON_BOOL || *ret == CONSENT_WORKSPACE || str_eq(name, STR("me")))
         return true;
-    http_reply_error(r, 400, "bad_request",
-                     "answer.always: expected true, false, \"me\" or \"workspace\"", NULL);
-    return false;
+    return api_bad_request(r, "answer.always: expected true, false, \"me\" or \"workspace\"");
 }
 
 /* Decodes and checks; replies with 400 and returns false when something is wrong. */
@@ -93,10 +90,8 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret,
     if (!api_decode_open_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy) ||
         !parse_always(r, b.answer.always, &remember) || !api_may_lend(r, &b.directory))
         return false;
-    if (!b.message.p && b.answer.ask_id.n == 0) {
-        http_reply_error(r, 400, "bad_request", "message: required but missing", NULL);
-        return false;
-    }
+    if (!b.message.p && b.answer.ask_id.n == 0)
+        return api_bad_request(r, "message: required but missing");
     *ret_app_context = b.app_context;
     *ret = (struct turn_request){
         .actor = api_actor(r),

@@ -105,8 +105,7 @@ static bool parse_sort(struct http_req *r, enum store_sort *ret)
     *ret = str_eq(by, STR("createdAt")) ? STORE_BY_CREATED : STORE_BY_UPDATED;
     if (by.n == 0 || str_eq(by, STR("createdAt")) || str_eq(by, STR("updatedAt")))
         return true;
-    http_reply_error(r, 400, "bad_request", "sortBy: expected createdAt or updatedAt", NULL);
-    return false;
+    return api_bad_request(r, "sortBy: expected createdAt or updatedAt");
 }
 
 void api_conversations_list(void *ctx, struct http_req *r)
@@ -157,7 +156,7 @@ void api_conversations_rename(void *ctx, struct http_req *r)
     if (!api_decode_body(r, RENAME_FIELDS, body))
         return;
     if (str_trim(body->title).n == 0)
-        http_reply_error(r, 400, "bad_request", "title: must not be empty", NULL);
+        api_bad_request(r, "title: must not be empty");
     else
         api_find_conv(ctx, r, body, rename_found);
 }
@@ -185,8 +184,7 @@ static bool parse_fork(struct http_req *r, int64_t *ret)
     *ret = body.at_message && body.at_message->type == JSON_INT ? body.at_message->i : -1;
     if (*ret >= 0 || (!body.at_message && parse_i64(in_query, ret) == 0 && *ret >= 0))
         return true;
-    http_reply_error(r, 400, "bad_request", "atMessage: expected a whole number, 0 or more", NULL);
-    return false;
+    return api_bad_request(r, "atMessage: expected a whole number, 0 or more");
 }
 
 static void fork_found(struct api_wait *w, const struct conv *c)
@@ -196,7 +194,7 @@ static void fork_found(struct api_wait *w, const struct conv *c)
     if (*at_message > c->message_count) {
         str msg = arena_printf(&w->req->arena, "atMessage: there are only %lld messages",
                                (long long)c->message_count);
-        http_reply_error(w->req, 400, "bad_request", msg.p, NULL);
+        api_bad_request(w->req, msg.p);
         return;
     }
     w->op = store_fork(w->space->store, w->id, *at_message, api_user(w->req), api_reply_conv, w);
@@ -257,7 +255,7 @@ void api_conversations_delete(void *ctx, struct http_req *r)
     str purge = http_query(r, "purge");
     bool is_purge = str_eq(purge, STR("true"));
     if (purge.n > 0 && !is_purge && !str_eq(purge, STR("false"))) {
-        http_reply_error(r, 400, "bad_request", "purge: expected true or false", NULL);
+        api_bad_request(r, "purge: expected true or false");
         return;
     }
     struct api_wait *w = api_wait_new(api, r);

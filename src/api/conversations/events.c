@@ -17,8 +17,7 @@ static bool parse_after(struct http_req *r, store_pos *ret)
     *ret = STORE_FEED_TAIL;
     if (text.n == 0 || parse_u64(text, ret) == 0)
         return true;
-    http_reply_error(r, 400, "bad_request", "after: expected a position (a whole number)", NULL);
-    return false;
+    return api_bad_request(r, "after: expected a position (a whole number)");
 }
 
 static void watch_one(struct api_wait *w, const struct conv *c)
@@ -131,7 +130,7 @@ void api_events_get(void *ctx, struct http_req *r)
         last = arena_str(&a, http_query(r, "after"));
     str list = arena_str(&a, http_query(r, "watch"));
     if (!watches_ok(list)) {
-        http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);
+        api_bad_request(r, WATCH_HINT);
     } else {
         struct live *s = live_open(ctx, r, &LIVE_WORKSPACE, NULL);
         if (last.n > 0 && !hub_replay(live_watcher(s), last))
@@ -173,7 +172,7 @@ void api_events_watch(void *ctx, struct http_req *r)
         code = is_ok ? live_watch(s, id, after, NULL) : -EINVAL;
     }
     if (code < 0)
-        http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);
+        api_bad_request(r, WATCH_HINT);
     else
         http_reply(r, 204, NULL, STR_NONE);
 }

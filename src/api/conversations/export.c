@@ -172,7 +172,7 @@ void api_conversations_export(void *ctx, struct http_req *r)
     struct err e = {0};
     if (export_format_parse(format.n > 0 ? format : STR("markdown"), &wish->format, &e) < 0) {
         err_prefix(&e, "format");
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
         return;
     }
     wish->options.without_tools = str_eq(http_query(r, "tools"), STR("false"));

@@ -108,9 +108,9 @@ void api_import_start(void *ctx, struct http_req *r)
     if (!api_decode_body(r, IMPORT_FIELDS, &body))
         return;
     else if (body.path[0] != '/')
-        http_reply_error(r, 400, "bad_request", "path: expected an absolute path", NULL);
+        api_bad_request(r, "path: expected an absolute path");
     else if (body.kind.n > 0 && import_kind_parse(body.kind, &spec.kind, &e) < 0)
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
     else if (api->import && api->import->job)
         http_reply_error(r, 409, "import_in_progress", "Another import is still in progress.",
                          NULL);

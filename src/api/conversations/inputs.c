@@ -35,8 +35,7 @@ static void inputs_answer(struct api_wait *w, const struct conv *c)
     struct err e = {0};
     enum tool_question_action action;
     if (!tool_question_parse_action(body->action, &action)) {
-        http_reply_error(w->req, 400, "bad_request", "action: expected accept, decline or cancel",
-                         NULL);
+        api_bad_request(w->req, "action: expected accept, decline or cancel");
         return;
     }
     int r = tool_question_answer(w->space->runtime, w->id, w->req->params[1], api_user(w->req),

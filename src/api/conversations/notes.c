@@ -67,7 +67,7 @@ void api_notes_add(void *ctx, struct http_req *r)
     if (!api_decode_body(r, NOTE_FIELDS, body))
         return;
     if (str_trim(body->content).n == 0)
-        http_reply_error(r, 400, "bad_request", "content: must not be empty", NULL);
+        api_bad_request(r, "content: must not be empty");
     else
         api_find_conv(ctx, r, body, add_conv_note);
 }

@@ -62,9 +62,9 @@ static void queue_settle(struct queue_wait *q, int r, const struct err *e)
     } else if (r == -ENOENT) {
         http_reply_error(q->req, 404, "not_found", e->msg, NULL);
     } else if (r == -EPERM) {
-        http_reply_error(q->req, 403, "forbidden", e->msg, NULL);
+        api_forbidden(q->req, e->msg);
     } else {
-        http_reply_error(q->req, 400, "bad_request", e->msg, NULL);
+        api_bad_request(q->req, e->msg);
     }
 }
 

@@ -74,8 +74,7 @@ static bool parse_order(struct http_req *r, bool *ret_by_relevance)
     *ret_by_relevance = str_eq(order, STR("relevance"));
     if (order.n == 0 || *ret_by_relevance || str_eq(order, STR("newest")))
         return true;
-    http_reply_error(r, 400, "bad_request", "order: expected newest or relevance", NULL);
-    return false;
+    return api_bad_request(r, "order: expected newest or relevance");
 }
 
 void api_search_get(void *ctx, struct http_req *r)
@@ -88,7 +87,7 @@ void api_search_get(void *ctx, struct http_req *r)
         !parse_order(r, &q.by_relevance))
         return;
     if (q.text.n == 0) {
-        http_reply_error(r, 400, "bad_request", "q is required: the words to search for", NULL);
+        api_bad_request(r, "q is required: the words to search for");
         return;
     }
     struct api_wait *w = api_wait_new(api, r);

@@ -30,10 +30,8 @@ static bool parse_participants(struct http_req *r, const struct json *v, struct 
         ret->items[ret->len++] = typed;
     }
     if (!ok)
-        http_reply_error(r, 400, "bad_request",
-                         "participants: expected an array of ids, e-mail addresses or names of "
-                         "members",
-                         NULL);
+        api_bad_request(r, "participants: expected an array of ids, e-mail addresses or names of "
+                           "members");
     return ok;
 }
 
@@ -48,7 +46,7 @@ static bool find_members(const struct api_wait *w, const char *key, struct json_
         struct err e = {0};
         if (member_find(ws, who->items[i], &u, &e) < 0) {
             err_prefix(&e, "%s", key);
-            http_reply_error(w->req, 400, "bad_request", e.msg, NULL);
+            api_bad_request(w->req, e.msg);
             return false;
         }
         who->items[i] = arena_str(&w->req->arena, u->id);
@@ -90,7 +88,7 @@ void api_sharing_set(void *ctx, struct http_req *r)
     s->is_shared = str_eq(body.visibility, STR("shared"));
     s->has_participants = body.participants != NULL;
     if (!s->is_shared && !str_eq(body.visibility, STR("private")))
-        http_reply_error(r, 400, "bad_request", "visibility: expected shared or private", NULL);
+        api_bad_request(r, "visibility: expected shared or private");
     else if (!body.participants || parse_participants(r, body.participants, &s->participants))
         api_find_conv(ctx, r, s, set_sharing);
 }
@@ -136,7 +134,7 @@ static void remove_participant(struct api_wait *w, const struct conv *c)
     str user = participant_named(w, c, w->req->params[1]);
     struct json_strs removed = {&user, 1};
     if (str_eq(user, c->acl.owner_id))
-        http_reply_error(w->req, 400, "bad_request", "The owner cannot be removed.", NULL);
+        api_bad_request(w->req, "The owner cannot be removed.");
     else if (!json_strs_has(&c->acl.participants, user))
         api_not_found(w->req, "participant");
     else

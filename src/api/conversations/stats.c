@@ -35,7 +35,7 @@ void api_conversations_stats(void *ctx, struct http_req *r)
     struct err e = {0};
     if (name.n > 0 && stats_period_parse(name, &period, &e) < 0) {
         err_prefix(&e, "period");
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
         return;
     }
     struct stats_request *q = ARENA_NEW(&r->arena, struct stats_request);

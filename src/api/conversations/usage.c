@@ -43,8 +43,7 @@ static bool query_time(struct http_req *r, const char *name, int64_t *ret_ms)
     if (text.n == 0 || clock_parse_iso(text, ret_ms) == 0)
         return true;
     str msg = arena_printf(&r->arena, "%s: expected a date such as 2026-03-25", name);
-    http_reply_error(r, 400, "bad_request", msg.p, NULL);
-    return false;
+    return api_bad_request(r, msg.p);
 }
 
 void api_usage_get(void *ctx, struct http_req *r)
@@ -57,7 +56,7 @@ void api_usage_get(void *ctx, struct http_req *r)
         return;
     if (by.n > 0 && usage_key_parse(by, &query.by, &e) < 0) {
         err_prefix(&e, "groupBy");
-        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        api_bad_request(r, e.msg);
         return;
     }
     struct usage_request *q = ARENA_NEW(&r->arena, struct usage_request);
