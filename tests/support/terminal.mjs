@@ -12,13 +12,13 @@ export async function openTerminal(args, { env = {}, cols = 80, rows = 24, comma
     const status = path.join(dir, 'status') // tmux does not always show that the program has ended
     const server = start('tmux', ['-u', '-D', '-f', '/dev/null', '-S', socket])
     const tmux = async (...words) => {
-        const r = await run('tmux', ['-u', '-S', socket, ...words])
+        const r = await run('tmux', ['-N', '-u', '-S', socket, ...words]) // -N: it starts no second server
         assert.equal(r.code, 0, `tmux ${words.join(' ')}: ${r.stderr}${server.stderr}`)
         return r.stdout
     }
     const vars = Object.entries({ ...offline, ...env }).map(([k, v]) => `${k}=${v}`)
     const program = command ?? ['sh', '-c', 'trap : INT; "$@"; echo $? > "$0"', status, 'env', ...vars, NB, ...args]
-    // Again until the server listens: its socket is there a moment before.
+    // Again until the server listens.
     await eventually(async () => {
         assert.equal(server.result, undefined, server.stderr)
         await tmux('set-option', '-g', 'remain-on-exit', 'on', ';', 'new-session', '-d', '-x', `${cols}`, '-y', `${rows}`, '--', ...program)
