@@ -238,7 +238,7 @@ struct bundle_change_op *bundle_remove(struct bundle_changer *c, str server_name
     op->deed = deed_begin(c->audit, by, STR("bundle.remove"), server_name);
     op->name = arena_str(&op->arena, server_name);
     if (b && bundle_info(b)->kind == BUNDLE_BUILT_IN) {
-        err_set(&op->err, -EPERM, "'%.*s' comes with nb; noDefaultBundles turns it off",
+        err_set(&op->err, -EPERM, "'%.*s' is part of nb; set noDefaultBundles to turn it off",
                 STR_ARG(op->name));
         bundle_change_fail_later(op);
         return op;

@@ -40,7 +40,7 @@ static bool has_secrets(const struct configuration *c)
 static int refuse_option(const struct configuration *c, const struct manifest_option *o,
                          struct err *e)
 {
-    const char *why = is_secret(o) ? "is a secret, and secrets do not belong in a conversation"
+    const char *why = is_secret(o) ? "is a secret, which must not be sent in a conversation"
                                    : "names files that the bundle could then see";
     return err_set(e, -EPERM,
                    "'%.*s' %s: set it on the machine that runs nb, with `nb config set "
@@ -66,7 +66,7 @@ static int check_value_text(struct arena *a, const struct configuration *c,
     if (c->rights < INSTALL_AS_OWNER && looks_like_option(o, text))
         return err_set(e, -EPERM,
                        "the value of '%.*s' begins with '-' like an option of a command: only an "
-                       "owner of the server sets such a value",
+                       "owner of the server may set such a value",
                        STR_ARG(o->key));
     return user_config_check(o, text, e);
 }
@@ -107,8 +107,8 @@ static int check_values(struct arena *a, const struct configuration *c, struct e
         r = check_value(a, c, &c->values->members[i], e);
     if (r == 0 && c->rights < INSTALL_AS_OWNER && has_secrets(c))
         r = err_set(e, -EPERM,
-                    "%.*s has secrets, which another value could send elsewhere: only an owner of "
-                    "the server sets its values",
+                    "%.*s has secrets, which a changed value could send to another server: only an "
+                    "owner of the server may set its values",
                     STR_ARG(c->entry.server_name));
     return r;
 }
@@ -228,7 +228,7 @@ static bool is_configurable(struct bundle_change_op *op, struct bundle *b)
     if (!b)
         err_set(&op->err, -ENOENT, "no bundle '%.*s' in this workspace", STR_ARG(op->name));
     else if (bundle_info(b)->kind == BUNDLE_BUILT_IN || !op->credentials_dir)
-        err_set(&op->err, -ENOTSUP, "'%.*s' comes with nb and has no settings", STR_ARG(op->name));
+        err_set(&op->err, -ENOTSUP, "'%.*s' is part of nb and has no settings", STR_ARG(op->name));
     return op->err.code == 0;
 }
 

@@ -351,19 +351,19 @@ void bash_run_explain_limit(const struct bash_run *r, char *ret, size_t size)
     ret[0] = '\0';
     if (r->limit == BASH_LIMIT_MEMORY)
         snprintf(ret, size,
-                 "The command was ended: it used more than %lld MB of memory, the limit of one "
+                 "The command was stopped: it used more than %lld MB of memory, the limit of one "
                  "command (\"memoryMb\" in the entry of this bundle).",
                  (long long)(r->memory_bytes / (1024 * 1024)));
     else if (r->limit == BASH_LIMIT_PROCESSES)
         snprintf(ret, size,
-                 "The command was ended: it had more than %d processes or %d threads, the limit "
+                 "The command was stopped: it had more than %d processes or %d threads, the limit "
                  "of one command.",
                  PROCESS_COUNT_MAX, PROCESS_TASKS_MAX);
     else if (r->disk_full_mb > 0)
         snprintf(ret, size,
                  "The data directory holds more than %lld MB (\"diskMb\" in the entry of this "
-                 "bundle) or too many files: commands can delete files, and write none, until "
-                 "there is room.",
+                 "bundle) or too many files: commands can delete files but not write any until "
+                 "there is space.",
                  (long long)r->disk_full_mb);
 }
 

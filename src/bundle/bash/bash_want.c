@@ -14,8 +14,7 @@ static int check_env(const struct json *env, struct err *e)
         if (m->value.type != JSON_STRING || has_nul(m->value.s))
             return err_set(e, -EINVAL, "env.%.*s: must be a string", STR_ARG(m->key));
         if (m->key.n == 0 || has_nul(m->key) || str_find_char(m->key, '=') >= 0)
-            return err_set(e, -EINVAL, "env: '%.*s' is not the name of a variable",
-                           STR_ARG(m->key));
+            return err_set(e, -EINVAL, "env: '%.*s' is not a valid variable name", STR_ARG(m->key));
     }
     return 0;
 }

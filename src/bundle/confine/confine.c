@@ -181,7 +181,7 @@ int confine_self(struct arena *a, const struct confine_spec *spec, struct err *e
     struct confinement c = {.arena = a, .spec = spec};
     int abi = confine_landlock_abi();
     if (abi == 0)
-        return err_set(e, -ENOSYS, "this kernel has no Landlock");
+        return err_set(e, -ENOSYS, "this kernel does not support Landlock");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return err_set(e, -errno, "cannot drop privileges: %s", err_reason(-errno));
     int rc = drop_capabilities();

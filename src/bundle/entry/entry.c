@@ -168,14 +168,13 @@ static int decode_env(struct entry_decoder *d)
     int r = entry_decode_pairs(d, "env", d->doc.env, &out->env, &out->nenv);
     for (size_t i = 0; r == 0 && i < out->nenv; i++)
         if (!is_env_name(out->env[i].key))
-            r = entry_refuse(d, "env", "'%.*s' cannot be the name of a variable",
+            r = entry_refuse(d, "env", "'%.*s' is not a valid variable name",
                              STR_ARG(out->env[i].key));
     out->allowed_env = d->doc.allowed_env;
     for (size_t i = 0; r == 0 && i < out->allowed_env.len; i++) {
         str name = out->allowed_env.items[i];
         if (!is_env_name(name))
-            r = entry_refuse(d, "allowedEnv", "'%.*s' cannot be the name of a variable",
-                             STR_ARG(name));
+            r = entry_refuse(d, "allowedEnv", "'%.*s' is not a valid variable name", STR_ARG(name));
         else if (is_own_secret(name))
             r = entry_refuse(d, "allowedEnv",
                              "%.*s is a key of nb itself, which nb never passes to a bundle",

@@ -20,7 +20,7 @@ static bool is_header_name(str s)
 static int check_header(struct entry_decoder *d, const char *field, struct bundle_pair h)
 {
     if (!is_header_name(h.key))
-        return entry_refuse(d, field, "'%.*s' cannot be the name of a header", STR_ARG(h.key));
+        return entry_refuse(d, field, "'%.*s' is not a valid header name", STR_ARG(h.key));
     if (entry_has_control(h.value))
         return entry_refuse(d, field, "the value of '%.*s' contains a control character",
                             STR_ARG(h.key));
@@ -133,7 +133,7 @@ int entry_decode_remote(struct entry_decoder *d)
         return entry_refuse(d, "transport.type", "'%.*s' is not one of streamable-http, sse",
                             STR_ARG(t->type));
     if (t->initial_ms < 0 || t->max_ms < 0 || t->tries < 0)
-        return entry_refuse(d, "transport.reconnection", "a number below 0");
+        return entry_refuse(d, "transport.reconnection", "numbers must not be negative");
     d->out->is_sse = str_eq(t->type, STR("sse"));
     d->out->reconnect_initial_ms = t->initial_ms;
     d->out->reconnect_max_ms = t->max_ms;
@@ -184,15 +184,14 @@ int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure
     enum address_class c = classify_literal(&u);
     bool is_own = may_be_own(entry, &u, allow_insecure_remotes);
     if (c == ADDRESS_METADATA)
-        return err_set(e, -EACCES, "the URL leads to a cloud's metadata service");
+        return err_set(e, -EACCES, "the URL points to the metadata service of a cloud");
     if (c != ADDRESS_PUBLIC && !is_own)
         return err_set(e, -EACCES,
-                       "the URL leads to %s; set \"allowPrivate\": true in its entry if that is "
-                       "meant",
+                       "the URL points to %s; set \"allowPrivate\": true in its entry to allow it",
                        address_class_name(c));
     if (!u.is_https && !is_own)
         return err_set(e, -EACCES,
-                       "the URL must start with https:// (or say \"allowPrivate\": true for a "
+                       "the URL must start with https:// (or set \"allowPrivate\": true for a "
                        "server in your own network)");
     return 0;
 }

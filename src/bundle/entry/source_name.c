@@ -88,7 +88,7 @@ int bundle_server_name(struct arena *a, str source, str *ret, struct err *e)
                        "tools; give it another serverName",
                        STR_ARG(hidden_show(a, given)), own);
     if (name.n == 0)
-        return err_set(e, -EINVAL, "'%.*s' has no letter or digit to make a name of",
+        return err_set(e, -EINVAL, "'%.*s' contains no letter or digit; give it a serverName",
                        STR_ARG(hidden_show(a, source)));
     if (name.n > BUNDLE_NAME_MAX)
         return err_set(e, -EINVAL, "'%.*s' is longer than %d characters; give it a serverName",

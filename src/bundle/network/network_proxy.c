@@ -53,7 +53,7 @@ static void complain(struct proxy *p, str host, uint16_t port, const char *why)
     if (p->ncomplaints++ >= COMPLAINTS_MAX)
         return;
     if (port == 0)
-        dprintf(STDERR_FILENO, "nb: the name %.*s is not answered: %s\n", STR_ARG(host), why);
+        dprintf(STDERR_FILENO, "nb: the name %.*s cannot be resolved: %s\n", STR_ARG(host), why);
     else
         dprintf(STDERR_FILENO, "nb: no connection to %.*s port %d: %s\n", STR_ARG(host), port, why);
 }

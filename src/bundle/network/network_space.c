@@ -209,7 +209,7 @@ static int add_route(struct space *s, const struct network_ip *ip, unsigned char
     if (is_open)
         add_attribute(&q, RTA_OIF, &lo, sizeof(lo));
     int rc = send_route(s->netlink, &q);
-    return rc < 0 ? err_set(s->e, rc, "cannot set up its routes: %s", err_reason(rc)) : 0;
+    return rc < 0 ? err_set(s->e, rc, "cannot set up the network routes: %s", err_reason(rc)) : 0;
 }
 
 static bool is_loopback(const struct network_ip *ip)
@@ -285,7 +285,7 @@ static int set_routes(struct space *s)
 {
     s->netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     if (s->netlink < 0)
-        return err_set(s->e, -errno, "cannot set up its routes: %s", err_reason(-errno));
+        return err_set(s->e, -errno, "cannot set up the network routes: %s", err_reason(-errno));
     int rc = add_routes(s);
     close(s->netlink);
     return rc;
@@ -331,7 +331,8 @@ static int add_gate(struct space *s, enum network_gate_kind kind, const struct n
 {
     int type = kind == NETWORK_GATE_STREAM ? SOCK_STREAM : SOCK_DGRAM;
     if (s->ngates++ >= NETWORK_GATES_MAX)
-        return err_set(s->e, -E2BIG, "more than %d gates", NETWORK_GATES_MAX);
+        return err_set(s->e, -E2BIG, "more than %d addresses and ports in sandbox.network",
+                       NETWORK_GATES_MAX);
     int fd = socket(ip->is_v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 && ip->is_v6 && errno == EAFNOSUPPORT)
         return 0; /* a kernel without IPv6 */

@@ -183,7 +183,7 @@ int oauth_resource_decode(struct arena *a, str text, str server_url, struct oaut
     if (!oauth_is_about(ret->resource, server_url))
         return err_set(e, -EACCES,
                        "its metadata is about another server (resource '%.*s'): no token is "
-                       "asked for",
+                       "requested",
                        STR_ARG(str_slice(ret->resource, 0, 200)));
     if (ret->issuer.n == 0)
         return err_set(e, -EPROTO, "its metadata names no authorization server");

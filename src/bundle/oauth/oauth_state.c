@@ -90,10 +90,11 @@ int oauth_step_up(struct arena *a, struct oauth_state *s, str scope, struct err 
 {
     str shown = str_slice(scope, 0, 300);
     if (scope.n == 0 || (s->asked.n > 0 && oauth_scope_has(s->asked, scope)))
-        return err_set(e, -EPERM,
-                       "the server refuses the call (scope '%.*s'), although that scope was asked "
-                       "for at the sign-in; ask the people who run the server for more rights",
-                       STR_ARG(shown));
+        return err_set(
+            e, -EPERM,
+            "the server refuses the call (scope '%.*s'), although that scope was requested "
+            "at the sign-in; ask the people who run the server for more rights",
+            STR_ARG(shown));
     if (s->step_ups >= OAUTH_STEP_UPS_MAX)
         return err_set(
             e, -EPERM,

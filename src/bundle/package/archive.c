@@ -152,7 +152,7 @@ static int check_all(struct unpack *u, zip_uint64_t n)
         struct archive_entry en;
         r = read_entry(u, i, &en, &size);
         if (r == 0 && map_put(&seen, en.path, u) != NULL)
-            r = refuse_entry(u, en.path, "comes twice");
+            r = refuse_entry(u, en.path, "occurs twice");
         if (r == 0 && __builtin_add_overflow(total, size, &total))
             r = refuse_entry(u, en.path, "is too large");
         if (r == 0)

@@ -153,7 +153,7 @@ static int add_env(struct manifest *m, const struct json *obj, const char *path,
         if (v->value.type != JSON_STRING || str_find_char(v->value.s, 0) >= 0)
             return err_set(e, -EINVAL, "%s.%.*s: expected string", path, STR_ARG(v->key));
         if (v->key.n == 0 || str_find_char(v->key, '=') >= 0 || str_find_char(v->key, 0) >= 0)
-            return err_set(e, -EINVAL, "%s: '%.*s' cannot be the name of a variable", path,
+            return err_set(e, -EINVAL, "%s: '%.*s' is not a valid variable name", path,
                            STR_ARG(v->key));
         if (env_loads_code(v->key))
             return err_set(e, -EINVAL,
@@ -263,8 +263,7 @@ static int take_option(struct arena *a, const struct json_member *member, struct
     struct option_document d = {.min = -INFINITY, .max = INFINITY};
     const char *path = arena_printf(a, "user_config.%.*s", STR_ARG(member->key)).p;
     if (!is_option_key(member->key))
-        return err_set(e, -EINVAL, "user_config: '%.*s' cannot be the name of a value",
-                       STR_ARG(member->key));
+        return err_set(e, -EINVAL, "user_config: '%.*s' is not a valid key", STR_ARG(member->key));
     if (member->value.type != JSON_OBJECT)
         return err_set(e, -EINVAL, "%s: expected object", path);
     int r = json_decode(a, &member->value, OPTION_FIELDS, &d, path, NULL, NULL, e);

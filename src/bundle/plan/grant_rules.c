@@ -53,7 +53,7 @@ static const char *objection(struct arena *a, str path, str home, str work)
     if (path_is_at_or_below(path, work))
         return "it is nb's own work directory, or in it";
     if (is_secret(a, path, home))
-        return "it is a place for keys";
+        return "it contains keys";
     if (str_eq(path, home))
         return NULL;
     if (path_is_below(home, path))
@@ -61,7 +61,7 @@ static const char *objection(struct arena *a, str path, str home, str work)
     if (path_is_below(work, path))
         return "it contains nb's own work directory";
     if (is_foreign_home(a, path))
-        return "it is a home directory, or a place for keys";
+        return "it is a home directory, or contains keys";
     return is_of_system(path) ? "it is a directory of the system" : NULL;
 }
 

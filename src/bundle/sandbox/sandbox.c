@@ -352,10 +352,11 @@ int sandbox_plan(struct arena *a, const struct sandbox_want *want, struct sandbo
     if (w->declared->is_off)
         return plan_off(a, w, ret, e);
     if (w->offer->kind == SANDBOX_NONE)
-        return err_set(e, -ENOSYS,
-                       "no sandbox is available: %s, and this kernel has no Landlock. Install "
-                       "bubblewrap, or run it unprotected with \"sandbox\": \"off\" in its entry",
-                       w->offer->why_not);
+        return err_set(
+            e, -ENOSYS,
+            "no sandbox is available: %s, and this kernel does not support Landlock. Install "
+            "bubblewrap, or run it unprotected with \"sandbox\": \"off\" in its entry",
+            w->offer->why_not);
     int rc = network_prepare(a, w, e);
     if (rc == 0)
         rc = sandbox_rules_make(a, w, r, e);

@@ -293,7 +293,7 @@ static int check_program_files(struct arena *a, const struct sandbox_want *w,
                            found.at[i]);
         if (is_secret(a, w, path) && !shows(r, path))
             return err_set(e, -EINVAL,
-                           "the command needs %s, a place for keys and tokens; declare it with "
+                           "the command needs %s, which contains keys or tokens; declare it with "
                            "sandbox.read if the bundle is meant to see it",
                            found.at[i]);
         path_list_add(a, &r->program_files, path);

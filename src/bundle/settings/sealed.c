@@ -153,8 +153,8 @@ static int find_key(struct sealing *s, struct arena *a, const char *dir, bool cr
     }
     if (file_read(a, path, KEY_FILE_MAX, &text, e) < 0)
         return err_set(e, -ENOKEY,
-                       "the key of the stored secrets is missing: %s cannot be read. Put the key "
-                       "back, or set NB_SECRETS_KEY_FILE to its path, or enter the secrets again",
+                       "the key of the stored secrets is missing: %s cannot be read. Restore the "
+                       "key, or set NB_SECRETS_KEY_FILE to its path, or enter the secrets again",
                        path);
     if (!key_parse(text, s->key))
         return err_set(e, -ENOKEY, "%s is not a key: it must be 32 bytes or 64 hexadecimal digits",
@@ -200,8 +200,8 @@ static int open_sealed(struct arena *a, const char *dir, const char *path, const
         return r;
     if (!str_eq(key_id, str_from(s.key_id)))
         return err_set(e, -ENOKEY,
-                       "%s is encrypted with another key (%.*s; this is %s). Put the right key "
-                       "back, or enter the secrets again",
+                       "%s is encrypted with another key (%.*s; this is %s). Restore that "
+                       "key, or enter the secrets again",
                        path, STR_ARG(key_id), s.key_id);
     buf_init(&nonce, NONCE_BYTES + 8);
     buf_init(&data, 4u << 20);

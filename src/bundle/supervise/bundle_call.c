@@ -345,7 +345,7 @@ static void refuse_all(struct bundle *b)
         struct err why = c->refusal;
         if (why.code == 0)
             err_set(&why, -ENOKEY,
-                    "each person signs in to %.*s, and this request belongs to no person",
+                    "each person signs in to %.*s, and this request does not belong to a person",
                     STR_ARG(b->entry.server_name));
         bundle_call_answer(c, &(struct mcp_reply){.err = &why});
     }

@@ -104,7 +104,7 @@ static bool validate(struct cmd *x, const char *path)
     else if (r < 0)
         cli_fail(&e);
     else
-        printf("%s: fine (%.*s %.*s, %s)\n", path, STR_ARG(m->name), STR_ARG(m->version),
+        printf("%s: valid (%.*s %.*s, %s)\n", path, STR_ARG(m->name), STR_ARG(m->version),
                manifest_server_name(m->type));
     return r == 0;
 }
@@ -139,7 +139,7 @@ static int validate_settings(struct cmd *x)
         bad++;
     }
     if (bad == 0)
-        printf("%s: fine (%zu bundles)\n", x->config.path, n);
+        printf("%s: valid (%zu bundles)\n", x->config.path, n);
     return bad == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 

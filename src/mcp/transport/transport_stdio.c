@@ -69,7 +69,7 @@ static void describe_end(const struct stdio_transport *s, int code, struct err *
     else if (code >= 0)
         err_set(e, -ECONNRESET, "the server has exited with status %d", code);
     else
-        err_set(e, -ECONNRESET, "the server was ended by signal %d (%s)", -code,
+        err_set(e, -ECONNRESET, "the server was killed by signal %d (%s)", -code,
                 sigdescr_np(-code) ? sigdescr_np(-code) : "unknown");
 }
 

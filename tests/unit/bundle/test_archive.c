@@ -131,8 +131,8 @@ TEST_WITH(links_devices_and_doubles, setup, teardown)
     refused_name(STR("link"), LNK | 0777, "symbolic link");
     refused_name(STR("pipe"), PIP | 0644, "neither a file nor a directory");
     refused_name(STR("odd"), FOLDER | 0755, "the reverse");
-    refused_name(STR("manifest.json"), REG | 0644, "comes twice");
-    refused_name(STR("manifest.json/"), FOLDER | 0755, "comes twice");
+    refused_name(STR("manifest.json"), REG | 0644, "occurs twice");
+    refused_name(STR("manifest.json/"), FOLDER | 0755, "occurs twice");
     refused_name(STR("manifest.json/x"), REG | 0644, "");
 }
 

@@ -51,7 +51,7 @@ TEST_WITH(a_plain_command, setup, teardown)
     bad("{\"command\":\"node\",\"args\":[\"x.js\"]}", "serverName: is required");
     bad("{\"command\":\"a\",\"args\":[1]}", "args[0]: expected string");
     bad("{\"command\":\"a\",\"args\":[\"\\u0000\"]}", "NUL");
-    bad("{\"command\":\"a\",\"env\":{\"A=B\":\"1\"}}", "name of a variable");
+    bad("{\"command\":\"a\",\"env\":{\"A=B\":\"1\"}}", "is not a valid variable name");
     bad("{\"command\":\"a\",\"env\":{\"A\":1}}", "must be a string");
     bad("{\"command\":\"a\",\"allowedEnv\":[\"NB_API_KEY\"]}", "never passes");
 }

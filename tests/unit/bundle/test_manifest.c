@@ -125,7 +125,7 @@ TEST(what_is_missing_or_wrong_is_named)
         "server.mcp_config.env.A: expected string");
     bad("{" HEAD ",\"server\":{\"type\":\"node\",\"entry_point\":\"a\",\"mcp_config\":"
         "{\"env\":{\"A=B\":\"1\"}}}}",
-        "name of a variable");
+        "is not a valid variable name");
     bad("{" HEAD ",\"server\":{\"type\":\"node\",\"entry_point\":\"a\",\"mcp_config\":"
         "{\"platform_overrides\":{\"linux\":[]}}}}",
         "platform_overrides.linux: expected object");
@@ -134,7 +134,8 @@ TEST(what_is_missing_or_wrong_is_named)
         "user_config.k.type: 'colour'");
     bad("{" HEAD "," NODE ",\"user_config\":{\"k\":{}}}", "user_config.k.type");
     bad("{" HEAD "," NODE ",\"user_config\":{\"k\":[]}}", "user_config.k: expected object");
-    bad("{" HEAD "," NODE ",\"user_config\":{\"a b\":{\"type\":\"string\"}}}", "name of a value");
+    bad("{" HEAD "," NODE ",\"user_config\":{\"a b\":{\"type\":\"string\"}}}",
+        "is not a valid key");
     bad("{" HEAD "," NODE ",\"user_config\":{\"k\":{\"type\":\"string\",\"default\":[\"a\"]}}}",
         "user_config.k.default");
     bad("{" HEAD "," HEAD "," NODE "}", "");
