@@ -47,7 +47,7 @@ void help_print(FILE *out)
     fputs("\nEnvironment:\n", out);
     for (size_t i = 0; i < ARRAY_LEN(VARIABLES); i++)
         help_print_row(out, VARIABLES[i].name, VARIABLES[i].help);
-    fputs("\nExit codes: 0 done, 1 failed, 2 called wrongly.\n", out);
+    fputs("\nExit codes: 0 done, 1 failed, 2 wrong usage.\n", out);
 }
 
 static void add_options(struct buf *b, const struct command *c)
@@ -110,10 +110,11 @@ void help_print_command(FILE *out, const struct command *c)
     print_options(out, c);
     if (c->subs)
         fprintf(out,
-                "\nnb %s COMMAND --help explains a command, nb --help options of all commands.\n",
+                "\nnb %s COMMAND --help explains a command; nb --help lists the options of all "
+                "commands.\n",
                 c->alias && strlen(c->alias) < strlen(c->name) ? c->alias : c->name);
     else
-        fputs("\nnb --help explains the options of all commands.\n", out);
+        fputs("\nnb --help lists the options of all commands.\n", out);
 }
 
 int help_hint(int code, const struct command *c)

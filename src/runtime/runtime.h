@@ -103,7 +103,7 @@ struct turn_request {
     struct json_strs auto_allow; /* globs the sender allows in advance, for this turn */
     bool is_unattended;          /* nobody can be asked: calls that would ask are refused with */
 #define TURN_NOBODY_TO_ASK                                                                         \
-    "This tool needs permission, and nobody can be asked: the run is unattended."
+    "This tool needs permission, but no user can answer: the run is unattended."
     /* The directory of the sender's terminal, for the commands of this run; ignored unless the
      * sender is an operator (workspace/actor.h). Empty = none. */
     struct dir_grant grant;

@@ -75,7 +75,7 @@ test('a program is shown whole and needs a yes', async () => {
     assert.match(fetched.stderr, /cannot see +\/srv\/notes\n.*--read PATH/)
     assert.deepEqual(JSON.parse(fetched.stdout).env, { SECRET: '********' })
     assert.deepEqual(JSON.parse(read(workdir)).bundles[1].sandbox, { network: true })
-    assert.match((await nbw(['bundle', 'add', '--yes', '--no-sandbox', '--name', 'y', '--', NODE])).stderr, /may do whatever you may/)
+    assert.match((await nbw(['bundle', 'add', '--yes', '--no-sandbox', '--name', 'y', '--', NODE])).stderr, /may do everything that you may do/)
 })
 
 test('wrong settings are refused before they are written', async () => {

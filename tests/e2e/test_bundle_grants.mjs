@@ -107,7 +107,7 @@ test('a directory that a manifest proposes is granted by a person only', async (
     assert.match(wrong.stderr, /does not propose/)
     for (const [answer, granted] of [['n', undefined], ['y', { place: at('home/documents') }]]) {
         const term = await openTerminal(['--workdir', at('work'), 'bundle', 'add', at('probe')], { env })
-        await term.sees(/May it read that \(place\)\? \[y\/N\]/)
+        await term.sees(/Allow it to read this directory \(place\)\? \[y\/N\]/)
         await term.message(answer)
         await term.sees(/Run this on this machine\?/)
         await term.message('y')

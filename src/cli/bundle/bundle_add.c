@@ -33,7 +33,7 @@ static const struct arg ADD_ARGS[] = {
     {"env", 'e', ARG_LIST, "K=V", "set a variable of the bundle (may be repeated)"},
     {"env-file", 0, ARG_LIST, "K=FILE", "read a secret variable from a file (- is stdin)"},
     {"allow-env", 0, ARG_LIST, "NAME", "pass on a variable of your environment"},
-    {"set", 's', ARG_LIST, "K=V", "set a value that the bundle asks for, as nb config set"},
+    {"set", 's', ARG_LIST, "K=V", "set a value that the bundle asks for, as nb config set does"},
     {"set-file", 0, ARG_LIST, "K=FILE", "read such a value from a file (- is stdin)"},
     {"network", 0, ARG_FLAG, NULL, "allow public addresses"},
     {"reach", 0, ARG_LIST, "HOST:PORT", "allow this address, also a private one (may be repeated)"},
@@ -546,6 +546,6 @@ const struct command BUNDLE_ADD = {
             "With a running server the bundle is started immediately, and removed again if it does "
             "not start.\n",
     .args = ADD_ARGS,
-    .yes = "do not ask; grants no proposed directory",
+    .yes = "do not ask; grant no proposed directory",
     .run = bundle_add,
 };

@@ -183,7 +183,7 @@ static int read_pasted(struct arena *a, const struct oauth_login *l, str *ret_qu
 {
     char *line = arena_alloc(a, REQUEST_MAX);
     for (int tries = 0; tries < PASTES_MAX; tries++) {
-        fprintf(stderr, "Paste the address at which the browser ended: ");
+        fprintf(stderr, "Paste the address of the last page in the browser: ");
         if (!fgets(line, REQUEST_MAX, stdin))
             break;
         *ret_query = query_of(str_trim(str_from(line)));

@@ -116,7 +116,7 @@ static int set_running(struct cmd *x)
 const struct command BUNDLE_ENABLE = {
     .name = "enable",
     .operands = "NAME",
-    .summary = "start a disabled bundle again, now and later",
+    .summary = "enable a disabled bundle and start it",
     .run = set_disabled,
 };
 

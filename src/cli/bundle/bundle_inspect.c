@@ -60,7 +60,7 @@ int bundle_cli_fetch(struct cmd *x, const struct bundle_entry *b, const char *pa
     if (rc == 0)
         rc = package_find(&x->arena, package_dir, b->name, &p, e);
     if (rc == 0 && !p.dir)
-        rc = err_set(e, -ENOENT, "%.*s: the downloaded package has disappeared", STR_ARG(b->name));
+        rc = err_set(e, -ENOENT, "%.*s: the downloaded package is missing", STR_ARG(b->name));
     if (rc < 0)
         return rc;
     *ret = (struct bundle_cli_files){p.dir, p.version};
@@ -196,7 +196,7 @@ static void print_rights(struct printer *p, const struct inspection *in)
 {
     const struct bundle_entry *b = in->entry;
     if (b->sandbox.is_off) {
-        bundle_cli_print_line(p->out, "sandbox", STR("none: it may do whatever you may"));
+        bundle_cli_print_line(p->out, "sandbox", STR("none: it may do everything that you may do"));
         return;
     }
     bundle_cli_print_line(p->out, "network", network_words(&p->x->arena, &b->sandbox));
@@ -270,7 +270,9 @@ static bool is_granted(struct cmd *x, const struct bundle_proposal *p, bool may_
     if (!may_ask)
         return false;
     bundle_cli_print_line(stderr, "proposes", cmd_joined(x, p->paths, ", "));
-    return ask_yes(arena_printf(&x->arena, "May it read that (%.*s)?", STR_ARG(p->option->key)).p);
+    return ask_yes(
+        arena_printf(&x->arena, "Allow it to read this directory (%.*s)?", STR_ARG(p->option->key))
+            .p);
 }
 
 static struct json value_of(struct cmd *x, const struct bundle_proposal *p)

@@ -190,7 +190,7 @@ static void print_sandbox(struct cmd *x, const struct bundle_entry *b)
         return;
     buf_init(&out, LOGS_MAX);
     if (b->sandbox.is_off) {
-        buf_add_lit(&out, "off: it may do whatever you may");
+        buf_add_lit(&out, "off: it may do everything that you may do");
     } else {
         buf_printf(&out, "network %.*s", STR_ARG(network_words(&x->arena, &b->sandbox)));
         for (size_t i = 0; i < b->sandbox.read.len; i++)
@@ -241,7 +241,7 @@ static int info_entry(struct cmd *x, const char *name)
         return EXIT_DONE;
     bundle_cli_print_line(stdout, "name", b->server_name);
     bundle_cli_print_line(stdout, "status",
-                          b->is_disabled ? STR("disabled") : STR("no server runs"));
+                          b->is_disabled ? STR("disabled") : STR("no server is running"));
     bundle_cli_print_line(stdout, "from", bundle_cli_source(&x->arena, b));
     print_sandbox(x, b);
     print_manifest(x, b);

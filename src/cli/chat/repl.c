@@ -106,7 +106,7 @@ static void on_interrupt(struct repl *r)
     if (++r->interrupts >= INTERRUPTS_QUIT || clock_mono_ms() - r->stopped_ms < IN_A_ROW_MS)
         quit(r);
     else
-        editor_hint(&r->editor, STR("Ctrl-C again, or Ctrl-D, to leave"));
+        editor_hint(&r->editor, STR("Ctrl-C again, or Ctrl-D, to quit"));
 }
 
 static void on_editor_event(struct repl *r, enum editor_event event)

@@ -58,7 +58,7 @@ static const struct {
     {"/id", "", "show the id of this conversation", cmd_id},
     {"/model", "", "show which model answers", cmd_model},
     {"/clear", "", "clear the screen", cmd_clear},
-    {"/quit", "", "leave (also Ctrl-D)", cmd_quit},
+    {"/quit", "", "quit (also Ctrl-D)", cmd_quit},
 };
 
 const char *const SLASH_WORDS[] = {"/help",  "/new",   "/resume", "/id",
@@ -66,17 +66,18 @@ const char *const SLASH_WORDS[] = {"/help",  "/new",   "/resume", "/id",
 
 static void cmd_help(struct slash *s, str arg)
 {
-    static const char KEYS[] = "\n"
-                               "Enter        send the message\n"
-                               "Alt-Enter    begin a new line (also \\ Enter)\n"
-                               "Up, Down     show what was typed before\n"
-                               "Ctrl-R       search what was typed before\n"
-                               "Ctrl-A, E    go to the start, the end of the line\n"
-                               "Alt-B, F     go a word back, forward\n"
-                               "Ctrl-W, U, K cut a word, what is before, what is behind\n"
-                               "Ctrl-Y       paste what was cut\n"
-                               "Ctrl-L       clear the screen\n"
-                               "Ctrl-C       stop the answer, clear the line\n";
+    static const char KEYS[] =
+        "\n"
+        "Enter        send the message\n"
+        "Alt-Enter    begin a new line (also \\ Enter)\n"
+        "Up, Down     show earlier messages\n"
+        "Ctrl-R       search earlier messages\n"
+        "Ctrl-A, E    go to the start, the end of the line\n"
+        "Alt-B, F     go a word back, forward\n"
+        "Ctrl-W, U, K cut a word, the text before, the text after the cursor\n"
+        "Ctrl-Y       paste the text that was cut\n"
+        "Ctrl-L       clear the screen\n"
+        "Ctrl-C       stop the answer, clear the line\n";
     struct buf text;
     buf_init(&text, 8192);
     for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++) {

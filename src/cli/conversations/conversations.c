@@ -13,8 +13,9 @@ static const struct command *const CONV_COMMANDS[] = {
 const struct command CMD_CONVERSATIONS = {
     .name = "conversations",
     .alias = "conv",
-    .summary = "list, read, search, change, export conversations",
-    .help = "nb conv is short for it. For an ID, `latest` is the conversation that changed last.\n",
+    .summary = "list, read, search, change and export conversations",
+    .help =
+        "`nb conv` is the short form. For an ID, `latest` is the conversation that changed last.\n",
     .needs = NEEDS_CLIENT,
     .subs = CONV_COMMANDS,
 };

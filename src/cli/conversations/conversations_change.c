@@ -106,7 +106,7 @@ static int delete_one(struct cmd *x, const char *typed)
         return EXIT_FAILED;
     if (cmd_flag(x, "purge"))
         return cmd_say(x, answer, "%.*s is deleted permanently", STR_ARG(id));
-    return cmd_say(x, answer, "%.*s is deleted (nb conv restore %.*s brings it back for 7 days)",
+    return cmd_say(x, answer, "%.*s is deleted (nb conv restore %.*s restores it within 7 days)",
                    STR_ARG(id), STR_ARG(id));
 }
 
@@ -179,7 +179,7 @@ static int conv_note(struct cmd *x)
         return EXIT_FAILED;
     const struct json *notes = json_get(answer, "notes");
     if (is_new || x->cli->opt.is_json)
-        return cmd_say(x, answer, "note added (%u in all)", notes ? notes->len : 0);
+        return cmd_say(x, answer, "note added (%u in total)", notes ? notes->len : 0);
     print_notes(x, notes);
     return EXIT_DONE;
 }

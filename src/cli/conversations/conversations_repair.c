@@ -41,7 +41,7 @@ static bool may_mend(const struct cmd *x, str id)
                 "%.*s  line 1 is lost or damaged, so the conversation has no owner.\nWrite a new "
                 "line 1 that makes the first owner of this instance its owner, and ",
                 STR_ARG(id));
-    return cmd_confirm(x, "keep the old log as .damaged?", "It stays as it is.") == EXIT_DONE;
+    return cmd_confirm(x, "keep the old log as .damaged?", "The log was not changed.") == EXIT_DONE;
 }
 
 static void mend_header(struct repair *k, str id)
@@ -169,7 +169,7 @@ static int conv_repair(struct cmd *x)
     k.failed += k.visit.unknown;
     if (!x->cli->opt.is_json)
         fprintf(stderr,
-                "%lld sound, %lld repaired, %lld still damaged, %lld failed; the index will be "
+                "%lld intact, %lld repaired, %lld still damaged, %lld failed; the index will be "
                 "rebuilt\n",
                 (long long)k.sound, (long long)k.repaired, (long long)k.damaged,
                 (long long)k.failed);

@@ -80,7 +80,7 @@ static void print_hits(struct cmd *x, const struct json *found)
     if (!results || results->len == 0)
         fputs("Nothing was found.\n", stderr);
     if (json_get_bool(found, "isPartial", false))
-        fputs("The search took too long and was ended: there may be more.\n", stderr);
+        fputs("The search took too long and was stopped: there may be more results.\n", stderr);
 }
 
 static int conv_search(struct cmd *x)

@@ -151,7 +151,8 @@ static void print_state(const struct show *s, const struct json *c)
         const char *state, *text;
     } STATES[] = {
         {"running", "… a run is under way"},
-        {"interrupted", "The last run was interrupted before it ended. Send a message to go on."},
+        {"interrupted",
+         "The last run was interrupted before it ended. Send a message to continue."},
         {"waiting", "The last run waits for a permission: nb --resume ID asks for it."},
         {"cancelled", "The last run was cancelled."},
     };

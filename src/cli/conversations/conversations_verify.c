@@ -92,7 +92,7 @@ static str verdict(const struct log_check *k)
         return damage(k);
     if (!k->report.is_chained)
         return arena_printf(a, "%lld lines, no hash chain", (long long)k->report.lines);
-    return arena_printf(a, "%lld lines, hash chain whole (head %.12s)", (long long)k->report.lines,
+    return arena_printf(a, "%lld lines, hash chain intact (head %.12s)", (long long)k->report.lines,
                         k->report.head);
 }
 
@@ -124,9 +124,9 @@ static int conv_verify(struct cmd *x)
         return code;
     k.bad += k.visit.unknown;
     if (!x->cli->opt.is_json)
-        fprintf(stderr, "%lld sound, %lld bad; %lld without a hash chain%s\n", (long long)k.sound,
+        fprintf(stderr, "%lld intact, %lld bad; %lld without a hash chain%s\n", (long long)k.sound,
                 (long long)k.bad, (long long)k.unchained,
-                k.unchained > 0 ? " (store.integrity makes one)" : "");
+                k.unchained > 0 ? " (store.integrity adds one)" : "");
     return k.bad > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 

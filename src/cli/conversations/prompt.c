@@ -68,7 +68,7 @@ static void print_prompt_tools(struct cmd *x, const struct json *p)
                                   prompt_number(json_get(p, "tokens"), "tools")));
     print_line(buf_str(&b));
     if (hidden > 0)
-        puts("(nb__discover_tools leads to the hidden ones)");
+        puts("(nb__discover_tools finds the hidden ones)");
     putchar('\n');
     buf_done(&b);
 }
@@ -82,7 +82,7 @@ static void print_rest(struct cmd *x, const struct json *p)
     print_line(skill_words(x, json_get(p, "match")));
     printf("Messages  %lld (about %lld tokens)\n", prompt_number(p, "messages"),
            prompt_number(tokens, "messages"));
-    printf("All       about %lld tokens, %zu bytes\n", prompt_number(tokens, "total"),
+    printf("Total     about %lld tokens, %zu bytes\n", prompt_number(tokens, "total"),
            json_get_string(p, "request").n);
     if (json_get_bool(p, "isCompactionDue", false))
         puts("          the older messages would be summarised first");

@@ -121,7 +121,7 @@ static void print_was(str was)
 {
     ptrdiff_t bytes = str_starts(str_trim(was), STR("#")) ? str_find_char(was, '/') : -1;
     if (was.n == 0)
-        printf("was not there");
+        printf("did not exist");
     else if (bytes >= 0)
         printf("was a different text of %.*s bytes", STR_ARG(str_skip(was, (size_t)bytes + 1)));
     else
@@ -133,7 +133,7 @@ static void print_difference(const struct outline_difference *d)
     printf("    %.*s ", STR_ARG(d->part));
     print_was(d->was);
     if (d->now.n == 0) {
-        printf("%s\n", str_starts(d->part, STR("the first")) ? "" : ", is not there now");
+        printf("%s\n", str_starts(d->part, STR("the first")) ? "" : ", does not exist now");
         return;
     }
     str shown = utf8_truncate(d->now, SHOWN_MAX);
@@ -222,11 +222,11 @@ static int run_replay(struct cmd *x)
 const struct command CMD_REPLAY = {
     .name = "replay",
     .operands = "ID",
-    .summary = "rebuild the requests of a conversation, compare",
+    .summary = "rebuild and compare the requests of a conversation",
     .help = "For ID, `latest` is the conversation that changed last. Sends nothing. Rebuilds every "
             "model call from the log alone, and compares its "
             "checksum with that of the request that was sent. Shows the parts that differ, and "
-            "exits with 1 then.\n",
+            "exits with 1 if there are any.\n",
     .args = ARGS,
     .needs = NEEDS_SETTINGS,
     .run = run_replay,

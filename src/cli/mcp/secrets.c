@@ -15,7 +15,7 @@ static int secrets_list(struct cmd *x)
         printf("%s: %.*s%s%.*s\n", all[i].path, STR_ARG(all[i].bundle),
                all[i].bundle.n > 0 ? ": " : "", STR_ARG(all[i].place));
     if (n == 0)
-        fprintf(stderr, "No setting holds a secret as plain text. The key of stored secrets: %s.\n",
+        fprintf(stderr, "No setting holds a secret in plain text. The key of stored secrets: %s.\n",
                 sealed_key_place(&x->arena, x->config.work_dir));
     else
         fprintf(stderr, "Encrypt them with: nb secrets seal\n");
@@ -32,7 +32,7 @@ static const struct command SECRETS_LIST = {
 
 static void secrets_tell(const char *path, size_t n)
 {
-    printf("%s: %zu %s\n", path, n, n == 1 ? "part is sealed" : "parts are sealed");
+    printf("%s: %zu %s\n", path, n, n == 1 ? "secret is encrypted" : "secrets are encrypted");
 }
 
 static int secrets_seal(struct cmd *x)

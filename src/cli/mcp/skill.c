@@ -151,7 +151,7 @@ static bool validate(struct cmd *x, const char *path)
             print_problem(x, stdout, v);
     }
     if (r == 0 && problems.len == 0 && !x->cli->opt.is_json)
-        printf("%s: fine\n", path);
+        printf("%s: valid\n", path);
     return r == 0;
 }
 

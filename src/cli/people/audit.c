@@ -151,7 +151,7 @@ static void print_report(const struct audit_report *r)
            (unsigned long long)r->files);
     if (r->records > 0)
         printf(", the last is %llu %s", (unsigned long long)r->last, r->hash);
-    printf(r->nproblems ? ": %zu problems\n" : ": the chain holds\n", r->nproblems);
+    printf(r->nproblems ? ": %zu problems\n" : ": the hash chain is intact\n", r->nproblems);
 }
 
 static struct json *report_json(struct cmd *x, const struct audit_report *r)

@@ -132,7 +132,7 @@ void form_add_prompt(const struct form *f, struct buf *out, bool has_color)
 {
     struct buf details;
     if (!f->fields) {
-        buf_add_lit(out, "Go on? [y]es / [N]o");
+        buf_add_lit(out, "Continue? [y]es / [N]o");
         return;
     }
     str title = json_get_string(&field(f)->value, "title");

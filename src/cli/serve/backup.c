@@ -245,7 +245,7 @@ static int backup_report(struct cmd *x, const struct backup *b, const char *path
                   (double)b->tar.bytes / 1e6);
     if (!x->cli->opt.is_json)
         fprintf(stderr,
-                "In it, as plain text: conversations with their files and trash, notes, skills, "
+                "In it, in plain text: conversations with their files and trash, notes, skills, "
                 "settings, users, workspaces, data of bundles, audit log. As hashes: passwords "
                 "and tokens. Encrypted: secrets of bundles and providers.\n"
                 "Not in it: the key of these secrets (keep %s apart), the key of this installation "

@@ -63,18 +63,18 @@ static void check_sandbox(struct doctor_report *r)
                     "bundles run with Landlock and seccomp, which hides less: %s", offer.why_not);
     else
         doctor_line(r, NOTE, "sandbox",
-                    "none, so bundles will not start: %s; this kernel has no Landlock",
+                    "none, so bundles will not start: %s; this kernel does not support Landlock",
                     offer.why_not);
     if (offer.has_network)
         doctor_line(
             r, GOOD, "network",
-            "bundles with network get a namespace of their own and nb's proxy: public addresses, "
-            "and what they declare");
+            "bundles with network access reach public and declared addresses only, through a "
+            "network namespace and nb's proxy");
     else if (offer.kind != SANDBOX_NONE)
         doctor_line(
             r, NOTE, "network",
-            "none for bundles: those that want it will not start, since they cannot have a network "
-            "namespace of their own (%s)",
+            "bundles that need the network will not start: this machine cannot create a network "
+            "namespace (%s)",
             offer.why_no_network);
 }
 
@@ -84,7 +84,7 @@ static void check_limits(struct doctor_report *r)
     str by_kernel = cgroup_controllers(&r->x->arena, &CGROUP_SYSTEM);
     bool has_memory = str_find(by_kernel, STR("memory"), 0) >= 0;
     if (has_memory)
-        doctor_line(r, GOOD, "limits", "the kernel keeps the limits of bundles (cgroup: %.*s)",
+        doctor_line(r, GOOD, "limits", "the kernel enforces the limits of bundles (cgroup: %.*s)",
                     STR_ARG(by_kernel));
     else if (by_kernel.n > 0)
         doctor_line(
@@ -111,7 +111,8 @@ static void check_work_dir(struct doctor_report *r, const struct config *c)
     if (access(c->work_dir, W_OK) < 0)
         doctor_line(r, BAD, "data", "%s is not writable: %s", c->work_dir, err_reason(-errno));
     else if (stat(c->work_dir, &st) == 0 && (st.st_mode & 077))
-        doctor_line(r, NOTE, "data", "%s can be read by others; chmod 700 it", c->work_dir);
+        doctor_line(r, NOTE, "data", "%s can be read by other users; run chmod 700 on it",
+                    c->work_dir);
     else
         doctor_line(r, GOOD, "data", "%s", c->work_dir);
     if (statvfs(c->work_dir, &fs) == 0) {
@@ -266,7 +267,7 @@ static void check_running(struct doctor_report *r)
     if (client_ask(client, &q, &r->x->arena, &health, &e) < 0)
         doctor_line(r, BAD, "server", "%s", e.msg);
     else if (!str_eq(json_get_string(health, "status"), STR("ok")))
-        doctor_line(r, BAD, "server", "running, but %.*s: %.*s The log of the server says more.",
+        doctor_line(r, BAD, "server", "running, but %.*s: %.*s See the server's log.",
                     STR_ARG(json_get_string(health, "status")),
                     STR_ARG(json_get_string(health, "reason")));
     else
@@ -325,7 +326,7 @@ static void examine(struct doctor_report *r)
     const struct config *c = &r->x->config;
     doctor_line(r, GOOD, "version", "nb %s", NB_VERSION);
     doctor_line(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,
-                c->is_file_present ? "" : " (not there; defaults apply)");
+                c->is_file_present ? "" : " (does not exist; defaults apply)");
     for (size_t i = 0; i < c->warnings.len; i++)
         doctor_line(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
     check_time_zone(r, c);
@@ -351,7 +352,7 @@ static int run_doctor(struct cmd *x)
 const struct command CMD_DOCTOR = {
     .name = "doctor",
     .summary = "check settings, models, bundles and the sandbox",
-    .help = "Exits with 1 when something is wrong, 0 when there are at most notes.\n",
+    .help = "Exits with 1 when something is wrong, 0 when there are only notes.\n",
     .needs = NEEDS_SETTINGS,
     .run = run_doctor,
 };

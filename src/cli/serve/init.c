@@ -68,7 +68,7 @@ static int ask_mode(struct init *x)
     const char *typed = NULL;
     fputs("Who will use this nb?\n"
           "  1  only me, on this machine; no login\n"
-          "  2  several people, with passwords kept here\n"
+          "  2  several people, with passwords stored here\n"
           "  3  several people, who log in with an OpenID provider (Google, Okta, Keycloak ...)\n",
           stderr);
     for (;;) {
@@ -419,7 +419,7 @@ static int run_init(struct cmd *p)
     if (code == EXIT_DONE)
         code = check_options(&x);
     if (code == EXIT_DONE && x.mode != INIT_SINGLE && session_is_served(&p->config))
-        return cli_failed("a server is running here; stop it first, then nb init, then start it");
+        return cli_failed("a server is running; stop it, run nb init, then start it again");
     if (code == EXIT_DONE && x.mode != INIT_SINGLE)
         code = see_files(p);
     return code == EXIT_DONE ? set_up(&x) : code;
@@ -429,7 +429,7 @@ const struct command CMD_INIT = {
     .name = "init",
     .summary = "set up users and how they log in",
     .help = "Asks when --mode is not given. Modes:\n"
-            "  single  one person, no login: what nb is without any setup\n"
+            "  single  one person, no login: the default without a setup\n"
             "  local   several people with passwords: needs --email, and in scripts\n"
             "          --password-stdin\n"
             "  oidc    several people of an OpenID provider: needs --email, --issuer and\n"

@@ -35,7 +35,7 @@ static void on_serve_signal(void *ctx, int signum)
     if (s->is_stopping)
         _exit(EXIT_FAILED); /* second signal: stop immediately */
     s->is_stopping = true;
-    log_info(loop_log(s->loop), "server", "stopping (again to stop immediately)");
+    log_info(loop_log(s->loop), "server", "stopping (a second signal stops immediately)");
     server_stop(s->server, GRACE_MS, on_serve_stopped, s);
 }
 
@@ -55,7 +55,8 @@ static void announce(const struct cli *cli, const struct config *c, const struct
                c->work_dir);
     printf("  Model   %.*s (%.*s)\n", STR_ARG(model), STR_ARG(why));
     printf("  Data    %s (%s)\n", c->work_dir, c->store.type);
-    printf("  Config  %s%s\n\n", c->path, c->is_file_present ? "" : " (not there; defaults apply)");
+    printf("  Config  %s%s\n\n", c->path,
+           c->is_file_present ? "" : " (does not exist; defaults apply)");
     puts("Press Ctrl-C to stop.");
     fflush(stdout);
 }

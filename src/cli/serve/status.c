@@ -55,7 +55,7 @@ static void print_status(struct status *s)
     struct cmd *x = s->x;
     const struct config *c = &x->config;
     struct json *rows = json_new(&x->arena, JSON_ARRAY);
-    printf("settings  %s%s\n", c->path, c->is_file_present ? "" : " (not there yet)");
+    printf("settings  %s%s\n", c->path, c->is_file_present ? "" : " (does not exist yet)");
     if (s->err.code)
         printf("server    running; %s\n", s->err.msg);
     else

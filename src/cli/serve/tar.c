@@ -278,7 +278,7 @@ static int check_tar_entry(struct tar_entry *t, char type, struct err *e)
     while (t->is_dir && n > 1 && t->name[n - 1] == '/')
         t->name[--n] = 0;
     if (!tar_name_ok(str_from(t->name)))
-        return err_set(e, -EBADMSG, "%s: this name leads out of the directory", t->name);
+        return err_set(e, -EBADMSG, "%s: this path is outside of the directory", t->name);
     return 0;
 }
 
