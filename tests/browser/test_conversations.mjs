@@ -279,7 +279,7 @@ test('a finished answer is shown in the title of a hidden page, and by a notific
             document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
         }, isAway)
     await page.goto(`${slow.url}/#/settings/appearance`)
-    await page.getByLabel('Tell me when an answer is done').check()
+    await page.getByLabel('Notify me when an answer is done').check()
     await page.evaluate(() => (location.hash = '#/'))
     await send(page, 'say all done')
     await leave(true)

@@ -38,7 +38,7 @@ test('a sign-in that was declined says so', async () => {
     const { server } = await open({ callback: { code: null, error: 'access_denied' } })
     await withPage(`${server.url}/#/apps/far`, {}, async (page) => {
         await button(page, 'Sign in').click()
-        await page.locator('.toast', { hasText: 'refused. Nothing has changed.' }).waitFor()
+        await page.locator('.toast', { hasText: 'refused the sign-in. Nothing has changed.' }).waitFor()
         await button(page, 'Sign in').waitFor()
     })
 })

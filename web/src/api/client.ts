@@ -80,7 +80,7 @@ async function refusal(response: Response): Promise<ApiError> {
   return new ApiError(
     response.status,
     typeof error === 'string' ? error : 'error',
-    typeof message === 'string' ? message : `The server answered ${response.status}.`,
+    typeof message === 'string' ? message : `The server returned HTTP status ${response.status}.`,
     details,
   )
 }

@@ -134,7 +134,8 @@ export class Live {
   #take(watch: Watch, frame: Frame): void {
     if (frame.event === 'watch.ended') {
       this.#watches.delete(watch.key)
-      watch.onEnd(new ApiError(404, 'not_found', 'This conversation is gone.'))
+      const why = 'This conversation was deleted, or is no longer shared with you.'
+      watch.onEnd(new ApiError(404, 'not_found', why))
     } else if (watch.waiting) {
       watch.waiting.push(frame)
     } else {

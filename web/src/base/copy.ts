@@ -10,7 +10,7 @@ const SHOWN_MS = 1600
 export function copyButton(label: string, read: () => string): HTMLButtonElement {
   const onClick = async () => {
     const isCopied = await copy(read())
-    announce(isCopied ? 'Copied' : 'The browser did not allow copying')
+    announce(isCopied ? 'Copied' : 'The browser did not allow copying.')
     button.replaceChildren(icon(isCopied ? 'check' : 'cross'))
     setTimeout(() => button.replaceChildren(icon('copy')), SHOWN_MS)
   }
@@ -20,7 +20,7 @@ export function copyButton(label: string, read: () => string): HTMLButtonElement
 
 /** Copies without a button of its own, and tells how it went. */
 export async function copyText(text: string, what = 'Link'): Promise<void> {
-  toast((await copy(text)) ? `${what} copied` : 'The browser did not allow copying')
+  toast((await copy(text)) ? `${what} copied` : 'The browser did not allow copying.')
 }
 
 /** The clipboard exists only on secure pages; a selection can be copied on the others too. */

@@ -334,7 +334,7 @@ export class Chat {
   #failSending(item: UserItem, error: unknown): void {
     if (!this.#unsaved.includes(item)) return // it arrived; only the answer's stream broke
     const message =
-      error instanceof ApiError ? error.message : 'The connection broke while sending.'
+      error instanceof ApiError ? error.message : 'The connection was lost while sending.'
     item.sending = { state: 'failed', message }
     this.changes.notify()
   }

@@ -8,7 +8,7 @@ import { theme, type Theme } from '../model/preferences'
 import { lead, section } from './parts'
 
 const THEMES: readonly { value: Theme; label: string; hint: string }[] = [
-  { value: 'system', label: 'As the system', hint: 'Changes with it.' },
+  { value: 'system', label: 'Same as the system', hint: 'Changes with the system setting.' },
   { value: 'light', label: 'Light', hint: '' },
   { value: 'dark', label: 'Dark', hint: '' },
 ]
@@ -30,13 +30,13 @@ export function appearancePart(_app: App): HTMLElement {
 }
 
 function notifications(): HTMLElement {
-  const label = 'Tell me when an answer is done, or the agent needs one, while I look at something else'
+  const label = 'Notify me when an answer is done or the agent has a question, while this page is not visible'
   const [element, box] = checkbox(label, wantsNotifications.value)
   box.addEventListener('change', () => {
     const isWanted = box.checked
     void allowNotifications(isWanted).then((isAllowed) => {
       box.checked = isAllowed
-      if (isWanted && !isAllowed) toast('The browser does not allow notifications of this page.')
+      if (isWanted && !isAllowed) toast('The browser does not allow notifications from this page.')
     })
   })
   return element

@@ -64,7 +64,7 @@ function records(filter: AuditFilter, names: Names): HTMLElement {
   const loading = new Loading(
     () => listAudit(filter, null),
     (first) => {
-      if (first.records.length === 0) return [empty('There are none.')]
+      if (first.records.length === 0) return [empty('No records found.')]
       return pages(filter, first, names)
     },
   )

@@ -40,7 +40,7 @@ export function contextScreen(app: App, part: string | undefined): HTMLElement {
   const asked = form(
     [
       field('Message', message),
-      field('Conversation (optional)', conversation, 'Its history comes with the message.'),
+      field('Conversation (optional)', conversation, 'Its history is sent with the message.'),
     ],
     'Show what would be sent',
     submit,
@@ -52,7 +52,7 @@ export function contextScreen(app: App, part: string | undefined): HTMLElement {
     }),
   )
   return screen(
-    lead('Nothing is sent to the model here. This is what a message would become.'),
+    lead('Nothing is sent to the model here. This shows the request that a message would cause.'),
     asked,
     recent.length > 0 && h('div', { class: 'screen-actions' }, ...recent),
     result,
@@ -63,7 +63,7 @@ function draw(preview: Preview): HTMLElement[] {
   const { tokens } = preview
   return [
     section(
-      'Weight',
+      'Size',
       weights([
         ['Prompt', tokens.prompt],
         ['Tools', tokens.tools],

@@ -32,7 +32,7 @@ export function importForm(dialog: Dialog, onAdded: () => void): HTMLElement {
     if (!file) return
     fileName = file.name
     text.value = file.size > FILE_MAX ? '' : await file.text()
-    if (file.size > FILE_MAX) toast('That file is too large for settings.')
+    if (file.size > FILE_MAX) toast('This file is too large to be a settings file.')
   }
   const picker = h('input', { type: 'file', class: 'input', aria: { label: 'Settings file' } })
   picker.accept = '.json,.jsonc,application/json'

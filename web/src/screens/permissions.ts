@@ -78,7 +78,7 @@ function row(
   const marks = [
     annotations.readOnlyHint && badge('only reads'),
     annotations.destructiveHint && !annotations.readOnlyHint && badge('may destroy'),
-    annotations.openWorldHint && badge('reaches out'),
+    annotations.openWorldHint && badge('external access'),
   ]
   return h(
     'details',

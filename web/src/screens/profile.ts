@@ -38,7 +38,7 @@ function nameForm(app: App): HTMLElement {
     app.workspace.notify()
     toast('Saved.')
   }
-  return form([field('Name', name, 'As others see it beside your messages.')], 'Save', submit)
+  return form([field('Name', name, 'Others see this name beside your messages.')], 'Save', submit)
 }
 
 function passwordForm(): HTMLElement {

@@ -147,7 +147,7 @@ export function rulesShown(now: Permissions): HTMLElement {
   const fallback = DEFAULTS.find(({ value }) => value === now.default)?.label ?? now.default
   return section(
     'Rules',
-    lead('Only admins of the workspace change them.'),
+    lead('Only admins of the workspace may change the rules.'),
     h('dl', { class: 'facts' }, ...rows, h('dt', {}, 'All other tools'), h('dd', {}, fallback)),
   )
 }
@@ -175,6 +175,6 @@ export function consentsSection(
   return section(
     'Always allowed by you',
     lead('Tools that you allowed with “always” when the agent asked. A rule to ask first overrides this.'),
-    rows.length === 0 ? empty('There are none.') : h('ul', { class: 'names' }, ...rows),
+    rows.length === 0 ? empty('There are no such tools.') : h('ul', { class: 'names' }, ...rows),
   )
 }

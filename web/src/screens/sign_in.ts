@@ -8,7 +8,7 @@ import { toast } from '../base/toast'
 
 const RESULTS: Record<string, string> = {
   ok: 'You are signed in.',
-  denied: 'The server’s sign-in page refused. Nothing has changed.',
+  denied: 'The server refused the sign-in. Nothing has changed.',
   expired: 'That sign-in is not valid any more, or was started in another browser. Start it again.',
   failed: 'The sign-in failed. The server’s log says why.',
 }
@@ -34,7 +34,7 @@ export function signInActions(info: AppInfo, onChanged: () => void): HTMLElement
     signIn.disabled = true
     try {
       const address = await startSignIn(info)
-      if (!isPage(address)) throw new Error('The server named an address that is not a page.')
+      if (!isPage(address)) throw new Error('The server returned a sign-in address that is not a web page.')
       location.assign(address)
     } catch (error) {
       toast(messageOf(error))

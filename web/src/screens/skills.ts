@@ -57,7 +57,7 @@ export function skillsScreen(app: App, _part: string | undefined): HTMLElement {
             ),
           ),
         ),
-      skills.length === 0 ? empty('There are none.') : null,
+      skills.length === 0 ? empty('There are no skills.') : null,
       ...skills.map((skill) => skillView(skill, app.mayManage, () => void loading.reload())),
     ],
   )

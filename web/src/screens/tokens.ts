@@ -21,7 +21,7 @@ const EXPIRIES = [
 export function tokensPart(app: App): HTMLElement {
   const loading = new Loading(listTokens, (tokens) => [
     tokens.length === 0
-      ? empty('There are none.')
+      ? empty('There are no tokens.')
       : table(
           ['Name', 'May', 'Limited to', 'Last used', 'Expires', ''],
           tokens.map((token) => row(app, token, () => void loading.reload())),
@@ -71,12 +71,12 @@ function row(app: App, token: Token, onChanged: () => void): (string | HTMLEleme
 
 function openCreate(app: App, onChanged: () => void): void {
   const dialog = openDialog('New token')
-  const name = input({ required: true, placeholder: 'What it is for' })
+  const name = input({ required: true, placeholder: 'Purpose of the token' })
   const boxes = SCOPES.map((scope) => [scope, ...checkbox(scope, scope !== 'admin')] as const)
   const expiry = select(EXPIRIES, '90')
   const spaces = app.workspace.value?.workspaces ?? []
   const where = select([
-    { value: '', label: 'All of mine' },
+    { value: '', label: 'All my workspaces' },
     ...spaces.map(({ id, name: label }) => ({ value: id, label })),
   ])
   where.value = ''

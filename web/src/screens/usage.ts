@@ -34,7 +34,7 @@ const PERIODS = [
   { value: '7', label: 'Last 7 days' },
   { value: '30', label: 'Last 30 days' },
   { value: '90', label: 'Last 90 days' },
-  { value: '', label: 'All the time' },
+  { value: '', label: 'All time' },
 ]
 const DAY_MS = 86_400_000
 const BARS_MAX = 90
@@ -60,7 +60,7 @@ function load(days: string): Promise<Report[]> {
 }
 
 const NOTHING =
-  'Nothing was used in this period. Every answer of a model is counted here: its tokens, its cost, and who asked.'
+  'No model was called in this period. Every answer of a model is counted here: its tokens, its cost and the person who asked.'
 
 function draw(days: Report, models: Report, users: Report, period: string): HTMLElement[] {
   const { total, conversations } = days

@@ -71,7 +71,7 @@ function row(
     'div',
     { class: 'form-buttons' },
     hasPasswords && textButton('Set password', () => openPassword(user, name)),
-    textButton('Sign out', signOut),
+    textButton('Log out', signOut),
     remove,
   )
   return [name, user.email ?? '–', role, isMe ? 'you' : buttons]

@@ -1,5 +1,5 @@
 // The field where messages are written. While the agent answers, Enter queues the message and
-// the modifier puts it into the answer.
+// the modifier adds it to the answer.
 import type { WhenBusy } from '../api/chat'
 import { iconButton } from '../base/controls'
 import { h, setText } from '../base/dom'
@@ -14,8 +14,8 @@ import { modelChip } from './models'
 const DRAFT_DELAY_MS = 300
 const ASKED_HINT = 'Waiting for your permission. Sending a message declines.'
 const BUSY_HINT = matchMedia('(hover: none)').matches
-  ? 'Sent after this answer. The arrow puts it into the answer.'
-  : `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter puts it into the answer.`
+  ? 'Sent after this answer. The arrow adds it to the answer.'
+  : `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter adds it to the answer.`
 
 export interface ComposerActions {
   onSend(text: string, whenBusy: WhenBusy): void
@@ -36,7 +36,7 @@ export class Composer {
     aria: { label: 'Message' },
   })
   #sendButton = h('button', { type: 'submit', class: 'send' }, icon('send'))
-  #steerButton = iconButton('steer', 'Put into this answer', () => this.#send('steer'), 'steer')
+  #steerButton = iconButton('steer', 'Add to this answer', () => this.#send('steer'), 'steer')
   #stopButton = iconButton('stop', 'Stop the answer', () => void this.#chat.stop(), 'stop')
   #hint = h('p', { class: 'composer-hint' })
   #usualHint: string

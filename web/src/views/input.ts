@@ -95,7 +95,7 @@ const ACCEPT: Record<InputRequest['kind'], string> = {
 
 /** A link is shown in full: who follows it should know where it leads. */
 function details({ kind, url, detail }: InputRequest): HTMLElement[] {
-  if (kind === 'sampling') return detail ? [payload('What the model would get', detail)] : []
+  if (kind === 'sampling') return detail ? [payload('Input for the model', detail)] : []
   const href = kind === 'url' && url ? safeHref(url) : null
   if (!href) return []
   const props = { href, target: '_blank', rel: 'noopener noreferrer', class: 'ask-link' }

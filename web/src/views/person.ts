@@ -93,7 +93,7 @@ export class PersonView {
       { class: 'waits' },
       icon('clock'),
       h('span', {}, WAITS[how]),
-      item.queued && onReword && iconButton('edit', 'Change it', () => edit()),
+      item.queued && onReword && iconButton('edit', 'Edit message', () => edit()),
       item.queued && onWithdraw && iconButton('cross', 'Withdraw', onWithdraw),
     )
   }

@@ -150,7 +150,7 @@ class Row {
       this.#marks.append(h('span', { class: 'mark-running', title }, spoken('answering')))
     }
     if (isUnread) {
-      const title = 'Something new since you looked'
+      const title = 'New messages since your last visit'
       this.#marks.append(h('span', { class: 'mark-unread', title }, spoken('unread')))
     }
   }

@@ -19,14 +19,14 @@ export const SHORTCUTS: readonly { keys: string[]; what: string }[] = [
   { keys: [SHIFT, 'Enter'], what: 'New line' },
   { keys: ['↑'], what: 'Edit your last message, from an empty field' },
   { keys: ['Esc'], what: 'Stop the answer, or close what is open' },
-  { keys: [MOD, 'Enter'], what: 'Put the message into the running answer' },
+  { keys: [MOD, 'Enter'], what: 'Add the message to the running answer' },
   { keys: [MOD, 'K'], what: 'Commands and conversations' },
   { keys: [MOD, SHIFT, 'F'], what: 'Search in all messages' },
   { keys: [MOD, SHIFT, 'O'], what: 'New chat' },
   { keys: [MOD, 'B'], what: 'Show or hide the sidebar' },
   { keys: [MOD, SHIFT, 'L'], what: 'Change the theme' },
   { keys: ['/'], what: 'Go to the message field' },
-  { keys: ['?'], what: 'This help' },
+  { keys: ['?'], what: 'Show this help' },
 ]
 
 export function installShortcuts(actions: ShortcutActions): void {

@@ -17,7 +17,7 @@ export interface SidebarActions {
 }
 
 const THEMES: Record<Theme, { icon: IconName; label: string }> = {
-  system: { icon: 'screen', label: 'Theme: as the system' },
+  system: { icon: 'screen', label: 'Theme: same as the system' },
   light: { icon: 'sun', label: 'Theme: light' },
   dark: { icon: 'moon', label: 'Theme: dark' },
 }
