@@ -187,7 +187,9 @@ static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
     }
     p->question = tool_question_open(c->call.who.host, &q, on_consent, p);
     if (!p->question) {
-        mcp_ask_refuse(a, USER_REJECTED, "Nobody can be asked for permission here.");
+        mcp_ask_refuse(
+            a, USER_REJECTED,
+            "The use of the model needs permission, and no user is connected to give it.");
         pending_free(p);
     }
 }
@@ -248,5 +250,7 @@ void bundle_ask_alone(struct bundle_sources *all, const struct bundle *b, struct
     else if (a->kind == MCP_ASK_ELICITATION)
         answer_elicitation(a, TOOL_QUESTION_DECLINE, NULL);
     else
-        mcp_ask_refuse(a, USER_REJECTED, "Nobody can be asked for permission here.");
+        mcp_ask_refuse(
+            a, USER_REJECTED,
+            "The use of the model needs permission, and no user is connected to give it.");
 }

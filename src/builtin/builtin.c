@@ -152,7 +152,7 @@ static bool has_role(struct builtin_call *c)
     if (c->action && c->action->admins_only)
         builtin_refuse(c, "%s", c->action->admins_only);
     else
-        builtin_refuse(c, "%s is for admins of the workspace.", c->tool->title);
+        builtin_refuse(c, "%s: only admins of the workspace may use this tool.", c->tool->title);
     return false;
 }
 

@@ -63,8 +63,8 @@ static void bundle_status(struct builtin_call *c)
     struct buf b;
     buf_init(&b, ANSWER_MAX);
     if (builtin_say_bundles(c, &b, name) == 0)
-        buf_add_lit(&b,
-                    name.n > 0 ? "No bundle has this in its name." : "No bundles are installed.");
+        buf_add_lit(&b, name.n > 0 ? "No bundle has this text in its name."
+                                   : "No bundles are installed.");
     builtin_reply(c, buf_str(&b));
     buf_done(&b);
 }

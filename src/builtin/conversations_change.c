@@ -62,8 +62,7 @@ const struct builtin_tool BUILTIN_CONV_NOTE = {
     .name = "note",
     .rule = {.conv = RULE_CONV_SEND},
     .title = "Write a note",
-    .description = "Write a note beside a conversation, for people to read and for search to "
-                   "find.",
+    .description = "Add a note to a conversation. People can read it, and search finds it.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
               "\"text\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":16000}},"

@@ -100,7 +100,7 @@ static void answer_found(struct builtin_call *c, const struct found_tool *best, 
         buf_add_lit(&b, "No tool matches. Try other words, or an empty query to see all sources.");
     else
         buf_printf(&b, "%zu tool%s found%s:\n", total, total == 1 ? "" : "s",
-                   total > n ? ", the best of them" : "");
+                   total > n ? "; the best matches" : "");
     for (size_t i = 0; i < n; i++) {
         const struct toolset_item *it = best[i].item;
         str text = utf8_truncate(it->tool->description, DESCRIPTION_MAX);

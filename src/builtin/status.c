@@ -133,7 +133,7 @@ static void status(struct builtin_call *c)
             continue;
         buf_init(&b, STATUS_MAX);
         SCOPES[i].say(c, &b, json_get_string(c->call.args, "name"));
-        builtin_reply(c, b.n > 0 ? buf_str(&b) : STR("There are none."));
+        builtin_reply(c, b.n > 0 ? buf_str(&b) : STR("Nothing found."));
         buf_done(&b);
         return;
     }

@@ -119,8 +119,8 @@ static void after_calls(struct run *r)
         return;
     }
     run_append(r, &r->response_line, 1, NULL);
-    run_drop_calls(r, is_stuck ? STR("Not executed: the same calls gave the same results again and "
-                                     "again.")
+    run_drop_calls(r, is_stuck ? STR("Not executed: the same calls returned the same results "
+                                     "several times.")
                                : STR("Not executed: the token budget of this run is used up."));
     r->stop_detail = is_stuck ? "repeated_calls" : NULL;
     run_end(r, is_stuck ? RUN_STOP_MAX_ITERATIONS : RUN_STOP_TOKEN_BUDGET, STR_NONE);

@@ -80,7 +80,7 @@ static int load_inputs(struct rebuilder *b, struct arena *a, const struct json *
 static void explain_difference(struct arena *a, const struct json *parts, struct rebuilt *ret)
 {
     if (!json_is(parts, JSON_OBJECT)) {
-        ret->why = STR("which part differs was not recorded");
+        ret->why = STR("the part that differs was not recorded");
         return;
     }
     ret->ndifferences =

@@ -340,9 +340,10 @@ static int check_exposure(const struct server *s, struct err *e)
         return 0;
     return err_set(
         e, -EACCES,
-        "refusing to listen on %s without users: the key of this installation, which opens "
-        "everything, would travel over the network. Run nb init, or set NB_API_KEY, or listen on "
-        "127.0.0.1, or set http.allowUnauthenticated to true in %s (the key is needed even then)",
+        "refusing to listen on %s without users: the key of this installation, which gives "
+        "access to everything, would be sent over the network. Run nb init, or set NB_API_KEY, or "
+        "listen on 127.0.0.1, or set http.allowUnauthenticated to true in %s (the key is needed "
+        "even then)",
         c->http.host, c->path);
 }
 

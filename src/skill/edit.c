@@ -121,7 +121,7 @@ int skill_draft_check(const struct skill_draft *d, str *ret_warning, struct err 
     *ret_warning = STR_NONE;
     for (size_t i = 0; i < d->allowed_tools.len; i++)
         if (str_eq(d->allowed_tools.items[i], STR("*")))
-            *ret_warning = STR("allowed_tools contains \"*\", so this skill narrows nothing.");
+            *ret_warning = STR("allowed_tools contains \"*\", so this skill does not limit tools.");
     if (d->type == SKILL_TASK && d->triggers.len == 0 && d->keywords.len < SKILL_KEYWORDS_MIN)
         *ret_warning = STR("It never matches: give it a trigger or at least two keywords.");
     return 0;

@@ -402,7 +402,7 @@ function expectTool(row, id, target, scope) {
 }
 
 // The error of a tool without a valid conversation; other failures (no network, no run) are ignored here.
-const DENIED = /There is no conversation|^Only the owner|^You may read this|for admins of the workspace|^Only admins of the workspace/
+const DENIED = /There is no conversation|^Only the owner|^You may read this|only admins of the workspace|^Only admins of the workspace/
 
 const textOf = (result) => result?.content?.[0]?.text ?? ''
 const outcome = (result) => (result.isError && DENIED.test(textOf(result)) ? 'denied' : PASS)

@@ -236,7 +236,7 @@ test('nobody is asked about a call that would be refused anyway', async () => {
     await refused(mia, 'nb__manage_conversation', { action: 'unshare', conversationId: hidden }, /There is no conversation/)
     await refused(mia, 'conversations__delete', { id }, /^Only the owner/)
     await refused(mia, 'nb__manage_skill', { action: 'create', name: 'mias', skill: { body: 'x' } }, /^Only admins of the workspace/)
-    await refused(mia, 'nb__manage_bundle', { action: 'install', name: '@x/y' }, /for admins of the workspace/)
+    await refused(mia, 'nb__manage_bundle', { action: 'install', name: '@x/y' }, /only admins of the workspace/)
     for (const args of [{ action: 'list' }, { action: 'show', name: 'soul' }]) {
         const r = await chat(mia, [{ calls: [{ name: 'nb__manage_skill', args }] }, { text: 'done' }])
         assert.deepEqual([r.stopReason, r.toolCalls[0].ok], ['complete', true], 'reading asks nobody')

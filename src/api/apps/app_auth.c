@@ -192,7 +192,7 @@ static struct bundle *find_guarded(struct http_req *r, bool is_personal)
         return b;
     http_reply_error(r, 409, "no_sign_in",
                      !bundle_entry(b)->oauth.is_on
-                         ? "This bundle does not support a sign-in: its entry has no "
+                         ? "This bundle does not support sign-in: its entry has no "
                            "transport.auth of the type oauth."
                      : is_personal ? "An admin signs in to this bundle for the whole workspace."
                                    : "Each person signs in to this bundle: use account, not auth.",

@@ -168,7 +168,9 @@ bool api_apps_may_change(struct http_req *r)
 {
     if (api_space(r)->config->features.bundle_management)
         return true;
-    http_reply_error(r, 403, "feature_disabled", "Bundles cannot be changed here.", NULL);
+    http_reply_error(r, 403, "feature_disabled",
+                     "Bundles cannot be changed: features.bundleManagement is off in the settings.",
+                     NULL);
     return false;
 }
 

@@ -93,7 +93,7 @@ void api_auth_login(void *ctx, struct http_req *r)
         return;
     }
     if (in.key.n == 0 && (in.email.n == 0 || in.password.n == 0)) {
-        api_bad_request(r, "email and password are required, or key.");
+        api_bad_request(r, "email and password, or key, are required.");
         return;
     }
     struct api_auth_wait *w = api_auth_wait(api, r);

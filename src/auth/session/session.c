@@ -218,8 +218,8 @@ const struct login_session *session_find_refresh(struct sessions *s, str refresh
         *ret_is_spent = true;
         return x;
     }
-    log_warn(s->log, "auth", "a refresh value was used twice: session %s of %.*s was ended", x->id,
-             STR_ARG(x->user_id));
+    log_warn(s->log, "auth", "a refresh value was used twice: session %s of %.*s was revoked",
+             x->id, STR_ARG(x->user_id));
     session_end(s, x);
     return NULL;
 }

@@ -338,7 +338,8 @@ void suspended_drop_all(struct gw_space *s, str user_id)
 {
     LIST_EACH (u, &s->suspended, struct upstream_call, node)
         if (!u->q && (user_id.n == 0 || str_eq(str_from(u->user_id), user_id)))
-            upstream_call_cancel(u, "The client's access or the workspace has ended.");
+            upstream_call_cancel(u,
+                                 "The client no longer has access, or the workspace was closed.");
 }
 
 /* ---- addresses that must be opened first ---- */

@@ -196,7 +196,7 @@ static void add_skill(struct prompt_composing *c)
     buf_add_lit(&c->text, "\n\nThe message matches this skill. Follow it for this task.\n");
     escape_container(&c->text, CONTAINER_SKILL, s->body, SKILL_BYTES_MAX);
     if (s->home.n > 0) {
-        buf_add_lit(&c->text, "\n\nThe files it speaks of are in ");
+        buf_add_lit(&c->text, "\n\nThe files it refers to are in ");
         buf_add_str(&c->text, escape_line(c->a, s->home, 4096));
     }
     add_missing_bundles(c, s);

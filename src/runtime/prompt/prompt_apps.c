@@ -178,7 +178,7 @@ static void add_focus(struct prompt_composing *c)
         }
     }
     prompt_end_layer(c, 3, "active app",
-                     arena_printf(c->a, "nb; what stands in tags is of the app %.*s, a third party",
+                     arena_printf(c->a, "nb; the text in tags is from the app %.*s, a third party",
                                   STR_ARG(f->app)),
                      true);
 }

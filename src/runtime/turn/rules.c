@@ -123,8 +123,8 @@ static void on_consents_saved(void *ctx)
     struct rule_change *c = ctx;
     if (c->save.has_failed)
         err_set(&c->err, -EIO,
-                "The permission is removed, but this could not be saved. After a restart it is "
-                "valid again.");
+                "The permission is removed, but the change could not be saved. The permission "
+                "is valid again after a restart.");
     rule_change_finish(c);
 }
 

@@ -128,11 +128,11 @@ static int check_request(const struct turn_request *req, struct err *e)
     bool is_answer = req->answer.ask_id.n > 0;
     if (!is_valid_name(req->model) || !is_valid_name(req->channel))
         return err_set(e, -EINVAL,
-                       "The names of model and channel have at most %u bytes and no "
-                       "control characters.",
+                       "model and channel must have at most %u bytes and no control characters.",
                        TURN_NAME_MAX);
     if (is_answer && req->conversation_id.n == 0)
-        return err_set(e, -EINVAL, "An answer needs the conversation of its question.");
+        return err_set(e, -EINVAL,
+                       "An answer needs conversationId, the conversation of its question.");
     return is_answer ? 0 : message_check_text(req->message, e);
 }
 

@@ -107,8 +107,9 @@ TEST_WITH(bundles_that_are_managed_elsewhere_cannot_be_changed, app_set_up, app_
                                         "/v1/apps/mail/approve", "/v1/apps/desk/auth"};
     t->rig->config.features.bundle_management = false;
     for (size_t i = 0; i < ARRAY_LEN(PATHS); i++)
-        assert_refused(api_call(t, "ana", "POST", PATHS[i], "{}"), 403, "feature_disabled",
-                       "Bundles cannot be changed here.");
+        assert_refused(
+            api_call(t, "ana", "POST", PATHS[i], "{}"), 403, "feature_disabled",
+            "Bundles cannot be changed: features.bundleManagement is off in the settings.");
     assert_status(api_get(t, "ana", "/v1/apps/mail"), 200);
 }
 
@@ -253,7 +254,7 @@ TEST_WITH(only_the_right_kind_of_sign_in_is_started, app_set_up, app_tear_down)
         const char *error, *words;
     } CASES[] = {
         {"ana", "/v1/apps/mail/auth", 409, "no_sign_in",
-         "This bundle does not support a sign-in: its entry has no transport.auth of the type "
+         "This bundle does not support sign-in: its entry has no transport.auth of the type "
          "oauth."},
         {"ana", "/v1/apps/own/auth", 409, "no_sign_in",
          "Each person signs in to this bundle: use account, not auth."},

@@ -29,7 +29,8 @@ TEST_WITH(a_chat_request_with_wrong_members_is_refused, api_set_up, api_tear_dow
         {"{\"answer\":{\"allow\":true}}", "answer.askId: required but missing"},
         {"{\"answer\":{\"askId\":\"ask_1\",\"always\":\"all\"}}",
          "answer.always: expected true, false, \"me\" or \"workspace\""},
-        {"{\"answer\":{\"askId\":\"ask_1\"}}", "An answer needs the conversation of its question."},
+        {"{\"answer\":{\"askId\":\"ask_1\"}}",
+         "An answer needs conversationId, the conversation of its question."},
     };
     static const char *const ROUTES[] = {"/v1/chat", "/v1/chat/start", "/v1/chat/stream"};
     for (size_t i = 0; i < ARRAY_LEN(BAD); i++)

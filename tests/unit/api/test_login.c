@@ -89,7 +89,7 @@ TEST_WITH(a_failed_login_does_not_say_what_was_wrong, set_up, api_tear_down)
 TEST_WITH(a_bad_login_is_refused_before_a_password_is_checked, set_up, api_tear_down)
 {
     struct api_rig *t = *state;
-    const char *words = "email and password are required, or key.";
+    const char *words = "email and password, or key, are required.";
     assert_refused(api_call(t, "", "POST", "/v1/auth/login", "{}"), 400, "bad_request", words);
     assert_refused(api_call(t, "", "POST", "/v1/auth/login", "{\"email\":\"a@b.c\"}"), 400,
                    "bad_request", words);

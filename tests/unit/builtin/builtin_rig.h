@@ -2,7 +2,7 @@
  *
  *     struct tool_answer *a = use(r, r->ben, "nb__calculate", "{\"expression\":\"1+1\"}");
  *     assert_answer(a, "2");
- *     assert_refusal(use(r, r->ben, "nb__manage_bundle", "{...}"), "... is for admins ...");
+ *     assert_refusal(use(r, r->ben, "nb__manage_bundle", "{...}"), "...: only admins ...");
  *
  * Records of the audit log are collected in `audited` ("conversation.delete conv_1 ok run"). */
 #pragma once

@@ -121,7 +121,7 @@ BUILTIN_TEST(tools_for_admins_refuse_members_and_record_it)
     assert_audited("usr_ben skill.delete x denied mcp\n");
     assert_refusal(
         use(r, r->ben, "nb__manage_bundle", "{\"action\":\"install\",\"name\":\"@a/b\"}"),
-        "Manage bundles is for admins of the workspace.");
+        "Manage bundles: only admins of the workspace may use this tool.");
     assert_audited("usr_ben bundle.install @a/b denied mcp\n");
 }
 

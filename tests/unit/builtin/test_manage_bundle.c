@@ -247,7 +247,7 @@ WORLD_TEST(members_change_no_bundles)
     struct rig *r = *state;
     for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++)
         assert_refusal(use(r, r->ben, "nb__manage_bundle", ACTIONS[i]),
-                       "Manage bundles is for admins of the workspace.");
+                       "Manage bundles: only admins of the workspace may use this tool.");
     assert_string_equal(world.asked, "");
 }
 

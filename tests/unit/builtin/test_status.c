@@ -71,16 +71,16 @@ BUILTIN_TEST(skills_are_found_by_a_part_of_their_name)
     assert_has(a->text, "- Release-Notes (skill, ");
     assert_has(a->text, "): writes notes\n");
     assert_answer(use(r, r->ben, "nb__status", "{\"scope\":\"skills\",\"name\":\"zebra\"}"),
-                  "There are none.");
+                  "Nothing found.");
 }
 
 BUILTIN_TEST(without_bundles_there_are_none)
 {
     struct rig *r = *state;
-    assert_answer(use(r, r->ben, "nb__status", "{\"scope\":\"bundles\"}"), "There are none.");
+    assert_answer(use(r, r->ben, "nb__status", "{\"scope\":\"bundles\"}"), "Nothing found.");
     assert_answer(use(r, r->ben, "nb__bundle_status", "{}"), "No bundles are installed.");
     assert_answer(use(r, r->ben, "nb__bundle_status", "{\"name\":\"x\"}"),
-                  "No bundle has this in its name.");
+                  "No bundle has this text in its name.");
 }
 
 BUILTIN_TEST(the_registry_of_bundles_may_be_missing)
@@ -132,7 +132,7 @@ BUILTIN_TEST(an_empty_query_lists_the_first_twenty)
     for (const char *p = a->text; (p = strstr(p, "\n- ")) != NULL; p++)
         n++;
     assert_int_equal(n, 20);
-    assert_has(a->text, "25 tools found, the best of them:\n");
+    assert_has(a->text, "25 tools found; the best matches:\n");
 }
 
 BUILTIN_TEST(nothing_found_names_sources_that_are_absent)

@@ -164,7 +164,7 @@ TEST(every_layer_names_its_author)
         "nb",
         "the admins of this workspace",
         "nb",
-        "nb; what stands in tags is of the app weather, a third party",
+        "nb; the text in tags is from the app weather, a third party",
         "the owner of this server (skill research)",
     };
     struct prompt p = compose(whole());

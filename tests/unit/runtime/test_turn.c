@@ -105,7 +105,7 @@ WITH_RIG(a_request_that_is_not_valid_is_refused_before_anything_is_stored)
         {"hi", "a\nb", "", "", "no control characters"},
         {"hi", "", "a\033b", "", "no control characters"},
         {"hi", "nobody:nothing", "", "", "nobody"},
-        {"", "", "", "ask_1", "needs the conversation"},
+        {"", "", "", "ask_1", "needs conversationId"},
     };
     struct rig *r = *state;
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {

@@ -83,7 +83,7 @@ TEST(warnings)
     assert_int_equal(warning.n, 0);
     d.allowed_tools = (struct json_strs){star, 1};
     assert_int_equal(skill_draft_check(&d, &warning, NULL), 0);
-    assert_true(str_find(warning, STR("narrows nothing"), 0) >= 0);
+    assert_true(str_find(warning, STR("does not limit tools"), 0) >= 0);
     d = draft();
     d.triggers.len = 0;
     assert_int_equal(skill_draft_check(&d, &warning, NULL), 0);
