@@ -37,6 +37,8 @@ struct gather { /* in the arena of the request */
     size_t nparts, pending;
     struct timer timeout;
     struct deferred ready;
+    void (*on_cancel)(struct gw_request *q); /* of the request, and its work, before the gather */
+    void *work;
 };
 
 static const char *const METHODS[] = {"tools/list", "resources/list", "resources/templates/list",
@@ -205,9 +207,20 @@ static void gather_stop(struct gather *g)
         list_del(&g->parts[i].node);
 }
 
+/* What the request was doing continues, or is cancelled with it. */
+static void hand_back(struct gather *g)
+{
+    g->q->on_cancel = g->on_cancel;
+    g->q->work = g->work;
+}
+
 static void catalog_cancel(struct gw_request *q)
 {
-    gather_stop(q->work);
+    struct gather *g = q->work;
+    gather_stop(g);
+    hand_back(g);
+    if (q->on_cancel)
+        q->on_cancel(q);
 }
 
 void gw_catalog_bundle_gone(struct gw_space *s, struct bundle *b)
@@ -258,8 +271,7 @@ static void on_catalog_ready(void *gather)
                 l->owner->bundle, bundle_entry(l->owner->bundle)->server_name, &l->items->items[k]};
     }
     all.items = out;
-    q->on_cancel = NULL;
-    q->work = NULL;
+    hand_back(g);
     g->fn(q, &all);
 }
 
@@ -282,6 +294,9 @@ void gw_catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn
     struct gather *g = ARENA_NEW(&q->arena, struct gather);
     g->q = q;
     g->fn = fn;
+    assert(q->on_cancel != catalog_cancel); /* one gather after the other */
+    g->on_cancel = q->on_cancel;
+    g->work = q->work;
     g->parts = arena_array(&q->arena, n + 1, sizeof *g->parts);
     timer_init(&g->timeout, q->g->deps.loop, on_catalog_ready, g);
     defer_init(&g->ready, on_catalog_ready, g);

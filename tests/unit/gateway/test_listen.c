@@ -205,3 +205,32 @@ TEST_GATEWAY(a_subscription_survives_a_removed_bundle_without_notifications)
     gw_leave(c); /* frees the watch without a message to the server */
     assert_true(list_empty(&gw_space()->listens));
 }
+
+TEST_GATEWAY(a_client_may_leave_while_its_resources_are_looked_for)
+{
+    gw_serve("new", "resources/list", "{'resources':[{'uri':'n://1','name':'n'}]}");
+    gw_serve("old", "resources/list", NULL);
+    struct gw_client *c =
+        gw_modern("subscriptions/listen",
+                  "{'notifications':{'toolsListChanged':true,'resourceSubscriptions':['o://1']}}");
+    (void)gw_heard("resources/list");
+    gw_until(!list_empty(&gw_space()->listens));
+    gw_leave(c);
+    gw_until(list_empty(&gw_space()->listens));
+    assert_true(list_empty(&gw_space()->requests));
+    registry_changed(gw.base->tools, &rig_tools.source);
+    gw_settle();
+}
+
+/* The first address is watched already, the second is looked for in the templates. */
+TEST_GATEWAY(a_client_that_leaves_during_the_search_ends_its_other_subscriptions)
+{
+    gw_serve("new", "resources/templates/list", NULL);
+    struct gw_client *c = gw_modern(
+        "subscriptions/listen", "{'notifications':{'resourceSubscriptions':['x://one','none://']}}");
+    (void)gw_heard("resources/templates/list");
+    assert_int_equal(map_len(&gw_space()->watches), 1);
+    gw_leave(c);
+    gw_until(list_empty(&gw_space()->listens));
+    assert_int_equal(map_len(&gw_space()->watches), 0);
+}
