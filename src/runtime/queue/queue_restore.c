@@ -54,6 +54,8 @@ static void on_file(void *ctx, str path, str text)
         r = json_decode(&all->arena, doc, FIELDS, m, "", NULL, NULL, &e);
     if (r == 0 && (!store_id_valid(m->queued_id) || m->queued_id.n >= RANDOM_ID_MAX))
         r = err_set(&e, -EINVAL, "queuedId: expected an id such as msg_0123456789abcdef");
+    if (r == 0 && !store_id_valid(m->req.conversation_id))
+        r = err_set(&e, -EINVAL, "conversationId: expected the id of a conversation");
     if (r < 0)
         log_warn(all->rt->deps.log, "runtime", "cannot restore the queued message %.*s: %s",
                  STR_ARG(path), e.msg);
