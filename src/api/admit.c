@@ -187,7 +187,8 @@ static struct actor *make_actor(const struct api *api, const struct identity *wh
     return actor_new(api->deps.directory, STR_NONE, &p, tools);
 }
 
-/* The caller is authenticated: check what they may do. */
+/* The caller is authenticated: check what they may do, and that a page of this server asks (CSRF).
+ */
 static bool check_known(struct api *api, struct http_req *r, const struct actor *who)
 {
     struct guard_rules g = rules(api);

@@ -13,7 +13,7 @@
  * delayed: one every LOGIN_PACE_MS, as long as the wait is not longer than LOGIN_WAIT_MS. */
 #define LOGINS_PER_KEY       10
 #define LOGINS_PER_SITE      40 /* a /48 of IPv6 */
-#define LOGINS_TOTAL         20
+#define LOGINS_UNDELAYED     20 /* of all clients */
 #define LOGIN_PACE_MS        250
 #define LOGIN_WAIT_MS        15000
 #define WRONG_KEYS_MAX       30  /* of one client in a minute, answered with 401, then 429 */

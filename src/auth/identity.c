@@ -142,7 +142,7 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     list_init(&a->ops);
     list_init(&a->observers);
     auth_load_key(a);
-    limit_init(&a->logins, LOGINS_PER_KEY, LOGINS_TOTAL);
+    limit_init(&a->logins, LOGINS_PER_KEY, LOGINS_UNDELAYED);
     limit_init(&a->known_logins, LOGINS_PER_KEY, UINT_MAX);
     limit_init(&a->authorize_redirects, AUTHORIZE_PER_CLIENT, AUTHORIZE_TOTAL);
     limit_init(&a->wrong_keys, WRONG_KEYS_MAX, UINT_MAX);

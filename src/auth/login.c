@@ -197,7 +197,7 @@ static bool is_too_often(struct auth *a, struct login_op *x)
 static uint64_t login_delay(struct auth *a, const struct login_op *x)
 {
     uint64_t now = clock_mono_ms();
-    if (x->is_known || limit_count_total(&a->logins, now) <= LOGINS_TOTAL)
+    if (x->is_known || limit_count_total(&a->logins, now) <= LOGINS_UNDELAYED)
         return 0;
     uint64_t turn = (a->next_login_ms > now ? a->next_login_ms : now) + LOGIN_PACE_MS;
     if (turn - now > LOGIN_WAIT_MS)

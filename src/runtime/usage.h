@@ -3,8 +3,9 @@
  * All numbers come from the logs: every llm.response and every aux.usage is counted at its own
  * time, in UTC. A delegated run has a log of its own, which is read like any other; the
  * aux.usage with source "delegate" that charges it to its parent's conversation is therefore
- * left out, or it would be counted
- * twice. The user is the person who started the run, else the owner of the conversation.
+ * left out, or it would be counted twice. Events that a fork copied are counted in the original
+ * only (derive_is_copied). The user is the person who started the run, else the owner of the
+ * conversation.
  *
  * Logs are read page by page, newest conversation first, so memory does not grow with the
  * store; a conversation that was not touched since `from` is not opened. Loop thread. */

@@ -29,7 +29,7 @@ bool guard_origin_ok(str origin_header, str host_header);
 /* An origin that the settings allow (CORS). */
 bool guard_origin_listed(str origin_header, const struct guard_rules *rules);
 
-/* A write with a cookie, which browsers send automatically, must come from a page of this server:
+/* Protection against CSRF: a write with a cookie, which browsers send automatically, must come from a page of this server:
  * true when the Origin is the server's own or listed, or when there is none and the browser marks
  * the request as same-origin. */
 bool guard_same_site(const struct http_req *r, const struct guard_rules *rules);

@@ -5,8 +5,6 @@
  * independent: it uses no loop, no settings and no state of nb. */
 #pragma once
 
-/* Serves until `in` ends. Returns the exit code. */
-/* Set in the environment when CHILD_MESSAGE_FD holds the sandbox of each command (launch.h). */
 /* In _meta of a call: the data directory is full, so the command may not write files. The value is
  * the limit in megabytes. */
 #define BASH_META_DISK_FULL "nb/diskFullMb"
@@ -16,7 +14,9 @@
 #define BASH_META_DIRECTORY "nb/directory"
 #define BASH_META_PREFIX    "nb/"
 
+/* Set in the environment when CHILD_MESSAGE_FD holds the sandbox of each command (launch.h). */
 #define BASH_SPEC_NAME     "NB_BASH_SANDBOX"
 #define BASH_SPEC_VARIABLE BASH_SPEC_NAME "=message"
 
+/* Serves until `in` ends. Returns the exit code. */
 int bash_serve(int in, int out);

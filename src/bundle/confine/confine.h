@@ -1,6 +1,7 @@
 /* confine.h - Landlock and seccomp, for the calling process and all processes that it starts.
  *
- * The sandbox where bubblewrap does not work. Landlock limits which files can be opened; seccomp
+ * The sandbox where bubblewrap does not work; bubblewrap gets the same list of refused system calls
+ * (confine_bwrap_filter). Landlock limits which files can be opened; seccomp
  * removes what Landlock does not cover: sockets (all of them without network; local sockets always,
  * because nb's own would be among them), changing modes and owners, tracing, mounts, keys,
  * io_uring. It cannot be undone. */

@@ -84,7 +84,7 @@ static void judge(struct bundle *b, const struct process_usage *u)
         supervise_kill(b, reason);
 }
 
-static bool is_over_memory(const struct bundle *b, const struct disk_usage *u)
+static bool is_over_disk(const struct bundle *b, const struct disk_usage *u)
 {
     return u->bytes > bundle_disk_max(&b->entry) || u->files > DISK_FILES_MAX;
 }
@@ -96,8 +96,8 @@ static void judge_disk(struct bundle *b, const struct disk_usage *u)
     char reason[ERR_MAX];
     bool is_bash = b->entry.kind == BUNDLE_BUILT_IN;
     if (is_bash)
-        b->is_disk_full = is_over_memory(b, u);
-    if (is_bash || !is_over_memory(b, u))
+        b->is_disk_full = is_over_disk(b, u);
+    if (is_bash || !is_over_disk(b, u))
         return;
     snprintf(
         reason, sizeof(reason),

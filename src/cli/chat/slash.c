@@ -48,21 +48,24 @@ static void cmd_quit(struct slash *s, str arg)
     s->is_quitting = true;
 }
 
+#define SLASH_COMMANDS(X)                                                                          \
+    X("/help", "", "show this list", cmd_help)                                                     \
+    X("/new", "", "start a new conversation", cmd_new)                                             \
+    X("/resume", " [ID]", "continue a conversation, or the latest one", cmd_resume)                \
+    X("/id", "", "show the id of this conversation", cmd_id)                                       \
+    X("/model", "", "show which model answers", cmd_model)                                         \
+    X("/clear", "", "clear the screen", cmd_clear)                                                 \
+    X("/quit", "", "quit (also Ctrl-D)", cmd_quit)
+
+#define AS_ROW(name, arg, help, run)  {name, arg, help, run},
+#define AS_WORD(name, arg, help, run) name,
+
 static const struct {
     const char *name, *arg, *help;
     void (*run)(struct slash *s, str arg);
-} COMMANDS[] = {
-    {"/help", "", "show this list", cmd_help},
-    {"/new", "", "start a new conversation", cmd_new},
-    {"/resume", " [ID]", "continue a conversation, or the latest one", cmd_resume},
-    {"/id", "", "show the id of this conversation", cmd_id},
-    {"/model", "", "show which model answers", cmd_model},
-    {"/clear", "", "clear the screen", cmd_clear},
-    {"/quit", "", "quit (also Ctrl-D)", cmd_quit},
-};
+} COMMANDS[] = {SLASH_COMMANDS(AS_ROW)};
 
-const char *const SLASH_WORDS[] = {"/help",  "/new",   "/resume", "/id",
-                                   "/model", "/clear", "/quit",   NULL};
+const char *const SLASH_WORDS[] = {SLASH_COMMANDS(AS_WORD) NULL};
 
 static void cmd_help(struct slash *s, str arg)
 {

@@ -2,10 +2,11 @@
  *
  * An MCP server may ask for a form, a visit to a page, or the use of the model. The question is
  * appended to the log (input.requested), so all watchers of the conversation see it; everybody who
- * may send messages there may answer, from any client. It ends with input.answered: answered,
- * withdrawn, or nobody was watching. A question of a delegated run appears in the conversation
- * that a person watches, not in the child's own. The content of an
- * answer is not logged: it is meant for the server that asked. Loop thread only. */
+ * may send messages there may answer, from any client. It ends with input.answered (answered,
+ * withdrawn, or nobody was watching), or with the end of its run. A question of a delegated run
+ * appears in the conversation that a person watches, not in the child's own. The content of an
+ * answer is not logged: it is meant for the server that asked. A permission for a
+ * call is not one of these questions: it is an ask (turn_ask.c). Loop thread only. */
 #pragma once
 
 #include "runtime/runtime.h"

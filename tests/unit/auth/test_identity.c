@@ -285,7 +285,7 @@ static struct auth_login guess_from(const char *client, const char *email)
         .email = str_from(email), .password = STR("x"), .client = str_from(client)};
 }
 
-/* More than LOGINS_TOTAL in a minute, from many addresses: who was there before is not slowed. */
+/* More than LOGINS_UNDELAYED in a minute, from many addresses: who was there before is not slowed. */
 TEST_WITH(many_guesses_lock_out_nobody_known, begin, end)
 {
     char client[32], email[32];
