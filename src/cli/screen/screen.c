@@ -145,7 +145,8 @@ static void place_cursor(struct screen *s, const struct screen_region *r, size_t
     bool at_end = r->row == SCREEN_AT_END;
     assert(s->lines > 0 && (at_end || r->row >= first));
     s->cursor = at_end ? s->lines - 1 : r->row - first;
-    assert(s->cursor < s->lines);
+    if (s->cursor >= s->lines) /* a text that did not fit into its buffer has fewer lines */
+        s->cursor = s->lines - 1;
     s->cursor_col = at_end ? last_width(buf_str(&s->drawn)) : r->col;
     if (s->cursor + 1 < s->lines)
         buf_printf(&s->out, "\x1b[%zuA", s->lines - 1 - s->cursor);

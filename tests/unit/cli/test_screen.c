@@ -280,3 +280,13 @@ TEST_WITH(resizing, setup, teardown)
     assert_string_equal(shown(f), "123456/second!/");
     assert_int_equal(screen_width(&f->s), 9);
 }
+
+/* A text that was cut has fewer lines than the position of the cursor assumes. */
+TEST_WITH(a_cursor_below_the_text_is_on_its_last_line, setup, teardown)
+{
+    struct fixture *f = *state;
+    (void)update(f, "", "one\ntwo", 900, 1);
+    assert_string_equal(shown(f), "one/two/");
+    (void)update(f, "", "one\ntwo\nthree", SCREEN_AT_END, 0);
+    assert_string_equal(shown(f), "one/two/three/");
+}
