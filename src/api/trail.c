@@ -1,7 +1,6 @@
 #include "api/trail.h"
 
 #include <assert.h>
-#include <errno.h>
 
 #include "api/api_impl.h"
 #include "api/identity.h"

@@ -1,5 +1,4 @@
 /* API tokens as operations of the service: made here, stored by the directory. */
-#include <errno.h>
 
 #include "auth/auth_impl.h"
 

@@ -1,6 +1,5 @@
 /* nb__manage_conversation - sharing, by the agent, for the person it acts for. */
 #include <assert.h>
-#include <errno.h>
 
 #include "builtin/conversations.h"
 #include "workspace/roster/directory.h"

@@ -1,9 +1,7 @@
 /* nb__manage_skill - the agent writes skills, with the user's permission. */
 #include <assert.h>
-#include <errno.h>
 
 #include "builtin/internal.h"
-#include "config/config.h"
 #include "runtime/skill_change.h"
 #include "skill/edit.h"
 

@@ -2,7 +2,6 @@
 #include "engine/run.h"
 
 #include <assert.h>
-#include <errno.h>
 
 #include "base/clock.h"
 #include "base/text/plain.h"

@@ -5,7 +5,6 @@
  * the thread that forks: that must be the loop thread, which lives as long as nb. */
 #include "net/child_exec.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,5 @@
 #include "net/first_process.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/wait.h>

@@ -4,7 +4,6 @@
 
 #include "base/bytes/hash.h"
 #include "runtime/turn/request_log.h"
-#include "store/event/event.h"
 
 struct rebuilder {
     struct llm *llm;

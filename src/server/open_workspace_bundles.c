@@ -1,7 +1,6 @@
 /* open_workspace_bundles.c - the bundles of a workspace: they start with it and follow its
  * settings. */
 #include <assert.h>
-#include <errno.h>
 #include <unistd.h>
 
 #include "apps/bundle_source.h"

@@ -1,7 +1,6 @@
 #include "skill/watch.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "base/nearest.h"
-#include "tools/names.h"
 
 /* Distances start above every containment score. */
 #define SCORE_CONTAINED 0

@@ -11,7 +11,6 @@
 #include <stdarg.h>
 
 #include "base/clock.h"
-#include "base/json/json_scan.h"
 #include "base/map.h"
 #include "store/backend/backend.h"
 

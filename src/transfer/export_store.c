@@ -3,7 +3,6 @@
  * Notes that other programs wrote into a folder are not among its events: they are read at the end,
  * and added if they were not exported before. */
 #include <assert.h>
-#include <errno.h>
 
 #include "base/map.h"
 #include "store/backend/backend.h"

@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/json/json_scan.h"
 #include "os/dir.h"
 #include "store/event/blobs.h"
 #include "store/folder/folder_record.h"

@@ -5,8 +5,6 @@
  * later import does not find half of it and skip it. */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/backend/backend.h"

@@ -1,7 +1,6 @@
 #include "workspace/audit.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 

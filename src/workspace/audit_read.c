@@ -1,6 +1,5 @@
 #include "workspace/audit_read.h"
 
-#include <errno.h>
 #include <stdarg.h>
 
 #include "base/clock.h"

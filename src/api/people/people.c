@@ -4,7 +4,6 @@
 
 #include "api/api_impl.h"
 #include "api/gate.h"
-#include "base/clock.h"
 
 static bool begin_change(struct api *api, const struct actor *me)
 {

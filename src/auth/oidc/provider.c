@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/bytes/base64.h"
-#include "base/clock.h"
 #include "base/json/json_decode.h"
 #include "net/url.h"
 

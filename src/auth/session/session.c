@@ -5,7 +5,6 @@
 
 #include "auth/session/session_impl.h"
 #include "base/bytes/random.h"
-#include "base/clock.h"
 
 #define SWEEP_MS 60000
 

@@ -1,4 +1,3 @@
-#include <errno.h>
 
 #include "auth/oidc/provider.h"
 #include "base/buf.h"

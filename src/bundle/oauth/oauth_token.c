@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "auth/oidc/provider.h"
 #include "base/buf.h"
 #include "base/bytes/base64.h"
 #include "base/clock.h"

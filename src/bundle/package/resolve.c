@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/list.h"
 #include "bundle/entry/entry_copy.h"
 #include "bundle/package/archive.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "bundle/confine/program_files.h"
-#include "bundle/confine/sandbox_secrets.h"
 #include "bundle/package/package_prepare.h"
 
 /* ---- packages ---- */

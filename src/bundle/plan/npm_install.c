@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "bundle/entry/entry_copy.h"
-#include "bundle/plan/bundle_env.h"
 #include "loop/timer.h"
 #include "net/child.h"
 

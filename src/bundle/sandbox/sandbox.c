@@ -1,7 +1,6 @@
 /* sandbox.c - rules as arguments for bubblewrap, or for the launcher. */
 #include "bundle/sandbox/sandbox.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>

@@ -22,7 +22,6 @@
 
 #include "bundle/bash/bash_server.h"
 #include "bundle/oauth/step_up.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/supervise/bundle_impl.h"
 #include "bundle/supervise/grant_plan.h"
 #include "mcp/dial.h"

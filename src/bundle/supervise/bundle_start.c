@@ -17,7 +17,6 @@
 #include "bundle/confine/process_usage.h"
 #include "bundle/oauth/token.h"
 #include "bundle/plan/npm_install.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/supervise/bundle_impl.h"
 

@@ -1,6 +1,5 @@
 /* bundles.c - the set of bundles, and how it follows the settings. */
 #include <assert.h>
-#include <errno.h>
 
 #include "bundle/bash/bash_answer.h"
 #include "bundle/supervise/bundle_impl.h"

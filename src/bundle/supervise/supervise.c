@@ -30,7 +30,6 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "base/clock.h"
 #include "bundle/confine/cgroup.h"
 #include "bundle/supervise/bundle_impl.h"
 #include "bundle/supervise/failure_hint.h"

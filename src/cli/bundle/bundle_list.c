@@ -1,5 +1,4 @@
 /* nb bundle list, info, logs. */
-#include "bundle/package/command_line.h"
 #include "bundle/package/package.h"
 #include "bundle/sandbox/network_reach.h"
 #include "cli/bundle/bundle.h"

@@ -2,7 +2,6 @@
 #include "cli/conversations/conversations.h"
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
-#include "cli/term/table.h"
 
 #define PRINTED_MAX (64u * 1024 * 1024)
 

@@ -6,7 +6,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "cli/session/client.h"
-#include "loop/timer.h"
 #include "mcp/protocol.h"
 #include "mcp/transport/jsonrpc.h"
 #include "net/sse_parse.h"

@@ -1,7 +1,5 @@
 #include "cli/mcp/plain_settings.h"
 
-#include <errno.h>
-
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"

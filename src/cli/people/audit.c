@@ -1,5 +1,4 @@
 /* nb audit, nb audit verify. */
-#include <errno.h>
 #include <signal.h>
 #include <time.h>
 

@@ -1,6 +1,5 @@
 /* Tables: cells are collected first, because every width depends on all of them. */
 #include "cli/screen/markdown_impl.h"
-#include "cli/term/text.h"
 
 #define CELLS_MAX   10000 /* md4c fills up short rows, so a few bytes can request many cells */
 #define COLUMNS_MAX 64

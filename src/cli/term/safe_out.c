@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/text/plain.h"
-#include "base/utf8.h"
 #include "os/file.h"
 
 #define PENDING_MAX 32 /* longer than any colour sequence of nb */

@@ -8,7 +8,6 @@
 #include "gateway/methods/resources.h"
 #include "gateway/methods/tasks.h"
 #include "gateway/methods/tools.h"
-#include "gateway/session.h"
 #include "gateway/upstream/session_connection.h"
 #include "gateway/upstream/suspended_calls.h"
 #include "gateway/write.h"

@@ -9,7 +9,6 @@
 #include "gateway/upstream/upstream.h"
 #include "gateway/write.h"
 #include "tools/names.h"
-#include "tools/result.h"
 
 /* ---- tools of a caller ---- */
 

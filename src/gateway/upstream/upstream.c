@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "gateway/session.h"
 #include "gateway/upstream/ask.h"
 #include "gateway/upstream/session_connection.h"
 #include "gateway/upstream/suspended_calls.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "llm/call/llm_impl.h"
-#include "llm/provider/failure.h"
 
 #define IDLE_TIMEOUT_MS 120000u
 #define TRIES           5u

@@ -20,7 +20,6 @@
 
 #include "base/clock.h"
 #include "mcp/client/client_impl.h"
-#include "mcp/client/message.h"
 
 #define STDIO_TIMEOUT_MS  (30 * 1000u)
 #define HTTP_TIMEOUT_MS   (15 * 1000u)

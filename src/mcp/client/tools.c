@@ -1,4 +1,3 @@
-#include <errno.h>
 
 #include "mcp/client/client_impl.h"
 

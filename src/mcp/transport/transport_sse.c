@@ -8,7 +8,6 @@
 #include "loop/timer.h"
 #include "mcp/client.h"
 #include "mcp/transport/endpoint.h"
-#include "mcp/transport/jsonrpc.h"
 #include "mcp/transport/transport.h"
 #include "mcp/transport/wire.h"
 

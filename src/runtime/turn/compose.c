@@ -1,11 +1,9 @@
 /* compose.c - the model's input of one step: prompt, messages, tools; and permissions of calls. */
 #include <assert.h>
-#include <errno.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "bundle/bundle.h"
-#include "engine/events.h"
 #include "os/zone.h"
 #include "runtime/turn/request_log.h"
 #include "runtime/turn/turn.h"

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "engine/events.h"
 #include "runtime/turn/compact.h"
 #include "runtime/turn/turn.h"
 

@@ -32,7 +32,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "engine/events.h"
 #include "runtime/turn/compact.h"
 #include "runtime/turn/request_log.h"
 #include "runtime/turn/setting.h"

@@ -1,7 +1,5 @@
 /* scan.c - lists conversations and notes without an index by reading every log. */
-#include <errno.h>
 
-#include "base/clock.h"
 #include "store/backend/backend.h"
 #include "store/event/listing.h"
 

@@ -1,6 +1,5 @@
 #include "store/event/lines.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 

@@ -1,7 +1,5 @@
 #include "store/event/page.h"
 
-#include <errno.h>
-
 #include "store/event/blobs.h"
 #include "store/event/event.h"
 #include "store/event/lines.h"

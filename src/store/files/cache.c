@@ -1,7 +1,6 @@
 #include "store/files/cache.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

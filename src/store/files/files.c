@@ -1,8 +1,6 @@
 #include "store/files/files.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

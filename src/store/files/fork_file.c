@@ -7,7 +7,6 @@
 #include "base/bytes/random.h"
 #include "base/clock.h"
 #include "os/dir.h"
-#include "store/event/blobs.h"
 #include "store/event/lines.h"
 #include "store/files/files.h"
 #include "store/index/index.h"

@@ -4,7 +4,6 @@
  * Other programs find the current values here, under the same names. The file is derived: only this
  * module reads it, it is replaced as a whole and not synced, and a failure to write it does not
  * fail the append. Pool threads. */
-#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "os/file.h"
 #include "store/event/io.h"
 #include "store/folder/folder.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "store/event/lines.h"
 #include "store/folder/folder_impl.h"
 #include "store/index/index.h"

@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "store/event/io.h"
 #include "store/index/index_price.h"
 

@@ -1,7 +1,5 @@
 #include "store/index/index_list.h"
 
-#include <errno.h>
-
 #include "store/event/listing.h"
 
 enum { ROUNDS_MAX = 4 }; /* after so many retries a file that keeps changing is listed as read */

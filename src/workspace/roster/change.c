@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text/plain.h"
