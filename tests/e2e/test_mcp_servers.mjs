@@ -160,8 +160,8 @@ test('server-memory: keeps what it is told', async () => {
 for (const wire of ['stdio', 'http']) {
     test(`the official SDK of the stateless revision over ${wire}`, async () => {
         const server = path.join(SRC_DIR, 'tests/fixtures/sdk-server.mjs')
-        const dial = wire === 'stdio' ? { command: [process.execPath, server] } : { url: await serveSdk(server) }
-        // On a busy machine a server may not answer within the time after which nb tries the older revision.
+        const dial = wire === 'stdio' ? { command: [process.execPath, server], timeoutMs: 240_000 } : { url: await serveSdk(server) }
+        // A server that may take long to connect may also be slow to answer the probe: 20 s.
         const client = await eventually(async () => {
             const opened = await connect(dial)
             if (opened.opened.era === 'modern') return opened

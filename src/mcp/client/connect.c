@@ -23,7 +23,7 @@
 
 #define STDIO_TIMEOUT_MS  (30 * 1000u)
 #define HTTP_TIMEOUT_MS   (15 * 1000u)
-#define STDIO_PATIENCE_MS 2500
+#define STDIO_PATIENCE_MS 2500 /* or a twelfth of the time to connect */
 #define HTTP_PATIENCE_MS  5000
 #define VERSION_TRIES_MAX 3
 
@@ -35,6 +35,15 @@ static uint64_t connect_ms(const struct mcp_client *c)
     if (c->dial.connect_timeout_ms > 0)
         return c->dial.connect_timeout_ms;
     return c->dial.wire == MCP_WIRE_STDIO ? STDIO_TIMEOUT_MS : HTTP_TIMEOUT_MS;
+}
+
+/* How long the probe may be unanswered before the older handshake is tried. */
+static uint64_t patience_ms(const struct mcp_client *c)
+{
+    uint64_t share = connect_ms(c) / 12;
+    if (c->transport->ops->is_http)
+        return HTTP_PATIENCE_MS;
+    return share > STDIO_PATIENCE_MS ? share : STDIO_PATIENCE_MS;
 }
 
 static void connect_fail(struct mcp_client *c, int code, const char *what,
@@ -192,8 +201,7 @@ static void send_discover(struct mcp_client *c)
         .deadline_ms = clock_mono_ms() + connect_ms(c),
     };
     exchange_send(&c->connect.discover, &s);
-    timer_start(&c->connect.patience,
-                c->transport->ops->is_http ? HTTP_PATIENCE_MS : STDIO_PATIENCE_MS);
+    timer_start(&c->connect.patience, patience_ms(c));
 }
 
 /* ---- the handshake ---- */
