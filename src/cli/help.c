@@ -110,8 +110,8 @@ void help_print_command(FILE *out, const struct command *c)
     print_options(out, c);
     if (c->subs)
         fprintf(out,
-                "\nnb %s COMMAND --help explains a command; nb --help lists the options of all "
-                "commands.\n",
+                "\nnb %s COMMAND --help explains a command.\n"
+                "nb --help lists the options of all commands.\n",
                 c->alias && strlen(c->alias) < strlen(c->name) ? c->alias : c->name);
     else
         fputs("\nnb --help lists the options of all commands.\n", out);

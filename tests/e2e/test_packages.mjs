@@ -343,7 +343,7 @@ test('an admin sets values of a bundle without secrets; with secrets only an own
     const as = (name) => office.as(name, 'ws_a')
     await eventually(async () => (await as('olga').get('/v1/apps')).body.apps.filter((a) => a.status === 'running').length === 2)
     const set = async (who, name, language = who) => (await as(who).post('/v1/tools/call', { server: 'nb', tool: 'manage_bundle', arguments: { action: 'configure', name, values: { language } } })).text
-    assert.match(await set('mia', 'plain'), /for admins/)
+    assert.match(await set('mia', 'plain'), /only admins/)
     assert.match(await set('ada', 'plain'), /stored/)
     assert.match(await set('ada', 'plain', '--eval=1'), /like an option/)
     assert.match(await set('olga', 'plain', '--verbose'), /stored/)

@@ -155,7 +155,7 @@ test('usage errors exit with 2 and say what to do', async () => {
 
 test('every help page begins with a verb, fits 80 columns and does not repeat the global options', async () => {
     const dir = tmpdir()
-    const verbs = new Set('accept add attach ask allow authenticate call change check connect continue copy count create delete do end expire export find forbid give grant group import include keep leave limit link list listen log make manage move name open pass print read rebuild remove rename repair replace restart restore revoke run search send serve set share show sign sort start stop store turn update use validate wait work write'.split(' '))
+    const verbs = new Set('accept add attach ask allow authenticate call change check connect continue copy count create delete disable do enable end expire export find forbid give grant group import include keep leave limit link list listen log make manage move name open pass print read rebuild remove rename repair replace restart restore revoke run search send serve set share show sign sort start stop store turn update use validate wait work write'.split(' '))
     const rows = (text, title) => (text.split(`\n${title}:\n`)[1]?.split('\n\n')[0] ?? '').split('\n').filter((l) => /^ {2}(\S| {4}--)/.test(l))
     const walk = async (words) => {
         const page = (await run(dir, ['help', ...words])).stdout

@@ -43,7 +43,8 @@ TEST_WITH(a_remote_bundle, setup, teardown)
     bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"basic\"}}}", "basic");
     bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"bearer\"}}}", "a token");
     bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"none\",\"x\":1}}}", "'x'");
-    bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"a b\":\"1\"}}}", "a header");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"a b\":\"1\"}}}",
+        "not a valid header name");
     bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"A\":\"1\\r\\nB: 2\"}}}",
         "control character");
     bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"authorization\":\"1\"},"

@@ -64,8 +64,8 @@ TEST_WITH(journals_are_told_apart, setup, teardown)
 {
     struct place *p = *state;
     struct index_db old, fresh;
-    index_db_init(&old, p->path, "scope", &p->rig.env);
-    index_db_init(&fresh, p->path, "scope", &p->rig.env);
+    index_db_init(&old, p->path, p->rig.dir, &p->rig.env);
+    index_db_init(&fresh, p->path, p->rig.dir, &p->rig.env);
     assert_int_equal(index_db_ready(&old), 1);
     fill(&old, FIRST);
     assert_int_equal(index_db_ready(&old), 0);
@@ -99,7 +99,7 @@ static void leave_journal(struct place *p, int64_t *ret_file)
 {
     struct index_db db;
     char kept[400];
-    index_db_init(&db, p->path, "scope", &p->rig.env);
+    index_db_init(&db, p->path, p->rig.dir, &p->rig.env);
     assert_true(index_db_ready(&db) >= 0);
     *ret_file = db.vfs.file;
     assert_int_equal(index_db_begin(&db, true), 0);
@@ -117,7 +117,7 @@ TEST_WITH(goes_on_after_a_crash, setup, teardown)
     struct place *p = *state;
     struct index_db db;
     int64_t file;
-    index_db_init(&db, p->path, "scope", &p->rig.env);
+    index_db_init(&db, p->path, p->rig.dir, &p->rig.env);
     assert_int_equal(index_db_ready(&db), 1);
     fill(&db, FIRST);
     index_db_close(&db);
@@ -138,7 +138,7 @@ static void write_for_ever(struct place *p, int pipe)
 {
     static const char ROW[] = "INSERT INTO shelf VALUES('*', 0, ?1, hex(randomblob(200)))";
     struct index_db db;
-    index_db_init(&db, p->path, "scope", &p->rig.env);
+    index_db_init(&db, p->path, p->rig.dir, &p->rig.env);
     if (index_db_ready(&db) < 0)
         _exit(1);
     for (bool is_first = true;; is_first = false) {
@@ -184,7 +184,7 @@ TEST_WITH(killed_while_it_writes, setup, teardown)
     struct place *p = *state;
     struct index_db db;
     int64_t rows = 0, birth = 0;
-    index_db_init(&db, p->path, "scope", &p->rig.env);
+    index_db_init(&db, p->path, p->rig.dir, &p->rig.env);
     for (unsigned i = 0; i < KILLS; i++) {
         assert_true(kill_writer(p, i % EARLY_EVERY == 0, 10000 + i * 7919 % 20000));
         assert_int_equal(index_db_ready(&db), 1);
@@ -210,7 +210,7 @@ TEST_WITH(journal_of_a_deleted_file, setup, teardown)
     leave_journal(p, &gone);
     assert_int_equal(files_in(p->dir), 2);
     assert_int_equal(unlink(p->path), 0);
-    index_db_init(&db, p->path, "scope", &p->rig.env);
+    index_db_init(&db, p->path, p->rig.dir, &p->rig.env);
     assert_int_equal(index_db_ready(&db), 1);
     (void)snprintf(journal, sizeof(journal), "%s-journal%lld", p->path, (long long)gone);
     if (db.vfs.file == gone)
@@ -225,7 +225,7 @@ TEST_WITH(leaves_nothing_behind, setup, teardown)
     struct place *p = *state;
     struct index_db db;
     struct stat st;
-    index_db_init(&db, p->path, "scope", &p->rig.env);
+    index_db_init(&db, p->path, p->rig.dir, &p->rig.env);
     assert_int_equal(index_db_ready(&db), 1);
     fill(&db, FIRST);
     assert_int_equal(index_db_begin(&db, true), 0);
@@ -257,7 +257,7 @@ TEST_WITH(a_copy_is_not_used, setup, teardown)
 {
     struct place *p = *state;
     struct index_db db;
-    index_db_init(&db, p->path, "scope", &p->rig.env);
+    index_db_init(&db, p->path, p->rig.dir, &p->rig.env);
     assert_int_equal(index_db_ready(&db), 1);
     fill(&db, FIRST);
     index_db_close(&db);
