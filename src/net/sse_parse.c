@@ -8,7 +8,7 @@
 /* A buffer that grew beyond this for one large event gives its memory back afterwards. */
 #define KEEP_BYTES (64u * 1024)
 
-struct field {
+struct sse_field {
     str name;
     void (*take)(struct sse_parser *p, str value);
 };
@@ -52,7 +52,7 @@ static void take_retry(struct sse_parser *p, str value)
     p->has_field = true;
 }
 
-static const struct field FIELDS[] = {
+static const struct sse_field FIELDS[] = {
     {STR_INIT("data"), take_data},
     {STR_INIT("event"), take_event},
     {STR_INIT("id"), take_id},

@@ -1,5 +1,5 @@
 /* conn_life.c - the beginning and the end of a connection: accepting it, and detaching everything
- * from it when it closes. What happens between is in conn.c. */
+ * from it when it closes. The requests between the two are in conn.c. */
 #include <assert.h>
 #include <sys/socket.h>
 
