@@ -28,6 +28,8 @@ int lock_wait(int fd, int how)
 
 void lock_close(int fd)
 {
+    if (fd < 0)
+        return;
     (void)flock(fd, LOCK_UN);
     close(fd);
 }

@@ -10,11 +10,12 @@
 int lock_wait(int fd, int how);
 /* Unlocks and closes. The lock belongs to the open file, which a child shares between fork and
  * exec: closing only our descriptor leaves the file locked until that child has executed its
- * program. */
+ * program. A negative descriptor is not open. */
 void lock_close(int fd);
 
 /* One writer at a time for the files of a directory. The lock is on the directory itself: it leaves
- * no file behind and stays valid when the files in it are renamed. close(*ret_fd) releases it. */
+ * no file behind and stays valid when the files in it are renamed. lock_close(*ret_fd) releases it.
+ */
 int dir_lock(const char *dir, int *ret_fd, struct err *e);
 
 /* The same for a directory with settings: a server that runs holds the lock on its work directory

@@ -11,6 +11,7 @@
 #include "bundle/settings/credentials.h"
 #include "net/fetch.h"
 #include "os/file.h"
+#include "os/lock.h"
 #include "os/zone.h"
 #include "server/mcp.h"
 #include "server/open_workspace.h"
@@ -460,8 +461,7 @@ void server_free(struct server *s)
     pool_free(s->readers);
     audit_free(s->audit); /* so that the audit log also records what the pool ends */
     bus_free(s->bus);
-    if (s->claim_fd >= 0)
-        close(s->claim_fd);
+    lock_close(s->claim_fd);
     arena_done(&s->arena);
     free(s);
 }

@@ -440,7 +440,7 @@ int audit_append(const char *work_dir, const struct audit_entry *entries, size_t
     if (ret_n)
         *ret_n = written;
     file_close(w.fd);
-    file_close(w.lock);
+    lock_close(w.lock);
     arena_done(&w.arena);
     return r;
 }

@@ -5,18 +5,25 @@
 #include "api/api_impl.h"
 #include "api/gate.h"
 
+/* The operator acts for the first owner, but does not use up the owner's changes: counted apart,
+ * and without a limit. */
+static str change_key(const struct actor *me)
+{
+    return actor_is_operator(me) ? STR_NONE : actor_user(me);
+}
+
 static bool begin_change(struct api *api, const struct actor *me)
 {
     size_t max = actor_is_operator(me)             ? SIZE_MAX
                  : actor_org_role(me) >= ORG_ADMIN ? API_CHANGES_ADMIN
                                                    : API_CHANGES_MEMBER;
-    return counts_begin(&api->changing, actor_user(me), max);
+    return counts_begin(&api->changing, change_key(me), max);
 }
 
 static void on_people_changed(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
-    counts_end(&c->api->changing, api_user(c->req));
+    counts_end(&c->api->changing, change_key(api_actor(c->req)));
     if (err->code < 0)
         api_fail(c->req, FROM_CHANGE, err);
     else

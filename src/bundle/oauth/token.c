@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "loop/timer.h"
+#include "os/lock.h"
 
 #define LOCK_LOOK_MS 200
 
@@ -45,8 +46,7 @@ static void token_finish(struct token_get *g)
     list_del(&g->node);
     timer_stop(&g->limit);
     timer_stop(&g->again);
-    if (g->lock >= 0)
-        close(g->lock);
+    lock_close(g->lock);
     struct token_get *next = first_of(g->want.queue, g->want.slug);
     if (next)
         token_begin(next);

@@ -9,6 +9,7 @@
 #include "bundle/entry/entry_copy.h"
 #include "loop/timer.h"
 #include "net/child.h"
+#include "os/lock.h"
 
 #define LOCK_RETRY_MS 300
 #define OUTPUT_MAX    (4u * 1024 * 1024) /* limit for the output of npm view */
@@ -58,8 +59,7 @@ static void npm_install_free(struct npm_install *i)
     assert(!i->is_busy && !i->child);
     timer_stop(&i->retry);
     timer_stop(&i->limit);
-    if (i->lock_fd >= 0)
-        close(i->lock_fd);
+    lock_close(i->lock_fd);
     buf_done(&i->out);
     buf_done(&i->errors);
     arena_done(&i->arena);

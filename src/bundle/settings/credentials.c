@@ -179,7 +179,7 @@ int credentials_set(const char *dir, str slug, str key, const struct json *value
     arena_init(&a);
     r = credentials_change(&a, dir, credentials_path(&a, dir, slug), key, value, e);
     arena_done(&a);
-    close(lock);
+    lock_close(lock);
     return r;
 }
 

@@ -125,7 +125,7 @@ static int open_locked(struct file *f, const char *path, struct err *e)
 
 static void close_locked(struct file *f)
 {
-    file_close(f->lock);
+    lock_close(f->lock);
     if (f->roster.fd >= 0)
         roster_lock_drop(&f->roster);
     arena_done(&f->arena);

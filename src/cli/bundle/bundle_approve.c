@@ -43,7 +43,7 @@ static struct json *bundle_approve_show(struct cmd *x, const struct json *app)
     struct arena *a = &x->arena;
     struct json *body = json_new(a, JSON_OBJECT), *tools = json_new(a, JSON_OBJECT);
     const struct json *held = json_get(app, "quarantined");
-    const struct json *said = json_get(app, "instructionsChanged");
+    const struct json *instructions = json_get(app, "instructionsChanged");
     for (size_t i = 0; held && i < held->len; i++) {
         const struct json *h = json_at(held, i);
         str name = json_get_string(h, "name");
@@ -54,11 +54,12 @@ static struct json *bundle_approve_show(struct cmd *x, const struct json *app)
     }
     if (tools->len > 0)
         json_set(a, body, STR("tools"), *tools);
-    if (said && x->argc == 1) {
-        print_strs("  WARNING", json_get(said, "warnings"));
-        print_change(STR("instructions of the server"), json_get_string(said, "before"),
-                     json_get_string(said, "after"));
-        json_set(a, body, STR("instructions"), json_of_str(json_get_string(said, "digest")));
+    if (instructions && x->argc == 1) {
+        print_strs("  WARNING", json_get(instructions, "warnings"));
+        print_change(STR("instructions of the server"), json_get_string(instructions, "before"),
+                     json_get_string(instructions, "after"));
+        json_set(a, body, STR("instructions"),
+                 json_of_str(json_get_string(instructions, "digest")));
     }
     return body;
 }

@@ -1,6 +1,6 @@
 /* queue.h - messages that are queued because the agent is answering (whenBusy: queue or steer).
  *
- * A queued message is a turn whose run has not begun. Its sender may edit or withdraw it until the
+ * A queued message is a message without a turn. Its sender may edit or withdraw it until the
  * agent takes it; then the log has it as a user.message with its queuedId. Each queued message is
  * also a file of the workspace, so that a restart of the server does not lose it. Watchers receive
  * queue.added, queue.changed and queue.removed on the conversation's topic; these events are not

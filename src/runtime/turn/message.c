@@ -21,6 +21,7 @@ static const struct turn_child *copy_child(struct message *m, const struct turn_
     own->parent_call_id = arena_str(a, c->parent_call_id);
     own->owner_id = arena_str(a, c->owner_id);
     own->system_prompt = arena_str(a, c->system_prompt);
+    own->tools = json_strs_copy(a, c->tools);
     return own;
 }
 

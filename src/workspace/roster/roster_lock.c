@@ -54,7 +54,7 @@ int roster_lock_take(struct roster_lock *ret, const char *work_dir, bool is_excl
 
 void roster_lock_drop(struct roster_lock *l)
 {
-    file_close(l->fd);
+    lock_close(l->fd);
     l->fd = -1;
 }
 

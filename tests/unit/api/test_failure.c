@@ -46,9 +46,9 @@ TEST_WITH(errors_of_the_store_have_a_status, set_up, tear_down)
         {-EPERM, "500 storage_error"}, /* of the file system, not of the caller */
     };
     assert_replies(FROM_STORE, CASES, ARRAY_LEN(CASES));
-    reply_to(FROM_STORE, -ENOENT, "/work/conversations/c1: no such file");
+    reply_to(FROM_STORE, -ENOENT, "/var/lib/nb/conversations/c1: no such file");
     assert_non_null(strstr(bare.body, "No such conversation."));
-    assert_null(strstr(bare.body, "/work"));
+    assert_null(strstr(bare.body, "/var/lib"));
 }
 
 TEST_WITH(errors_of_auth_have_a_status_and_their_header, set_up, tear_down)

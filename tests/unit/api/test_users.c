@@ -239,6 +239,24 @@ TEST_WITH(a_member_has_one_change_in_progress, set_up, api_tear_down)
     assert_status(api_call(t, "ben", "PATCH", "/v1/preferences", "{\"a\":2}"), 200);
 }
 
+TEST_WITH(changes_of_the_operator_do_not_use_up_those_of_the_owner, set_up, api_tear_down)
+{
+    enum { ADMIN_MAX = 16 };
+    struct api_rig *t = *state;
+    struct roster_lock l;
+    struct err e = {0};
+    assert_int_equal(roster_lock_take(&l, t->rig->dir.path, true, &e), 0);
+    for (size_t i = 1; i <= ADMIN_MAX; i++) {
+        (void)api_begin(t, "operator", "PATCH", "/v1/preferences", "", STR("{\"a\":1}"));
+        rig_until(t->rig, t->api->changing.total == i);
+    }
+    struct api_client *c = api_begin(t, "ana", "PATCH", "/v1/preferences", "", STR("{\"a\":2}"));
+    rig_until(t->rig, t->api->changing.total == ADMIN_MAX + 1);
+    roster_lock_drop(&l);
+    assert_int_equal(api_finish(c).status, 200);
+    rig_until(t->rig, t->api->changing.total == 0);
+}
+
 /* The change has waited, and the right to it was taken away before its turn. */
 TEST_WITH(a_change_that_waited_is_refused_when_the_right_to_it_is_gone, set_up, api_tear_down)
 {

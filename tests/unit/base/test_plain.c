@@ -72,7 +72,7 @@ TEST(errors_show_no_paths)
         {"cannot rename /a/b to /c/d.", "cannot rename " PLAIN_PATH " to " PLAIN_PATH "."},
         {"\"/home/some body/x y.json\" is missing", "\"" PLAIN_PATH "\" is missing"},
         {"cannot read /home/some body/x.json: gone", "cannot read " PLAIN_PATH ": gone"},
-        {"(see /etc/nb, or /root/.nb)", "(see " PLAIN_PATH ", or " PLAIN_PATH ")"},
+        {"(see /etc/nb, or /home/ann/.nb)", "(see " PLAIN_PATH ", or " PLAIN_PATH ")"},
         {"path=/tmp/x", "path=" PLAIN_PATH},
         {"/v1/chat takes POST; /mcp as well; so does /.well-known/x", NULL},
         {"cannot reach https://example.com/a/b: refused", NULL},
