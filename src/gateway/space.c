@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "gateway/http/headers.h"
+#include "gateway/http/http.h"
 #include "gateway/methods/catalog.h"
 #include "gateway/methods/listen.h"
 #include "gateway/session.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "bundle/entry/command_guess.h"
-#include "bundle/entry/jsonc.h"
+#include "config/relaxed.h"
 #include "net/url.h"
 
 #define NOTES_MAX 32
@@ -314,7 +314,7 @@ int import_parse(struct arena *a, str text, const char *base_dir, const char *ho
                  struct import_list *ret, struct err *e)
 {
     struct json *root;
-    int r = json_parse(a, jsonc_to_json(a, text), JSON_COPY, &root, e);
+    int r = json_parse(a, relaxed_json(a, text, NULL), JSON_COPY, &root, e);
     if (r < 0)
         return r;
     const struct json *servers = find_servers(root);

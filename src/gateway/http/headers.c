@@ -1,11 +1,10 @@
-#include "gateway/http/headers.h"
-
 #include <assert.h>
 #include <errno.h>
 
 #include "base/bytes/base64.h"
 #include "base/utf8.h"
-#include "gateway/methods/tools.h"
+#include "gateway/http/http.h"
+#include "gateway/methods/method.h"
 #include "mcp/transport/param_headers.h"
 
 #define VALUE_MAX (8u * 1024)

@@ -1,9 +1,5 @@
 #include "gateway/http/http.h"
 
-#include "gateway/http/http_legacy.h"
-#include "gateway/http/http_modern.h"
-#include "gateway/http/reply_sink_http.h"
-
 static bool is_json(const struct http_req *r)
 {
     str type = http_get_header(r, "content-type");

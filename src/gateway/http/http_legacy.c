@@ -1,8 +1,6 @@
-#include "gateway/http/http_legacy.h"
-
 #include <assert.h>
 
-#include "gateway/http/reply_sink_http.h"
+#include "gateway/http/http.h"
 #include "gateway/http/session_log.h"
 #include "gateway/methods/method.h"
 #include "gateway/session.h"

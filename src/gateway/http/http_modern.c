@@ -1,9 +1,6 @@
 /* The order of the checks is part of the contract: clients decide from the first error what to do
  * next. */
-#include "gateway/http/http_modern.h"
-
-#include "gateway/http/headers.h"
-#include "gateway/http/reply_sink_http.h"
+#include "gateway/http/http.h"
 #include "gateway/methods/method.h"
 
 static void fail_version(struct gw_request *q, str asked)

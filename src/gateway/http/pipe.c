@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "gateway/http/http_modern.h"
+#include "gateway/http/http.h"
 #include "gateway/http/stream.h"
 #include "gateway/methods/method.h"
 

@@ -1,7 +1,6 @@
-#include "gateway/http/reply_sink_http.h"
-
 #include <assert.h>
 
+#include "gateway/http/http.h"
 #include "gateway/http/session_log.h"
 #include "gateway/http/stream.h"
 

@@ -1,10 +1,9 @@
-#include "gateway/methods/chat.h"
-
 #include <assert.h>
 
 #include "auth/rule.h"
 #include "base/text/plain.h"
 #include "engine/run.h"
+#include "gateway/methods/method.h"
 #include "tools/result.h"
 
 static const char DEFINITION[] =

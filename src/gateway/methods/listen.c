@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "gateway/methods/resources.h"
+#include "gateway/methods/method.h"
 #include "gateway/write.h"
 
 #define KEY_MAX (8u * 1024) /* bytes of one address */

@@ -4,10 +4,6 @@
 
 #include "gateway/methods/catalog.h"
 #include "gateway/methods/listen.h"
-#include "gateway/methods/prompts.h"
-#include "gateway/methods/resources.h"
-#include "gateway/methods/tasks.h"
-#include "gateway/methods/tools.h"
 #include "gateway/upstream/session_connection.h"
 #include "gateway/upstream/suspended_calls.h"
 #include "gateway/write.h"

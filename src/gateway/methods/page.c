@@ -1,7 +1,6 @@
-#include "gateway/methods/page.h"
-
 #include <assert.h>
 
+#include "gateway/methods/method.h"
 #include "gateway/write.h"
 
 static bool find_page(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)

@@ -1,7 +1,5 @@
-#include "gateway/methods/prompts.h"
-
 #include "gateway/methods/catalog.h"
-#include "gateway/methods/resources.h"
+#include "gateway/methods/method.h"
 #include "gateway/upstream/upstream.h"
 #include "tools/names.h"
 

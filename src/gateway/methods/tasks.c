@@ -1,6 +1,4 @@
-#include "gateway/methods/tasks.h"
-
-#include "gateway/methods/page.h"
+#include "gateway/methods/method.h"
 #include "gateway/upstream/task_ids.h"
 #include "gateway/upstream/upstream.h"
 

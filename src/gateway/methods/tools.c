@@ -1,11 +1,8 @@
-#include "gateway/methods/tools.h"
-
 #include <assert.h>
 #include <math.h>
 
 #include "gateway/methods/catalog.h"
-#include "gateway/methods/chat.h"
-#include "gateway/methods/page.h"
+#include "gateway/methods/method.h"
 #include "gateway/upstream/upstream.h"
 #include "gateway/write.h"
 #include "tools/names.h"

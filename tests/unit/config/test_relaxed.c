@@ -21,6 +21,7 @@ TEST(comments_and_commas_become_spaces)
     expect("{/*x\ny*/\"a\":1}", "{   \n   \"a\":1}", true);
     expect("{\"a\":[1,2,],}", "{\"a\":[1,2 ] }", true);
     expect("[1, // last\n]", "[1         \n]", true);
+    expect("[1,,]", "[1, ]", true); /* still wrong, as it should be */
     expect("{\"a\":1} // end", "{\"a\":1}       ", true);
 }
 
