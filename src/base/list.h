@@ -59,6 +59,14 @@ static inline struct list_node *list_pop(struct list_node *head) /* first, or NU
     return n;
 }
 
+static inline size_t list_count(const struct list_node *head)
+{
+    size_t n = 0;
+    for (const struct list_node *it = head->next; it != head; it = it->next)
+        n++;
+    return n;
+}
+
 #define LIST_ENTRY(node, type, member) CONTAINER_OF(node, type, member)
 
 /* Safe against removal of the current entry. */

@@ -46,10 +46,8 @@ static struct metrics_tool *row_of(struct gw_metrics *m, str tool)
 void metrics_add(struct gw_metrics *m, str tool, const char *outcome, uint64_t took_us)
 {
     struct metrics_tool *t = row_of(m, tool);
-    size_t which = 0;
-    while (which < ARRAY_LEN(OUTCOMES) && strcmp(OUTCOMES[which], outcome) != 0)
-        which++;
-    assert(which < ARRAY_LEN(OUTCOMES));
+    ptrdiff_t which = STR_INDEX(str_from(outcome), OUTCOMES);
+    assert(which >= 0);
     t->outcomes[which]++;
     t->count++;
     t->sum_us += took_us;

@@ -156,8 +156,7 @@ static void request_finish(struct gw_request *q, int status)
     if (buf_failed(b)) {
         struct json_writer w;
         begin_error(q, &w, RPC_INTERNAL_ERROR, STR("The response is too large."));
-        jw_end(&w);
-        jw_end(&w);
+        jw_close(&w);
     }
     q->out->answer(q, status, buf_str(b));
     if (b->cap > 1024u * 1024)
@@ -210,8 +209,7 @@ void gw_request_fail_status(struct gw_request *q, int status, int code, const st
     begin_error(q, &w, code, str_from(message));
     if (data)
         jw_kval(&w, "data", data);
-    jw_end(&w);
-    jw_end(&w);
+    jw_close(&w);
     request_finish(q, status);
 }
 
@@ -264,8 +262,7 @@ void gw_request_error(struct gw_request *q, const struct json *error, enum mcp_e
         jw_kstr(&w, "uri", json_get_string(q->params, "uri"));
         jw_end(&w);
     }
-    jw_end(&w);
-    jw_end(&w);
+    jw_close(&w);
     request_finish(q, status_of(q, shown));
 }
 
@@ -282,8 +279,7 @@ void gw_request_notify_begin(struct gw_request *q, struct json_writer *w, const 
 
 bool gw_request_notify_end(struct gw_request *q, struct json_writer *w)
 {
-    jw_end(w);
-    jw_end(w);
+    jw_close(w);
     return !buf_failed(w->out) && q->out->emit(q, buf_str(w->out));
 }
 

@@ -259,8 +259,7 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
     jw_key(&w, "serverInfo");
     gw_write_server_info(&w);
     gw_write_instructions(&w, q);
-    jw_end(&w);
-    jw_end(&w);
+    jw_close(&w);
     gw_request_send(q);
 }
 

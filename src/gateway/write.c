@@ -132,7 +132,7 @@ void gw_write_list_end(struct json_writer *w, const struct gw_request *q, uint64
         jw_kstr(w, "cacheScope", STR("private"));
         gw_write_own_meta(w);
     }
-    jw_end(w);
+    jw_close(w);
 }
 
 /* ---- capabilities ---- */
@@ -143,12 +143,6 @@ static void write_flags(struct json_writer *w, const char *name, bool has_subscr
     if (has_subscribe)
         jw_kbool(w, "subscribe", true);
     jw_kbool(w, "listChanged", true);
-    jw_end(w);
-}
-
-static void write_empty(struct json_writer *w, const char *name)
-{
-    jw_kobject(w, name);
     jw_end(w);
 }
 
@@ -175,20 +169,10 @@ static bool has_tasks(const struct gw_request *q)
 static void write_tasks(struct json_writer *w, const struct gw_request *q)
 {
     if (q->era == MCP_ERA_MODERN) {
-        jw_kobject(w, "extensions");
-        write_empty(w, MCP_EXTENSION_TASKS);
-        jw_end(w);
+        jw_kraw(w, "extensions", STR("{\"" MCP_EXTENSION_TASKS "\":{}}"));
         return;
     }
-    jw_kobject(w, "tasks");
-    write_empty(w, "list");
-    write_empty(w, "cancel");
-    jw_kobject(w, "requests");
-    jw_kobject(w, "tools");
-    write_empty(w, "call");
-    jw_end(w);
-    jw_end(w);
-    jw_end(w);
+    jw_kraw(w, "tasks", STR("{\"list\":{},\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}"));
 }
 
 /* One source: its own capabilities. The whole workspace: all capabilities; some lists may be empty.
@@ -208,8 +192,8 @@ void gw_write_capabilities(struct json_writer *w, const struct gw_request *q)
     if (is_offered(q, "prompts"))
         write_flags(w, "prompts", false);
     if (is_offered(q, "completions"))
-        write_empty(w, "completions");
-    write_empty(w, "logging");
+        jw_kraw(w, "completions", STR("{}"));
+    jw_kraw(w, "logging", STR("{}"));
     if (has_tasks(q))
         write_tasks(w, q);
     jw_end(w);

@@ -22,7 +22,7 @@ void gw_write_own_meta(struct json_writer *w);
 /* Writes "instructions" of the one source, or of all sources that the caller may use. */
 void gw_write_instructions(struct json_writer *w, const struct gw_request *q);
 void gw_write_capabilities(struct json_writer *w, const struct gw_request *q);
-/* Writes the members that a list result has besides its items, and ends the result. */
+/* Writes the members that a list result has besides its items, and ends the message. */
 void gw_write_list_end(struct json_writer *w, const struct gw_request *q, uint64_t ttl_ms);
 void gw_write_tool(struct json_writer *w, const struct gw_request *q, const struct json *raw,
                    str name);

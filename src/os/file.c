@@ -161,6 +161,22 @@ bool file_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+str file_head(const char *path, char *p, size_t max)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, p, max);
+    file_close(fd);
+    return (str){p, n > 0 ? (size_t)n : 0};
+}
+
+int file_put(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int rc = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+    file_close(fd);
+    return rc;
+}
+
 void file_close(int fd)
 {
     if (fd >= 0)

@@ -20,6 +20,12 @@ int file_make_dirs(const char *path, struct err *e);
 
 bool file_exists(const char *path);
 
+/* The first bytes of a file, in one read: for files of the kernel, and for first lines. Empty when
+ * it cannot be read. */
+str file_head(const char *path, char *p, size_t max);
+/* Writes to a file that exists, in one write: for files of the kernel. 0 or -errno. */
+int file_put(const char *path, const char *text);
+
 /* Repeat read(2) or write(2) until all n bytes are done. A file that ends early is -EIO. */
 int file_read_all(int fd, char *p, size_t n);
 int file_write_all(int fd, str bytes);

@@ -80,6 +80,7 @@ double json_double(const struct json *v, double otherwise);
 /* The order of keys is ignored, and numbers are compared by their exact value: 1 is 1.0
  * and 10e-1, but 2^63 is not 2^63 + 1. */
 bool json_equal(const struct json *a, const struct json *b);
+bool json_has_string(const struct json *array, str s); /* false for other values */
 
 /* ---- building: values are copied shallowly into their parent ---- */
 
@@ -90,6 +91,9 @@ struct json json_of_bool(bool b);
 struct json json_of_null(void);
 /* A short text that reads back as the same double; null for NaN and infinities. */
 struct json json_of_double(struct arena *a, double d);
+/* An object with one member, which lives as long as the block. */
+#define JSON_ONE(key, v)                                                                           \
+    ((struct json){.type = JSON_OBJECT, .len = 1, .members = &(struct json_member){STR(key), (v)}})
 /* Appending grows the parent's array by doubling inside the arena. Both return the place
  * of the new value inside its parent; it moves when the parent grows again. */
 struct json *json_push(struct arena *a, struct json *arr, struct json v);
@@ -123,6 +127,7 @@ void jw_start(struct json_writer *w, struct buf *out, size_t max_bytes); /* buf_
 void jw_object(struct json_writer *w);
 void jw_array(struct json_writer *w);
 void jw_end(struct json_writer *w);
+void jw_close(struct json_writer *w); /* ends everything that is open */
 void jw_key_str(struct json_writer *w, str key);
 static inline void jw_key(struct json_writer *w, const char *key)
 {

@@ -15,6 +15,14 @@ struct json *json_get_str(const struct json *obj, str key)
     return NULL;
 }
 
+bool json_has_string(const struct json *array, str s)
+{
+    for (uint32_t i = 0; json_is(array, JSON_ARRAY) && i < array->len; i++)
+        if (json_is(&array->items[i], JSON_STRING) && str_eq(array->items[i].s, s))
+            return true;
+    return false;
+}
+
 struct json *json_at(const struct json *arr, size_t index)
 {
     return json_is(arr, JSON_ARRAY) && index < arr->len ? &arr->items[index] : NULL;

@@ -104,6 +104,12 @@ void jw_end(struct json_writer *w)
     w->comma = true;
 }
 
+void jw_close(struct json_writer *w)
+{
+    while (w->depth > 0)
+        jw_end(w);
+}
+
 void jw_key_str(struct json_writer *w, str key)
 {
     assert(in_object(w) && !w->has_key);

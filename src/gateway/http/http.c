@@ -56,11 +56,7 @@ static bool is_source(const struct gateway_caller *who, str source)
 {
     size_t n;
     const str *all = registry_sources(who->tools, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(all[i], source))
-            return true;
-    }
-    return who->bundles && bundles_find(who->bundles, source);
+    return str_in(source, all, n) || (who->bundles && bundles_find(who->bundles, source));
 }
 
 bool gw_http_has_source(struct http_req *r, const struct gateway_caller *who, str source)

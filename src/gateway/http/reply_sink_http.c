@@ -62,14 +62,19 @@ void gw_http_sink_init(struct gw_request *q, struct http_req *r)
     timer_start(&q->quiet, GW_QUIET_MS);
 }
 
-static bool http_sink_emit(struct gw_request *q, str message)
+static void add_to_stream(struct gw_request *q, str message)
 {
-    if (q->http && !http_sink_stream(q))
-        return false;
     if (q->log)
         gw_log_add(q->log, message);
     else if (q->stream)
         gw_stream_send(q->stream, STR("message"), STR_NONE, message);
+}
+
+static bool http_sink_emit(struct gw_request *q, str message)
+{
+    if (q->http && !http_sink_stream(q))
+        return false;
+    add_to_stream(q, message);
     return true;
 }
 
@@ -96,10 +101,7 @@ static void http_sink_answer(struct gw_request *q, int status, str message)
         http_reply(r, status, "application/json", message);
         return;
     }
-    if (q->log)
-        gw_log_add(q->log, message);
-    else if (q->stream)
-        gw_stream_send(q->stream, STR("message"), STR_NONE, message);
+    add_to_stream(q, message);
     let_go(q);
 }
 

@@ -48,10 +48,8 @@ static const char *const CAPABILITIES[] = {"tools", "resources", "resources", "p
 
 enum gw_list gw_list_of(str method)
 {
-    int what = 0;
-    while (what < GW_LISTS && !str_eq(method, str_from(METHODS[what])))
-        what++;
-    assert(what < GW_LISTS); /* only rows of the table of methods come here */
+    ptrdiff_t what = STR_INDEX(method, METHODS);
+    assert(what >= 0); /* only rows of the table of methods come here */
     return (enum gw_list)what;
 }
 

@@ -36,8 +36,7 @@ static void on_said(void *ctx, const struct mcp_reply *r) {}
 static void listen_say(const struct gw_watch *w, const char *method)
 {
     static const struct mcp_call_events EVENTS = {.done = on_said};
-    struct json_member m = {STR("uri"), json_of_str(str_from(w->uri))};
-    struct json params = {.type = JSON_OBJECT, .len = 1, .members = &m};
+    struct json params = JSON_ONE("uri", json_of_str(str_from(w->uri)));
     struct mcp_request req = {.method = str_from(method), .params = &params};
     (void)bundle_request(w->bundle, &req, &EVENTS, NULL);
 }
@@ -256,14 +255,6 @@ static void read_filter(struct gw_listen *l, const struct json *wanted, struct a
     }
 }
 
-static size_t listen_count(const struct list_node *head)
-{
-    size_t n = 0;
-    LIST_FOREACH (it, head)
-        n++;
-    return n;
-}
-
 void gw_subscriptions_listen(struct gw_request *q)
 {
     const struct json *wanted = json_get(q->params, "notifications");
@@ -271,7 +262,7 @@ void gw_subscriptions_listen(struct gw_request *q)
         gw_request_fail(q, RPC_INVALID_PARAMS, "subscriptions/listen requires notifications.");
         return;
     }
-    if (listen_count(&q->space->listens) >= GW_LISTENS_MAX || !q->out->stream(q)) {
+    if (list_count(&q->space->listens) >= GW_LISTENS_MAX || !q->out->stream(q)) {
         gw_request_fail(q, RPC_INTERNAL_ERROR,
                         "Too many subscriptions are open, or this request cannot become a stream.");
         return;
@@ -340,8 +331,7 @@ void gw_listen_updated(struct gw_space *s, struct bundle *b, const struct json *
 {
     static const char METHOD[] = "notifications/resources/updated";
     str uri = json_get_string(params, "uri");
-    struct json_member m = {STR("uri"), json_of_str(uri)};
-    struct json plain = {.type = JSON_OBJECT, .len = 1, .members = &m};
+    struct json plain = JSON_ONE("uri", json_of_str(uri));
     LIST_EACH (one, &s->g->lru, struct gw_session, node) {
         struct gw_session_watch *w = one->space == s ? find_watch(one, uri) : NULL;
         if (w && wants(w->watch, b, uri))

@@ -29,14 +29,11 @@ static void method_discover(struct gw_request *q)
 {
     struct json_writer w;
     gw_write_begin(&w, q);
-    jw_karray(&w, "supportedVersions");
-    jw_str(&w, STR(MCP_REVISION_MODERN));
-    jw_end(&w);
+    jw_kraw(&w, "supportedVersions", STR("[\"" MCP_REVISION_MODERN "\"]"));
     jw_key(&w, "capabilities");
     gw_write_capabilities(&w, q);
     gw_write_instructions(&w, q);
     gw_write_list_end(&w, q, GW_LIST_SHORT_MS);
-    jw_end(&w);
     gw_request_send(q);
 }
 

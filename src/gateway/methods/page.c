@@ -41,6 +41,5 @@ void gw_page_reply(struct gw_request *q, const struct gw_items *all)
     jw_end(&w);
     write_cursor(&w, to, all->len);
     gw_write_list_end(&w, q, all->ttl_ms);
-    jw_end(&w);
     gw_request_send(q);
 }

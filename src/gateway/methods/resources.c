@@ -145,9 +145,8 @@ void gw_resources_route(struct gw_request *q, str uri,
 
 static void not_found(struct gw_request *q)
 {
-    struct json *data = json_new(&q->arena, JSON_OBJECT);
-    json_set(&q->arena, data, STR("uri"), json_of_str(json_get_string(q->params, "uri")));
-    gw_request_fail_data(q, q->era == MCP_ERA_MODERN ? RPC_INVALID_PARAMS : -32002, data,
+    struct json data = JSON_ONE("uri", json_of_str(json_get_string(q->params, "uri")));
+    gw_request_fail_data(q, q->era == MCP_ERA_MODERN ? RPC_INVALID_PARAMS : -32002, &data,
                          "Resource not found");
 }
 

@@ -36,14 +36,6 @@ static void write_params(struct json_writer *w, const struct gw_session *s,
     jw_end(w);
 }
 
-static size_t ask_count(const struct list_node *head)
-{
-    size_t n = 0;
-    LIST_FOREACH (it, head)
-        n++;
-    return n;
-}
-
 void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *from,
                     struct mcp_ask *a, void *owner)
 {
@@ -54,7 +46,7 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
         return;
     }
-    if (ask_count(&s->asks) >= ASKS_MAX) {
+    if (list_count(&s->asks) >= ASKS_MAX) {
         mcp_ask_refuse(a, RPC_INTERNAL_ERROR,
                        "Too many requests to this client are waiting for a response.");
         return;
@@ -89,8 +81,7 @@ void gw_ask_withdraw(struct gw_session *s, struct mcp_ask *a)
     LIST_EACH (mine, &s->asks, struct gw_ask, node) {
         if (mine->ask != a)
             continue;
-        struct json_member id = {STR("requestId"), json_of_int((int64_t)mine->id)};
-        struct json params = {.type = JSON_OBJECT, .len = 1, .members = &id};
+        struct json params = JSON_ONE("requestId", json_of_int((int64_t)mine->id));
         gw_session_notify(s, "notifications/cancelled", &params);
         ask_free(mine);
     }

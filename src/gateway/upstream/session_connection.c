@@ -37,16 +37,11 @@ static void on_session_conn_ask_gone(void *ctx, struct mcp_ask *a)
 
 static bool is_forwarded(str method)
 {
-    static const str METHODS[] = {
-        STR_INIT("notifications/message"),
-        STR_INIT("notifications/elicitation/complete"),
-        STR_INIT("notifications/tasks/status"),
-    };
-    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
-        if (str_eq(method, METHODS[i]))
-            return true;
-    }
-    return false; /* notifications about lists and resources arrive on the shared connection */
+    static const char *const METHODS[] = {"notifications/message",
+                                          "notifications/elicitation/complete",
+                                          "notifications/tasks/status", NULL};
+    /* notifications about lists and resources arrive on the shared connection */
+    return str_in_cstrs(method, METHODS);
 }
 
 static void on_session_conn_notified(void *ctx, str method, const struct json *params)
@@ -159,8 +154,7 @@ static void on_level_set(void *ctx, const struct mcp_reply *r) {}
 
 void session_connection_set_level(struct gw_session *s, str level)
 {
-    struct json_member m = {STR("level"), json_of_str(level)};
-    struct json params = {.type = JSON_OBJECT, .len = 1, .members = &m};
+    struct json params = JSON_ONE("level", json_of_str(level));
     struct mcp_request req = {.method = STR("logging/setLevel"), .params = &params};
     static const struct mcp_call_events NOBODY = {.done = on_level_set};
     LIST_EACH (i, &s->connections, struct session_connection, node)

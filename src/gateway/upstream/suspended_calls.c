@@ -110,8 +110,7 @@ static void end_required(struct gw_request *q, struct json_writer *w, str state)
     jw_end(w);
     jw_kstr(w, "requestState", state);
     gw_write_own_meta(w);
-    jw_end(w);
-    jw_end(w);
+    jw_close(w);
     gw_request_send(q);
 }
 

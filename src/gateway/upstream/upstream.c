@@ -38,14 +38,20 @@ static void upstream_call_free(struct upstream_call *u)
     free(u);
 }
 
-void upstream_call_cancel(struct upstream_call *u, const char *why)
+static void cancel_at_server(struct upstream_call *u, const char *why)
 {
-    if (u->q && u->q->session)
-        gw_ask_drop_owner(u->q->session, u);
     if (u->shared)
         bundle_cancel(u->shared, why);
     else if (u->call)
         mcp_cancel(u->call, why);
+    release_way(u);
+}
+
+void upstream_call_cancel(struct upstream_call *u, const char *why)
+{
+    if (u->q && u->q->session)
+        gw_ask_drop_owner(u->q->session, u);
+    cancel_at_server(u, why);
     upstream_call_free(u);
 }
 
@@ -85,15 +91,6 @@ static void upstream_call_failed(struct upstream_call *u, const struct err *e)
         suspended_keep(u, &r);
 }
 
-static void give_up(struct upstream_call *u)
-{
-    if (u->shared)
-        bundle_cancel(u->shared, "The server was removed.");
-    else if (u->call)
-        mcp_cancel(u->call, "The server was removed.");
-    release_way(u);
-}
-
 void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct err e = {0};
@@ -101,7 +98,7 @@ void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
     LIST_EACH (u, &s->ups, struct upstream_call, all) {
         if (u->bundle != b)
             continue;
-        give_up(u);
+        cancel_at_server(u, "The server was removed.");
         /* A suspended call has no request to fail; its client gets an error when it repeats. */
         if (u->q)
             upstream_call_failed(u, &e);
