@@ -9,7 +9,7 @@ static const struct {
     {STR_INIT("2026-07-28"), MCP_ERA_MODERN},
 };
 
-static const struct {
+static const struct mcp_method {
     str method;
     const char *name_member; /* repeated in Mcp-Name */
     bool may_need_input;
@@ -19,10 +19,8 @@ static const struct {
     {STR_INIT("tasks/update"), "taskId", false}, {STR_INIT("tasks/cancel"), "taskId", false},
 };
 
-static const str LOG_LEVELS[] = {
-    STR_INIT("debug"), STR_INIT("info"),     STR_INIT("notice"), STR_INIT("warning"),
-    STR_INIT("error"), STR_INIT("critical"), STR_INIT("alert"),  STR_INIT("emergency"),
-};
+static const char *const LOG_LEVELS[] = {"debug", "info",     "notice", "warning",
+                                         "error", "critical", "alert",  "emergency"};
 
 enum mcp_era protocol_era(str revision)
 {
@@ -39,22 +37,24 @@ bool protocol_is_modern_error(int64_t code)
            code == MCP_UNSUPPORTED_VERSION;
 }
 
+static const struct mcp_method *method_of(str name)
+{
+    static const struct mcp_method OTHER;
+    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
+        if (str_eq(name, METHODS[i].method))
+            return &METHODS[i];
+    }
+    return &OTHER;
+}
+
 const char *protocol_name_member(str method)
 {
-    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
-        if (str_eq(method, METHODS[i].method))
-            return METHODS[i].name_member;
-    }
-    return NULL;
+    return method_of(method)->name_member;
 }
 
 bool protocol_may_need_input(str method)
 {
-    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
-        if (str_eq(method, METHODS[i].method))
-            return METHODS[i].may_need_input;
-    }
-    return false;
+    return method_of(method)->may_need_input;
 }
 
 bool protocol_needs_task(const struct json *tool)
@@ -64,14 +64,10 @@ bool protocol_needs_task(const struct json *tool)
 
 int protocol_log_level(str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(LOG_LEVELS); i++) {
-        if (str_eq(name, LOG_LEVELS[i]))
-            return (int)i;
-    }
-    return -1;
+    return (int)STR_INDEX(name, LOG_LEVELS);
 }
 
 str protocol_log_level_name(int level)
 {
-    return level < 0 ? STR_NONE : LOG_LEVELS[level];
+    return level < 0 ? STR_NONE : str_from(LOG_LEVELS[level]);
 }

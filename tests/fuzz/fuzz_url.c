@@ -2,7 +2,7 @@
  * to is one of the same origin. The input is a URL, a line feed and a reference. */
 #include <assert.h>
 
-#include "mcp/transport/endpoint.h"
+#include "mcp/transport/transport.h"
 #include "net/url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

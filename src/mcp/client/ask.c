@@ -5,15 +5,12 @@
 
 #include "mcp/client/client_impl.h"
 
-static const struct {
-    str method;
-    enum mcp_ask_kind kind;
-    const char *capability;
-} KINDS[] = {
-    {STR_INIT("sampling/createMessage"), MCP_ASK_SAMPLING, "sampling"},
-    {STR_INIT("elicitation/create"), MCP_ASK_ELICITATION, "elicitation"},
-    {STR_INIT("roots/list"), MCP_ASK_ROOTS, "roots"},
-};
+static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessage",
+                                      [MCP_ASK_ELICITATION] = "elicitation/create",
+                                      [MCP_ASK_ROOTS] = "roots/list"};
+static const char *const CAPABILITIES[] = {[MCP_ASK_SAMPLING] = "sampling",
+                                           [MCP_ASK_ELICITATION] = "elicitation",
+                                           [MCP_ASK_ROOTS] = "roots"};
 
 /* ---- the answer ---- */
 
@@ -89,20 +86,20 @@ static bool has_mode(const struct json *elicitation, const struct json *params)
 }
 
 /* Returns 0, or the error code for the reply. */
-static int check_declared(const struct json *declared, size_t kind, const struct json *params)
+static int check_declared(const struct json *declared, enum mcp_ask_kind kind,
+                          const struct json *params)
 {
-    const struct json *capability = json_get(declared, KINDS[kind].capability);
+    const struct json *capability = json_get(declared, CAPABILITIES[kind]);
     if (!json_is(capability, JSON_OBJECT))
         return RPC_METHOD_NOT_FOUND;
-    if (KINDS[kind].kind == MCP_ASK_ELICITATION && !has_mode(capability, params))
+    if (kind == MCP_ASK_ELICITATION && !has_mode(capability, params))
         return RPC_INVALID_PARAMS;
     return 0;
 }
 
 str mcp_ask_method(enum mcp_ask_kind kind)
 {
-    assert(KINDS[kind].kind == kind);
-    return KINDS[kind].method;
+    return str_from(METHODS[kind]);
 }
 
 bool mcp_ask_is_declared(const struct json *capabilities, enum mcp_ask_kind kind,
@@ -111,23 +108,19 @@ bool mcp_ask_is_declared(const struct json *capabilities, enum mcp_ask_kind kind
     return check_declared(capabilities, kind, params) == 0;
 }
 
-static int find_kind(str method, size_t *ret)
+static int find_kind(str method, enum mcp_ask_kind *ret)
 {
-    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
-        if (str_eq(method, KINDS[i].method)) {
-            *ret = i;
-            return 0;
-        }
-    }
-    return -ENOENT;
+    ptrdiff_t i = STR_INDEX(method, METHODS);
+    *ret = (enum mcp_ask_kind)i;
+    return i < 0 ? -ENOENT : 0;
 }
 
-static struct ask *ask_new(struct mcp_client *c, size_t kind, const struct json *params,
+static struct ask *ask_new(struct mcp_client *c, enum mcp_ask_kind kind, const struct json *params,
                            struct mcp_call *call)
 {
     struct ask *a = xcalloc(1, sizeof(*a));
     a->client = c;
-    a->pub.kind = KINDS[kind].kind;
+    a->pub.kind = kind;
     a->pub.params = params ? json_clone(&a->mem, params) : json_new(&a->mem, JSON_OBJECT);
     a->pub.call = call;
     list_push(&c->asks, &a->node);
@@ -165,9 +158,9 @@ static void tell_gone(struct ask *a)
 
 /* Many servers request the roots once, right after the handshake: that request does not belong to a
  * call. */
-static bool is_about_a_call(const struct mcp_client *c, size_t kind)
+static bool is_about_a_call(const struct mcp_client *c, enum mcp_ask_kind kind)
 {
-    if (KINDS[kind].kind != MCP_ASK_ROOTS)
+    if (kind != MCP_ASK_ROOTS)
         return true;
     LIST_FOREACH (n, &c->calls) {
         if (protocol_may_need_input(LIST_ENTRY(n, struct mcp_call, node)->method))
@@ -185,7 +178,7 @@ static struct mcp_call *asking_call(struct mcp_client *c, int64_t during)
 
 void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_message *m)
 {
-    size_t kind;
+    enum mcp_ask_kind kind;
     if (str_eq(m->method, STR("ping"))) {
         reply_result(c, m->id, &(struct json){.type = JSON_OBJECT});
         return;
@@ -239,7 +232,7 @@ int ask_start_input(struct mcp_call *call, str key, const struct json *request, 
     struct mcp_client *c = call->client;
     str method = json_get_string(request, "method");
     const struct json *params = json_get(request, "params");
-    size_t kind;
+    enum mcp_ask_kind kind;
     if (find_kind(method, &kind) < 0 || check_declared(call->declared, kind, params) != 0)
         return err_set(e, -EPROTO,
                        "the server requests \"%.*s\", a capability that the client did not declare",

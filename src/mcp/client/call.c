@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "mcp/client/client_impl.h"
-#include "mcp/client/message.h"
 #include "mcp/connections.h"
 
 /* ---- the end ---- */
@@ -107,15 +106,14 @@ void mcp_cancel(struct mcp_call *call, const char *reason)
 static void call_transmit(struct mcp_call *call, str method, const struct json *params,
                           const struct json *more)
 {
-    struct mcp_client *c = call->client;
     struct exchange_spec s = {
-        .method = method,
-        .params = params,
-        .more = more,
-        .era = c->era,
-        .capabilities = call->capabilities,
-        .log_level = call->log_level,
-        .wants_progress = call->wants_progress,
+        .message = {.method = method,
+                    .params = params,
+                    .more = more,
+                    .era = call->client->era,
+                    .capabilities = call->capabilities,
+                    .log_level = call->log_level,
+                    .wants_progress = call->wants_progress},
         .timeout_ms = call->timeout_ms,
         .deadline_ms = call->deadline_ms,
         .headers = call->headers.n > 0 ? &call->headers : NULL,
@@ -242,8 +240,7 @@ static void lower_log_level(struct mcp_client *c, str wanted)
         !json_get(c->server_capabilities, "logging"))
         return;
     c->log_level = level;
-    struct json_member member = {STR("level"), json_of_str(wanted)};
-    struct json params = {.type = JSON_OBJECT, .len = 1, .members = &member};
+    struct json params = JSON_ONE("level", json_of_str(wanted));
     exchange_send_forgotten(c, STR("logging/setLevel"), &params);
 }
 

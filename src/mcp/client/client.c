@@ -20,7 +20,6 @@
 #include <stdio.h>
 
 #include "mcp/client/client_impl.h"
-#include "mcp/client/message.h"
 #include "mcp/dial.h"
 
 #define BODY_SHOWN    200 /* bytes of a refusal's body in an error message */
@@ -40,7 +39,8 @@ static void client_delete(struct mcp_client *c)
 {
     assert(list_empty(&c->calls) && list_empty(&c->asks) && !c->transport);
     free_dead_calls(c);
-    known_tools_done(&c->tools);
+    map_done(&c->tools.by_name);
+    arena_done(&c->tools.mem);
     free(c->table.buckets);
     buf_done(&c->out);
     arena_done(&c->in);
@@ -349,7 +349,7 @@ struct mcp_client *mcp_open(struct loop *l, struct fetcher *f, const struct mcp_
     list_init(&c->asks);
     list_init(&c->dead_calls);
     buf_init(&c->out, RPC_MESSAGE_MAX);
-    known_tools_init(&c->tools);
+    map_init(&c->tools.by_name);
     c->dial = dial_copy(&c->mem, dial);
     copy_capabilities(c);
     connect_init(c);

@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "loop/timer.h"
 #include "mcp/client.h"
+#include "mcp/client/message.h"
 #include "mcp/transport/jsonrpc.h"
 #include "mcp/transport/param_headers.h"
 #include "mcp/transport/transport.h"
@@ -52,12 +53,7 @@ struct mcp_exchange {
 };
 
 struct exchange_spec {
-    str method;
-    const struct json *params, *more;
-    enum mcp_era era;
-    str capabilities; /* JSON text */
-    str log_level;
-    bool wants_progress;
+    struct message_request message; /* its id is set when it is sent; no capabilities: ours */
     uint64_t timeout_ms, deadline_ms;
     const struct param_headers *headers;
 };
@@ -210,8 +206,6 @@ struct known_tool {
     bool needs_task;
 };
 
-void known_tools_init(struct known_tools *k);
-void known_tools_done(struct known_tools *k);
 /* Records facts that later calls need, and removes tools that cannot be called over HTTP. Reports
  * each removed tool to `on_stderr` of the host. */
 void tools_take_list(struct mcp_client *c, struct json *result, bool is_first);

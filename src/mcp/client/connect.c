@@ -98,15 +98,6 @@ static void settle_era(struct mcp_client *c, enum mcp_era era, str version)
 
 /* ---- the stateless era ---- */
 
-static bool names(const struct json *versions, str wanted)
-{
-    for (uint32_t i = 0; json_is(versions, JSON_ARRAY) && i < versions->len; i++) {
-        if (str_eq(json_string(&versions->items[i], STR_NONE), wanted))
-            return true;
-    }
-    return false;
-}
-
 static void become_modern(struct mcp_client *c)
 {
     assert(c->state == CLIENT_CONNECTING);
@@ -117,7 +108,7 @@ static void become_modern(struct mcp_client *c)
 
 static void take_discovered(struct mcp_client *c, const struct json *result)
 {
-    if (!names(json_get(result, "supportedVersions"), STR(MCP_REVISION_MODERN))) {
+    if (!json_has_string(json_get(result, "supportedVersions"), STR(MCP_REVISION_MODERN))) {
         send_initialize(c);
         return;
     }
@@ -131,11 +122,8 @@ static void take_discovered(struct mcp_client *c, const struct json *result)
 /* The server has no server/discover, but its refusal exists only in the modern era. */
 static void assume_modern(struct mcp_client *c)
 {
-    struct json tools = {.type = JSON_OBJECT};
-    struct json_member member = {STR("tools"), tools};
-    struct json capabilities = {.type = JSON_OBJECT, .len = 1, .members = &member};
-    struct json_member outer = {STR("capabilities"), capabilities};
-    take_facts(c, &(struct json){.type = JSON_OBJECT, .len = 1, .members = &outer}, NULL);
+    struct json capabilities = JSON_ONE("tools", (struct json){.type = JSON_OBJECT});
+    take_facts(c, &JSON_ONE("capabilities", capabilities), NULL);
     become_modern(c);
 }
 
@@ -144,10 +132,11 @@ static void take_modern_error(struct mcp_client *c, const struct mcp_reply *r)
     const struct json *supported = json_get(json_get(r->error, "data"), "supported");
     if (json_get_int(r->error, "code", 0) != MCP_UNSUPPORTED_VERSION)
         connect_fail(c, -EPROTO, "the server refuses server/discover", r);
-    else if (names(supported, STR(MCP_REVISION_MODERN)) &&
+    else if (json_has_string(supported, STR(MCP_REVISION_MODERN)) &&
              ++c->connect.versions_tried < VERSION_TRIES_MAX)
         send_discover(c);
-    else if (names(supported, STR(MCP_REVISION_LEGACY))) /* both eras behind one endpoint */
+    else if (json_has_string(supported,
+                             STR(MCP_REVISION_LEGACY))) /* both eras behind one endpoint */
         send_initialize(c);
     else
         connect_fail(c, -EPROTO, "nb and the server have no MCP protocol version in common", r);
@@ -195,8 +184,7 @@ static void send_discover(struct mcp_client *c)
 {
     c->connect.has_probed = true;
     struct exchange_spec s = {
-        .method = STR("server/discover"),
-        .era = MCP_ERA_MODERN,
+        .message = {.method = STR("server/discover"), .era = MCP_ERA_MODERN},
         .timeout_ms = connect_ms(c),
         .deadline_ms = clock_mono_ms() + connect_ms(c),
     };
@@ -284,9 +272,7 @@ static void send_initialize(struct mcp_client *c)
     json_set(&a, info, STR("name"), json_of_str(STR("nb")));
     json_set(&a, info, STR("version"), json_of_str(STR(NB_VERSION)));
     struct exchange_spec s = {
-        .method = STR("initialize"),
-        .params = params,
-        .era = MCP_ERA_LEGACY,
+        .message = {.method = STR("initialize"), .params = params, .era = MCP_ERA_LEGACY},
         .timeout_ms = connect_ms(c),
         .deadline_ms = clock_mono_ms() + connect_ms(c),
     };

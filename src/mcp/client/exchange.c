@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "mcp/client/client_impl.h"
-#include "mcp/client/message.h"
 
 #define BUCKETS_MIN 16
 
@@ -196,36 +195,29 @@ static void fail_later(struct mcp_exchange *x, const struct err *e)
     timer_start(&x->timer, 0);
 }
 
-static int transmit(struct mcp_exchange *x, const struct exchange_spec *s, struct err *e)
+static int transmit(struct mcp_client *c, const struct message_request *r,
+                    const struct param_headers *headers, struct err *e)
 {
-    struct mcp_client *c = x->client;
-    struct message_request r = {
-        .id = x->id,
-        .method = s->method,
-        .params = s->params,
-        .more = s->more,
-        .era = s->era,
-        .capabilities = s->capabilities.n > 0 ? s->capabilities : c->capabilities,
-        .log_level = s->log_level,
-        .wants_progress = s->wants_progress,
-    };
     buf_clear(&c->out);
-    message_write_request(&c->out, &r);
+    message_write_request(&c->out, r);
     return client_send(c,
                        &(struct outgoing){.text = buf_str(&c->out),
-                                          .id = x->id,
-                                          .era = s->era,
-                                          .method = s->method,
-                                          .params = s->params,
-                                          .headers = s->headers},
+                                          .id = r->id,
+                                          .era = r->era,
+                                          .method = r->method,
+                                          .params = r->params,
+                                          .headers = headers},
                        e);
 }
 
 void exchange_send(struct mcp_exchange *x, const struct exchange_spec *s)
 {
     struct mcp_client *c = x->client;
+    struct message_request r = s->message;
     assert(x->id == 0 && "an exchange carries one request at a time");
-    x->id = ++c->last_id;
+    x->id = r.id = ++c->last_id;
+    if (r.capabilities.n == 0)
+        r.capabilities = c->capabilities;
     x->timeout_ms = s->timeout_ms;
     x->deadline_ms = s->deadline_ms;
     x->http_status = 0;
@@ -237,7 +229,7 @@ void exchange_send(struct mcp_exchange *x, const struct exchange_spec *s)
     } else if (c->table.n > MCP_CALLS_MAX) {
         err_set(&e, -EBUSY, "more than %d requests to this server are in progress", MCP_CALLS_MAX);
         fail_later(x, &e);
-    } else if (transmit(x, s, &e) < 0) {
+    } else if (transmit(c, &r, s->headers, &e) < 0) {
         fail_later(x, &e);
     } else {
         arm(x);
@@ -253,9 +245,5 @@ void exchange_send_forgotten(struct mcp_client *c, str method, const struct json
         .era = c->era,
         .capabilities = c->capabilities,
     };
-    buf_clear(&c->out);
-    message_write_request(&c->out, &r);
-    struct outgoing m = {
-        .text = buf_str(&c->out), .id = r.id, .era = c->era, .method = method, .params = params};
-    (void)client_send(c, &m, NULL);
+    (void)transmit(c, &r, NULL, NULL);
 }

@@ -70,9 +70,9 @@ static void listen_open_stream(struct listen *l)
     assert(l->x.id == 0 && l->client->era == MCP_ERA_MODERN); /* one stream */
     arena_init(&a);
     struct exchange_spec s = {
-        .method = STR("subscriptions/listen"),
-        .params = build_params(l, &a),
-        .era = MCP_ERA_MODERN,
+        .message = {.method = STR("subscriptions/listen"),
+                    .params = build_params(l, &a),
+                    .era = MCP_ERA_MODERN},
         .timeout_ms = UINT64_MAX,
         .deadline_ms = UINT64_MAX,
     };

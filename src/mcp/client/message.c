@@ -13,21 +13,12 @@ static void write_client_info(struct json_writer *w)
     jw_end(w);
 }
 
-static bool is_ours(str key)
-{
-    for (size_t i = 0; i < ARRAY_LEN(OURS_IN_META); i++) {
-        if (str_eq(key, OURS_IN_META[i]))
-            return true;
-    }
-    return false;
-}
-
 static void write_meta(struct json_writer *w, const struct message_request *r)
 {
     const struct json *theirs = json_get(r->params, "_meta");
     jw_kobject(w, "_meta");
     for (uint32_t i = 0; json_is(theirs, JSON_OBJECT) && i < theirs->len; i++) {
-        if (is_ours(theirs->members[i].key))
+        if (str_in(theirs->members[i].key, OURS_IN_META, ARRAY_LEN(OURS_IN_META)))
             continue;
         jw_key_str(w, theirs->members[i].key);
         jw_value(w, &theirs->members[i].value);
@@ -91,22 +82,9 @@ static void write_extensions(struct json_writer *w, const struct json *extension
         jw_key_str(w, extensions->members[i].key);
         jw_value(w, &extensions->members[i].value);
     }
-    if (with_tasks) {
+    if (with_tasks)
         jw_kraw(w, MCP_EXTENSION_TASKS, STR("{}"));
-    }
     jw_end(w);
-}
-
-static void write_modern_capability(struct json_writer *w, const struct json_member *m)
-{
-    bool is_other = str_eq(m->key, STR("tasks")) || str_eq(m->key, STR("extensions"));
-    if (is_other)
-        return;
-    jw_key_str(w, m->key);
-    if (str_eq(m->key, STR("roots")))
-        jw_raw(w, STR("{}"));
-    else
-        jw_value(w, &m->value);
 }
 
 void message_write_capabilities(struct buf *out, const struct json *declared, bool with_tasks)
@@ -114,8 +92,16 @@ void message_write_capabilities(struct buf *out, const struct json *declared, bo
     struct json_writer w;
     jw_init(&w, out);
     jw_object(&w);
-    for (uint32_t i = 0; json_is(declared, JSON_OBJECT) && i < declared->len; i++)
-        write_modern_capability(&w, &declared->members[i]);
+    for (uint32_t i = 0; json_is(declared, JSON_OBJECT) && i < declared->len; i++) {
+        const struct json_member *m = &declared->members[i];
+        if (str_eq(m->key, STR("tasks")) || str_eq(m->key, STR("extensions")))
+            continue;
+        jw_key_str(&w, m->key);
+        if (str_eq(m->key, STR("roots")))
+            jw_raw(&w, STR("{}"));
+        else
+            jw_value(&w, &m->value);
+    }
     const struct json *extensions = json_get(declared, "extensions");
     if (with_tasks || extensions) {
         jw_key(&w, "extensions");

@@ -19,8 +19,7 @@ static void on_list_page(struct mcp_exchange *x, const struct mcp_reply *r);
 
 static void send_page(struct mcp_call *call, const struct json *cursor)
 {
-    struct json_member member = {STR("cursor"), cursor ? *cursor : json_of_null()};
-    struct json params = {.type = JSON_OBJECT, .len = 1, .members = &member};
+    struct json params = JSON_ONE("cursor", cursor ? *cursor : json_of_null());
     str method = call->pages->error ? STR("tools/list") : call->method;
     call_send_other(call, method, cursor ? &params : NULL, on_list_page);
 }

@@ -1,25 +1,6 @@
 
 #include "mcp/client/client_impl.h"
 
-void known_tools_init(struct known_tools *k)
-{
-    arena_init(&k->mem);
-    map_init(&k->by_name);
-}
-
-void known_tools_done(struct known_tools *k)
-{
-    map_done(&k->by_name);
-    arena_done(&k->mem);
-}
-
-static void forget_all(struct known_tools *k)
-{
-    map_done(&k->by_name);
-    map_init(&k->by_name);
-    arena_reset(&k->mem);
-}
-
 /* False when the tool cannot be used over this connection. */
 static bool take_tool(struct mcp_client *c, const struct json *tool, bool has_headers)
 {
@@ -46,8 +27,11 @@ void tools_take_list(struct mcp_client *c, struct json *result, bool is_first)
     struct json *tools = json_get(result, "tools");
     if (!json_is(tools, JSON_ARRAY))
         return;
-    if (is_first)
-        forget_all(&c->tools);
+    if (is_first) {
+        map_done(&c->tools.by_name);
+        map_init(&c->tools.by_name);
+        arena_reset(&c->tools.mem);
+    }
     bool has_headers = c->era == MCP_ERA_MODERN && c->transport->ops->is_http;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < tools->len; i++) {

@@ -1,7 +1,6 @@
-#include "mcp/transport/endpoint.h"
-
 #include <errno.h>
 
+#include "mcp/transport/transport.h"
 #include "net/url.h"
 
 static bool is_absolute(str s)

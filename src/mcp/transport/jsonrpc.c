@@ -121,6 +121,5 @@ void rpc_write_error(struct buf *out, const struct json *id, int64_t code, str m
     jw_kobject(&w, "error");
     jw_kint(&w, "code", code);
     jw_kstr(&w, "message", message);
-    jw_end(&w);
-    jw_end(&w);
+    jw_close(&w);
 }

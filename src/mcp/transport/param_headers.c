@@ -193,22 +193,10 @@ bool param_header_value(struct arena *a, const struct param_header *h, const str
     const struct json *v = arguments;
     for (size_t i = 0; i < h->depth; i++)
         v = json_get_str(v, h->path[i]);
-    if (!v)
+    if (!v || v->type == JSON_NULL || v->type == JSON_ARRAY || v->type == JSON_OBJECT)
         return false;
-    switch (v->type) {
-    case JSON_STRING:
-        *ret = header_value_encode(a, v->s);
-        return true;
-    case JSON_BOOL:
-        *ret = v->boolean ? STR("true") : STR("false");
-        return true;
-    case JSON_INT:
-    case JSON_NUMBER:
-        *ret = json_to_str(a, v);
-        return true;
-    default:
-        return false;
-    }
+    *ret = v->type == JSON_STRING ? header_value_encode(a, v->s) : json_to_str(a, v);
+    return true;
 }
 
 static bool is_plain(str value)

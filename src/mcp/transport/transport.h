@@ -76,5 +76,10 @@ struct transport *transport_stdio_open(struct loop *l, const struct mcp_dial *di
 struct transport *transport_http_open(struct loop *l, struct fetcher *f,
                                       const struct mcp_dial *dial,
                                       const struct transport_events *ev, void *ctx);
+
+/* The URL to which the oldest transport posts messages (endpoint.c, pure): resolves the reference
+ * from the stream's "endpoint" event against the URL of the stream: absolute, from the root, or
+ * relative. Refuses another origin (-EACCES), because messages carry the user's headers. */
+int endpoint_resolve(struct arena *a, str stream_url, str reference, str *ret, struct err *e);
 struct transport *transport_sse_open(struct loop *l, struct fetcher *f, const struct mcp_dial *dial,
                                      const struct transport_events *ev, void *ctx);

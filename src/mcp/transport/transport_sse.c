@@ -7,7 +7,6 @@
 #include "base/list.h"
 #include "loop/timer.h"
 #include "mcp/client.h"
-#include "mcp/transport/endpoint.h"
 #include "mcp/transport/transport.h"
 #include "mcp/transport/wire.h"
 

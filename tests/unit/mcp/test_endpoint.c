@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "mcp/transport/endpoint.h"
+#include "mcp/transport/transport.h"
 #include "support/unit.h"
 
 TEST(resolves)
