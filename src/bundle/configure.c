@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/text/secret_name.h"
 #include "bundle/change_impl.h"
-#include "bundle/entry/entry_copy.h"
+#include "bundle/entry/entry.h"
 #include "bundle/package/package.h"
 #include "bundle/package/user_config.h"
 #include "bundle/settings/credentials.h"

@@ -2,7 +2,7 @@
  * value marked sensitive is on none. */
 #include <assert.h>
 
-#include "bundle/package/command_line.h"
+#include "bundle/package/package_prepare.h"
 
 #define SECRET "zq8Secret"
 
@@ -32,7 +32,7 @@ static void build(struct arena *a, const struct manifest *m)
 {
     struct user_config_sources from = {.given = values_for(a, m), .getenv = always};
     struct user_value *values;
-    struct command_line line;
+    struct resolved line;
     struct err e = {0};
     if (user_config_resolve(a, m, &from, &values, &e) < 0) {
         assert(e.msg[0]);

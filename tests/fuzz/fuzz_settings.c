@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "bundle/entry/import.h"
-#include "bundle/settings/settings_text.h"
+#include "bundle/settings/settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

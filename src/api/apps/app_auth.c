@@ -22,7 +22,7 @@
 #include "api/ingress/proxy.h"
 #include "base/bytes/random.h"
 #include "bundle/bundle.h"
-#include "bundle/entry/entry_copy.h"
+#include "bundle/entry/entry.h"
 #include "bundle/oauth/oauth.h"
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"

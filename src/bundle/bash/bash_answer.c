@@ -4,6 +4,7 @@
 
 #define LIST_TTL_MS      3600000
 #define LIMIT_NOTE_BYTES 320
+#define CAPABILITIES     "{\"tools\":{}}"
 
 const char BASH_TOOLS[] =
     "[{\"name\":\"bash_exec\",\"title\":\"Run a command\","
@@ -58,8 +59,7 @@ void bash_answer_begin(struct bash_answer *a, const struct json *id, bool is_mod
 
 void bash_answer_end(struct bash_answer *a)
 {
-    jw_end(&a->w);
-    jw_end(&a->w);
+    jw_close(&a->w);
 }
 
 /* ---- errors ---- */
@@ -79,23 +79,12 @@ void bash_answer_version(struct bash_answer *a, const struct json *id, str asked
     jw_kint(w, "code", MCP_UNSUPPORTED_VERSION);
     jw_kstr(w, "message", STR("Unsupported protocol version"));
     jw_kobject(w, "data");
-    jw_karray(w, "supported");
-    jw_str(w, STR(MCP_REVISION_MODERN));
-    jw_end(w);
+    jw_kraw(w, "supported", STR("[\"" MCP_REVISION_MODERN "\"]"));
     jw_kstr(w, "requested", asked);
-    jw_end(w);
     bash_answer_end(a);
 }
 
 /* ---- information about the server ---- */
-
-static void write_capabilities(struct json_writer *w)
-{
-    jw_kobject(w, "capabilities");
-    jw_kobject(w, "tools");
-    jw_end(w);
-    jw_end(w);
-}
 
 static void write_caching(struct json_writer *w)
 {
@@ -106,10 +95,8 @@ static void write_caching(struct json_writer *w)
 void bash_answer_discover(struct bash_answer *a, const struct json *id)
 {
     bash_answer_begin(a, id, true);
-    jw_karray(&a->w, "supportedVersions");
-    jw_str(&a->w, STR(MCP_REVISION_MODERN));
-    jw_end(&a->w);
-    write_capabilities(&a->w);
+    jw_kraw(&a->w, "supportedVersions", STR("[\"" MCP_REVISION_MODERN "\"]"));
+    jw_kraw(&a->w, "capabilities", STR(CAPABILITIES));
     write_caching(&a->w);
     bash_answer_end(a);
 }
@@ -118,7 +105,7 @@ void bash_answer_initialize(struct bash_answer *a, const struct json *id, str ve
 {
     bash_answer_begin(a, id, false);
     jw_kstr(&a->w, "protocolVersion", version);
-    write_capabilities(&a->w);
+    jw_kraw(&a->w, "capabilities", STR(CAPABILITIES));
     jw_key(&a->w, "serverInfo");
     write_server_info(&a->w);
     bash_answer_end(a);

@@ -68,3 +68,24 @@ void bash_run_end_over(struct bash_run *r, enum bash_limit limit); /* kills it; 
 void bash_run_done(struct bash_run *r); /* at any time; kills what is left */
 /* A sentence about the limit that it reached or that applied to it; "" when there is none. */
 void bash_run_explain_limit(const struct bash_run *r, char *ret, size_t size);
+
+/* ---- limits of each command of the bash bundle (bash_watch.c) ----
+ *
+ * Every command may use the memory in the entry of the bundle and PROCESS_COUNT_MAX processes.
+ * With cgroups the kernel enforces both, or one of them (cgroup.h). For the rest the server
+ * measures /proc while commands run. A command that exceeds a limit is ended, no other command is,
+ * and its answer names the limit. One thread. */
+
+struct bash_watch {
+    int64_t memory_bytes; /* of one command; 0 = no limit */
+    bool is_wrapped;      /* commands are in bubblewrap */
+    uint64_t due_ms;      /* time of the next step; 0 = now */
+    uint64_t look_ms;     /* time of the next full measurement, unless processes become many */
+    unsigned long tasks;  /* of the whole machine at the last measurement */
+};
+
+/* True when it has to be measured: false when it has ended, or is about to. */
+bool bash_watch_needs(const struct bash_run *r);
+
+/* Measures all of them when it is time, and ends those over a limit. due_ms is the next time. */
+void bash_watch_step(struct bash_watch *w, struct bash_run **runs, size_t n, uint64_t now_ms);

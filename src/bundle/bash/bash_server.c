@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "bundle/bash/bash_answer.h"
-#include "bundle/bash/bash_watch.h"
+#include "bundle/bash/bash_run.h"
 #include "bundle/confine/cgroup.h"
 #include "bundle/sandbox/launch.h"
 #include "net/child.h"

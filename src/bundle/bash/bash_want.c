@@ -33,10 +33,7 @@ int bash_want_read(const struct json *args, struct bash_want *ret, struct err *e
 {
     static const char *const KNOWN[] = {"command", "cwd", "timeout", "env"};
     for (size_t i = 0; i < (args ? args->len : 0); i++) {
-        bool is_known = false;
-        for (size_t k = 0; k < ARRAY_LEN(KNOWN); k++)
-            is_known = is_known || str_eq(args->members[i].key, str_from(KNOWN[k]));
-        if (!is_known)
+        if (STR_INDEX(args->members[i].key, KNOWN) < 0)
             return err_set(e, -EINVAL, "unknown argument '%.*s'", STR_ARG(args->members[i].key));
     }
     const struct json *cwd = json_get(args, "cwd"), *env = json_get(args, "env");

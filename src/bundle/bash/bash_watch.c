@@ -1,6 +1,5 @@
-#include "bundle/bash/bash_watch.h"
-
 #include "base/clock.h"
+#include "bundle/bash/bash_run.h"
 #include "bundle/confine/cgroup.h"
 #include "bundle/confine/process_usage.h"
 

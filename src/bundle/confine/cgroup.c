@@ -19,23 +19,9 @@
 
 const struct cgroup_place CGROUP_SYSTEM = {"/proc/self/cgroup", "/sys/fs/cgroup"};
 
-static str cgroup_read(const char *path, char buf[FILE_BYTES])
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, buf, FILE_BYTES);
-    file_close(fd);
-    return (str){buf, n > 0 ? (size_t)n : 0};
-}
-
 static int cgroup_write(struct arena *a, str dir, const char *name, const char *text)
 {
-    int fd = open(arena_printf(a, "%.*s/%s", STR_ARG(dir), name).p, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    ssize_t n = write(fd, text, strlen(text));
-    int rc = n < 0 ? -errno : 0;
-    close(fd);
-    return rc;
+    return file_put(arena_printf(a, "%.*s/%s", STR_ARG(dir), name).p, text);
 }
 
 static bool has_file(const char *path, const char *file)
@@ -60,7 +46,7 @@ static bool has_word(str text, str word)
 static str own_path(struct arena *a, const struct cgroup_place *place, str controller)
 {
     char buf[FILE_BYTES];
-    str rest = cgroup_read(place->self, buf), line, id, names;
+    str rest = file_head(place->self, buf, sizeof(buf)), line, id, names;
     while (str_split(&rest, '\n', &line)) {
         bool is_it = str_split(&line, ':', &id) && str_split(&line, ':', &names) &&
                      str_eq(names, controller) && str_starts(line, STR("/"));
@@ -86,7 +72,7 @@ static str offered(struct arena *a, str dir)
 {
     char buf[FILE_BYTES], all[64] = "";
     str path = arena_printf(a, "%.*s/cgroup.controllers", STR_ARG(dir));
-    str text = cgroup_read(path.p, buf);
+    str text = file_head(path.p, buf, sizeof(buf));
     for (size_t i = 0; i < ARRAY_LEN(CONTROLLERS); i++) {
         size_t n = strlen(all);
         if (has_word(text, str_from(CONTROLLERS[i])))
@@ -235,7 +221,7 @@ static int64_t event_count(const char *path, const char *file, str word)
     char buf[FILE_BYTES], name[FILE_BYTES];
     int64_t n = 0;
     snprintf(name, sizeof(name), "%s/%s", path, file);
-    str rest = cgroup_read(name, buf), line, key;
+    str rest = file_head(name, buf, sizeof(buf)), line, key;
     while (str_split(&rest, '\n', &line)) {
         if (str_split(&line, ' ', &key) && str_eq(key, word) && parse_i64(line, &n) < 0)
             n = 0;
@@ -262,10 +248,7 @@ void cgroup_kill(const char *path)
 {
     char name[FILE_BYTES];
     snprintf(name, sizeof(name), "%s/cgroup.kill", path);
-    int fd = open(name, O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
-    ssize_t n = fd < 0 ? 0 : write(fd, "1", 1);
-    (void)n;
-    file_close(fd);
+    (void)file_put(name, "1"); /* Linux 5.14 */
 }
 
 void cgroup_sweep(const char *group, int min_age_s)

@@ -127,17 +127,12 @@ static void allow_all(struct confinement *c, const char *const *paths, uint64_t 
         allow(c, *paths, rights);
 }
 
-static void allow_list(struct confinement *c, const struct path_list *l, uint64_t rights)
+/* is_own: the bundle's own directories may be inside a hidden one. */
+static void allow_list(struct confinement *c, const struct path_list *l, uint64_t rights,
+                       bool is_own)
 {
     for (size_t i = 0; i < l->n; i++)
-        allow_visible(c, str_from(l->at[i]), rights, false);
-}
-
-/* The bundle's own directories may be inside a hidden one. */
-static void allow_own(struct confinement *c, const struct path_list *l, uint64_t rights)
-{
-    for (size_t i = 0; i < l->n; i++)
-        allow_visible(c, str_from(l->at[i]), rights, true);
+        allow_visible(c, str_from(l->at[i]), rights, is_own);
 }
 
 static void allow_spec(struct confinement *c)
@@ -155,11 +150,11 @@ static void allow_spec(struct confinement *c)
     /* Not all of /proc, because it contains command lines of other processes. The server can read
      * the directory of its first process; the processes that it starts cannot read theirs. */
     allow_all(c, PROC, FS_READ);
-    allow_list(c, &c->spec->read, FS_READ);
-    allow_list(c, &c->spec->program_files, FS_READ);
-    allow_list(c, &c->spec->write, c->all);
-    allow_own(c, &c->spec->own_read, FS_READ);
-    allow_own(c, &c->spec->own_write, c->all);
+    allow_list(c, &c->spec->read, FS_READ, false);
+    allow_list(c, &c->spec->program_files, FS_READ, false);
+    allow_list(c, &c->spec->write, c->all, false);
+    allow_list(c, &c->spec->own_read, FS_READ, true);
+    allow_list(c, &c->spec->own_write, c->all, true);
 }
 
 /* Root's capabilities bypass Landlock: with CAP_PERFMON any process's environment can be read. A

@@ -1,10 +1,9 @@
-#include "bundle/confine/disk_usage.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bundle/confine/process_usage.h"
 #include "os/dir.h"
 
 #define CLOCK_EVERY 256 /* files between two checks of the time */

@@ -1,8 +1,8 @@
-#include "bundle/confine/path_links.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "bundle/confine/path_list.h"
 
 #define LINKS_MAX 40 /* as the kernel */
 
@@ -13,7 +13,7 @@ str path_real(struct arena *a, str path)
     return arena_str(a, str_from(realpath(p, real) ? real : p));
 }
 
-static bool is_in_any(struct arena *a, str path, const struct path_list *dirs)
+bool path_is_really_in(struct arena *a, str path, const struct path_list *dirs)
 {
     for (size_t i = 0; i < dirs->n; i++) {
         if (path_is_at_or_below(path, path_real(a, str_from(dirs->at[i]))))
@@ -45,7 +45,7 @@ bool path_meets_link_in(struct arena *a, str path, const struct path_list *dirs)
             at = next;
             continue;
         }
-        if (is_in_any(a, at, dirs) || ++links > LINKS_MAX || (size_t)n == sizeof(target))
+        if (path_is_really_in(a, at, dirs) || ++links > LINKS_MAX || (size_t)n == sizeof(target))
             return true;
         rest = arena_printf(a, "%.*s/%.*s", (int)n, target, STR_ARG(rest));
         if (target[0] == '/')

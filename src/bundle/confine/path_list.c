@@ -16,6 +16,14 @@ void path_list_add(struct arena *a, struct path_list *l, str path)
     l->at[l->n++] = arena_cstr(a, path);
 }
 
+bool path_list_covers(const struct path_list *l, str path)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (path_is_at_or_below(path, str_from(l->at[i])))
+            return true;
+    return false;
+}
+
 bool path_is_at_or_below(str path, str dir)
 {
     return str_eq(path, dir) || path_is_below(path, dir);
@@ -26,6 +34,17 @@ bool path_is_below(str path, str dir)
     if (str_eq(dir, STR("/")))
         return path.n > 1;
     return str_starts(path, dir) && path.n > dir.n && path.p[dir.n] == '/';
+}
+
+bool path_is_inside(str path)
+{
+    str rest = path, part;
+    if (path.n == 0 || path.p[0] == '/' || str_find_char(path, 0) >= 0)
+        return false;
+    while (str_split(&rest, '/', &part))
+        if (str_eq(part, STR("..")))
+            return false;
+    return true;
 }
 
 static void add_parts(struct buf *out, str path)

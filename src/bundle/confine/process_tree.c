@@ -168,9 +168,7 @@ void process_tree_kill(const struct process_table *t, int root, unsigned min_dep
 unsigned long process_tasks_now(void)
 {
     char text[128] = {0};
-    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    file_close(fd);
-    const char *slash = n > 0 ? strchr(text, '/') : NULL; /* "0.1 0.2 0.3 2/345 6789" */
+    (void)file_head("/proc/loadavg", text, sizeof(text) - 1);
+    const char *slash = strchr(text, '/'); /* "0.1 0.2 0.3 2/345 6789" */
     return slash ? strtoul(slash + 1, NULL, 10) : 0;
 }

@@ -5,6 +5,8 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "os/file.h"
+
 #define FILE_BYTES 4096
 
 struct sum {
@@ -18,12 +20,8 @@ static int64_t read_kilobytes(int pid, const char *file, str first, str second)
 {
     char path[64], text[FILE_BYTES];
     snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-    if (fd >= 0)
-        close(fd);
-    int64_t sum = n > 0 ? 0 : -1, kb;
-    str rest = {text, n > 0 ? (size_t)n : 0}, line, name;
+    str rest = file_head(path, text, sizeof(text)), line, name;
+    int64_t sum = rest.n > 0 ? 0 : -1, kb;
     while (str_split(&rest, '\n', &line)) {
         if (!str_split(&line, ':', &name) || !(str_eq(name, first) || str_eq(name, second)))
             continue;

@@ -6,6 +6,7 @@
  * has mapped (memfd, full pipes). Where the kernel counts instead, see cgroup.h. */
 #pragma once
 
+#include "base/str.h"
 #include "bundle/confine/process_tree.h"
 
 /* Limits of one server, and of one command of the bash bundle. */
@@ -26,3 +27,19 @@ struct process_usage {
  * memory is not measured, because the caller has to end them quickly. */
 struct process_usage process_usage(const struct process_table *t, int launcher, bool is_wrapped,
                                    int64_t memory_max);
+
+/* ---- measures the size of a directory, bounded in time and depth (disk_usage.c) ----
+ *
+ * For pool threads. Does not follow links or enter other file systems. A file with several hard
+ * links is counted in parts. */
+
+#define DISK_FILES_MAX 300000 /* limit for one bundle, whatever their size */
+#define DISK_DEPTH_MAX 64     /* deeper directories are not measured */
+#define DISK_LOOK_MS   1000   /* then the measurement ends with the result so far */
+
+struct disk_usage {
+    int64_t bytes;
+    int64_t files; /* and directories */
+};
+
+struct disk_usage disk_usage(const char *path);

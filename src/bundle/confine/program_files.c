@@ -1,12 +1,12 @@
 #include "bundle/confine/program_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bundle/confine/path_links.h"
+#include "bundle/confine/path_list.h"
+#include "os/file.h"
 
 #define SHEBANG_MAX     256
 #define PACKAGE_UPWARDS 6 /* levels above a script that are searched for its package */
@@ -78,7 +78,7 @@ static str base_of(str path)
     return str_skip(path, (size_t)(str_rfind_char(path, '/') + 1));
 }
 
-static bool is_system(str path)
+bool path_is_of_system(str path)
 {
     for (const char *const *d = SANDBOX_SYSTEM_DIRS; *d; d++) {
         if (path_is_at_or_below(path, str_from(*d)))
@@ -119,7 +119,7 @@ static bool is_too_much(struct arena *a, const struct program_query *q, str dir)
 static void add_program_path(struct arena *a, const struct program_query *q, struct path_list *ret,
                              str dir, str file)
 {
-    if (is_system(file))
+    if (path_is_of_system(file))
         return;
     path_list_add(a, ret, is_too_much(a, q, dir) ? file : dir);
 }
@@ -159,9 +159,7 @@ static void add_installation(struct arena *a, const struct program_query *q, str
     static const char *const BINS[] = {"bin", "sbin", "shims", "Scripts"};
     static const char *const BESIDE[] = {"lib", "lib64", "libexec", "pyvenv.cfg", "include"};
     str dir = parent_of(file), prefix = parent_of(dir);
-    bool is_bin = false, is_installation = false;
-    for (size_t i = 0; i < ARRAY_LEN(BINS); i++)
-        is_bin = is_bin || str_eq(base_of(dir), str_from(BINS[i]));
+    bool is_bin = STR_INDEX(base_of(dir), BINS) >= 0, is_installation = false;
     for (size_t i = 0; is_bin && i < ARRAY_LEN(BESIDE); i++)
         is_installation = is_installation || exists(a, prefix, BESIDE[i]);
     add_program_path(a, q, ret, is_installation ? prefix : file, file);
@@ -185,7 +183,7 @@ static void add_script(struct arena *a, const struct program_query *q, struct pa
     static const char *const MARKS[] = {"package.json", "pyproject.toml", "setup.py",
                                         "manifest.json", "node_modules"};
     str dir = parent_of(file), up = dir;
-    if (is_system(file) || add_node_modules(a, ret, file))
+    if (path_is_of_system(file) || add_node_modules(a, ret, file))
         return;
     for (int level = 0; level < PACKAGE_UPWARDS && !is_too_much(a, q, up); level++) {
         for (size_t i = 0; i < ARRAY_LEN(MARKS); i++) {
@@ -201,12 +199,8 @@ static void add_script(struct arena *a, const struct program_query *q, struct pa
 
 static bool is_written(struct arena *a, const struct program_query *q, str file)
 {
-    str real = path_real(a, file);
-    for (size_t i = 0; i < q->writes->n; i++) {
-        if (path_is_at_or_below(real, path_real(a, str_from(q->writes->at[i]))))
-            return true;
-    }
-    return path_meets_link_in(a, file, q->writes);
+    return path_is_really_in(a, path_real(a, file), q->writes) ||
+           path_meets_link_in(a, file, q->writes);
 }
 
 /* Adds a link and its target: a virtual environment is found through the link. */
@@ -226,12 +220,7 @@ static void add_with_target(struct arena *a, const struct program_query *q, stru
 static str read_shebang(struct arena *a, const char *path)
 {
     char head[SHEBANG_MAX];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return STR_NONE;
-    ssize_t n = read(fd, head, sizeof(head));
-    close(fd);
-    str line = {head, n > 0 ? (size_t)n : 0};
+    str line = file_head(path, head, sizeof(head));
     if (!str_starts(line, STR("#!")))
         return STR_NONE;
     ptrdiff_t lf = str_find_char(line, '\n');
@@ -349,7 +338,8 @@ static int reach_of_package(struct arena *a, const struct program_query *q, stru
     const char *program = find_program(a, q, name);
     if (!program)
         return err_set(e, -ENOENT, "cannot start %s: no such program", q->argv[0]);
-    if (!is_of_package(a, q, str_from(program)) && !is_system(path_real(a, str_from(program))))
+    if (!is_of_package(a, q, str_from(program)) &&
+        !path_is_of_system(path_real(a, str_from(program))))
         return err_set(e, -EINVAL,
                        "its manifest starts %s, which is not a file of the package; a package "
                        "starts its own files, or programs that are in PATH",

@@ -15,6 +15,7 @@
 /* System directories that every server may read. Where a distribution keeps them as links (/bin ->
  * usr/bin) they stay links. NULL-terminated. */
 extern const char *const SANDBOX_SYSTEM_DIRS[], *const SANDBOX_SYSTEM_FILES[];
+bool path_is_of_system(str path); /* one of these directories, or below one */
 
 struct program_query {
     const char *const *argv, *const *env;
@@ -30,3 +31,10 @@ struct program_query {
  * a message when the program does not exist. Reads the file system: for a pool thread. */
 int program_files_find(struct arena *a, const struct program_query *q, struct path_list *ret,
                        const char **ret_program, struct err *e);
+
+/* ---- paths in a home directory that hold keys, tokens and histories (sandbox_secrets.c) ----
+ *
+ * Hidden from every sandbox that may read their surroundings, unless they are declared themselves.
+ * Relative to the home directory; NULL-terminated. */
+
+extern const char *const SANDBOX_SECRETS[];

@@ -1,6 +1,6 @@
-#include "bundle/confine/sandbox_secrets.h"
-
 #include <stddef.h>
+
+#include "bundle/confine/program_files.h"
 
 const char *const SANDBOX_SECRETS[] = {
     /* keys */

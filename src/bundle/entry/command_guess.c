@@ -1,6 +1,5 @@
-#include "bundle/entry/command_guess.h"
-
 #include "bundle/confine/path_list.h"
+#include "bundle/entry/package_command.h"
 
 bool command_fetches(str command)
 {

@@ -5,10 +5,6 @@
 #include "bundle/entry/package_command.h"
 #include "net/url.h"
 
-#define RECONNECT_INITIAL_MS 1000
-#define RECONNECT_MAX_MS     30000
-#define RECONNECT_TRIES      5
-
 #define PATH_TEXT_MAX 256 /* for a position in the settings: "bundles[12].transport.auth" */
 #define MEMORY_MB_MAX (1024 * 1024)
 #define DISK_MB_MAX   (1024 * 1024 * 1024)
@@ -28,47 +24,47 @@ const char *bundle_kind_name(enum bundle_kind k)
 #define AT(member) offsetof(struct entry_document, member)
 
 static const struct json_field RECONNECT_FIELDS[] = {
-    {"initialReconnectionDelay", JF_INT, offsetof(struct entry_transport, initial_ms), 0, NULL, 0},
-    {"maxReconnectionDelay", JF_INT, offsetof(struct entry_transport, max_ms), 0, NULL, 0},
-    {"maxRetries", JF_INT, offsetof(struct entry_transport, tries), 0, NULL, 0},
+    {"initialReconnectionDelay", JF_INT, AT(out.reconnect_initial_ms), 0, NULL, 0},
+    {"maxReconnectionDelay", JF_INT, AT(out.reconnect_max_ms), 0, NULL, 0},
+    {"maxRetries", JF_INT, AT(out.reconnect_tries), 0, NULL, 0},
     {0}};
 
 static const struct json_field TRANSPORT_FIELDS[] = {
-    {"type", JF_STR, offsetof(struct entry_transport, type), 0, NULL, 0},
-    {"auth", JF_JSON_OBJECT, offsetof(struct entry_transport, auth), JF_NULLABLE, NULL, 0},
-    {"headers", JF_JSON_OBJECT, offsetof(struct entry_transport, headers), JF_NULLABLE, NULL, 0},
-    {"sessionId", JF_STR, offsetof(struct entry_transport, session_id), JF_NULLABLE, NULL, 0},
+    {"type", JF_STR, AT(transport_type), 0, NULL, 0},
+    {"auth", JF_JSON_OBJECT, AT(auth), JF_NULLABLE, NULL, 0},
+    {"headers", JF_JSON_OBJECT, AT(headers), JF_NULLABLE, NULL, 0},
+    {"sessionId", JF_STR, AT(session_id), JF_NULLABLE, NULL, 0},
     {"reconnection", JF_OBJECT, 0, JF_NULLABLE, RECONNECT_FIELDS, 0},
     {0}};
 
 static const struct json_field PINNED_FIELDS[] = {
     {"package", JF_STR, AT(pinned_package), 0, NULL, 0},
-    {"integrity", JF_STR, AT(pinned_integrity), 0, NULL, 0},
+    {"integrity", JF_STR, AT(out.pinned.integrity), 0, NULL, 0},
     {0}};
 
 static const struct json_field FIELDS[] = {
-    {"name", JF_STR, AT(name), 0, NULL, 0},
-    {"version", JF_STR, AT(version), 0, NULL, 0},
-    {"path", JF_STR, AT(path), 0, NULL, 0},
-    {"url", JF_STR, AT(url), 0, NULL, 0},
-    {"command", JF_STR, AT(command), 0, NULL, 0},
-    {"args", JF_STRS, AT(args), 0, NULL, 0},
-    {"cwd", JF_STR, AT(cwd), 0, NULL, 0},
+    {"name", JF_STR, AT(out.name), 0, NULL, 0},
+    {"version", JF_STR, AT(out.version), 0, NULL, 0},
+    {"path", JF_STR, AT(out.path), 0, NULL, 0},
+    {"url", JF_STR, AT(out.url), 0, NULL, 0},
+    {"command", JF_STR, AT(out.command), 0, NULL, 0},
+    {"args", JF_STRS, AT(out.args), 0, NULL, 0},
+    {"cwd", JF_STR, AT(out.cwd), 0, NULL, 0},
     {"pinned", JF_OBJECT, 0, JF_NULLABLE, PINNED_FIELDS, 0},
-    {"serverName", JF_STR, AT(server_name), 0, NULL, 0},
-    {"transport", JF_OBJECT, AT(transport), JF_NULLABLE, TRANSPORT_FIELDS, 0},
+    {"serverName", JF_STR, AT(out.server_name), 0, NULL, 0},
+    {"transport", JF_OBJECT, 0, JF_NULLABLE, TRANSPORT_FIELDS, 0},
     {"env", JF_JSON_OBJECT, AT(env), JF_NULLABLE, NULL, 0},
-    {"allowedEnv", JF_STRS, AT(allowed_env), JF_NULLABLE, NULL, 0},
-    {"protected", JF_BOOL, AT(is_protected), 0, NULL, 0},
-    {"disabled", JF_BOOL, AT(is_disabled), 0, NULL, 0},
-    {"trustScore", JF_INT, AT(trust_score), JF_NULLABLE, NULL, 0},
-    {"ui", JF_JSON_OBJECT, AT(ui), JF_NULLABLE, NULL, 0},
-    {"userConfig", JF_JSON_OBJECT, AT(user_config), JF_NULLABLE, NULL, 0},
+    {"allowedEnv", JF_STRS, AT(out.allowed_env), JF_NULLABLE, NULL, 0},
+    {"protected", JF_BOOL, AT(out.is_protected), 0, NULL, 0},
+    {"disabled", JF_BOOL, AT(out.is_disabled), 0, NULL, 0},
+    {"trustScore", JF_INT, AT(out.trust_score), JF_NULLABLE, NULL, 0},
+    {"ui", JF_JSON_OBJECT, AT(out.ui), JF_NULLABLE, NULL, 0},
+    {"userConfig", JF_JSON_OBJECT, AT(out.user_config), JF_NULLABLE, NULL, 0},
     {"sandbox", JF_JSON, AT(sandbox), JF_NULLABLE, NULL, 0},
     {"tools", JF_STR, AT(tools), 0, NULL, 0},
-    {"memoryMb", JF_INT, AT(memory_mb), 0, NULL, 0},
-    {"diskMb", JF_INT, AT(disk_mb), 0, NULL, 0},
-    {"allowPrivate", JF_BOOL, AT(allow_private), 0, NULL, 0},
+    {"memoryMb", JF_INT, AT(out.memory_mb), 0, NULL, 0},
+    {"diskMb", JF_INT, AT(out.disk_mb), 0, NULL, 0},
+    {"allowPrivate", JF_BOOL, AT(out.allow_private), 0, NULL, 0},
     {0}};
 
 struct sandbox_document {
@@ -155,11 +151,8 @@ static bool is_env_name(str s)
 /* nb's own keys, which no bundle gets, whatever the settings say. */
 static bool is_own_secret(str name)
 {
-    static const str OWN[] = {STR_INIT("NB_API_KEY"), STR_INIT("NB_INTERNAL_TOKEN")};
-    for (size_t i = 0; i < ARRAY_LEN(OWN); i++)
-        if (str_eq(name, OWN[i]))
-            return true;
-    return false;
+    static const char *const OWN[] = {"NB_API_KEY", "NB_INTERNAL_TOKEN", NULL};
+    return str_in_cstrs(name, OWN);
 }
 
 static int decode_env(struct entry_decoder *d)
@@ -170,7 +163,6 @@ static int decode_env(struct entry_decoder *d)
         if (!is_env_name(out->env[i].key))
             r = entry_refuse(d, "env", "'%.*s' is not a valid variable name",
                              STR_ARG(out->env[i].key));
-    out->allowed_env = d->doc.allowed_env;
     for (size_t i = 0; r == 0 && i < out->allowed_env.len; i++) {
         str name = out->allowed_env.items[i];
         if (!is_env_name(name))
@@ -224,20 +216,20 @@ static int decode_sandbox(struct entry_decoder *d)
 
 static int decode_kind(struct entry_decoder *d)
 {
-    const struct entry_document *doc = &d->doc;
+    const struct bundle_entry *out = d->out;
     const struct {
         const char *key;
         str value;
         enum bundle_kind kind;
     } SOURCES[] = {
-        {"name", doc->name, BUNDLE_NAMED},
-        {"path", doc->path, BUNDLE_LOCAL},
-        {"url", doc->url, BUNDLE_REMOTE},
-        {"command", doc->command, BUNDLE_COMMAND},
+        {"name", out->name, BUNDLE_NAMED},
+        {"path", out->path, BUNDLE_LOCAL},
+        {"url", out->url, BUNDLE_REMOTE},
+        {"command", out->command, BUNDLE_COMMAND},
     };
     const char *found = NULL;
     for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++) {
-        if (!json_get(d->out->raw, SOURCES[i].key))
+        if (!json_get(out->raw, SOURCES[i].key))
             continue;
         if (found)
             return entry_refuse(
@@ -289,7 +281,7 @@ static bool is_package_part(str s)
 /* "@scope/package" or "@scope/package@1.2.3". */
 static int decode_package(struct entry_decoder *d)
 {
-    str name = d->doc.name, version = d->doc.version;
+    str name = d->out->name, version = d->out->version;
     ptrdiff_t at = str_rfind_char(name, '@'), slash = str_find_char(name, '/');
     if (at > 0) {
         if (version.n > 0)
@@ -323,10 +315,10 @@ static str absolute_path(struct entry_decoder *d, str path)
 /* The pin must be for the package that the command names. */
 static int decode_pinned(struct entry_decoder *d)
 {
-    struct bundle_pinned *p = &d->out->pinned;
+    struct npm_pin *p = &d->out->pinned;
     struct package_command c;
     str package = d->doc.pinned_package;
-    if (package.n == 0 && d->doc.pinned_integrity.n == 0)
+    if (package.n == 0 && p->integrity.n == 0)
         return 0;
     if (!package_spec_split(package, &p->name, &p->version) || p->version.n == 0 ||
         str_find_char(p->version, ' ') >= 0)
@@ -335,26 +327,21 @@ static int decode_pinned(struct entry_decoder *d)
     if (!package_command_parse(d->out->command, &d->out->args, &c) || !str_eq(c.name, p->name))
         return entry_refuse(d, "pinned.package", "%.*s is not the package of the command",
                             STR_ARG(p->name));
-    if (d->doc.pinned_integrity.n == 0)
-        return entry_refuse(d, "pinned.integrity", "is missing");
-    p->integrity = d->doc.pinned_integrity;
-    return 0;
+    return p->integrity.n > 0 ? 0 : entry_refuse(d, "pinned.integrity", "is missing");
 }
 
 static int decode_command(struct entry_decoder *d)
 {
     struct bundle_entry *out = d->out;
-    out->command = d->doc.command;
     /* A name without a slash is looked up in PATH; a name with a slash is a file relative to the
      * settings. */
     if (str_find_char(out->command, '/') >= 0)
         out->command = absolute_path(d, out->command);
-    out->args = d->doc.args;
     for (size_t i = 0; i < out->args.len; i++)
         if (has_nul(out->args.items[i]))
             return entry_refuse(d, "args", "argument %zu contains a NUL byte", i + 1);
-    if (d->doc.cwd.n > 0)
-        out->cwd = absolute_path(d, d->doc.cwd);
+    if (out->cwd.n > 0)
+        out->cwd = absolute_path(d, out->cwd);
     return decode_pinned(d);
 }
 
@@ -364,10 +351,9 @@ static int decode_source(struct entry_decoder *d)
     case BUNDLE_NAMED:
         return decode_package(d);
     case BUNDLE_LOCAL:
-        d->out->path = absolute_path(d, d->doc.path);
+        d->out->path = absolute_path(d, d->out->path);
         return 0;
     case BUNDLE_REMOTE:
-        d->out->url = d->doc.url;
         return entry_decode_remote(d);
     default:
         return decode_command(d);
@@ -375,13 +361,6 @@ static int decode_source(struct entry_decoder *d)
 }
 
 /* ---- its name ---- */
-
-static str last_segment(str s)
-{
-    while (s.n > 0 && s.p[s.n - 1] == '/')
-        s.n--;
-    return str_skip(s, (size_t)(str_rfind_char(s, '/') + 1));
-}
 
 static str default_name(const struct entry_decoder *d)
 {
@@ -391,9 +370,9 @@ static str default_name(const struct entry_decoder *d)
     if (out->kind == BUNDLE_NAMED)
         s = out->name;
     else if (out->kind == BUNDLE_LOCAL)
-        s = last_segment(out->path);
+        s = bundle_last_segment(out->path);
     else if (out->kind == BUNDLE_COMMAND)
-        s = last_segment(out->command);
+        s = bundle_last_segment(out->command);
     else if (url_parse(out->url, &u, NULL) == 0)
         s = u.host;
     if (out->kind == BUNDLE_LOCAL && str_ends(s, STR(".mcpb")))
@@ -407,7 +386,7 @@ static bool is_runner(str command)
     static const char *const RUNNERS[] = {"node",    "npx",    "bunx",   "bun",  "deno", "python",
                                           "python3", "uv",     "uvx",    "pipx", "env",  "sh",
                                           "bash",    "docker", "podman", "java", "ruby", NULL};
-    return str_in_cstrs(last_segment(command), RUNNERS);
+    return str_in_cstrs(bundle_last_segment(command), RUNNERS);
 }
 
 /* The prefix for a derived name that is reserved: the scope of a package, or the kind. */
@@ -428,7 +407,7 @@ static bool is_own_bash(const struct bundle_entry *b)
 static int decode_name(struct entry_decoder *d)
 {
     struct err e = {0};
-    str given = d->doc.server_name;
+    str given = d->out->server_name;
     if (json_get(d->out->raw, "serverName") && given.n == 0)
         return entry_refuse(d, "serverName", "is empty");
     if (given.n == 0 && d->out->kind == BUNDLE_COMMAND && is_runner(d->out->command))
@@ -449,17 +428,14 @@ static int decode_name(struct entry_decoder *d)
 
 static int check_numbers(struct entry_decoder *d)
 {
-    const struct entry_document *doc = &d->doc;
-    if (doc->trust_score < -1 || doc->trust_score > 100 ||
-        (doc->trust_score == -1 && json_is(json_get(d->out->raw, "trustScore"), JSON_INT)))
+    const struct bundle_entry *out = d->out;
+    if (out->trust_score < -1 || out->trust_score > 100 ||
+        (out->trust_score == -1 && json_is(json_get(out->raw, "trustScore"), JSON_INT)))
         return entry_refuse(d, "trustScore", "must be 0 to 100, or null");
-    if (doc->memory_mb < 0 || doc->memory_mb > MEMORY_MB_MAX)
+    if (out->memory_mb < 0 || out->memory_mb > MEMORY_MB_MAX)
         return entry_refuse(d, "memoryMb", "must be 1 to %d", MEMORY_MB_MAX);
-    if (doc->disk_mb < 0 || doc->disk_mb > DISK_MB_MAX)
+    if (out->disk_mb < 0 || out->disk_mb > DISK_MB_MAX)
         return entry_refuse(d, "diskMb", "must be 1 to %d", DISK_MB_MAX);
-    d->out->trust_score = doc->trust_score;
-    d->out->memory_mb = doc->memory_mb;
-    d->out->disk_mb = doc->disk_mb;
     return 0;
 }
 
@@ -483,35 +459,24 @@ static int decode_entry(struct entry_decoder *d, const struct json *v)
         check_unknown, decode_kind,    check_applicable, decode_source, decode_name,
         decode_env,    decode_sandbox, check_unknown,    check_numbers, decode_trust,
     };
-    struct entry_document *doc = &d->doc;
     if (!v || v->type != JSON_OBJECT)
         return entry_refuse(d, "", "expected an object with one of name, path, url or command");
-    *doc = (struct entry_document){
-        .transport = {.initial_ms = RECONNECT_INITIAL_MS,
-                      .max_ms = RECONNECT_MAX_MS,
-                      .tries = RECONNECT_TRIES},
-        .trust_score = -1,
-    };
     d->out->raw = json_clone(d->arena, v);
-    int r = json_decode(d->arena, d->out->raw, FIELDS, doc, d->at, note_unknown_key, d, d->e);
+    int r = json_decode(d->arena, d->out->raw, FIELDS, &d->doc, d->at, note_unknown_key, d, d->e);
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(STEPS); i++)
         r = STEPS[i](d);
-    d->out->is_protected = doc->is_protected;
-    d->out->is_disabled = doc->is_disabled;
-    d->out->allow_private = doc->allow_private;
-    d->out->ui = doc->ui;
-    d->out->user_config = doc->user_config;
     return r;
 }
 
 static int decode_at(struct arena *a, const struct json *v, const char *base_dir, const char *at,
                      struct bundle_entry *ret, struct err *e)
 {
-    struct bundle_entry out = {0};
-    struct entry_decoder d = {.arena = a, .base_dir = base_dir, .at = at, .out = &out, .e = e};
+    struct entry_decoder d = {
+        .arena = a, .base_dir = base_dir, .at = at, .doc.out.trust_score = -1, .e = e};
+    d.out = &d.doc.out;
     int r = decode_entry(&d, v);
     if (r == 0)
-        *ret = out;
+        *ret = d.doc.out;
     return r;
 }
 

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json/json_decode.h"
-#include "bundle/entry/source_name.h"
 
 #define BUNDLES_MAX      200  /* of one workspace */
 #define BUNDLE_MEMORY_MB 1024 /* unless its entry says otherwise */
@@ -33,8 +32,8 @@ struct bundle_pair {
 };
 
 /* "pinned" of an entry whose command is npx: the exact package that is installed and started. */
-struct bundle_pinned {
-    str name, version, integrity; /* name empty = not pinned */
+struct npm_pin {
+    str name, version, integrity; /* as npm writes it ("sha512-..."); name empty = not pinned */
 };
 
 struct bundle_oauth { /* transport.auth of the type oauth */
@@ -53,11 +52,11 @@ struct bundle_entry {
     struct bundle_pair *headers; /* of every request; from transport.headers and .auth */
     size_t nheaders;
     struct bundle_oauth oauth;
-    int64_t reconnect_initial_ms, reconnect_max_ms, reconnect_tries;
+    int64_t reconnect_initial_ms, reconnect_max_ms, reconnect_tries; /* 0 = as in client.h */
     bool allow_private; /* the URL may lead to this machine or its network */
     str command, cwd;
     struct json_strs args;
-    struct bundle_pinned pinned;
+    struct npm_pin pinned;
     struct bundle_pair *env;
     size_t nenv;
     struct json_strs allowed_env; /* names passed through from nb's own environment */
@@ -88,3 +87,36 @@ int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure
 /* FETCH_... flags for every request on its behalf, also to addresses that the server itself
  * names. */
 unsigned bundle_entry_fetch_flags(const struct bundle_entry *entry, bool allow_insecure_remotes);
+
+/* ---- copies of entries that outlive their settings, and comparison (entry_copy.c) ---- */
+
+struct bundle_entry bundle_entry_copy(struct arena *a, const struct bundle_entry *e); /* deep */
+
+/* True when a running bundle need not be restarted when one entry replaces the other: they differ
+ * only in what is shown (ui, trust score) or what nb itself enforces (protected). */
+bool bundle_entry_runs_alike(const struct bundle_entry *x, const struct bundle_entry *y);
+
+/* ---- the server name of a bundle: the prefix of its tools (source_name.c) ----
+ *
+ * nb's own sources of tools (nb, conversations, bash, skills) have names that no bundle may use,
+ * and no bundle may use a name that a person or a model could confuse with them: other case,
+ * letters that look the same, hidden characters, other separators, one letter more or less,
+ * "nb-..." or "conversations--...". Pure; any thread. */
+
+#define BUNDLE_NAME_MAX 40
+
+/* "a/b/" -> "b". */
+str bundle_last_segment(str s);
+
+/* "@scope/name" -> "scope-name", for sep '-'. */
+char *package_slug(struct arena *a, str name, char sep);
+
+/* "@scope/My_Server" -> "my-server". -EINVAL: it is empty or too long. -EPERM: it is reserved. */
+int bundle_server_name(struct arena *a, str source, str *ret, struct err *e);
+
+/* For a name that was not chosen by a person: a reserved name gets `prefix` in front
+ * ("@x/conversations" with "x" -> "x-conversations"). */
+int bundle_derived_name(struct arena *a, str source, str prefix, str *ret, struct err *e);
+
+/* nb's own source that this name equals or could be confused with; NULL when there is none. */
+const char *bundle_reserved_name(struct arena *a, str name);

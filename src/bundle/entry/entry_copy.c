@@ -1,4 +1,4 @@
-#include "bundle/entry/entry_copy.h"
+#include "bundle/entry/entry.h"
 
 static struct bundle_pair *copy_pairs(struct arena *a, const struct bundle_pair *p, size_t n)
 {

@@ -3,22 +3,14 @@
 
 #include "bundle/entry/entry.h"
 
-struct entry_transport {
-    str type;
-    const struct json *auth, *headers;
-    int64_t initial_ms, max_ms, tries;
-    str session_id; /* accepted and ignored; a session is always new */
-};
-
 struct entry_document {
-    str tools; /* "pinned" or "trusted" */
-    str name, version, path, url, command, cwd, server_name;
-    struct json_strs args, allowed_env;
-    const struct json *env, *ui, *user_config, *sandbox;
-    str pinned_package, pinned_integrity;
-    struct entry_transport transport;
-    bool is_protected, is_disabled, allow_private;
-    int64_t trust_score, memory_mb, disk_mb;
+    struct bundle_entry out; /* members that are used as they are written, and all results */
+    str tools;               /* "pinned" or "trusted" */
+    const struct json *env, *sandbox;
+    str pinned_package;
+    str transport_type;
+    const struct json *auth, *headers;
+    str session_id; /* accepted and ignored; a session is always new */
 };
 
 /* One entry that is being decoded. */
@@ -27,8 +19,8 @@ struct entry_decoder {
     const char *base_dir;
     const char *at; /* position of the entry: "bundles[2]", or "" */
     struct entry_document doc;
-    struct bundle_entry *out;
-    struct err unknown; /* the first key that is not in any table */
+    struct bundle_entry *out; /* in doc */
+    struct err unknown;       /* the first key that is not in any table */
     struct err *e;
 };
 

@@ -31,10 +31,7 @@ static int unknown_auth(struct entry_decoder *d, const struct json *auth, const 
 {
     for (size_t i = 0; i < auth->len; i++) {
         str key = auth->members[i].key;
-        bool is_known = false;
-        for (size_t k = 0; known[k]; k++)
-            is_known |= str_eq(key, str_from(known[k]));
-        if (!is_known)
+        if (!str_in_cstrs(key, known))
             return entry_refuse(d, "transport.auth", "unknown key '%.*s'", STR_ARG(key));
     }
     return 0;
@@ -97,9 +94,9 @@ static int decode_headers(struct entry_decoder *d)
     struct bundle_pair *plain, auth = {0};
     struct bundle_entry *out = d->out;
     size_t n;
-    int r = entry_decode_pairs(d, "transport.headers", d->doc.transport.headers, &plain, &n);
-    if (r == 0 && d->doc.transport.auth)
-        r = decode_auth(d, d->doc.transport.auth, &auth);
+    int r = entry_decode_pairs(d, "transport.headers", d->doc.headers, &plain, &n);
+    if (r == 0 && d->doc.auth)
+        r = decode_auth(d, d->doc.auth, &auth);
     if (r < 0)
         return r;
     str taken = out->oauth.is_on ? STR("Authorization") : auth.key;
@@ -121,23 +118,21 @@ int entry_decode_remote(struct entry_decoder *d)
 {
     struct url u;
     struct err e = {0};
-    const struct entry_transport *t = &d->doc.transport;
-    if (url_parse(d->doc.url, &u, &e) < 0)
+    str type = d->doc.transport_type;
+    struct bundle_entry *out = d->out;
+    if (url_parse(out->url, &u, &e) < 0)
         return entry_refuse(d, "url", "%s", e.msg);
     if (u.has_userinfo)
         return entry_refuse(d, "url",
                             "a URL must not contain credentials, because it is shown and logged; "
                             "use transport.auth");
-    if (t->type.n > 0 && !str_eq(t->type, STR("streamable-http")) &&
-        !str_eq(t->type, STR("http")) && !str_eq(t->type, STR("sse")))
+    if (type.n > 0 && !str_eq(type, STR("streamable-http")) && !str_eq(type, STR("http")) &&
+        !str_eq(type, STR("sse")))
         return entry_refuse(d, "transport.type", "'%.*s' is not one of streamable-http, sse",
-                            STR_ARG(t->type));
-    if (t->initial_ms < 0 || t->max_ms < 0 || t->tries < 0)
+                            STR_ARG(type));
+    if (out->reconnect_initial_ms < 0 || out->reconnect_max_ms < 0 || out->reconnect_tries < 0)
         return entry_refuse(d, "transport.reconnection", "numbers must not be negative");
-    d->out->is_sse = str_eq(t->type, STR("sse"));
-    d->out->reconnect_initial_ms = t->initial_ms;
-    d->out->reconnect_max_ms = t->max_ms;
-    d->out->reconnect_tries = t->tries;
+    out->is_sse = str_eq(type, STR("sse"));
     return decode_headers(d);
 }
 

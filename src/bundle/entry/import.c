@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "bundle/entry/command_guess.h"
+#include "bundle/entry/package_command.h"
 #include "config/relaxed.h"
 #include "net/url.h"
 
@@ -104,6 +104,16 @@ static void import_note_unknown(struct entry_importer *im, const char *where, st
                 STR_ARG(label.n > 0 ? label : id));
 }
 
+/* False: a note says which variable nb cannot expand. */
+static bool expand_or_note(struct entry_importer *im, const char *where, str text, str *ret)
+{
+    str unknown;
+    bool is_known = expand(im, text, ret, &unknown) == 0;
+    if (!is_known)
+        import_note_unknown(im, where, unknown);
+    return is_known;
+}
+
 static str import_scalar_text(struct entry_importer *im, const struct json *v)
 {
     return v->type == JSON_STRING ? v->s : json_to_str(im->arena, v);
@@ -125,14 +135,12 @@ static void take_env(struct entry_importer *im, const struct json *env)
     struct json *taken = json_new(im->arena, JSON_OBJECT);
     for (size_t i = 0; env && i < env->len; i++) {
         const struct json_member *m = &env->members[i];
-        str text, unknown, given = import_scalar_text(im, &m->value);
+        str text, given = import_scalar_text(im, &m->value);
         const char *where = arena_printf(im->arena, "env.%.*s", STR_ARG(m->key)).p;
         if (str_eq(whole_variable(given), m->key))
             json_push(im->arena, im->allowed_env, json_of_str(m->key));
-        else if (expand(im, given, &text, &unknown) == 0)
+        else if (expand_or_note(im, where, given, &text))
             json_set(im->arena, taken, m->key, json_of_str(text));
-        else
-            import_note_unknown(im, where, unknown);
     }
     if (taken->len > 0)
         json_set(im->arena, im->entry, STR("env"), *taken);
@@ -142,11 +150,9 @@ static int take_args(struct entry_importer *im, const struct json *args)
 {
     struct json *taken = json_new(im->arena, JSON_ARRAY);
     for (size_t i = 0; args && i < args->len; i++) {
-        str text, unknown;
-        if (expand(im, import_scalar_text(im, &args->items[i]), &text, &unknown) < 0) {
-            import_note_unknown(im, "args", unknown);
+        str text;
+        if (!expand_or_note(im, "args", import_scalar_text(im, &args->items[i]), &text))
             return -EINVAL;
-        }
         json_push(im->arena, taken, json_of_str(text));
     }
     if (taken->len > 0)
@@ -158,10 +164,8 @@ static int take_program(struct entry_importer *im, const struct json *server)
 {
     struct arena *a = im->arena;
     str command, unknown, cwd;
-    if (expand(im, json_get_string(server, "command"), &command, &unknown) < 0) {
-        import_note_unknown(im, "command", unknown);
+    if (!expand_or_note(im, "command", json_get_string(server, "command"), &command))
         return -EINVAL;
-    }
     json_set(a, im->entry, STR("command"), json_of_str(command));
     int r = take_args(im, json_get(server, "args"));
     if (r < 0)
@@ -193,22 +197,19 @@ static void note_unseen(struct entry_importer *im, const struct bundle_entry *b)
 
 /* ---- remote servers ---- */
 
-static int take_headers(struct entry_importer *im, const struct json *headers,
-                        struct json *transport)
+static void take_headers(struct entry_importer *im, const struct json *headers,
+                         struct json *transport)
 {
     struct json *taken = json_new(im->arena, JSON_OBJECT);
     for (size_t i = 0; headers && i < headers->len; i++) {
         const struct json_member *m = &headers->members[i];
-        str text, unknown;
+        str text;
         const char *where = arena_printf(im->arena, "headers.%.*s", STR_ARG(m->key)).p;
-        if (expand(im, import_scalar_text(im, &m->value), &text, &unknown) < 0)
-            import_note_unknown(im, where, unknown);
-        else
+        if (expand_or_note(im, where, import_scalar_text(im, &m->value), &text))
             json_set(im->arena, taken, m->key, json_of_str(text));
     }
     if (taken->len > 0)
         json_set(im->arena, transport, STR("headers"), *taken);
-    return 0;
 }
 
 static int take_url(struct entry_importer *im, const struct json *server, str given)
@@ -216,23 +217,21 @@ static int take_url(struct entry_importer *im, const struct json *server, str gi
     struct arena *a = im->arena;
     struct json *transport = json_new(a, JSON_OBJECT);
     struct url u;
-    str url, unknown;
-    if (expand(im, given, &url, &unknown) < 0) {
-        import_note_unknown(im, "url", unknown);
+    str url;
+    if (!expand_or_note(im, "url", given, &url))
         return -EINVAL;
-    }
     json_set(a, im->entry, STR("url"), json_of_str(url));
     if (str_eq(json_get_string(server, "type"), STR("sse")) ||
         str_eq(json_get_string(server, "transport"), STR("sse")))
         json_set(a, transport, STR("type"), json_of_str(STR("sse")));
-    int r = take_headers(im, json_get(server, "headers"), transport);
+    take_headers(im, json_get(server, "headers"), transport);
     if (transport->len > 0)
         json_set(a, im->entry, STR("transport"), *transport);
     if (url_parse(url, &u, NULL) == 0 && url_is_local(&u)) {
         json_set(a, im->entry, STR("allowPrivate"), json_of_bool(true));
         import_note(im, "it runs on this machine, so allowPrivate is set");
     }
-    return r;
+    return 0;
 }
 
 /* ---- one server ---- */
@@ -244,10 +243,7 @@ static void note_ignored(struct entry_importer *im, const struct json *server)
                                         "name",    "httpUrl", "serverUrl", NULL};
     for (size_t i = 0; i < server->len; i++) {
         str key = server->members[i].key;
-        size_t k = 0;
-        while (KNOWN[k] && !str_eq(key, str_from(KNOWN[k])))
-            k++;
-        if (!KNOWN[k])
+        if (!str_in_cstrs(key, KNOWN))
             import_note(im, "'%.*s' is not supported by nb", STR_ARG(key));
     }
 }

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/json/json_decode.h"
+#include "bundle/entry/entry.h"
 
 enum package_source { PACKAGE_NPM, PACKAGE_PYPI };
 
@@ -25,3 +26,14 @@ bool package_command_parse(str command, const struct json_strs *args, struct pac
 
 /* Splits "name@1.2"; false when it is not a package of a registry. */
 bool package_spec_split(str spec, str *ret_name, str *ret_wanted);
+
+/* ---- guesses from the text of a command line what it needs of its sandbox (command_guess.c) ----
+ *
+ * Hints for the people who write entries, before anything is run. Pure; any thread. */
+
+/* npx, uvx and similar programs download the program that they run. */
+bool command_fetches(str command);
+
+/* Paths among its arguments that its sandbox does not show. The first operand is the program or the
+ * script, which is always shown. */
+struct json_strs command_unseen_paths(struct arena *a, const struct bundle_entry *b);

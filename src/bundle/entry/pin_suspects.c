@@ -123,10 +123,7 @@ static str folded(struct arena *a, str text)
 
 static void add_warning(struct json_strs *to, str warning)
 {
-    for (size_t i = 0; i < to->len; i++)
-        if (str_eq(to->items[i], warning))
-            return;
-    if (to->len < WARNINGS_MAX)
+    if (to->len < WARNINGS_MAX && !json_strs_has(to, warning))
         to->items[to->len++] = warning;
 }
 

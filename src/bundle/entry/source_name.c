@@ -1,21 +1,28 @@
-#include "bundle/entry/source_name.h"
-
 #include <errno.h>
 
 #include "base/nearest.h"
 #include "base/text/hidden.h"
 #include "base/text/lookalike.h"
+#include "bundle/entry/entry.h"
 
 #define TYPO_LENGTH_MIN 8 /* shorter names may differ by one letter without deception */
 
 /* Names of nb's own sources, and the singular forms that a model would take for them. */
 static const char *const OWN[] = {"nb", "conversations", "conversation", "bash", "skills", "skill"};
 
-static str last_segment(str s)
+str bundle_last_segment(str s)
 {
     while (s.n > 0 && s.p[s.n - 1] == '/')
         s.n--;
     return str_skip(s, (size_t)(str_rfind_char(s, '/') + 1));
+}
+
+char *package_slug(struct arena *a, str name, char sep)
+{
+    char *slug = arena_cstr(a, str_starts(name, STR("@")) ? str_skip(name, 1) : name);
+    for (char *c = slug; *c; c++)
+        *c = *c == '/' ? sep : *c;
+    return slug;
 }
 
 /* ---- reserved names ---- */
@@ -78,7 +85,7 @@ static str normalise(struct arena *a, str s)
 
 int bundle_server_name(struct arena *a, str source, str *ret, struct err *e)
 {
-    str given = last_segment(source), name = normalise(a, given);
+    str given = bundle_last_segment(source), name = normalise(a, given);
     const char *own = bundle_reserved_name(a, given);
     if (!own)
         own = bundle_reserved_name(a, name);
@@ -104,6 +111,6 @@ int bundle_derived_name(struct arena *a, str source, str prefix, str *ret, struc
         return r;
     err_clear(e);
     str longer = arena_printf(a, "%.*s-%.*s", STR_ARG(normalise(a, prefix)),
-                              STR_ARG(normalise(a, last_segment(source))));
+                              STR_ARG(normalise(a, bundle_last_segment(source))));
     return bundle_server_name(a, longer, ret, e);
 }

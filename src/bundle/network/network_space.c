@@ -70,15 +70,12 @@ static void add_nameserver(struct space *s, str text)
 static void read_nameservers(struct space *s)
 {
     char text[RESOLV_CONF_MAX];
-    int fd = open(RESOLV_CONF, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
-    str rest = {text, n > 0 ? (size_t)n : 0}, line;
+    str rest = file_head(RESOLV_CONF, text, sizeof(text)), line;
     while (str_split(&rest, '\n', &line)) {
         line = str_trim(line);
         if (str_starts(line, STR("nameserver")))
             add_nameserver(s, str_trim(str_skip(line, strlen("nameserver"))));
     }
-    file_close(fd);
     struct network_ip local = {.at = {127, 0, 0, 1}};
     for (size_t i = 0; i < s->nnameservers; i++) {
         if (network_ip_equal(&s->nameservers[i], &local))
@@ -104,28 +101,18 @@ static void read_own_addresses(struct space *s)
 
 /* ---- the namespaces ---- */
 
-static int write_proc_file(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int rc = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-    close(fd);
-    return rc;
-}
-
 static int map_user(uid_t uid, gid_t gid)
 {
     char map[64];
     int was_dumpable = prctl(PR_GET_DUMPABLE);
     (void)prctl(PR_SET_DUMPABLE, 1); /* else these files belong to root */
-    int rc = write_proc_file("/proc/self/setgroups", "deny");
+    int rc = file_put("/proc/self/setgroups", "deny");
     snprintf(map, sizeof(map), "%u %u 1", uid, uid);
     if (rc == 0)
-        rc = write_proc_file("/proc/self/uid_map", map);
+        rc = file_put("/proc/self/uid_map", map);
     snprintf(map, sizeof(map), "%u %u 1", gid, gid);
     if (rc == 0)
-        rc = write_proc_file("/proc/self/gid_map", map);
+        rc = file_put("/proc/self/gid_map", map);
     (void)prctl(PR_SET_DUMPABLE, was_dumpable);
     return rc;
 }

@@ -190,21 +190,12 @@ int oauth_resource_decode(struct arena *a, str text, str server_url, struct oaut
     return 0;
 }
 
-static bool has_string(const struct json *list, str wanted)
-{
-    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++) {
-        if (str_eq(json_string(json_at(list, i), STR_NONE), wanted))
-            return true;
-    }
-    return false;
-}
-
 /* If the metadata does not say, Basic is the default of RFC 8414. */
 static enum oauth_client_auth client_auth(const struct json *methods)
 {
-    if (!methods || has_string(methods, STR("client_secret_basic")))
+    if (!methods || json_has_string(methods, STR("client_secret_basic")))
         return OAUTH_AUTH_BASIC;
-    return has_string(methods, STR("client_secret_post")) ? OAUTH_AUTH_POST : OAUTH_AUTH_NONE;
+    return json_has_string(methods, STR("client_secret_post")) ? OAUTH_AUTH_POST : OAUTH_AUTH_NONE;
 }
 
 static bool is_web(str url)
@@ -227,11 +218,12 @@ int oauth_server_decode(struct arena *a, str text, str issuer, struct oauth_serv
         .registration_endpoint = json_get_string(doc, "registration_endpoint"),
         .device_endpoint = json_get_string(doc, "device_authorization_endpoint"),
         .takes_document = json_get_bool(doc, "client_id_metadata_document_supported", false),
-        .has_offline_access = has_string(json_get(doc, "scopes_supported"), STR("offline_access")),
+        .has_offline_access =
+            json_has_string(json_get(doc, "scopes_supported"), STR("offline_access")),
         .sends_issuer = json_get_bool(doc, "authorization_response_iss_parameter_supported", false),
         .auth = client_auth(json_get(doc, "token_endpoint_auth_methods_supported")),
         .takes_public =
-            has_string(json_get(doc, "token_endpoint_auth_methods_supported"), STR("none")),
+            json_has_string(json_get(doc, "token_endpoint_auth_methods_supported"), STR("none")),
     };
     if (!str_eq(ret->issuer, issuer))
         return err_set(e, -EACCES,
@@ -240,7 +232,7 @@ int oauth_server_decode(struct arena *a, str text, str issuer, struct oauth_serv
     if (!is_web(ret->authorization_endpoint) || !is_web(ret->token_endpoint))
         return err_set(e, -EPROTO,
                        "an endpoint of the authorization server is missing or is not a URL");
-    if (!has_string(json_get(doc, "code_challenge_methods_supported"), STR("S256")))
+    if (!json_has_string(json_get(doc, "code_challenge_methods_supported"), STR("S256")))
         return err_set(e, -EACCES, "the authorization server does not offer PKCE (S256)");
     return 0;
 }

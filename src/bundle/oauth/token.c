@@ -60,12 +60,6 @@ static void token_finish(struct token_get *g)
     free(g);
 }
 
-static void token_submit(struct token_get *g, void (*work)(struct job *j),
-                         void (*done)(struct job *j))
-{
-    pool_run(g->want.pool, &g->job, work, done);
-}
-
 /* On the pool. */
 static int token_load(struct token_get *g, struct oauth_state *ret)
 {
@@ -111,7 +105,7 @@ static void on_refreshed(void *ctx, const struct oauth_state *s, const struct er
     g->state.refresh_token = arena_str(&g->arena, s->refresh_token);
     g->state.scope = arena_str(&g->arena, s->scope);
     g->state.expires_ms = s->expires_ms;
-    token_submit(g, token_save_work, saved);
+    pool_run(g->want.pool, &g->job, token_save_work, saved);
 }
 
 static void on_token_limit(void *ctx)
@@ -211,7 +205,7 @@ static void loaded(struct job *j)
     if (g->err.code || g->is_cancelled || !is_token_over(g))
         token_finish(g);
     else
-        token_submit(g, lock_work, locked);
+        pool_run(g->want.pool, &g->job, lock_work, locked);
 }
 
 /* ---- life ---- */
@@ -222,7 +216,7 @@ static void token_begin(struct token_get *g)
     if (g->is_cancelled)
         token_finish(g);
     else
-        token_submit(g, load_work, loaded);
+        pool_run(g->want.pool, &g->job, load_work, loaded);
 }
 
 struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)

@@ -1,5 +1,3 @@
-#include "bundle/package/command_line.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -7,6 +5,7 @@
 
 #include "bundle/confine/loader_env.h"
 #include "bundle/confine/path_list.h"
+#include "bundle/package/package_prepare.h"
 
 #define ARGV_MAX 1024 /* lists of values expand */
 
@@ -221,7 +220,7 @@ static struct json_strs chosen_paths(struct arena *a, const struct variables *v)
 }
 
 int command_line_build(struct arena *a, const struct manifest *m, const struct variables *vars,
-                       struct command_line *ret, struct err *e)
+                       struct resolved *ret, struct err *e)
 {
     struct command_builder b = {.arena = a, .m = m, .vars = vars, .e = e};
     int r = build_argv(&b);
@@ -229,11 +228,9 @@ int command_line_build(struct arena *a, const struct manifest *m, const struct v
         r = build_env(&b);
     if (r < 0)
         return r;
-    *ret = (struct command_line){
-        .argv = b.argv,
-        .env = b.env,
-        .cwd = arena_cstr(a, str_from(vars->dir)),
-        .chosen_paths = chosen_paths(a, vars),
-    };
+    ret->argv = b.argv;
+    ret->env = b.env;
+    ret->cwd = arena_cstr(a, str_from(vars->dir));
+    ret->chosen_paths = chosen_paths(a, vars);
     return 0;
 }

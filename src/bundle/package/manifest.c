@@ -4,14 +4,11 @@
 #include <math.h>
 
 #include "bundle/confine/loader_env.h"
+#include "bundle/confine/path_list.h"
 
 #define PLATFORM "linux"
 
 /* ---- the file's shape ---- */
-
-struct author {
-    str name;
-};
 
 struct mcp_config {
     str command;
@@ -19,21 +16,12 @@ struct mcp_config {
     const struct json *env, *platform_overrides;
 };
 
-struct server_part {
-    str type, entry_point;
-    struct mcp_config mcp_config;
-};
-
-struct compatibility {
-    struct json_strs platforms;
-};
-
 struct document {
-    str manifest_version, dxt_version, name, version, display_name, description;
-    const struct json *author;
-    struct server_part server;
-    struct compatibility compatibility;
-    const struct json *user_config, *meta, *tools;
+    struct manifest m; /* members that are used as they are written */
+    str manifest_version, dxt_version, server_type;
+    struct mcp_config mcp_config;
+    struct json_strs platforms;
+    const struct json *author, *user_config, *meta, *tools;
 };
 
 #define AT(member) offsetof(struct document, member)
@@ -47,24 +35,24 @@ static const struct json_field MCP_CONFIG_FIELDS[] = {
     {0}};
 
 static const struct json_field SERVER_FIELDS[] = {
-    {"type", JF_STR, offsetof(struct server_part, type), JF_REQUIRED, NULL, 0},
-    {"entry_point", JF_STR, offsetof(struct server_part, entry_point), JF_REQUIRED, NULL, 0},
-    {"mcp_config", JF_OBJECT, offsetof(struct server_part, mcp_config), 0, MCP_CONFIG_FIELDS, 0},
+    {"type", JF_STR, AT(server_type), JF_REQUIRED, NULL, 0},
+    {"entry_point", JF_STR, AT(m.entry_point), JF_REQUIRED, NULL, 0},
+    {"mcp_config", JF_OBJECT, AT(mcp_config), 0, MCP_CONFIG_FIELDS, 0},
     {0}};
 
 static const struct json_field COMPATIBILITY_FIELDS[] = {
-    {"platforms", JF_STRS, offsetof(struct compatibility, platforms), 0, NULL, 0}, {0}};
+    {"platforms", JF_STRS, AT(platforms), 0, NULL, 0}, {0}};
 
 static const struct json_field FIELDS[] = {
     {"manifest_version", JF_STR, AT(manifest_version), 0, NULL, 0},
     {"dxt_version", JF_STR, AT(dxt_version), 0, NULL, 0},
-    {"name", JF_STR, AT(name), JF_REQUIRED, NULL, 0},
-    {"version", JF_STR, AT(version), JF_REQUIRED, NULL, 0},
-    {"display_name", JF_STR, AT(display_name), JF_NULLABLE, NULL, 0},
-    {"description", JF_STR, AT(description), 0, NULL, 0},
+    {"name", JF_STR, AT(m.name), JF_REQUIRED, NULL, 0},
+    {"version", JF_STR, AT(m.version), JF_REQUIRED, NULL, 0},
+    {"display_name", JF_STR, AT(m.title), JF_NULLABLE, NULL, 0},
+    {"description", JF_STR, AT(m.description), 0, NULL, 0},
     {"author", JF_JSON, AT(author), 0, NULL, 0},
-    {"server", JF_OBJECT, AT(server), JF_REQUIRED, SERVER_FIELDS, 0},
-    {"compatibility", JF_OBJECT, AT(compatibility), JF_NULLABLE, COMPATIBILITY_FIELDS, 0},
+    {"server", JF_OBJECT, 0, JF_REQUIRED, SERVER_FIELDS, 0},
+    {"compatibility", JF_OBJECT, 0, JF_NULLABLE, COMPATIBILITY_FIELDS, 0},
     {"user_config", JF_JSON_OBJECT, AT(user_config), JF_NULLABLE, NULL, 0},
     {"tools", JF_JSON, AT(tools), JF_NULLABLE, NULL, 0},
     {"_meta", JF_JSON_OBJECT, AT(meta), JF_NULLABLE, NULL, 0},
@@ -72,7 +60,7 @@ static const struct json_field FIELDS[] = {
 
 /* ---- versions and platforms ---- */
 
-static int check_version(const struct document *d, struct err *e)
+static int check_version(struct arena *a, struct document *d, struct err *e)
 {
     str v = d->manifest_version.n > 0 ? d->manifest_version : d->dxt_version;
     if (v.n == 0)
@@ -84,20 +72,20 @@ static int check_version(const struct document *d, struct err *e)
     return 0;
 }
 
-static int check_platform(const struct document *d, struct err *e)
+static int check_platform(struct arena *a, struct document *d, struct err *e)
 {
-    struct json_strs all = d->compatibility.platforms;
+    struct json_strs all = d->platforms;
     if (all.len == 0 || json_strs_has(&all, STR(PLATFORM)))
         return 0;
     return err_set(e, -EINVAL, "compatibility.platforms: it is made for %.*s%s, not for " PLATFORM,
                    STR_ARG(all.items[0]), all.len > 1 ? " and others" : "");
 }
 
-static int check_texts(const struct document *d, struct err *e)
+static int check_texts(struct arena *a, struct document *d, struct err *e)
 {
-    if (d->name.n == 0)
+    if (d->m.name.n == 0)
         return err_set(e, -EINVAL, "name: is empty");
-    if (d->version.n == 0)
+    if (d->m.version.n == 0)
         return err_set(e, -EINVAL, "version: is empty");
     return 0;
 }
@@ -114,27 +102,14 @@ const char *manifest_server_name(enum manifest_server t)
     return SERVER_NAMES[t];
 }
 
-static int take_type(const struct document *d, struct manifest *m, struct err *e)
+static int take_type(struct arena *a, struct document *d, struct err *e)
 {
-    ptrdiff_t i = STR_INDEX(d->server.type, SERVER_NAMES);
+    ptrdiff_t i = STR_INDEX(d->server_type, SERVER_NAMES);
     if (i < 0)
         return err_set(e, -EINVAL, "server.type: '%.*s' is not one of node, python, binary, uv",
-                       STR_ARG(d->server.type));
-    m->type = (enum manifest_server)i;
+                       STR_ARG(d->server_type));
+    d->m.type = (enum manifest_server)i;
     return 0;
-}
-
-/* True for a relative path that does not leave the bundle. */
-static bool is_inside(str path)
-{
-    str rest = path, part;
-    if (path.n == 0 || path.p[0] == '/' || str_find_char(path, 0) >= 0 ||
-        str_find_char(path, '\\') >= 0)
-        return false;
-    while (str_split(&rest, '/', &part))
-        if (str_eq(part, STR("..")))
-            return false;
-    return true;
 }
 
 static bool has_nul(struct json_strs list)
@@ -171,13 +146,14 @@ static int add_env(struct manifest *m, const struct json *obj, const char *path,
 
 #define OVERRIDES "server.mcp_config.platform_overrides"
 
-static int take_server(struct arena *a, const struct document *d, struct manifest *m, struct err *e)
+static int take_server(struct arena *a, struct document *d, struct err *e)
 {
-    struct mcp_config c = d->server.mcp_config, over = {0};
+    struct manifest *m = &d->m;
+    struct mcp_config c = d->mcp_config, over = {0};
     const struct json *for_us = json_get(c.platform_overrides, PLATFORM);
-    if (!is_inside(d->server.entry_point))
+    if (!path_is_inside(m->entry_point) || str_find_char(m->entry_point, '\\') >= 0)
         return err_set(e, -EINVAL, "server.entry_point: '%.*s' is not a path inside the bundle",
-                       STR_ARG(d->server.entry_point));
+                       STR_ARG(m->entry_point));
     if (for_us && for_us->type != JSON_OBJECT)
         return err_set(e, -EINVAL, OVERRIDES "." PLATFORM ": expected object");
     int r = for_us ? json_decode(a, for_us, MCP_CONFIG_FIELDS, &over, OVERRIDES "." PLATFORM, NULL,
@@ -185,7 +161,6 @@ static int take_server(struct arena *a, const struct document *d, struct manifes
                    : 0;
     if (r < 0)
         return r;
-    m->entry_point = d->server.entry_point;
     m->command = over.command.n > 0 ? over.command : c.command;
     m->args = json_get(for_us, "args") ? over.args : c.args;
     if (str_find_char(m->command, 0) >= 0 || has_nul(m->args))
@@ -210,24 +185,22 @@ const char *option_type_name(enum option_type t)
 }
 
 struct option_document {
-    str type, title, description;
-    bool required, multiple, sensitive;
-    const struct json *fallback;
-    double min, max;
+    struct manifest_option o;
+    str type;
 };
 
 #define OPTION_AT(member) offsetof(struct option_document, member)
 
 static const struct json_field OPTION_FIELDS[] = {
     {"type", JF_STR, OPTION_AT(type), JF_REQUIRED, NULL, 0},
-    {"title", JF_STR, OPTION_AT(title), 0, NULL, 0},
-    {"description", JF_STR, OPTION_AT(description), 0, NULL, 0},
-    {"required", JF_BOOL, OPTION_AT(required), JF_NULLABLE, NULL, 0},
-    {"default", JF_JSON, OPTION_AT(fallback), JF_NULLABLE, NULL, 0},
-    {"multiple", JF_BOOL, OPTION_AT(multiple), JF_NULLABLE, NULL, 0},
-    {"sensitive", JF_BOOL, OPTION_AT(sensitive), JF_NULLABLE, NULL, 0},
-    {"min", JF_DOUBLE, OPTION_AT(min), JF_NULLABLE, NULL, 0},
-    {"max", JF_DOUBLE, OPTION_AT(max), JF_NULLABLE, NULL, 0},
+    {"title", JF_STR, OPTION_AT(o.title), 0, NULL, 0},
+    {"description", JF_STR, OPTION_AT(o.description), 0, NULL, 0},
+    {"required", JF_BOOL, OPTION_AT(o.is_required), JF_NULLABLE, NULL, 0},
+    {"default", JF_JSON, OPTION_AT(o.fallback), JF_NULLABLE, NULL, 0},
+    {"multiple", JF_BOOL, OPTION_AT(o.is_multiple), JF_NULLABLE, NULL, 0},
+    {"sensitive", JF_BOOL, OPTION_AT(o.is_sensitive), JF_NULLABLE, NULL, 0},
+    {"min", JF_DOUBLE, OPTION_AT(o.min), JF_NULLABLE, NULL, 0},
+    {"max", JF_DOUBLE, OPTION_AT(o.max), JF_NULLABLE, NULL, 0},
     {0}};
 
 static bool is_option_key(str key)
@@ -260,7 +233,7 @@ static bool is_fallback_fine(const struct json *v, bool is_multiple)
 static int take_option(struct arena *a, const struct json_member *member, struct manifest_option *o,
                        struct err *e)
 {
-    struct option_document d = {.min = -INFINITY, .max = INFINITY};
+    struct option_document d = {.o = {.key = member->key, .min = -INFINITY, .max = INFINITY}};
     const char *path = arena_printf(a, "user_config.%.*s", STR_ARG(member->key)).p;
     if (!is_option_key(member->key))
         return err_set(e, -EINVAL, "user_config: '%.*s' is not a valid key", STR_ARG(member->key));
@@ -269,33 +242,21 @@ static int take_option(struct arena *a, const struct json_member *member, struct
     int r = json_decode(a, &member->value, OPTION_FIELDS, &d, path, NULL, NULL, e);
     if (r < 0)
         return r;
-    size_t type = 0;
-    while (type < ARRAY_LEN(OPTION_TYPES) && !str_eq(d.type, str_from(OPTION_TYPES[type])))
-        type++;
-    if (type == ARRAY_LEN(OPTION_TYPES))
+    ptrdiff_t type = STR_INDEX(d.type, OPTION_TYPES);
+    if (type < 0)
         return err_set(e, -EINVAL,
                        "%s.type: '%.*s' is not one of string, number, boolean, directory, file",
                        path, STR_ARG(d.type));
-    if (!is_fallback_fine(d.fallback, d.multiple))
+    if (!is_fallback_fine(d.o.fallback, d.o.is_multiple))
         return err_set(e, -EINVAL, "%s.default: not of the type %.*s", path, STR_ARG(d.type));
-    *o = (struct manifest_option){
-        .key = member->key,
-        .type = (enum option_type)type,
-        .title = d.title,
-        .description = d.description,
-        .is_required = d.required,
-        .is_multiple = d.multiple,
-        .is_sensitive = d.sensitive,
-        .fallback = d.fallback,
-        .min = d.min,
-        .max = d.max,
-    };
+    *o = d.o;
+    o->type = (enum option_type)type;
     return 0;
 }
 
-static int take_options(struct arena *a, const struct document *d, struct manifest *m,
-                        struct err *e)
+static int take_options(struct arena *a, struct document *d, struct err *e)
 {
+    struct manifest *m = &d->m;
     size_t n = d->user_config ? d->user_config->len : 0;
     if (n > MANIFEST_OPTIONS_MAX)
         return err_set(e, -EINVAL, "user_config: %zu values, the limit is %d", n,
@@ -328,11 +289,6 @@ static const struct json *find_ui(const struct document *d)
     return json_is(ui, JSON_OBJECT) ? ui : NULL;
 }
 
-static str author_name(const struct json *author)
-{
-    return json_string(author, json_get_string(author, "name"));
-}
-
 static struct json_strs tool_names(struct arena *a, const struct json *tools)
 {
     size_t n = json_is(tools, JSON_ARRAY) ? tools->len : 0;
@@ -347,37 +303,24 @@ static struct json_strs tool_names(struct arena *a, const struct json *tools)
 
 int manifest_parse(struct arena *a, str text, struct manifest *ret, struct err *e)
 {
+    static int (*const STEPS[])(struct arena *, struct document *, struct err *) = {
+        check_version, check_texts, check_platform, take_type, take_server, take_options};
     struct json *root;
     struct document d = {0};
-    struct manifest m = {0};
     int r = json_parse(a, text, JSON_COPY | JSON_UNIQUE, &root, e);
     if (r < 0)
         return r;
     if (root->type != JSON_OBJECT)
         return err_set(e, -EINVAL, "expected an object");
     r = json_decode(a, root, FIELDS, &d, "", NULL, NULL, e);
-    if (r == 0)
-        r = check_version(&d, e);
-    if (r == 0)
-        r = check_texts(&d, e);
-    if (r == 0)
-        r = check_platform(&d, e);
-    if (r == 0)
-        r = take_type(&d, &m, e);
-    if (r == 0)
-        r = take_server(a, &d, &m, e);
-    if (r == 0)
-        r = take_options(a, &d, &m, e);
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(STEPS); i++)
+        r = STEPS[i](a, &d, e);
     if (r < 0)
         return r;
-    m.name = d.name;
-    m.version = d.version;
-    m.title = d.display_name;
-    m.description = d.description;
-    m.author = author_name(d.author);
-    m.tools = tool_names(a, d.tools);
-    m.ui = find_ui(&d);
-    m.is_upjack = json_is(json_get(d.meta, "ai.nimblebrain/upjack"), JSON_OBJECT);
-    *ret = m;
+    *ret = d.m;
+    ret->author = json_string(d.author, json_get_string(d.author, "name"));
+    ret->tools = tool_names(a, d.tools);
+    ret->ui = find_ui(&d);
+    ret->is_upjack = json_is(json_get(d.meta, "ai.nimblebrain/upjack"), JSON_OBJECT);
     return 0;
 }

@@ -26,11 +26,7 @@
  * equal. */
 static const char *home_of(struct arena *a, const char *package_dir, str name)
 {
-    char *slug = arena_cstr(a, str_starts(name, STR("@")) ? str_skip(name, 1) : name);
-    for (char *c = slug; *c; c++)
-        if (*c == '/')
-            *c = '-';
-    return arena_printf(a, "%s/%s", package_dir, slug).p;
+    return arena_printf(a, "%s/%s", package_dir, package_slug(a, name, '-')).p;
 }
 
 static const char *meta_path(struct arena *a, const char *package_dir, str name)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bundle/package/command_line.h"
 #include "bundle/package/package.h"
 #include "bundle/settings/credentials.h"
 
@@ -53,41 +52,19 @@ static int load_values(struct arena *a, const struct package_use *use, struct pa
     return rc;
 }
 
-static struct resolved resolved_of(const struct package_use *use, const struct manifest *m,
-                                   const struct command_line *line)
-{
-    return (struct resolved){
-        .argv = line->argv,
-        .env = line->env,
-        .cwd = line->cwd,
-        .dir = use->dir,
-        .chosen_paths = line->chosen_paths,
-        .version = m->version,
-        .description = m->description,
-        .author = m->author,
-        .title = m->title,
-        .ui = m->ui,
-        .is_upjack = m->is_upjack,
-        .trust_score = -1,
-    };
-}
-
 int package_prepare(struct arena *a, const struct package_use *use, struct package_ready *ret,
                     struct err *e)
 {
-    struct command_line line;
-    int rc = package_manifest(a, use->dir, &ret->manifest, e);
+    struct manifest *m = &ret->manifest;
+    int rc = package_manifest(a, use->dir, m, e);
     if (rc == 0)
         rc = load_values(a, use, ret, e);
     if (rc < 0)
         return rc;
-    const struct manifest *m = &ret->manifest;
     struct variables vars = {use->dir, use->home_dir, use->data_dir, ret->values, m->noptions};
-    rc = command_line_build(a, m, &vars, &line, e);
-    if (rc < 0) {
+    ret->resolved = (struct resolved){.dir = use->dir, .manifest = m, .trust_score = -1};
+    rc = command_line_build(a, m, &vars, &ret->resolved, e);
+    if (rc < 0)
         err_prefix(e, "%s/manifest.json", use->dir);
-        return rc;
-    }
-    ret->resolved = resolved_of(use, m, &line);
-    return 0;
+    return rc;
 }

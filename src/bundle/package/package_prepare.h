@@ -16,7 +16,7 @@ struct package_use { /* borrowed */
     bool may_lack_values;     /* missing required values are not an error */
 };
 
-struct package_ready {
+struct package_ready { /* `resolved` points into it */
     struct manifest manifest;
     struct user_value *values; /* one for each option of the manifest */
     struct resolved resolved;
@@ -25,3 +25,14 @@ struct package_ready {
 /* -ENOKEY: required values are missing; -EINVAL: the package is wrong, with the field. */
 int package_prepare(struct arena *a, const struct package_use *use, struct package_ready *ret,
                     struct err *e);
+
+/* ---- how the server of a package is started: argv, environment, directory (command_line.c) ----
+ *
+ * Uses the manifest's own mcp_config if there is one, otherwise the usual command of its type
+ * (node, python, binary, uv). A value marked sensitive is passed in the environment, never in
+ * argv. Searches programs and files: for pool threads and commands. */
+
+/* Sets argv, env, cwd and chosen_paths. vars: dir, home_dir, data_dir and the values are set.
+ * -EINVAL with the field that is wrong. */
+int command_line_build(struct arena *a, const struct manifest *m, const struct variables *vars,
+                       struct resolved *ret, struct err *e);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/list.h"
-#include "bundle/entry/entry_copy.h"
+#include "bundle/entry/entry.h"
 #include "bundle/package/archive.h"
 #include "bundle/package/download.h"
 #include "bundle/package/mpak.h"
@@ -93,18 +93,20 @@ static int resolve_prepare(struct resolve *r)
         .data_dir = r->data_dir,
         .credentials_dir = r->conf.credentials_dir,
     };
-    struct package_ready ready;
-    int rc = package_prepare(&r->arena, &use, &ready, &r->err);
+    struct package_ready *ready = ARENA_NEW(&r->arena, struct package_ready);
+    int rc = package_prepare(&r->arena, &use, ready, &r->err);
     if (rc < 0)
         return rc;
-    r->result = ready.resolved;
+    r->result = ready->resolved;
     r->result.trust_score = r->package.trust_score;
     return 0;
 }
 
 static void prepare_work(struct job *j)
 {
-    (void)resolve_prepare(CONTAINER_OF(j, struct resolve, job)); /* it stores the error */
+    struct resolve *r = CONTAINER_OF(j, struct resolve, job);
+    r->dir = r->package.dir;
+    (void)resolve_prepare(r); /* it stores the error */
 }
 
 static void prepared(struct job *j)
@@ -142,12 +144,6 @@ static bool is_cached(const struct resolve *r)
     return r->package.dir && (wanted.n == 0 || str_eq(wanted, r->package.version));
 }
 
-static void use_cached(struct resolve *r)
-{
-    r->dir = r->package.dir;
-    resolve_submit(r, prepare_work, prepared);
-}
-
 static void cache_work(struct job *j)
 {
     struct resolve *r = CONTAINER_OF(j, struct resolve, job);
@@ -162,10 +158,8 @@ static void cache_work(struct job *j)
 static void install_work(struct job *j)
 {
     struct resolve *r = CONTAINER_OF(j, struct resolve, job);
-    if (package_install(&r->arena, r->conf.package_dir, r->archive, &r->package, &r->err) < 0)
-        return;
-    r->dir = r->package.dir;
-    (void)resolve_prepare(r);
+    if (package_install(&r->arena, r->conf.package_dir, r->archive, &r->package, &r->err) == 0)
+        prepare_work(j);
 }
 
 static void downloaded(void *ctx, const struct err *err)
@@ -241,10 +235,10 @@ static void cache_looked_up(struct job *j)
         return;
     if (r->err.code < 0)
         resolve_finish(r);
-    else if (is_cached(r))
-        use_cached(r);
-    else
+    else if (!is_cached(r))
         r->asked = mpak_locate(&r->owner->mpak, r->entry.name, r->entry.version, located, r);
+    else
+        resolve_submit(r, prepare_work, prepared);
 }
 
 /* ---- life ---- */

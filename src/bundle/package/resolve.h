@@ -10,6 +10,7 @@
 #include "loop/pool.h"
 #include "net/fetch.h"
 
+struct manifest;
 struct resolver;
 struct resolve; /* in progress; freed after `done` or its cancellation */
 
@@ -33,9 +34,7 @@ struct resolved { /* valid during the callback */
     /* Directories and files that a person has set in user_config: they may be read. Never a default
      * of the manifest. */
     struct json_strs chosen_paths;
-    str version, description, author, title; /* of the manifest; may be empty */
-    const struct json *ui;                   /* of the manifest, or NULL */
-    bool is_upjack;
+    const struct manifest *manifest;
     int64_t trust_score; /* of the registry; -1 = unknown */
 };
 

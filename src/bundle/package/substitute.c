@@ -1,4 +1,3 @@
-#include "bundle/package/substitute.h"
 
 #include "base/buf.h"
 #include "bundle/package/user_config.h"

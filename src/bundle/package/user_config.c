@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "bundle/package/substitute.h"
-
 static int wrong(struct err *e, const struct manifest_option *o, const char *why)
 {
     return err_set(e, -EINVAL, "the value of '%.*s' %s", STR_ARG(o->key), why);
@@ -29,17 +27,10 @@ int user_config_check(const struct manifest_option *o, str value, struct err *e)
 /* The text of a scalar for a command line. */
 static str user_value_text(struct arena *a, const struct json *v)
 {
-    switch (v->type) {
-    case JSON_STRING:
+    if (v->type == JSON_STRING)
         return v->s;
-    case JSON_BOOL:
-        return v->boolean ? STR("true") : STR("false");
-    case JSON_INT:
-    case JSON_NUMBER:
-        return json_to_str(a, v);
-    default:
-        return STR_NONE;
-    }
+    bool is_scalar = v->type == JSON_BOOL || v->type == JSON_INT || v->type == JSON_NUMBER;
+    return is_scalar ? json_to_str(a, v) : STR_NONE;
 }
 
 /* Treats empty strings as not set, as other hosts do. */

@@ -9,6 +9,7 @@
  * until a person agrees. Pure, apart from the environment; any thread. */
 #pragma once
 
+#include "base/arena.h"
 #include "bundle/package/manifest.h"
 
 #define USER_VALUES_MAX 100 /* for one option with "multiple" */
@@ -43,3 +44,27 @@ const struct json *user_config_proposal(struct arena *a, const struct manifest_o
 
 /* Checks that one value has the option's type; for `nb config set`. */
 int user_config_check(const struct manifest_option *o, str value, struct err *e);
+
+/* ---- ${variables} in the texts of a manifest (substitute.c) ----
+ *
+ * ${__dirname} the bundle's directory, ${user_config.KEY}, ${HOME}, ${DESKTOP}, ${DOCUMENTS},
+ * ${DOWNLOADS}, ${DATA_DIR}, ${/} and ${pathSeparator}. Unknown variables stay as they are.
+ * Replaced text is not expanded again. Pure; any thread. */
+
+struct variables {
+    const char *dir, *home_dir, *data_dir; /* NULL = not known here */
+    const struct user_value *values;
+    size_t nvalues;
+};
+
+/* Joins several values of one option with commas; an unset option becomes empty. */
+str substitute_text(struct arena *a, str text, const struct variables *v);
+
+/* The option that is the whole text ("${user_config.KEY}"), or NULL. */
+const struct user_value *substitute_whole(str text, const struct variables *v);
+
+/* The first option marked sensitive that the text uses, or NULL. */
+const struct user_value *substitute_secret(str text, const struct variables *v);
+
+/* The first ${user_config.KEY} whose KEY no option has; STR_NONE when there is none. */
+str substitute_unknown(str text, const struct variables *v);

@@ -1,5 +1,4 @@
-#include "bundle/plan/bundle_env.h"
-
+#include "bundle/plan/bundle_want.h"
 #include "net/child.h"
 
 static const char *const PASSED[] = {

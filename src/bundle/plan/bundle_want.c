@@ -2,17 +2,11 @@
 
 #include <stdlib.h>
 
-#include "bundle/plan/bundle_env.h"
-
 const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, const char *root)
 {
     str name = entry->server_name;
-    if (entry->kind == BUNDLE_NAMED && str_starts(entry->name, STR("@"))) {
-        char *flat = arena_cstr(a, str_skip(entry->name, 1));
-        for (char *p = flat; *p; p++)
-            *p = *p == '/' ? '-' : *p;
-        name = str_from(flat);
-    }
+    if (entry->kind == BUNDLE_NAMED && str_starts(entry->name, STR("@")))
+        name = str_from(package_slug(a, entry->name, '-'));
     return arena_printf(a, "%s/%.*s", root, STR_ARG(name)).p;
 }
 

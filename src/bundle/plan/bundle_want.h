@@ -4,6 +4,7 @@
  * with the resulting plan, and inspect.h shows the same plan to a person before anything runs. */
 #pragma once
 
+#include "bundle/entry/entry.h"
 #include "bundle/package/resolve.h"
 #include "bundle/plan/npm_store.h"
 #include "bundle/sandbox/sandbox.h"
@@ -36,3 +37,20 @@ void bundle_want_npm(struct arena *a, struct sandbox_want *w, const struct bundl
 /* The last step: sets what this machine offers, and the variables that depend on it. */
 void bundle_want_offer(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
                        const struct sandbox_offer *offer);
+
+/* ---- the environment of a stdio server: an allow-list, never nb's own (bundle_env.c) ----
+ *
+ * Of nb's environment only the variables that programs commonly need are passed on, and those that
+ * the entry allows; never keys of nb itself. Then come the package's variables, then the entry's.
+ * In a sandbox the home directory is not visible: HOME is then the data directory. */
+
+struct bundle_env_want {
+    const struct bundle_entry *entry;
+    const char *const *package_env; /* "K=V", NULL-terminated, or NULL */
+    const char *data_dir;
+    const char *tmp_dir; /* NULL = as nb's own */
+    bool keeps_home;     /* the home directory is visible */
+};
+
+/* NULL-terminated "K=V" in the arena. */
+const char *const *bundle_env(struct arena *a, const struct bundle_env_want *w);

@@ -4,20 +4,16 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include "bundle/confine/path_links.h"
+#include "bundle/confine/path_list.h"
 #include "bundle/confine/program_files.h"
-#include "bundle/confine/sandbox_secrets.h"
 
 static bool is_of_system(str path)
 {
     static const char *const MORE[] = {"/boot", "/dev", "/etc", "/proc", "/run", "/sys"};
-    for (const char *const *d = SANDBOX_SYSTEM_DIRS; *d; d++)
-        if (path_is_at_or_below(path, str_from(*d)))
-            return true;
     for (size_t i = 0; i < ARRAY_LEN(MORE); i++)
         if (path_is_at_or_below(path, str_from(MORE[i])))
             return true;
-    return false;
+    return path_is_of_system(path);
 }
 
 static bool is_secret(struct arena *a, str path, str home)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bundle/entry/entry_copy.h"
+#include "bundle/entry/entry.h"
 #include "loop/timer.h"
 #include "net/child.h"
 #include "os/lock.h"
@@ -200,7 +200,8 @@ static void on_err(void *ctx, str bytes)
 }
 
 static void npm_view_ended(struct npm_install *i);
-static void npm_install_ended(struct npm_install *i);
+static int store_work(struct npm_install *i);
+static void on_stored(struct npm_install *i, int rc);
 
 static void on_exit_of_npm(void *ctx, int code)
 {
@@ -215,7 +216,7 @@ static void on_exit_of_npm(void *ctx, int code)
     } else if (!i->is_resolved) {
         npm_view_ended(i);
     } else {
-        npm_install_ended(i);
+        npm_install_submit(i, store_work, on_stored);
     }
 }
 
@@ -358,11 +359,6 @@ static void on_stored(struct npm_install *i, int rc)
         npm_install_fail(i, rc, i->err.msg);
     else
         npm_install_finish(i);
-}
-
-static void npm_install_ended(struct npm_install *i)
-{
-    npm_install_submit(i, store_work, on_stored);
 }
 
 /* Another entry may have installed the same version already. */

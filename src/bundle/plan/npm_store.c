@@ -7,7 +7,7 @@
 
 #include "base/bytes/hash.h"
 #include "base/bytes/random.h"
-#include "bundle/plan/npm_tree.h"
+#include "bundle/confine/path_list.h"
 #include "os/dir.h"
 #include "os/file.h"
 #include "store/event/io.h"
@@ -24,10 +24,7 @@
 /* "@scope/name" -> "scope+name": no name of npm has a '+'. */
 static const char *home_of(struct arena *a, const char *package_dir, str name)
 {
-    char *slug = arena_cstr(a, str_starts(name, STR("@")) ? str_skip(name, 1) : name);
-    for (char *c = slug; *c; c++)
-        *c = *c == '/' ? '+' : *c;
-    return arena_printf(a, "%s/_npm/%s", package_dir, slug).p;
+    return arena_printf(a, "%s/_npm/%s", package_dir, package_slug(a, name, '+')).p;
 }
 
 static str sum_of(struct arena *a, str text)
@@ -54,17 +51,6 @@ static const char *wanted_path(struct arena *a, const char *package_dir,
 
 /* ---- its program ---- */
 
-static bool is_inside(str path)
-{
-    str rest = path, part;
-    if (path.n == 0 || path.p[0] == '/' || str_find_char(path, 0) >= 0)
-        return false;
-    while (str_split(&rest, '/', &part))
-        if (str_eq(part, STR("..")))
-            return false;
-    return true;
-}
-
 /* The requested program, the only one, or the one with the name of the package. */
 static str choose_bin(const struct json *bin, str name, str program)
 {
@@ -82,7 +68,7 @@ int npm_store_place(struct arena *a, const char *package_dir, const struct npm_p
                     const struct json *bin, str program, struct npm_package *ret, struct err *e)
 {
     str file = choose_bin(bin, pin->name, program);
-    if (!is_inside(file))
+    if (!path_is_inside(file))
         return err_set(e, -EINVAL, "%.*s@%.*s has no program%s%.*s that npx could run",
                        STR_ARG(pin->name), STR_ARG(pin->version), program.n > 0 ? " " : "",
                        STR_ARG(program));
@@ -102,10 +88,7 @@ int npm_store_place(struct arena *a, const char *package_dir, const struct npm_p
 static bool is_direct(const char *path)
 {
     char head[FIRST_LINE];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
-    file_close(fd);
-    str text = {head, n > 0 ? (size_t)n : 0}, line = STR_NONE;
+    str text = file_head(path, head, sizeof head), line = STR_NONE;
     (void)str_split(&text, '\n', &line);
     if (str_starts(line, STR("\x7f"
                              "ELF")))
@@ -260,8 +243,7 @@ int npm_store_want(struct arena *a, const char *dir, const struct npm_pin *pin, 
     jw_kobject(&w, "dependencies");
     jw_key_str(&w, pin->name);
     jw_str(&w, pin->version);
-    jw_end(&w);
-    jw_end(&w);
+    jw_close(&w);
     int rc =
         file_write_atomic(arena_printf(a, "%s/package/package.json", dir).p, buf_str(&b), 0600, e);
     buf_done(&b);

@@ -12,14 +12,10 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json/json.h"
+#include "bundle/entry/entry.h"
 #include "bundle/entry/package_command.h"
 
 #define NPM_FILES_MAX 500000
-
-struct npm_pin { /* the exact package; integrity as npm writes it ("sha512-...") */
-    str name, version, integrity;
-};
 
 struct npm_package {
     struct npm_pin pin;
@@ -58,3 +54,17 @@ int npm_store_want(struct arena *a, const char *dir, const struct npm_pin *pin, 
 int npm_store_finish(struct arena *a, const char *package_dir, const char *dir,
                      const struct npm_pin *pin, struct err *e);
 void npm_store_drop(const char *dir);
+
+/* ---- names and sizes of all files of a directory, in one digest (npm_tree.c) ----
+ *
+ * Detects files that are missing or truncated; does not detect changed content. Blocking. */
+
+#define NPM_TREE_DEPTH 64
+
+struct npm_tree {
+    uint64_t files, bytes;
+    char digest[17]; /* hex; does not depend on the order of the files */
+};
+
+/* -ENOENT: no such directory; -E2BIG: too many files, or too deep. */
+int npm_tree_sum(const char *dir, struct npm_tree *ret, struct err *e);

@@ -1,4 +1,3 @@
-#include "bundle/plan/npm_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -213,11 +213,10 @@ static void join_cgroup(const char *path)
 {
     char file[4096];
     snprintf(file, sizeof(file), "%s/cgroup.procs", path);
-    int fd = open(file, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, "0", 1) < 0)
+    int rc = file_put(file, "0");
+    if (rc < 0)
         dprintf(STDERR_FILENO, "nb: the kernel does not limit the bundle: %s: %s\n", file,
-                err_reason(-errno));
-    file_close(fd);
+                err_reason(rc));
 }
 
 /* ---- bubblewrap's options ---- */
@@ -309,15 +308,6 @@ static void limit_self(void)
     (void)setrlimit(RLIMIT_NPROC, &processes);
 }
 
-/* When the machine runs out of memory, servers are killed before nb. */
-static void end_before_others(void)
-{
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : write(fd, OOM_SCORE, sizeof(OOM_SCORE) - 1);
-    (void)n;
-    file_close(fd);
-}
-
 static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, pid_t parent,
                                     int gates)
 {
@@ -332,7 +322,8 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
     if (spec->cgroup)
         join_cgroup(spec->cgroup);
     limit_self();
-    end_before_others();
+    /* when the machine runs out of memory, servers are killed before nb */
+    (void)file_put("/proc/self/oom_score_adj", OOM_SCORE);
     int rc = spec->network ? network_space_enter(spec->network, gates, &e) : 0;
     if (rc == 0)
         rc = spec->wrap          ? wrap(a, spec, &argv, &e)

@@ -1,13 +1,12 @@
 #include "bundle/sandbox/network_reach.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "bundle/entry/command_guess.h"
+#include "bundle/entry/package_command.h"
 #include "bundle/network/network_rules.h"
 #include "net/url.h"
+#include "os/file.h"
 
 #define RC_FILE_MAX    (64u * 1024)
 #define REGISTRIES_MAX 8
@@ -38,11 +37,8 @@ static enum runner runner_of(const char *program)
 
 static void add_reach(struct reach *r, str dest)
 {
-    for (size_t i = 0; i < r->list.len; i++) {
-        if (str_eq(r->list.items[i], dest))
-            return;
-    }
-    r->list.items[r->list.len++] = dest;
+    if (!json_strs_has(&r->list, dest))
+        r->list.items[r->list.len++] = dest;
 }
 
 static bool add_url(struct reach *r, str text)
@@ -89,13 +85,9 @@ static void add_npmrc_line(struct reach *r, str line, bool is_seen)
 static void add_npmrc(struct reach *r, const char *path, bool is_seen)
 {
     char *text = arena_alloc(r->arena, RC_FILE_MAX);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, RC_FILE_MAX);
-    str rest = {text, n > 0 ? (size_t)n : 0}, line;
+    str rest = file_head(path, text, RC_FILE_MAX), line;
     while (str_split(&rest, '\n', &line))
         add_npmrc_line(r, str_trim(line), is_seen);
-    if (fd >= 0)
-        close(fd);
 }
 
 /* A registry URL with a user name and a password is not passed on: it belongs to the person. */
@@ -172,14 +164,19 @@ int network_prepare(struct arena *a, struct sandbox_want *w, struct err *e)
     return 0;
 }
 
-void network_describe(struct buf *out, const struct json_strs *reach)
+static void add_dests(struct buf *out, const struct json_strs *reach)
 {
-    buf_add_lit(out, reach->len > 0 ? "network of its own: " : "no network");
     for (size_t i = 0; i < reach->len; i++) {
         str dest = reach->items[i];
         buf_add_lit(out, i > 0 ? ", " : "");
         buf_add_str(out, str_eq(dest, STR(NETWORK_PUBLIC)) ? STR("public addresses") : dest);
     }
+}
+
+void network_describe(struct buf *out, const struct json_strs *reach)
+{
+    buf_add_lit(out, reach->len > 0 ? "network of its own: " : "no network");
+    add_dests(out, reach);
 }
 
 #define WORDS_MAX (NETWORK_DESTS_MAX * (NETWORK_DEST_MAX + 2) + 64)
@@ -193,10 +190,6 @@ str network_words(struct arena *a, const struct bundle_sandbox *s)
         return STR("yes: public addresses only");
     buf_init(&out, WORDS_MAX);
     buf_add_lit(&out, "yes: only ");
-    for (size_t i = 0; i < s->reach.len; i++) {
-        buf_add_lit(&out, i > 0 ? ", " : "");
-        buf_add_str(&out, str_eq(s->reach.items[i], STR(NETWORK_PUBLIC)) ? STR("public addresses")
-                                                                         : s->reach.items[i]);
-    }
+    add_dests(&out, &s->reach);
     return buf_keep(&out, a);
 }

@@ -225,11 +225,6 @@ static void json_args(struct json_writer *j, const char *key, const char *const 
     jw_end(j);
 }
 
-static void json_strs(struct json_writer *j, const char *key, const struct json_strs *l)
-{
-    jw_kstrs(j, key, l->items, l->len);
-}
-
 /* The message for the launcher (launch.h). rules: NULL when the launcher must not confine the
  * server. */
 static int add_message(struct arena *a, const struct sandbox_want *w,
@@ -249,7 +244,7 @@ static int add_message(struct arena *a, const struct sandbox_want *w,
     if (rules)
         json_rules(&j, rules);
     if (w->reach.len > 0)
-        json_strs(&j, "reach", &w->reach);
+        jw_kstrs(&j, "reach", w->reach.items, w->reach.len);
     jw_end(&j);
     for (const char *const *v = w->env; v && *v; v++) {
         buf_add_char(&out, 0);

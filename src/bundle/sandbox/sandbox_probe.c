@@ -6,17 +6,21 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "bundle/confine/confine.h"
-#include "bundle/sandbox/network_probe.h"
+#include "bundle/network/network_space.h"
 #include "bundle/sandbox/sandbox.h"
+#include "os/file.h"
 
 #define TRIAL_MS       5000
 #define TRIAL_ARGS_MAX 64
+#define GATES_FD       (STDERR_FILENO + 1) /* in the child */
 
 extern char **environ;
 
@@ -36,8 +40,23 @@ static bool find_bwrap(char ret[PATH_MAX])
     return false;
 }
 
+/* The options of every plan, then those of the trial. */
+static void trial_args(const struct sandbox_offer *o, bool no_userns, const char *const *rest,
+                       const char *argv[TRIAL_ARGS_MAX])
+{
+    const char *const *const PARTS[] = {sandbox_bwrap_user(no_userns), SANDBOX_BWRAP_ALWAYS, rest};
+    size_t n = 0;
+    argv[n++] = o->bwrap;
+    for (size_t i = 0; i < ARRAY_LEN(PARTS); i++)
+        for (const char *const *p = PARTS[i]; *p; p++) {
+            assert(n + 1 < TRIAL_ARGS_MAX);
+            argv[n++] = *p;
+        }
+    argv[n] = NULL;
+}
+
 /* Uses every kind of namespace and mount that a plan may use; what fails here would fail there. */
-static int spawn_trial(const char *bwrap, bool no_userns, int err_fd, pid_t *ret)
+static int spawn_trial(const struct sandbox_offer *o, bool no_userns, int err_fd, pid_t *ret)
 {
     static const char *const TRIAL[] = {"--unshare-net",
                                         "--ro-bind",
@@ -52,21 +71,16 @@ static int spawn_trial(const char *bwrap, bool no_userns, int err_fd, pid_t *ret
                                         "--remount-ro",
                                         "/",
                                         "--",
-                                        "/usr/bin/true"};
-    const char *argv[TRIAL_ARGS_MAX] = {bwrap};
-    size_t n = 1;
-    for (const char *const *p = sandbox_bwrap_user(no_userns); *p; p++)
-        argv[n++] = *p;
-    for (const char *const *p = SANDBOX_BWRAP_ALWAYS; *p; p++)
-        argv[n++] = *p;
-    assert(n + ARRAY_LEN(TRIAL) < TRIAL_ARGS_MAX);
-    memcpy(argv + n, TRIAL, sizeof TRIAL);
+                                        "/usr/bin/true",
+                                        NULL};
+    const char *argv[TRIAL_ARGS_MAX];
+    trial_args(o, no_userns, TRIAL, argv);
     posix_spawn_file_actions_t fa;
     posix_spawn_file_actions_init(&fa);
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&fa, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&fa, err_fd, 2);
-    int rc = posix_spawn(ret, bwrap, &fa, NULL, (char *const *)argv, environ);
+    int rc = posix_spawn(ret, o->bwrap, &fa, NULL, (char *const *)argv, environ);
     posix_spawn_file_actions_destroy(&fa);
     return -rc;
 }
@@ -95,7 +109,7 @@ static bool try_bwrap(struct sandbox_offer *o, bool no_userns, uint64_t end)
     char output[256];
     if (pipe2(fds, O_CLOEXEC) < 0)
         return false;
-    int rc = spawn_trial(o->bwrap, no_userns, fds[1], &pid);
+    int rc = spawn_trial(o, no_userns, fds[1], &pid);
     close(fds[1]);
     if (rc == 0) {
         size_t n = read_until_end(fds[0], end, output, sizeof(output));
@@ -123,6 +137,81 @@ static bool find_working_bwrap(struct sandbox_offer *o)
     }
     o->no_userns = try_bwrap(o, true, end);
     return o->no_userns || try_bwrap(o, false, end);
+}
+
+/* ---- the network: a namespace with its gates, and bubblewrap inside it ---- */
+
+/* In the forked child of a process with threads. The child keeps none of nb's descriptors: its work
+ * takes a while, and until it ends a lock or socket that nb closes would stay in use. */
+static _Noreturn void attempt(const char *const *argv, int gates, int out)
+{
+    struct err e = {0};
+    struct network_rules rules = {.is_public = true};
+    static const char *const NO_ENV[] = {NULL};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(null, STDOUT_FILENO);
+    (void)dup2(out, STDERR_FILENO);
+    if (gates != GATES_FD && dup3(gates, GATES_FD, O_CLOEXEC) < 0)
+        _exit(1);
+    (void)close_range(GATES_FD + 1, ~0U, 0);
+    if (network_space_enter(&rules, GATES_FD, &e) < 0) {
+        dprintf(STDERR_FILENO, "%s", e.msg);
+        _exit(1);
+    }
+    if (argv[0])
+        execve(argv[0], (char *const *)argv, (char *const *)NO_ENV);
+    _exit(argv[0] ? 1 : 0);
+}
+
+static bool probe_finish(pid_t pid, int fd, char *why, size_t max)
+{
+    char output[200];
+    int status = -1;
+    size_t n = read_until_end(fd, clock_mono_ms() + TRIAL_MS, output, sizeof(output));
+    if (waitpid(pid, &status, WNOHANG) == 0) {
+        (void)poll(NULL, 0, 20); /* its output is complete, but its exit may take a moment */
+        if (waitpid(pid, &status, WNOHANG) == 0) {
+            (void)kill(pid, SIGKILL);
+            while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+                ;
+        }
+    }
+    str line = str_trim((str){output, n});
+    snprintf(why, max, "%.*s",
+             STR_ARG(line.n > 0 ? line : STR("the test of the network sandbox failed")));
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Tests whether servers can have a network namespace: sets has_network, or else why_no_network. */
+static void network_look(struct sandbox_offer *o)
+{
+    static const char *const TRIAL[] = {"--ro-bind", "/usr", "/usr",          "--ro-bind-try",
+                                        "/lib",      "/lib", "--ro-bind-try", "/lib64",
+                                        "/lib64",    "--",   "/usr/bin/true", NULL};
+    const char *argv[TRIAL_ARGS_MAX] = {NULL};
+    int out[2] = {-1, -1}, gates[2] = {-1, -1};
+    if (o->kind == SANDBOX_NONE)
+        return;
+    if (o->kind == SANDBOX_BUBBLEWRAP)
+        trial_args(o, o->no_userns, TRIAL, argv);
+    snprintf(o->why_no_network, sizeof(o->why_no_network),
+             "the test of the network sandbox could not be started");
+    pid_t pid = -1;
+    if (pipe2(out, O_CLOEXEC) == 0 &&
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, gates) == 0)
+        pid = fork();
+    if (pid == 0)
+        attempt(argv, gates[0], out[1]);
+    file_close(out[1]);
+    out[1] = -1;
+    if (pid > 0)
+        o->has_network = probe_finish(pid, out[0], o->why_no_network, sizeof(o->why_no_network));
+    for (size_t i = 0; i < 2; i++) {
+        file_close(out[i]);
+        file_close(gates[i]);
+    }
 }
 
 void sandbox_look(struct sandbox_offer *ret)

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bundle/confine/path_links.h"
+#include "bundle/confine/path_list.h"
 #include "bundle/confine/program_files.h"
-#include "bundle/confine/sandbox_secrets.h"
 
 /* ---- declared ---- */
 
@@ -138,14 +137,7 @@ static void declare_project(struct arena *a, const struct sandbox_want *w, struc
 
 static bool shows(const struct sandbox_rules *r, str path)
 {
-    const struct path_list *lists[] = {&r->read, &r->write};
-    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
-        for (size_t i = 0; i < lists[k]->n; i++) {
-            if (path_is_at_or_below(path, str_from(lists[k]->at[i])))
-                return true;
-        }
-    }
-    return false;
+    return path_list_covers(&r->read, path) || path_list_covers(&r->write, path);
 }
 
 /* A secret may be a link to another visible directory, and a visible path may be declared through a
@@ -181,12 +173,9 @@ static void hide_secrets(struct arena *a, const struct sandbox_want *w, struct s
 static void keep_declared(struct arena *a, struct sandbox_rules *r, const struct path_list *from,
                           struct path_list *to)
 {
-    for (size_t i = 0; i < from->n; i++) {
-        for (size_t k = 0; k < r->hide.n; k++) {
-            if (path_is_at_or_below(str_from(from->at[i]), str_from(r->hide.at[k])))
-                path_list_add(a, to, str_from(from->at[i]));
-        }
-    }
+    for (size_t i = 0; i < from->n; i++)
+        if (path_list_covers(&r->hide, str_from(from->at[i])))
+            path_list_add(a, to, str_from(from->at[i]));
 }
 
 /* ---- its own ---- */
@@ -238,18 +227,8 @@ static int add_cwd(struct arena *a, const struct sandbox_want *w, struct sandbox
 
 static bool is_shown(const struct sandbox_rules *r, str path)
 {
-    for (const char *const *d = SANDBOX_SYSTEM_DIRS; *d; d++) {
-        if (path_is_at_or_below(path, str_from(*d)))
-            return true;
-    }
-    const struct path_list *lists[] = {&r->program_files, &r->own_read};
-    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
-        for (size_t i = 0; i < lists[k]->n; i++) {
-            if (path_is_at_or_below(path, str_from(lists[k]->at[i])))
-                return true;
-        }
-    }
-    return shows(r, path);
+    return path_is_of_system(path) || path_list_covers(&r->program_files, path) ||
+           path_list_covers(&r->own_read, path) || shows(r, path);
 }
 
 static struct program_query query_of(struct arena *a, const struct sandbox_want *w,

@@ -21,10 +21,7 @@ str credentials_slug(struct arena *a, const struct bundle_entry *entry)
     if (entry->kind != BUNDLE_NAMED)
         return entry->server_name;
     /* "@scope/package": neither part can hold an @ or a slash (entry.c). */
-    str bare = str_skip(entry->name, 1);
-    char *slug = arena_cstr(a, bare);
-    slug[str_find_char(bare, '/')] = '@';
-    return str_make(slug, bare.n);
+    return str_from(package_slug(a, entry->name, '@'));
 }
 
 /* ---- accounts of people ---- */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bundle/settings/settings_text.h"
 #include "config/config.h"
 #include "config/relaxed.h"
 #include "os/file.h"
@@ -196,48 +195,40 @@ int settings_load(struct arena *a, const char *path, struct json **ret, struct e
     return r < 0 ? r : parse_text(a, path, relaxed_json(a, text, NULL), ret, e);
 }
 
-int settings_add_bundle(const char *path, const struct json *entry, struct err *e)
+/* server_name: not for ADD; entry: not for REMOVE. */
+static int edit_bundle(const char *path, enum settings_edit what, str server_name,
+                       const struct json *entry, struct err *e)
 {
     struct file f;
     int r = open_locked(&f, path, e);
+    size_t at = f.n;
+    if (r == 0 && what != SETTINGS_ADD)
+        r = find_bundle(&f, server_name, &at, e);
+    if (r == 0 && what == SETTINGS_REMOVE && f.entries[at].is_protected)
+        r = err_set(e, -EPERM, "the bundle '%.*s' is protected; change that in %s first",
+                    STR_ARG(server_name), f.path);
+    if (r == 0 && entry)
+        r = settings_check_entry(&f, entry, at, e);
     if (r == 0)
-        r = settings_check_entry(&f, entry, f.n, e);
-    if (r == 0)
-        r = settings_change(&f, SETTINGS_ADD, 0, entry, e);
+        r = settings_change(&f, what, at, entry, e);
     close_locked(&f);
     return r;
 }
 
+int settings_add_bundle(const char *path, const struct json *entry, struct err *e)
+{
+    return edit_bundle(path, SETTINGS_ADD, STR_NONE, entry, e);
+}
+
 int settings_remove_bundle(const char *path, str server_name, struct err *e)
 {
-    struct file f;
-    size_t at;
-    int r = open_locked(&f, path, e);
-    if (r == 0)
-        r = find_bundle(&f, server_name, &at, e);
-    if (r == 0 && f.entries[at].is_protected)
-        r = err_set(e, -EPERM, "the bundle '%.*s' is protected; change that in %s first",
-                    STR_ARG(server_name), f.path);
-    if (r == 0)
-        r = settings_change(&f, SETTINGS_REMOVE, at, NULL, e);
-    close_locked(&f);
-    return r;
+    return edit_bundle(path, SETTINGS_REMOVE, server_name, NULL, e);
 }
 
 int settings_replace_bundle(const char *path, str server_name, const struct json *entry,
                             struct err *e)
 {
-    struct file f;
-    size_t at;
-    int r = open_locked(&f, path, e);
-    if (r == 0)
-        r = find_bundle(&f, server_name, &at, e);
-    if (r == 0)
-        r = settings_check_entry(&f, entry, at, e);
-    if (r == 0)
-        r = settings_change(&f, SETTINGS_REPLACE, at, entry, e);
-    close_locked(&f);
-    return r;
+    return edit_bundle(path, SETTINGS_REPLACE, server_name, entry, e);
 }
 
 static int merge_members(struct file *f, const char *key, const struct json *members, str *ret,

@@ -1,8 +1,7 @@
-#include "bundle/settings/settings_text.h"
-
 #include <errno.h>
 
 #include "base/json/json_scan.h"
+#include "bundle/settings/settings.h"
 
 #define TEXT_MAX     (4u * 1024 * 1024)
 #define INDENT_MAX   32

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "bundle/bundle.h"
-#include "bundle/entry/entry_copy.h"
+#include "bundle/entry/entry.h"
 #include "bundle/package/resolve.h"
 #include "bundle/plan/bundle_want.h"
 #include "bundle/sandbox/sandbox.h"
@@ -175,8 +175,8 @@ void supervise_hurry(struct bundle *b); /* restarts a crashed child without furt
  * again. */
 bool supervise_is_cooling(const struct bundle *b);
 void supervise_state(struct bundle *b, enum bundle_state state, const char *reason);
-/* An attempt ended without a connection. */
-void supervise_failed(struct bundle *b, const struct err *err);
+/* The connection, or the attempt to open one, has ended without being asked to. */
+void supervise_failed(struct bundle *b, const struct err *err, bool was_connected);
 extern const struct mcp_client_events SUPERVISE_EVENTS;
 /* Ends the server immediately; it is then crashed with this reason. */
 void supervise_kill(struct bundle *b, const char *reason);
@@ -201,6 +201,7 @@ void people_wants_rights(struct bundle *own);
 
 void start_begin(struct bundle *b);
 void start_cancel(struct bundle *b);
+struct bundle_place start_place(const struct bundles_conf *c);
 
 /* ---- supervise_watch.c ---- */
 
@@ -264,9 +265,9 @@ struct bundle_call {
     struct list_node node;
     struct bundle *bundle;
     struct arena arena;
-    struct caller *caller; /* the person whose limits apply */
-    struct mcp_request req; /* kept: by the caller, or by the arena */
-    struct mcp_call *sent; /* NULL while it waits */
+    struct caller *caller;      /* the person whose limits apply */
+    struct mcp_request req;     /* kept: by the caller, or by the arena */
+    struct mcp_call *sent;      /* NULL while it waits */
     struct rights_wait *rights; /* or NULL */
     struct grant_plan *plan;    /* plans its sandbox; or NULL */
     str directory, sandbox;     /* in the directory of a terminal (grant_plan.h); or empty */

@@ -16,6 +16,7 @@
 #include "bundle/confine/cgroup.h"
 #include "bundle/confine/process_usage.h"
 #include "bundle/oauth/token.h"
+#include "bundle/package/manifest.h"
 #include "bundle/plan/npm_install.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/supervise/bundle_impl.h"
@@ -29,7 +30,8 @@ struct start {
     struct npm_install *install;
     struct sandbox_waiter waiter;
     struct job job;
-    bool is_planning; /* a job runs on the pool */
+    bool is_planning;              /* a job runs on the pool */
+    void (*next)(struct start *s); /* after the job */
 
     struct bundle_entry entry; /* a copy, because the pool reads it */
     struct sandbox_want want;
@@ -58,19 +60,10 @@ static void give_up(struct start *s)
     struct err err = s->err;
     b->start = NULL;
     start_free(s);
-    supervise_failed(b, &err);
+    supervise_failed(b, &err, false);
 }
 
 /* ---- the connection ---- */
-
-static struct mcp_reconnect reconnect_of(const struct bundle_entry *e)
-{
-    return (struct mcp_reconnect){
-        .initial_ms = (uint64_t)(e->reconnect_initial_ms > 0 ? e->reconnect_initial_ms : 0),
-        .max_ms = (uint64_t)(e->reconnect_max_ms > 0 ? e->reconnect_max_ms : 0),
-        .max_tries = (unsigned)(e->reconnect_tries > 0 ? e->reconnect_tries : 0),
-    };
-}
 
 static unsigned fetch_flags_of(const struct bundle *b)
 {
@@ -91,7 +84,9 @@ static void dial_remote(struct bundle *b, const struct bundle_entry *e)
         .headers = headers,
         .nheaders = e->nheaders,
         .fetch_flags = fetch_flags_of(b),
-        .reconnect = reconnect_of(e),
+        .reconnect = {.initial_ms = (uint64_t)e->reconnect_initial_ms,
+                      .max_ms = (uint64_t)e->reconnect_max_ms,
+                      .max_tries = (unsigned)e->reconnect_tries},
     };
 }
 
@@ -132,7 +127,7 @@ static void open_connection(struct start *s)
 
 /* ---- planning ---- */
 
-static struct bundle_place place_of(const struct bundles_conf *c)
+struct bundle_place start_place(const struct bundles_conf *c)
 {
     return (struct bundle_place){
         .data_dir = c->data_dir,
@@ -174,7 +169,7 @@ static void plan_work(struct job *j)
         s->rc = sandbox_plan(&s->arena, &s->want, &s->plan, &s->err);
 }
 
-static void plan_done(struct job *j)
+static void work_done(struct job *j)
 {
     struct start *s = CONTAINER_OF(j, struct start, job);
     assert(s->is_planning && !s->token && !s->install && !s->resolve);
@@ -184,15 +179,21 @@ static void plan_done(struct job *j)
     else if (s->rc < 0)
         give_up(s);
     else
-        open_connection(s);
+        s->next(s);
+}
+
+static void run_work(struct start *s, void (*work)(struct job *j), void (*next)(struct start *s))
+{
+    s->next = next;
+    s->is_planning = true;
+    pool_run(s->set->conf.pool, &s->job, work, work_done);
 }
 
 static void plan(struct start *s, const struct sandbox_offer *offer)
 {
     assert(s->bundle && !s->is_planning && !s->install && !s->resolve && !s->token);
     bundle_want_offer(&s->arena, &s->want, &s->entry, offer);
-    s->is_planning = true;
-    pool_run(s->set->conf.pool, &s->job, plan_work, plan_done);
+    run_work(s, plan_work, open_connection);
 }
 
 /* ---- packages of npm ---- */
@@ -237,9 +238,9 @@ static void install_npm(struct start *s, const struct sandbox_offer *offer)
         .loop = c->loop,
         .pool = c->pool,
         .offer = offer,
-        .place = place_of(c),
+        .place = start_place(c),
         .entry = &s->entry,
-        .pin = {s->entry.pinned.name, s->entry.pinned.version, s->entry.pinned.integrity},
+        .pin = s->entry.pinned,
     };
     s->install = npm_install_start(&want, &EVENTS, s);
 }
@@ -277,12 +278,13 @@ static void look_for_sandbox(struct start *s)
 static void learn_package(struct bundle *b, const struct resolved *r)
 {
     struct bundle_facts *f = &b->facts;
-    f->version = arena_str(&f->arena, r->version);
-    f->description = arena_str(&f->arena, r->description);
-    f->author = arena_str(&f->arena, r->author);
-    f->title = arena_str(&f->arena, r->title);
-    f->ui = r->ui ? json_clone(&f->arena, r->ui) : NULL;
-    f->is_upjack = r->is_upjack;
+    const struct manifest *m = r->manifest;
+    f->version = arena_str(&f->arena, m->version);
+    f->description = arena_str(&f->arena, m->description);
+    f->author = arena_str(&f->arena, m->author);
+    f->title = arena_str(&f->arena, m->title);
+    f->ui = m->ui ? json_clone(&f->arena, m->ui) : NULL;
+    f->is_upjack = m->is_upjack;
     f->trust_score = r->trust_score;
 }
 
@@ -410,19 +412,6 @@ static void unseal_work(struct job *j) /* pool thread */
     s->rc = plain_secrets_unseal(&s->arena, s->set->conf.credentials_dir, &s->entry, &s->err);
 }
 
-static void unseal_done(struct job *j)
-{
-    struct start *s = CONTAINER_OF(j, struct start, job);
-    assert(s->is_planning && !s->resolve && !s->token && !s->install);
-    s->is_planning = false;
-    if (!s->bundle)
-        start_free(s);
-    else if (s->rc < 0)
-        give_up(s);
-    else
-        begin_kind(s);
-}
-
 void start_begin(struct bundle *b)
 {
     assert(!b->start && !b->connections);
@@ -433,15 +422,13 @@ void start_begin(struct bundle *b)
     list_init(&s->waiter.node);
     b->start = s;
     s->entry = bundle_entry_copy(&s->arena, &b->entry);
-    struct bundle_place place = place_of(&s->set->conf);
+    struct bundle_place place = start_place(&s->set->conf);
     s->want = bundle_want(&s->arena, &s->entry, &place);
     forget_package(b);
-    if (!plain_secrets_has_marks(&s->entry)) {
+    if (plain_secrets_has_marks(&s->entry))
+        run_work(s, unseal_work, begin_kind);
+    else
         begin_kind(s);
-        return;
-    }
-    s->is_planning = true;
-    pool_run(s->set->conf.pool, &s->job, unseal_work, unseal_done);
 }
 
 void start_cancel(struct bundle *b)

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/bytes/base64.h"
-#include "bundle/confine/path_links.h"
+#include "bundle/confine/path_list.h"
 #include "bundle/plan/grant_rules.h"
 #include "bundle/sandbox/launch.h"
 #include "bundle/sandbox/sandbox_rules.h"
@@ -117,11 +117,7 @@ struct grant_plan *grant_plan_start(struct bundle *b, const struct dir_grant *g,
 {
     struct grant_plan *p = xcalloc(1, sizeof(*p));
     const struct bundles_conf *c = &b->set->conf;
-    struct bundle_place place = {.data_dir = c->data_dir,
-                                 .package_dir = c->package_dir,
-                                 .work_dir = c->work_dir,
-                                 .home_dir = c->home_dir,
-                                 .own_program = c->own_program};
+    struct bundle_place place = start_place(c);
     arena_init(&p->arena);
     p->set = b->set;
     p->set->nstarts++;

@@ -4,7 +4,6 @@
  * in turn, because one directory takes up to a second. */
 #include <assert.h>
 
-#include "bundle/confine/disk_usage.h"
 #include "bundle/confine/process_usage.h"
 #include "bundle/supervise/bundle_impl.h"
 
@@ -68,7 +67,7 @@ static void explain_processes(const struct process_usage *u, char ret[ERR_MAX])
              is_many ? "processes" : "threads", is_many ? PROCESS_COUNT_MAX : PROCESS_TASKS_MAX);
 }
 
-/* The commands of the bash bundle have their own limits (bash_watch.h): a command that exceeds a
+/* The commands of the bash bundle have their own limits (bash_watch.c): a command that exceeds a
  * limit must not end the commands of others. */
 static void judge(struct bundle *b, const struct process_usage *u)
 {

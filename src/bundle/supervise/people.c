@@ -204,7 +204,7 @@ void people_open(struct bundle *face)
     struct err e = {0};
     if (bundle_entry_check_url(&face->entry, face->set->conf.allow_insecure_remotes, &e) < 0) {
         e.code = -EINVAL; /* a sign-in would not help */
-        supervise_failed(face, &e);
+        supervise_failed(face, &e, false);
         return;
     }
     if (!face->people_load.is_busy)
@@ -225,23 +225,22 @@ void people_forget(struct bundle *face)
         people_submit(face, forget_work, on_forgotten);
 }
 
+static void each_own(struct bundle *face, void (*fn)(struct bundle *own))
+{
+    LIST_EACH (p, &face->people, struct person, node)
+        if (p->own)
+            fn(p->own);
+}
+
 void people_pins_loaded(struct bundle *face)
 {
     become_open(face);
-    LIST_FOREACH (node, &face->people) {
-        struct bundle *own = LIST_ENTRY(node, struct person, node)->own;
-        if (own)
-            watch_pins_loaded(own);
-    }
+    each_own(face, watch_pins_loaded);
 }
 
 void people_judge_again(struct bundle *face)
 {
-    LIST_FOREACH (node, &face->people) {
-        struct bundle *own = LIST_ENTRY(node, struct person, node)->own;
-        if (own)
-            watch_judge_again(own);
-    }
+    each_own(face, watch_judge_again);
 }
 
 /* ---- events of a connection ---- */

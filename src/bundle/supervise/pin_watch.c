@@ -165,26 +165,17 @@ static const struct json *known(const struct bundle *b)
     return str_eq(json_get_string(doc, "source"), str_from(source)) ? doc : NULL;
 }
 
-static size_t count_others(const struct bundle *b)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < b->set->n; i++) {
-        const struct json *tools = json_get(b->set->items[i]->pins.doc, "tools");
-        n += tools && b->set->items[i] != people_face((struct bundle *)b) ? tools->len : 0;
-    }
-    return n;
-}
-
 static struct pin_other *other_tools(const struct bundle *b, struct arena *a, size_t *ret_n)
 {
-    struct pin_other *all = arena_array(a, count_others(b), sizeof(*all));
-    size_t n = 0;
+    struct pin_other *all = NULL;
+    size_t n = 0, cap = 0;
     for (size_t i = 0; i < b->set->n; i++) {
         const struct bundle *o = b->set->items[i];
         bool is_same = o == people_face((struct bundle *)b);
         const struct json *tools = is_same ? NULL : json_get(o->pins.doc, "tools");
         for (size_t k = 0; tools && k < tools->len; k++) {
             const struct json_member *m = &tools->members[k];
+            ARENA_GROW(a, all, n, cap);
             all[n] =
                 (struct pin_other){o->entry.server_name, m->key,
                                    json_get_string(&m->value, "description"), STR_NONE, STR_NONE};

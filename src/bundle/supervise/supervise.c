@@ -23,9 +23,9 @@
  * in b->wants_start.
  *
  * Order of callbacks: ready -> watch_begin lists the tools -> RUNNING (supervise_watch.c). closed
- * -> watch_end, private connections close, then either finish_closing (asked for) or supervise_fail
- * (not asked for), which sets the next state, fails the calls that waited for this start, and lets
- * on_dispatch decide about the others. */
+ * -> watch_end, private connections close, then either finish_closing (asked for) or
+ * supervise_failed (not asked for), which sets the next state, fails the calls that waited for this
+ * start, and lets on_dispatch decide about the others. */
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
@@ -96,8 +96,7 @@ static void explain_failure(struct bundle *b, const struct err *err, char ret[ER
     stderr_ring_note(&b->stderr_lines, ret);
 }
 
-/* The connection, or the attempt to open one, has ended without being asked to. */
-static void supervise_fail(struct bundle *b, const struct err *err, bool was_connected)
+void supervise_failed(struct bundle *b, const struct err *err, bool was_connected)
 {
     char reason[ERR_MAX];
     bool was_ready = b->is_ready;
@@ -125,12 +124,6 @@ static void supervise_fail(struct bundle *b, const struct err *err, bool was_con
         bundle_calls_fail(b, &why);
     bundle_dispatch_later(b);
     defer_start(b->set->conf.loop, &b->set->sweep);
-}
-
-void supervise_failed(struct bundle *b, const struct err *err)
-{
-    assert(!b->start && !b->connections);
-    supervise_fail(b, err, false);
 }
 
 /* ---- starting ---- */
@@ -229,7 +222,7 @@ static void on_bundle_closed(void *ctx, const struct err *err)
     struct bundle *b = ctx;
     assert(b->connections && !b->start);
     watch_end(b);
-    leave_cgroup(b); /* sets kill_reason, so before supervise_fail */
+    leave_cgroup(b); /* sets kill_reason, so before supervise_failed */
     b->connections = NULL;
     b->is_lost = false;
     b->rss_bytes = -1;
@@ -238,7 +231,7 @@ static void on_bundle_closed(void *ctx, const struct err *err)
         b->is_ready = false;
         finish_closing(b);
     } else {
-        supervise_fail(b, err, true);
+        supervise_failed(b, err, true);
     }
 }
 

@@ -41,15 +41,10 @@ static void set_tools(struct bundle *b, const struct json *list)
     arena_done(&old.arena); /* listeners may have used the old tools until now */
 }
 
-static void take_tools(struct bundle *b, const struct json *list)
+void watch_take_tools(struct bundle *b, const struct json *list)
 {
     if (!b->tools.list || !json_equal(b->tools.list, list))
         set_tools(b, list);
-}
-
-void watch_take_tools(struct bundle *b, const struct json *list)
-{
-    take_tools(b, list);
 }
 
 void watch_judge_again(struct bundle *b)
@@ -64,7 +59,7 @@ void watch_know_tools(struct bundle *b, str tools)
     struct json *list;
     arena_init(&a);
     if (json_parse(&a, tools, 0, &list, NULL) == 0)
-        take_tools(b, list);
+        watch_take_tools(b, list);
     arena_done(&a);
 }
 
@@ -96,7 +91,7 @@ static void on_tools_listed(void *ctx, const struct mcp_reply *r)
         return;
     const struct json *list = json_get(r->result, "tools");
     if (json_is(list, JSON_ARRAY))
-        take_tools(b, list);
+        watch_take_tools(b, list);
     else
         note_list_trouble(b, r);
     b->is_list_missing = !list;
@@ -222,7 +217,7 @@ void watch_begin(struct bundle *b)
     b->is_listed = true;
     static const struct json NONE = {.type = JSON_ARRAY};
     if (b->tools.n > 0)
-        take_tools(b, &NONE);
+        watch_take_tools(b, &NONE);
     become_running(b);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "bundle/entry/command_guess.h"
+#include "bundle/entry/package_command.h"
 #include "bundle/oauth/oauth.h"
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bundle/entry/entry_copy.h"
+#include "bundle/entry/entry.h"
 #include "bundle/oauth/oauth.h"
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "bundle/confine/path_list.h"
-#include "bundle/entry/command_guess.h"
+#include "bundle/entry/package_command.h"
 #include "bundle/package/package.h"
 #include "cli/term/ask.h"
 

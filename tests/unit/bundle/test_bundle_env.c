@@ -1,4 +1,3 @@
-#include "bundle/plan/bundle_env.h"
 #include "bundle/plan/bundle_want.h"
 #include "support/unit.h"
 

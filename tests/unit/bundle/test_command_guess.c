@@ -1,4 +1,4 @@
-#include "bundle/entry/command_guess.h"
+#include "bundle/entry/package_command.h"
 #include "support/unit.h"
 
 TEST(programs_that_fetch_programs)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bundle/package/command_line.h"
+#include "bundle/package/package_prepare.h"
 #include "unit/bundle/arena_rig.h"
 
 #define OPTIONS                                                                                    \
@@ -13,7 +13,7 @@
 static const char *package_dir = "/opt/b", *stored_text = "{\"dirs\":[\"/a\",\"/b\"]}";
 
 /* type and mcp_config (or "") in, a command line out. */
-static int build(const char *type, const char *config, struct command_line *ret, struct err *e)
+static int build(const char *type, const char *config, struct resolved *ret, struct err *e)
 {
     struct manifest m;
     struct json *stored;
@@ -42,7 +42,7 @@ static const char *join(const char *const *list)
 
 static void is(const char *type, const char *config, const char *argv, const char *env)
 {
-    struct command_line c;
+    struct resolved c;
     struct err e = {0};
     if (build(type, config, &c, &e) < 0)
         fail_msg("%s", e.msg);
@@ -54,7 +54,7 @@ static void is(const char *type, const char *config, const char *argv, const cha
 
 static void refused(const char *config, const char *message)
 {
-    struct command_line c;
+    struct resolved c;
     struct err e = {0};
     assert_int_equal(build("node", config, &c, &e), -EINVAL);
     if (!strstr(e.msg, message))
@@ -74,7 +74,7 @@ TEST(the_usual_ones)
 
 TEST(uv_leaves_a_lock_file_as_it_is)
 {
-    struct command_line c;
+    struct resolved c;
     struct err e = {0};
     char dir[] = "/tmp/nb-uv-XXXXXX";
     assert_non_null(mkdtemp(dir));
@@ -109,7 +109,7 @@ TEST(as_the_manifest_says)
 
 TEST(only_a_person_chooses_paths)
 {
-    struct command_line c;
+    struct resolved c;
     struct err e = {0};
     const char *before = stored_text;
     stored_text = "{}";
@@ -122,7 +122,7 @@ TEST(only_a_person_chooses_paths)
 
 TEST(modules_are_those_of_the_package)
 {
-    struct command_line c;
+    struct resolved c;
     struct err e = {0};
     assert_int_equal(
         build("node", "{\"command\":\"node\",\"env\":{\"NODE_PATH\":\"${__dirname}/lib:lib\"}}", &c,

@@ -1,4 +1,4 @@
-#include "bundle/confine/disk_usage.h"
+#include "bundle/confine/process_usage.h"
 #include "sandbox_rig.h"
 
 static void fill(const char *name, size_t kilobytes)

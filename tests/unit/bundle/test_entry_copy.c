@@ -1,4 +1,4 @@
-#include "bundle/entry/entry_copy.h"
+#include "bundle/entry/entry.h"
 #include "support/unit.h"
 
 static struct bundle_entry decode(struct arena *a, const char *text)

@@ -14,8 +14,8 @@ TEST_WITH(a_remote_bundle, setup, teardown)
     is(b.headers[0].key, "X-A");
     is(b.headers[1].key, "Authorization");
     is(b.headers[1].value, "Bearer t0ken");
-    assert_int_equal(b.reconnect_initial_ms, 1000);
-    assert_int_equal(b.reconnect_max_ms, 30000);
+    assert_int_equal(b.reconnect_initial_ms, 0); /* the client's default */
+    assert_int_equal(b.reconnect_max_ms, 0);
     assert_int_equal(b.reconnect_tries, 2);
 
     b = good("{\"url\":\"https://x.io\",\"serverName\":\"X\",\"transport\":{\"auth\":{\"type\":"

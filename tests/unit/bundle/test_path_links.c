@@ -1,4 +1,4 @@
-#include "bundle/confine/path_links.h"
+#include "bundle/confine/path_list.h"
 #include "sandbox_rig.h"
 
 static bool meets(const char *path, const char *dir)

@@ -1,6 +1,7 @@
 #include <errno.h>
 
 #include "base/bytes/hash.h"
+#include "bundle/package/manifest.h"
 #include "bundle/package/mpak.h"
 #include "bundle/package/resolve.h"
 #include "bundle/settings/credentials.h"
@@ -38,7 +39,7 @@ static void on_done(void *ctx, const struct resolved *r, const struct err *err)
     }
     g->line = join(r->argv);
     g->env = join(r->env);
-    g->version = arena_str(&rig.arena, r->version);
+    g->version = arena_str(&rig.arena, r->manifest->version);
     g->dir = arena_cstr(&rig.arena, str_from(r->dir));
     g->chosen =
         r->chosen_paths.len > 0 ? arena_str(&rig.arena, r->chosen_paths.items[0]) : STR_NONE;

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/settings/settings_text.h"
+#include "bundle/settings/settings.h"
 #include "unit/bundle/arena_rig.h"
 
 static str edit(const char *text, enum settings_edit what, size_t at, const char *entry)

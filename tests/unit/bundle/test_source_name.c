@@ -1,4 +1,4 @@
-#include "bundle/entry/source_name.h"
+#include "bundle/entry/entry.h"
 #include "unit/bundle/entry_rig.h"
 
 static void reserved(const char *name)

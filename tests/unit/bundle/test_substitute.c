@@ -1,4 +1,3 @@
-#include "bundle/package/substitute.h"
 #include "bundle/package/user_config.h"
 #include "unit/bundle/arena_rig.h"
 
