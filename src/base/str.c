@@ -63,6 +63,17 @@ ptrdiff_t str_index(str s, const char *const *names, size_t n)
     return -1;
 }
 
+bool str_is_made_of(str s, const char *others)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_alnum && !memchr(others, c, strlen(others)))
+            return false;
+    }
+    return true;
+}
+
 int str_cmp(str a, str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;

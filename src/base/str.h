@@ -51,7 +51,8 @@ bool str_in_cstrs(str s, const char *const *list); /* the list ends in NULL */
 /* The position in a table of names, which may have holes (NULL), or -1: STR_INDEX(s, NAMES). */
 ptrdiff_t str_index(str s, const char *const *names, size_t n);
 #define STR_INDEX(s, names) str_index((s), (names), ARRAY_LEN(names))
-int str_cmp(str a, str b); /* bytewise; a prefix sorts first */
+bool str_is_made_of(str s, const char *others); /* and ASCII letters and digits */
+int str_cmp(str a, str b);                      /* bytewise; a prefix sorts first */
 bool str_starts(str s, str prefix);
 bool str_ends(str s, str suffix);
 bool str_starts_nocase(str s, str prefix);

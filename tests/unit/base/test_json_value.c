@@ -188,3 +188,16 @@ TEST_WITH(equality_of_large_objects, setup, teardown)
     buf_done(&up);
     buf_done(&down);
 }
+
+TEST(strings_of_an_array)
+{
+    struct arena a;
+    struct json *v;
+    arena_init(&a);
+    assert_int_equal(json_parse(&a, STR("[1,\"x\",null]"), 0, &v, NULL), 0);
+    assert_true(json_has_string(v, STR("x")));
+    assert_false(json_has_string(v, STR_NONE)); /* neither 1 nor null is an empty string */
+    assert_false(json_has_string(json_at(v, 1), STR("x")));
+    assert_false(json_has_string(NULL, STR("x")));
+    arena_done(&a);
+}

@@ -179,3 +179,17 @@ TEST(keys_and_values_in_one_call)
                                       "\"d\":0.5},\"list\":[],\"raw\":[1]}");
     buf_done(&b);
 }
+
+TEST(close_ends_every_level)
+{
+    struct buf b;
+    struct json_writer w;
+    jw_start(&w, &b, OUT_MAX);
+    jw_object(&w);
+    jw_karray(&w, "a");
+    jw_object(&w);
+    jw_kval(&w, "one", &JSON_ONE("k", json_of_int(1)));
+    jw_close(&w);
+    assert_string_equal(buf_cstr(&b), "{\"a\":[{\"one\":{\"k\":1}}]}");
+    buf_done(&b);
+}

@@ -69,6 +69,7 @@ TEST(entries_may_be_removed_while_they_are_walked)
     list_push(&head, &b.node);
     list_push(&head, &c.node);
     int seen = 0;
+    assert_int_equal(list_count(&head), 3);
     LIST_EACH (it, &head, struct item, node) {
         seen = seen * 10 + it->v;
         if (it->v != 2)

@@ -208,3 +208,13 @@ TEST(names_have_positions)
     assert_int_equal(STR_INDEX(STR("tw"), NAMES), -1);
     assert_int_equal(STR_INDEX(STR_NONE, NAMES), 3); /* the hole is not an empty name */
 }
+
+TEST(made_of_letters_digits_and_others)
+{
+    assert_true(str_is_made_of(STR("aZ09"), ""));
+    assert_true(str_is_made_of(STR("a-b_c"), "-_"));
+    assert_true(str_is_made_of(STR_NONE, ""));
+    assert_false(str_is_made_of(STR("a.b"), "-_"));
+    assert_false(str_is_made_of(STR("a\0b"), "-_")); /* the end of `others` is not one of them */
+    assert_false(str_is_made_of(STR("\xc3\xa9"), "-_"));
+}

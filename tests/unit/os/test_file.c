@@ -18,6 +18,19 @@ static int drop_dir(void **state)
     return rmdir(dir);
 }
 
+TEST(the_head_of_a_file)
+{
+    char path[128], p[4];
+    snprintf(path, sizeof path, "%s/head", dir);
+    assert_int_equal(file_put(path, "x"), -ENOENT); /* it makes none */
+    assert_int_equal(file_head(path, p, sizeof p).n, 0);
+    assert_int_equal(file_write_atomic(path, STR("123456"), 0600, NULL), 0);
+    assert_true(str_eq(file_head(path, p, sizeof p), STR("1234")));
+    assert_int_equal(file_put(path, "ab"), 0);
+    assert_true(str_eq(file_head(path, p, sizeof p), STR("ab34")));
+    assert_int_equal(unlink(path), 0);
+}
+
 TEST(write_then_read)
 {
     char path[128];
