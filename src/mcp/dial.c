@@ -10,9 +10,17 @@ static const struct fetch_header *copy_headers(struct arena *a, const struct mcp
     return headers;
 }
 
+#define RECONNECT_MS     1000
+#define RECONNECT_MAX_MS 30000
+#define RECONNECT_TRIES  5
+
 struct mcp_dial dial_copy(struct arena *a, const struct mcp_dial *dial)
 {
     struct mcp_dial d = *dial;
+    struct mcp_reconnect *r = &d.reconnect;
+    r->initial_ms = r->initial_ms ? r->initial_ms : RECONNECT_MS;
+    r->max_ms = r->max_ms ? r->max_ms : RECONNECT_MAX_MS;
+    r->max_tries = r->max_tries ? r->max_tries : RECONNECT_TRIES;
     if (dial->wire == MCP_WIRE_STDIO) {
         d.child.argv = arena_cstrs(a, dial->child.argv);
         d.child.env = arena_cstrs(a, dial->child.env);

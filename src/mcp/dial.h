@@ -1,4 +1,5 @@
-/* dial.h - copies of the description of a server (struct mcp_dial) and of a request. */
+/* dial.h - copies of the description of a server (struct mcp_dial), with its default times, and of
+ * a request. */
 #pragma once
 
 #include "base/arena.h"

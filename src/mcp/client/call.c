@@ -33,14 +33,10 @@ void call_answer(struct mcp_call *call, const struct mcp_reply *r)
 {
     struct connections *p = call->connections;
     assert(call->client->depth > 0 && !call->is_dead);
-    if (p)
-        connections_enter(p);
+    connections_enter(p);
     retire(call, false);
     call->ev.done(call->ctx, r);
-    if (p) {
-        connections_proceed(p);
-        connections_leave(p);
-    }
+    connections_proceed(p);
 }
 
 void call_result(struct mcp_call *call, const struct json *result)
@@ -87,18 +83,14 @@ void mcp_cancel(struct mcp_call *call, const char *reason)
     struct connections *p = call->connections;
     if (call->is_dead)
         return;
-    if (p)
-        connections_enter(p);
+    connections_enter(p);
     if (call->client) {
         cancel_sent(call, reason);
     } else { /* no connection has it */
         connections_release(call);
         call_free(call);
     }
-    if (p) {
-        connections_proceed(p);
-        connections_leave(p);
-    }
+    connections_proceed(p);
 }
 
 /* ---- sending ---- */

@@ -166,12 +166,12 @@ void pages_refresh_tool(struct mcp_call *call, const struct json *error);
 
 /* ---- several connections ---- */
 
-/* A callback of a call may end the connections: they are freed by the last connections_leave. */
+/* A callback of a call may end the connections: they are freed by the last leave. Accepts NULL. */
 void connections_enter(struct connections *p);
-void connections_leave(struct connections *p);
 /* The call ends: its connection can carry the next call. */
 void connections_release(struct mcp_call *call);
-/* After the call's last callback: sends what waits, or closes what waits for the last call. */
+/* After the call's last callback: sends what waits, or closes what waits for the last call, and
+ * leaves. Accepts NULL. */
 void connections_proceed(struct connections *p);
 
 /* ---- questions of the server ---- */

@@ -66,10 +66,11 @@ static void close_all(struct connections *p);
 
 void connections_enter(struct connections *p)
 {
-    p->depth++;
+    if (p)
+        p->depth++;
 }
 
-void connections_leave(struct connections *p)
+static void connections_leave(struct connections *p)
 {
     assert(p->depth > 0);
     if (--p->depth > 0 || !p->is_dead)
@@ -101,11 +102,14 @@ void connections_release(struct mcp_call *call)
 
 void connections_proceed(struct connections *p)
 {
+    if (!p)
+        return;
     assert(p->depth > 0);
     if (!p->is_dead)
         pump(p);
     if (!p->is_dead && p->is_draining && !p->is_closing && p->nwaiting + p->nsent == 0)
         close_all(p);
+    connections_leave(p);
 }
 
 /* Ends a call that no connection has. */
@@ -117,7 +121,6 @@ static void end_waiting(struct mcp_call *call, const struct err *e)
     call->ev.done(call->ctx, &(struct mcp_reply){.err = e});
     call_free(call);
     connections_proceed(p);
-    connections_leave(p);
 }
 
 static void send_on(struct connection *connection, struct mcp_call *call,

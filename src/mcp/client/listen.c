@@ -8,10 +8,7 @@
 
 #include "mcp/client/client_impl.h"
 
-#define URIS_MAX    1000
-#define WAIT_MS     1000
-#define WAIT_MAX_MS 30000
-#define TRIES_MAX   5
+#define URIS_MAX 1000
 
 struct listen {
     struct mcp_client *client;
@@ -92,19 +89,12 @@ static void retry(struct listen *l, const struct err *e)
 {
     const struct mcp_reconnect *policy = &l->client->dial.reconnect;
     assert(l->x.id == 0 && !timer_active(&l->again));
-    unsigned max_tries = policy->max_tries ? policy->max_tries : TRIES_MAX;
-    uint64_t max_ms = policy->max_ms ? policy->max_ms : WAIT_MAX_MS;
-    if (e && ++l->tries > max_tries) {
+    if (e && ++l->tries > policy->max_tries) {
         client_fail(l->client, e);
         return;
     }
     timer_start(&l->again, l->wait_ms);
-    l->wait_ms = l->wait_ms * 3 / 2 < max_ms ? l->wait_ms * 3 / 2 : max_ms;
-}
-
-static uint64_t first_wait_ms(const struct mcp_client *c)
-{
-    return c->dial.reconnect.initial_ms ? c->dial.reconnect.initial_ms : WAIT_MS;
+    l->wait_ms = l->wait_ms * 3 / 2 < policy->max_ms ? l->wait_ms * 3 / 2 : policy->max_ms;
 }
 
 static void on_ended(struct mcp_exchange *x, const struct mcp_reply *r)
@@ -134,7 +124,7 @@ void listen_acknowledged(struct mcp_client *c, const struct json *params)
     if (!l || l->x.id == 0)
         return;
     l->tries = 0;
-    l->wait_ms = first_wait_ms(c);
+    l->wait_ms = c->dial.reconnect.initial_ms;
     bool was_open = l->was_open;
     l->was_open = true;
     if (was_open)
@@ -145,7 +135,7 @@ static struct listen *listen_new(struct mcp_client *c)
 {
     struct listen *l = xcalloc(1, sizeof(*l));
     l->client = c;
-    l->wait_ms = first_wait_ms(c);
+    l->wait_ms = c->dial.reconnect.initial_ms;
     map_init(&l->uris);
     exchange_init(&l->x, c, on_ended);
     timer_init(&l->again, c->loop, on_again, l);

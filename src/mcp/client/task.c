@@ -17,17 +17,20 @@ struct task {
     struct json *params; /* {taskId} */
     uint64_t interval_ms;
     struct json *answered; /* keys of answered questions: {key: true} */
+    void (*take)(struct mcp_call *call, const struct json *result);
 };
 
-static void on_modern(struct mcp_exchange *x, const struct mcp_reply *r);
-static void on_legacy(struct mcp_exchange *x, const struct mcp_reply *r);
+static void take_modern_state(struct mcp_call *call, const struct json *v);
+static void take_legacy_state(struct mcp_call *call, const struct json *v);
+static void ask_server(struct mcp_call *call, str method, const struct json *params,
+                       void (*take)(struct mcp_call *call, const struct json *result));
 
 /* ---- polling ---- */
 
 static void on_interval_over(struct mcp_call *call)
 {
-    call_send_other(call, STR("tasks/get"), call->task->params,
-                    call->client->era == MCP_ERA_MODERN ? on_modern : on_legacy);
+    ask_server(call, STR("tasks/get"), call->task->params,
+               call->client->era == MCP_ERA_MODERN ? take_modern_state : take_legacy_state);
 }
 
 static void look_later(struct mcp_call *call)
@@ -71,12 +74,22 @@ void task_cancel(struct mcp_call *call)
         exchange_send_forgotten(c, STR("tasks/cancel"), call->task->params);
 }
 
-/* The call ends, so the task must not stay running on the server. */
-static void end_without_result(struct mcp_call *call, const struct mcp_reply *r)
+static void on_task_answer(struct mcp_exchange *x, const struct mcp_reply *r)
 {
-    if (r->err)
-        task_cancel(call);
-    call_answer(call, r);
+    if (r->result) {
+        x->call->task->take(x->call, r->result);
+        return;
+    }
+    if (r->err) /* the call ends, so the task must not stay running on the server */
+        task_cancel(x->call);
+    call_answer(x->call, r);
+}
+
+static void ask_server(struct mcp_call *call, str method, const struct json *params,
+                       void (*take)(struct mcp_call *call, const struct json *result))
+{
+    call->task->take = take;
+    call_send_other(call, method, params, on_task_answer);
 }
 
 static void end_cancelled(struct mcp_call *call)
@@ -87,12 +100,9 @@ static void end_cancelled(struct mcp_call *call)
 
 /* ---- the extension of the modern era ---- */
 
-static void on_updated(struct mcp_exchange *x, const struct mcp_reply *r)
+static void take_updated(struct mcp_call *call, const struct json *result)
 {
-    if (r->result)
-        look_later(x->call);
-    else
-        end_without_result(x->call, r);
+    look_later(call);
 }
 
 static void send_update(struct mcp_call *call, struct json *responses)
@@ -104,7 +114,7 @@ static void send_update(struct mcp_call *call, struct json *responses)
     struct json *params = json_new(a, JSON_OBJECT);
     json_set(a, params, STR("taskId"), json_of_str(call->task->id));
     json_set(a, params, STR("inputResponses"), *responses);
-    call_send_other(call, STR("tasks/update"), params, on_updated);
+    ask_server(call, STR("tasks/update"), params, take_updated);
 }
 
 /* Questions stay in the task until the server has received the answers. */
@@ -144,14 +154,6 @@ static void take_modern_state(struct mcp_call *call, const struct json *v)
     }
 }
 
-static void on_modern(struct mcp_exchange *x, const struct mcp_reply *r)
-{
-    if (r->result)
-        take_modern_state(x->call, r->result);
-    else
-        end_without_result(x->call, r);
-}
-
 void task_take_modern(struct mcp_call *call, const struct json *result)
 {
     if (task_new(call, result, "pollIntervalMs") == 0)
@@ -160,20 +162,12 @@ void task_take_modern(struct mcp_call *call, const struct json *result)
 
 /* ---- 2025-11-25 ---- */
 
-static void on_legacy_result(struct mcp_exchange *x, const struct mcp_reply *r)
-{
-    if (r->result)
-        call_answer(x->call, r);
-    else
-        end_without_result(x->call, r);
-}
-
 /* The task has ended, or waits for answers. In the second case the server asks while this request
  * is in progress, and continues to work afterwards. That may take as long as the call itself. */
 static void fetch_legacy_result(struct mcp_call *call)
 {
     call->timeout_ms = UINT64_MAX;
-    call_send_other(call, STR("tasks/result"), call->task->params, on_legacy_result);
+    ask_server(call, STR("tasks/result"), call->task->params, call_result);
 }
 
 static void take_legacy_state(struct mcp_call *call, const struct json *v)
@@ -186,14 +180,6 @@ static void take_legacy_state(struct mcp_call *call, const struct json *v)
         end_cancelled(call);
     else
         fetch_legacy_result(call);
-}
-
-static void on_legacy(struct mcp_exchange *x, const struct mcp_reply *r)
-{
-    if (r->result)
-        take_legacy_state(x->call, r->result);
-    else
-        end_without_result(x->call, r);
 }
 
 void task_take_legacy(struct mcp_call *call, const struct json *result)

@@ -11,8 +11,7 @@
 #include "mcp/transport/param_headers.h"
 #include "mcp/transport/transport_http.h"
 
-#define RETRY_MS        1000 /* delay when a broken stream named none */
-#define RESUMES_MAX     5    /* attempts in a row that received nothing */
+#define RESUMES_MAX     5 /* attempts in a row that received nothing */
 #define PACE_MS         1000
 #define PACE_MAX_MS     30000
 #define LINGER_MS       2000 /* how long a stream may stay open after its answer */
@@ -37,22 +36,18 @@ struct http_post {
     unsigned resumes, paced;
 };
 
-static void post_start(struct http_post *p);
-static void post_resume(struct http_post *p);
+static void post_start(void *post);
+static void post_resume(void *post);
 
-static void post_free(struct http_post *p)
+static void post_free(void *post)
 {
+    struct http_post *p = post;
     list_del(&p->node);
     timer_stop(&p->later);
     wire_stop(p->wire);
     buf_done(&p->last_id);
     arena_done(&p->mem);
     free(p);
-}
-
-static void on_linger_over(void *ctx)
-{
-    post_free(ctx);
 }
 
 struct http_post *http_post_find(struct http_transport *t, int64_t id)
@@ -94,7 +89,7 @@ void http_post_release(struct http_post *p, bool was_answered)
     }
     /* Most servers end the stream now; waiting for that lets the connection be reused. */
     p->is_answered = true;
-    timer_init(&p->later, p->t->loop, on_linger_over, p);
+    timer_init(&p->later, p->t->loop, post_free, p);
     timer_start(&p->later, LINGER_MS);
 }
 
@@ -134,26 +129,16 @@ static bool can_resume(const struct http_post *p)
     return p->id > 0 && p->era == MCP_ERA_LEGACY && p->last_id.n > 0 && p->resumes < RESUMES_MAX;
 }
 
-static void on_resume_time(void *ctx)
-{
-    post_resume(ctx);
-}
-
 static void resume_later(struct http_post *p)
 {
     assert(!p->wire && p->resumes < RESUMES_MAX);
     p->resumes++;
     p->is_resuming = true;
-    timer_init(&p->later, p->t->loop, on_resume_time, p);
+    timer_init(&p->later, p->t->loop, post_resume, p);
     timer_start(&p->later, p->retry_ms);
 }
 
 /* ---- the end of one HTTP request ---- */
-
-static void on_pace_over(void *ctx)
-{
-    post_start(ctx);
-}
 
 static void send_later(struct http_post *p)
 {
@@ -162,7 +147,7 @@ static void send_later(struct http_post *p)
         post_free(p);
         return;
     }
-    timer_init(&p->later, t->loop, on_pace_over, p);
+    timer_init(&p->later, t->loop, post_start, p);
     timer_start(&p->later, p->pace_ms);
     p->pace_ms = p->pace_ms * 2 < PACE_MAX_MS ? p->pace_ms * 2 + 1 : PACE_MAX_MS;
     if (p->id > 0)
@@ -271,14 +256,16 @@ static const struct wire_events WIRE_EVENTS = {on_post_head, on_post_event, on_p
 
 /* ---- sending ---- */
 
-static void post_resume(struct http_post *p)
+static void post_resume(void *post)
 {
+    struct http_post *p = post;
     assert(!p->wire && !p->is_answered && p->last_id.n > 0 && p->era == MCP_ERA_LEGACY);
     p->wire = http_open_stream(p->t, buf_str(&p->last_id), &WIRE_EVENTS, p);
 }
 
-static void post_start(struct http_post *p)
+static void post_start(void *post)
 {
+    struct http_post *p = post;
     struct http_transport *t = p->t;
     struct fetch_header h[HTTP_HEADERS_MAX];
     size_t n = 0;
@@ -341,10 +328,10 @@ void http_post_send(struct http_transport *t, const struct outgoing *m)
     p->text = arena_str(&p->mem, m->text);
     p->is_initialize = str_eq(m->method, STR("initialize"));
     p->is_tool_call = str_eq(m->method, STR("tools/call"));
-    p->retry_ms = t->dial.reconnect.initial_ms ? t->dial.reconnect.initial_ms : RETRY_MS;
+    p->retry_ms = t->dial.reconnect.initial_ms; /* unless a stream names another */
     p->pace_ms = PACE_MS;
     buf_init(&p->last_id, SSE_NAME_MAX);
-    timer_init(&p->later, t->loop, on_pace_over, p);
+    timer_init(&p->later, t->loop, post_start, p);
     if (m->era == MCP_ERA_MODERN && m->method.n > 0)
         add_modern_headers(p, m);
     list_push(&t->posts, &p->node);

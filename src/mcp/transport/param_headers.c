@@ -48,13 +48,7 @@ static const struct {
 
 static bool is_header_token(str s)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_alnum && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c)))
-            return false;
-    }
-    return s.n > 0;
+    return s.n > 0 && str_is_made_of(s, "!#$%&'*+-.^_`|~");
 }
 
 static bool is_header_type(const struct json *type)

@@ -5,12 +5,9 @@
 #include <errno.h>
 
 #define USER_HEADERS_MAX 64
-#define STANDING_WAIT_MS 1000
-#define STANDING_MAX_MS  30000
-#define STANDING_TRIES   5
 #define FAREWELL_MS      2000
 
-static void open_standing(struct http_transport *t);
+static void open_standing(void *transport);
 
 static struct http_transport *http_of(struct transport *t)
 {
@@ -120,16 +117,11 @@ static void on_standing_event(void *ctx, const struct sse_event *ev)
         t->base.ev->message(t->base.ctx, 0, ev->data);
 }
 
-static uint64_t first_wait_ms(const struct http_transport *t)
-{
-    return t->dial.reconnect.initial_ms ? t->dial.reconnect.initial_ms : STANDING_WAIT_MS;
-}
-
 static void open_later(struct http_transport *t)
 {
-    uint64_t max_ms = t->dial.reconnect.max_ms ? t->dial.reconnect.max_ms : STANDING_MAX_MS;
+    uint64_t max_ms = t->dial.reconnect.max_ms;
     if (t->standing_had_event) {
-        t->standing_wait_ms = first_wait_ms(t);
+        t->standing_wait_ms = t->dial.reconnect.initial_ms;
         t->standing_tries = 0;
     }
     timer_start(&t->standing_later,
@@ -141,7 +133,6 @@ static void open_later(struct http_transport *t)
 static void on_standing_end(void *ctx, int status, str body, const struct err *err)
 {
     struct http_transport *t = ctx;
-    unsigned max_tries = t->dial.reconnect.max_tries ? t->dial.reconnect.max_tries : STANDING_TRIES;
     t->standing = NULL;
     if (status == 404 && t->session.n > 0) {
         http_session_gone(t);
@@ -150,7 +141,7 @@ static void on_standing_end(void *ctx, int status, str body, const struct err *e
     } else if (status >= 200 && status < 300) {
         t->standing_tries = 0;
         open_later(t);
-    } else if (++t->standing_tries < max_tries) {
+    } else if (++t->standing_tries < t->dial.reconnect.max_tries) {
         t->standing_had_event = false;
         open_later(t);
     } else {
@@ -178,16 +169,12 @@ struct wire *http_open_stream(struct http_transport *t, str last_id, const struc
     return wire_start(t->fetcher, &s, ev, ctx);
 }
 
-static void open_standing(struct http_transport *t)
+static void open_standing(void *transport)
 {
+    struct http_transport *t = transport;
     assert(!t->standing && !t->is_freed);
     if (t->has_standing)
         t->standing = http_open_stream(t, buf_str(&t->standing_id), &STANDING_EVENTS, t);
-}
-
-static void on_standing_later(void *ctx)
-{
-    open_standing(ctx);
 }
 
 /* ---- operations ---- */
@@ -281,11 +268,11 @@ struct transport *transport_http_open(struct loop *l, struct fetcher *f,
     t->fetcher = f;
     t->dial = *dial;
     t->has_standing = true;
-    t->standing_wait_ms = first_wait_ms(t);
+    t->standing_wait_ms = t->dial.reconnect.initial_ms;
     buf_init(&t->session, HTTP_SESSION_MAX);
     buf_init(&t->standing_id, SSE_NAME_MAX);
     list_init(&t->posts);
-    timer_init(&t->standing_later, l, on_standing_later, t);
+    timer_init(&t->standing_later, l, open_standing, t);
     timer_init(&t->closing, l, say_closed, t);
     return &t->base;
 }

@@ -17,7 +17,7 @@ struct http_transport {
     struct transport base;
     struct loop *loop;
     struct fetcher *fetcher;
-    struct mcp_dial dial; /* borrowed from the client */
+    struct mcp_dial dial; /* borrowed from the client, which has set its times */
     enum mcp_era era;
     str revision;       /* as negotiated; empty before */
     struct buf session; /* empty: none */
