@@ -102,6 +102,19 @@ struct bundle *gw_request_bundle(const struct gw_request *q)
     return bundles_find(q->space->bundles, q->source);
 }
 
+struct bundle *gw_request_next_bundle(const struct gw_request *q, size_t *at)
+{
+    struct bundles *set = q->space->bundles;
+    while (set && *at < bundles_count(set)) {
+        struct bundle *b = bundles_at(set, (*at)++);
+        str name = bundle_entry(b)->server_name;
+        if ((q->source.n == 0 || str_eq(name, q->source)) &&
+            tool_selection_may_use_source(q->actor, name))
+            return b;
+    }
+    return NULL;
+}
+
 void gw_request_called(struct gw_request *q, const char *outcome)
 {
     uint64_t took = clock_mono_us() - q->began_us;
@@ -213,28 +226,14 @@ void gw_request_fail_status(struct gw_request *q, int status, int code, const st
     request_finish(q, status);
 }
 
-static void fail_v(struct gw_request *q, int code, const struct json *data, const char *fmt,
-                   va_list ap)
-{
-    str message = arena_vprintf(&q->arena, fmt, ap);
-    gw_request_fail_status(q, status_of(q, code), code, data, message.p);
-}
-
 void gw_request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
                           ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    fail_v(q, code, data, fmt, ap);
+    str message = arena_vprintf(&q->arena, fmt, ap);
     va_end(ap);
-}
-
-void gw_request_fail(struct gw_request *q, int code, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    fail_v(q, code, NULL, fmt, ap);
-    va_end(ap);
+    gw_request_fail_status(q, status_of(q, code), code, data, message.p);
 }
 
 /* The eras use different error codes for a resource that does not exist. */

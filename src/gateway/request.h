@@ -75,6 +75,8 @@ void gw_request_cancel(struct gw_request *q);
 struct gw_request *gw_request_find(struct list_node *peers, const struct json *id);
 /* The bundle of its source, or NULL. */
 struct bundle *gw_request_bundle(const struct gw_request *q);
+/* The next bundle that the request may see, from *at on; NULL after the last one. */
+struct bundle *gw_request_next_bundle(const struct gw_request *q, size_t *at);
 /* Records the call of q->tool in the call log and the metrics; does nothing without a tool. */
 void gw_request_called(struct gw_request *q, const char *outcome);
 
@@ -86,8 +88,7 @@ void gw_request_called(struct gw_request *q, const char *outcome);
 void gw_request_result(struct gw_request *q, const struct json *result, enum mcp_era from);
 void gw_request_empty(struct gw_request *q); /* {} */
 void gw_request_error(struct gw_request *q, const struct json *error, enum mcp_era from);
-void gw_request_fail(struct gw_request *q, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+#define gw_request_fail(q, code, ...) gw_request_fail_data((q), (code), NULL, __VA_ARGS__)
 void gw_request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
                           ...) __attribute__((format(printf, 4, 5)));
 /* The same with an HTTP status other than that of the code. */

@@ -212,15 +212,11 @@ static void add_instructions(struct buf *text, struct bundle *b, bool is_one)
 
 void gw_write_instructions(struct json_writer *w, const struct gw_request *q)
 {
-    struct bundle *one = gw_request_bundle(q);
-    struct bundles *set = q->space->bundles;
+    struct bundle *b;
     struct buf text;
     buf_init(&text, GW_INSTRUCTIONS_MAX);
-    if (one)
-        add_instructions(&text, one, true);
-    for (size_t i = 0; q->source.n == 0 && set && i < bundles_count(set); i++)
-        if (tool_selection_may_use_source(q->actor, bundle_entry(bundles_at(set, i))->server_name))
-            add_instructions(&text, bundles_at(set, i), false);
+    for (size_t at = 0; (b = gw_request_next_bundle(q, &at)) != NULL;)
+        add_instructions(&text, b, q->source.n > 0);
     if (text.n > 0 && !buf_failed(&text))
         jw_kstr(w, "instructions", buf_str(&text));
     buf_done(&text);

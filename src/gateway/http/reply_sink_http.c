@@ -35,7 +35,7 @@ static bool http_sink_stream(struct gw_request *q)
         gw_log_attach(q->log, r);
         return true;
     }
-    q->stream = gw_stream_open(q->g, r);
+    q->stream = gw_stream_open(q->g, r, false);
     q->stream->owner = q;
     return true;
 }

@@ -95,8 +95,7 @@ void gw_log_attach(struct gw_log *l, struct http_req *r)
     if (l->reader)
         gw_stream_close(l->reader);
     assert(!l->reader); /* a log has one reader */
-    bool is_general = l == l->session->general;
-    l->reader = (is_general ? gw_stream_watch : gw_stream_open)(l->session->g, r);
+    l->reader = gw_stream_open(l->session->g, r, l == l->session->general);
     l->reader->log = l;
     /* The first event has only an id, so that even a stream that breaks immediately can be resumed.
      * Clients of older revisions would reject such an event as a broken message. */

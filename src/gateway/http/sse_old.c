@@ -23,7 +23,7 @@ void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gatewa
     const struct gw_session *s = gw_pipe_session(p);
     snprintf(address, sizeof address, "%.*s/sse/message?session=%s%s%.*s",
              STR_ARG(g->deps.base_path), s->id, source.n > 0 ? "&source=" : "", STR_ARG(source));
-    struct gw_stream *stream = gw_stream_watch(g, r);
+    struct gw_stream *stream = gw_stream_open(g, r, true);
     if (is_operator)
         sse_set_queue_max(stream->sse, OPERATOR_QUEUE_MAX);
     gw_pipe_attach(p, stream);

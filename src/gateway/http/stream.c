@@ -34,25 +34,12 @@ static bool is_busy(void *ctx)
     return s->log && s->log->session->nrequests > 0;
 }
 
-static struct gw_stream *stream_new(struct gateway *g, struct http_req *r)
+struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r, bool is_lasting)
 {
     struct gw_stream *s = xcalloc(1, sizeof *s);
     s->g = g;
     http_add_header(r, "X-Accel-Buffering", STR("no"));
-    return s;
-}
-
-struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r)
-{
-    struct gw_stream *s = stream_new(g, r);
-    s->sse = sse_open(r, on_close, s);
-    return s;
-}
-
-struct gw_stream *gw_stream_watch(struct gateway *g, struct http_req *r)
-{
-    struct gw_stream *s = stream_new(g, r);
-    s->sse = sse_open_watch(r, on_close, is_busy, s);
+    s->sse = is_lasting ? sse_open_watch(r, on_close, is_busy, s) : sse_open(r, on_close, s);
     return s;
 }
 

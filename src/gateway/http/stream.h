@@ -15,9 +15,7 @@ struct gw_stream {
     struct gw_log *log;        /* or: */
     struct gateway_pipe *pipe; /* the oldest transport */
 };
-struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r);
-/* The same for a stream that lasts until its client disconnects; their number per person is
- * limited. */
-struct gw_stream *gw_stream_watch(struct gateway *g, struct http_req *r);
+/* is_lasting: until its client disconnects; the number of these per person is limited. */
+struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r, bool is_lasting);
 void gw_stream_send(struct gw_stream *s, str event, str id, str data);
 void gw_stream_close(struct gw_stream *s); /* flushes; its owner is no longer notified */

@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "tools/tool_selection.h"
 
 struct list_cache {
     struct gw_catalog *owner;
@@ -276,10 +275,6 @@ static void on_catalog_ready(void *gather)
 /* Do not wait for servers that are not running, unless the request names the server. */
 static bool is_asked(const struct gw_request *q, struct bundle *b, enum gw_list what)
 {
-    str name = bundle_entry(b)->server_name;
-    if ((q->source.n > 0 && !str_eq(name, q->source)) ||
-        !tool_selection_may_use_source(q->actor, name))
-        return false;
     if (!bundle_server_capabilities(b))
         return q->source.n > 0;
     return gw_bundle_offers(b, CAPABILITIES[what]);
@@ -287,8 +282,8 @@ static bool is_asked(const struct gw_request *q, struct bundle *b, enum gw_list 
 
 void gw_catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn)
 {
-    struct bundles *set = q->space->bundles;
-    size_t n = set ? bundles_count(set) : 0;
+    struct bundle *b;
+    size_t n = q->space->bundles ? bundles_count(q->space->bundles) : 0;
     struct gather *g = ARENA_NEW(&q->arena, struct gather);
     g->q = q;
     g->fn = fn;
@@ -300,8 +295,7 @@ void gw_catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn
     defer_init(&g->ready, on_catalog_ready, g);
     q->on_cancel = catalog_cancel;
     q->work = g;
-    for (size_t i = 0; i < n; i++) {
-        struct bundle *b = bundles_at(set, i);
+    for (size_t at = 0; (b = gw_request_next_bundle(q, &at)) != NULL;) {
         if (!is_asked(q, b, what))
             continue;
         struct gather_part *p = &g->parts[g->nparts++];

@@ -25,7 +25,8 @@ struct gw_session_watch {
 struct gw_watch { /* one address of one bundle */
     struct gw_space *space;
     struct bundle *bundle;
-    char *key, *uri;
+    char *key;
+    const char *uri; /* the end of the key */
     size_t users;
 };
 
@@ -52,7 +53,7 @@ static struct gw_watch *watch_take(struct gw_space *s, struct bundle *b, str uri
         w->space = s;
         w->bundle = b;
         w->key = str_dup(buf_str(&key));
-        w->uri = str_dup(uri);
+        w->uri = w->key + (key.n - uri.n);
         map_put(&s->watches, buf_str(&key), w);
         listen_say(w, "resources/subscribe");
     }
@@ -60,13 +61,6 @@ static struct gw_watch *watch_take(struct gw_space *s, struct bundle *b, str uri
         w->users++;
     buf_done(&key);
     return w;
-}
-
-static void watch_free(struct gw_watch *w)
-{
-    free(w->key);
-    free(w->uri);
-    free(w);
 }
 
 static void watch_let_go(struct gw_watch *w)
@@ -78,7 +72,8 @@ static void watch_let_go(struct gw_watch *w)
         map_del(&w->space->watches, str_from(w->key));
         listen_say(w, "resources/unsubscribe");
     }
-    watch_free(w);
+    free(w->key);
+    free(w);
 }
 
 void gw_watch_bundle_running(struct gw_space *s, struct bundle *b)

@@ -164,11 +164,9 @@ static void on_tried(struct gw_request *q, struct bundle *b, const struct mcp_re
 
 static void try_next(struct gw_request *q)
 {
-    struct bundles *set = q->space->bundles;
-    while (set && q->tried < bundles_count(set)) {
-        struct bundle *b = bundles_at(set, q->tried++);
-        if (bundle_server_capabilities(b) && gw_bundle_offers(b, "resources") &&
-            tool_selection_may_use_source(q->actor, bundle_entry(b)->server_name)) {
+    struct bundle *b;
+    while ((b = gw_request_next_bundle(q, &q->tried)) != NULL) {
+        if (bundle_server_capabilities(b) && gw_bundle_offers(b, "resources")) {
             gw_upstream_ask(q, b, on_tried);
             return;
         }

@@ -99,14 +99,9 @@ static void write_task(struct json_writer *w, struct gw_request *q, const void *
 static void collect_next(struct gw_request *q)
 {
     struct collected *c = q->plan;
-    struct bundles *set = q->space->bundles;
-    while (set && c->at < bundles_count(set)) {
-        struct bundle *b = bundles_at(set, c->at++);
-        str name = bundle_entry(b)->server_name;
-        bool is_asked = (q->source.n == 0 || str_eq(name, q->source)) &&
-                        tool_selection_may_use_source(q->actor, name);
-        const struct json *can = bundle_server_capabilities(b);
-        if (is_asked && json_get(json_get(can, "tasks"), "list")) {
+    struct bundle *b;
+    while ((b = gw_request_next_bundle(q, &c->at)) != NULL) {
+        if (json_get(json_get(bundle_server_capabilities(b), "tasks"), "list")) {
             c->pages = 0;
             ask_page(q, b, NULL);
             return;

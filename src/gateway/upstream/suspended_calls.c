@@ -155,10 +155,8 @@ static void put_questions(struct upstream_call *u)
     timer_init(&u->expiry, u->g->deps.loop, on_expired, u);
     timer_start(&u->expiry, u->g->deps.limits.answer_ttl_ms);
     begin_required(q, &w);
-    LIST_FOREACH (n, &u->questions) {
-        const struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
+    LIST_EACH (x, &u->questions, struct gw_question, node)
         write_question(&w, x->key, mcp_ask_method(x->ask->kind), x->ask->params);
-    }
     str state = gw_sign_text(u->g, &q->arena, str_from(u->handle), context_of(q));
     u->q = NULL; /* suspended from here on */
     q->on_cancel = NULL;
@@ -322,8 +320,7 @@ bool suspended_resume(struct gw_request *q)
 
 bool suspended_evict(struct gw_space *s, const struct gw_pool *pool)
 {
-    LIST_FOREACH (n, &s->suspended) { /* oldest first */
-        struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, node);
+    LIST_EACH (u, &s->suspended, struct upstream_call, node) { /* oldest first */
         bool is_ripe = !u->q && clock_mono_ms() - u->suspended_ms >= GW_SUSPEND_LEAST_MS;
         if (!is_ripe || !u->own || !private_connection_is_of(u->own, pool))
             continue;
