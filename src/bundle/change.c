@@ -80,7 +80,7 @@ void bundle_change_wait(struct bundle_change_op *op)
     timer_start(&op->timer, LOOK_MS);
 }
 
-void bundle_change_write(struct bundle_change_op *op)
+static void bundle_change_write(struct bundle_change_op *op)
 {
     assert(!op->is_writing && op->by && !timer_active(&op->timer));
     op->is_writing = true;
@@ -167,14 +167,17 @@ str bundle_change_text(const struct bundle_change_op *op)
     return op->text;
 }
 
-/* An error that is found immediately is reported in the next turn of the loop. */
 static void on_wrong(void *ctx)
 {
     bundle_change_finish(ctx, NULL);
 }
 
-void bundle_change_fail_later(struct bundle_change_op *op)
+void bundle_change_begin(struct bundle_change_op *op)
 {
+    if (!op->err.code) {
+        bundle_change_write(op);
+        return;
+    }
     timer_init(&op->timer, op->by->loop, on_wrong, op);
     timer_start(&op->timer, 0);
 }
@@ -215,18 +218,13 @@ struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json 
     struct bundle_entry decoded;
     op->deed = begin_install(c, entry, by);
     op->entry = json_clone(&op->arena, entry);
-    if (bundle_entry_decode(&op->arena, op->entry, "/", &decoded, &op->err) < 0) {
-        bundle_change_fail_later(op);
-        return op;
+    if (bundle_entry_decode(&op->arena, op->entry, "/", &decoded, &op->err) == 0) {
+        op->name = decoded.server_name;
+        name_install(op->deed, entry, &decoded);
+        if (bundles_find(c->bundles, op->name))
+            err_set(&op->err, -EEXIST, "a bundle '%.*s' is installed already", STR_ARG(op->name));
     }
-    op->name = decoded.server_name;
-    name_install(op->deed, entry, &decoded);
-    if (bundles_find(c->bundles, op->name)) {
-        err_set(&op->err, -EEXIST, "a bundle '%.*s' is installed already", STR_ARG(op->name));
-        bundle_change_fail_later(op);
-        return op;
-    }
-    bundle_change_write(op);
+    bundle_change_begin(op);
     return op;
 }
 
@@ -237,13 +235,10 @@ struct bundle_change_op *bundle_remove(struct bundle_changer *c, str server_name
     struct bundle *b = bundles_find(c->bundles, server_name);
     op->deed = deed_begin(c->audit, by, STR("bundle.remove"), server_name);
     op->name = arena_str(&op->arena, server_name);
-    if (b && bundle_info(b)->kind == BUNDLE_BUILT_IN) {
+    if (b && bundle_info(b)->kind == BUNDLE_BUILT_IN)
         err_set(&op->err, -EPERM, "'%.*s' is part of nb; set noDefaultBundles to turn it off",
                 STR_ARG(op->name));
-        bundle_change_fail_later(op);
-        return op;
-    }
-    bundle_change_write(op);
+    bundle_change_begin(op);
     return op;
 }
 
@@ -254,9 +249,8 @@ void bundle_change_cancel(struct bundle_change_op *op)
 
 void bundle_changer_done(struct bundle_changer *c)
 {
-    LIST_FOREACH (n, &c->ops) {
-        struct bundle_change_op *op = LIST_ENTRY(n, struct bundle_change_op, node);
-        list_del(n);
+    LIST_EACH (op, &c->ops, struct bundle_change_op, node) {
+        list_del(&op->node);
         op->fn = NULL;
         op->by = NULL;
         if (!op->is_writing)

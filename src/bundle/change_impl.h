@@ -32,8 +32,7 @@ struct bundle_change_op {
 
 struct bundle_change_op *bundle_change_new(struct bundle_changer *c, bundle_changed_fn fn,
                                            void *ctx);
-void bundle_change_write(struct bundle_change_op *op);
+/* Begins to write; with op->err it fails, in the next turn of the loop. */
+void bundle_change_begin(struct bundle_change_op *op);
 void bundle_change_wait(struct bundle_change_op *op); /* for the next call of await */
-/* Fails with op->err in the next turn of the loop. */
-void bundle_change_fail_later(struct bundle_change_op *op);
 void bundle_change_finish(struct bundle_change_op *op, struct bundle *b);

@@ -244,7 +244,7 @@ struct bundle_change_op *bundle_configure(struct bundle_changer *c,
         add_keys(op->deed, spec->values);
     }
     if (!is_configurable(op, b)) {
-        bundle_change_fail_later(op);
+        bundle_change_begin(op);
         return op;
     }
     struct configuration *conf = ARENA_NEW(&op->arena, struct configuration);
@@ -259,6 +259,6 @@ struct bundle_change_op *bundle_configure(struct bundle_changer *c,
     op->write = configure_work;
     op->written = configure_written;
     op->await = await_restart;
-    bundle_change_write(op);
+    bundle_change_begin(op);
     return op;
 }

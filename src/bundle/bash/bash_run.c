@@ -90,22 +90,31 @@ static struct launch_spec spec_of(struct arena *a, const struct bash_want *w, ch
     return spec;
 }
 
+/* In the child. False with errno: a descriptor or the directory cannot be used. */
+static bool take_stdio(const char *cwd, int out, int err)
+{
+    int null = open("/dev/null", O_RDONLY);
+    setsid();
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return null >= 0 && dup2(null, 0) == 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2 &&
+           (!cwd || chdir(cwd) == 0);
+}
+
+static _Noreturn void report_failure(int report)
+{
+    int code = errno;
+    ssize_t n = write(report, &code, sizeof(code));
+    (void)n;
+    _exit(127);
+}
+
 /* Becomes the launcher of the command: it ends together with everything that the command
  * started. */
 static _Noreturn void become_launcher(struct arena *a, const struct launch_spec *spec,
                                       const char *cwd, int out, int err, int report)
 {
-    int null = open("/dev/null", O_RDONLY);
-    setsid();
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    bool is_ready = null >= 0 && dup2(null, 0) == 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2 &&
-                    (spec->wrap || !cwd || chdir(cwd) == 0);
-    int code = errno;
-    if (!is_ready) {
-        ssize_t n = write(report, &code, sizeof(code));
-        (void)n;
-        _exit(127);
-    }
+    if (!take_stdio(spec->wrap ? NULL : cwd, out, err))
+        report_failure(report);
     (void)close_range(3, ~0U, 0);
     _exit(launch_run(a, spec));
 }
@@ -113,23 +122,16 @@ static _Noreturn void become_launcher(struct arena *a, const struct launch_spec 
 static _Noreturn void become_shell(const char *const *argv, char *const *env, const char *cwd,
                                    int out, int err, int report)
 {
-    int null = open("/dev/null", O_RDONLY);
     sigset_t none;
     sigemptyset(&none);
-    setsid();
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (null >= 0 && dup2(null, 0) == 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2 &&
-        (!cwd || chdir(cwd) == 0)) {
+    if (take_stdio(cwd, out, err)) {
         (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
         execve("/bin/bash", (char *const *)argv, env);
         execve("/bin/sh", (char *const *)argv, env);
     }
-    int code = errno;
-    ssize_t n = write(report, &code, sizeof(code));
-    (void)n;
-    _exit(127);
+    report_failure(report);
 }
 
 /* The pipes of one start: two for output, one that closes when the shell runs. */

@@ -1,7 +1,6 @@
 #include "bundle/bash/bash_server.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -33,7 +32,8 @@ struct served_run { /* one tools/call in progress */
 struct bash_server {
     int out;
     struct buf line;
-    bool is_skipping; /* inside a line that is too long */
+    struct bash_answer answer; /* the message that is being written */
+    bool is_skipping;          /* inside a line that is too long */
     bool is_initialized, is_broken;
     struct list_node runs;
     size_t nruns;
@@ -47,25 +47,25 @@ struct bash_request {
     bool is_modern;
 };
 
-static void send_answer(struct bash_server *s, struct bash_answer *a)
+static void send_answer(struct bash_server *s)
 {
+    struct buf *b = &s->answer.bytes;
     size_t at = 0;
-    buf_add_char(&a->bytes, '\n');
-    while (!s->is_broken && at < a->bytes.n) {
-        ssize_t n = write(s->out, a->bytes.p + at, a->bytes.n - at);
+    buf_add_char(b, '\n');
+    while (!s->is_broken && at < b->n) {
+        ssize_t n = write(s->out, b->p + at, b->n - at);
         if (n > 0)
             at += (size_t)n;
         else if (errno != EINTR)
             s->is_broken = true;
     }
-    buf_done(&a->bytes);
+    buf_done(b);
 }
 
 static void send_error(struct bash_server *s, const struct json *id, int code, const char *message)
 {
-    struct bash_answer a;
-    bash_answer_error(&a, id, code, message);
-    send_answer(s, &a);
+    bash_answer_error(&s->answer, id, code, message);
+    send_answer(s);
 }
 
 static void run_free(struct bash_server *s, struct served_run *r)
@@ -104,9 +104,8 @@ static void remove_cgroup(const struct bash_server *s)
 
 static void send_failure(struct bash_server *s, const struct bash_request *q, const char *message)
 {
-    struct bash_answer a;
-    bash_answer_failure(&a, q->id, q->is_modern, message);
-    send_answer(s, &a);
+    bash_answer_failure(&s->answer, q->id, q->is_modern, message);
+    send_answer(s);
 }
 
 #define SANDBOX_TEXT_MAX (8u * 1024 * 1024)
@@ -177,38 +176,34 @@ static void call_tool(struct bash_server *s, const struct bash_request *q)
 
 static void list_tools(struct bash_server *s, const struct bash_request *q)
 {
-    struct bash_answer a;
     if (json_get(q->params, "cursor")) {
         send_error(s, q->id, RPC_INVALID_PARAMS, "Invalid cursor");
         return;
     }
-    bash_answer_tools(&a, q->id, q->is_modern);
-    send_answer(s, &a);
+    bash_answer_tools(&s->answer, q->id, q->is_modern);
+    send_answer(s);
 }
 
 static void answer_discover(struct bash_server *s, const struct bash_request *q)
 {
-    struct bash_answer a;
-    bash_answer_discover(&a, q->id);
-    send_answer(s, &a);
+    bash_answer_discover(&s->answer, q->id);
+    send_answer(s);
 }
 
 static void initialize(struct bash_server *s, const struct bash_request *q)
 {
-    struct bash_answer a;
     str asked = json_get_string(q->params, "protocolVersion");
     bool is_known = protocol_era(asked) == MCP_ERA_LEGACY;
-    bash_answer_initialize(&a, q->id, is_known ? asked : STR(MCP_REVISION_LEGACY));
-    send_answer(s, &a);
+    bash_answer_initialize(&s->answer, q->id, is_known ? asked : STR(MCP_REVISION_LEGACY));
+    send_answer(s);
     s->is_initialized = true;
 }
 
 static void ping(struct bash_server *s, const struct bash_request *q)
 {
-    struct bash_answer a;
-    bash_answer_begin(&a, q->id, false);
-    bash_answer_end(&a);
-    send_answer(s, &a);
+    bash_answer_begin(&s->answer, q->id, false);
+    bash_answer_end(&s->answer);
+    send_answer(s);
 }
 
 enum { LEGACY = 1, MODERN = 2, EARLY = 4 /* before the handshake as well */ };
@@ -230,7 +225,6 @@ static const struct method {
 /* True when the metadata of a modern request is valid, or the request is not modern. */
 static bool check_metadata(struct bash_server *s, const struct bash_request *q, str method)
 {
-    struct bash_answer a;
     const struct json *meta = json_get(q->params, "_meta");
     str version = json_get_string(meta, META_VERSION);
     if (!q->is_modern) {
@@ -238,8 +232,8 @@ static bool check_metadata(struct bash_server *s, const struct bash_request *q, 
             return true;
         send_error(s, q->id, RPC_INVALID_PARAMS, "_meta: " META_VERSION " is missing");
     } else if (!str_eq(version, STR(MCP_REVISION_MODERN))) {
-        bash_answer_version(&a, q->id, version);
-        send_answer(s, &a);
+        bash_answer_version(&s->answer, q->id, version);
+        send_answer(s);
     } else if (!json_is(json_get(meta, META_CAPABILITIES), JSON_OBJECT)) {
         send_error(s, q->id, RPC_INVALID_PARAMS, "_meta: " META_CAPABILITIES " is missing");
     } else {
@@ -321,18 +315,16 @@ static void take_input(struct bash_server *s, str bytes)
 
 static void send_output(struct bash_server *s, const struct served_run *r)
 {
-    struct bash_answer a;
-    bash_answer_output(&a, r->id, r->is_modern, &r->shell);
-    send_answer(s, &a);
+    bash_answer_output(&s->answer, r->id, r->is_modern, &r->shell);
+    send_answer(s);
 }
 
 static void send_progress(struct bash_server *s, const struct served_run *r, uint64_t now_ms)
 {
-    struct bash_answer a;
     const struct bash_run *b = &r->shell;
-    bash_answer_progress(&a, r->progress_token, (int64_t)(now_ms - b->began_ms) / 1000,
+    bash_answer_progress(&s->answer, r->progress_token, (int64_t)(now_ms - b->began_ms) / 1000,
                          r->timeout_ms / 1000, b->out.bytes.n + b->err.bytes.n);
-    send_answer(s, &a);
+    send_answer(s);
 }
 
 static void step_runs(struct bash_server *s)

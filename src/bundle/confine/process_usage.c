@@ -1,9 +1,7 @@
 #include "bundle/confine/process_usage.h"
 
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/statfs.h>
-#include <unistd.h>
 
 #include "os/file.h"
 

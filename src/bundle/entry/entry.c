@@ -67,15 +67,10 @@ static const struct json_field FIELDS[] = {
     {"allowPrivate", JF_BOOL, AT(out.allow_private), 0, NULL, 0},
     {0}};
 
-struct sandbox_document {
-    const struct json *network;
-    struct json_strs read, write;
-};
-
 static const struct json_field SANDBOX_FIELDS[] = {
-    {"network", JF_JSON, offsetof(struct sandbox_document, network), 0, NULL, 0},
-    {"read", JF_STRS, offsetof(struct sandbox_document, read), 0, NULL, 0},
-    {"write", JF_STRS, offsetof(struct sandbox_document, write), 0, NULL, 0},
+    {"network", JF_JSON, AT(network), 0, NULL, 0},
+    {"read", JF_STRS, AT(out.sandbox.read), 0, NULL, 0},
+    {"write", JF_STRS, AT(out.sandbox.write), 0, NULL, 0},
     {0}};
 
 int entry_refuse(struct entry_decoder *d, const char *field, const char *fmt, ...)
@@ -139,17 +134,10 @@ int entry_decode_pairs(struct entry_decoder *d, const char *field, const struct 
 
 static bool is_env_name(str s)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!is_letter && !(i > 0 && c >= '0' && c <= '9'))
-            return false;
-    }
-    return s.n > 0;
+    return s.n > 0 && str_is_made_of(s, "_") && !(s.p[0] >= '0' && s.p[0] <= '9');
 }
 
-/* nb's own keys, which no bundle gets, whatever the settings say. */
-static bool is_own_secret(str name)
+bool bundle_env_is_own(str name)
 {
     static const char *const OWN[] = {"NB_API_KEY", "NB_INTERNAL_TOKEN", NULL};
     return str_in_cstrs(name, OWN);
@@ -167,7 +155,7 @@ static int decode_env(struct entry_decoder *d)
         str name = out->allowed_env.items[i];
         if (!is_env_name(name))
             r = entry_refuse(d, "allowedEnv", "'%.*s' is not a valid variable name", STR_ARG(name));
-        else if (is_own_secret(name))
+        else if (bundle_env_is_own(name))
             r = entry_refuse(d, "allowedEnv",
                              "%.*s is a key of nb itself, which nb never passes to a bundle",
                              STR_ARG(name));
@@ -190,7 +178,6 @@ static int check_sandbox_paths(struct entry_decoder *d, const char *field, struc
 
 static int decode_sandbox(struct entry_decoder *d)
 {
-    struct sandbox_document doc = {0};
     const struct json *v = d->doc.sandbox;
     struct bundle_sandbox *s = &d->out->sandbox;
     if (!v)
@@ -201,12 +188,10 @@ static int decode_sandbox(struct entry_decoder *d)
     }
     if (v->type != JSON_OBJECT)
         return entry_refuse(d, "sandbox", "expected \"off\" or an object {network, read, write}");
-    int r = json_decode(d->arena, v, SANDBOX_FIELDS, &doc, below(d, "sandbox"), note_unknown_key, d,
-                        d->e);
-    s->read = doc.read;
-    s->write = doc.write;
+    int r = json_decode(d->arena, v, SANDBOX_FIELDS, &d->doc, below(d, "sandbox"), note_unknown_key,
+                        d, d->e);
     if (r == 0)
-        r = entry_decode_network(d, doc.network);
+        r = entry_decode_network(d, d->doc.network);
     if (r == 0)
         r = check_sandbox_paths(d, "sandbox.read", s->read);
     return r < 0 ? r : check_sandbox_paths(d, "sandbox.write", s->write);
@@ -264,18 +249,9 @@ static int check_applicable(struct entry_decoder *d)
     return 0;
 }
 
-static bool is_package_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           strchr("-_.", c) != NULL;
-}
-
 static bool is_package_part(str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] == 0 || !is_package_char(s.p[i]))
-            return false;
-    return s.n > 0 && s.p[0] != '.';
+    return s.n > 0 && str_is_made_of(s, "-_.") && s.p[0] != '.';
 }
 
 /* "@scope/package" or "@scope/package@1.2.3". */
@@ -398,8 +374,7 @@ static str name_prefix(const struct bundle_entry *b)
     return str_from(bundle_kind_name(b->kind));
 }
 
-/* An entry with this package name configures the bundle that comes with nb. */
-static bool is_own_bash(const struct bundle_entry *b)
+bool bundle_entry_is_bash(const struct bundle_entry *b)
 {
     return b->kind == BUNDLE_NAMED && str_eq(b->name, STR(BUNDLE_BASH_PACKAGE));
 }
@@ -414,7 +389,7 @@ static int decode_name(struct entry_decoder *d)
         return entry_refuse(d, "serverName",
                             "is required: the command '%.*s' does not identify the server",
                             STR_ARG(d->out->command));
-    if (is_own_bash(d->out) && (given.n == 0 || str_eq(given, STR(BUNDLE_BASH_SERVER)))) {
+    if (bundle_entry_is_bash(d->out) && (given.n == 0 || str_eq(given, STR(BUNDLE_BASH_SERVER)))) {
         d->out->server_name = STR(BUNDLE_BASH_SERVER);
         return 0;
     }

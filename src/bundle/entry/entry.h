@@ -79,6 +79,11 @@ int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_
 int bundle_entries_decode(struct arena *a, const struct json *list, const char *base_dir,
                           struct bundle_entry **ret, size_t *ret_n, struct err *e);
 
+/* True when it configures the bundle that comes with nb. */
+bool bundle_entry_is_bash(const struct bundle_entry *b);
+/* nb's own keys, which no bundle gets, whatever the settings say. */
+bool bundle_env_is_own(str name);
+
 /* Checks that its URL may be used: https, and no address of this machine or its network unless the
  * entry has allowPrivate; http://localhost also where the settings have allowInsecureRemotes.
  * -EACCES with the reason. Names are checked again when they are resolved (FETCH_PUBLIC_ONLY). */

@@ -1,5 +1,29 @@
 #include "bundle/entry/entry.h"
 
+#define AT(member) offsetof(struct bundle_entry, member)
+
+static const size_t TEXTS[] = {AT(server_name),
+                               AT(name),
+                               AT(version),
+                               AT(path),
+                               AT(url),
+                               AT(command),
+                               AT(cwd),
+                               AT(pinned.name),
+                               AT(pinned.version),
+                               AT(pinned.integrity),
+                               AT(oauth.client_id),
+                               AT(oauth.client_secret),
+                               AT(oauth.scope)};
+
+static const size_t LISTS[] = {AT(args), AT(allowed_env), AT(sandbox.read), AT(sandbox.write),
+                               AT(sandbox.reach)};
+
+static void *member(const struct bundle_entry *e, size_t offset)
+{
+    return (char *)e + offset;
+}
+
 static struct bundle_pair *copy_pairs(struct arena *a, const struct bundle_pair *p, size_t n)
 {
     struct bundle_pair *ret = arena_array(a, n, sizeof(*ret));
@@ -11,28 +35,16 @@ static struct bundle_pair *copy_pairs(struct arena *a, const struct bundle_pair 
 struct bundle_entry bundle_entry_copy(struct arena *a, const struct bundle_entry *e)
 {
     struct bundle_entry c = *e;
-    str *texts[] = {&c.server_name,
-                    &c.name,
-                    &c.version,
-                    &c.path,
-                    &c.url,
-                    &c.command,
-                    &c.cwd,
-                    &c.pinned.name,
-                    &c.pinned.version,
-                    &c.pinned.integrity,
-                    &c.oauth.client_id,
-                    &c.oauth.client_secret,
-                    &c.oauth.scope};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        *texts[i] = arena_str(a, *texts[i]);
+    for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++) {
+        str *text = member(&c, TEXTS[i]);
+        *text = arena_str(a, *text);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(LISTS); i++) {
+        struct json_strs *list = member(&c, LISTS[i]);
+        *list = json_strs_copy(a, *list);
+    }
     c.headers = copy_pairs(a, e->headers, e->nheaders);
     c.env = copy_pairs(a, e->env, e->nenv);
-    c.args = json_strs_copy(a, e->args);
-    c.allowed_env = json_strs_copy(a, e->allowed_env);
-    c.sandbox.read = json_strs_copy(a, e->sandbox.read);
-    c.sandbox.write = json_strs_copy(a, e->sandbox.write);
-    c.sandbox.reach = json_strs_copy(a, e->sandbox.reach);
     c.ui = e->ui ? json_clone(a, e->ui) : NULL;
     c.user_config = e->user_config ? json_clone(a, e->user_config) : NULL;
     c.raw = e->raw ? json_clone(a, e->raw) : NULL;
@@ -56,36 +68,22 @@ static bool pairs_equal(const struct bundle_pair *x, size_t nx, const struct bun
     return same;
 }
 
-static bool sandbox_equal(const struct bundle_sandbox *x, const struct bundle_sandbox *y)
-{
-    return x->is_off == y->is_off && x->network == y->network && strs_equal(&x->read, &y->read) &&
-           strs_equal(&x->write, &y->write) && strs_equal(&x->reach, &y->reach);
-}
-
-static bool remote_equal(const struct bundle_entry *x, const struct bundle_entry *y)
-{
-    return str_eq(x->url, y->url) && x->is_sse == y->is_sse &&
-           x->allow_private == y->allow_private &&
-           x->reconnect_initial_ms == y->reconnect_initial_ms &&
-           x->reconnect_max_ms == y->reconnect_max_ms && x->reconnect_tries == y->reconnect_tries &&
-           pairs_equal(x->headers, x->nheaders, y->headers, y->nheaders) &&
-           x->oauth.is_on == y->oauth.is_on && x->oauth.is_per_person == y->oauth.is_per_person &&
-           str_eq(x->oauth.client_id, y->oauth.client_id) &&
-           str_eq(x->oauth.client_secret, y->oauth.client_secret) &&
-           str_eq(x->oauth.scope, y->oauth.scope);
-}
-
 bool bundle_entry_runs_alike(const struct bundle_entry *x, const struct bundle_entry *y)
 {
-    return x->kind == y->kind && str_eq(x->server_name, y->server_name) &&
-           (x->user_config == y->user_config || json_equal(x->user_config, y->user_config)) &&
-           str_eq(x->name, y->name) && str_eq(x->version, y->version) && str_eq(x->path, y->path) &&
-           str_eq(x->command, y->command) && str_eq(x->cwd, y->cwd) &&
-           str_eq(x->pinned.version, y->pinned.version) &&
-           str_eq(x->pinned.integrity, y->pinned.integrity) && strs_equal(&x->args, &y->args) &&
-           strs_equal(&x->allowed_env, &y->allowed_env) &&
+    for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
+        if (!str_eq(*(str *)member(x, TEXTS[i]), *(str *)member(y, TEXTS[i])))
+            return false;
+    for (size_t i = 0; i < ARRAY_LEN(LISTS); i++)
+        if (!strs_equal(member(x, LISTS[i]), member(y, LISTS[i])))
+            return false;
+    return x->kind == y->kind && pairs_equal(x->headers, x->nheaders, y->headers, y->nheaders) &&
            pairs_equal(x->env, x->nenv, y->env, y->nenv) &&
-           sandbox_equal(&x->sandbox, &y->sandbox) && x->memory_mb == y->memory_mb &&
-           x->disk_mb == y->disk_mb && x->is_disabled == y->is_disabled &&
-           x->is_trusted == y->is_trusted && remote_equal(x, y);
+           (x->user_config == y->user_config || json_equal(x->user_config, y->user_config)) &&
+           x->sandbox.is_off == y->sandbox.is_off && x->sandbox.network == y->sandbox.network &&
+           x->memory_mb == y->memory_mb && x->disk_mb == y->disk_mb &&
+           x->is_disabled == y->is_disabled && x->is_trusted == y->is_trusted &&
+           x->is_sse == y->is_sse && x->allow_private == y->allow_private &&
+           x->reconnect_initial_ms == y->reconnect_initial_ms &&
+           x->reconnect_max_ms == y->reconnect_max_ms && x->reconnect_tries == y->reconnect_tries &&
+           x->oauth.is_on == y->oauth.is_on && x->oauth.is_per_person == y->oauth.is_per_person;
 }

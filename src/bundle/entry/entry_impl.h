@@ -6,7 +6,7 @@
 struct entry_document {
     struct bundle_entry out; /* members that are used as they are written, and all results */
     str tools;               /* "pinned" or "trusted" */
-    const struct json *env, *sandbox;
+    const struct json *env, *sandbox, *network;
     str pinned_package;
     str transport_type;
     const struct json *auth, *headers;

@@ -5,18 +5,9 @@
 
 /* ---- names ---- */
 
-static bool is_package_name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.' || c == '~';
-}
-
 static bool is_plain_name(str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (!is_package_name_char(s.p[i]))
-            return false;
-    return s.n > 0 && s.p[0] != '.' && s.p[0] != '-';
+    return s.n > 0 && str_is_made_of(s, "-_.~") && s.p[0] != '.' && s.p[0] != '-';
 }
 
 static bool is_package_name(str name)
@@ -33,12 +24,7 @@ static bool is_package_name(str name)
 /* A version, a range or a tag; never a URL, a path or an option. */
 static bool is_version_wanted(str wanted)
 {
-    for (size_t i = 0; i < wanted.n; i++) {
-        char c = wanted.p[i];
-        if (!is_package_name_char(c) && !strchr("+^<>=|* ", c))
-            return false;
-    }
-    return wanted.n == 0 || wanted.p[0] != '-';
+    return wanted.n == 0 || (str_is_made_of(wanted, "-_.~+^<>=|* ") && wanted.p[0] != '-');
 }
 
 bool package_spec_split(str spec, str *ret_name, str *ret_wanted)

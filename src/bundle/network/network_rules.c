@@ -96,11 +96,6 @@ bool network_is_own_address(const struct network_ip *ip)
 
 /* ---- destinations ---- */
 
-static bool is_label_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
 static bool is_number(str label)
 {
     for (size_t i = 0; i < label.n; i++) {
@@ -119,10 +114,8 @@ static bool is_host_name(str host)
     while (str_split(&rest, '.', &label)) {
         if (label.n == 0 || label.n > 63 || label.p[0] == '-' || label.p[label.n - 1] == '-')
             return false;
-        for (size_t i = 0; i < label.n; i++) {
-            if (!is_label_char(label.p[i]))
-                return false;
-        }
+        if (!str_is_made_of(label, "-_"))
+            return false;
     }
     return !is_number(label);
 }

@@ -1,7 +1,6 @@
 #include "bundle/network/network_space.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>

@@ -30,6 +30,8 @@ int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,
 int oauth_state_save(const char *credentials_dir, str slug, const struct oauth_state *s,
                      struct err *e);
 
+struct oauth_state oauth_state_copy(struct arena *a, const struct oauth_state *s); /* deep */
+
 /* All scopes that nb or the server has requested before. */
 str oauth_scope_before(struct arena *a, const struct oauth_state *s);
 

@@ -165,22 +165,19 @@ static void on_registered(void *ctx, const struct err *err, int status, str body
 
 static str registration(struct oauth_login *l)
 {
-    struct arena *a = &l->arena;
     enum oauth_client_auth auth = l->server.takes_public ? OAUTH_AUTH_NONE : l->server.auth;
-    struct json *doc = json_new(a, JSON_OBJECT), *uris = json_new(a, JSON_ARRAY);
-    struct json *grants = json_new(a, JSON_ARRAY), *responses = json_new(a, JSON_ARRAY);
-    json_push(a, uris, json_of_str(l->conf.redirect_uri));
-    json_push(a, grants, json_of_str(STR("authorization_code")));
-    json_push(a, grants, json_of_str(STR("refresh_token")));
-    json_push(a, responses, json_of_str(STR("code")));
-    json_set(a, doc, STR("client_name"), json_of_str(STR("nb")));
-    json_set(a, doc, STR("application_type"),
-             json_of_str(l->conf.is_web ? STR("web") : STR("native")));
-    json_set(a, doc, STR("redirect_uris"), *uris);
-    json_set(a, doc, STR("grant_types"), *grants);
-    json_set(a, doc, STR("response_types"), *responses);
-    json_set(a, doc, STR("token_endpoint_auth_method"), json_of_str(str_from(auth_method(auth))));
-    return json_to_str(a, doc);
+    struct buf out;
+    struct json_writer w;
+    jw_start(&w, &out, QUERY_MAX);
+    jw_object(&w);
+    jw_kstr(&w, "client_name", STR("nb"));
+    jw_kstr(&w, "application_type", l->conf.is_web ? STR("web") : STR("native"));
+    jw_kstrs(&w, "redirect_uris", &l->conf.redirect_uri, 1);
+    jw_kraw(&w, "grant_types", STR("[\"authorization_code\",\"refresh_token\"]"));
+    jw_kraw(&w, "response_types", STR("[\"code\"]"));
+    jw_kcstr(&w, "token_endpoint_auth_method", auth_method(auth));
+    jw_end(&w);
+    return buf_keep(&out, &l->arena);
 }
 
 static bool is_registered(const struct oauth_login *l)

@@ -27,24 +27,13 @@ static void on_answer(void *ctx, const struct err *err, int status, str body)
     refresh_free(r);
 }
 
-static struct oauth_state copy_state(struct arena *a, const struct oauth_state *s)
-{
-    struct oauth_state ret = *s;
-    str *const TEXTS[] = {
-        &ret.issuer, &ret.resource,  &ret.token_endpoint, &ret.scope,        &ret.asked,
-        &ret.wanted, &ret.client_id, &ret.client_secret,  &ret.access_token, &ret.refresh_token};
-    for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
-        *TEXTS[i] = arena_str(a, *TEXTS[i]);
-    return ret;
-}
-
 struct oauth_refresh *oauth_refresh_start(struct loop *l, struct fetcher *f, unsigned fetch_flags,
                                           const struct oauth_state *s, oauth_done_fn fn, void *ctx)
 {
     struct oauth_refresh *r = xcalloc(1, sizeof(*r));
     struct buf form;
     arena_init(&r->arena);
-    r->state = copy_state(&r->arena, s);
+    r->state = oauth_state_copy(&r->arena, s);
     r->fn = fn;
     r->ctx = ctx;
     buf_init(&form, OAUTH_FORM_MAX);

@@ -13,6 +13,29 @@ static enum oauth_client_auth auth_named(str name)
     return i < 0 ? OAUTH_AUTH_NONE : (enum oauth_client_auth)i;
 }
 
+#define AT(member) offsetof(struct oauth_state, member)
+
+static const struct {
+    const char *key;
+    size_t offset;
+} TEXTS[] = {
+    {"issuer", AT(issuer)},
+    {"resource", AT(resource)},
+    {"tokenEndpoint", AT(token_endpoint)},
+    {"scope", AT(scope)},
+    {"askedScope", AT(asked)},
+    {"wantedScope", AT(wanted)},
+    {"clientId", AT(client_id)},
+    {"clientSecret", AT(client_secret)},
+    {"accessToken", AT(access_token)},
+    {"refreshToken", AT(refresh_token)},
+};
+
+static str *text_at(const struct oauth_state *s, size_t i)
+{
+    return (str *)((char *)s + TEXTS[i].offset);
+}
+
 int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,
                      struct oauth_state *ret, struct err *e)
 {
@@ -22,55 +45,40 @@ int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,
         return rc;
     const struct json *v = json_get_str(all, STR(OAUTH_CREDENTIAL));
     *ret = (struct oauth_state){
-        .issuer = json_get_string(v, "issuer"),
-        .resource = json_get_string(v, "resource"),
-        .token_endpoint = json_get_string(v, "tokenEndpoint"),
-        .scope = json_get_string(v, "scope"),
-        .asked = json_get_string(v, "askedScope"),
-        .wanted = json_get_string(v, "wantedScope"),
         .step_ups = json_get_int(v, "stepUps", 0),
-        .client_id = json_get_string(v, "clientId"),
-        .client_secret = json_get_string(v, "clientSecret"),
         .auth = auth_named(json_get_string(v, "clientAuth")),
-        .access_token = json_get_string(v, "accessToken"),
-        .refresh_token = json_get_string(v, "refreshToken"),
         .expires_ms = json_get_int(v, "expiresAt", 0),
     };
+    for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
+        *text_at(ret, i) = json_get_string(v, TEXTS[i].key);
     return ret->access_token.n > 0 ? 0 : err_set(e, -ENOKEY, "nobody has signed in");
 }
 
 int oauth_state_save(const char *credentials_dir, str slug, const struct oauth_state *s,
                      struct err *e)
 {
-    const struct {
-        const char *key;
-        str value;
-    } TEXTS[] = {
-        {"issuer", s->issuer},
-        {"resource", s->resource},
-        {"tokenEndpoint", s->token_endpoint},
-        {"scope", s->scope},
-        {"askedScope", s->asked},
-        {"wantedScope", s->wanted},
-        {"clientId", s->client_id},
-        {"clientSecret", s->client_secret},
-        {"clientAuth", str_from(AUTH_NAMES[s->auth])},
-        {"accessToken", s->access_token},
-        {"refreshToken", s->refresh_token},
-    };
     struct arena a;
     arena_init(&a);
     struct json *v = json_new(&a, JSON_OBJECT);
     for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++) {
-        if (TEXTS[i].value.n > 0)
-            json_set(&a, v, str_from(TEXTS[i].key), json_of_str(TEXTS[i].value));
+        if (text_at(s, i)->n > 0)
+            json_set(&a, v, str_from(TEXTS[i].key), json_of_str(*text_at(s, i)));
     }
+    json_set(&a, v, STR("clientAuth"), json_of_str(str_from(AUTH_NAMES[s->auth])));
     json_set(&a, v, STR("expiresAt"), json_of_int(s->expires_ms));
     if (s->step_ups > 0)
         json_set(&a, v, STR("stepUps"), json_of_int(s->step_ups));
     int rc = credentials_set(credentials_dir, slug, STR(OAUTH_CREDENTIAL), v, e);
     arena_done(&a);
     return rc;
+}
+
+struct oauth_state oauth_state_copy(struct arena *a, const struct oauth_state *s)
+{
+    struct oauth_state ret = *s;
+    for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
+        *text_at(&ret, i) = arena_str(a, *text_at(s, i));
+    return ret;
 }
 
 /* ---- more rights ---- */

@@ -30,7 +30,7 @@ struct token_get {
     void *ctx;
 };
 
-static void token_begin(struct token_get *g);
+static void token_begin(void *get);
 
 static struct token_get *first_of(struct list_node *queue, str slug)
 {
@@ -164,11 +164,6 @@ static void lock_work(struct job *j)
     (void)token_load(g, &g->state);
 }
 
-static void on_again(void *ctx)
-{
-    token_begin(ctx);
-}
-
 static void wait_for_lock(struct token_get *g)
 {
     assert(g->lock < 0 && !g->refresh);
@@ -210,8 +205,9 @@ static void loaded(struct job *j)
 
 /* ---- life ---- */
 
-static void token_begin(struct token_get *g)
+static void token_begin(void *get)
 {
+    struct token_get *g = get;
     assert(!g->refresh && g->lock < 0 && first_of(g->want.queue, g->want.slug) == g);
     if (g->is_cancelled)
         token_finish(g);
@@ -230,7 +226,7 @@ struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)
     g->want.url = arena_str(&g->arena, w->url);
     g->want.refused = arena_str(&g->arena, w->refused);
     timer_init(&g->limit, w->loop, on_token_limit, g);
-    timer_init(&g->again, w->loop, on_again, g);
+    timer_init(&g->again, w->loop, token_begin, g);
     g->lock = -1;
     g->fn = fn;
     g->ctx = ctx;

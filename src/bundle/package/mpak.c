@@ -176,10 +176,7 @@ static bool is_sha256(str s)
 /* The version becomes the name of a directory. */
 static bool is_version(str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (!isalnum((unsigned char)s.p[i]) && !(i > 0 && strchr(".-+_", s.p[i])))
-            return false;
-    return s.n > 0 && s.n <= 100;
+    return s.n > 0 && s.n <= 100 && str_is_made_of(s, ".-+_") && isalnum((unsigned char)s.p[0]);
 }
 
 static int check_location(struct mpak_call *call, const struct json *v, struct err *e)

@@ -11,13 +11,6 @@ static const char *const PASSED[] = {
 static const char *const PASSED_WITH_HOME[] = {"HOME", "TMPDIR", "XDG_DATA_HOME",
                                                "XDG_CONFIG_HOME"};
 
-static const char *const NEVER[] = {"NB_API_KEY", "NB_INTERNAL_TOKEN"};
-
-static bool is_never(str name)
-{
-    return STR_INDEX(name, NEVER) >= 0;
-}
-
 static const char *const *names_of(struct arena *a, const struct bundle_env_want *w)
 {
     const struct json_strs *allowed = &w->entry->allowed_env;
@@ -31,7 +24,7 @@ static const char *const *names_of(struct arena *a, const struct bundle_env_want
         bool is_doubled = false;
         for (size_t k = 0; k < n; k++)
             is_doubled = is_doubled || str_eq(str_from(names[k]), allowed->items[i]);
-        if (!is_doubled && !is_never(allowed->items[i]))
+        if (!is_doubled && !bundle_env_is_own(allowed->items[i]))
             names[n++] = arena_cstr(a, allowed->items[i]);
     }
     return names;

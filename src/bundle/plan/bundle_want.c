@@ -40,14 +40,24 @@ struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entr
     };
 }
 
-void bundle_want_command(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry)
+/* The program, then the arguments of the entry from `first` on. */
+static void set_command(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
+                        const char *const *program, size_t first)
 {
-    const char **argv = arena_array(a, entry->args.len + 2, sizeof(*argv));
-    argv[0] = arena_cstr(a, entry->command);
-    for (size_t i = 0; i < entry->args.len; i++)
-        argv[i + 1] = arena_cstr(a, entry->args.items[i]);
+    const char **argv = arena_array(a, entry->args.len + 3, sizeof(*argv));
+    size_t n = 0;
+    for (; *program; program++)
+        argv[n++] = *program;
+    for (size_t i = first; i < entry->args.len; i++)
+        argv[n++] = arena_cstr(a, entry->args.items[i]);
     w->argv = argv;
     w->cwd = entry->cwd.n > 0 ? arena_cstr(a, entry->cwd) : NULL;
+}
+
+void bundle_want_command(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry)
+{
+    const char *const program[] = {arena_cstr(a, entry->command), NULL};
+    set_command(a, w, entry, program, 0);
 }
 
 void bundle_want_package(struct arena *a, struct sandbox_want *w, const struct resolved *r)
@@ -84,16 +94,9 @@ void bundle_want_npm(struct arena *a, struct sandbox_want *w, const struct bundl
                      const struct npm_package *p)
 {
     struct package_command c = {0};
-    size_t n = 0;
     (void)package_command_parse(entry->command, &entry->args, &c);
-    const char **argv = arena_array(a, entry->args.len + 3, sizeof(*argv));
-    if (!p->is_direct)
-        argv[n++] = "node";
-    argv[n++] = arena_cstr(a, str_from(p->script));
-    for (size_t i = c.first_arg; i < entry->args.len; i++)
-        argv[n++] = arena_cstr(a, entry->args.items[i]);
-    w->argv = argv;
-    w->cwd = entry->cwd.n > 0 ? arena_cstr(a, entry->cwd) : NULL;
+    const char *const program[] = {"node", arena_cstr(a, str_from(p->script)), NULL};
+    set_command(a, w, entry, program + (p->is_direct ? 1 : 0), c.first_arg);
     w->package_dir = arena_cstr(a, str_from(p->dir));
     w->env = npm_env(a, w->data_dir, p->pin.name);
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "bundle/entry/entry.h"
 #include "loop/timer.h"

@@ -33,13 +33,7 @@ const char *credentials_people_dir(struct arena *a, const char *credentials_dir)
 
 static bool is_plain_id(str id)
 {
-    for (size_t i = 0; i < id.n; i++) {
-        char c = id.p[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_letter && !(c >= '0' && c <= '9') && c != '_' && c != '-')
-            return false;
-    }
-    return id.n > 0 && id.n <= PERSON_ID_MAX;
+    return id.n > 0 && id.n <= PERSON_ID_MAX && str_is_made_of(id, "_-");
 }
 
 str credentials_person_slug(struct arena *a, const struct bundle_entry *entry, str user_id)

@@ -59,8 +59,7 @@ struct bundle_pins {
     const char *dir, *path;
     bool is_loaded, is_broken, is_busy, is_dirty, is_gone;
     unsigned nremembered; /* lists of trusted tools that were written */
-    char *text_memory;    /* the text that the pool writes */
-    str text;
+    char *text;           /* that the pool writes */
     struct job job;
     int rc;
     struct err err;

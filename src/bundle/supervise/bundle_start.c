@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bundle/bash/bash_server.h"
 #include "bundle/confine/cgroup.h"
@@ -61,6 +60,20 @@ static void give_up(struct start *s)
     b->start = NULL;
     start_free(s);
     supervise_failed(b, &err, false);
+}
+
+/* A step is over: true when that ends the attempt, false when it continues. */
+static bool did_end(struct start *s, const struct err *err)
+{
+    if (s->bundle && !err)
+        return false;
+    if (!s->bundle) {
+        start_free(s);
+        return true;
+    }
+    s->err = *err;
+    give_up(s);
+    return true;
 }
 
 /* ---- the connection ---- */
@@ -174,11 +187,7 @@ static void work_done(struct job *j)
     struct start *s = CONTAINER_OF(j, struct start, job);
     assert(s->is_planning && !s->token && !s->install && !s->resolve);
     s->is_planning = false;
-    if (!s->bundle)
-        start_free(s);
-    else if (s->rc < 0)
-        give_up(s);
-    else
+    if (!did_end(s, s->rc < 0 ? &s->err : NULL))
         s->next(s);
 }
 
@@ -210,15 +219,8 @@ static void on_npm_installed(void *ctx, const struct npm_package *p, const struc
     struct start *s = ctx;
     s->install = NULL;
     assert(!s->is_planning && !s->resolve);
-    if (!s->bundle) {
-        start_free(s);
+    if (did_end(s, err))
         return;
-    }
-    if (err) {
-        s->err = *err;
-        give_up(s);
-        return;
-    }
     struct bundle_facts *f = &s->bundle->facts;
     f->version = arena_str(&f->arena, p->pin.version);
     bundle_want_npm(&s->arena, &s->want, &s->entry, p);
@@ -293,11 +295,8 @@ static void on_resolved(void *ctx, const struct resolved *r, const struct err *e
     struct start *s = ctx;
     s->resolve = NULL;
     assert(s->bundle && !s->is_planning && !s->install); /* a cancelled resolve does not call */
-    if (err) {
-        s->err = *err;
-        give_up(s);
+    if (did_end(s, err))
         return;
-    }
     learn_package(s->bundle, r);
     bundle_want_package(&s->arena, &s->want, r);
     look_for_sandbox(s);
@@ -340,16 +339,10 @@ static void on_token(void *ctx, str token, const struct err *err)
     struct start *s = ctx;
     s->token = NULL;
     assert(!s->is_planning && !s->resolve && !s->install);
-    if (!s->bundle) {
-        start_free(s);
+    if (s->bundle)
+        s->bundle->lacks_token = err && (err->code == -ENOKEY || err->code == -EACCES);
+    if (did_end(s, err))
         return;
-    }
-    s->bundle->lacks_token = err && (err->code == -ENOKEY || err->code == -EACCES);
-    if (err) {
-        s->err = *err;
-        give_up(s);
-        return;
-    }
     s->bundle->is_token_refused = s->bundle->wants_rights = false;
     bundle_keep_token(s->bundle, token);
     add_token(s, token);

@@ -139,11 +139,6 @@ static struct bundle_entry bash_entry(const struct bundle_entry *configured)
     return e;
 }
 
-static bool is_configured_bash(const struct bundle_entry *e)
-{
-    return e->kind == BUNDLE_NAMED && str_eq(e->name, STR(BUNDLE_BASH_PACKAGE));
-}
-
 void bundles_set_defaults(struct bundles *s, bool has_defaults)
 {
     s->conf.no_default_bundles = !has_defaults;
@@ -161,7 +156,7 @@ void bundles_apply(struct bundles *s, const struct bundle_entry *entries, size_t
     }
     for (size_t i = 0; i < n; i++) {
         struct bundle_entry bash = bash_entry(&entries[i]);
-        apply_one(s, is_configured_bash(&entries[i]) ? &bash : &entries[i]);
+        apply_one(s, bundle_entry_is_bash(&entries[i]) ? &bash : &entries[i]);
     }
     struct bundle_entry bash = bash_entry(NULL);
     if (with_bash)

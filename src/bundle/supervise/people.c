@@ -354,26 +354,25 @@ static int make_room_for_person(struct bundle *face, struct err *e)
     return 0;
 }
 
-/* The person's connection, opened when there is none; NULL with the reason. */
-static struct bundle *take_own(struct bundle *face, str user_id, struct err *e)
+static int check_person(const struct bundle *face, str user_id, struct err *e)
 {
     struct arena a;
-    if (face->state == BUNDLE_STOPPED) {
-        err_set(e, -ENOTCONN, "%.*s is stopped", STR_ARG(face->entry.server_name));
-        return NULL;
-    }
-    if (user_id.n == 0) {
-        err_set(e, -EXDEV, "%.*s is used with the account of one person",
-                STR_ARG(face->entry.server_name));
-        return NULL;
-    }
+    if (face->state == BUNDLE_STOPPED)
+        return err_set(e, -ENOTCONN, "%.*s is stopped", STR_ARG(face->entry.server_name));
+    if (user_id.n == 0)
+        return err_set(e, -EXDEV, "%.*s is used with the account of one person",
+                       STR_ARG(face->entry.server_name));
     arena_init(&a);
     bool is_id = credentials_person_slug(&a, &face->entry, user_id).n > 0;
     arena_done(&a);
-    if (!is_id) {
-        err_set(e, -ENOKEY, "this person cannot have an account");
+    return is_id ? 0 : err_set(e, -ENOKEY, "this person cannot have an account");
+}
+
+/* The person's connection, opened when there is none; NULL with the reason. */
+static struct bundle *take_own(struct bundle *face, str user_id, struct err *e)
+{
+    if (check_person(face, user_id, e) < 0)
         return NULL;
-    }
     struct person *p = find_person(face, user_id);
     bool has_own = p && p->own && !is_down(p->own);
     if (!has_own && make_room_for_person(face, e) < 0)

@@ -37,7 +37,7 @@ static void pins_save_work(struct job *j) /* pool thread */
     err_clear(&p->err);
     p->rc = file_make_dirs(p->dir, &p->err);
     if (p->rc == 0)
-        p->rc = file_write_atomic(p->path, p->text, 0600, &p->err);
+        p->rc = file_write_atomic(p->path, str_from(p->text), 0600, &p->err);
 }
 
 static void remove_work(struct job *j) /* pool thread */
@@ -63,11 +63,10 @@ static void pins_save(struct bundle *b)
     struct buf text;
     buf_init(&text, PINS_BYTES_MAX);
     (void)json_write_pretty(&text, p->doc);
-    free(p->text_memory);
-    p->text_memory = buf_failed(&text) ? NULL : str_dup(buf_str(&text));
+    free(p->text);
+    p->text = buf_failed(&text) ? NULL : str_dup(buf_str(&text));
     buf_done(&text);
-    p->text = str_from(p->text_memory);
-    if (p->text_memory)
+    if (p->text)
         pins_submit(b, pins_save_work, on_pins_saved);
 }
 
@@ -142,7 +141,7 @@ void pins_init(struct bundle *b)
 
 void pins_done(struct bundle *b)
 {
-    free(b->pins.text_memory);
+    free(b->pins.text);
     arena_done(&b->pins.arena);
 }
 
