@@ -99,11 +99,9 @@ static void run_key(struct editor *e, str key)
     if (e->is_searching && editor_search_key(e, key))
         return;
     e->is_searching = false;
-    editor_op op = editor_find_op(key);
     e->was_kill = e->is_kill;
     e->is_kill = false;
-    if (op)
-        op(e);
+    editor_press(e, key);
 }
 
 static void type_char(struct editor *e, str c)

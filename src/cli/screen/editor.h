@@ -62,10 +62,8 @@ void editor_draw(const struct editor *e, size_t width, bool has_color, struct bu
 
 /* ---- shared by the parts of the editor ---- */
 
-typedef void (*editor_op)(struct editor *e);
-
 void editor_insert(struct editor *e, str text);    /* at the cursor, without control characters */
 void editor_set(struct editor *e, str text);       /* replaces the text, cursor at its end */
 bool editor_search_key(struct editor *e, str key); /* false: not a key of the search */
 void editor_search_type(struct editor *e, str text);
-editor_op editor_find_op(str key); /* NULL: not a key */
+void editor_press(struct editor *e, str key); /* ignores what is not a key */

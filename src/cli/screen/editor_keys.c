@@ -1,4 +1,4 @@
-/* The editor's keys: one table, one small function each. */
+/* The editor's keys: one table of motions and small functions. */
 #include <assert.h>
 
 #include "base/utf8.h"
@@ -47,9 +47,8 @@ static bool is_word_char(char c)
            (unsigned char)c >= 0x80;
 }
 
-static size_t word_left(const struct editor *e)
+static size_t word_left(const struct editor *e, size_t at)
 {
-    size_t at = e->cursor;
     while (at > 0 && !is_word_char(e->text.p[at - 1]))
         at--;
     while (at > 0 && is_word_char(e->text.p[at - 1]))
@@ -57,9 +56,8 @@ static size_t word_left(const struct editor *e)
     return at;
 }
 
-static size_t word_right(const struct editor *e)
+static size_t word_right(const struct editor *e, size_t at)
 {
-    size_t at = e->cursor;
     while (at < e->text.n && !is_word_char(e->text.p[at]))
         at++;
     while (at < e->text.n && is_word_char(e->text.p[at]))
@@ -67,52 +65,34 @@ static size_t word_right(const struct editor *e)
     return at;
 }
 
-static size_t line_start(const struct editor *e)
+static size_t line_start(const struct editor *e, size_t at)
 {
-    size_t at = e->cursor;
     while (at > 0 && e->text.p[at - 1] != '\n')
         at--;
     return at;
 }
 
-static size_t line_end(const struct editor *e)
+static size_t line_end(const struct editor *e, size_t at)
 {
-    size_t at = e->cursor;
     while (at < e->text.n && e->text.p[at] != '\n')
         at++;
     return at;
 }
 
-/* ---- moving ---- */
-
-static void go_left(struct editor *e)
+static size_t blank_left(const struct editor *e, size_t at) /* up to white space */
 {
-    e->cursor = before(e, e->cursor);
+    while (at > 0 && strchr(" \t\n", e->text.p[at - 1]))
+        at--;
+    while (at > 0 && !strchr(" \t\n", e->text.p[at - 1]))
+        at--;
+    return at;
 }
 
-static void go_right(struct editor *e)
+/* At the end of a line: its line feed. */
+static size_t line_rest(const struct editor *e, size_t at)
 {
-    e->cursor = after(e, e->cursor);
-}
-
-static void go_word_left(struct editor *e)
-{
-    e->cursor = word_left(e);
-}
-
-static void go_word_right(struct editor *e)
-{
-    e->cursor = word_right(e);
-}
-
-static void go_start(struct editor *e)
-{
-    e->cursor = line_start(e);
-}
-
-static void go_end(struct editor *e)
-{
-    e->cursor = line_end(e);
+    size_t end = line_end(e, at);
+    return end == at && end < e->text.n ? end + 1 : end;
 }
 
 /* The position in the line from..to that is closest to `columns`. */
@@ -126,7 +106,7 @@ static size_t at_column(const struct editor *e, size_t from, size_t to, size_t c
 
 static size_t column(const struct editor *e)
 {
-    size_t from = line_start(e);
+    size_t from = line_start(e, e->cursor);
     return text_width(str_make(e->text.p + from, e->cursor - from));
 }
 
@@ -158,24 +138,24 @@ static void history_newer(struct editor *e)
 
 static void go_up(struct editor *e)
 {
-    size_t start = line_start(e), columns = column(e);
+    size_t start = line_start(e, e->cursor), columns = column(e);
     if (start == 0) {
         history_older(e);
         return;
     }
     e->cursor = start - 1;
-    e->cursor = at_column(e, line_start(e), e->cursor, columns);
+    e->cursor = at_column(e, line_start(e, e->cursor), e->cursor, columns);
 }
 
 static void go_down(struct editor *e)
 {
-    size_t end = line_end(e), columns = column(e);
+    size_t end = line_end(e, e->cursor), columns = column(e);
     if (end == e->text.n) {
         history_newer(e);
         return;
     }
     e->cursor = end + 1;
-    e->cursor = at_column(e, e->cursor, line_end(e), columns);
+    e->cursor = at_column(e, e->cursor, line_end(e, e->cursor), columns);
 }
 
 /* ---- searching backwards ---- */
@@ -256,52 +236,9 @@ static void kill_range(struct editor *e, size_t from, size_t to, bool is_backwar
     erase(e, from, to);
 }
 
-static void kill_to_start(struct editor *e)
-{
-    kill_range(e, line_start(e), e->cursor, true);
-}
-
-static void kill_to_end(struct editor *e)
-{
-    size_t end = line_end(e);
-    if (end == e->cursor && end < e->text.n)
-        end++; /* at the end of a line: cut the line feed */
-    kill_range(e, e->cursor, end, false);
-}
-
-static void kill_blank_word(struct editor *e) /* Ctrl-W: up to white space */
-{
-    size_t at = e->cursor;
-    while (at > 0 && strchr(" \t\n", e->text.p[at - 1]))
-        at--;
-    while (at > 0 && !strchr(" \t\n", e->text.p[at - 1]))
-        at--;
-    kill_range(e, at, e->cursor, true);
-}
-
-static void kill_word_left(struct editor *e)
-{
-    kill_range(e, word_left(e), e->cursor, true);
-}
-
-static void kill_word_right(struct editor *e)
-{
-    kill_range(e, e->cursor, word_right(e), false);
-}
-
 static void yank(struct editor *e)
 {
     editor_insert(e, buf_str(&e->killed));
-}
-
-static void erase_left(struct editor *e)
-{
-    erase(e, before(e, e->cursor), e->cursor);
-}
-
-static void erase_right(struct editor *e)
-{
-    erase(e, e->cursor, after(e, e->cursor));
 }
 
 static void erase_right_or_end(struct editor *e)
@@ -309,7 +246,7 @@ static void erase_right_or_end(struct editor *e)
     if (e->text.n == 0)
         e->event = EDITOR_END;
     else
-        erase_right(e);
+        erase(e, e->cursor, after(e, e->cursor));
 }
 
 static void new_line(struct editor *e)
@@ -324,7 +261,7 @@ static void editor_enter(struct editor *e)
     while (slashes < e->text.n && e->text.p[e->text.n - 1 - slashes] == '\\')
         slashes++;
     if (e->cursor == e->text.n && slashes % 2 == 1) {
-        erase_left(e);
+        erase(e, before(e, e->cursor), e->cursor);
         new_line(e);
         return;
     }
@@ -336,16 +273,6 @@ static void interrupt(struct editor *e)
     if (e->text.n == 0)
         e->event = EDITOR_INTERRUPT;
     editor_clear(e);
-}
-
-static void editor_refresh(struct editor *e)
-{
-    e->event = EDITOR_REFRESH;
-}
-
-static void suspend(struct editor *e)
-{
-    e->event = EDITOR_SUSPEND;
 }
 
 /* ---- completion ---- */
@@ -384,64 +311,82 @@ static void complete(struct editor *e)
 
 /* ---- the keys ---- */
 
+enum key_use { KEY_GO, KEY_ERASE, KEY_KILL, KEY_EVENT, KEY_OP };
+
 static const struct {
     str key;
-    editor_op op;
+    enum key_use use;
+    size_t (*to)(const struct editor *e, size_t at); /* what to go to, or to erase or kill up to */
+    enum editor_event event;
+    void (*op)(struct editor *e);
 } KEYS[] = {
-    {STR_INIT("\x01"), go_start},
-    {STR_INIT("\x02"), go_left},
-    {STR_INIT("\x03"), interrupt},
-    {STR_INIT("\x04"), erase_right_or_end},
-    {STR_INIT("\x05"), go_end},
-    {STR_INIT("\x06"), go_right},
-    {STR_INIT("\x08"), erase_left},
-    {STR_INIT("\t"), complete},
-    {STR_INIT("\n"), editor_enter},
-    {STR_INIT("\x0b"), kill_to_end},
-    {STR_INIT("\x0c"), editor_refresh},
-    {STR_INIT("\r"), editor_enter},
-    {STR_INIT("\x0e"), history_newer},
-    {STR_INIT("\x10"), history_older},
-    {STR_INIT("\x12"), search_begin},
-    {STR_INIT("\x15"), kill_to_start},
-    {STR_INIT("\x17"), kill_blank_word},
-    {STR_INIT("\x19"), yank},
-    {STR_INIT("\x1a"), suspend},
-    {STR_INIT("\x7f"), erase_left},
-    {STR_INIT("\x1b\r"), new_line},
-    {STR_INIT("\x1b\n"), new_line},
-    {STR_INIT("\x1b[13;2u"), new_line}, /* Shift-Enter, on terminals that report it */
-    {STR_INIT("\x1b\x62"), go_word_left},
-    {STR_INIT("\x1b\x66"), go_word_right},
-    {STR_INIT("\x1b\x64"), kill_word_right},
-    {STR_INIT("\x1b\x7f"), kill_word_left},
-    {STR_INIT("\x1b[A"), go_up},
-    {STR_INIT("\x1b[B"), go_down},
-    {STR_INIT("\x1b[C"), go_right},
-    {STR_INIT("\x1b[D"), go_left},
-    {STR_INIT("\x1bOA"), go_up},
-    {STR_INIT("\x1bOB"), go_down},
-    {STR_INIT("\x1bOC"), go_right},
-    {STR_INIT("\x1bOD"), go_left},
-    {STR_INIT("\x1b[1;5C"), go_word_right},
-    {STR_INIT("\x1b[1;5D"), go_word_left},
-    {STR_INIT("\x1b[1;3C"), go_word_right},
-    {STR_INIT("\x1b[1;3D"), go_word_left},
-    {STR_INIT("\x1b[H"), go_start},
-    {STR_INIT("\x1b[F"), go_end},
-    {STR_INIT("\x1bOH"), go_start},
-    {STR_INIT("\x1bOF"), go_end},
-    {STR_INIT("\x1b[1~"), go_start},
-    {STR_INIT("\x1b[4~"), go_end},
-    {STR_INIT("\x1b[7~"), go_start},
-    {STR_INIT("\x1b[8~"), go_end},
-    {STR_INIT("\x1b[3~"), erase_right},
+    {STR_INIT("\x01"), KEY_GO, line_start},
+    {STR_INIT("\x02"), KEY_GO, before},
+    {STR_INIT("\x03"), KEY_OP, .op = interrupt},
+    {STR_INIT("\x04"), KEY_OP, .op = erase_right_or_end},
+    {STR_INIT("\x05"), KEY_GO, line_end},
+    {STR_INIT("\x06"), KEY_GO, after},
+    {STR_INIT("\x08"), KEY_ERASE, before},
+    {STR_INIT("\t"), KEY_OP, .op = complete},
+    {STR_INIT("\n"), KEY_OP, .op = editor_enter},
+    {STR_INIT("\x0b"), KEY_KILL, line_rest},
+    {STR_INIT("\x0c"), KEY_EVENT, .event = EDITOR_REFRESH},
+    {STR_INIT("\r"), KEY_OP, .op = editor_enter},
+    {STR_INIT("\x0e"), KEY_OP, .op = history_newer},
+    {STR_INIT("\x10"), KEY_OP, .op = history_older},
+    {STR_INIT("\x12"), KEY_OP, .op = search_begin},
+    {STR_INIT("\x15"), KEY_KILL, line_start},
+    {STR_INIT("\x17"), KEY_KILL, blank_left},
+    {STR_INIT("\x19"), KEY_OP, .op = yank},
+    {STR_INIT("\x1a"), KEY_EVENT, .event = EDITOR_SUSPEND},
+    {STR_INIT("\x7f"), KEY_ERASE, before},
+    {STR_INIT("\x1b\r"), KEY_OP, .op = new_line},
+    {STR_INIT("\x1b\n"), KEY_OP, .op = new_line},
+    {STR_INIT("\x1b[13;2u"), KEY_OP, .op = new_line}, /* Shift-Enter, on terminals that report it */
+    {STR_INIT("\x1b\x62"), KEY_GO, word_left},
+    {STR_INIT("\x1b\x66"), KEY_GO, word_right},
+    {STR_INIT("\x1b\x64"), KEY_KILL, word_right},
+    {STR_INIT("\x1b\x7f"), KEY_KILL, word_left},
+    {STR_INIT("\x1b[A"), KEY_OP, .op = go_up},
+    {STR_INIT("\x1b[B"), KEY_OP, .op = go_down},
+    {STR_INIT("\x1b[C"), KEY_GO, after},
+    {STR_INIT("\x1b[D"), KEY_GO, before},
+    {STR_INIT("\x1bOA"), KEY_OP, .op = go_up},
+    {STR_INIT("\x1bOB"), KEY_OP, .op = go_down},
+    {STR_INIT("\x1bOC"), KEY_GO, after},
+    {STR_INIT("\x1bOD"), KEY_GO, before},
+    {STR_INIT("\x1b[1;5C"), KEY_GO, word_right},
+    {STR_INIT("\x1b[1;5D"), KEY_GO, word_left},
+    {STR_INIT("\x1b[1;3C"), KEY_GO, word_right},
+    {STR_INIT("\x1b[1;3D"), KEY_GO, word_left},
+    {STR_INIT("\x1b[H"), KEY_GO, line_start},
+    {STR_INIT("\x1b[F"), KEY_GO, line_end},
+    {STR_INIT("\x1bOH"), KEY_GO, line_start},
+    {STR_INIT("\x1bOF"), KEY_GO, line_end},
+    {STR_INIT("\x1b[1~"), KEY_GO, line_start},
+    {STR_INIT("\x1b[4~"), KEY_GO, line_end},
+    {STR_INIT("\x1b[7~"), KEY_GO, line_start},
+    {STR_INIT("\x1b[8~"), KEY_GO, line_end},
+    {STR_INIT("\x1b[3~"), KEY_ERASE, after},
 };
 
-editor_op editor_find_op(str key)
+void editor_press(struct editor *e, str key)
 {
-    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
-        if (str_eq(KEYS[i].key, key))
-            return KEYS[i].op;
-    return NULL;
+    size_t i = 0;
+    while (i < ARRAY_LEN(KEYS) && !str_eq(KEYS[i].key, key))
+        i++;
+    if (i == ARRAY_LEN(KEYS))
+        return;
+    size_t at = e->cursor, to = KEYS[i].to ? KEYS[i].to(e, at) : at;
+    size_t from = to < at ? to : at, end = to < at ? at : to;
+    if (KEYS[i].use == KEY_GO)
+        e->cursor = to;
+    else if (KEYS[i].use == KEY_ERASE)
+        erase(e, from, end);
+    else if (KEYS[i].use == KEY_KILL)
+        kill_range(e, from, end, to < at);
+    else if (KEYS[i].use == KEY_EVENT)
+        e->event = KEYS[i].event;
+    else
+        KEYS[i].op(e);
 }

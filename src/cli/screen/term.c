@@ -5,6 +5,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "cli/term/signals.h"
+
 #define READ_MAX  65536
 #define PASTE_ON  "\x1b[?2004h" /* pasted text is sent between brackets */
 #define PASTE_OFF "\x1b[?2004l"
@@ -14,11 +16,10 @@ static const int FATAL[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
 struct term {
     uv_tty_t tty;
-    uv_signal_t resized, continued;
+    struct signals *signals;
     const struct term_events *ev;
     void *ctx;
     int out;
-    size_t open; /* handles */
     struct sigaction former[ARRAY_LEN(FATAL)];
     char bytes[READ_MAX];
 };
@@ -86,30 +87,17 @@ static void on_term_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
     }
 }
 
-static void on_resized(uv_signal_t *h, int signum)
+static void on_term_signal(void *ctx, int signum)
 {
-    struct term *t = h->data;
-    t->ev->on_resize(t->ctx);
-}
-
-/* The shell may have changed the mode while the process was stopped. */
-static void on_continued(uv_signal_t *h, int signum)
-{
-    struct term *t = h->data;
+    struct term *t = ctx;
+    if (signum == SIGWINCH) {
+        t->ev->on_resize(t->ctx);
+        return;
+    }
+    /* The shell may have changed the mode while the process was stopped. */
     (void)uv_tty_set_mode(&t->tty, UV_TTY_MODE_NORMAL);
     (void)set_raw(t);
     t->ev->on_continue(t->ctx);
-}
-
-static void watch(struct term *t, struct uv_loop_s *loop, uv_signal_t *h, uv_signal_cb cb,
-                  int signum)
-{
-    int r = uv_signal_init(loop, h);
-    assert(r == 0);
-    h->data = t;
-    r = uv_signal_start(h, cb, signum);
-    assert(r == 0);
-    t->open++;
 }
 
 int term_open(struct loop *l, int in, int out, const struct term_events *ev, void *ctx,
@@ -126,9 +114,7 @@ int term_open(struct loop *l, int in, int out, const struct term_events *ev, voi
         return r;
     }
     t->tty.data = t;
-    t->open++;
-    watch(t, loop_uv(l), &t->resized, on_resized, SIGWINCH);
-    watch(t, loop_uv(l), &t->continued, on_continued, SIGCONT);
+    t->signals = signals_watch(l, (const int[]){SIGWINCH, SIGCONT, 0}, on_term_signal, t);
     watch_fatal(t);
     r = set_raw(t);
     if (r == 0)
@@ -143,10 +129,7 @@ int term_open(struct loop *l, int in, int out, const struct term_events *ev, voi
 
 static void on_term_closed(uv_handle_t *h)
 {
-    struct term *t = h->data;
-    assert(t->open > 0);
-    if (--t->open == 0)
-        free(t);
+    free(h->data);
 }
 
 void term_close(struct term *t)
@@ -156,8 +139,7 @@ void term_close(struct term *t)
     set_normal(t);
     unwatch_fatal(t);
     uv_close((uv_handle_t *)&t->tty, on_term_closed);
-    uv_close((uv_handle_t *)&t->resized, on_term_closed);
-    uv_close((uv_handle_t *)&t->continued, on_term_closed);
+    signals_free(t->signals);
 }
 
 void term_suspend(struct term *t)

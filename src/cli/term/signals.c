@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <uv.h>
 
-static const int WATCHED[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNALS_MAX = 3 };
 
 struct signals {
-    uv_signal_t handles[ARRAY_LEN(WATCHED)];
-    size_t open;
+    uv_signal_t handles[SIGNALS_MAX];
+    size_t n, open;
     signal_fn fn;
     void *ctx;
 };
@@ -19,20 +19,26 @@ static void on_signal_raised(uv_signal_t *h, int signum)
     s->fn(s->ctx, signum);
 }
 
-struct signals *signals_new(struct loop *l, signal_fn fn, void *ctx)
+struct signals *signals_watch(struct loop *l, const int *list, signal_fn fn, void *ctx)
 {
     struct signals *s = xcalloc(1, sizeof *s);
     s->fn = fn;
     s->ctx = ctx;
-    for (size_t i = 0; i < ARRAY_LEN(WATCHED); i++) {
-        int r = uv_signal_init(loop_uv(l), &s->handles[i]);
+    for (; list[s->n]; s->n = ++s->open) {
+        assert(s->n < SIGNALS_MAX);
+        uv_signal_t *h = &s->handles[s->n];
+        int r = uv_signal_init(loop_uv(l), h);
         assert(r == 0);
-        s->handles[i].data = s;
-        r = uv_signal_start(&s->handles[i], on_signal_raised, WATCHED[i]);
+        h->data = s;
+        r = uv_signal_start(h, on_signal_raised, list[s->n]);
         assert(r == 0);
-        s->open++;
     }
     return s;
+}
+
+struct signals *signals_new(struct loop *l, signal_fn fn, void *ctx)
+{
+    return signals_watch(l, (const int[]){SIGINT, SIGTERM, SIGHUP, 0}, fn, ctx);
 }
 
 static void on_signals_closed(uv_handle_t *h)
@@ -47,6 +53,6 @@ void signals_free(struct signals *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; i < ARRAY_LEN(WATCHED); i++)
+    for (size_t i = 0; i < s->n; i++)
         uv_close((uv_handle_t *)&s->handles[i], on_signals_closed);
 }
