@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "config/setting.h"
 #include "net/first_process.h"
 #include "server/place.h"
+#include "workspace/audit_file.h"
 
 #define COMPLAINT_MAX (64u * 1024)
 
@@ -390,4 +392,35 @@ struct logger *cli_logger(const struct cli *cli, const struct config *c, enum lo
         if (SETTINGS[i].flags & SETTING_SECRET)
             log_secret(l, setting_str(&SETTINGS[i], c));
     return l;
+}
+
+static void account_name(char *ret, size_t size)
+{
+    struct passwd p, *found = NULL;
+    char room[4096];
+    if (getpwuid_r(getuid(), &p, room, sizeof room, &found) == 0 && found)
+        snprintf(ret, size, "%s", found->pw_name);
+    else
+        snprintf(ret, size, "uid %u", (unsigned)getuid());
+}
+
+void cli_record(const struct config *c, const char *action, str target, bool is_done, str detail)
+{
+    char account[128];
+    struct err e = {0};
+    account_name(account, sizeof account);
+    struct audit_entry entry = {
+        .user = str_from(account),
+        .how = STR("terminal"),
+        .via = STR("cli"),
+        .workspace = str_from(c->workspace),
+        .action = str_from(action),
+        .target = target,
+        .outcome = is_done ? STR("ok") : STR("failed"),
+        .detail = detail,
+    };
+    if (audit_append(c->work_dir, &entry, 1, NULL, &e) < 0) {
+        err_prefix(&e, "warning: this was not recorded in the audit log");
+        cli_complain(str_from(e.msg));
+    }
 }

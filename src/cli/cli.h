@@ -64,3 +64,9 @@ int cli_load_config_to_ask(const struct cli *cli, struct config *ret);
 struct session_log;
 struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least,
                           struct session_log *also);
+
+/* commands without a server write their own audit records. */
+
+/* The actor is the account that runs the command. If the log cannot be written, a warning is
+ * printed. */
+void cli_record(const struct config *c, const char *action, str target, bool is_done, str detail);

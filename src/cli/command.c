@@ -9,7 +9,6 @@
 #include "cli/bundle/bundle.h"
 #include "cli/people/people.h"
 #include "cli/session/client.h"
-#include "cli/term/ago.h"
 #include "cli/term/ask.h"
 #include "cli/term/safe_out.h"
 #include "cli/term/styled.h"

@@ -62,8 +62,8 @@ struct command {
 extern const struct command *const COMMANDS[];
 extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY, CMD_MODELS, CMD_SKILL, CMD_PROMPT,
     CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MCP, CMD_BUNDLE,
-    CMD_CONFIG, CMD_SECRETS, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER, CMD_TOKEN, CMD_WORKSPACE,
-    CMD_LINK, CMD_AUDIT, CMD_ACCESS;
+    CMD_MCP_SERVE, CMD_CONFIG, CMD_SECRETS, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER, CMD_TOKEN,
+    CMD_WORKSPACE, CMD_LINK, CMD_AUDIT, CMD_ACCESS;
 const struct command *command_find(const struct command *const *among, const char *name);
 /* "bundle add" */
 str command_path(struct arena *a, const struct command *c);

@@ -397,23 +397,11 @@ void sse_stop_all(struct http_server *v)
         sse_close(LIST_ENTRY(it, struct sse, node));
 }
 
-static void format_stream_head(struct request *r, bool is_chunked)
-{
-    struct buf *out = response_begin(r, 200);
-    buf_add_lit(out, "Content-Type: text/event-stream\r\nX-Accel-Buffering: no\r\n");
-    if (is_chunked)
-        buf_add_lit(out, "Transfer-Encoding: chunked\r\n");
-    else
-        r->is_keep_alive = false; /* the end of the connection is the end of the stream */
-    response_add_connection(r, out);
-    buf_add_lit(out, "\r\n");
-}
-
 static void take_over(struct sse *s, struct request *r)
 {
     struct http_server *v = s->server;
     bool is_head = r->is_head;
-    format_stream_head(r, s->is_chunked);
+    response_begin_stream(r, "text/event-stream\r\nX-Accel-Buffering: no", s->is_chunked);
     struct http_conn *c = response_detach(r, 200);
     c->state = CONN_STREAM;
     c->sse = s;

@@ -146,22 +146,10 @@ void http_stream_fail(struct http_stream *s)
 
 /* ---- opening ---- */
 
-static void format_stream_head(struct http_stream *s, struct request *r)
-{
-    struct buf *out = response_begin(r, 200);
-    buf_printf(out, "Content-Type: %s\r\n", s->type);
-    if (s->is_chunked)
-        buf_add_lit(out, "Transfer-Encoding: chunked\r\n");
-    else
-        r->is_keep_alive = false; /* the end of the connection is the end of the answer */
-    response_add_connection(r, out);
-    buf_add_lit(out, "\r\n");
-}
-
 static void take_over(struct http_stream *s, struct request *r)
 {
     bool is_head = r->is_head;
-    format_stream_head(s, r);
+    response_begin_stream(r, s->type, s->is_chunked);
     struct http_conn *c = response_detach(r, 200);
     if (!conn_write(c, buf_str(&s->server->out_head), STR_NONE, true)) {
         over(s);

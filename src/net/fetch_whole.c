@@ -1,10 +1,9 @@
-#include "net/fetch_whole.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "loop/timer.h"
+#include "net/fetch.h"
 
 struct fetch_whole {
     struct fetch *fetch;

@@ -6,7 +6,7 @@
 
 #include "config/config.h"
 #include "gateway/gateway.h"
-#include "http/local.h"
+#include "http/server.h"
 #include "loop/loop.h"
 #include "runtime/runtime.h"
 

@@ -133,8 +133,8 @@ static bool same_people(const struct json_strs *a, const struct json_strs *b)
     return same;
 }
 
-static str own_event(struct convert *c, enum event_type type,
-                     void (*fill)(struct json_writer *w, const struct conv *conv))
+/* An event of the conversation's last time, with one member. */
+static str own_event(struct convert *c, enum event_type type, const char *key, struct json value)
 {
     struct buf b;
     struct json_writer w;
@@ -142,24 +142,17 @@ static str own_event(struct convert *c, enum event_type type,
     (void)clock_parse_iso(c->conv->updated_at, &ms);
     buf_init(&b, STORE_LINE_MAX);
     event_begin(&w, &b, type, ms);
-    fill(&w, c->conv);
+    jw_kval(&w, key, &value);
     jw_end(&w);
     return buf_keep(&b, &c->page_arena);
 }
 
-static void fill_title(struct json_writer *w, const struct conv *conv)
+static struct json people_json(struct arena *a, const struct json_strs *people)
 {
-    jw_kstr(w, "title", conv->title);
-}
-
-static void fill_visibility(struct json_writer *w, const struct conv *conv)
-{
-    jw_kstr(w, "visibility", conv->acl.is_shared ? STR("shared") : STR("private"));
-}
-
-static void fill_participants(struct json_writer *w, const struct conv *conv)
-{
-    jw_kstrs(w, "participants", conv->acl.participants.items, conv->acl.participants.len);
+    struct json *list = json_new(a, JSON_ARRAY);
+    for (size_t i = 0; i < people->len; i++)
+        json_push(a, list, json_of_str(people->items[i]));
+    return *list;
 }
 
 /* Values that line 1 of the source has, and no event. */
@@ -172,11 +165,14 @@ static void on_convert_checked(void *ctx, const struct err *err, const struct co
     size_t n = 0;
     arena_reset(&c->page_arena);
     if (c->conv->title.n && !str_eq(c->conv->title, made->title))
-        lines[n++] = own_event(c, EV_TITLE, fill_title);
+        lines[n++] = own_event(c, EV_TITLE, "title", json_of_str(c->conv->title));
     if (c->conv->acl.is_shared != made->acl.is_shared)
-        lines[n++] = own_event(c, EV_VISIBILITY, fill_visibility);
+        lines[n++] =
+            own_event(c, EV_VISIBILITY, "visibility",
+                      json_of_str(c->conv->acl.is_shared ? STR("shared") : STR("private")));
     if (!same_people(&c->conv->acl.participants, &made->acl.participants))
-        lines[n++] = own_event(c, EV_PARTICIPANTS, fill_participants);
+        lines[n++] = own_event(c, EV_PARTICIPANTS, "participants",
+                               people_json(&c->page_arena, &c->conv->acl.participants));
     c->op = store_append(c->spec.to, c->ids[c->at], lines, n, on_completed, c);
 }
 

@@ -87,6 +87,30 @@ str export_time(struct exporter *x, str ts)
     return arena_printf(&x->scratch, "%.10s %.8s UTC", iso, iso + 11);
 }
 
+void export_facts(struct exporter *x, void (*put)(struct exporter *x, const char *name, str value))
+{
+    const struct conv *c = x->conv;
+    struct {
+        const char *name;
+        str value;
+    } facts[] = {{"Id", c->id},
+                 {"Created", export_time(x, c->created_at)},
+                 {"Updated", export_time(x, c->updated_at)},
+                 {"Model", c->last_model},
+                 {"Forked from", c->forked_from},
+                 {"Tokens", STR_NONE},
+                 {"Cost", STR_NONE}};
+    if (c->usage.input_tokens || c->usage.output_tokens)
+        facts[5].value =
+            arena_printf(&x->scratch, "%lld in, %lld out", (long long)c->usage.input_tokens,
+                         (long long)c->usage.output_tokens);
+    if (c->is_cost_known && c->cost_usd > 0)
+        facts[6].value = arena_printf(&x->scratch, "$%.4f", c->cost_usd);
+    for (size_t i = 0; i < ARRAY_LEN(facts); i++)
+        if (facts[i].value.n > 0)
+            put(x, facts[i].name, facts[i].value);
+}
+
 static enum export_item_type speaker_of(enum export_item_type t)
 {
     return t == ITEM_USER || t == ITEM_SYSTEM || t == ITEM_NOTE ? t : ITEM_ASSISTANT;
@@ -347,7 +371,7 @@ int exporter_end(struct exporter *x)
     x->has_ended = true;
     exporter_begin(x);
     arena_reset(&x->scratch);
-    if (x->style)
+    if (x->style && x->style->end)
         x->style->end(x);
     export_flush(x);
     return x->status;

@@ -80,32 +80,18 @@ static void put_element(struct exporter *x, const char *open, str text, const ch
 
 static void put_fact(struct exporter *x, const char *name, str value)
 {
-    if (!value.n)
-        return;
     put_element(x, "<dt>", str_from(name), "</dt>");
     put_element(x, "<dd>", value, "</dd>\n");
 }
 
 static void html_begin(struct exporter *x)
 {
-    const struct conv *c = x->conv;
-    struct arena *a = &x->scratch;
-    str title = c->title.n ? c->title : STR("Conversation");
+    str title = x->conv->title.n ? x->conv->title : STR("Conversation");
     export_put(x, str_from(HEAD));
     put_element(x, "<title>", title, "</title>\n");
     export_put(x, str_from(STYLE));
     put_element(x, "</head>\n<body>\n<header>\n<h1>", title, "</h1>\n<dl>\n");
-    put_fact(x, "Id", c->id);
-    put_fact(x, "Created", export_time(x, c->created_at));
-    put_fact(x, "Updated", export_time(x, c->updated_at));
-    put_fact(x, "Model", c->last_model);
-    put_fact(x, "Forked from", c->forked_from);
-    if (c->usage.input_tokens || c->usage.output_tokens)
-        put_fact(x, "Tokens",
-                 arena_printf(a, "%lld in, %lld out", (long long)c->usage.input_tokens,
-                              (long long)c->usage.output_tokens));
-    if (c->is_cost_known && c->cost_usd > 0)
-        put_fact(x, "Cost", arena_printf(a, "$%.4f", c->cost_usd));
+    export_facts(x, put_fact);
     export_lit(x, "</dl>\n</header>\n<main>\n");
 }
 

@@ -28,7 +28,7 @@ struct export_style {
     void (*begin)(struct exporter *x);
     void (*item)(struct exporter *x, const struct export_item *item); /* or: */
     void (*event)(struct exporter *x, enum event_type type, const struct json *event, str line);
-    void (*end)(struct exporter *x);
+    void (*end)(struct exporter *x); /* or NULL */
 };
 
 extern const struct export_style export_style_markdown, export_style_html, export_style_json;
@@ -63,6 +63,8 @@ void export_put(struct exporter *x, str s);
 
 /* A readable time: "2026-03-25 10:30:00 UTC"; empty when ts is not a time. */
 str export_time(struct exporter *x, str ts);
+/* What is known about the conversation: calls put for each fact. */
+void export_facts(struct exporter *x, void (*put)(struct exporter *x, const char *name, str value));
 /* Does this item begin a new section? Remembers the speaker. */
 bool export_is_new_speaker(struct exporter *x, const struct export_item *item);
 

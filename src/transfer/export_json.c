@@ -113,10 +113,7 @@ static void put_figures(struct json_writer *w, const struct json *event)
     static const char *const OTHERS[] = {"ts", "type", "content", "h"};
     for (uint32_t i = 0; i < event->len; i++) {
         const struct json_member *m = &event->members[i];
-        bool is_other = false;
-        for (size_t k = 0; k < ARRAY_LEN(OTHERS); k++)
-            is_other |= str_eq(m->key, str_from(OTHERS[k]));
-        if (!is_other) {
+        if (STR_INDEX(m->key, OTHERS) < 0) {
             jw_key_str(w, m->key);
             jw_value(w, &m->value);
         }

@@ -9,12 +9,6 @@ static const char *const HEADINGS[] = {
     [ITEM_NOTE] = "Note",
 };
 
-static void put_line(struct exporter *x, const char *name, str value)
-{
-    if (value.n)
-        export_put(x, arena_printf(&x->scratch, "- %s: %.*s\n", name, STR_ARG(value)));
-}
-
 /* Text on one line, without line breaks. */
 static str one_line(struct arena *a, str s)
 {
@@ -24,23 +18,19 @@ static str one_line(struct arena *a, str s)
     return str_make(p, s.n);
 }
 
+static void put_line(struct exporter *x, const char *name, str value)
+{
+    value = one_line(&x->scratch, value);
+    export_put(x, arena_printf(&x->scratch, "- %s: %.*s\n", name, STR_ARG(value)));
+}
+
 static void markdown_begin(struct exporter *x)
 {
     const struct conv *c = x->conv;
     struct arena *a = &x->scratch;
     str title = c->title.n ? c->title : STR("Conversation");
     export_put(x, arena_printf(a, "# %.*s\n\n", STR_ARG(one_line(a, title))));
-    put_line(x, "Id", c->id);
-    put_line(x, "Created", export_time(x, c->created_at));
-    put_line(x, "Updated", export_time(x, c->updated_at));
-    put_line(x, "Model", one_line(a, c->last_model));
-    put_line(x, "Forked from", c->forked_from);
-    if (c->usage.input_tokens || c->usage.output_tokens)
-        export_put(x, arena_printf(a, "- Tokens: %lld in, %lld out\n",
-                                   (long long)c->usage.input_tokens,
-                                   (long long)c->usage.output_tokens));
-    if (c->is_cost_known && c->cost_usd > 0)
-        export_put(x, arena_printf(a, "- Cost: $%.4f\n", c->cost_usd));
+    export_facts(x, put_line);
 }
 
 static void put_heading(struct exporter *x, const struct export_item *item)
@@ -118,10 +108,4 @@ static void item(struct exporter *x, const struct export_item *item)
     }
 }
 
-static void markdown_end(struct exporter *x)
-{
-    (void)x;
-}
-
-const struct export_style export_style_markdown = {
-    .begin = markdown_begin, .item = item, .end = markdown_end};
+const struct export_style export_style_markdown = {.begin = markdown_begin, .item = item};

@@ -1,5 +1,3 @@
-#include "transfer/import_log.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include "store/event/blobs.h"
 #include "store/folder/folder_record.h"
 #include "store/integrity.h"
+#include "transfer/import_impl.h"
 
 enum { BLOBS_MAX = 100000 };
 

@@ -10,7 +10,7 @@
 #include "store/backend/backend.h"
 #include "store/event/blobs.h"
 #include "transfer/import.h"
-#include "transfer/import_talk.h"
+#include "transfer/import_impl.h"
 
 struct import {
     struct store *store;

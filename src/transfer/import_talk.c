@@ -1,10 +1,9 @@
-#include "transfer/import_talk.h"
-
 #include <stdarg.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "store/event/event.h"
+#include "transfer/import_impl.h"
 
 void import_lose(struct import_report *r, const char *fmt, ...)
 {

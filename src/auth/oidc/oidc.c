@@ -99,8 +99,9 @@ struct oidc_op *oidc_op_new(struct oidc *o, enum oidc_purpose purpose, void *ctx
     return x;
 }
 
-void oidc_fail(struct oidc_op *x)
+void oidc_fail(void *op)
 {
+    struct oidc_op *x = op;
     assert(x->op.err.code < 0);
     if (x->op.is_cancelled) {
         op_free(&x->op);
@@ -113,11 +114,6 @@ void oidc_fail(struct oidc_op *x)
     else
         x->done.session(x->op.ctx, &x->op.err, NULL);
     op_free(&x->op);
-}
-
-void oidc_fail_deferred(void *op)
-{
-    oidc_fail(op);
 }
 
 bool oidc_is_over(struct oidc_op *x)
@@ -137,7 +133,16 @@ static void fail_unreachable(struct oidc_op *x)
 static struct auth_op *fail_later(struct oidc_op *x, int code, const char *message)
 {
     err_set(&x->op.err, code, "%s", message);
-    op_defer(&x->op, oidc_fail_deferred);
+    op_defer(&x->op, oidc_fail);
+    return &x->op;
+}
+
+/* Continues with fn when the provider's addresses are known. */
+static struct auth_op *discover(struct oidc_op *x, void (*fn)(void *ctx, const struct err *err))
+{
+    x->wait.fn = fn;
+    x->wait.ctx = x;
+    provider_discover(x->oidc->provider, &x->wait);
     return &x->op;
 }
 
@@ -247,10 +252,7 @@ struct auth_op *auth_authorize(struct auth *a, const struct auth_authorize *in,
         return fail_later(x, -EBUSY, "too many attempts; retry in a minute");
     if (url_parse(x->redirect_uri, &u, NULL) < 0)
         return fail_later(x, -EINVAL, "the redirect URI is not valid");
-    x->wait.fn = on_authorize_meta;
-    x->wait.ctx = x;
-    provider_discover(a->oidc->provider, &x->wait);
-    return &x->op;
+    return discover(x, on_authorize_meta);
 }
 
 /* ---- the response of the token endpoint ---- */
@@ -308,16 +310,36 @@ void oidc_give_session(struct oidc_op *x, const struct user *u)
 
 /* ---- back from the provider ---- */
 
-static void on_code_answer(void *ctx, const struct err *err, int status, str body)
+static void on_token_answer(void *ctx, const struct err *err, int status, str body)
 {
     struct oidc_op *x = ctx;
     x->call = NULL;
     if (oidc_is_over(x))
         return;
-    if (!take_answer(x, err, status, body))
+    struct auth *a = x->op.auth;
+    bool is_refresh = x->purpose == OIDC_REFRESH;
+    const struct login_session *s = is_refresh ? session_by_id(a->sessions, x->session_id) : NULL;
+    if (!take_answer(x, err, status, body)) {
+        if (s && x->op.err.code == -EACCES)
+            session_end(a->sessions, s);
         oidc_fail(x);
-    else
+        return;
+    }
+    const struct user *u = s ? roster_user(auth_roster(a), s->user_id) : NULL;
+    if (!is_refresh || x->token.n > 0) {
         oidc_verify(x);
+    } else if (u) {
+        oidc_give_session(x, u);
+    } else {
+        err_set(&x->op.err, -EACCES, "the session has ended; log in again");
+        oidc_fail(x);
+    }
+}
+
+static void ask_token(struct oidc_op *x, struct buf *form)
+{
+    x->call = provider_token(x->oidc->provider, buf_str(form), on_token_answer, x);
+    buf_done(form);
 }
 
 static void on_callback_meta(void *ctx, const struct err *err)
@@ -335,8 +357,7 @@ static void on_callback_meta(void *ctx, const struct err *err)
     url_add_param(&form, "code", x->code);
     url_add_param(&form, "redirect_uri", x->redirect_uri);
     url_add_param(&form, "code_verifier", x->verifier);
-    x->call = provider_token(x->oidc->provider, buf_str(&form), on_code_answer, x);
-    buf_done(&form);
+    ask_token(x, &form);
 }
 
 /* Single use: the state is removed, even if the login fails. */
@@ -374,38 +395,10 @@ struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
     if (in->code.n == 0 || in->code.n > PARAMETER_MAX)
         return fail_later(x, -EACCES, "the login provider sent no code");
     x->code = arena_str(&x->op.arena, in->code);
-    x->wait.fn = on_callback_meta;
-    x->wait.ctx = x;
-    provider_discover(a->oidc->provider, &x->wait);
-    return &x->op;
+    return discover(x, on_callback_meta);
 }
 
 /* ---- refreshing ---- */
-
-static void on_refresh_answer(void *ctx, const struct err *err, int status, str body)
-{
-    struct oidc_op *x = ctx;
-    x->call = NULL;
-    if (oidc_is_over(x))
-        return;
-    struct auth *a = x->op.auth;
-    const struct login_session *s = session_by_id(a->sessions, x->session_id);
-    if (!take_answer(x, err, status, body)) {
-        if (s && x->op.err.code == -EACCES)
-            session_end(a->sessions, s);
-        oidc_fail(x);
-        return;
-    }
-    const struct user *u = s ? roster_user(auth_roster(a), s->user_id) : NULL;
-    if (x->token.n > 0) {
-        oidc_verify(x);
-    } else if (u) {
-        oidc_give_session(x, u);
-    } else {
-        err_set(&x->op.err, -EACCES, "the session has ended; log in again");
-        oidc_fail(x);
-    }
-}
 
 static void on_refresh_meta(void *ctx, const struct err *err)
 {
@@ -421,8 +414,7 @@ static void on_refresh_meta(void *ctx, const struct err *err)
     buf_init(&form, FORM_MAX_BYTES);
     url_add_param(&form, "grant_type", STR("refresh_token"));
     url_add_param(&form, "refresh_token", s->provider_refresh);
-    x->call = provider_token(x->oidc->provider, buf_str(&form), on_refresh_answer, x);
-    buf_done(&form);
+    ask_token(x, &form);
 }
 
 struct auth_op *oidc_refresh(struct oidc *o, const struct login_session *s, auth_session_done done,
@@ -433,10 +425,7 @@ struct auth_op *oidc_refresh(struct oidc *o, const struct login_session *s, auth
     x->session_id = arena_str(&x->op.arena, str_from(s->id));
     if (s->provider_refresh.n == 0)
         return fail_later(x, -EACCES, "the session has ended; log in again");
-    x->wait.fn = on_refresh_meta;
-    x->wait.ctx = x;
-    provider_discover(o->provider, &x->wait);
-    return &x->op;
+    return discover(x, on_refresh_meta);
 }
 
 /* ---- life ---- */

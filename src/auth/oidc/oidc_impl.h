@@ -37,9 +37,8 @@ struct oidc_op {
 };
 
 struct oidc_op *oidc_op_new(struct oidc *o, enum oidc_purpose purpose, void *ctx);
-/* Calls back with op.err and ends it. */
-void oidc_fail(struct oidc_op *x);
-void oidc_fail_deferred(void *op);
+/* Calls back with op.err and ends it; op is a struct oidc_op. */
+void oidc_fail(void *op);
 /* Frees the operation when it was cancelled; true then. */
 bool oidc_is_over(struct oidc_op *x);
 

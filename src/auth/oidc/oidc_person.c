@@ -261,7 +261,7 @@ static void verify_deferred(void *op)
 void oidc_verify(struct oidc_op *x)
 {
     if (jwt_parse(&x->op.arena, x->token, &x->jwt, &x->op.err) < 0) {
-        op_defer(&x->op, oidc_fail_deferred);
+        op_defer(&x->op, oidc_fail);
         return;
     }
     if (provider_key(x->oidc->provider, &x->jwt)) {

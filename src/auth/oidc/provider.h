@@ -9,7 +9,7 @@
 #include "auth/instance.h"
 #include "auth/oidc/jwt.h"
 #include "base/list.h"
-#include "net/fetch_whole.h"
+#include "net/fetch.h"
 
 struct oidc_provider;
 

@@ -61,8 +61,9 @@ static void write_all(struct token_use *u)
     jw_end(&w);
 }
 
-static void token_use_save(struct token_use *u)
+static void token_use_save(struct job *j)
 {
+    struct token_use *u = CONTAINER_OF(j, struct token_use, job);
     struct arena a;
     arena_init(&a);
     err_clear(&u->err);
@@ -72,22 +73,13 @@ static void token_use_save(struct token_use *u)
     arena_done(&a);
 }
 
-static void token_use_save_work(struct job *j)
+static void saved(struct job *j)
 {
-    token_use_save(CONTAINER_OF(j, struct token_use, job));
-}
-
-static void saved(struct token_use *u)
-{
+    struct token_use *u = CONTAINER_OF(j, struct token_use, job);
     if (u->err.code < 0)
         log_warn(u->log, "auth", "%s", u->err.msg);
     buf_done(&u->text);
     u->is_saving = false;
-}
-
-static void save_done(struct job *j)
-{
-    saved(CONTAINER_OF(j, struct token_use, job));
 }
 
 static void on_soon(void *ctx)
@@ -101,7 +93,7 @@ static void on_soon(void *ctx)
         u->pool = pool_new(u->loop, "nb-token-use", 1);
     u->is_saving = true;
     write_all(u);
-    pool_run(u->pool, &u->job, token_use_save_work, save_done);
+    pool_run(u->pool, &u->job, token_use_save, saved);
 }
 
 /* ---- life ---- */
@@ -135,8 +127,8 @@ void token_use_free(struct token_use *u)
     assert(!u->is_saving);
     if (is_dirty) {
         write_all(u);
-        token_use_save(u);
-        saved(u);
+        token_use_save(&u->job);
+        saved(&u->job);
     }
     for (size_t i = 0; (e = map_next(&u->times, &i)) != NULL;)
         free(e->value);

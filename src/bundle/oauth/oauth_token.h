@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bundle/oauth/oauth.h"
-#include "net/fetch_whole.h"
+#include "net/fetch.h"
 
 #define OAUTH_FORM_MAX (64u * 1024)
 

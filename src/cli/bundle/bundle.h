@@ -5,6 +5,10 @@
 #pragma once
 
 #include "bundle/entry/entry.h"
+#include "bundle/plan/inspect.h"
+#include "bundle/plan/npm_install.h"
+#include "bundle/sandbox/network_reach.h"
+#include "cli/args.h"
 #include "cli/command.h"
 
 extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_AUTH,
@@ -60,3 +64,57 @@ str bundle_cli_latest_version(struct cmd *x, str package);
 
 /* Both make the text safe and print nothing for an empty text. */
 void bundle_cli_print_line(FILE *out, const char *label, str text); /* with the label in a column */
+
+/* ---- a bundle before it is added: its files, the inspection, the questions ---- */
+
+struct bundle_cli_files {
+    const char *dir; /* NULL = not a package */
+    str version;     /* version in the registry; empty for other sources */
+};
+
+/* The unpacked files of a package. Downloads a package of the registry, unpacks an archive. */
+int bundle_cli_find_files(struct cmd *x, const struct bundle_entry *b, struct bundle_cli_files *ret,
+                          struct err *e);
+
+/* The same for a package of the registry, downloaded into a different directory. */
+int bundle_cli_fetch(struct cmd *x, const struct bundle_entry *b, const char *package_dir,
+                     struct bundle_cli_files *ret, struct err *e);
+
+struct bundle_cli_question {
+    const struct bundle_entry *entry; /* not of a remote server */
+    const char *files;                /* directory of a package, or NULL */
+    const struct json *values;        /* values of --set, or NULL */
+    const struct npm_package *npm;    /* the package that the command runs, or NULL */
+};
+
+struct bundle_place bundle_cli_bundle_place(struct cmd *x);
+
+int bundle_cli_inspect(struct cmd *x, const struct bundle_cli_question *q, struct inspection *ret,
+                       struct err *e);
+struct json *bundle_cli_inspection_json(struct cmd *x, const struct inspection *in);
+void bundle_cli_show(struct cmd *x, FILE *out, const struct inspection *in);
+
+/* Asks for each directory that the manifest proposes; `allowed` (keys or paths of --allow-dir)
+ * answers yes. Granted directories are added to `granted` as values of the options. An exit
+ * code. */
+int bundle_cli_ask_proposals(struct cmd *x, const struct inspection *in,
+                             const struct arg_list *allowed, bool may_ask, struct json *granted);
+
+/* ---- packages of npm and uvx ---- */
+
+/* Looks up the exact version that the entry's command means now; installs nothing. */
+int bundle_cli_npm_resolve(struct cmd *x, const struct bundle_entry *b, struct npm_package *ret,
+                           struct err *e);
+/* Installs the version that the entry pins, unless it is installed. */
+int bundle_cli_npm_install(struct cmd *x, const struct bundle_entry *b, struct err *e);
+
+/* "pinned" of an entry. */
+struct json *bundle_cli_pinned(struct arena *a, const struct npm_pin *pin);
+
+/* Asks uv which version the command means now, and writes that version into "args" of the entry, so
+ * that a later start runs what was shown. Does not change commands that name an exact version or
+ * run other programs, or any command when uv is not installed: another check reports a missing
+ * program. Nothing of the package is built or run. uv still chooses the dependencies of the package
+ * at each start. ret: whether "args" has changed. */
+int bundle_cli_uvx_pin(struct cmd *x, const struct bundle_entry *b, struct json *entry, bool *ret,
+                       struct err *e);

@@ -9,11 +9,9 @@
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"
-#include "cli/bundle/bundle_inspect.h"
-#include "cli/bundle/bundle_npm.h"
-#include "cli/bundle/bundle_uvx.h"
-#include "cli/session/record.h"
-#include "cli/term/secret.h"
+#include "cli/bundle/bundle.h"
+#include "cli/cli.h"
+#include "cli/term/ask.h"
 
 #define ARGS_LOOKED_AT 64
 

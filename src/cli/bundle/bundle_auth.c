@@ -11,7 +11,7 @@
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "cli/bundle/bundle.h"
-#include "cli/session/record.h"
+#include "cli/cli.h"
 #include "net/fetch.h"
 
 #define PERSON_MS   (5u * 60 * 1000)

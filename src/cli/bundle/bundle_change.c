@@ -3,7 +3,7 @@
 #include "bundle/settings/credentials.h"
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
-#include "cli/session/record.h"
+#include "cli/cli.h"
 
 /* ---- remove ---- */
 

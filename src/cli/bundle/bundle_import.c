@@ -6,7 +6,7 @@
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
-#include "cli/session/record.h"
+#include "cli/cli.h"
 #include "os/file.h"
 
 static const struct arg IMPORT_ARGS[] = {

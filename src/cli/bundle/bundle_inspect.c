@@ -1,6 +1,4 @@
 /* bundle_inspect.c - shows what a bundle would run and could access, before the user consents. */
-#include "cli/bundle/bundle_inspect.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -9,6 +7,7 @@
 #include "bundle/confine/path_list.h"
 #include "bundle/entry/package_command.h"
 #include "bundle/package/package.h"
+#include "cli/bundle/bundle.h"
 #include "cli/term/ask.h"
 
 #define PRINTED_MAX (256u * 1024)

@@ -1,8 +1,6 @@
-#include "cli/bundle/bundle_npm.h"
-
 #include <unistd.h>
 
-#include "cli/bundle/bundle_inspect.h"
+#include "cli/bundle/bundle.h"
 
 struct npm_wait {
     struct cmd *x;

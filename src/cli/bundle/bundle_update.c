@@ -5,9 +5,8 @@
 #include "bundle/package/archive.h"
 #include "bundle/package/package.h"
 #include "bundle/settings/settings.h"
-#include "cli/bundle/bundle_inspect.h"
-#include "cli/bundle/bundle_npm.h"
-#include "cli/session/record.h"
+#include "cli/bundle/bundle.h"
+#include "cli/cli.h"
 #include "os/file.h"
 #include "store/event/io.h"
 

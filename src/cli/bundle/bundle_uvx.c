@@ -1,9 +1,8 @@
-#include "cli/bundle/bundle_uvx.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 #include "bundle/entry/package_command.h"
+#include "cli/bundle/bundle.h"
 #include "loop/timer.h"
 #include "net/child.h"
 

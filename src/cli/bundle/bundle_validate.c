@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "bundle/package/archive.h"
-#include "cli/bundle/bundle_inspect.h"
+#include "cli/bundle/bundle.h"
 #include "os/file.h"
 #include "store/event/io.h"
 

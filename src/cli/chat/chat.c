@@ -9,11 +9,13 @@
 #include "cli/chat/view.h"
 #include "cli/cli.h"
 #include "cli/screen/footer.h"
-#include "cli/session/locate.h"
 #include "cli/session/session.h"
 #include "cli/session/session_log.h"
 #include "cli/term/input.h"
 #include "cli/term/signals.h"
+#include "os/dir.h"
+#include "os/file.h"
+#include "store/store.h"
 
 /* ---- one message, printed as it streams ---- */
 
@@ -257,6 +259,39 @@ static struct json_strs allowed(struct chat *c)
     for (size_t i = 0; i < given->len; i++)
         globs.items[i] = str_from(given->items[i]);
     return globs;
+}
+
+/* ---- a conversation that is not where new ones are stored ---- */
+
+static bool is_log_in(struct config *c, const char *dir, str id)
+{
+    return file_exists(arena_printf(&c->arena, "%s/%.*s.jsonl", dir, STR_ARG(id)).p);
+}
+
+static const char *in_workspaces(struct config *c, str id)
+{
+    const char *root = config_path(c, "workspaces"), *found = NULL;
+    DIR_EACH (d, root) {
+        if (d.name[0] == '.' || found)
+            continue;
+        const char *dir = arena_printf(&c->arena, "%s/%s/conversations", root, d.name).p;
+        if (is_log_in(c, dir, id))
+            found = dir;
+    }
+    return found;
+}
+
+/* The directory of <id>.jsonl, in the config's arena; NULL when it is in the configured store, or
+ * nowhere, or when the store does not use files. Logs may be in the configured directory, in the
+ * flat default, or in the directory of a workspace, depending on earlier settings. */
+static const char *locate_log(struct config *c, str id)
+{
+    if (strcmp(c->store.type, "jsonl") != 0 || !store_id_valid(id))
+        return NULL;
+    const char *flat = config_path(c, "conversations");
+    if (is_log_in(c, c->store.dir ? c->store.dir : flat, id))
+        return NULL;
+    return is_log_in(c, flat, id) ? flat : in_workspaces(c, id);
 }
 
 static bool find_elsewhere(struct chat *c)

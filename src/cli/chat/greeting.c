@@ -1,6 +1,5 @@
-#include "cli/chat/greeting.h"
-
 #include "base/utf8.h"
+#include "cli/chat/chat.h"
 #include "cli/term/styled.h"
 #include "cli/term/text.h"
 

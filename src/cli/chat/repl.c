@@ -9,10 +9,8 @@
 
 #include "base/clock.h"
 #include "cli/chat/chat.h"
-#include "cli/chat/greeting.h"
 #include "cli/chat/permit.h"
 #include "cli/chat/question_prompt.h"
-#include "cli/chat/slash.h"
 #include "cli/chat/view.h"
 #include "cli/screen/editor.h"
 #include "cli/screen/term.h"

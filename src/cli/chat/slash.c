@@ -1,6 +1,4 @@
-#include "cli/chat/slash.h"
-
-#include "cli/chat/greeting.h"
+#include "cli/chat/chat.h"
 #include "cli/term/styled.h"
 
 static void cmd_help(struct slash *s, str arg);

@@ -3,8 +3,8 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "cli/conversations/stores.h"
-#include "cli/session/record.h"
 #include "cli/term/safe_out.h"
 #include "transfer/export.h"
 

@@ -1,9 +1,9 @@
 /* nb usage - tokens and cost by day, model or user, with a small chart. */
 #include "base/clock.h"
 #include "cli/conversations/conversations.h"
-#include "cli/term/bar.h"
 #include "cli/term/progress.h"
 #include "cli/term/styled.h"
+#include "cli/term/text.h"
 #include "loop/timer.h"
 
 #define DAYS_DEFAULT  30

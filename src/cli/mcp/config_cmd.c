@@ -5,9 +5,9 @@
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
+#include "cli/cli.h"
 #include "cli/session/client.h"
-#include "cli/session/record.h"
-#include "cli/term/secret.h"
+#include "cli/term/ask.h"
 
 struct config_target {
     const struct bundle_entry *entry;

@@ -5,9 +5,7 @@
 #include <uv.h>
 
 #include "cli/command.h"
-#include "cli/mcp/mcp.h"
 #include "cli/mcp/mcp_serve_relay.h"
-#include "cli/session/await_bundles.h"
 #include "cli/session/own_server.h"
 #include "cli/session/session.h"
 #include "cli/session/session_log.h"
@@ -208,8 +206,7 @@ static int open_way(struct mcp_stdio *s, struct config *c, str source, struct er
 {
     static const struct relay_events EVENTS = {send_line, on_relay_closed};
     if (session_is_served(c)) {
-        struct relay_conf conf = {s->loop, server_socket_path(c, &c->arena), c->workspace, source};
-        s->relay = relay_new(&conf, &EVENTS, s);
+        s->relay = relay_new(s->loop, c, source, &EVENTS, s);
         return 0;
     }
     int r = own_server_new(s->loop, c, true, &s->server, e);

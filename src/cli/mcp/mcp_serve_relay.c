@@ -9,11 +9,10 @@
 #include "mcp/protocol.h"
 #include "mcp/transport/jsonrpc.h"
 #include "net/sse_parse.h"
+#include "server/server.h"
 
-#define HOST        "http://localhost"
-#define EVENT_MAX   (RPC_MESSAGE_MAX + 4096u)
-#define ERROR_MAX   4096
-#define HEADERS_MAX 3
+#define EVENT_MAX (RPC_MESSAGE_MAX + 4096u)
+#define ERROR_MAX 4096
 
 struct relay_line {
     struct list_node node;
@@ -22,13 +21,11 @@ struct relay_line {
 };
 
 struct relay {
-    struct relay_conf conf;
+    struct loop *loop;
     struct relay_events ev;
     void *ctx;
     struct arena arena;
-    struct fetcher *fetcher;
-    struct fetch_header headers[HEADERS_MAX];
-    size_t nheaders;
+    struct client *client;
 
     struct fetch *stream;
     struct sse_parser sse;
@@ -60,7 +57,7 @@ static void relay_fail(struct relay *r, int code, const char *text)
     if (r->why.code != 0)
         return;
     err_set(&r->why, code, "%s", text);
-    defer_start(r->conf.loop, &r->end);
+    defer_start(r->loop, &r->end);
 }
 
 /* ---- requests in progress ---- */
@@ -149,16 +146,9 @@ static void post_next(struct relay *r)
     if (r->post || r->address.n == 0 || list_empty(&r->lines) || r->why.code != 0)
         return;
     const struct relay_line *l = LIST_ENTRY(r->lines.next, struct relay_line, node);
-    struct fetch_spec spec = {
-        .url = r->address,
-        .headers = r->headers,
-        .nheaders = r->nheaders,
-        .body = str_make(l->text, l->n),
-        .has_body = true,
-        .unix_socket = r->conf.socket_path,
-    };
+    struct client_ask q = {"POST", r->address, str_make(l->text, l->n), 0};
     r->post_status = 0;
-    r->post = fetch_start(r->fetcher, &spec, &EVENTS, r);
+    r->post = client_fetch(r->client, &q, 0, &EVENTS, r);
 }
 
 void relay_send(struct relay *r, str message)
@@ -190,7 +180,7 @@ static void on_relay_event(void *ctx, const struct sse_event *ev)
 {
     struct relay *r = ctx;
     if (str_eq(ev->event, STR("endpoint"))) {
-        r->address = arena_concat(&r->arena, STR(HOST), ev->data);
+        r->address = arena_str(&r->arena, ev->data);
         post_next(r);
     } else if (ev->data.n > 0) {
         note_answer(r, ev->data);
@@ -234,44 +224,27 @@ static void on_stream_done(void *ctx, const struct err *e)
     arena_done(&a);
 }
 
-static void open_relay_stream(struct relay *r)
-{
-    static const struct fetch_events EVENTS = {on_relay_head, on_relay_data, on_stream_done};
-    str query = r->conf.source.n > 0 ? arena_concat(&r->arena, STR("?source="),
-                                                    client_encode(&r->arena, r->conf.source))
-                                     : STR_NONE;
-    struct fetch_spec spec = {
-        .url = arena_concat(&r->arena, STR(HOST "/sse"), query),
-        .headers = r->headers,
-        .nheaders = r->nheaders,
-        .unix_socket = r->conf.socket_path,
-    };
-    r->stream = fetch_start(r->fetcher, &spec, &EVENTS, r);
-}
-
 /* ---- life ---- */
 
-struct relay *relay_new(const struct relay_conf *conf, const struct relay_events *ev, void *ctx)
+struct relay *relay_new(struct loop *l, struct config *c, str source, const struct relay_events *ev,
+                        void *ctx)
 {
+    static const struct fetch_events EVENTS = {on_relay_head, on_relay_data, on_stream_done};
     struct relay *r = xcalloc(1, sizeof *r);
+    struct client_ask q = {.path = STR("/sse")};
     arena_init(&r->arena);
-    r->conf = *conf;
-    r->conf.socket_path = arena_cstr(&r->arena, str_from(conf->socket_path));
-    r->conf.source = arena_str(&r->arena, conf->source);
+    r->loop = l;
     r->ev = *ev;
     r->ctx = ctx;
-    r->fetcher = fetcher_new(conf->loop);
-    r->headers[r->nheaders++] = (struct fetch_header){STR("Accept"), STR("text/event-stream")};
-    r->headers[r->nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
-    if (conf->workspace)
-        r->headers[r->nheaders++] = (struct fetch_header){
-            STR("X-Workspace-Id"), arena_str(&r->arena, str_from(conf->workspace))};
     sse_parser_init(&r->sse, EVENT_MAX, on_relay_event, r);
     buf_init(&r->refusal, ERROR_MAX);
     list_init(&r->lines);
     map_init(&r->asked);
     defer_init(&r->end, on_relay_end, r);
-    open_relay_stream(r);
+    r->client = client_open_remote(l, server_socket_path(c, &c->arena), c->workspace);
+    if (source.n > 0)
+        q.path = arena_concat(&r->arena, STR("/sse?source="), client_encode(&r->arena, source));
+    r->stream = client_fetch(r->client, &q, 0, &EVENTS, r);
     return r;
 }
 
@@ -281,7 +254,7 @@ void relay_free(struct relay *r)
     if (!r)
         return;
     defer_stop(&r->end);
-    fetcher_free(r->fetcher);
+    client_close(r->client);
     while ((n = list_pop(&r->lines)) != NULL)
         free(LIST_ENTRY(n, struct relay_line, node));
     sse_parser_done(&r->sse);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "config/config.h"
 #include "loop/loop.h"
 
 /* bytes of messages that the server has not accepted yet */
@@ -20,15 +21,9 @@ struct relay_events {
     void (*closed)(void *ctx, const struct err *e);
 };
 
-struct relay_conf { /* copied */
-    struct loop *loop;
-    const char *socket_path;
-    const char *workspace; /* NULL = the only one */
-    str source;            /* empty = all */
-};
-
-/* Sends no event before it has returned. */
-struct relay *relay_new(const struct relay_conf *conf, const struct relay_events *ev, void *ctx);
+/* source: of the tools; empty = all. Sends no event before it has returned. */
+struct relay *relay_new(struct loop *l, struct config *c, str source, const struct relay_events *ev,
+                        void *ctx);
 void relay_send(struct relay *r, str message);
 bool relay_is_idle(const struct relay *r); /* everything was accepted and answered */
 void relay_free(struct relay *r);

@@ -1,6 +1,8 @@
-/* nb mcp list, call - lists and calls the tools of all bundles. */
+/* nb mcp list|call|bash - lists and calls the tools of all bundles; the server of bash. */
+#include <unistd.h>
+
+#include "bundle/bash/bash_server.h"
 #include "cli/command.h"
-#include "cli/mcp/mcp.h"
 #include "cli/session/client.h"
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
@@ -27,7 +29,7 @@ static int mcp_list(struct cmd *x)
     return EXIT_DONE;
 }
 
-const struct command CMD_MCP_LIST = {
+static const struct command MCP_LIST = {
     .name = "list",
     .operands = "[BUNDLE]",
     .summary = "list all tools, or those of one bundle",
@@ -143,7 +145,7 @@ static int mcp_call(struct cmd *x)
     return json_get_bool(answer, "isError", false) ? EXIT_FAILED : EXIT_DONE;
 }
 
-const struct command CMD_MCP_CALL = {
+static const struct command MCP_CALL = {
     .name = "call",
     .operands = "TOOL [KEY=VALUE...|JSON]",
     .summary = "call a tool",
@@ -153,4 +155,26 @@ const struct command CMD_MCP_CALL = {
             "the tool wants a string. Exits with 1 when the tool reports an error.\n",
     .needs = NEEDS_BUNDLES,
     .run = mcp_call,
+};
+
+static int mcp_bash(struct cmd *x)
+{
+    return bash_serve(STDIN_FILENO, STDOUT_FILENO) == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+static const struct command MCP_BASH = {
+    .name = "bash",
+    .summary = "serve the tool bash_exec over stdin and stdout",
+    .help = "This is the default bundle. nb starts it in a sandbox; a command that you start "
+            "yourself has no sandbox.\n",
+    .needs = WRITES_PROTOCOL,
+    .run = mcp_bash,
+};
+
+static const struct command *const SUBS[] = {&MCP_LIST, &MCP_CALL, &CMD_MCP_SERVE, &MCP_BASH, NULL};
+
+const struct command CMD_MCP = {
+    .name = "mcp",
+    .summary = "list, call and serve tools",
+    .subs = SUBS,
 };

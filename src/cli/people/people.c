@@ -5,7 +5,7 @@
 
 #include "auth/session/password.h"
 #include "base/clock.h"
-#include "cli/session/record.h"
+#include "cli/cli.h"
 #include "cli/term/ask.h"
 
 int people_load(struct cmd *x)

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "bundle/settings/sealed.h"
+#include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/serve/tar.h"
 #include "cli/session/journal_recover.h"
-#include "cli/session/record.h"
 #include "cli/term/progress.h"
 #include "os/dir.h"
 

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "cli/people/people.h"
-#include "cli/session/record.h"
 #include "cli/session/session.h"
 #include "cli/term/ask.h"
 #include "os/dir.h"

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "cli/conversations/stores.h"
 #include "cli/serve/tar.h"
-#include "cli/session/record.h"
 #include "cli/session/session.h"
 #include "cli/term/progress.h"
 #include "os/file.h"

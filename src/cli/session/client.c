@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "cli/session/await_bundles.h"
 #include "cli/session/own_server.h"
 #include "cli/session/session.h"
 #include "net/url.h"

@@ -10,7 +10,7 @@
 #include "bundle/plan/bundle_want.h"
 #include "bundle/plan/grant_rules.h"
 #include "bus/vocabulary.h"
-#include "cli/session/await_bundles.h"
+#include "cli/session/own_server.h"
 #include "cli/session/session_impl.h"
 #include "server/server.h"
 

@@ -4,8 +4,10 @@
  * of the terminal is restored, also after Ctrl-C. Blocking. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text/secret_name.h"
 
 #define ASK_LINE_MAX 4096
 
@@ -24,3 +26,13 @@ void ask_forget(struct buf *typed);
 
 /* The next line of stdin, without its end: for secrets from other programs. */
 int ask_stdin(struct buf *ret, struct err *e);
+
+#define SECRET_MAX 8192
+
+/* Secret values: read from the terminal without echo, from a pipe or from a file; never from a
+ * command line, which every user of the machine can read. False without input, or with more than
+ * SECRET_MAX bytes. Removes the line feed. */
+bool secret_read(struct arena *a, const char *prompt, str *ret);
+
+/* The first line of a file or a named pipe, with the same limits; "-" is stdin, as above. */
+int secret_read_file(struct arena *a, const char *path, str *ret, struct err *e);

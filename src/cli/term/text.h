@@ -1,4 +1,4 @@
-/* text.h - makes foreign text safe for a terminal, and measures its width.
+/* text.h - makes foreign text safe for a terminal, and measures its width; times and bars as text.
  *
  * Models, tools and files may send anything. All foreign text passes text_add and the functions
  * like it: control characters become visible pictures, so no escape sequence survives, and
@@ -22,3 +22,14 @@ void text_clip(struct buf *out, str s, size_t width);
 
 /* "label text\n", the label padded to `width` columns; nothing for an empty text. */
 void text_print(FILE *out, const char *label, int width, str s);
+
+/* A time in words, relative to now: "just now", "5 min ago", "3 h ago", "yesterday", "4 days ago",
+ * "12 Mar", "12 Mar 2025". A time in the future is "just now". */
+void ago_add(struct buf *out, int64_t then_ms, int64_t now_ms);
+
+#define BAR_COLUMNS   20
+#define BAR_BYTES_MAX (BAR_COLUMNS * 3 + 1)
+
+/* A number between 0 and 1 as a bar of block characters, in eighths of a column; any value above 0
+ * is visible. */
+void bar_text(char out[BAR_BYTES_MAX], double share);

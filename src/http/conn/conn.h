@@ -238,11 +238,9 @@ static inline struct request *request_of(const struct http_req *r)
 
 /* ---- response.c ---- */
 
-/* Formats status line and headers into server->out_head; more is added by the caller, who
- * ends it with an empty line. */
-struct buf *response_begin(struct request *r, int status);
+/* Formats the head of a response without a known length into server->out_head. */
+void response_begin_stream(struct request *r, const char *type, bool is_chunked);
 void response_fail(struct http_conn *c, int status, const char *message); /* no request yet */
-void response_add_connection(struct request *r, struct buf *out);
 /* Detaches the request from its connection, which is returned; the caller releases the request. */
 struct http_conn *response_detach(struct request *r, int status);
 /* Answers r with an error of the server itself. */
@@ -259,3 +257,8 @@ void sse_conn_gone(struct sse *s); /* the connection is closing */
 void sse_stop_all(struct http_server *s);
 void sse_ping_due(void *server);
 void sse_send_unsent(void *server);
+
+/* sockets that accept connections for a server. Not for other floors; the
+ * functions that open them are in server.h. */
+
+void listeners_close(struct http_server *s); /* ends with server_check_stopped */

@@ -1,5 +1,3 @@
-#include "http/conn/listener.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <netdb.h>
@@ -9,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "http/conn/conn.h"
 
 enum {
     BACKLOG = 1024,

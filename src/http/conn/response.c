@@ -162,7 +162,9 @@ static void add_status_line(struct buf *out, int status)
     buf_add(out, "\r\n", 2);
 }
 
-struct buf *response_begin(struct request *r, int status)
+/* Formats status line and headers into server->out_head; more is added by the caller, who
+ * ends it with an empty line. */
+static struct buf *response_begin(struct request *r, int status)
 {
     struct http_server *s = r->pub.server;
     struct buf *out = &s->out_head;
@@ -195,7 +197,7 @@ static bool can_keep_alive(const struct request *r)
 
 /* Decides whether the connection is kept, and adds a Connection header if the client would expect
  * otherwise. */
-void response_add_connection(struct request *r, struct buf *out)
+static void response_add_connection(struct request *r, struct buf *out)
 {
     struct http_conn *c = r->pub.conn;
     c->is_keep_alive = can_keep_alive(r);
@@ -225,6 +227,18 @@ static void format_head(struct request *r, int status, const char *type, size_t 
     }
     response_add_connection(r, out);
     buf_add(out, "\r\n", 2);
+}
+
+void response_begin_stream(struct request *r, const char *type, bool is_chunked)
+{
+    struct buf *out = response_begin(r, 200);
+    buf_printf(out, "Content-Type: %s\r\n", type);
+    if (is_chunked)
+        buf_add_lit(out, "Transfer-Encoding: chunked\r\n");
+    else
+        r->is_keep_alive = false; /* the end of the connection is the end of the stream */
+    response_add_connection(r, out);
+    buf_add_lit(out, "\r\n");
 }
 
 /* Calls on_answered and detaches the request from its connection. */

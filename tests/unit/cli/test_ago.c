@@ -1,4 +1,4 @@
-#include "cli/term/ago.h"
+#include "cli/term/text.h"
 #include "support/unit.h"
 
 #define SECOND 1000ll

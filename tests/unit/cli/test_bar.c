@@ -1,4 +1,4 @@
-#include "cli/term/bar.h"
+#include "cli/term/text.h"
 #include "support/unit.h"
 
 static void check(double share, const char *expected)

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "http/local.h"
+#include "http/server.h"
 #include "support/unit.h"
 
 struct answer {
