@@ -78,31 +78,17 @@ void cli_complain(str message)
     buf_done(&b);
 }
 
-static void complain(const char *fmt, va_list ap)
+int cli_error(int code, const char *fmt, ...)
 {
     struct buf b;
+    va_list ap;
     buf_init(&b, COMPLAINT_MAX);
+    va_start(ap, fmt);
     buf_vprintf(&b, fmt, ap);
+    va_end(ap);
     cli_complain(buf_str(&b));
     buf_done(&b);
-}
-
-int cli_usage_error(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    complain(fmt, ap);
-    va_end(ap);
-    return EXIT_USAGE;
-}
-
-int cli_failed(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    complain(fmt, ap);
-    va_end(ap);
-    return EXIT_FAILED;
+    return code;
 }
 
 int cli_fail(const struct err *e)

@@ -48,11 +48,12 @@ int cli_chat(struct cli *cli); /* `nb` without a command */
 
 /* ---- shared by commands ---- */
 
-/* Prints a usage error; the caller adds how to get help. */
-int cli_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints the message, returns the code. After a usage error the caller adds how to get help. */
+int cli_error(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define cli_usage_error(...) cli_error(EXIT_USAGE, __VA_ARGS__)
+#define cli_failed(...)      cli_error(EXIT_FAILED, __VA_ARGS__)
 int cli_fail(const struct err *e); /* prints it, returns EXIT_FAILED */
-int cli_failed(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* the same */
-void cli_complain(str message); /* to stderr; makes foreign text safe for a terminal */
+void cli_complain(str message);    /* to stderr; makes foreign text safe for a terminal */
 
 /* Loads the configuration, printing its warnings; 0 or an exit code. */
 int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret);

@@ -256,31 +256,16 @@ void cmd_wait(const struct cmd *x, const bool *is_done)
         (void)loop_run_until(x->loop, is_done, UINT32_MAX);
 }
 
-static int report(const struct cmd *x, FILE *out, const struct json *v, const char *fmt, va_list ap)
+int cmd_report(const struct cmd *x, FILE *out, const struct json *v, const char *fmt, ...)
 {
+    va_list ap;
     if (cmd_json(x, v))
         return EXIT_DONE;
+    va_start(ap, fmt);
     vfprintf(out, fmt, ap);
+    va_end(ap);
     fputc('\n', out);
     return EXIT_DONE;
-}
-
-int cmd_say(const struct cmd *x, const struct json *v, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    int code = report(x, stdout, v, fmt, ap);
-    va_end(ap);
-    return code;
-}
-
-int cmd_tell(const struct cmd *x, const struct json *v, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    int code = report(x, stderr, v, fmt, ap);
-    va_end(ap);
-    return code;
 }
 
 static str cell_text(struct cmd *x, const struct json *v)

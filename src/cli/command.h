@@ -97,10 +97,10 @@ int cmd_confirm(const struct cmd *x, const char *question, const char *otherwise
 
 /* With --json, `v` as one line; otherwise the text, as one line to stdout (say) or stderr (tell).
  * Both return EXIT_DONE. */
-int cmd_say(const struct cmd *x, const struct json *v, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-int cmd_tell(const struct cmd *x, const struct json *v, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+#define cmd_say(x, v, ...)  cmd_report(x, stdout, v, __VA_ARGS__)
+#define cmd_tell(x, v, ...) cmd_report(x, stderr, v, __VA_ARGS__)
+int cmd_report(const struct cmd *x, FILE *out, const struct json *v, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 void cmd_print_styled(const struct cmd *x, unsigned style, str safe); /* one line; styled.h */
 void cmd_print_text(str foreign); /* as it is, but safe; without a line feed at the end */
 

@@ -21,15 +21,6 @@ struct store_op *store_deleted_usage(struct store *s, uint64_t after, store_blob
     return op;
 }
 
-static bool is_sha256(str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
-            return false;
-    }
-    return s.n == 64;
-}
-
 struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_blob, ctx);
@@ -37,7 +28,7 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
     op->in.blob = arena_str(&op->arena, sha256);
     if (!op_check(op, false))
         return op;
-    if (!is_sha256(sha256)) {
+    if (!sha256_is_hex(sha256)) {
         err_set(&op->err, -ENOENT, "no such blob");
         op_done_later(op);
     } else {

@@ -269,21 +269,12 @@ static void next_blob(struct convert *c)
         c->op = store_append(c->spec.to, c->ids[c->at], c->events, c->nevents, on_page_written, c);
 }
 
-static bool is_hash(str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
-            return false;
-    }
-    return s.n == SHA256_HEX_LEN;
-}
-
 /* Every string of 64 hex digits in an event may be the name of a blob. */
 static void find_blobs(struct convert *c, str line)
 {
     for (ptrdiff_t at = 0; (at = str_find(line, STR("\""), (size_t)at)) >= 0; at++) {
         str hash = str_slice(line, (size_t)at + 1, (size_t)at + 1 + SHA256_HEX_LEN);
-        if (!is_hash(hash) || c->nblobs == BLOBS_PER_PAGE || map_get(&c->seen_blobs, hash))
+        if (!sha256_is_hex(hash) || c->nblobs == BLOBS_PER_PAGE || map_get(&c->seen_blobs, hash))
             continue;
         map_put(&c->seen_blobs, hash, c);
         c->blobs[c->nblobs++] = hash;

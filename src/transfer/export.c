@@ -277,12 +277,6 @@ static void emit_items(struct exporter *x, enum event_type type, const struct js
 
 /* ---- the log itself ---- */
 
-static void write_if_set(struct json_writer *w, const char *key, str value)
-{
-    if (value.n)
-        jw_kstr(w, key, value);
-}
-
 /* Line 1 with the current properties of the conversation; the events that changed them follow. */
 static void put_header_line(struct exporter *x)
 {
@@ -293,16 +287,16 @@ static void put_header_line(struct exporter *x)
     jw_kstr(&w, "id", c->id);
     jw_kstr(&w, "createdAt", c->created_at);
     jw_kstr(&w, "format", STR("events"));
-    write_if_set(&w, "workspaceId", c->workspace_id);
+    jw_kstr_if(&w, "workspaceId", c->workspace_id);
     if (c->acl.owner_id.n) {
         jw_kstr(&w, "ownerId", c->acl.owner_id);
         jw_kstr(&w, "visibility", c->acl.is_shared ? STR("shared") : STR("private"));
         jw_kstrs(&w, "participants", c->acl.participants.items, c->acl.participants.len);
     }
-    write_if_set(&w, "title", c->title);
-    write_if_set(&w, "channel", c->channel);
-    write_if_set(&w, "model", c->model);
-    write_if_set(&w, "forkedFrom", c->forked_from);
+    jw_kstr_if(&w, "title", c->title);
+    jw_kstr_if(&w, "channel", c->channel);
+    jw_kstr_if(&w, "model", c->model);
+    jw_kstr_if(&w, "forkedFrom", c->forked_from);
     if (c->parent)
         jw_kval(&w, "parent", c->parent);
     if (c->metadata)

@@ -9,12 +9,6 @@
 
 enum { MESSAGE_MAX = 4 * EXPORT_HELD_BYTES };
 
-static void write_json_optional(struct json_writer *w, const char *key, str value)
-{
-    if (value.n)
-        jw_kstr(w, key, value);
-}
-
 static void put_sharing(struct json_writer *w, const struct conv *c)
 {
     jw_kstr(w, "ownerId", c->acl.owner_id);
@@ -30,16 +24,16 @@ static void json_begin(struct exporter *x)
     jw_start(&w, &b, MESSAGE_MAX);
     jw_object(&w);
     jw_kstr(&w, "id", c->id);
-    write_json_optional(&w, "workspaceId", c->workspace_id);
+    jw_kstr_if(&w, "workspaceId", c->workspace_id);
     jw_kstr(&w, "createdAt", c->created_at);
     jw_kstr(&w, "updatedAt", c->updated_at);
     jw_kcstr(&w, "title", c->title.n ? arena_cstr(&x->scratch, c->title) : NULL);
     if (c->acl.owner_id.n)
         put_sharing(&w, c);
-    write_json_optional(&w, "channel", c->channel);
-    write_json_optional(&w, "forkedFrom", c->forked_from);
+    jw_kstr_if(&w, "channel", c->channel);
+    jw_kstr_if(&w, "forkedFrom", c->forked_from);
     jw_kint(&w, "messageCount", c->message_count);
-    write_json_optional(&w, "lastModel", c->last_model);
+    jw_kstr_if(&w, "lastModel", c->last_model);
     jw_kint(&w, "totalInputTokens", c->usage.input_tokens);
     jw_kint(&w, "totalOutputTokens", c->usage.output_tokens);
     jw_key(&w, "totalCostUsd");
@@ -134,7 +128,7 @@ static void put_message(struct exporter *x, struct json_writer *w, enum event_ty
     if (json_is(content, JSON_ARRAY))
         jw_kval(w, "parts", content);
     put_time(w, event);
-    write_json_optional(w, "userId", json_get_string(event, "userId"));
+    jw_kstr_if(w, "userId", json_get_string(event, "userId"));
     if (is_answer) {
         jw_kobject(w, "metadata");
         put_figures(w, event);

@@ -167,8 +167,7 @@ static void flush_answer(struct talk *t)
     if (t->parts->len) {
         talk_line_begin(&l, EV_LLM_RESPONSE, t->answer_ts);
         jw_kstr(&l.w, "runId", str_from(t->run_id));
-        if (t->model.n)
-            jw_kstr(&l.w, "model", t->model);
+        jw_kstr_if(&l.w, "model", t->model);
         jw_kval(&l.w, "content", t->parts);
         put_usage(&l.w, &t->usage);
         talk_line_end(t, &l);

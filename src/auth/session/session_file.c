@@ -118,8 +118,7 @@ static void write_session(struct json_writer *w, const struct sessions *s,
         jw_kstr(w, "spent", str_from(x->spent_hash));
         jw_kint(w, "formerUntilMs", x->former_until_ms);
     }
-    if (x->provider_refresh.n > 0)
-        jw_kstr(w, "providerRefresh", x->provider_refresh);
+    jw_kstr_if(w, "providerRefresh", x->provider_refresh);
     jw_kint(w, "createdMs", x->created_ms);
     jw_kint(w, "seenMs", x->seen_ms);
     jw_kint(w, "valueUntilMs", x->value_until_ms);

@@ -41,6 +41,15 @@ void sha256_hex(str in, char out[SHA256_HEX_LEN + 1])
     hex_encode(out, digest, sizeof(digest));
 }
 
+bool sha256_is_hex(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+            return false;
+    }
+    return s.n == SHA256_HEX_LEN;
+}
+
 bool bytes_eq_const_time(const void *a, const void *b, size_t n)
 {
     return CRYPTO_memcmp(a, b, n) == 0;

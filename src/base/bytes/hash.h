@@ -9,6 +9,7 @@
 void sha256(str in, uint8_t out[SHA256_LEN]);
 /* HMAC-SHA-256 with a key of 32 bytes. */
 void hmac_sha256(const uint8_t key[32], str text, uint8_t out[SHA256_LEN]);
+bool sha256_is_hex(str s); /* 64 digits in lower case */
 void sha256_hex(str in, char out[SHA256_HEX_LEN + 1]);
 
 bool bytes_eq_const_time(const void *a, const void *b, size_t n);

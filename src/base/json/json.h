@@ -148,6 +148,7 @@ static inline void jw_kstr(struct json_writer *w, const char *key, str s)
     jw_key(w, key);
     jw_str(w, s);
 }
+void jw_kstr_if(struct json_writer *w, const char *key, str s);      /* nothing for an empty one */
 void jw_kstr_or_null(struct json_writer *w, const char *key, str s); /* empty writes null */
 void jw_kint(struct json_writer *w, const char *key, int64_t v);
 void jw_kbool(struct json_writer *w, const char *key, bool v);

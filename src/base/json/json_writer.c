@@ -174,6 +174,12 @@ void jw_raw(struct json_writer *w, str json)
     (void)buf_add_str(w->out, json);
 }
 
+void jw_kstr_if(struct json_writer *w, const char *key, str s)
+{
+    if (s.n > 0)
+        jw_kstr(w, key, s);
+}
+
 void jw_kstr_or_null(struct json_writer *w, const char *key, str s)
 {
     jw_key(w, key);
