@@ -18,7 +18,7 @@
  * is not configured (400), -EPERM authenticated, but not admitted (domain, no account; 403).
  * Messages never reveal whether an account exists. Loop thread only.
  *
- * Files: identity.h (this; login.c, token_ops.c, wrong_key.c, dev_access.c), instance.h (the
+ * Files: identity.h (this; login.c, dev_access.c), instance.h (the
  * configured mode), rule.h (access rules of routes and tools), dev_key.h. Rooms: session/
  * (sessions, passwords, tokens, limits), oidc/ (OpenID Connect). */
 #pragma once

@@ -10,7 +10,7 @@
  * handler never has two requests of the same connection.
  *
  * Files: server.h (this), router.h (tables of routes), static.h and assets.h (files of the web
- * page), sse.h (event streams), stream.h (long responses), local.h (requests of this process).
+ * page), sse.h (event streams), stream.h (long responses).
  * conn/ is the machine below: listener, conn (states of a connection), parse and body (bytes of a
  * request), request, response, tally (limits per client), share (time per client). */
 #pragma once
@@ -156,11 +156,12 @@ void http_reply_error(struct http_req *r, int status, const char *code, const ch
 
 const char *http_status_text(int status);
 
-/* a request to the handlers of a server without a connection.
+/* ---- requests of this process ----
  *
  * For a process that has a server but no listener. Request and response are the same as over the
- * Unix socket, and the request is treated as if it came from there. Streams (sse_open) need a
- * connection and do not work here. Loop thread only. */
+ * Unix socket, and the request is treated as if it came from there. */
+
+struct http_local;
 
 struct http_local_ask {
     const char *method;
@@ -168,8 +169,13 @@ struct http_local_ask {
     str body;
 };
 
-/* `type` may be NULL; all is borrowed for the time of the call. */
-typedef void (*http_local_fn)(void *ctx, int status, const char *type, str body);
+struct http_local_events { /* all is borrowed for the time of the call */
+    void (*on_head)(void *ctx, int status, const char *type); /* type may be NULL */
+    void (*on_data)(void *ctx, str bytes);
+    void (*on_end)(void *ctx); /* the last call, exactly once, unless it is cancelled */
+};
 
-/* Calls fn exactly once, never before it returns. The server must not be freed before that. */
-void http_local(struct http_server *s, const struct http_local_ask *q, http_local_fn fn, void *ctx);
+/* Never calls back before it returns. The server must not be freed before the end. */
+struct http_local *http_local(struct http_server *s, const struct http_local_ask *q,
+                              const struct http_local_events *ev, void *ctx);
+void http_local_cancel(struct http_local *l); /* the client disconnects; no callback */

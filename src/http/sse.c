@@ -31,6 +31,7 @@ struct queued {
 struct sse {
     struct http_server *server;
     struct http_conn *conn;   /* NULL: ended, on_close will be called */
+    struct http_local *local; /* or: the reader is in this process */
     struct list_node node;    /* in server->streams */
     struct list_node unsent;  /* in server->unsent */
     struct tally *tally;      /* of sse_open_watch: the party it is counted for */
@@ -275,6 +276,10 @@ static bool has_room(struct sse *s, size_t bytes)
 
 bool sse_send(struct sse *s, struct sse_frame *f)
 {
+    if (s->local)
+        local_data(s->local, f->event);
+    if (s->local)
+        return true;
     if (!s->conn || s->is_closing)
         return false;
     str frame = s->is_chunked ? f->chunk : f->event;
@@ -360,6 +365,13 @@ void sse_conn_gone(struct sse *s)
     defer_start(s->server->loop, &s->ended);
 }
 
+void sse_local_gone(struct sse *s)
+{
+    s->local = NULL;
+    list_del(&s->node);
+    defer_start(s->server->loop, &s->ended);
+}
+
 /* Everything was sent: ends the response and returns the connection to conn.c. */
 static void sse_finish(struct sse *s)
 {
@@ -376,6 +388,11 @@ static void sse_finish(struct sse *s)
 
 void sse_close(struct sse *s)
 {
+    struct http_local *l = s->local;
+    if (l) {
+        sse_local_gone(s);
+        local_end(l);
+    }
     if (!s->conn || s->is_closing)
         return;
     if (s->first && !s->is_writing)
@@ -450,10 +467,14 @@ static struct sse *sse_begin(struct sse *s, struct http_req *q)
     struct request *r = request_of(q);
     if (r->has_bad_header)
         return sse_refuse(s, q, 500, "");
-    if (q->conn)
+    if (q->conn) {
         take_over(s, r);
-    else
+    } else if (r->local) {
+        list_push(&s->server->streams, &s->node);
+        s->local = local_stream(r, s);
+    } else {
         defer_start(s->server->loop, &s->ended);
+    }
     request_release(r);
     return s;
 }

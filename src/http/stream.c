@@ -12,7 +12,7 @@ struct http_stream {
     struct http_stream_maker maker;
     struct deferred next, closed;
     struct timer later;  /* the same as `next`, for a party that has to wait */
-    struct request *req; /* of local.h: the pieces are collected, and answered at the end */
+    struct request *req; /* of this process: the pieces are collected, and answered at the end */
     struct buf local;
     const char *type;
     bool is_chunked, has_chunk, is_asked;
@@ -182,7 +182,7 @@ struct http_stream *http_stream_open(struct http_req *q, const char *type,
     if (r->has_bad_header) {
         over(s);
         http_reply_error(q, 500, NULL, "", NULL);
-    } else if (!q->conn && r->on_local) {
+    } else if (!q->conn && r->local) {
         s->req = r;
         ask_later(s);
     } else if (!q->conn) {

@@ -391,9 +391,10 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
     return 0;
 }
 
-void server_ask(struct server *s, const struct http_local_ask *q, http_local_fn fn, void *ctx)
+struct http_local *server_ask(struct server *s, const struct http_local_ask *q,
+                              const struct http_local_events *ev, void *ctx)
 {
-    http_local(http(s), q, fn, ctx);
+    return http_local(http(s), q, ev, ctx);
 }
 
 /* ---- stopping: listeners, then the workspaces with their runs and stores ---- */
@@ -485,31 +486,10 @@ str server_page_url(const struct server *s, struct arena *a)
     return api_page_url(s->api, a);
 }
 
-str server_operator(const struct server *s)
-{
-    return api_operator(s->api);
-}
-
-struct runtime *server_runtime(const struct server *s)
-{
-    assert(s->home);
-    return s->home->api.runtime;
-}
-
 struct store *server_store(const struct server *s)
 {
     assert(s->home);
     return s->home->api.store;
-}
-
-struct bus *server_bus(const struct server *s)
-{
-    return s->bus;
-}
-
-struct audit *server_audit(const struct server *s)
-{
-    return s->audit;
 }
 
 struct llm *server_llm(const struct server *s)
@@ -520,17 +500,13 @@ struct llm *server_llm(const struct server *s)
 struct gateway_pipe *server_open_pipe(struct server *s, str source,
                                       void (*send)(void *ctx, str message), void *ctx)
 {
-    struct api_caller owner = {.space = &s->home->api, .actor = server_actor(s)};
+    struct api_caller owner = {
+        .space = &s->home->api,
+        .actor = actor_new_operator(s->directory, s->home->api.id, api_operator(s->api))};
     struct gateway_caller who = mcp_caller(&owner);
     struct gateway_pipe *p = gateway_pipe_open(s->gateway, &who, source, send, ctx);
     actor_unref(owner.actor);
     return p;
-}
-
-struct actor *server_actor(const struct server *s)
-{
-    assert(s->home);
-    return actor_new_operator(s->directory, s->home->api.id, server_operator(s));
 }
 
 struct registry *server_tools(const struct server *s)

@@ -36,8 +36,9 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e);
 
 /* A request to the API inside this process, handled as on the Unix socket: for commands that found
- * no running server. Not for streams. */
-void server_ask(struct server *s, const struct http_local_ask *q, http_local_fn fn, void *ctx);
+ * no running server. */
+struct http_local *server_ask(struct server *s, const struct http_local_ask *q,
+                              const struct http_local_events *ev, void *ctx);
 
 /* Stops gracefully, in order: listeners, runs, store. done is called at the end. */
 void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx);
@@ -54,15 +55,8 @@ struct bundles *server_bundles(const struct server *s); /* of the home workspace
 /* The address of the page, with the key that opens it in dev mode. After server_listen. */
 str server_page_link(const struct server *s, struct arena *a);
 str server_page_url(const struct server *s, struct arena *a); /* without the key */
-/* The owner of nb's files in the home workspace; the caller holds the reference. */
-struct actor *server_actor(const struct server *s);
-/* the user that commands act for; valid in this turn of the loop */
-str server_operator(const struct server *s);
-struct runtime *server_runtime(const struct server *s);
 struct store *server_store(const struct server *s);
-struct bus *server_bus(const struct server *s);
 struct llm *server_llm(const struct server *s);
-struct audit *server_audit(const struct server *s);
 struct registry *server_tools(const struct server *s);
 /* One MCP client of the owner, on a pipe (gateway.h). Close it before the server stops. */
 struct gateway_pipe *server_open_pipe(struct server *s, str source,

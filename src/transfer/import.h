@@ -8,7 +8,6 @@
  *   import_chatgpt.c, import_claude.c, import_code.c   the foreign formats
  *   import_log.c       logs and folders of nb
  *   import_elements.c  reads a large JSON array one element at a time
- *   import_files.c     finds the files in a directory, sorted
  *   export.c           an exporter: events in, text out; export_markdown.c, export_json.c and
  *                      export_html.c are its formats
  *   export_store.c     feeds an exporter from a store

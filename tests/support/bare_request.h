@@ -35,25 +35,32 @@ static inline void bare_begin(struct loop *l)
     bare = (struct bare){.server = http_server_new(l, &HTTP_LIMITS_DEFAULT, &h)};
 }
 
-static inline void on_bare_reply(void *ctx, int status, const char *type, str body)
+static inline void on_bare_head(void *ctx, int status, const char *type)
 {
     struct request *r = ctx;
     bare.req = NULL;
     bare.status = status;
     snprintf(bare.sent, sizeof bare.sent, "%.*s", STR_ARG(buf_str(&r->headers)));
-    snprintf(bare.body, sizeof bare.body, "%.*s", STR_ARG(body));
 }
+
+static inline void on_bare_data(void *ctx, str bytes)
+{
+    snprintf(bare.body, sizeof bare.body, "%.*s", STR_ARG(bytes));
+}
+
+static inline void on_bare_end(void *ctx) {}
 
 static inline struct http_req *bare_request(const char *method, const char *target,
                                             const char *body)
 {
+    static const struct http_local_events EVENTS = {on_bare_head, on_bare_data, on_bare_end};
     struct request *r = request_new_local(bare.server);
     struct http_req *q = &r->pub;
     struct http_head head;
     size_t scanned = 0;
     assert_null(bare.req);
-    r->on_local = on_bare_reply;
-    r->local_ctx = r;
+    r->local = xcalloc(1, sizeof *r->local);
+    *r->local = (struct http_local){.request = r, .ev = &EVENTS, .ctx = r};
     str text = arena_printf(&q->arena, "%s %s HTTP/1.1\r\nHost: x\r\n\r\n", method, target);
     assert_int_equal(http_parse_head(text, &scanned, &bare.server->limits, &head), HTTP_PARSE_DONE);
     assert_int_equal(request_set_head(r, &head, text), 0);

@@ -27,13 +27,13 @@ struct relay {
     struct arena arena;
     struct client *client;
 
-    struct fetch *stream;
+    struct client_call *stream;
     struct sse_parser sse;
     struct buf refusal; /* body of a response that is not a stream */
     int stream_status;
 
     str address; /* address for posts; empty until the server has sent it */
-    struct fetch *post;
+    struct client_call *post;
     int post_status;
     struct list_node lines; /* the first message is being posted */
     size_t queued;
@@ -148,7 +148,7 @@ static void post_next(struct relay *r)
     const struct relay_line *l = LIST_ENTRY(r->lines.next, struct relay_line, node);
     struct client_ask q = {"POST", r->address, str_make(l->text, l->n), 0};
     r->post_status = 0;
-    r->post = client_fetch(r->client, &q, 0, &EVENTS, r);
+    r->post = client_start(r->client, &q, 0, &EVENTS, r);
 }
 
 void relay_send(struct relay *r, str message)
@@ -206,7 +206,6 @@ static void on_stream_done(void *ctx, const struct err *e)
 {
     struct relay *r = ctx;
     struct arena a;
-    struct json *said = NULL;
     assert(r->stream);
     r->stream = NULL;
     if (e->code != 0 || r->stream_status == 200) {
@@ -217,8 +216,7 @@ static void on_stream_done(void *ctx, const struct err *e)
         return;
     }
     arena_init(&a);
-    (void)json_parse(&a, buf_str(&r->refusal), JSON_COPY, &said, NULL);
-    str why = json_get_string(said, "message");
+    str why = client_message(&a, buf_str(&r->refusal));
     relay_fail(r, -EACCES,
                why.n > 0 ? arena_cstr(&a, why) : "the running server refuses to serve MCP");
     arena_done(&a);
@@ -244,7 +242,7 @@ struct relay *relay_new(struct loop *l, struct config *c, str source, const stru
     r->client = client_open_remote(l, server_socket_path(c, &c->arena), c->workspace);
     if (source.n > 0)
         q.path = arena_concat(&r->arena, STR("/sse?source="), client_encode(&r->arena, source));
-    r->stream = client_fetch(r->client, &q, 0, &EVENTS, r);
+    r->stream = client_start(r->client, &q, 0, &EVENTS, r);
     return r;
 }
 
@@ -254,6 +252,10 @@ void relay_free(struct relay *r)
     if (!r)
         return;
     defer_stop(&r->end);
+    if (r->post)
+        client_cancel(r->post);
+    if (r->stream)
+        client_cancel(r->stream);
     client_close(r->client);
     while ((n = list_pop(&r->lines)) != NULL)
         free(LIST_ENTRY(n, struct relay_line, node));

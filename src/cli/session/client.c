@@ -27,7 +27,95 @@ struct client_answer {
     bool is_done;
 };
 
-/* ---- over the socket ---- */
+/* ---- requests, over the socket or in this process ---- */
+
+struct client_call {
+    struct fetch *fetch;
+    struct http_local *local; /* or */
+    const struct fetch_events *ev;
+    void *ctx;
+};
+
+static void on_call_head(void *call, int status, const struct fetch_header *h, size_t n)
+{
+    struct client_call *k = call;
+    k->ev->on_head(k->ctx, status, h, n);
+}
+
+static void on_call_data(void *call, str bytes)
+{
+    struct client_call *k = call;
+    k->ev->on_data(k->ctx, bytes);
+}
+
+static void on_call_done(void *call, const struct err *err)
+{
+    struct client_call k = *(struct client_call *)call;
+    free(call);
+    k.ev->on_done(k.ctx, err);
+}
+
+static void on_own_head(void *call, int status, const char *type)
+{
+    on_call_head(call, status, NULL, 0);
+}
+
+static void on_own_end(void *call)
+{
+    on_call_done(call, &(struct err){0});
+}
+
+static struct fetch *start_remote(struct client *c, const struct client_ask *q, uint64_t idle_ms,
+                                  struct client_call *call)
+{
+    static const struct fetch_events EVENTS = {on_call_head, on_call_data, on_call_done};
+    struct fetch_header headers[2];
+    struct arena a;
+    size_t nheaders = 0;
+    if (q->body.n > 0)
+        headers[nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
+    if (c->workspace)
+        headers[nheaders++] = (struct fetch_header){STR("X-Workspace-Id"), str_from(c->workspace)};
+    arena_init(&a);
+    struct fetch_spec spec = {
+        .method = q->method,
+        .url = arena_printf(&a, HOST "%.*s", STR_ARG(q->path)),
+        .headers = headers,
+        .nheaders = nheaders,
+        .body = q->body,
+        .has_body = q->method && strcmp(q->method, "GET") != 0,
+        .idle_timeout_ms = idle_ms,
+        .unix_socket = c->socket_path,
+    };
+    struct fetch *f = fetch_start(c->fetcher, &spec, &EVENTS, call);
+    arena_done(&a);
+    return f;
+}
+
+struct client_call *client_start(struct client *c, const struct client_ask *q, uint64_t idle_ms,
+                                 const struct fetch_events *ev, void *ctx)
+{
+    static const struct http_local_events EVENTS = {on_own_head, on_call_data, on_own_end};
+    struct http_local_ask ask = {q->method ? q->method : "GET", q->path, q->body};
+    struct client_call *call = xcalloc(1, sizeof *call);
+    *call = (struct client_call){.ev = ev, .ctx = ctx};
+    if (c->server)
+        call->local = server_ask(c->server, &ask, &EVENTS, call);
+    else
+        call->fetch = start_remote(c, q, idle_ms, call);
+    return call;
+}
+
+void client_cancel(struct client_call *call)
+{
+    if (call->local)
+        http_local_cancel(call->local);
+    else
+        fetch_cancel(call->fetch);
+    free(call);
+}
+
+/* ---- one request and its whole response ---- */
 
 static void on_client_head(void *ctx, int status, const struct fetch_header *h, size_t n)
 {
@@ -47,69 +135,30 @@ static void on_client_done(void *ctx, const struct err *err)
     a->is_done = true;
 }
 
-struct fetch *client_fetch(struct client *c, const struct client_ask *q, uint64_t idle_ms,
-                           const struct fetch_events *ev, void *ctx)
-{
-    struct fetch_header headers[2];
-    struct arena a;
-    size_t nheaders = 0;
-    assert(!c->server);
-    if (q->body.n > 0)
-        headers[nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
-    if (c->workspace)
-        headers[nheaders++] = (struct fetch_header){STR("X-Workspace-Id"), str_from(c->workspace)};
-    arena_init(&a);
-    struct fetch_spec spec = {
-        .method = q->method,
-        .url = arena_printf(&a, HOST "%.*s", STR_ARG(q->path)),
-        .headers = headers,
-        .nheaders = nheaders,
-        .body = q->body,
-        .has_body = q->method && strcmp(q->method, "GET") != 0,
-        .idle_timeout_ms = idle_ms,
-        .unix_socket = c->socket_path,
-    };
-    struct fetch *f = fetch_start(c->fetcher, &spec, ev, ctx);
-    arena_done(&a);
-    return f;
-}
-
-static int ask_remote(struct client *c, const struct client_ask *q, struct client_answer *ret,
-                      struct err *e)
+/* No timeout in this process: the work is done here, and the response needs a receiver. */
+static int await_answer(struct client *c, const struct client_ask *q, struct client_answer *ret,
+                        struct err *e)
 {
     static const struct fetch_events EVENTS = {on_client_head, on_client_data, on_client_done};
     uint64_t timeout_ms = q->timeout_ms ? q->timeout_ms : CLIENT_TIMEOUT_MS;
-    struct fetch *f = client_fetch(c, q, timeout_ms, &EVENTS, ret);
-    if (!loop_run_until(c->loop, &ret->is_done, timeout_ms)) {
-        fetch_cancel(f);
-        return err_set(e, -ETIMEDOUT, "the running server (%s) does not answer", c->socket_path);
-    }
+    struct client_call *call = client_start(c, q, timeout_ms, &EVENTS, ret);
+    while (!loop_run_until(c->loop, &ret->is_done, c->server ? UINT32_MAX : timeout_ms))
+        if (!c->server) {
+            client_cancel(call);
+            return err_set(e, -ETIMEDOUT, "the running server (%s) does not answer",
+                           c->socket_path);
+        }
     if (ret->err.code != 0)
         *e = ret->err;
     return ret->err.code;
 }
 
-/* ---- in this process ---- */
-
-static void on_local(void *ctx, int status, const char *type, str body)
+str client_message(struct arena *a, str body)
 {
-    struct client_answer *a = ctx;
-    assert(!a->is_done);
-    a->status = status;
-    buf_add_str(&a->body, body);
-    a->is_done = true;
+    struct json *said = NULL;
+    (void)json_parse(a, body, JSON_COPY, &said, NULL);
+    return json_get_string(said, "message");
 }
-
-/* No timeout: the work is done in this process, and the response needs a receiver. */
-static void ask_local(struct client *c, const struct client_ask *q, struct client_answer *ret)
-{
-    struct http_local_ask ask = {q->method ? q->method : "GET", q->path, q->body};
-    server_ask(c->server, &ask, on_local, ret);
-    while (!ret->is_done)
-        (void)loop_run_until(c->loop, &ret->is_done, UINT32_MAX);
-}
-
-/* ---- both ---- */
 
 static int read_answer(const struct client_answer *got, struct arena *a, struct json **ret,
                        struct err *e)
@@ -135,12 +184,8 @@ int client_ask(struct client *c, const struct client_ask *q, struct arena *a, st
                struct err *e)
 {
     struct client_answer got = {0};
-    int r = 0;
     buf_init(&got.body, CLIENT_BODY_MAX);
-    if (c->server)
-        ask_local(c, q, &got);
-    else
-        r = ask_remote(c, q, &got, e);
+    int r = await_answer(c, q, &got, e);
     if (r == 0)
         r = read_answer(&got, a, ret, e);
     buf_done(&got.body);

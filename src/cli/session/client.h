@@ -42,9 +42,16 @@ struct client_ask {
 int client_ask(struct client *c, const struct client_ask *q, struct arena *a, struct json **ret,
                struct err *e);
 
-/* Starts a request to a remote server, for the caller's events. idle_ms: 0 = no limit. */
-struct fetch *client_fetch(struct client *c, const struct client_ask *q, uint64_t idle_ms,
-                           const struct fetch_events *ev, void *ctx);
+struct client_call;
+
+/* Starts a request, for the caller's events: on_head without headers; on_done unless it is
+ * cancelled first. idle_ms: of a remote server; 0 = the default of fetch.h. */
+struct client_call *client_start(struct client *c, const struct client_ask *q, uint64_t idle_ms,
+                                 const struct fetch_events *ev, void *ctx);
+void client_cancel(struct client_call *call);
+
+/* The message of a response that is an error; may be empty. */
+str client_message(struct arena *a, str body);
 
 /* Encodes a segment of a path or a value of a query. */
 str client_encode(struct arena *a, str s);

@@ -84,7 +84,7 @@ int session_open(struct loop *l, struct config *c, bool is_here, bool is_interac
         return r;
     if (!is_remote)
         await_bundles(client_server(client), is_interactive);
-    struct chat_session *s = is_remote ? session_new_remote() : session_new_local();
+    struct chat_session *s = session_new();
     s->loop = l;
     s->config = c;
     s->client = client;
@@ -101,7 +101,7 @@ int session_open(struct loop *l, struct config *c, bool is_here, bool is_interac
 void session_close(struct chat_session *s)
 {
     struct client *client = s->client;
-    s->ops->close(s);
+    session_drop(s);
     client_close(client);
     arena_done(&s->arena);
     free(s);
@@ -230,7 +230,7 @@ static void session_start(struct chat_session *s, const struct session_input *in
     assert(ev->on_done && ev->on_error); /* one of them is the end */
     s->ev = ev;
     s->ctx = ctx;
-    s->ops->send(s, in);
+    session_post(s, in);
 }
 
 void session_send(struct chat_session *s, str text, const struct session_events *ev, void *ctx)
@@ -248,17 +248,6 @@ void session_set_permissions(struct chat_session *s, struct json_strs allow, boo
 {
     s->allow = allow;
     s->is_unattended = is_unattended;
-}
-
-void session_answer_input(struct chat_session *s, str input_id, const char *action,
-                          const struct json *content)
-{
-    s->ops->answer_input(s, input_id, action, content);
-}
-
-void session_cancel(struct chat_session *s)
-{
-    s->ops->cancel(s);
 }
 
 /* ---- events of a chat stream ---- */

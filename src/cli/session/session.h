@@ -29,7 +29,7 @@ struct session_events {                    /* NULL = ignored */
 bool session_is_served(struct config *c);
 
 /* Probes the socket, blocking for a moment, unless is_here; then opens a local or a remote session.
- * A local one waits for bundles that start (await_bundles.h). */
+ * A local one waits for bundles that start (own_server.h). */
 int session_open(struct loop *l, struct config *c, bool is_here, bool is_interactive,
                  struct chat_session **ret, struct err *e);
 /* Cancels a local run and closes everything; runs the loop until that is done. */

@@ -1,26 +1,16 @@
-/* session_impl.h - the two kinds of session behind session.h: they differ in how a message is sent.
- * Everything that is asked and answered goes through the client. */
+/* session_impl.h - the parts of session.h: session_send.c sends, session.c does the rest. */
 #pragma once
 
 #include "cli/session/client.h"
 #include "cli/session/session.h"
-#include "workspace/dir_grant.h"
+#include "net/sse_parse.h"
 
 struct session_input { /* a message, or the answer to a question */
     str text, ask_id;
     const struct json *decisions;
 };
 
-struct session_ops {
-    void (*send)(struct chat_session *s, const struct session_input *in);
-    void (*answer_input)(struct chat_session *s, str input_id, const char *action,
-                         const struct json *content);
-    void (*cancel)(struct chat_session *s);
-    void (*close)(struct chat_session *s); /* what it has beyond the base */
-};
-
-struct chat_session { /* first member of both implementations */
-    const struct session_ops *ops;
+struct chat_session {
     struct loop *loop;
     struct config *config;
     struct client *client; /* of the running server, or of the one in this process */
@@ -30,13 +20,23 @@ struct chat_session { /* first member of both implementations */
     str no_directory;           /* why they cannot */
     struct json_strs allow;     /* globs; borrowed */
     bool is_unattended;
-    const struct session_events *ev; /* of the message in progress */
+    const struct session_events *ev; /* of the message in progress: */
     void *ctx;
+    struct client_call *chat;
+    struct sse_parser sse;
+    struct buf error_body;
+    int status;
+    bool is_finished;        /* the last event of the stream was received */
+    bool is_cancelling;      /* its cancellation was requested */
+    struct list_node posted; /* requests beside the chat */
 };
 
-/* Zeroed, except for ops; session_open fills the base. */
-struct chat_session *session_new_local(void);
-struct chat_session *session_new_remote(void);
+struct chat_session *session_new(void);    /* session_open fills in the rest */
+void session_drop(struct chat_session *s); /* all requests in progress */
+
+void session_post(struct chat_session *s, const struct session_input *in);
+/* The body of that request. */
+str session_body(struct chat_session *s, struct buf *b, const struct session_input *in);
 
 /* Passes an event of a chat stream to the listener; true when it was the last one. */
 bool session_dispatch(struct chat_session *s, str event, str data);

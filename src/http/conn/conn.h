@@ -115,19 +115,17 @@ struct request {
     struct http_req pub;
     struct list_node node; /* in server->live or server->spare */
     struct buf body;
-    struct buf headers;    /* of the answer, added by the handler, formatted */
-    struct tally *payer;   /* the party for which it is in progress: share.h */
-    unsigned replaced;     /* bit per default header that the handler has set itself */
-    unsigned minor;        /* HTTP/1.x */
-    bool is_head;          /* answered without a body */
-    bool is_keep_alive;    /* the client allows it */
-    bool expects_continue; /* 100 Continue was asked for and not sent */
-    bool is_gone;          /* inside on_gone */
-    bool is_counted;       /* for a person: http_count_for */
-    bool has_bad_header;   /* a header could not be added: the answer is 500 */
-    /* Receives status, type and body of the answer of a request without a connection (local.h). */
-    void (*on_local)(void *ctx, int status, const char *type, str body);
-    void *local_ctx;
+    struct buf headers;       /* of the answer, added by the handler, formatted */
+    struct tally *payer;      /* the party for which it is in progress: share.h */
+    unsigned replaced;        /* bit per default header that the handler has set itself */
+    unsigned minor;           /* HTTP/1.x */
+    bool is_head;             /* answered without a body */
+    bool is_keep_alive;       /* the client allows it */
+    bool expects_continue;    /* 100 Continue was asked for and not sent */
+    bool is_gone;             /* inside on_gone */
+    bool is_counted;          /* for a person: http_count_for */
+    bool has_bad_header;      /* a header could not be added: the answer is 500 */
+    struct http_local *local; /* of a request without a connection: who gets the answer */
 };
 
 struct listener {
@@ -236,6 +234,23 @@ static inline struct request *request_of(const struct http_req *r)
     return CONTAINER_OF(r, struct request, pub);
 }
 
+/* ---- local.c ---- */
+
+struct http_local {
+    struct deferred begin;
+    struct request *request; /* until it is answered */
+    struct sse *sse;         /* or: the stream that answers it */
+    bool has_begun;
+    const struct http_local_events *ev;
+    void *ctx;
+};
+
+void local_answer(struct request *r, int status, const char *type, str body);
+/* The request is answered with a stream, from now on with the two functions below. */
+struct http_local *local_stream(struct request *r, struct sse *s);
+void local_data(struct http_local *l, str bytes);
+void local_end(struct http_local *l);
+
 /* ---- response.c ---- */
 
 /* Formats the head of a response without a known length into server->out_head. */
@@ -254,6 +269,7 @@ void stream_drained(struct http_stream *s);
 /* ---- sse.c ---- */
 
 void sse_conn_gone(struct sse *s); /* the connection is closing */
+void sse_local_gone(struct sse *s);
 void sse_stop_all(struct http_server *s);
 void sse_ping_due(void *server);
 void sse_send_unsent(void *server);

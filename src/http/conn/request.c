@@ -42,7 +42,7 @@ struct request *request_new_local(struct http_server *s)
     r->minor = 1;
     r->is_head = r->is_keep_alive = r->expects_continue = r->is_gone = r->has_bad_header = false;
     r->is_counted = false;
-    r->on_local = NULL;
+    r->local = NULL;
 
     struct arena arena = r->pub.arena;
     r->pub = (struct http_req){

@@ -257,9 +257,9 @@ static void response_send(struct http_req *q, int status, const char *type, str 
 {
     struct request *r = request_of(q);
     assert(!r->is_gone);
-    if (r->on_local)
-        r->on_local(r->local_ctx, status, type, body);
-    if (!q->conn) { /* of local.h, or the client disconnected; on_answered is called anyway */
+    if (r->local)
+        local_answer(r, status, type, body);
+    if (!q->conn) { /* of this process, or the client disconnected; on_answered is called anyway */
         const struct http_handlers *h = q->server ? &q->server->handlers : NULL;
         if (h && h->on_answered)
             h->on_answered(h->ctx, q, status);
@@ -313,7 +313,7 @@ static void trim(struct buf *b)
 
 static bool has_reader(const struct http_req *q)
 {
-    return q->conn || request_of(q)->on_local;
+    return q->conn || request_of(q)->local;
 }
 
 void http_reply_json(struct http_req *q, int status, const struct json *v)

@@ -4,7 +4,6 @@
 
 struct heard {
     struct buf log;
-    struct session_input sent;
 };
 
 static struct heard heard;
@@ -40,24 +39,21 @@ static void on_error(void *ctx, const struct json *d)
 static const struct session_events LISTENER = {
     .on_text = on_text, .on_tool_done = on_tool_done, .on_done = on_done, .on_error = on_error};
 
-static void fake_send(struct chat_session *s, const struct session_input *in)
-{
-    heard.sent = *in;
-}
+static struct config config;
 
 static int open_fake(void **state)
 {
-    static const struct session_ops OPS = {.send = fake_send};
     heard = (struct heard){0};
     buf_init(&heard.log, 4096);
-    session = (struct chat_session){.ops = &OPS};
+    session = (struct chat_session){.ev = &LISTENER, .ctx = &heard, .config = &config};
+    session.client = client_open_remote(NULL, "/nonexistent/nb.sock", NULL);
     arena_init(&session.arena);
-    session_send(&session, STR("hello"), &LISTENER, &heard);
     return 0;
 }
 
 static int close_fake(void **state)
 {
+    client_close(session.client);
     arena_done(&session.arena);
     buf_done(&heard.log);
     return 0;
@@ -67,7 +63,6 @@ static int close_fake(void **state)
 
 TEST_WITH(events_go_to_the_listener_and_the_last_one_is_told, open_fake, close_fake)
 {
-    assert_true(str_eq(heard.sent.text, STR("hello")));
     assert_false(dispatch("text.delta", "{\"text\":\"a\"}"));
     assert_false(dispatch("tool.done", "{\"name\":\"t\",\"ok\":true}"));
     assert_true(dispatch("done", "{\"stopReason\":\"end\"}"));
@@ -100,11 +95,21 @@ TEST_WITH(the_start_names_the_conversation_until_it_is_forgotten, open_fake, clo
     assert_int_equal(session_conversation(&session).n, 0);
 }
 
+static void assert_body(const struct session_input *in, const char *want)
+{
+    struct buf b;
+    buf_init(&b, 4096);
+    assert_true(str_eq(session_body(&session, &b, in), str_from(want)));
+    buf_done(&b);
+}
+
 TEST_WITH(an_answer_is_sent_in_place_of_a_message, open_fake, close_fake)
 {
     struct json *decisions = json_new(&session.arena, JSON_OBJECT);
-    session_answer(&session, STR("ask_1"), decisions, &LISTENER, &heard);
-    assert_int_equal(heard.sent.text.n, 0);
-    assert_true(str_eq(heard.sent.ask_id, STR("ask_1")));
-    assert_ptr_equal(heard.sent.decisions, decisions);
+    assert_body(&(struct session_input){.text = STR("hello")},
+                "{\"message\":\"hello\",\"channel\":\"tui\",\"unattended\":false,"
+                "\"autoAllow\":[]}");
+    assert_body(&(struct session_input){.ask_id = STR("ask_1"), .decisions = decisions},
+                "{\"answer\":{\"askId\":\"ask_1\",\"decisions\":{}},\"channel\":\"tui\","
+                "\"unattended\":false,\"autoAllow\":[]}");
 }
