@@ -6,19 +6,13 @@
 
 #define BYTES_PER_TOKEN 4 /* a rough estimate, the same everywhere and always */
 
-static size_t count_calls(const struct llm_request *req)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < req->nmessages; i++)
-        for (size_t k = 0; k < req->messages[i].n; k++)
-            n += req->messages[i].blocks[k].type == LLM_TOOL_USE;
-    return n;
-}
-
 void demo_begin(struct demo_speech *d, struct arena *a, const struct llm_request *req,
                 size_t bytes_in)
 {
-    *d = (struct demo_speech){.calls_before = count_calls(req), .bytes_in = bytes_in};
+    *d = (struct demo_speech){.bytes_in = bytes_in};
+    for (size_t i = 0; i < req->nmessages; i++)
+        for (size_t k = 0; k < req->messages[i].n; k++)
+            d->calls_before += req->messages[i].blocks[k].type == LLM_TOOL_USE;
     demo_plan(a, req, &d->plan);
 }
 
@@ -28,23 +22,17 @@ static bool is_word_space(char c)
 }
 
 /* A word and the white space behind it. */
-static str next_word(str text, size_t at)
-{
-    size_t end = at;
-    while (end < text.n && !is_word_space(text.p[end]))
-        end++;
-    while (end < text.n && is_word_space(text.p[end]))
-        end++;
-    return str_slice(text, at, end);
-}
-
 static void say_word(struct demo_speech *d, struct answer *an)
 {
     struct answer_block *b = an->n > 0 ? &an->blocks[0] : answer_open(an, ANSWER_TEXT, 0);
-    str word = next_word(d->plan.text, d->at);
-    d->at += word.n;
-    assert(b && word.n > 0);
-    answer_text(an, b, word);
+    str text = d->plan.text;
+    size_t from = d->at;
+    while (d->at < text.n && !is_word_space(text.p[d->at]))
+        d->at++;
+    while (d->at < text.n && is_word_space(text.p[d->at]))
+        d->at++;
+    assert(b && d->at > from);
+    answer_text(an, b, str_slice(text, from, d->at));
 }
 
 static void make_call(struct demo_speech *d, struct answer *an)

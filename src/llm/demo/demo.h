@@ -9,19 +9,18 @@
 
 #define DEMO_USES_MAX  16
 #define DEMO_COUNT_MAX 10000 /* "count to N" */
-
-struct demo_use {
-    str name;
-    str args; /* a JSON object */
-};
+#define DEMO_TEXT_MAX  (64u * 1024)
 
 struct demo_plan {
     str text;
-    struct demo_use uses[DEMO_USES_MAX];
+    struct demo_use {
+        str name;
+        str args; /* a JSON object */
+    } uses[DEMO_USES_MAX];
     size_t nuses;
 };
 
-/* The user's request, taken out of a model request. */
+/* The user's request, taken out of a model request, and the answer to it. */
 struct demo_ask {
     struct arena *a;
     const struct llm_request *req;
@@ -32,28 +31,22 @@ struct demo_ask {
     size_t rounds;   /* answers with tool calls since then, without searches for a tool */
     bool is_first;   /* the conversation has no answer yet */
     size_t question; /* index of the message that holds it */
+    struct buf out;  /* text of the answer, unless the plan has one */
+    struct demo_plan *plan;
 };
 
 /* ---- demo_intent.c: what to do ---- */
 void demo_plan(struct arena *a, const struct llm_request *req, struct demo_plan *ret);
 const struct llm_tool *demo_find_tool(const struct llm_request *req, str name); /* or NULL */
-/* A tool that is not in the request may be hidden because there are too many: searches for it, once
- * per question. False when it was searched for already, or cannot be. */
-bool demo_search_tool(const struct demo_ask *q, str name, struct demo_plan *ret);
-bool demo_is_search(const struct llm_message *m); /* an answer that does this */
+bool demo_is_search(const struct llm_message *m); /* an answer that searches for a hidden tool */
 
-/* ---- demo_call.c: explicit "call tool {json}" ---- */
-/* False when the text names no call. Calls of the round that is due go to the plan. */
-bool demo_explicit_calls(const struct demo_ask *q, struct demo_plan *ret);
-
-/* ---- demo_text.c: what to say ---- */
-str demo_introduction(void);
-str demo_help(const struct demo_ask *q);
-str demo_tool_list(const struct demo_ask *q);
-str demo_shrug(const struct demo_ask *q);  /* for what no rule covers */
-str demo_report(const struct demo_ask *q); /* what the tools returned since the question */
-str demo_title(const struct demo_ask *q);
-str demo_summary(const struct demo_ask *q);
+/* ---- demo_text.c: what to say; `rest` is what follows the words that a rule begins with ---- */
+void demo_help(struct demo_ask *q, str rest);
+void demo_tool_list(struct demo_ask *q, str rest);
+void demo_shrug(struct demo_ask *q, str rest);  /* for what no rule covers */
+void demo_report(struct demo_ask *q, str rest); /* what the tools returned since the question */
+void demo_aside(struct demo_ask *q,
+                str rest); /* titles and summaries, which nb asks for without tools */
 
 /* ---- demo.c: an answer being spoken ---- */
 struct demo_speech {

@@ -3,35 +3,45 @@
 
 #include "llm/demo/demo.h"
 
-#define TITLE_TOKENS_MAX 256 /* requests for a title ask for little */
+#define SEARCHES "is not in my list of tools, so I search for it."
+
+static const char INTRODUCTION[] =
+    "I am the **demo model** that is built into nb: a handful of rules, no neural "
+    "network, no internet. I can show you around and call tools. For real answers "
+    "connect a model: in the settings of the page, with `ANTHROPIC_API_KEY` or "
+    "`OPENAI_API_KEY`, or with a local server such as Ollama.\n\n";
 
 /* ---- understanding the request ---- */
 
-static bool has_block(const struct llm_message *m, enum llm_block_type type)
+/* The first block of this type, or NULL. */
+static const struct llm_block *block_of(const struct llm_message *m, enum llm_block_type type)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->blocks[i].type == type)
-            return true;
-    return false;
+            return &m->blocks[i];
+    return NULL;
 }
 
-/* In a conversation of several people a message begins with the id of its author. */
-static str without_author(str text)
+static bool has_words(const struct llm_message *m, str words)
 {
-    ptrdiff_t end = str_starts(text, STR("[usr_")) ? str_find(text, STR("] "), 0) : -1;
-    return end > 0 ? str_trim(str_skip(text, (size_t)end + 2)) : text;
+    const struct llm_block *b = block_of(m, LLM_TEXT);
+    return b && str_find(b->text, words, 0) >= 0;
+}
+
+bool demo_is_search(const struct llm_message *m)
+{
+    return m->role == LLM_ASSISTANT && has_words(m, STR(SEARCHES));
 }
 
 static void read_question(struct demo_ask *q, const struct llm_message *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         const struct llm_block *b = &m->blocks[i];
-        if (b->type == LLM_IMAGE)
-            q->images++;
-        else if (b->type == LLM_TEXT && q->text.n == 0)
-            q->text = without_author(str_trim(b->text));
+        if (b->type == LLM_TEXT && q->text.n == 0)
+            q->text = str_trim(b->text);
         else if (b->type == LLM_TEXT)
             q->context += b->text.n;
+        q->images += b->type == LLM_IMAGE;
     }
 }
 
@@ -39,7 +49,6 @@ static void read_question(struct demo_ask *q, const struct llm_message *m)
 static void split_attachment(struct demo_ask *q)
 {
     static const str MARKS[] = {STR_INIT("\n<"), STR_INIT("\n```"), STR_INIT("\n---\n")};
-    q->all = q->text;
     for (size_t i = 0; i < ARRAY_LEN(MARKS); i++) {
         ptrdiff_t at = str_find(q->text, MARKS[i], 0);
         if (at <= 0)
@@ -54,67 +63,24 @@ static void split_attachment(struct demo_ask *q)
 
 static void understand(struct demo_ask *q)
 {
-    const struct llm_request *req = q->req;
+    bool is_found = false;
     q->is_first = true;
-    for (size_t i = 0; i < req->nmessages; i++)
-        q->is_first &= req->messages[i].role == LLM_USER;
-    for (size_t i = req->nmessages; i-- > 0;) {
-        const struct llm_message *m = &req->messages[i];
-        q->rounds += m->role == LLM_ASSISTANT && has_block(m, LLM_TOOL_USE) && !demo_is_search(m);
-        if (m->role != LLM_USER || has_block(m, LLM_TOOL_RESULT))
+    for (size_t i = q->req->nmessages; i-- > 0;) {
+        const struct llm_message *m = &q->req->messages[i];
+        q->is_first &= m->role == LLM_USER;
+        if (is_found)
             continue;
-        q->question = i;
-        read_question(q, m);
-        break;
+        q->rounds += m->role == LLM_ASSISTANT && block_of(m, LLM_TOOL_USE) && !demo_is_search(m);
+        is_found = m->role == LLM_USER && !block_of(m, LLM_TOOL_RESULT);
+        if (is_found)
+            q->question = i, read_question(q, m);
     }
+    /* In a conversation of several people a message begins with the id of its author. */
+    ptrdiff_t end = str_starts(q->text, STR("[usr_")) ? str_find(q->text, STR("] "), 0) : -1;
+    if (end > 0)
+        q->text = str_trim(str_skip(q->text, (size_t)end + 2));
+    q->all = q->text;
     split_attachment(q);
-}
-
-const struct llm_tool *demo_find_tool(const struct llm_request *req, str name)
-{
-    for (size_t i = 0; name.n > 0 && i < req->ntools; i++)
-        if (str_eq(req->tools[i].name, name))
-            return &req->tools[i];
-    for (size_t i = 0; name.n > 0 && i < req->ntools; i++) {
-        str full = req->tools[i].name;
-        if (full.n > name.n + 2 && str_ends(full, name) &&
-            memcmp(full.p + full.n - name.n - 2, "__", 2) == 0)
-            return &req->tools[i];
-    }
-    return NULL;
-}
-
-/* ---- hidden tools ---- */
-
-#define SEARCHES "is not in my list of tools, so I search for it."
-
-static str text_of(const struct llm_message *m)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (m->blocks[i].type == LLM_TEXT)
-            return m->blocks[i].text;
-    return STR_NONE;
-}
-
-bool demo_is_search(const struct llm_message *m)
-{
-    return m->role == LLM_ASSISTANT && str_find(text_of(m), STR(SEARCHES), 0) >= 0;
-}
-
-bool demo_search_tool(const struct demo_ask *q, str name, struct demo_plan *ret)
-{
-    const struct llm_tool *t = demo_find_tool(q->req, STR("discover_tools"));
-    str words = arena_printf(q->a, "`%.*s` " SEARCHES "\n", STR_ARG(name));
-    struct json args = {.type = JSON_OBJECT};
-    for (size_t i = q->question; i < q->req->nmessages; i++)
-        if (str_find(text_of(&q->req->messages[i]), str_trim(words), 0) >= 0)
-            return false;
-    if (!t)
-        return false;
-    json_set(q->a, &args, STR("query"), json_of_str(name));
-    *ret = (struct demo_plan){.text = words, .nuses = 1};
-    ret->uses[0] = (struct demo_use){t->name, json_to_str(q->a, &args)};
-    return true;
 }
 
 /* ---- small words: lists of phrases, separated by '|' ---- */
@@ -131,6 +97,23 @@ static str without_end(str s) /* punctuation */
     return s;
 }
 
+static bool is_one_of(str s, const char *phrases)
+{
+    str rest = str_from(phrases), p;
+    while (str_split(&rest, '|', &p))
+        if (str_eq_nocase(s, p))
+            return true;
+    return false;
+}
+
+static bool is_only(const struct demo_ask *q, const char *phrases)
+{
+    str t = without_end(q->text);
+    while (str_starts(t, STR("/")))
+        t = str_skip(t, 1);
+    return is_one_of(t, phrases);
+}
+
 /* Whole words only: "time" is not in "sometimes". */
 static bool says(const struct demo_ask *q, const char *phrases)
 {
@@ -145,17 +128,6 @@ static bool says(const struct demo_ask *q, const char *phrases)
     return false;
 }
 
-static bool is_only(const struct demo_ask *q, const char *phrases)
-{
-    str rest = str_from(phrases), p, t = without_end(q->text);
-    while (t.n > 0 && t.p[0] == '/')
-        t = str_skip(t, 1);
-    while (str_split(&rest, '|', &p))
-        if (str_eq_nocase(t, p))
-            return true;
-    return false;
-}
-
 /* What follows the first of the leads that the text begins with; or empty. */
 static str after(const struct demo_ask *q, const char *leads)
 {
@@ -166,7 +138,21 @@ static str after(const struct demo_ask *q, const char *leads)
     return STR_NONE;
 }
 
-/* ---- calling one tool ---- */
+/* ---- calling tools ---- */
+
+const struct llm_tool *demo_find_tool(const struct llm_request *req, str name)
+{
+    const struct llm_tool *found = NULL;
+    for (size_t i = 0; name.n > 0 && i < req->ntools; i++) {
+        str full = req->tools[i].name;
+        if (str_eq(full, name))
+            return &req->tools[i];
+        if (!found && full.n > name.n + 2 && str_ends(full, name) &&
+            str_ends(str_slice(full, 0, full.n - name.n), STR("__")))
+            found = &req->tools[i];
+    }
+    return found;
+}
 
 /* The main argument: the first required one, else the first one. */
 static str main_argument(const struct llm_tool *t, const char *otherwise)
@@ -178,81 +164,143 @@ static str main_argument(const struct llm_tool *t, const char *otherwise)
     return name.n > 0 ? name : str_from(otherwise);
 }
 
-static void use_tool(struct demo_ask *q, const struct llm_tool *t, str argument, const char *name,
-                     struct demo_plan *ret)
+static void add_use(struct demo_ask *q, const struct llm_tool *t, const struct json *args)
 {
+    if (q->plan->nuses < DEMO_USES_MAX)
+        q->plan->uses[q->plan->nuses++] = (struct demo_use){t->name, json_to_str(q->a, args)};
+}
+
+/* False when there is no such tool. Without an argument it is STR_NONE. */
+static bool use_tool(struct demo_ask *q, const char *tool, str argument, const char *name)
+{
+    const struct llm_tool *t = demo_find_tool(q->req, str_from(tool));
     struct json args = {.type = JSON_OBJECT};
-    if (argument.n > 0)
+    if (t && argument.p)
         json_set(q->a, &args, main_argument(t, name), json_of_str(argument));
-    ret->uses[ret->nuses++] = (struct demo_use){t->name, json_to_str(q->a, &args)};
+    if (t)
+        add_use(q, t, &args);
+    return t != NULL;
 }
 
-/* ---- the rules ---- */
-
-/* nb itself asks, for a title or a summary: such a request has no tools. */
-static bool do_aside(struct demo_ask *q, struct demo_plan *ret)
+/* A tool that is not in the request may be hidden because there are too many: searches for it, once
+ * per question. False when it was searched for already, or cannot be. */
+static bool search_tool(struct demo_ask *q, str name)
 {
-    const struct llm_request *r = q->req;
-    bool is_short = r->max_tokens > 0 && r->max_tokens <= TITLE_TOKENS_MAX;
-    if (r->ntools > 0)
+    str words = arena_printf(q->a, "`%.*s` " SEARCHES, STR_ARG(name));
+    for (size_t i = q->question; i < q->req->nmessages; i++)
+        if (has_words(&q->req->messages[i], words))
+            return false;
+    if (!demo_find_tool(q->req, STR("discover_tools")))
         return false;
-    if (is_short && str_find_nocase(r->system_stable, STR("title")) >= 0)
-        ret->text = demo_title(q);
-    else if (str_find_nocase(r->system_stable, STR("summar")) >= 0)
-        ret->text = demo_summary(q);
-    q->is_first &= ret->text.n == 0; /* it needs no introduction */
-    return ret->text.n > 0;
+    *q->plan = (struct demo_plan){.text = arena_concat(q->a, words, STR("\n"))};
+    return use_tool(q, "discover_tools", name, "query");
 }
 
-static bool do_calls(struct demo_ask *q, struct demo_plan *ret)
+/* ---- "call nb__calculate {"expression": "2+2"}", once, several at a time, or, with "then" between
+ * them, one round after another ---- */
+
+static str take_word(str *rest)
 {
-    /* With neither a call nor a text all rounds are over: report. */
-    return demo_explicit_calls(q, ret) && (ret->nuses > 0 || ret->text.n > 0);
+    size_t n = 0;
+    while (n < rest->n && (is_letter(rest->p[n]) || rest->p[n] == '-'))
+        n++;
+    str word = str_slice(*rest, 0, n);
+    *rest = str_skip(*rest, n);
+    return word;
 }
 
-static bool do_report(struct demo_ask *q, struct demo_plan *ret)
+static str skip_blanks(str s)
 {
-    if (q->rounds > 0)
-        ret->text = demo_report(q);
-    return q->rounds > 0;
+    while (s.n > 0 && strchr(" \t\r\n`:", s.p[0]))
+        s = str_skip(s, 1);
+    return s;
 }
 
-static bool do_help(struct demo_ask *q, struct demo_plan *ret)
+/* The object that begins here, by matching its braces outside of strings. */
+static str take_object(str *rest)
 {
-    if (is_only(q, "|help|what can i do|h") || says(q, "what can you do"))
-        ret->text = demo_help(q);
-    return ret->text.n > 0;
+    size_t depth = 0, at = 0;
+    bool in_string = false;
+    if (!str_starts(*rest, STR("{")))
+        return STR("{}");
+    for (; at < rest->n; at++) {
+        char c = rest->p[at];
+        if (in_string && c == '\\')
+            at++;
+        else if (c == '"')
+            in_string = !in_string;
+        else if (!in_string && c == '{')
+            depth++;
+        else if (!in_string && c == '}' && --depth == 0)
+            break;
+    }
+    str object = str_slice(*rest, 0, at + 1);
+    *rest = str_skip(*rest, at + 1);
+    return object;
 }
 
-static bool do_list_tools(struct demo_ask *q, struct demo_plan *ret)
+static void call_tool(struct demo_ask *q, const struct llm_tool *tool, str args)
 {
-    if (is_only(q, "tools") ||
-        says(q, "list tools|list the tools|list your tools|list all tools|what tools|which tools|"
-                "show tools|show me the tools|available tools"))
-        ret->text = demo_tool_list(q);
-    return ret->text.n > 0;
+    struct json *v;
+    struct err e = {0};
+    if (json_parse(q->a, args, 0, &v, &e) == 0)
+        add_use(q, tool, v);
+    else
+        q->plan->text = arena_printf(q->a,
+                                     "The arguments you gave for `%.*s` are not valid JSON (%s), "
+                                     "so I did not call it.\n",
+                                     STR_ARG(tool->name), e.msg);
 }
 
-static str without_ticks(str command)
+/* Makes the calls of the round that is due, if there are any. */
+static void call_by_name(struct demo_ask *q, str rest)
 {
-    while (command.n > 1 && command.p[0] == '`' && command.p[command.n - 1] == '`')
-        command = str_slice(command, 1, command.n - 1);
-    return str_trim(command);
+    for (size_t found = 0, step = 0; rest.n > 0;) {
+        str word = take_word(&rest);
+        step += found > 0 && is_one_of(word, "then");
+        if (!is_one_of(word, "call|use|run")) {
+            rest = str_skip(rest, word.n == 0);
+            continue;
+        }
+        rest = skip_blanks(rest);
+        str name = take_word(&rest);
+        rest = skip_blanks(rest);
+        const struct llm_tool *tool = demo_find_tool(q->req, name);
+        if (!tool && !str_starts(rest, STR("{")) && str_find(name, STR("__"), 0) < 0)
+            continue; /* "call me Ishmael" */
+        found++;
+        str args = take_object(&rest);
+        if (step != q->rounds)
+            continue;
+        if (tool)
+            call_tool(q, tool, args);
+        else if (search_tool(q, name))
+            return;
+        else
+            q->plan->text = arena_printf(q->a,
+                                         "There is no tool `%.*s` here. Say `tools` to see those "
+                                         "I can call.\n",
+                                         STR_ARG(name));
+    }
 }
 
-static bool do_shell(struct demo_ask *q, struct demo_plan *ret)
+/* ---- requests that a tool can fulfil ---- */
+
+static void run_command(struct demo_ask *q, str rest)
 {
-    const struct llm_tool *t = demo_find_tool(q->req, STR("bash_exec"));
     str command = after(q, "run |execute |$ |!");
+    (void)rest;
     if (command.n == 0 && says(q, "list files|list the files|what files|which files"))
         command = says(q, "home") ? STR("ls -la ~") : STR("ls -la");
     if (command.n == 0)
-        return false;
-    if (t)
-        use_tool(q, t, without_ticks(command), "command", ret);
-    else if (!demo_search_tool(q, STR("bash_exec"), ret))
-        ret->text = STR("I would run that, but no tool that runs commands is installed here.\n");
-    return true;
+        return;
+    while (command.n > 1 && command.p[0] == '`' && command.p[command.n - 1] == '`')
+        command = str_slice(command, 1, command.n - 1);
+    command = str_trim(command);
+    if (!use_tool(q, "bash_exec", command.n > 0 ? command : STR_NONE, "command") &&
+        !search_tool(q, STR("bash_exec")))
+        q->plan->text =
+            STR("I would run that, but no tool that runs commands is installed here.\n");
 }
 
 /* "Europe/Berlin", as time zones are named. */
@@ -269,171 +317,157 @@ static str find_zone(const struct demo_ask *q)
     return STR_NONE;
 }
 
-/* Words that stand for signs in a sum. */
-static const struct {
-    const char *word, *sign;
-} SIGNS[] = {{"plus", "+"},     {"minus", "-"},           {"times", "*"},
-             {"x", "*"},        {"multiplied by", "*"},   {"divided by", "/"},
-             {"over", "/"},     {"to the power of", "^"}, {"**", "^"},
-             {"\xc3\x97", "*"}, {"\xc3\xb7", "/"}};
-
-/* One piece of a sum at the start of s, or 0 when there is none. */
-static size_t take_piece(str s, struct buf *out, bool *ret_is_sign)
+/* The text with signs instead of the words for them. */
+static str with_signs(const struct demo_ask *q)
 {
-    *ret_is_sign = false;
-    for (size_t i = 0; i < ARRAY_LEN(SIGNS); i++) {
-        str word = str_from(SIGNS[i].word);
-        bool is_word = isalpha((unsigned char)word.p[0]);
-        if (!str_starts_nocase(s, word) || (is_word && s.n > word.n && is_letter(s.p[word.n]) &&
-                                            !isdigit((unsigned char)s.p[word.n])))
-            continue;
-        *ret_is_sign = true;
-        buf_add_lit(out, SIGNS[i].sign);
-        return word.n;
+    static const char *const SIGNS[][2] = {
+        {"plus", "+"},     {"minus", "-"},           {"times", "*"},
+        {"x", "*"},        {"multiplied by", "*"},   {"divided by", "/"},
+        {"over", "/"},     {"to the power of", "^"}, {"**", "^"},
+        {"\xc3\x97", "*"}, {"\xc3\xb7", "/"}};
+    struct buf b;
+    buf_init(&b, q->text.n + 1);
+    for (str rest = q->text; rest.n > 0;) {
+        str sign = str_slice(rest, 0, 1), next = str_skip(rest, 1);
+        for (size_t i = 0; i < ARRAY_LEN(SIGNS); i++) {
+            str word = str_from(SIGNS[i][0]), behind = str_skip(rest, word.n);
+            bool is_cut = isalpha((unsigned char)word.p[0]) && behind.n > 0 &&
+                          is_letter(behind.p[0]) && !isdigit((unsigned char)behind.p[0]);
+            if (str_starts_nocase(rest, word) && !is_cut)
+                sign = str_from(SIGNS[i][1]), next = behind;
+        }
+        buf_add_str(&b, sign);
+        rest = next;
     }
-    char c = s.p[0];
-    if (!isdigit((unsigned char)c) && !strchr("+-*/%^(). \t", c))
-        return 0;
-    *ret_is_sign = strchr("+-*/%^", c) != NULL;
-    buf_add_char(out, c);
-    return 1;
+    return buf_keep(&b, q->a);
 }
 
 /* The longest sum in the text with a sign between numbers; empty when there is none. */
-static str find_sum(struct demo_ask *q)
+static str find_sum(const struct demo_ask *q)
 {
     str best = STR_NONE;
-    struct buf sum;
-    buf_init(&sum, 1024);
-    for (size_t from = 0; from < q->text.n; from++) {
-        bool is_sign, has_sign = false, is_sum = false;
-        size_t at = from, n;
-        if (!isdigit((unsigned char)q->text.p[from]) && q->text.p[from] != '(')
-            continue;
-        buf_clear(&sum);
-        while (at < q->text.n && (n = take_piece(str_skip(q->text, at), &sum, &is_sign)) > 0) {
-            is_sum |= has_sign && isdigit((unsigned char)q->text.p[at]);
-            has_sign |= is_sign;
-            at += n;
-        }
-        str candidate = str_trim(buf_str(&sum));
-        if (is_sum && candidate.n > best.n)
-            best = arena_str(q->a, candidate);
-        from = at; /* the sum that was read cannot be part of a longer one */
+    for (str rest = with_signs(q); rest.n > 0;) {
+        size_t n = strspn(rest.p, "0123456789+-*/%^(). \t");
+        str sum = str_slice(rest, strcspn(rest.p, "0123456789("), n);
+        str signs = str_skip(sum, strcspn(sum.p, "+-*/%^"));
+        bool is_sum = signs.n > 0 && strcspn(signs.p, "0123456789") < signs.n;
+        if (is_sum && str_trim(sum).n > best.n)
+            best = str_trim(sum);
+        rest = str_skip(rest, n + 1);
     }
-    buf_done(&sum);
     while (best.n > 0 && strchr("+-*/%^(. ", best.p[best.n - 1]))
         best.n--;
     return best;
 }
 
-static bool asks_for_sum(const struct demo_ask *q, str sum)
+/* One message may contain several. */
+static void fulfil_wishes(struct demo_ask *q, str rest)
 {
-    return sum.n > 0 &&
-           (sum.n * 2 >= q->text.n ||
-            says(q, "calculate|compute|what is|what's|how much|evaluate|solve|equals"));
-}
-
-static bool asks_for_time(const struct demo_ask *q)
-{
-    return is_only(q, "time|date|now") ||
-           says(q, "what time|the time|time is it|current time|what date|the date|today|what day|"
-                   "current date|time now");
-}
-
-/* Requests that a tool can fulfil; one message may contain several. */
-static bool do_wishes(struct demo_ask *q, struct demo_plan *ret)
-{
-    const struct llm_tool *t;
     str sum = find_sum(q);
-    if (asks_for_sum(q, sum) && (t = demo_find_tool(q->req, STR("calculate"))) != NULL)
-        use_tool(q, t, sum, "expression", ret);
-    if (asks_for_time(q) && (t = demo_find_tool(q->req, STR("time"))) != NULL)
-        use_tool(q, t, find_zone(q), "timezone", ret);
-    if (says(q, "status|health|healthy|uptime") &&
-        ((t = demo_find_tool(q->req, STR("status"))) != NULL ||
-         (t = demo_find_tool(q->req, STR("bundle_status"))) != NULL))
-        use_tool(q, t, STR_NONE, NULL, ret);
-    return ret->nuses > 0;
+    (void)rest;
+    if (sum.n > 0 && (sum.n * 2 >= q->text.n || says(q, "calculate|compute|what is|what's|how much|"
+                                                        "evaluate|solve|equals")))
+        use_tool(q, "calculate", sum, "expression");
+    if (is_only(q, "time|date|now") ||
+        says(q, "what time|the time|time is it|current time|what date|the date|today|what day|"
+                "current date|time now"))
+        use_tool(q, "time", find_zone(q), "timezone");
+    if (says(q, "status|health|healthy|uptime") && !use_tool(q, "status", STR_NONE, NULL))
+        use_tool(q, "bundle_status", STR_NONE, NULL);
 }
 
-/* A tool whose argument is what follows the lead. */
-static bool use_for_rest(struct demo_ask *q, const char *tool, str rest, const char *argument,
-                         struct demo_plan *ret)
+static void discover(struct demo_ask *q, str rest)
 {
-    const struct llm_tool *t = rest.n > 0 ? demo_find_tool(q->req, str_from(tool)) : NULL;
-    if (t)
-        use_tool(q, t, rest, argument, ret);
-    return t != NULL;
+    if (without_end(rest).n > 0)
+        use_tool(q, "discover_tools", without_end(rest), "query");
 }
 
-static bool do_discover(struct demo_ask *q, struct demo_plan *ret)
+static void delegate(struct demo_ask *q, str rest)
 {
-    str what = after(q, "find a tool for |find tools for |discover |search tools for |"
-                        "is there a tool for ");
-    return use_for_rest(q, "discover_tools", without_end(what), "query", ret);
+    use_tool(q, "delegate", rest, "task");
 }
 
-static bool do_delegate(struct demo_ask *q, struct demo_plan *ret)
-{
-    return use_for_rest(q, "delegate", after(q, "delegate : |delegate "), "task", ret);
-}
+/* ---- the rules ---- */
 
-static bool do_count(struct demo_ask *q, struct demo_plan *ret)
+static void count(struct demo_ask *q, str number)
 {
-    str number = after(q, "count to ");
     uint64_t to = 0;
     while (number.n > 0 && !isdigit((unsigned char)number.p[number.n - 1]))
         number.n--;
-    if (parse_u64(number, &to) < 0 || to == 0)
-        return false;
-    struct buf b;
-    buf_init(&b, DEMO_COUNT_MAX * 8);
+    if (parse_u64(number, &to) < 0)
+        return;
     for (uint64_t i = 1; i <= to && i <= DEMO_COUNT_MAX; i++)
-        buf_printf(&b, "%s%llu", i > 1 ? " " : "", (unsigned long long)i);
+        buf_printf(&q->out, "%s%llu", i > 1 ? " " : "", (unsigned long long)i);
     if (to > DEMO_COUNT_MAX)
-        buf_printf(&b, " ... and I stop at %d.", DEMO_COUNT_MAX);
-    ret->text = buf_keep(&b, q->a);
-    return true;
+        buf_printf(&q->out, " ... and I stop at %d.", DEMO_COUNT_MAX);
 }
 
-static bool do_echo(struct demo_ask *q, struct demo_plan *ret)
+static void echo(struct demo_ask *q, str rest)
 {
-    ret->text = after(q, "say |echo |repeat ");
-    return ret->text.n > 0;
+    q->plan->text = rest;
 }
 
-static bool do_small_talk(struct demo_ask *q, struct demo_plan *ret)
+static void introduce(struct demo_ask *q, str rest)
 {
-    if (is_only(q, "hello|hi|hey|good morning|hello there|hi there"))
-        ret->text = STR("Hello! Say `help` to see what I can show you.\n");
-    else if (is_only(q, "thanks|thank you|thx"))
-        ret->text = STR("You are welcome.\n");
-    else if (says(q, "who are you|what are you|which model|what model"))
-        ret->text = q->is_first ? STR("That is all there is to me; say `help` for a tour.\n")
-                                : demo_introduction();
-    return ret->text.n > 0;
+    (void)rest;
+    q->plan->text = q->is_first ? STR("That is all there is to me; say `help` for a tour.\n")
+                                : str_from(INTRODUCTION);
 }
 
-static bool do_shrug(struct demo_ask *q, struct demo_plan *ret)
-{
-    ret->text = demo_shrug(q);
-    return true;
-}
-
-static bool (*const RULES[])(struct demo_ask *q, struct demo_plan *ret) = {
-    do_aside,    do_calls, do_report, do_help,     do_list_tools, do_count, do_echo,
-    do_delegate, do_shell, do_wishes, do_discover, do_small_talk, do_shrug,
+static const struct {
+    const char *only;  /* the whole message is one of these, or it */
+    const char *says;  /* contains one of these, or it */
+    const char *leads; /* begins with one of these; a rule without any of them always applies */
+    const char *text;  /* the answer, or what makes it: */
+    void (*act)(struct demo_ask *q, str rest);
+} RULES[] = {
+    {.act = demo_aside},
+    {.act = call_by_name},
+    {.act = demo_report}, /* all rounds are over */
+    {.only = "|help|what can i do|h", .says = "what can you do", .act = demo_help},
+    {.only = "tools",
+     .says = "list tools|list the tools|list your tools|list all tools|what tools|which tools|"
+             "show tools|show me the tools|available tools",
+     .act = demo_tool_list},
+    {.leads = "count to ", .act = count},
+    {.leads = "say |echo |repeat ", .act = echo},
+    {.leads = "delegate : |delegate ", .act = delegate},
+    {.act = run_command},
+    {.act = fulfil_wishes},
+    {.leads = "find a tool for |find tools for |discover |search tools for |is there a tool for ",
+     .act = discover},
+    {.only = "hello|hi|hey|good morning|hello there|hi there",
+     .text = "Hello! Say `help` to see what I can show you.\n"},
+    {.only = "thanks|thank you|thx", .text = "You are welcome.\n"},
+    {.says = "who are you|what are you|which model|what model", .act = introduce},
+    {.act = demo_shrug},
 };
+
+static void apply_rule(struct demo_ask *q, size_t i)
+{
+    bool is_always = !RULES[i].only && !RULES[i].says && !RULES[i].leads;
+    str rest = is_always ? q->text : after(q, RULES[i].leads);
+    if (!is_always && rest.n == 0 && !(RULES[i].only && is_only(q, RULES[i].only)) &&
+        !says(q, RULES[i].says))
+        return;
+    if (RULES[i].act)
+        RULES[i].act(q, rest);
+    else
+        q->plan->text = str_from(RULES[i].text);
+}
 
 void demo_plan(struct arena *a, const struct llm_request *req, struct demo_plan *ret)
 {
-    struct demo_ask q = {.a = a, .req = req};
+    struct demo_ask q = {.a = a, .req = req, .plan = ret};
     *ret = (struct demo_plan){0};
+    buf_init(&q.out, DEMO_TEXT_MAX);
     understand(&q);
-    for (size_t i = 0; i < ARRAY_LEN(RULES) && ret->text.n == 0 && ret->nuses == 0; i++)
-        if (RULES[i](&q, ret))
-            break;
+    for (size_t i = 0; i < ARRAY_LEN(RULES) && ret->text.n == 0 && ret->nuses == 0; i++) {
+        apply_rule(&q, i);
+        if (q.out.n > 0)
+            ret->text = buf_keep(&q.out, a);
+    }
+    buf_done(&q.out);
     if (q.is_first)
-        ret->text = arena_concat(a, demo_introduction(), ret->text);
+        ret->text = arena_concat(a, str_from(INTRODUCTION), ret->text);
 }
