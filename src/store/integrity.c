@@ -195,18 +195,12 @@ int integrity_verify_file(const char *path, struct integrity_report *ret, struct
 
 /* ---- of a conversation ---- */
 
-static bool derive_one(void *ctx, str line, store_pos end)
-{
-    derive_line(ctx, line, end);
-    return true;
-}
-
 /* Reads the log itself, because the index may describe older bytes. */
 static void read_lines(struct store_op *op, struct integrity_report *report)
 {
     struct derive d;
     derive_init(&d, op->store->env);
-    if (op->store->ops->scan(op->store, op->id, derive_one, &d, &op->err) == 0) {
+    if (op->store->ops->scan(op->store, op->id, derive_scanned, &d, &op->err) == 0) {
         report->bad_lines = d.conv.bad_lines;
         report->lacks_header = !d.has_header || d.conv.acl.is_sealed;
     }

@@ -32,17 +32,10 @@ static int note_repair(struct log_task *t, const struct store_io *io)
     return 0;
 }
 
-static void on_compared(struct log_task *t)
-{
-    struct store_op *op = files_op(t);
-    op->err = t->err;
-    op_done(op);
-}
-
 static void mend(struct store_op *op)
 {
     op->task = (struct log_task){.run = note_repair, .needs_lock = true, .spares_log = true};
-    files_submit(op, LOG_RUN, on_compared);
+    files_submit(op, LOG_RUN, files_done);
 }
 
 static void found(struct store_op *op)

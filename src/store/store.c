@@ -230,6 +230,14 @@ void op_run(struct store_op *op, void (*work)(struct store_op *op))
     pool_run(op->store->env->readers, &op->job, op_work, op_worked);
 }
 
+void op_start(struct store_op *op, void (*fn)(struct store_op *op))
+{
+    if (op->store->ops->locate)
+        op->store->ops->locate(op, op->id, fn);
+    else
+        fn(op);
+}
+
 void store_op_cancel(struct store_op *op)
 {
     if (op)
@@ -261,5 +269,5 @@ void answer_conv(struct store_op *op)
 
 void then_get(struct store_op *op)
 {
-    op->store->ops->get(op);
+    op_start(op, op->store->ops->get);
 }

@@ -32,7 +32,7 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
         err_set(&op->err, -ENOENT, "no such blob");
         op_done_later(op);
     } else {
-        s->ops->get_blob(op);
+        op_start(op, s->ops->get_blob);
     }
     return op;
 }
@@ -103,7 +103,7 @@ struct store_op *store_read(struct store *s, str id, const struct store_range *r
     if (!range->max_bytes)
         op->in.range.max_bytes = STORE_PAGE_BYTES;
     if (op_check(op, false))
-        s->ops->read(op);
+        op_start(op, s->ops->read);
     return op;
 }
 

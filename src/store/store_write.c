@@ -83,7 +83,7 @@ struct store_op *store_create(struct store *s, const struct conv_create *spec, s
     op->in.create.events = op->lines + 1;
     op->step = created;
     if (op_check(op, true))
-        s->ops->create(op);
+        op_start(op, s->ops->create);
     return op;
 }
 
@@ -108,7 +108,7 @@ struct store_op *store_append(struct store *s, str id, const str *events, size_t
     if (n == 0)
         op_done_later(op);
     else
-        s->ops->append(op);
+        op_start(op, s->ops->append);
     return op;
 }
 
@@ -124,7 +124,7 @@ static void append_own(struct store_op *op, const str *lines, size_t n,
 {
     copy_lines(op, lines, n, 0);
     op->step = step;
-    op->store->ops->append(op);
+    op_start(op, op->store->ops->append);
 }
 
 static void append_buf(struct store_op *op, struct buf *b, void (*step)(struct store_op *op))
@@ -409,7 +409,7 @@ static void removed(struct store_op *op)
 static void remove_now(struct store_op *op)
 {
     op->step = removed;
-    op->store->ops->remove(op);
+    op_start(op, op->store->ops->remove);
 }
 
 /* The access list for the announcement must be read before the log moves. A conversation that is
@@ -455,7 +455,7 @@ struct store_op *store_restore(struct store *s, str id, const struct viewer *vie
     (void)op_set_viewer(op, viewer);
     op->step = appeared;
     if (op_check(op, true))
-        s->ops->restore(op);
+        op_start(op, s->ops->restore);
     return op;
 }
 
@@ -465,6 +465,6 @@ struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_f
     op->fn.blob = fn;
     op->in.blob = arena_str(&op->arena, bytes);
     if (op_check(op, true))
-        s->ops->put_blob(op);
+        op_start(op, s->ops->put_blob);
     return op;
 }

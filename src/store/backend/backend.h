@@ -45,6 +45,10 @@ struct store_ops {
     int (*open)(struct store *s, struct err *e); /* may set s->impl */
     void (*close)(struct store *s);              /* calls store_closed; no call is under way */
 
+    /* Loop thread, called by op_start: calls then(op), which may refresh a list of conversations
+     * first, unless `id` is in it. NULL = at once. */
+    void (*locate)(struct store_op *op, str id, void (*then)(struct store_op *op));
+
     /* Loop thread; each calls op_done when it has finished. */
     void (*create)(struct store_op *op);
     void (*append)(struct store_op *op);
@@ -170,6 +174,8 @@ struct store_op {
 struct store_op *op_new(struct store *s, str id, void (*answer)(struct store_op *op), void *ctx);
 void op_done(struct store_op *op);       /* loop thread, not inside the public call */
 void op_done_later(struct store_op *op); /* calls op_done in the next loop turn */
+/* Calls one of store_ops, when the backend has located the conversation. */
+void op_start(struct store_op *op, void (*fn)(struct store_op *op));
 /* Runs work(op) where it may block (on a reader thread), then calls op_done. */
 void op_run(struct store_op *op, void (*work)(struct store_op *op));
 

@@ -28,6 +28,12 @@ struct file_layout {
     str (*note_event)(struct arena *a, str line);
     void (*closed)(struct files *f); /* frees `own` */
     bool is_journalled;              /* all logs are conf.dir/<id>.jsonl (journal.h) */
+
+    /* In conf.dir/trash a conversation is "<epoch ms>-<id><suffix>", of at most this depth. May the
+     * viewer restore or purge the one that was deleted then? */
+    const char *trash_suffix;
+    unsigned trash_depth;
+    bool (*trash_may_manage)(struct store_op *op, int64_t when);
 };
 
 struct files { /* store.impl of a file store */

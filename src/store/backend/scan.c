@@ -9,12 +9,6 @@ struct lister {
     size_t n, cap;
 };
 
-static bool on_scan_line(void *ctx, str line, store_pos end)
-{
-    derive_line(ctx, line, end);
-    return true;
-}
-
 /* Replaces *c by the conversation of its parent. False: the parent is missing. */
 static bool read_parent(struct lister *l, struct conv *c)
 {
@@ -23,7 +17,7 @@ static bool read_parent(struct lister *l, struct conv *c)
     struct derive d;
     str id = arena_str(&l->op->arena, json_get_string(c->parent, "conversationId"));
     derive_init(&d, s->env);
-    bool is_there = store_id_valid(id) && s->ops->scan(s, id, on_scan_line, &d, &e) == 0;
+    bool is_there = store_id_valid(id) && s->ops->scan(s, id, derive_scanned, &d, &e) == 0;
     if (is_there)
         *c = *derive_conv(&d, &l->op->arena, id, str_from(s->conf.workspace_id));
     derive_done(&d);
@@ -48,7 +42,7 @@ static void on_id(void *ctx, str id)
     struct err e = {0};
     struct derive d;
     derive_init(&d, s->env);
-    if (s->ops->scan(s, id, on_scan_line, &d, &e) < 0) {
+    if (s->ops->scan(s, id, derive_scanned, &d, &e) < 0) {
         unreadable_add(s, id, &e);
     } else {
         struct conv *c = derive_conv(&d, &l->op->arena, id, str_from(s->conf.workspace_id));

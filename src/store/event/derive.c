@@ -328,6 +328,12 @@ struct conv *conv_clone(struct arena *a, const struct conv *c)
     return out;
 }
 
+bool derive_scanned(void *derive, str line, store_pos end)
+{
+    derive_line(derive, line, end);
+    return true;
+}
+
 struct conv *derive_conv(const struct derive *d, struct arena *a, str id, str workspace_id)
 {
     struct conv c = d->conv;

@@ -23,6 +23,7 @@ void derive_done(struct derive *d); /* accepts a zeroed struct */
 /* The next line, without its line feed; end is the position past it. The first one is the
  * metadata line. */
 void derive_line(struct derive *d, str line, store_pos end);
+bool derive_scanned(void *derive, str line, store_pos end); /* derive_line as a store_line_fn */
 /* The same for a line that was just appended and is known to be valid: reads only what it needs. */
 void derive_appended(struct derive *d, str line, store_pos end);
 

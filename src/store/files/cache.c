@@ -83,17 +83,11 @@ static bool is_same_log(const struct cached *e, int fd, off_t limit)
            lines_is_boundary(fd, end) == 1;
 }
 
-static bool on_cached_line(void *ctx, str line, store_pos end)
-{
-    derive_line(ctx, line, end);
-    return true;
-}
-
 static void read_on(struct cached *e, int fd, off_t limit)
 {
     struct conv *c = &e->derive.conv;
     int r = files_each_line(e->cache->files->layout, fd, (off_t)c->end, limit,
-                            e->limit != UINT64_MAX, on_cached_line, &e->derive, &c->bad_lines);
+                            e->limit != UINT64_MAX, derive_scanned, &e->derive, &c->bad_lines);
     if (r < 0)
         err_errno(&e->err, r, "cannot read", e->path);
 }

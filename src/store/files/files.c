@@ -282,18 +282,25 @@ static int put_blob(struct log_task *t, const struct store_io *io)
     return blobs_put(&op->arena, io, dir, op->in.blob, &op->out.blob, &t->err);
 }
 
-static void on_task(struct log_task *t)
+void files_done(struct log_task *t)
 {
     struct store_op *op = files_op(t);
     op->err = t->err;
     op_done(op);
 }
 
+void files_changed(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    index_touch(files(op)->index, op->id, true);
+    files_done(t);
+}
+
 void files_put_blob(struct store_op *op)
 {
     op->task = (struct log_task){.run = put_blob, .bytes = op->in.blob.n, .spares_log = true};
     if (files_locate(op, op->id))
-        files_submit(op, LOG_RUN, on_task);
+        files_submit(op, LOG_RUN, files_done);
     else
         op_done_later(op);
 }

@@ -34,6 +34,9 @@ int files_prepare(struct store_op *op, size_t from, const char *blob_dir, struct
 /* Submits op->task for the log at op->path; `done` is called on the loop thread. */
 void files_submit(struct store_op *op, enum log_task_kind kind, void (*done)(struct log_task *t));
 struct store_op *files_op(struct log_task *t);
+/* For `done`: ends the call; files_changed tells the index before. */
+void files_done(struct log_task *t);
+void files_changed(struct log_task *t);
 
 /* Sets op->path and op->limit; false (and an error in op) when the log does not exist. */
 bool files_locate(struct store_op *op, str id);

@@ -9,7 +9,6 @@
 #include "os/dir.h"
 #include "store/event/lines.h"
 #include "store/files/files.h"
-#include "store/index/index.h"
 
 enum { WRITE_BYTES = 1024 * 1024 };
 
@@ -147,15 +146,6 @@ static int fork_run(struct log_task *t, const struct store_io *io)
     return 0;
 }
 
-static void on_forked(struct log_task *t)
-{
-    struct store_op *op = files_op(t);
-    struct files *f = op->store->impl;
-    op->err = t->err;
-    index_touch(f->index, op->id, true);
-    op_done(op);
-}
-
 void files_fork(struct store_op *op)
 {
     op->task = (struct log_task){.run = fork_run};
@@ -166,5 +156,5 @@ void files_fork(struct store_op *op)
     uint64_t limit = op->limit;
     files_locate(op, op->id);
     op->limit = limit;
-    files_submit(op, LOG_RUN, on_forked);
+    files_submit(op, LOG_RUN, files_changed);
 }

@@ -23,8 +23,12 @@ static const char *blob_dir(struct files *f, struct arena *a, str id)
     return jsonl_path(f, a, id, STR(".blobs"));
 }
 
-static const struct file_layout LAYOUT = {
-    .path = log_path, .blob_dir = blob_dir, .is_journalled = true};
+static const struct file_layout LAYOUT = {.path = log_path,
+                                          .blob_dir = blob_dir,
+                                          .is_journalled = true,
+                                          .trash_suffix = ".jsonl",
+                                          .trash_depth = TRASH_DEPTH,
+                                          .trash_may_manage = trash_log_may_manage};
 
 static void warn(void *logger, const char *sentence)
 {

@@ -8,7 +8,6 @@
 #include "store/event/event.h"
 #include "store/event/lines.h"
 #include "store/files/files.h"
-#include "store/index/index.h"
 #include "store/repair.h"
 
 struct rest {
@@ -98,15 +97,6 @@ static int mend_run(struct log_task *t, const struct store_io *io)
     return r < 0 ? err_errno(&t->err, r, "cannot repair line 1 of", op->path) : 0;
 }
 
-static void on_mended(struct log_task *t)
-{
-    struct store_op *op = files_op(t);
-    struct files *f = op->store->impl;
-    op->err = t->err;
-    index_touch(f->index, op->id, true);
-    op_done(op);
-}
-
 static void found(struct store_op *op)
 {
     op->step = NULL;
@@ -117,7 +107,7 @@ static void found(struct store_op *op)
         op_done_later(op);
     } else {
         op->task = (struct log_task){.run = mend_run, .needs_lock = true};
-        files_submit(op, LOG_RUN, on_mended);
+        files_submit(op, LOG_RUN, files_changed);
     }
 }
 

@@ -13,9 +13,9 @@
 /* The files of a conversation, the log first: when it has moved, the others follow. */
 static const char *const SUFFIXES[] = {".jsonl", ".jsonl.torn", ".blobs"};
 
-enum { TREE_DEPTH = 2, LEFTOVER_MS = 3600 * 1000 };
+enum { LEFTOVER_MS = 3600 * 1000 };
 
-static const char *trash_dir(const struct store *s, struct arena *a)
+const char *trash_dir(const struct store *s, struct arena *a)
 {
     return arena_printf(a, "%s/trash", s->conf.dir).p;
 }
@@ -32,25 +32,20 @@ static const char *trash_path(struct store_op *op, int64_t when, const char *suf
         .p;
 }
 
-/* Parses "<epoch ms>-<id>.jsonl"; false when the name has a different form. */
-static bool parse_name(str name, int64_t *ret_when, str *ret_id)
+/* Parses "<epoch ms>-<id>", with something behind it in a layout with a suffix; false when the name
+ * has a different form. */
+static bool parse_name(const struct store_op *op, str name, int64_t *ret_when, str *ret_id)
 {
-    ptrdiff_t dash = str_find_char(name, '-');
+    const struct files *f = op->store->impl;
+    ptrdiff_t dash = str_find_char(name, '-'), dot = str_find_char(name, '.');
     if (dash < 0 || parse_i64(str_slice(name, 0, (size_t)dash), ret_when) < 0)
         return false;
-    str rest = str_skip(name, (size_t)dash + 1);
-    ptrdiff_t dot = str_find_char(rest, '.');
-    *ret_id = str_slice(rest, 0, dot < 0 ? rest.n : (size_t)dot);
+    bool has_suffix = *f->layout->trash_suffix && dot >= 0;
+    *ret_id = str_slice(name, (size_t)dash + 1, has_suffix ? (size_t)dot : name.n);
     return store_id_valid(*ret_id);
 }
 
 /* ---- whose it is ---- */
-
-static bool on_trashed_line(void *ctx, str line, store_pos end)
-{
-    derive_line(ctx, line, end);
-    return true;
-}
 
 bool trash_may_manage(const struct store_op *op, const char *path)
 {
@@ -65,7 +60,7 @@ bool trash_may_manage(const struct store_op *op, const char *path)
     if (fd < 0)
         return false;
     derive_init(&d, op->store->env);
-    int r = files_each_line(f->layout, fd, 0, limit, false, on_trashed_line, &d, &overlong);
+    int r = files_each_line(f->layout, fd, 0, limit, false, derive_scanned, &d, &overlong);
     close(fd);
     struct arena a;
     arena_init(&a);
@@ -74,6 +69,11 @@ bool trash_may_manage(const struct store_op *op, const char *path)
     arena_done(&a);
     derive_done(&d);
     return may;
+}
+
+bool trash_log_may_manage(struct store_op *op, int64_t when)
+{
+    return trash_may_manage(op, trash_path(op, when, SUFFIXES[0]));
 }
 
 /* ---- deleting ---- */
@@ -103,7 +103,7 @@ static int purge_live(struct store_op *op, const struct store_io *io, struct err
 {
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(SUFFIXES); i++)
-        r = io_remove_tree(io, live_path(op, SUFFIXES[i]), TREE_DEPTH);
+        r = io_remove_tree(io, live_path(op, SUFFIXES[i]), TRASH_DEPTH);
     if (r == 0)
         r = io_sync_dir(io, op->store->conf.dir);
     return r < 0 ? err_errno(e, r, "cannot delete", op->path) : 0;
@@ -129,8 +129,7 @@ static int trash_run_remove(struct log_task *t, const struct store_io *io)
     return op->in.is_purge ? purge_live(op, io, &t->err) : move_to_trash(op, io, &t->err);
 }
 
-/* Removes from the trash the entries that `is_due` selects. Returns the number of conversations, or
- * -errno. */
+/* Removes from the trash the entries that `is_due` selects. Returns their number, or -errno. */
 static int purge_trash(struct store_op *op,
                        bool (*is_due)(const struct store_op *op, int64_t when, str id))
 {
@@ -140,12 +139,12 @@ static int purge_trash(struct store_op *op,
     int n = 0, r = d.error == -ENOENT ? 0 : d.error;
     while (r >= 0 && dir_next(&d)) {
         int64_t when;
-        str id, name = str_from(d.name);
-        if (!parse_name(name, &when, &id) || !is_due(op, when, id))
+        str id;
+        if (!parse_name(op, str_from(d.name), &when, &id) || !is_due(op, when, id))
             continue;
         const char *path = arena_printf(&op->arena, "%s/%s", dir, d.name).p;
-        r = io_remove_tree(f->io, path, TREE_DEPTH);
-        n += str_ends(name, STR(".jsonl"));
+        r = io_remove_tree(f->io, path, f->layout->trash_depth);
+        n++;
     }
     dir_close(&d);
     return r < 0 ? r : n;
@@ -159,28 +158,29 @@ static bool is_this_one(const struct store_op *op, int64_t when, str id)
     return str_eq(id, op->id) && when == op->trashed_ms;
 }
 
-/* The newest log of this id in the trash that is older than `before` (-1 = any); -1 = none. */
-static int64_t newest_in_trash(struct store_op *op, int64_t before)
+int64_t trash_newest(struct store_op *op, int64_t before)
 {
+    const struct files *f = op->store->impl;
     int64_t newest = -1, when;
     str id;
     DIR_EACH (d, trash_dir(op->store, &op->arena)) {
         str name = str_from(d.name);
-        if (str_ends(name, STR(".jsonl")) && parse_name(name, &when, &id) && str_eq(id, op->id) &&
-            when > newest && (before < 0 || when < before))
+        if (str_ends(name, str_from(f->layout->trash_suffix)) && parse_name(op, name, &when, &id) &&
+            str_eq(id, op->id) && when > newest && (before < 0 || when < before))
             newest = when;
     }
     return newest;
 }
 
-/* Purges all conversations of this id that the viewer may manage. Returns their number, or -errno.
- */
+/* Purges all conversations of this id that the viewer may manage. Returns 0 when there are none, or
+ * -errno. */
 static int purge_own(struct store_op *op)
 {
+    const struct files *f = op->store->impl;
     int n = 0, r = 0;
     int64_t when = -1;
-    while (r >= 0 && (when = newest_in_trash(op, when)) >= 0) {
-        if (!trash_may_manage(op, trash_path(op, when, SUFFIXES[0])))
+    while (r >= 0 && (when = trash_newest(op, when)) >= 0) {
+        if (op->has_viewer && !f->layout->trash_may_manage(op, when))
             continue;
         op->trashed_ms = when;
         r = purge_trash(op, is_this_one);
@@ -189,34 +189,34 @@ static int purge_own(struct store_op *op)
     return r < 0 ? r : n;
 }
 
-static void purge_trashed(struct store_op *op)
+void trash_purge(struct store_op *op)
 {
     int n = purge_own(op);
     if (n == 0)
         err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
     else if (n < 0)
-        err_errno(&op->err, n, "cannot delete", op->path);
+        err_errno(&op->err, n, "cannot delete",
+                  op->path ? op->path : trash_dir(op->store, &op->arena));
 }
 
-static void on_trash_removed(struct log_task *t)
+void trash_removed(struct log_task *t)
 {
     struct store_op *op = files_op(t);
     struct files *f = op->store->impl;
     cache_drop(f->cache, op->id);
     index_touch(f->index, op->id, true);
     if (t->err.code == -ENOENT && op->in.is_purge) {
-        op_run(op, purge_trashed);
+        op_run(op, trash_purge);
         return;
     }
-    op->err = t->err;
-    op_done(op);
+    files_done(t);
 }
 
 void trash_remove(struct store_op *op)
 {
     op->task = (struct log_task){.run = trash_run_remove, .needs_lock = true};
     files_locate(op, op->id);
-    files_submit(op, LOG_RUN, on_trash_removed);
+    files_submit(op, LOG_RUN, trash_removed);
 }
 
 /* ---- restoring ---- */
@@ -225,8 +225,8 @@ void trash_remove(struct store_op *op)
 static int trash_run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
-    int64_t when = newest_in_trash(op, -1);
-    if (when < 0 || !trash_may_manage(op, trash_path(op, when, SUFFIXES[0])))
+    int64_t when = trash_newest(op, -1);
+    if (when < 0 || !trash_log_may_manage(op, when))
         return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
     if (access(op->path, F_OK) == 0)
         return err_set(&t->err, -EEXIST, "this conversation already exists: %s", op->path);
@@ -248,20 +248,11 @@ static int trash_run_restore(struct log_task *t, const struct store_io *io)
     return r < 0 ? err_errno(&t->err, r, "cannot restore", op->path) : 0;
 }
 
-static void on_restored(struct log_task *t)
-{
-    struct store_op *op = files_op(t);
-    struct files *f = op->store->impl;
-    op->err = t->err;
-    index_touch(f->index, op->id, true);
-    op_done(op);
-}
-
 void trash_restore(struct store_op *op)
 {
     op->task = (struct log_task){.run = trash_run_restore};
     files_locate(op, op->id);
-    files_submit(op, LOG_RUN, on_restored);
+    files_submit(op, LOG_RUN, files_changed);
 }
 
 /* ---- sweeping ---- */
@@ -271,7 +262,7 @@ static bool is_expired(const struct store_op *op, int64_t when, str id)
     return when < clock_now_ms() - (int64_t)TRASH_DAYS * 24 * 3600 * 1000;
 }
 
-static void sweep(struct store_op *op)
+void trash_purge_expired(struct store_op *op)
 {
     (void)purge_trash(op, is_expired); /* failures are tried again at the next start */
 }
@@ -281,6 +272,12 @@ static void swept(struct store_op *op)
     (void)op;
 }
 
+void trash_start_sweep(struct store *s, void (*work)(struct store_op *op))
+{
+    if (!s->conf.read_only)
+        op_run(op_new(s, STR_NONE, swept, NULL), work);
+}
+
 void trash_sweep(struct store *s)
 {
     struct stat st;
@@ -288,6 +285,6 @@ void trash_sweep(struct store *s)
     arena_init(&a);
     bool has_trash = stat(trash_dir(s, &a), &st) == 0;
     arena_done(&a);
-    if (has_trash && !s->conf.read_only)
-        op_run(op_new(s, STR_NONE, swept, NULL), sweep);
+    if (has_trash)
+        trash_start_sweep(s, trash_purge_expired);
 }

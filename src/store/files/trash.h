@@ -6,7 +6,8 @@
 
 #include "store/backend/backend.h"
 
-#define TRASH_DAYS 7
+#define TRASH_DAYS  7
+#define TRASH_DEPTH 2 /* of the tree of an entry */
 
 void trash_remove(struct store_op *op);  /* store_ops.remove */
 void trash_restore(struct store_op *op); /* store_ops.restore */
@@ -15,5 +16,18 @@ void trash_restore(struct store_op *op); /* store_ops.restore */
  * the last metadata is valid. Only the operator may manage a log that cannot be read. Blocking. */
 bool trash_may_manage(const struct store_op *op, const char *path);
 
+bool trash_log_may_manage(struct store_op *op, int64_t when); /* file_layout.trash_may_manage */
+
 /* Starts purging expired conversations; does nothing without a trash directory. */
 void trash_sweep(struct store *s);
+
+/* ---- shared with the folder store ---- */
+
+const char *trash_dir(const struct store *s, struct arena *a);
+/* When the newest conversation of this id in the trash was deleted that is older than `before` (-1
+ * = any); -1 = none. */
+int64_t trash_newest(struct store_op *op, int64_t before);
+void trash_purge(struct store_op *op);  /* op_run: all of this id that the viewer may manage */
+void trash_removed(struct log_task *t); /* `done` of a removal; a purge goes on in the trash */
+void trash_purge_expired(struct store_op *op);
+void trash_start_sweep(struct store *s, void (*work)(struct store_op *op)); /* op_run */

@@ -37,12 +37,6 @@ static bool is_due(const struct store_op *op, int64_t *ret_ms)
     return is_due;
 }
 
-static bool derive_one(void *ctx, str line, store_pos end)
-{
-    derive_line(ctx, line, end);
-    return true;
-}
-
 /* The title before this append: from the file, else from the log. */
 static str old_title(struct store_op *op, const char *path)
 {
@@ -53,7 +47,7 @@ static str old_title(struct store_op *op, const char *path)
         json_parse(&op->arena, text, JSON_COPY, &v, NULL) == 0 && json_get(v, "title"))
         return json_get_string(v, "title");
     derive_init(&d, op->store->env);
-    (void)op->store->ops->scan(op->store, op->id, derive_one, &d, NULL);
+    (void)op->store->ops->scan(op->store, op->id, derive_scanned, &d, NULL);
     str title = arena_str(&op->arena, d.conv.title);
     derive_done(&d);
     return title;

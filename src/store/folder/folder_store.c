@@ -9,31 +9,30 @@
 
 enum { MISS_AGE_MS = 1000 }; /* for this time an unknown id is not looked up again */
 
-static const char *log_path(struct files *f, struct arena *a, str id)
+/* A path in the folder of the conversation; NULL when there is none. */
+static const char *folder_path(struct files *f, struct arena *a, str id, const char *name)
 {
     struct folder *d = f->own;
     struct folder_place p;
     if (!catalog_find(&d->catalog, a, id, &p))
         return NULL;
-    return arena_printf(a, "%s/%s/chat.jsonl", d->catalog.dir, p.name.p).p;
+    return arena_printf(a, "%s/%s/%s", d->catalog.dir, p.name.p, name).p;
+}
+
+static const char *log_path(struct files *f, struct arena *a, str id)
+{
+    return folder_path(f, a, id, "chat.jsonl");
 }
 
 static const char *notes_path(struct files *f, struct arena *a, str id)
 {
-    struct folder *d = f->own;
-    struct folder_place p;
-    if (!catalog_find(&d->catalog, a, id, &p))
-        return NULL;
-    return arena_printf(a, "%s/%s/notes.jsonl", d->catalog.dir, p.name.p).p;
+    return folder_path(f, a, id, "notes.jsonl");
 }
 
 static const char *blob_dir(struct files *f, struct arena *a, str id)
 {
-    struct folder *d = f->own;
-    struct folder_place p;
-    if (!catalog_find(&d->catalog, a, id, &p))
-        return arena_printf(a, "%s/.none", d->catalog.dir).p;
-    return arena_printf(a, "%s/%s/blobs", d->catalog.dir, p.name.p).p;
+    const char *path = folder_path(f, a, id, "blobs");
+    return path ? path : arena_printf(a, "%s/.none", folder_of(f->store)->catalog.dir).p;
 }
 
 static str layout_record(struct files *f, struct arena *a, str id, str event)
@@ -60,6 +59,9 @@ static const struct file_layout LAYOUT = {
     .notes_path = notes_path,
     .note_event = folder_note_event,
     .closed = closed,
+    .trash_suffix = "",
+    .trash_depth = FOLDER_TREE_DEPTH + 1,
+    .trash_may_manage = folder_trash_may_manage,
 };
 
 static int make_directories(struct store *s, const char *conversations, struct err *e)
@@ -142,31 +144,6 @@ void folder_locate(struct store_op *op, str id, void (*then)(struct store_op *op
     list_push(&d->waiting, &op->wait);
     if (!d->is_refreshing)
         start_refresh(d);
-}
-
-static void folder_append(struct store_op *op)
-{
-    folder_locate(op, op->id, files_append);
-}
-
-static void folder_put_blob(struct store_op *op)
-{
-    folder_locate(op, op->id, files_put_blob);
-}
-
-static void folder_get_blob(struct store_op *op)
-{
-    folder_locate(op, op->id, files_get_blob);
-}
-
-static void folder_get(struct store_op *op)
-{
-    folder_locate(op, op->id, files_get);
-}
-
-static void folder_read(struct store_op *op)
-{
-    folder_locate(op, op->id, files_read);
 }
 
 static int folder_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)
@@ -266,15 +243,16 @@ const struct store_ops store_folder_ops = {
     .type = "folder",
     .open = folder_open,
     .close = files_close,
+    .locate = folder_locate,
     .create = folder_create,
-    .append = folder_append,
+    .append = files_append,
     .fork = folder_fork,
     .remove = folder_remove,
     .restore = folder_restore,
-    .put_blob = folder_put_blob,
-    .get_blob = folder_get_blob,
-    .get = folder_get,
-    .read = folder_read,
+    .put_blob = files_put_blob,
+    .get_blob = files_get_blob,
+    .get = files_get,
+    .read = files_read,
     .list = index_list,
     .search = index_search,
     .scan = folder_scan,

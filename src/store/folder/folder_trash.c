@@ -16,22 +16,15 @@
 
 enum { LEFTOVER_MS = 3600 * 1000 };
 
-static const char *trash_dir(const struct store *s, struct arena *a)
-{
-    return arena_printf(a, "%s/trash", s->conf.dir).p;
-}
-
-/* "<epoch ms>-<id>" */
-static bool parse_name(str name, int64_t *ret_when, str *ret_id)
-{
-    ptrdiff_t dash = str_find_char(name, '-');
-    if (dash < 0 || parse_i64(str_slice(name, 0, (size_t)dash), ret_when) < 0)
-        return false;
-    *ret_id = str_skip(name, (size_t)dash + 1);
-    return store_id_valid(*ret_id);
-}
-
 /* ---- deleting ---- */
+
+/* The directory of a conversation in the trash. */
+static const char *place_of(struct store_op *op, int64_t when)
+{
+    return arena_printf(&op->arena, "%s/%lld-%.*s", trash_dir(op->store, &op->arena),
+                        (long long)when, STR_ARG(op->id))
+        .p;
+}
 
 static int move_to_trash(struct store_op *op, const struct store_io *io, const char *folder,
                          const char *name)
@@ -41,8 +34,7 @@ static int move_to_trash(struct store_op *op, const struct store_io *io, const c
     int64_t now = clock_now_ms();
     int r = io_mkdir_all(io, trash);
     do
-        place =
-            arena_printf(&op->arena, "%s/%lld-%.*s", trash, (long long)now++, STR_ARG(op->id)).p;
+        place = place_of(op, now++);
     while (r == 0 && (r = io->mkdir(io, place, 0700)) == -EEXIST && (r = 0, true));
     if (r == 0)
         r = io->rename(io, folder, arena_printf(&op->arena, "%s/%s", place, name).p);
@@ -81,28 +73,6 @@ static int folder_run_remove(struct log_task *t, const struct store_io *io)
     return r < 0 ? err_errno(&t->err, r, "cannot delete", folder) : 0;
 }
 
-/* Removes from the trash the entries that `is_due` selects. Returns the number of conversations, or
- * -errno. */
-static int purge_trash(struct store_op *op,
-                       bool (*is_due)(struct store_op *op, int64_t when, str id))
-{
-    struct files *f = op->store->impl;
-    const char *dir = trash_dir(op->store, &op->arena);
-    struct dir d = dir_open(dir);
-    int n = 0, r = d.error == -ENOENT ? 0 : d.error;
-    while (r == 0 && dir_next(&d)) {
-        int64_t when;
-        str id;
-        if (!parse_name(str_from(d.name), &when, &id) || !is_due(op, when, id))
-            continue;
-        r = io_remove_tree(f->io, arena_printf(&op->arena, "%s/%s", dir, d.name).p,
-                           FOLDER_TREE_DEPTH + 1);
-        n++;
-    }
-    dir_close(&d);
-    return r < 0 ? r : n;
-}
-
 /* The name of the only folder inside, or an empty string. */
 static str only_child(struct arena *a, const char *dir)
 {
@@ -114,93 +84,46 @@ static str only_child(struct arena *a, const char *dir)
     return name;
 }
 
-/* May the viewer restore or purge it? `place` is its directory in the trash. */
-static bool may_manage(struct store_op *op, const char *place)
+bool folder_trash_may_manage(struct store_op *op, int64_t when)
 {
+    const char *place = place_of(op, when);
     str name = only_child(&op->arena, place);
     return name.n > 0 &&
            trash_may_manage(op,
                             arena_printf(&op->arena, "%s/%.*s/chat.jsonl", place, STR_ARG(name)).p);
 }
 
-/* Several people may have used the same id: each purges only conversations that they may manage. */
-static bool is_this_one(struct store_op *op, int64_t when, str id)
-{
-    if (!str_eq(id, op->id))
-        return false;
-    const char *dir = trash_dir(op->store, &op->arena);
-    return !op->has_viewer ||
-           may_manage(
-               op, arena_printf(&op->arena, "%s/%lld-%.*s", dir, (long long)when, STR_ARG(id)).p);
-}
-
-static void purge_trashed(struct store_op *op)
-{
-    int n = purge_trash(op, is_this_one);
-    if (n == 0)
-        err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
-    else if (n < 0)
-        err_errno(&op->err, n, "cannot delete", trash_dir(op->store, &op->arena));
-}
-
 static void on_folder_removed(struct log_task *t)
 {
     struct store_op *op = files_op(t);
-    struct files *f = op->store->impl;
-    cache_drop(f->cache, op->id);
-    index_touch(f->index, op->id, true);
     if (!t->err.code || t->err.code == -ENOENT)
         catalog_remove(&folder_of(op->store)->catalog, op->id);
-    if (t->err.code == -ENOENT && op->in.is_purge) {
-        op_run(op, purge_trashed);
-        return;
-    }
-    op->err = t->err;
-    op_done(op);
+    trash_removed(t);
 }
 
-static void remove_located(struct store_op *op)
+void folder_remove(struct store_op *op)
 {
     if (files_locate(op, op->id)) {
         op->task = (struct log_task){.run = folder_run_remove, .needs_lock = true};
         files_submit(op, LOG_RUN, on_folder_removed);
     } else if (op->in.is_purge) {
         err_clear(&op->err);
-        op_run(op, purge_trashed);
+        op_run(op, trash_purge);
     } else {
         op_done_later(op);
     }
 }
 
-void folder_remove(struct store_op *op)
-{
-    folder_locate(op, op->id, remove_located);
-}
-
 /* ---- taking back ---- */
-
-/* The newest directory of the trash for this id, or NULL. */
-static const char *newest(struct store_op *op)
-{
-    const char *dir = trash_dir(op->store, &op->arena), *found = NULL;
-    int64_t best = -1, when;
-    str id;
-    DIR_EACH (d, dir) {
-        if (parse_name(str_from(d.name), &when, &id) && str_eq(id, op->id) && when > best) {
-            best = when;
-            found = arena_printf(&op->arena, "%s/%s", dir, d.name).p;
-        }
-    }
-    return found;
-}
 
 static int folder_run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct catalog *c = &folder_of(op->store)->catalog;
-    const char *place = newest(op);
-    struct folder_place p = {.name = place ? only_child(&op->arena, place) : STR_NONE};
-    if (!p.name.n || !may_manage(op, place))
+    int64_t when = trash_newest(op, -1);
+    const char *place = place_of(op, when);
+    struct folder_place p = {.name = when < 0 ? STR_NONE : only_child(&op->arena, place)};
+    if (!p.name.n || !folder_trash_may_manage(op, when))
         return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
     const char *from = arena_printf(&op->arena, "%s/%s", place, p.name.p).p;
     const char *to = arena_printf(&op->arena, "%s/%s", c->dir, p.name.p).p;
@@ -219,35 +142,16 @@ static int folder_run_restore(struct log_task *t, const struct store_io *io)
     return 0;
 }
 
-static void on_restored(struct log_task *t)
-{
-    struct store_op *op = files_op(t);
-    struct files *f = op->store->impl;
-    index_touch(f->index, op->id, true);
-    op->err = t->err;
-    op_done(op);
-}
-
 /* The target folder is not known yet, so the task is queued under a name of its own. */
-static void restore_located(struct store_op *op)
+void folder_restore(struct store_op *op)
 {
     struct folder *d = folder_of(op->store);
     op->task = (struct log_task){.run = folder_run_restore};
     op->path = arena_printf(&op->arena, "%s/.restore-%.*s", d->catalog.dir, STR_ARG(op->id)).p;
-    files_submit(op, LOG_RUN, on_restored);
-}
-
-void folder_restore(struct store_op *op)
-{
-    folder_locate(op, op->id, restore_located);
+    files_submit(op, LOG_RUN, files_changed);
 }
 
 /* ---- sweeping ---- */
-
-static bool is_expired(struct store_op *op, int64_t when, str id)
-{
-    return when < clock_now_ms() - (int64_t)TRASH_DAYS * 24 * 3600 * 1000;
-}
 
 /* Removes ".new_..." and ".gone_..." folders of work that was interrupted. */
 static void remove_leftovers(struct store_op *op)
@@ -267,17 +171,11 @@ static void remove_leftovers(struct store_op *op)
 
 static void sweep(struct store_op *op)
 {
-    (void)purge_trash(op, is_expired); /* failures are tried again at the next start */
+    trash_purge_expired(op);
     remove_leftovers(op);
-}
-
-static void swept(struct store_op *op)
-{
-    (void)op;
 }
 
 void folder_sweep(struct store *s)
 {
-    if (!s->conf.read_only)
-        op_run(op_new(s, STR_NONE, swept, NULL), sweep);
+    trash_start_sweep(s, sweep);
 }

@@ -228,7 +228,7 @@ static void on_made(struct log_task *t)
     op_done(op);
 }
 
-static void create_located(struct store_op *op)
+void folder_create(struct store_op *op)
 {
     struct folder_place p;
     if (!prepare_place(op, &p)) {
@@ -240,11 +240,6 @@ static void create_located(struct store_op *op)
     for (size_t i = 0; i < op->nlines; i++)
         op->task.bytes += op->lines[i].n;
     files_submit(op, LOG_RUN, on_made);
-}
-
-void folder_create(struct store_op *op)
-{
-    folder_locate(op, op->id, create_located);
 }
 
 /* ---- forks ---- */
