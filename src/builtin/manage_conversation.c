@@ -3,7 +3,7 @@
 
 #include "builtin/conversations.h"
 #include "workspace/roster/directory.h"
-#include "workspace/roster/member_find.h"
+#include "workspace/roster/roster.h"
 
 static const struct workspace *workspace_of(const struct builtin_call *c)
 {

@@ -4,7 +4,7 @@
 #include "base/bytes/random.h"
 #include "bus/vocabulary.h"
 #include "engine/run_impl.h"
-#include "llm/call/spent.h"
+#include "llm/llm.h"
 
 /* ---- the model's answer ---- */
 

@@ -211,6 +211,11 @@ struct llm_call *llm_start(struct llm *m, str model, const struct llm_request *r
                            const struct llm_events *ev, void *ctx);
 void llm_cancel(struct llm_call *c); /* closes the connection; no callback follows */
 
+/* During a call, or in its on_fail: the tokens that the provider has used so far and will bill.
+ * Counts that the provider has not reported are estimated (about 4 bytes per token). False: none.
+ */
+bool llm_usage_so_far(const struct llm_call *c, struct conv_usage *ret, bool *ret_is_estimated);
+
 /* ---- the pure part, for replay and tests ---- */
 
 /* The exact body that llm_start would send. */

@@ -7,7 +7,7 @@
 #include "runtime/turn/request_log.h"
 #include "runtime/turn/setting.h"
 #include "runtime/turn/turn.h"
-#include "skill/diff.h"
+#include "skill/skill.h"
 
 #define SKILL_NEWS_MAX 4096
 

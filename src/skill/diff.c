@@ -1,6 +1,5 @@
-#include "skill/diff.h"
-
 #include "bus/vocabulary.h"
+#include "skill/skill.h"
 
 static bool is_same_list(struct json_strs a, struct json_strs b)
 {

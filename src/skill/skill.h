@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/json/json_decode.h"
+#include "bus/vocabulary.h"
 
 #define SKILL_NAME_MAX         64
 #define SKILL_DESCRIPTION_MAX  1024
@@ -168,3 +169,12 @@ struct skill_match skills_match(const struct skills *s, struct arena *a, str mes
 
 /* Lower case for ASCII, Latin, Greek and Cyrillic; other characters stay. */
 str skill_fold(struct arena *a, str s);
+
+/* ---- the differences between two sets ---- */
+
+/* type: EV_SKILL_CREATED, EV_SKILL_UPDATED or EV_SKILL_DELETED; s is the skill of the newer
+ * set, or the deleted skill. */
+typedef void (*skill_diff_fn)(void *ctx, enum event_type type, const struct skill *s);
+
+void skill_diff(const struct skills *before, const struct skills *after, skill_diff_fn fn,
+                void *ctx);

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "store/backend/trouble.h"
+#include "store/backend/backend.h"
 #include "store/folder/folder_record.h"
 
 enum { ID_SUFFIX_MAX = 64 };

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "store/backend/backend.h"
-#include "store/backend/ledger.h"
 #include "store/event/derive.h"
 #include "store/event/listing.h"
 

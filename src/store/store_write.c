@@ -12,7 +12,6 @@
 #include "base/utf8.h"
 #include "bus/vocabulary.h"
 #include "store/backend/backend.h"
-#include "store/backend/ledger.h"
 
 enum { TITLE_MAX = 1000, NOTE_MAX = 64 * 1024, DEED_NAMES_MAX = 400 };
 

@@ -4,8 +4,7 @@
  * always valid JSON. */
 #include <assert.h>
 
-#include "llm/provider/anthropic.h"
-#include "llm/provider/openai.h"
+#include "llm/provider/provider.h"
 
 #define EVENT_MAX (64u * 1024)
 #define BODY_MAX  (16u * 1024 * 1024)

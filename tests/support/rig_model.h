@@ -17,7 +17,7 @@
 
 #include "base/bytes/hash.h"
 #include "llm/call/llm_impl.h"
-#include "llm/call/spent.h"
+#include "llm/llm.h"
 #include "support/unit.h"
 
 #define MODEL_ANSWERS_MAX 32

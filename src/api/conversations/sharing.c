@@ -6,7 +6,7 @@
 #include "api/conversations/conversations.h"
 #include "api/handlers.h"
 #include "api/trail.h"
-#include "workspace/roster/member_find.h"
+#include "workspace/roster/roster.h"
 
 #define PARTICIPANTS_MAX 1000
 

@@ -1,4 +1,3 @@
-/* json_decode.c - one decoder function per field type, chosen by table. */
 #include "base/json/json_decode.h"
 
 #include <errno.h>
@@ -39,123 +38,88 @@ static int wrong(struct decoder *d, const struct decode_place *at, const char *w
 static int decode_object(struct decoder *d, const struct json *v, const struct json_field *fields,
                          void *out, const struct decode_place *at);
 
-static int decode_str(struct decoder *d, const struct json *v, const struct json_field *f,
-                      void *out, const struct decode_place *at)
-{
-    if (v->type != JSON_STRING)
-        return wrong(d, at, "expected string");
-    *(str *)out = arena_str(d->arena, v->s);
-    return 0;
-}
+static int decode_value(struct decoder *d, const struct json *v, const struct json_field *f,
+                        void *out, const struct decode_place *at);
 
-static int decode_cstr(struct decoder *d, const struct json *v, const struct json_field *f,
-                       void *out, const struct decode_place *at)
+static int decode_double(struct decoder *d, const struct json *v, double *out,
+                         const struct decode_place *at)
 {
-    if (v->type != JSON_STRING)
-        return wrong(d, at, "expected string");
-    if (str_find_char(v->s, '\0') >= 0)
-        return wrong(d, at, "expected string without NUL characters");
-    *(const char **)out = arena_cstr(d->arena, v->s);
-    return 0;
-}
-
-static int decode_int(struct decoder *d, const struct json *v, const struct json_field *f,
-                      void *out, const struct decode_place *at)
-{
-    if (v->type != JSON_INT)
-        return wrong(d, at, "expected integer");
-    *(int64_t *)out = v->i;
-    return 0;
-}
-
-static int decode_double(struct decoder *d, const struct json *v, const struct json_field *f,
-                         void *out, const struct decode_place *at)
-{
-    double n = 0;
     if (v->type == JSON_INT)
-        n = (double)v->i;
+        *out = (double)v->i;
     else if (v->type != JSON_NUMBER)
         return wrong(d, at, "expected number");
-    else if (parse_double(v->s, &n) < 0)
+    else if (parse_double(v->s, out) < 0)
         return wrong(d, at, "number out of range");
-    *(double *)out = n;
     return 0;
 }
 
-static int decode_bool(struct decoder *d, const struct json *v, const struct json_field *f,
-                       void *out, const struct decode_place *at)
+static int decode_array(struct decoder *d, const struct json *v, const struct json_field *f,
+                        void *out, const struct decode_place *at)
 {
-    if (v->type != JSON_BOOL)
-        return wrong(d, at, "expected boolean");
-    *(bool *)out = v->boolean;
-    return 0;
-}
-
-static int decode_strs(struct decoder *d, const struct json *v, const struct json_field *f,
-                       void *out, const struct decode_place *at)
-{
-    if (v->type != JSON_ARRAY)
-        return wrong(d, at, "expected array of strings");
-    struct json_strs strs = {arena_array(d->arena, v->len, sizeof(str)), v->len};
-    for (size_t i = 0; i < strs.len; i++) {
-        struct decode_place item = {.up = at, .index = i, .is_index = true};
-        int r = decode_str(d, &v->items[i], f, &strs.items[i], &item);
+    bool is_strs = f->type == JF_STRS;
+    struct json_field item = {.type = is_strs ? JF_STR : JF_OBJECT, .fields = f->fields};
+    size_t size = is_strs ? sizeof(str) : f->size;
+    char *items = arena_array(d->arena, v->len, size);
+    for (size_t i = 0; i < v->len; i++) {
+        struct decode_place place = {.up = at, .index = i, .is_index = true};
+        int r = decode_value(d, &v->items[i], &item, items + i * size, &place);
         if (r < 0)
             return r;
     }
-    *(struct json_strs *)out = strs;
+    if (is_strs)
+        *(struct json_strs *)out = (struct json_strs){(str *)(void *)items, v->len};
+    else
+        *(struct json_structs *)out = (struct json_structs){items, v->len};
     return 0;
 }
 
-static int decode_struct(struct decoder *d, const struct json *v, const struct json_field *f,
-                         void *out, const struct decode_place *at)
-{
-    return decode_object(d, v, f->fields, out, at);
-}
-
-static int decode_structs(struct decoder *d, const struct json *v, const struct json_field *f,
-                          void *out, const struct decode_place *at)
-{
-    if (v->type != JSON_ARRAY)
-        return wrong(d, at, "expected array of objects");
-    struct json_structs structs = {arena_array(d->arena, v->len, f->size), v->len};
-    for (size_t i = 0; i < structs.len; i++) {
-        struct decode_place item = {.up = at, .index = i, .is_index = true};
-        void *element = (char *)structs.items + i * f->size;
-        int r = decode_object(d, &v->items[i], f->fields, element, &item);
-        if (r < 0)
-            return r;
-    }
-    *(struct json_structs *)out = structs;
-    return 0;
-}
-
-static int decode_json(struct decoder *d, const struct json *v, const struct json_field *f,
-                       void *out, const struct decode_place *at)
-{
-    *(const struct json **)out = v;
-    return 0;
-}
-
-static int decode_json_object(struct decoder *d, const struct json *v, const struct json_field *f,
-                              void *out, const struct decode_place *at)
-{
-    if (v->type != JSON_OBJECT)
-        return wrong(d, at, "expected object");
-    *(const struct json **)out = v;
-    return 0;
-}
-
-typedef int (*decode_fn)(struct decoder *d, const struct json *v, const struct json_field *f,
-                         void *out, const struct decode_place *at);
-
-static const decode_fn DECODERS[] = {
-    [JF_STR] = decode_str,       [JF_CSTR] = decode_cstr,
-    [JF_INT] = decode_int,       [JF_DOUBLE] = decode_double,
-    [JF_BOOL] = decode_bool,     [JF_STRS] = decode_strs,
-    [JF_OBJECT] = decode_struct, [JF_OBJECTS] = decode_structs,
-    [JF_JSON] = decode_json,     [JF_JSON_OBJECT] = decode_json_object,
+static const struct {
+    enum json_type type;
+    const char *problem; /* with values of other types; NULL = none */
+} EXPECTED[] = {
+    [JF_STR] = {JSON_STRING, "expected string"},
+    [JF_CSTR] = {JSON_STRING, "expected string"},
+    [JF_INT] = {JSON_INT, "expected integer"},
+    [JF_BOOL] = {JSON_BOOL, "expected boolean"},
+    [JF_STRS] = {JSON_ARRAY, "expected array of strings"},
+    [JF_OBJECTS] = {JSON_ARRAY, "expected array of objects"},
+    [JF_JSON_OBJECT] = {JSON_OBJECT, "expected object"},
 };
+
+static int decode_value(struct decoder *d, const struct json *v, const struct json_field *f,
+                        void *out, const struct decode_place *at)
+{
+    if (EXPECTED[f->type].problem && v->type != EXPECTED[f->type].type)
+        return wrong(d, at, EXPECTED[f->type].problem);
+    switch (f->type) {
+    case JF_STR:
+        *(str *)out = arena_str(d->arena, v->s);
+        break;
+    case JF_CSTR:
+        if (str_find_char(v->s, '\0') >= 0)
+            return wrong(d, at, "expected string without NUL characters");
+        *(const char **)out = arena_cstr(d->arena, v->s);
+        break;
+    case JF_INT:
+        *(int64_t *)out = v->i;
+        break;
+    case JF_DOUBLE:
+        return decode_double(d, v, out, at);
+    case JF_BOOL:
+        *(bool *)out = v->boolean;
+        break;
+    case JF_STRS:
+    case JF_OBJECTS:
+        return decode_array(d, v, f, out, at);
+    case JF_OBJECT:
+        return decode_object(d, v, f->fields, out, at);
+    case JF_JSON:
+    case JF_JSON_OBJECT:
+        *(const struct json **)out = v;
+        break;
+    }
+    return 0;
+}
 
 static int decode_field(struct decoder *d, const struct json *obj, const struct json_field *f,
                         void *out, const struct decode_place *at)
@@ -164,7 +128,7 @@ static int decode_field(struct decoder *d, const struct json *obj, const struct 
     struct decode_place field = {.up = at, .name = str_from(f->name)};
     if (!v || (v->type == JSON_NULL && (f->flags & JF_NULLABLE)))
         return f->flags & JF_REQUIRED ? wrong(d, &field, "required but missing") : 0;
-    return DECODERS[f->type](d, v, f, (char *)out + f->offset, &field);
+    return decode_value(d, v, f, (char *)out + f->offset, &field);
 }
 
 static bool is_known_key(const struct json_field *fields, str key)

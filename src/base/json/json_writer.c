@@ -189,41 +189,19 @@ void jw_kstr_or_null(struct json_writer *w, const char *key, str s)
         jw_null(w);
 }
 
-void jw_kint(struct json_writer *w, const char *key, int64_t v)
-{
-    jw_key(w, key);
-    jw_int(w, v);
-}
-
-void jw_kbool(struct json_writer *w, const char *key, bool v)
-{
-    jw_key(w, key);
-    jw_bool(w, v);
-}
-
-void jw_kval(struct json_writer *w, const char *key, const struct json *v)
-{
-    jw_key(w, key);
-    jw_value(w, v);
-}
-
-void jw_kcstr(struct json_writer *w, const char *key, const char *s)
-{
-    jw_key(w, key);
-    jw_cstr(w, s);
-}
-
-void jw_kdouble(struct json_writer *w, const char *key, double v)
-{
-    jw_key(w, key);
-    jw_double(w, v);
-}
-
-void jw_kraw(struct json_writer *w, const char *key, str json)
-{
-    jw_key(w, key);
-    jw_raw(w, json);
-}
+/* jw_kint and the like: a key, and a value as the other function writes it. */
+#define KEYED(name, value, type)                                                                   \
+    void name(struct json_writer *w, const char *key, type v)                                      \
+    {                                                                                              \
+        jw_key(w, key);                                                                            \
+        value(w, v);                                                                               \
+    }
+KEYED(jw_kint, jw_int, int64_t)
+KEYED(jw_kbool, jw_bool, bool)
+KEYED(jw_kval, jw_value, const struct json *)
+KEYED(jw_kcstr, jw_cstr, const char *)
+KEYED(jw_kdouble, jw_double, double)
+KEYED(jw_kraw, jw_raw, str)
 
 void jw_kobject(struct json_writer *w, const char *key)
 {

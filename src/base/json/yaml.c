@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <yaml.h>
 
-#include "base/json/yaml_scalar.h"
 #include "base/utf8.h"
 
 /* Keys are compared one by one, so a mapping has a ceiling of its own. */

@@ -10,6 +10,11 @@
 #define YAML_BYTES_MAX (256u * 1024)
 #define YAML_DEPTH_MAX 16
 
+/* What an unquoted scalar means: null, true, false, integers (also 0x and 0o) and decimal numbers;
+ * all else is a string. Numbers are respelled as JSON where YAML is laxer (+1, 007, .5, 1.).
+ * Infinities and not-a-number, which JSON lacks, stay strings. `text` is copied into the arena. */
+struct json yaml_plain(struct arena *a, str text);
+
 /* Errors read "line 3: reason"; `first_line` is the number of the text's first line. */
 int yaml_parse(struct arena *a, str text, unsigned first_line, struct json **ret, struct err *e);
 

@@ -1,4 +1,4 @@
-#include "base/json/yaml_scalar.h"
+#include "base/json/yaml.h"
 
 static const struct {
     str word;

@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "llm/call/llm_impl.h"
 #include "llm/call/outline.h"
-#include "llm/call/spent.h"
 #include "llm/demo/demo.h"
+#include "llm/llm.h"
 #include "llm/provider/failure.h"
 
 #define EVENT_BYTES_MAX (16u * 1024 * 1024)

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "llm/provider/anthropic.h"
+#include "llm/provider/provider.h"
 
 #define BYTES_PER_TOKEN 4 /* a rough estimate, the same everywhere and always */
 

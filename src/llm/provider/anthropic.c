@@ -4,11 +4,10 @@
  * Sampling parameters are never sent: newer models refuse them. Cache breakpoints: the last
  * tool, the end of the stable system part, and the last block of the two newest user
  * messages, so that even a step with many parallel results finds the previous prefix. */
-#include "llm/provider/anthropic.h"
-
 #include <errno.h>
 
 #include "llm/provider/normalise.h"
+#include "llm/provider/provider.h"
 
 #define API_VERSION         "2023-06-01"
 #define THINKING_TOKENS_MIN 1024

@@ -2,7 +2,7 @@
  *
  * Unknown events and unknown deltas are skipped; unknown blocks are kept unchanged, because they
  * have to be sent back. */
-#include "llm/provider/anthropic.h"
+#include "llm/provider/provider.h"
 
 static void read_usage(struct answer *an, const struct json *usage)
 {

@@ -6,7 +6,6 @@
 #include "base/map.h"
 #include "base/text/plain.h"
 #include "base/utf8.h"
-#include "llm/provider/picture.h"
 
 #define TOOL_NAME_LEN_MAX 64
 

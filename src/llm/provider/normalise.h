@@ -33,3 +33,12 @@ str normalise_text(struct arena *a, str s);
 
 /* A tool name in the form that APIs accept: [A-Za-z0-9_-], at most 64 characters. */
 str normalise_name(struct arena *a, str name);
+
+/* ---- picture.c: APIs refuse the whole request when a picture does not match its MIME type, so the
+ * bytes decide, not the type that a tool claims ---- */
+
+#define PICTURE_BASE64_MAX (10u * 1024 * 1024)
+
+/* The MIME type of base64 data that models accept (png, jpeg, gif, webp), or the empty slice
+ * with the reason in *ret_problem. */
+str picture_mime(str base64, const char **ret_problem);

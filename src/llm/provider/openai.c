@@ -2,11 +2,10 @@
  *
  * Results of tools are text here; pictures follow in a user message. Reasoning is sent back if the
  * server requires it. Fields that only some servers know are sent only to those. */
-#include "llm/provider/openai.h"
-
 #include <errno.h>
 
 #include "llm/provider/normalise.h"
+#include "llm/provider/provider.h"
 #include "llm/provider/schema_clean.h"
 
 #define ID_LEN_MAX 40

@@ -1,7 +1,7 @@
 /* openai_stream.c - the event stream of chat completions, including deviations of compatible
  * servers: tool calls without ids or numbers, usage in unusual places, errors with status 200. */
 #include "base/bytes/random.h"
-#include "llm/provider/openai.h"
+#include "llm/provider/provider.h"
 
 #define NO_INDEX (-1) /* text and reasoning have no number of their own */
 

@@ -1,6 +1,5 @@
-#include "llm/provider/picture.h"
-
 #include "base/bytes/base64.h"
+#include "llm/provider/normalise.h"
 
 #define HEAD_CHARS 16 /* of base64: twelve bytes, enough for every signature below */
 

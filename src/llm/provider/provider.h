@@ -56,6 +56,15 @@ struct provider_type {
     bool rate_limit_needs_wait;     /* a 429 without Retry-After may be a spending limit */
 };
 
+int anthropic_build(const struct provider *p, const struct model_caps *caps,
+                    const struct llm_request *req, struct buf *ret_body, struct err *e);
+void anthropic_event(struct answer *an, const struct sse_event *ev);
+void anthropic_eof(struct answer *an);
+int openai_build(const struct provider *p, const struct model_caps *caps,
+                 const struct llm_request *req, struct buf *ret_body, struct err *e);
+void openai_event(struct answer *an, const struct sse_event *ev);
+void openai_eof(struct answer *an);
+
 extern const struct provider_type PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_DEMO;
 
 /* Removes tool `index` from a body that was built before; -EINVAL if the body has fewer tools.

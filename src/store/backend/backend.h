@@ -45,8 +45,8 @@ struct store_ops {
     int (*open)(struct store *s, struct err *e); /* may set s->impl */
     void (*close)(struct store *s);              /* calls store_closed; no call is under way */
 
-    /* Loop thread, called by op_start: calls then(op), which may refresh a list of conversations
-     * first, unless `id` is in it. NULL = at once. */
+    /* Loop thread, called by op_start: calls then(op), after a refresh of the list of conversations
+     * unless `id` is in it. NULL = there is no such list. */
     void (*locate)(struct store_op *op, str id, void (*then)(struct store_op *op));
 
     /* Loop thread; each calls op_done when it has finished. */
@@ -69,7 +69,7 @@ struct store_ops {
 
 extern const struct store_ops store_memory_ops, store_jsonl_ops, store_folder_ops;
 
-struct store_trouble { /* trouble.h */
+struct store_trouble { /* trouble.c */
     void *kind;        /* of the call that failed; NULL = no trouble */
     int code;
     uint64_t logged_ms, tried_ms;
@@ -216,3 +216,14 @@ struct fork_filter {
 };
 enum fork_verdict { FORK_SKIP, FORK_COPY, FORK_COPY_LAST, FORK_STOP };
 enum fork_verdict fork_line(struct fork_filter *f, str line); /* not for line 1 */
+
+/* After the work of a call: turns -ENOENT of a conversation into -EIO when the directory of all
+ * conversations is missing. Blocking; any thread. */
+void trouble_check_dir(const struct store_conf *conf, struct err *e);
+/* Records the result of a call. Trouble ends when a call of the same kind succeeds. Loop thread. */
+void trouble_note(struct store_op *op);
+
+/* The usage of deleted conversations (ledger.c). Both are blocking, for op_run. A full disk must
+ * not prevent deleting, so a ledger that cannot be written is only a warning. */
+void ledger_keep(struct store_op *op);
+void ledger_read(struct store_op *op); /* op->out.blob */

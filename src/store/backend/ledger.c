@@ -1,13 +1,21 @@
-#include "store/backend/ledger.h"
-
+/* ledger.c - the usage and cost of deleted conversations.
+ *
+ * Before a conversation is deleted, the figures of its model calls are appended to
+ * <dir>/.deleted-usage, one JSON line each: time, model, tokens, user. The file holds no text of
+ * the conversation. The usage of a restored conversation is in its log again: readers of the
+ * ledger must ignore ids that exist, and for an id that was deleted several times all deletions
+ * except the last. Memory stores have no ledger. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "store/backend/backend.h"
 #include "store/event/derive.h"
 #include "store/event/io.h"
+
+#define LEDGER_PAGE (1024u * 1024) /* bytes of one ledger_read */
 
 #define LINES_MAX (16u * 1024 * 1024) /* of one conversation */
 

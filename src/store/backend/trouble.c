@@ -1,11 +1,15 @@
-#include "store/backend/trouble.h"
-
+/* trouble.c - failures of the disk: they are logged, and health checks see them (store_is_failing).
+ * A missing conversation or an invalid argument is not trouble. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "store/backend/backend.h"
+
+#define TROUBLE_LOG_MS 60000 /* between two log messages about the same error */
+#define TROUBLE_TRY_MS 2000  /* between two attempts to write (store_try_again) */
 
 static bool is_trouble(const struct store *s, int code)
 {

@@ -41,7 +41,7 @@ bool derive_is_copied(str forked_from, str created_at, const struct json *event)
 bool derive_cost(const struct store_env *env, const struct json *event, str model,
                  const struct conv_usage *u, double *ret_usd);
 
-/* The usage of deleted conversations: a page of complete JSON lines (ledger.h) from `after` on;
+/* The usage of deleted conversations: a page of complete JSON lines (ledger.c) from `after` on;
  * empty at the end. */
 struct store_op *store_deleted_usage(struct store *s, uint64_t after, store_blob_fn fn, void *ctx);
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "store/backend/trouble.h"
+#include "store/backend/backend.h"
 #include "store/event/lines.h"
 #include "store/event/stat_nowait.h"
 #include "store/files/files.h"

@@ -19,7 +19,7 @@ enum { LEFTOVER_MS = 3600 * 1000 };
 /* ---- deleting ---- */
 
 /* The directory of a conversation in the trash. */
-static const char *place_of(struct store_op *op, int64_t when)
+static const char *trashed_place(struct store_op *op, int64_t when)
 {
     return arena_printf(&op->arena, "%s/%lld-%.*s", trash_dir(op->store, &op->arena),
                         (long long)when, STR_ARG(op->id))
@@ -34,7 +34,7 @@ static int move_to_trash(struct store_op *op, const struct store_io *io, const c
     int64_t now = clock_now_ms();
     int r = io_mkdir_all(io, trash);
     do
-        place = place_of(op, now++);
+        place = trashed_place(op, now++);
     while (r == 0 && (r = io->mkdir(io, place, 0700)) == -EEXIST && (r = 0, true));
     if (r == 0)
         r = io->rename(io, folder, arena_printf(&op->arena, "%s/%s", place, name).p);
@@ -86,7 +86,7 @@ static str only_child(struct arena *a, const char *dir)
 
 bool folder_trash_may_manage(struct store_op *op, int64_t when)
 {
-    const char *place = place_of(op, when);
+    const char *place = trashed_place(op, when);
     str name = only_child(&op->arena, place);
     return name.n > 0 &&
            trash_may_manage(op,
@@ -121,7 +121,7 @@ static int folder_run_restore(struct log_task *t, const struct store_io *io)
     struct store_op *op = files_op(t);
     struct catalog *c = &folder_of(op->store)->catalog;
     int64_t when = trash_newest(op, -1);
-    const char *place = place_of(op, when);
+    const char *place = trashed_place(op, when);
     struct folder_place p = {.name = when < 0 ? STR_NONE : only_child(&op->arena, place)};
     if (!p.name.n || !folder_trash_may_manage(op, when))
         return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));

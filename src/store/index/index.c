@@ -7,9 +7,8 @@
 
 #include "base/clock.h"
 #include "loop/timer.h"
-#include "store/index/index_list.h"
+#include "store/index/index_sync.h"
 #include "store/index/search_feed.h"
-#include "store/index/search_find.h"
 
 enum {
     IDLE_MAX = 4,          /* connections kept for the next query */

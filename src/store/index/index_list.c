@@ -1,6 +1,5 @@
-#include "store/index/index_list.h"
-
 #include "store/event/listing.h"
+#include "store/index/index_sync.h"
 
 enum { ROUNDS_MAX = 4 }; /* after so many retries a file that keeps changing is listed as read */
 

@@ -42,3 +42,11 @@ bool index_is_current(const struct index_log *log, const struct stat *st);
 
 /* Is this the file that the row describes, possibly with more lines than the row covers? */
 bool index_is_same(const struct index_log *log, int fd, const struct stat *st, off_t limit);
+
+/* ---- index_list.c, search_find.c: fill op->out, or op->err when the query is invalid; -errno: the
+ * index failed, scan the logs instead ---- */
+
+/* A page of conversations. Every row is checked against its file and brought up to date first. */
+int index_list_page(struct index_sync *s, struct store_op *op);
+/* Hits, also in the ends of the logs that the full-text index does not contain yet. */
+int search_find(struct index_sync *s, struct store_op *op);

@@ -1,5 +1,3 @@
-#include "store/index/search_find.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,8 +7,8 @@
 #include "store/event/event.h"
 #include "store/event/lines.h"
 #include "store/event/query.h"
+#include "store/index/index_sync.h"
 #include "store/index/search_feed.h"
-#include "store/index/search_rank.h"
 #include "store/index/search_words.h"
 
 enum { BUDGET_MS = 3000, HITS_MAX = 20000, COUNT_MAX = 20000 };

@@ -1,8 +1,7 @@
-#include "store/index/search_rank.h"
-
 #include <math.h>
 
 #include "store/event/fold.h"
+#include "store/index/search_words.h"
 
 /* The usual constants of BM25. The mean length is an estimate; the order depends little on it. */
 static const double SATURATION = 1.2, LENGTH_SHARE = 0.75, MEAN_BYTES = 500, TITLE_FACTOR = 2;

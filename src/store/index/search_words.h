@@ -16,3 +16,19 @@ void search_words(struct buf *out, const struct event_text *text, int64_t log_no
 /* The query as an FTS5 expression; empty when no part of it can be checked in the index. log_no:
  * search this log only; 0 = all. notes_no: and the notes beside it; 0 = none. */
 str search_expression(struct arena *a, const struct query *q, int64_t log_no, int64_t notes_no);
+
+/* ---- search_rank.c: the relevance of a hit, BM25. Words that occur in few messages weigh more,
+ * repetitions of a word weigh less and less, long messages need more of them; titles weigh double.
+ * The weights come from the index ---- */
+
+#define RANK_HITS_MAX 5000 /* only the newest hits are ranked: a common word has very many */
+
+struct rank {
+    double weight[QUERY_TERMS_MAX];
+};
+
+/* How rare a word is: found in `with` of `all` messages. */
+double rank_weight(int64_t with, int64_t all);
+
+double rank_score(const struct rank *r, const struct query *q, struct arena *scratch,
+                  const struct event_text *text);

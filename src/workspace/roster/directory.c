@@ -21,7 +21,6 @@
 #include <stdlib.h>
 
 #include "loop/watch.h"
-#include "workspace/roster/roster_diff.h"
 #include "workspace/roster/roster_lock.h"
 
 struct directory {

@@ -10,7 +10,7 @@
  * Loop thread only.
  *
  * Room roster/: roster.h (users and workspaces in memory), roster_lock.h (the lock file), change.h
- * (writing), roster_diff.h (differences), directory.h (this), access.h (rights in a conversation),
+ * (writing), roster_diff.c (differences), directory.h (this), access.h (rights in a conversation),
  * member_find.h (people by name). */
 #pragma once
 
@@ -78,3 +78,9 @@ void directory_change_if(struct directory *d, const struct change *c, bool (*may
 
 /* WS_NONE: not a member, or the workspace does not exist. Constant time, nothing is allocated. */
 enum ws_role directory_role(const struct directory *d, str workspace_id, str user_id);
+
+/* roster_diff.c: the differences between two rosters, as items: losses of access first, so that
+ * observers end streams and runs before they handle anything new. Pure. */
+typedef void (*roster_diff_fn)(void *ctx, const struct directory_item *item);
+void roster_diff(const struct roster *before, const struct roster *after, roster_diff_fn fn,
+                 void *ctx);

@@ -1,8 +1,7 @@
-#include "workspace/roster/member_find.h"
-
 #include <errno.h>
 
 #include "base/utf8.h"
+#include "workspace/roster/roster.h"
 
 #define TYPED_SHOWN 100 /* bytes, in an error */
 

@@ -117,3 +117,8 @@ int ws_role_parse(str name, enum ws_role *ret);
 
 bool user_id_ok(str id);      /* usr_ and 1 to 64 of [A-Za-z0-9_-] */
 bool workspace_id_ok(str id); /* ws_ and 1 to 64 of [a-z0-9_] */
+
+/* The member that a typed name refers to: an id, an e-mail address or a display name; upper and
+ * lower case of the last two are ignored. -ENOENT no member is called that; -EINVAL several are:
+ * sharing must not depend on a guess. ws may be NULL: it has no members. */
+int member_find(const struct workspace *ws, str typed, const struct user **ret, struct err *e);

@@ -1,4 +1,4 @@
-#include "workspace/roster/roster_diff.h"
+#include "workspace/roster/directory.h"
 
 struct teller {
     const struct roster *before, *after;
@@ -98,7 +98,8 @@ static void tell_workspace_now(const struct teller *t, const struct workspace *n
     }
 }
 
-void roster_diff(const struct roster *before, const struct roster *after, roster_diff_fn fn, void *ctx)
+void roster_diff(const struct roster *before, const struct roster *after, roster_diff_fn fn,
+                 void *ctx)
 {
     const struct teller t = {before, after, fn, ctx};
     for (size_t i = 0; i < before->nworkspaces; i++)

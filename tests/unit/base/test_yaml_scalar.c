@@ -1,4 +1,4 @@
-#include "base/json/yaml_scalar.h"
+#include "base/json/yaml.h"
 #include "support/unit.h"
 
 TEST(core_schema)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "llm/provider/anthropic.h"
+#include "llm/provider/provider.h"
 #include "unit/llm/history_rig.h"
 
 static const struct provider PROVIDER = {.name = STR_INIT("p"), .type = &PROVIDER_ANTHROPIC};

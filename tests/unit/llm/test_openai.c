@@ -1,4 +1,4 @@
-#include "llm/provider/openai.h"
+#include "llm/provider/provider.h"
 #include "unit/llm/history_rig.h"
 
 struct build {

@@ -1,4 +1,4 @@
-#include "llm/provider/openai.h"
+#include "llm/provider/provider.h"
 #include "unit/llm/stream_rig.h"
 
 static const struct stream_decoder DECODER = {openai_event, openai_eof};

@@ -1,4 +1,4 @@
-#include "llm/provider/picture.h"
+#include "llm/provider/normalise.h"
 #include "support/unit.h"
 
 TEST(the_bytes_decide)

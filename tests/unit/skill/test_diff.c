@@ -1,4 +1,4 @@
-#include "skill/diff.h"
+#include "skill/skill.h"
 #include "support/unit.h"
 
 static struct skills *load(struct arena *a, const char *list)

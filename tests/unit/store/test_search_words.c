@@ -1,6 +1,5 @@
 /* Texts and questions as words of the index. */
 #include "base/json/json.h"
-#include "store/index/search_rank.h"
 #include "store/index/search_words.h"
 #include "support/unit.h"
 

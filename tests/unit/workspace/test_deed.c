@@ -4,7 +4,7 @@
 #include "support/unit.h"
 #include "workspace/audit_read.h"
 #include "workspace/deed.h"
-#include "workspace/roster/member_find.h"
+#include "workspace/roster/roster.h"
 
 static struct tempdir dir;
 static struct loop *loop;

@@ -1,6 +1,6 @@
 #include "support/tempdir.h"
 #include "support/unit.h"
-#include "workspace/roster/roster_diff.h"
+#include "workspace/roster/directory.h"
 
 static struct tempdir dir;
 static char heard[1024];
