@@ -35,13 +35,14 @@ function writeSkill(dir, name, front, body = 'Do it well.') {
 // ---- runs nobody waits for ----
 
 test('chat/start answers when the run begins, and the run continues', async () => {
-    const r = await post('/v1/chat/start', { message: say({ words: 60, delayMs: 5 }) })
+    const r = await post('/v1/chat/start', { message: say({ words: 60, gate: 'seen' }) })
     assert.equal(r.status, 202)
     assert.match(r.conversationId, /^conv_/)
     const before = types(r.conversationId)
     assert.ok(!before.includes('run.done'), 'answered before the end')
     const busy = await post('/v1/chat/start', { message: 'x', conversationId: r.conversationId })
     assert.deepEqual([busy.status, busy.error], [409, 'run_in_progress'])
+    double.open('seen')
     await eventually(() => types(r.conversationId).includes('run.done'))
     const log = events(r.conversationId)
     assert.equal(log.find((e) => e.type === 'run.start').runId, r.runId)

@@ -75,13 +75,14 @@ test('a cancelled answer counts what the provider had done, marked as an estimat
         await eventually(() => events(id, s).some((e) => e.type === 'run.done'))
     }
     const text = []
-    const id = await start({ text: 'one two three '.repeat(50), delayMs: 20, usage: figures })
+    const id = await start({ text: 'one two three '.repeat(50), gate: 'never', usage: figures })
     const stream = await fetch(s.url + `/v1/conversations/${id}/events`)
     const reader = stream.body.pipeThrough(new TextDecoderStream()).getReader()
     const pump = (async () => {
         for (let r; !(r = await reader.read()).done; ) text.push(r.value)
     })().catch(() => {})
-    await cancel(id, () => text.join('').includes('text.delta'))
+    const heard = () => [...text.join('').matchAll(/"text":"([^"]*)"/g)].map(([, part]) => part).join('')
+    await cancel(id, () => heard().includes('one two three'))
     await reader.cancel()
     await pump
     const partial = events(id, s).find((e) => e.type === 'llm.response')

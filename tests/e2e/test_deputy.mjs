@@ -56,7 +56,24 @@ const read = () => [{ calls: [{ name: 'conversations__get', args: { id: hidden }
 const outputs = (r) => (r.toolCalls ?? []).map((c) => c.output).join('\n')
 const history = async (who, id) => (await who.get(`/v1/conversations/${id}/history`)).text
 const answer = (who, id, ask) => who.post('/v1/chat', { conversationId: id, answer: ask })
+const begin = async (who, body) => {
+    const r = await who.post('/v1/chat/start', body)
+    assert.equal(r.status, 202, r.text)
+    return r.body
+}
 const remove = { name: 'nb__manage_conversation', args: { action: 'share' } } // asks without a rule
+
+/** Has the message of `who` answered while `other` sends one that steers or waits; returns when both have been answered. */
+async function meanwhile(who, id, step, other, whenBusy) {
+    const gate = `${whenBusy} ${id}`
+    const slow = who.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', gate, ...step }, { text: 'end' }]) })
+    await until('the first is answered', async () => (await who.get(`/v1/conversations/${id}`)).body.isRunning)
+    const { queuedId } = await begin(other, { conversationId: id, whenBusy, message: say(read()) })
+    assert.ok(queuedId, 'it came meanwhile')
+    double.open(gate)
+    assert.equal((await slow).status, 200)
+    await until('the other is answered', async () => /"content":"[^"]*done"/.test(await history(who, id)))
+}
 
 /** The call was made, and it did not show the secret. */
 async function triedInVain(who, id) {
@@ -95,19 +112,13 @@ test('a fork keeps the authors: their words do not gain the forker’s rights', 
 
 test('steering: the run continues with the rights of both', async () => {
     const id = await sharedBy(adam, 'mia')
-    const slow = adam.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 150, calls: [{ name: 'nb__time' }] }, { text: 'end' }]) })
-    const steered = await mia.post('/v1/chat', { conversationId: id, whenBusy: 'steer', message: say(read()) })
-    await slow
-    assert.equal(steered.status, 200, steered.text)
+    await meanwhile(adam, id, { calls: [{ name: 'nb__time' }] }, mia, 'steer')
     await triedInVain(mia, id)
 })
 
 test('queue: a waiting message runs with its sender’s rights', async () => {
     const id = await sharedBy(adam, 'mia')
-    const slow = adam.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 100 }]) })
-    const queued = await mia.post('/v1/chat', { conversationId: id, whenBusy: 'queue', message: say(read()) })
-    await slow
-    assert.equal(queued.status, 200, queued.text)
+    await meanwhile(adam, id, {}, mia, 'queue')
     await triedInVain(mia, id)
 })
 
@@ -152,14 +163,11 @@ test('a narrowed token answers no question of a wider run, and edits no message'
     const asked = await chat(adam, [{ calls: [remove] }, { text: 'done' }])
     const refused = await answer(narrow, asked.conversationId, { askId: asked.ask.askId, allow: true })
     assert.equal(refused.status, 403, refused.text)
-    const slow = adam.post('/v1/chat', { conversationId: asked.conversationId, message: say([{ text: 'a b c d e f', delayMs: 150 }]) })
-    const queued = await until('a message waits', async () => {
-        const r = await adam.post('/v1/chat/start', { conversationId: asked.conversationId, whenBusy: 'queue', message: 'later' })
-        return r.body.queuedId
-    })
-    const edit = await narrow.ask('PATCH', `/v1/conversations/${asked.conversationId}/queue/${queued}`, { message: say(read()) })
+    await begin(adam, { conversationId: asked.conversationId, message: say({ text: 'a b c d e f', gate: 'edited' }) })
+    const { queuedId } = await begin(adam, { conversationId: asked.conversationId, whenBusy: 'queue', message: 'later' })
+    const edit = await narrow.ask('PATCH', `/v1/conversations/${asked.conversationId}/queue/${queuedId}`, { message: say(read()) })
     assert.equal(edit.status, 403, edit.text)
-    await slow
+    double.open('edited')
 })
 
 test('a narrowed token’s messages stay narrow when its owner continues', async () => {
@@ -170,10 +178,7 @@ test('a narrowed token’s messages stay narrow when its owner continues', async
 
 test('a narrowed token steers its owner’s run to nothing that it could not do itself', async () => {
     const { conversationId: id } = await chat(adam, 'hello')
-    const slow = adam.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 150, calls: [{ name: 'nb__time' }] }, { text: 'end' }]) })
-    const steered = await office.as('adam-time').post('/v1/chat', { conversationId: id, whenBusy: 'steer', message: say(read()) })
-    await slow
-    assert.equal(steered.status, 200, steered.text)
+    await meanwhile(adam, id, { calls: [{ name: 'nb__time' }] }, office.as('adam-time'), 'steer')
     await triedInVain(adam, id)
 })
 

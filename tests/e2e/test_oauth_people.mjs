@@ -132,10 +132,12 @@ async function usesNobody(what) {
 test('other people’s messages: steering, history, a fork and delegation use nobody’s account', async () => {
     const id = await shared('ann', 'bob')
     assert.match(outputs(await chat('ann', call(), { conversationId: id })), /account of ann/, 'only Ann wrote so far')
-    const slow = people.ann.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 150, calls: [{ name: 'nb__time' }] }, { text: 'end' }]) })
-    const steered = await people.bob.post('/v1/chat', { conversationId: id, whenBusy: 'steer', message: say(call()) })
-    assert.equal(steered.status, 200, steered.text)
+    const slow = people.ann.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', gate: 'steered', calls: [{ name: 'nb__time' }] }, { text: 'end' }]) })
+    await eventually(async () => (await people.ann.get(`/v1/conversations/${id}`)).body.isRunning)
+    const steered = await people.bob.post('/v1/chat/start', { conversationId: id, whenBusy: 'steer', message: say(call()) })
+    assert.ok(steered.body.queuedId, steered.text)
     await usesNobody(async () => {
+        double.open('steered')
         await slow
         await eventually(async () => /several people/.test((await people.ann.get(`/v1/conversations/${id}/history`)).text))
         return (await people.ann.get(`/v1/conversations/${id}/history`)).text

@@ -87,7 +87,7 @@ async function asked(config, tag) {
 
 const answer = ({ id, askId }) => post('/v1/chat', { conversationId: id, answer: { askId, allow: true } })
 
-const slow = { text: 'slow', words: 25, delayMs: 10 }
+const until = (gate) => ({ text: 'slow', gate })
 
 async function busy(config, tag, script) {
     const { conversationId } = await post('/v1/chat/start', message(config, tag, script))
@@ -123,8 +123,10 @@ test('resumed, restarted, steered, queued and interrupted runs have the setting 
     for (const [i, config] of CONFIGS.entries()) { // steered
         const tag = newTag()
         const [first, ...rest] = steps(free)
-        const id = await busy(config, tag, [{ ...slow, ...first }, ...rest])
-        await post('/v1/chat/start', { conversationId: id, whenBusy: 'steer', message: `${tag} ${say({ text: 'end' })}` })
+        const id = await busy(config, tag, [{ ...until(tag), ...first }, ...rest])
+        const r = await post('/v1/chat/start', { conversationId: id, whenBusy: 'steer', message: `${tag} ${say({ text: 'end' })}` })
+        assert.ok(r.queuedId, JSON.stringify(r))
+        double.open(tag)
         await ended(id)
         await same(expected[i], tag, id)
     }
@@ -132,10 +134,11 @@ test('resumed, restarted, steered, queued and interrupted runs have the setting 
     for (const [i, config] of CONFIGS.entries()) { // queued, and queued over a restart
         for (const isRestarted of [false, true]) {
             const [hold, tag] = [newTag(), newTag()]
-            const long = isRestarted ? { hang: 'middle' } : slow
+            const long = isRestarted ? { text: 'x', hang: 'middle' } : until(hold)
             const id = await busy(config, hold, [long])
             const r = await post('/v1/chat/start', { ...message(config, tag, steps(free)), conversationId: id, whenBusy: 'queue' })
-            assert.equal(r.status, 202, JSON.stringify(r))
+            assert.ok(r.queuedId, JSON.stringify(r))
+            double.open(hold)
             if (isRestarted) waiting.push({ i, id, tag, runs: 1 })
             else {
                 await ended(id, 2)
@@ -149,7 +152,7 @@ test('resumed, restarted, steered, queued and interrupted runs have the setting 
     }
     for (const [i, config] of CONFIGS.entries()) { // interrupted by the restart, sent again
         const hold = newTag()
-        waiting.push({ i, config, hold, tag: newTag(), id: await busy(config, hold, [{ hang: 'middle' }]) })
+        waiting.push({ i, config, hold, tag: newTag(), id: await busy(config, hold, [{ text: 'x', hang: 'middle' }]) })
     }
     await again()
     for (const w of waiting) {

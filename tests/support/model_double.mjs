@@ -1,7 +1,7 @@
 // model_double.mjs - a strict double of the model APIs, for tests.
 //
 //     import { start } from './model_double.mjs'
-//     const double = await start({ port: 0, seed: 1 })    // {url, port, log, refusals, reset(), close()}
+//     const double = await start({ port: 0, seed: 1 })    // {url, port, log, refusals, open(gate), reset(), close()}
 //
 // or on its own:  node model_double.mjs --port 9000 [--seed 7]
 //
@@ -42,12 +42,29 @@ class Double {
         this.random = randomFrom(seed)
         this.log = []
         this.failed = new Map() // directive -> how often it has failed
+        this.gates = new Map() // name -> {isOpen, opened, open()}: answers wait for them
         this.ids = 0
         this.nextId = () => String(++this.ids).padStart(6, '0')
     }
 
     get refusals() {
         return this.log.filter((entry) => entry.refusal)
+    }
+
+    gate(name) {
+        if (!this.gates.has(name)) {
+            const gate = { isOpen: false }
+            gate.opened = new Promise((resolve) => (gate.open = resolve))
+            this.gates.set(name, gate)
+        }
+        return this.gates.get(name)
+    }
+
+    /** The answers that wait for it continue, and later ones do not wait. */
+    open(name) {
+        const gate = this.gate(name)
+        gate.isOpen = true
+        gate.open()
     }
 
     reset() {
@@ -106,6 +123,11 @@ async function stream(double, res, events, directive, isChat) {
         if (event.hang) {
             await Promise.race([sleep(HANG_MS), new Promise((resolve) => res.once('close', resolve))])
             return
+        }
+        if (event.gate) {
+            const gate = double.gate(event.gate)
+            if (!gate.isOpen) await Promise.race([gate.opened, new Promise((resolve) => res.once('close', resolve))])
+            continue
         }
         const text = escapeSome(frame(event, random, isChat), random)
         await writeCut(res, Buffer.from(text), directive.split, random)

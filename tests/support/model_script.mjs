@@ -15,6 +15,7 @@
 //   {"cut": true}                        the connection breaks after the first text; "cut": "start" before it;
 //                                        "cut": "clean" ends the body in good order but too early
 //   {"hang": "head"} {"hang": "middle"}  silence, before or in the answer
+//   {"gate": "name"}                     silence after half of the text, until open("name") of the double
 //   {"usage": {...}}                     figures for message_start / the last chunk
 //   {"novel": true}                      events, blocks and deltas of the future
 //   {"pause": true}                      a server tool pauses the turn
@@ -132,6 +133,8 @@ export function pieces(text, random) {
     return out
 }
 
+const isMiddle = (at, all) => at === Math.floor((all.length - 1) / 2)
+
 // ---- Anthropic ----
 
 const START = {
@@ -177,13 +180,15 @@ export function* anthropicEvents(answer, directive, model, random, nextId) {
     if (directive.cut === 'start') yield { cut: true }
     for (const [index, block] of answer.blocks.entries()) {
         yield { type: 'content_block_start', index, content_block: START[block.type](block) }
-        for (const delta of deltasOf(block, random)) {
+        const deltas = deltasOf(block, random)
+        for (const [at, delta] of deltas.entries()) {
             yield { type: 'content_block_delta', index, delta }
             if (random() < 0.1) yield { type: 'ping' }
             if (block.type !== 'text') continue
             if (directive.midError) yield { type: 'error', error: { type: directive.midError, message: 'Broken in mid-stream' } }
             if (directive.cut) yield { cut: directive.cut }
             if (directive.hang === 'middle') yield { hang: true }
+            if (directive.gate && isMiddle(at, deltas)) yield { gate: directive.gate }
         }
         yield { type: 'content_block_stop', index }
     }
@@ -244,11 +249,13 @@ function* chatDeltas(answer, directive, quirks, random) {
         if (block.type === 'thinking')
             for (const piece of pieces(block.thinking, random)) yield { reasoning_content: piece }
         if (block.type === 'text') {
-            for (const piece of pieces(block.text, random)) {
+            const all = pieces(block.text, random)
+            for (const [at, piece] of all.entries()) {
                 yield { content: quirks.includes('parts') ? [{ type: 'text', text: piece }] : piece }
                 if (directive.midError) yield { error: true }
                 if (directive.cut) yield { cut: directive.cut }
                 if (directive.hang === 'middle') yield { hang: true }
+                if (directive.gate && isMiddle(at, all)) yield { gate: directive.gate }
             }
         }
         if (block.type === 'tool_use') yield* callDeltas(block, calls++, quirks, random)
@@ -262,7 +269,7 @@ export function* chatEvents(answer, directive, body, random, nextId) {
     yield chunk({ role: 'assistant', content: '' })
     if (directive.cut === 'start') yield { cut: true }
     for (const delta of chatDeltas(answer, directive, quirks, random)) {
-        if (delta.cut || delta.hang) yield delta
+        if (delta.cut || delta.hang || delta.gate) yield delta
         else if (delta.error) yield { error: { message: 'Broken in mid-stream', type: directive.midError, code: directive.midError } }
         else yield chunk(delta)
     }
