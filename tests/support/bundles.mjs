@@ -12,6 +12,13 @@ export function unruly(serverName, kind = 'ok', { args = [], ...more } = {}) {
     return { serverName, command: process.execPath, args: [UNRULY, kind, ...args], ...more }
 }
 
+/** Arguments of Node for the tiny server that starts only when the file `gate` is there. */
+export function startsAt(gate) {
+    const tiny = path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')
+    const look = `fs.existsSync(${JSON.stringify(gate)}) ? import(${JSON.stringify(tiny)}) : setTimeout(look, 20)`
+    return ['-e', `const look = () => ${look}; look()`]
+}
+
 /** An entry whose server starts within milliseconds: the host's own bash. */
 export function quick(serverName, more = {}) {
     return { serverName, command: HOST, args: ['mcp', 'bash'], ...more }
