@@ -5,7 +5,7 @@
 #include "os/file.h"
 #include "support/unit.h"
 
-#define LONG_MS  5000
+#define LONG_MS  60000
 #define SHORT_MS 50
 
 static char dir[64], path[96], reload[96];

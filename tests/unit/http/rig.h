@@ -19,7 +19,7 @@
 #include "http/sse.h"
 #include "support/unit.h"
 
-enum { RIG_STREAMS_MAX = 64, RIG_TIMEOUT_MS = 10000 };
+enum { RIG_STREAMS_MAX = 64, RIG_TIMEOUT_MS = 60000 };
 
 struct rig {
     struct loop *loop;
@@ -237,6 +237,18 @@ static inline void rig_await(atomic_uint *counter, unsigned value)
     for (int i = 0; i < RIG_TIMEOUT_MS && *counter < value; i++)
         usleep(1000);
     assert_true(*counter >= value);
+}
+
+static inline void rig_await_conns(struct rig *rig, uint64_t n)
+{
+    struct http_stats stats = {0};
+    for (int i = 0; i < RIG_TIMEOUT_MS; i++) {
+        http_server_stats(rig->server, &stats);
+        if (stats.conns == n)
+            return;
+        usleep(1000);
+    }
+    assert_int_equal(stats.conns, n);
 }
 
 /* ---- the client ---- */

@@ -356,11 +356,7 @@ TEST(open_after_client_left)
     struct linger hard = {1, 0};
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
     close(fd);
-    struct http_stats stats;
-    do {
-        usleep(1000);
-        http_server_stats(rig.server, &stats);
-    } while (stats.conns > 0);
+    rig_await_conns(&rig, 0);
     rig_call(&rig, open_kept);
     rig_await(&rig.closed, 1);
     rig_stop(&rig);

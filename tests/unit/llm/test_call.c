@@ -7,7 +7,7 @@
 #include "support/unit.h"
 #include "unit/llm/script_server.h"
 
-enum { WAIT_MS = 60000 };
+enum { WAIT_MS = 60000, SILENCE_MS = 1500 };
 
 #define STREAM_HEAD                                                                                \
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_1\r\n\r\n"
@@ -37,6 +37,7 @@ struct world {
     struct llm *llm;
     struct llm_call *call;
     bool cancel_in_text;
+    unsigned idle_ms;
     /* what came */
     bool is_over, is_done;
     struct buf text;
@@ -101,7 +102,7 @@ static void make_llm(struct world *w, const char *type, const char *key)
                                   .api_key = str_from(key)};
     struct llm_conf conf = {.providers = &p,
                             .nproviders = 1,
-                            .idle_timeout_ms = 300,
+                            .idle_timeout_ms = w->idle_ms ? w->idle_ms : WAIT_MS,
                             .retry_base_ms = 4,
                             .max_tries = 3};
     struct err e = {0};
@@ -379,6 +380,7 @@ TEST_WITH(silence_is_a_failure, setup, teardown)
         {STREAM_HEAD EV("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{"
                         "\"type\":\"text\",\"text\":\"x\"}}"),
          SCRIPT_HANG}};
+    w->idle_ms = SILENCE_MS;
     play(w, STEPS, 1);
     call(w);
     assert_false(w->is_done);
@@ -393,6 +395,7 @@ TEST_WITH(pings_alone_are_silence, setup, teardown)
         {STREAM_HEAD EV("{\"type\":\"message_start\",\"message\":{}}"), SCRIPT_PING},
         {TEXT_ANSWER},
     };
+    w->idle_ms = SILENCE_MS;
     play(w, STEPS, 2);
     call(w);
     assert_true(w->is_done);
@@ -406,11 +409,12 @@ TEST_WITH(pings_behind_half_an_answer_end_it, setup, teardown)
         {STREAM_HEAD EV("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{"
                         "\"type\":\"text\",\"text\":\"x\"}}"),
          SCRIPT_PING}};
+    w->idle_ms = SILENCE_MS;
     play(w, STEPS, 1);
     call(w);
     assert_false(w->is_done);
     assert_int_equal(w->kind, LLM_ERR_NETWORK);
-    assert_message_has(w, "no part of an answer arrived within 300 ms");
+    assert_message_has(w, "no part of an answer arrived within 1500 ms");
 }
 
 /* Proxies drop the header; a 429 is a rate limit until the tries are used up. */
@@ -446,7 +450,7 @@ TEST_WITH(cancelling_closes_the_socket, setup, teardown)
     struct timer t;
     bool never = false;
     timer_init(&t, w->loop, tick, NULL);
-    for (int i = 0; i < 100 && !script_saw_close(w->server); i++)
+    for (int i = 0; i < WAIT_MS / 10 && !script_saw_close(w->server); i++)
         loop_run_until(w->loop, &never, 10);
     assert_true(script_saw_close(w->server));
     assert_false(w->is_done);
@@ -460,7 +464,7 @@ TEST_WITH(cancels_while_it_waits_to_retry, setup, teardown)
     play(w, STEPS, 1);
     start(w, STR("test:claude-sonnet-5"));
     bool never = false;
-    for (int i = 0; i < 500 && w->retries == 0; i++)
+    for (int i = 0; i < WAIT_MS / 10 && w->retries == 0; i++)
         loop_run_until(w->loop, &never, 10);
     assert_int_equal(w->last_wait_ms, 60000);
     llm_cancel(w->call);

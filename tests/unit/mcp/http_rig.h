@@ -171,7 +171,7 @@ static inline void web_open(struct rig *r, struct web *w, enum mcp_wire wire)
                             .url = str_from(url),
                             .headers = mine,
                             .nheaders = ARRAY_LEN(mine),
-                            .connect_timeout_ms = 5000,
+                            .connect_timeout_ms = RIG_WAIT_MS,
                             .reconnect = {.initial_ms = 50, .max_ms = 200, .max_tries = 3}};
     rig_dial(r, &dial);
 }

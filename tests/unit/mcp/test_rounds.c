@@ -109,7 +109,7 @@ TEST_WITH(nobody_answers, rig_set_up, rig_tear_down)
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
     struct rig_call c;
-    rig_start(r, &c, &(struct mcp_request){.method = STR("tools/call"), .max_ms = 150});
+    rig_start(r, &c, &(struct mcp_request){.method = STR("tools/call"), .max_ms = 2000});
     assert_true(rig_until(r, &c.is_done));
     assert_int_equal(c.err.code, -ETIMEDOUT);
     assert_int_equal(r->ngone, 1);

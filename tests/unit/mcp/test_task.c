@@ -67,7 +67,7 @@ TEST_WITH(cancelled_task_is_cancelled_there, rig_set_up, rig_tear_down)
     rig_hears(r, "\"method\":\"tasks/cancel\",\"params\":{\"taskId\":\"t1\"");
     rig_call_done(&c);
     buf_clear(&r->heard);
-    rig_start(r, &c, &(struct mcp_request){.method = STR("tools/call"), .max_ms = 100});
+    rig_start(r, &c, &(struct mcp_request){.method = STR("tools/call"), .max_ms = 2000});
     assert_true(rig_until(r, &c.is_done));
     assert_int_equal(c.err.code, -ETIMEDOUT);
     rig_hears(r, "tasks/cancel");

@@ -131,7 +131,7 @@ static inline void dbl_drip(struct exchange *x)
 {
     dbl_say(x, "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n");
     for (int i = 0; i < 12; i++) {
-        dbl_pause_ms(100);
+        dbl_pause_ms(200);
         dbl_say(x, "x");
     }
 }

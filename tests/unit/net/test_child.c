@@ -362,9 +362,16 @@ TEST(orphan_delays_the_end_only_briefly)
 TEST(output_after_the_end_is_still_delivered)
 {
     struct kid k;
-    spawn_sh(&k, "(sleep 0.1; echo late) & exit 0");
+    /* Both are there when the loop looks again: the end, and what was written after it. */
+    spawn_sh(&k, "(while [ -e /proc/$$/exe ]; do sleep 0.01; done; echo late) & echo $!; read go");
+    await_line(&k);
+    pid_t grandchild = line_pid(&k);
+    assert_int_equal(child_write(k.child, STR("go\n")), 0);
+    assert_true(dies_within(child_pid(k.child), WAIT_MS));
+    assert_true(dies_within(grandchild, WAIT_MS));
     await_exit(&k);
-    assert_string_equal(buf_cstr(&k.lines), "late\n");
+    assert_int_equal(k.nlines, 2);
+    assert_true(str_ends(buf_str(&k.lines), STR("\nlate\n")));
     kid_done(&k);
 }
 

@@ -147,7 +147,7 @@ static void run_loop(struct world *w, uint64_t ms)
 
 static void await_count(struct world *w, atomic_int *counter, int n)
 {
-    for (int i = 0; i < 500 && atomic_load(counter) < n; i++)
+    for (int i = 0; i < WAIT_MS / 10 && atomic_load(counter) < n; i++)
         run_loop(w, 10);
     assert_int_equal(atomic_load(counter), n);
 }
@@ -313,13 +313,16 @@ TEST_WITH(unknown_host, set_up, tear_down)
 TEST_WITH(silence_times_out, set_up, tear_down)
 {
     static const char *const PATHS[] = {"/silent", "/stall"};
+    static const unsigned IDLE_MS[] = {150,
+                                       1500}; /* the second is heard first, by a busy machine */
     struct world *w = *state;
     for (size_t i = 0; i < ARRAY_LEN(PATHS); i++) {
         struct got g;
         uint64_t start_ms = clock_mono_ms();
-        run_spec(w, &g, (struct fetch_spec){.url = str_from(PATHS[i]), .idle_timeout_ms = 150});
+        run_spec(w, &g,
+                 (struct fetch_spec){.url = str_from(PATHS[i]), .idle_timeout_ms = IDLE_MS[i]});
         assert_int_equal(g.err.code, -ETIMEDOUT);
-        assert_in_range(clock_mono_ms() - start_ms, 150, WAIT_MS);
+        assert_in_range(clock_mono_ms() - start_ms, IDLE_MS[i], WAIT_MS);
         assert_int_equal(g.has_data, i == 1);
         await_count(w, &w->server->peer_closed, (int)i + 1); /* the socket is closed */
         got_done(&g);
@@ -329,8 +332,8 @@ TEST_WITH(silence_times_out, set_up, tear_down)
 TEST_WITH(any_byte_restarts_the_idle_time, set_up, tear_down)
 {
     struct got g;
-    run_spec(*state, &g, (struct fetch_spec){.url = STR("/drip"), .idle_timeout_ms = 800});
-    assert_int_equal(g.err.code, 0); /* 1200 ms in all */
+    run_spec(*state, &g, (struct fetch_spec){.url = STR("/drip"), .idle_timeout_ms = 2000});
+    assert_int_equal(g.err.code, 0); /* 2400 ms in all */
     assert_int_equal(g.body.n, 12);
     got_done(&g);
 }
@@ -550,9 +553,9 @@ TEST_WITH(cancels_at_any_other_time, set_up, tear_down)
     for (uint64_t ms = 0; ms < 8; ms++) {
         start(w, &g, (struct fetch_spec){.url = STR("/bytes")});
         run_loop(w, ms);
-        assert_false(g.is_done);
-        fetch_cancel(g.fetch);
-        g.has_data = g.has_head = false;
+        if (g.fetch) /* a busy machine may have received all of it meanwhile */
+            fetch_cancel(g.fetch);
+        g.has_data = g.has_head = g.is_done = false;
     }
     start(w, &g, (struct fetch_spec){.url = STR("not a url")});
     fetch_cancel(g.fetch); /* an error is on its way */
@@ -603,16 +606,18 @@ TEST_WITH(pause_holds_the_sender_back, set_up, tear_down)
     struct got g;
     got_init(&g);
     g.pause_in_head = true;
-    start(w, &g, (struct fetch_spec){.url = STR("/endless"), .idle_timeout_ms = 400});
+    start(w, &g, (struct fetch_spec){.url = STR("/endless"), .idle_timeout_ms = 1500});
     assert_true(loop_run_until(w->loop, &g.has_head, WAIT_MS));
-    run_loop(w, 600); /* longer than the idle time, which does not count while paused */
-    size_t sent = atomic_load(&w->server->sent);
-    run_loop(w, 100);
-    assert_int_equal(atomic_load(&w->server->sent), sent); /* all buffers are full */
+    run_loop(w, 1600); /* longer than the idle time, which does not count while paused */
+    size_t sent;
+    do { /* until all buffers are full */
+        sent = atomic_load(&w->server->sent);
+        run_loop(w, 100);
+    } while (atomic_load(&w->server->sent) != sent);
     assert_false(g.has_data || g.is_done);
     fetch_pause(g.fetch, false);
     assert_false(g.has_data); /* not from inside the call */
-    for (int i = 0; i < 100 && g.body.n < 2 * sent && g.body.n < (8 << 20); i++)
+    for (int i = 0; i < WAIT_MS / 5 && atomic_load(&w->server->sent) == sent; i++)
         run_loop(w, 5);
     assert_true(atomic_load(&w->server->sent) > sent);
     fetch_cancel(g.fetch);
@@ -627,6 +632,7 @@ TEST_WITH(paused_response_ends_after_resume, set_up, tear_down)
     got_init(&g);
     g.pause_in_head = true;
     start(w, &g, (struct fetch_spec){.url = STR("/chunked"), .body_max = 11});
+    assert_true(loop_run_until(w->loop, &g.has_head, WAIT_MS));
     run_loop(w, 50);
     assert_false(g.has_data || g.is_done);
     fetch_pause(g.fetch, false);
@@ -638,7 +644,7 @@ TEST_WITH(paused_response_ends_after_resume, set_up, tear_down)
     got_init(&g);
     g.pause_in_head = true;
     start(w, &g, (struct fetch_spec){.url = STR("/chunked"), .body_max = 3});
-    run_loop(w, 50);
+    assert_true(loop_run_until(w->loop, &g.has_head, WAIT_MS));
     fetch_pause(g.fetch, false);
     await(w, &g);
     assert_int_equal(g.err.code, -EMSGSIZE);
@@ -648,7 +654,7 @@ TEST_WITH(paused_response_ends_after_resume, set_up, tear_down)
     g.pause_in_head = true;
     g.cancel = IN_DATA;
     start(w, &g, (struct fetch_spec){.url = STR("/stall")});
-    run_loop(w, 50);
+    assert_true(loop_run_until(w->loop, &g.has_head, WAIT_MS));
     fetch_pause(g.fetch, false);
     await_count(w, &w->server->peer_closed, 1);
     assert_false(g.is_done);
@@ -661,8 +667,9 @@ TEST_WITH(silence_counts_again_after_resume, set_up, tear_down)
     struct got g;
     got_init(&g);
     g.pause_in_head = true;
-    start(w, &g, (struct fetch_spec){.url = STR("/stall"), .idle_timeout_ms = 100});
-    run_loop(w, 200);
+    start(w, &g, (struct fetch_spec){.url = STR("/stall"), .idle_timeout_ms = 1000});
+    assert_true(loop_run_until(w->loop, &g.has_head, WAIT_MS));
+    run_loop(w, 1200);
     assert_false(g.is_done);
     fetch_pause(g.fetch, false);
     await(w, &g);

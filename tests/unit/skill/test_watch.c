@@ -7,7 +7,7 @@
 #include "skill/watch.h"
 #include "support/unit.h"
 
-#define LONG_MS 5000
+#define LONG_MS 60000
 
 struct world {
     char root[64], one[80], two[80];
