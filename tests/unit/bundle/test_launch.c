@@ -10,6 +10,8 @@
 #include "bundle/sandbox/launch.h"
 #include "support/unit.h"
 
+enum { WAIT_MS = 60000 };
+
 /* Starts a launcher in a process of its own, as nb does. */
 static pid_t launch(const char *more, const char *script)
 {
@@ -51,10 +53,17 @@ static int descendants(void)
     return n;
 }
 
+static void await_processes(int wanted)
+{
+    for (int i = 0; i < WAIT_MS / 10 && descendants() < wanted; i++)
+        (void)poll(NULL, 0, 10);
+    assert_int_equal(descendants(), wanted);
+}
+
 /* Waits for orphans that were given to us, the test being a subreaper. */
 static void await_descendants(int wanted)
 {
-    for (int i = 0; i < 500 && descendants() != wanted; i++) {
+    for (int i = 0; i < WAIT_MS / 10 && descendants() != wanted; i++) {
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
         (void)poll(NULL, 0, 10);
@@ -88,9 +97,7 @@ TEST(what_the_server_leaves_behind_ends_with_it)
 TEST(a_killed_launcher_takes_all_along)
 {
     pid_t pid = launch("", "setsid sleep 1000 & sleep 1000");
-    for (int i = 0; i < 500 && descendants() < 5; i++)
-        (void)poll(NULL, 0, 10);
-    assert_int_equal(descendants(), 5); /* outer, inner, shell, two sleeps */
+    await_processes(5); /* outer, inner, shell, two sleeps */
     kill(pid, SIGKILL);
     (void)status_of(pid);
     await_descendants(0);
@@ -98,8 +105,8 @@ TEST(a_killed_launcher_takes_all_along)
 
 TEST(a_request_to_end_is_passed_on)
 {
-    pid_t pid = launch("", "trap 'exit 5' TERM; while :; do sleep 0.05; done");
-    (void)poll(NULL, 0, 200);
+    pid_t pid = launch("", "trap 'exit 5' TERM; sleep 1000 & while :; do wait; done");
+    await_processes(4); /* outer, inner, shell, sleep: the trap is set */
     kill(pid, SIGTERM);
     int status = status_of(pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);

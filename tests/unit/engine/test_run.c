@@ -224,7 +224,7 @@ static void start_and_finish(struct world *w)
 #define until(w, condition)                                                                        \
     do {                                                                                           \
         bool never = false;                                                                        \
-        for (int i = 0; !(condition) && i < 5000; i++)                                             \
+        for (int i = 0; !(condition) && i < 60000; i++)                                            \
             (void)loop_run_until((w)->loop, &never, 1);                                            \
         assert_true(condition);                                                                    \
     } while (0)

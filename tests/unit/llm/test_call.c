@@ -610,7 +610,7 @@ TEST_WITH(the_demo_takes_its_time, setup, teardown)
     struct llm_conf conf = {.demo_delay_ms = 20};
     w->llm = llm_new(w->loop, w->fetcher, &conf, NULL, NULL);
     start(w, STR("demo"));
-    for (int i = 0; i < 500 && w->text.n == 0; i++)
+    for (int i = 0; i < WAIT_MS / 10 && w->text.n == 0; i++)
         loop_run_until(w->loop, &never, 10);
     assert_false(w->is_over);
     assert_true(w->text.n > 0 && w->text.n < 40); /* a few words of many */

@@ -218,7 +218,7 @@ static inline void dbl_once(struct exchange *x)
 static inline void dbl_barrier(struct exchange *x)
 {
     atomic_fetch_sub(&x->d->barrier, 1);
-    for (int i = 0; i < 5000 && atomic_load(&x->d->barrier) > 0; i++)
+    for (int i = 0; i < 60000 && atomic_load(&x->d->barrier) > 0; i++)
         dbl_pause_ms(1);
     dbl_say(x, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
     for (int i = 0; i < 10; i++) {

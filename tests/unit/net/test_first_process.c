@@ -61,7 +61,7 @@ static pid_t make_orphan(void)
 static int await_the_end_of_an_orphan(void)
 {
     pid_t orphan = make_orphan();
-    for (int i = 0; i < 500 && kill(orphan, 0) == 0; i++) /* as a zombie it is still there */
+    for (int i = 0; i < 6000 && kill(orphan, 0) == 0; i++) /* as a zombie it is still there */
         (void)poll(NULL, 0, 10);
     return orphan > 1 && kill(orphan, 0) < 0 && errno == ESRCH ? 42 : 1;
 }

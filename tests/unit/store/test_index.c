@@ -158,7 +158,7 @@ static void settle(struct twin *t)
     static const char BEHIND[] = "SELECT count(*) FROM log WHERE text_done <> done";
     bool never = false;
     assert_int_equal(rig_list(&t->a, &(struct store_query){.limit = 1}), 0);
-    for (int i = 0; i < 500 && ask(t, BEHIND) != 0; i++)
+    for (int i = 0; i < RIG_WAIT_MS / 10 && ask(t, BEHIND) != 0; i++)
         (void)loop_run_until(t->a.loop, &never, 10);
     assert_int_equal(ask(t, BEHIND), 0);
 }

@@ -58,7 +58,7 @@ TEST_WITH(failure_is_shown_and_bounded, begin, end)
     assert_int_equal(file_write_atomic(path, STR("x"), 0600, NULL), 0);
     struct audit *a = audit_new(loop, NULL, dir.path);
     record(a);
-    for (int i = 0; i < 500 && !audit_state(a).is_failing; i++)
+    for (int i = 0; i < 6000 && !audit_state(a).is_failing; i++)
         (void)loop_run_until(loop, &never, 10);
     assert_true(audit_state(a).is_failing);
     assert_true(audit_state(a).reason.n > 0);
@@ -68,7 +68,7 @@ TEST_WITH(failure_is_shown_and_bounded, begin, end)
     assert_int_equal(audit_state(a).dropped, 6);
 
     assert_int_equal(unlink(path), 0);
-    for (int i = 0; i < 1500 && audit_state(a).waiting > 0; i++)
+    for (int i = 0; i < 6000 && audit_state(a).waiting > 0; i++)
         (void)loop_run_until(loop, &never, 10);
     assert_false(audit_state(a).is_failing);
     audit_free(a);
