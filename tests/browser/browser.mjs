@@ -123,6 +123,17 @@ export const hoverAndClick = (over, button) =>
 /** The assertions of fn hold now or soon: a page needs a moment to show what it has learned. */
 export const soon = (fn) => eventually(async () => (await fn(), true))
 
+/** Lets the page draw so many frames: what it still does by itself is done then. */
+export const frames = (page, n = 30) =>
+    page.evaluate(
+        (left) =>
+            new Promise((done) => {
+                const next = () => (left-- > 0 ? requestAnimationFrame(next) : done())
+                next()
+            }),
+        n,
+    )
+
 /** Waits until the n-th answer (from 1) of the open conversation has ended. */
 export async function answered(page, n, state = 'done') {
     const run = page.locator('.content .chunk > .run[data-state]').nth(n - 1)

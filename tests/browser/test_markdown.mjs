@@ -3,7 +3,7 @@
 import path from 'node:path'
 import * as esbuild from 'esbuild'
 import { SRC_DIR, assert, before, startServer, test, tmpdir } from '../support/tap.mjs'
-import { answer, answered, demoEnv, newContext, said, withPage, writeLog } from './browser.mjs'
+import { answer, answered, demoEnv, frames, newContext, said, withPage, writeLog } from './browser.mjs'
 
 let server, page, own
 
@@ -326,7 +326,9 @@ test('hostile text everywhere: no script runs, no dialog, no breach of the polic
     await withPage(`${url}/#/c/conv_7000000000000001`, tall, async (page) => {
         await answered(page, HOSTILE.length)
         await page.$$eval('details', (all) => all.forEach((e) => (e.open = true)))
-        await page.waitForTimeout(300) // time for a script that would have run
+        // An image that fails after those that the text would have made, with their scripts.
+        await page.evaluate(() => new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'x' })))
+        await frames(page)
         const made = await page.evaluate(() => ({
             // Everything but these would have come from the text.
             tags: [...new Set([...document.querySelectorAll('.messages *')].map((e) => e.localName))].sort(),

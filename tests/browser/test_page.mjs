@@ -2,7 +2,7 @@
 import http from 'node:http'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
 import { phoneSwitch, serious } from './axe.mjs'
-import { answer, answered, demoEnv, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
+import { answer, answered, demoEnv, frames, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
 
 const RICH =
     '# Title\n\nText with `code`, [link](https://x.example).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```c\n/* why */ int x = f("s", 1);\n```\n\n> quote\n\n- [x] done'
@@ -126,7 +126,7 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
             )
             return { text: seen.textContent, top: seen.getBoundingClientRect().top }
         })
-        await page.waitForTimeout(400)
+        await frames(page)
         const box = await page.getByText(middle.text, { exact: true }).boundingBox()
         assert.ok(Math.abs(box.y - middle.top) < 30, `what is read moved by ${box.y - middle.top} px`)
         await send(page, 'say still quick')
