@@ -302,11 +302,23 @@ test('cuts the connection as told', async () => {
 })
 
 test('hangs as told', async () => {
-    const signal = AbortSignal.timeout(300)
+    const stop = new AbortController()
     const body = JSON.stringify({ ...VALID, messages: [user(text('@double {"text":"abc","hang":"middle"}'))] })
-    const res = await fetch(double.url + '/v1/messages', { method: 'POST', headers: HEADERS, body, signal })
+    const res = await fetch(double.url + '/v1/messages', { method: 'POST', headers: HEADERS, body, signal: stop.signal })
+    setTimeout(() => stop.abort(), 300)
     await assert.rejects(res.text())
 })
+
+for (const chat of [false, true])
+    test(`keeps an answer open until its gate is opened (${chat ? 'chat' : 'messages'})`, async () => {
+        const gate = `gate of ${chat}`
+        let isOver = false
+        const answer = events({ text: 'one two three four five six', gate }, { chat }).finally(() => (isOver = true))
+        while (!double.gates.has(gate)) await new Promise((resolve) => setImmediate(resolve))
+        assert.equal(isOver, false)
+        double.open(gate)
+        assert.ok((await answer).length > 0)
+    })
 
 test('chat: answers text and calls, with all quirks', async () => {
     const join = (list, pick) => list.map((event) => pick(event.choices?.[0]?.delta ?? {}) ?? '').join('')
