@@ -36,6 +36,7 @@ async function startConversation(office, owner = 'bob', participants = ['usr_cat
     return body.conversationId
 }
 
+const ENDLESS = 'count to 10000' // longer than any test takes: until it is stopped
 const idsOf = (stream) => stream.frames.filter((f) => f.id).map((f) => f.id)
 const watch = (office, name, id, query = '') =>
     listen(office.server, `/v1/conversations/${id}/events${query}`, office.as(name).headers())
@@ -47,12 +48,14 @@ test('two people chat, one drops and resumes: nothing is missing and nothing com
     const first = watch(office, 'cat', id, '?after=0')
     await Promise.all([bob.event('text.snapshot'), first.event('text.snapshot')])
 
-    const answer = office.as('cat').post('/v1/chat', { message: 'explain yourself at length', conversationId: id })
+    const answer = office.as('cat').post('/v1/chat', { message: ENDLESS, conversationId: id })
     await first.event('text.delta')
     first.drop() // in the middle of the answer
     await first.done
     const last = idsOf(first).at(-1)
     const second = listen(office.server, `/v1/conversations/${id}/events`, { ...office.as('cat').headers(), 'last-event-id': last })
+    await second.event('text.delta')
+    assert.equal((await office.as('cat').post(`/v1/conversations/${id}/cancel`)).status, 200)
     assert.equal((await answer).status, 200)
     await office.as('bob').post('/v1/chat', { message: 'and mine', conversationId: id })
     const all = visible(office, id)
@@ -109,7 +112,7 @@ test('a person who is removed loses the stream immediately, and the conversation
 
 test('a member who leaves loses runs, and a revoked token its streams', async () => {
     const office = await open({ env: { NB_DEMO_DELAY_MS: '200' }, tokens: { cat: [{ name: 'extra' }] } })
-    const started = await office.as('cat').post('/v1/chat/start', { message: 'tell me a very long story please' })
+    const started = await office.as('cat').post('/v1/chat/start', { message: ENDLESS })
     assert.equal(started.status, 202, started.text)
     const id = started.body.conversationId
     const stream = listen(office.server, '/v1/events', client(office.server, office.tokens.extra).headers())
