@@ -60,7 +60,9 @@ static void on_model_thinking(void *ctx, str delta)
 static void on_tool_announced(void *ctx, str id, str name)
 {
     struct run *r = ctx;
+    struct draft d = {.id = id, .name = name};
     struct notice n;
+    drafts_begin(&r->drafts, &d);
     notice_begin(&n, r);
     jw_kstr(&n.w, "id", id);
     jw_kstr(&n.w, "name", name);
@@ -177,6 +179,7 @@ static void on_model_done(void *ctx, const struct llm_result *res)
     struct run *r = ctx;
     assert(r->state == RUN_MODEL);
     r->call = NULL;
+    drafts_clear(&r->drafts);
     deltas_flush(&r->deltas);
     conv_usage_add(&r->result.usage, &res->usage);
     r->result.llm_ms += res->ms;
@@ -206,6 +209,7 @@ static void on_model_fail(void *ctx, const struct llm_failure *f)
     assert(r->state == RUN_MODEL);
     struct event_usage spent = run_count_unanswered(r); /* needs the call */
     r->call = NULL;
+    drafts_clear(&r->drafts);
     if (spent.is_known) {
         str line = event_unanswered(&r->step, r->id, r->model, "failed", &spent);
         run_append(r, &line, 1, NULL);

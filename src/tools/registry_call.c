@@ -174,6 +174,8 @@ static struct tool_caller copy_caller(struct arena *a, const struct tool_caller 
     to.run_id = arena_str(a, from->run_id);
     to.call_id = arena_str(a, from->call_id);
     to.via = arena_str(a, from->via);
+    to.app = arena_str(a, from->app);
+    to.view_id = arena_str(a, from->view_id);
     return to;
 }
 

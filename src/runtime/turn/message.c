@@ -38,14 +38,33 @@ static struct actor *narrowed_actor(const struct turn_request *req)
     return child;
 }
 
+static const struct turn_context *copy_contexts(struct arena *a, const struct turn_request *req,
+                                                size_t n)
+{
+    struct turn_context *own = arena_array(a, n, sizeof *own);
+    for (size_t i = 0; i < n; i++) {
+        const struct turn_context *c = &req->contexts[i];
+        own[i] = (struct turn_context){
+            .app = arena_str(a, c->app),
+            .call_id = arena_str(a, c->call_id),
+            .text = arena_str(a, utf8_truncate(c->text, TURN_CONTEXT_TEXT_MAX)),
+        };
+    }
+    return own;
+}
+
 static void copy_request(struct message *m, const struct turn_request *req)
 {
     struct arena *a = &m->arena;
+    size_t ncontexts = req->ncontexts < TURN_CONTEXTS_MAX ? req->ncontexts : TURN_CONTEXTS_MAX;
     m->actor = narrowed_actor(req);
     m->req = (struct turn_request){
         .actor = m->actor,
         .conversation_id = arena_str(a, req->conversation_id),
         .message = arena_str(a, req->message),
+        .app = arena_str(a, req->app),
+        .contexts = copy_contexts(a, req, ncontexts),
+        .ncontexts = ncontexts,
         .model = arena_str(a, req->model),
         .channel = arena_str(a, req->channel),
         .metadata = req->metadata ? json_clone(a, req->metadata) : NULL,

@@ -80,6 +80,28 @@ WITH_RIG(a_tool_call_is_a_step_of_its_own)
                "user.message run.start llm.response tool.start tool.done llm.response run.done");
 }
 
+WITH_RIG(a_call_can_be_found_from_its_announcement_to_its_result)
+{
+    struct rig *r = *state;
+    struct turn_call c;
+    MODEL(.calls = {{"t__slow", "{\"n\":1}"}}, .draft = "{", .is_held = true);
+    struct rig_turn *t = rig_send(r, r->ana, "", "go");
+    rig_until(r, t->is_started &&
+                     runtime_find_call(r->runtime, str_from(t->conversation_id), STR("c1"), &c));
+    str id = str_from(t->conversation_id);
+    assert_true(str_eq(c.name, STR("t__slow")) && c.args.n == 0);
+    assert_false(c.is_started || c.is_done);
+    assert_false(runtime_find_call(r->runtime, id, STR("c2"), &c));
+    assert_false(runtime_find_call(r->runtime, STR("conv_other"), STR("c1"), &c));
+    model_release();
+    rig_until(r, rig_tools.started == 1);
+    assert_true(runtime_find_call(r->runtime, id, STR("c1"), &c));
+    assert_true(str_eq(c.args, STR("{\"n\":1}")) && c.is_started && !c.is_done);
+    tools_release();
+    rig_until(r, t->is_over);
+    assert_false(runtime_find_call(r->runtime, id, STR("c1"), &c));
+}
+
 WITH_RIG(the_last_step_is_announced_to_the_model)
 {
     struct rig *r = *state;
