@@ -102,6 +102,31 @@ WITH_RIG(a_call_can_be_found_from_its_announcement_to_its_result)
     assert_false(runtime_find_call(r->runtime, id, STR("c1"), &c));
 }
 
+static void hide_ping(struct rig *r)
+{
+    rig_tools.tools[0].is_internal = rig_tools.tools[0].is_for_apps = true;
+    registry_changed(r->tools, &rig_tools.source);
+}
+
+WITH_RIG(a_tool_for_interfaces_alone_is_not_callable_by_its_guessed_name)
+{
+    struct rig *r = *state;
+    hide_ping(r);
+    model_calls("t__ping", "{}");
+    model_says("I cannot");
+    struct turn_request req = {
+        .actor = r->ana,
+        .message = STR("ping"),
+        .allowed_tools = {.items = &STR("t__ping"), .len = 1},
+        .auto_allow = {.items = &STR("t__ping"), .len = 1},
+    };
+    struct rig_turn *t = rig_start(r, &req);
+    rig_until(r, t->is_over);
+    assert_int_equal(rig_tools.started, 0);
+    assert_null(strstr(rig_model.seen[0].tools, "t__ping"));
+    assert_non_null(strstr(rig_model.seen[1].messages, "[error of c1 There is no tool"));
+}
+
 WITH_RIG(the_last_step_is_announced_to_the_model)
 {
     struct rig *r = *state;
