@@ -205,7 +205,7 @@ static struct tool_result unknown_tool(struct tool_call *c)
     str why =
         registry_explain_unknown(c->registry, &c->arena, c->name, actor_is_admin(c->who.actor));
     struct tool_result res = tool_result_text(&c->arena, why);
-    res.is_error = true;
+    res.is_error = res.is_absent = true;
     return res;
 }
 
