@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "apps/bundle_impl.h"
+#include "apps/ui_meta.h"
 #include "base/clock.h"
 #include "bus/vocabulary.h"
 #include "tools/result.h"
@@ -11,18 +12,11 @@
 #define NEWS_MAX 4096
 
 const char BUNDLE_CLIENT_CAPABILITIES[] =
-    "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}";
+    "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{},"
+    "\"extensions\":{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":"
+    "[\"text/html;profile=mcp-app\"]}}}";
 
 /* ---- what it offers ---- */
-
-static bool is_for_models(const struct json *tool)
-{
-    const struct json *to = json_get(json_get(json_get(tool, "_meta"), "ui"), "visibility");
-    bool is_found = !json_is(to, JSON_ARRAY);
-    for (size_t i = 0; !is_found && i < to->len; i++)
-        is_found = str_eq(json_string(json_at(to, i), STR_NONE), STR("model"));
-    return is_found;
-}
 
 /* Some servers give no description; models need at least a name in words. */
 static str description(struct arena *a, const struct json *tool, str server)
@@ -53,7 +47,9 @@ static void describe_tool(struct bundle_source *s, const struct json *given, str
         .output_schema = json_get(v, "outputSchema"),
         .annotations = json_get(v, "annotations"),
         .meta = json_get(v, "_meta"),
-        .is_internal = !is_for_models(v),
+        .is_internal = !ui_tool_is_for(json_get(v, "_meta"), UI_FOR_MODELS),
+        .ui_uri = ui_tool_resource(json_get(v, "_meta")),
+        .is_for_apps = ui_tool_is_for(json_get(v, "_meta"), UI_FOR_APPS),
         .is_unconfined = is_unconfined(s),
         .is_personal = bundle_is_per_person(s->bundle),
         .is_shell = bundle_entry(s->bundle)->kind == BUNDLE_BUILT_IN,
@@ -137,8 +133,25 @@ static struct tool_result result_of(struct bundle_tool_call *c, const struct mcp
     };
 }
 
-/* A call of the agent may have changed data that a page of this server shows, so the page is
- * notified. Calls of the page itself are not announced: it would reload in an endless loop. */
+static bool may_change(const struct bundle_source *s, str tool)
+{
+    for (size_t i = 0; i < s->ntools; i++)
+        if (str_eq(s->tools[i].name, tool))
+            return !s->tools[i].is_internal &&
+                   !json_get_bool(s->tools[i].annotations, "readOnlyHint", false);
+    return false;
+}
+
+/* A call of the agent may have changed data that an interface of this server shows. So may a call
+ * of another view; tools for interfaces alone are not announced, because views poll with them.
+ * Calls of POST /v1/tools/call are not announced either: a page that reloads would cause the next
+ * one. */
+static bool is_news(const struct bundle_tool_call *c)
+{
+    const struct tool_caller *who = &c->call.who;
+    return who->host || (who->app.n > 0 && may_change(c->source, c->call.tool));
+}
+
 static void tell_changed(const struct bundle_tool_call *c)
 {
     struct json_writer w;
@@ -148,6 +161,8 @@ static void tell_changed(const struct bundle_tool_call *c)
     jw_kstr(&w, "server", str_from(c->source->source.name));
     jw_kstr(&w, "tool", c->call.tool);
     jw_kint(&w, "timestamp", clock_now_ms());
+    if (c->call.who.view_id.n > 0)
+        jw_kstr(&w, "viewId", c->call.who.view_id);
     jw_end(&w);
     if (!buf_failed(&data))
         runtime_tell(c->source->all->rt, EV_DATA_CHANGED, buf_str(&data));
@@ -161,7 +176,7 @@ static void on_bundle_done(void *ctx, const struct mcp_reply *r)
     assert(c->sent);
     c->sent = NULL;
     bundle_asks_drop(c);
-    if (c->call.who.host && !res.is_error)
+    if (!res.is_error && is_news(c))
         tell_changed(c);
     tool_call_answer(&c->call, &res);
 }
@@ -221,7 +236,8 @@ static void cancel_bundle_call(void *self, struct tool_call *call)
 {
     struct bundle_tool_call *c = bundle_tool_call_of(call);
     assert(c->sent);
-    bundle_cancel(c->sent, "The run was cancelled.");
+    bundle_cancel(c->sent, call->who.app.n > 0 ? "The interface does not wait for it any more."
+                                               : "The run was cancelled.");
     bundle_asks_drop(c);
 }
 
