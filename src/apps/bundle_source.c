@@ -12,7 +12,9 @@
 #define NEWS_MAX 4096
 
 const char BUNDLE_CLIENT_CAPABILITIES[] =
-    "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}";
+    "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{},"
+    "\"extensions\":{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":"
+    "[\"text/html;profile=mcp-app\"]}}}";
 
 /* ---- what it offers ---- */
 

@@ -60,12 +60,14 @@ static void on_model_thinking(void *ctx, str delta)
 static void on_tool_announced(void *ctx, str id, str name)
 {
     struct run *r = ctx;
-    struct draft d = {.id = id, .name = name};
+    struct draft d = {.id = id, .name = name, .ui_uri = run_interface_of(r, name)};
     struct notice n;
     drafts_begin(&r->drafts, &d);
     notice_begin(&n, r);
     jw_kstr(&n.w, "id", id);
     jw_kstr(&n.w, "name", name);
+    if (d.ui_uri.n > 0)
+        jw_kstr(&n.w, "resourceUri", d.ui_uri);
     notice_end(&n, r, event_name(EV_TOOL_PREPARING));
 }
 

@@ -57,6 +57,7 @@ struct tool_result {
     const struct json *structured; /* structuredContent or NULL */
     const struct json *meta;       /* _meta or NULL */
     bool is_error;
+    bool is_absent; /* the tool gave no result: content says why (refused, cancelled, timed out) */
 };
 
 /* True when a call with these arguments changes nothing. */

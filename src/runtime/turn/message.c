@@ -47,7 +47,9 @@ static const struct turn_context *copy_contexts(struct arena *a, const struct tu
         own[i] = (struct turn_context){
             .app = arena_str(a, c->app),
             .call_id = arena_str(a, c->call_id),
-            .text = arena_str(a, utf8_truncate(c->text, TURN_CONTEXT_TEXT_MAX)),
+            .text = utf8_valid(c->text)
+                        ? arena_str(a, utf8_truncate(c->text, TURN_CONTEXT_TEXT_MAX))
+                        : STR_NONE,
         };
     }
     return own;
@@ -197,11 +199,19 @@ static struct json_strs token_limit(const struct actor *a)
 
 str message_event(const struct message *m, struct arena *a)
 {
+    struct event_context *contexts = arena_array(a, m->req.ncontexts, sizeof *contexts);
+    for (size_t i = 0; i < m->req.ncontexts; i++) {
+        const struct turn_context *c = &m->req.contexts[i];
+        contexts[i] = (struct event_context){c->app, c->call_id, c->text};
+    }
     struct event_message ev = {
         .user_id = actor_user(m->actor),
         .text = m->req.message,
         .queued_id = str_from(m->place.id),
         .tool_limit = token_limit(m->actor),
+        .app = m->req.app,
+        .contexts = contexts,
+        .ncontexts = m->req.ncontexts,
     };
     return event_user_message(a, &ev);
 }
