@@ -183,6 +183,7 @@ const OTHER_ROUTES = {
     'POST /v1/views/:view/rpc': ['member', '/v1/views/view_none/rpc', { method: 'tools/list' }, [404]],
     'POST /v1/views/:view/asks/:ask': ['member', '/v1/views/view_none/asks/ask_none', { decision: 'deny' }, [404]],
     'GET /sandbox/:view': ['open', '/sandbox/view_none', undefined, [404]],
+    'GET /v1/shell': 'member',
     'GET /v1/bundles/health': 'member',
     'GET /v1/tools': 'member',
     'POST /v1/tools/call': ['member', '/v1/tools/call', { server: 'nb', tool: 'time' }],

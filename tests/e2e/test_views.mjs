@@ -401,6 +401,37 @@ test('limits: requests at a time, requests per second, bytes, views', async () =
     assert.equal((await me().get(`/v1/views/${first.viewId}`)).status, 404, 'the oldest ends')
 })
 
+test('placements are listed in order, opened without a call, and kept to their own addresses', async () => {
+    const placements = [
+        { slot: 'sidebar.tools', resourceUri: 'ui://views/plain', priority: 20, label: 'Plain', icon: 'map', size: 'compact' },
+        { slot: 'main', resourceUri: 'ui://views/show', route: 'show' },
+        { slot: 'main', resourceUri: 'ui://elsewhere/show' }, { slot: 'nowhere', resourceUri: 'ui://views/show' },
+        { slot: 'sidebar.tools', resourceUri: 'ui://views/blob', priority: 3 },
+    ]
+    const s = await serve({ bundles: [viewsBundle('views', { ui: { name: 'Views', placements } }), viewsBundle('other')] })
+    await eventually(async () => (await me(s).get('/v1/apps/views')).body.status === 'running')
+    const shell = (await me(s).get('/v1/shell')).body
+    assert.deepEqual([shell.chatEndpoint, shell.eventsEndpoint], ['/v1/chat/stream', '/v1/events'])
+    assert.deepEqual(shell.placements, [
+        { app: 'views', slot: 'main', uri: 'ui://views/show', label: 'Views', icon: null, route: 'show', priority: 100, size: 'auto' },
+        { app: 'views', slot: 'sidebar.tools', uri: 'ui://views/blob', label: 'Views', icon: null, route: null, priority: 3, size: 'auto' },
+        { app: 'views', slot: 'sidebar.tools', uri: 'ui://views/plain', label: 'Plain', icon: 'map', route: null, priority: 20, size: 'compact' },
+    ])
+    const v = await open({ app: 'views', uri: 'ui://views/plain' }, {}, s)
+    assert.deepEqual([v.app, v.conversationId, v.callId, v.tool, v.state, v.arguments, v.result], ['views', null, null, null, 'done', null, null])
+    assert.match(v.resource.html, /Hello/, 'plain HTML is accepted here')
+    assert.equal((await bareFetch(v.sandbox.url)).status, 200)
+    assert.deepEqual((await me(s).get(`/v1/views/${v.viewId}`)).body, { state: 'done', arguments: null, result: null, reason: '' })
+    assert.ok((await views.call(me(s), v, 'poll')).result)
+    assert.equal((await views.call(me(s), v, 'secret')).error.code, -32602)
+    assert.equal((await views.rpc(me(s), v, 'ui/message', { role: 'user', content: [{ type: 'text', text: 'x' }] })).error.code, -32601)
+    assert.equal((await open({ app: 'views' }, {}, s)).resource.uri, 'ui://views/plain', 'the first of the manifest')
+    const tool = await opened('views__bad_plain', {}, {}, s)
+    assert.equal(tool.problem.code, 'resource_type', 'what a placement may be is still not an interface of a tool')
+    for (const body of [{ app: 'views', uri: 'ui://views/listed' }, { app: 'other' }, { app: 'none' }])
+        assert.equal((await me(s).post('/v1/views', body)).body.error, 'placement_not_found', JSON.stringify(body))
+})
+
 test('a deleted conversation takes its views with it', async () => {
     const v = await opened()
     const s = stream(v, 'tools/call', { name: 'slow', arguments: {} })
