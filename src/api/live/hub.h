@@ -50,6 +50,7 @@ struct watch {
     struct list_node node;      /* in conv->watches */
     struct conv_watchers *conv; /* NULL = not watching */
     struct watcher *watcher;
+    bool is_quiet; /* set by the owner: nobody is present because of it */
     /* 1 + generation of the directory in which it was allowed; 0 = must be checked */
     uint64_t allowed_in;
 };
@@ -97,6 +98,7 @@ struct watcher *hub_next_watcher(struct hub *h,
 void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const struct conv_acl *acl);
 void hub_set_acl(struct watch *s, const struct conv_acl *acl); /* the conversation was read again */
 bool hub_allows(struct watch *s);                              /* may the watcher see it now? */
+bool hub_may(const struct watch *s, enum conv_right right);    /* any right, now */
 void hub_watch_stop(struct watch *s);                          /* a no-op when not watching */
 /* Writes {"users":[{userId, displayName}]}: the people who watch, each once, at most
  * HUB_PRESENCE_MAX. */
