@@ -44,6 +44,7 @@ export interface ContentPart {
   toolCallId?: string
   toolName?: string
   input?: unknown
+  resourceUri?: string // set by the page, from the calls beside the parts
 }
 
 /** A message as the history tells it; a run of several answers is several messages. */
@@ -69,9 +70,19 @@ export interface HistoryMessage {
     isAnswered: boolean
     ms: number
     childId?: string // the conversation of the run it delegated to
+    resourceUri?: string // the interface of the tool
   }[]
+  app?: string // the interface that wrote a message of a person
+  context?: AppContext[] // what interfaces showed when a message was sent
   stopReason?: string
   error?: string
+}
+
+/** What an app told the model with a message. */
+export interface AppContext {
+  app: string
+  callId?: string
+  text: string
 }
 
 /** Tool calls that wait for a person's permission. */
@@ -187,6 +198,8 @@ export interface ConversationEvents {
     userId?: string
     displayName?: string
     queuedId?: string
+    app?: string
+    context?: AppContext[]
   }
   'queue.snapshot': { messages: QueuedMessage[] }
   'queue.added': QueuedMessage
@@ -201,8 +214,9 @@ export interface ConversationEvents {
   'text.delta': OfRun & { text: string }
   'reasoning.delta': OfRun & { text: string }
   'text.snapshot': { runId: string | null; text: string }
-  'tool.preparing': OfRun & { id: string; name: string }
-  'tool.start': OfRun & { id: string; name: string; input?: unknown }
+  'tool.preparing': OfRun & { id: string; name: string; resourceUri?: string }
+  'tool.input': OfRun & { id: string; input: unknown }
+  'tool.start': OfRun & { id: string; name: string; input?: unknown; resourceUri?: string }
   'tool.progress': OfRun & {
     id: string
     progress: number
@@ -217,6 +231,7 @@ export interface ConversationEvents {
     ms: number
     output?: string
     result?: { structuredContent?: unknown }
+    resourceUri?: string
   }
   'llm.done': OfRun & {
     model?: string
