@@ -379,7 +379,8 @@ export class AppCard implements SessionHost, RequestPlace {
     const { mode, allowedModes } = this
     const isInline = mode === 'inline'
     this.element.dataset.mode = mode
-    this.#expand.hidden = isInline && !allowedModes.includes('fullscreen')
+    const hasView = this.state === 'loading' || this.state === 'running'
+    this.#expand.hidden = isInline && !(hasView && allowedModes.includes('fullscreen'))
     const label = isInline ? 'Show in full size' : 'Back to the conversation'
     this.#expand.replaceChildren(drawIcon('expand', isInline ? EXPAND : SHRINK))
     this.#expand.title = label
@@ -388,7 +389,7 @@ export class AppCard implements SessionHost, RequestPlace {
     else this.element.removeAttribute('aria-modal')
     if (mode === 'fullscreen') this.element.setAttribute('role', 'dialog')
     else this.element.removeAttribute('role')
-    this.#more.hidden = this.state === 'closed' || this.state === 'resting'
+    this.#more.hidden = !hasView
     if (this.#frame) this.#setHeight(this.#height)
   }
 

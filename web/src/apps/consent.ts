@@ -6,6 +6,7 @@ import { h } from '../base/dom'
 import { icon } from '../base/icons'
 
 const OPEN_MAX = 4 // more are refused
+const NEW_MS = 400 // a click that was meant for the app must not answer a question that has just appeared
 
 export interface Choice<T extends string> {
   value: T
@@ -36,10 +37,11 @@ export class Consents {
         resolve(value)
       }
       const onAbort = () => settle(null)
-      const buttons = choices.map((choice) => button(choice, () => settle(choice.value)))
+      const choose = (value: T) => !card.classList.contains('is-new') && settle(value)
+      const buttons = choices.map((choice) => button(choice, () => choose(choice.value)))
       const card = h(
         'div',
-        { class: 'ask', role: 'group', tabindex: -1, aria: { label: title } },
+        { class: 'ask is-new', role: 'group', tabindex: -1, aria: { label: title } },
         h('p', { class: 'ask-title' }, icon('help'), title),
         ...body,
         h('div', { class: 'ask-buttons' }, ...buttons),
@@ -47,6 +49,7 @@ export class Consents {
       signal.addEventListener('abort', onAbort)
       this.#open.add(onAbort)
       this.element.append(card)
+      setTimeout(() => card.classList.remove('is-new'), NEW_MS)
       announce(title)
     })
   }
