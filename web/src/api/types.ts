@@ -56,6 +56,8 @@ export interface HistoryMessage {
   position: number
   userId?: string
   displayName?: string
+  app?: string // the bundle whose interface wrote it
+  context?: ViewContext[]
   runId?: string
   model?: string
   inputTokens?: number
@@ -70,19 +72,10 @@ export interface HistoryMessage {
     isAnswered: boolean
     ms: number
     childId?: string // the conversation of the run it delegated to
-    resourceUri?: string // the interface of the tool
+    resourceUri?: string // of the tool's interface
   }[]
-  app?: string // the interface that wrote a message of a person
-  context?: AppContext[] // what interfaces showed when a message was sent
   stopReason?: string
   error?: string
-}
-
-/** What an app told the model with a message. */
-export interface AppContext {
-  app: string
-  callId?: string
-  text: string
 }
 
 /** Tool calls that wait for a person's permission. */
@@ -191,6 +184,21 @@ interface OfRun extends Stored {
   runId: string
 }
 
+/** A CallToolResult of MCP, as the log has it. */
+export interface ToolResult {
+  content?: unknown[]
+  structuredContent?: unknown
+  _meta?: unknown
+  isError?: boolean
+}
+
+/** What an open interface of the sender showed when they sent the message. */
+export interface ViewContext {
+  app: string
+  callId?: string
+  text: string
+}
+
 /** Events in the stream of a conversation, by name. */
 export interface ConversationEvents {
   'user.message': Stored & {
@@ -198,8 +206,8 @@ export interface ConversationEvents {
     userId?: string
     displayName?: string
     queuedId?: string
-    app?: string
-    context?: AppContext[]
+    app?: string // the bundle whose interface wrote it
+    context?: ViewContext[]
   }
   'queue.snapshot': { messages: QueuedMessage[] }
   'queue.added': QueuedMessage
@@ -230,8 +238,9 @@ export interface ConversationEvents {
     ok: boolean
     ms: number
     output?: string
-    result?: { structuredContent?: unknown }
+    result?: ToolResult
     resourceUri?: string
+    cancelled?: boolean // the tool gave no result; only with resourceUri
   }
   'llm.done': OfRun & {
     model?: string
