@@ -259,9 +259,18 @@ static void remove_source(struct bundle_sources *all, struct bundle_source *s)
     free(s);
 }
 
+/* A server that was started again may be another version. */
+static bool ends_pages(struct bundle *b, enum bundle_change what)
+{
+    return what == BUNDLE_RESOURCES || what == BUNDLE_RESOURCE_UPDATED || what == BUNDLE_REMOVED ||
+           (what == BUNDLE_STATE && bundle_info(b)->state != BUNDLE_RUNNING);
+}
+
 static void on_bundle_changed(void *ctx, struct bundle *b, enum bundle_change what)
 {
     struct bundle_sources *all = ctx;
+    if (ends_pages(b, what))
+        ui_pages_forget(&all->pages, bundle_info(b)->name);
     struct bundle_source *s = map_get(&all->by_bundle, bundle_info(b)->name);
     if (s && s->bundle != b)
         s = NULL; /* another bundle has the name now */
@@ -291,6 +300,7 @@ struct bundle_sources *bundle_sources_new(struct runtime *rt, const char *projec
     s->changed = changed;
     s->ctx = ctx;
     map_init(&s->by_bundle);
+    ui_pages_init(&s->pages);
     return s;
 }
 
@@ -302,7 +312,13 @@ void bundle_sources_free(struct bundle_sources *s)
     for (size_t i = 0; (e = map_next(&s->by_bundle, &i)) != NULL;)
         remove_source(s, e->value);
     map_done(&s->by_bundle);
+    ui_pages_done(&s->pages);
     free(s);
+}
+
+struct ui_pages *bundle_sources_pages(struct bundle_sources *s)
+{
+    return &s->pages;
 }
 
 static void on_bundle_notified(void *ctx, struct bundle *b, str method, const struct json *params)

@@ -195,6 +195,9 @@ const struct permission_rules *runtime_permissions(const struct runtime *rt); /*
 struct json_strs runtime_consents(const struct runtime *rt, struct arena *a, str user_id);
 /* Would a call of this person run without a question because of a stored consent? */
 bool runtime_has_consent(const struct runtime *rt, str user_id, const struct toolset_item *it);
+/* Stores that this person allows the tool permanently; not for tools that change the workspace, nor
+ * for those that the settings put under `ask`. */
+void runtime_give_consent(struct runtime *rt, str user_id, const struct toolset_item *it);
 /* Removes the stored consents of a person whose membership has ended. */
 void runtime_forget_user(struct runtime *rt, str user_id);
 

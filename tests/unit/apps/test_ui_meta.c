@@ -76,3 +76,55 @@ TEST(a_tool_is_for_both_unless_it_says_otherwise)
     assert_true(ui_tool_is_for(NULL, UI_FOR_MODELS) && ui_tool_is_for(NULL, UI_FOR_APPS));
     arena_done(&a);
 }
+
+/* ---- resources ---- */
+
+TEST(metadata_of_a_resource_is_found_where_servers_put_it)
+{
+    static const struct {
+        const char *item, *result;
+        int border;
+    } CASES[] = {
+        {"{\"_meta\":{\"ui\":{\"prefersBorder\":true}}}",
+         "{\"_meta\":{\"ui\":{\"prefersBorder\":false}}}", UI_BORDER_SHOWN},
+        {"{\"meta\":{\"ui\":{\"prefersBorder\":true}}}", "{}", UI_BORDER_SHOWN},
+        {"{}", "{\"_meta\":{\"ui\":{\"prefersBorder\":false}}}", UI_BORDER_NONE},
+        {"{\"_meta\":{\"ui\":7}}", "{\"_meta\":{\"ui\":{\"prefersBorder\":false}}}",
+         UI_BORDER_NONE},
+        {"{\"_meta\":{\"ui\":{\"prefersBorder\":\"yes\"}}}", "{}", UI_BORDER_ANY},
+    };
+    struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        const struct json *ui =
+            ui_meta_find(parsed(&a, CASES[i].item), parsed(&a, CASES[i].result));
+        assert_non_null(ui);
+        assert_int_equal(ui_meta_read(&a, ui).border, CASES[i].border);
+    }
+    assert_null(ui_meta_find(parsed(&a, "{\"_meta\":{}}"), parsed(&a, "[]")));
+    assert_int_equal(ui_meta_read(&a, NULL).border, UI_BORDER_ANY);
+    arena_done(&a);
+}
+
+TEST(only_writing_to_the_clipboard_is_granted)
+{
+    struct arena a;
+    struct buf out;
+    struct json_writer w;
+    arena_init(&a);
+    struct ui_meta m = ui_meta_read(
+        &a, parsed(&a, "{\"permissions\":{\"camera\":{},\"microphone\":{},\"geolocation\":{},"
+                       "\"clipboardWrite\":{}}}"));
+    assert_int_equal(m.permissions, UI_CLIPBOARD_WRITE);
+    assert_string_equal(ui_permission_policy(m.permissions), "clipboard-write");
+    assert_string_equal(ui_permission_policy(0), "");
+    m = ui_meta_read(&a, parsed(&a, "{\"permissions\":{\"clipboardWrite\":true}}"));
+    assert_int_equal(m.permissions, 0);
+    jw_start(&w, &out, 100);
+    jw_object(&w);
+    ui_write_permissions(&w, "p", UI_CLIPBOARD_WRITE | UI_CAMERA);
+    jw_end(&w);
+    assert_string_equal(buf_cstr(&out), "{\"p\":{\"camera\":{},\"clipboardWrite\":{}}}");
+    buf_done(&out);
+    arena_done(&a);
+}
