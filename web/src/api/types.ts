@@ -44,6 +44,7 @@ export interface ContentPart {
   toolCallId?: string
   toolName?: string
   input?: unknown
+  resourceUri?: string // set by the page, from the calls beside the parts
 }
 
 /** A message as the history tells it; a run of several answers is several messages. */
