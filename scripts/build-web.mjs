@@ -80,7 +80,7 @@ async function bundle(entries) {
             target: 'es2022',
             legalComments: 'none',
             metafile: true,
-            loader: { '.svg': 'file', '.png': 'file', '.woff2': 'file' },
+            loader: { '.lazy.css': 'file', '.svg': 'file', '.png': 'file', '.woff2': 'file' },
         })
         .catch(() => process.exit(1)) // esbuild has printed where and why
     for (const input of Object.keys(result.metafile.inputs)) inputs.add(path.resolve(webDir, input))

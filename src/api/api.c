@@ -12,6 +12,7 @@
 #include "api/live/hub.h"
 #include "api/routes.h"
 #include "api/trail.h"
+#include "api/views/sandbox_page.h"
 #include "base/bytes/random.h"
 #include "bundle/bundle.h"
 #include "bus/vocabulary.h"
@@ -19,13 +20,23 @@
 
 /* The page loads nothing from other hosts and runs no inline script. */
 static const char *const NOT_PAGES[] = {"/v1/", "/mcp", NULL};
-static const struct static_site SITE = {
-    .find = assets_find,
-    .page_csp = STR_INIT("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' "
-                         "data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "
-                         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"),
-    .apart = NOT_PAGES,
-};
+#define PAGE_CSP                                                                                   \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "        \
+    "font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; "               \
+    "base-uri 'none'; frame-ancestors 'none'; frame-src 'self'"
+
+/* Frames show the documents around interfaces of tools, and nothing else. */
+static bool serve_page(struct api *api, struct http_req *r)
+{
+    struct view_layout l = view_layout(api, r, false);
+    struct static_site site = {
+        .find = assets_find,
+        .page_csp = l.is_apart ? arena_printf(&r->arena, PAGE_CSP " %.*s", STR_ARG(l.origin))
+                               : STR(PAGE_CSP),
+        .apart = NOT_PAGES,
+    };
+    return static_serve(r, &site);
+}
 
 static bool is_api_path(str path)
 {
@@ -87,7 +98,7 @@ static void on_request(void *ctx, struct http_req *r)
 {
     if (r->route)
         admit_request(ctx, r);
-    else if (!static_serve(r, &SITE))
+    else if (!serve_page(ctx, r))
         http_reply_error(r, 404, "not_found", "There is nothing at this path.", NULL);
 }
 
@@ -217,6 +228,7 @@ struct api *api_new(const struct api_deps *deps)
     trail_init(&a->trail);
     random_id("b", a->boot_id);
     a->people = (struct directory_observer){.on_news = on_news, .ctx = a};
+    a->views = views_new(a);
     a->logins = (struct auth_observer){.on_ended = on_login_ended, .ctx = a};
     directory_observe(deps->directory, &a->people);
     auth_observe(deps->auth, &a->logins);
@@ -231,6 +243,7 @@ void api_stop(struct api *a)
     api_apps_auth_drop(a);
     directory_unobserve(&a->people);
     auth_unobserve(&a->logins);
+    views_end_all(a->views);
     hubs_free(a);
 }
 
@@ -242,6 +255,7 @@ void api_free(struct api *a)
     assert(list_empty(&a->sign_ins) && list_empty(&a->model_changes));
     assert(list_empty(&a->probe_waiters) &&
            a->exporting.total == 0); /* of requests, which are over */
+    views_free(a->views);
     map_done(&a->hubs);
     map_done(&a->provisions);
     counts_done(&a->changing);
@@ -249,6 +263,11 @@ void api_free(struct api *a)
     rates_done(&a->rates);
     trail_done(&a->trail);
     free(a);
+}
+
+struct http_handlers api_sandbox_handlers(struct api *a)
+{
+    return sandbox_handlers(a);
 }
 
 struct http_handlers api_handlers(struct api *a)

@@ -15,6 +15,7 @@ struct api;
 
 struct bundles;
 struct bundle_changer;
+struct ui_pages;
 
 /* One workspace, as requests see it. Code that keeps a pointer to it beyond a request must hold
  * it. */
@@ -26,6 +27,7 @@ struct api_space {
     struct runtime *runtime;
     struct registry *tools;
     struct bundles *bundles;        /* NULL = no bundles */
+    struct ui_pages *pages;         /* interfaces of tools that were read; with `bundles` */
     struct bundle_changer *changer; /* NULL = bundles cannot be added or removed here */
     size_t users;                   /* requests and streams that hold it */
     bool is_closing;                /* the workspace was deleted: it accepts no new holders */
@@ -89,6 +91,9 @@ str api_operator(const struct api *a);
 
 /* The server listens on this TCP port; links contain it. */
 void api_listens(struct api *a, uint16_t port);
+/* Documents around interfaces of tools come from a listener with these handlers, at this port. */
+struct http_handlers api_sandbox_handlers(struct api *a);
+void api_sandbox_listens(struct api *a, uint16_t port);
 /* The address of the page; in dev mode with the key that opens it, after '#', so that the key
  * appears neither in a server's log nor in a Referer. In the arena. */
 str api_page_link(const struct api *a, struct arena *arena);

@@ -3,6 +3,7 @@
  *   ingress/        checks that know only the request and the settings: guard.c (Host, Origin),
  *                   proxy.c (a reverse proxy in front), rate.c (requests per minute)
  *   live/           streams: the hub of a workspace, one stream
+ *   views/          interfaces of tools that people have open
  *   people/         logins, users, workspaces, tokens, permissions, the audit log
  *   apps/           bundles and their sign-in, tools, skills, models, the prompt, /mcp
  *   conversations/  chat, history, notes, sharing, search, import, export, usage
@@ -24,11 +25,13 @@
 #include "loop/timer.h"
 
 struct api_import;
+struct views;
 
 struct api {
     struct api_deps deps;
     struct frame_names names; /* display names for frames */
     uint16_t port;            /* link.c: the port that the server listens on; 0 = none */
+    uint16_t apps_port;       /* link.c: that of the documents around interfaces; 0 = none */
     struct trail trail;       /* trail.c */
     struct rates rates;       /* admit.c, provision.c */
 
@@ -38,6 +41,7 @@ struct api {
     struct timer heartbeat;
     unsigned heartbeats; /* seconds counted */
     uint64_t nstreams;   /* live/live.c: streams opened so far */
+    struct views *views; /* views/views.c */
 
     /* Work in progress, so that it is limited, or ended with the API. */
     struct person_counts changing;  /* people.c: changes that are being saved */

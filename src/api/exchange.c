@@ -213,13 +213,19 @@ static void on_exchange_found(void *ctx, const struct err *err, const struct con
         w->then(w, c);
 }
 
-struct api_wait *api_find_conv(struct api *api, struct http_req *r, void *data,
-                               void (*then)(struct api_wait *w, const struct conv *c))
+struct api_wait *api_find_conv_named(struct api *api, struct http_req *r, str id, void *data,
+                                     void (*then)(struct api_wait *w, const struct conv *c))
 {
     struct api_wait *w = api_wait_new(api, r);
-    w->id = r->params[0];
+    w->id = id;
     w->data = data;
     w->then = then;
     w->op = store_get(w->space->store, w->id, on_exchange_found, w);
     return w;
+}
+
+struct api_wait *api_find_conv(struct api *api, struct http_req *r, void *data,
+                               void (*then)(struct api_wait *w, const struct conv *c))
+{
+    return api_find_conv_named(api, r, r->params[0], data, then);
 }

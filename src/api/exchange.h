@@ -61,6 +61,9 @@ bool api_check_right(const struct api_wait *w, const struct conv *c);
  * it, 403 when they may see it but not do this. */
 struct api_wait *api_find_conv(struct api *api, struct http_req *r, void *data,
                                void (*then)(struct api_wait *w, const struct conv *c));
+/* The same for a conversation that the body names; `id` lives as long as the request. */
+struct api_wait *api_find_conv_named(struct api *api, struct http_req *r, str id, void *data,
+                                     void (*then)(struct api_wait *w, const struct conv *c));
 
 void api_write_strs(struct json_writer *w, const char *key, struct json_strs list);
 void api_write_time(struct json_writer *w, int64_t ms); /* 0 = null */

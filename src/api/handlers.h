@@ -12,6 +12,12 @@ typedef void api_handler(void *api, struct http_req *r);
 api_handler api_health_get, api_workspace_get;
 /* metrics.c */
 api_handler api_metrics_get;
+/* views/sandbox_page.c */
+api_handler api_sandbox_get;
+/* views/view_open.c */
+api_handler api_views_close, api_views_get, api_views_open;
+/* views/view_rpc.c */
+api_handler api_views_answer, api_views_rpc;
 /* people/audit.c */
 api_handler api_audit_list;
 /* people/bootstrap.c */

@@ -69,6 +69,7 @@ static const struct trail_row ROWS[] = {
     {"PUT", "/v1/providers/:name/key", "settings.provider_key", 0, {0}, false},
     {"POST", "/v1/import", "conversation.import", 9, {0}, false},
     {"GET", "/v1/audit", "audit.read", 9, {0}, true},
+    {"POST", "/v1/views", "view.open", -1, {"callId", "conversationId", "app"}, true},
 };
 
 static const struct trail_row *row_for(const struct route *route)

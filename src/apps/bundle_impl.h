@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apps/bundle_source.h"
+#include "apps/ui_resource.h"
 #include "base/map.h"
 
 struct bundle_source;
@@ -30,6 +31,7 @@ struct bundle_sources {
     struct runtime *rt;
     const char *project_dir;
     struct map by_bundle; /* server name -> struct bundle_source */
+    struct ui_pages pages;
     void (*changed)(void *ctx, struct bundle *b, enum bundle_change what);
     void (*notified)(void *ctx, struct bundle *b, str method, const struct json *params);
     void *ctx;

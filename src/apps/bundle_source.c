@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "apps/bundle_impl.h"
+#include "apps/ui_meta.h"
 #include "base/clock.h"
 #include "bus/vocabulary.h"
 #include "tools/result.h"
@@ -11,18 +12,11 @@
 #define NEWS_MAX 4096
 
 const char BUNDLE_CLIENT_CAPABILITIES[] =
-    "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}";
+    "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{},"
+    "\"extensions\":{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":"
+    "[\"text/html;profile=mcp-app\"]}}}";
 
 /* ---- what it offers ---- */
-
-static bool is_for_models(const struct json *tool)
-{
-    const struct json *to = json_get(json_get(json_get(tool, "_meta"), "ui"), "visibility");
-    bool is_found = !json_is(to, JSON_ARRAY);
-    for (size_t i = 0; !is_found && i < to->len; i++)
-        is_found = str_eq(json_string(json_at(to, i), STR_NONE), STR("model"));
-    return is_found;
-}
 
 /* Some servers give no description; models need at least a name in words. */
 static str description(struct arena *a, const struct json *tool, str server)
@@ -53,7 +47,9 @@ static void describe_tool(struct bundle_source *s, const struct json *given, str
         .output_schema = json_get(v, "outputSchema"),
         .annotations = json_get(v, "annotations"),
         .meta = json_get(v, "_meta"),
-        .is_internal = !is_for_models(v),
+        .is_internal = !ui_tool_is_for(json_get(v, "_meta"), UI_FOR_MODELS),
+        .ui_uri = ui_tool_resource(json_get(v, "_meta")),
+        .is_for_apps = ui_tool_is_for(json_get(v, "_meta"), UI_FOR_APPS),
         .is_unconfined = is_unconfined(s),
         .is_personal = bundle_is_per_person(s->bundle),
         .is_shell = bundle_entry(s->bundle)->kind == BUNDLE_BUILT_IN,
@@ -263,9 +259,18 @@ static void remove_source(struct bundle_sources *all, struct bundle_source *s)
     free(s);
 }
 
+/* A server that was started again may be another version. */
+static bool ends_pages(struct bundle *b, enum bundle_change what)
+{
+    return what == BUNDLE_RESOURCES || what == BUNDLE_RESOURCE_UPDATED || what == BUNDLE_REMOVED ||
+           (what == BUNDLE_STATE && bundle_info(b)->state != BUNDLE_RUNNING);
+}
+
 static void on_bundle_changed(void *ctx, struct bundle *b, enum bundle_change what)
 {
     struct bundle_sources *all = ctx;
+    if (ends_pages(b, what))
+        ui_pages_forget(&all->pages, bundle_info(b)->name);
     struct bundle_source *s = map_get(&all->by_bundle, bundle_info(b)->name);
     if (s && s->bundle != b)
         s = NULL; /* another bundle has the name now */
@@ -295,6 +300,7 @@ struct bundle_sources *bundle_sources_new(struct runtime *rt, const char *projec
     s->changed = changed;
     s->ctx = ctx;
     map_init(&s->by_bundle);
+    ui_pages_init(&s->pages);
     return s;
 }
 
@@ -306,7 +312,13 @@ void bundle_sources_free(struct bundle_sources *s)
     for (size_t i = 0; (e = map_next(&s->by_bundle, &i)) != NULL;)
         remove_source(s, e->value);
     map_done(&s->by_bundle);
+    ui_pages_done(&s->pages);
     free(s);
+}
+
+struct ui_pages *bundle_sources_pages(struct bundle_sources *s)
+{
+    return &s->pages;
 }
 
 static void on_bundle_notified(void *ctx, struct bundle *b, str method, const struct json *params)

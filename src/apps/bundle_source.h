@@ -10,6 +10,7 @@
 #include "runtime/runtime.h"
 
 struct bundle_sources;
+struct ui_pages;
 
 /* Everything is borrowed. `changed` (may be NULL) is called after every change: states, tools,
  * additions, removals. */
@@ -24,6 +25,9 @@ void bundle_sources_free(struct bundle_sources *s);
 void bundle_sources_on_notified(struct bundle_sources *s,
                                 void (*notified)(void *ctx, struct bundle *b, str method,
                                                  const struct json *params));
+
+/* The interfaces of their tools that were read (ui_resource.h). */
+struct ui_pages *bundle_sources_pages(struct bundle_sources *s);
 
 /* For bundles_conf.host. */
 struct bundle_host bundle_sources_host(struct bundle_sources *s);

@@ -14,15 +14,15 @@
 #define SAME(name, members) EVENT(name, name, members)
 
 const struct event_kind EVENT_KINDS[EV_END] = {
-    [EV_USER_MESSAGE] = SAME("user.message", "content userId? queuedId? toolLimit?"),
+    [EV_USER_MESSAGE] = SAME("user.message", "content userId? queuedId? toolLimit? app? context?"),
     [EV_RUN_START] = SAME("run.start", "runId model userId? skill? resumes? parentRunId? setting?"),
     [EV_LLM_REQUEST] =
         EVENT("llm.request", "", "runId iteration model system tools maxTokens thinking session"),
     [EV_LLM_RESPONSE] = EVENT("llm.response", "llm.done",
                               "runId model content " TOKENS " estimated? llmMs? finishReason "
                               "finishDetail? requestId? requestSha256? requestParts?"),
-    [EV_TOOL_START] = SAME("tool.start", "runId id name input directory?"),
-    [EV_TOOL_DONE] = SAME("tool.done", "runId id name ok ms result"),
+    [EV_TOOL_START] = SAME("tool.start", "runId id name input directory? resourceUri?"),
+    [EV_TOOL_DONE] = SAME("tool.done", "runId id name ok ms result resourceUri? cancelled?"),
     [EV_ASK_OPENED] = SAME("ask.opened", "runId askId calls setting?"),
     [EV_ASK_ANSWERED] = SAME("ask.answered", "askId decision decisions? userId?"),
     [EV_INPUT_REQUESTED] =
@@ -44,7 +44,7 @@ const struct event_kind EVENT_KINDS[EV_END] = {
     [EV_TEXT_DELTA] = SAME("text.delta", "runId text"),
     [EV_REASONING_DELTA] = SAME("reasoning.delta", "runId text"),
     [EV_RUN_RETRY] = SAME("run.retry", "runId attempt waitMs message"),
-    [EV_TOOL_PREPARING] = SAME("tool.preparing", "runId id name"),
+    [EV_TOOL_PREPARING] = SAME("tool.preparing", "runId id name resourceUri?"),
     [EV_TOOL_PROGRESS] = SAME("tool.progress", "runId id progress total? message?"),
     [EV_TOOL_SETTLED] = SAME("tool.settled", "runId id name ok ms"),
     [EV_QUEUE_ADDED] = SAME("queue.added", QUEUED),

@@ -36,7 +36,9 @@ struct config_http {
     struct json_strs allowed_hosts;   /* Host names that are accepted, besides `host` */
     struct json_strs allowed_origins; /* pages of other origins that may use the API */
     str public_url;                   /* the https URL that clients use, without a trailing slash */
-    str base_path;                    /* "/nb" when a proxy serves it there; empty = "/" */
+    int64_t apps_port; /* of the documents around interfaces of tools; 0 = port + 1, -1 = none */
+    str apps_origin;   /* their address for browsers, when a proxy gives them a name */
+    str base_path;     /* "/nb" when a proxy serves it there; empty = "/" */
     struct json_strs trusted_proxies; /* their X-Forwarded-For is used: ip.h */
     bool insecure_cookies;            /* logins over plain HTTP, beyond this machine */
     struct config_rates rates;
@@ -48,6 +50,10 @@ struct config_store {
     const char *dir;        /* NULL = the type's default below the work directory */
     const char *durability; /* sync, interval, none */
     bool integrity;
+};
+
+struct config_apps { /* interfaces of tools */
+    str host_name;   /* how nb introduces itself to them */
 };
 
 struct config_logging {
@@ -97,6 +103,7 @@ struct config {
 
     struct config_http http;
     struct config_store store;
+    struct config_apps apps;
     struct config_logging logging;
     struct config_models models;
     struct config_limits limits;

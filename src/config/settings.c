@@ -35,6 +35,14 @@ static bool is_public_url(str s)
                         rest.p[0] != '/' && rest.p[rest.n - 1] != '/');
 }
 
+static bool is_origin(str s)
+{
+    size_t scheme = str_starts(s, STR("https://")) ? 8 : str_starts(s, STR("http://")) ? 7 : 0;
+    str rest = str_skip(s, scheme);
+    return s.n == 0 || (scheme > 0 && rest.n > 0 && rest.n <= PUBLIC_URL_MAX &&
+                        has_only(rest, STR(LETTERS_DIGITS "-_.:")));
+}
+
 static bool is_ip_block(str s)
 {
     struct ip_block b;
@@ -64,6 +72,9 @@ const struct setting SETTINGS[] = {
     {"http.allowedOrigins", JF_STRS, AT(http.allowed_origins), NULL, "ALLOWED_ORIGINS"},
     {"http.publicUrl", JF_STR, AT(http.public_url), .is_valid = is_public_url,
      .expected = "an address such as https://nb.example.com, without a slash at its end"},
+    {INT("http.appsPort", http.apps_port, -1, 65535), .initial = "0"},
+    {"http.appsOrigin", JF_STR, AT(http.apps_origin), .is_valid = is_origin,
+     .expected = "an origin such as https://apps.example.com, without a path"},
     {"http.basePath", JF_STR, AT(http.base_path), .is_valid = is_base_path,
      .expected = "a path such as /nb, of letters, digits, - and _, without a slash at its end"},
     {"http.trustedProxies", JF_STRS, AT(http.trusted_proxies), .is_valid = is_ip_block,
@@ -140,6 +151,8 @@ const struct setting SETTINGS[] = {
      .unit = "ms"},
     {INT("mcp.answerWaitMs", mcp.answer_wait_ms, 1000, DAY_MS), .initial = "300000", .unit = "ms"},
     {INT("mcp.maxConnections", mcp.max_connections, 1, 256), .initial = "8"},
+
+    {"apps.hostName", JF_STR, AT(apps.host_name), "nimblebrain"},
 
     {"timeZone", JF_STR, AT(time_zone), NULL, "NB_TIMEZONE"},
     {"home", JF_JSON_OBJECT, AT(home)},

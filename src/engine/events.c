@@ -47,6 +47,19 @@ static void setting_member(struct json_writer *w, str setting)
     jw_kraw(w, "setting", setting);
 }
 
+static void context_member(struct json_writer *w, const struct event_context *c, size_t n)
+{
+    jw_karray(w, "context");
+    for (size_t i = 0; i < n; i++) {
+        jw_object(w);
+        jw_kstr(w, "app", c[i].app);
+        add_optional(w, "callId", c[i].call_id);
+        jw_kstr(w, "text", c[i].text);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
 str event_user_message(struct arena *a, const struct event_message *m)
 {
     struct event_line l;
@@ -59,6 +72,9 @@ str event_user_message(struct arena *a, const struct event_message *m)
     if (m->tool_limit.items) {
         jw_kstrs(&l.w, "toolLimit", m->tool_limit.items, m->tool_limit.len);
     }
+    add_optional(&l.w, "app", m->app);
+    if (m->ncontexts > 0)
+        context_member(&l.w, m->contexts, m->ncontexts);
     return line_end(&l, a);
 }
 
@@ -201,25 +217,28 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text, const st
     return line_end(&l, a);
 }
 
-str event_tool_start(struct arena *a, str run_id, str id, str name, str args, str directory)
+static void call_begin(struct event_line *l, enum event_type type, const struct event_call *c)
+{
+    line_begin(l, type, c->run_id);
+    jw_kstr(&l->w, "name", c->name);
+    jw_kstr(&l->w, "id", c->id);
+}
+
+str event_tool_start(struct arena *a, const struct event_call *c, str args, str directory)
 {
     struct event_line l;
-    line_begin(&l, EV_TOOL_START, run_id);
-    jw_kstr(&l.w, "name", name);
-    jw_kstr(&l.w, "id", id);
+    call_begin(&l, EV_TOOL_START, c);
     jw_kraw(&l.w, "input", args);
-    if (directory.n > 0)
-        jw_kstr(&l.w, "directory", directory);
+    add_optional(&l.w, "directory", directory);
+    add_optional(&l.w, "resourceUri", c->ui_uri);
     return line_end(&l, a);
 }
 
-str event_tool_done(struct arena *a, str run_id, str id, str name, const struct tool_result *r,
+str event_tool_done(struct arena *a, const struct event_call *c, const struct tool_result *r,
                     uint64_t ms)
 {
     struct event_line l;
-    line_begin(&l, EV_TOOL_DONE, run_id);
-    jw_kstr(&l.w, "name", name);
-    jw_kstr(&l.w, "id", id);
+    call_begin(&l, EV_TOOL_DONE, c);
     jw_kbool(&l.w, "ok", !r->is_error);
     jw_kint(&l.w, "ms", (int64_t)ms);
     jw_kobject(&l.w, "result");
@@ -234,6 +253,9 @@ str event_tool_done(struct arena *a, str run_id, str id, str name, const struct 
         jw_kval(&l.w, "_meta", r->meta);
     jw_kbool(&l.w, "isError", r->is_error);
     jw_end(&l.w);
+    add_optional(&l.w, "resourceUri", c->ui_uri);
+    if (c->ui_uri.n > 0 && r->is_absent)
+        jw_kbool(&l.w, "cancelled", true);
     return line_end(&l, a);
 }
 

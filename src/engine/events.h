@@ -22,9 +22,13 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text,
 /* aux.usage: a model call without a stored response is still billed. source: cancelled, failed. */
 str event_unanswered(struct arena *a, str run_id, str model, const char *source,
                      const struct event_usage *u);
+struct event_call { /* a tool call */
+    str run_id, id, name;
+    str ui_uri; /* resource of the tool's interface; may be empty */
+};
 /* directory: where its commands run; may be empty */
-str event_tool_start(struct arena *a, str run_id, str id, str name, str args, str directory);
-str event_tool_done(struct arena *a, str run_id, str id, str name, const struct tool_result *r,
+str event_tool_start(struct arena *a, const struct event_call *c, str args, str directory);
+str event_tool_done(struct arena *a, const struct event_call *c, const struct tool_result *r,
                     uint64_t ms);
 /* calls: array of {id, name, input, needsPermission}; setting: as in struct event_run */
 str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls,
@@ -35,9 +39,15 @@ str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *dec
 str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
                    int iterations, uint64_t ms);
 str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial);
+struct event_context { /* what a view of the sender showed */
+    str app, call_id, text;
+};
 struct event_message {
     str user_id, text;
     str queued_id;               /* of a message that was queued; or empty */
     struct json_strs tool_limit; /* of the sender's token; items NULL = no limit */
+    str app;                     /* whose interface wrote it; empty = the person did */
+    const struct event_context *contexts;
+    size_t ncontexts;
 };
 str event_user_message(struct arena *a, const struct event_message *m);

@@ -23,6 +23,7 @@ static void run_free(struct run *r)
 {
     defer_stop(&r->next);
     deltas_done(&r->deltas);
+    drafts_done(&r->drafts);
     buf_done(&r->response);
     arena_done(&r->step);
     arena_done(&r->arena);
@@ -149,6 +150,7 @@ struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
     run_take_pending(r, spec);
     buf_init(&r->response, RESPONSE_MAX);
     deltas_init(&r->deltas, l, run_publish_delta, r);
+    drafts_init(&r->drafts);
     defer_init(&r->next, on_next, r);
     return r;
 }
@@ -161,6 +163,30 @@ str run_id(const struct run *r)
 str run_streamed(const struct run *r)
 {
     return str_slice(buf_str(&r->response), r->response_saved, r->response_shown);
+}
+
+static struct run_call_state state_of(const struct run *r, const struct run_call *c)
+{
+    return (struct run_call_state){
+        .name = c->name,
+        .args = c->args,
+        .is_started = r->state == RUN_SAVING || r->state == RUN_TOOLS,
+        .is_done = c->is_answered,
+    };
+}
+
+bool run_find_call(const struct run *r, str call_id, struct run_call_state *ret)
+{
+    const struct draft *d = drafts_find(&r->drafts, call_id);
+    if (d)
+        *ret = (struct run_call_state){.name = d->name};
+    for (size_t i = 0; !d && i < r->ncalls; i++) {
+        if (!str_eq(r->calls[i].id, call_id))
+            continue;
+        *ret = state_of(r, &r->calls[i]);
+        return true;
+    }
+    return d != NULL;
 }
 
 /* ---- events for watchers, which are not stored ---- */
@@ -249,6 +275,7 @@ static str halt(struct run *r, str why)
         struct event_usage spent = run_count_unanswered(r);
         llm_cancel(r->call);
         r->call = NULL;
+        drafts_clear(&r->drafts);
         deltas_flush(&r->deltas);
         if (run_streamed(r).n > 0)
             partial = event_llm_partial(&r->step, r->id, r->model, run_streamed(r), &spent);

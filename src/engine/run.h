@@ -124,4 +124,12 @@ void run_cancel(struct run *r); /* host->finished follows when the end is durabl
 void run_fail(struct run *r, const struct err *err); /* an append without fn has failed */
 
 str run_id(const struct run *r);
+
+struct run_call_state { /* a call of the current step; borrowed until the loop continues */
+    str name;
+    str args; /* JSON text; empty while the model writes it */
+    bool is_started, is_done;
+};
+/* False: no call of the current step has this id. */
+bool run_find_call(const struct run *r, str call_id, struct run_call_state *ret);
 str run_streamed(const struct run *r); /* text published since the last stored event */

@@ -30,6 +30,7 @@
 #pragma once
 
 #include "engine/deltas.h"
+#include "engine/drafts.h"
 #include "engine/events.h"
 #include "engine/run.h"
 
@@ -51,6 +52,7 @@ enum run_state {
 struct run_call {
     struct run *run;
     str id, name, args; /* args: JSON text */
+    str ui_uri;         /* resource of the tool's interface; empty = none */
     const char *args_error;
     struct registry_wait *wait; /* the source is still starting; or: */
     struct tool_call *handle;   /* NULL = not started or answered */
@@ -91,6 +93,7 @@ struct run {
     size_t response_saved; /* how much of it is in the log */
     size_t response_shown; /* how much of it was published */
     struct deltas deltas;
+    struct drafts drafts; /* RUN_MODEL: calls that are being written */
     bool needs_separator;
     struct run_result result;
     struct err lost; /* of an append that failed after the end had begun */
@@ -134,6 +137,8 @@ void run_publish_delta(void *run, str type, str text); /* deltas_fn */
 
 /* ---- run_tools.c: the calls of one response ---- */
 
+/* The resource of the tool's interface, or empty; valid until the tools change. */
+str run_interface_of(const struct run *r, str tool);
 void run_take_calls(struct run *r, const struct llm_result *res);
 void run_take_pending(struct run *r, const struct run_spec *spec);
 /* Enters RUN_CHECKING: finds out which calls would be refused anyway, so that no person is asked

@@ -60,10 +60,14 @@ static void on_model_thinking(void *ctx, str delta)
 static void on_tool_announced(void *ctx, str id, str name)
 {
     struct run *r = ctx;
+    struct draft d = {.id = id, .name = name, .ui_uri = run_interface_of(r, name)};
     struct notice n;
+    drafts_begin(&r->drafts, &d);
     notice_begin(&n, r);
     jw_kstr(&n.w, "id", id);
     jw_kstr(&n.w, "name", name);
+    if (d.ui_uri.n > 0)
+        jw_kstr(&n.w, "resourceUri", d.ui_uri);
     notice_end(&n, r, event_name(EV_TOOL_PREPARING));
 }
 
@@ -177,6 +181,7 @@ static void on_model_done(void *ctx, const struct llm_result *res)
     struct run *r = ctx;
     assert(r->state == RUN_MODEL);
     r->call = NULL;
+    drafts_clear(&r->drafts);
     deltas_flush(&r->deltas);
     conv_usage_add(&r->result.usage, &res->usage);
     r->result.llm_ms += res->ms;
@@ -206,6 +211,7 @@ static void on_model_fail(void *ctx, const struct llm_failure *f)
     assert(r->state == RUN_MODEL);
     struct event_usage spent = run_count_unanswered(r); /* needs the call */
     r->call = NULL;
+    drafts_clear(&r->drafts);
     if (spent.is_known) {
         str line = event_unanswered(&r->step, r->id, r->model, "failed", &spent);
         run_append(r, &line, 1, NULL);

@@ -13,6 +13,12 @@
 
 /* ---- tools ---- */
 
+str run_interface_of(const struct run *r, str tool)
+{
+    const struct toolset_item *it = registry_find(r->tools, tool, NULL, false);
+    return it ? it->tool->ui_uri : STR_NONE;
+}
+
 /* The step arena is reset with the next model call; the summary of the run needs the record later.
  */
 static void keep_record(struct run *r, const struct run_call *c)
@@ -91,16 +97,25 @@ static void publish_settled(struct run *r, const struct run_call *c)
     notice_end(&n, r, event_name(EV_TOOL_SETTLED));
 }
 
+/* The source may have started since the model named the tool. */
+static struct event_call event_of(struct run_call *c)
+{
+    if (c->ui_uri.n == 0)
+        c->ui_uri = arena_str(&c->run->step, run_interface_of(c->run, c->name));
+    return (struct event_call){c->run->id, c->id, c->name, c->ui_uri};
+}
+
 static void answer_call(struct run_call *c, const struct tool_result *res)
 {
     struct run *r = c->run;
+    struct event_call call = event_of(c);
     assert(!c->is_answered);
     c->handle = NULL;
     c->is_answered = true;
     c->ok = !res->is_error;
     c->ms = c->started_ms ? clock_mono_ms() - c->started_ms : 0;
     c->output = tool_result_to_text(&r->step, res);
-    c->line = event_tool_done(&r->step, r->id, c->id, c->name, res, c->ms);
+    c->line = event_tool_done(&r->step, &call, res, c->ms);
     publish_settled(r, c);
 }
 
@@ -310,13 +325,14 @@ void run_drop_calls(struct run *r, str why)
     record_answers(r);
 }
 
-static str start_event(struct run *r, const struct run_call *c)
+static str start_event(struct run *r, struct run_call *c)
 {
     struct json *args;
+    struct event_call call = event_of(c);
     str directory = STR_NONE;
     if (r->host.directory && !c->args_error && json_parse(&r->step, c->args, 0, &args, NULL) == 0)
         directory = r->host.directory(r->ctx, &r->step, c->name, args);
-    return event_tool_start(&r->step, r->id, c->id, c->name, c->args, directory);
+    return event_tool_start(&r->step, &call, c->args, directory);
 }
 
 /* Response and starts are durable before the first tool runs: a restart knows what may have
@@ -342,7 +358,7 @@ void run_start_pending(struct run *r)
     str *lines = arena_array(&r->step, r->ncalls, sizeof(str));
     size_t n = 0;
     for (size_t i = 0; i < r->ncalls; i++) {
-        const struct run_call *c = &r->calls[i];
+        struct run_call *c = &r->calls[i];
         if (!c->is_declined)
             lines[n++] = start_event(r, c);
     }

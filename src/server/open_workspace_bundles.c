@@ -173,6 +173,7 @@ int open_workspace_bundles_open(struct open_workspace *sp, struct err *e)
         bundle_sources_new(sp->api.runtime, sp->env->project_dir, on_workspace_bundles_changed, sp);
     bundle_sources_on_notified(sp->sources, on_workspace_bundles_notified);
     sp->api.bundles = make_bundles(sp);
+    sp->api.pages = bundle_sources_pages(sp->sources);
     sp->changer = (struct bundle_changer){
         .loop = sp->env->loop,
         .pool = sp->env->readers,
@@ -232,4 +233,5 @@ void open_workspace_bundles_free(struct open_workspace *sp)
     bundles_free(sp->api.bundles);
     bundle_sources_free(sp->sources);
     sp->api.bundles = NULL;
+    sp->api.pages = NULL;
 }

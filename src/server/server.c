@@ -23,6 +23,8 @@
 #define SYNC_THREADS 16
 #define READ_THREADS 2
 
+#define SANDBOX_CONNS 1024
+
 #define AWAIT_TICK_MS 5
 
 struct server {
@@ -50,6 +52,7 @@ struct server {
     struct gateway *gateway;
     struct api *api;
     struct http_server *http;
+    struct http_server *sandbox_http; /* documents around interfaces of tools; NULL = none */
     int claim_fd; /* the lock of the work directory; -1 = not a server, or no locks */
 
     loop_fn on_stopped;
@@ -361,6 +364,30 @@ static struct http_server *http(struct server *s)
     return s->http;
 }
 
+/* Interfaces of tools get an origin of their own. Without it they still work, in the page's origin
+ * (api/views/layout.h), so a port that is taken does not prevent the start. */
+static void listen_for_sandboxes(struct server *s, uint16_t port)
+{
+    struct http_handlers h = api_sandbox_handlers(s->api);
+    const struct config_http *c = &s->config->http;
+    struct http_limits limits = HTTP_LIMITS_DEFAULT;
+    struct err e = {0};
+    int64_t wanted = c->apps_port == 0 && c->port > 0 ? port + 1 : c->apps_port;
+    uint16_t got;
+    if (wanted < 0 || wanted > UINT16_MAX)
+        return;
+    limits.conns = SANDBOX_CONNS;
+    limits.conns_reserved = 0;
+    s->sandbox_http = http_server_new(s->loop, &limits, &h);
+    if (http_listen_tcp(s->sandbox_http, c->host, (uint16_t)wanted, &got, &e) == 0)
+        api_sandbox_listens(s->api, got);
+    else
+        log_warn(s->log, "server",
+                 "interfaces of tools share the origin of the page, because the port for them "
+                 "(http.appsPort) cannot be used: %s",
+                 e.msg);
+}
+
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
 {
     struct config *c = s->config;
@@ -387,6 +414,7 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
                  "nb commands find this server at %s",
                  socket);
     api_listens(s->api, *ret_port);
+    listen_for_sandboxes(s, *ret_port);
     open_workspaces_serve(&s->workspaces);
     return 0;
 }
@@ -414,13 +442,22 @@ static void on_http_stopped(void *ctx)
     open_workspaces_close_all(&s->workspaces, on_workspaces_closed, s);
 }
 
+static void stop_sandboxes(void *ctx)
+{
+    struct server *s = ctx;
+    if (s->sandbox_http)
+        http_server_stop(s->sandbox_http, 0, on_http_stopped, s);
+    else
+        on_http_stopped(s);
+}
+
 void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx)
 {
     assert(done && !s->on_stopped);
     s->on_stopped = done;
     s->on_stopped_ctx = ctx;
     if (s->http)
-        http_server_stop(s->http, grace_ms, on_http_stopped, s);
+        http_server_stop(s->http, grace_ms, stop_sandboxes, s);
     else
         on_http_stopped(s);
 }
@@ -447,8 +484,8 @@ void server_free(struct server *s)
 {
     if (!s)
         return;
-    if (s->http)
-        http_server_free(s->http);
+    http_server_free(s->http);
+    http_server_free(s->sandbox_http);
     auth_free(s->auth);
     directory_free(s->directory);
     instance_done(&s->instance);

@@ -188,7 +188,8 @@ const struct toolset_item *registry_find(struct registry *r, str name, const str
 
     if (!it)
         it = toolset_find(all, tool_alias(name, args));
-    return it && it->tool->is_admin_only && !is_admin ? NULL : it;
+    bool is_hidden = it && (it->tool->is_internal || (it->tool->is_admin_only && !is_admin));
+    return is_hidden ? NULL : it;
 }
 
 static void add_sources(const struct registry *r, struct buf *out)

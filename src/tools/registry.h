@@ -56,8 +56,9 @@ void registry_unobserve(struct registry_observer *o); /* safe inside `changed` *
 /* All current tools. Borrowed until the next change; take a reference to keep the set. */
 struct toolset *registry_tools(struct registry *r);
 
-/* The tool that a call of this name would reach (older names included), or NULL. Check permissions
- * against the name of the item, not against the name that was called. */
+/* The tool that a call of this name would reach (older names included), or NULL, also for tools
+ * that only interfaces may call. Check permissions against the name of the item, not against the
+ * name that was called. */
 const struct toolset_item *registry_find(struct registry *r, str name, const struct json *args,
                                          bool is_admin);
 

@@ -174,6 +174,8 @@ static struct tool_caller copy_caller(struct arena *a, const struct tool_caller 
     to.run_id = arena_str(a, from->run_id);
     to.call_id = arena_str(a, from->call_id);
     to.via = arena_str(a, from->via);
+    to.app = arena_str(a, from->app);
+    to.view_id = arena_str(a, from->view_id);
     return to;
 }
 
@@ -203,15 +205,27 @@ static struct tool_result unknown_tool(struct tool_call *c)
     str why =
         registry_explain_unknown(c->registry, &c->arena, c->name, actor_is_admin(c->who.actor));
     struct tool_result res = tool_result_text(&c->arena, why);
-    res.is_error = true;
+    res.is_error = res.is_absent = true;
     return res;
+}
+
+/* An interface has a list of its own: the tools of its source that are for apps, by their current
+ * names. */
+static const struct toolset_item *find_for(struct registry *r, str name, const struct json *args,
+                                           const struct tool_caller *who)
+{
+    if (who->app.n == 0)
+        return registry_find(r, name, args, actor_is_admin(who->actor));
+    const struct toolset_item *it = toolset_find(registry_tools(r), name);
+    bool is_offered = it && it->tool->is_for_apps && !it->tool->is_admin_only;
+    return is_offered && str_eq(it->source, who->app) ? it : NULL;
 }
 
 struct tool_call *registry_call(struct registry *r, str name, const struct json *args,
                                 const struct tool_caller *who, const struct tool_call_events *ev,
                                 void *ctx)
 {
-    const struct toolset_item *it = registry_find(r, name, args, actor_is_admin(who->actor));
+    const struct toolset_item *it = find_for(r, name, args, who);
     struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
     struct tool_call *c = tool_call_new(r, s, name, args, who);
 
@@ -228,7 +242,7 @@ struct tool_call *registry_probe(struct registry *r, str name, const struct json
                                  const struct tool_caller *who, const struct tool_call_events *ev,
                                  void *ctx)
 {
-    const struct toolset_item *it = registry_find(r, name, args, actor_is_admin(who->actor));
+    const struct toolset_item *it = find_for(r, name, args, who);
     struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
     if (!s || !s->def->probe)
         return NULL;

@@ -18,7 +18,7 @@ struct tool_result tool_result_error(struct arena *a, const char *fmt, ...)
     va_start(ap, fmt);
     struct tool_result r = tool_result_text(a, arena_vprintf(a, fmt, ap));
     va_end(ap);
-    r.is_error = true;
+    r.is_error = r.is_absent = true;
     return r;
 }
 

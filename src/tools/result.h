@@ -5,6 +5,7 @@
 
 /* One text block. The text is borrowed, the rest lives in the arena. */
 struct tool_result tool_result_text(struct arena *a, str text);
+/* In place of a result of the tool. */
 struct tool_result tool_result_error(struct arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -23,7 +23,9 @@ struct tool {
     const struct json *output_schema; /* or NULL */
     const struct json *annotations;   /* readOnlyHint, destructiveHint ...; or NULL */
     const struct json *meta;          /* _meta: ui.resourceUri ...; or NULL */
-    bool is_internal;                 /* never shown to models */
+    bool is_internal;                 /* neither shown to models nor called by them */
+    str ui_uri;                       /* ui:// resource of its interface; empty = none */
+    bool is_for_apps;                 /* interfaces of its source may call it */
     bool is_admin_only;               /* absent for everybody but workspace admins */
     /* A token needs this scope (workspace/actor.h); 0 = no scope beyond that of the API used. */
     unsigned scope;
@@ -41,9 +43,12 @@ struct tool {
 struct tool_caller {
     const struct actor *actor;
     str conversation_id, run_id, call_id; /* may be empty */
-    str via;                              /* entry point without a run: "api", "mcp", "cli" */
-    int remaining_iterations;             /* of the calling run, for delegation */
-    void *host; /* the calling turn, for sources that need it; opaque to this floor */
+    str via; /* entry point without a run: "api", "mcp", "cli", "app" */
+    /* The source whose interface makes the call, and the view that shows it; empty = no interface.
+     * Such a call reaches the tools of that source that are for apps, and no others. */
+    str app, view_id;
+    int remaining_iterations; /* of the calling run, for delegation */
+    void *host;               /* the calling turn, for sources that need it; opaque to this floor */
 };
 
 /* An MCP CallToolResult. */
@@ -52,6 +57,7 @@ struct tool_result {
     const struct json *structured; /* structuredContent or NULL */
     const struct json *meta;       /* _meta or NULL */
     bool is_error;
+    bool is_absent; /* the tool gave no result: content says why (refused, cancelled, timed out) */
 };
 
 /* True when a call with these arguments changes nothing. */

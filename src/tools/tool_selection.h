@@ -20,7 +20,8 @@ bool globs_match(struct json_strs g, str name);
 
 /* ---- hard limits, checked again at call time ---- */
 
-/* By the actor's filters and its role now. A delegated run (`is_child`) has neither nb__delegate
+/* By the actor's filters and its role now, whoever makes the call: a model may in no case call a
+ * tool that is_internal. A delegated run (`is_child`) has neither nb__delegate
  * nor the tools of admins, unless a profile names them. */
 bool tool_selection_may_call(const struct actor *a, bool is_child, const struct toolset_item *it);
 

@@ -34,6 +34,8 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .annotations = clone_or_null(a, t->annotations),
         .meta = clone_or_null(a, t->meta),
         .is_internal = t->is_internal,
+        .ui_uri = arena_str(a, t->ui_uri),
+        .is_for_apps = t->is_for_apps,
         .is_admin_only = t->is_admin_only,
         .scope = t->scope,
         .is_workspace_change = t->is_workspace_change,

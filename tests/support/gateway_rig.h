@@ -57,6 +57,7 @@ static struct gw_rig {
     struct bundle *old, *new;
     struct tool_source sources[2]; /* of both bundles */
     struct tool tools[2][2];
+    bool is_for_apps_alone[2]; /* the tools t and k */
     struct actor *people[GW_PEOPLE_MAX];
     size_t npeople;
     struct actor *who;        /* the next request comes from */
@@ -629,10 +630,20 @@ static inline const struct tool *gw_list_tools(void *self, size_t *ret_n)
     struct tool *tools = gw.tools[b == gw.old];
     *ret_n = b->is_without_tools ? 0 : ARRAY_LEN(b->tools);
     for (size_t i = 0; i < ARRAY_LEN(b->tools); i++)
-        tools[i] = (struct tool){.name = json_get_string(b->tools[i], "name"),
-                                 .description = STR("d"),
-                                 .input_schema = json_get(b->tools[i], "inputSchema")};
+        tools[i] = (struct tool){
+            .name = json_get_string(b->tools[i], "name"),
+            .description = STR("d"),
+            .input_schema = json_get(b->tools[i], "inputSchema"),
+            .ui_uri = json_get_string(json_get(b->tools[i], "_meta"), "ui/resourceUri"),
+            .is_internal = gw.is_for_apps_alone[i]};
     return tools;
+}
+
+static inline str gw_absence(void *self, struct arena *a, bool *ret_is_coming)
+{
+    const struct bundle *b = self;
+    *ret_is_coming = b->is_without_tools && !b->capabilities;
+    return *ret_is_coming ? STR("It is starting.") : STR_NONE;
 }
 
 /* The gateway sends calls of these tools to the bundle, not to the registry. */
@@ -659,6 +670,7 @@ static inline void gw_add_bundle(struct bundle *b, const char *name, enum mcp_er
                                    .list = gw_list_tools,
                                    .start = gw_start_tool,
                                    .cancel = gw_cancel_tool,
+                                   .absence = gw_absence,
                                    .self = b};
     if (registry_add_source(gw.base->tools, source, &e) < 0)
         fail_msg("%s", e.msg);

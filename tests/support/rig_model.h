@@ -29,6 +29,7 @@ struct model_answer {
     struct {
         const char *name, *args;
     } calls[MODEL_CALLS_MAX]; /* their ids are c1, c2 ... through all answers */
+    const char *draft;        /* arguments of the first call so far, streamed like `partial` */
     unsigned times;           /* the first call is made so often; 0 = once */
     const char *error;        /* instead of an answer */
     enum llm_error_kind error_kind;
@@ -50,7 +51,7 @@ struct llm_call {
     void *ctx;
     struct deferred next;
     char sha256[SHA256_HEX_LEN + 1]; /* of the request, as a provider would get it */
-    bool has_streamed;
+    bool has_streamed, has_announced;
 };
 
 static struct rig_model {
@@ -201,8 +202,9 @@ static inline struct llm_block model_call_block(struct llm_call *c, struct arena
                           .name = str_from(name),
                           .args = str_from(args),
                           .args_error = model_args_error(a, args)};
-    if (c->ev.on_tool_start)
+    if (c->ev.on_tool_start && !(c->answer.draft && i == 0 && c->has_announced))
         c->ev.on_tool_start(c->ctx, b.id, b.name);
+    c->has_announced = false;
     return b;
 }
 
@@ -245,9 +247,20 @@ static inline void model_answer_now(struct llm_call *c)
     model_call_free(c);
 }
 
+static inline void model_write_draft(struct llm_call *c)
+{
+    char id[16];
+    snprintf(id, sizeof id, "c%u", rig_model.ncalls + 1);
+    c->has_announced = true;
+    if (c->ev.on_tool_start)
+        c->ev.on_tool_start(c->ctx, str_from(id), str_from(c->answer.calls[0].name));
+}
+
 static inline void on_model_next(void *ctx)
 {
     struct llm_call *c = ctx;
+    if (c->answer.draft && !c->has_announced)
+        model_write_draft(c);
     if (c->answer.partial && !c->has_streamed) {
         c->has_streamed = true;
         c->ev.on_text(c->ctx, str_from(c->answer.partial));

@@ -28,6 +28,12 @@ static void write_tool(struct json_writer *w, const struct toolset_item *it)
     jw_end(w);
 }
 
+/* Tools for interfaces alone are called by views, which have a route of their own. */
+static bool is_offered(struct http_req *r, const struct toolset_item *it)
+{
+    return !it->tool->is_internal && (!it->tool->is_admin_only || api_is_admin(r));
+}
+
 void api_tools_list(void *ctx, struct http_req *r)
 {
     const struct toolset *all = registry_tools(api_space(r)->tools);
@@ -37,8 +43,7 @@ void api_tools_list(void *ctx, struct http_req *r)
     jw_karray(&j.w, "tools");
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
-        if (it->tool->is_internal || (it->tool->is_admin_only && !api_is_admin(r)) ||
-            !tool_selection_allows_name(api_actor(r), it->name) ||
+        if (!is_offered(r, it) || !tool_selection_allows_name(api_actor(r), it->name) ||
             (server.n > 0 && !str_eq(server, it->source)))
             continue;
         write_tool(&j.w, it);
@@ -82,8 +87,7 @@ static const struct toolset_item *find_tool(struct http_req *r, const struct cal
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
         bool is_named = str_eq(it->tool->name, in->tool) || str_eq(it->name, in->tool);
-        if (is_named && str_eq(it->source, in->server) &&
-            !(it->tool->is_admin_only && !api_is_admin(r)))
+        if (is_named && str_eq(it->source, in->server) && is_offered(r, it))
             return it;
     }
     return NULL;

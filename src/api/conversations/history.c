@@ -31,6 +31,8 @@ static void write_tool(struct json_writer *w, struct arena *a, const struct repl
     jw_kint(w, "ms", t->ms);
     if (child.n > 0 && str_ends(t->name, STR("delegate")))
         jw_kstr(w, "childId", child);
+    if (t->ui_uri.n > 0)
+        jw_kstr(w, "resourceUri", t->ui_uri);
     jw_end(w);
 }
 
@@ -55,6 +57,10 @@ static void write_history_message(struct json_writer *w, struct arena *a,
     jw_kint(w, "position", (int64_t)m->pos);
     if (is_user && m->user_id.n > 0)
         jw_kstr(w, "userId", m->user_id);
+    if (m->app.n > 0)
+        jw_kstr(w, "app", m->app);
+    if (m->context)
+        jw_kval(w, "context", m->context);
     if (!is_user) {
         if (m->run_id.n > 0)
             jw_kstr(w, "runId", m->run_id);

@@ -21,7 +21,7 @@ struct conv_watchers {
     struct conv_acl acl; /* the rules of the conversation, as last read or announced */
     bool has_acl;
     struct list_node watches;
-    size_t nwatches;
+    size_t nwatches, nquiet;
 };
 
 struct hub {
@@ -70,7 +70,8 @@ str hub_last_id(const struct hub *h, char out[48])
 static bool has_other_watch(const struct conv_watchers *cw, const struct watch *s)
 {
     LIST_EACH (other, &cw->watches, const struct watch, node)
-        if (other != s && str_eq(actor_user(other->watcher->actor), actor_user(s->watcher->actor)))
+        if (other != s && !other->is_quiet &&
+            str_eq(actor_user(other->watcher->actor), actor_user(s->watcher->actor)))
             return true;
     return false;
 }
@@ -89,8 +90,9 @@ void hub_write_presence(struct api *api, const struct watch *s, struct json_writ
     jw_object(out);
     jw_karray(out, "users");
     LIST_FOREACH (it, &s->conv->watches) {
-        str user = actor_user(LIST_ENTRY(it, struct watch, node)->watcher->actor);
-        if (seen.len == HUB_PRESENCE_MAX || json_strs_has(&seen, user))
+        const struct watch *other = LIST_ENTRY(it, struct watch, node);
+        str user = actor_user(other->watcher->actor);
+        if (other->is_quiet || seen.len == HUB_PRESENCE_MAX || json_strs_has(&seen, user))
             continue;
         ids[seen.len++] = user;
         jw_object(out);
@@ -105,9 +107,10 @@ void hub_write_presence(struct api *api, const struct watch *s, struct json_writ
 static void tell_presence(const struct watch *s, const char *state)
 {
     const struct conv_watchers *cw = s->conv;
+    size_t n = cw->nwatches - cw->nquiet;
     /* One watch: nobody is there to be notified. Too many: each join would cost a message to all.
      */
-    if (cw->nwatches < 2 || cw->nwatches > HUB_PRESENCE_MAX || has_other_watch(cw, s))
+    if (s->is_quiet || n < 2 || n > HUB_PRESENCE_MAX || has_other_watch(cw, s))
         return;
     struct api_json j;
     api_json_begin(&j);
@@ -174,6 +177,7 @@ void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const stru
     s->allowed_in = 0;
     list_push(&cw->watches, &s->node);
     cw->nwatches++;
+    cw->nquiet += s->is_quiet;
     w->nwatches++;
     if (acl)
         set_acl(cw, acl);
@@ -201,6 +205,7 @@ void hub_watch_stop(struct watch *s)
     tell_presence(s, "left"); /* while it is still in the list */
     list_del(&s->node);
     s->conv = NULL;
+    cw->nquiet -= s->is_quiet;
     s->watcher->nwatches--;
     conv_watchers_put(s->watcher->hub, cw);
 }

@@ -50,6 +50,7 @@ struct watch {
     struct list_node node;      /* in conv->watches */
     struct conv_watchers *conv; /* NULL = not watching */
     struct watcher *watcher;
+    bool is_quiet; /* set by the owner: nobody is present because of it */
     /* 1 + generation of the directory in which it was allowed; 0 = must be checked */
     uint64_t allowed_in;
 };

@@ -354,11 +354,12 @@ static void on_frame(struct watcher *watcher, struct sse_frame *f)
     send_frame(CONTAINER_OF(watcher, struct live, watcher), f);
 }
 
+static const struct watcher_events EVENTS = {
+    .on_revoked = on_revoked, .on_frame = on_frame, .on_role = on_role, .on_shared = on_shared};
+
 struct live *live_open(struct api *api, struct http_req *r, const struct live_kind *kind,
                        void *owner)
 {
-    static const struct watcher_events EVENTS = {
-        .on_revoked = on_revoked, .on_frame = on_frame, .on_role = on_role, .on_shared = on_shared};
     struct live *s = xcalloc(1, sizeof *s);
     *s = (struct live){.api = api, .kind = kind, .owner = owner, .number = ++api->nstreams};
     s->watcher.ev = &EVENTS;
@@ -392,7 +393,7 @@ struct live *live_find(struct api *api, const struct http_req *r, str number)
         return NULL;
     while ((watcher = hub_next_watcher(hub_of(api, api_space(r)), watcher)) != NULL) {
         struct live *s = CONTAINER_OF(watcher, struct live, watcher);
-        if (s->kind == &LIVE_WORKSPACE && s->number == wanted &&
+        if (watcher->ev == &EVENTS && s->kind == &LIVE_WORKSPACE && s->number == wanted &&
             str_eq(actor_user(watcher->actor), api_user(r)))
             return s;
     }

@@ -13,6 +13,11 @@ void api_listens(struct api *a, uint16_t port)
     a->port = port;
 }
 
+void api_sandbox_listens(struct api *a, uint16_t port)
+{
+    a->apps_port = port;
+}
+
 /* An address that means "all interfaces" cannot be opened in a browser. */
 static const char *reachable_host(const char *host)
 {

@@ -129,12 +129,37 @@ static void on_resources(struct gw_request *q, const struct gw_entries *found)
     gw_catalog_gather(q, GW_TEMPLATES, on_templates);
 }
 
+/* The only bundle with a tool that names this address as its interface. Another server that lists
+ * the same address must not take its place. */
+static struct bundle *interface_of(const struct gw_request *q, str uri)
+{
+    const struct toolset *all = registry_tools(q->space->tools);
+    str source = STR_NONE;
+    for (size_t i = 0; i < all->len; i++) {
+        const struct toolset_item *it = &all->items[i];
+        if (uri.n == 0 || !str_eq(it->tool->ui_uri, uri) || str_eq(it->source, source))
+            continue;
+        if (source.n > 0)
+            return NULL;
+        source = it->source;
+    }
+    bool is_found = source.n > 0 && q->space->bundles;
+    return is_found && tool_selection_may_use_source(q->actor, source)
+               ? bundles_find(q->space->bundles, source)
+               : NULL;
+}
+
 void gw_resources_route(struct gw_request *q, str uri,
                         void (*fn)(struct gw_request *q, str uri, struct bundle *b))
 {
     struct bundle *only = gw_request_bundle(q);
     if (q->source.n > 0) {
         fn(q, uri, only);
+        return;
+    }
+    struct bundle *owner = interface_of(q, uri);
+    if (owner) {
+        fn(q, uri, owner);
         return;
     }
     struct resource_route *r = ARENA_NEW(&q->arena, struct resource_route);

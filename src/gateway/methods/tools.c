@@ -9,6 +9,7 @@
 #include "gateway/upstream/upstream.h"
 #include "gateway/write.h"
 #include "tools/names.h"
+#include "tools/result.h"
 
 /* ---- tools of a caller ---- */
 
@@ -161,23 +162,71 @@ static void call_own(struct gw_request *q)
 
 /* ---- tools/call ---- */
 
-/* A server that is still starting has tools that are not known yet. */
-static struct bundle *unlisted(struct gw_request *q)
+/* The source may have no tools now: it has failed, or nobody has signed in to it. */
+static void refuse_unknown(struct gw_request *q, str name)
 {
-    struct bundle *b = gw_request_bundle(q);
-    size_t n = 0;
-    if (b)
-        (void)bundle_tools(b, &n);
-    if (b && bundle_info(b)->state == BUNDLE_RUNNING)
-        return NULL;
-    return b && n == 0 && !actor_is_narrowed(q->actor) && !q->permissions ? b : NULL;
+    bool is_coming;
+    str why = gw_request_bundle(q)
+                  ? registry_absence(q->space->tools, &q->arena, q->source, &is_coming)
+                  : STR_NONE;
+    if (why.n == 0) {
+        gw_request_fail(q, RPC_INVALID_PARAMS, "Unknown tool: %.*s",
+                        STR_ARG(str_slice(name, 0, 200)));
+        return;
+    }
+    struct tool_result t = tool_result_error(&q->arena, "%.*s", STR_ARG(why));
+    gw_request_tool_result(q, &t, "error");
+}
+
+static void call_named(struct gw_request *q)
+{
+    str name = json_get_string(q->params, "name");
+    struct bundle *b = NULL;
+    const struct toolset_item *it = gw_tools_find(q, name, &b);
+    if (!it) {
+        refuse_unknown(q, name);
+        return;
+    }
+    q->tool = arena_str(&q->arena, it->name);
+    if (!b) {
+        call_own(q);
+        return;
+    }
+    json_set(&q->arena, q->params, STR("name"), json_of_str(arena_str(&q->arena, it->tool->name)));
+    gw_upstream_forward(q, b);
+}
+
+static void on_source_started(void *ctx)
+{
+    struct gw_request *q = ctx;
+    q->on_cancel = NULL;
+    q->work = NULL;
+    call_named(q);
+}
+
+static void on_wait_cancelled(struct gw_request *q)
+{
+    registry_await_cancel(q->work);
+}
+
+/* The tools of a server that is starting are not known yet, nor whether this client may call them:
+ * the call waits until they are listed. */
+static bool waits_for_source(struct gw_request *q)
+{
+    bool is_coming = false;
+    if (gw_request_bundle(q))
+        (void)registry_absence(q->space->tools, &q->arena, q->source, &is_coming);
+    if (!is_coming)
+        return false;
+    q->on_cancel = on_wait_cancelled;
+    q->work = registry_await(q->space->tools, q->source, REGISTRY_TIMEOUT_MS, on_source_started, q);
+    return true;
 }
 
 void gw_tools_call(struct gw_request *q)
 {
     const struct json *args = json_get(q->params, "arguments");
     str name = json_get_string(q->params, "name");
-    struct bundle *b = NULL;
     if (!json_is(json_get(q->params, "name"), JSON_STRING) || (args && args->type != JSON_OBJECT)) {
         gw_request_fail(q, RPC_INVALID_PARAMS,
                         "tools/call requires a name, and arguments as an object.");
@@ -188,21 +237,6 @@ void gw_tools_call(struct gw_request *q)
         gw_chat_call(q);
         return;
     }
-    const struct toolset_item *it = gw_tools_find(q, name, &b);
-    if (!it && (b = unlisted(q)) != NULL) {
-        gw_upstream_forward(q, b);
-        return;
-    }
-    if (!it) {
-        gw_request_fail(q, RPC_INVALID_PARAMS, "Unknown tool: %.*s",
-                        STR_ARG(str_slice(name, 0, 200)));
-        return;
-    }
-    q->tool = arena_str(&q->arena, it->name);
-    if (!b) {
-        call_own(q);
-        return;
-    }
-    json_set(&q->arena, q->params, STR("name"), json_of_str(arena_str(&q->arena, it->tool->name)));
-    gw_upstream_forward(q, b);
+    if (!waits_for_source(q))
+        call_named(q);
 }

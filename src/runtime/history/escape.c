@@ -4,15 +4,18 @@
 
 #include "base/utf8.h"
 
-#define CUT_MARK    "\n[cut]"
-#define CUT_MARK_1  " [cut]"
-#define REPLACEMENT 0xfffd
+#define CUT_MARK     "\n[cut]"
+#define CUT_MARK_1   " [cut]"
+#define REPLACEMENT  0xfffd
+#define APP_NAME_MAX 64
 
 static const char *const NAMES[CONTAINER_COUNT] = {
     [CONTAINER_APP_DESCRIPTION] = "app-description",
     [CONTAINER_APP_STATE] = "app-state",
     [CONTAINER_APP_GUIDE] = "app-guide",
     [CONTAINER_APP_INSTRUCTIONS] = "app-instructions",
+    [CONTAINER_APP_MESSAGE] = "app-message",
+    [CONTAINER_APP_CONTEXT] = "app-context",
     [CONTAINER_SKILL] = "skill-instructions",
     [CONTAINER_WORKSPACE] = "workspace-info",
     [CONTAINER_RUNTIME] = "runtime-context",
@@ -216,9 +219,30 @@ str escape_line(struct arena *a, str text, size_t max_bytes)
     return escaped(a, text, max_bytes, true);
 }
 
+static void put_contained(struct buf *out, enum container c, str text, size_t max_bytes)
+{
+    put_escaped(out, str_trim(text), max_bytes, false);
+    buf_printf(out, "\n</%s>", container_name(c));
+}
+
 void escape_container(struct buf *out, enum container c, str text, size_t max_bytes)
 {
     buf_printf(out, "<%s>\n", container_name(c));
-    put_escaped(out, str_trim(text), max_bytes, false);
-    buf_printf(out, "\n</%s>", container_name(c));
+    put_contained(out, c, text, max_bytes);
+}
+
+/* A name of a source has no other characters, but the name may come from a foreign log. */
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+}
+
+void escape_container_of(struct buf *out, enum container c, str app, str text, size_t max_bytes)
+{
+    buf_printf(out, "<%s app=\"", container_name(c));
+    for (size_t i = 0; i < app.n && i < APP_NAME_MAX; i++)
+        buf_add_char(out, is_name_char(app.p[i]) ? app.p[i] : '_');
+    buf_add_lit(out, "\">\n");
+    put_contained(out, c, text, max_bytes);
 }

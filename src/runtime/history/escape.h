@@ -17,6 +17,8 @@ enum container {
     CONTAINER_APP_STATE,
     CONTAINER_APP_GUIDE,
     CONTAINER_APP_INSTRUCTIONS,
+    CONTAINER_APP_MESSAGE,
+    CONTAINER_APP_CONTEXT,
     CONTAINER_SKILL,
     CONTAINER_WORKSPACE,
     CONTAINER_RUNTIME,
@@ -39,3 +41,5 @@ str escape_line(struct arena *a, str text, size_t max_bytes);
 
 /* "<name>\n", the escaped text, "\n</name>". */
 void escape_container(struct buf *out, enum container c, str text, size_t max_bytes);
+/* The same with the name of the app that the text is from: <name app="...">. */
+void escape_container_of(struct buf *out, enum container c, str app, str text, size_t max_bytes);

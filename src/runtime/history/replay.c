@@ -85,6 +85,9 @@ static void user_message(struct replay *r, const struct json *event)
     m->user_id = keep_string(r, event, "userId");
     m->queued_id = keep_string(r, event, "queuedId");
     m->tool_limit = keep_strings(r, json_get(event, "toolLimit"));
+    m->app = keep_string(r, event, "app");
+    if (json_is(json_get(event, "context"), JSON_ARRAY))
+        m->context = json_clone(r->arena, json_get(event, "context"));
     m->content = keep_parts(r, json_get(event, "content"));
 }
 
@@ -137,6 +140,20 @@ static const struct json *stored_result(struct arena *a, const struct json *even
     return made;
 }
 
+static void keep_interface(struct replay *r, struct replay_tool *t, const struct json *event)
+{
+    str uri = json_get_string(event, "resourceUri");
+    if (uri.n > 0 && t->ui_uri.n == 0)
+        t->ui_uri = arena_str(r->arena, uri);
+}
+
+static void tool_start(struct replay *r, const struct json *event)
+{
+    struct replay_tool *t = map_get(&r->open_tools, json_get_string(event, "id"));
+    if (t)
+        keep_interface(r, t, event);
+}
+
 static void tool_done(struct replay *r, const struct json *event)
 {
     struct replay_tool *t = map_del(&r->open_tools, json_get_string(event, "id"));
@@ -145,6 +162,7 @@ static void tool_done(struct replay *r, const struct json *event)
     t->result = json_clone(r->arena, stored_result(&r->line, event));
     t->ok = json_get_bool(event, "ok", !json_get_bool(t->result, "isError", false));
     t->ms = json_get_int(event, "ms", 0);
+    keep_interface(r, t, event);
 }
 
 static void run_done(struct replay *r, const struct json *event)
@@ -232,6 +250,7 @@ static const struct {
 } READERS[] = {
     {EV_USER_MESSAGE, user_message},
     {EV_LLM_RESPONSE, llm_response},
+    {EV_TOOL_START, tool_start},
     {EV_TOOL_DONE, tool_done},
     {EV_ASK_OPENED, ask_opened},
     {EV_ASK_ANSWERED, ask_answered},
@@ -277,6 +296,8 @@ bool replay_reads(str type)
 static bool is_of_no_interest(str line)
 {
     str type = json_scan_plain(json_scan_field(line, STR("type")));
+    if (str_eq(type, event_name(EV_TOOL_START)))
+        return json_scan_field(line, STR("resourceUri")).n == 0;
     return type.n > 0 && !replay_reads(type);
 }
 

@@ -21,6 +21,7 @@ struct replay_tool { /* one call of an assistant message */
     const struct json *result; /* {content, structuredContent, _meta, isError}; NULL = no result */
     bool ok;
     int64_t ms;
+    str ui_uri; /* resource of the tool's interface; or empty */
 };
 
 struct replay_message {
@@ -28,6 +29,8 @@ struct replay_message {
     str ts, user_id, run_id, model;
     str queued_id;               /* of a message that was queued */
     struct json_strs tool_limit; /* of the token a user sent it with; items NULL = none */
+    str app;                     /* whose interface wrote a user's message; or empty */
+    const struct json *context;  /* [{app, callId?, text}] of the sender's views; NULL = none */
     store_pos pos;               /* of its event; 0 when positions are not known */
     const struct json *content;  /* array of parts: text, tool-call, opaque, files ... */
     struct replay_tool *tools;

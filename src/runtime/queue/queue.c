@@ -185,6 +185,21 @@ static void write_strs(struct json_writer *w, const char *key, struct json_strs 
     jw_kstrs(w, key, list.items, list.len);
 }
 
+static void write_contexts(struct json_writer *w, const struct turn_request *req)
+{
+    if (req->ncontexts == 0)
+        return;
+    jw_karray(w, "contexts");
+    for (size_t i = 0; i < req->ncontexts; i++) {
+        jw_object(w);
+        jw_kstr(w, "app", req->contexts[i].app);
+        jw_kstr(w, "callId", req->contexts[i].call_id);
+        jw_kstr(w, "text", req->contexts[i].text);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
 /* Everything that restore_message() needs; the listener is gone then. */
 static struct queue_file_op *write_queue_file(struct message *m, queue_files_fn fn, void *ctx)
 {
@@ -203,6 +218,9 @@ static struct queue_file_op *write_queue_file(struct message *m, queue_files_fn 
     write_strs(&w, "autoAllow", m->req.auto_allow);
     if (m->app)
         jw_kval(&w, "app", m->app);
+    if (m->req.app.n > 0)
+        jw_kstr(&w, "byApp", m->req.app);
+    write_contexts(&w, &m->req);
     jw_kint(&w, "queuedMs", m->place.since_ms);
     jw_kint(&w, "number", (int64_t)m->place.number);
     jw_end(&w);

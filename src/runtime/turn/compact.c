@@ -13,6 +13,7 @@
 
 #include "base/utf8.h"
 #include "bus/vocabulary.h"
+#include "runtime/history/app_text.h"
 #include "runtime/history/escape.h"
 #include "runtime/history/usage_event.h"
 #include "runtime/prompt/prompt.h"
@@ -38,7 +39,7 @@ struct compaction {
 
 static size_t message_tokens(struct arena *a, const struct replay_message *m)
 {
-    size_t n = prompt_estimate_tokens(replay_text(a, m));
+    size_t n = prompt_estimate_tokens(app_text_of(a, m));
     for (size_t i = 0; i < m->ntools; i++) {
         if (m->tools[i].input)
             n += prompt_estimate_tokens(json_to_str(a, m->tools[i].input));
@@ -82,7 +83,7 @@ static size_t find_cut(const struct replay *h, const size_t *tokens, int64_t kee
 
 static void add_entry(struct buf *b, struct arena *a, const struct replay_message *m)
 {
-    str text = utf8_truncate(replay_text(a, m), ENTRY_MAX);
+    str text = utf8_truncate(app_text_of(a, m), ENTRY_MAX);
     buf_printf(b, "%s: %.*s\n", m->role == REPLAY_USER ? "User" : "Assistant", STR_ARG(text));
     for (size_t i = 0; i < m->ntools; i++)
         buf_printf(b, "(called %.*s: %s)\n", STR_ARG(m->tools[i].name),

@@ -89,7 +89,7 @@ static const struct llm_tool *model_tools(struct arena *a, const struct tool_sel
 bool turn_may_use(void *tool_host, const struct toolset_item *it)
 {
     const struct turn *t = tool_host;
-    return tool_selection_may_call(t->actor, turn_is_child(t), it);
+    return !it->tool->is_internal && tool_selection_may_call(t->actor, turn_is_child(t), it);
 }
 
 /* A command in the directory of the sender's terminal. */
@@ -218,7 +218,7 @@ static bool may_use_app(const struct turn *t, str source)
         if (!str_eq(all->items[i].source, source))
             continue;
         has_tools = true;
-        if (tool_selection_may_call(t->actor, turn_is_child(t), &all->items[i]))
+        if (turn_may_use((void *)t, &all->items[i]))
             return true;
     }
     return !has_tools && tool_selection_may_use_source(t->actor, source);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
+#include "runtime/history/app_text.h"
 #include "runtime/history/escape.h"
 #include "runtime/history/replay.h"
 #include "runtime/turn/turn.h"
@@ -125,7 +126,7 @@ static bool has_several_people(const struct replay *r)
 static void user(struct context_builder *b, const struct replay_message *m)
 {
     struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
-    str text = replay_text(b->a, m);
+    str text = app_text_of(b->a, m);
     if (b->has_several_people && text.n > 0 && m->user_id.n > 0)
         text = arena_printf(b->a, "[%.*s] %.*s", STR_ARG(m->user_id), STR_ARG(text));
     *block = text_block(text);
@@ -206,7 +207,7 @@ static str summary_text(struct arena *a, const struct replay *r)
     for (size_t i = from; i < r->compacted; i++)
         if (r->messages[i].role == REPLAY_USER)
             buf_printf(&b, "- %.*s\n",
-                       STR_ARG(utf8_truncate(replay_text(a, &r->messages[i]), VERBATIM_ONE_MAX)));
+                       STR_ARG(app_text_short(a, &r->messages[i], VERBATIM_ONE_MAX)));
     return buf_keep(&b, a);
 }
 

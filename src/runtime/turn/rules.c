@@ -138,6 +138,19 @@ struct rule_change *runtime_withdraw_consent(struct runtime *rt, str user_id, st
     return c;
 }
 
+void runtime_give_consent(struct runtime *rt, str user_id, const struct toolset_item *it)
+{
+    assert(user_id.n > 0 && !it->tool->is_workspace_change);
+    if (!consents_add(&rt->consents, user_id, it->name)) {
+        log_warn(rt->deps.log, "runtime",
+                 "the consent for %.*s is not stored: the limit of %d is reached",
+                 STR_ARG(it->name), CONSENTS_MAX);
+        return;
+    }
+    struct rule_change *c = change_new(rt, NULL, NULL);
+    consents_save(&rt->consents, &c->save, on_consents_saved, c);
+}
+
 void runtime_forget_user(struct runtime *rt, str user_id)
 {
     if (!consents_remove_user(&rt->consents, user_id))

@@ -30,10 +30,12 @@ size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, siz
         event_ask_answered(&t->arena, h->ask.ask_id, actor_user(t->actor), "declined", NULL);
     struct tool_result declined = tool_result_error(
         &t->arena, "Not executed: the user continued without allowing this call.");
-    for (size_t i = 0; i < m->ntools && n < max; i++)
+    for (size_t i = 0; i < m->ntools && n < max; i++) {
+        struct event_call call = {
+            .run_id = h->ask.run_id, .id = m->tools[i].id, .name = m->tools[i].name};
         if (!m->tools[i].result)
-            lines[n++] = event_tool_done(&t->arena, h->ask.run_id, m->tools[i].id, m->tools[i].name,
-                                         &declined, 0);
+            lines[n++] = event_tool_done(&t->arena, &call, &declined, 0);
+    }
     return n;
 }
 

@@ -30,6 +30,32 @@ static const char *text_of(struct api_rig *t, const struct json *messages, size_
 
 /* ---- history ---- */
 
+TEST_WITH(a_history_has_what_interfaces_need, api_set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    const char *id = api_conversation(t, "ben", "hello");
+    append(t, id,
+           "{\"type\":\"user.message\",\"content\":\"x\",\"app\":\"notes\",\"context\":[{\"app\":"
+           "\"map\",\"text\":\"zoom\"}]}");
+    append(t, id,
+           "{\"type\":\"llm.response\",\"content\":[{\"type\":\"tool-call\",\"toolCallId\":\"1\","
+           "\"toolName\":\"a\",\"input\":{}},{\"type\":\"tool-call\",\"toolCallId\":\"2\","
+           "\"toolName\":\"b\",\"input\":{}},{\"type\":\"tool-call\",\"toolCallId\":\"3\","
+           "\"toolName\":\"c\",\"input\":{}}]}");
+    append(t, id, "{\"type\":\"tool.start\",\"id\":\"1\",\"resourceUri\":\"ui://a\"}");
+    append(t, id, "{\"type\":\"tool.done\",\"id\":\"2\",\"ok\":true,\"resourceUri\":\"ui://b\"}");
+    append(t, id, "{\"type\":\"tool.start\",\"id\":\"3\"}");
+    struct api_answer a = on(t, "ben", "GET", id, "history", NULL);
+    const struct json *list = json_get(a.json, "messages");
+    const struct json *user = json_at(list, 2), *calls = json_get(json_at(list, 3), "toolCalls");
+    assert_string_equal(api_text(t, user, "app"), "notes");
+    assert_string_equal(api_part(t, user, "context"), "[{\"app\":\"map\",\"text\":\"zoom\"}]");
+    assert_null(json_get(json_at(list, 0), "app"));
+    assert_string_equal(api_text(t, json_at(calls, 0), "resourceUri"), "ui://a"); /* in progress */
+    assert_string_equal(api_text(t, json_at(calls, 1), "resourceUri"), "ui://b");
+    assert_null(json_get(json_at(calls, 2), "resourceUri"));
+}
+
 TEST_WITH(a_history_has_messages_with_their_calls, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;

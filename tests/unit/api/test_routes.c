@@ -107,9 +107,9 @@ static void expect(bool holds, const struct route *row, const char *what)
 TEST_WITH(only_known_rows_are_open, set_up, tear_down)
 {
     static const char *const OPEN[] = {
-        "/v1/health",        "/v1/auth/login",   "/v1/auth/logout",
-        "/v1/auth/session",  "/v1/auth/refresh", "/v1/auth/authorize",
-        "/v1/auth/callback", "/v1/apps/oauth/*", "/.well-known/*",
+        "/v1/health",       "/v1/auth/login",     "/v1/auth/logout",   "/v1/auth/session",
+        "/v1/auth/refresh", "/v1/auth/authorize", "/v1/auth/callback", "/v1/apps/oauth/*",
+        "/.well-known/*",   "/sandbox/*",
     };
     for (size_t i = 0; i < nall; i++) {
         bool is_known = false;
@@ -144,8 +144,9 @@ TEST_WITH(flags_rules_and_patterns_agree, set_up, tear_down)
 TEST_WITH(a_scope_to_read_changes_nothing, set_up, tear_down)
 {
     static const char *const QUESTIONS[] = {
-        /* POST because their input is long, or a stream's own */
-        "/v1/events/:stream/watch", "/v1/prompt", "/v1/resources/read", "/v1/skills/match"};
+        /* POST because their input is long, or a stream's own; a view only shows a call */
+        "/v1/events/:stream/watch", "/v1/prompt", "/v1/resources/read",
+        "/v1/skills/match",         "/v1/views",  "/v1/views/:view"};
     for (size_t i = 0; i < nall; i++) {
         const struct access_rule *rule = api_rule(&all[i]);
         bool is_question = strcmp(all[i].method, "GET") == 0;

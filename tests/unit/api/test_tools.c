@@ -55,6 +55,9 @@ TEST_WITH(internal_tools_are_hidden_and_those_for_admins_from_members, api_set_u
     assert_string_equal(names_of(t, &a), "t__drop t__fail t__hang t__ping t__read");
     assert_refused(api_call(t, "ben", "POST", CALL, "{\"server\":\"t\",\"tool\":\"ping\"}"), 404,
                    "tool_not_found", "Unknown tool 't__ping'.");
+    assert_refused(api_call(t, "ana", "POST", CALL, "{\"server\":\"t\",\"tool\":\"slow\"}"), 404,
+                   "tool_not_found", "Unknown tool 't__slow'.");
+    assert_int_equal(rig_tools.started, 0);
 }
 
 /* ---- calling ---- */

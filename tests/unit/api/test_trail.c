@@ -125,6 +125,9 @@ static bool is_unrecorded(const struct route *row)
         "/v1/prompt",
         "/v1/resources/read",
         "/v1/skills/match",
+        "/v1/views/:view",
+        "/v1/views/:view/rpc", /* calls of tools record themselves */
+        "/v1/views/:view/asks/:ask",
         "/mcp",
         "/mcp/:source",
         "/sse/message",

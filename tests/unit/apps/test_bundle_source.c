@@ -381,6 +381,18 @@ SOURCE_TEST(tools_for_pages_only_are_hidden_from_models)
     offer("{\"name\":\"b\",\"_meta\":{\"ui\":{\"visibility\":[\"app\",\"model\"]}}}");
     assert_true(tool_of("srv__a")->is_internal);
     assert_false(tool_of("srv__b")->is_internal);
+    assert_true(tool_of("srv__a")->is_for_apps && tool_of("srv__b")->is_for_apps);
+}
+
+SOURCE_TEST(a_tool_has_the_resource_of_its_interface)
+{
+    offer("{\"name\":\"a\",\"_meta\":{\"ui\":{\"resourceUri\":\"ui://srv/a\","
+          "\"visibility\":[\"model\"]}}}");
+    offer(ECHO);
+    assert_true(str_eq(tool_of("srv__a")->ui_uri, STR("ui://srv/a")));
+    assert_false(tool_of("srv__a")->is_for_apps);
+    assert_int_equal(tool_of("srv__echo")->ui_uri.n, 0);
+    assert_true(tool_of("srv__echo")->is_for_apps);
 }
 
 SOURCE_TEST(a_program_without_a_sandbox_is_unconfined)

@@ -47,15 +47,31 @@ TEST(tool_done_holds_the_whole_result)
         0);
     assert_int_equal(json_parse(&a, STR("{\"big\":12345678901234567890}"), 0, &structured, NULL),
                      0);
+    const struct event_call call = {STR("run_1"), STR("id"), STR("n"), STR_NONE};
     struct tool_result r = {.content = content, .structured = structured, .is_error = true};
-    str line = event_tool_done(&a, STR("run_1"), STR("id"), STR("n"), &r, 9);
+    str line = event_tool_done(&a, &call, &r, 9);
     assert_true(str_find(line, STR("\"vendor\":1"), 0) > 0);
     assert_true(str_find(line, STR("12345678901234567890"), 0) > 0);
     assert_true(str_find(line, STR("\"ok\":false"), 0) > 0);
     assert_true(str_find(line, STR("\"isError\":true"), 0) > 0);
     struct tool_result none = {0};
-    line = event_tool_done(&a, STR("run_1"), STR("id"), STR("n"), &none, 0);
+    line = event_tool_done(&a, &call, &none, 0);
     assert_true(str_find(line, STR("\"content\":[]"), 0) > 0);
+    arena_done(&a);
+}
+
+/* Only the interface of a tool has to tell a result from the reason why there is none. */
+TEST(tool_done_marks_a_missing_result_for_interfaces)
+{
+    struct arena a;
+    arena_init(&a);
+    struct event_call call = {STR("run_1"), STR("id"), STR("n"), STR_NONE};
+    struct tool_result failed = {.is_error = true}, absent = {.is_error = true, .is_absent = true};
+    assert_true(str_find(event_tool_done(&a, &call, &absent, 9), STR("cancelled"), 0) < 0);
+    call.ui_uri = STR("ui://n");
+    assert_true(str_find(event_tool_done(&a, &call, &failed, 9), STR("cancelled"), 0) < 0);
+    str line = event_tool_done(&a, &call, &absent, 9);
+    assert_true(str_find(line, STR("\"resourceUri\":\"ui://n\",\"cancelled\":true"), 0) > 0);
     arena_done(&a);
 }
 
@@ -79,13 +95,19 @@ TEST(every_event_has_the_members_of_the_vocabulary)
                                                          .stop_detail = STR("d"),
                                                          .request_id = STR("req"),
                                                          .request_sha256 = "00"};
-    const struct tool_result none = {0};
+    const struct tool_result none = {0}, refused = {.is_error = true, .is_absent = true};
+    const struct event_call call = {RUN, STR("1"), STR("t"), STR_NONE};
+    const struct event_call shown = {RUN, STR("1"), STR("t"), STR("ui://t")};
+    const struct event_context context = {STR("x"), STR("1"), STR("seen")};
     const str LINES[] = {
         event_user_message(&a, &(struct event_message){.text = STR("hi")}),
         event_user_message(&a, &(struct event_message){.user_id = STR("usr_a"),
                                                        .text = STR("hi"),
                                                        .queued_id = STR("q_1"),
-                                                       .tool_limit = {globs, 1}}),
+                                                       .tool_limit = {globs, 1},
+                                                       .app = STR("x"),
+                                                       .contexts = &context,
+                                                       .ncontexts = 1}),
         event_run_start(&a, &(struct event_run){.run_id = RUN, .model = M}),
         event_run_start(&a, &(struct event_run){RUN, M, STR("usr_a"), STR("skill"), STR("run_0"),
                                                 STR("run_9"), SETTING}),
@@ -95,9 +117,10 @@ TEST(every_event_has_the_members_of_the_vocabulary)
         event_llm_partial(&a, RUN, M, STR("te"), &guess),
         event_unanswered(&a, RUN, M, "failed", &unknown),
         event_unanswered(&a, RUN, M, "cancelled", &guess),
-        event_tool_start(&a, RUN, STR("1"), STR("t"), STR("{}"), STR_NONE),
-        event_tool_start(&a, RUN, STR("1"), STR("t"), STR("{}"), STR("/d")),
-        event_tool_done(&a, RUN, STR("1"), STR("t"), &none, 1),
+        event_tool_start(&a, &call, STR("{}"), STR_NONE),
+        event_tool_start(&a, &shown, STR("{}"), STR("/d")),
+        event_tool_done(&a, &call, &none, 1),
+        event_tool_done(&a, &shown, &refused, 1),
         event_ask_opened(&a, RUN, STR("ask_1"), calls, STR_NONE),
         event_ask_opened(&a, RUN, STR("ask_1"), calls, SETTING),
         event_ask_answered(&a, STR("ask_1"), STR_NONE, "deny", NULL),

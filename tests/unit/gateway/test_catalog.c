@@ -212,6 +212,18 @@ TEST_GATEWAY(an_address_is_read_from_the_server_that_lists_it)
     assert_string_equal(read_by("x://one"), "new");
 }
 
+TEST_GATEWAY(an_interface_is_read_from_the_server_whose_tool_names_it)
+{
+    const char *tool = "{'name':'t','_meta':{'ui/resourceUri':'ui://app'}}";
+    gw_serve("new", "resources/list", "{'resources':[{'uri':'ui://app','name':'other'}]}");
+    gw.old->tools[0] = gw_json(tool);
+    registry_changed(gw.base->tools, &gw.sources[1]);
+    assert_string_equal(read_by("ui://app"), "old");
+    gw.new->tools[0] = gw_json(tool); /* both name it: the list decides */
+    registry_changed(gw.base->tools, &gw.sources[0]);
+    assert_string_equal(read_by("ui://app"), "new");
+}
+
 TEST_GATEWAY(an_address_is_read_from_the_server_whose_template_fits)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /* tools/list and tools/call: which tools a caller has, under which names, and how calls end. */
 #include "support/gateway_rig.h"
+#include "tools/registry_impl.h"
 
 /* The names of a result of tools/list, sorted as they came, with spaces. */
 static const char *names_in(const struct json *reply)
@@ -239,25 +240,90 @@ TEST_GATEWAY(at_one_source_a_call_uses_the_name_of_the_server)
                 "{'error':{'code':-32602}}");
 }
 
-TEST_GATEWAY(a_server_that_is_starting_is_asked_for_tools_that_are_not_known_yet)
+static void set_starting(bool is_starting)
 {
-    gw.old->capabilities = NULL;
-    gw.old->is_without_tools = true;
+    static const struct json *capabilities;
+    if (is_starting)
+        capabilities = gw.old->capabilities;
+    gw.old->capabilities = is_starting ? NULL : capabilities;
+    gw.old->is_without_tools = is_starting;
     registry_changed(gw.base->tools, &gw.sources[1]);
-    struct gw_client *c = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'later'}");
-    struct gw_heard *h = gw_heard("tools/call");
-    assert_like(h->m.params, "{'name':'later'}");
-    gw_answer(h, "{'content':[]}");
-    assert_like(gw_reply(c), "{'result':{}}");
-    /* not for a token with a filter: nobody knows whether it allows the tool */
-    gw.who = with_tools("['old__*']");
-    assert_like(gw_reply(gw_modern_at("/mcp/old", "", "tools/call", "{'name':'later'}")),
-                "{'error':{'code':-32602}}");
-    /* nor where rules may deny it */
+}
+
+/* Calls that wait for a source, and the gateway itself from its first request on. */
+static size_t nwaiting(void)
+{
+    size_t n = 0;
+    LIST_FOREACH (o, &gw.base->tools->observers)
+        n++;
+    return n;
+}
+
+TEST_GATEWAY(a_call_waits_for_the_tools_of_a_server_that_is_starting)
+{
+    (void)list_at("/mcp/t");
+    size_t before = nwaiting();
+    set_starting(true);
+    struct gw_client *c = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'t'}");
+    struct gw_client *unknown = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'later'}");
+    gw.who = with_tools("['old__k']");
+    struct gw_client *narrow = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'t'}");
+    assert_like(gw_reply(narrow), "{'error':{'code':-32602}}"); /* not its source: no waiting */
     gw.who = gw.base->ana;
-    deny("old__x");
-    assert_like(gw_reply(gw_modern_at("/mcp/old", "", "tools/call", "{'name':'later'}")),
-                "{'error':{'code':-32602}}");
+    deny("old__t");
+    struct gw_client *denied = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'t'}");
+    gw_until(nwaiting() == before + 3);
+    set_starting(false);
+    gw_answer(gw_heard("tools/call"), "{'content':[]}");
+    assert_like(gw_reply(c), "{'result':{}}");
+    assert_like(gw_reply(denied), "{'error':{'code':-32602,'message':'Unknown tool: t'}}");
+    assert_like(gw_reply(unknown), "{'error':{'code':-32602,'message':'Unknown tool: later'}}");
+}
+
+TEST_GATEWAY(a_call_that_waits_for_a_server_can_be_given_up)
+{
+    (void)list_at("/mcp/t");
+    size_t before = nwaiting();
+    set_starting(true);
+    struct gw_client *c = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'t'}");
+    gw_until(nwaiting() == before + 1);
+    gw_leave(c);
+    gw_until(nwaiting() == before);
+    set_starting(false);
+}
+
+TEST_GATEWAY(a_tool_for_apps_alone_is_neither_listed_nor_callable_in_both_eras)
+{
+    static const char *const CALL = "{'name':'old__t'}";
+    gw.is_for_apps_alone[0] = true;
+    registry_changed(gw.base->tools, &gw.sources[0]);
+    registry_changed(gw.base->tools, &gw.sources[1]);
+    assert_string_equal(list_at("/mcp/old"), "k");
+    assert_string_equal(list_at("/mcp/new"), "k");
+    assert_like(gw_reply(gw_modern("tools/call", CALL)),
+                "{'error':{'code':-32602,'message':'Unknown tool: old__t'}}");
+    assert_like(gw_reply(gw_legacy(gw_open(), "tools/call", CALL)),
+                "{'error':{'code':-32602,'message':'Unknown tool: old__t'}}");
+    assert_like(gw_reply(gw_modern_at("/mcp/new", "", "tools/call", "{'name':'t'}")),
+                "{'error':{'code':-32602,'message':'Unknown tool: t'}}");
+    set_starting(true); /* nor while its server starts */
+    size_t before = nwaiting();
+    struct gw_client *c = gw_modern_at("/mcp/old", "", "tools/call", "{'name':'t'}");
+    gw_until(nwaiting() == before + 1);
+    set_starting(false);
+    assert_like(gw_reply(c), "{'error':{'code':-32602,'message':'Unknown tool: t'}}");
+}
+
+TEST_GATEWAY(the_interface_of_a_tool_passes_through)
+{
+    gw.old->tools[0] = gw_json("{'name':'t','inputSchema':{'type':'object'},'_meta':{'ui':"
+                               "{'resourceUri':'ui://old/t','visibility':['model','app']},"
+                               "'ui/resourceUri':'ui://old/t'}}");
+    registry_changed(gw.base->tools, &gw.sources[1]);
+    const char *meta = "{'_meta':{'ui':{'resourceUri':'ui://old/t','visibility':['model','app']},"
+                       "'ui/resourceUri':'ui://old/t'}}";
+    assert_like(tool_named(gw_reply(gw_modern("tools/list", "{}")), "old__t"), meta);
+    assert_like(tool_named(gw_reply(gw_legacy(gw_open(), "tools/list", "{}")), "old__t"), meta);
 }
 
 /* ---- what is recorded ---- */

@@ -495,3 +495,29 @@ IN_A_BUSY_CONVERSATION(a_restored_message_has_the_limits_that_it_was_sent_with)
     rig_settle(r);
     assert_string_equal(rig_model.seen[rig_model.nseen - 1].tools, "t__read");
 }
+
+IN_A_BUSY_CONVERSATION(a_restored_message_of_an_interface_stays_one)
+{
+    struct rig *r = *state;
+    struct turn_context context = {STR("notes"), STR("c1"), STR("3 notes")};
+    struct turn_request req = {
+        .actor = r->ana,
+        .conversation_id = str_from(scene->id),
+        .message = STR("Add milk"),
+        .app = STR("notes"),
+        .contexts = &context,
+        .ncontexts = 1,
+        .when_busy = TURN_QUEUE,
+    };
+    struct rig_turn *t = rig_start(r, &req);
+    rig_until(r, t->is_queued);
+    rig_restart(r);
+    model_from_here();
+    queue_release(r->runtime);
+    rig_settle(r);
+    const char *told = rig_model.seen[rig_model.nseen - 1].messages;
+    assert_non_null(strstr(told, "<app-message app=\"notes\">\nAdd milk\n"));
+    assert_non_null(strstr(told, "<app-context app=\"notes\">\n3 notes\n"));
+    const struct json *event = rig_last(r, scene->id, "user.message");
+    assert_true(str_eq(json_get_string(event, "app"), STR("notes")));
+}

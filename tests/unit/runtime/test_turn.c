@@ -80,6 +80,131 @@ WITH_RIG(a_tool_call_is_a_step_of_its_own)
                "user.message run.start llm.response tool.start tool.done llm.response run.done");
 }
 
+WITH_RIG(a_call_can_be_found_from_its_announcement_to_its_result)
+{
+    struct rig *r = *state;
+    struct turn_call c;
+    MODEL(.calls = {{"t__slow", "{\"n\":1}"}}, .draft = "{", .is_held = true);
+    struct rig_turn *t = rig_send(r, r->ana, "", "go");
+    rig_until(r, t->is_started &&
+                     runtime_find_call(r->runtime, str_from(t->conversation_id), STR("c1"), &c));
+    str id = str_from(t->conversation_id);
+    assert_true(str_eq(c.name, STR("t__slow")) && c.args.n == 0);
+    assert_false(c.is_started || c.is_done);
+    assert_false(runtime_find_call(r->runtime, id, STR("c2"), &c));
+    assert_false(runtime_find_call(r->runtime, STR("conv_other"), STR("c1"), &c));
+    model_release();
+    rig_until(r, rig_tools.started == 1);
+    assert_true(runtime_find_call(r->runtime, id, STR("c1"), &c));
+    assert_true(str_eq(c.args, STR("{\"n\":1}")) && c.is_started && !c.is_done);
+    tools_release();
+    rig_until(r, t->is_over);
+    assert_false(runtime_find_call(r->runtime, id, STR("c1"), &c));
+}
+
+static str member_of(struct rig *r, const struct json *event, const char *key)
+{
+    const struct json *v = json_get(event, key);
+    return v ? json_to_str(&r->arena, v) : STR_NONE;
+}
+
+WITH_RIG(events_of_a_call_have_the_interface_of_its_tool)
+{
+    struct rig *r = *state;
+    struct rig_turn *first = rig_chat(r, r->ana, "", "hi");
+    rig_tools.tools[0].ui_uri = STR("ui://t/ping");
+    registry_changed(r->tools, &rig_tools.source);
+    rig_watch(r, first->conversation_id);
+    model_calls("t__ping", "{}");
+    rig_chat(r, r->ana, first->conversation_id, "ping");
+    static const char *const TYPES[] = {"tool.preparing", "tool.start", "tool.done"};
+    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++)
+        assert_true(
+            str_eq(json_get_string(rig_seen(r, TYPES[i]), "resourceUri"), STR("ui://t/ping")));
+    assert_null(json_get(rig_seen(r, "tool.done"), "cancelled"));
+    model_from_here();
+    model_calls("t__read", "{}");
+    rig_chat(r, r->ana, first->conversation_id, "read");
+    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++)
+        assert_null(json_get(rig_seen(r, TYPES[i]), "resourceUri"));
+}
+
+WITH_RIG(a_cancelled_call_tells_its_interface_that_there_is_no_result)
+{
+    struct rig *r = *state;
+    rig_tools.tools[2].ui_uri = STR("ui://t/hang");
+    registry_changed(r->tools, &rig_tools.source);
+    model_calls("t__hang", "{}");
+    struct rig_turn *t = rig_send(r, r->ana, "", "hang");
+    rig_until(r, rig_tools.started == 1);
+    assert_true(runtime_cancel(r->runtime, str_from(t->conversation_id)));
+    rig_until(r, t->is_over);
+    const struct json *done = rig_last(r, t->conversation_id, "tool.done");
+    assert_true(json_get_bool(done, "cancelled", false));
+    assert_true(str_find(member_of(r, done, "result"), STR("Cancelled by the user."), 0) > 0);
+}
+
+WITH_RIG(what_interfaces_write_and_show_is_stored_and_told_to_the_model)
+{
+    struct rig *r = *state;
+    char *large = xcalloc(1, TURN_CONTEXT_TEXT_MAX + 100);
+    memset(large, 'x', TURN_CONTEXT_TEXT_MAX + 99);
+    struct turn_context contexts[TURN_CONTEXTS_MAX + 1] = {
+        {STR("notes"), STR("c1"), STR("3 notes")}, {STR("map"), STR_NONE, str_from(large)}};
+    for (size_t i = 2; i < ARRAY_LEN(contexts); i++)
+        contexts[i] = (struct turn_context){STR("more"), STR_NONE, STR("\xff")};
+    struct turn_request req = {.actor = r->ana,
+                               .message = STR("Add milk"),
+                               .app = STR("notes"),
+                               .contexts = contexts,
+                               .ncontexts = ARRAY_LEN(contexts)};
+    struct rig_turn *t = rig_start(r, &req);
+    memset(contexts, 0, sizeof contexts); /* it was copied */
+    free(large);
+    rig_until(r, t->is_over);
+    const struct json *event = rig_last(r, t->conversation_id, "user.message");
+    assert_event_members(event);
+    const struct json *stored = json_get(event, "context");
+    assert_true(str_eq(json_get_string(event, "app"), STR("notes")));
+    assert_int_equal(stored->len, TURN_CONTEXTS_MAX);
+    assert_true(str_eq(json_to_str(&r->arena, &stored->items[0]),
+                       STR("{\"app\":\"notes\",\"callId\":\"c1\",\"text\":\"3 notes\"}")));
+    assert_int_equal(json_get_string(&stored->items[1], "text").n, TURN_CONTEXT_TEXT_MAX);
+    assert_int_equal(json_get_string(&stored->items[2], "text").n, 0);
+    const char *told = rig_model.seen[0].messages;
+    assert_non_null(strstr(told, "<app-message app=\"notes\">\nAdd milk\n</app-message>"));
+    assert_non_null(strstr(told, "<app-context app=\"notes\">\n3 notes\n</app-context>"));
+    /* the next message of the person is their own */
+    rig_chat(r, r->ana, t->conversation_id, "thanks");
+    assert_non_null(strstr(rig_model.seen[1].messages, "\nuser: thanks\n"));
+    assert_null(json_get(rig_last(r, t->conversation_id, "user.message"), "context"));
+}
+
+static void hide_ping(struct rig *r)
+{
+    rig_tools.tools[0].is_internal = rig_tools.tools[0].is_for_apps = true;
+    registry_changed(r->tools, &rig_tools.source);
+}
+
+WITH_RIG(a_tool_for_interfaces_alone_is_not_callable_by_its_guessed_name)
+{
+    struct rig *r = *state;
+    hide_ping(r);
+    model_calls("t__ping", "{}");
+    model_says("I cannot");
+    struct turn_request req = {
+        .actor = r->ana,
+        .message = STR("ping"),
+        .allowed_tools = {.items = &STR("t__ping"), .len = 1},
+        .auto_allow = {.items = &STR("t__ping"), .len = 1},
+    };
+    struct rig_turn *t = rig_start(r, &req);
+    rig_until(r, t->is_over);
+    assert_int_equal(rig_tools.started, 0);
+    assert_null(strstr(rig_model.seen[0].tools, "t__ping"));
+    assert_non_null(strstr(rig_model.seen[1].messages, "[error of c1 There is no tool"));
+}
+
 WITH_RIG(the_last_step_is_announced_to_the_model)
 {
     struct rig *r = *state;

@@ -540,6 +540,39 @@ TEST_WITH(admin_tools_are_absent_for_others, set_up, tear_down)
     assert_text(&s, false, "yes");
 }
 
+TEST_WITH(a_tool_for_interfaces_alone_is_unknown_to_everybody_else, set_up, tear_down)
+{
+    struct fixture *x = *state;
+    struct tool_caller view = {.actor = x->member, .app = STR("one"), .view_id = STR("view_1")};
+    struct seen model = {0}, s = {0};
+    x->one.tools[0].is_internal = x->one.tools[0].is_for_apps = true;
+    registry_changed(x->reg, &x->one.def);
+    call(x, STR("one__echo"), NULL, &model);
+    turn(x);
+    assert_text(&model, true, "There is no tool \"one__echo\". Known sources");
+    assert_null(registry_find(x->reg, STR("one__echo"), NULL, true));
+    registry_call(x->reg, STR("one__echo"), NULL, &view, &EVENTS, &s);
+    assert_true(str_eq(fake_first(&x->one)->call.who.view_id, STR("view_1")));
+    fake_answer(&x->one, STR("yes"));
+    assert_text(&s, false, "yes");
+}
+
+TEST_WITH(an_interface_reaches_only_tools_of_its_source_that_are_for_apps, set_up, tear_down)
+{
+    struct fixture *x = *state;
+    struct tool_caller other = {.actor = x->member, .app = STR("two")};
+    struct tool_caller own = {.actor = x->member, .app = STR("one")};
+    struct seen a = {0}, b = {0};
+    registry_call(x->reg, STR("one__echo"), NULL, &own, &EVENTS, &a); /* for models alone */
+    x->one.tools[0].is_for_apps = true;
+    registry_changed(x->reg, &x->one.def);
+    registry_call(x->reg, STR("one__echo"), NULL, &other, &EVENTS, &b);
+    turn(x);
+    assert_text(&a, true, "There is no tool \"one__echo\".");
+    assert_text(&b, true, "There is no tool \"one__echo\".");
+    assert_int_equal(x->one.started, 0);
+}
+
 TEST_WITH(aliases_reach_the_tool_and_are_never_listed, set_up, tear_down)
 {
     struct fixture *x = *state;

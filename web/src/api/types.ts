@@ -44,6 +44,7 @@ export interface ContentPart {
   toolCallId?: string
   toolName?: string
   input?: unknown
+  resourceUri?: string // set by the page, from the calls beside the parts
 }
 
 /** A message as the history tells it; a run of several answers is several messages. */
@@ -55,6 +56,8 @@ export interface HistoryMessage {
   position: number
   userId?: string
   displayName?: string
+  app?: string // the bundle whose interface wrote it
+  context?: ViewContext[]
   runId?: string
   model?: string
   inputTokens?: number
@@ -69,6 +72,7 @@ export interface HistoryMessage {
     isAnswered: boolean
     ms: number
     childId?: string // the conversation of the run it delegated to
+    resourceUri?: string // of the tool's interface
   }[]
   stopReason?: string
   error?: string
@@ -180,6 +184,21 @@ interface OfRun extends Stored {
   runId: string
 }
 
+/** A CallToolResult of MCP, as the log has it. */
+export interface ToolResult {
+  content?: unknown[]
+  structuredContent?: unknown
+  _meta?: unknown
+  isError?: boolean
+}
+
+/** What an open interface of the sender showed when they sent the message. */
+export interface ViewContext {
+  app: string
+  callId?: string
+  text: string
+}
+
 /** Events in the stream of a conversation, by name. */
 export interface ConversationEvents {
   'user.message': Stored & {
@@ -187,6 +206,8 @@ export interface ConversationEvents {
     userId?: string
     displayName?: string
     queuedId?: string
+    app?: string // the bundle whose interface wrote it
+    context?: ViewContext[]
   }
   'queue.snapshot': { messages: QueuedMessage[] }
   'queue.added': QueuedMessage
@@ -201,8 +222,9 @@ export interface ConversationEvents {
   'text.delta': OfRun & { text: string }
   'reasoning.delta': OfRun & { text: string }
   'text.snapshot': { runId: string | null; text: string }
-  'tool.preparing': OfRun & { id: string; name: string }
-  'tool.start': OfRun & { id: string; name: string; input?: unknown }
+  'tool.preparing': OfRun & { id: string; name: string; resourceUri?: string }
+  'tool.input': OfRun & { id: string; input: unknown }
+  'tool.start': OfRun & { id: string; name: string; input?: unknown; resourceUri?: string }
   'tool.progress': OfRun & {
     id: string
     progress: number
@@ -216,7 +238,9 @@ export interface ConversationEvents {
     ok: boolean
     ms: number
     output?: string
-    result?: { structuredContent?: unknown }
+    result?: ToolResult
+    resourceUri?: string
+    cancelled?: boolean // the tool gave no result; only with resourceUri
   }
   'llm.done': OfRun & {
     model?: string

@@ -72,18 +72,16 @@ export interface Keyed {
 
 /**
  * Makes the children of parent the elements of the given views, moving as little as possible,
- * so that focus, selection and scroll positions survive.
+ * so that focus, selection, scroll positions and the documents in frames survive.
  */
 export function arrange(parent: HTMLElement, views: readonly Keyed[]): void {
+  // What leaves goes first: whatever stays is then moved only if the order changes.
+  const staying = new Set(views.map(({ element }) => element))
+  for (const child of [...parent.children]) if (!staying.has(child as HTMLElement)) child.remove()
   let at = parent.firstElementChild
   for (const { element } of views) {
     if (element === at) at = at.nextElementSibling
     else parent.insertBefore(element, at)
-  }
-  while (at) {
-    const next = at.nextElementSibling
-    at.remove()
-    at = next
   }
 }
 

@@ -54,12 +54,17 @@ export type IconName = keyof typeof PATHS
 const SVG = 'http://www.w3.org/2000/svg'
 
 export function icon(name: IconName): SVGSVGElement {
+  return drawIcon(name, PATHS[name])
+}
+
+/** An icon that only a part of the page has. */
+export function drawIcon(name: string, line: string): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg')
   const path = document.createElementNS(SVG, 'path')
   svg.setAttribute('viewBox', '0 0 24 24')
   svg.setAttribute('class', `icon icon-${name}`)
   svg.setAttribute('aria-hidden', 'true')
-  path.setAttribute('d', PATHS[name])
+  path.setAttribute('d', line)
   svg.appendChild(path)
   return svg
 }

@@ -14,6 +14,9 @@ export interface ToolCall {
   startedAt?: number // this browser's clock, for calls seen starting
   progress?: Progress
   childId?: string // the conversation of a run that this call delegated to
+  resourceUri?: string // the interface of the tool, which is shown as an app
+  partial?: unknown // its arguments, as far as the model has written them
+  position?: number // in the log, of the answer that makes the call
 }
 
 export interface Progress {
@@ -69,6 +72,8 @@ export interface UserItem {
   text: string
   at: string
   position: number | null // in the log; null: not yet there
+  app?: string // it was written by this app, in the person's name
+  contextApps?: string[] // apps whose view was sent with it
   /** Only for own messages that the server does not have yet. */
   sending?: Sending
   /** It waits on the server until the agent takes it. */
@@ -190,6 +195,7 @@ export function blocksOf(content: ContentPart[], prefix: string): Block[] {
         name: part.toolName ?? '',
         state: 'preparing',
         input: part.input,
+        resourceUri: part.resourceUri,
       }
       if (last?.kind === 'tools') last.calls.push(call)
       else blocks.push({ kind: 'tools', key: key('tools'), calls: [call] })

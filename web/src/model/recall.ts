@@ -9,8 +9,8 @@ export function eventsOf(messages: HistoryMessage[]): ConversationEvent[] {
 }
 
 function userMessage(message: HistoryMessage): ConversationEvent {
-  const { userId, displayName, parts, timestamp, position } = message
-  const data = { content: parts, userId, displayName, ts: timestamp }
+  const { userId, displayName, parts, timestamp, position, app, context } = message
+  const data = { content: parts, userId, displayName, ts: timestamp, app, context }
   return { event: 'user.message', data, id: String(position) }
 }
 
@@ -46,12 +46,17 @@ function failure(message: HistoryMessage): ConversationEvent {
 
 /** Old logs list the calls beside the text instead of within it. */
 function contentOf({ parts, toolCalls = [] }: HistoryMessage): ContentPart[] {
-  if (parts.some((part) => part.type === 'tool-call')) return parts
-  const calls = toolCalls.map(({ id, name, input }) => ({
+  const uriOf = (id?: string) => toolCalls.find((call) => call.id === id)?.resourceUri
+  if (parts.some((part) => part.type === 'tool-call'))
+    return parts.map((part) =>
+      part.type === 'tool-call' ? { ...part, resourceUri: uriOf(part.toolCallId) } : part,
+    )
+  const calls = toolCalls.map(({ id, name, input, resourceUri }) => ({
     type: 'tool-call',
     toolCallId: id,
     toolName: name,
     input,
+    resourceUri,
   }))
   return [...calls, ...parts]
 }

@@ -11,6 +11,7 @@ import type {
 import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, textOf } from './items'
 import type {
   AskBlock,
+  Block,
   InputBlock,
   Item,
   RunItem,
@@ -49,9 +50,9 @@ export class Transcript {
     'text.delta': (data) => this.#addDelta(data.runId, 'text', data.text),
     'reasoning.delta': (data) => this.#addDelta(data.runId, 'thinking', data.text),
     'text.snapshot': (data) => this.#applySnapshot(data),
-    'tool.preparing': (data) => this.#updateCall(data, { state: 'preparing' }),
-    'tool.start': (data) =>
-      this.#updateCall(data, { state: 'running', input: data.input, startedAt: performance.now() }),
+    'tool.preparing': (data) => this.#updateCall(data, { state: 'preparing', ...uriOf(data) }),
+    'tool.input': (data) => this.#notePartial(data),
+    'tool.start': (data) => this.#startCall(data),
     'tool.progress': (data) => this.#noteProgress(data),
     'tool.settled': (data) =>
       this.#updateCall(data, { state: data.ok ? 'ok' : 'error', ms: data.ms }),
@@ -145,6 +146,8 @@ export class Transcript {
       text: textOf(data.content),
       at: data.ts ?? '',
       position: id === null ? null : Number(id),
+      app: data.app,
+      contextApps: data.context && [...new Set(data.context.map(({ app }) => app))],
     }
     // The first words of an answer may overtake the question on its way to the disk.
     const last = this.items.at(-1)
@@ -304,10 +307,25 @@ export class Transcript {
     else item.blocks.push({ kind: 'tools', key, calls: [call] })
   }
 
+  #startCall(data: ConversationEvents['tool.start']): void {
+    const { input } = data
+    const startedAt = performance.now()
+    this.#updateCall(data, { state: 'running', input, startedAt, ...uriOf(data) })
+  }
+
+  /** The model still writes the arguments; only apps show how far it is. */
+  #notePartial({ runId, id, input }: ConversationEvents['tool.input']): void {
+    const { item } = this.#run(runId)
+    const call = findCall(item.blocks, id)
+    if (!call) return
+    call.partial = input
+    item.version++
+  }
+
   #finishCall(data: ConversationEvents['tool.done']): void {
     const { ok, ms, output = '', result } = data
     const childId = DELEGATES.test(data.name) ? childOf(result?.structuredContent) : null
-    const change: Partial<ToolCall> = { state: ok ? 'ok' : 'error', ms, output }
+    const change: Partial<ToolCall> = { state: ok ? 'ok' : 'error', ms, output, ...uriOf(data) }
     this.#updateCall(data, childId ? { ...change, childId } : change)
   }
 
@@ -328,6 +346,7 @@ export class Transcript {
     const { item, round } = fold
     const prefix = `${round}/`
     const blocks = blocksOf(data.content, prefix)
+    this.#describeCalls(blocks, item.blocks, id)
     const hasThinking = blocks.some((block) => block.kind === 'thinking')
     // Thinking that only the stream carried stays until the page is left.
     const thinking = item.blocks.filter(
@@ -341,6 +360,17 @@ export class Transcript {
     item.version++
     fold.hasStarted = true
     fold.round++
+  }
+
+  /** The stream tells of calls what the answer in the log does not. */
+  #describeCalls(blocks: Block[], streamed: Block[], id: string | null): void {
+    for (const block of blocks) {
+      if (block.kind !== 'tools') continue
+      for (const call of block.calls) {
+        call.resourceUri ??= findCall(streamed, call.id)?.resourceUri
+        if (id !== null) call.position = Number(id)
+      }
+    }
   }
 
   #endRun(data: ConversationEvents['run.done']): void {
@@ -357,6 +387,11 @@ export class Transcript {
     closeRun(fold.item, 'error')
     fold.item.error = data.error
   }
+}
+
+/** Events without it must not take it away. */
+function uriOf({ resourceUri }: { resourceUri?: string }): Partial<ToolCall> {
+  return resourceUri ? { resourceUri } : {}
 }
 
 function childOf(structured: unknown): string | null {

@@ -1,4 +1,6 @@
 // The screens beside the chat, by name. Loaded together, when the first of them is opened.
+// Parts that are loaded later all share the whole of the first load, so that it is one file and compresses as one.
+import '../main'
 import type { ScreenName } from '../base/router'
 import type { App } from '../model/app'
 import { appsScreen } from './apps'

@@ -13,8 +13,9 @@ import type { Chat } from '../model/chat'
 import type { UserItem } from '../model/items'
 import { people } from '../model/people'
 import { loadModels, models } from '../model/prices'
+import { AppSlots } from './app_slots'
 import { Composer } from './composer'
-import { Messages } from './messages'
+import { Messages, type MessageActions } from './messages'
 import { FollowingScroll } from './scroll'
 import { welcome } from './welcome'
 
@@ -27,6 +28,7 @@ export class ChatView {
   #app: App
   #chat: Chat
   #scope = new Scope()
+  #apps: AppSlots
   #messages: Messages
   #composer: Composer
   #scroll: FollowingScroll
@@ -42,7 +44,8 @@ export class ChatView {
     this.#app = app
     this.#chat = chat
     this.#scroll = new FollowingScroll(this.#content)
-    this.#messages = new Messages(chat, this.#scroll.element, {
+    this.#apps = new AppSlots(app, chat, this.#scroll.element, (text) => this.#composer.add(text))
+    const actions: MessageActions = {
       onSend: (text) => this.send(text, 'queue'),
       onEdit: (text) => this.#composer.fill(text),
       onRevise: (item, text) => void revise(app, chat, item, text),
@@ -51,7 +54,8 @@ export class ChatView {
       onReword: (item, text) => void this.#reword(item, text),
       onWithdraw: (item) => void this.#withdraw(item),
       onGiveBack: (text) => this.#composer.giveBack(text),
-    })
+    }
+    this.#messages = new Messages(chat, this.#scroll.element, actions, this.#apps)
     this.#composer = new Composer(app, chat, {
       onSend: (text, whenBusy) => this.send(text, whenBusy),
       onTyping: () => chat.noteTyping(),
@@ -73,11 +77,13 @@ export class ChatView {
     this.#draw()
   }
 
-  close(): void {
+  /** Returns null, or when its apps have ended: only then may the element be removed. */
+  close(): Promise<void> | null {
     this.#scope.end()
     this.#composer.close()
     this.#scroll.close()
     this.#messages.close()
+    return this.#apps.close()
   }
 
   focus(): void {
@@ -167,6 +173,7 @@ export class ChatView {
   #draw(): void {
     const began = performance.now()
     const chat = this.#chat
+    if (chat.gone) this.#apps.end()
     this.#messages.update()
     this.#composer.update()
     this.#earlier.hidden = !chat.hasEarlier

@@ -18,11 +18,11 @@ export class Chunk implements Keyed {
     this.isNear = isNear
   }
 
-  /** An element with the focus or an open editor must not be removed. */
+  /** An element with the focus, an open editor or an app that runs must not be removed. */
   get isBusy(): boolean {
     return (
       this.element.contains(document.activeElement) ||
-      this.element.querySelector('.is-editing') !== null
+      this.element.querySelector('.is-editing, iframe') !== null
     )
   }
 

@@ -85,6 +85,12 @@ export class Composer {
     this.focus()
   }
 
+  /** Puts a text behind what is being written. */
+  add(text: string): void {
+    this.#field.setSelectionRange(this.#field.value.length, this.#field.value.length)
+    this.#insert(text)
+  }
+
   /** A text that was not sent after all; what is being written stays. */
   giveBack(text: string): void {
     if (this.#field.value === '') this.fill(text)

@@ -3,6 +3,7 @@ import { arrange, h, type Keyed } from '../base/dom'
 import type { Chat } from '../model/chat'
 import type { Item, RunItem, UserItem } from '../model/items'
 import { nameOf } from '../model/people'
+import type { AppSlots } from './app_slots'
 import { Chunks } from './chunks'
 import { nestedRun } from './nested'
 import { PersonView, type PersonProps } from './person'
@@ -32,14 +33,21 @@ export class Messages {
   })
   #chat: Chat
   #actions: MessageActions | null // null: only to be read
+  #apps: AppSlots | null
   #chunks: Chunks
   #views = new Map<string, View>()
   #people: string[] = []
   #waiting = h('div', { class: 'message run' }, waiting('Thinking'))
 
-  constructor(chat: Chat, root: Element | null, actions: MessageActions | null) {
+  constructor(
+    chat: Chat,
+    root: Element | null,
+    actions: MessageActions | null,
+    apps: AppSlots | null = null,
+  ) {
     this.#chat = chat
     this.#actions = actions
+    this.#apps = apps
     this.#chunks = new Chunks(root, () => this.update())
   }
 
@@ -139,6 +147,7 @@ export class Messages {
       onInput: (block, action, content) => void this.#chat.provide(block, action, content),
       otherName: (id) => (id && id !== this.#chat.me ? nameOf(id) : null),
       nested: (id) => nestedRun(id, this.#chat.me),
+      apps: this.#apps,
     })
   }
 

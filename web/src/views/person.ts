@@ -30,11 +30,18 @@ export interface PersonProps {
   onLink: (() => void) | null
 }
 
+/** Apps that had a part in the message. */
+function viaOf({ app, contextApps = [] }: UserItem): string {
+  const shown = contextApps.length > 0 ? `with what ${contextApps.join(', ')} shows` : ''
+  return [app ? `via ${app}` : '', shown].filter(Boolean).join(', ')
+}
+
 export class PersonView {
   readonly element = h('article', { class: 'message person', tabindex: -1 })
   #label = h('p', { class: 'speaker' }, h('span', { class: 'speaker-dot' }))
   #name = h('span', { class: 'speaker-name' })
   #text = h('div', { class: 'bubble', dir: 'auto' })
+  #via = h('p', { class: 'via' })
   #foot = h('footer', { class: 'message-foot person-foot' })
   #end = h('div', { class: 'person-end' })
   #shown = ''
@@ -43,7 +50,7 @@ export class PersonView {
 
   constructor() {
     this.#label.append(this.#name)
-    this.element.append(this.#label, this.#text, this.#foot, this.#end)
+    this.element.append(this.#label, this.#text, this.#via, this.#foot, this.#end)
   }
 
   update(item: UserItem, props: PersonProps): void {
@@ -52,7 +59,8 @@ export class PersonView {
     const { isOwn, name, hasLabel, isContinued, colour } = props
     const state = item.sending?.state ?? (item.queued ? 'queued' : 'stored')
     const canFork = props.onFork !== null || props.onWithdraw !== null
-    const looks = [isOwn, name, hasLabel, isContinued, colour, state, waits, canFork]
+    const via = viaOf(item)
+    const looks = [isOwn, name, hasLabel, isContinued, colour, state, waits, canFork, via]
     const shown = [item.text, failure, ...looks].join('\n')
     if (shown === this.#shown) return
     this.#shown = shown
@@ -63,6 +71,8 @@ export class PersonView {
     this.#label.hidden = isOwn || !hasLabel
     setText(this.#name, name)
     setText(this.#text, item.text)
+    setText(this.#via, via)
+    this.#via.hidden = via === ''
     this.#drawFoot(item, props)
     this.#end.replaceChildren(
       ...(failure ? [this.#failure(failure, props)] : []),

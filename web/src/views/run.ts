@@ -4,12 +4,13 @@ import type { ModelList } from '../api/types'
 import { announce } from '../base/announcer'
 import { iconButton, textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
-import { arrange, h, setText } from '../base/dom'
+import { arrange, h, setText, type Keyed } from '../base/dom'
 import { icon } from '../base/icons'
 import { count, duration, fullTime, money } from '../base/time'
 import { openAsk } from '../model/items'
-import type { Block, InputBlock, RunItem, TextBlock } from '../model/items'
+import type { AskBlock, Block, InputBlock, RunItem, TextBlock, ToolsBlock } from '../model/items'
 import { costOf, models } from '../model/prices'
+import type { AppSlots } from './app_slots'
 import { newBlockView, TextView, type BlockView } from './blocks'
 import type { OnInput } from './input'
 import type { NestedRun } from './tools'
@@ -38,6 +39,8 @@ export interface RunActions {
   /** The name of somebody else; null for oneself and nobody. */
   otherName: OtherName
   nested: NestedRun
+  /** null: apps are not shown here. */
+  apps: AppSlots | null
 }
 
 /** The sign of work that nothing else shows. */
@@ -85,14 +88,20 @@ export class RunView {
 
   #drawBlocks(item: RunItem, actions: RunActions): void {
     const used = new Map<string, BlockView>()
-    const blocks = shownBlocks(item)
-    blocks.forEach((block, i) => {
-      const view = this.#views.get(block.key) ?? newBlockView(block, actions)
-      view.update(block, item.state === 'running' && i === blocks.length - 1)
-      used.set(block.key, view)
-    })
+    const placed: Keyed[] = []
+    const last = item.blocks.at(-1)
+    for (const block of item.blocks) {
+      const shown = withoutAsked(block, openAsk(item))
+      if (shown) {
+        const view = this.#views.get(block.key) ?? newBlockView(block, actions)
+        view.update(shown, item.state === 'running' && block === last)
+        used.set(block.key, view)
+        placed.push(view)
+      }
+      if (block.kind === 'tools' && actions.apps) placed.push(...placesOf(item, block, actions.apps))
+    }
     this.#views = used
-    arrange(this.#body, [...used.values()])
+    arrange(this.#body, placed)
   }
 
   /** Something is going on that no block shows. */
@@ -143,17 +152,18 @@ export class RunView {
   }
 }
 
-/** The calls that an open question lists are not listed a second time. */
-function shownBlocks(item: RunItem): Block[] {
-  const asked = openAsk(item)?.calls
-  if (!asked) return item.blocks
-  return item.blocks
-    .map((block) =>
-      block.kind === 'tools'
-        ? { ...block, calls: block.calls.filter((call) => !asked.includes(call)) }
-        : block,
-    )
-    .filter((block) => block.kind !== 'tools' || block.calls.length > 0)
+/** The calls that an open question lists are not listed a second time. null: nothing is left of it. */
+function withoutAsked(block: Block, ask: AskBlock | null): Block | null {
+  if (!ask || block.kind !== 'tools') return block
+  const calls = block.calls.filter((call) => !ask.calls.includes(call))
+  return calls.length > 0 ? { ...block, calls } : null
+}
+
+/** The places of the apps below the calls they belong to. */
+function placesOf(item: RunItem, block: ToolsBlock, apps: AppSlots): Keyed[] {
+  return block.calls
+    .filter(({ resourceUri }) => resourceUri)
+    .map((call) => apps.place(item, block, call))
 }
 
 function isCalling(block: Block): boolean {

@@ -115,10 +115,10 @@ export class Shell {
   }
 
   #show(chat: Chat | null): void {
-    this.#view?.close()
     this.#closeNotes()
+    this.#retire(this.#view)
     this.#view = chat ? new ChatView(this.#app, chat) : null
-    this.#stage.replaceChildren(...(this.#view ? [this.#view.element] : []))
+    this.#fill(this.#view ? [this.#view.element] : [])
     const attention = new Attention()
     chat?.changes.subscribe(() => {
       attention.look(chat)
@@ -129,13 +129,28 @@ export class Shell {
     if (!PHONE.matches) this.#view?.focus()
   }
 
+  /** Apps are told that they end, and have a moment to answer; until then they are there, unseen. */
+  #retire(view: ChatView | null): void {
+    const ended = view?.close()
+    if (!view || !ended) return
+    view.element.hidden = true
+    view.element.classList.add('is-leaving')
+    void ended.then(() => view.element.remove())
+  }
+
+  #fill(elements: HTMLElement[]): void {
+    for (const child of [...this.#stage.children])
+      if (!child.classList.contains('is-leaving')) child.remove()
+    this.#stage.append(...elements)
+  }
+
   /** Screens are loaded when they are first looked at, and show what the person's role allows. */
   async #showScreen(where: Route): Promise<void> {
     if (where.name !== 'screen') return
     await this.#whenReady()
     const { openScreen } = await import('../screens/screens')
     if (route.value !== where) return
-    this.#stage.replaceChildren(openScreen(this.#app, where.screen, where.part))
+    this.#fill([openScreen(this.#app, where.screen, where.part)])
     this.#describe()
     this.closeDrawer()
   }

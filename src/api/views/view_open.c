@@ -1,0 +1,508 @@
+/* /v1/views - opening a view, its state, its end.
+ *
+ *   POST: the conversation is found and its rules checked; the view watches it from here on
+ *     call: in the run in progress (runtime_find_call), else in the log (call_search.h)
+ *     tool: its source may still be starting: registry_await
+ *     interface: kept (ui_pages_find), else read from its server (ui_read_start)
+ *     answer
+ *
+ * At most one of these is in progress. The view ends when the client disconnects before the answer,
+ * and the request is answered with 404 when the view ends before it. */
+#include "api/views/view_open.h"
+
+#include <assert.h>
+
+#include "api/handlers.h"
+#include "api/trail.h"
+#include "api/views/call_search.h"
+#include "apps/ui_resource.h"
+#include "base/text/plain.h"
+#include "tools/tool_selection.h"
+
+#define START_WAIT_MS 30000 /* for a source that is starting */
+
+struct open_in {
+    str conversation_id, call_id, app, uri;
+    int64_t position;
+    bool is_apart;
+};
+
+enum view_state { VIEW_PREPARING, VIEW_RUNNING, VIEW_DONE, VIEW_CANCELLED };
+
+struct view_opening {      /* in the request's arena */
+    struct list_node node; /* in view->openings */
+    struct app_view *view;
+    struct http_req *req;
+    struct open_in in;
+    struct view_layout layout;
+    struct call_search *search;
+    struct registry_wait *wait;
+    struct ui_read *read;
+    bool is_state_only; /* GET: only the call is answered */
+
+    enum view_state state;
+    str name;    /* of the tool: public */
+    str old_uri; /* of the interface, as the log has it */
+    const struct json *input, *result;
+    const char *reason;
+};
+
+static struct arena *mem(struct view_opening *o)
+{
+    return &o->req->arena;
+}
+
+/* ---- ends without an answer ---- */
+
+/* From here on the request is answered, or has no client. */
+static void leave_view(struct view_opening *o)
+{
+    call_search_cancel(o->search);
+    if (o->wait)
+        registry_await_cancel(o->wait);
+    if (o->read)
+        ui_read_cancel(o->read);
+    o->search = NULL;
+    o->wait = NULL;
+    o->read = NULL;
+    o->req->on_gone = NULL;
+    list_del(&o->node);
+}
+
+void view_openings_end(struct app_view *v)
+{
+    LIST_EACH (o, &v->openings, struct view_opening, node) {
+        leave_view(o);
+        api_not_found(o->req, "view");
+    }
+}
+
+static void on_opening_gone(struct http_req *r)
+{
+    struct view_opening *o = r->user;
+    leave_view(o);
+    if (!o->is_state_only)
+        view_end(o->view);
+}
+
+static void refuse_opening(struct view_opening *o, int status, const char *code, const char *words)
+{
+    struct app_view *unused = o->is_state_only ? NULL : o->view;
+    leave_view(o);
+    http_reply_error(o->req, status, code, words, NULL); /* frees o */
+    if (unused)
+        view_end(unused);
+}
+
+/* ---- the answer ---- */
+
+static const char *state_name(enum view_state s)
+{
+    static const char *const NAMES[] = {[VIEW_PREPARING] = "preparing",
+                                        [VIEW_RUNNING] = "running",
+                                        [VIEW_DONE] = "done",
+                                        [VIEW_CANCELLED] = "cancelled"};
+    return NAMES[s];
+}
+
+static void write_state(struct json_writer *w, const struct view_opening *o)
+{
+    bool is_placement = o->view->call_id.n == 0;
+    jw_kcstr(w, "state", state_name(o->state));
+    jw_key(w, "arguments");
+    if (json_is(o->input, JSON_OBJECT))
+        jw_value(w, o->input);
+    else if (is_placement || o->state == VIEW_PREPARING)
+        jw_null(w);
+    else
+        jw_raw(w, STR("{}"));
+    jw_kval(w, "result", o->state == VIEW_DONE ? o->result : NULL);
+    jw_kstr(w, "reason", str_from(o->reason));
+}
+
+static void write_csp(struct json_writer *w, const struct ui_csp *csp)
+{
+    jw_kobject(w, "csp");
+    api_write_strs(w, "connectDomains", csp->connect);
+    api_write_strs(w, "resourceDomains", csp->resource);
+    api_write_strs(w, "frameDomains", csp->frame);
+    api_write_strs(w, "baseUriDomains", csp->base_uri);
+    jw_end(w);
+}
+
+static void write_resource(struct json_writer *w, struct arena *a, const struct ui_page *page)
+{
+    jw_key(w, "resource");
+    if (!page) {
+        jw_null(w);
+        return;
+    }
+    jw_object(w);
+    jw_kstr(w, "uri", page->uri);
+    jw_kstr(w, "html", page->html);
+    write_csp(w, &page->meta.csp);
+    ui_write_permissions(w, "permissions", page->meta.permissions);
+    jw_key(w, "prefersBorder");
+    if (page->meta.border == UI_BORDER_ANY)
+        jw_null(w);
+    else
+        jw_bool(w, page->meta.border == UI_BORDER_SHOWN);
+    jw_karray(w, "dropped");
+    for (size_t i = 0; i < page->meta.csp.dropped.len; i++)
+        jw_str(w, plain_line(a, page->meta.csp.dropped.items[i]));
+    jw_end(w);
+    jw_kstr(w, "sha256", str_from(page->sha256));
+    jw_end(w);
+}
+
+static void write_sandbox(struct json_writer *w, const struct view_opening *o)
+{
+    struct arena *a = mem((struct view_opening *)o);
+    const struct view_layout *l = &o->layout;
+    jw_kobject(w, "sandbox");
+    jw_kstr(w, "url", arena_printf(a, "%.*s/sandbox/%s", STR_ARG(l->base), o->view->id));
+    jw_kstr(w, "origin", l->is_apart ? l->origin : STR("null"));
+    jw_kbool(w, "isApart", l->is_apart);
+    jw_end(w);
+}
+
+static void write_kinds(struct json_writer *w, const char *key, const char *const *kinds)
+{
+    jw_kobject(w, key);
+    for (; *kinds; kinds++) {
+        jw_kobject(w, *kinds);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+/* What is done for the interface, here and in the page. */
+static void write_capabilities(struct json_writer *w, const struct app_view *v)
+{
+    static const char *const ALWAYS[] = {"openLinks", "downloadFile", "serverTools",
+                                         "serverResources", "logging"};
+    static const char *const MESSAGE[] = {"text", NULL};
+    static const char *const CONTEXT[] = {"text", "structuredContent", NULL};
+    jw_kobject(w, "hostCapabilities");
+    for (size_t i = 0; i < ARRAY_LEN(ALWAYS); i++) {
+        jw_kobject(w, ALWAYS[i]);
+        jw_end(w);
+    }
+    if (v->conversation_id.n > 0) {
+        write_kinds(w, "message", MESSAGE);
+        write_kinds(w, "updateModelContext", CONTEXT);
+        jw_kobject(w, "sampling");
+        jw_end(w);
+    }
+    jw_kobject(w, "sandbox");
+    ui_write_permissions(w, "permissions", v->permissions);
+    write_csp(w, &v->csp);
+    jw_end(w);
+    jw_end(w);
+}
+
+static void write_host(struct json_writer *w, const struct app_view *v)
+{
+    str name = v->api->deps.config->apps.host_name;
+    jw_kobject(w, "hostInfo");
+    jw_kstr(w, "name", name);
+    jw_kcstr(w, "version", NB_VERSION);
+    jw_end(w);
+    write_capabilities(w, v);
+}
+
+static struct bundle *bundle_of_view(const struct app_view *v)
+{
+    struct bundles *all = v->watcher.space->bundles;
+    return all ? bundles_find(all, v->source) : NULL;
+}
+
+static void write_view(struct json_writer *w, struct view_opening *o)
+{
+    const struct app_view *v = o->view;
+    struct bundle *b = bundle_of_view(v);
+    str title = b ? bundle_info(b)->title : STR_NONE;
+    jw_kcstr(w, "viewId", v->id);
+    jw_kstr(w, "app", v->source);
+    jw_kstr(w, "title", plain_line(mem(o), title.n > 0 ? title : v->source));
+    jw_kstr_or_null(w, "conversationId", v->conversation_id);
+    jw_kstr_or_null(w, "callId", v->call_id);
+    jw_kval(w, "tool", b && v->tool.n > 0 ? bundle_find_tool(b, v->tool) : NULL);
+}
+
+static void record_opening(struct view_opening *o, const struct ui_page *page)
+{
+    struct app_view *v = o->view;
+    trail_note(o->req, "view %s of %.*s%s%.*s", v->id, STR_ARG(v->uri), page ? " sha256 " : "",
+               STR_ARG(str_from(page ? page->sha256 : "")));
+    for (size_t i = 0; page && i < page->meta.csp.dropped.len; i++)
+        log_info(v->api->deps.log, "views", "%.*s of %.*s wants \"%.*s\", which is refused",
+                 STR_ARG(v->uri), STR_ARG(v->source),
+                 STR_ARG(plain_line(mem(o), page->meta.csp.dropped.items[i])));
+}
+
+/* page NULL: `code` and `message` say why. */
+static void answer_opening(struct view_opening *o, const struct ui_page *page, const char *code,
+                           str message)
+{
+    struct app_view *v = o->view;
+    struct api_json j;
+    if (page) {
+        v->csp = ui_csp_copy(&v->arena, &page->meta.csp);
+        v->permissions = page->meta.permissions;
+    }
+    record_opening(o, page);
+    v->is_open = true;
+    leave_view(o);
+    api_json_begin(&j);
+    write_view(&j.w, o);
+    write_resource(&j.w, mem(o), page);
+    jw_key(&j.w, "problem");
+    if (page) {
+        jw_null(&j.w);
+    } else {
+        jw_object(&j.w);
+        jw_kcstr(&j.w, "code", code);
+        jw_kstr(&j.w, "message", plain_line(mem(o), message));
+        jw_end(&j.w);
+    }
+    write_sandbox(&j.w, o);
+    write_host(&j.w, v);
+    write_state(&j.w, o);
+    api_json_send(&j, o->req);
+}
+
+/* ---- the interface ---- */
+
+static void on_page_read(void *ctx, struct ui_page *page, enum ui_problem why, str message)
+{
+    struct view_opening *o = ctx;
+    o->read = NULL;
+    answer_opening(o, page, page ? NULL : ui_problem_code(why), message);
+}
+
+static void open_interface(struct view_opening *o)
+{
+    struct app_view *v = o->view;
+    struct api_space *space = v->watcher.space;
+    struct bundle *b = bundle_of_view(v);
+    if (!b || v->uri.n == 0) {
+        answer_opening(o, NULL, ui_problem_code(b ? UI_MISSING : UI_UNAVAILABLE),
+                       b ? STR("The tool has no interface.")
+                         : STR("The app is not installed any more."));
+        return;
+    }
+    str user_id = actor_sole_user(v->watcher.actor);
+    bool is_own = bundle_is_per_person(b);
+    struct ui_page *page =
+        ui_pages_find(space->pages, v->source, is_own ? user_id : STR_NONE, v->uri);
+    if (page)
+        answer_opening(o, page, NULL, STR_NONE);
+    else
+        o->read = ui_read_start(space->pages, b, user_id, v->uri, v->tool.n == 0, on_page_read, o);
+}
+
+/* ---- the tool ---- */
+
+/* The source that had the tool when it was called, if the tool is not there now. */
+static void use_absent_tool(struct view_opening *o)
+{
+    struct app_view *v = o->view;
+    struct registry *tools = v->watcher.space->tools;
+    v->source = arena_str(&v->arena, registry_source_of(tools, o->name));
+    v->uri = arena_str(&v->arena, o->old_uri);
+    if (!tool_selection_allows_name(v->watcher.actor, o->name))
+        refuse_opening(o, 403, NULL, "This token does not allow that tool.");
+    else if (v->source.n == 0)
+        answer_opening(o, NULL, ui_problem_code(UI_UNAVAILABLE),
+                       STR("The app is not installed any more."));
+    else
+        open_interface(o);
+}
+
+static void use_tool(void *ctx)
+{
+    struct view_opening *o = ctx;
+    struct app_view *v = o->view;
+    struct registry *tools = v->watcher.space->tools;
+    const struct toolset_item *it =
+        registry_find(tools, o->name, o->input, actor_is_admin(v->watcher.actor));
+    bool is_coming;
+    bool is_first = !o->wait;
+    o->wait = NULL;
+    (void)registry_absence(tools, mem(o), registry_source_of(tools, o->name), &is_coming);
+    if (!it && is_coming && is_first) {
+        o->wait =
+            registry_await(tools, registry_source_of(tools, o->name), START_WAIT_MS, use_tool, o);
+        return;
+    }
+    if (!it) {
+        use_absent_tool(o);
+        return;
+    }
+    if (!tool_selection_may_call(v->watcher.actor, false, it)) {
+        refuse_opening(o, 403, NULL, "This token does not allow that tool.");
+        return;
+    }
+    v->source = arena_str(&v->arena, it->source);
+    v->tool = arena_str(&v->arena, it->tool->name);
+    v->uri = arena_str(&v->arena, it->tool->ui_uri.n > 0 ? it->tool->ui_uri : o->old_uri);
+    open_interface(o);
+}
+
+/* ---- the call ---- */
+
+static void answer_state(struct view_opening *o)
+{
+    struct api_json j;
+    leave_view(o);
+    api_json_begin(&j);
+    write_state(&j.w, o);
+    api_json_send(&j, o->req);
+}
+
+static void have_call(struct view_opening *o)
+{
+    if (o->is_state_only)
+        answer_state(o);
+    else
+        use_tool(o);
+}
+
+static enum view_state state_of_call(const struct stored_call *c, bool is_active)
+{
+    if (c->is_cancelled)
+        return VIEW_CANCELLED;
+    if (c->result)
+        return VIEW_DONE;
+    if (is_active)
+        return VIEW_RUNNING;
+    return c->is_asking ? VIEW_PREPARING : VIEW_CANCELLED;
+}
+
+static str first_text(const struct json *result)
+{
+    return json_get_string(json_at(json_get(result, "content"), 0), "text");
+}
+
+static void on_call_searched(void *ctx, const struct err *err, const struct stored_call *c)
+{
+    struct view_opening *o = ctx;
+    struct app_view *v = o->view;
+    struct turn_call active;
+    o->search = NULL;
+    if (err || c->name.n == 0) {
+        refuse_opening(o, err ? 500 : 404, err ? "storage_error" : "call_not_found",
+                       err ? "The conversation could not be read."
+                           : "The conversation has no such tool call.");
+        return;
+    }
+    bool is_active =
+        runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &active);
+    o->state = state_of_call(c, is_active);
+    o->name = c->name;
+    o->old_uri = c->uri;
+    o->input = c->input;
+    o->result = c->result;
+    o->reason = "";
+    if (o->state == VIEW_CANCELLED)
+        o->reason = c->result ? arena_cstr(mem(o), first_text(c->result))
+                              : "The run ended before the tool had answered.";
+    v->position = c->position;
+    have_call(o);
+}
+
+/* The call of a run in progress may not be in the log yet. */
+static void find_call(struct view_opening *o)
+{
+    struct app_view *v = o->view;
+    struct turn_call c;
+    struct json *args;
+    o->reason = "";
+    if (!runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &c) ||
+        c.is_done) {
+        o->search = call_search_start(v->watcher.space->store, mem(o), v->conversation_id,
+                                      v->call_id, v->position, on_call_searched, o);
+        return;
+    }
+    o->state = c.is_started ? VIEW_RUNNING : VIEW_PREPARING;
+    o->name = arena_str(mem(o), c.name);
+    if (c.args.n > 0 && json_parse(mem(o), c.args, JSON_COPY, &args, NULL) == 0)
+        o->input = args;
+    have_call(o);
+}
+
+/* ---- POST /v1/views ---- */
+
+static const struct json_field OPEN_FIELDS[] = {
+    {"conversationId", JF_STR, offsetof(struct open_in, conversation_id), JF_NULLABLE, NULL, 0},
+    {"callId", JF_STR, offsetof(struct open_in, call_id), JF_NULLABLE, NULL, 0},
+    {"position", JF_INT, offsetof(struct open_in, position), JF_NULLABLE, NULL, 0},
+    {"isApart", JF_BOOL, offsetof(struct open_in, is_apart), JF_NULLABLE, NULL, 0},
+    {"app", JF_STR, offsetof(struct open_in, app), JF_NULLABLE, NULL, 0},
+    {"uri", JF_STR, offsetof(struct open_in, uri), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static void begin_opening(struct view_opening *o, struct app_view *v, struct http_req *r)
+{
+    o->view = v;
+    o->req = r;
+    list_push(&v->openings, &o->node);
+    r->user = o;
+    r->on_gone = on_opening_gone;
+}
+
+static void open_call(struct api_wait *w, const struct conv *c)
+{
+    struct view_opening *o = w->data;
+    struct app_view *v = view_new(w->api, w->req);
+    begin_opening(o, v, w->req);
+    v->conversation_id = arena_str(&v->arena, c->id);
+    v->call_id = arena_str(&v->arena, o->in.call_id);
+    v->position = o->in.position > 0 ? (store_pos)o->in.position : 0;
+    v->host_origin = arena_str(&v->arena, o->layout.page_origin);
+    v->is_apart = o->layout.is_apart;
+    view_enter(v, c);
+    find_call(o);
+}
+
+#define CALL_ID_MAX 256
+
+void api_views_open(void *ctx, struct http_req *r)
+{
+    struct view_opening *o = ARENA_NEW(&r->arena, struct view_opening);
+    o->in.is_apart = true;
+    if (!api_decode_body(r, OPEN_FIELDS, &o->in))
+        return;
+    if (o->in.conversation_id.n == 0 || o->in.call_id.n == 0 || o->in.call_id.n > CALL_ID_MAX) {
+        api_bad_request(r, "conversationId, callId: required but missing");
+        return;
+    }
+    o->layout = view_layout(ctx, r, !o->in.is_apart);
+    api_find_conv_named(ctx, r, store_id_meant(o->in.conversation_id), o, open_call);
+}
+
+/* ---- GET and DELETE /v1/views/:view ---- */
+
+void api_views_get(void *ctx, struct http_req *r)
+{
+    struct app_view *v = view_of_request(ctx, r);
+    if (!v)
+        return;
+    struct view_opening *o = ARENA_NEW(&r->arena, struct view_opening);
+    o->is_state_only = true;
+    begin_opening(o, v, r);
+    if (v->call_id.n > 0)
+        find_call(o);
+    else
+        answer_state(o);
+}
+
+void api_views_close(void *ctx, struct http_req *r)
+{
+    struct app_view *v = view_of_request(ctx, r);
+    if (!v)
+        return;
+    view_end(v);
+    api_reply_ok(r);
+}

@@ -1,0 +1,387 @@
+/* /v1/views/:view/rpc and /asks - requests of interfaces, and questions about them. */
+#include "api/views/view_rpc.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "api/handlers.h"
+#include "base/bytes/random.h"
+#include "base/clock.h"
+#include "base/text/plain.h"
+#include "base/utf8.h"
+#include "bundle/bundle.h"
+#include "tools/tool_selection.h"
+
+#define EVENT_MAX   (64u * 1024)
+#define QUEUE_MAX   (32u * 1024 * 1024) /* unread bytes of an answer; results may be large */
+#define LOGGED_MAX  500                 /* bytes of a log message that are kept */
+#define MESSAGE_MAX 400
+
+/* ---- ends ---- */
+
+static void rpc_free(struct view_rpc *q)
+{
+    actor_unref(q->actor);
+    arena_done(&q->arena);
+    free(q);
+}
+
+/* The work is over; what remains is the answer. */
+static void rpc_settle(struct view_rpc *q)
+{
+    q->cancel = NULL;
+    q->ask_id[0] = '\0';
+    if (list_empty(&q->node))
+        return;
+    list_del(&q->node);
+    assert(q->view->nrpcs > 0);
+    q->view->nrpcs--;
+}
+
+static void rpc_cancel(struct view_rpc *q)
+{
+    if (q->cancel)
+        q->cancel(q);
+    rpc_settle(q);
+}
+
+static void on_rpc_gone(struct http_req *r)
+{
+    struct view_rpc *q = r->user;
+    rpc_cancel(q);
+    rpc_free(q);
+}
+
+static void on_rpc_closed(void *ctx)
+{
+    struct view_rpc *q = ctx;
+    rpc_cancel(q);
+    rpc_free(q);
+}
+
+static void rpc_send(struct view_rpc *q, struct api_json *j)
+{
+    rpc_settle(q);
+    if (q->req) {
+        q->req->on_gone = NULL;
+        api_json_send(j, q->req);
+        rpc_free(q);
+        return;
+    }
+    str text = api_json_text(j);
+    if (buf_failed(&j->buf))
+        text = STR("{\"error\":{\"code\":-32000,\"message\":\"The result is too large.\"}}");
+    sse_send_now(q->sse, STR("done"), STR_NONE, plain_json(&q->arena, text));
+    buf_done(&j->buf);
+    sse_close(q->sse); /* on_rpc_closed frees it */
+}
+
+void view_rpc_result(struct view_rpc *q, const struct json *result)
+{
+    struct api_json j;
+    api_json_begin(&j);
+    jw_key(&j.w, "result");
+    if (result)
+        jw_value(&j.w, result);
+    else
+        jw_raw(&j.w, STR("{}"));
+    rpc_send(q, &j);
+}
+
+void view_rpc_error(struct view_rpc *q, const struct json *error)
+{
+    struct api_json j;
+    api_json_begin(&j);
+    jw_kval(&j.w, "error", error);
+    rpc_send(q, &j);
+}
+
+void view_rpc_fail(struct view_rpc *q, int code, const char *fmt, ...)
+{
+    va_list ap;
+    struct json *error = json_new(&q->arena, JSON_OBJECT);
+    va_start(ap, fmt);
+    str message = arena_vprintf(&q->arena, fmt, ap);
+    va_end(ap);
+    json_set(&q->arena, error, STR("code"), json_of_int(code));
+    json_set(&q->arena, error, STR("message"), json_of_str(plain_text(&q->arena, message)));
+    view_rpc_error(q, error);
+}
+
+/* ---- events before the answer ---- */
+
+static void rpc_event(struct view_rpc *q, const char *event, struct json_writer *w,
+                      struct buf *data)
+{
+    jw_end(w);
+    if (q->sse && !buf_failed(data))
+        sse_send_now(q->sse, str_from(event), STR_NONE, plain_json(&q->arena, buf_str(data)));
+    buf_done(data);
+}
+
+void view_rpc_progress(struct view_rpc *q, double progress, double total, str message)
+{
+    struct json_writer w;
+    struct buf data;
+    jw_start(&w, &data, EVENT_MAX);
+    jw_object(&w);
+    jw_kdouble(&w, "progress", progress);
+    if (total > 0 && isfinite(total))
+        jw_kdouble(&w, "total", total);
+    if (message.n > 0)
+        jw_kstr(&w, "message", utf8_truncate(message, MESSAGE_MAX));
+    rpc_event(q, "progress", &w, &data);
+}
+
+static size_t open_asks(const struct app_view *v)
+{
+    size_t n = 0;
+    LIST_EACH (q, &v->rpcs, const struct view_rpc, node)
+        n += q->ask_id[0] != '\0';
+    return n;
+}
+
+void view_rpc_ask(struct view_rpc *q, const struct view_ask *ask,
+                  void (*decided)(struct view_rpc *q, enum ask_decision d))
+{
+    struct json_writer w;
+    struct buf data;
+    if (!q->sse || open_asks(q->view) >= VIEW_ASKS_MAX) {
+        view_rpc_fail(q, VIEW_RPC_NEEDS_PERSON, "%s",
+                      q->sse ? "Too many questions to the person are open."
+                             : "This needs the permission of the person.");
+        return;
+    }
+    random_id("ask", q->ask_id);
+    q->can_remember = ask->can_remember;
+    q->decided = decided;
+    jw_start(&w, &data, API_JSON_MAX);
+    jw_object(&w);
+    jw_kcstr(&w, "askId", q->ask_id);
+    jw_kcstr(&w, "kind", ask->kind);
+    if (ask->tool.n > 0)
+        jw_kstr(&w, "tool", ask->tool);
+    if (ask->title.n > 0)
+        jw_kstr(&w, "title", ask->title);
+    if (ask->input)
+        jw_kval(&w, "input", ask->input);
+    if (ask->detail)
+        jw_kval(&w, "detail", ask->detail);
+    jw_kbool(&w, "canRemember", ask->can_remember);
+    rpc_event(q, "ask", &w, &data);
+}
+
+/* ---- the end of the view ---- */
+
+void view_rpcs_end(struct app_view *v)
+{
+    LIST_EACH (q, &v->rpcs, struct view_rpc, node) {
+        if (q->cancel)
+            q->cancel(q);
+        q->cancel = NULL;
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "The view has ended.");
+    }
+    assert(v->nrpcs == 0);
+}
+
+/* ---- what is recorded ---- */
+
+void view_audit(struct view_rpc *q, const char *outcome, str tool, str detail)
+{
+    const struct app_view *v = q->view;
+    struct doer by = {.actor = q->actor, .via = STR("app"), .conversation_id = v->conversation_id};
+    struct audit_entry e = doer_entry(&q->arena, &by);
+    e.action = STR("app.call");
+    e.target = tool;
+    e.outcome = str_from(outcome);
+    e.detail = arena_printf(&q->arena, "view %s of %.*s%s%.*s%s%.*s", v->id, STR_ARG(v->source),
+                            v->conversation_id.n > 0 ? " in " : "", STR_ARG(v->conversation_id),
+                            detail.n > 0 ? ": " : "", STR_ARG(detail));
+    e.workspace = v->watcher.space->id;
+    audit_record(v->api->deps.audit, &e);
+}
+
+/* ---- methods that are forwarded to the server ---- */
+
+struct bundle *view_bundle(struct view_rpc *q)
+{
+    struct bundles *all = q->view->watcher.space->bundles;
+    struct bundle *b = all ? bundles_find(all, q->view->source) : NULL;
+    bool is_allowed = tool_selection_may_use_source(q->actor, q->view->source);
+    if (!is_allowed)
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "This token does not allow that app.");
+    else if (!b)
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "The app is not installed any more.");
+    return is_allowed ? b : NULL;
+}
+
+static void on_forward_done(void *ctx, const struct mcp_reply *r)
+{
+    struct view_rpc *q = ctx;
+    q->cancel = NULL;
+    if (r->err)
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "%.*s does not answer.", STR_ARG(q->view->source));
+    else if (r->error)
+        view_rpc_error(q, r->error);
+    else
+        view_rpc_result(q, r->result);
+}
+
+static void cancel_forward(struct view_rpc *q)
+{
+    bundle_cancel(q->work, "The interface does not wait for it any more.");
+}
+
+/* The server gets the one member that the method has, not what else the interface has sent. */
+static void forward(struct view_rpc *q, const char *member, bool is_required)
+{
+    static const struct mcp_call_events EVENTS = {.done = on_forward_done};
+    const struct json *value = json_get(q->params, member);
+    struct json *params = json_new(&q->arena, JSON_OBJECT);
+    if (is_required && !json_is(value, JSON_STRING)) {
+        view_rpc_fail(q, RPC_INVALID_PARAMS, "%s: expected a string", member);
+        return;
+    }
+    struct bundle *b = view_bundle(q);
+    if (!b)
+        return;
+    if (json_is(value, JSON_STRING))
+        json_set(&q->arena, params, str_from(member), *value);
+    struct mcp_request req = {.method = q->method, .params = params, .is_kept = true};
+    q->cancel = cancel_forward;
+    q->work = bundle_request_as(b, actor_sole_user(q->actor), &req, &EVENTS, q);
+}
+
+static void forward_read(struct view_rpc *q)
+{
+    forward(q, "uri", true);
+}
+
+static void forward_list(struct view_rpc *q)
+{
+    forward(q, "cursor", false);
+}
+
+static void note_log(struct view_rpc *q)
+{
+    const struct json *data = json_get(q->params, "data");
+    str text = data ? json_string(data, json_to_str(&q->arena, data)) : STR_NONE;
+    log_info(q->view->api->deps.log, "views", "%.*s: %.*s: %.*s", STR_ARG(q->view->source),
+             STR_ARG(plain_line(&q->arena, utf8_truncate(json_get_string(q->params, "level"), 16))),
+             STR_ARG(plain_line(&q->arena, utf8_truncate(text, LOGGED_MAX))));
+    view_rpc_result(q, NULL);
+}
+
+static const struct {
+    const char *method;
+    void (*handle)(struct view_rpc *q);
+} METHODS[] = {
+    {"tools/call", view_tools_call},
+    {"tools/list", view_tools_list},
+    {"resources/read", forward_read},
+    {"resources/list", forward_list},
+    {"resources/templates/list", forward_list},
+    {"prompts/list", forward_list},
+    {"notifications/message", note_log},
+};
+
+/* ---- POST /v1/views/:view/rpc ---- */
+
+struct rpc_in {
+    str method;
+    const struct json *params;
+    bool is_confirmed;
+};
+
+static const struct json_field RPC_FIELDS[] = {
+    {"method", JF_STR, offsetof(struct rpc_in, method), JF_REQUIRED, NULL, 0},
+    {"params", JF_JSON_OBJECT, offsetof(struct rpc_in, params), JF_NULLABLE, NULL, 0},
+    {"confirmed", JF_BOOL, offsetof(struct rpc_in, is_confirmed), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static bool wants_events(const struct http_req *r)
+{
+    return str_find_nocase(http_get_header(r, "accept"), STR("text/event-stream")) >= 0;
+}
+
+static struct view_rpc *rpc_new(struct app_view *v, struct http_req *r, const struct rpc_in *in)
+{
+    struct view_rpc *q = xcalloc(1, sizeof *q);
+    arena_init(&q->arena);
+    q->view = v;
+    q->actor = actor_ref(api_actor(r));
+    q->method = arena_str(&q->arena, in->method);
+    q->params = in->params ? json_clone(&q->arena, in->params) : NULL;
+    q->is_confirmed = in->is_confirmed;
+    q->started_ms = clock_mono_ms();
+    list_push(&v->rpcs, &q->node);
+    v->nrpcs++;
+    if (wants_events(r)) {
+        q->sse = sse_open(r, on_rpc_closed, q); /* frees r */
+        sse_set_queue_max(q->sse, QUEUE_MAX);
+    } else {
+        q->req = r;
+        r->user = q;
+        r->on_gone = on_rpc_gone;
+    }
+    return q;
+}
+
+void api_views_rpc(void *ctx, struct http_req *r)
+{
+    struct rpc_in in = {0};
+    struct app_view *v = view_of_request(ctx, r);
+    if (!v || !api_decode_body(r, RPC_FIELDS, &in))
+        return;
+    bool is_full = v->nrpcs >= VIEW_CALLS_MAX;
+    struct view_rpc *q = rpc_new(v, r, &in);
+    if (!view_take_token(v) || is_full) {
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "Too many requests of this interface%s.",
+                      is_full ? " are in progress" : "");
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++)
+        if (str_eq(q->method, str_from(METHODS[i].method))) {
+            METHODS[i].handle(q);
+            return;
+        }
+    view_rpc_fail(q, RPC_METHOD_NOT_FOUND, "Method not found");
+}
+
+/* ---- POST /v1/views/:view/asks/:ask ---- */
+
+struct ask_in {
+    str decision;
+};
+
+static const struct json_field ASK_FIELDS[] = {
+    {"decision", JF_STR, offsetof(struct ask_in, decision), JF_REQUIRED, NULL, 0}, {0}};
+
+static struct view_rpc *find_ask(const struct app_view *v, str id)
+{
+    LIST_EACH (q, &v->rpcs, struct view_rpc, node)
+        if (q->ask_id[0] && str_eq(str_from(q->ask_id), id))
+            return q;
+    return NULL;
+}
+
+void api_views_answer(void *ctx, struct http_req *r)
+{
+    static const char *const DECISIONS[] = {
+        [ASK_DENY] = "deny", [ASK_ALLOW] = "allow", [ASK_ALWAYS] = "always"};
+    struct ask_in in = {0};
+    struct app_view *v = view_of_request(ctx, r);
+    if (!v || !api_decode_body(r, ASK_FIELDS, &in))
+        return;
+    ptrdiff_t d = STR_INDEX(in.decision, DECISIONS);
+    struct view_rpc *q = find_ask(v, r->params[1]);
+    if (!q) {
+        http_reply_error(r, 404, "ask_not_found", "This question is not open.", NULL);
+    } else if (d < 0 || (d == ASK_ALWAYS && !q->can_remember)) {
+        api_bad_request(r, "decision: expected allow, deny, or always where that is offered");
+    } else {
+        api_reply_ok(r);
+        q->ask_id[0] = '\0';
+        q->decided(q, (enum ask_decision)d);
+    }
+}

@@ -1,0 +1,139 @@
+// What views ask the page to do, checked: links, files, messages. Pure.
+import { isObject } from './bridge'
+
+const SCHEMES = ['http:', 'https:', 'mailto:']
+const NAME_MAX = 120
+const URL_MAX = 4096
+const BLOB = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
+
+export const DOWNLOAD_MAX = 25 * 1024 * 1024
+
+/** A link that may be opened; null: not one of those. */
+export function linkOf(url: unknown): URL | null {
+  if (typeof url !== 'string' || url.length > URL_MAX) return null
+  try {
+    const link = new URL(url)
+    return SCHEMES.includes(link.protocol) ? link : null
+  } catch {
+    return null
+  }
+}
+
+/** A file name without a path, without what no system or person expects in one. */
+export function fileNameOf(name: string): string {
+  const last = name.split(/[?#]/)[0]!.split(/[/\\]/).filter(Boolean).at(-1) ?? ''
+  const clean = decoded(last)
+    .replace(/[\p{C}\u2028\u2029"*/:<>?\\|]/gu, '_') // control and invisible characters, separators
+    .replace(/^[.\s]+|[.\s]+$/g, '')
+  if (clean.length <= NAME_MAX) return clean || 'download'
+  const ending = /\.\w{1,10}$/.exec(clean)?.[0] ?? ''
+  return clean.slice(0, NAME_MAX - ending.length) + ending
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+export interface Download {
+  name: string
+  /** null: it has to be read from the app's server, by this address. */
+  data: BlobPart | null
+  uri: string
+  size: number
+}
+
+/** The files of `ui/download-file`; null: some of it is not one. */
+export function downloadsOf(contents: unknown): Download[] | null {
+  if (!Array.isArray(contents) || contents.length === 0 || contents.length > 20) return null
+  const found = contents.map(downloadOf)
+  return found.every((file) => file !== null) ? found : null
+}
+
+function downloadOf(item: unknown): Download | null {
+  if (!isObject(item)) return null
+  if (item.type === 'resource_link' && typeof item.uri === 'string') {
+    const name = typeof item.name === 'string' ? item.name : item.uri
+    return { name: fileNameOf(name), data: null, uri: item.uri, size: 0 }
+  }
+  return item.type === 'resource' && isObject(item.resource) ? fileOf(item.resource) : null
+}
+
+/** The content of a resource: text, or bytes in base64. */
+export function fileOf({ uri, text, blob }: Record<string, unknown>): Download | null {
+  if (typeof uri !== 'string') return null
+  const name = fileNameOf(uri)
+  if (typeof text === 'string') return { name, data: text, uri, size: utf8Length(text) }
+  if (typeof blob !== 'string' || blob.length > DOWNLOAD_MAX * 1.4 || !BLOB.test(blob)) return null
+  const data = bytesOf(blob)
+  return data && { name, data, uri, size: data.length }
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+  } catch {
+    return null
+  }
+}
+
+/** More than three bytes take two characters. */
+function utf8Length(text: string): number {
+  return text.length > DOWNLOAD_MAX ? text.length : new TextEncoder().encode(text).length
+}
+
+/** The text of `ui/message`, whose content is a list of blocks or one; null: it is not a message. */
+export function messageOf({ role = 'user', content }: Record<string, unknown>): string | null {
+  const blocks: unknown[] = Array.isArray(content) ? content : [content]
+  if (role !== 'user' || blocks.length === 0 || !blocks.every(isObject)) return null
+  const parts = (blocks as Record<string, unknown>[]).map((block) =>
+    block.type === 'text' && typeof block.text === 'string'
+      ? block.text
+      : `[${String(block.type).slice(0, 40)}]`,
+  )
+  return parts.join('\n\n')
+}
+
+/** A height that a frame may take; null: the message makes no sense. */
+export function heightOf(height: unknown, max: number): number | null {
+  if (typeof height !== 'number' || !(height > 0)) return null
+  return Math.min(Math.ceil(height), max)
+}
+
+const KINDS: Record<string, string> = {
+  script: 'scripts',
+  style: 'styles',
+  img: 'pictures',
+  font: 'fonts',
+  media: 'media',
+  connect: 'data',
+  frame: 'a page',
+  child: 'a page',
+  worker: 'workers',
+  form: 'a form',
+  object: 'objects',
+  base: 'a base address',
+}
+
+/** A breach of the app's own policy, in words. */
+export function violationText(directive: string, blockedUri: string): string {
+  const kind = KINDS[directive.split('-')[0]!] ?? 'something'
+  const from = originOf(blockedUri)
+  if (from === null) {
+    const what = kind === 'scripts' && blockedUri === 'eval' ? 'code from text' : kind
+    return `This app wanted to run ${what} (${blockedUri.slice(0, 60)}), which is not allowed here.`
+  }
+  return `This app wanted to load ${kind} from ${from}, which its author did not declare.`
+}
+
+function originOf(uri: string): string | null {
+  try {
+    const { origin, protocol } = new URL(uri)
+    return origin === 'null' ? protocol : origin
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,300 @@
+// Requests of a view that the page answers: messages, links, files, display modes, and the additions
+// of NimbleBrain (`synapse/*`). What has an effect beyond the view asks the person, or follows
+// from something that the person has just done.
+import { answerAsk, RpcError, type ViewAsk } from '../api/views'
+import { h } from '../base/dom'
+import { isMac } from '../base/keys'
+import { toast } from '../base/toast'
+import { payload } from '../views/payload'
+import { ToolCard } from '../views/tools'
+import { isObject, type Params, type ViewCall } from './bridge'
+import { DOWNLOAD_MAX, downloadsOf, fileNameOf, fileOf, linkOf, messageOf } from './checks'
+import type { Download } from './checks'
+import type { Choice, Consents } from './consent'
+import { isWithin } from './meter'
+import type { Mode, Session } from './session'
+
+const INVALID_PARAMS = -32602
+const MESSAGE_MAX = 32 * 1024 // characters; the person has to read them
+const STATE_MAX = 256 * 1024 // characters of one stored state
+const STATES_MAX = 100
+
+/** What a view can have the page do. */
+export interface PageActions {
+  /** Puts a text into the message field. */
+  prefill(text: string): void
+  startChat(prompt: string): void
+  openConversation(id: string): void
+  navigate(route: string): void
+  openApp(name: string): void
+}
+
+export interface RequestPlace {
+  readonly title: string // of the app, for questions
+  readonly stateKey: string
+  readonly conversationId: string | null
+  readonly consents: Consents
+  readonly page: PageActions
+  readonly mode: Mode
+  /** Modes that the place has and the app declared, if it declared any. */
+  readonly allowedModes: readonly Mode[]
+  setMode(mode: Mode): void
+}
+
+/** Messages of an app that the person wants to be sent without a question: conversation and app. */
+const always = new Set<string>()
+
+/** What views want to find again when they are opened again in this tab. */
+const states = new Map<string, { state: unknown; version?: unknown }>()
+
+/** The person has clicked or typed a moment ago, here or in the view. */
+function isWanted(): boolean {
+  return navigator.userActivation?.isActive ?? false
+}
+
+const REFUSED = { isError: true }
+
+export class PageRequests {
+  #place: RequestPlace
+  #handlers: Record<string, (call: ViewCall, session: Session) => unknown> = {
+    'ui/message': (call, session) => this.#message(call, session),
+    'ui/open-link': (call) => this.#openLink(call),
+    'ui/download-file': (call, session) => this.#download(call, session),
+    'ui/request-display-mode': ({ params }) => this.#requestMode(params),
+    'synapse/action': ({ params }) => (this.#act(params) ? {} : REFUSED),
+    'synapse/download-file': (call, session) => this.#downloadOne(call, session),
+    'synapse/persist-state': ({ params }) => this.#persist(params),
+    'synapse/request-file': () => null,
+    'synapse/keydown': ({ params }) => this.#pressKey(params),
+  }
+
+  constructor(place: RequestPlace) {
+    this.#place = place
+  }
+
+  request(call: ViewCall, session: Session): Promise<unknown> | undefined {
+    const handle = Object.hasOwn(this.#handlers, call.method) && this.#handlers[call.method]
+    return handle ? (async () => handle(call, session))() : undefined
+  }
+
+  /** Apps of NimbleBrain send some of these without waiting for an answer. */
+  notification(method: string, params: Params, session: Session): void {
+    const { signal } = new AbortController()
+    const isKnown = method.startsWith('synapse/') || method === 'ui/message'
+    if (isKnown) this.request({ method, params, signal, onProgress: () => {} }, session)?.catch(() => {})
+  }
+
+  /** The stored state for a view that has just initialized. */
+  get storedState(): object | null {
+    return states.get(this.#place.stateKey) ?? null
+  }
+
+  /** A question of the server: may this call be made? */
+  async decide(ask: ViewAsk, viewId: string, signal: AbortSignal): Promise<void> {
+    const { title, consents } = this.#place
+    const isTool = ask.kind === 'tool'
+    const body: Node[] = []
+    if (isTool) {
+      const card = new ToolCard()
+      card.update({ id: ask.askId, name: ask.tool ?? '', state: 'waiting', input: ask.input })
+      card.element.open = true
+      body.push(h('div', { class: 'tools-list' }, card.element))
+    } else if (ask.detail !== undefined) {
+      body.push(h('div', { class: 'tools-list tool' }, payload('Request', ask.detail)))
+    }
+    const choices: Choice<'allow' | 'always' | 'deny'>[] = [
+      { value: 'allow', label: 'Allow', isPrimary: true },
+      ...(ask.canRemember ? [{ value: 'always' as const, label: 'Always allow' }] : []),
+      { value: 'deny', label: 'Decline' },
+    ]
+    const what = isTool ? `${title} wants to call this tool` : `${title} wants to use the model`
+    const choice = await consents.ask(what, body, choices, signal)
+    if (signal.aborted) return // the request is gone, and the question with it
+    try {
+      await answerAsk(viewId, ask.askId, choice ?? 'deny')
+    } catch (error) {
+      toast(error instanceof Error ? error.message : 'The answer could not be sent.')
+    }
+  }
+
+  async #message({ params, signal }: ViewCall, session: Session): Promise<object> {
+    const { conversationId, consents, title } = this.#place
+    if (params.action === 'prompt') return this.#prefill(params.value)
+    const text = messageOf(params)
+    if (text === null) throw new RpcError(INVALID_PARAMS, 'content is not a message of a user.')
+    if (text.length > MESSAGE_MAX) throw new RpcError(INVALID_PARAMS, 'The message is too long.')
+    if (!conversationId) return this.#startChat(text)
+    const key = `${conversationId} ${session.view?.app}`
+    const isKnown = always.has(key)
+    if (!isKnown) {
+      const choice = await consents.ask(`${title} wants to send a message`, [quote(text)], SEND, signal)
+      if (choice !== 'send' && choice !== 'always') return REFUSED
+      if (choice === 'always') always.add(key)
+    }
+    const { content } = params
+    const message = { role: 'user', content: Array.isArray(content) ? content : [content] }
+    try {
+      const result = await session.relay('ui/message', message, { signal, confirmed: !isKnown })
+      return isObject(result) ? result : {}
+    } catch (error) {
+      if (error instanceof RpcError) toast(`The message was not sent. ${error.message}`)
+      return REFUSED
+    }
+  }
+
+  #prefill(value: unknown): object {
+    if (typeof value !== 'string' || !isWanted()) return REFUSED
+    if (this.#place.conversationId) this.#place.page.prefill(value)
+    else this.#place.page.startChat(value)
+    return {}
+  }
+
+  /** An app without a conversation proposes the first message of one. */
+  #startChat(text: string): object {
+    if (!isWanted()) return REFUSED
+    this.#place.page.startChat(text)
+    return {}
+  }
+
+  async #openLink({ params, signal }: ViewCall): Promise<object> {
+    const link = linkOf(params.url)
+    if (!link) return REFUSED
+    const { consents, title } = this.#place
+    const where = link.protocol === 'mailto:' ? 'your mail program' : link.host
+    const choice = await consents.ask(
+      `${title} wants to open ${where}`,
+      [h('p', { class: 'ask-link', dir: 'ltr' }, link.href)],
+      [
+        { value: 'open', label: 'Open', isPrimary: true, href: link.href },
+        { value: 'refuse', label: 'Refuse' },
+      ],
+      signal,
+    )
+    return choice === 'open' ? {} : REFUSED
+  }
+
+  async #download({ params, signal }: ViewCall, session: Session): Promise<object> {
+    const files = downloadsOf(params.contents)
+    if (!files) throw new RpcError(INVALID_PARAMS, 'contents is not a list of resources.')
+    return this.#save(files, signal, session)
+  }
+
+  async #downloadOne({ params, signal }: ViewCall, session: Session): Promise<object> {
+    const { data, filename } = params
+    const isData = typeof data === 'string' || data instanceof Blob || data instanceof ArrayBuffer
+    if (!isData || typeof filename !== 'string')
+      throw new RpcError(INVALID_PARAMS, 'data and filename are required.')
+    const blob = new Blob([data])
+    const file = { name: fileNameOf(filename), data: blob, uri: '', size: blob.size }
+    return this.#save([file], signal, session)
+  }
+
+  async #save(files: Download[], signal: AbortSignal, session: Session): Promise<object> {
+    const { consents, title } = this.#place
+    const total = files.reduce((sum, { size }) => sum + size, 0)
+    if (total > DOWNLOAD_MAX) {
+      toast(`${title} wanted to save ${megabytes(total)}; at most ${megabytes(DOWNLOAD_MAX)} are possible.`)
+      return REFUSED
+    }
+    const rows = files.map(({ name, data, size }) =>
+      h('li', {}, h('bdi', {}, name), data === null ? '' : ` (${bytes(size)})`),
+    )
+    const what = files.length === 1 ? 'a file' : `${files.length} files`
+    const choice = await consents.ask(
+      `${title} wants to save ${what}`,
+      [h('ul', { class: 'app-files' }, ...rows)],
+      [
+        { value: 'save', label: 'Save', isPrimary: true },
+        { value: 'refuse', label: 'Refuse' },
+      ],
+      signal,
+    )
+    if (choice !== 'save') return REFUSED
+    try {
+      for (const file of files) save(file.data === null ? await this.#fetch(file, signal, session) : file)
+      return {}
+    } catch {
+      toast('The file could not be read from the app.')
+      return REFUSED
+    }
+  }
+
+  /** A link to a resource is read from the app's own server, and from nowhere else. */
+  async #fetch({ uri, name }: Download, signal: AbortSignal, session: Session): Promise<Download> {
+    const result = await session.relay('resources/read', { uri }, { signal })
+    const [first] = (isObject(result) && Array.isArray(result.contents) ? result.contents : []) as unknown[]
+    const file = isObject(first) ? fileOf({ ...first, uri }) : null
+    if (!file || file.size > DOWNLOAD_MAX) throw new Error('not a file')
+    return { ...file, name }
+  }
+
+  #requestMode({ mode }: Params): object {
+    const wanted = this.#place.allowedModes.find((allowed) => allowed === mode)
+    if (wanted && wanted !== this.#place.mode) this.#place.setMode(wanted)
+    return { mode: this.#place.mode }
+  }
+
+  #act(params: Params): boolean {
+    const { action, route, id, prompt, name } = params
+    const { page } = this.#place
+    if (!isWanted()) return false
+    if (action === 'navigate' && typeof route === 'string') page.navigate(route)
+    else if (action === 'openConversation' && typeof id === 'string') page.openConversation(id)
+    else if (action === 'startChat') page.startChat(typeof prompt === 'string' ? prompt : '')
+    else if (action === 'openApp' && typeof name === 'string') page.openApp(name)
+    else return false
+    return true
+  }
+
+  #persist({ state, version }: Params): object {
+    if (!isWithin(state, STATE_MAX)) throw new RpcError(INVALID_PARAMS, 'The state is too large.')
+    const { stateKey } = this.#place
+    states.delete(stateKey) // the newest are last, and stay
+    states.set(stateKey, version === undefined ? { state } : { state, version })
+    if (states.size > STATES_MAX) states.delete(states.keys().next().value!)
+    return { ok: true }
+  }
+
+  /** Shortcuts of the page work while a view has the focus; plain keys are its own. */
+  #pressKey({ key, ctrlKey, metaKey, shiftKey }: Params): object {
+    if (typeof key !== 'string' || !isWanted()) return REFUSED
+    if (key === 'Escape') {
+      if (this.#place.mode !== 'inline') this.#place.setMode('inline')
+    } else if (isMac ? metaKey === true : ctrlKey === true) {
+      const event = { key, ctrlKey: !isMac, metaKey: isMac, shiftKey: shiftKey === true }
+      document.dispatchEvent(new KeyboardEvent('keydown', { ...event, bubbles: true, cancelable: true }))
+    }
+    return {}
+  }
+}
+
+const SEND: readonly Choice<'send' | 'refuse' | 'always'>[] = [
+  { value: 'send', label: 'Send', isPrimary: true },
+  { value: 'refuse', label: 'Refuse' },
+  {
+    value: 'always',
+    label: 'Always in this conversation',
+    title: 'Later messages are sent without a question; the agent may then use tools of this app only.',
+  },
+]
+
+function quote(text: string): HTMLElement {
+  return h('p', { class: 'ask-message app-quote', dir: 'auto', tabindex: 0 }, text)
+}
+
+function save({ name, data }: Download): void {
+  const url = URL.createObjectURL(new Blob([data!], { type: 'application/octet-stream' }))
+  const link = h('a', { href: url })
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 60_000) // the browser reads it after this
+}
+
+function bytes(n: number): string {
+  if (n < 1024) return `${n} bytes`
+  return n < 1024 * 1024 ? `${Math.round(n / 1024)} kB` : megabytes(n)
+}
+
+function megabytes(n: number): string {
+  return `${(n / 1024 / 1024).toFixed(n < 10 * 1024 * 1024 ? 1 : 0)} MB`
+}

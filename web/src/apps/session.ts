@@ -1,0 +1,342 @@
+// One life of a view: it is opened on the server, its frame is loaded, the bridge talks to it, and
+// its requests are answered by the server, by the page, or by the person. When it has ended, a new one
+// can be made.
+import { ApiError } from '../api/client'
+import { askView, closeView, getView, isLost, openView, RpcError } from '../api/views'
+import type { RequestEvents, View, ViewAsk, ViewProgress, ViewTarget } from '../api/views'
+import { Bridge, type AppInfo, type Params, type ViewCall } from './bridge'
+import { violationText } from './checks'
+import { ToolFeed } from './feed'
+import { Frame, type Violation } from './frame'
+import { isWithin } from './meter'
+import { pageContext, themeContext } from './theme'
+
+const RELAY_MAX = 1024 * 1024 // bytes of one request
+const ASK_AGAIN_MS = 400
+const ASK_AGAIN_MAX = 10 // a result is stored soon after it is known
+
+export const MODES = ['inline', 'fullscreen', 'pip'] as const
+export type Mode = (typeof MODES)[number]
+
+/** Where the view is shown, and who looks at it. */
+export interface SessionHost {
+  readonly version: string // of nb
+  readonly mode: Mode
+  readonly modes: readonly Mode[] // that this place has
+  /** containerDimensions, as the protocol has them. */
+  box(): object
+  onOpened(view: View): void
+  mount(frame: HTMLIFrameElement): void
+  onInitialized(app: AppInfo): void
+  /** It cannot be shown. */
+  onProblem(text: string): void
+  /** It is shown, but something about it should be known. */
+  onNotice(text: string): void
+  /** Answers a request that is not for the server; undefined: unknown. */
+  request(call: ViewCall, session: Session): Promise<unknown> | undefined
+  notification(method: string, params: Params, session: Session): void
+}
+
+/** How far the page knows the tool call to be. */
+export interface CallState {
+  partial?: Params
+  input?: Params
+  isOver: boolean
+}
+
+/** The server answers these; the permissions of the person and the limits of the view are its matter. */
+const RELAYED = new Set([
+  'tools/call',
+  'tools/list',
+  'resources/read',
+  'resources/list',
+  'resources/templates/list',
+  'prompts/list',
+])
+
+/** Until the first sandbox on an origin of its own could not be loaded. */
+let canBeApart = true
+
+export class Session {
+  readonly feed = new ToolFeed()
+  /** Shows a question of the server about a request. */
+  onAsk: ((ask: ViewAsk, signal?: AbortSignal) => void) | null = null
+  #target: ViewTarget
+  #host: SessionHost
+  #view: View | null = null
+  #frame: Frame | null = null
+  #bridge: Bridge | null = null
+  #reopening: Promise<View> | null = null
+  #context: Params | null = null // the last of ui/update-model-context
+  #sending: Promise<unknown> | null = null
+  #call: CallState = { isOver: false }
+  #isRefreshing = false
+  #isClosed = false
+
+  constructor(target: ViewTarget, host: SessionHost) {
+    this.#target = target
+    this.#host = host
+  }
+
+  get view(): View | null {
+    return this.#view
+  }
+
+  get app(): AppInfo | null {
+    return this.#bridge?.app ?? null
+  }
+
+  get isInitialized(): boolean {
+    return this.#bridge?.isInitialized ?? false
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#open(canBeApart ? undefined : false)
+    } catch (error) {
+      if (!this.#isClosed) this.#host.onProblem(problemOf(error))
+    }
+  }
+
+  /** What the conversation's events say about the call. */
+  update(call: CallState): void {
+    this.#call = call
+    if (!this.#view || this.#isClosed) return
+    if (call.partial) this.feed.partial(call.partial)
+    if (call.input) this.feed.input(call.input)
+    if (call.isOver && !this.feed.isComplete) void this.#refresh()
+  }
+
+  notify(method: string, params: object): void {
+    this.#bridge?.notify(method, params)
+  }
+
+  /** Whether the view still answers; a view that has not started cannot be asked. */
+  async isAnswering(timeoutMs: number): Promise<boolean> {
+    return !this.isInitialized || (await this.#bridge!.ask('ping', {}, timeoutMs))
+  }
+
+  /** Tells the view that its context has changed. */
+  changeContext(changed: object): void {
+    this.notify('ui/notifications/host-context-changed', changed)
+  }
+
+  /** Ends the view: it is told, may answer, and may then be removed. */
+  async close(reason: string): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#bridge?.tearDown(reason)
+    this.#end()
+  }
+
+  /** Ends it immediately. */
+  kill(): void {
+    this.#isClosed = true
+    this.#bridge?.close()
+    this.#end()
+  }
+
+  /** The server may forget the view; if it is used again, it is opened again. */
+  forsake(): void {
+    if (this.#view) closeView(this.#view.viewId)
+  }
+
+  #end(): void {
+    this.feed.close()
+    this.#frame?.close()
+    if (this.#view) closeView(this.#view.viewId)
+    this.#view = null
+  }
+
+  async #open(isApart: boolean | undefined): Promise<void> {
+    const view = await openView(this.#target, isApart)
+    if (this.#isClosed) {
+      closeView(view.viewId)
+      return
+    }
+    this.#view = view
+    this.#host.onOpened(view)
+    this.#follow(view)
+    this.update(this.#call)
+    const { resource, problem } = view
+    if (problem || !resource || resource.html === null) {
+      this.#host.onProblem(problem?.message ?? 'The app has no interface to show.')
+      return
+    }
+    this.#frame?.close()
+    this.#frame = new Frame(view, resource, {
+      onLoaded: () => this.#begin(),
+      onMessage: (message) => this.#bridge?.receive(message),
+      onViolation: (violation) => this.#onViolation(violation),
+      onUnreachable: () => void this.#onUnreachable(view),
+    })
+    this.#host.mount(this.#frame.element)
+  }
+
+  /** The frame has loaded: whatever was there before starts from its beginning. */
+  #begin(): void {
+    if (this.#isClosed) return
+    this.#bridge?.close()
+    this.feed.close()
+    this.#bridge = new Bridge({
+      post: (message) => this.#frame?.send(message),
+      greeting: () => this.#greeting(),
+      request: (call) => this.#request(call),
+      notification: (method, params) => this.#notification(method, params),
+      onInitialized: (app) => this.#onInitialized(app),
+      onRestarted: () => this.feed.close(),
+      onFlood: () => this.#host.onProblem(FLOOD),
+    })
+  }
+
+  #onInitialized(app: AppInfo): void {
+    this.#host.onInitialized(app)
+    if (this.#view?.callId) this.feed.open((method, params) => this.notify(method, params))
+  }
+
+  async #onUnreachable({ viewId, sandbox }: View): Promise<void> {
+    if (this.#isClosed) return
+    if (!sandbox.isApart) {
+      this.#host.onProblem('The sandbox for apps could not be loaded.')
+      return
+    }
+    canBeApart = false
+    closeView(viewId)
+    await this.start()
+  }
+
+  #onViolation({ directive, blockedUri }: Violation): void {
+    this.#host.onNotice(violationText(directive, blockedUri))
+  }
+
+  #greeting(): { hostInfo: object; hostCapabilities: object; hostContext: object } {
+    const { hostInfo, hostCapabilities, tool, callId } = this.#view!
+    const { version, mode, modes } = this.#host
+    const hostContext = {
+      ...pageContext(version),
+      ...themeContext(),
+      ...(tool ? { toolInfo: { ...(callId ? { id: callId } : {}), tool } } : {}),
+      displayMode: mode,
+      availableDisplayModes: modes,
+      containerDimensions: this.#host.box(),
+    }
+    return { hostInfo, hostCapabilities, hostContext }
+  }
+
+  #follow({ state, arguments: args, result, reason }: ViewProgress): void {
+    if (state !== 'preparing' && args) this.feed.input(args)
+    if (state === 'done') this.feed.result(result ?? { content: [] })
+    if (state === 'cancelled') this.feed.cancel(reason)
+  }
+
+  /** The call is over: the whole result is with the server. */
+  async #refresh(): Promise<void> {
+    if (this.#isRefreshing) return
+    this.#isRefreshing = true
+    try {
+      for (let i = 0; i < ASK_AGAIN_MAX && !this.feed.isComplete && !this.#isClosed; i++) {
+        if (i > 0) await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS))
+        this.#follow(await this.#withView((viewId) => getView(viewId)))
+      }
+      if (!this.#isClosed) this.feed.cancel('The call has ended without a result.')
+    } catch (error) {
+      if (!this.#isClosed) this.feed.cancel(problemOf(error))
+    } finally {
+      this.#isRefreshing = false
+    }
+  }
+
+  #request(call: ViewCall): Promise<unknown> | undefined {
+    const { method, params, signal, onProgress } = call
+    if (RELAYED.has(method) || (method === 'sampling/createMessage' && this.#hasSampling))
+      return this.relay(method, params, { signal, onProgress })
+    if (method === 'ui/update-model-context') return this.#updateContext(params)
+    return this.#host.request(call, this)
+  }
+
+  get #hasSampling(): boolean {
+    return this.#view?.hostCapabilities.sampling !== undefined
+  }
+
+  #notification(method: string, params: Params): void {
+    if (method === 'notifications/message') this.relay(method, params).catch(() => {}) // a log line
+    else if (method === 'ui/update-model-context') this.#updateContext(params).catch(() => {})
+    else this.#host.notification(method, params, this)
+  }
+
+  /** Asks the server in the view's name. `confirmed`: the person has seen and wanted it. */
+  async relay(
+    method: string,
+    params: Params,
+    { confirmed, ...events }: RequestEvents & { confirmed?: boolean } = {},
+  ): Promise<unknown> {
+    checkSize(params)
+    const onAsk: RequestEvents['onAsk'] = (ask) => this.onAsk?.(ask, events.signal)
+    try {
+      const body = { method, params, confirmed }
+      return await this.#withView((viewId) => askView(viewId, body, { ...events, onAsk }))
+    } catch (error) {
+      if (error instanceof RpcError || events.signal?.aborted) throw error
+      throw new RpcError(-32000, problemOf(error))
+    }
+  }
+
+  /** Only the last context counts: while one is being sent, the ones between are left out. */
+  async #updateContext(params: Params): Promise<unknown> {
+    checkSize(params)
+    this.#context = params
+    while (this.#sending) await this.#sending.catch(() => {})
+    if (this.#context !== params) return {}
+    this.#sending = this.relay('ui/update-model-context', params)
+    try {
+      return await this.#sending
+    } finally {
+      this.#sending = null
+    }
+  }
+
+  /** Runs it with the view's id; a view that the server does not hold any more is opened again, once. */
+  async #withView<T>(run: (viewId: string) => Promise<T>): Promise<T> {
+    const view = this.#view
+    if (!view) throw new RpcError(-32000, 'The view is closed.')
+    try {
+      return await run(view.viewId)
+    } catch (error) {
+      if (!isLost(error) || this.#isClosed) throw error
+      return await run((await this.#reopen(view)).viewId)
+    }
+  }
+
+  /** The frame stays as it is; only the server's side is made again. */
+  #reopen(lost: View): Promise<View> {
+    if (this.#view && this.#view.viewId !== lost.viewId) return Promise.resolve(this.#view)
+    this.#reopening ??= openView(this.#target, lost.sandbox.isApart ? undefined : false)
+      .then(async (view) => {
+        this.#view = view
+        const params = this.#context
+        if (params) await askView(view.viewId, { method: 'ui/update-model-context', params })
+        return view
+      })
+      .finally(() => (this.#reopening = null))
+    return this.#reopening
+  }
+}
+
+const FLOOD = 'The app was stopped: it sent messages without end.'
+
+function checkSize(params: Params): void {
+  if (!isWithin(params, RELAY_MAX)) throw new RpcError(-32000, 'The message is larger than 1 MiB.')
+  let text
+  try {
+    text = JSON.stringify(params)
+  } catch {
+    throw new RpcError(-32602, 'The message cannot be written as JSON.')
+  }
+  if (text.length * 3 > RELAY_MAX && new TextEncoder().encode(text).length > RELAY_MAX)
+    throw new RpcError(-32000, 'The message is larger than 1 MiB.')
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof ApiError || error instanceof RpcError) return error.message
+  return 'The app could not be opened.'
+}
