@@ -45,6 +45,7 @@ const struct event_kind EVENT_KINDS[EV_END] = {
     [EV_REASONING_DELTA] = SAME("reasoning.delta", "runId text"),
     [EV_RUN_RETRY] = SAME("run.retry", "runId attempt waitMs message"),
     [EV_TOOL_PREPARING] = SAME("tool.preparing", "runId id name resourceUri?"),
+    [EV_TOOL_INPUT] = SAME("tool.input", "runId id input"),
     [EV_TOOL_PROGRESS] = SAME("tool.progress", "runId id progress total? message?"),
     [EV_TOOL_SETTLED] = SAME("tool.settled", "runId id name ok ms"),
     [EV_QUEUE_ADDED] = SAME("queue.added", QUEUED),

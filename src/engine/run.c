@@ -150,7 +150,7 @@ struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
     run_take_pending(r, spec);
     buf_init(&r->response, RESPONSE_MAX);
     deltas_init(&r->deltas, l, run_publish_delta, r);
-    drafts_init(&r->drafts);
+    drafts_init(&r->drafts, l, run_publish_draft, r);
     defer_init(&r->next, on_next, r);
     return r;
 }
@@ -177,7 +177,7 @@ static struct run_call_state state_of(const struct run *r, const struct run_call
 
 bool run_find_call(const struct run *r, str call_id, struct run_call_state *ret)
 {
-    const struct draft *d = drafts_find(&r->drafts, call_id);
+    const struct call_draft *d = drafts_find(&r->drafts, call_id);
     if (d)
         *ret = (struct run_call_state){.name = d->name};
     for (size_t i = 0; !d && i < r->ncalls; i++) {

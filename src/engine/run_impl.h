@@ -131,9 +131,10 @@ void run_append(struct run *r, const str *lines, size_t n, run_appended_fn fn);
 /* Usage of the call in progress so far; adds it to the usage of the run. */
 struct event_usage run_count_unanswered(struct run *r);
 void run_call_model(struct run *r);
-void run_after_response(struct run *r);                /* leaves RUN_MODEL */
-void run_after_checks(struct run *r);                  /* leaves RUN_CHECKING */
-void run_publish_delta(void *run, str type, str text); /* deltas_fn */
+void run_after_response(struct run *r);                                   /* leaves RUN_MODEL */
+void run_after_checks(struct run *r);                                     /* leaves RUN_CHECKING */
+void run_publish_delta(void *run, str type, str text);                    /* deltas_fn */
+void run_publish_draft(void *run, const struct call_draft *d, str input); /* drafts_fn */
 
 /* ---- run_tools.c: the calls of one response ---- */
 

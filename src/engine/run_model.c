@@ -60,15 +60,31 @@ static void on_model_thinking(void *ctx, str delta)
 static void on_tool_announced(void *ctx, str id, str name)
 {
     struct run *r = ctx;
-    struct draft d = {.id = id, .name = name, .ui_uri = run_interface_of(r, name)};
+    str ui_uri = run_interface_of(r, name);
     struct notice n;
-    drafts_begin(&r->drafts, &d);
+    drafts_begin(&r->drafts, id, name, ui_uri);
     notice_begin(&n, r);
     jw_kstr(&n.w, "id", id);
     jw_kstr(&n.w, "name", name);
-    if (d.ui_uri.n > 0)
-        jw_kstr(&n.w, "resourceUri", d.ui_uri);
+    if (ui_uri.n > 0)
+        jw_kstr(&n.w, "resourceUri", ui_uri);
     notice_end(&n, r, event_name(EV_TOOL_PREPARING));
+}
+
+static void on_tool_written(void *ctx, str id, str piece)
+{
+    struct run *r = ctx;
+    drafts_add(&r->drafts, id, piece);
+}
+
+void run_publish_draft(void *run, const struct call_draft *d, str input)
+{
+    struct run *r = run;
+    struct notice n;
+    notice_begin(&n, r);
+    jw_kstr(&n.w, "id", d->id);
+    jw_kraw(&n.w, "input", input);
+    notice_end(&n, r, event_name(EV_TOOL_INPUT));
 }
 
 /* Only watchers are told: a retry that succeeds leaves no trace in the log. */
@@ -241,6 +257,7 @@ void run_call_model(struct run *r)
         .on_text = on_model_text,
         .on_thinking = on_model_thinking,
         .on_tool_start = on_tool_announced,
+        .on_tool_args = on_tool_written,
         .on_retry = on_model_retry,
         .on_done = on_model_done,
         .on_fail = on_model_fail,

@@ -101,6 +101,9 @@ struct llm_events {
     void (*on_text)(void *ctx, str delta);
     void (*on_thinking)(void *ctx, str delta);          /* may be NULL */
     void (*on_tool_start)(void *ctx, str id, str name); /* may be NULL */
+    /* A piece of the arguments of a call that was announced, as the model writes them. May be NULL;
+     * a model that does not stream arguments gives them in one piece, or only with the result. */
+    void (*on_tool_args)(void *ctx, str id, str piece);
     void (*on_retry)(void *ctx, unsigned attempt, uint64_t wait_ms,
                      const struct err *why);                 /* may be NULL */
     void (*on_done)(void *ctx, const struct llm_result *r);  /* last call, or: */

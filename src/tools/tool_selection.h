@@ -20,9 +20,9 @@ bool globs_match(struct json_strs g, str name);
 
 /* ---- hard limits, checked again at call time ---- */
 
-/* By the actor's filters and its role now, whoever makes the call: a model may in no case call a
- * tool that is_internal. A delegated run (`is_child`) has neither nb__delegate
- * nor the tools of admins, unless a profile names them. */
+/* By the actor's filters and its role now. It does not say who makes the call: models never call
+ * tools with is_internal. A delegated run (`is_child`) has neither nb__delegate nor the tools of
+ * admins, unless a profile names them. */
 bool tool_selection_may_call(const struct actor *a, bool is_child, const struct toolset_item *it);
 
 /* By the filters alone: may the actor know that a tool of this name exists? */

@@ -30,7 +30,7 @@ before(async () => {
 
 /** Everything as it is without a test's wishes. */
 function reset(changes = {}) {
-    Object.assign(double, { html: FIXTURE_APP, view: {}, progress: {}, rpc: () => ({}), requests: [], isApartReachable: true }, changes)
+    Object.assign(double, { html: FIXTURE_APP, view: {}, progress: {}, rpc: () => ({}), requests: [], placements: [], isApartReachable: true }, changes)
     double.lost.clear()
 }
 
@@ -344,6 +344,61 @@ test('only apps near the window are alive, and not more than six', async () => {
         assert.ok(most <= 6, `${most} at the same time`)
         await soon(async () => assert.ok((await alive()) <= 6))
         assert.ok(asked('close').length > 0)
+    })
+})
+
+const PLACEMENTS = [
+    { app: 'fixture', slot: 'main', uri: 'ui://fixture/home', label: 'Fixture home', icon: 'home', route: 'fixture/home', priority: 20, size: 'full' },
+    { app: 'other', slot: 'sidebar', uri: 'ui://other/side', label: 'Other', icon: 'unknown', route: '', priority: 50, size: 'auto' },
+    { app: 'fixture', slot: 'settings', uri: 'ui://fixture/settings', label: 'Fixture settings', icon: '', route: '', priority: 100, size: 'compact' },
+]
+
+test('apps with a place of their own: in the sidebar, at an address that survives a reload, in the settings', async () => {
+    reset({ placements: PLACEMENTS, view: { conversationId: null, callId: null, tool: null, state: 'done', arguments: null, result: null, title: 'Fixture home' } })
+    await withPage(double.url, {}, async (page) => {
+        const apps = page.getByRole('navigation', { name: 'Apps' })
+        assert.deepEqual(await soonLinks(apps, 2), ['Other', 'Fixture home'])
+        await apps.getByRole('link', { name: 'Fixture home' }).click()
+        assert.match(page.url(), /#\/app\/fixture\/home$/)
+        const app = await appFrame(page)
+        await page.locator('.app-card[data-state=running]').waitFor()
+        assert.deepEqual(asked('open')[0][1], { app: 'fixture', uri: 'ui://fixture/home' })
+        assert.equal(await page.title(), 'Fixture home · nb')
+        const { hostContext } = await app.evaluate(() => globalThis.greeting)
+        assert.ok(hostContext.containerDimensions.height > 500 && !('toolInfo' in hostContext))
+        await ask(app, 'ping')
+        assert.deepEqual((await told(app)).filter(([m]) => m.startsWith('tool-')), [])
+        assert.deepEqual(await serious(page), [])
+        await app.evaluate(() => void (globalThis.onDo = () => globalThis.ask('synapse/action', { action: 'openApp', name: 'other' })))
+        await app.locator('#do').click()
+        await page.waitForURL(/#\/app\/other$/)
+        await page.reload()
+        await page.locator('.app-card[data-state=running]').waitFor()
+        assert.deepEqual(asked('open').at(-1)[1], { app: 'other', uri: 'ui://other/side' })
+        await page.goto(`${double.url}/#/settings/app.fixture`)
+        await page.locator('.app-card[data-state=running]').waitFor()
+        assert.deepEqual(asked('open').at(-1)[1], { app: 'fixture', uri: 'ui://fixture/settings' })
+        await page.goto(`${double.url}/#/app/nothing`)
+        await page.getByText('No app of this workspace is shown at “nothing”').waitFor()
+        await soon(async () => assert.equal(await page.locator('iframe').count(), 0))
+    })
+})
+
+async function soonLinks(nav, n) {
+    await eventually(async () => (await nav.getByRole('link').count()) === n)
+    return nav.getByRole('link').allInnerTexts()
+}
+
+test('an app without a conversation proposes a message instead of sending it', async () => {
+    reset({ placements: PLACEMENTS, view: { conversationId: null, callId: null, tool: null, result: null } })
+    await withPage(`${double.url}/#/app/fixture/home`, {}, async (page) => {
+        const app = await appFrame(page)
+        await page.locator('.app-card[data-state=running]').waitFor()
+        await app.evaluate(() => void (globalThis.onDo = () => globalThis.ask('ui/message', { role: 'user', content: [{ type: 'text', text: 'look at this' }] })))
+        await app.locator('#do').click()
+        await page.locator('.welcome').waitFor()
+        assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'look at this')
+        assert.equal(asked('ui/message').length, 0)
     })
 })
 

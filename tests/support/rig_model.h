@@ -254,6 +254,8 @@ static inline void model_write_draft(struct llm_call *c)
     c->has_announced = true;
     if (c->ev.on_tool_start)
         c->ev.on_tool_start(c->ctx, str_from(id), str_from(c->answer.calls[0].name));
+    if (c->ev.on_tool_args)
+        c->ev.on_tool_args(c->ctx, str_from(id), str_from(c->answer.draft));
 }
 
 static inline void on_model_next(void *ctx)

@@ -46,6 +46,7 @@ export async function startViewDouble(nb, tools) {
         progress: {},
         rpc: () => ({}),
         requests: [],
+        placements: [],
         lost: new Set(), // ids of views that the server does not know any more
         isApartReachable: true,
         count: 0,
@@ -139,7 +140,7 @@ export async function startViewDouble(nb, tools) {
         const up = http.request(options, (down) => {
             const type = down.headers['content-type'] ?? ''
             const csp = down.headers['content-security-policy']
-            if (csp && type.startsWith('text/html')) down.headers['content-security-policy'] = `${csp}; frame-src 'self' ${double.sandboxOrigin}`
+            if (csp && req.url === '/') down.headers['content-security-policy'] = `${csp}; frame-src 'self' ${double.sandboxOrigin}`
             const isHistory = req.url.includes('/history')
             if (isHistory) delete down.headers['content-length']
             res.writeHead(down.statusCode, down.headers)
@@ -159,6 +160,7 @@ export async function startViewDouble(nb, tools) {
 
     const server = http.createServer((req, res) => {
         const path = req.url.split('?')[0]
+        if (path === '/v1/shell') return json(res, 200, { placements: double.placements })
         if (path.startsWith('/v1/views')) return void ownRoutes(req, res, path).catch(() => res.destroy())
         if (path.startsWith('/sandbox/')) {
             res.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': `${SANDBOX_CSP}; sandbox allow-scripts allow-forms` })

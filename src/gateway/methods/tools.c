@@ -163,7 +163,7 @@ static void call_own(struct gw_request *q)
 /* ---- tools/call ---- */
 
 /* The source may have no tools now: it has failed, or nobody has signed in to it. */
-static void refuse_unknown(struct gw_request *q, str name)
+static void refuse_name(struct gw_request *q, str name)
 {
     bool is_coming;
     str why = gw_request_bundle(q)
@@ -184,7 +184,7 @@ static void call_named(struct gw_request *q)
     struct bundle *b = NULL;
     const struct toolset_item *it = gw_tools_find(q, name, &b);
     if (!it) {
-        refuse_unknown(q, name);
+        refuse_name(q, name);
         return;
     }
     q->tool = arena_str(&q->arena, it->name);

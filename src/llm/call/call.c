@@ -158,8 +158,17 @@ static void heard_tool(void *ctx, str id, str name)
         c->ev.on_tool_start(c->ctx, id, name);
 }
 
-static const struct llm_events LISTENER = {
-    .on_text = heard_text, .on_thinking = heard_thinking, .on_tool_start = heard_tool};
+static void heard_args(void *ctx, str id, str piece)
+{
+    struct llm_call *c = ctx;
+    if (!c->is_dead && c->ev.on_tool_args)
+        c->ev.on_tool_args(c->ctx, id, piece);
+}
+
+static const struct llm_events LISTENER = {.on_text = heard_text,
+                                           .on_thinking = heard_thinking,
+                                           .on_tool_start = heard_tool,
+                                           .on_tool_args = heard_args};
 
 static void on_drained(void *ctx)
 {

@@ -4,7 +4,8 @@
 
 #include "llm/provider/anthropic.h"
 
-#define BYTES_PER_TOKEN 4 /* a rough estimate, the same everywhere and always */
+#define ARGS_PIECE      16 /* bytes */
+#define BYTES_PER_TOKEN 4  /* a rough estimate, the same everywhere and always */
 
 static size_t count_calls(const struct llm_request *req)
 {
@@ -47,15 +48,28 @@ static void say_word(struct demo_speech *d, struct answer *an)
     answer_text(an, b, word);
 }
 
-static void make_call(struct demo_speech *d, struct answer *an)
+static struct answer_block *begin_call(const struct demo_speech *d, struct answer *an)
 {
-    const struct demo_use *use = &d->plan.uses[d->next_use++];
     struct answer_block *b = answer_open(an, ANSWER_TOOL, (int64_t)an->n);
-    b->id = arena_printf(&an->arena, "demo_call_%zu", d->calls_before + d->next_use);
-    b->name = arena_str(&an->arena, use->name);
-    answer_add(an, &b->text, use->args);
-    b->is_open = false;
+    b->id = arena_printf(&an->arena, "demo_call_%zu", d->calls_before + d->next_use + 1);
+    b->name = arena_str(&an->arena, d->plan.uses[d->next_use].name);
     answer_tool_started(an, b);
+    return b;
+}
+
+/* Arguments come in pieces, as those of other models do. */
+static void write_call(struct demo_speech *d, struct answer *an)
+{
+    str args = d->plan.uses[d->next_use].args;
+    struct answer_block *b = d->args_at > 0 ? answer_last(an, ANSWER_TOOL) : begin_call(d, an);
+    str piece = str_slice(args, d->args_at, d->args_at + ARGS_PIECE);
+    answer_args(an, b, piece);
+    d->args_at += piece.n;
+    if (d->args_at < args.n)
+        return;
+    b->is_open = false;
+    d->args_at = 0;
+    d->next_use++;
 }
 
 static void complete(struct demo_speech *d, struct answer *an)
@@ -77,7 +91,7 @@ bool demo_step(struct demo_speech *d, struct answer *an)
     if (d->at < d->plan.text.n)
         say_word(d, an);
     else if (d->next_use < d->plan.nuses)
-        make_call(d, an);
+        write_call(d, an);
     if (d->at < d->plan.text.n || d->next_use < d->plan.nuses)
         return true;
     complete(d, an);

@@ -60,11 +60,12 @@ struct demo_speech {
     struct demo_plan plan;
     size_t at; /* bytes of the text that were sent already */
     size_t next_use;
+    size_t args_at;      /* bytes of that call's arguments that were sent already */
     size_t calls_before; /* tool calls in the history: numbers the new ones */
     size_t bytes_in;     /* of the request, for the estimate of its tokens */
 };
 
 void demo_begin(struct demo_speech *d, struct arena *a, const struct llm_request *req,
                 size_t bytes_in);
-/* Says one more word, or makes one more call; false when the answer is complete. */
+/* Says one more word, or writes one more piece of a call; false when the answer is complete. */
 bool demo_step(struct demo_speech *d, struct answer *an);

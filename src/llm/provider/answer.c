@@ -87,12 +87,28 @@ void answer_thinking(struct answer *an, struct answer_block *b, str delta)
     an->listener->on_thinking(an->ctx, delta);
 }
 
+static void tell_args(struct answer *an, const struct answer_block *b, str piece)
+{
+    if (piece.n > 0 && !an->has_error && an->listener && an->listener->on_tool_args)
+        an->listener->on_tool_args(an->ctx, b->id, piece);
+}
+
 void answer_tool_started(struct answer *an, const struct answer_block *b)
 {
+    assert(b->kind == ANSWER_TOOL);
     if (!an->listener || !an->listener->on_tool_start)
         return;
     an->had_output = true;
     an->listener->on_tool_start(an->ctx, b->id, b->name);
+    tell_args(an, b, buf_str(&b->text));
+}
+
+void answer_args(struct answer *an, struct answer_block *b, str piece)
+{
+    assert(b->kind == ANSWER_TOOL);
+    answer_add(an, &b->text, piece);
+    if (b->name.n > 0)
+        tell_args(an, b, piece);
 }
 
 void answer_fail(struct answer *an, str type, str message)

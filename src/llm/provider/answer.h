@@ -56,7 +56,7 @@ struct answer {
     str stop_detail, request_id;
     bool has_error;
     struct wire_error error;
-    const struct llm_events *listener; /* on_text, on_thinking, on_tool_start; NULL = none */
+    const struct llm_events *listener; /* on_text, on_thinking, on_tool_*; NULL = none */
     void *ctx;
 };
 
@@ -72,7 +72,10 @@ struct answer_block *answer_last(struct answer *an, enum answer_kind kind); /* o
 void answer_text(struct answer *an, struct answer_block *b, str delta);
 void answer_thinking(struct answer *an, struct answer_block *b, str delta);
 void answer_add(struct answer *an, struct buf *to, str bytes);
+/* The block has its name and its id. */
 void answer_tool_started(struct answer *an, const struct answer_block *b);
+/* Adds to the arguments; the listener gets those that came before the name with it. */
+void answer_args(struct answer *an, struct answer_block *b, str piece);
 
 /* A token count that a server reported; `otherwise` when it is missing or out of range. */
 int64_t answer_count(const struct json *usage, const char *key, int64_t otherwise);

@@ -55,7 +55,7 @@ static void text_delta(struct answer *an, struct answer_block *b, const struct j
 static void args_delta(struct answer *an, struct answer_block *b, const struct json *d)
 {
     if (b->kind == ANSWER_TOOL)
-        answer_add(an, &b->text, json_get_string(d, "partial_json"));
+        answer_args(an, b, json_get_string(d, "partial_json"));
     else if (b->kind == ANSWER_OPAQUE)
         answer_add(an, &b->args, json_get_string(d, "partial_json"));
 }

@@ -107,6 +107,8 @@ static struct answer_block *call_for(struct answer *an, const struct json *call,
     const struct json *number = json_get(call, "index");
     bool has_index = json_is(number, JSON_INT);
     struct answer_block *b = has_index ? answer_find(an, number->i) : answer_last(an, ANSWER_TOOL);
+    if (b && b->kind != ANSWER_TOOL)
+        b = NULL; /* a number that no call has */
     bool is_other = b && id.n > 0 && !str_eq(b->id, id);
     if (!has_index && (id.n > 0 || name.n > 0))
         is_other = !b || !str_eq(b->id, id) || id.n == 0;
@@ -142,9 +144,9 @@ static void read_call(struct answer *an, const struct json *call)
     }
     const struct json *args = json_get(fn, "arguments");
     if (json_is(args, JSON_STRING))
-        answer_add(an, &b->text, args->s);
+        answer_args(an, b, args->s);
     else if (json_is(args, JSON_OBJECT))
-        answer_add(an, &b->text, json_to_str(&an->scratch, args));
+        answer_args(an, b, json_to_str(&an->scratch, args));
     read_extra(an, json_get(call, "extra_content"));
 }
 

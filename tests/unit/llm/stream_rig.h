@@ -130,3 +130,31 @@ static inline void rig_all(const struct stream_decoder *d, const struct stream_c
             rig_check(d, &cases[i], stream, at, stream.n);
     }
 }
+
+static inline void rig_args_start(void *ctx, str id, str name)
+{
+    buf_printf(ctx, "[%.*s %.*s]", STR_ARG(id), STR_ARG(name));
+}
+
+static inline void rig_args_piece(void *ctx, str id, str piece)
+{
+    buf_printf(ctx, "(%.*s %.*s)", STR_ARG(id), STR_ARG(piece));
+}
+
+/* What a listener is told of tool calls while they are written: "[id name](id piece)". */
+static inline void rig_check_args(const struct stream_decoder *d, const char *stream,
+                                  const char *told)
+{
+    static const struct llm_events LISTENER = {
+        .on_text = rig_text, .on_tool_start = rig_args_start, .on_tool_args = rig_args_piece};
+    struct stream_rig r = {.decoder = d};
+    struct sse_parser p;
+    buf_init(&r.heard, 1 << 20);
+    answer_init(&r.answer, &LISTENER, &r.heard);
+    sse_parser_init(&p, 1 << 20, rig_event, &r);
+    assert_int_equal(sse_parser_feed(&p, str_from(stream)), 0);
+    assert_string_equal(buf_cstr(&r.heard), told);
+    sse_parser_done(&p);
+    answer_done(&r.answer);
+    buf_done(&r.heard);
+}

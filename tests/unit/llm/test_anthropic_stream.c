@@ -158,3 +158,12 @@ TEST(a_long_answer_is_one_block)
     assert_int_equal(r.blocks[0].text.n, 500000);
     answer_done(&an);
 }
+
+TEST(arguments_are_told_as_they_are_written)
+{
+    rig_check_args(&DECODER,
+                   TOOL_START(0, "a") ARGS(0, "") ARGS(0, "{\\\"x") ARGS(0, "\\\":1}") STOP(0)
+                       START(1, "{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"u\"}")
+                           ARGS(1, "{}"), /* of a tool that the provider runs */
+                   "[a f](a {\"x)(a \":1})");
+}

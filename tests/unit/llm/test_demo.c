@@ -57,6 +57,39 @@ TEST(says_word_by_word)
     arena_done(&a);
 }
 
+static void on_args(void *ctx, str id, str piece)
+{
+    struct heard *h = ctx;
+    buf_printf(&h->words, "%.*s:[%.*s]", STR_ARG(id), STR_ARG(piece));
+}
+
+TEST(writes_arguments_in_pieces)
+{
+    static const struct llm_events WITH_ARGS = {
+        .on_text = on_text, .on_tool_start = on_tool, .on_tool_args = on_args};
+    struct arena a;
+    struct heard h = {0};
+    struct answer an;
+    struct llm_result r;
+    struct demo_speech d = {.plan = {.uses = {{STR("t"), STR("{\"title\":\"a chart\",\"n\":1}")},
+                                              {STR("t"), STR("{}")}},
+                                     .nuses = 2}};
+    arena_init(&a);
+    answer_init(&an, &WITH_ARGS, &h);
+    buf_init(&h.words, 1 << 16);
+    while (demo_step(&d, &an))
+        ;
+    assert_string_equal(buf_cstr(&h.words),
+                        "demo_call_1:[{\"title\":\"a char]demo_call_1:[t\",\"n\":1}]"
+                        "demo_call_2:[{}]");
+    answer_result(&an, STR("demo"), STR("demo"), &r);
+    assert_int_equal(h.calls, 2);
+    assert_true(str_eq(r.blocks[0].args, STR("{\"title\":\"a chart\",\"n\":1}")));
+    answer_done(&an);
+    buf_done(&h.words);
+    arena_done(&a);
+}
+
 TEST(numbers_its_calls)
 {
     (void)state;

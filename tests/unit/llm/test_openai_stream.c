@@ -130,3 +130,32 @@ TEST(means_the_same_however_it_is_cut)
     (void)state;
     rig_all(&DECODER, CASES, ARRAY_LEN(CASES));
 }
+
+TEST(arguments_are_told_as_they_are_written)
+{
+    rig_check_args(
+        &DECODER,
+        D("{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"t\",\"arguments\":"
+          "\"\"}}]}") D("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"x\"}}]}")
+            D("{\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"u\","
+              "\"arguments\":{\"y\":2}}}]}")
+                D("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\":1}\"}}]}"),
+        "[a t](a {\"x)[b u](b {\"y\":2})(a \":1})");
+}
+
+TEST(arguments_before_the_name_are_told_with_it)
+{
+    rig_check_args(
+        &DECODER,
+        D("{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"arguments\":\"{\"}}]}")
+            D("{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"t\",\"arguments\":\"}\"}}]}"),
+        "[a t](a {)(a })");
+}
+
+TEST(a_call_with_the_number_of_nothing_is_a_call)
+{
+    rig_check_args(&DECODER,
+                   TEXT("x") D("{\"tool_calls\":[{\"index\":-1,\"id\":\"a\",\"function\":{"
+                               "\"name\":\"t\",\"arguments\":\"{}\"}}]}"),
+                   "x[a t](a {})");
+}

@@ -129,6 +129,31 @@ WITH_RIG(events_of_a_call_have_the_interface_of_its_tool)
         assert_null(json_get(rig_seen(r, TYPES[i]), "resourceUri"));
 }
 
+WITH_RIG(arguments_of_a_tool_with_an_interface_are_published_while_they_are_written)
+{
+    struct rig *r = *state;
+    struct rig_turn *first = rig_chat(r, r->ana, "", "hi");
+    rig_tools.tools[0].ui_uri = STR("ui://t/ping");
+    registry_changed(r->tools, &rig_tools.source);
+    rig_watch(r, first->conversation_id);
+    MODEL(.calls = {{"t__ping", "{\"a\":\"bc\"}"}}, .draft = "{\"a\":\"b", .is_held = true);
+    struct rig_turn *t = rig_send(r, r->ana, first->conversation_id, "ping");
+    rig_until(r, rig_seen(r, "tool.input"));
+    const struct json *seen = rig_seen(r, "tool.input");
+    assert_true(str_eq(json_get_string(seen, "id"), STR("c1")));
+    assert_true(str_eq(member_of(r, seen, "input"), STR("{\"a\":\"b\"}")));
+    assert_true(str_eq(json_get_string(seen, "runId"),
+                       runtime_active_run(r->runtime, str_from(first->conversation_id))));
+    model_release();
+    rig_until(r, t->is_over);
+    model_from_here();
+    r->nevents = 0;
+    MODEL(.calls = {{"t__read", "{}"}}, .draft = "{\"a\":\"b"); /* without an interface */
+    rig_chat(r, r->ana, first->conversation_id, "read");
+    assert_non_null(rig_seen(r, "tool.preparing"));
+    assert_null(rig_seen(r, "tool.input"));
+}
+
 WITH_RIG(a_cancelled_call_tells_its_interface_that_there_is_no_result)
 {
     struct rig *r = *state;

@@ -223,7 +223,7 @@ export interface ConversationEvents {
   'reasoning.delta': OfRun & { text: string }
   'text.snapshot': { runId: string | null; text: string }
   'tool.preparing': OfRun & { id: string; name: string; resourceUri?: string }
-  'tool.input': OfRun & { id: string; input: unknown }
+  'tool.input': OfRun & { id: string; input: unknown } // what the arguments already hold
   'tool.start': OfRun & { id: string; name: string; input?: unknown; resourceUri?: string }
   'tool.progress': OfRun & {
     id: string

@@ -9,6 +9,7 @@ export type Route =
   | { readonly name: 'new' }
   | { readonly name: 'conversation'; readonly id: string; readonly at?: number } // at: a message
   | { readonly name: 'screen'; readonly screen: ScreenName; readonly part?: string }
+  | { readonly name: 'app'; readonly route: string } // an app with a place of its own
 
 const ID = /^[a-z]+_[A-Za-z0-9_-]{1,64}$/
 const POSITION = /^\d{1,15}$/
@@ -17,6 +18,7 @@ function parse(hash: string): Route {
   const [, kind, id, at] = hash.replace(/^#/, '').split('/')
   if (kind === 'c' && id && ID.test(id))
     return { name: 'conversation', id, at: at && POSITION.test(at) ? Number(at) : undefined }
+  if (kind === 'app' && id) return { name: 'app', route: decode(hash.split('/app/')[1]!) }
   const screen = SCREENS.find((name) => name === kind)
   if (screen) return { name: 'screen', screen, part: id ? decode(id) : undefined }
   return { name: 'new' }
@@ -35,6 +37,7 @@ export function hrefOf(route: Route): string {
     return `#/c/${route.id}${route.at === undefined ? '' : `/${route.at}`}`
   if (route.name === 'screen')
     return `#/${route.screen}${route.part ? `/${encodeURIComponent(route.part)}` : ''}`
+  if (route.name === 'app') return `#/app/${encodeURI(route.route)}`
   return '#/'
 }
 

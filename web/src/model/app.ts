@@ -10,6 +10,7 @@ import { recall, remember } from '../base/storage'
 import { Chat } from './chat'
 import { Conversations } from './conversations'
 import { saveDraft } from './drafts'
+import { loadPlacements } from './placements'
 import { learnPeople, nameOf } from './people'
 import { Seen } from './seen'
 
@@ -30,6 +31,7 @@ export class App {
     session.onExpired = () => (this.isLoggedOut.value = true)
     this.workspace.value = await this.#loadWorkspace()
     void this.#meet()
+    void loadPlacements()
     live.start()
     live.onNews((event) => this.#onNews(event))
     this.conversations.start()
@@ -42,6 +44,12 @@ export class App {
     go({ name: 'new' })
     if (this.chat.value?.id === null && !this.chat.value.isBusy) return
     this.#open({ name: 'new' })
+  }
+
+  /** A new chat with the first message proposed. */
+  startChat(text: string): void {
+    saveDraft(null, text)
+    this.newChat()
   }
 
   /** The person or the workspaces have changed. */
@@ -67,6 +75,7 @@ export class App {
 
   #onNews(event: string): void {
     if (event.startsWith('conversation.') || event === 'reset') this.conversations.refreshSoon()
+    if (event.startsWith('bundle.') || event === 'reset') void loadPlacements()
   }
 
   async #loadWorkspace(): Promise<Workspace> {
@@ -155,7 +164,7 @@ export class App {
 
   #open(where: Route): void {
     const open = this.chat.value
-    if (where.name === 'screen') {
+    if (where.name === 'screen' || where.name === 'app') {
       open?.close()
       this.chat.value = null
       return

@@ -1,7 +1,9 @@
 // Settings, in parts: the own things for everybody, people and workspaces for admins.
 import { h } from '../base/dom'
+import { retire } from '../base/leave'
 import { hrefOf } from '../base/router'
 import type { App } from '../model/app'
+import { placements } from '../model/placements'
 import { aboutPart } from './about'
 import { appearancePart } from './appearance'
 import { auditPart } from './audit'
@@ -44,8 +46,27 @@ function isOwner(app: App): boolean {
   return hasUsers(app) && app.workspace.value?.user.role === 'owner'
 }
 
+/** Parts that apps bring. */
+function appParts(): Part[] {
+  return placements.value
+    .filter(({ slot }) => slot === 'settings')
+    .map((placement) => ({
+      name: `app.${placement.app}`,
+      label: placement.label || placement.app,
+      build: (app) => {
+        const place = h('div', { class: 'loading', aria: { busy: true } })
+        void import('../apps/apps').then(async ({ openPlacement }) => {
+          const element = await openPlacement(app, placement)
+          if (place.isConnected) place.replaceWith(element)
+          else retire(element)
+        })
+        return place
+      },
+    }))
+}
+
 export function settingsScreen(app: App, part: string | undefined): HTMLElement {
-  const parts = PARTS.filter(({ isFor }) => !isFor || isFor(app))
+  const parts = [...PARTS.filter(({ isFor }) => !isFor || isFor(app)), ...appParts()]
   const chosen = parts.find(({ name }) => name === part) ?? parts[0]!
   const links = parts.map(({ name, label }) => {
     const href = hrefOf({ name: 'screen', screen: 'settings', part: name })

@@ -3,11 +3,13 @@ import { announcer } from '../base/announcer'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { MOD, SHIFT } from '../base/keys'
+import { retire, setEnd } from '../base/leave'
 import { go, route, type Route, type ScreenName } from '../base/router'
 import { toasts } from '../base/toast'
 import type { App } from '../model/app'
 import { Attention, sign } from '../model/attention'
 import type { Chat } from '../model/chat'
+import { listedPlacements, loadPlacements, placementAt, routeOf } from '../model/placements'
 import { isSidebarOpen, nextTheme } from '../model/preferences'
 import { ChatView } from './chat'
 import { conversationMenu } from './conversation_menu'
@@ -89,6 +91,7 @@ export class Shell {
     PHONE.addEventListener('change', () => this.#setDrawer(false))
     this.#app.chat.watch((chat) => this.#show(chat))
     route.watch((where) => void this.#showScreen(where))
+    route.watch((where) => void this.#showApp(where))
     this.#app.isUnreachable.watch(() => this.#describe())
     this.#app.workspace.subscribe(() => this.#describe())
     sign.subscribe(() => this.#describe())
@@ -131,16 +134,13 @@ export class Shell {
 
   /** Apps are told that they end, and have a moment to answer; until then they are there, unseen. */
   #retire(view: ChatView | null): void {
-    const ended = view?.close()
-    if (!view || !ended) return
-    view.element.hidden = true
-    view.element.classList.add('is-leaving')
-    void ended.then(() => view.element.remove())
+    const ended = view?.close() ?? null
+    if (view) setEnd(view.element, () => ended)
   }
 
   #fill(elements: HTMLElement[]): void {
-    for (const child of [...this.#stage.children])
-      if (!child.classList.contains('is-leaving')) child.remove()
+    for (const child of [...this.#stage.children] as HTMLElement[])
+      if (!child.classList.contains('is-leaving')) retire(child)
     this.#stage.append(...elements)
   }
 
@@ -155,11 +155,29 @@ export class Shell {
     this.closeDrawer()
   }
 
+  /** An app with a place of its own; after a reload, the list of them has to come first. */
+  async #showApp(where: Route): Promise<void> {
+    if (where.name !== 'app') return
+    await this.#whenReady()
+    const { openPlacement, noPlacement } = await import('../apps/apps')
+    if (!placementAt(where.route)) await loadPlacements()
+    if (route.value !== where) return
+    const placement = placementAt(where.route)
+    const element = placement
+      ? await openPlacement(this.#app, placement)
+      : noPlacement(where.route)
+    if (route.value === where) this.#fill([element])
+    else retire(element)
+    this.#describe()
+    this.closeDrawer()
+  }
+
   #describe(): void {
     const chat = this.#app.chat.value
     const where = route.value
-    const title = where.name === 'screen' ? SCREEN_TITLES[where.screen] : chat ? titleOf(chat) : ''
-    const isNamed = where.name === 'screen' || (chat?.id && chat.title)
+    const place = where.name === 'screen' ? SCREEN_TITLES[where.screen] : appTitle(where)
+    const title = place ?? (chat ? titleOf(chat) : '')
+    const isNamed = place !== null || (chat?.id && chat.title)
     const pageTitle = [sign.value, isNamed ? `${title} · nb` : 'nb'].join(' ').trim()
     if (document.title !== pageTitle) document.title = pageTitle
     const isLost = this.#app.isUnreachable.value || (chat?.link === 'lost' && !chat.gone)
@@ -197,6 +215,11 @@ export class Shell {
       ...(chat?.id
         ? [{ label: 'Notes', icon: 'note' as const, run: () => this.#toggleNotes() }]
         : []),
+      ...listedPlacements().map((placement) => ({
+        label: placement.label || placement.app,
+        icon: 'layers' as const,
+        run: () => go({ name: 'app', route: routeOf(placement) }),
+      })),
       screen('Bundles and tools', 'apps', 'box'),
       screen('Skills', 'skills', 'book'),
       screen('Permissions', 'permissions', 'shield'),
@@ -263,6 +286,11 @@ export class Shell {
     menuButton.setAttribute('aria-expanded', String(isShown))
     menuButton.ariaLabel = menuButton.title = isShown ? 'Hide sidebar' : 'Show sidebar'
   }
+}
+
+/** The name of the app at that address; null: it is the address of something else. */
+function appTitle(where: Route): string | null {
+  return where.name === 'app' ? (placementAt(where.route)?.label ?? where.route) : null
 }
 
 /** Until it has a title, a conversation is called by its first words. */

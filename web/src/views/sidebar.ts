@@ -3,8 +3,9 @@ import { iconButton, textButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
 import { openMenu } from '../base/menu'
-import { hrefOf, route, type ScreenName } from '../base/router'
+import { hrefOf, route, type Route, type ScreenName } from '../base/router'
 import type { App } from '../model/app'
+import { listedPlacements, placements, routeOf } from '../model/placements'
 import { nextTheme, theme, type Theme } from '../model/preferences'
 import { Search } from '../model/search'
 import { ConversationList } from './rows'
@@ -28,6 +29,33 @@ const PLACES: readonly { screen: ScreenName; label: string; icon: IconName }[] =
   { screen: 'usage', label: 'Usage', icon: 'chart' },
   { screen: 'settings', label: 'Settings', icon: 'gear' },
 ]
+
+/** Icons that apps ask for by the names of a known set, as far as there is one like it here. */
+const LOOKS: Record<string, IconName> = {
+  home: 'layers',
+  'message-square': 'note',
+  file: 'note',
+  folder: 'box',
+  clock: 'clock',
+  calendar: 'clock',
+  settings: 'gear',
+  users: 'people',
+  user: 'user',
+  'bar-chart': 'chart',
+  'chart-bar': 'chart',
+  book: 'book',
+  search: 'search',
+  key: 'key',
+  shield: 'shield',
+  link: 'link',
+  sparkles: 'spark',
+  wrench: 'wrench',
+}
+
+function mark(link: HTMLElement, isHere: boolean): void {
+  if (isHere) link.setAttribute('aria-current', 'page')
+  else link.removeAttribute('aria-current')
+}
 
 export class Sidebar {
   readonly element: HTMLElement
@@ -57,6 +85,7 @@ export class Sidebar {
       this.#tools(),
       this.#list.element,
       this.#results.element,
+      this.#apps(),
       this.#places(),
       this.#foot(),
     )
@@ -121,21 +150,39 @@ export class Sidebar {
 
   #places(): HTMLElement {
     const links = PLACES.map(({ screen, label, icon: name }) => {
-      const href = hrefOf({ name: 'screen', screen })
-      const link = h(
-        'a',
-        { class: 'place', href, on: { click: () => this.#actions.onNavigate() } },
-        icon(name),
-        label,
-      )
-      route.watch((where) => {
-        const isHere = where.name === 'screen' && where.screen === screen
-        if (isHere) link.setAttribute('aria-current', 'page')
-        else link.removeAttribute('aria-current')
-      })
+      const link = this.#link({ name: 'screen', screen }, label, name)
+      route.watch((where) => mark(link, where.name === 'screen' && where.screen === screen))
       return link
     })
     return h('nav', { class: 'places', aria: { label: 'Workspace' } }, ...links)
+  }
+
+  /** Apps with a place of their own, where there are any. */
+  #apps(): HTMLElement {
+    const nav = h('nav', { class: 'places is-apps', aria: { label: 'Apps' } })
+    const links = new Map<string, HTMLElement>()
+    const markAll = (where: Route) => {
+      for (const [to, link] of links) mark(link, where.name === 'app' && where.route === to)
+    }
+    placements.watch(() => {
+      links.clear()
+      for (const placement of listedPlacements()) {
+        const { label, app, icon: look = '' } = placement
+        const to: Route = { name: 'app', route: routeOf(placement) }
+        links.set(to.route, this.#link(to, label || app, LOOKS[look] ?? 'layers'))
+      }
+      nav.hidden = links.size === 0
+      nav.replaceChildren(...links.values())
+      markAll(route.value)
+    })
+    route.subscribe(markAll)
+    return nav
+  }
+
+  #link(to: Route, label: string, name: IconName): HTMLElement {
+    const onClick = () => this.#actions.onNavigate()
+    const text = h('span', { class: 'place-label', dir: 'auto' }, label)
+    return h('a', { class: 'place', href: hrefOf(to), on: { click: onClick } }, icon(name), text)
   }
 
   #foot(): HTMLElement {

@@ -1,0 +1,52 @@
+// An app with a place of its own: the main area, or a part of the settings.
+import { live } from '../api/live'
+import { h } from '../base/dom'
+import { setEnd } from '../base/leave'
+import type { App } from '../model/app'
+import { listedPlacements, type Placement } from '../model/placements'
+import { isObject } from './bridge'
+import { AppCard } from './card'
+import { loadStyles, pageActions } from './page'
+
+export async function openPlacement(app: App, placement: Placement): Promise<HTMLElement> {
+  await loadStyles()
+  const { app: name, uri, label, size = 'full' } = placement
+  const card = new AppCard({
+    label: label || name,
+    target: () => ({ app: name, uri }),
+    conversationId: null,
+    stateKey: `${name} ${uri}`,
+    version: app.workspace.value?.version ?? '',
+    page: pageActions(app, (text) => app.startChat(text)),
+    isWhole: true,
+    onChange: () => {},
+  })
+  const endNews = live.onNews((event, data) => {
+    if (event !== 'data.changed' || !isObject(data)) return
+    const { server, tool, viewId } = data
+    if (typeof server === 'string' && typeof tool === 'string')
+      card.noteChange(server, tool, typeof viewId === 'string' ? viewId : undefined)
+  })
+  const onLeaving = () => card.forsake()
+  addEventListener('pagehide', onLeaving)
+  const element = h('div', { class: `app-place is-${size}` }, card.element)
+  setEnd(element, () => {
+    endNews()
+    removeEventListener('pagehide', onLeaving)
+    if (card.isAlive) return card.leave('The app was left.')
+    card.kill()
+    return null
+  })
+  card.open()
+  return element
+}
+
+/** What to say where there is no such app. */
+export function noPlacement(route: string): HTMLElement {
+  const others = listedPlacements().length > 0 ? ' The sidebar lists the apps that are.' : ''
+  return h(
+    'div',
+    { class: 'notice' },
+    h('p', { role: 'alert' }, `No app of this workspace is shown at “${route}”.${others}`),
+  )
+}
