@@ -10,6 +10,7 @@ struct sampling {
     void *tool_host;
     struct arena arena;
     str source;
+    str conversation_id; /* without a run; else empty */
     sampling_fn fn;
     void *ctx;
     struct llm_call *call;
@@ -196,14 +197,28 @@ static void sampling_free(struct sampling *s)
 
 static void on_sampling_text(void *ctx, str delta) {}
 
+static void on_recorded(void *log, const struct err *err, const store_pos *pos, size_t n)
+{
+    if (err)
+        log_warn(log, "apps", "cannot record the usage of an interface: %s", err->msg);
+}
+
+static void record_usage(const struct sampling *s, str line)
+{
+    const struct runtime_deps *d = runtime_deps(s->rt);
+    if (s->conversation_id.n > 0)
+        store_append(d->store, s->conversation_id, &line, 1, on_recorded, d->log);
+    else
+        turn_record(s->tool_host, line);
+}
+
 static void on_sampling_done(void *ctx, const struct llm_result *r)
 {
     static const char *const KEYS[] = {"server", NULL};
     struct sampling *s = ctx;
     struct arena *a = &s->arena;
     assert(s->call);
-    str line = usage_event_with(a, "sampling", r->model, &r->usage, r->ms, KEYS, &s->source);
-    turn_record(s->tool_host, line);
+    record_usage(s, usage_event_with(a, "sampling", r->model, &r->usage, r->ms, KEYS, &s->source));
     struct json *result = json_new(a, JSON_OBJECT);
     json_set(a, result, STR("role"), json_of_str(STR("assistant")));
     json_set(a, result, STR("content"), content_json(a, r));
@@ -220,16 +235,26 @@ static void on_sampling_fail(void *ctx, const struct llm_failure *f)
     sampling_free(s);
 }
 
-int sampling_start(struct runtime *rt, void *tool_host, str source, const struct json *params,
-                   sampling_fn fn, void *ctx, struct sampling **ret, struct err *e)
+static struct sampling *sampling_new(struct runtime *rt, str source, sampling_fn fn, void *ctx)
+{
+    struct sampling *s = xcalloc(1, sizeof *s);
+    arena_init(&s->arena);
+    s->rt = rt;
+    s->source = arena_str(&s->arena, source);
+    s->fn = fn;
+    s->ctx = ctx;
+    return s;
+}
+
+/* Frees it when the request cannot be made. */
+static int ask_model(struct sampling *s, const struct json *params, str model,
+                     struct sampling **ret, struct err *e)
 {
     static const struct llm_events EVENTS = {
         .on_text = on_sampling_text, .on_done = on_sampling_done, .on_fail = on_sampling_fail};
-    const struct turn_info *info = turn_info(tool_host);
-    int64_t most = runtime_deps(rt)->config->limits.max_output_tokens;
+    const struct runtime_deps *d = runtime_deps(s->rt);
+    int64_t most = d->config->limits.max_output_tokens;
     int64_t wanted = json_get_int(params, "maxTokens", most);
-    struct sampling *s = xcalloc(1, sizeof *s);
-    arena_init(&s->arena);
     struct llm_request req = {
         .system_stable = json_get_string(params, "systemPrompt"),
         .max_tokens = wanted > 0 && wanted < most ? wanted : most,
@@ -240,15 +265,31 @@ int sampling_start(struct runtime *rt, void *tool_host, str source, const struct
         return r;
     }
     read_tools(&s->arena, params, &req);
-    s->rt = rt;
-    s->tool_host = tool_host;
-    s->source = arena_str(&s->arena, source);
-    s->fn = fn;
-    s->ctx = ctx;
-    str model = choose_model(s, params, info->model);
-    s->call = llm_start(runtime_deps(rt)->llm, model, &req, &EVENTS, s);
+    s->call = llm_start(d->llm, choose_model(s, params, model), &req, &EVENTS, s);
     *ret = s;
     return 0;
+}
+
+int sampling_start(struct runtime *rt, void *tool_host, str source, const struct json *params,
+                   sampling_fn fn, void *ctx, struct sampling **ret, struct err *e)
+{
+    struct sampling *s = sampling_new(rt, source, fn, ctx);
+    s->tool_host = tool_host;
+    return ask_model(s, params, turn_info(tool_host)->model, ret, e);
+}
+
+int sampling_start_apart(struct runtime *rt, str conversation_id, str model, str source,
+                         const struct json *params, sampling_fn fn, void *ctx,
+                         struct sampling **ret, struct err *e)
+{
+    const struct runtime_deps *d = runtime_deps(rt);
+    struct sampling *s = sampling_new(rt, source, fn, ctx);
+    str provider, name, why;
+    assert(conversation_id.n > 0);
+    s->conversation_id = arena_str(&s->arena, conversation_id);
+    if (model.n == 0 || llm_resolve(d->llm, model, &provider, &name, NULL) < 0)
+        model = d->default_model.n > 0 ? d->default_model : llm_default_model(d->llm, &why);
+    return ask_model(s, params, model, ret, e);
 }
 
 void sampling_cancel(struct sampling *s)

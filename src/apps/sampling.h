@@ -1,8 +1,8 @@
-/* sampling.h - model calls on behalf of an MCP server (sampling/createMessage).
+/* sampling.h - model calls on behalf of an MCP server or an interface (sampling/createMessage).
  *
- * sampling/createMessage becomes one model call for the person whose run called the server's tool:
- * its usage is recorded in the log of that conversation, and the number of calls per tool call is
- * limited. The caller of this module asks for consent. Loop thread only. */
+ * sampling/createMessage becomes one model call for the person whose run called the server's tool,
+ * or who has the interface open: its usage is recorded in the log of that conversation. The caller
+ * of this module asks for consent, and limits the number of calls. Loop thread only. */
 #pragma once
 
 #include "runtime/runtime.h"
@@ -19,4 +19,9 @@ typedef void (*sampling_fn)(void *ctx, const struct json *result, const struct e
  * fn is not called. */
 int sampling_start(struct runtime *rt, void *tool_host, str source, const struct json *params,
                    sampling_fn fn, void *ctx, struct sampling **ret, struct err *e);
+/* The same without a run, for an interface in this conversation. model: the conversation's; a model
+ * that is empty or not available any more becomes the default. */
+int sampling_start_apart(struct runtime *rt, str conversation_id, str model, str source,
+                         const struct json *params, sampling_fn fn, void *ctx,
+                         struct sampling **ret, struct err *e);
 void sampling_cancel(struct sampling *s); /* no callback follows */

@@ -4,6 +4,7 @@
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "api/live/live.h"
+#include "api/views/views.h"
 #include "base/text/plain.h"
 #include "bus/vocabulary.h"
 #include "runtime/report.h"
@@ -81,7 +82,7 @@ static bool parse_always(struct http_req *r, const struct json *v, enum consent_
 }
 
 /* Decodes and checks; replies with 400 and returns false when something is wrong. */
-static bool decode_chat(struct http_req *r, struct turn_request *ret,
+static bool decode_chat(struct api *api, struct http_req *r, struct turn_request *ret,
                         const struct json **ret_app_context)
 {
     struct chat_body b = {0};
@@ -107,14 +108,18 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret,
         .grant = b.directory,
         .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, remember},
     };
+    if (b.answer.ask_id.n == 0)
+        ret->ncontexts = views_contexts(api, r, &r->arena, ret->conversation_id, &ret->contexts);
     return true;
 }
 
 /* ---- POST /v1/chat ---- */
 
 struct chat_wait {
+    struct api *api;
     struct http_req *req;
     struct message *turn;
+    str conversation_id; /* as the request names it */
 };
 
 static void on_chat_done(void *ctx, const struct turn_result *t)
@@ -137,6 +142,7 @@ static void on_chat_done(void *ctx, const struct turn_result *t)
 static void on_chat_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct chat_wait *c = ctx;
+    views_untold(c->api, api_actor(c->req), c->conversation_id);
     api_turn_refused(c->req, why, err);
 }
 
@@ -146,14 +152,16 @@ static void on_chat_gone(struct http_req *r)
     turn_forget(c->turn);
 }
 
-static void start_turn(struct http_req *r, const struct turn_events *ev)
+static void start_turn(struct api *api, struct http_req *r, const struct turn_events *ev)
 {
     struct turn_request req;
     const struct json *app_context;
-    if (!decode_chat(r, &req, &app_context))
+    if (!decode_chat(api, r, &req, &app_context))
         return;
     struct chat_wait *c = ARENA_NEW(&r->arena, struct chat_wait);
+    c->api = api;
     c->req = r;
+    c->conversation_id = arena_str(&r->arena, req.conversation_id);
     c->turn = turn_start(api_space(r)->runtime, &req, ev, c);
     turn_focus(c->turn, app_context);
     r->user = c;
@@ -163,7 +171,7 @@ static void start_turn(struct http_req *r, const struct turn_events *ev)
 void api_chat_post(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {NULL, on_chat_done, on_chat_refused};
-    start_turn(r, &EVENTS);
+    start_turn(ctx, r, &EVENTS);
 }
 
 /* ---- POST /v1/chat/start: replies when the run starts or the message is queued ---- */
@@ -192,7 +200,7 @@ void api_chat_start(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {on_start_started, NULL, on_chat_refused,
                                               on_start_queued};
-    start_turn(r, &EVENTS);
+    start_turn(ctx, r, &EVENTS);
 }
 
 /* ---- POST /v1/chat/stream ---- */
@@ -201,6 +209,7 @@ void api_chat_start(void *ctx, struct http_req *r)
 struct chat_stream {
     struct api *api;
     struct http_req *req; /* until the stream is open */
+    str conversation_id;  /* as the request names it; valid with req */
     struct live *live;    /* from then on */
     struct message *turn; /* NULL: the last event was sent */
 };
@@ -314,6 +323,7 @@ static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err
         chat_stream_fail(c, api_refusal_code(why), shown.msg);
         return;
     }
+    views_untold(c->api, api_actor(c->req), c->conversation_id);
     api_turn_refused(c->req, why, err);
     free(c);
 }
@@ -332,11 +342,12 @@ void api_chat_stream(void *ctx, struct http_req *r)
                                               on_stream_queued};
     struct turn_request req;
     const struct json *app_context;
-    if (!decode_chat(r, &req, &app_context))
+    if (!decode_chat(ctx, r, &req, &app_context))
         return;
     struct chat_stream *c = xcalloc(1, sizeof *c);
     c->api = ctx;
     c->req = r;
+    c->conversation_id = arena_str(&r->arena, req.conversation_id);
     r->user = c;
     r->on_gone = on_stream_gone;
     c->turn = turn_start(api_space(r)->runtime, &req, &EVENTS, c);

@@ -140,9 +140,12 @@ void hub_set_acl(struct watch *s, const struct conv_acl *acl)
 
 static bool is_allowed_now(const struct watch *s)
 {
-    const struct actor *who = s->watcher->actor;
-    return s->conv->has_acl ? actor_allows(who, &s->conv->acl, CONV_VIEW)
-                            : actor_role(who) != WS_NONE;
+    return s->conv->has_acl ? hub_may(s, CONV_VIEW) : actor_role(s->watcher->actor) != WS_NONE;
+}
+
+bool hub_may(const struct watch *s, enum conv_right right)
+{
+    return s->conv && s->conv->has_acl && actor_allows(s->watcher->actor, &s->conv->acl, right);
 }
 
 /* This runs for every frame of every watcher; while nothing changes it is one comparison. */

@@ -98,6 +98,7 @@ struct watcher *hub_next_watcher(struct hub *h,
 void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const struct conv_acl *acl);
 void hub_set_acl(struct watch *s, const struct conv_acl *acl); /* the conversation was read again */
 bool hub_allows(struct watch *s);                              /* may the watcher see it now? */
+bool hub_may(const struct watch *s, enum conv_right right);    /* any right, now */
 void hub_watch_stop(struct watch *s);                          /* a no-op when not watching */
 /* Writes {"users":[{userId, displayName}]}: the people who watch, each once, at most
  * HUB_PRESENCE_MAX. */

@@ -5,7 +5,10 @@
 #define DOCUMENT_MAX (16u * 1024)
 
 /* Only messages of the page (by window and origin) and of the frame (by window) are passed on, and
- * none that begins with ui/notifications/sandbox-: these are between the page and this document. */
+ * none that begins with ui/notifications/sandbox-: these are between the page and this document.
+ *
+ * A script in front of the interface reports what the policy blocks, so that the page can say it.
+ * The token keeps the interface itself from reporting. */
 static const char BEFORE[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Interface</title>\n"
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -15,21 +18,46 @@ static const char BEFORE[] =
 static const char BETWEEN[] = ", ALLOW = ";
 static const char AFTER[] =
     ";\n"
-    "  const RESERVED = \"ui/notifications/sandbox-\";\n"
-    "  let inner = null;\n"
+    "  const RESERVED = \"ui/notifications/sandbox-\", REPORTS_MAX = 50, URI_MAX = 300;\n"
+    "  const token = [...crypto.getRandomValues(new Uint8Array(16))].join(\"-\");\n"
+    "  let inner = null, reports = 0;\n"
     "  const isMessage = (m) => typeof m === \"object\" && m !== null && !Array.isArray(m);\n"
     "  const isReserved = (m) => typeof m.method === \"string\" && "
     "m.method.startsWith(RESERVED);\n"
     "  const tell = (method, params) =>\n"
     "    parent.postMessage({jsonrpc: \"2.0\", method: RESERVED + method, params}, HOST);\n"
+    "  const report = ({effectiveDirective: directive, blockedURI: blockedUri}) => {\n"
+    "    if (reports++ < REPORTS_MAX)\n"
+    "      tell(\"violation\", {directive: String(directive).slice(0, URI_MAX), "
+    "blockedUri: String(blockedUri).slice(0, URI_MAX)});\n"
+    "  };\n"
+    "  const reporter = `<script>{const p=parent;document.currentScript.remove();"
+    "addEventListener(\"securitypolicyviolation\",({effectiveDirective,blockedURI})=>"
+    "p.postMessage({token:\"${token}\",effectiveDirective,blockedURI},\"*\"))}<\\/script>`;\n"
+    "  const endOfDoctype = (html) => {\n"
+    "    let i = 0;\n"
+    "    for (let end; ; i = end + 3) {\n"
+    "      while (/\\s/.test(html.charAt(i))) i++;\n"
+    "      if (!html.startsWith(\"<!--\", i)) break;\n"
+    "      if ((end = html.indexOf(\"-->\", i + 4)) < 0) return 0;\n"
+    "    }\n"
+    "    if (!/^<!doctype/i.test(html.slice(i, i + 9))) return 0;\n"
+    "    return html.indexOf(\">\", i) + 1;\n"
+    "  };\n"
+    "  const withReporter = (html) => {\n"
+    "    const at = endOfDoctype(html); // before it, a script would change how the page is laid "
+    "out\n"
+    "    return html.slice(0, at) + reporter + html.slice(at);\n"
+    "  };\n"
     "  const load = (params) => {\n"
     "    if (inner || !isMessage(params) || typeof params.html !== \"string\") return;\n"
     "    inner = document.createElement(\"iframe\");\n"
     "    inner.setAttribute(\"sandbox\", \"allow-scripts allow-forms\");\n"
     "    if (ALLOW) inner.setAttribute(\"allow\", ALLOW);\n"
-    "    inner.srcdoc = params.html;\n"
+    "    inner.srcdoc = withReporter(params.html);\n"
     "    document.body.append(inner);\n"
     "  };\n"
+    "  addEventListener(\"securitypolicyviolation\", report);\n"
     "  addEventListener(\"message\", (ev) => {\n"
     "    const m = ev.data;\n"
     "    if (!isMessage(m)) return;\n"
@@ -37,8 +65,9 @@ static const char AFTER[] =
     "      if (ev.origin !== HOST) return;\n"
     "      if (m.method === RESERVED + \"resource-ready\") load(m.params);\n"
     "      else if (inner && !isReserved(m)) inner.contentWindow.postMessage(m, \"*\");\n"
-    "    } else if (inner && ev.source === inner.contentWindow && !isReserved(m)) {\n"
-    "      parent.postMessage(m, HOST);\n"
+    "    } else if (inner && ev.source === inner.contentWindow) {\n"
+    "      if (m.token === token) report(m);\n"
+    "      else if (!isReserved(m)) parent.postMessage(m, HOST);\n"
     "    }\n"
     "  });\n"
     "  tell(\"proxy-ready\", {});\n"

@@ -8,9 +8,7 @@
  * The first call of each tool in a view is recorded in the audit log, and every refusal. */
 #include <assert.h>
 
-#include "api/ingress/rate.h"
 #include "api/views/view_rpc.h"
-#include "base/clock.h"
 #include "base/utf8.h"
 #include "bundle/bundle.h"
 #include "engine/permission.h"
@@ -146,16 +144,6 @@ static void check_permission(struct view_rpc *q, const struct toolset_item *it)
 
 /* ---- methods ---- */
 
-/* Calls of interfaces count like calls of tools through the API. */
-static bool is_too_fast(const struct view_rpc *q)
-{
-    struct api *api = q->view->api;
-    if (actor_is_operator(q->actor) || auth_mode(api->deps.auth) == AUTH_DEV)
-        return false;
-    return rates_take(&api->rates, actor_user(q->actor), RATE_TOOLS,
-                      api->deps.config->http.rates.tools, clock_now_ms()) > 0;
-}
-
 void view_tools_call(struct view_rpc *q)
 {
     const struct json *args = json_get(q->params, "arguments");
@@ -170,7 +158,7 @@ void view_tools_call(struct view_rpc *q)
         refuse_call(q, RPC_INVALID_PARAMS, it->name, "this tool is not for interfaces");
     else if (!may_call(q, it))
         refuse_call(q, VIEW_RPC_REFUSED, it->name, "you may not call this tool");
-    else if (is_too_fast(q))
+    else if (view_rpc_is_too_fast(q, RATE_TOOLS))
         view_rpc_fail(q, VIEW_RPC_REFUSED, "Too many calls of tools. Try again in a minute.");
     else
         check_permission(q, it);

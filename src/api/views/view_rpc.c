@@ -184,7 +184,17 @@ void view_rpcs_end(struct app_view *v)
     assert(v->nrpcs == 0);
 }
 
-/* ---- what is recorded ---- */
+/* ---- limits and records ---- */
+
+bool view_rpc_is_too_fast(struct view_rpc *q, enum rate_kind kind)
+{
+    struct api *api = q->view->api;
+    const struct config_rates *max = &api->deps.config->http.rates;
+    if (actor_is_operator(q->actor) || auth_mode(api->deps.auth) == AUTH_DEV)
+        return false;
+    return rates_take(&api->rates, actor_user(q->actor), kind,
+                      kind == RATE_CHAT ? max->chat : max->tools, clock_now_ms()) > 0;
+}
 
 void view_audit(struct view_rpc *q, const char *outcome, str tool, str detail)
 {
@@ -283,6 +293,9 @@ static const struct {
     {"resources/templates/list", forward_list},
     {"prompts/list", forward_list},
     {"notifications/message", note_log},
+    {"ui/message", view_message},
+    {"ui/update-model-context", view_update_context},
+    {"sampling/createMessage", view_sample},
 };
 
 /* ---- POST /v1/views/:view/rpc ---- */

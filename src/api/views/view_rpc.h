@@ -60,6 +60,9 @@ void view_rpc_ask(struct view_rpc *q, const struct view_ask *ask,
 
 void view_rpcs_end(struct app_view *v); /* the view ends */
 
+/* Calls and messages of interfaces count like those that the person sends. */
+bool view_rpc_is_too_fast(struct view_rpc *q, enum rate_kind kind);
+
 /* A record of the audit log about this view. */
 void view_audit(struct view_rpc *q, const char *outcome, str tool, str detail);
 
@@ -67,5 +70,8 @@ void view_audit(struct view_rpc *q, const char *outcome, str tool, str detail);
 
 void view_tools_call(struct view_rpc *q); /* view_call.c */
 void view_tools_list(struct view_rpc *q);
+void view_message(struct view_rpc *q); /* view_words.c */
+void view_update_context(struct view_rpc *q);
+void view_sample(struct view_rpc *q); /* view_sampling.c */
 /* The bundle of the view, if the caller may use more of it than its tools. NULL: answered. */
 struct bundle *view_bundle(struct view_rpc *q);

@@ -88,6 +88,7 @@ void view_enter(struct app_view *v, const struct conv *c)
     struct store *store = v->watcher.space->store;
     assert(v->conversation_id.n > 0 && !v->watch.conv);
     v->is_child = c->parent != NULL;
+    v->model = arena_str(&v->arena, c->last_model.n > 0 ? c->last_model : c->model);
     v->watch.is_quiet = true;
     hub_watch_start(&v->watcher, &v->watch, v->conversation_id, &c->acl);
     v->deletion =

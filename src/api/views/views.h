@@ -16,7 +16,9 @@
  *   view_open.c     POST and GET: the call, its arguments and result, the interface
  *   call_search.c   a call in the log
  *   view_rpc.c      requests of the interface
- *   view_call.c     tools/call */
+ *   view_call.c     tools/call
+ *   view_words.c    ui/message, ui/update-model-context
+ *   view_sampling.c sampling/createMessage */
 #pragma once
 
 #include "api/api_impl.h"
@@ -33,6 +35,7 @@
 #define VIEW_ASKS_MAX    8  /* of these, those that wait for the person */
 #define VIEW_RATE        20 /* requests per second in one view, */
 #define VIEW_BURST       60 /* and in one burst */
+#define VIEW_SAMPLINGS   20 /* model calls for one view */
 
 struct app_view {
     struct api *api;
@@ -48,7 +51,8 @@ struct app_view {
     str conversation_id, call_id; /* empty: a placement */
     store_pos position;           /* where the call is in the log; a hint */
     str source, uri;
-    str tool; /* as the server names it; empty: a placement */
+    str tool;  /* as the server names it; empty: a placement */
+    str model; /* of the conversation when it was opened; may be empty */
     str host_origin;
     bool is_apart;
     struct ui_csp csp;
@@ -62,9 +66,9 @@ struct app_view {
     uint64_t refilled_ms, used_ms;
     struct map called; /* view_call.c: tools whose first call was recorded */
 
-    struct buf context; /* view_context.c: what the model is told with the next message */
+    struct buf context; /* view_words.c: what the model is told with the next message */
     bool is_context_new;
-    unsigned samplings; /* model calls so far */
+    unsigned samplings; /* view_sampling.c: model calls so far */
 };
 
 struct views {
@@ -92,6 +96,13 @@ struct app_view *views_find(struct api *api, str id); /* of anybody */
 
 /* False: it has sent too many requests. */
 bool view_take_token(struct app_view *v);
+
+/* What the person's views in this conversation tell the model, as far as it was not told before; at
+ * most TURN_CONTEXTS_MAX, the most recently used ones. They count as told until the message that
+ * takes them is refused. */
+size_t views_contexts(struct api *api, const struct http_req *r, struct arena *a, str conv_id,
+                      const struct turn_context **ret);
+void views_untold(struct api *api, const struct actor *who, str conv_id);
 
 /* The layout for this request. */
 struct view_layout view_layout(const struct api *api, struct http_req *r, bool is_single_wanted);

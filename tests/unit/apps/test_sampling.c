@@ -29,6 +29,29 @@ void turn_record(void *tool_host, str line)
     snprintf(recorded, sizeof recorded, "%.*s", STR_ARG(line));
 }
 
+static struct {
+    char line[1024], id[40];
+} appended;
+
+struct store_op *store_append(struct store *s, str id, const str *lines, size_t n,
+                              store_append_fn fn, void *ctx)
+{
+    assert_int_equal(n, 1);
+    snprintf(appended.line, sizeof appended.line, "%.*s", STR_ARG(lines[0]));
+    snprintf(appended.id, sizeof appended.id, "%.*s", STR_ARG(id));
+    return NULL;
+}
+
+str llm_default_model(const struct llm *m, str *ret_why)
+{
+    return STR("demo:default");
+}
+
+int llm_resolve(struct llm *m, str name, str *ret_provider, str *ret_model, struct err *e)
+{
+    return str_eq(name, STR("demo:gone")) ? -ENOENT : 0;
+}
+
 str *llm_known_models(const struct llm *l, struct arena *a, size_t *ret_n)
 {
     str *all = arena_array(a, 2, sizeof *all);
@@ -177,4 +200,29 @@ TEST_WITH(the_answer_and_what_it_cost, set_up, tear_down)
     struct llm_failure f = {.err = {-EIO, "no model today"}};
     events->on_fail(events_ctx, &f);
     assert_string_equal(result_text, "no model today");
+}
+
+static void without_a_run(const char *given, const char *used)
+{
+    struct sampling *s;
+    struct json *doc;
+    struct llm_block text = {.type = LLM_TEXT, .text = STR("hi")};
+    struct llm_result r = {.blocks = &text, .n = 1, .model = STR("demo:own")};
+    assert_int_equal(json_parse(&arena, STR("{\"messages\":[" HELLO "]}"), 0, &doc, NULL), 0);
+    recorded[0] = '\0';
+    assert_int_equal(sampling_start_apart(NULL, STR("conv_1"), str_from(given), STR("srv"), doc,
+                                          on_sampled, NULL, &s, &err),
+                     0);
+    assert_string_equal(model, used);
+    events->on_done(events_ctx, &r);
+    assert_string_equal(recorded, "");
+    assert_string_equal(appended.id, "conv_1");
+    assert_non_null(strstr(appended.line, "\"source\":\"sampling\""));
+}
+
+TEST_WITH(without_a_run_the_conversation_pays_and_its_model_answers, set_up, tear_down)
+{
+    without_a_run("demo:own", "demo:own");
+    without_a_run("", "demo:default");
+    without_a_run("demo:gone", "demo:default");
 }
