@@ -1,7 +1,7 @@
 // model_double.mjs - a strict double of the model APIs, for tests.
 //
 //     import { start } from './model_double.mjs'
-//     const double = await start({ port: 0, seed: 1 })    // {url, port, log, refusals, reset(), close()}
+//     const double = await start({ port: 0, seed: 1 })    // {url, port, log, refusals, release(), reset(), close()}
 //
 // or on its own:  node model_double.mjs --port 9000 [--seed 7]
 //
@@ -44,6 +44,12 @@ class Double {
         this.failed = new Map() // directive -> how often it has failed
         this.ids = 0
         this.nextId = () => String(++this.ids).padStart(6, '0')
+        this.held = new Set() // streams that wait for release()
+    }
+
+    release() {
+        for (const goOn of this.held) goOn()
+        this.held.clear()
     }
 
     get refusals() {
@@ -106,6 +112,10 @@ async function stream(double, res, events, directive, isChat) {
         if (event.hang) {
             await Promise.race([sleep(HANG_MS), new Promise((resolve) => res.once('close', resolve))])
             return
+        }
+        if (event.hold) {
+            await new Promise((resolve) => double.held.add(resolve) && res.once('close', resolve))
+            continue
         }
         const text = escapeSome(frame(event, random, isChat), random)
         await writeCut(res, Buffer.from(text), directive.split, random)

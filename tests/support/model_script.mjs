@@ -19,6 +19,7 @@
 //   {"novel": true}                      events, blocks and deltas of the future
 //   {"pause": true}                      a server tool pauses the turn
 //   {"refuse": "why"}                    a refusal
+//   {"hold": 8}                          silence after so many pieces of a call's arguments, until double.release()
 //   {"delayMs": 5}                       between events
 //   {"split": "byte"|"none"}             how the stream is cut; random otherwise
 //   {"quirks": ["no-index", "no-id", "no-usage", "no-done", "no-finish", "args-object", "whole-call",
@@ -177,8 +178,9 @@ export function* anthropicEvents(answer, directive, model, random, nextId) {
     if (directive.cut === 'start') yield { cut: true }
     for (const [index, block] of answer.blocks.entries()) {
         yield { type: 'content_block_start', index, content_block: START[block.type](block) }
-        for (const delta of deltasOf(block, random)) {
+        for (const [i, delta] of deltasOf(block, random).entries()) {
             yield { type: 'content_block_delta', index, delta }
+            if (block.type === 'tool_use' && i === directive.hold) yield { hold: true }
             if (random() < 0.1) yield { type: 'ping' }
             if (block.type !== 'text') continue
             if (directive.midError) yield { type: 'error', error: { type: directive.midError, message: 'Broken in mid-stream' } }
