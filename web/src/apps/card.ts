@@ -297,9 +297,16 @@ export class AppCard implements SessionHost, RequestPlace {
       if (this.#session !== session) return
       const isAnswering = document.hidden || (await session.isAnswering(PING_WAIT_MS))
       if (this.#session !== session) return
-      if (this.state === 'running') setText(this.#status, isAnswering ? '' : 'The app does not answer')
+      this.#noteSilence(!isAnswering)
       this.#watchLife(session)
     })
+  }
+
+  #noteSilence(isSilent: boolean): void {
+    const again = textButton('Reload', () => void this.#reload(), { icon: 'retry' })
+    const note = h('li', { class: 'app-silence' }, 'The app does not answer.', again)
+    this.#notices.querySelector('.app-silence')?.remove()
+    if (isSilent) this.#notices.append(note)
   }
 
   #end(state: CardState, reason: string): Promise<void> {

@@ -3,7 +3,8 @@
 import { h } from '../base/dom'
 import type { View, ViewResource } from '../api/views'
 
-const READY_MS = 4000
+const READY_MS = 4000 // until the sandbox has loaded
+const SAID_MS = 1000 // until a sandbox that has loaded has said so; an error page never does
 const SANDBOX = 'ui/notifications/sandbox-'
 const INNER_SANDBOX = 'allow-scripts allow-forms'
 const OUTER_SANDBOX = { apart: 'allow-scripts allow-same-origin allow-forms', same: INNER_SANDBOX }
@@ -37,6 +38,8 @@ export class Frame {
   #origin: string
   #target: string
   #timer: number
+  #isReady = false
+  #isClosed = false
 
   constructor({ sandbox, title, ...view }: View, resource: ViewResource, events: FrameEvents) {
     this.#events = events
@@ -49,7 +52,14 @@ export class Frame {
     this.element.setAttribute('referrerpolicy', 'no-referrer')
     this.element.src = new URL(sandbox.url, document.baseURI).href
     this.#timer = window.setTimeout(() => events.onUnreachable(), READY_MS)
+    this.element.addEventListener('load', () => this.#onLoad())
     addEventListener('message', this.#onMessage)
+  }
+
+  #onLoad(): void {
+    if (this.#isReady || this.#isClosed) return
+    clearTimeout(this.#timer)
+    this.#timer = window.setTimeout(() => this.#events.onUnreachable(), SAID_MS)
   }
 
   send(message: object): void {
@@ -58,6 +68,7 @@ export class Frame {
 
   /** Nothing is heard from it any more; the element is the owner's to remove. */
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#timer)
     removeEventListener('message', this.#onMessage)
   }
@@ -73,6 +84,7 @@ export class Frame {
   /** From the proxy itself, which passes no message of the app with such a name on. */
   #onSandbox(method: string, { params }: { params?: Partial<Violation> }): void {
     if (method === `${SANDBOX}proxy-ready`) {
+      this.#isReady = true
       clearTimeout(this.#timer)
       this.#events.onLoaded()
       const { html, csp, permissions } = this.#resource
