@@ -15,11 +15,12 @@
 //   {"cut": true}                        the connection breaks after the first text; "cut": "start" before it;
 //                                        "cut": "clean" ends the body in good order but too early
 //   {"hang": "head"} {"hang": "middle"}  silence, before or in the answer
-//   {"gate": "name"}                     silence after half of the text, until open("name") of the double
+//   {"gate": "name"}                     silence after half of the text or of the arguments, until open("name") of the double
 //   {"usage": {...}}                     figures for message_start / the last chunk
 //   {"novel": true}                      events, blocks and deltas of the future
 //   {"pause": true}                      a server tool pauses the turn
 //   {"refuse": "why"}                    a refusal
+//   {"hold": 8}                          silence after so many pieces of a call's arguments, until double.release()
 //   {"delayMs": 5}                       between events
 //   {"split": "byte"|"none"}             how the stream is cut; random otherwise
 //   {"quirks": ["no-index", "no-id", "no-usage", "no-done", "no-finish", "args-object", "whole-call",
@@ -183,12 +184,12 @@ export function* anthropicEvents(answer, directive, model, random, nextId) {
         const deltas = deltasOf(block, random)
         for (const [at, delta] of deltas.entries()) {
             yield { type: 'content_block_delta', index, delta }
+            if (directive.gate && block.type !== 'thinking' && isMiddle(at, deltas)) yield { gate: directive.gate }
             if (random() < 0.1) yield { type: 'ping' }
             if (block.type !== 'text') continue
             if (directive.midError) yield { type: 'error', error: { type: directive.midError, message: 'Broken in mid-stream' } }
             if (directive.cut) yield { cut: directive.cut }
             if (directive.hang === 'middle') yield { hang: true }
-            if (directive.gate && isMiddle(at, deltas)) yield { gate: directive.gate }
         }
         yield { type: 'content_block_stop', index }
     }
