@@ -99,6 +99,8 @@ void api_workspace_get(void *ctx, struct http_req *r)
     jw_end(&j.w);
     if (api_is_org_admin(api_actor(r))) /* a path on the machine: only for its operator */
         jw_kstr(&j.w, "dataDir", str_from(api->deps.config->work_dir));
+    if (api->port)
+        jw_kstr(&j.w, "pageUrl", api_page_url(api, &r->arena));
     jw_kstr(&j.w, "store", str_from(api->deps.config->store.type));
     jw_kobject(&j.w, "status");
     jw_kint(&j.w, "uptime", uptime_s(api));
