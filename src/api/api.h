@@ -65,7 +65,8 @@ struct api_deps { /* borrowed */
     struct audit *audit; /* NULL = no audit log */
     str org_name;
     str home_id; /* the workspace of a command that runs in this process; empty on a server */
-    uint64_t started_ms; /* monotonic */
+    const char *examples_dir; /* with the example apps; NULL = they are not here */
+    uint64_t started_ms;      /* monotonic */
 
     /* Opens the workspace on first use; NULL and *e when that fails. */
     struct api_space *(*open_space)(void *ctx, str id, struct err *e);

@@ -81,6 +81,30 @@ void api_health_get(void *ctx, struct http_req *r)
     api_json_send(&j, r);
 }
 
+/* Example apps that are not installed yet, for people who may install them. */
+static void write_examples(struct json_writer *w, struct http_req *r, const char *dir)
+{
+    static const struct {
+        const char *name, *title, *message;
+    } EXAMPLES[] = {
+        {"table", "Edit a table together with the agent", "show the table"},
+        {"chart", "Draw a chart", "draw a chart of 3, 1, 4, 1, 5"},
+    };
+    const struct bundles *all = api_space(r)->bundles;
+    jw_karray(w, "examples");
+    for (size_t i = 0; dir && all && i < ARRAY_LEN(EXAMPLES); i++) {
+        str name = str_from(EXAMPLES[i].name);
+        jw_object(w);
+        jw_kstr(w, "name", name);
+        jw_kstr(w, "title", str_from(EXAMPLES[i].title));
+        jw_kstr(w, "message", str_from(EXAMPLES[i].message));
+        jw_kstr(w, "path", arena_printf(&r->arena, "%s/%.*s", dir, STR_ARG(name)));
+        jw_kbool(w, "isInstalled", bundles_find(all, name) != NULL);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
 /* For the start screen of the page: the model in use and why, and counts. */
 void api_workspace_get(void *ctx, struct http_req *r)
 {
@@ -97,8 +121,12 @@ void api_workspace_get(void *ctx, struct http_req *r)
     jw_kobject(&j.w, "user");
     jw_kstr(&j.w, "id", api_user(r));
     jw_end(&j.w);
-    if (api_is_org_admin(api_actor(r))) /* a path on the machine: only for its operator */
+    if (api_is_org_admin(api_actor(r))) { /* paths on the machine: only for its operator */
         jw_kstr(&j.w, "dataDir", str_from(api->deps.config->work_dir));
+        write_examples(&j.w, r, api->deps.examples_dir);
+    }
+    if (api->port)
+        jw_kstr(&j.w, "pageUrl", api_page_url(api, &r->arena));
     jw_kstr(&j.w, "store", str_from(api->deps.config->store.type));
     jw_kobject(&j.w, "status");
     jw_kint(&j.w, "uptime", uptime_s(api));

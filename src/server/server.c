@@ -13,6 +13,7 @@
 #include "os/file.h"
 #include "os/lock.h"
 #include "os/zone.h"
+#include "server/examples.h"
 #include "server/mcp.h"
 #include "server/open_workspace.h"
 #include "server/place.h"
@@ -283,6 +284,7 @@ static int server_build(struct server *s, struct err *e)
         .org_name = s->instance.org_name,
         .issuer = s->instance.mode == AUTH_OIDC ? s->instance.oidc.issuer : STR_NONE,
         .home_id = s->home_id,
+        .examples_dir = s->opt.is_serving ? examples_find(&s->arena) : NULL,
         .started_ms = s->started_ms,
         .open_space = open_space,
         .hold_space = hold_space,

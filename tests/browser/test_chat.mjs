@@ -27,7 +27,7 @@ test('a first visit: the demo says what it is and offers three things to try', a
     await page.goto(fresh.url)
     await page.getByRole('heading', { name: 'Welcome to nb' }).waitFor()
     await soon(async () => assert.match(await page.locator('.welcome-lead').innerText(), /demo model is active/))
-    await soon(async () => assert.equal(await page.locator('.suggestion').count(), 3))
+    await soon(async () => assert.equal(await page.locator('.suggestion').count(), 4))
     await page.getByText('will be listed here').waitFor()
     let bytes = 0
     for (const request of finished) {

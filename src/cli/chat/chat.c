@@ -191,6 +191,7 @@ static bool chat_show(struct chat *c, str text)
     while (!is_done)
         (void)loop_run_until(c->loop, &is_done, UINT32_MAX);
     bool ok = !view.has_failed;
+    view_tell_interface(&view, c->session);
     view_done(&view);
     screen_done(&screen);
     return ok;

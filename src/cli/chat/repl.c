@@ -335,6 +335,7 @@ static void ask_permission(struct repl *r, const struct json *ask)
         session_answer(r->chat->session, r->permit.ask_id, r->permit.decisions, &VIEW_EVENTS,
                        &r->view);
         wait(r);
+        view_tell_interface(&r->view, r->chat->session);
     }
     permit_done(&r->permit);
 }
@@ -351,6 +352,7 @@ static void repl_answer(struct repl *r)
     view_begin(&r->view, on_answer_end, r);
     session_send(r->chat->session, buf_str(&r->message), &VIEW_EVENTS, &r->view);
     wait(r);
+    view_tell_interface(&r->view, r->chat->session);
     ask_until_done(r);
 }
 

@@ -233,6 +233,7 @@ static void on_view_tool_done(void *ctx, const struct json *d)
     tool_lines_finish(&v->tools, json_get_string(d, "id"), json_get_string(d, "name"),
                       json_get_bool(d, "ok", false), json_get_int(d, "ms", 0),
                       json_get_string(d, "output"), screen_width(v->screen));
+    v->has_interface |= json_get_string(d, "resourceUri").n > 0;
     print_view_tools(v);
     touch(v);
 }
@@ -365,12 +366,25 @@ void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx)
     v->ctx = ctx;
     v->started_ms = v->heard_ms = clock_mono_ms();
     v->is_running = true;
-    v->has_failed = v->is_paused = false;
+    v->has_failed = v->has_interface = v->is_paused = false;
     v->ask = NULL;
     arena_reset(&v->arena);
     v->thought[0] = '\0';
     view_redraw(v);
     timer_start(&v->timer, SPIN_MS);
+}
+
+void view_tell_interface(struct view *v, const struct chat_session *s)
+{
+    if (!v->has_interface)
+        return;
+    v->has_interface = false;
+    str link = session_page_link(s, &v->arena);
+    if (link.n > 0)
+        view_say(v, STYLE_DIM, "its interface: %.*s", STR_ARG(link));
+    else
+        view_say(v, STYLE_DIM, "its interface is shown in a browser: run nb serve");
+    view_redraw(v);
 }
 
 void view_abandon(struct view *v)

@@ -27,6 +27,7 @@ struct view {
     uint64_t started_ms, heard_ms;
     bool is_dirty, is_running;
     bool has_failed;        /* of the last answer */
+    bool has_interface;     /* a tool of the last answer has an interface, which a page shows */
     struct arena arena;     /* of the last answer: */
     const struct json *ask; /* the permission question it ended with, {askId, calls}, or NULL */
     void (*on_end)(void *ctx);
@@ -48,6 +49,8 @@ void view_done(struct view *v);
 void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx);
 void view_wipe(struct view *v);    /* clears the screen */
 void view_redraw(struct view *v);  /* after a resize */
+/* After an answer: where the interface of a tool that it called can be seen, if there is one. */
+void view_tell_interface(struct view *v, const struct chat_session *s);
 void view_abandon(struct view *v); /* keeps what was shown; nothing more is drawn */
 
 /* Own text, printed with the next drawing and separated by blank lines: plain lines, Markdown, or a

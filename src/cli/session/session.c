@@ -65,9 +65,11 @@ static int session_find_model(struct chat_session *s, struct err *e)
     }
     int r = client_ask(s->client, &q, &s->arena, &info, e);
     str named = s->config->models.named;
-    if (r == 0)
-        s->model = named.n > 0 ? named : json_get_string(json_get(info, "model"), "name");
-    return r;
+    if (r < 0)
+        return r;
+    s->model = named.n > 0 ? named : json_get_string(json_get(info, "model"), "name");
+    s->page_url = json_get_string(info, "pageUrl");
+    return 0;
 }
 
 int session_open(struct loop *l, struct config *c, bool is_here, bool is_interactive,
@@ -138,6 +140,13 @@ str session_directory(const struct chat_session *s, str *ret_why)
 str session_conversation(const struct chat_session *s)
 {
     return s->conversation_id;
+}
+
+str session_page_link(const struct chat_session *s, struct arena *a)
+{
+    if (s->page_url.n == 0 || s->conversation_id.n == 0)
+        return STR_NONE;
+    return arena_printf(a, "%.*s#/c/%.*s", STR_ARG(s->page_url), STR_ARG(s->conversation_id));
 }
 
 static int session_ask(struct chat_session *s, struct arena *a, str path, struct json **ret,

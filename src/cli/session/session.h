@@ -17,7 +17,7 @@ typedef void (*session_event_fn)(void *ctx, const struct json *d);
 struct session_events {                    /* NULL = ignored */
     session_event_fn on_text, on_thinking; /* {text} */
     session_event_fn on_tool_start;        /* {id, name, input, directory?} */
-    session_event_fn on_tool_done;         /* {id, name, ok, ms, output} */
+    session_event_fn on_tool_done;         /* {id, name, ok, ms, output, resourceUri?} */
     session_event_fn on_retry;             /* {message} */
     session_event_fn on_input;             /* a tool asks a question (form.h) */
     session_event_fn on_input_gone;        /* {inputId}: answered or withdrawn */
@@ -47,6 +47,8 @@ void session_add_directory(struct arena *a, struct config *c, struct json *body)
 str session_directory(const struct chat_session *s, str *ret_why);
 str session_model(const struct chat_session *s);        /* the model that would answer */
 str session_conversation(const struct chat_session *s); /* empty before the first message */
+/* The address of the conversation on the page; empty = no server runs, or no conversation yet. */
+str session_page_link(const struct chat_session *s, struct arena *a);
 
 /* Continues a conversation. -ENOENT when there is none; "" means the latest one. Runs the loop
  * until the result is known. */

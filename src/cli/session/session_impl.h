@@ -16,6 +16,7 @@ struct chat_session {
     struct client *client; /* of the running server, or of the one in this process */
     struct arena arena;    /* as long as the session */
     str model, conversation_id;
+    str page_url; /* of the running server; empty = no page */
     struct dir_grant directory; /* the current directory, unless commands cannot run there */
     str no_directory;           /* why they cannot */
     struct json_strs allow;     /* globs; borrowed */

@@ -387,6 +387,60 @@ static void delegate(struct demo_ask *q, str rest)
     use_tool(q, "delegate", rest, "task");
 }
 
+/* ---- the example apps (examples/) ---- */
+
+/* The numbers of the text, or its parts between commas. */
+static struct json *split_list(struct demo_ask *q, str rest, bool is_numbers)
+{
+    struct json *list = json_new(q->a, JSON_ARRAY);
+    str part;
+    while (str_split(&rest, ',', &part)) {
+        struct json *v;
+        part = str_trim(part);
+        if (!is_numbers)
+            json_push(q->a, list, json_of_str(part));
+        else if (json_parse(q->a, part, 0, &v, NULL) == 0 &&
+                 (v->type == JSON_INT || v->type == JSON_NUMBER))
+            json_push(q->a, list, *v);
+    }
+    return list;
+}
+
+static void use_example(struct demo_ask *q, const char *app, const char *tool, const char *argument,
+                        const struct json *value)
+{
+    const struct llm_tool *t = demo_find_tool(q->req, str_from(tool));
+    struct json args = {.type = JSON_OBJECT};
+    if (argument)
+        json_set(q->a, &args, str_from(argument), *value);
+    if (t)
+        add_use(q, t, &args);
+    else if (!search_tool(q, str_from(tool)))
+        q->plan->text = arena_printf(q->a,
+                                     "That needs the example app `%s`, which is not installed. In "
+                                     "the directory of nb's sources: `nb bundle add "
+                                     "./examples/%s`\n",
+                                     app, app);
+}
+
+static void show_table(struct demo_ask *q, str rest)
+{
+    (void)rest;
+    use_example(q, "table", "show_table", NULL, NULL);
+}
+
+static void add_row(struct demo_ask *q, str rest)
+{
+    use_example(q, "table", "add_row", "cells", split_list(q, without_end(rest), false));
+}
+
+static void draw_chart(struct demo_ask *q, str rest)
+{
+    const struct json *values = split_list(q, without_end(rest), true);
+    if (values->len > 0)
+        use_example(q, "chart", "show_chart", "values", values);
+}
+
 /* ---- the rules ---- */
 
 static void count(struct demo_ask *q, str number)
@@ -432,6 +486,9 @@ static const struct {
     {.leads = "count to ", .act = count},
     {.leads = "say |echo |repeat ", .act = echo},
     {.leads = "delegate : |delegate ", .act = delegate},
+    {.says = "show the table|show me the table|open the table", .act = show_table},
+    {.leads = "add a row: |add a row ", .act = add_row},
+    {.leads = "draw a chart of |draw a chart: |chart of ", .act = draw_chart},
     {.act = run_command},
     {.act = fulfil_wishes},
     {.leads = "find a tool for |find tools for |discover |search tools for |is there a tool for ",

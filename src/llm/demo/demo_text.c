@@ -27,6 +27,8 @@ void demo_help(struct demo_ask *q, str rest)
         {"status", "`status` tells how this workspace is doing"},
         {"bash_exec", "`run ls -la` runs a command"},
         {"discover_tools", "`find tools for files` searches all installed tools"},
+        {"show_table", "`show the table` opens an app in the conversation"},
+        {"show_chart", "`draw a chart of 3, 1, 4, 1, 5` draws one"},
         {"delegate", "`delegate count to 5` gives a task to a child agent"},
         {NULL, "`count to 100` shows streaming; stop me whenever you like"},
         {NULL, "`say something` repeats it"},

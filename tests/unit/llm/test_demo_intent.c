@@ -364,3 +364,30 @@ TEST_WITH(is_the_same_every_time, setup, teardown)
     assert_true(str_eq(before.text, t->plan.text));
     assert_int_equal(before.nuses, t->plan.nuses);
 }
+
+TEST_WITH(shows_the_example_apps, setup, teardown)
+{
+    static const struct {
+        const char *message, *tool, *args;
+    } CASES[] = {
+        {"show the table, please", "table__show_table", "{}"},
+        {"add a row: Print it, Cleo, 4", "table__add_row",
+         "{\"cells\":[\"Print it\",\"Cleo\",\"4\"]}"},
+        {"draw a chart of 3, 1, 4.5, x, -2", "chart__show_chart", "{\"values\":[3,1,4.5,-2]}"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct talk *t = *state;
+        struct llm_tool *tools = arena_array(&t->a, 1, sizeof *tools);
+        tools[0] = (struct llm_tool){str_from(CASES[i].tool), STR("An example."), NULL};
+        t->req.nmessages = 0;
+        user(t, CASES[i].message);
+        plan(t);
+        assert_says(t, "nb bundle add ./examples/");
+        assert_int_equal(t->plan.nuses, 0);
+        struct llm_request with = t->req;
+        with.tools = tools;
+        with.ntools = 1;
+        demo_plan(&t->a, &with, &t->plan);
+        assert_uses(t, 0, CASES[i].tool, CASES[i].args);
+    }
+}

@@ -9,8 +9,19 @@ export interface Workspace {
   model: { name: string; why: string; isDemo: boolean }
   user: { id: string; displayName?: string; email?: string; role?: string }
   dataDir?: string // administrators only
+  examples?: ExampleApp[] // likewise
+  pageUrl?: string
   store: string
   status: { uptime: number; totalTools: number; runs: number }
+}
+
+/** An app that comes with nb, to try. */
+export interface ExampleApp {
+  name: string
+  title: string
+  message: string // calls its tool
+  path: string
+  isInstalled: boolean
 }
 
 export interface Conversation {

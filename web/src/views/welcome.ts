@@ -1,7 +1,10 @@
 // The content of a new chat before its first message.
-import type { Workspace } from '../api/types'
+import { installApp } from '../api/bundles'
+import { messageOf } from '../api/client'
+import type { ExampleApp, Workspace } from '../api/types'
 import { h } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
+import { toast } from '../base/toast'
 import { loadModels, models } from '../model/prices'
 import { isUndecided, setup } from './setup'
 
@@ -9,6 +12,7 @@ interface Suggestion {
   icon: IconName
   title: string
   text: string
+  prepare?(): Promise<void> // before the text is sent
 }
 
 const DEMO: readonly Suggestion[] = [
@@ -35,17 +39,41 @@ const DEMO_LEAD =
   'The demo model is active: it follows a few rules and calls real tools, so that you can look around.'
 const REAL_LEAD = 'Ask anything. Several people can join a conversation.'
 
+/** An example app is installed when somebody first tries it. */
+function tryExample(example: ExampleApp): Suggestion {
+  const prepare = async () => {
+    if (!example.isInstalled) await installApp({ path: example.path })
+    example.isInstalled = true
+  }
+  return { icon: 'table', title: example.title, text: example.message, prepare }
+}
+
+function button(suggestion: Suggestion, onTry: (text: string) => void): HTMLButtonElement {
+  const click = async () => {
+    element.disabled = true
+    try {
+      await suggestion.prepare?.()
+      onTry(suggestion.text)
+    } catch (error) {
+      toast(messageOf(error))
+    }
+    element.disabled = false
+  }
+  const element = h(
+    'button',
+    { type: 'button', class: 'suggestion', on: { click: () => void click() } },
+    icon(suggestion.icon),
+    h('span', { class: 'suggestion-title' }, suggestion.title),
+    h('span', { class: 'suggestion-text' }, suggestion.text),
+  )
+  return element
+}
+
 export function welcome(workspace: Workspace, onTry: (text: string) => void): HTMLElement {
   const { isDemo } = workspace.model
-  const suggestions = (isDemo ? DEMO : REAL).map((suggestion) =>
-    h(
-      'button',
-      { type: 'button', class: 'suggestion', on: { click: () => onTry(suggestion.text) } },
-      icon(suggestion.icon),
-      h('span', { class: 'suggestion-title' }, suggestion.title),
-      h('span', { class: 'suggestion-text' }, suggestion.text),
-    ),
-  )
+  const examples = isDemo ? (workspace.examples ?? []).slice(0, 1).map(tryExample) : []
+  const all = [...examples, ...(isDemo ? DEMO : REAL)]
+  const suggestions = all.map((suggestion) => button(suggestion, onTry))
   const element = h(
     'section',
     { class: 'welcome' },
