@@ -20,7 +20,6 @@
 //   {"novel": true}                      events, blocks and deltas of the future
 //   {"pause": true}                      a server tool pauses the turn
 //   {"refuse": "why"}                    a refusal
-//   {"hold": 8}                          silence after so many pieces of a call's arguments, until double.release()
 //   {"delayMs": 5}                       between events
 //   {"split": "byte"|"none"}             how the stream is cut; random otherwise
 //   {"quirks": ["no-index", "no-id", "no-usage", "no-done", "no-finish", "args-object", "whole-call",
