@@ -429,7 +429,7 @@ static void show_table(struct demo_ask *q, str rest)
     use_example(q, "table", "show_table", NULL, NULL);
 }
 
-static void add_row(struct demo_ask *q, str rest)
+static void add_table_row(struct demo_ask *q, str rest)
 {
     use_example(q, "table", "add_row", "cells", split_list(q, without_end(rest), false));
 }
@@ -487,7 +487,7 @@ static const struct {
     {.leads = "say |echo |repeat ", .act = echo},
     {.leads = "delegate : |delegate ", .act = delegate},
     {.says = "show the table|show me the table|open the table", .act = show_table},
-    {.leads = "add a row: |add a row ", .act = add_row},
+    {.leads = "add a row: |add a row ", .act = add_table_row},
     {.leads = "draw a chart of |draw a chart: |chart of ", .act = draw_chart},
     {.act = run_command},
     {.act = fulfil_wishes},
