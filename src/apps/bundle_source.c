@@ -133,8 +133,25 @@ static struct tool_result result_of(struct bundle_tool_call *c, const struct mcp
     };
 }
 
-/* A call of the agent may have changed data that a page of this server shows, so the page is
- * notified. Calls of the page itself are not announced: it would reload in an endless loop. */
+static bool may_change(const struct bundle_source *s, str tool)
+{
+    for (size_t i = 0; i < s->ntools; i++)
+        if (str_eq(s->tools[i].name, tool))
+            return !s->tools[i].is_internal &&
+                   !json_get_bool(s->tools[i].annotations, "readOnlyHint", false);
+    return false;
+}
+
+/* A call of the agent may have changed data that an interface of this server shows. So may a call
+ * of another view; tools for interfaces alone are not announced, because views poll with them.
+ * Calls of POST /v1/tools/call are not announced either: a page that reloads would cause the next
+ * one. */
+static bool is_news(const struct bundle_tool_call *c)
+{
+    const struct tool_caller *who = &c->call.who;
+    return who->host || (who->app.n > 0 && may_change(c->source, c->call.tool));
+}
+
 static void tell_changed(const struct bundle_tool_call *c)
 {
     struct json_writer w;
@@ -144,6 +161,8 @@ static void tell_changed(const struct bundle_tool_call *c)
     jw_kstr(&w, "server", str_from(c->source->source.name));
     jw_kstr(&w, "tool", c->call.tool);
     jw_kint(&w, "timestamp", clock_now_ms());
+    if (c->call.who.view_id.n > 0)
+        jw_kstr(&w, "viewId", c->call.who.view_id);
     jw_end(&w);
     if (!buf_failed(&data))
         runtime_tell(c->source->all->rt, EV_DATA_CHANGED, buf_str(&data));
@@ -157,7 +176,7 @@ static void on_bundle_done(void *ctx, const struct mcp_reply *r)
     assert(c->sent);
     c->sent = NULL;
     bundle_asks_drop(c);
-    if (c->call.who.host && !res.is_error)
+    if (!res.is_error && is_news(c))
         tell_changed(c);
     tool_call_answer(&c->call, &res);
 }
@@ -217,7 +236,8 @@ static void cancel_bundle_call(void *self, struct tool_call *call)
 {
     struct bundle_tool_call *c = bundle_tool_call_of(call);
     assert(c->sent);
-    bundle_cancel(c->sent, "The run was cancelled.");
+    bundle_cancel(c->sent, call->who.app.n > 0 ? "The interface does not wait for it any more."
+                                               : "The run was cancelled.");
     bundle_asks_drop(c);
 }
 

@@ -23,6 +23,7 @@ const struct event_kind EVENT_KINDS[EV_END] = {
                               "finishDetail? requestId? requestSha256? requestParts?"),
     [EV_TOOL_START] = SAME("tool.start", "runId id name input directory? resourceUri?"),
     [EV_TOOL_DONE] = SAME("tool.done", "runId id name ok ms result resourceUri? cancelled?"),
+    [EV_APP_CALL] = SAME("app.call", "app tool callId? userId? ok ms"),
     [EV_ASK_OPENED] = SAME("ask.opened", "runId askId calls setting?"),
     [EV_ASK_ANSWERED] = SAME("ask.answered", "askId decision decisions? userId?"),
     [EV_INPUT_REQUESTED] =
@@ -82,7 +83,7 @@ const struct event_kind EVENT_KINDS[EV_END] = {
     [EV_BUNDLE_TOOLS_CHANGED] = SAME("bundle.tools_changed", BUNDLE),
     [EV_BRIDGE_CALL] = SAME("bridge.tool.call", BRIDGE),
     [EV_BRIDGE_DONE] = SAME("bridge.tool.done", BRIDGE " ok ms"),
-    [EV_DATA_CHANGED] = SAME("data.changed", "server tool timestamp"),
+    [EV_DATA_CHANGED] = SAME("data.changed", "server tool timestamp viewId?"),
     [EV_CONFIG_CHANGED] = SAME("config.changed", "fields timestamp"),
     [EV_SKILL_CREATED] = SAME("skill.created", "name type timestamp"),
     [EV_SKILL_UPDATED] = SAME("skill.updated", "name type timestamp"),

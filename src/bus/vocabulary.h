@@ -19,6 +19,7 @@ enum event_type {
     EV_LLM_RESPONSE,
     EV_TOOL_START,
     EV_TOOL_DONE,
+    EV_APP_CALL,
     EV_ASK_OPENED,
     EV_ASK_ANSWERED,
     EV_INPUT_REQUESTED,

@@ -259,6 +259,19 @@ str event_tool_done(struct arena *a, const struct event_call *c, const struct to
     return line_end(&l, a);
 }
 
+str event_app_call(struct arena *a, const struct event_app_call *c)
+{
+    struct event_line l;
+    line_begin(&l, EV_APP_CALL, STR_NONE);
+    jw_kstr(&l.w, "app", c->app);
+    jw_kstr(&l.w, "tool", c->tool);
+    add_optional(&l.w, "callId", c->call_id);
+    add_optional(&l.w, "userId", c->user_id);
+    jw_kbool(&l.w, "ok", c->ok);
+    jw_kint(&l.w, "ms", (int64_t)c->ms);
+    return line_end(&l, a);
+}
+
 str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
                    int iterations, uint64_t ms)
 {

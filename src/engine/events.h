@@ -30,6 +30,13 @@ struct event_call { /* a tool call */
 str event_tool_start(struct arena *a, const struct event_call *c, str args, str directory);
 str event_tool_done(struct arena *a, const struct event_call *c, const struct tool_result *r,
                     uint64_t ms);
+struct event_app_call {   /* a tool call of an interface */
+    str app, tool;        /* the source, and the tool's name within it */
+    str call_id, user_id; /* whose interface it is; who used it; may be empty */
+    bool ok;
+    uint64_t ms;
+};
+str event_app_call(struct arena *a, const struct event_app_call *c);
 /* calls: array of {id, name, input, needsPermission}; setting: as in struct event_run */
 str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls,
                      str setting);

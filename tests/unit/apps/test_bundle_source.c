@@ -224,13 +224,17 @@ static void on_progress(void *ctx, double progress, double total, str message)
              STR_ARG(message));
 }
 
-static struct tool_call *call(const struct actor *who, void *tool_host)
+static struct tool_call *call_by(const struct tool_caller *caller, const char *tool)
 {
     static const struct tool_call_events EVENTS = {on_done, on_progress};
-    struct tool_caller caller = {.actor = who, .host = tool_host};
     memset(&answer, 0, sizeof answer);
-    return registry_call(deps.tools, STR("srv__echo"), parse("{\"a\":[1]}"), &caller, &EVENTS,
-                         NULL);
+    return registry_call(deps.tools, str_from(tool), parse("{\"a\":[1]}"), caller, &EVENTS, NULL);
+}
+
+static struct tool_call *call(const struct actor *who, void *tool_host)
+{
+    struct tool_caller caller = {.actor = who, .host = tool_host};
+    return call_by(&caller, "srv__echo");
 }
 
 static void reply(const struct mcp_reply *r)
@@ -340,6 +344,26 @@ SOURCE_TEST(a_change_by_the_agent_is_announced)
     call(ana, NULL);
     reply_result("{}"); /* a page's own call: it would reload in an endless loop */
     assert_string_equal(told, "");
+}
+
+SOURCE_TEST(a_change_by_a_view_is_announced_with_its_id)
+{
+    struct tool_caller view = {.actor = ana, .app = STR("srv"), .view_id = STR("view_1")};
+    offer(ECHO);
+    offer("{\"name\":\"look\",\"annotations\":{\"readOnlyHint\":true}}");
+    offer("{\"name\":\"poll\",\"_meta\":{\"ui\":{\"visibility\":[\"app\"]}}}");
+    call_by(&view, "srv__echo");
+    reply_result("{}");
+    assert_true(str_eq(json_get_string(parse(told), "viewId"), STR("view_1")));
+    told[0] = '\0';
+    call_by(&view, "srv__look");
+    reply_result("{}");
+    call_by(&view, "srv__poll");
+    reply_result("{}");
+    assert_string_equal(told, "");
+    struct tool_call *c = call_by(&view, "srv__poll");
+    registry_cancel(c);
+    assert_string_equal(sent.cancelled, "The interface does not wait for it any more.");
 }
 
 /* ---- accounts ---- */

@@ -121,6 +121,9 @@ TEST(every_event_has_the_members_of_the_vocabulary)
         event_tool_start(&a, &shown, STR("{}"), STR("/d")),
         event_tool_done(&a, &call, &none, 1),
         event_tool_done(&a, &shown, &refused, 1),
+        event_app_call(&a, &(struct event_app_call){.app = STR("x"), .tool = STR("t")}),
+        event_app_call(
+            &a, &(struct event_app_call){STR("x"), STR("t"), STR("1"), STR("usr_a"), true, 5}),
         event_ask_opened(&a, RUN, STR("ask_1"), calls, STR_NONE),
         event_ask_opened(&a, RUN, STR("ask_1"), calls, SETTING),
         event_ask_answered(&a, STR("ask_1"), STR_NONE, "deny", NULL),

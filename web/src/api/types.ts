@@ -242,6 +242,14 @@ export interface ConversationEvents {
     resourceUri?: string
     cancelled?: boolean // the tool gave no result; only with resourceUri
   }
+  'app.call': Stored & {
+    app: string
+    tool: string // the server's own name of it
+    callId?: string // of the call whose interface it is
+    userId?: string
+    ok: boolean
+    ms: number
+  }
   'llm.done': OfRun & {
     model?: string
     content: ContentPart[]
