@@ -14,6 +14,8 @@ api_handler api_health_get, api_workspace_get;
 api_handler api_metrics_get;
 /* views/sandbox_page.c */
 api_handler api_sandbox_get;
+/* views/shell.c */
+api_handler api_shell_get;
 /* views/view_open.c */
 api_handler api_views_close, api_views_get, api_views_open;
 /* views/view_rpc.c */

@@ -157,6 +157,7 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/views/:view/asks/:ask", api_views_answer, 0, 0, MEMBER(WRITE)},
     {"GET", "/sandbox/:view", api_sandbox_get, ANYBODY, 0, OPEN},
     {"POST", "/v1/resources/read", api_resources_read, OUTSIDE, 0, MEMBER(READ)},
+    {"GET", "/v1/shell", api_shell_get, 0, 0, MEMBER(READ)},
     {"GET", "/v1/skills", api_skills_list, 0, 0, MEMBER(READ)},
     {"POST", "/v1/skills/match", api_skills_match, 0, API_TEXT_MAX, MEMBER(READ)},
     {"PUT", "/v1/skills/workspace/:name", api_skills_put, 0, API_TEXT_MAX, MANAGER(ADMIN)},

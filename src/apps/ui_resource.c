@@ -61,11 +61,12 @@ void ui_pages_forget(struct ui_pages *p, str source)
             forget(p, page);
 }
 
-struct ui_page *ui_pages_find(struct ui_pages *p, str source, str user_id, str uri)
+struct ui_page *ui_pages_find(struct ui_pages *p, str source, str user_id, str uri,
+                              bool is_placement)
 {
     LIST_EACH (page, &p->kept, struct ui_page, node) {
         if (!str_eq(page->uri, uri) || !str_eq(page->source, source) ||
-            !str_eq(page->user_id, user_id))
+            !str_eq(page->user_id, user_id) || (page->is_plain && !is_placement))
             continue;
         list_del(&page->node);
         list_push(&p->kept, &page->node);
@@ -76,7 +77,7 @@ struct ui_page *ui_pages_find(struct ui_pages *p, str source, str user_id, str u
 
 static void keep_page(struct ui_pages *p, struct ui_page *page)
 {
-    struct ui_page *old = ui_pages_find(p, page->source, page->user_id, page->uri);
+    struct ui_page *old = ui_pages_find(p, page->source, page->user_id, page->uri, true);
     if (old)
         forget(p, old); /* two readings were in progress */
     list_push(&p->kept, &page->node);
@@ -98,12 +99,10 @@ static bool is_type(str given, str wanted)
     return str_eq_nocase(str_make(text, n), wanted);
 }
 
-static bool is_interface(str type, bool is_placement)
+static bool is_html(str type)
 {
     ptrdiff_t end = str_find_char(type, ';');
-    str plain = end < 0 ? type : str_slice(type, 0, (size_t)end);
-    return is_type(type, STR("text/html;profile=mcp-app")) ||
-           (is_placement && is_type(plain, STR("text/html")));
+    return is_type(end < 0 ? type : str_slice(type, 0, (size_t)end), STR("text/html"));
 }
 
 static const struct json *choose_item(const struct json *contents, str uri)
@@ -219,11 +218,12 @@ static void use_contents(struct ui_read *r, const struct json *result)
     struct ui_page *page = r->page;
     const struct json *item = choose_item(json_get(result, "contents"), page->uri);
     const struct json *ui = ui_meta_find(item, result);
+    str type = json_get_string(item, "mimeType"), html = STR_NONE;
     int why = 0;
-    str html = STR_NONE;
+    page->is_plain = !is_type(type, STR("text/html;profile=mcp-app"));
     if (!json_is(item, JSON_OBJECT))
         why = -1 - UI_MISSING;
-    else if (!is_interface(json_get_string(item, "mimeType"), r->is_placement))
+    else if (page->is_plain && !(r->is_placement && is_html(type)))
         why = -1 - UI_TYPE;
     else
         why = read_html(&page->arena, item, &html);

@@ -19,6 +19,7 @@ struct ui_page {
     unsigned refs;
     struct arena arena;
     str source, user_id, uri, html;
+    bool is_plain; /* text/html without the profile: for placements only */
     char sha256[SHA256_HEX_LEN + 1];
     struct ui_meta meta;
 };
@@ -46,7 +47,8 @@ void ui_pages_init(struct ui_pages *p);
 void ui_pages_done(struct ui_pages *p);
 void ui_pages_forget(struct ui_pages *p, str source); /* its resources have changed */
 /* user_id: whose connection the page came from; empty = the workspace's. Borrowed, or NULL. */
-struct ui_page *ui_pages_find(struct ui_pages *p, str source, str user_id, str uri);
+struct ui_page *ui_pages_find(struct ui_pages *p, str source, str user_id, str uri,
+                              bool is_placement);
 
 /* ---- reading ---- */
 

@@ -17,8 +17,8 @@ const write = (file, value) => {
 
 export const makeToken = () => 'nb_' + randomBytes(32).toString('base64url')
 
-/** people: {ann: 'owner'|'admin'|'member'}; workspaces: {ws_a: {ann: 'admin', bob: 'member'}}. */
-export function writeOffice(people, workspaces, { tokens = {}, workdir = tmpdir('nb-office-') } = {}) {
+/** people: {ann: 'owner'|'admin'|'member'}; workspaces: {ws_a: {ann: 'admin', bob: 'member'}}; bundles: {ws_a: [...]}. */
+export function writeOffice(people, workspaces, { tokens = {}, bundles = {}, workdir = tmpdir('nb-office-') } = {}) {
     const now = new Date().toISOString()
     const office = { workdir, tokens: {}, ids: {} }
     write(path.join(workdir, 'instance.json'), { auth: { adapter: 'local' } })
@@ -39,7 +39,7 @@ export function writeOffice(people, workspaces, { tokens = {}, workdir = tmpdir(
     }
     for (const [id, members] of Object.entries(workspaces)) {
         write(path.join(workdir, 'workspaces', id, 'workspace.json'), {
-            id, name: id, bundles: [], createdAt: now, updatedAt: now,
+            id, name: id, bundles: bundles[id] ?? [], createdAt: now, updatedAt: now,
             members: Object.entries(members).map(([name, role]) => ({ userId: `usr_${name}`, role })),
         })
     }

@@ -15,6 +15,7 @@
 #include "api/handlers.h"
 #include "api/trail.h"
 #include "api/views/call_search.h"
+#include "apps/ui_placement.h"
 #include "apps/ui_resource.h"
 #include "base/text/plain.h"
 #include "tools/tool_selection.h"
@@ -293,13 +294,13 @@ static void open_interface(struct view_opening *o)
         return;
     }
     str user_id = actor_sole_user(v->watcher.actor);
-    bool is_own = bundle_is_per_person(b);
+    bool is_own = bundle_is_per_person(b), is_placement = v->call_id.n == 0;
     struct ui_page *page =
-        ui_pages_find(space->pages, v->source, is_own ? user_id : STR_NONE, v->uri);
+        ui_pages_find(space->pages, v->source, is_own ? user_id : STR_NONE, v->uri, is_placement);
     if (page)
         answer_opening(o, page, NULL, STR_NONE);
     else
-        o->read = ui_read_start(space->pages, b, user_id, v->uri, v->tool.n == 0, on_page_read, o);
+        o->read = ui_read_start(space->pages, b, user_id, v->uri, is_placement, on_page_read, o);
 }
 
 /* ---- the tool ---- */
@@ -452,18 +453,55 @@ static void begin_opening(struct view_opening *o, struct app_view *v, struct htt
     r->on_gone = on_opening_gone;
 }
 
+static struct app_view *begin_view(struct view_opening *o, struct api *api, struct http_req *r)
+{
+    struct app_view *v = view_new(api, r);
+    begin_opening(o, v, r);
+    v->host_origin = arena_str(&v->arena, o->layout.page_origin);
+    v->is_apart = o->layout.is_apart;
+    return v;
+}
+
 static void open_call(struct api_wait *w, const struct conv *c)
 {
     struct view_opening *o = w->data;
-    struct app_view *v = view_new(w->api, w->req);
-    begin_opening(o, v, w->req);
+    struct app_view *v = begin_view(o, w->api, w->req);
     v->conversation_id = arena_str(&v->arena, c->id);
     v->call_id = arena_str(&v->arena, o->in.call_id);
     v->position = o->in.position > 0 ? (store_pos)o->in.position : 0;
-    v->host_origin = arena_str(&v->arena, o->layout.page_origin);
-    v->is_apart = o->layout.is_apart;
     view_enter(v, c);
     find_call(o);
+}
+
+/* The placement that the request names, or the first one; NULL: the app has none such. */
+static const struct ui_placement *find_placement(struct http_req *r, const struct open_in *in)
+{
+    struct bundles *all = api_space(r)->bundles;
+    struct bundle *b = all ? bundles_find(all, in->app) : NULL;
+    const struct bundle_info *info = b ? bundle_info(b) : NULL;
+    const struct ui_placement *found;
+    if (!info || !tool_selection_may_use_source(api_actor(r), in->app))
+        return NULL;
+    size_t n = ui_placements_read(&r->arena, info->ui, info->name, &found);
+    for (size_t i = 0; i < n; i++)
+        if (in->uri.n == 0 || str_eq(found[i].uri, in->uri))
+            return &found[i];
+    return NULL;
+}
+
+static void open_placement(struct api *api, struct http_req *r, struct view_opening *o)
+{
+    const struct ui_placement *p = find_placement(r, &o->in);
+    if (!p) {
+        http_reply_error(r, 404, "placement_not_found", "The app has no such placement.", NULL);
+        return;
+    }
+    struct app_view *v = begin_view(o, api, r);
+    v->source = arena_str(&v->arena, o->in.app);
+    v->uri = arena_str(&v->arena, p->uri);
+    o->state = VIEW_DONE;
+    o->reason = "";
+    open_interface(o);
 }
 
 #define CALL_ID_MAX 256
@@ -474,11 +512,15 @@ void api_views_open(void *ctx, struct http_req *r)
     o->in.is_apart = true;
     if (!api_decode_body(r, OPEN_FIELDS, &o->in))
         return;
-    if (o->in.conversation_id.n == 0 || o->in.call_id.n == 0 || o->in.call_id.n > CALL_ID_MAX) {
-        api_bad_request(r, "conversationId, callId: required but missing");
+    o->layout = view_layout(ctx, r, !o->in.is_apart);
+    if (o->in.app.n > 0 && o->in.conversation_id.n == 0) {
+        open_placement(ctx, r, o);
         return;
     }
-    o->layout = view_layout(ctx, r, !o->in.is_apart);
+    if (o->in.conversation_id.n == 0 || o->in.call_id.n == 0 || o->in.call_id.n > CALL_ID_MAX) {
+        api_bad_request(r, "expected conversationId and callId, or app");
+        return;
+    }
     api_find_conv_named(ctx, r, store_id_meant(o->in.conversation_id), o, open_call);
 }
 
@@ -492,6 +534,8 @@ void api_views_get(void *ctx, struct http_req *r)
     struct view_opening *o = ARENA_NEW(&r->arena, struct view_opening);
     o->is_state_only = true;
     begin_opening(o, v, r);
+    o->state = VIEW_DONE;
+    o->reason = "";
     if (v->call_id.n > 0)
         find_call(o);
     else

@@ -15,6 +15,7 @@
  *   views.c         the set, the life of a view
  *   view_open.c     POST and GET: the call, its arguments and result, the interface
  *   call_search.c   a call in the log
+ *   shell.c         placements: interfaces without a tool call
  *   view_rpc.c      requests of the interface
  *   view_call.c     tools/call
  *   view_words.c    ui/message, ui/update-model-context

@@ -118,12 +118,13 @@ TEST_WITH(a_page_has_its_html_checksum_and_metadata, set_up, tear_down)
     assert_string_equal(got.page->html.p, "<p>");
     assert_int_equal(got.page->meta.border, UI_BORDER_SHOWN);
     assert_int_equal(strlen(got.page->sha256), SHA256_HEX_LEN);
-    assert_ptr_equal(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://maps/x")), got.page);
-    assert_null(ui_pages_find(&pages, STR("other"), STR_NONE, STR("ui://maps/x")));
+    assert_ptr_equal(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://maps/x"), false),
+                     got.page);
+    assert_null(ui_pages_find(&pages, STR("other"), STR_NONE, STR("ui://maps/x"), false));
     ui_pages_forget(&pages, STR("other"));
     assert_int_equal(pages.bytes, 3);
     ui_pages_forget(&pages, STR("maps"));
-    assert_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://maps/x")));
+    assert_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://maps/x"), false));
     assert_int_equal(pages.bytes, 0);
 }
 
@@ -165,6 +166,8 @@ TEST_WITH(plain_html_is_for_placements_only, set_up, tear_down)
     reply(STR("{\"contents\":[{\"mimeType\":\"text/html; charset=utf-8\",\"text\":\"<p>\","
               "\"_meta\":{\"ui\":{}}}]}"));
     assert_non_null(got.page);
+    assert_non_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://maps/x"), true));
+    assert_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://maps/x"), false));
     read_page("ui://maps/y", false);
     reply(
         STR("{\"contents\":[{\"mimeType\":\"Text/HTML; profile=\\\"mcp-app\\\"\",\"text\":\"<p>\","
@@ -223,13 +226,13 @@ TEST_WITH(kept_pages_have_a_ceiling_and_the_least_used_goes_first, set_up, tear_
     static const char *const URIS[] = {"ui://1", "ui://2", "ui://3", "ui://4", "ui://5"};
     for (size_t i = 0; i < ARRAY_LEN(URIS); i++) {
         if (i == 4) /* used again */
-            assert_non_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://1")));
+            assert_non_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://1"), false));
         read_page(URIS[i], false);
         reply(page_of(UI_HTML_MAX, "text"));
     }
     assert_true(pages.bytes <= UI_PAGES_BYTES_MAX);
-    assert_non_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://1")));
-    assert_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://2")));
+    assert_non_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://1"), false));
+    assert_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://2"), false));
 }
 
 TEST_WITH(pages_of_a_persons_connection_are_theirs, set_up, tear_down)
@@ -238,8 +241,8 @@ TEST_WITH(pages_of_a_persons_connection_are_theirs, set_up, tear_down)
     read_page("ui://maps/x", false);
     assert_string_equal(asked.user_id, "usr_ana");
     reply(page_of(3, "text"));
-    assert_null(ui_pages_find(&pages, STR("maps"), STR("usr_ben"), STR("ui://maps/x")));
-    assert_non_null(ui_pages_find(&pages, STR("maps"), STR("usr_ana"), STR("ui://maps/x")));
+    assert_null(ui_pages_find(&pages, STR("maps"), STR("usr_ben"), STR("ui://maps/x"), false));
+    assert_non_null(ui_pages_find(&pages, STR("maps"), STR("usr_ana"), STR("ui://maps/x"), false));
 }
 
 TEST_WITH(a_reading_can_be_cancelled, set_up, tear_down)
