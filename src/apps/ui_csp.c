@@ -174,3 +174,28 @@ str ui_csp_header(struct arena *a, const struct ui_csp *csp, str host_origin, bo
     assert(!buf_failed(&out)); /* the limits of the lists keep it shorter */
     return buf_keep(&out, a);
 }
+
+/* A source without its path is a pattern for the URLs that it allows. */
+static void add_patterns(struct buf *out, struct json_strs hosts)
+{
+    for (size_t i = 0; i < hosts.len; i++) {
+        str s = hosts.items[i];
+        ssize_t scheme = str_find(s, STR("://"), 0);
+        assert(scheme > 0); /* ui_csp_read has checked it */
+        ssize_t path = str_find(s, STR("/"), (size_t)scheme + 3);
+        buf_printf(out, " \"%.*s\"", STR_ARG(path < 0 ? s : str_slice(s, 0, (size_t)path)));
+    }
+}
+
+str ui_csp_allowlist(struct arena *a, const struct ui_csp *csp, bool is_apart)
+{
+    struct buf out;
+    buf_init(&out, HEADER_MAX);
+    buf_printf(&out, "(%s", is_apart ? "response-origin" : "");
+    add_patterns(&out, csp->connect);
+    add_patterns(&out, csp->resource);
+    add_patterns(&out, csp->frame);
+    buf_add_lit(&out, ");webrtc=block");
+    assert(!buf_failed(&out)); /* the limits of the lists keep it shorter */
+    return buf_keep(&out, a);
+}

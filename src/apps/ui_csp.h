@@ -29,3 +29,8 @@ struct ui_csp ui_csp_copy(struct arena *a, const struct ui_csp *csp);
 /* host_origin: of the page that may show the document. is_apart: the document has an origin of its
  * own; otherwise the policy puts it into a sandbox, which gives it an opaque one. */
 str ui_csp_header(struct arena *a, const struct ui_csp *csp, str host_origin, bool is_apart);
+
+/* The value of Connection-Allowlist, which says it once more for what no policy governs:
+ * connections that are made in advance, name lookups, and WebRTC, which is always refused. Browsers
+ * that do not know the header ignore it. */
+str ui_csp_allowlist(struct arena *a, const struct ui_csp *csp, bool is_apart);

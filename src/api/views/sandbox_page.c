@@ -87,6 +87,8 @@ static void add_headers(struct http_req *r, const struct app_view *v)
 {
     http_add_header(r, "Content-Security-Policy",
                     ui_csp_header(&r->arena, &v->csp, v->host_origin, v->is_apart));
+    http_add_header(r, "Connection-Allowlist", ui_csp_allowlist(&r->arena, &v->csp, v->is_apart));
+    http_add_header(r, "X-DNS-Prefetch-Control", STR("off"));
     http_add_header(r, "X-Frame-Options", STR_NONE); /* frame-ancestors takes its place */
     http_add_header(r, "Referrer-Policy", STR("no-referrer"));
     http_add_header(r, "Origin-Agent-Cluster", STR("?1"));
