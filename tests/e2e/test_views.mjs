@@ -349,9 +349,13 @@ test('a message of an interface is marked, and without confirmation limited to i
     assert.deepEqual((await rpc(v, 'ui/message', { role: 'user', content: { type: 'text', text: steps } }, { confirmed: true })).result, {})
     await eventually(() => events(conversationId).filter((e) => e.type === 'run.done').length === 3)
     assert.deepEqual(results(), [true, true])
+    const own = say([{ calls: [{ name: 'nb__time', args: {} }, { name: 'views__show', args: {} }] }, { text: 'ok' }])
+    await rpc(v, 'ui/message', text(own))
+    await eventually(() => events(conversationId).filter((e) => e.type === 'run.done').length === 4)
+    assert.deepEqual(results(), [false, true], 'nor has it the tools of nb')
     for (const params of [{ role: 'assistant', content: [] }, text(''), { role: 'user', content: [{ type: 'audio' }] }, text('x'.repeat(65 * 1024))])
         assert.ok((await rpc(v, 'ui/message', params)).error, JSON.stringify(params).slice(0, 80))
-    assert.equal(messages().length, 3)
+    assert.equal(messages().length, 4)
 })
 
 test('an interface uses the model when the person allows it', async () => {
