@@ -177,3 +177,32 @@ str ui_csp_header(struct arena *a, const struct ui_csp *csp, str host_origin, bo
     assert(!buf_failed(&out)); /* the limits of the lists keep it shorter */
     return buf_keep(&out, a);
 }
+
+/* ---- the other header ---- */
+
+static void add_hosts(struct buf *out, struct json_strs sources)
+{
+    for (size_t i = 0; i < sources.len; i++) {
+        ptrdiff_t at = str_find(sources.items[i], STR("://"), 0);
+        assert(at > 0 && ui_csp_is_source(sources.items[i]));
+        str host = str_skip(sources.items[i], (size_t)at + 3);
+        str wild = take(&host, STR("*.")) ? STR("*.") : STR_NONE;
+        host = take_while(&host, STR(LETTERS_DIGITS ".-"));
+        buf_printf(out, "%s\"*://%.*s%.*s:*/*\"", out->n > 1 ? " " : "", STR_ARG(wild),
+                   STR_ARG(host));
+    }
+}
+
+str ui_csp_connections(struct arena *a, const struct ui_csp *csp)
+{
+    struct buf out;
+    buf_init(&out, HEADER_MAX);
+    buf_add_char(&out, '(');
+    add_hosts(&out, csp->connect);
+    add_hosts(&out, csp->resource);
+    add_hosts(&out, csp->frame);
+    add_hosts(&out, csp->base_uri);
+    buf_add_lit(&out, ");redirects=allow");
+    assert(!buf_failed(&out));
+    return buf_keep(&out, a);
+}

@@ -29,3 +29,7 @@ struct ui_csp ui_csp_copy(struct arena *a, const struct ui_csp *csp);
 /* host_origin: of the page that may show the document. is_apart: the document has an origin of its
  * own; otherwise the policy puts it into a sandbox, which gives it an opaque one. */
 str ui_csp_header(struct arena *a, const struct ui_csp *csp, str host_origin, bool is_apart);
+
+/* Connection-Allowlist: the hosts that were declared, for what no Content-Security-Policy governs
+ * (WebRTC, connections in advance). The policy says which schemes, ports and paths of them. */
+str ui_csp_connections(struct arena *a, const struct ui_csp *csp);
