@@ -178,31 +178,27 @@ str ui_csp_header(struct arena *a, const struct ui_csp *csp, str host_origin, bo
     return buf_keep(&out, a);
 }
 
-/* ---- the other header ---- */
-
-static void add_hosts(struct buf *out, struct json_strs sources)
+/* A source without its path is a pattern for the URLs that it allows. */
+static void add_patterns(struct buf *out, struct json_strs hosts)
 {
-    for (size_t i = 0; i < sources.len; i++) {
-        ptrdiff_t at = str_find(sources.items[i], STR("://"), 0);
-        assert(at > 0 && ui_csp_is_source(sources.items[i]));
-        str host = str_skip(sources.items[i], (size_t)at + 3);
-        str wild = take(&host, STR("*.")) ? STR("*.") : STR_NONE;
-        host = take_while(&host, STR(LETTERS_DIGITS ".-"));
-        buf_printf(out, "%s\"*://%.*s%.*s:*/*\"", out->n > 1 ? " " : "", STR_ARG(wild),
-                   STR_ARG(host));
+    for (size_t i = 0; i < hosts.len; i++) {
+        str s = hosts.items[i];
+        ssize_t scheme = str_find(s, STR("://"), 0);
+        assert(scheme > 0); /* ui_csp_read has checked it */
+        ssize_t path = str_find(s, STR("/"), (size_t)scheme + 3);
+        buf_printf(out, " \"%.*s\"", STR_ARG(path < 0 ? s : str_slice(s, 0, (size_t)path)));
     }
 }
 
-str ui_csp_connections(struct arena *a, const struct ui_csp *csp)
+str ui_csp_allowlist(struct arena *a, const struct ui_csp *csp, bool is_apart)
 {
     struct buf out;
     buf_init(&out, HEADER_MAX);
-    buf_add_char(&out, '(');
-    add_hosts(&out, csp->connect);
-    add_hosts(&out, csp->resource);
-    add_hosts(&out, csp->frame);
-    add_hosts(&out, csp->base_uri);
-    buf_add_lit(&out, ");redirects=allow");
-    assert(!buf_failed(&out));
+    buf_printf(&out, "(%s", is_apart ? "response-origin" : "");
+    add_patterns(&out, csp->connect);
+    add_patterns(&out, csp->resource);
+    add_patterns(&out, csp->frame);
+    buf_add_lit(&out, ");redirects=allow;webrtc=block"); /* the policy checks where they lead */
+    assert(!buf_failed(&out)); /* the limits of the lists keep it shorter */
     return buf_keep(&out, a);
 }

@@ -30,6 +30,7 @@ struct ui_csp ui_csp_copy(struct arena *a, const struct ui_csp *csp);
  * own; otherwise the policy puts it into a sandbox, which gives it an opaque one. */
 str ui_csp_header(struct arena *a, const struct ui_csp *csp, str host_origin, bool is_apart);
 
-/* Connection-Allowlist: the hosts that were declared, for what no Content-Security-Policy governs
- * (WebRTC, connections in advance). The policy says which schemes, ports and paths of them. */
-str ui_csp_connections(struct arena *a, const struct ui_csp *csp);
+/* The value of Connection-Allowlist, which says it once more for what no policy governs:
+ * connections that are made in advance, name lookups, and WebRTC, which is always refused. Browsers
+ * that do not know the header ignore it. */
+str ui_csp_allowlist(struct arena *a, const struct ui_csp *csp, bool is_apart);

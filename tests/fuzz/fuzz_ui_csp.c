@@ -65,7 +65,7 @@ static void check(struct arena *a, const struct json *declared)
     struct ui_csp csp = ui_csp_read(a, declared);
     struct ui_csp copy = ui_csp_copy(a, &csp);
     assert(csp.connect.len <= UI_CSP_SOURCES_MAX && copy.dropped.len == csp.dropped.len);
-    str hosts = ui_csp_connections(a, &copy);
+    str hosts = ui_csp_allowlist(a, &copy, true);
     for (size_t i = 0; i < hosts.n; i++)
         assert(hosts.p[i] > 0x1f && hosts.p[i] < 0x7f && hosts.p[i] != '\\');
     for (int is_apart = 0; is_apart < 2; is_apart++)

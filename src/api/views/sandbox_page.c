@@ -8,9 +8,9 @@
  * none that begins with ui/notifications/sandbox-: these are between the page and this document.
  *
  * A script in front of the interface reports what the policy blocks, so that the page can say it.
- * The token keeps the interface itself from reporting. It also takes WebRTC away, so that interfaces
- * do without: the header that forbids it is not known to all browsers, and Chromium 156 ends
- * interfaces that try. */
+ * The token keeps the interface itself from reporting. It also takes WebRTC away, so that
+ * interfaces do without: the header that forbids it is not known to all browsers, and Chromium 156
+ * ends interfaces that try. */
 static const char BEFORE[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Interface</title>\n"
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -90,7 +90,7 @@ static void add_headers(struct http_req *r, const struct app_view *v)
 {
     http_add_header(r, "Content-Security-Policy",
                     ui_csp_header(&r->arena, &v->csp, v->host_origin, v->is_apart));
-    http_add_header(r, "Connection-Allowlist", ui_csp_connections(&r->arena, &v->csp));
+    http_add_header(r, "Connection-Allowlist", ui_csp_allowlist(&r->arena, &v->csp, v->is_apart));
     http_add_header(r, "X-DNS-Prefetch-Control", STR("off"));
     http_add_header(r, "X-Frame-Options", STR_NONE); /* frame-ancestors takes its place */
     http_add_header(r, "Referrer-Policy", STR("no-referrer"));

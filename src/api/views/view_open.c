@@ -13,7 +13,6 @@
 #include <assert.h>
 
 #include "api/handlers.h"
-#include "api/trail.h"
 #include "api/views/call_search.h"
 #include "apps/ui_placement.h"
 #include "apps/ui_resource.h"
@@ -231,15 +230,21 @@ static void write_view(struct json_writer *w, struct view_opening *o)
     jw_kval(w, "tool", b && v->tool.n > 0 ? bundle_find_tool(b, v->tool) : NULL);
 }
 
+/* What was shown to whom, and what it may contact, so that it can be found out later. */
 static void record_opening(struct view_opening *o, const struct ui_page *page)
 {
-    struct app_view *v = o->view;
-    trail_note(o->req, "view %s of %.*s%s%.*s", v->id, STR_ARG(v->uri), page ? " sha256 " : "",
-               STR_ARG(str_from(page ? page->sha256 : "")));
-    for (size_t i = 0; page && i < page->meta.csp.dropped.len; i++)
-        log_info(v->api->deps.log, "views", "%.*s of %.*s wants \"%.*s\", which is refused",
-                 STR_ARG(v->uri), STR_ARG(v->source),
-                 STR_ARG(plain_line(mem(o), page->meta.csp.dropped.items[i])));
+    const struct app_view *v = o->view;
+    struct logger *log = v->api->deps.log;
+    if (!page)
+        return;
+    log_info(log, "views", "%s of %.*s shows %.*s of %.*s, sha256 %s", v->id,
+             STR_ARG(actor_user(v->watcher.actor)), STR_ARG(v->uri), STR_ARG(v->source),
+             page->sha256);
+    log_debug(log, "views", "%s: %.*s", v->id,
+              STR_ARG(ui_csp_header(mem(o), &v->csp, v->host_origin, v->is_apart)));
+    for (size_t i = 0; i < page->meta.csp.dropped.len; i++)
+        log_info(log, "views", "%.*s of %.*s wants \"%.*s\", which is refused", STR_ARG(v->uri),
+                 STR_ARG(v->source), STR_ARG(plain_line(mem(o), page->meta.csp.dropped.items[i])));
 }
 
 /* page NULL: `code` and `message` say why. */

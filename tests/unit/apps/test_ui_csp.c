@@ -131,18 +131,6 @@ TEST_WITH(declared_hosts_appear_where_they_belong, set_up, tear_down)
     assert_int_equal(csp.dropped.len, 0);
 }
 
-TEST_WITH(only_declared_hosts_can_be_connected_to_in_any_way, set_up, tear_down)
-{
-    struct ui_csp none = ui_csp_read(&arena, NULL);
-    struct ui_csp some = csp_of(
-        "{\"connectDomains\":[\"wss://c.d:81\"],\"resourceDomains\":[\"https://*.r.d:*/x/\"],"
-        "\"frameDomains\":[\"https://f.d\"],\"baseUriDomains\":[\"https://b.d\"]}");
-    assert_string_equal(ui_csp_connections(&arena, &none).p, "();redirects=allow");
-    assert_string_equal(ui_csp_connections(&arena, &some).p,
-                        "(\"*://c.d:*/*\" \"*://*.r.d:*/*\" \"*://f.d:*/*\" \"*://b.d:*/*\")"
-                        ";redirects=allow");
-}
-
 TEST_WITH(what_is_refused_is_reported, set_up, tear_down)
 {
     struct ui_csp csp =
@@ -168,7 +156,20 @@ TEST_WITH(lists_have_a_ceiling, set_up, tear_down)
     struct ui_csp csp = ui_csp_read(&arena, v);
     assert_int_equal(csp.connect.len, UI_CSP_SOURCES_MAX);
     assert_true(ui_csp_header(&arena, &csp, STR("http://a"), true).n < 12 * 1024);
-    assert_true(ui_csp_connections(&arena, &csp).n < 12 * 1024);
+    assert_true(ui_csp_allowlist(&arena, &csp, true).n < 12 * 1024);
     list->items[0] = json_of_str(arena_printf(&arena, "https://a/%01100d", 0));
     assert_int_equal(ui_csp_read(&arena, v).connect.len, UI_CSP_SOURCES_MAX);
+}
+
+TEST_WITH(connections_that_no_policy_governs_have_a_list, set_up, tear_down)
+{
+    struct ui_csp none = csp_of("{}");
+    str h = ui_csp_allowlist(&arena, &none, false);
+    assert_string_equal(h.p, "();redirects=allow;webrtc=block");
+    struct ui_csp csp = csp_of("{\"connectDomains\":[\"wss://c.d:8443\",\"https://*.e.f\"],"
+                               "\"resourceDomains\":[\"https://r.d/lib/x\"],"
+                               "\"frameDomains\":[\"http://f.d:*\"]}");
+    h = ui_csp_allowlist(&arena, &csp, true);
+    assert_string_equal(h.p, "(response-origin \"wss://c.d:8443\" \"https://*.e.f\" "
+                             "\"https://r.d\" \"http://f.d:*\");redirects=allow;webrtc=block");
 }

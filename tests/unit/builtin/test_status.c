@@ -146,6 +146,15 @@ BUILTIN_TEST(nothing_found_names_sources_that_are_absent)
     assert_has(discover(r, r->ben, "ping")->text, "\n- t is away");
 }
 
+BUILTIN_TEST(tools_for_interfaces_alone_are_not_found)
+{
+    struct rig *r = *state;
+    assert_has(discover(r, r->ana, "ping")->text, "t__ping");
+    rig_tools.tools[0].is_internal = rig_tools.tools[0].is_for_apps = true;
+    registry_changed(r->tools, &rig_tools.source);
+    assert_has(discover(r, r->ana, "ping")->text, "No tool matches.");
+}
+
 BUILTIN_TEST(a_narrowed_token_finds_only_its_tools)
 {
     struct rig *r = *state;
