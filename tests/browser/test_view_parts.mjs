@@ -275,6 +275,10 @@ test('messages: one block or several, of a user', () => {
     const { messageOf } = parts
     assert.equal(messageOf({ role: 'user', content: { type: 'text', text: 'a' } }), 'a')
     assert.equal(messageOf({ content: [{ type: 'text', text: 'a' }, { type: 'image', data: '' }] }), 'a\n\n[image]')
+    const hidden = { type: 'resource', resource: { uri: 'ui://x', text: 'all of it' } }
+    assert.equal(messageOf({ content: [{ type: 'text', text: 'a' }, hidden, { type: 'resource_link', uri: 'x:y' }] }), 'a\n\nall of it\n\nx:y')
+    const tags = [...'hidden'].map((c) => String.fromCodePoint(0xe0000 + c.codePointAt(0))).join('')
+    assert.equal(messageOf({ content: { type: 'text', text: `a${tags}\u202eb\u0007\u2066c\ufeff\n\td👩\u200d🔧` } }), 'abc\n\td👩\u200d🔧')
     for (const bad of [{}, { role: 'assistant', content: { type: 'text', text: 'a' } }, { content: [] }, { content: ['a'] }]) assert.equal(messageOf(bad), null)
 })
 

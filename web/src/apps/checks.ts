@@ -4,6 +4,8 @@ import { isObject } from './bridge'
 const SCHEMES = ['http:', 'https:', 'mailto:']
 const NAME_MAX = 120
 const URL_MAX = 4096
+// Controls, marks of direction and other formats (but not the joiners of scripts and emoji), tags.
+const INVISIBLE = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029]/gu
 const BLOB = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
 
 export const DOWNLOAD_MAX = 25 * 1024 * 1024
@@ -85,16 +87,23 @@ function utf8Length(text: string): number {
   return text.length > DOWNLOAD_MAX ? text.length : new TextEncoder().encode(text).length
 }
 
-/** The text of `ui/message`, whose content is a list of blocks or one; null: it is not a message. */
+/**
+ * The text of `ui/message`, whose content is a list of blocks or one; null: it is not a message. This is what
+ * the person reads and, word for word, what is sent: invisible characters are left out, and so is
+ * everything that is no text.
+ */
 export function messageOf({ role = 'user', content }: Record<string, unknown>): string | null {
   const blocks: unknown[] = Array.isArray(content) ? content : [content]
   if (role !== 'user' || blocks.length === 0 || !blocks.every(isObject)) return null
-  const parts = (blocks as Record<string, unknown>[]).map((block) =>
-    block.type === 'text' && typeof block.text === 'string'
-      ? block.text
-      : `[${String(block.type).slice(0, 40)}]`,
-  )
-  return parts.join('\n\n')
+  return (blocks as Record<string, unknown>[]).map(textOf).join('\n\n').replace(INVISIBLE, '')
+}
+
+function textOf(block: Record<string, unknown>): string {
+  const { type, text, uri, resource } = block
+  if (type === 'text' && typeof text === 'string') return text
+  if (type === 'resource_link' && typeof uri === 'string') return uri
+  if (type === 'resource' && isObject(resource) && typeof resource.text === 'string') return resource.text
+  return `[${String(type).slice(0, 40)}]`
 }
 
 /** A height that a frame may take; null: the message makes no sense. */

@@ -18,6 +18,7 @@ const INVALID_PARAMS = -32602
 const MESSAGE_MAX = 32 * 1024 // characters; the person has to read them
 const STATE_MAX = 256 * 1024 // characters of one stored state
 const STATES_MAX = 100
+const UNANSWERED_MAX = 16 // notifications at the same time; more are lost
 
 /** What a view can have the page do. */
 export interface PageActions {
@@ -36,6 +37,8 @@ export interface RequestPlace {
   readonly consents: Consents
   readonly page: PageActions
   readonly mode: Mode
+  /** The person works in the app, not elsewhere on the page. */
+  readonly hasFocus: boolean
   /** Modes that the place has and the app declared, if it declared any. */
   readonly allowedModes: readonly Mode[]
   setMode(mode: Mode): void
@@ -47,15 +50,11 @@ const always = new Set<string>()
 /** What views want to find again when they are opened again in this tab. */
 const states = new Map<string, { state: unknown; version?: unknown }>()
 
-/** The person has clicked or typed a moment ago, here or in the view. */
-function isWanted(): boolean {
-  return navigator.userActivation?.isActive ?? false
-}
-
 const REFUSED = { isError: true }
 
 export class PageRequests {
   #place: RequestPlace
+  #unanswered = 0 // notifications that are being handled
   #handlers: Record<string, (call: ViewCall, session: Session) => unknown> = {
     'ui/message': (call, session) => this.#message(call, session),
     'ui/open-link': (call) => this.#openLink(call),
@@ -72,6 +71,11 @@ export class PageRequests {
     this.#place = place
   }
 
+  /** The person has clicked or typed in the app a moment ago. Clicks and keys elsewhere are not meant for it. */
+  get #isWanted(): boolean {
+    return this.#place.hasFocus && (navigator.userActivation?.isActive ?? false)
+  }
+
   request(call: ViewCall, session: Session): Promise<unknown> | undefined {
     const handle = Object.hasOwn(this.#handlers, call.method) && this.#handlers[call.method]
     return handle ? (async () => handle(call, session))() : undefined
@@ -81,7 +85,12 @@ export class PageRequests {
   notification(method: string, params: Params, session: Session): void {
     const { signal } = new AbortController()
     const isKnown = method.startsWith('synapse/') || method === 'ui/message'
-    if (isKnown) this.request({ method, params, signal, onProgress: () => {} }, session)?.catch(() => {})
+    if (!isKnown || this.#unanswered >= UNANSWERED_MAX) return
+    this.#unanswered++
+    const done = () => void this.#unanswered--
+    const answer = this.request({ method, params, signal, onProgress: () => {} }, session)
+    if (answer) answer.then(done, done)
+    else done()
   }
 
   /** The stored state for a view that has just initialized. */
@@ -131,8 +140,7 @@ export class PageRequests {
       if (choice !== 'send' && choice !== 'always') return REFUSED
       if (choice === 'always') always.add(key)
     }
-    const { content } = params
-    const message = { role: 'user', content: Array.isArray(content) ? content : [content] }
+    const message = { role: 'user', content: [{ type: 'text', text }] }
     try {
       const result = await session.relay('ui/message', message, { signal, confirmed: !isKnown })
       return isObject(result) ? result : {}
@@ -143,7 +151,7 @@ export class PageRequests {
   }
 
   #prefill(value: unknown): object {
-    if (typeof value !== 'string' || !isWanted()) return REFUSED
+    if (typeof value !== 'string' || !this.#isWanted) return REFUSED
     if (this.#place.conversationId) this.#place.page.prefill(value)
     else this.#place.page.startChat(value)
     return {}
@@ -151,7 +159,7 @@ export class PageRequests {
 
   /** An app without a conversation proposes the first message of one. */
   #startChat(text: string): object {
-    if (!isWanted()) return REFUSED
+    if (!this.#isWanted) return REFUSED
     this.#place.page.startChat(text)
     return {}
   }
@@ -237,7 +245,7 @@ export class PageRequests {
   #act(params: Params): boolean {
     const { action, route, id, prompt, name } = params
     const { page } = this.#place
-    if (!isWanted()) return false
+    if (!this.#isWanted) return false
     if (action === 'navigate' && typeof route === 'string') page.navigate(route)
     else if (action === 'openConversation' && typeof id === 'string') page.openConversation(id)
     else if (action === 'startChat') page.startChat(typeof prompt === 'string' ? prompt : '')
@@ -257,7 +265,7 @@ export class PageRequests {
 
   /** Shortcuts of the page work while a view has the focus; plain keys are its own. */
   #pressKey({ key, ctrlKey, metaKey, shiftKey }: Params): object {
-    if (typeof key !== 'string' || !isWanted()) return REFUSED
+    if (typeof key !== 'string' || !this.#isWanted) return REFUSED
     if (key === 'Escape') {
       if (this.#place.mode !== 'inline') this.#place.setMode('inline')
     } else if (isMac ? metaKey === true : ctrlKey === true) {
