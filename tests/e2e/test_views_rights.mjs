@@ -1,6 +1,6 @@
 // Interfaces of tools and people: whose views they are, and when they end.
 import { after, assert, bareFetch, before, eventually, test } from '../support/tap.mjs'
-import { openOffice } from '../support/office.mjs'
+import { listen, openOffice } from '../support/office.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
 import { call, called, open, opened, rpc, seen, stream, viewsBundle } from '../support/views.mjs'
 
@@ -142,6 +142,25 @@ test('a person who leaves the workspace loses their views', async () => {
     assert.equal((await bareFetch(v.sandbox.url)).status, 404)
     assert.equal((await ann.post('/v1/workspaces/ws_a/members', { userId: office.ids.bob, role: 'member' })).status, 200)
     await isGone(bob, v)
+})
+
+test('what one person changes in an interface reaches the others and is in the log', async () => {
+    const cat = office.as('cat', 'ws_a')
+    const made = await shared('cat')
+    const [mine, hers] = [await open(bob, made), await open(cat, made)]
+    const news = listen(office.server, '/v1/events', cat.headers())
+    const log = listen(office.server, `/v1/conversations/${made.conversationId}/events`, cat.headers())
+    await Promise.all([news.ready(), log.ready()])
+    await call(cat, hers, 'poll')
+    await call(cat, hers, 'show')
+    assert.ok((await call(bob, mine, 'change', { to: 'blue' })).result)
+    const { data } = await news.event('data.changed')
+    assert.deepEqual([data.server, data.tool, data.viewId], ['views', 'change', mine.viewId])
+    const stored = await log.event('app.call')
+    assert.deepEqual([stored.data.app, stored.data.tool, stored.data.callId, stored.data.userId, stored.data.ok], ['views', 'change', made.callId, office.ids.bob, true])
+    assert.equal(log.frames.filter((f) => f.event === 'app.call').length, 1, 'reading is not recorded')
+    news.drop()
+    log.drop()
 })
 
 test('the audit log has the first call of each tool and every refusal, without arguments', async () => {

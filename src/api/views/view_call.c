@@ -9,8 +9,10 @@
 #include <assert.h>
 
 #include "api/views/view_rpc.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "bundle/bundle.h"
+#include "engine/events.h"
 #include "engine/permission.h"
 #include "tools/tool_selection.h"
 
@@ -41,12 +43,39 @@ static void refuse_call(struct view_rpc *q, int code, str tool, const char *why)
 
 /* ---- the call ---- */
 
+static void on_call_recorded(void *log, const struct err *err, const store_pos *pos, size_t n)
+{
+    if (err)
+        log_warn(log, "views", "cannot record the call of an interface: %s", err->msg);
+}
+
+/* The log says what was changed from an interface, so that everybody in the conversation knows.
+ * Calls that only read, and those of tools for interfaces alone, would fill it. */
+static void record_change(struct view_rpc *q, bool ok)
+{
+    const struct app_view *v = q->view;
+    struct event_app_call call = {
+        .app = v->source,
+        .tool = json_get_string(q->params, "name"),
+        .call_id = v->call_id,
+        .user_id = actor_user(q->actor),
+        .ok = ok,
+        .ms = clock_mono_ms() - q->started_ms,
+    };
+    if (!q->is_change || v->conversation_id.n == 0)
+        return;
+    str line = event_app_call(&q->arena, &call);
+    store_append(v->watcher.space->store, v->conversation_id, &line, 1, on_call_recorded,
+                 v->api->deps.log);
+}
+
 static void on_view_call_done(void *ctx, const struct tool_result *t)
 {
     struct view_rpc *q = ctx;
     struct arena *a = &q->arena;
     struct json *result = json_new(a, JSON_OBJECT);
     q->cancel = NULL;
+    record_change(q, !t->is_error);
     json_set(a, result, STR("content"), t->content ? *t->content : *json_new(a, JSON_ARRAY));
     if (t->structured)
         json_set(a, result, STR("structuredContent"), *t->structured);
@@ -80,6 +109,7 @@ static void start_view_call(struct view_rpc *q, const struct toolset_item *it)
 {
     static const struct tool_call_events EVENTS = {on_view_call_done, on_view_call_progress};
     const struct app_view *v = q->view;
+    const struct json *args = json_get(q->params, "arguments");
     struct tool_caller who = {
         .actor = q->actor,
         .conversation_id = v->conversation_id,
@@ -89,9 +119,10 @@ static void start_view_call(struct view_rpc *q, const struct toolset_item *it)
         .view_id = str_from(v->id),
     };
     record_first(q, it);
+    q->started_ms = clock_mono_ms(); /* without the time that the person took to decide */
+    q->is_change = !it->tool->is_internal && !tool_call_reads(it->tool, args);
     q->cancel = cancel_view_call;
-    q->work = registry_call(v->watcher.space->tools, it->name, json_get(q->params, "arguments"),
-                            &who, &EVENTS, q);
+    q->work = registry_call(v->watcher.space->tools, it->name, args, &who, &EVENTS, q);
 }
 
 /* ---- permission ---- */

@@ -29,8 +29,8 @@ struct view_rpc {
     /* The work in progress, for the file of its method. `cancel` ends it; no callback follows. */
     void (*cancel)(struct view_rpc *q);
     void *work;
-    void *data;
     uint64_t started_ms;
+    bool is_change; /* tools/call: it may have changed something */
 
     /* An open question to the person; ask_id is empty without one. */
     char ask_id[32];
