@@ -120,7 +120,8 @@ static void start_view_call(struct view_rpc *q, const struct toolset_item *it)
     };
     record_first(q, it);
     q->started_ms = clock_mono_ms(); /* without the time that the person took to decide */
-    q->is_change = !it->tool->is_internal && !tool_call_reads(it->tool, args);
+    q->is_change = !it->tool->is_internal && !tool_call_reads(it->tool, args) &&
+                   !json_get_bool(it->tool->annotations, "readOnlyHint", false);
     q->cancel = cancel_view_call;
     q->work = registry_call(v->watcher.space->tools, it->name, args, &who, &EVENTS, q);
 }
