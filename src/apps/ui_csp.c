@@ -65,8 +65,11 @@ static void drop(struct arena *a, struct ui_csp *csp, const struct json *entry)
         csp->dropped.items = arena_array(a, DROPPED_MAX, sizeof(str));
     if (csp->dropped.len == DROPPED_MAX)
         return;
-    str text = entry->type == JSON_STRING ? entry->s : json_to_str(a, entry);
+    struct arena whole; /* it may be large, and only its beginning is kept */
+    arena_init(&whole);
+    str text = entry->type == JSON_STRING ? entry->s : json_to_str(&whole, entry);
     csp->dropped.items[csp->dropped.len++] = arena_str(a, utf8_truncate(text, UI_CSP_SHOWN_MAX));
+    arena_done(&whole);
 }
 
 static struct json_strs read_list(struct arena *a, const struct json *list, struct ui_csp *csp)

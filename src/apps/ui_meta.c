@@ -1,8 +1,6 @@
 #include "apps/ui_meta.h"
 
-/* A control character or a space could leave the header or the line that the address is put into.
- */
-static bool is_ui_address(str uri)
+bool ui_is_address(str uri)
 {
     if (!str_starts(uri, STR("ui://")) || uri.n == strlen("ui://") || uri.n > UI_URI_MAX)
         return false;
@@ -18,7 +16,7 @@ str ui_tool_resource(const struct json *tool_meta)
     if (!uri)
         uri = json_get(tool_meta, "ui/resourceUri");
     str address = json_string(uri, STR_NONE);
-    return is_ui_address(address) ? address : STR_NONE;
+    return ui_is_address(address) ? address : STR_NONE;
 }
 
 bool ui_tool_is_for(const struct json *tool_meta, str whom)

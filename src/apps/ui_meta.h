@@ -9,6 +9,9 @@
 
 #define UI_URI_MAX 2048
 
+/* ui:// and more, without characters that could leave the header or the line it is put into. */
+bool ui_is_address(str uri);
+
 /* `_meta` of a tool; may be NULL. _meta.ui.resourceUri, else the older _meta["ui/resourceUri"];
  * empty when it is not a ui:// address. */
 str ui_tool_resource(const struct json *tool_meta);

@@ -37,13 +37,15 @@ struct ui_page *ui_page_unref(struct ui_page *p)
 void ui_pages_init(struct ui_pages *p)
 {
     list_init(&p->kept);
-    p->bytes = 0;
+    p->bytes = p->n = 0;
+    p->changes = 0;
 }
 
 static void forget(struct ui_pages *p, struct ui_page *page)
 {
-    assert(p->bytes >= page->html.n);
+    assert(p->bytes >= page->html.n && p->n > 0);
     p->bytes -= page->html.n;
+    p->n--;
     list_del(&page->node);
     ui_page_unref(page);
 }
@@ -56,6 +58,7 @@ void ui_pages_done(struct ui_pages *p)
 
 void ui_pages_forget(struct ui_pages *p, str source)
 {
+    p->changes++;
     LIST_EACH (page, &p->kept, struct ui_page, node)
         if (str_eq(page->source, source))
             forget(p, page);
@@ -82,7 +85,8 @@ static void keep_page(struct ui_pages *p, struct ui_page *page)
         forget(p, old); /* two readings were in progress */
     list_push(&p->kept, &page->node);
     p->bytes += ui_page_ref(page)->html.n;
-    while (p->bytes > UI_PAGES_BYTES_MAX)
+    p->n++;
+    while (p->bytes > UI_PAGES_BYTES_MAX || p->n > UI_PAGES_MAX)
         forget(p, LIST_ENTRY(p->kept.next, struct ui_page, node));
 }
 
@@ -145,6 +149,7 @@ struct ui_read {
     struct bundle *bundle;
     struct bundle_call *call;
     struct ui_page *page; /* being made */
+    uint64_t changes;     /* of the pages, when it began */
     bool is_placement;
     unsigned listed; /* pages of resources/list that were read */
     ui_read_fn fn;
@@ -177,7 +182,8 @@ static void succeed(struct ui_read *r, const struct json *ui)
 {
     struct ui_page *page = r->page;
     page->meta = ui_meta_read(&page->arena, ui);
-    keep_page(r->pages, page);
+    if (r->changes == r->pages->changes)
+        keep_page(r->pages, page);
     r->fn(r->ctx, page, UI_MISSING, STR_NONE);
     ui_read_free(r);
 }
@@ -280,6 +286,7 @@ struct ui_read *ui_read_start(struct ui_pages *pages, struct bundle *b, str user
     *r = (struct ui_read){.pages = pages,
                           .bundle = b,
                           .page = page,
+                          .changes = pages->changes,
                           .is_placement = is_placement,
                           .fn = fn,
                           .ctx = ctx};

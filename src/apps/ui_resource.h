@@ -11,8 +11,9 @@
 #include "bundle/bundle.h"
 
 #define UI_HTML_MAX        (8u * 1024 * 1024)
-#define UI_PAGES_BYTES_MAX (32u * 1024 * 1024) /* kept in one workspace */
-#define UI_LIST_PAGES_MAX  20                  /* of resources/list, searched for metadata */
+#define UI_PAGES_BYTES_MAX (32u * 1024 * 1024) /* kept in one workspace, */
+#define UI_PAGES_MAX       64 /* and their number: a server may have any number of tiny ones */
+#define UI_LIST_PAGES_MAX  20 /* of resources/list, searched for metadata */
 
 struct ui_page {
     struct list_node node; /* in ui_pages.kept */
@@ -40,7 +41,8 @@ const char *ui_problem_code(enum ui_problem p); /* "resource_missing", ... */
 
 struct ui_pages {
     struct list_node kept; /* least recently used first */
-    size_t bytes;
+    size_t bytes, n;
+    uint64_t changes; /* a page that was asked for before a change is not kept after it */
 };
 
 void ui_pages_init(struct ui_pages *p);

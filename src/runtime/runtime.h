@@ -100,7 +100,8 @@ struct turn_request {
     size_t ncontexts;
     str model;                      /* empty: the conversation's, else the default */
     str channel;                    /* tui, web, api ... */
-    struct json_strs allowed_tools; /* globs of the request; items NULL = no limit */
+    struct json_strs allowed_tools; /* globs of the request; items NULL = no limit. nb__ tools pass,
+                                     * unless an interface wrote the message */
     const struct json *metadata;    /* for a new conversation, or NULL */
 
     /* Instead of a message: the answer to a question that the last run left open. */

@@ -453,7 +453,11 @@ static const char *const HOW[] = {
 };
 
 static const char *const KINDS[] = {
-    [FILTER_TOKEN] = "token", [FILTER_REQUEST] = "request", [FILTER_PROFILE] = "profile"};
+    [FILTER_TOKEN] = "token",
+    [FILTER_REQUEST] = "request",
+    [FILTER_PROFILE] = "profile",
+    [FILTER_APP] = "app",
+};
 
 static void write_optional(struct json_writer *w, const char *key, str s)
 {

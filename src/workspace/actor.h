@@ -62,6 +62,7 @@ enum filter_kind {
     FILTER_TOKEN,   /* tools of an API token */
     FILTER_REQUEST, /* allowedTools of a request; nb__ tools pass */
     FILTER_PROFILE, /* tools of an agent profile, or those a delegation names */
+    FILTER_APP, /* tools of the interface that wrote a message nobody has read; nb__ tools too */
 };
 
 struct tool_filter {

@@ -237,6 +237,16 @@ test('a tool that needs permission asks the person, and remembers', async () => 
     assert.equal((await me().ask('DELETE', '/v1/permissions/consents/views__destroy')).status, 200)
     assert.equal((await call(v, 'destroy')).error.code, -32001)
 
+    const late = stream(v, 'tools/call', { name: 'destroy' })
+    const { askId } = await late.until('ask')
+    const { default: usual, allow, ask, deny } = (await me().get('/v1/permissions')).body
+    const rules = { default: usual, allow, ask, deny }
+    assert.equal((await me().ask('PUT', '/v1/permissions', { ...rules, deny: [...deny, 'views__destroy'] })).status, 200)
+    await decide(me(), v, askId, 'always')
+    assert.match((await late.until('done')).error.message, /deny this tool/, 'the rules of now count')
+    assert.equal((await me().ask('PUT', '/v1/permissions', rules)).status, 200)
+    assert.equal((await call(v, 'destroy')).error.code, -32001, 'and nothing was remembered')
+
     const rule = stream(v, 'tools/call', { name: 'bad_blob' })
     const explicit = await rule.until('ask')
     assert.equal(explicit.canRemember, false)
@@ -349,9 +359,15 @@ test('a message of an interface is marked, and without confirmation limited to i
     assert.deepEqual((await rpc(v, 'ui/message', { role: 'user', content: { type: 'text', text: steps } }, { confirmed: true })).result, {})
     await eventually(() => events(conversationId).filter((e) => e.type === 'run.done').length === 3)
     assert.deepEqual(results(), [true, true])
+    const own = say([{ calls: [{ name: 'nb__time', args: {} }, { name: 'views__show', args: {} }] }, { text: 'ok' }])
+    await rpc(v, 'ui/message', text(own))
+    await eventually(() => events(conversationId).filter((e) => e.type === 'run.done').length === 4)
+    assert.deepEqual(results(), [false, true], 'nor has it the tools of nb')
     for (const params of [{ role: 'assistant', content: [] }, text(''), { role: 'user', content: [{ type: 'audio' }] }, text('x'.repeat(65 * 1024))])
         assert.ok((await rpc(v, 'ui/message', params)).error, JSON.stringify(params).slice(0, 80))
-    assert.equal(messages().length, 3)
+    assert.equal(messages().length, 4)
+    const many = await Promise.all(Array.from({ length: 12 }, (_, i) => rpc(v, 'ui/message', text(say({ text: `answer ${i}` })))))
+    assert.ok(many.some((a) => /Too many/.test(a.error?.message)), 'nor can it send messages without end')
 })
 
 test('an interface uses the model when the person allows it', async () => {

@@ -163,7 +163,7 @@ test('what one person changes in an interface reaches the others and is in the l
     log.drop()
 })
 
-test('the audit log has the first call of each tool and every refusal, without arguments', async () => {
+test('the audit log has the first call of each tool and refusals, without arguments', async () => {
     const v = await opened(bob)
     for (let i = 0; i < 3; i++) await call(bob, v, 'show', { text: 'private words' })
     await call(bob, v, 'secret')
@@ -176,4 +176,18 @@ test('the audit log has the first call of each tool and every refusal, without a
     const records = await eventually(find)
     assert.deepEqual(records.map((e) => `${e.target} ${e.outcome}`).sort(), ['other__show denied', 'views__secret denied', 'views__show ok'])
     assert.ok(records.every((e) => e.actor.user === office.ids.bob && !JSON.stringify(e).includes('private words')))
+})
+
+test('an interface that has itself refused without end does not fill the audit log', async () => {
+    const v = await opened(bob)
+    for (let i = 0; i < 55; i++) await call(bob, v, `none_${i}`)
+    await call(bob, v, 'show')
+    const find = async () => {
+        const { body } = await office.as('ann').get('/v1/audit?action=app.call')
+        const own = (body?.records ?? []).filter((e) => e.detail?.includes(v.viewId))
+        return own.some((e) => e.target === 'views__show') && own
+    }
+    const denied = (await eventually(find)).filter((e) => e.outcome === 'denied')
+    assert.equal(denied.length, 50)
+    assert.equal(denied.filter((e) => /later refusals of this view are not recorded/.test(e.detail)).length, 1)
 })

@@ -37,7 +37,7 @@ static bool may_call(const struct view_rpc *q, const struct toolset_item *it)
 static void refuse_call(struct view_rpc *q, int code, str tool, const char *why)
 {
     str shown = utf8_truncate(tool, NAME_SHOWN_MAX);
-    view_audit(q, "denied", shown, str_from(why));
+    view_audit_refusal(q, shown, str_from(why));
     view_rpc_fail(q, code, "%.*s: %s", STR_ARG(shown), why);
 }
 
@@ -102,7 +102,7 @@ static void record_first(struct view_rpc *q, const struct toolset_item *it)
     if (map_get(&v->called, it->name) || map_len(&v->called) >= CALLED_MAX)
         return;
     map_put(&v->called, it->name, v);
-    view_audit(q, "ok", it->name, STR_NONE);
+    view_audit(q, it->name, STR_NONE);
 }
 
 static void start_view_call(struct view_rpc *q, const struct toolset_item *it)
@@ -128,11 +128,20 @@ static void start_view_call(struct view_rpc *q, const struct toolset_item *it)
 
 /* ---- permission ---- */
 
-/* The tool is looked up again: minutes may have passed. */
+#define DENIED_BY_RULES "the workspace's permissions deny this tool"
+
+static bool is_every_time(const struct permission_rules *rules, const struct toolset_item *it)
+{
+    return it->tool->is_workspace_change || permission_is_explicit_ask(rules, it);
+}
+
+/* The tool and the rules are looked up again: minutes may have passed. */
 static void on_call_decided(struct view_rpc *q, enum ask_decision d)
 {
     str name = json_get_string(q->params, "name");
     const struct toolset_item *it = find_own(q->view, name);
+    struct runtime *rt = q->view->watcher.space->runtime;
+    const struct permission_rules *rules = runtime_permissions(rt);
     if (!it || !may_call(q, it)) {
         refuse_call(q, RPC_INVALID_PARAMS, name, "the tool is not available any more");
         return;
@@ -141,8 +150,12 @@ static void on_call_decided(struct view_rpc *q, enum ask_decision d)
         refuse_call(q, VIEW_RPC_REFUSED, it->name, "the person did not allow this call");
         return;
     }
-    if (d == ASK_ALWAYS)
-        runtime_give_consent(q->view->watcher.space->runtime, actor_user(q->actor), it);
+    if (permission_decide(rules, it) == PERMISSION_DENY) {
+        refuse_call(q, VIEW_RPC_REFUSED, it->name, DENIED_BY_RULES);
+        return;
+    }
+    if (d == ASK_ALWAYS && !is_every_time(rules, it))
+        runtime_give_consent(rt, actor_user(q->actor), it);
     start_view_call(q, it);
 }
 
@@ -166,12 +179,12 @@ static void check_permission(struct view_rpc *q, const struct toolset_item *it)
     bool is_explicit = permission_is_explicit_ask(rules, it);
     bool reads = tool_call_reads(it->tool, json_get(q->params, "arguments"));
     if (p == PERMISSION_DENY)
-        refuse_call(q, VIEW_RPC_REFUSED, it->name, "the workspace's permissions deny this tool");
+        refuse_call(q, VIEW_RPC_REFUSED, it->name, DENIED_BY_RULES);
     else if (p == PERMISSION_ALLOW || (reads && !is_explicit) ||
              runtime_has_consent(rt, actor_user(q->actor), it))
         start_view_call(q, it);
     else
-        ask_person(q, it, !it->tool->is_workspace_change && !is_explicit);
+        ask_person(q, it, !is_every_time(rules, it));
 }
 
 /* ---- methods ---- */

@@ -402,7 +402,7 @@ static void on_call_searched(void *ctx, const struct err *err, const struct stor
         runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &active);
     o->state = state_of_call(c, is_active);
     o->name = c->name;
-    o->old_uri = c->uri;
+    o->old_uri = ui_is_address(c->uri) ? c->uri : STR_NONE; /* the log may be imported */
     o->input = c->input;
     o->result = c->result;
     o->reason = "";

@@ -113,10 +113,13 @@ void view_rpc_fail(struct view_rpc *q, int code, const char *fmt, ...)
 static void rpc_event(struct view_rpc *q, const char *event, struct json_writer *w,
                       struct buf *data)
 {
+    struct arena a; /* a server may report progress without end */
+    arena_init(&a);
     jw_end(w);
     if (q->sse && !buf_failed(data))
-        sse_send_now(q->sse, str_from(event), STR_NONE, plain_json(&q->arena, buf_str(data)));
+        sse_send_now(q->sse, str_from(event), STR_NONE, plain_json(&a, buf_str(data)));
     buf_done(data);
+    arena_done(&a);
 }
 
 void view_rpc_progress(struct view_rpc *q, double progress, double total, str message)
@@ -196,7 +199,7 @@ bool view_rpc_is_too_fast(struct view_rpc *q, enum rate_kind kind)
                       kind == RATE_CHAT ? max->chat : max->tools, clock_now_ms()) > 0;
 }
 
-void view_audit(struct view_rpc *q, const char *outcome, str tool, str detail)
+static void record(struct view_rpc *q, const char *outcome, str tool, str detail)
 {
     const struct app_view *v = q->view;
     struct doer by = {.actor = q->actor, .via = STR("app"), .conversation_id = v->conversation_id};
@@ -209,6 +212,22 @@ void view_audit(struct view_rpc *q, const char *outcome, str tool, str detail)
                             detail.n > 0 ? ": " : "", STR_ARG(detail));
     e.workspace = v->watcher.space->id;
     audit_record(v->api->deps.audit, &e);
+}
+
+void view_audit(struct view_rpc *q, str tool, str detail)
+{
+    record(q, "ok", tool, detail);
+}
+
+void view_audit_refusal(struct view_rpc *q, str tool, str why)
+{
+    if (q->view->refusals >= VIEW_REFUSALS)
+        return;
+    bool is_last = ++q->view->refusals == VIEW_REFUSALS;
+    record(q, "denied", tool,
+           is_last ? arena_printf(&q->arena, "%.*s; later refusals of this view are not recorded",
+                                  STR_ARG(why))
+                   : why);
 }
 
 /* ---- methods that are forwarded to the server ---- */

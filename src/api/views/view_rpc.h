@@ -63,8 +63,10 @@ void view_rpcs_end(struct app_view *v); /* the view ends */
 /* Calls and messages of interfaces count like those that the person sends. */
 bool view_rpc_is_too_fast(struct view_rpc *q, enum rate_kind kind);
 
-/* A record of the audit log about this view. */
-void view_audit(struct view_rpc *q, const char *outcome, str tool, str detail);
+/* A record of the audit log about this view. An interface can have itself refused without end: only
+ * its first VIEW_REFUSALS refusals are recorded. */
+void view_audit(struct view_rpc *q, str tool, str detail);
+void view_audit_refusal(struct view_rpc *q, str tool, str why);
 
 /* ---- methods: each answers now or later ---- */
 

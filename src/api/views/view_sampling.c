@@ -32,11 +32,11 @@ static void on_sampling_decided(struct view_rpc *q, enum ask_decision d)
     struct err e = {0};
     struct sampling *s;
     if (d == ASK_DENY || !may_sample(q)) {
-        view_audit(q, "denied", STR("sampling/createMessage"), STR_NONE);
+        view_audit_refusal(q, STR("sampling/createMessage"), STR("the person did not allow it"));
         view_rpc_fail(q, VIEW_RPC_REFUSED, "The person did not allow the use of the model.");
         return;
     }
-    view_audit(q, "ok", STR("sampling/createMessage"), STR_NONE);
+    view_audit(q, STR("sampling/createMessage"), STR_NONE);
     int r = sampling_start_apart(v->watcher.space->runtime, v->conversation_id, v->model, v->source,
                                  q->params, on_view_sampled, q, &s, &e);
     if (r < 0) {

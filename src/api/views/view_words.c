@@ -8,9 +8,11 @@
 #include <assert.h>
 
 #include "api/views/view_rpc.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 
 #define MESSAGE_MAX (64u * 1024)
+#define MINUTE_MS   60000
 
 /* ---- content as text ---- */
 
@@ -146,7 +148,7 @@ static void on_message_refused(void *ctx, enum turn_refusal why, const struct er
     struct app_view *v = q->view;
     q->cancel = NULL;
     views_untold(v->api, q->actor, v->conversation_id);
-    view_audit(q, "denied", STR("ui/message"), str_from(err->msg));
+    view_audit_refusal(q, STR("ui/message"), str_from(err->msg));
     view_rpc_fail(q, VIEW_RPC_REFUSED, "%s", err->msg);
 }
 
@@ -171,9 +173,25 @@ static void send_message(struct view_rpc *q, str text)
         .app = v->source,
     };
     req.ncontexts = gather_contexts(v->api, q->actor, &q->arena, v->conversation_id, &req.contexts);
-    view_audit(q, "ok", STR("ui/message"), q->is_confirmed ? STR("confirmed") : STR_NONE);
+    view_audit(q, STR("ui/message"), q->is_confirmed ? STR("confirmed") : STR_NONE);
     q->cancel = cancel_message;
     q->work = turn_start(v->watcher.space->runtime, &req, &EVENTS, q);
+}
+
+/* Each message costs a run, also on a server without limits of requests. */
+static bool is_message_too_fast(struct view_rpc *q)
+{
+    struct app_view *v = q->view;
+    uint64_t now = clock_mono_ms();
+    if (view_rpc_is_too_fast(q, RATE_CHAT))
+        return true;
+    if (q->is_confirmed)
+        return false;
+    if (v->messages == 0 || now - v->messages_ms >= MINUTE_MS) {
+        v->messages = 0;
+        v->messages_ms = now;
+    }
+    return v->messages++ >= VIEW_MESSAGES;
 }
 
 void view_message(struct view_rpc *q)
@@ -188,7 +206,7 @@ void view_message(struct view_rpc *q)
         refuse_content(q, &text, MESSAGE_MAX);
     else if (q->view->conversation_id.n == 0)
         view_rpc_fail(q, RPC_METHOD_NOT_FOUND, "This interface belongs to no conversation.");
-    else if (view_rpc_is_too_fast(q, RATE_CHAT))
+    else if (is_message_too_fast(q))
         view_rpc_fail(q, VIEW_RPC_REFUSED, "Too many messages. Try again in a minute.");
     else
         send_message(q, arena_str(&q->arena, buf_str(&text)));

@@ -37,6 +37,8 @@
 #define VIEW_RATE        20 /* requests per second in one view, */
 #define VIEW_BURST       60 /* and in one burst */
 #define VIEW_SAMPLINGS   20 /* model calls for one view */
+#define VIEW_REFUSALS    50 /* of one view that are in the audit log */
+#define VIEW_MESSAGES    10 /* of one view, in a minute, that the person has not confirmed */
 
 struct app_view {
     struct api *api;
@@ -66,9 +68,12 @@ struct app_view {
     double tokens; /* requests that it may send now */
     uint64_t refilled_ms, used_ms;
     struct map called; /* view_call.c: tools whose first call was recorded */
+    unsigned refusals; /* view_rpc.c: that were recorded */
 
     struct buf context; /* view_words.c: what the model is told with the next message */
     bool is_context_new;
+    unsigned messages; /* that were not confirmed, in the minute from */
+    uint64_t messages_ms;
     unsigned samplings; /* view_sampling.c: model calls so far */
 };
 

@@ -28,7 +28,8 @@ static const struct turn_child *copy_child(struct message *m, const struct turn_
 /* The sender with all filters of the request. */
 static struct actor *narrowed_actor(const struct turn_request *req)
 {
-    struct actor *a = actor_narrow((struct actor *)req->actor, FILTER_REQUEST, req->allowed_tools);
+    enum filter_kind kind = req->app.n > 0 ? FILTER_APP : FILTER_REQUEST;
+    struct actor *a = actor_narrow((struct actor *)req->actor, kind, req->allowed_tools);
     struct actor *granted = actor_with_grant(a, &req->grant);
     actor_unref(a);
     if (!req->child)

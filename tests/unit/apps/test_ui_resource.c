@@ -221,6 +221,28 @@ TEST_WITH(a_page_has_a_ceiling, set_up, tear_down)
     assert_int_equal(got.why, UI_TOO_LARGE);
 }
 
+TEST_WITH(tiny_pages_have_a_ceiling_too, set_up, tear_down)
+{
+    char uri[32];
+    for (int i = 0; i < UI_PAGES_MAX + 3; i++) {
+        snprintf(uri, sizeof uri, "ui://%d", i);
+        read_page(uri, false);
+        reply(page_of(0, "text"));
+    }
+    assert_int_equal(pages.n, UI_PAGES_MAX);
+    assert_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://2"), false));
+    assert_non_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://3"), false));
+}
+
+TEST_WITH(a_page_that_was_asked_for_before_a_change_is_not_kept, set_up, tear_down)
+{
+    read_page("ui://maps/x", false);
+    ui_pages_forget(&pages, STR("maps"));
+    reply(page_of(10, "text"));
+    assert_non_null(got.page);
+    assert_null(ui_pages_find(&pages, STR("maps"), STR_NONE, STR("ui://maps/x"), false));
+}
+
 TEST_WITH(kept_pages_have_a_ceiling_and_the_least_used_goes_first, set_up, tear_down)
 {
     static const char *const URIS[] = {"ui://1", "ui://2", "ui://3", "ui://4", "ui://5"};
