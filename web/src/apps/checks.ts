@@ -85,16 +85,29 @@ function utf8Length(text: string): number {
   return text.length > DOWNLOAD_MAX ? text.length : new TextEncoder().encode(text).length
 }
 
-/** The text of `ui/message`, whose content is a list of blocks or one; null: it is not a message. */
+/** The text of `ui/message`, whose content is a list of blocks or one; null: some of it is not text. */
 export function messageOf({ role = 'user', content }: Record<string, unknown>): string | null {
   const blocks: unknown[] = Array.isArray(content) ? content : [content]
-  if (role !== 'user' || blocks.length === 0 || !blocks.every(isObject)) return null
-  const parts = (blocks as Record<string, unknown>[]).map((block) =>
-    block.type === 'text' && typeof block.text === 'string'
-      ? block.text
-      : `[${String(block.type).slice(0, 40)}]`,
-  )
-  return parts.join('\n\n')
+  if (role !== 'user' || blocks.length === 0) return null
+  const texts = blocks.map(textOf)
+  return texts.every((text) => text !== null) ? texts.join('\n') : null
+}
+
+function textOf(block: unknown): string | null {
+  if (!isObject(block)) return null
+  const { type, resource } = block
+  let text: unknown = null
+  if (type === 'text') text = block.text
+  else if (type === 'resource_link') text = block.uri
+  else if (type === 'resource' && isObject(resource)) text = resource.text
+  return typeof text === 'string' ? text : null
+}
+
+/** The hosts that the policy of an app lets it contact, each once. */
+export function hostsOf(csp: Record<string, string[]>): string[] {
+  const lists = [csp.connectDomains, csp.resourceDomains, csp.frameDomains]
+  const hosts = lists.flatMap((list = []) => list.map((source) => source.split('/')[2] ?? source))
+  return [...new Set(hosts)]
 }
 
 /** A height that a frame may take; null: the message makes no sense. */
