@@ -246,7 +246,7 @@ static void on_call_searched(void *ctx, const struct err *err, const struct stor
 {
     struct view_opening *o = ctx;
     struct app_view *v = o->view;
-    struct turn_call active;
+    struct run_call_state active;
     o->search = NULL;
     if (err || c->name.n == 0) {
         refuse_opening(o, err ? 500 : 404, err ? "storage_error" : "call_not_found",
@@ -272,7 +272,7 @@ static void on_call_searched(void *ctx, const struct err *err, const struct stor
 static void find_call(struct view_opening *o)
 {
     struct app_view *v = o->view;
-    struct turn_call c;
+    struct run_call_state c;
     struct json *args;
     if (!runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &c) ||
         c.is_done) {

@@ -87,9 +87,9 @@ static bool is_of(const struct app_view *v, const struct actor *who, str conv_id
 }
 
 size_t views_contexts(struct api *api, const struct actor *who, struct arena *a, str conv_id,
-                      const struct turn_context **ret)
+                      const struct view_context **ret)
 {
-    struct turn_context *list = arena_array(a, TURN_CONTEXTS_MAX, sizeof *list);
+    struct view_context *list = arena_array(a, TURN_CONTEXTS_MAX, sizeof *list);
     size_t n = 0;
     *ret = list;
     if (conv_id.n == 0)
@@ -101,7 +101,7 @@ size_t views_contexts(struct api *api, const struct actor *who, struct arena *a,
         if (n == TURN_CONTEXTS_MAX)
             break;
         v->is_context_new = false;
-        list[n++] = (struct turn_context){
+        list[n++] = (struct view_context){
             .app = arena_str(a, v->source),
             .call_id = arena_str(a, v->call_id),
             .text = arena_str(a, buf_str(&v->context)),

@@ -110,7 +110,7 @@ bool view_take_token(struct app_view *v);
  * most TURN_CONTEXTS_MAX, the most recently used ones. They count as told until the message that
  * takes them is refused. */
 size_t views_contexts(struct api *api, const struct actor *who, struct arena *a, str conv_id,
-                      const struct turn_context **ret);
+                      const struct view_context **ret);
 void views_untold(struct api *api, const struct actor *who, str conv_id);
 
 /* The layout for this request. */
