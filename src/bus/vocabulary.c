@@ -55,7 +55,7 @@ const struct event_kind EVENT_KINDS[EV_END] = {
     [EV_TYPING] = SAME("typing", "userId displayName isTyping"),
     [EV_PRESENCE] = SAME("presence", "userId displayName state"),
 
-    [EV_TEXT_SNAPSHOT] = SAME("text.snapshot", "runId text"),
+    [EV_TEXT_SNAPSHOT] = SAME("text.snapshot", "runId text calls"),
     [EV_QUEUE_SNAPSHOT] = SAME("queue.snapshot", "messages"),
     [EV_PRESENCE_SNAPSHOT] = SAME("presence.snapshot", "users"),
     [EV_CHAT_QUEUED] = SAME("chat.queued", "conversationId queuedId"),

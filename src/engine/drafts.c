@@ -67,6 +67,23 @@ const struct call_draft *drafts_find(const struct drafts *d, str id)
     return find(d, id);
 }
 
+void drafts_write(const struct drafts *d, struct json_writer *w)
+{
+    jw_array(w);
+    for (size_t i = 0; i < d->n; i++) {
+        const struct call_draft *one = &d->items[i];
+        jw_object(w);
+        jw_kstr(w, "id", one->id);
+        jw_kstr(w, "name", one->name);
+        if (one->ui_uri.n > 0)
+            jw_kstr(w, "resourceUri", one->ui_uri);
+        if (one->sent.n > 0)
+            jw_kraw(w, "input", buf_str(&one->sent));
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
 /* A key that is half written changes nothing. */
 static void publish_one(struct drafts *d, struct call_draft *one)
 {

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json/json.h"
 #include "loop/timer.h"
 
 #define DRAFTS_MAX      128 /* of one answer; later ones are not kept */
@@ -43,3 +44,5 @@ void drafts_add(struct drafts *d, str id, str piece);              /* of the arg
 void drafts_clear(struct drafts *d); /* the answer has ended; publishes nothing */
 
 const struct call_draft *drafts_find(const struct drafts *d, str id); /* or NULL */
+/* An array with the drafts as they were published: {id, name, resourceUri?, input?}. */
+void drafts_write(const struct drafts *d, struct json_writer *w);

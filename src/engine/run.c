@@ -165,6 +165,11 @@ str run_streamed(const struct run *r)
     return str_slice(buf_str(&r->response), r->response_saved, r->response_shown);
 }
 
+void run_write_drafts(const struct run *r, struct json_writer *w)
+{
+    drafts_write(&r->drafts, w);
+}
+
 static struct run_call_state state_of(const struct run *r, const struct run_call *c)
 {
     return (struct run_call_state){

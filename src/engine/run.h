@@ -133,3 +133,5 @@ struct run_call_state { /* a call of the current step; borrowed until the loop c
 /* False: no call of the current step has this id. */
 bool run_find_call(const struct run *r, str call_id, struct run_call_state *ret);
 str run_streamed(const struct run *r); /* text published since the last stored event */
+/* An array of the calls that the model is writing (drafts.h). */
+void run_write_drafts(const struct run *r, struct json_writer *w);

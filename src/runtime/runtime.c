@@ -222,6 +222,17 @@ str runtime_streamed(const struct runtime *rt, str conversation_id)
     return t && t->run ? run_streamed(t->run) : STR_NONE;
 }
 
+void runtime_write_drafts(const struct runtime *rt, str conversation_id, struct json_writer *w)
+{
+    const struct turn *t = turn_active(rt, conversation_id);
+    if (t && t->run) {
+        run_write_drafts(t->run, w);
+        return;
+    }
+    jw_array(w);
+    jw_end(w);
+}
+
 bool runtime_find_call(const struct runtime *rt, str conversation_id, str call_id,
                        struct run_call_state *ret)
 {

@@ -215,6 +215,8 @@ void rule_change_forget(struct rule_change *c); /* no callback; the change is st
 /* The id of the run in progress of a conversation, or empty. */
 str runtime_active_run(const struct runtime *rt, str conversation_id);
 str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late joiners */
+/* For late joiners: an array of the calls that the model is writing, as events told of them. */
+void runtime_write_drafts(const struct runtime *rt, str conversation_id, struct json_writer *w);
 /* A call of the run in progress, from the moment the model begins to write it. Borrowed until the
  * loop continues. False: the run, if there is one, has no such call now; the log may have it. */
 bool runtime_find_call(const struct runtime *rt, str conversation_id, str call_id,

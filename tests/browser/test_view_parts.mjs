@@ -343,6 +343,21 @@ test('calls of tools with an interface keep it, from the first word to the log',
     assert.deepEqual([calls()[0].resourceUri, calls()[0].output], [resourceUri, 'text'])
 })
 
+test('who comes while the model writes a call learns of it from the snapshot', () => {
+    const transcript = new parts.Transcript()
+    const say = (event, data, id = null) => transcript.apply({ event, data, id })
+    const draft = { id: 'x', name: 'chart__show', resourceUri: 'ui://chart/view', input: { a: 1 } }
+    say('run.start', { runId: 'r' }, '1')
+    say('text.snapshot', { runId: 'r', text: 'I show it.', calls: [draft, { id: 'y', name: 'nb__time' }] })
+    say('text.snapshot', { runId: 'r', text: 'I show it.', calls: [draft, { id: 'y', name: 'nb__time' }] })
+    const { blocks } = transcript.items.at(-1)
+    assert.deepEqual(blocks.map(({ kind }) => kind), ['text', 'tools'])
+    assert.deepEqual(blocks[1].calls, [
+        { id: 'x', name: 'chart__show', state: 'preparing', resourceUri: 'ui://chart/view', partial: { a: 1 } },
+        { id: 'y', name: 'nb__time', state: 'preparing' },
+    ])
+})
+
 test('history tells of interfaces too, also of calls without a result, and of apps that wrote', () => {
     const transcript = new parts.Transcript()
     const call = { id: 'x', name: 'chart__show', input: {}, output: '', ok: false, isAnswered: false, ms: 0, resourceUri: 'ui://chart/view' }

@@ -187,6 +187,8 @@ static void on_live(void *ctx)
     api_json_begin(&j);
     jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, str_from(lc->id)));
     jw_kstr(&j.w, "text", runtime_streamed(rt, str_from(lc->id)));
+    jw_key(&j.w, "calls");
+    runtime_write_drafts(rt, str_from(lc->id), &j.w);
     send_json_about(lc, event_name(EV_TEXT_SNAPSHOT), &j);
     api_json_value(&j);
     hub_write_presence(lc->stream->api, &lc->watch, &j.w);

@@ -29,6 +29,7 @@ TEST_WITH(a_stream_begins_with_snapshots_of_what_no_log_has, api_set_up, api_tea
     const struct json *text = stream_wait(s, "text.snapshot");
     assert_string_equal(api_part(t, text, "runId"), "null");
     assert_string_equal(api_part(t, text, "text"), "\"\"");
+    assert_string_equal(api_part(t, text, "calls"), "[]");
     assert_string_equal(api_part(t, stream_wait(s, "presence.snapshot"), "users"),
                         "[{\"userId\":\"usr_ben\",\"displayName\":\"Ben\"}]");
     assert_string_equal(api_part(t, stream_wait(s, "queue.snapshot"), "messages"), "[]");

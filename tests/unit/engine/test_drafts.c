@@ -45,6 +45,22 @@ static int tear_down(void **state)
 
 #define AT_A_DESK(name) TEST_WITH(name, set_up, tear_down)
 
+AT_A_DESK(drafts_are_written_as_they_were_published)
+{
+    struct desk *t = *state;
+    struct buf out;
+    struct json_writer w;
+    drafts_begin(&t->drafts, STR("c2"), STR("nb__time"), STR_NONE);
+    drafts_add(&t->drafts, STR("c1"), STR("{\"rows\": [\"a\""));
+    drafts_add(&t->drafts, STR("c1"), STR(", \"b\"")); /* not published yet */
+    jw_start(&w, &out, 1u << 16);
+    drafts_write(&t->drafts, &w);
+    assert_string_equal(buf_cstr(&out),
+                        "[{\"id\":\"c1\",\"name\":\"s__table\",\"resourceUri\":\"ui://s/table\","
+                        "\"input\":{\"rows\": [\"a\"]}},{\"id\":\"c2\",\"name\":\"nb__time\"}]");
+    buf_done(&out);
+}
+
 static void until(struct desk *t, unsigned n)
 {
     bool never = false;

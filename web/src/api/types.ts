@@ -210,6 +210,14 @@ export interface ViewContext {
   text: string
 }
 
+/** A call that the model is writing. */
+export interface DraftCall {
+  id: string
+  name: string
+  resourceUri?: string
+  input?: unknown
+}
+
 /** Events in the stream of a conversation, by name. */
 export interface ConversationEvents {
   'user.message': Stored & {
@@ -232,7 +240,7 @@ export interface ConversationEvents {
   'run.start': OfRun & { model?: string; userId?: string; skill?: string }
   'text.delta': OfRun & { text: string }
   'reasoning.delta': OfRun & { text: string }
-  'text.snapshot': { runId: string | null; text: string }
+  'text.snapshot': { runId: string | null; text: string; calls?: DraftCall[] }
   'tool.preparing': OfRun & { id: string; name: string; resourceUri?: string }
   'tool.input': OfRun & { id: string; input: unknown } // what the arguments already hold
   'tool.start': OfRun & { id: string; name: string; input?: unknown; resourceUri?: string }

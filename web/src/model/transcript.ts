@@ -273,7 +273,7 @@ export class Transcript {
     fold.item.version++
   }
 
-  #applySnapshot({ runId, text }: ConversationEvents['text.snapshot']): void {
+  #applySnapshot({ runId, text, calls = [] }: ConversationEvents['text.snapshot']): void {
     this.#interruptOthers(runId)
     if (runId === null) return
     const fold = this.#run(runId)
@@ -281,6 +281,10 @@ export class Transcript {
     if (text.trim() !== '') this.#liveText(fold, 'text').text = text.trimStart()
     else fold.item.blocks = fold.item.blocks.filter((block) => block.key !== key)
     fold.item.version++
+    for (const call of calls) {
+      const partial = call.input === undefined ? {} : { partial: call.input }
+      this.#updateCall({ runId, ...call }, { state: 'preparing', ...uriOf(call), ...partial })
+    }
   }
 
   #updateCall(
