@@ -150,7 +150,7 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/search", api_search_get, 0, 0, MEMBER(READ)},
     {"POST", "/v1/import", api_import_start, OUTSIDE, 0, LOCAL(WRITE)},
     {"GET", "/v1/import", api_import_get, 0, 0, LOCAL(READ)},
-    {"POST", "/v1/views", api_views_open, API_BODY_CONV | API_LONG, 0, VIEW(READ)},
+    {"POST", "/v1/views", api_views_open, API_BODY_CONV | API_CALLS | API_LONG, 0, VIEW(READ)},
     {"GET", "/v1/views/:view", api_views_get, 0, 0, MEMBER(READ)},
     {"DELETE", "/v1/views/:view", api_views_close, 0, 0, MEMBER(READ)},
     {"POST", "/v1/views/:view/rpc", api_views_rpc, API_LONG, API_TEXT_MAX, MEMBER(WRITE)},

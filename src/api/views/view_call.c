@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "api/views/view_rpc.h"
+#include "base/bytes/hash.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "bundle/bundle.h"
@@ -34,10 +35,20 @@ static bool may_call(const struct view_rpc *q, const struct toolset_item *it)
            actor_has_scope(q->actor, it->tool->scope);
 }
 
+/* The audit log has no arguments, but shows whether two calls had the same. */
+static str hash_of_arguments(struct view_rpc *q)
+{
+    const struct json *args = json_get(q->params, "arguments");
+    char hex[SHA256_HEX_LEN + 1];
+    sha256_hex(args ? json_to_str(&q->arena, args) : STR("{}"), hex);
+    return arena_printf(&q->arena, "arguments sha256 %s", hex);
+}
+
 static void refuse_call(struct view_rpc *q, int code, str tool, const char *why)
 {
     str shown = utf8_truncate(tool, NAME_SHOWN_MAX);
-    view_audit_refusal(q, shown, str_from(why));
+    str detail = arena_printf(&q->arena, "%s, %.*s", why, STR_ARG(hash_of_arguments(q)));
+    view_audit_refusal(q, shown, detail);
     view_rpc_fail(q, code, "%.*s: %s", STR_ARG(shown), why);
 }
 
@@ -102,7 +113,7 @@ static void record_first(struct view_rpc *q, const struct toolset_item *it)
     if (map_get(&v->called, it->name) || map_len(&v->called) >= CALLED_MAX)
         return;
     map_put(&v->called, it->name, v);
-    view_audit(q, it->name, STR_NONE);
+    view_audit(q, it->name, hash_of_arguments(q));
 }
 
 static void start_view_call(struct view_rpc *q, const struct toolset_item *it)

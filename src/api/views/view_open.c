@@ -13,7 +13,6 @@
 #include <assert.h>
 
 #include "api/handlers.h"
-#include "api/trail.h"
 #include "api/views/call_search.h"
 #include "api/views/view_json.h"
 #include "apps/ui_placement.h"
@@ -95,19 +94,21 @@ static void refuse_opening(struct view_opening *o, int status, const char *code,
 
 /* ---- the answer ---- */
 
+/* What was shown to whom, and what it may contact, so that it can be found out later. */
 static void record_opening(struct view_opening *o, const struct ui_page *page)
 {
-    struct app_view *v = o->view;
-    trail_note(o->req, "view %s of %.*s%s%s", v->id, STR_ARG(v->uri), page ? " sha256 " : "",
-               page ? page->sha256 : "");
-    if (v->csp.is_declared)
-        log_info(v->api->deps.log, "views", "%.*s of %.*s has the policy \"%.*s\"", STR_ARG(v->uri),
-                 STR_ARG(v->source),
-                 STR_ARG(ui_csp_header(mem(o), &v->csp, v->host_origin, v->is_apart)));
-    for (size_t i = 0; page && i < page->meta.csp.dropped.len; i++)
-        log_info(v->api->deps.log, "views", "%.*s of %.*s wants \"%.*s\", which is refused",
-                 STR_ARG(v->uri), STR_ARG(v->source),
-                 STR_ARG(plain_line(mem(o), page->meta.csp.dropped.items[i])));
+    const struct app_view *v = o->view;
+    struct logger *log = v->api->deps.log;
+    if (!page)
+        return;
+    log_info(log, "views", "%s of %.*s shows %.*s of %.*s, sha256 %s", v->id,
+             STR_ARG(actor_user(v->watcher.actor)), STR_ARG(v->uri), STR_ARG(v->source),
+             page->sha256);
+    log_debug(log, "views", "%s: %.*s", v->id,
+              STR_ARG(ui_csp_header(mem(o), &v->csp, v->host_origin, v->is_apart)));
+    for (size_t i = 0; i < page->meta.csp.dropped.len; i++)
+        log_info(log, "views", "%.*s of %.*s wants \"%.*s\", which is refused", STR_ARG(v->uri),
+                 STR_ARG(v->source), STR_ARG(plain_line(mem(o), page->meta.csp.dropped.items[i])));
 }
 
 /* page NULL: `why` and `message` say why. */
