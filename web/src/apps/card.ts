@@ -17,7 +17,7 @@ import { cover } from './cover'
 import { Notices } from './notices'
 import { PageRequests, type PageActions, type RequestPlace } from './requests'
 import { Session, type CallState, type Mode, type SessionHost } from './session'
-import { onThemeChange, themeContext } from './theme'
+import { onPageChange } from './theme'
 
 const HEIGHT_FIRST = 180 // px, until the app has said its own
 const HEIGHT_MAX = 2000
@@ -76,7 +76,7 @@ export class AppCard implements SessionHost, RequestPlace {
   #timers = new Set<number>()
   #sizes: ResizeObserver
   #toldBox = ''
-  #endTheme: () => void
+  #endPage: () => void
   #reopenAll: (() => void) | null = null // of a page that is covered
 
   constructor(options: CardOptions) {
@@ -104,7 +104,7 @@ export class AppCard implements SessionHost, RequestPlace {
     this.element.addEventListener('keydown', (event) => this.#onKey(event))
     this.#sizes = new ResizeObserver(() => this.#tellSize())
     this.#sizes.observe(this.#body)
-    this.#endTheme = onThemeChange(() => this.#session?.changeContext(themeContext()))
+    this.#endPage = onPageChange((changed) => this.#session?.changeContext(changed))
     this.#show('resting')
   }
 
@@ -179,7 +179,7 @@ export class AppCard implements SessionHost, RequestPlace {
 
   #dispose(): void {
     this.#sizes.disconnect()
-    this.#endTheme()
+    this.#endPage()
     for (const timer of this.#changed.values()) clearTimeout(timer)
   }
 

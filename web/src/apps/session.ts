@@ -10,7 +10,7 @@ import { violationText } from './checks'
 import { ToolFeed } from './feed'
 import { Frame, type Violation } from './frame'
 import { isWithin } from './meter'
-import { pageContext, themeContext } from './theme'
+import { pageContext } from './theme'
 
 const RELAY_MAX = 1024 * 1024 // bytes of one request
 const ASK_AGAIN_MS = 400
@@ -206,7 +206,6 @@ export class Session {
     const { version, mode, modes } = this.#host
     const hostContext = {
       ...pageContext(version),
-      ...themeContext(),
       ...(tool ? { toolInfo: { ...(callId ? { id: callId } : {}), tool } } : {}),
       displayMode: mode,
       availableDisplayModes: modes,
