@@ -198,7 +198,7 @@ str ui_csp_allowlist(struct arena *a, const struct ui_csp *csp, bool is_apart)
     add_patterns(&out, csp->connect);
     add_patterns(&out, csp->resource);
     add_patterns(&out, csp->frame);
-    buf_add_lit(&out, ");webrtc=block");
+    buf_add_lit(&out, ");redirects=allow;webrtc=block"); /* the policy checks where they lead */
     assert(!buf_failed(&out)); /* the limits of the lists keep it shorter */
     return buf_keep(&out, a);
 }

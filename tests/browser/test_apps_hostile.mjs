@@ -423,7 +423,7 @@ test('the origin of apps serves the documents of live views and nothing else', a
     assert.equal(header('x-content-type-options'), 'nosniff')
     assert.equal(header('referrer-policy'), 'no-referrer')
     assert.match(header('cache-control'), /no-store/)
-    assert.match(header('connection-allowlist'), /^\(.*\);\s*webrtc=block$/)
+    assert.match(header('connection-allowlist'), /^\(.*\);redirects=allow;webrtc=block$/)
     await page.getByRole('button', { name: 'New chat' }).first().click()
     await eventually(async () => (await bareFetch(document)).status === 404)
     await own.close()

@@ -1,4 +1,7 @@
 // The document around an interface: what passes between the page and the frame, and what does not.
+import dgram from 'node:dgram'
+import net from 'node:net'
+import os from 'node:os'
 import path from 'node:path'
 import { assert, before, SRC_DIR, test, WAIT_MS } from '../support/tap.mjs'
 import { chat, server, withAgent } from '../support/agent.mjs'
@@ -90,4 +93,36 @@ test('what the policy blocks is reported, also when the interface navigates itse
     const seen = found.map(({ data: { params } }) => `${params.directive} ${params.blockedUri}`).sort()
     assert.deepEqual(seen, ['connect-src https://undeclared.example.net/x', 'frame-src https://away.example.net', 'img-src https://images.example.net/a.png'].sort(), JSON.stringify(seen))
     await s.page.close()
+})
+
+// No Content-Security-Policy governs these. They need an address that is not the loopback, where there is one.
+test('neither WebRTC nor a connection in advance reaches a host that was not declared', async () => {
+    const own = Object.values(os.networkInterfaces()).flat().find((a) => a.family === 'IPv4' && !a.internal)?.address ?? '127.0.0.1'
+    const heard = []
+    const udp = dgram.createSocket('udp4').on('message', () => heard.push('datagram'))
+    const tcp = net.createServer((socket) => heard.push('connection') && socket.destroy())
+    await new Promise((done) => udp.bind(0, done))
+    await new Promise((done) => tcp.listen(0, done))
+    const peer = `
+        const servers = [{ urls: 'stun:${own}:${udp.address().port}' }, { urls: 'turn:${own}:${tcp.address().port}?transport=tcp', username: 'u', credential: 'c' }];
+        const peer = new RTCPeerConnection({ iceServers: servers });
+        peer.createDataChannel('x');
+        peer.onicegatheringstatechange = () => peer.iceGatheringState === 'complete' && parent.postMessage('tried', '*');
+        peer.createOffer().then((offer) => peer.setLocalDescription(offer));`
+    const s = await show(script(`
+        const link = document.createElement('link'), frame = document.createElement('iframe');
+        Object.assign(link, { rel: 'preconnect', href: 'http://${own}:${tcp.address().port}' });
+        document.documentElement.append(link);
+        addEventListener('message', ({ source }) => (source === parent ? document.documentElement.append(frame) : say('tried')));
+        say('begun', { has: 'RTCPeerConnection' in self || 'webkitRTCPeerConnection' in self });
+        frame.srcdoc = ${JSON.stringify(`<script>${peer}</`)} + 'script>'; // a window with everything
+    `))
+    const [{ data }] = await s.until('begun')
+    assert.equal(data.params.has, false)
+    await s.send({ method: 'try' })
+    await s.until('tried').catch(({ message }) => assert.match(message, /crashed/)) // the frame, not the page
+    await s.page.close()
+    udp.close()
+    tcp.close()
+    assert.deepEqual(heard, [])
 })

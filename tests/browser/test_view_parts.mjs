@@ -277,6 +277,8 @@ test('messages: one block or several, of a user', () => {
     const link = { type: 'resource_link', uri: 'ui://x/y' }
     const file = { type: 'resource', resource: { uri: 'ui://x/z', text: 'c' } }
     assert.equal(messageOf({ content: [{ type: 'text', text: 'a' }, link, file] }), 'a\nui://x/y\nc')
+    const tags = [...'hidden'].map((c) => String.fromCodePoint(0xe0000 + c.codePointAt(0))).join('')
+    assert.equal(messageOf({ content: { type: 'text', text: `a${tags}\u202eb\u0007\u2066c\ufeff\n\td👩\u200d🔧` } }), 'abc\n\td👩\u200d🔧')
     for (const bad of [{}, { content: [{ type: 'image', data: '' }] }, { content: [{ type: 'resource', resource: { blob: '' } }] }, { role: 'assistant', content: { type: 'text', text: 'a' } }, { content: [] }, { content: ['a'] }]) assert.equal(messageOf(bad), null)
 })
 

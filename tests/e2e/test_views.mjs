@@ -72,7 +72,8 @@ test('the document around an interface has an origin of its own and the policy o
     const html = await res.text()
     assert.equal(res.status, 200)
     assert.equal(res.headers.get('content-type'), 'text/html; charset=utf-8')
-    for (const [name, value] of [['x-content-type-options', 'nosniff'], ['referrer-policy', 'no-referrer'], ['cache-control', 'no-store'], ['origin-agent-cluster', '?1'], ['x-frame-options', null]])
+    for (const [name, value] of [['x-content-type-options', 'nosniff'], ['referrer-policy', 'no-referrer'], ['cache-control', 'no-store'], ['origin-agent-cluster', '?1'], ['x-frame-options', null], ['x-dns-prefetch-control', 'off'],
+        ['connection-allowlist', '(response-origin "https://api.example.com" "https://*.cdn.example.com:8443");redirects=allow;webrtc=block']])
         assert.equal(res.headers.get(name), value, name)
     const csp = Object.fromEntries(res.headers.get('content-security-policy').split('; ').map((d) => [d.split(' ')[0], d.split(' ').slice(1).join(' ')]))
     const hosts = 'https://*.cdn.example.com:8443/lib/'

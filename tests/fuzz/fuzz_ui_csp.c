@@ -65,6 +65,9 @@ static void check(struct arena *a, const struct json *declared)
     struct ui_csp csp = ui_csp_read(a, declared);
     struct ui_csp copy = ui_csp_copy(a, &csp);
     assert(csp.connect.len <= UI_CSP_SOURCES_MAX && copy.dropped.len == csp.dropped.len);
+    str hosts = ui_csp_allowlist(a, &copy, true);
+    for (size_t i = 0; i < hosts.n; i++)
+        assert(hosts.p[i] > 0x1f && hosts.p[i] < 0x7f && hosts.p[i] != '\\');
     for (int is_apart = 0; is_apart < 2; is_apart++)
         check_header(ui_csp_header(a, &copy, STR("http://127.0.0.1:27247"), is_apart), is_apart);
 }

@@ -8,7 +8,9 @@
  * none that begins with ui/notifications/sandbox-: these are between the page and this document.
  *
  * A script in front of the interface reports what the policy blocks, so that the page can say it.
- * The token keeps the interface itself from reporting. */
+ * The token keeps the interface itself from reporting. It also takes WebRTC away, so that
+ * interfaces do without: the header that forbids it is not known to all browsers, and Chromium 156
+ * ends interfaces that try. */
 static const char BEFORE[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Interface</title>\n"
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -32,6 +34,7 @@ static const char AFTER[] =
     "blockedUri: String(blockedUri).slice(0, URI_MAX)});\n"
     "  };\n"
     "  const reporter = `<script>{const p=parent;document.currentScript.remove();"
+    "for(const n of[\"RTCPeerConnection\",\"webkitRTCPeerConnection\"])delete self[n];"
     "addEventListener(\"securitypolicyviolation\",({effectiveDirective,blockedURI})=>"
     "p.postMessage({token:\"${token}\",effectiveDirective,blockedURI},\"*\"))}<\\/script>`;\n"
     "  const endOfDoctype = (html) => {\n"

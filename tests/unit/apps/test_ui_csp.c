@@ -156,6 +156,7 @@ TEST_WITH(lists_have_a_ceiling, set_up, tear_down)
     struct ui_csp csp = ui_csp_read(&arena, v);
     assert_int_equal(csp.connect.len, UI_CSP_SOURCES_MAX);
     assert_true(ui_csp_header(&arena, &csp, STR("http://a"), true).n < 12 * 1024);
+    assert_true(ui_csp_allowlist(&arena, &csp, true).n < 12 * 1024);
     list->items[0] = json_of_str(arena_printf(&arena, "https://a/%01100d", 0));
     assert_int_equal(ui_csp_read(&arena, v).connect.len, UI_CSP_SOURCES_MAX);
 }
@@ -164,11 +165,11 @@ TEST_WITH(connections_that_no_policy_governs_have_a_list, set_up, tear_down)
 {
     struct ui_csp none = csp_of("{}");
     str h = ui_csp_allowlist(&arena, &none, false);
-    assert_string_equal(h.p, "();webrtc=block");
+    assert_string_equal(h.p, "();redirects=allow;webrtc=block");
     struct ui_csp csp = csp_of("{\"connectDomains\":[\"wss://c.d:8443\",\"https://*.e.f\"],"
                                "\"resourceDomains\":[\"https://r.d/lib/x\"],"
                                "\"frameDomains\":[\"http://f.d:*\"]}");
     h = ui_csp_allowlist(&arena, &csp, true);
     assert_string_equal(h.p, "(response-origin \"wss://c.d:8443\" \"https://*.e.f\" "
-                             "\"https://r.d\" \"http://f.d:*\");webrtc=block");
+                             "\"https://r.d\" \"http://f.d:*\");redirects=allow;webrtc=block");
 }

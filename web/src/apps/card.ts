@@ -121,6 +121,10 @@ export class AppCard implements SessionHost, RequestPlace {
     return this.#session !== null || this.#ending !== null
   }
 
+  get hasFocus(): boolean {
+    return this.#frame !== null && document.activeElement === this.#frame
+  }
+
   /** The person has put it where it is: it does not rest. */
   get isPinned(): boolean {
     return this.mode !== 'inline'

@@ -4,6 +4,8 @@ import { isObject } from './bridge'
 const SCHEMES = ['http:', 'https:', 'mailto:']
 const NAME_MAX = 120
 const URL_MAX = 4096
+// Controls, marks of direction and other formats (but not the joiners of scripts and emoji), tags.
+const INVISIBLE = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029]/gu
 const BLOB = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
 
 export const DOWNLOAD_MAX = 25 * 1024 * 1024
@@ -85,12 +87,15 @@ function utf8Length(text: string): number {
   return text.length > DOWNLOAD_MAX ? text.length : new TextEncoder().encode(text).length
 }
 
-/** The text of `ui/message`, whose content is a list of blocks or one; null: some of it is not text. */
+/**
+ * The text of `ui/message`, whose content is a list of blocks or one; null: some of it is not text. This is
+ * what the person reads and, word for word, what is sent: invisible characters are left out.
+ */
 export function messageOf({ role = 'user', content }: Record<string, unknown>): string | null {
   const blocks: unknown[] = Array.isArray(content) ? content : [content]
   if (role !== 'user' || blocks.length === 0) return null
   const texts = blocks.map(textOf)
-  return texts.every((text) => text !== null) ? texts.join('\n') : null
+  return texts.every((text) => text !== null) ? texts.join('\n').replace(INVISIBLE, '') : null
 }
 
 function textOf(block: unknown): string | null {

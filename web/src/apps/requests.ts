@@ -17,6 +17,7 @@ import type { Mode, Session } from './session'
 const MESSAGE_MAX = 32 * 1024 // characters; the person has to read them
 const STATE_MAX = 256 * 1024 // characters of one stored state
 const STATES_MAX = 100
+const UNANSWERED_MAX = 16 // notifications at the same time; more are lost
 
 /** What a view can have the page do. */
 export interface PageActions {
@@ -35,6 +36,8 @@ export interface RequestPlace {
   readonly consents: Consents
   readonly page: PageActions
   readonly mode: Mode
+  /** The person works in the app, not elsewhere on the page. */
+  readonly hasFocus: boolean
   /** Modes that the place has and the app declared, if it declared any. */
   readonly allowedModes: readonly Mode[]
   setMode(mode: Mode): void
@@ -46,16 +49,12 @@ const always = new Set<string>()
 /** What views want to find again when they are opened again in this tab. */
 const states = new Map<string, { state: unknown; version?: unknown }>()
 
-/** The person has clicked or typed a moment ago, here or in the view. */
-function isWanted(): boolean {
-  return navigator.userActivation?.isActive ?? false
-}
-
 /** The answer to a request that is not done. */
 const NOT_DONE = { isError: true }
 
 export class PageRequests {
   #place: RequestPlace
+  #unanswered = 0 // notifications that are being handled
   #handlers: Record<string, (call: ViewCall, session: Session) => unknown> = {
     'ui/message': (call, session) => this.#message(call, session),
     'ui/open-link': (call) => this.#openLink(call),
@@ -72,6 +71,11 @@ export class PageRequests {
     this.#place = place
   }
 
+  /** The person has clicked or typed in the app a moment ago. Clicks and keys elsewhere are not meant for it. */
+  get #isWanted(): boolean {
+    return this.#place.hasFocus && (navigator.userActivation?.isActive ?? false)
+  }
+
   request(call: ViewCall, session: Session): Promise<unknown> | undefined {
     const handle = Object.hasOwn(this.#handlers, call.method) && this.#handlers[call.method]
     return handle ? (async () => handle(call, session))() : undefined
@@ -81,7 +85,12 @@ export class PageRequests {
   notification(method: string, params: Params, session: Session): void {
     const { signal } = new AbortController()
     const isKnown = method.startsWith('synapse/') || method === 'ui/message'
-    if (isKnown) this.request({ method, params, signal, onProgress: () => {} }, session)?.catch(() => {})
+    if (!isKnown || this.#unanswered >= UNANSWERED_MAX) return
+    this.#unanswered++
+    const done = () => void this.#unanswered--
+    const answer = this.request({ method, params, signal, onProgress: () => {} }, session)
+    if (answer) answer.then(done, done)
+    else done()
   }
 
   /** The stored state for a view that has just initialized. */
@@ -131,7 +140,6 @@ export class PageRequests {
       if (choice !== 'send' && choice !== 'always') return NOT_DONE
       if (choice === 'always') always.add(key)
     }
-    // Exactly what was shown.
     const message = { role: 'user', content: [{ type: 'text', text }] }
     try {
       const result = await session.relay('ui/message', message, { signal, confirmed: !isKnown })
@@ -143,7 +151,7 @@ export class PageRequests {
   }
 
   #prefill(text: unknown): object {
-    if (typeof text !== 'string' || !isWanted()) return NOT_DONE
+    if (typeof text !== 'string' || !this.#isWanted) return NOT_DONE
     this.#place.page.prefill(text)
     return {}
   }
@@ -229,7 +237,7 @@ export class PageRequests {
   #act(params: Params): boolean {
     const { action, route, id, prompt, name } = params
     const { page } = this.#place
-    if (!isWanted()) return false
+    if (!this.#isWanted) return false
     if (action === 'navigate' && typeof route === 'string') page.navigate(route)
     else if (action === 'openConversation' && typeof id === 'string') page.openConversation(id)
     else if (action === 'startChat') page.startChat(typeof prompt === 'string' ? prompt : '')
@@ -249,7 +257,7 @@ export class PageRequests {
 
   /** Shortcuts of the page work while a view has the focus; plain keys are its own. */
   #pressKey({ key, ctrlKey, metaKey, shiftKey }: Params): object {
-    if (typeof key !== 'string' || !isWanted()) return NOT_DONE
+    if (typeof key !== 'string' || !this.#isWanted) return NOT_DONE
     if (key === 'Escape') {
       if (this.#place.mode !== 'inline') this.#place.setMode('inline')
     } else if (isMac ? metaKey === true : ctrlKey === true) {

@@ -13,6 +13,7 @@ import { isWithin } from './meter'
 import { pageContext } from './theme'
 
 const RELAY_MAX = 1024 * 1024 // bytes of one request
+const LOGS_MAX = 8 // lines at the same time
 const ASK_AGAIN_MS = 400
 const ASK_AGAIN_MAX = 10 // a result is stored soon after it is known
 
@@ -69,6 +70,8 @@ export class Session {
   #reopening: Promise<View> | null = null
   #context: Params | null = null // the last of ui/update-model-context
   #sending: Promise<unknown> | null = null
+  #noted: Params | null = null // a context that was given without waiting, until it is sent
+  #logs = 0 // lines that are being sent
   #call: CallState = { isOver: false }
   #isRefreshing = false
   #isClosed = false
@@ -250,9 +253,29 @@ export class Session {
   }
 
   #notification(method: string, params: Params): void {
-    if (method === 'notifications/message') this.relay(method, params).catch(() => {}) // a log line
-    else if (method === 'ui/update-model-context') this.#updateContext(params).catch(() => {})
+    if (method === 'notifications/message') this.#log(params)
+    else if (method === 'ui/update-model-context') void this.#noteContext(params)
     else this.#host.notification(method, params, this)
+  }
+
+  /** Nobody waits for these: while many are on their way, more are lost. */
+  #log(params: Params): void {
+    if (this.#logs >= LOGS_MAX) return
+    this.#logs++
+    const done = () => void this.#logs--
+    this.relay('notifications/message', params).then(done, done)
+  }
+
+  /** One at a time, and then the newest. */
+  async #noteContext(params: Params): Promise<void> {
+    const isBusy = this.#noted !== null
+    this.#noted = params
+    if (isBusy) return
+    for (let last: Params | null = null; last !== this.#noted; ) {
+      last = this.#noted
+      await this.#updateContext(last).catch(() => {})
+    }
+    this.#noted = null
   }
 
   /** Asks the server in the view's name. `confirmed`: the person has seen and wanted it. */

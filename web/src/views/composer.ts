@@ -12,6 +12,7 @@ import { acceptFiles } from './attach'
 import { modelChip } from './models'
 
 const DRAFT_DELAY_MS = 300
+const SEEN_MS = 700
 const ASKED_HINT = 'Waiting for your permission. Sending a message declines.'
 const BUSY_HINT = matchMedia('(hover: none)').matches
   ? 'Sent after this answer. The arrow adds it to the answer.'
@@ -41,6 +42,7 @@ export class Composer {
   #hint = h('p', { class: 'composer-hint' })
   #usualHint: string
   #draftTimer = 0
+  #addedMs = -SEEN_MS // when an app has added a text
 
   constructor(app: App, chat: Chat, actions: ComposerActions) {
     this.#chat = chat
@@ -85,8 +87,9 @@ export class Composer {
     this.focus()
   }
 
-  /** Puts a text behind what is being written. */
+  /** Puts a text of an app behind what is being written. Enter was not meant for it until it can be seen. */
   add(text: string): void {
+    this.#addedMs = performance.now()
     this.#field.setSelectionRange(this.#field.value.length, this.#field.value.length)
     this.#insert(text)
   }
@@ -153,6 +156,7 @@ export class Composer {
     }
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
+    if (performance.now() - this.#addedMs < SEEN_MS) return
     this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'queue')
   }
 
