@@ -278,9 +278,9 @@ int sampling_start(struct runtime *rt, void *tool_host, str source, const struct
     return ask_model(s, params, turn_info(tool_host)->model, ret, e);
 }
 
-int sampling_start_apart(struct runtime *rt, str conversation_id, str model, str source,
-                         const struct json *params, sampling_fn fn, void *ctx,
-                         struct sampling **ret, struct err *e)
+int sampling_start_for_interface(struct runtime *rt, str conversation_id, str model, str source,
+                                 const struct json *params, sampling_fn fn, void *ctx,
+                                 struct sampling **ret, struct err *e)
 {
     const struct runtime_deps *d = runtime_deps(rt);
     struct sampling *s = sampling_new(rt, source, fn, ctx);

@@ -21,7 +21,7 @@ int sampling_start(struct runtime *rt, void *tool_host, str source, const struct
                    sampling_fn fn, void *ctx, struct sampling **ret, struct err *e);
 /* The same without a run, for an interface in this conversation. model: the conversation's; a model
  * that is empty or not available any more becomes the default. */
-int sampling_start_apart(struct runtime *rt, str conversation_id, str model, str source,
-                         const struct json *params, sampling_fn fn, void *ctx,
-                         struct sampling **ret, struct err *e);
+int sampling_start_for_interface(struct runtime *rt, str conversation_id, str model, str source,
+                                 const struct json *params, sampling_fn fn, void *ctx,
+                                 struct sampling **ret, struct err *e);
 void sampling_cancel(struct sampling *s); /* no callback follows */

@@ -109,37 +109,37 @@ static bool is_html(str type)
     return is_type(end < 0 ? type : str_slice(type, 0, (size_t)end), STR("text/html"));
 }
 
-static const struct json *choose_item(const struct json *contents, str uri)
+/* The one with this address, among contents or entries of a list; or NULL. */
+static const struct json *find_resource(const struct json *list, str uri)
 {
-    for (size_t i = 0; json_is(contents, JSON_ARRAY) && i < contents->len; i++)
-        if (str_eq(json_get_string(&contents->items[i], "uri"), uri))
-            return &contents->items[i];
-    return json_at(contents, 0);
+    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
+        if (str_eq(json_get_string(&list->items[i], "uri"), uri))
+            return &list->items[i];
+    return NULL;
 }
 
-/* 0, or what is wrong as -1 - problem. */
-static int decode_blob(struct arena *a, str blob, str *ret)
+static enum ui_problem decode_blob(struct arena *a, str blob, str *ret)
 {
     struct buf out;
     if (blob.n > (size_t)UI_HTML_MAX / 3 * 4 + 4)
-        return -1 - UI_TOO_LARGE;
+        return UI_TOO_LARGE;
     buf_init(&out, UI_HTML_MAX + 4);
     bool ok = base64_decode(&out, blob) == 0 && utf8_valid(buf_str(&out));
     *ret = buf_keep(&out, a);
-    return ok ? 0 : -1 - UI_ENCODING;
+    return ok ? UI_OK : UI_ENCODING;
 }
 
-static int read_html(struct arena *a, const struct json *item, str *ret)
+static enum ui_problem read_html(struct arena *a, const struct json *item, str *ret)
 {
     const struct json *text = json_get(item, "text"), *blob = json_get(item, "blob");
-    int r = 0;
+    enum ui_problem why = UI_OK;
     if (json_is(text, JSON_STRING))
         *ret = text->s;
     else if (json_is(blob, JSON_STRING))
-        r = decode_blob(a, blob->s, ret);
+        why = decode_blob(a, blob->s, ret);
     else
-        r = -1 - UI_ENCODING;
-    return r == 0 && ret->n > UI_HTML_MAX ? -1 - UI_TOO_LARGE : r;
+        why = UI_ENCODING;
+    return why == UI_OK && ret->n > UI_HTML_MAX ? UI_TOO_LARGE : why;
 }
 
 /* ---- reading ---- */
@@ -184,26 +184,18 @@ static void succeed(struct ui_read *r, const struct json *ui)
     page->meta = ui_meta_read(&page->arena, ui);
     if (r->changes == r->pages->changes)
         keep_page(r->pages, page);
-    r->fn(r->ctx, page, UI_MISSING, STR_NONE);
+    r->fn(r->ctx, page, UI_OK, STR_NONE);
     ui_read_free(r);
 }
 
 static void ask_server(struct ui_read *r, str method, const char *key, str value,
                        void (*done)(void *ctx, const struct mcp_reply *reply));
 
-static const struct json *find_entry(const struct json *list, str uri)
-{
-    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
-        if (str_eq(json_get_string(&list->items[i], "uri"), uri))
-            return &list->items[i];
-    return NULL;
-}
-
 /* A server that does not list its resources has said nothing about them. */
 static void on_ui_listed(void *ctx, const struct mcp_reply *reply)
 {
     struct ui_read *r = ctx;
-    const struct json *entry = find_entry(json_get(reply->result, "resources"), r->page->uri);
+    const struct json *entry = find_resource(json_get(reply->result, "resources"), r->page->uri);
     str next = json_get_string(reply->result, "nextCursor");
     r->call = NULL;
     if (!entry && next.n > 0 && ++r->listed < UI_LIST_PAGES_MAX)
@@ -222,19 +214,22 @@ static const char *const WORDS[] = {
 static void use_contents(struct ui_read *r, const struct json *result)
 {
     struct ui_page *page = r->page;
-    const struct json *item = choose_item(json_get(result, "contents"), page->uri);
+    const struct json *contents = json_get(result, "contents");
+    const struct json *item = find_resource(contents, page->uri);
+    if (!item)
+        item = json_at(contents, 0); /* some servers name it differently */
     const struct json *ui = ui_meta_find(item, result);
     str type = json_get_string(item, "mimeType"), html = STR_NONE;
-    int why = 0;
+    enum ui_problem why;
     page->is_plain = !is_type(type, STR("text/html;profile=mcp-app"));
     if (!json_is(item, JSON_OBJECT))
-        why = -1 - UI_MISSING;
+        why = UI_MISSING;
     else if (page->is_plain && !(r->is_placement && is_html(type)))
-        why = -1 - UI_TYPE;
+        why = UI_TYPE;
     else
         why = read_html(&page->arena, item, &html);
-    if (why < 0) {
-        fail(r, (enum ui_problem)(-1 - why), WORDS[-1 - why]);
+    if (why != UI_OK) {
+        fail(r, why, WORDS[why]);
         return;
     }
     page->html = arena_str(&page->arena, html);

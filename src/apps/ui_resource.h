@@ -29,13 +29,14 @@ struct ui_page *ui_page_ref(struct ui_page *p);
 struct ui_page *ui_page_unref(struct ui_page *p); /* accepts NULL, returns NULL */
 
 enum ui_problem {
+    UI_OK,
     UI_MISSING,     /* the server has no such resource */
     UI_TOO_LARGE,   /* beyond UI_HTML_MAX */
     UI_TYPE,        /* not an interface */
     UI_ENCODING,    /* neither text nor base64, or not UTF-8 */
     UI_UNAVAILABLE, /* the server does not answer */
 };
-const char *ui_problem_code(enum ui_problem p); /* "resource_missing", ... */
+const char *ui_problem_code(enum ui_problem p); /* "resource_missing", ...; not of UI_OK */
 
 /* ---- kept pages ---- */
 
@@ -56,7 +57,7 @@ struct ui_page *ui_pages_find(struct ui_pages *p, str source, str user_id, str u
 
 struct ui_read; /* in progress; valid until its callback */
 
-/* page: borrowed for the call; or NULL with the problem and a sentence about it. */
+/* page: borrowed for the call, with UI_OK; or NULL with the problem and a sentence about it. */
 typedef void (*ui_read_fn)(void *ctx, struct ui_page *page, enum ui_problem why, str message);
 
 /* Reads a page that is not kept. Plain text/html is accepted for placements only; interfaces of

@@ -47,7 +47,7 @@ static void setting_member(struct json_writer *w, str setting)
     jw_kraw(w, "setting", setting);
 }
 
-static void context_member(struct json_writer *w, const struct event_context *c, size_t n)
+static void context_member(struct json_writer *w, const struct view_context *c, size_t n)
 {
     jw_karray(w, "context");
     for (size_t i = 0; i < n; i++) {

@@ -46,7 +46,7 @@ str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *dec
 str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
                    int iterations, uint64_t ms);
 str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial);
-struct event_context { /* what a view of the sender showed */
+struct view_context { /* what a view of the sender shows (ui/update-model-context) */
     str app, call_id, text;
 };
 struct event_message {
@@ -54,7 +54,7 @@ struct event_message {
     str queued_id;               /* of a message that was queued; or empty */
     struct json_strs tool_limit; /* of the sender's token; items NULL = no limit */
     str app;                     /* whose interface wrote it; empty = the person did */
-    const struct event_context *contexts;
+    const struct view_context *contexts;
     size_t ncontexts;
 };
 str event_user_message(struct arena *a, const struct event_message *m);

@@ -138,8 +138,6 @@ void run_publish_draft(void *run, const struct call_draft *d, str input); /* dra
 
 /* ---- run_tools.c: the calls of one response ---- */
 
-/* The resource of the tool's interface, or empty; valid until the tools change. */
-str run_interface_of(const struct run *r, str tool);
 void run_take_calls(struct run *r, const struct llm_result *res);
 void run_take_pending(struct run *r, const struct run_spec *spec);
 /* Enters RUN_CHECKING: finds out which calls would be refused anyway, so that no person is asked

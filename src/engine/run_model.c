@@ -60,7 +60,7 @@ static void on_model_thinking(void *ctx, str delta)
 static void on_tool_announced(void *ctx, str id, str name)
 {
     struct run *r = ctx;
-    str ui_uri = run_interface_of(r, name);
+    str ui_uri = registry_interface_of(r->tools, name);
     struct notice n;
     drafts_begin(&r->drafts, id, name, ui_uri);
     notice_begin(&n, r);

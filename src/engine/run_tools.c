@@ -13,12 +13,6 @@
 
 /* ---- tools ---- */
 
-str run_interface_of(const struct run *r, str tool)
-{
-    const struct toolset_item *it = registry_find(r->tools, tool, NULL, false);
-    return it ? it->tool->ui_uri : STR_NONE;
-}
-
 /* The step arena is reset with the next model call; the summary of the run needs the record later.
  */
 static void keep_record(struct run *r, const struct run_call *c)
@@ -101,7 +95,7 @@ static void publish_settled(struct run *r, const struct run_call *c)
 static struct event_call event_of(struct run_call *c)
 {
     if (c->ui_uri.n == 0)
-        c->ui_uri = arena_str(&c->run->step, run_interface_of(c->run, c->name));
+        c->ui_uri = arena_str(&c->run->step, registry_interface_of(c->run->tools, c->name));
     return (struct event_call){c->run->id, c->id, c->name, c->ui_uri};
 }
 

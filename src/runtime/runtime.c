@@ -234,14 +234,10 @@ void runtime_write_drafts(const struct runtime *rt, str conversation_id, struct 
 }
 
 bool runtime_find_call(const struct runtime *rt, str conversation_id, str call_id,
-                       struct turn_call *ret)
+                       struct run_call_state *ret)
 {
     const struct turn *t = turn_active(rt, conversation_id);
-    struct run_call_state c;
-    if (!t || !t->run || !run_find_call(t->run, call_id, &c))
-        return false;
-    *ret = (struct turn_call){c.name, c.args, c.is_started, c.is_done};
-    return true;
+    return t && t->run && run_find_call(t->run, call_id, ret);
 }
 
 /* The message that has its turn, or will be the first to get one after queue_release. */

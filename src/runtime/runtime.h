@@ -16,6 +16,7 @@
 #include "bus/bus.h"
 #include "bus/vocabulary.h"
 #include "config/config.h"
+#include "engine/events.h"
 #include "engine/run.h"
 #include "llm/llm.h"
 #include "runtime/agents.h"
@@ -84,10 +85,6 @@ void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn
 struct preview;                                                 /* preview.h */
 typedef void (*preview_fn)(void *ctx, const struct preview *p); /* the last call */
 
-struct turn_context { /* what a view of the sender shows (ui/update-model-context) */
-    str app, call_id, text;
-};
-
 #define TURN_CONTEXTS_MAX     8 /* of one message; more are left out */
 #define TURN_CONTEXT_TEXT_MAX (16u * 1024)
 
@@ -96,7 +93,7 @@ struct turn_request {
     str conversation_id;       /* empty: a new conversation */
     str message;
     str app; /* the source whose interface wrote the message; empty = the person did */
-    const struct turn_context *contexts; /* told to the model with the message; copied */
+    const struct view_context *contexts; /* told to the model with the message; copied */
     size_t ncontexts;
     str model;                      /* empty: the conversation's, else the default */
     str channel;                    /* tui, web, api ... */
@@ -220,16 +217,10 @@ str runtime_active_run(const struct runtime *rt, str conversation_id);
 str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late joiners */
 /* For late joiners: an array of the calls that the model is writing, as events told of them. */
 void runtime_write_drafts(const struct runtime *rt, str conversation_id, struct json_writer *w);
-/* A call of the run in progress, from the moment the model begins to write it. */
-struct turn_call {
-    str name;
-    str args; /* JSON text; empty while the model writes it */
-    bool is_started, is_done;
-};
-/* Borrowed until the loop continues. False: the run, if there is one, has no such call now; the log
- * may have it. */
+/* A call of the run in progress, from the moment the model begins to write it. Borrowed until the
+ * loop continues. False: the run, if there is one, has no such call now; the log may have it. */
 bool runtime_find_call(const struct runtime *rt, str conversation_id, str call_id,
-                       struct turn_call *ret);
+                       struct run_call_state *ret);
 /* True when this person's turn is the active one of the conversation. */
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id);
 bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing was running */

@@ -192,6 +192,12 @@ const struct toolset_item *registry_find(struct registry *r, str name, const str
     return is_hidden ? NULL : it;
 }
 
+str registry_interface_of(struct registry *r, str name)
+{
+    const struct toolset_item *it = registry_find(r, name, NULL, false);
+    return it ? it->tool->ui_uri : STR_NONE;
+}
+
 static void add_sources(const struct registry *r, struct buf *out)
 {
     buf_add_lit(out, r->n_sources ? " Known sources: " : " No tool is installed.");

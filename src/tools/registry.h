@@ -61,6 +61,9 @@ struct toolset *registry_tools(struct registry *r);
  * name that was called. */
 const struct toolset_item *registry_find(struct registry *r, str name, const struct json *args,
                                          bool is_admin);
+/* The resource of the interface that a tool of this name has for models; empty = none. Valid until
+ * the tools change. */
+str registry_interface_of(struct registry *r, str name);
 
 /* An error text for an unknown tool, with similar names or the known sources. */
 str registry_explain_unknown(struct registry *r, struct arena *a, str name, bool is_admin);

@@ -82,13 +82,13 @@ test('an app comes back with stored arguments and result, its name, its height a
         assert.deepEqual(await serious(page), [])
     }))
 
-test('an app is told when the page becomes dark', () =>
+test('an app is told when the page becomes dark, and when the language changes', () =>
     withApp(async (page, app) => {
+        const changes = async (name) => (await told(app)).filter(([m, p]) => m === 'host-context-changed' && p[name]).map(([, p]) => p[name])
         await page.emulateMedia({ colorScheme: 'dark' })
-        await soon(async () => {
-            const [method, params] = (await told(app)).findLast(([m]) => m === 'host-context-changed')
-            assert.deepEqual([method, params.theme], ['host-context-changed', 'dark'])
-        })
+        await soon(async () => assert.deepEqual(await changes('theme'), ['dark']))
+        await page.evaluate(() => dispatchEvent(new Event('languagechange')))
+        await soon(async () => assert.equal((await changes('locale')).length, 1))
     }))
 
 test('heights are bounded, senseless ones ignored', () =>
@@ -435,8 +435,8 @@ test('apps with a place of their own: in the sidebar, at an address that survive
         await page.locator('.app-card[data-state=running]').waitFor()
         assert.deepEqual(asked('open').at(-1)[1], { app: 'other', uri: 'ui://other/side' })
         await page.goto(`${double.url}/#/settings/app.fixture`)
-        await page.locator('.app-card[data-state=running]').waitFor()
-        assert.deepEqual(asked('open').at(-1)[1], { app: 'fixture', uri: 'ui://fixture/settings' })
+        await soon(async () => assert.deepEqual(asked('open').at(-1)[1], { app: 'fixture', uri: 'ui://fixture/settings' }))
+        await page.locator('.app-card[data-state=running]:visible').waitFor()
         await page.goto(`${double.url}/#/app/nothing`)
         await page.getByText('No app of this workspace is shown at “nothing”').waitFor()
         await soon(async () => assert.equal(await page.locator('iframe').count(), 0))

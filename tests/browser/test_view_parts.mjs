@@ -274,12 +274,12 @@ test('files to save: text, bytes and links; anything else is refused as a whole'
 test('messages: one block or several, of a user', () => {
     const { messageOf } = parts
     assert.equal(messageOf({ role: 'user', content: { type: 'text', text: 'a' } }), 'a')
-    assert.equal(messageOf({ content: [{ type: 'text', text: 'a' }, { type: 'image', data: '' }] }), 'a\n\n[image]')
-    const hidden = { type: 'resource', resource: { uri: 'ui://x', text: 'all of it' } }
-    assert.equal(messageOf({ content: [{ type: 'text', text: 'a' }, hidden, { type: 'resource_link', uri: 'x:y' }] }), 'a\n\nall of it\n\nx:y')
+    const link = { type: 'resource_link', uri: 'ui://x/y' }
+    const file = { type: 'resource', resource: { uri: 'ui://x/z', text: 'c' } }
+    assert.equal(messageOf({ content: [{ type: 'text', text: 'a' }, link, file] }), 'a\nui://x/y\nc')
     const tags = [...'hidden'].map((c) => String.fromCodePoint(0xe0000 + c.codePointAt(0))).join('')
     assert.equal(messageOf({ content: { type: 'text', text: `a${tags}\u202eb\u0007\u2066c\ufeff\n\td👩\u200d🔧` } }), 'abc\n\td👩\u200d🔧')
-    for (const bad of [{}, { role: 'assistant', content: { type: 'text', text: 'a' } }, { content: [] }, { content: ['a'] }]) assert.equal(messageOf(bad), null)
+    for (const bad of [{}, { content: [{ type: 'image', data: '' }] }, { content: [{ type: 'resource', resource: { blob: '' } }] }, { role: 'assistant', content: { type: 'text', text: 'a' } }, { content: [] }, { content: ['a'] }]) assert.equal(messageOf(bad), null)
 })
 
 test('heights: sensible ones, up to the limit', () => {
@@ -287,6 +287,12 @@ test('heights: sensible ones, up to the limit', () => {
     assert.deepEqual([1, 99.2, 2000, 100_000].map((px) => heightOf(px, 2000)), [1, 100, 2000, 2000])
     for (const bad of [0, -1, NaN, '100', null, undefined, {}]) assert.equal(heightOf(bad, 2000), null)
     assert.equal(heightOf(Infinity, 2000), 2000)
+})
+
+test('the hosts of a policy: each once, without schemes and paths', () => {
+    const csp = { connectDomains: ['https://a.example', 'wss://a.example:8443/x'], resourceDomains: ['https://*.b.example', 'https://a.example/lib/'] }
+    assert.deepEqual(parts.hostsOf(csp), ['a.example', 'a.example:8443', '*.b.example'])
+    assert.deepEqual(parts.hostsOf({}), [])
 })
 
 test('breaches of the policy, in words', () => {

@@ -109,7 +109,8 @@ static bool decode_chat(struct api *api, struct http_req *r, struct turn_request
         .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, remember},
     };
     if (b.answer.ask_id.n == 0)
-        ret->ncontexts = views_contexts(api, r, &r->arena, ret->conversation_id, &ret->contexts);
+        ret->ncontexts =
+            views_contexts(api, ret->actor, &r->arena, ret->conversation_id, &ret->contexts);
     return true;
 }
 

@@ -16,9 +16,8 @@ struct call_search {
     str conv_id, call_id;
     struct store_op *op;
     struct stored_call found;
-    store_pos result_at; /* in front of the event whose result is a blob; 0 = none */
-    bool has_blob;
-    store_pos asked, answered;
+    store_pos result_at;       /* in front of the event whose result is a blob; 0 = none */
+    store_pos asked, answered; /* the last question about the call, and the last answer to any */
     struct store_range range;
     unsigned pages; /* that may still be read in this direction */
     call_search_fn fn;
@@ -44,8 +43,7 @@ static void note_start(struct call_search *c, const struct json *event, store_po
 static void note_done(struct call_search *c, const struct json *event, store_pos before)
 {
     const struct json *result = json_get(event, "result");
-    c->has_blob = json_get(result, "$blob") != NULL;
-    c->result_at = before;
+    c->result_at = json_get(result, "$blob") ? before : 0;
     c->found.result = result;
     c->found.is_cancelled = json_get_bool(event, "cancelled", false);
     if (c->found.name.n == 0)
@@ -123,7 +121,7 @@ static void on_whole_result(void *ctx, const struct err *err, const struct store
 
 static void read_result(struct call_search *c)
 {
-    if (!c->has_blob) {
+    if (c->result_at == 0) {
         finish_search(c, NULL);
         return;
     }

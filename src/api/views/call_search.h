@@ -12,7 +12,7 @@ struct stored_call {
     str uri;  /* resource of the interface when it was called; may be empty */
     const struct json *input;
     const struct json *result; /* CallToolResult; NULL = not answered */
-    bool is_cancelled;         /* the result says only that the run was stopped */
+    bool is_cancelled;         /* the tool gave no result; `result` says why */
     bool is_asking;            /* a question to a person about it is open */
     store_pos position;        /* in front of it */
 };

@@ -224,8 +224,7 @@ void view_tools_list(struct view_rpc *q)
 {
     const struct app_view *v = q->view;
     const struct toolset *all = registry_tools(v->watcher.space->tools);
-    struct bundles *bundles = v->watcher.space->bundles;
-    struct bundle *b = bundles ? bundles_find(bundles, v->source) : NULL;
+    struct bundle *b = view_bundle(v);
     struct json *result = json_new(&q->arena, JSON_OBJECT);
     struct json *list = json_new(&q->arena, JSON_ARRAY);
     for (size_t i = 0; b && i < all->len; i++) {

@@ -14,9 +14,11 @@
 
 #include "api/handlers.h"
 #include "api/views/call_search.h"
+#include "api/views/view_json.h"
 #include "apps/ui_placement.h"
 #include "apps/ui_resource.h"
 #include "base/text/plain.h"
+#include "bundle/bundle.h"
 #include "tools/tool_selection.h"
 
 #define START_WAIT_MS 30000 /* for a source that is starting */
@@ -26,8 +28,6 @@ struct open_in {
     int64_t position;
     bool is_apart;
 };
-
-enum view_state { VIEW_PREPARING, VIEW_RUNNING, VIEW_DONE, VIEW_CANCELLED };
 
 struct view_opening {      /* in the request's arena */
     struct list_node node; /* in view->openings */
@@ -40,11 +40,9 @@ struct view_opening {      /* in the request's arena */
     struct ui_read *read;
     bool is_state_only; /* GET: only the call is answered */
 
-    enum view_state state;
     str name;    /* of the tool: public */
     str old_uri; /* of the interface, as the log has it */
-    const struct json *input, *result;
-    const char *reason;
+    struct view_progress call;
 };
 
 static struct arena *mem(struct view_opening *o)
@@ -96,140 +94,6 @@ static void refuse_opening(struct view_opening *o, int status, const char *code,
 
 /* ---- the answer ---- */
 
-static const char *state_name(enum view_state s)
-{
-    static const char *const NAMES[] = {[VIEW_PREPARING] = "preparing",
-                                        [VIEW_RUNNING] = "running",
-                                        [VIEW_DONE] = "done",
-                                        [VIEW_CANCELLED] = "cancelled"};
-    return NAMES[s];
-}
-
-static void write_state(struct json_writer *w, const struct view_opening *o)
-{
-    bool is_placement = o->view->call_id.n == 0;
-    jw_kcstr(w, "state", state_name(o->state));
-    jw_key(w, "arguments");
-    if (json_is(o->input, JSON_OBJECT))
-        jw_value(w, o->input);
-    else if (is_placement || o->state == VIEW_PREPARING)
-        jw_null(w);
-    else
-        jw_raw(w, STR("{}"));
-    jw_kval(w, "result", o->state == VIEW_DONE ? o->result : NULL);
-    jw_kstr(w, "reason", str_from(o->reason));
-}
-
-static void write_csp(struct json_writer *w, const struct ui_csp *csp)
-{
-    jw_kobject(w, "csp");
-    api_write_strs(w, "connectDomains", csp->connect);
-    api_write_strs(w, "resourceDomains", csp->resource);
-    api_write_strs(w, "frameDomains", csp->frame);
-    api_write_strs(w, "baseUriDomains", csp->base_uri);
-    jw_end(w);
-}
-
-static void write_resource(struct json_writer *w, struct arena *a, const struct ui_page *page)
-{
-    jw_key(w, "resource");
-    if (!page) {
-        jw_null(w);
-        return;
-    }
-    jw_object(w);
-    jw_kstr(w, "uri", page->uri);
-    jw_kstr(w, "html", page->html);
-    write_csp(w, &page->meta.csp);
-    ui_write_permissions(w, "permissions", page->meta.permissions);
-    jw_key(w, "prefersBorder");
-    if (page->meta.border == UI_BORDER_ANY)
-        jw_null(w);
-    else
-        jw_bool(w, page->meta.border == UI_BORDER_SHOWN);
-    jw_karray(w, "dropped");
-    for (size_t i = 0; i < page->meta.csp.dropped.len; i++)
-        jw_str(w, plain_line(a, page->meta.csp.dropped.items[i]));
-    jw_end(w);
-    jw_kstr(w, "sha256", str_from(page->sha256));
-    jw_end(w);
-}
-
-static void write_sandbox(struct json_writer *w, const struct view_opening *o)
-{
-    struct arena *a = mem((struct view_opening *)o);
-    const struct view_layout *l = &o->layout;
-    jw_kobject(w, "sandbox");
-    jw_kstr(w, "url", arena_printf(a, "%.*s/sandbox/%s", STR_ARG(l->base), o->view->id));
-    jw_kstr(w, "origin", l->is_apart ? l->origin : STR("null"));
-    jw_kbool(w, "isApart", l->is_apart);
-    jw_end(w);
-}
-
-static void write_kinds(struct json_writer *w, const char *key, const char *const *kinds)
-{
-    jw_kobject(w, key);
-    for (; *kinds; kinds++) {
-        jw_kobject(w, *kinds);
-        jw_end(w);
-    }
-    jw_end(w);
-}
-
-/* What is done for the interface, here and in the page. */
-static void write_capabilities(struct json_writer *w, const struct app_view *v)
-{
-    static const char *const ALWAYS[] = {"openLinks", "downloadFile", "serverTools",
-                                         "serverResources", "logging"};
-    static const char *const MESSAGE[] = {"text", NULL};
-    static const char *const CONTEXT[] = {"text", "structuredContent", NULL};
-    jw_kobject(w, "hostCapabilities");
-    for (size_t i = 0; i < ARRAY_LEN(ALWAYS); i++) {
-        jw_kobject(w, ALWAYS[i]);
-        jw_end(w);
-    }
-    if (v->conversation_id.n > 0) {
-        write_kinds(w, "message", MESSAGE);
-        write_kinds(w, "updateModelContext", CONTEXT);
-        jw_kobject(w, "sampling");
-        jw_end(w);
-    }
-    jw_kobject(w, "sandbox");
-    ui_write_permissions(w, "permissions", v->permissions);
-    write_csp(w, &v->csp);
-    jw_end(w);
-    jw_end(w);
-}
-
-static void write_host(struct json_writer *w, const struct app_view *v)
-{
-    str name = v->api->deps.config->apps.host_name;
-    jw_kobject(w, "hostInfo");
-    jw_kstr(w, "name", name);
-    jw_kcstr(w, "version", NB_VERSION);
-    jw_end(w);
-    write_capabilities(w, v);
-}
-
-static struct bundle *bundle_of_view(const struct app_view *v)
-{
-    struct bundles *all = v->watcher.space->bundles;
-    return all ? bundles_find(all, v->source) : NULL;
-}
-
-static void write_view(struct json_writer *w, struct view_opening *o)
-{
-    const struct app_view *v = o->view;
-    struct bundle *b = bundle_of_view(v);
-    str title = b ? bundle_info(b)->title : STR_NONE;
-    jw_kcstr(w, "viewId", v->id);
-    jw_kstr(w, "app", v->source);
-    jw_kstr(w, "title", plain_line(mem(o), title.n > 0 ? title : v->source));
-    jw_kstr_or_null(w, "conversationId", v->conversation_id);
-    jw_kstr_or_null(w, "callId", v->call_id);
-    jw_kval(w, "tool", b && v->tool.n > 0 ? bundle_find_tool(b, v->tool) : NULL);
-}
-
 /* What was shown to whom, and what it may contact, so that it can be found out later. */
 static void record_opening(struct view_opening *o, const struct ui_page *page)
 {
@@ -247,8 +111,8 @@ static void record_opening(struct view_opening *o, const struct ui_page *page)
                  STR_ARG(v->source), STR_ARG(plain_line(mem(o), page->meta.csp.dropped.items[i])));
 }
 
-/* page NULL: `code` and `message` say why. */
-static void answer_opening(struct view_opening *o, const struct ui_page *page, const char *code,
+/* page NULL: `why` and `message` say why. */
+static void answer_opening(struct view_opening *o, const struct ui_page *page, enum ui_problem why,
                            str message)
 {
     struct app_view *v = o->view;
@@ -261,20 +125,9 @@ static void answer_opening(struct view_opening *o, const struct ui_page *page, c
     v->is_open = true;
     leave_view(o);
     api_json_begin(&j);
-    write_view(&j.w, o);
-    write_resource(&j.w, mem(o), page);
-    jw_key(&j.w, "problem");
-    if (page) {
-        jw_null(&j.w);
-    } else {
-        jw_object(&j.w);
-        jw_kcstr(&j.w, "code", code);
-        jw_kstr(&j.w, "message", plain_line(mem(o), message));
-        jw_end(&j.w);
-    }
-    write_sandbox(&j.w, o);
-    write_host(&j.w, v);
-    write_state(&j.w, o);
+    view_write(&j.w, mem(o), v, &o->layout);
+    view_write_page(&j.w, mem(o), page, why, message);
+    view_write_progress(&j.w, v, &o->call);
     api_json_send(&j, o->req);
 }
 
@@ -284,16 +137,16 @@ static void on_page_read(void *ctx, struct ui_page *page, enum ui_problem why, s
 {
     struct view_opening *o = ctx;
     o->read = NULL;
-    answer_opening(o, page, page ? NULL : ui_problem_code(why), message);
+    answer_opening(o, page, why, message);
 }
 
 static void open_interface(struct view_opening *o)
 {
     struct app_view *v = o->view;
     struct api_space *space = v->watcher.space;
-    struct bundle *b = bundle_of_view(v);
+    struct bundle *b = view_bundle(v);
     if (!b || v->uri.n == 0) {
-        answer_opening(o, NULL, ui_problem_code(b ? UI_MISSING : UI_UNAVAILABLE),
+        answer_opening(o, NULL, b ? UI_MISSING : UI_UNAVAILABLE,
                        b ? STR("The tool has no interface.")
                          : STR("The app is not installed any more."));
         return;
@@ -303,7 +156,7 @@ static void open_interface(struct view_opening *o)
     struct ui_page *page =
         ui_pages_find(space->pages, v->source, is_own ? user_id : STR_NONE, v->uri, is_placement);
     if (page)
-        answer_opening(o, page, NULL, STR_NONE);
+        answer_opening(o, page, UI_OK, STR_NONE);
     else
         o->read = ui_read_start(space->pages, b, user_id, v->uri, is_placement, on_page_read, o);
 }
@@ -320,8 +173,7 @@ static void use_absent_tool(struct view_opening *o)
     if (!tool_selection_allows_name(v->watcher.actor, o->name))
         refuse_opening(o, 403, NULL, "This token does not allow that tool.");
     else if (v->source.n == 0)
-        answer_opening(o, NULL, ui_problem_code(UI_UNAVAILABLE),
-                       STR("The app is not installed any more."));
+        answer_opening(o, NULL, UI_UNAVAILABLE, STR("The app is not installed any more."));
     else
         open_interface(o);
 }
@@ -332,7 +184,7 @@ static void use_tool(void *ctx)
     struct app_view *v = o->view;
     struct registry *tools = v->watcher.space->tools;
     const struct toolset_item *it =
-        registry_find(tools, o->name, o->input, actor_is_admin(v->watcher.actor));
+        registry_find(tools, o->name, o->call.input, actor_is_admin(v->watcher.actor));
     bool is_coming;
     bool is_first = !o->wait;
     o->wait = NULL;
@@ -363,7 +215,7 @@ static void answer_state(struct view_opening *o)
     struct api_json j;
     leave_view(o);
     api_json_begin(&j);
-    write_state(&j.w, o);
+    view_write_progress(&j.w, o->view, &o->call);
     api_json_send(&j, o->req);
 }
 
@@ -395,7 +247,7 @@ static void on_call_searched(void *ctx, const struct err *err, const struct stor
 {
     struct view_opening *o = ctx;
     struct app_view *v = o->view;
-    struct turn_call active;
+    struct run_call_state active;
     o->search = NULL;
     if (err || c->name.n == 0) {
         refuse_opening(o, err ? 500 : 404, err ? "storage_error" : "call_not_found",
@@ -405,15 +257,14 @@ static void on_call_searched(void *ctx, const struct err *err, const struct stor
     }
     bool is_active =
         runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &active);
-    o->state = state_of_call(c, is_active);
+    o->call.state = state_of_call(c, is_active);
     o->name = c->name;
     o->old_uri = ui_is_address(c->uri) ? c->uri : STR_NONE; /* the log may be imported */
-    o->input = c->input;
-    o->result = c->result;
-    o->reason = "";
-    if (o->state == VIEW_CANCELLED)
-        o->reason = c->result ? arena_cstr(mem(o), first_text(c->result))
-                              : "The run ended before the tool had answered.";
+    o->call.input = c->input;
+    o->call.result = c->result;
+    if (o->call.state == VIEW_CANCELLED)
+        o->call.reason =
+            c->result ? first_text(c->result) : STR("The run ended before the tool had answered.");
     v->position = c->position;
     have_call(o);
 }
@@ -422,19 +273,18 @@ static void on_call_searched(void *ctx, const struct err *err, const struct stor
 static void find_call(struct view_opening *o)
 {
     struct app_view *v = o->view;
-    struct turn_call c;
+    struct run_call_state c;
     struct json *args;
-    o->reason = "";
     if (!runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &c) ||
         c.is_done) {
         o->search = call_search_start(v->watcher.space->store, mem(o), v->conversation_id,
                                       v->call_id, v->position, on_call_searched, o);
         return;
     }
-    o->state = c.is_started ? VIEW_RUNNING : VIEW_PREPARING;
+    o->call.state = c.is_started ? VIEW_RUNNING : VIEW_PREPARING;
     o->name = arena_str(mem(o), c.name);
     if (c.args.n > 0 && json_parse(mem(o), c.args, JSON_COPY, &args, NULL) == 0)
-        o->input = args;
+        o->call.input = args;
     have_call(o);
 }
 
@@ -504,8 +354,7 @@ static void open_placement(struct api *api, struct http_req *r, struct view_open
     struct app_view *v = begin_view(o, api, r);
     v->source = arena_str(&v->arena, o->in.app);
     v->uri = arena_str(&v->arena, p->uri);
-    o->state = VIEW_DONE;
-    o->reason = "";
+    o->call.state = VIEW_DONE;
     open_interface(o);
 }
 
@@ -539,8 +388,7 @@ void api_views_get(void *ctx, struct http_req *r)
     struct view_opening *o = ARENA_NEW(&r->arena, struct view_opening);
     o->is_state_only = true;
     begin_opening(o, v, r);
-    o->state = VIEW_DONE;
-    o->reason = "";
+    o->call.state = VIEW_DONE;
     if (v->call_id.n > 0)
         find_call(o);
     else

@@ -45,18 +45,16 @@ static void rpc_cancel(struct view_rpc *q)
     rpc_settle(q);
 }
 
-static void on_rpc_gone(struct http_req *r)
-{
-    struct view_rpc *q = r->user;
-    rpc_cancel(q);
-    rpc_free(q);
-}
-
 static void on_rpc_closed(void *ctx)
 {
     struct view_rpc *q = ctx;
     rpc_cancel(q);
     rpc_free(q);
+}
+
+static void on_rpc_gone(struct http_req *r)
+{
+    on_rpc_closed(r->user);
 }
 
 static void rpc_send(struct view_rpc *q, struct api_json *j)
@@ -232,18 +230,6 @@ void view_audit_refusal(struct view_rpc *q, str tool, str why)
 
 /* ---- methods that are forwarded to the server ---- */
 
-struct bundle *view_bundle(struct view_rpc *q)
-{
-    struct bundles *all = q->view->watcher.space->bundles;
-    struct bundle *b = all ? bundles_find(all, q->view->source) : NULL;
-    bool is_allowed = tool_selection_may_use_source(q->actor, q->view->source);
-    if (!is_allowed)
-        view_rpc_fail(q, VIEW_RPC_REFUSED, "This token does not allow that app.");
-    else if (!b)
-        view_rpc_fail(q, VIEW_RPC_REFUSED, "The app is not installed any more.");
-    return is_allowed ? b : NULL;
-}
-
 static void on_forward_done(void *ctx, const struct mcp_reply *r)
 {
     struct view_rpc *q = ctx;
@@ -271,9 +257,13 @@ static void forward(struct view_rpc *q, const char *member, bool is_required)
         view_rpc_fail(q, RPC_INVALID_PARAMS, "%s: expected a string", member);
         return;
     }
-    struct bundle *b = view_bundle(q);
-    if (!b)
+    struct bundle *b = view_bundle(q->view);
+    if (!b || !tool_selection_may_use_source(q->actor, q->view->source)) {
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "%s",
+                      b ? "This token does not allow that app."
+                        : "The app is not installed any more.");
         return;
+    }
     if (json_is(value, JSON_STRING))
         json_set(&q->arena, params, str_from(member), *value);
     struct mcp_request req = {.method = q->method, .params = params, .is_kept = true};

@@ -75,5 +75,3 @@ void view_tools_list(struct view_rpc *q);
 void view_message(struct view_rpc *q); /* view_words.c */
 void view_update_context(struct view_rpc *q);
 void view_sample(struct view_rpc *q); /* view_sampling.c */
-/* The bundle of the view, if the caller may use more of it than its tools. NULL: answered. */
-struct bundle *view_bundle(struct view_rpc *q);

@@ -37,8 +37,8 @@ static void on_sampling_decided(struct view_rpc *q, enum ask_decision d)
         return;
     }
     view_audit(q, STR("sampling/createMessage"), STR_NONE);
-    int r = sampling_start_apart(v->watcher.space->runtime, v->conversation_id, v->model, v->source,
-                                 q->params, on_view_sampled, q, &s, &e);
+    int r = sampling_start_for_interface(v->watcher.space->runtime, v->conversation_id, v->model,
+                                         v->source, q->params, on_view_sampled, q, &s, &e);
     if (r < 0) {
         view_rpc_fail(q, RPC_INVALID_PARAMS, "%s", e.msg);
         return;

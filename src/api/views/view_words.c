@@ -86,10 +86,10 @@ static bool is_of(const struct app_view *v, const struct actor *who, str conv_id
            str_eq(v->conversation_id, conv_id);
 }
 
-static size_t gather_contexts(struct api *api, const struct actor *who, struct arena *a,
-                              str conv_id, const struct turn_context **ret)
+size_t views_contexts(struct api *api, const struct actor *who, struct arena *a, str conv_id,
+                      const struct view_context **ret)
 {
-    struct turn_context *list = arena_array(a, TURN_CONTEXTS_MAX, sizeof *list);
+    struct view_context *list = arena_array(a, TURN_CONTEXTS_MAX, sizeof *list);
     size_t n = 0;
     *ret = list;
     if (conv_id.n == 0)
@@ -101,19 +101,13 @@ static size_t gather_contexts(struct api *api, const struct actor *who, struct a
         if (n == TURN_CONTEXTS_MAX)
             break;
         v->is_context_new = false;
-        list[n++] = (struct turn_context){
+        list[n++] = (struct view_context){
             .app = arena_str(a, v->source),
             .call_id = arena_str(a, v->call_id),
             .text = arena_str(a, buf_str(&v->context)),
         };
     }
     return n;
-}
-
-size_t views_contexts(struct api *api, const struct http_req *r, struct arena *a, str conv_id,
-                      const struct turn_context **ret)
-{
-    return gather_contexts(api, api_actor(r), a, conv_id, ret);
 }
 
 void views_untold(struct api *api, const struct actor *who, str conv_id)
@@ -172,7 +166,7 @@ static void send_message(struct view_rpc *q, str text)
         .when_busy = TURN_QUEUE,
         .app = v->source,
     };
-    req.ncontexts = gather_contexts(v->api, q->actor, &q->arena, v->conversation_id, &req.contexts);
+    req.ncontexts = views_contexts(v->api, q->actor, &q->arena, v->conversation_id, &req.contexts);
     view_audit(q, STR("ui/message"), q->is_confirmed ? STR("confirmed") : STR_NONE);
     q->cancel = cancel_message;
     q->work = turn_start(v->watcher.space->runtime, &req, &EVENTS, q);

@@ -8,6 +8,7 @@
 #include "base/bytes/base64.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
+#include "bundle/bundle.h"
 #include "bus/vocabulary.h"
 
 #define SWEEP_MS    60000
@@ -135,6 +136,12 @@ void views_free(struct views *s)
 struct app_view *views_find(struct api *api, str id)
 {
     return map_get(&api->views->by_id, id);
+}
+
+struct bundle *view_bundle(const struct app_view *v)
+{
+    struct bundles *all = v->watcher.space->bundles;
+    return all ? bundles_find(all, v->source) : NULL;
 }
 
 static bool is_same_login(const struct actor *a, const struct actor *b)

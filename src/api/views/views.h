@@ -14,6 +14,7 @@
  *   sandbox_page.c  that document
  *   views.c         the set, the life of a view
  *   view_open.c     POST and GET: the call, its arguments and result, the interface
+ *   view_json.c     a view as the page gets it
  *   call_search.c   a call in the log
  *   shell.c         placements: interfaces without a tool call
  *   view_rpc.c      requests of the interface
@@ -100,14 +101,16 @@ void view_end(struct app_view *v);
 struct app_view *view_of_request(struct api *api, struct http_req *r);
 struct app_view *views_find(struct api *api, str id); /* of anybody */
 
+struct bundle *view_bundle(const struct app_view *v); /* NULL: it is not installed any more */
+
 /* False: it has sent too many requests. */
 bool view_take_token(struct app_view *v);
 
 /* What the person's views in this conversation tell the model, as far as it was not told before; at
  * most TURN_CONTEXTS_MAX, the most recently used ones. They count as told until the message that
  * takes them is refused. */
-size_t views_contexts(struct api *api, const struct http_req *r, struct arena *a, str conv_id,
-                      const struct turn_context **ret);
+size_t views_contexts(struct api *api, const struct actor *who, struct arena *a, str conv_id,
+                      const struct view_context **ret);
 void views_untold(struct api *api, const struct actor *who, str conv_id);
 
 /* The layout for this request. */

@@ -14,14 +14,14 @@ struct stored_message {
     str queued_id, user_id, token_id;
     struct json_strs token_tools;
     const struct json *actor, *app;
-    struct json_structs contexts; /* struct turn_context */
+    struct json_structs contexts; /* struct view_context */
     int64_t queued_ms, number;
 };
 
 static const struct json_field CONTEXT_FIELDS[] = {
-    {"app", JF_STR, offsetof(struct turn_context, app), JF_REQUIRED, NULL, 0},
-    {"callId", JF_STR, offsetof(struct turn_context, call_id), 0, NULL, 0},
-    {"text", JF_STR, offsetof(struct turn_context, text), JF_REQUIRED, NULL, 0},
+    {"app", JF_STR, offsetof(struct view_context, app), JF_REQUIRED, NULL, 0},
+    {"callId", JF_STR, offsetof(struct view_context, call_id), 0, NULL, 0},
+    {"text", JF_STR, offsetof(struct view_context, text), JF_REQUIRED, NULL, 0},
     {0}};
 
 static const struct json_field FIELDS[] = {
@@ -40,7 +40,7 @@ static const struct json_field FIELDS[] = {
     {"app", JF_JSON_OBJECT, offsetof(struct stored_message, app), 0, NULL, 0},
     {"byApp", JF_STR, offsetof(struct stored_message, req.app), 0, NULL, 0},
     {"contexts", JF_OBJECTS, offsetof(struct stored_message, contexts), 0, CONTEXT_FIELDS,
-     sizeof(struct turn_context)},
+     sizeof(struct view_context)},
     {"autoAllow", JF_STRS, offsetof(struct stored_message, req.auto_allow), 0, NULL, 0},
     {"queuedMs", JF_INT, offsetof(struct stored_message, queued_ms), 0, NULL, 0},
     {"number", JF_INT, offsetof(struct stored_message, number), 0, NULL, 0},

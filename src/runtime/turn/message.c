@@ -39,13 +39,13 @@ static struct actor *narrowed_actor(const struct turn_request *req)
     return child;
 }
 
-static const struct turn_context *copy_contexts(struct arena *a, const struct turn_request *req,
+static const struct view_context *copy_contexts(struct arena *a, const struct turn_request *req,
                                                 size_t n)
 {
-    struct turn_context *own = arena_array(a, n, sizeof *own);
+    struct view_context *own = arena_array(a, n, sizeof *own);
     for (size_t i = 0; i < n; i++) {
-        const struct turn_context *c = &req->contexts[i];
-        own[i] = (struct turn_context){
+        const struct view_context *c = &req->contexts[i];
+        own[i] = (struct view_context){
             .app = arena_str(a, c->app),
             .call_id = arena_str(a, c->call_id),
             .text = utf8_valid(c->text)
@@ -200,18 +200,13 @@ static struct json_strs token_limit(const struct actor *a)
 
 str message_event(const struct message *m, struct arena *a)
 {
-    struct event_context *contexts = arena_array(a, m->req.ncontexts, sizeof *contexts);
-    for (size_t i = 0; i < m->req.ncontexts; i++) {
-        const struct turn_context *c = &m->req.contexts[i];
-        contexts[i] = (struct event_context){c->app, c->call_id, c->text};
-    }
     struct event_message ev = {
         .user_id = actor_user(m->actor),
         .text = m->req.message,
         .queued_id = str_from(m->place.id),
         .tool_limit = token_limit(m->actor),
         .app = m->req.app,
-        .contexts = contexts,
+        .contexts = m->req.contexts,
         .ncontexts = m->req.ncontexts,
     };
     return event_user_message(a, &ev);

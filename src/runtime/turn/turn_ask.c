@@ -32,7 +32,11 @@ size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, siz
         &t->arena, "Not executed: the user continued without allowing this call.");
     for (size_t i = 0; i < m->ntools && n < max; i++) {
         struct event_call call = {
-            .run_id = h->ask.run_id, .id = m->tools[i].id, .name = m->tools[i].name};
+            .run_id = h->ask.run_id,
+            .id = m->tools[i].id,
+            .name = m->tools[i].name,
+            .ui_uri = registry_interface_of(t->rt->deps.tools, m->tools[i].name),
+        };
         if (!m->tools[i].result)
             lines[n++] = event_tool_done(&t->arena, &call, &declined, 0);
     }

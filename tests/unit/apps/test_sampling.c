@@ -210,7 +210,7 @@ static void without_a_run(const char *given, const char *used)
     struct llm_result r = {.blocks = &text, .n = 1, .model = STR("demo:own")};
     assert_int_equal(json_parse(&arena, STR("{\"messages\":[" HELLO "]}"), 0, &doc, NULL), 0);
     recorded[0] = '\0';
-    assert_int_equal(sampling_start_apart(NULL, STR("conv_1"), str_from(given), STR("srv"), doc,
+    assert_int_equal(sampling_start_for_interface(NULL, STR("conv_1"), str_from(given), STR("srv"), doc,
                                           on_sampled, NULL, &s, &err),
                      0);
     assert_string_equal(model, used);

@@ -98,7 +98,7 @@ TEST(every_event_has_the_members_of_the_vocabulary)
     const struct tool_result none = {0}, refused = {.is_error = true, .is_absent = true};
     const struct event_call call = {RUN, STR("1"), STR("t"), STR_NONE};
     const struct event_call shown = {RUN, STR("1"), STR("t"), STR("ui://t")};
-    const struct event_context context = {STR("x"), STR("1"), STR("seen")};
+    const struct view_context context = {STR("x"), STR("1"), STR("seen")};
     const str LINES[] = {
         event_user_message(&a, &(struct event_message){.text = STR("hi")}),
         event_user_message(&a, &(struct event_message){.user_id = STR("usr_a"),

@@ -499,7 +499,7 @@ IN_A_BUSY_CONVERSATION(a_restored_message_has_the_limits_that_it_was_sent_with)
 IN_A_BUSY_CONVERSATION(a_restored_message_of_an_interface_stays_one)
 {
     struct rig *r = *state;
-    struct turn_context context = {STR("notes"), STR("c1"), STR("3 notes")};
+    struct view_context context = {STR("notes"), STR("c1"), STR("3 notes")};
     struct turn_request req = {
         .actor = r->ana,
         .conversation_id = str_from(scene->id),

@@ -83,7 +83,7 @@ WITH_RIG(a_tool_call_is_a_step_of_its_own)
 WITH_RIG(a_call_can_be_found_from_its_announcement_to_its_result)
 {
     struct rig *r = *state;
-    struct turn_call c;
+    struct run_call_state c;
     MODEL(.calls = {{"t__slow", "{\"n\":1}"}}, .draft = "{", .is_held = true);
     struct rig_turn *t = rig_send(r, r->ana, "", "go");
     rig_until(r, t->is_started &&
@@ -174,10 +174,10 @@ WITH_RIG(what_interfaces_write_and_show_is_stored_and_told_to_the_model)
     struct rig *r = *state;
     char *large = xcalloc(1, TURN_CONTEXT_TEXT_MAX + 100);
     memset(large, 'x', TURN_CONTEXT_TEXT_MAX + 99);
-    struct turn_context contexts[TURN_CONTEXTS_MAX + 1] = {
+    struct view_context contexts[TURN_CONTEXTS_MAX + 1] = {
         {STR("notes"), STR("c1"), STR("3 notes")}, {STR("map"), STR_NONE, str_from(large)}};
     for (size_t i = 2; i < ARRAY_LEN(contexts); i++)
-        contexts[i] = (struct turn_context){STR("more"), STR_NONE, STR("\xff")};
+        contexts[i] = (struct view_context){STR("more"), STR_NONE, STR("\xff")};
     struct turn_request req = {.actor = r->ana,
                                .message = STR("Add milk"),
                                .app = STR("notes"),

@@ -187,6 +187,8 @@ WITH_RIG(a_question_is_answered_once)
 WITH_RIG(a_message_instead_of_an_answer_declines_the_calls)
 {
     struct rig *r = *state;
+    rig_tools.tools[5].ui_uri = STR("ui://t/drop");
+    registry_changed(r->tools, &rig_tools.source);
     struct rig_turn *asked = ask(r, r->ana, "");
     struct rig_turn *t = rig_chat(r, r->ana, asked->conversation_id, "never mind");
     assert_int_equal(t->stop, RUN_STOP_COMPLETE);
@@ -194,6 +196,9 @@ WITH_RIG(a_message_instead_of_an_answer_declines_the_calls)
     assert_log(r, t->conversation_id,
                "user.message run.start llm.response ask.opened run.done ask.answered tool.done "
                "user.message run.start llm.response run.done");
+    const struct json *done = rig_last(r, t->conversation_id, "tool.done");
+    assert_true(str_eq(json_get_string(done, "resourceUri"), STR("ui://t/drop")));
+    assert_true(json_get_bool(done, "cancelled", false)); /* its interface gets no result */
     assert_int_equal(rig_answer(r, r->ana, asked, true)->why, TURN_NO_QUESTION);
 }
 

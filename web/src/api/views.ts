@@ -65,6 +65,9 @@ export interface RequestEvents {
   onAsk?(ask: ViewAsk): void
 }
 
+export const INVALID_PARAMS = -32602
+export const REFUSED = -32000 // the host can, but does not
+
 /** An error as JSON-RPC has them. */
 export class RpcError extends Error {
   constructor(

@@ -6,7 +6,7 @@
 //
 // Before `initialized` the view gets answers and nothing else. A view may start again (its document
 // was loaded again): then the gate closes until it has initialized again.
-import { RpcError } from '../api/views'
+import { REFUSED, RpcError } from '../api/views'
 import { FloodMeter } from './meter'
 
 export const PROTOCOL_VERSION = '2026-01-26'
@@ -16,7 +16,6 @@ const TEARDOWN_MS = 2000
 const INVALID_REQUEST = -32600
 const METHOD_NOT_FOUND = -32601
 const INTERNAL_ERROR = -32603
-const REFUSED = -32000
 
 type Id = string | number
 export type Params = Record<string, unknown>
@@ -66,10 +65,6 @@ export class Bridge {
 
   get isInitialized(): boolean {
     return this.#isOpen
-  }
-
-  get app(): AppInfo {
-    return this.#app
   }
 
   receive(message: unknown): void {

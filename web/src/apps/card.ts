@@ -3,23 +3,25 @@
 //
 //   resting -> loading -> running -> (far away, or gone) -> resting
 //                  \-> problem     (reload) -> loading        closed (open) -> loading
-import type { View, ViewTarget } from '../api/views'
+import type { View, ViewAsk, ViewTarget } from '../api/views'
 import { announce } from '../base/announcer'
 import { iconButton, textButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { drawIcon, icon } from '../base/icons'
 import { openMenu, type MenuItem } from '../base/menu'
-import { heightOf } from './checks'
 import type { AppInfo, Params, ViewCall } from './bridge'
+import type { DataChange } from './changes'
+import { heightOf, hostsOf } from './checks'
 import { Consents } from './consent'
+import { cover } from './cover'
 import { guardFocus } from './focus'
+import { Notices } from './notices'
 import { PageRequests, type PageActions, type RequestPlace } from './requests'
 import { Session, type CallState, type Mode, type SessionHost } from './session'
-import { onThemeChange, themeContext } from './theme'
+import { onPageChange } from './theme'
 
 const HEIGHT_FIRST = 180 // px, until the app has said its own
 const HEIGHT_MAX = 2000
-const NOTICES_MAX = 5
 const SLOW_MS = 10_000
 const PING_MS = 30_000
 const PING_WAIT_MS = 15_000
@@ -63,7 +65,7 @@ export class AppCard implements SessionHost, RequestPlace {
   #expand: HTMLButtonElement
   #more: HTMLButtonElement
   #body = h('div', { class: 'app-body' })
-  #notices = h('ul', { class: 'app-notices' })
+  #notices = new Notices(() => void this.#reload())
   #requests: PageRequests
   #session: Session | null = null
   #frame: HTMLIFrameElement | null = null
@@ -78,7 +80,7 @@ export class AppCard implements SessionHost, RequestPlace {
   #timers = new Set<number>()
   #sizes: ResizeObserver
   #toldBox = ''
-  #endTheme: () => void
+  #endPage: () => void
   #reopenAll: (() => void) | null = null // of a page that is covered
 
   constructor(options: CardOptions) {
@@ -100,13 +102,13 @@ export class AppCard implements SessionHost, RequestPlace {
       head,
       this.consents.element,
       this.#body,
-      this.#notices,
+      this.#notices.element,
     )
     this.element.classList.toggle('is-whole', options.isWhole === true)
     this.element.addEventListener('keydown', (event) => this.#onKey(event))
     this.#sizes = new ResizeObserver(() => this.#tellSize())
     this.#sizes.observe(this.#body)
-    this.#endTheme = onThemeChange(() => this.#session?.changeContext(themeContext()))
+    this.#endPage = onPageChange((changed) => this.#session?.changeContext(changed))
     this.#show('resting')
   }
 
@@ -174,13 +176,7 @@ export class AppCard implements SessionHost, RequestPlace {
   /** Ends everything immediately. */
   kill(): void {
     this.#uncover()
-    this.#stopTimers()
-    this.#endGuard()
-    this.#session?.kill()
-    this.#session = null
-    this.#frame?.remove()
-    this.#frame = null
-    this.consents.close()
+    this.#dropView()
     this.#dispose()
   }
 
@@ -191,12 +187,12 @@ export class AppCard implements SessionHost, RequestPlace {
 
   #dispose(): void {
     this.#sizes.disconnect()
-    this.#endTheme()
+    this.#endPage()
     for (const timer of this.#changed.values()) clearTimeout(timer)
   }
 
   /** Somebody else has changed data of the app's server. */
-  noteChange(server: string, tool: string, viewId: string | undefined): void {
+  noteChange({ server, tool, viewId }: DataChange): void {
     const view = this.#session?.view
     if (!view || view.app !== server || view.viewId === viewId || this.#changed.has(tool)) return
     const tell = () => {
@@ -233,7 +229,13 @@ export class AppCard implements SessionHost, RequestPlace {
   onOpened(view: View): void {
     const title = view.title || this.#options.label
     setText(this.#title, title)
-    setText(this.#by, title === view.app ? '' : `by ${view.app}`)
+    const hosts = view.resource ? hostsOf(view.resource.csp) : []
+    const facts = [
+      ...(title === view.app ? [] : [`by ${view.app}`]),
+      ...(hosts.length > 0 ? [`may contact ${hosts.join(', ')}`] : []),
+    ]
+    setText(this.#by, facts.join(', '))
+    this.#by.title = facts.join('\n') // the line may be cut off
     this.element.setAttribute('aria-label', `App: ${title}`)
     this.element.classList.toggle('is-plain', view.resource?.prefersBorder === false)
     if (view.resource && view.resource.dropped.length > 0)
@@ -261,20 +263,16 @@ export class AppCard implements SessionHost, RequestPlace {
     this.#problem = text
     this.setMode('inline')
     announce(`${this.title}: ${text}`)
-    this.#stopTimers()
-    this.#endGuard()
-    this.#session?.kill()
-    this.#session = null
-    this.#frame?.remove()
-    this.#frame = null
-    this.consents.close()
+    this.#dropView()
     this.#show('problem')
   }
 
   onNotice(text: string): void {
-    const lines = [...this.#notices.children].map((line) => line.textContent)
-    if (lines.includes(text) || lines.length >= NOTICES_MAX) return
-    this.#notices.append(h('li', {}, text))
+    this.#notices.add(text)
+  }
+
+  onAsk(ask: ViewAsk, viewId: string, signal = new AbortController().signal): void {
+    void this.#requests.decide(ask, viewId, signal)
   }
 
   request(call: ViewCall, session: Session): Promise<unknown> | undefined {
@@ -291,12 +289,8 @@ export class AppCard implements SessionHost, RequestPlace {
 
   #begin(): void {
     const session = new Session(this.#options.target(), this)
-    session.onAsk = (ask, signal = new AbortController().signal) => {
-      const viewId = session.view?.viewId
-      if (viewId) void this.#requests.decide(ask, viewId, signal)
-    }
     this.#session = session
-    this.#notices.replaceChildren()
+    this.#notices.clear()
     this.#show('loading')
     session.update(this.#call)
     void session.start()
@@ -310,16 +304,9 @@ export class AppCard implements SessionHost, RequestPlace {
       if (this.#session !== session) return
       const isAnswering = document.hidden || (await session.isAnswering(PING_WAIT_MS))
       if (this.#session !== session) return
-      this.#noteSilence(!isAnswering)
+      this.#notices.showSilence(!isAnswering)
       this.#watchLife(session)
     })
-  }
-
-  #noteSilence(isSilent: boolean): void {
-    const again = textButton('Reload', () => void this.#reload(), { icon: 'retry' })
-    const note = h('li', { class: 'app-silence' }, 'The app does not answer.', again)
-    this.#notices.querySelector('.app-silence')?.remove()
-    if (isSilent) this.#notices.append(note)
   }
 
   #end(state: CardState, reason: string): Promise<void> {
@@ -336,6 +323,16 @@ export class AppCard implements SessionHost, RequestPlace {
     this.consents.close()
     await this.#session?.close(reason)
     this.#endGuard()
+    this.#frame?.remove()
+    this.#session = this.#frame = null
+  }
+
+  /** Without a word to the view. */
+  #dropView(): void {
+    this.#stopTimers()
+    this.#endGuard()
+    this.consents.close()
+    this.#session?.kill()
     this.#frame?.remove()
     this.#session = this.#frame = null
   }
@@ -469,29 +466,4 @@ export class AppCard implements SessionHost, RequestPlace {
 
 function isSmall(): boolean {
   return matchMedia('(max-width: 767px)').matches
-}
-
-/** Nothing but the element can be reached until this is undone. */
-function cover(element: HTMLElement): () => void {
-  const covered: HTMLElement[] = []
-  for (let at = element; at !== document.body && at.parentElement; at = at.parentElement) {
-    for (const other of at.parentElement.children) {
-      if (other === at || !(other instanceof HTMLElement) || other.inert) continue
-      if (other.matches('.toasts, [role="status"], [popover]')) continue
-      other.inert = true
-      covered.push(other)
-    }
-  }
-  // Also when nothing of it has the focus.
-  const onKey = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || element.contains(event.target as Node)) return
-    if (document.querySelector('[popover]:popover-open')) return
-    event.stopPropagation()
-    element.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))
-  }
-  document.addEventListener('keydown', onKey, true)
-  return () => {
-    document.removeEventListener('keydown', onKey, true)
-    for (const other of covered) other.inert = false
-  }
 }

@@ -88,22 +88,31 @@ function utf8Length(text: string): number {
 }
 
 /**
- * The text of `ui/message`, whose content is a list of blocks or one; null: it is not a message. This is what
- * the person reads and, word for word, what is sent: invisible characters are left out, and so is
- * everything that is no text.
+ * The text of `ui/message`, whose content is a list of blocks or one; null: some of it is not text. This is
+ * what the person reads and, word for word, what is sent: invisible characters are left out.
  */
 export function messageOf({ role = 'user', content }: Record<string, unknown>): string | null {
   const blocks: unknown[] = Array.isArray(content) ? content : [content]
-  if (role !== 'user' || blocks.length === 0 || !blocks.every(isObject)) return null
-  return (blocks as Record<string, unknown>[]).map(textOf).join('\n\n').replace(INVISIBLE, '')
+  if (role !== 'user' || blocks.length === 0) return null
+  const texts = blocks.map(textOf)
+  return texts.every((text) => text !== null) ? texts.join('\n').replace(INVISIBLE, '') : null
 }
 
-function textOf(block: Record<string, unknown>): string {
-  const { type, text, uri, resource } = block
-  if (type === 'text' && typeof text === 'string') return text
-  if (type === 'resource_link' && typeof uri === 'string') return uri
-  if (type === 'resource' && isObject(resource) && typeof resource.text === 'string') return resource.text
-  return `[${String(type).slice(0, 40)}]`
+function textOf(block: unknown): string | null {
+  if (!isObject(block)) return null
+  const { type, resource } = block
+  let text: unknown = null
+  if (type === 'text') text = block.text
+  else if (type === 'resource_link') text = block.uri
+  else if (type === 'resource' && isObject(resource)) text = resource.text
+  return typeof text === 'string' ? text : null
+}
+
+/** The hosts that the policy of an app lets it contact, each once. */
+export function hostsOf(csp: Record<string, string[]>): string[] {
+  const lists = [csp.connectDomains, csp.resourceDomains, csp.frameDomains]
+  const hosts = lists.flatMap((list = []) => list.map((source) => source.split('/')[2] ?? source))
+  return [...new Set(hosts)]
 }
 
 /** A height that a frame may take; null: the message makes no sense. */

@@ -1,11 +1,10 @@
 // An app with a place of its own: the main area, or a part of the settings.
-import { live } from '../api/live'
 import { h } from '../base/dom'
 import { setEnd } from '../base/leave'
 import type { App } from '../model/app'
 import { listedPlacements, type Placement } from '../model/placements'
-import { isObject } from './bridge'
 import { AppCard } from './card'
+import { onDataChanged } from './changes'
 import { loadStyles, pageActions } from './page'
 
 export async function openPlacement(app: App, placement: Placement): Promise<HTMLElement> {
@@ -21,17 +20,12 @@ export async function openPlacement(app: App, placement: Placement): Promise<HTM
     isWhole: true,
     onChange: () => {},
   })
-  const endNews = live.onNews((event, data) => {
-    if (event !== 'data.changed' || !isObject(data)) return
-    const { server, tool, viewId } = data
-    if (typeof server === 'string' && typeof tool === 'string')
-      card.noteChange(server, tool, typeof viewId === 'string' ? viewId : undefined)
-  })
+  const endChanges = onDataChanged((change) => card.noteChange(change))
   const onLeaving = () => card.forsake()
   addEventListener('pagehide', onLeaving)
   const element = h('div', { class: `app-place is-${size}` }, card.element)
   setEnd(element, () => {
-    endNews()
+    endChanges()
     removeEventListener('pagehide', onLeaving)
     if (card.isAlive) return card.leave('The app was left.')
     card.kill()

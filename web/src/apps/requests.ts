@@ -1,7 +1,7 @@
 // Requests of a view that the page answers: messages, links, files, display modes, and the additions
 // of NimbleBrain (`synapse/*`). What has an effect beyond the view asks the person, or follows
 // from something that the person has just done.
-import { answerAsk, RpcError, type ViewAsk } from '../api/views'
+import { answerAsk, INVALID_PARAMS, RpcError, type ViewAsk } from '../api/views'
 import { h } from '../base/dom'
 import { isMac } from '../base/keys'
 import { toast } from '../base/toast'
@@ -14,7 +14,6 @@ import type { Choice, Consents } from './consent'
 import { isWithin } from './meter'
 import type { Mode, Session } from './session'
 
-const INVALID_PARAMS = -32602
 const MESSAGE_MAX = 32 * 1024 // characters; the person has to read them
 const STATE_MAX = 256 * 1024 // characters of one stored state
 const STATES_MAX = 100
@@ -22,7 +21,7 @@ const UNANSWERED_MAX = 16 // notifications at the same time; more are lost
 
 /** What a view can have the page do. */
 export interface PageActions {
-  /** Puts a text into the message field. */
+  /** Puts a text into the message field; without a conversation, into that of a new one. */
   prefill(text: string): void
   startChat(prompt: string): void
   openConversation(id: string): void
@@ -50,7 +49,8 @@ const always = new Set<string>()
 /** What views want to find again when they are opened again in this tab. */
 const states = new Map<string, { state: unknown; version?: unknown }>()
 
-const REFUSED = { isError: true }
+/** The answer to a request that is not done. */
+const NOT_DONE = { isError: true }
 
 export class PageRequests {
   #place: RequestPlace
@@ -60,7 +60,7 @@ export class PageRequests {
     'ui/open-link': (call) => this.#openLink(call),
     'ui/download-file': (call, session) => this.#download(call, session),
     'ui/request-display-mode': ({ params }) => this.#requestMode(params),
-    'synapse/action': ({ params }) => (this.#act(params) ? {} : REFUSED),
+    'synapse/action': ({ params }) => (this.#act(params) ? {} : NOT_DONE),
     'synapse/download-file': (call, session) => this.#downloadOne(call, session),
     'synapse/persist-state': ({ params }) => this.#persist(params),
     'synapse/request-file': () => null,
@@ -130,14 +130,14 @@ export class PageRequests {
     const { conversationId, consents, title } = this.#place
     if (params.action === 'prompt') return this.#prefill(params.value)
     const text = messageOf(params)
-    if (text === null) throw new RpcError(INVALID_PARAMS, 'content is not a message of a user.')
+    if (text === null) throw new RpcError(INVALID_PARAMS, 'content is not text of a user.')
     if (text.length > MESSAGE_MAX) throw new RpcError(INVALID_PARAMS, 'The message is too long.')
-    if (!conversationId) return this.#startChat(text)
+    if (!conversationId) return this.#prefill(text)
     const key = `${conversationId} ${session.view?.app}`
     const isKnown = always.has(key)
     if (!isKnown) {
       const choice = await consents.ask(`${title} wants to send a message`, [quote(text)], SEND, signal)
-      if (choice !== 'send' && choice !== 'always') return REFUSED
+      if (choice !== 'send' && choice !== 'always') return NOT_DONE
       if (choice === 'always') always.add(key)
     }
     const message = { role: 'user', content: [{ type: 'text', text }] }
@@ -146,27 +146,19 @@ export class PageRequests {
       return isObject(result) ? result : {}
     } catch (error) {
       if (error instanceof RpcError) toast(`The message was not sent. ${error.message}`)
-      return REFUSED
+      return NOT_DONE
     }
   }
 
-  #prefill(value: unknown): object {
-    if (typeof value !== 'string' || !this.#isWanted) return REFUSED
-    if (this.#place.conversationId) this.#place.page.prefill(value)
-    else this.#place.page.startChat(value)
-    return {}
-  }
-
-  /** An app without a conversation proposes the first message of one. */
-  #startChat(text: string): object {
-    if (!this.#isWanted) return REFUSED
-    this.#place.page.startChat(text)
+  #prefill(text: unknown): object {
+    if (typeof text !== 'string' || !this.#isWanted) return NOT_DONE
+    this.#place.page.prefill(text)
     return {}
   }
 
   async #openLink({ params, signal }: ViewCall): Promise<object> {
     const link = linkOf(params.url)
-    if (!link) return REFUSED
+    if (!link) return NOT_DONE
     const { consents, title } = this.#place
     const where = link.protocol === 'mailto:' ? 'your mail program' : link.host
     const choice = await consents.ask(
@@ -178,7 +170,7 @@ export class PageRequests {
       ],
       signal,
     )
-    return choice === 'open' ? {} : REFUSED
+    return choice === 'open' ? {} : NOT_DONE
   }
 
   async #download({ params, signal }: ViewCall, session: Session): Promise<object> {
@@ -202,7 +194,7 @@ export class PageRequests {
     const total = files.reduce((sum, { size }) => sum + size, 0)
     if (total > DOWNLOAD_MAX) {
       toast(`${title} wanted to save ${megabytes(total)}; at most ${megabytes(DOWNLOAD_MAX)} are possible.`)
-      return REFUSED
+      return NOT_DONE
     }
     const rows = files.map(({ name, data, size }) =>
       h('li', {}, h('bdi', {}, name), data === null ? '' : ` (${bytes(size)})`),
@@ -217,13 +209,13 @@ export class PageRequests {
       ],
       signal,
     )
-    if (choice !== 'save') return REFUSED
+    if (choice !== 'save') return NOT_DONE
     try {
       for (const file of files) save(file.data === null ? await this.#fetch(file, signal, session) : file)
       return {}
     } catch {
       toast('The file could not be read from the app.')
-      return REFUSED
+      return NOT_DONE
     }
   }
 
@@ -265,7 +257,7 @@ export class PageRequests {
 
   /** Shortcuts of the page work while a view has the focus; plain keys are its own. */
   #pressKey({ key, ctrlKey, metaKey, shiftKey }: Params): object {
-    if (typeof key !== 'string' || !this.#isWanted) return REFUSED
+    if (typeof key !== 'string' || !this.#isWanted) return NOT_DONE
     if (key === 'Escape') {
       if (this.#place.mode !== 'inline') this.#place.setMode('inline')
     } else if (isMac ? metaKey === true : ctrlKey === true) {

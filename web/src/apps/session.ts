@@ -2,22 +2,22 @@
 // its requests are answered by the server, by the page, or by the person. When it has ended, a new one
 // can be made.
 import { ApiError } from '../api/client'
-import { askView, closeView, getView, isLost, openView, RpcError } from '../api/views'
+import { askView, closeView, getView, isLost, openView } from '../api/views'
+import { INVALID_PARAMS, REFUSED, RpcError } from '../api/views'
 import type { RequestEvents, View, ViewAsk, ViewProgress, ViewTarget } from '../api/views'
 import { Bridge, type AppInfo, type Params, type ViewCall } from './bridge'
 import { violationText } from './checks'
 import { ToolFeed } from './feed'
 import { Frame, type Violation } from './frame'
 import { isWithin } from './meter'
-import { pageContext, themeContext } from './theme'
+import { pageContext } from './theme'
 
 const RELAY_MAX = 1024 * 1024 // bytes of one request
 const LOGS_MAX = 8 // lines at the same time
 const ASK_AGAIN_MS = 400
 const ASK_AGAIN_MAX = 10 // a result is stored soon after it is known
 
-export const MODES = ['inline', 'fullscreen', 'pip'] as const
-export type Mode = (typeof MODES)[number]
+export type Mode = 'inline' | 'fullscreen' | 'pip'
 
 /** Where the view is shown, and who looks at it. */
 export interface SessionHost {
@@ -33,6 +33,8 @@ export interface SessionHost {
   onProblem(text: string): void
   /** It is shown, but something about it should be known. */
   onNotice(text: string): void
+  /** The server asks the person about a request; `signal`: the request is given up. */
+  onAsk(ask: ViewAsk, viewId: string, signal?: AbortSignal): void
   /** Answers a request that is not for the server; undefined: unknown. */
   request(call: ViewCall, session: Session): Promise<unknown> | undefined
   notification(method: string, params: Params, session: Session): void
@@ -59,9 +61,7 @@ const RELAYED = new Set([
 let canBeApart = true
 
 export class Session {
-  readonly feed = new ToolFeed()
-  /** Shows a question of the server about a request. */
-  onAsk: ((ask: ViewAsk, signal?: AbortSignal) => void) | null = null
+  #feed = new ToolFeed()
   #target: ViewTarget
   #host: SessionHost
   #view: View | null = null
@@ -85,14 +85,6 @@ export class Session {
     return this.#view
   }
 
-  get app(): AppInfo | null {
-    return this.#bridge?.app ?? null
-  }
-
-  get isInitialized(): boolean {
-    return this.#bridge?.isInitialized ?? false
-  }
-
   async start(): Promise<void> {
     try {
       await this.#open(canBeApart ? undefined : false)
@@ -105,9 +97,9 @@ export class Session {
   update(call: CallState): void {
     this.#call = call
     if (!this.#view || this.#isClosed) return
-    if (call.partial) this.feed.partial(call.partial)
-    if (call.input) this.feed.input(call.input)
-    if (call.isOver && !this.feed.isComplete) void this.#refresh()
+    if (call.partial) this.#feed.partial(call.partial)
+    if (call.input) this.#feed.input(call.input)
+    if (call.isOver && !this.#feed.isComplete) void this.#refresh()
   }
 
   notify(method: string, params: object): void {
@@ -116,7 +108,7 @@ export class Session {
 
   /** Whether the view still answers; a view that has not started cannot be asked. */
   async isAnswering(timeoutMs: number): Promise<boolean> {
-    return !this.isInitialized || (await this.#bridge!.ask('ping', {}, timeoutMs))
+    return !this.#bridge?.isInitialized || (await this.#bridge.ask('ping', {}, timeoutMs))
   }
 
   /** Tells the view that its context has changed. */
@@ -145,7 +137,7 @@ export class Session {
   }
 
   #end(): void {
-    this.feed.close()
+    this.#feed.close()
     this.#frame?.close()
     if (this.#view) closeView(this.#view.viewId)
     this.#view = null
@@ -180,21 +172,21 @@ export class Session {
   #begin(): void {
     if (this.#isClosed) return
     this.#bridge?.close()
-    this.feed.close()
+    this.#feed.close()
     this.#bridge = new Bridge({
       post: (message) => this.#frame?.send(message),
       greeting: () => this.#greeting(),
       request: (call) => this.#request(call),
       notification: (method, params) => this.#notification(method, params),
       onInitialized: (app) => this.#onInitialized(app),
-      onRestarted: () => this.feed.close(),
+      onRestarted: () => this.#feed.close(),
       onFlood: () => this.#host.onProblem(FLOOD),
     })
   }
 
   #onInitialized(app: AppInfo): void {
     this.#host.onInitialized(app)
-    if (this.#view?.callId) this.feed.open((method, params) => this.notify(method, params))
+    if (this.#view?.callId) this.#feed.open((method, params) => this.notify(method, params))
   }
 
   async #onUnreachable({ viewId, sandbox }: View): Promise<void> {
@@ -217,7 +209,6 @@ export class Session {
     const { version, mode, modes } = this.#host
     const hostContext = {
       ...pageContext(version),
-      ...themeContext(),
       ...(tool ? { toolInfo: { ...(callId ? { id: callId } : {}), tool } } : {}),
       displayMode: mode,
       availableDisplayModes: modes,
@@ -227,9 +218,9 @@ export class Session {
   }
 
   #follow({ state, arguments: args, result, reason }: ViewProgress): void {
-    if (state !== 'preparing' && args) this.feed.input(args)
-    if (state === 'done') this.feed.result(result ?? { content: [] })
-    if (state === 'cancelled') this.feed.cancel(reason)
+    if (state !== 'preparing' && args) this.#feed.input(args)
+    if (state === 'done') this.#feed.result(result ?? { content: [] })
+    if (state === 'cancelled') this.#feed.cancel(reason)
   }
 
   /** The call is over: the whole result is with the server. */
@@ -237,13 +228,13 @@ export class Session {
     if (this.#isRefreshing) return
     this.#isRefreshing = true
     try {
-      for (let i = 0; i < ASK_AGAIN_MAX && !this.feed.isComplete && !this.#isClosed; i++) {
+      for (let i = 0; i < ASK_AGAIN_MAX && !this.#feed.isComplete && !this.#isClosed; i++) {
         if (i > 0) await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS))
         this.#follow(await this.#withView((viewId) => getView(viewId)))
       }
-      if (!this.#isClosed) this.feed.cancel('The call has ended without a result.')
+      if (!this.#isClosed) this.#feed.cancel('The call has ended without a result.')
     } catch (error) {
-      if (!this.#isClosed) this.feed.cancel(problemOf(error))
+      if (!this.#isClosed) this.#feed.cancel(problemOf(error))
     } finally {
       this.#isRefreshing = false
     }
@@ -294,13 +285,15 @@ export class Session {
     { confirmed, ...events }: RequestEvents & { confirmed?: boolean } = {},
   ): Promise<unknown> {
     checkSize(params)
-    const onAsk: RequestEvents['onAsk'] = (ask) => this.onAsk?.(ask, events.signal)
+    const body = { method, params, confirmed }
     try {
-      const body = { method, params, confirmed }
-      return await this.#withView((viewId) => askView(viewId, body, { ...events, onAsk }))
+      return await this.#withView((viewId) => {
+        const onAsk = (ask: ViewAsk) => this.#host.onAsk(ask, viewId, events.signal)
+        return askView(viewId, body, { ...events, onAsk })
+      })
     } catch (error) {
       if (error instanceof RpcError || events.signal?.aborted) throw error
-      throw new RpcError(-32000, problemOf(error))
+      throw new RpcError(REFUSED, problemOf(error))
     }
   }
 
@@ -321,7 +314,7 @@ export class Session {
   /** Runs it with the view's id; a view that the server does not hold any more is opened again, once. */
   async #withView<T>(run: (viewId: string) => Promise<T>): Promise<T> {
     const view = this.#view
-    if (!view) throw new RpcError(-32000, 'The view is closed.')
+    if (!view) throw new RpcError(REFUSED, 'The view is closed.')
     try {
       return await run(view.viewId)
     } catch (error) {
@@ -348,15 +341,15 @@ export class Session {
 const FLOOD = 'The app was stopped: it sent messages without end.'
 
 function checkSize(params: Params): void {
-  if (!isWithin(params, RELAY_MAX)) throw new RpcError(-32000, 'The message is larger than 1 MiB.')
+  if (!isWithin(params, RELAY_MAX)) throw new RpcError(REFUSED, 'The message is larger than 1 MiB.')
   let text
   try {
     text = JSON.stringify(params)
   } catch {
-    throw new RpcError(-32602, 'The message cannot be written as JSON.')
+    throw new RpcError(INVALID_PARAMS, 'The message cannot be written as JSON.')
   }
   if (text.length * 3 > RELAY_MAX && new TextEncoder().encode(text).length > RELAY_MAX)
-    throw new RpcError(-32000, 'The message is larger than 1 MiB.')
+    throw new RpcError(REFUSED, 'The message is larger than 1 MiB.')
 }
 
 function problemOf(error: unknown): string {

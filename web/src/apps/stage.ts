@@ -1,10 +1,10 @@
 // The apps of one conversation. Only those near the window are alive, and not too many at the same time;
 // the others rest as cards of the same height.
-import { live } from '../api/live'
 import type { Chat } from '../model/chat'
 import type { ToolCall } from '../model/items'
 import { isObject } from './bridge'
 import { AppCard } from './card'
+import { onDataChanged } from './changes'
 import type { PageActions } from './requests'
 
 const NEAR_PX = 800 // beyond the window; less than messages are kept for
@@ -31,7 +31,7 @@ export class AppStage {
   #entries = new Map<string, Entry>()
   #bySlot = new WeakMap<Element, Entry>()
   #observer: IntersectionObserver
-  #endNews: () => void
+  #endChanges: () => void
   #scrollTimer = 0
   #isEnded = false
 
@@ -42,7 +42,9 @@ export class AppStage {
       root,
       rootMargin: `${NEAR_PX}px 0px`,
     })
-    this.#endNews = live.onNews((event, data) => this.#onNews(event, data))
+    this.#endChanges = onDataChanged((change) => {
+      for (const { card } of this.#alive()) card.noteChange(change)
+    })
     root?.addEventListener('scroll', this.#onScroll, { passive: true })
     addEventListener('pagehide', this.#onLeaving)
   }
@@ -82,7 +84,7 @@ export class AppStage {
   #stop(): void {
     this.#isEnded = true
     this.#observer.disconnect()
-    this.#endNews()
+    this.#endChanges()
     this.#options.root?.removeEventListener('scroll', this.#onScroll)
     removeEventListener('pagehide', this.#onLeaving)
     clearTimeout(this.#scrollTimer)
@@ -194,14 +196,6 @@ export class AppStage {
       const near = [...this.#entries.values()].filter(({ isNear }) => isNear)
       if (near.length > ALIVE_MAX) this.#settle()
     }, SCROLL_MS)
-  }
-
-  #onNews(event: string, data: unknown): void {
-    if (event !== 'data.changed' || !isObject(data)) return
-    const { server, tool, viewId } = data
-    if (typeof server !== 'string' || typeof tool !== 'string' || server === 'nb') return
-    const by = typeof viewId === 'string' ? viewId : undefined
-    for (const { card } of this.#alive()) card.noteChange(server, tool, by)
   }
 
   #onLeaving = (): void => {

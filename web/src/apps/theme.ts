@@ -145,17 +145,20 @@ function isDark(): boolean {
   return document.documentElement.dataset.theme === 'dark'
 }
 
-/** The part of the context that changes with the theme. */
-export function themeContext(): object {
+function themeContext(): object {
   return { theme: isDark() ? 'dark' : 'light', styles: { variables: allVariables() } }
 }
 
-/** The part of the context that never changes while the page is open. */
-export function pageContext(version: string): object {
+function languageContext(): object {
   const { locale, timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  return { locale: navigator.language || locale, timeZone }
+}
+
+/** The part of the context that has nothing to do with one view. */
+export function pageContext(version: string): object {
   return {
-    locale: navigator.language || locale,
-    timeZone,
+    ...themeContext(),
+    ...languageContext(),
     userAgent: `nb/${version}`,
     platform: 'web',
     deviceCapabilities: {
@@ -166,9 +169,14 @@ export function pageContext(version: string): object {
   }
 }
 
-/** Calls back when the page has become light or dark; returns how to end it. */
-export function onThemeChange(listener: () => void): () => void {
-  const observer = new MutationObserver(listener)
+/** Calls back with what has changed: the theme, or the language; returns how to end it. */
+export function onPageChange(tell: (changed: object) => void): () => void {
+  const observer = new MutationObserver(() => tell(themeContext()))
   observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
-  return () => observer.disconnect()
+  const onLanguage = () => tell(languageContext())
+  addEventListener('languagechange', onLanguage)
+  return () => {
+    observer.disconnect()
+    removeEventListener('languagechange', onLanguage)
+  }
 }
