@@ -10,6 +10,7 @@
 #include "base/text/plain.h"
 #include "base/utf8.h"
 #include "bundle/bundle.h"
+#include "bus/vocabulary.h"
 #include "tools/tool_selection.h"
 
 #define EVENT_MAX   (64u * 1024)
@@ -202,7 +203,7 @@ static void record(struct view_rpc *q, const char *outcome, str tool, str detail
     const struct app_view *v = q->view;
     struct doer by = {.actor = q->actor, .via = STR("app"), .conversation_id = v->conversation_id};
     struct audit_entry e = doer_entry(&q->arena, &by);
-    e.action = STR("app.call");
+    e.action = event_name(EV_APP_CALL);
     e.target = tool;
     e.outcome = str_from(outcome);
     e.detail = arena_printf(&q->arena, "view %s of %.*s%s%.*s%s%.*s", v->id, STR_ARG(v->source),
