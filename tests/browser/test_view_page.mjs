@@ -264,6 +264,26 @@ test('a flood of messages stops the app, and the page says so', () =>
         await page.getByText('text of c1').last().waitFor()
     }))
 
+test('an app that takes the keyboard gives it back; one that goes on doing so is stopped', () =>
+    withApp(async (page, app) => {
+        const field = page.getByLabel('Message', { exact: true })
+        await app.evaluate(() => document.body.append(Object.assign(document.createElement('input'), { id: 'thief' })))
+        await field.click()
+        await field.pressSequentially('first ')
+        await app.evaluate(() => document.getElementById('thief').focus())
+        await soon(async () => assert.ok(await field.evaluate((e) => e === document.activeElement && document.hasFocus())))
+        assert.equal(await page.locator('.app-card[data-state=running]').count(), 1, 'once is no crime')
+        await page.waitForTimeout(2500) // somebody who stops writing, and then clicks
+        await app.locator('#thief').click()
+        await page.keyboard.type('clicked')
+        assert.equal(await app.locator('#thief').inputValue(), 'clicked')
+        await field.click()
+        await app.evaluate(() => void setInterval(() => document.getElementById('thief').focus(), 20))
+        await field.pressSequentially('a secret', { delay: 40 })
+        assert.equal(await field.inputValue(), 'first a secret')
+        await page.locator('.app-note', { hasText: 'it took the keyboard again and again' }).waitFor()
+    }))
+
 test('what an app wanted to load and may not is told', () =>
     withApp(async (page, app) => {
         await app.evaluate(() => parent.postMessage({ nbViolation: { directive: 'script-src-elem', blockedUri: 'https://cdn.example' } }, '*'))

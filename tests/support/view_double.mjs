@@ -140,7 +140,7 @@ export async function startViewDouble(nb, tools) {
         const up = http.request(options, (down) => {
             const type = down.headers['content-type'] ?? ''
             const csp = down.headers['content-security-policy']
-            if (csp && req.url === '/') down.headers['content-security-policy'] = `${csp}; frame-src 'self' ${double.sandboxOrigin}`
+            if (csp && req.url === '/') down.headers['content-security-policy'] = csp.replace(/frame-src [^;]*/, `frame-src 'self' ${double.sandboxOrigin}`)
             const isHistory = req.url.includes('/history')
             if (isHistory) delete down.headers['content-length']
             res.writeHead(down.statusCode, down.headers)

@@ -12,6 +12,7 @@ import { openMenu, type MenuItem } from '../base/menu'
 import { heightOf } from './checks'
 import type { AppInfo, Params, ViewCall } from './bridge'
 import { Consents } from './consent'
+import { guardFocus } from './focus'
 import { PageRequests, type PageActions, type RequestPlace } from './requests'
 import { Session, type CallState, type Mode, type SessionHost } from './session'
 import { onThemeChange, themeContext } from './theme'
@@ -23,6 +24,8 @@ const SLOW_MS = 10_000
 const PING_MS = 30_000
 const PING_WAIT_MS = 15_000
 const CHANGE_MS = 100 // changes of data within this time are told once
+
+const THIEF = 'The app was stopped: it took the keyboard again and again from the field you were writing in.'
 
 const EXPAND = 'M14 5h5v5M19 5l-6 6M10 19H5v-5M5 19l6-6'
 const SHRINK = 'M19 10h-5V5M14 10l6-6M5 14h5v5M10 14l-6 6'
@@ -64,6 +67,7 @@ export class AppCard implements SessionHost, RequestPlace {
   #requests: PageRequests
   #session: Session | null = null
   #frame: HTMLIFrameElement | null = null
+  #endGuard = () => {}
   #ending: Promise<void> | null = null // the view is being told
   #call: CallState = { isOver: false }
   #text = '' // the result for people who cannot see the app
@@ -167,6 +171,7 @@ export class AppCard implements SessionHost, RequestPlace {
   kill(): void {
     this.#uncover()
     this.#stopTimers()
+    this.#endGuard()
     this.#session?.kill()
     this.#session = null
     this.#frame?.remove()
@@ -234,6 +239,8 @@ export class AppCard implements SessionHost, RequestPlace {
   mount(frame: HTMLIFrameElement): void {
     this.#frame?.remove()
     this.#frame = frame
+    this.#endGuard()
+    this.#endGuard = guardFocus(frame, () => this.onProblem(THIEF))
     this.#body.replaceChildren(frame)
     this.#setHeight(this.#height)
   }
@@ -251,8 +258,10 @@ export class AppCard implements SessionHost, RequestPlace {
     this.setMode('inline')
     announce(`${this.title}: ${text}`)
     this.#stopTimers()
+    this.#endGuard()
     this.#session?.kill()
     this.#session = null
+    this.#frame?.remove()
     this.#frame = null
     this.consents.close()
     this.#show('problem')
@@ -322,6 +331,7 @@ export class AppCard implements SessionHost, RequestPlace {
     this.#stopTimers()
     this.consents.close()
     await this.#session?.close(reason)
+    this.#endGuard()
     this.#frame?.remove()
     this.#session = this.#frame = null
   }
