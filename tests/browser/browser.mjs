@@ -57,6 +57,9 @@ function openWithKey(context) {
     }
 }
 
+/** Apps are documents without an address; what they do wrong is no fault of the page. */
+const isApp = (url) => url === 'about:srcdoc'
+
 /**
  * A browser context (a person's browser) whose pages record what must never happen.
  * context.complaints() lists it; close() fails the case if there is anything. Unless `withKey` is
@@ -68,7 +71,7 @@ export async function newContext({ withKey = true, ...options } = {}) {
     if (withKey) openWithKey(context)
     const complaints = []
     await context.addInitScript(stretchMoments, MOMENTS_MS)
-    await context.exposeBinding('nbComplain', (_, what) => complaints.push(what))
+    await context.exposeBinding('nbComplain', ({ frame }, what) => isApp(frame.url()) || complaints.push(what))
     await context.addInitScript(() => {
         addEventListener('securitypolicyviolation', (event) => {
             globalThis.nbComplain(`csp: ${event.violatedDirective} ${event.blockedURI}`)
@@ -81,7 +84,7 @@ export async function newContext({ withKey = true, ...options } = {}) {
     context.on('weberror', (error) => complaints.push(`error: ${error.error().stack}`))
     context.on('console', (message) => {
         const isNetwork = message.text().startsWith('Failed to load resource') // the page shows these itself
-        if (message.type() === 'error' && !isNetwork) complaints.push(`console: ${message.text()}`)
+        if (message.type() === 'error' && !isNetwork && !isApp(message.location().url)) complaints.push(`console: ${message.text()}`)
     })
     return {
         context,
