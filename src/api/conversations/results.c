@@ -36,16 +36,6 @@ struct result_want { /* in the request's arena */
 
 /* ---- the answer ---- */
 
-/* Pictures and sound that browsers decode. SVG is a document and is not among them. */
-static const char *shown_type(str mime)
-{
-    static const char *const SHOWN[] = {"image/png", "image/jpeg",  "image/gif",  "image/webp",
-                                        "audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp4",
-                                        "audio/ogg", "audio/webm",  "audio/aac",  "audio/flac"};
-    ptrdiff_t i = STR_INDEX(mime, SHOWN);
-    return i >= 0 ? SHOWN[i] : "application/octet-stream";
-}
-
 /* The end of a URI as the name of a file, else the names of call and part. */
 static str file_name_of(struct arena *a, const struct result_want *q, str uri)
 {
@@ -109,11 +99,12 @@ static void send_part(const struct result_want *q, const struct json *block)
     if (base64.n > 0 && !is_structured) {
         struct buf bytes;
         buf_init(&bytes, PART_MAX);
+        const char *type = parts_shown_type(parts_mime(block));
         if (base64_decode(&bytes, base64) < 0)
             http_reply_error(q->req, 422, "invalid_base64",
                              "The tool returned bytes that are not valid base64.", NULL);
         else
-            send_bytes(q, shown_type(parts_mime(block)), name, buf_str(&bytes));
+            send_bytes(q, type ? type : "application/octet-stream", name, buf_str(&bytes));
         buf_done(&bytes);
     } else if (text.n > 0 && !is_structured) {
         send_bytes(q, "text/plain; charset=utf-8", name, text);

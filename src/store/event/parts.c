@@ -44,6 +44,55 @@ size_t parts_decoded_size(str base64)
     return n / 4 * 3 + (n % 4 > 0 ? n % 4 - 1 : 0);
 }
 
+const char *parts_shown_type(str mime)
+{
+    static const char *const SHOWN[] = {"image/png", "image/jpeg",  "image/gif",  "image/webp",
+                                        "audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp4",
+                                        "audio/ogg", "audio/webm",  "audio/aac",  "audio/flac"};
+    ptrdiff_t i = STR_INDEX(mime, SHOWN);
+    return i >= 0 ? SHOWN[i] : NULL;
+}
+
+static void add_label_word(struct buf *b, str word, size_t *n)
+{
+    if (word.n == 0)
+        return;
+    buf_add_lit(b, (*n)++ == 0 ? ": " : ", ");
+    buf_add_str(b, utf8_truncate(word, WORD_MAX));
+}
+
+static void add_label_size(struct buf *b, int64_t bytes, size_t *n)
+{
+    char text[32];
+    if (bytes <= 0)
+        return;
+    if (bytes < 1000)
+        snprintf(text, sizeof text, "%lld bytes", (long long)bytes);
+    else
+        snprintf(text, sizeof text, "%lld kB", (long long)(bytes / 1000));
+    add_label_word(b, str_from(text), n);
+}
+
+str parts_label(struct arena *a, const struct json *part)
+{
+    const struct json *in = inside(part);
+    str type = json_get_string(part, "type"), base64 = parts_base64(part);
+    struct buf b;
+    size_t n = 0;
+    if (type.n == 0 || str_eq(type, STR("text")) || str_eq(type, STR("structured")))
+        return STR_NONE;
+    buf_init(&b, 4096);
+    buf_add_char(&b, '[');
+    buf_add_str(&b, utf8_truncate(type, TYPE_MAX));
+    add_label_word(&b, json_get_string(in, "title"), &n);
+    add_label_word(&b, json_get_string(in, "uri"), &n);
+    add_label_word(&b, json_get_string(in, "mimeType"), &n);
+    int64_t said = json_get_int(in, "size", json_get_int(part, "bytes", 0));
+    add_label_size(&b, base64.n > 0 ? (int64_t)parts_decoded_size(base64) : said, &n);
+    buf_add_char(&b, ']');
+    return buf_keep(&b, a);
+}
+
 const struct json *parts_find(const struct json *result, str name)
 {
     uint64_t index;

@@ -36,3 +36,10 @@ str parts_base64(const struct json *block);
 str parts_text(const struct json *block);
 str parts_mime(const struct json *block);
 size_t parts_decoded_size(str base64);
+/* The type, if it is one of pictures and sound that browsers decode; else NULL. SVG is a document
+ * and is not among them. */
+const char *parts_shown_type(str mime);
+
+/* A block or a part that is not text in a few words, "[image: image/png, 12 kB]"; empty for text
+ * and structured content. */
+str parts_label(struct arena *a, const struct json *part);
