@@ -8,20 +8,22 @@ import { running } from './apps.mjs'
 import { answered, demoEnv, send, soon, withPage } from './browser.mjs'
 
 const FIXTURE = path.join(SRC_DIR, 'tests/fixtures/results-server.mjs')
+const EVERYTHING = path.join(SRC_DIR, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
 const SHOTS = process.env.RESULTS_SHOTS // a directory for pictures of the page
 let server
 
 before(async () => {
     const workdir = tmpdir('nb-results-')
-    const bundles = [{ serverName: 'results', command: process.execPath, args: [FIXTURE], sandbox: { read: [SRC_DIR] } }]
-    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles, maxDirectTools: 200 }))
+    const bundle = (serverName, ...args) => ({ serverName, command: process.execPath, args, sandbox: { read: [SRC_DIR, fs.realpathSync(path.join(SRC_DIR, 'node_modules'))] } })
+    const bundles = [bundle('results', FIXTURE), bundle('everything', EVERYTHING, 'stdio')]
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ bundles, maxDirectTools: 200, permissions: { allow: ['bash__*'] } }))
     server = await startServer({ env: demoEnv(), workdir })
-    await running(server, ['results'])
+    await running(server, ['results', 'everything', 'bash'])
 })
 
 /** Has the demo model call a tool; the card of the call, open. */
-async function card(page, tool, args = {}) {
-    await send(page, `call results__${tool} ${JSON.stringify(args)}`)
+async function card(page, tool, args = {}, source = 'results') {
+    await send(page, `call ${source}__${tool} ${JSON.stringify(args)}`)
     const one = (await answered(page, 1)).locator('.tool').first()
     await one.waitFor()
     await open(one)
@@ -110,6 +112,14 @@ test('a command: a terminal with colours, stderr apart, and no tick when it fail
         await text(long, /exit 1 ·/)
     }))
 
+test('the built-in bash', () =>
+    withPage(server.url, {}, async (page) => {
+        const one = await card(page, 'bash_exec', { command: "printf '\\033[32mgreen\\033[0m\\n'; echo oops >&2; exit 4" }, 'bash')
+        await text(one, /exit 4 ·[^]*green[^]*stderr[^]*oops[^]*Failed with exit code 4/)
+        assert.equal(await one.locator('.terminal .ansi-2').innerText(), 'green')
+        await shot(page, 'bash')
+    }))
+
 test('colours, a table, a tree and a diff', () =>
     withPage(server.url, {}, async (page) => {
         const colours = await card(page, 'colours')
@@ -149,4 +159,22 @@ test('a text of 700 kB: its beginning, all of it on demand, and as a file', () =
         const [saved] = await Promise.all([page.waitForEvent('download'), long.getByRole('button', { name: 'Download' }).click()])
         assert.equal(saved.suggestedFilename(), 'result.txt')
         assert.ok(fs.statSync(await saved.path()).size >= 700_000)
+    }))
+
+test('a published server: its picture, its links and its resource', () =>
+    withPage(server.url, {}, async (page) => {
+        const image = await card(page, 'get-tiny-image', {}, 'everything')
+        await isDrawn(image.locator('.result-picture img'))
+        await shot(page, 'everything-image')
+        await page.goto(server.url)
+        const links = await card(page, 'get-resource-links', { count: 2 }, 'everything')
+        await soon(async () => assert.equal(await links.locator('.result-link').count(), 2))
+        await shot(page, 'everything-links')
+        await page.goto(server.url)
+        const reference = await card(page, 'get-resource-reference', { resourceType: 'Text', resourceId: 1 }, 'everything')
+        await text(reference, /demo:\/\/resource[^]*Resource 1/)
+        await shot(page, 'everything-resource')
+        await page.goto(server.url)
+        const value = await card(page, 'get-structured-content', { location: 'Chicago' }, 'everything')
+        await text(value.locator('.value-tree'), /temperature: \d+/)
     }))
