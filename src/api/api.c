@@ -22,8 +22,8 @@
 static const char *const NOT_PAGES[] = {"/v1/", "/mcp", NULL};
 #define PAGE_CSP                                                                                   \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "        \
-    "font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; "               \
-    "base-uri 'none'; frame-ancestors 'none'; frame-src 'self'"
+    "media-src blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "                  \
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; frame-src 'self'"
 
 /* Frames show the documents around interfaces of tools, and nothing else. */
 static bool serve_page(struct api *api, struct http_req *r)

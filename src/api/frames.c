@@ -4,14 +4,19 @@
 
 #include "base/json/json.h"
 #include "bus/vocabulary.h"
+#include "net/url.h"
+#include "store/event/parts.h"
 #include "tools/result.h"
 
-#define FRAME_MAX (64u * 1024 * 1024)
+#define FRAME_MAX       (64u * 1024 * 1024)
+#define PARTS_TEXT_MAX  (64u * 1024)
+#define PARTS_VALUE_MAX (64u * 1024)
 
 struct frame_source {
     struct arena *arena;
     const struct json *event;
     const struct frame_names *names;
+    str conv_id;
 };
 
 typedef void (*frame_writer)(struct json_writer *w, const struct frame_source *from);
@@ -29,14 +34,57 @@ static void write_plain(struct json_writer *w, const struct frame_source *from)
     }
 }
 
+/* ---- results of tools ---- */
+
+static str text_of_parts(struct arena *a, const struct json *reference)
+{
+    struct tool_result r = {.content = json_get(reference, "parts")};
+    str text = tool_result_to_text(a, &r);
+    return text.n > 0 ? text : json_get_string(reference, "preview");
+}
+
+static void write_result_blob(struct json_writer *w, struct arena *a, str conv_id,
+                              const struct json *reference)
+{
+    str sha256 = json_get_string(reference, "$blob");
+    jw_kobject(w, "blob");
+    jw_kstr(w, "sha256", sha256);
+    jw_kint(w, "bytes", json_get_int(reference, "bytes", 0));
+    jw_kstr(
+        w, "address",
+        arena_printf(a, "/v1/conversations/%.*s/blobs/%.*s", STR_ARG(conv_id), STR_ARG(sha256)));
+    jw_end(w);
+}
+
+void frame_write_result(struct json_writer *w, struct arena *a, const struct frame_call *call,
+                        const struct json *result)
+{
+    struct tool_result r = {.content = json_get(result, "content")};
+    bool is_blob = json_is(json_get(result, "$blob"), JSON_STRING);
+    jw_kstr(w, "output", is_blob ? text_of_parts(a, result) : tool_result_to_text(a, &r));
+    if (is_blob)
+        write_result_blob(w, a, call->conv_id, result);
+    if (!result || parts_are_text(result) || (is_blob && !json_get(result, "parts")))
+        return;
+    struct buf address;
+    buf_init(&address, 4096);
+    buf_printf(&address, "/v1/conversations/%.*s/calls/", STR_ARG(call->conv_id));
+    url_encode(&address, call->id, "");
+    buf_add_lit(&address, "/parts/");
+    struct parts_form form = {.text_max = PARTS_TEXT_MAX,
+                              .value_max = PARTS_VALUE_MAX,
+                              .address = buf_keep_whole(&address, a)};
+    jw_key(w, "parts");
+    parts_write(w, result, &form);
+}
+
 static void write_tool_done(struct json_writer *w, const struct frame_source *from)
 {
     const struct json *result = json_get(from->event, "result");
+    struct frame_call call = {from->conv_id, json_get_string(from->event, "id")};
     write_plain(w, from);
-    if (!result || json_get(from->event, "output"))
-        return;
-    struct tool_result r = {.content = json_get(result, "content")};
-    jw_kstr(w, "output", tool_result_to_text(from->arena, &r));
+    if (result && !json_get(from->event, "output"))
+        frame_write_result(w, from->arena, &call, result);
 }
 
 static void write_user_message(struct json_writer *w, const struct frame_source *from)
@@ -55,7 +103,7 @@ static frame_writer writer_of(enum event_type type)
                                    : write_plain;
 }
 
-str frame_data(str line, const struct frame_names *names, struct buf *out)
+str frame_data(str line, const struct frame_names *names, str conv_id, struct buf *out)
 {
     struct arena a;
     struct json *event;
@@ -68,7 +116,7 @@ str frame_data(str line, const struct frame_names *names, struct buf *out)
         shown = event_shown_as(type);
     }
     if (shown.n > 0) {
-        struct frame_source from = {&a, event, names};
+        struct frame_source from = {&a, event, names, conv_id};
         struct json_writer w;
         jw_init(&w, out);
         jw_object(&w);
@@ -118,7 +166,7 @@ struct sse_frame *frame_of_line(uint64_t pos, str line, const struct frame_names
 {
     struct buf data;
     buf_init(&data, FRAME_MAX);
-    str event = frame_data(line, names, &data);
+    str event = frame_data(line, names, conv_id, &data);
     struct sse_frame *f =
         event.n > 0 ? make_frame(event, pos, buf_str(&data), conv_id, form) : NULL;
     buf_done(&data);

@@ -77,6 +77,8 @@ api_handler api_conversations_events, api_conversations_typing, api_events_get, 
 api_handler api_conversations_export;
 /* conversations/history.c */
 api_handler api_conversations_history;
+api_handler api_results_blob;
+api_handler api_results_part;
 /* conversations/import.c */
 api_handler api_import_get, api_import_start;
 /* conversations/inputs.c */

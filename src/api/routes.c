@@ -128,6 +128,8 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/conversations/:id/participants", api_participants_add, CONV, 0, SHARE},
     {"DELETE", "/v1/conversations/:id/participants/:user", api_participants_remove, CONV, 0, SHARE},
     {"GET", "/v1/conversations/:id/history", api_conversations_history, CONV, 0, VIEW(READ)},
+    {"GET", "/v1/conversations/:id/blobs/:blob", api_results_blob, CONV, 0, VIEW(READ)},
+    {"GET", "/v1/conversations/:id/calls/:call/parts/:part", api_results_part, CONV, 0, VIEW(READ)},
     {"GET", "/v1/conversations/:id/events", api_conversations_events, CONV | API_LONG, 0, VIEW(READ)},
     {"POST", "/v1/conversations/:id/typing", api_conversations_typing, CONV, 0, SEND(WRITE)},
     {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, CONV, 0, SEND(WRITE)},

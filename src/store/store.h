@@ -201,8 +201,8 @@ struct store_op *store_restore(struct store *s, str id, const struct viewer *vie
 /* ---- blobs: large results and prompts, named by their content, beside the log ----
  *
  * Members of a tool.done event above STORE_SPILL_BYTES are stored as
- * {"$blob":"<sha256>","bytes":n,"preview":"first text"}; the blob holds the JSON text of the
- * member. Streams and reads return this reference unless with_blobs is set. */
+ * {"$blob":"<sha256>","bytes":n,"preview":"first text","parts":[...]}; the blob holds the JSON text
+ * of the member. Streams and reads return this reference unless with_blobs is set. */
 
 typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_bytes);
 /* Durable before the callback; the callback gets the hex sha256. */

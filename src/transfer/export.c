@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/text/plain.h"
 #include "base/utf8.h"
+#include "store/event/parts.h"
 #include "store/event/text.h"
 #include "store/integrity.h"
 #include "transfer/export_impl.h"
@@ -134,6 +135,17 @@ str export_result_text(struct arena *a, const struct json *event)
     return result && !json_is(result, JSON_NULL) ? json_to_str(a, result) : STR_NONE;
 }
 
+void export_blocks(struct exporter *x, const struct export_item *item,
+                   void (*put)(struct exporter *x, const struct json *block, str label))
+{
+    const struct json *content = item->content;
+    for (size_t i = 0; json_is(content, JSON_ARRAY) && i < content->len; i++) {
+        str label = parts_label(&x->scratch, &content->items[i]);
+        if (label.n > 0)
+            put(x, &content->items[i], label);
+    }
+}
+
 /* ---- events to items ---- */
 
 static void emit_item(struct exporter *x, struct export_item item)
@@ -239,6 +251,19 @@ static str error_text(const struct json *v)
     return json_is(error, JSON_STRING) ? error->s : json_get_string(error, "message");
 }
 
+/* A result without text is written as JSON, unless its blocks are described. */
+static void emit_result(struct exporter *x, const struct json *v, struct export_item item)
+{
+    struct event_text text = {0};
+    const struct json *content = json_get(json_get(v, "result"), "content");
+    bool has_blocks = json_is(content, JSON_ARRAY) && content->len > 0;
+    item.content = content;
+    if (has_blocks)
+        (void)text_of_event(&x->scratch, EV_TOOL_DONE, v, &text);
+    item.text = has_blocks ? text.text : export_result_text(&x->scratch, v);
+    emit_item(x, item);
+}
+
 static void emit_items(struct exporter *x, enum event_type type, const struct json *v)
 {
     int64_t ms;
@@ -259,8 +284,7 @@ static void emit_items(struct exporter *x, enum event_type type, const struct js
         item.who = json_get_string(v, "name");
         item.ok = json_get_bool(v, "ok", true);
         item.ms = json_get_int(v, "ms", 0);
-        item.text = export_result_text(&x->scratch, v);
-        emit_item(x, item);
+        emit_result(x, v, item);
     } else if (type == EV_RUN_ERROR) {
         item.type = ITEM_ERROR;
         item.text = error_text(v);

@@ -1,12 +1,15 @@
 /* export_html.c - a conversation as one page, without scripts and external resources; all text of
  * the conversation is escaped. The content security policy in its head enforces the same. */
 #include "base/utf8.h"
+#include "store/event/parts.h"
 #include "transfer/export_impl.h"
+
+enum { PICTURE_MAX = 1024 * 1024 };
 
 static const char HEAD[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-    "style-src 'unsafe-inline'\">\n"
+    "img-src data:; style-src 'unsafe-inline'\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
 
 static const char STYLE[] =
@@ -21,6 +24,7 @@ static const char STYLE[] =
     "article.note{border-color:#eab308}\n"
     "h2{font-size:.875rem;margin:0 0 .25rem}\n"
     "h2 time,h2 span{font-weight:normal;opacity:.7}\n"
+    "img{display:block;max-width:100%;margin:.5rem 0}\n"
     "p,pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.25rem 0}\n"
     "pre{font:13px/1.5 ui-monospace,monospace;background:#8881;padding:.5rem .75rem}\n"
     "details summary{cursor:pointer;font-size:.875rem}\n"
@@ -112,6 +116,22 @@ static void open_article(struct exporter *x, const struct export_item *item, boo
     export_lit(x, "</h2>\n");
 }
 
+/* Small pictures are part of the page; of everything else it says what it was. */
+static void put_block(struct exporter *x, const struct json *block, str label)
+{
+    str base64 = parts_base64(block);
+    const char *type = parts_shown_type(parts_mime(block));
+    bool is_picture = type && str_starts(str_from(type), STR("image/")) && base64.n > 0 &&
+                      str_is_made_of(base64, "+/=") && parts_decoded_size(base64) <= PICTURE_MAX;
+    if (!is_picture) {
+        put_element(x, "<p>", label, "</p>\n");
+        return;
+    }
+    put_element(x, "<img alt=\"", label, "\" src=\"data:");
+    export_put(x, str_from(type));
+    put_element(x, ";base64,", base64, "\">\n");
+}
+
 static void put_tool(struct exporter *x, const struct export_item *item)
 {
     str shown = utf8_truncate(item->text, x->opt.max_tool_bytes);
@@ -127,6 +147,7 @@ static void put_tool(struct exporter *x, const struct export_item *item)
         export_put(x,
                    arena_printf(&x->scratch, "<p>(%zu of %zu bytes)</p>\n", shown.n, item->text.n));
     export_lit(x, "</details>\n");
+    export_blocks(x, item, put_block);
 }
 
 static void item(struct exporter *x, const struct export_item *item)

@@ -22,6 +22,7 @@ struct export_item { /* one readable part of the conversation, in log order */
     str text; /* never empty, except of a call or a result */
     bool ok;  /* of a result */
     int64_t ms;
+    const struct json *content; /* of a result: its blocks; NULL = none */
 };
 
 struct export_style {
@@ -67,6 +68,10 @@ str export_time(struct exporter *x, str ts);
 void export_facts(struct exporter *x, void (*put)(struct exporter *x, const char *name, str value));
 /* Does this item begin a new section? Remembers the speaker. */
 bool export_is_new_speaker(struct exporter *x, const struct export_item *item);
+
+/* The blocks of a result: calls put for each that is not text, with what it is in a few words. */
+void export_blocks(struct exporter *x, const struct export_item *item,
+                   void (*put)(struct exporter *x, const struct json *block, str label));
 
 /* The text of a tool result, or its JSON when it has no text. */
 str export_result_text(struct arena *a, const struct json *event);

@@ -67,6 +67,12 @@ static void put_fenced(struct exporter *x, const char *language, str text)
         export_put(x, arena_printf(&x->scratch, "(%zu of %zu bytes)\n", shown.n, text.n));
 }
 
+static void put_block_line(struct exporter *x, const struct json *block, str label)
+{
+    str line = one_line(&x->scratch, label);
+    export_put(x, arena_printf(&x->scratch, "%.*s\n", STR_ARG(line)));
+}
+
 static void put_tool(struct exporter *x, const struct export_item *item)
 {
     str name = one_line(&x->scratch, item->who);
@@ -77,7 +83,9 @@ static void put_tool(struct exporter *x, const struct export_item *item)
     }
     export_put(x, arena_printf(&x->scratch, "\n**Result** of `%.*s` (%s, %lld ms)\n\n",
                                STR_ARG(name), item->ok ? "ok" : "failed", (long long)item->ms));
-    put_fenced(x, "", item->text);
+    if (item->text.n > 0 || !item->content)
+        put_fenced(x, "", item->text);
+    export_blocks(x, item, put_block_line);
 }
 
 static void put_quoted(struct exporter *x, const char *label, str text)

@@ -267,6 +267,8 @@ const REQUESTS = {
     'POST /v1/conversations/:id/unshare': { body: {}, isDestructive: true },
     'POST /v1/conversations/:id/participants': { body: { userId: 'usr_cat' }, isDestructive: true },
     'DELETE /v1/conversations/:id/participants/:user': { tail: '/participants/usr_eve', isDestructive: true, okay: [404] },
+    'GET /v1/conversations/:id/blobs/:blob': { tail: `/blobs/${'0'.repeat(64)}`, okay: [404] },
+    'GET /v1/conversations/:id/calls/:call/parts/:part': { tail: '/calls/call_none/parts/0', okay: [404] },
     'POST /v1/conversations/:id/typing': { body: {} },
     'POST /v1/conversations/:id/cancel': { body: {} },
     'POST /v1/conversations/:id/inputs/:input': { tail: '/inputs/inp_none', body: { action: 'decline' }, okay: [400, 404, 409] },

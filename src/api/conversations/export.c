@@ -139,7 +139,7 @@ static void on_first(void *ctx, const struct err *err, str piece, bool is_last)
     /* The document contains foreign text and is meant to be saved: it must not run as a page of
      * this server. */
     http_add_header(r, "Content-Security-Policy",
-                    STR("sandbox; default-src 'none'; style-src 'unsafe-inline'"));
+                    STR("sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"));
     q->req = NULL;
     const struct http_stream_maker maker = {produce, on_close, q};
     q->stream = http_stream_open(r, export_mime(q->format), &maker);

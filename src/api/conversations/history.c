@@ -2,12 +2,12 @@
 #include <assert.h>
 
 #include "api/exchange.h"
+#include "api/frames.h"
 #include "api/handlers.h"
 #include "base/json/json_scan.h"
 #include "bus/vocabulary.h"
 #include "runtime/history/replay.h"
 #include "runtime/turn/tool_question.h"
-#include "tools/result.h"
 
 #define HISTORY_EVENTS     2000
 #define HISTORY_EVENTS_MAX 20000
@@ -16,16 +16,17 @@
 #define HISTORY_BYTES     (1024u * 1024)
 #define HISTORY_BYTES_MAX (8u * 1024 * 1024)
 
-static void write_tool(struct json_writer *w, struct arena *a, const struct replay_tool *t)
+static void write_tool(struct json_writer *w, struct arena *a, str conv_id,
+                       const struct replay_tool *t)
 {
-    struct tool_result r = {.content = t->result ? json_get(t->result, "content") : NULL};
+    struct frame_call call = {conv_id, t->id};
     const struct json *structured = t->result ? json_get(t->result, "structuredContent") : NULL;
     str child = structured ? json_get_string(structured, "conversationId") : STR_NONE;
     jw_object(w);
     jw_kstr(w, "id", t->id);
     jw_kstr(w, "name", t->name);
     jw_kval(w, "input", t->input);
-    jw_kstr(w, "output", tool_result_to_text(a, &r));
+    frame_write_result(w, a, &call, t->result);
     jw_kbool(w, "ok", t->ok);
     jw_kbool(w, "isAnswered", t->result != NULL);
     jw_kint(w, "ms", t->ms);
@@ -45,7 +46,7 @@ static void write_usage(struct json_writer *w, const struct replay_message *m)
     jw_kint(w, "llmMs", m->llm_ms);
 }
 
-static void write_history_message(struct json_writer *w, struct arena *a,
+static void write_history_message(struct json_writer *w, struct arena *a, str conv_id,
                                   const struct replay_message *m)
 {
     bool is_user = m->role == REPLAY_USER;
@@ -67,7 +68,7 @@ static void write_history_message(struct json_writer *w, struct arena *a,
         write_usage(w, m);
         jw_karray(w, "toolCalls");
         for (size_t i = 0; i < m->ntools; i++)
-            write_tool(w, a, &m->tools[i]);
+            write_tool(w, a, conv_id, &m->tools[i]);
         jw_end(w);
         if (m->stop_reason.n > 0)
             jw_kstr(w, "stopReason", m->stop_reason);
@@ -116,7 +117,7 @@ static void history_reply(struct http_req *r, str id, const struct store_page *r
     jw_kstr(&j.w, "conversationId", id);
     jw_karray(&j.w, "messages");
     for (size_t i = 0; i < h.n; i++)
-        write_history_message(&j.w, a, &h.messages[i]);
+        write_history_message(&j.w, a, id, &h.messages[i]);
     jw_end(&j.w);
     jw_kval(&j.w, "ask", replay_ask_json(a, &h));
     jw_kval(&j.w, "inputs", tool_questions_json(api_space(r)->runtime, id, a));

@@ -71,6 +71,11 @@ static bool is_about(const struct call_search *c, str line)
     return str_eq(json_scan_plain(json_scan_field(line, STR("id"))), c->call_id);
 }
 
+static bool is_complete(const struct call_search *c)
+{
+    return c->found.result && c->found.input;
+}
+
 static void search_line(struct call_search *c, str line, store_pos before, store_pos pos)
 {
     enum event_type type = event_type_of(json_scan_plain(json_scan_field(line, STR("type"))));
@@ -81,6 +86,8 @@ static void search_line(struct call_search *c, str line, store_pos before, store
         return;
     if (type == EV_ASK_OPENED && pos > c->asked)
         c->asked = pos;
+    if (!c->range.backwards && is_complete(c))
+        return; /* a provider may use an id again: the first call behind the position is meant */
     bool is_own = (type == EV_TOOL_START || type == EV_TOOL_DONE) && is_about(c, line);
     if ((!is_own && type != EV_LLM_RESPONSE) || !(event = parse_line(c, line)))
         return;
@@ -136,11 +143,6 @@ static void search_page(struct call_search *c, const struct store_page *page)
         search_line(c, page->events[i].line, before, page->events[i].pos);
         before = page->events[i].pos;
     }
-}
-
-static bool is_complete(const struct call_search *c)
-{
-    return c->found.result && c->found.input;
 }
 
 static void on_search_page(void *ctx, const struct err *err, const struct store_page *page);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/chat/permit.h"
+#include "cli/term/result_words.h"
 #include "cli/term/styled.h"
 #include "cli/term/text.h"
 
@@ -230,9 +231,12 @@ static void on_view_tool_start(void *ctx, const struct json *d)
 static void on_view_tool_done(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
+    struct arena a;
+    arena_init(&a);
     tool_lines_finish(&v->tools, json_get_string(d, "id"), json_get_string(d, "name"),
-                      json_get_bool(d, "ok", false), json_get_int(d, "ms", 0),
-                      json_get_string(d, "output"), screen_width(v->screen));
+                      result_is_ok(d), json_get_int(d, "ms", 0), result_words(&a, d),
+                      screen_width(v->screen));
+    arena_done(&a);
     v->has_interface |= json_get_string(d, "resourceUri").n > 0;
     print_view_tools(v);
     touch(v);

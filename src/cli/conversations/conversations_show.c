@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 #include "cli/conversations/conversations.h"
 #include "cli/screen/markdown.h"
+#include "cli/term/result_words.h"
 #include "cli/term/styled.h"
 #include "cli/term/text.h"
 
@@ -101,7 +102,7 @@ static void print_markdown(const struct show *s, str text)
 static void print_tool(const struct show *s, const struct json *t)
 {
     struct buf line, clipped;
-    bool ok = json_get_bool(t, "ok", false), has_answer = json_get_bool(t, "isAnswered", false);
+    bool ok = result_is_ok(t), has_answer = json_get_bool(t, "isAnswered", false);
     size_t width = s->x->width > 0 ? s->x->width : TOOL_WIDTH;
     buf_init(&line, TEXT_MAX);
     buf_init(&clipped, TEXT_MAX);
@@ -109,7 +110,7 @@ static void print_tool(const struct show *s, const struct json *t)
     buf_add_char(&line, ' ');
     text_add_line(&line, json_to_str(&s->x->arena, json_get(t, "input")));
     buf_add_lit(&line, !has_answer ? " → (no answer)" : ok ? " → " : " ✗ ");
-    text_add_line(&line, utf8_truncate(json_get_string(t, "output"), 4096));
+    text_add_line(&line, utf8_truncate(result_words(&s->x->arena, t), 4096));
     text_clip(&clipped, buf_str(&line), width - 4);
     str text = arena_printf(&s->x->arena, "  • %s", buf_cstr(&clipped));
     cmd_print_styled(s->x, has_answer && !ok ? STYLE_RED : STYLE_DIM, text);

@@ -12,12 +12,18 @@
 #include "base/utf8.h"
 #include "os/file.h"
 #include "store/event/event.h"
+#include "store/event/parts.h"
 #include "store/event/text.h"
 #include "store/store.h"
 
 #define REFERENCE STR("{\"$blob\":\"")
 
-enum { PREVIEW_BYTES = 1024, RESTORED_MAX = 32 * 1024 * 1024 };
+enum {
+    PREVIEW_BYTES = 1024,
+    PART_BYTES = 4096,          /* of text, and of structured content */
+    REFERENCE_MAX = 128 * 1024, /* escapes may make texts six times longer */
+    RESTORED_MAX = 32 * 1024 * 1024
+};
 
 static const char *blob_path(struct arena *a, const char *dir, str sha256)
 {
@@ -118,13 +124,18 @@ static bool has_something_to_spill(str line)
     return found && event_scan(line, &head) && head.type == EV_TOOL_DONE;
 }
 
-static str preview_of(struct arena *a, str value)
+static void describe_value(struct arena *a, struct json_writer *w, str value)
 {
+    static const struct parts_form FORM = {.text_max = PART_BYTES, .value_max = PART_BYTES};
     struct json *v = NULL;
-    if (json_parse(a, value, 0, &v, NULL) < 0)
-        return STR_NONE;
+    bool is_json = json_parse(a, value, 0, &v, NULL) == 0;
     const struct json *content = json_is(v, JSON_OBJECT) ? json_get(v, "content") : v;
-    return utf8_truncate(text_of_content(a, content), PREVIEW_BYTES);
+    str preview = is_json ? text_of_content(a, content) : STR_NONE;
+    jw_kstr(w, "preview", utf8_truncate(preview, PREVIEW_BYTES));
+    if (json_is(v, JSON_OBJECT)) {
+        jw_key(w, "parts");
+        parts_write(w, v, &FORM);
+    }
 }
 
 /* {"$blob":...} for a value that was stored as a blob. */
@@ -137,11 +148,11 @@ static int make_reference(struct arena *a, const struct store_io *io, const char
         return r;
     struct buf b;
     struct json_writer w;
-    jw_start(&w, &b, STORE_SPILL_BYTES);
+    jw_start(&w, &b, REFERENCE_MAX);
     jw_object(&w);
     jw_kstr(&w, "$blob", hash);
     jw_kint(&w, "bytes", (int64_t)value.n);
-    jw_kstr(&w, "preview", preview_of(a, value));
+    describe_value(a, &w, value);
     jw_end(&w);
     *ret = buf_keep(&b, a);
     return 0;

@@ -4,10 +4,11 @@
  * complete and durable. An event is written only after the blobs that it names.
  *
  * Spilling. In a tool.done event, every member whose JSON text is larger than
- * STORE_SPILL_BYTES is replaced by {"$blob":"<sha256>","bytes":n,"preview":"..."}, where the
- * blob holds exactly that JSON text. A member that already looks like such a reference is
- * spilled whatever its size, so that restoring is exact. Streams and plain reads show the
- * reference; store_range.with_blobs restores the value. Pool threads. */
+ * STORE_SPILL_BYTES is replaced by {"$blob":"<sha256>","bytes":n,"preview":"...","parts":[...]},
+ * where the blob holds exactly that JSON text and the parts say what is in it (parts.h). A member
+ * that already looks like such a reference is spilled whatever its size, so that restoring is
+ * exact. Streams and plain reads show the reference; store_range.with_blobs restores the value.
+ * Pool threads. */
 #pragma once
 
 #include "base/arena.h"

@@ -13,7 +13,7 @@ static str data_of(struct arena *a, const char *line, const struct frame_names *
 {
     struct buf b;
     buf_init(&b, 4096);
-    *event = frame_data(str_from(line), names, &b);
+    *event = frame_data(str_from(line), names, STR("conv_1"), &b);
     str out = arena_str(a, buf_str(&b));
     buf_done(&b);
     return out;
@@ -32,6 +32,20 @@ TEST(what_clients_see)
         {"{\"type\":\"tool.done\",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}}",
          "tool.done",
          "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]},\"output\":\"x\"}"},
+        {"{\"type\":\"tool.done\",\"id\":\"a/b\",\"result\":{\"content\":[{\"type\":\"image\","
+         "\"mimeType\":\"image/png\",\"data\":\"AAAA\"}]}}",
+         "tool.done",
+         "{\"id\":\"a/b\",\"result\":{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\","
+         "\"data\":\"AAAA\"}]},\"output\":\"\",\"parts\":[{\"type\":\"image\",\"mimeType\":\"image/"
+         "png\",\"bytes\":3,\"address\":\"/v1/conversations/conv_1/calls/a%2Fb/parts/0\"}]}"},
+        {"{\"type\":\"tool.done\",\"id\":\"t\",\"result\":{\"$blob\":\"ab\",\"bytes\":70000,"
+         "\"preview\":\"pre\"}}",
+         "tool.done",
+         "{\"id\":\"t\",\"result\":{\"$blob\":\"ab\",\"bytes\":70000,\"preview\":\"pre\"},"
+         "\"output\":"
+         "\"pre\",\"blob\":{\"sha256\":\"ab\",\"bytes\":70000,\"address\":\"/v1/conversations/"
+         "conv_1/"
+         "blobs/ab\"}}"},
         {"{\"type\":\"llm.request\"}", "", ""},
         {"{\"type\":\"aux.usage\"}", "", ""},
         {"not json", "", ""},

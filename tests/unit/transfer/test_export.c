@@ -131,6 +131,44 @@ TEST_WITH(markdown, setup, teardown)
     assert_int_equal(count(text, "## Assistant"), 2); /* one per turn, not per event */
 }
 
+#define MEDIA                                                                                      \
+    "{\"type\":\"tool.done\",\"name\":\"t\",\"ok\":true,\"ms\":1,\"result\":{\"content\":["        \
+    "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"aGVsbG8=\"},"                       \
+    "{\"type\":\"image\",\"mimeType\":\"image/svg+xml\",\"data\":\"PHN2Zy8+\"},"                   \
+    "{\"type\":\"image\",\"mimeType\":\"image/gif\",\"data\":\"\\\" onerror=\\\"x\"},"             \
+    "{\"type\":\"resource_link\",\"uri\":\"javascript:<x>\",\"title\":\"a\\nb\",\"size\":2500}]}}"
+
+static str media_document(struct rig *r, enum export_format f)
+{
+    static const struct conv CONV = {.id = STR_INIT(ID)};
+    struct buf out;
+    buf_init(&out, 1u << 24);
+    struct exporter *x = exporter_new(f, &CONV, NULL, add_piece, &out);
+    assert_int_equal(exporter_event(x, STR(MEDIA)), 0);
+    assert_int_equal(exporter_end(x), 0);
+    exporter_free(x);
+    str text = arena_str(&r->arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+TEST_WITH(pictures_of_results, setup, teardown)
+{
+    str html = media_document(*state, EXPORT_HTML);
+    assert_has(html,
+               "<img alt=\"[image: image/png, 5 bytes]\" src=\"data:image/png;base64,aGVsbG8=\">");
+    assert_has(html, "<p>[image: image/svg+xml, 6 bytes]</p>");
+    assert_has(html, "<p>[resource_link: a\nb, javascript:&lt;x&gt;, 2 kB]</p>");
+    assert_has_not(html, "onerror");
+    assert_has_not(html, "PHN2Zy8+");
+    assert_int_equal(count(html, "<img"), 1);
+    str text = media_document(*state, EXPORT_MARKDOWN);
+    assert_has(text,
+               "(ok, 1 ms)\n\n[image: image/png, 5 bytes]\n[image: image/svg+xml, 6 bytes]\n");
+    assert_has(text, "\n[resource_link: a b, javascript:<x>, 2 kB]\n");
+    assert_has_not(text, "aGVsbG8");
+}
+
 TEST_WITH(options, setup, teardown)
 {
     struct export_options opt = {.without_tools = true, .with_reasoning = true};

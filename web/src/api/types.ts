@@ -58,6 +58,27 @@ export interface ContentPart {
   resourceUri?: string // set by the page, from the calls beside the parts
 }
 
+/** A part of a tool's result in short; unknown types exist. `address`: it is not complete, there is the whole of it. */
+export interface ResultPart {
+  type: string // text, image, audio, resource, resource_link, structured
+  text?: string
+  value?: unknown // of structured content
+  mimeType?: string
+  uri?: string
+  name?: string
+  title?: string
+  description?: string
+  size?: number // that a link says
+  bytes?: number
+  address?: string
+}
+
+/** A result that is too large for the log: its JSON text. */
+export interface ResultBlob {
+  bytes: number
+  address: string
+}
+
 /** A message as the history tells it; a run of several answers is several messages. */
 export interface HistoryMessage {
   role: 'user' | 'assistant'
@@ -79,6 +100,8 @@ export interface HistoryMessage {
     name: string
     input?: unknown
     output: string
+    parts?: ResultPart[] // absent: the output is all there is
+    blob?: ResultBlob
     ok: boolean
     isAnswered: boolean
     ms: number
@@ -257,6 +280,8 @@ export interface ConversationEvents {
     ok: boolean
     ms: number
     output?: string
+    parts?: ResultPart[]
+    blob?: ResultBlob
     result?: ToolResult
     resourceUri?: string
     cancelled?: boolean // the tool gave no result; only with resourceUri

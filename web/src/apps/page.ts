@@ -1,22 +1,14 @@
 // What apps share: their stylesheet, and what they can have the page do.
-import { h } from '../base/dom'
 import { go } from '../base/router'
+import { loadStylesheet } from '../base/stylesheet'
 import type { App } from '../model/app'
 import { placementAt, placements, routeOf } from '../model/placements'
 import address from './apps.lazy.css'
 import type { PageActions } from './requests'
 
-let styles: Promise<void> | null = null
-
 /** Loads the stylesheet, once. */
 export function loadStyles(): Promise<void> {
-  styles ??= new Promise((resolve) => {
-    const link = h('link', { rel: 'stylesheet', href: new URL(address, import.meta.url).href })
-    link.addEventListener('load', () => resolve())
-    link.addEventListener('error', () => resolve()) // plain is better than nothing
-    document.head.append(link)
-  })
-  return styles
+  return loadStylesheet(new URL(address, import.meta.url).href)
 }
 
 export function pageActions(app: App, prefill: (text: string) => void): PageActions {

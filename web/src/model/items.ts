@@ -1,6 +1,6 @@
 // The items of a conversation on the page: messages of people, and runs of the agent that
 // answer them. A run is a sequence of blocks.
-import type { AskDecision, ContentPart, InputRequest } from '../api/types'
+import type { AskDecision, ContentPart, InputRequest, ResultBlob, ResultPart } from '../api/types'
 
 export type ToolState = 'preparing' | 'waiting' | 'running' | 'ok' | 'error' | 'interrupted'
 
@@ -10,6 +10,9 @@ export interface ToolCall {
   state: ToolState
   input?: unknown
   output?: string
+  parts?: ResultPart[] // of its result; absent: the output is all there is
+  blob?: ResultBlob // a result that is too large for the log
+  exitCode?: number // of a command
   ms?: number
   startedAt?: number // this browser's clock, for calls seen starting
   progress?: Progress

@@ -20,12 +20,12 @@ function answer(message: HistoryMessage): ConversationEvent[] {
   const data = { ...message, runId, content: contentOf(message), ts }
   const events: ConversationEvent[] = [{ event: 'llm.done', data, id: String(message.position) }]
   for (const call of message.toolCalls ?? []) {
-    const { id, name, ok, ms, output, childId } = call
+    const { id, name, ok, ms, output, parts, blob, childId } = call
     const result = childId ? { structuredContent: { conversationId: childId } } : undefined
     if (call.isAnswered)
       events.push({
         event: 'tool.done',
-        data: { runId, id, name, ok, ms, output, result },
+        data: { runId, id, name, ok, ms, output, parts, blob, result },
         id: null,
       })
   }

@@ -7,6 +7,7 @@ import type {
   HistoryPage,
   InputRequest,
   Question,
+  ResultPart,
 } from '../api/types'
 import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, textOf } from './items'
 import type {
@@ -327,9 +328,11 @@ export class Transcript {
   }
 
   #finishCall(data: ConversationEvents['tool.done']): void {
-    const { ok, ms, output = '', result } = data
+    const { ok, ms, output = '', parts, blob, result } = data
     const childId = DELEGATES.test(data.name) ? childOf(result?.structuredContent) : null
-    const change: Partial<ToolCall> = { state: ok ? 'ok' : 'error', ms, output, ...uriOf(data) }
+    const state = ok ? 'ok' : 'error'
+    const exitCode = exitCodeOf(parts)
+    const change = { state, ms, output, parts, blob, exitCode, ...uriOf(data) } as const
     this.#updateCall(data, childId ? { ...change, childId } : change)
   }
 
@@ -396,6 +399,13 @@ export class Transcript {
 /** Events without it must not take it away. */
 function uriOf({ resourceUri }: { resourceUri?: string }): Partial<ToolCall> {
   return resourceUri ? { resourceUri } : {}
+}
+
+/** Commands tell how they ended in their structured content. */
+function exitCodeOf(parts: ResultPart[] | undefined): number | undefined {
+  const value = parts?.find(({ type }) => type === 'structured')?.value
+  const { exit_code: plain, exitCode = plain } = (value ?? {}) as Record<string, unknown>
+  return typeof exitCode === 'number' ? exitCode : undefined
 }
 
 function childOf(structured: unknown): string | null {

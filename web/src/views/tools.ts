@@ -5,6 +5,7 @@ import { icon, type IconName } from '../base/icons'
 import { duration } from '../base/time'
 import type { ToolCall, ToolsBlock, ToolState } from '../model/items'
 import { payload, preview } from './payload'
+import { hasMedia, isRich, richResult } from './rich'
 
 const GROUP_FOLDS_AT = 4 // calls; as many in a row would push the answer out of sight
 const TICK_MS = 1000
@@ -85,6 +86,7 @@ export class ToolCard {
   #bodyShown = ''
   #child: HTMLElement | null = null
   #clock = 0
+  #hasShownMedia = false
 
   constructor(nested: NestedRun | null = null) {
     this.#nested = nested
@@ -106,20 +108,32 @@ export class ToolCard {
     this.#call = call
     const { icon: name, label } = STATES[call.state]
     const line = call.state === 'running' && call.progress?.message ? call.progress.message : ''
-    const shown = [call.name, call.state, call.ms, line || preview(call.input)].join('\n')
+    const hasFailed = call.state === 'ok' && !!call.exitCode
+    const shown = [call.name, call.state, call.exitCode, call.ms, line || preview(call.input)].join(
+      '\n',
+    )
     if (shown !== this.#shown) {
       this.#shown = shown
       this.element.dataset.state = call.state
+      this.element.classList.toggle('has-failed', hasFailed)
       this.#status.replaceChildren(
-        name ? icon(name) : h('span', { class: 'spinner' }),
-        spoken(label),
+        name ? icon(hasFailed ? 'alert' : name) : h('span', { class: 'spinner' }),
+        spoken(hasFailed ? `done, exit code ${call.exitCode}` : label),
       )
       this.#drawName(call.name)
       setText(this.#preview, line || preview(call.input))
       this.#drawTime()
     }
     this.#drawProgress(call)
+    this.#showMedia(call)
     this.#drawBody()
+  }
+
+  /** Pictures and sound are there to be seen: the card opens once. */
+  #showMedia(call: ToolCall): void {
+    if (this.#hasShownMedia || !hasMedia(call)) return
+    this.#hasShownMedia = true
+    this.element.open = true
   }
 
   /** "nb__calculate": the source small, the tool plain. */
@@ -142,14 +156,15 @@ export class ToolCard {
 
   /** A call that takes long shows that time passes. */
   #drawTime(): void {
-    const { state, ms, startedAt } = this.#call!
+    const { state, ms, startedAt, exitCode } = this.#call!
+    const ended = exitCode ? `exit ${exitCode} · ` : ''
     clearTimeout(this.#clock)
     const isTicking = state === 'running' && startedAt !== undefined
     const elapsed = isTicking ? performance.now() - startedAt : 0
     if (isTicking) this.#clock = window.setTimeout(() => this.#drawTime(), TICK_MS)
     if (isTicking)
       setText(this.#time, elapsed < TICKS_FROM_MS ? '' : `${Math.floor(elapsed / 1000)} s`)
-    else setText(this.#time, ms === undefined ? '' : duration(ms))
+    else setText(this.#time, ms === undefined ? '' : ended + duration(ms))
   }
 
   /** Only what is open is built: outputs may be large. */
@@ -166,7 +181,9 @@ export class ToolCard {
     this.#body.replaceChildren(
       payload('Input', call.input),
       ...(this.#child ? [this.#child] : []),
-      ...(call.output !== undefined ? [payload(label, call.output)] : []),
+      ...(call.output === undefined
+        ? []
+        : [isRich(call) ? richResult(label, call) : payload(label, call.output)]),
     )
   }
 }
