@@ -23,6 +23,15 @@ const MCP_SERVERS = {
     files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/srv/documents'] },
 }
 
+/** Has an example app called by the demo model, and waits until it is drawn. */
+async function showApp(page, message, drawn) {
+    await send(page, message)
+    const app = page.frameLocator('.app-card iframe').frameLocator('iframe')
+    await app.locator(drawn).first().waitFor()
+    await page.locator('.run[data-state=done]').waitFor()
+    await page.locator('.app-card').scrollIntoViewIfNeeded()
+}
+
 /** name → where, and what to do there before the picture is taken */
 const SCREENS = {
     welcome: ['#/'],
@@ -44,6 +53,15 @@ const SCREENS = {
             await send(page, 'say hello')
             await page.locator('.is-queued').waitFor()
             await page.getByLabel('Message', { exact: true }).fill('And then count backwards')
+        },
+    ],
+    app: ['#/', (page) => showApp(page, 'show the table', 'tbody tr')],
+    'app-chart': ['#/', (page) => showApp(page, 'draw a chart of 3, 1, 4, 1, 5, 9, 2, 6', '.mark')],
+    'app-fullscreen': [
+        '#/',
+        async (page) => {
+            await showApp(page, 'show the table', 'tbody tr')
+            await page.getByRole('button', { name: 'Show in full size' }).click()
         },
     ],
     permission: [
@@ -131,7 +149,8 @@ async function logIn(page) {
 function startSample() {
     const workdir = tmpdir()
     writeSample(workdir)
-    const settings = { permissions: { ask: ['nb__calculate'] } }
+    const examples = ['table', 'chart'].map((name) => ({ path: path.join(SRC_DIR, 'examples', name) }))
+    const settings = { permissions: { ask: ['nb__calculate'] }, bundles: examples }
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
     return startServer({ env: demoEnv(25), workdir })
 }
