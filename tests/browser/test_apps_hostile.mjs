@@ -391,17 +391,22 @@ test('more questions than anybody wants: a few are shown, the others are answere
     }))
 
 test('the keyboard of somebody who writes in the page stays there', () =>
-    attack({ attack: 'focus' }, async ({ page, card, view }) => {
-        const field = page.getByLabel('Message', { exact: true })
-        await field.click()
-        await field.pressSequentially('a secret that is typed slowly', { delay: 30 })
-        // A key that the app had heard would be missing here.
-        assert.equal(await field.inputValue(), 'a secret that is typed slowly')
-        const isStopped = card.locator('.app-note').waitFor()
-        const heard = await Promise.race([view.run(() => globalThis.app.count), isStopped.then(() => 0)])
-        assert.equal(heard, 0, 'what the app has heard, unless it was stopped')
-        await field.fill('')
-    }))
+    attack(
+        { attack: 'focus' },
+        async ({ page, card, view }) => {
+            const isStopped = card.locator('.app-note').waitFor()
+            await Promise.race([view.text('state', 'done'), isStopped])
+            const field = page.getByLabel('Message', { exact: true })
+            await field.click()
+            await field.pressSequentially('a secret that is typed slowly', { delay: 30 })
+            // A key that the app had heard would be missing here.
+            assert.equal(await field.inputValue(), 'a secret that is typed slowly')
+            const heard = await Promise.race([view.run(() => globalThis.app.count), isStopped.then(() => 0)])
+            assert.equal(heard, 0, 'what the app has heard, unless it was stopped')
+            await field.fill('')
+        },
+        { waitsFor: null },
+    ))
 
 test('the origin of apps serves the documents of live views and nothing else', async () => {
     const own = await newContext()
