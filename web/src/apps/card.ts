@@ -227,11 +227,12 @@ export class AppCard implements SessionHost, RequestPlace {
   }
 
   onOpened(view: View): void {
-    const title = view.title || this.#options.label
+    const { isWhole, label } = this.#options
+    const title = isWhole ? label : view.title || label
     setText(this.#title, title)
     setText(this.#by, title === view.app ? '' : `by ${view.app}`)
     this.element.setAttribute('aria-label', `App: ${title}`)
-    this.element.classList.toggle('is-plain', view.resource?.prefersBorder === false)
+    this.element.classList.toggle('is-plain', !isWhole && view.resource?.prefersBorder === false)
     if (view.resource && view.resource.dropped.length > 0)
       this.onNotice(`Some addresses that this app asked for are not allowed: ${view.resource.dropped.join(', ')}`)
   }
