@@ -408,15 +408,17 @@ test('only apps near the window are alive, and not more than six', async () => {
 
 const PLACEMENTS = [
     { app: 'fixture', slot: 'main', uri: 'ui://fixture/home', label: 'Fixture home', icon: 'home', route: 'fixture/home', priority: 20, size: 'full' },
-    { app: 'other', slot: 'sidebar', uri: 'ui://other/side', label: 'Other', icon: 'unknown', route: '', priority: 50, size: 'auto' },
-    { app: 'fixture', slot: 'settings', uri: 'ui://fixture/settings', label: 'Fixture settings', icon: '', route: '', priority: 100, size: 'compact' },
+    { app: 'other', slot: 'sidebar', uri: 'ui://other/side', label: 'Other', icon: 'unknown', route: null, priority: 50, size: 'auto' },
+    { app: 'other', slot: 'sidebar', uri: 'ui://other/more/things', label: 'Things', icon: null, route: null, priority: 60, size: 'auto' },
+    { app: 'fixture', slot: 'settings', uri: 'ui://fixture/settings', label: 'Fixture settings', icon: null, route: null, priority: 100, size: 'compact' },
 ]
 
 test('apps with a place of their own: in the sidebar, at an address that survives a reload, in the settings', async () => {
     reset({ placements: PLACEMENTS, view: { conversationId: null, callId: null, tool: null, state: 'done', arguments: null, result: null, title: 'Fixture home' } })
     await withPage(double.url, {}, async (page) => {
         const apps = page.getByRole('navigation', { name: 'Apps' })
-        assert.deepEqual(await soonLinks(apps, 2), ['Other', 'Fixture home'])
+        assert.deepEqual(await soonLinks(apps, 3), ['Other', 'Things', 'Fixture home'])
+        assert.match(await apps.getByRole('link', { name: 'Things' }).getAttribute('href'), /#\/app\/other\/more\/things$/)
         await apps.getByRole('link', { name: 'Fixture home' }).click()
         assert.match(page.url(), /#\/app\/fixture\/home$/)
         const app = await appFrame(page)

@@ -227,7 +227,8 @@ export class AppCard implements SessionHost, RequestPlace {
   }
 
   onOpened(view: View): void {
-    const title = view.title || this.#options.label
+    const { isWhole, label } = this.#options
+    const title = isWhole ? label : view.title || label
     setText(this.#title, title)
     const hosts = view.resource ? hostsOf(view.resource.csp) : []
     const facts = [
@@ -237,7 +238,7 @@ export class AppCard implements SessionHost, RequestPlace {
     setText(this.#by, facts.join(', '))
     this.#by.title = facts.join('\n') // the line may be cut off
     this.element.setAttribute('aria-label', `App: ${title}`)
-    this.element.classList.toggle('is-plain', view.resource?.prefersBorder === false)
+    this.element.classList.toggle('is-plain', !isWhole && view.resource?.prefersBorder === false)
     if (view.resource && view.resource.dropped.length > 0)
       this.onNotice(`Some addresses that this app asked for are not allowed: ${view.resource.dropped.join(', ')}`)
   }

@@ -9,7 +9,7 @@ import { loadStyles, pageActions } from './page'
 
 export async function openPlacement(app: App, placement: Placement): Promise<HTMLElement> {
   await loadStyles()
-  const { app: name, uri, label, size = 'full' } = placement
+  const { app: name, uri, label, size } = placement
   const card = new AppCard({
     label: label || name,
     target: () => ({ app: name, uri }),

@@ -7,29 +7,47 @@ export interface Placement {
   slot: string // sidebar, sidebar.<group>, sidebar.bottom, main, settings
   uri: string
   label: string
-  icon?: string
-  route?: string
-  priority?: number
-  size?: 'compact' | 'full' | 'auto'
+  icon: string | null
+  route: string | null
+  priority: number
+  size: 'compact' | 'full' | 'auto'
 }
 
 export const placements = new Signal<readonly Placement[]>([])
 
 let loading: Promise<void> | null = null
+let isStale = false
 
 /** Asks the server; what is known stays when it cannot be reached. */
 export function loadPlacements(): Promise<void> {
-  loading ??= get<{ placements?: Placement[] }>('shell')
-    .then((shell) => {
-      placements.value = (shell.placements ?? []).toSorted(inOrder)
-    })
-    .catch(() => {})
-    .finally(() => (loading = null))
+  isStale = true
+  loading ??= load().finally(() => (loading = null))
   return loading
 }
 
+async function load(): Promise<void> {
+  while (isStale) {
+    isStale = false
+    const shell = await get<{ placements?: Placement[] }>('shell').catch(() => null)
+    if (shell) placements.value = withRoutes((shell.placements ?? []).toSorted(inOrder))
+  }
+}
+
+/** Everything that can be opened has an address: its own, the app's name, or that with the resource. */
+function withRoutes(all: readonly Placement[]): Placement[] {
+  const taken = new Map<string, string>() // route → what is there
+  return all.map((one) => {
+    const { app, uri } = one
+    const named = (one.route || app).replace(/^\/+/, '')
+    const isFree = one.slot === 'settings' || one.route || (taken.get(named) ?? uri) === uri
+    const route = isFree ? named : `${app}/${uri.replace(/^ui:\/\/[^/]*\/?/, '')}`
+    if (one.slot !== 'settings') taken.set(route, uri)
+    return { ...one, route }
+  })
+}
+
 export function routeOf({ route, app }: Placement): string {
-  return (route || app).replace(/^\/+/, '')
+  return route ?? app
 }
 
 /** Those with a place in the list of apps, each once. */
@@ -49,7 +67,7 @@ export function placementAt(route: string): Placement | null {
 }
 
 function inOrder(a: Placement, b: Placement): number {
-  return rank(a) - rank(b) || (a.priority ?? 100) - (b.priority ?? 100)
+  return rank(a) - rank(b) || a.priority - b.priority
 }
 
 function rank({ slot }: Placement): number {

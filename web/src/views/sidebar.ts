@@ -167,12 +167,12 @@ export class Sidebar {
     placements.watch(() => {
       links.clear()
       for (const placement of listedPlacements()) {
-        const { label, app, icon: look = '' } = placement
+        const { label, app, icon: look } = placement
         const to: Route = { name: 'app', route: routeOf(placement) }
-        links.set(to.route, this.#link(to, label || app, LOOKS[look] ?? 'layers'))
+        links.set(to.route, this.#link(to, label || app, LOOKS[look ?? ''] ?? 'layers'))
       }
       nav.hidden = links.size === 0
-      nav.replaceChildren(...links.values())
+      nav.replaceChildren(h('p', { class: 'places-title' }, 'Apps'), ...links.values())
       markAll(route.value)
     })
     route.subscribe(markAll)
