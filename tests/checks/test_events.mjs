@@ -95,7 +95,7 @@ function membersOf(text) {
 }
 
 // What src/api/frames.c adds to the stored form.
-const ADDED = { 'user.message': ['displayName'], 'tool.done': ['output'] }
+const ADDED = { 'user.message': ['displayName'], 'tool.done': ['output', 'parts', 'blob'] }
 const page = new Map()
 for (const [, name, text] of interfaces.ConversationEvents.body.matchAll(/^ {2}'?([\w.]+)'?: (.*?)(?=^ {2}'?[\w.]+'?: |$(?![\s\S]))/gms))
     page.set(name, membersOf(text))
