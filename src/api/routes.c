@@ -129,6 +129,7 @@ static const struct route ROUTES[] = {
     {"DELETE", "/v1/conversations/:id/participants/:user", api_participants_remove, CONV, 0, SHARE},
     {"GET", "/v1/conversations/:id/history", api_conversations_history, CONV, 0, VIEW(READ)},
     {"GET", "/v1/conversations/:id/events", api_conversations_events, CONV | API_LONG, 0, VIEW(READ)},
+    {"GET", "/v1/conversations/:id/files/:file", api_conversations_file, CONV, 0, VIEW(READ)},
     {"POST", "/v1/conversations/:id/typing", api_conversations_typing, CONV, 0, SEND(WRITE)},
     {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, CONV, 0, SEND(WRITE)},
     {"GET", "/v1/conversations/:id/inputs", api_inputs_list, CONV, 0, VIEW(READ)},

@@ -58,7 +58,7 @@ static void sweep_done(struct job *j)
     free(s);
 }
 
-static void on_sweep(void *ctx)
+static void on_attach_sweep(void *ctx)
 {
     struct attach *a = ctx;
     struct sweep_job *s = xcalloc(1, sizeof *s);
@@ -76,7 +76,7 @@ struct attach *attach_new(struct loop *l, struct pool *pool, const struct attach
     arena_init(&a->arena);
     a->dir = arena_cstr(&a->arena, str_from(conf->dir));
     a->conf.dir = a->dir;
-    timer_init(&a->sweep, l, on_sweep, a);
+    timer_init(&a->sweep, l, on_attach_sweep, a);
     timer_start(&a->sweep, 0);
     return a;
 }

@@ -1,8 +1,8 @@
 /* attach.h - files that people give to the agent: the files of one workspace, from the loop thread.
  *
  * The work on disk (library.h) is done by a pool; results come as callbacks on the loop thread,
- * never before the call has returned. What a person may see here is what that person has given;
- * files that a message names belong to its conversation.
+ * never before the call has returned. People see here only what they have given themselves; a file
+ * that a message names belongs to its conversation.
  *
  *   sniff.h      what a file is, from its bytes
  *   file_name.h  names as people see them

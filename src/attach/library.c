@@ -49,6 +49,8 @@ static str meta_text(struct arena *a, const struct attached *what)
     jw_kstr(&w, "name", what->name);
     jw_kstr(&w, "mimeType", what->mime);
     jw_kint(&w, "bytes", (int64_t)what->bytes);
+    jw_kint(&w, "width", what->width);
+    jw_kint(&w, "height", what->height);
     jw_kint(&w, "at", what->at_ms);
     jw_close(&w);
     return buf_keep(&b, a);
@@ -68,6 +70,8 @@ static int read_meta(struct arena *a, const char *path, str sha256, struct attac
         .name = json_get_string(meta, "name"),
         .mime = json_get_string(meta, "mimeType"),
         .bytes = (uint64_t)json_get_int(meta, "bytes", 0),
+        .width = (uint32_t)json_get_int(meta, "width", 0),
+        .height = (uint32_t)json_get_int(meta, "height", 0),
         .at_ms = json_get_int(meta, "at", 0),
     };
     return 0;
@@ -113,29 +117,29 @@ int library_find(struct arena *a, const char *dir, str user_id, str sha256, stru
 
 /* ---- all files ---- */
 
-static int newest_first(const void *x, const void *y)
+static int by_time(const void *x, const void *y)
 {
     int64_t a = ((const struct attached *)x)->at_ms, b = ((const struct attached *)y)->at_ms;
     return (a < b) - (a > b);
 }
 
-struct listing {
+struct file_listing {
     struct attached *items;
     size_t n, cap;
 };
 
 /* Keeps the newest when there are too many. */
-static void listing_add(struct listing *l, struct attached one)
+static void listing_add(struct file_listing *l, struct attached one)
 {
     if (l->n >= 2 * LIBRARY_LIST_MAX) {
-        qsort(l->items, l->n, sizeof(l->items[0]), newest_first);
+        qsort(l->items, l->n, sizeof(l->items[0]), by_time);
         l->n = LIBRARY_LIST_MAX;
     }
     GROW(l->items, l->n, l->cap);
     l->items[l->n++] = one;
 }
 
-static void list_below(struct arena *a, const char *path, str suffix, struct listing *l)
+static void list_below(struct arena *a, const char *path, str suffix, struct file_listing *l)
 {
     struct attached one;
     DIR_EACH (d, path) {
@@ -149,7 +153,7 @@ static void list_below(struct arena *a, const char *path, str suffix, struct lis
 int library_list(struct arena *a, const char *dir, str user_id, struct attached **ret,
                  size_t *ret_n, struct err *e)
 {
-    struct listing l = {0};
+    struct file_listing l = {0};
     str suffix = arena_printf(a, ".%.*s.json", STR_ARG(user_id));
     struct dir d = dir_open(dir);
     if (d.error < 0 && d.error != -ENOENT)
@@ -159,7 +163,7 @@ int library_list(struct arena *a, const char *dir, str user_id, struct attached 
             list_below(a, arena_printf(a, "%s/%s", dir, d.name).p, suffix, &l);
     dir_close(&d);
     if (l.n > 0)
-        qsort(l.items, l.n, sizeof(l.items[0]), newest_first);
+        qsort(l.items, l.n, sizeof(l.items[0]), by_time);
     *ret_n = l.n < LIBRARY_LIST_MAX ? l.n : LIBRARY_LIST_MAX;
     *ret = arena_array(a, *ret_n, sizeof(l.items[0]));
     if (*ret_n > 0)

@@ -21,6 +21,7 @@
 struct attached {
     str id, name, mime;
     uint64_t bytes;
+    uint32_t width, height; /* of a picture, in pixels; 0 = unknown */
     int64_t at_ms;
 };
 

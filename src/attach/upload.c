@@ -130,6 +130,7 @@ static int keep_file(struct upload *u)
         .bytes = u->bytes,
         .at_ms = clock_now_ms(),
     };
+    (void)sniff_size(str_make(u->head, u->nhead), &u->made.width, &u->made.height);
     int r = library_keep(&u->arena, u->attach->dir, u->temp, u->user_id, str_from(sha256), &u->made,
                          &u->is_new, &u->job_err);
     u->temp = NULL;
@@ -156,9 +157,16 @@ static void discard_work(struct job *j)
 
 /* ---- on the loop ---- */
 
+/* Told when nothing is left of an upload that failed. */
 static void on_discarded(struct job *j)
 {
     struct upload *u = CONTAINER_OF(j, struct upload, job);
+    bool is_failed = u->err.code < 0;
+    u->attach->incoming -= u->bytes;
+    if (!is_failed && u->is_new)
+        attach_count(u->attach, (int64_t)u->bytes);
+    if (!u->is_cancelled)
+        u->ev->on_done(u->ctx, is_failed ? &u->err : NULL, is_failed ? NULL : &u->made);
     attach_release(u->attach);
     buf_done(&u->filling);
     buf_done(&u->writing);
@@ -166,17 +174,10 @@ static void on_discarded(struct job *j)
     free(u);
 }
 
-/* The callback comes before the temporary file is gone; nothing but memory depends on the order. */
 static void upload_end(struct upload *u)
 {
-    bool is_failed = u->err.code < 0;
     assert(!u->is_busy);
-    u->attach->incoming -= u->bytes;
-    if (!is_failed && u->is_new)
-        attach_count(u->attach, (int64_t)u->bytes);
-    if (!u->is_cancelled)
-        u->ev->on_done(u->ctx, is_failed ? &u->err : NULL, is_failed ? NULL : &u->made);
-    u->is_cancelled = true;
+    u->is_busy = true; /* until it is freed */
     pool_run(u->attach->pool, &u->job, discard_work, on_discarded);
 }
 

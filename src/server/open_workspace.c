@@ -63,6 +63,7 @@ struct store_conf open_workspace_store_conf(struct arena *a, const struct config
         .dir = dir,
         .cache_dir = is_own ? cache_dir(a, c, root, type, dir) : NULL,
         .workspace_id = id,
+        .files_dir = below(a, root, "files"),
         .durability = durability(c->store.durability),
         .integrity = c->store.integrity,
     };

@@ -254,6 +254,7 @@ const REQUESTS = {
     'PUT /v1/skills/personal/:name': { path: '/v1/skills/personal/none', body: {}, okay: [400] },
     'DELETE /v1/skills/personal/:name': { path: '/v1/skills/personal/none', okay: [404] },
     'POST /v1/files': { body: {} },
+    'GET /v1/conversations/:id/files/:file': { okay: [404] },
     'GET /v1/files/:file': { path: '/v1/files/file_none', okay: [404] },
     'DELETE /v1/files/:file': { path: '/v1/files/file_none', okay: [404] },
     'POST /v1/tools/call': { body: { server: 'nb', tool: 'time' } },

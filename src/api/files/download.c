@@ -16,7 +16,7 @@
 
 enum { PIECE_BYTES = 128 * 1024 };
 
-struct download {
+struct file_download {
     struct api *api;
     struct actor *actor; /* held */
     struct http_stream *stream;
@@ -28,7 +28,7 @@ struct download {
     char piece[PIECE_BYTES];
 };
 
-static void download_free(struct download *d)
+static void download_free(struct file_download *d)
 {
     actor_unref(d->actor);
     file_close(d->fd);
@@ -37,7 +37,7 @@ static void download_free(struct download *d)
 
 static void read_piece(struct job *j)
 {
-    struct download *d = CONTAINER_OF(j, struct download, job);
+    struct file_download *d = CONTAINER_OF(j, struct file_download, job);
     uint64_t left = d->end - d->at;
     d->n = pread(d->fd, d->piece, left < PIECE_BYTES ? left : PIECE_BYTES, (off_t)d->at);
 }
@@ -45,7 +45,7 @@ static void read_piece(struct job *j)
 /* A client may read for hours: a person who has lost access gets no further piece. */
 static void on_piece_read(struct job *j)
 {
-    struct download *d = CONTAINER_OF(j, struct download, job);
+    struct file_download *d = CONTAINER_OF(j, struct file_download, job);
     d->is_reading = false;
     if (d->is_closed) {
         download_free(d);
@@ -61,7 +61,7 @@ static void on_piece_read(struct job *j)
 
 static void on_download_wanted(void *ctx)
 {
-    struct download *d = ctx;
+    struct file_download *d = ctx;
     assert(!d->is_reading);
     if (d->at == d->end) {
         http_stream_end(d->stream);
@@ -73,7 +73,7 @@ static void on_download_wanted(void *ctx)
 
 static void on_download_closed(void *ctx)
 {
-    struct download *d = ctx;
+    struct file_download *d = ctx;
     d->is_closed = true;
     if (!d->is_reading)
         download_free(d);
@@ -96,7 +96,7 @@ static bool refuse_range(struct http_req *r, uint64_t size)
 
 /* Which bytes are wanted; false: the request was answered. */
 static bool choose_range(struct http_req *r, uint64_t size, struct http_stream_maker *m,
-                         struct download *d)
+                         struct file_download *d)
 {
     switch (range_parse(http_get_header(r, "range"), size, &d->at, &d->end)) {
     case RANGE_BEYOND:
@@ -123,9 +123,9 @@ static const char *content_type(const struct attached *file)
 void download_reply(struct api *api, struct http_req *r, const struct attached *file, int fd)
 {
     struct stat st;
-    struct download *d = xcalloc(1, sizeof *d);
+    struct file_download *d = xcalloc(1, sizeof *d);
     struct http_stream_maker m = {on_download_wanted, on_download_closed, d, 0, false, 0};
-    *d = (struct download){.api = api, .actor = actor_ref(api_actor(r)), .fd = fd};
+    *d = (struct file_download){.api = api, .actor = actor_ref(api_actor(r)), .fd = fd};
     r->on_gone = NULL;
     add_headers(r, file);
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
