@@ -8,7 +8,7 @@ import type {
   InputRequest,
   Question,
 } from '../api/types'
-import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, textOf } from './items'
+import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, filesOf, textOf } from './items'
 import type {
   AskBlock,
   Block,
@@ -144,6 +144,7 @@ export class Transcript {
       userId: data.userId ?? null,
       displayName: data.displayName ?? null,
       text: textOf(data.content),
+      files: filesOf(data.content),
       at: data.ts ?? '',
       position: id === null ? null : Number(id),
       app: data.app,
