@@ -90,6 +90,10 @@ static bool on_api_head(void *ctx, struct http_req *r)
         r->body_max = route->body_max > 0 ? route->body_max : API_BODY_MAX;
         r->is_long = route->flags & API_LONG;
     }
+    if (go_on && route && (route->flags & API_UPLOAD)) { /* its handler reads the body */
+        admit_request(api, r);
+        go_on = false;
+    }
     buf_done(&allow);
     return go_on;
 }

@@ -13,6 +13,7 @@
 
 struct api;
 
+struct attach;
 struct bundles;
 struct bundle_changer;
 struct ui_pages;
@@ -24,6 +25,7 @@ struct api_space {
     const char *root; /* its directory */
     const struct config *config;
     struct store *store;
+    struct attach *files; /* what people have given */
     struct runtime *runtime;
     struct registry *tools;
     struct bundles *bundles;        /* NULL = no bundles */

@@ -6,6 +6,7 @@
  *   views/          interfaces of tools that people have open
  *   people/         logins, users, workspaces, tokens, permissions, the audit log
  *   apps/           bundles and their sign-in, tools, skills, models, the prompt, /mcp
+ *   files/          files that people give
  *   conversations/  chat, history, notes, sharing, search, import, export, usage
  *   .               how a request is admitted: admit.c (authentication, workspace), gate.c (the
  *                   rule of its route), identity.c (its caller); shared by handlers: exchange.c,

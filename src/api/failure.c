@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#define FROM_ANY     0x1ffu
+#define FROM_ANY     0x3ffu
 #define FROM_BUNDLES (FROM_INSTALL | FROM_UNINSTALL)
 #define OTHER        0 /* every code that is not in the table for this origin */
 
@@ -30,11 +30,13 @@ static const struct {
     {FROM_MODEL, OTHER, 409, NULL},
     {FROM_STORE, -EBUSY, 409, "conversation_busy"},
     {FROM_APPROVAL, -EBUSY, 409, "changed_meanwhile"},
+    {FROM_FILES, -EFBIG, 413, "file_too_large"},
     {FROM_AUTH, -EBUSY, 429, NULL},
     {FROM_CHANGE, -EBUSY, 503, NULL},
     {FROM_AUTH, -EHOSTUNREACH, 503, "provider_unavailable"},
-    {FROM_STORE, -ENOSPC, 507, "storage_full"},
-    {FROM_STORE | FROM_CHANGE, OTHER, 500, "storage_error"},
+    {FROM_STORE | FROM_FILES, -ENOSPC, 507, "storage_full"},
+    {FROM_FILES, -EDQUOT, 507, "quota_reached"},
+    {FROM_STORE | FROM_CHANGE | FROM_FILES, OTHER, 500, "storage_error"},
     {FROM_INSTALL, OTHER, 500, "install_failed"},
     {FROM_UNINSTALL, OTHER, 500, "uninstall_failed"},
     {FROM_AUTH | FROM_SKILL, OTHER, 500, NULL},

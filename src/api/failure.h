@@ -17,6 +17,7 @@ enum api_origin {                      /* where the error comes from */
                   FROM_SKILL = 64,     /* runtime/skill_change.h */
                   FROM_INPUT = 128,    /* runtime/turn/tool_question.h */
                   FROM_MODEL = 256,    /* llm_may_set_key */
+                  FROM_FILES = 512,    /* attach/attach.h */
 };
 
 /* Replies with the status and the code that the table has for the error. */

@@ -65,6 +65,12 @@ api_handler api_skills_delete, api_skills_delete_personal, api_skills_put, api_s
 api_handler api_skills_list, api_skills_match;
 /* apps/tools.c */
 api_handler api_tools_call, api_tools_list;
+/* files/conversation_file.c */
+api_handler api_conversations_file;
+/* files/file_add.c */
+api_handler api_files_add;
+/* files/files.c */
+api_handler api_files_get, api_files_list, api_files_remove;
 /* conversations/chat.c */
 api_handler api_chat_post, api_chat_start, api_chat_stream;
 /* conversations/conversations.c */

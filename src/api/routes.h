@@ -20,6 +20,7 @@ enum {
     API_CHAT = 128,     /* limited per minute: chat, */
     API_CALLS = 256,    /* calls of tools, */
     API_MCP = 512,      /* the MCP endpoint, which has a scope of its own */
+    API_UPLOAD = 2048,  /* its handler is called before the body is read (http_receive) */
     API_LONG = 1024,    /* waits for something outside: a model, a bundle, a server, new events */
 };
 

@@ -67,6 +67,8 @@ static const struct trail_row ROWS[] = {
     {"DELETE", "/v1/permissions/consents/:tool", "consent.withdraw", 0, {0}, false},
     {"DELETE", "/v1/permissions/workspace-consents/:tool", "consent.withdraw", 0, {0}, false},
     {"PUT", "/v1/providers/:name/key", "settings.provider_key", 0, {0}, false},
+    {"POST", "/v1/files", "file.add", 9, {0}, false},
+    {"DELETE", "/v1/files/:file", "file.remove", 0, {0}, false},
     {"POST", "/v1/import", "conversation.import", 9, {0}, false},
     {"GET", "/v1/audit", "audit.read", 9, {0}, true},
     {"POST", "/v1/views", "view.open", -1, {"callId", "conversationId", "app"}, true},

@@ -47,7 +47,8 @@ const struct arg CLI_GLOBAL_ARGS[] = {
 
 const struct arg CLI_CHAT_ARGS[] = {
     {"prompt", 'p', ARG_STRING, "TEXT", "ask once, print the answer and exit", CHAT(prompt)},
-    {"file", 'f', ARG_LIST, "FILE", "attach a text file (may be repeated)", CHAT(files)},
+    {"file", 'f', ARG_LIST, "FILE", "attach a text, picture or other file (may be repeated)",
+     CHAT(files)},
     {"allow", 0, ARG_LIST, "GLOB", "call these tools without asking (may be repeated)",
      CHAT(allow)},
     {"resume", 'r', ARG_STRING, "ID", "continue a conversation", CHAT(resume)},

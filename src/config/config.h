@@ -71,6 +71,10 @@ struct config_limits {
     int64_t max_tool_result_size;
 };
 
+struct config_files {
+    int64_t max_mb, quota_mb;
+};
+
 struct config_model_calls {
     int64_t idle_timeout_ms, max_tries, retry_base_ms; /* 0 = the provider floor's defaults */
 };
@@ -107,6 +111,7 @@ struct config {
     struct config_logging logging;
     struct config_models models;
     struct config_limits limits;
+    struct config_files files;
     struct config_model_calls model_calls;
     struct config_mcp mcp;
     struct config_features features;

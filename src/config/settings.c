@@ -116,6 +116,9 @@ const struct setting SETTINGS[] = {
     {INT("modelCalls.retryBaseMs", model_calls.retry_base_ms, 0, 60000), .unit = "ms"},
     {"thinking", JF_STR, AT(thinking), "off", .choices = "off, adaptive, enabled"},
 
+    {INT("files.maxMb", files.max_mb, 1, 256), .initial = "64", .unit = "MiB"},
+    {INT("files.quotaMb", files.quota_mb, 1, 100000000), .initial = "10240", .unit = "MiB"},
+
     {INT("maxIterations", limits.max_iterations, 1, CONFIG_ITERATIONS_MAX), .initial = "10"},
     {INT("maxInputTokens", limits.max_input_tokens, 1, INT64_MAX), .initial = "500000",
      .unit = "tokens"},

@@ -65,6 +65,8 @@ str event_user_message(struct arena *a, const struct event_message *m)
     struct event_line l;
     line_begin(&l, EV_USER_MESSAGE, STR_NONE);
     jw_karray(&l.w, "content");
+    for (size_t i = 0; m->files && i < m->files->len; i++)
+        jw_value(&l.w, &m->files->items[i]);
     text_part(&l.w, m->text);
     jw_end(&l.w);
     add_optional(&l.w, "userId", m->user_id);

@@ -56,5 +56,6 @@ struct event_message {
     str app;                     /* whose interface wrote it; empty = the person did */
     const struct view_context *contexts;
     size_t ncontexts;
+    const struct json *files; /* parts of the content, before the text; or NULL */
 };
 str event_user_message(struct arena *a, const struct event_message *m);

@@ -12,7 +12,8 @@
  * Files: server.h (this), router.h (tables of routes), static.h and assets.h (files of the web
  * page), sse.h (event streams), stream.h (long responses).
  * conn/ is the machine below: listener, conn (states of a connection), parse and body (bytes of a
- * request), request, response, tally (limits per client), share (time per client). */
+ * request), request, receive (bodies in pieces), response, tally (limits per client), share (time
+ * per client). */
 #pragma once
 
 #include "base/arena.h"
@@ -136,6 +137,24 @@ bool http_count_for(struct http_req *r, str person);
 /* Counts a request that a proxy forwards (http_handlers.is_proxy) for the address of its client,
  * until the answer is sent. Connections without a proxy are counted for their own address. */
 bool http_count_for_address(struct http_req *r, str addr);
+
+/* ---- a body that is not kept in memory ----
+ *
+ * For a request whose on_head has returned false: its handler receives the body in pieces, as they
+ * come. req->body_max still holds. When the body cannot be completed (it is too large, malformed or
+ * too slow), on_gone is called as for a client that disconnected, and the server itself answers. */
+
+struct http_sink {
+    /* The piece is borrowed for the call. May pause. False: the request was answered. */
+    bool (*on_piece)(struct http_req *r, str piece);
+    void (*on_end)(struct http_req *r); /* the body was complete; answer now or later */
+};
+
+/* Needs on_gone. May call any of its callbacks before it returns. */
+void http_receive(struct http_req *r, const struct http_sink *sink);
+/* No more pieces until http_receive_resume: the socket is not read when its buffer is full. */
+void http_receive_pause(struct http_req *r);
+void http_receive_resume(struct http_req *r);
 
 /* ---- the answer: exactly one of these per request ---- */
 

@@ -418,7 +418,7 @@ static void take_over(struct sse *s, struct request *r)
 {
     struct http_server *v = s->server;
     bool is_head = r->is_head;
-    response_begin_stream(r, "text/event-stream\r\nX-Accel-Buffering: no", s->is_chunked);
+    response_begin_stream(r, "text/event-stream\r\nX-Accel-Buffering: no", 200, -1);
     struct http_conn *c = response_detach(r, 200);
     c->state = CONN_STREAM;
     c->sse = s;

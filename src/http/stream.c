@@ -113,7 +113,7 @@ static void end_local(struct http_stream *s)
     if (buf_failed(&s->local))
         http_reply_error(r, 500, NULL, "The response is too large.", NULL);
     else
-        http_reply(r, 200, s->type, buf_str(&s->local));
+        http_reply(r, s->maker.status, s->type, buf_str(&s->local));
     over(s);
 }
 
@@ -149,8 +149,9 @@ void http_stream_fail(struct http_stream *s)
 static void take_over(struct http_stream *s, struct request *r)
 {
     bool is_head = r->is_head;
-    response_begin_stream(r, s->type, s->is_chunked);
-    struct http_conn *c = response_detach(r, 200);
+    response_begin_stream(r, s->type, s->maker.status,
+                          s->maker.has_length ? (int64_t)s->maker.length : -1);
+    struct http_conn *c = response_detach(r, s->maker.status);
     if (!conn_write(c, buf_str(&s->server->out_head), STR_NONE, true)) {
         over(s);
     } else if (is_head) {
@@ -172,7 +173,8 @@ struct http_stream *http_stream_open(struct http_req *q, const char *type,
     assert(!r->is_gone && q->server);
     struct http_stream *s = xcalloc(1, sizeof *s);
     *s = (struct http_stream){.server = q->server, .maker = *m, .type = type};
-    s->is_chunked = r->minor == 1;
+    s->maker.status = m->status ? m->status : 200;
+    s->is_chunked = r->minor == 1 && !m->has_length;
     buf_init(&s->local, LOCAL_BYTES_MAX);
     defer_init(&s->next, stream_ask, s);
     defer_init(&s->closed, on_stream_closed, s);

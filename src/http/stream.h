@@ -16,9 +16,12 @@ struct http_stream_maker {
      * never from inside a call of these functions; the stream is freed after it. */
     void (*on_close)(void *ctx);
     void *ctx;
+    int status;      /* 0 = 200 */
+    bool has_length; /* the pieces have `length` bytes together: Content-Length is sent */
+    uint64_t length;
 };
 
-/* Answers the request with 200 and the headers that were added; frees the request. */
+/* Answers the request with the status and the headers that were added; frees the request. */
 struct http_stream *http_stream_open(struct http_req *r, const char *type,
                                      const struct http_stream_maker *m);
 void http_stream_write(struct http_stream *s, str piece); /* copied if it has to wait */

@@ -95,6 +95,7 @@ struct turn_request {
     str app; /* the source whose interface wrote the message; empty = the person did */
     const struct view_context *contexts; /* told to the model with the message; copied */
     size_t ncontexts;
+    const struct json *files;       /* content parts that name files (log format), or NULL */
     str model;                      /* empty: the conversation's, else the default */
     str channel;                    /* tui, web, api ... */
     struct json_strs allowed_tools; /* globs of the request; items NULL = no limit. nb__ tools pass,
@@ -131,6 +132,7 @@ struct turn_child {
     int depth; /* 1 for a child, 2 for a grandchild */
 };
 
+#define TURN_FILES_MAX 20 /* of one message */
 #define TURN_DEPTH_MAX 3
 #define TURN_QUEUE_MAX 16 /* queued messages of one conversation */
 

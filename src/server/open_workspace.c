@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "attach/attach.h"
 #include "base/bytes/hash.h"
 #include "base/clock.h"
 #include "gateway/gateway.h"
@@ -62,6 +63,7 @@ struct store_conf open_workspace_store_conf(struct arena *a, const struct config
         .dir = dir,
         .cache_dir = is_own ? cache_dir(a, c, root, type, dir) : NULL,
         .workspace_id = id,
+        .files_dir = below(a, root, "files"),
         .durability = durability(c->store.durability),
         .integrity = c->store.integrity,
     };
@@ -98,6 +100,17 @@ static int open_store(struct open_workspace *sp, struct err *e)
             return r;
     }
     return store_open(sp->env->store_env, &conf, &sp->api.store, e);
+}
+
+static void open_files(struct open_workspace *sp)
+{
+    const struct config_files *c = &sp->config.files;
+    const struct attach_conf conf = {
+        .dir = below(&sp->arena, sp->api.root, "files"),
+        .max_bytes = (uint64_t)c->max_mb << 20,
+        .quota_bytes = (uint64_t)c->quota_mb << 20,
+    };
+    sp->api.files = attach_new(sp->env->loop, sp->env->files, &conf);
 }
 
 static int make_runtime(struct open_workspace *sp, struct err *e)
@@ -180,6 +193,7 @@ static struct open_workspace *open_workspace_new(struct open_workspaces *set, st
 static void open_workspace_free(struct open_workspace *sp)
 {
     open_workspace_bundles_free(sp);
+    attach_close(sp->api.files);
     builtin_free(sp->builtin);
     runtime_free(sp->api.runtime);
     registry_free(sp->api.tools);
@@ -272,6 +286,7 @@ struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, s
         return NULL;
     }
     sp = open_workspace_new(s, id);
+    open_files(sp);
     int r = open_store(sp, e);
     if (r == 0)
         r = make_runtime(sp, e);

@@ -22,6 +22,7 @@ struct open_workspace_env { /* shared by all open workspaces; borrowed */
     struct bus *bus;
     struct llm *llm;
     struct pool *readers;
+    struct pool *files; /* uploads */
     struct fetcher *fetcher;
     struct gateway *gateway; /* is notified of changes of bundles and before a workspace is freed */
     const struct store_env *store_env;

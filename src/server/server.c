@@ -23,6 +23,7 @@
 
 #define SYNC_THREADS 16
 #define READ_THREADS 2
+#define FILE_THREADS 2
 
 #define SANDBOX_CONNS 1024
 
@@ -39,7 +40,7 @@ struct server {
     struct bus *bus;
     struct fetcher *fetcher;
     struct llm *llm;
-    struct pool *readers;
+    struct pool *readers, *files;
     struct appender *appender;
     struct audit *audit;
     struct store_env store_env;
@@ -104,6 +105,7 @@ static void prepare_spaces(struct server *s)
         .bus = s->bus,
         .llm = s->llm,
         .readers = s->readers,
+        .files = s->files,
         .fetcher = s->fetcher,
         .gateway = s->gateway,
         .store_env = &s->store_env,
@@ -314,6 +316,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->bus = bus_new(l);
     s->fetcher = fetcher_new(l);
     s->readers = pool_new(l, "nb-read", READ_THREADS);
+    s->files = pool_new(l, "nb-files", FILE_THREADS);
     s->appender = appender_new(l, SYNC_THREADS);
     s->audit = audit_new(l, log, config->work_dir);
     int r = server_build(s, e);
@@ -498,6 +501,7 @@ void server_free(struct server *s)
     llm_free(s->llm);
     fetcher_free(s->fetcher);
     appender_free(s->appender);
+    pool_free(s->files);
     pool_free(s->readers);
     audit_free(s->audit); /* so that the audit log also records what the pool ends */
     bus_free(s->bus);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
+#include "os/file.h"
 #include "store/backend/backend.h"
 #include "store/folder/folder_record.h"
 
@@ -193,6 +194,8 @@ void op_done(struct store_op *op)
     list_del(&op->node);
     if (op->is_sharing)
         sharing_next(s, op->id);
+    if (op->out.file.is_open)
+        file_close(op->out.file.fd);
     arena_done(&op->arena);
     free(op);
     if (s->is_closing && list_empty(&s->calls))

@@ -71,6 +71,7 @@ struct store_conf {
     const char *dir;       /* jsonl: the directory of <id>.jsonl; folder: the storage root */
     const char *cache_dir; /* index.db; NULL = no index, scan instead */
     const char *workspace_id;
+    const char *files_dir; /* files that people gave (attach/library.h); NULL = none */
     enum store_durability durability;
     bool integrity; /* hash-chain new events */
     bool read_only; /* never lock, repair or write: for a second process that only reads */
@@ -209,6 +210,11 @@ typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_by
 struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx);
 struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx);
 
+/* A file of the conversation, that one of its messages names. -ENOENT. */
+typedef void (*store_file_fn)(void *ctx, const struct err *err, int fd,
+                              const char *mime); /* fd: of the callee, who closes it */
+struct store_op *store_open_file(struct store *s, str id, str sha256, store_file_fn fn, void *ctx);
+
 /* ---- reading ---- */
 
 /* -ENOENT. A child run (conv.parent) has the access that its parent has at this moment. */
@@ -221,6 +227,7 @@ struct store_range {
     size_t max_events; /* 0 = 1,000 */
     size_t max_bytes;  /* 0 = 8 MiB; at least one event is always returned */
     bool with_blobs;   /* put spilled results back into their events */
+    bool with_files;   /* put files into the messages that name them (event/file_parts.h) */
 };
 
 struct store_page {

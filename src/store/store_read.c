@@ -36,6 +36,28 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
     return op;
 }
 
+static void answer_file(struct store_op *op)
+{
+    op->out.file.is_open = false;
+    op->fn.file(op->ctx, op_err(op), op->err.code ? -1 : op->out.file.fd, op->out.file.mime);
+}
+
+struct store_op *store_open_file(struct store *s, str id, str sha256, store_file_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_file, ctx);
+    op->fn.file = fn;
+    op->in.blob = arena_str(&op->arena, sha256);
+    if (!op_check(op, false))
+        return op;
+    if (!s->ops->open_blob || !sha256_is_hex(sha256)) {
+        err_set(&op->err, -ENOENT, "no such file");
+        op_done_later(op);
+    } else {
+        op_start(op, s->ops->open_blob);
+    }
+    return op;
+}
+
 /* ---- a child run has the access of its parent ---- */
 
 static void parent_get(struct store_op *op);

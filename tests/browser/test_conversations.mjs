@@ -291,27 +291,37 @@ test('a finished answer is shown in the title of a hidden page, and by a notific
     await own.close()
 })
 
-test('text files that are dropped become part of the message; others are refused', () =>
+test('files that are dropped or pasted are sent with the message, and shown again after a reload', () =>
     withPage(server.url, {}, async (page) => {
-        const drop = (name, content) =>
-            page.locator('.composer').evaluate(
-                (composer, [fileName, text]) => {
-                    const dataTransfer = new DataTransfer()
-                    dataTransfer.items.add(new File([text], fileName))
-                    const init = { dataTransfer, bubbles: true, cancelable: true }
-                    composer.dispatchEvent(new DragEvent('drop', init))
+        const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+        const give = (how, name, type, base64) =>
+            page.locator('.composer-field').evaluate(
+                (fieldElement, [kind, fileName, mime, text]) => {
+                    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0))
+                    const data = new DataTransfer()
+                    data.items.add(new File([bytes], fileName, { type: mime }))
+                    const init = { bubbles: true, cancelable: true }
+                    fieldElement.dispatchEvent(kind === 'drop'
+                        ? new DragEvent('drop', { ...init, dataTransfer: data })
+                        : new ClipboardEvent('paste', { ...init, clipboardData: data }))
                 },
-                [name, content],
+                [how, name, type, base64],
             )
-        await field(page).fill('What is this?')
-        await drop('notes.md', '# A\n```js\nx\n```\n')
-        const expected = 'What is this?\n\nnotes.md:\n````md\n# A\n```js\nx\n```\n````'
-        await eventually(async () => (await field(page).inputValue()) === expected)
-        await drop('picture.png', '\0\x01')
-        await page.locator('.toast', { hasText: 'picture.png is not text' }).waitFor()
-        await drop('huge.log', 'x'.repeat(70_000))
-        await page.locator('.toast', { hasText: 'huge.log is larger' }).waitFor()
-        await soon(async () => assert.equal(await page.locator('.composer-field').inputValue(), expected))
+        await give('paste', 'dot.png', 'image/png', png)
+        await give('drop', 'notes.md', '', btoa('# A'))
+        await give('drop', 'wrong.txt', '', btoa('x'))
+        await page.getByRole('button', { name: 'Remove wrong.txt' }).click()
+        await eventually(async () => (await page.locator('.attachment:not(.is-sending)').count()) === 2)
+        await send(page, 'What is this?')
+        await answered(page, 1)
+        const isShown = () => page.locator('.message-files img').evaluate((image) => image.naturalWidth === 1)
+        await eventually(isShown)
+        await page.locator('.file-link', { hasText: 'notes.md' }).waitFor()
+        assert.equal(await page.locator('.attachment').count(), 0)
+        await page.reload()
+        await page.locator('.message-files img').waitFor()
+        await eventually(isShown)
+        await page.locator('.file-link', { hasText: 'notes.md' }).waitFor()
     }))
 
 test('notes beside a conversation; the panel is not remembered and closes with Escape', () =>

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "api/api_impl.h"
+#include "api/conversations/chat_files.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "api/live/live.h"
@@ -20,7 +21,7 @@ struct answer_body {
 
 struct chat_body {
     str message, conversation_id, model, workspace_id, channel, when_busy;
-    struct json_strs allowed_tools, auto_allow;
+    struct json_strs allowed_tools, auto_allow, files;
     struct answer_body answer;
     struct dir_grant directory;
     bool is_unattended;
@@ -37,6 +38,7 @@ static const struct json_field ANSWER_FIELDS[] = {
 static const struct json_field CHAT_FIELDS[] = {
     {"message", JF_STR, offsetof(struct chat_body, message), 0, NULL, 0},
     {"answer", JF_OBJECT, offsetof(struct chat_body, answer), 0, ANSWER_FIELDS, 0},
+    {"files", JF_STRS, offsetof(struct chat_body, files), JF_NULLABLE, NULL, 0},
     {"whenBusy", JF_STR, offsetof(struct chat_body, when_busy), 0, NULL, 0},
     {"autoAllow", JF_STRS, offsetof(struct chat_body, auto_allow), 0, NULL, 0},
     {"workingDirectory", JF_OBJECT, offsetof(struct chat_body, directory), 0, API_DIRECTORY_FIELDS,
@@ -81,19 +83,32 @@ static bool parse_always(struct http_req *r, const struct json *v, enum consent_
     return api_bad_request(r, "answer.always: expected true, false, \"me\" or \"workspace\"");
 }
 
-/* Decodes and checks; replies with 400 and returns false when something is wrong. */
-static bool decode_chat(struct api *api, struct http_req *r, struct turn_request *ret,
-                        const struct json **ret_app_context)
+/* What is asked for; in the arena of the request. */
+struct chat_wish {
+    struct turn_request turn;
+    const struct json *app_context;
+    struct json_strs files;
+    struct chat_files found; /* while they are being found */
+};
+
+/* Decodes and checks; replies with 400 and returns NULL when something is wrong. */
+static struct chat_wish *decode_chat(struct api *api, struct http_req *r)
 {
     struct chat_body b = {0};
     enum turn_when_busy busy;
     enum consent_scope remember;
     if (!api_decode_open_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy) ||
-        !parse_always(r, b.answer.always, &remember) || !api_may_lend(r, &b.directory))
-        return false;
-    if (!b.message.p && b.answer.ask_id.n == 0)
-        return api_bad_request(r, "message: required but missing");
-    *ret_app_context = b.app_context;
+        !parse_always(r, b.answer.always, &remember) || !api_may_lend(r, &b.directory) ||
+        !chat_files_check(r, b.files))
+        return NULL;
+    if (!b.message.p && b.answer.ask_id.n == 0) {
+        api_bad_request(r, "message: required but missing");
+        return NULL;
+    }
+    struct chat_wish *wish = ARENA_NEW(&r->arena, struct chat_wish);
+    struct turn_request *ret = &wish->turn;
+    wish->app_context = b.app_context;
+    wish->files = b.files;
     *ret = (struct turn_request){
         .actor = api_actor(r),
         .conversation_id = store_id_meant(b.conversation_id),
@@ -111,7 +126,7 @@ static bool decode_chat(struct api *api, struct http_req *r, struct turn_request
     if (b.answer.ask_id.n == 0)
         ret->ncontexts =
             views_contexts(api, ret->actor, &r->arena, ret->conversation_id, &ret->contexts);
-    return true;
+    return wish;
 }
 
 /* ---- POST /v1/chat ---- */
@@ -119,8 +134,10 @@ static bool decode_chat(struct api *api, struct http_req *r, struct turn_request
 struct chat_wait {
     struct api *api;
     struct http_req *req;
-    struct message *turn;
-    str conversation_id; /* as the request names it */
+    struct message *turn; /* NULL: its files are being found */
+    str conversation_id;  /* as the request names it */
+    struct chat_wish *wish;
+    const struct turn_events *ev;
 };
 
 static void on_chat_done(void *ctx, const struct turn_result *t)
@@ -150,23 +167,42 @@ static void on_chat_refused(void *ctx, enum turn_refusal why, const struct err *
 static void on_chat_gone(struct http_req *r)
 {
     struct chat_wait *c = r->user;
-    turn_forget(c->turn);
+    if (c->turn)
+        turn_forget(c->turn);
+    else
+        chat_files_cancel(&c->wish->found);
+}
+
+static void chat_begin(struct chat_wait *c)
+{
+    c->turn = turn_start(api_space(c->req)->runtime, &c->wish->turn, c->ev, c);
+    turn_focus(c->turn, c->wish->app_context);
+}
+
+static void on_chat_files_found(void *ctx, const struct err *err, const struct json *parts)
+{
+    struct chat_wait *c = ctx;
+    c->wish->turn.files = parts;
+    if (err)
+        api_fail(c->req, FROM_FILES, err);
+    else
+        chat_begin(c);
 }
 
 static void start_turn(struct api *api, struct http_req *r, const struct turn_events *ev)
 {
-    struct turn_request req;
-    const struct json *app_context;
-    if (!decode_chat(api, r, &req, &app_context))
+    struct chat_wish *wish = decode_chat(api, r);
+    if (!wish)
         return;
     struct chat_wait *c = ARENA_NEW(&r->arena, struct chat_wait);
-    c->api = api;
-    c->req = r;
-    c->conversation_id = arena_str(&r->arena, req.conversation_id);
-    c->turn = turn_start(api_space(r)->runtime, &req, ev, c);
-    turn_focus(c->turn, app_context);
+    *c = (struct chat_wait){.api = api, .req = r, .wish = wish, .ev = ev};
+    c->conversation_id = arena_str(&r->arena, wish->turn.conversation_id);
     r->user = c;
     r->on_gone = on_chat_gone;
+    if (wish->files.len > 0)
+        chat_files_find(&wish->found, r, wish->files, on_chat_files_found, c);
+    else
+        chat_begin(c);
 }
 
 void api_chat_post(void *ctx, struct http_req *r)
@@ -209,10 +245,11 @@ void api_chat_start(void *ctx, struct http_req *r)
 /* Belongs to the request until the turn is accepted or queued, then to the stream. */
 struct chat_stream {
     struct api *api;
-    struct http_req *req; /* until the stream is open */
-    str conversation_id;  /* as the request names it; valid with req */
-    struct live *live;    /* from then on */
-    struct message *turn; /* NULL: the last event was sent */
+    struct http_req *req;   /* until the stream is open */
+    str conversation_id;    /* as the request names it; valid with req */
+    struct chat_wish *wish; /* valid with req */
+    struct live *live;      /* from then on */
+    struct message *turn;   /* NULL: its files are being found, or the last event was sent */
 };
 
 static void chat_stream_end(struct chat_stream *c)
@@ -333,24 +370,46 @@ static void on_stream_gone(struct http_req *r)
 {
     struct chat_stream *c = r->user;
     assert(!c->live);
-    turn_forget(c->turn);
+    if (c->turn)
+        turn_forget(c->turn);
+    else
+        chat_files_cancel(&c->wish->found);
+    free(c);
+}
+
+static void chat_stream_begin(struct chat_stream *c)
+{
+    static const struct turn_events EVENTS = {on_stream_started, on_stream_done, on_stream_refused,
+                                              on_stream_queued};
+    c->turn = turn_start(api_space(c->req)->runtime, &c->wish->turn, &EVENTS, c);
+    turn_focus(c->turn, c->wish->app_context);
+}
+
+static void on_stream_files_found(void *ctx, const struct err *err, const struct json *parts)
+{
+    struct chat_stream *c = ctx;
+    c->wish->turn.files = parts;
+    if (!err) {
+        chat_stream_begin(c);
+        return;
+    }
+    c->req->on_gone = NULL;
+    api_fail(c->req, FROM_FILES, err);
     free(c);
 }
 
 void api_chat_stream(void *ctx, struct http_req *r)
 {
-    static const struct turn_events EVENTS = {on_stream_started, on_stream_done, on_stream_refused,
-                                              on_stream_queued};
-    struct turn_request req;
-    const struct json *app_context;
-    if (!decode_chat(ctx, r, &req, &app_context))
+    struct chat_wish *wish = decode_chat(ctx, r);
+    if (!wish)
         return;
     struct chat_stream *c = xcalloc(1, sizeof *c);
-    c->api = ctx;
-    c->req = r;
-    c->conversation_id = arena_str(&r->arena, req.conversation_id);
+    *c = (struct chat_stream){.api = ctx, .req = r, .wish = wish};
+    c->conversation_id = arena_str(&r->arena, wish->turn.conversation_id);
     r->user = c;
     r->on_gone = on_stream_gone;
-    c->turn = turn_start(api_space(r)->runtime, &req, &EVENTS, c);
-    turn_focus(c->turn, app_context);
+    if (wish->files.len > 0)
+        chat_files_find(&wish->found, r, wish->files, on_stream_files_found, c);
+    else
+        chat_stream_begin(c);
 }

@@ -16,6 +16,25 @@ void sha256(str in, uint8_t out[SHA256_LEN])
     SHA256_Final(out, &ctx);
 }
 
+_Static_assert(sizeof(SHA256_CTX) <= sizeof(struct sha256_pieces), "state of a hash");
+
+void sha256_begin(struct sha256_pieces *h)
+{
+    SHA256_Init((SHA256_CTX *)h->state);
+}
+
+void sha256_add(struct sha256_pieces *h, str piece)
+{
+    SHA256_Update((SHA256_CTX *)h->state, piece.p ? piece.p : "", piece.n);
+}
+
+void sha256_end_hex(struct sha256_pieces *h, char out[SHA256_HEX_LEN + 1])
+{
+    uint8_t digest[SHA256_LEN];
+    SHA256_Final(digest, (SHA256_CTX *)h->state);
+    hex_encode(out, digest, sizeof(digest));
+}
+
 void hmac_sha256(const uint8_t key[32], str text, uint8_t out[SHA256_LEN])
 {
     enum { BLOCK = 64 }; /* of SHA-256 */

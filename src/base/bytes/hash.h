@@ -7,6 +7,14 @@
 #define SHA256_HEX_LEN 64
 
 void sha256(str in, uint8_t out[SHA256_LEN]);
+/* The same for bytes that come in pieces. */
+struct sha256_pieces {
+    uint64_t state[16];
+};
+void sha256_begin(struct sha256_pieces *h);
+void sha256_add(struct sha256_pieces *h, str piece);
+void sha256_end_hex(struct sha256_pieces *h, char out[SHA256_HEX_LEN + 1]);
+
 /* HMAC-SHA-256 with a key of 32 bytes. */
 void hmac_sha256(const uint8_t key[32], str text, uint8_t out[SHA256_LEN]);
 bool sha256_is_hex(str s); /* 64 digits in lower case */

@@ -222,10 +222,14 @@ static int one_shot(struct chat *c)
 {
     struct arena a;
     struct err e = {0};
+    struct input_files files;
     str text;
     arena_init(&a);
     int code = EXIT_FAILED;
-    if (input_compose(c->cli, &a, &text, &e) < 0)
+    int r = input_compose(c->cli, &a, &text, &files, &e);
+    for (size_t i = 0; r == 0 && i < files.n; i++)
+        r = session_attach(c->session, files.paths[i], &e);
+    if (r < 0)
         cli_fail(&e);
     else
         code = exchange(c, text) ? EXIT_DONE : EXIT_FAILED;

@@ -52,7 +52,7 @@ static void on_replay_page(void *ctx, const struct err *err, const struct store_
 static int read_log(struct replaying *r)
 {
     while (!r->is_at_end) {
-        struct store_range range = {.after = r->next, .with_blobs = true};
+        struct store_range range = {.after = r->next, .with_blobs = true, .with_files = true};
         r->is_done = false;
         store_read(server_store(r->server), r->id, &range, on_replay_page, r);
         cmd_wait(r->x, &r->is_done);

@@ -77,17 +77,17 @@ static bool is_left_out(str below)
            is_npm_package(below) || str_eq(below, STR("auth/open.html")) ||
            str_eq(below, STR("nb.sock")) || str_eq(below, STR("nb.lock")) ||
            str_ends(below, STR(".settings.lock")) || str_ends(below, STR("/.journal")) ||
-           str_find(below, STR(".jsonl.new_"), 0) >= 0;
+           str_find(below, STR(".jsonl.new_"), 0) >= 0 || str_starts(below, STR("files/new_")) ||
+           str_find(below, STR("/files/new_"), 0) >= 0;
 }
 
 /* Names of nb that an administrator may have moved elsewhere and linked. Other links are not
  * followed: bundles can create links, and they may point to any file. */
 static bool is_own_place(str below)
 {
-    static const char *const NAMES[] = {"conversations", "storage",       "users",
-                                        "workspaces",    "skills",        "audit",
-                                        "credentials",   "data",          "nimblebrain.json",
-                                        "instance.json", "workspace.json"};
+    static const char *const NAMES[] = {
+        "conversations", "storage", "users", "workspaces",       "skills",        "audit",
+        "credentials",   "data",    "files", "nimblebrain.json", "instance.json", "workspace.json"};
     str name = below, ws, rest = below;
     if (str_starts(below, STR("workspaces/")) && str_split(&rest, '/', &ws))
         name = str_split(&rest, '/', &ws) && rest.n > 0 ? rest : STR("workspaces");

@@ -71,6 +71,8 @@ void session_set_permissions(struct chat_session *s, struct json_strs allow, boo
 const struct json *session_question(struct chat_session *s, struct arena *a);
 
 /* One message at a time. */
+/* Gives a file to the server, for the next message. Runs the loop until it has arrived. */
+int session_attach(struct chat_session *s, const char *path, struct err *e);
 void session_send(struct chat_session *s, str text, const struct session_events *ev, void *ctx);
 /* Instead of a message: the decisions on a permission question, {callId: true, false or
  * "always"}. */

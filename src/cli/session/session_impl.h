@@ -16,10 +16,11 @@ struct chat_session {
     struct client *client; /* of the running server, or of the one in this process */
     struct arena arena;    /* as long as the session */
     str model, conversation_id;
-    str page_url; /* of the running server; empty = no page */
+    str page_url;               /* of the running server; empty = no page */
     struct dir_grant directory; /* the current directory, unless commands cannot run there */
     str no_directory;           /* why they cannot */
     struct json_strs allow;     /* globs; borrowed */
+    struct json *files;         /* ids for the next message, or NULL */
     bool is_unattended;
     const struct session_events *ev; /* of the message in progress: */
     void *ctx;

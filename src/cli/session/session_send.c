@@ -4,6 +4,7 @@
 
 #include "cli/session/session_impl.h"
 #include "net/sse_parse.h"
+#include "os/file.h"
 
 #define BODY_MAX (64u * 1024 * 1024)
 
@@ -75,6 +76,14 @@ static void write_directory(struct json_writer *w, const struct dir_grant *g)
     jw_end(w);
 }
 
+static void write_message(struct chat_session *s, struct json_writer *w, str text)
+{
+    jw_kstr(w, "message", text);
+    if (s->files)
+        jw_kval(w, "files", s->files);
+    s->files = NULL;
+}
+
 str session_body(struct chat_session *s, struct buf *b, const struct session_input *in)
 {
     struct json_writer w;
@@ -83,7 +92,7 @@ str session_body(struct chat_session *s, struct buf *b, const struct session_inp
     if (in->ask_id.n > 0)
         write_answer(&w, in);
     else
-        jw_kstr(&w, "message", in->text);
+        write_message(s, &w, in->text);
     jw_kstr(&w, "channel", STR("tui"));
     if (s->directory.path.n > 0 && session_is_remote(s)) /* a server here has it already */
         write_directory(&w, &s->directory);
@@ -110,6 +119,27 @@ void session_post(struct chat_session *s, const struct session_input *in)
         .method = "POST", .path = STR("/v1/chat/stream"), .body = session_body(s, &body, in)};
     s->chat = client_start(s->client, &q, 0, &EVENTS, s);
     buf_done(&body);
+}
+
+int session_attach(struct chat_session *s, const char *path, struct err *e)
+{
+    struct arena a;
+    struct json *given;
+    const char *slash = strrchr(path, '/');
+    struct client_ask q = {.method = "POST"};
+    arena_init(&a);
+    str name = client_encode(&a, str_from(slash ? slash + 1 : path));
+    q.path = arena_printf(&a, "/v1/files?name=%.*s", STR_ARG(name));
+    int r = file_read(&a, path, CLIENT_BODY_MAX, &q.body, e);
+    if (r == 0)
+        r = client_ask(s->client, &q, &a, &given, e);
+    if (r == 0) {
+        str id = arena_str(&s->arena, json_get_string(given, "id"));
+        s->files = s->files ? s->files : json_new(&s->arena, JSON_ARRAY);
+        json_push(&s->arena, s->files, json_of_str(id));
+    }
+    arena_done(&a);
+    return r;
 }
 
 /* ---- requests beside the chat: its stream reports their results ---- */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "attach/sniff.h"
 #include "base/utf8.h"
 #include "os/file.h"
 
@@ -68,21 +69,36 @@ static int add_block(struct buf *b, const char *label, str text, struct err *e)
     return 0;
 }
 
-static int add_input_file(struct buf *b, struct arena *a, const char *path, struct err *e)
+/* A text that is too large for a message is refused; what is not text is given as a file. */
+static bool is_text_file(const char *path)
+{
+    char head[SNIFF_BYTES];
+    return sniff_is_text(str_from(sniff_type(file_head(path, head, sizeof head))));
+}
+
+static int add_input_file(struct buf *b, struct arena *a, const char *path,
+                          struct input_files *files, struct err *e)
 {
     str text;
     const char *slash = strrchr(path, '/');
+    if (!is_text_file(path)) {
+        files->paths[files->n++] = path;
+        return 0;
+    }
     int r = file_read(a, path, TURN_MESSAGE_MAX, &text, e);
     if (r == 0)
         r = add_block(b, arena_printf(a, "File %s", slash ? slash + 1 : path).p, text, e);
     return r;
 }
 
-int input_compose(const struct cli *cli, struct arena *a, str *ret, struct err *e)
+int input_compose(const struct cli *cli, struct arena *a, str *ret, struct input_files *ret_files,
+                  struct err *e)
 {
     struct buf b;
     str piped = STR_NONE;
     int r = 0;
+    *ret_files =
+        (struct input_files){.paths = arena_array(a, cli->chat.files.len, sizeof(const char *))};
     buf_init(&b, 2 * TURN_MESSAGE_MAX);
     buf_add_str(&b, str_from(cli->chat.prompt));
     if (!cli->is_tty_in)
@@ -90,7 +106,7 @@ int input_compose(const struct cli *cli, struct arena *a, str *ret, struct err *
     if (r == 0 && piped.n > 0)
         r = add_block(&b, "Piped input", piped, e);
     for (size_t i = 0; r == 0 && i < cli->chat.files.len; i++)
-        r = add_input_file(&b, a, cli->chat.files.items[i], e);
+        r = add_input_file(&b, a, cli->chat.files.items[i], ret_files, e);
     if (r == 0 && (buf_failed(&b) || b.n > TURN_MESSAGE_MAX))
         r = err_set(e, -EFBIG, "the message with its attachments has more than %u bytes",
                     TURN_MESSAGE_MAX);

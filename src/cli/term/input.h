@@ -6,9 +6,15 @@
 #include "cli/cli.h"
 #include "runtime/runtime.h"
 
-/* Joins the prompt, piped input (when stdin is not a terminal) and attached files into one message.
- * Foreign text is fenced so that it cannot be mistaken for the question. */
-int input_compose(const struct cli *cli, struct arena *a, str *ret, struct err *e);
+/* Joins the prompt, piped input (when stdin is not a terminal) and attached texts into one message.
+ * Foreign text is fenced so that it cannot be mistaken for the question. *ret_files: the attached
+ * files that are not text, such as pictures. */
+struct input_files {
+    const char **paths;
+    size_t n;
+};
+int input_compose(const struct cli *cli, struct arena *a, str *ret, struct input_files *ret_files,
+                  struct err *e);
 
 /* One line without its end. A line that is too long for a message is cut, but stays too
  * long, so that it is refused. False at the end of the input, or when it cannot be read. */

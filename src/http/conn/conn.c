@@ -32,7 +32,7 @@ void conn_set_deadline(struct http_conn *c, uint64_t delay_ms)
 
 /* A body may pause for the stall time, but must also arrive at a minimal rate: otherwise one byte
  * every few seconds would hold a connection without end. */
-static void set_body_deadline(struct http_conn *c, uint64_t stall_ms)
+void conn_set_body_deadline(struct http_conn *c, uint64_t stall_ms)
 {
     uint64_t now = server_now_ms(c->server);
     uint64_t latest = c->body_began_ms + stall_ms + c->body_bytes * 1000 / HTTP_BODY_RATE_MIN;
@@ -59,7 +59,7 @@ static void on_deadline(struct http_conn *c)
             response_fail(c, 408, "the request head took too long");
         break;
     case CONN_BODY:
-        response_refuse(c->req, 408, "the request body took too long");
+        receive_refuse(c->req, 408, "the request body took too long");
         break;
     case CONN_FLUSH:
     case CONN_STREAM:
@@ -193,7 +193,7 @@ static void begin_drain(struct http_conn *c)
     c->state = CONN_DRAIN;
     c->body_bytes = 0;
     c->body_began_ms = server_now_ms(c->server);
-    set_body_deadline(c, HTTP_DRAIN_STALL_MS);
+    conn_set_body_deadline(c, HTTP_DRAIN_STALL_MS);
 }
 
 /* The answer was sent completely. */
@@ -243,13 +243,13 @@ static void conn_dispatch(struct http_conn *c)
     h->on_request(h->ctx, &r->pub);
 }
 
-static void begin_body(struct http_conn *c, bool has_input)
+void conn_begin_body(struct http_conn *c, bool has_input)
 {
     struct request *r = c->req;
     c->body_bytes = 0;
     c->body_began_ms = server_now_ms(c->server);
     r->body.max = r->pub.body_max;
-    set_body_deadline(c, c->server->limits.body_stall_ms);
+    conn_set_body_deadline(c, c->server->limits.body_stall_ms);
     if (!r->expects_continue)
         return;
     r->expects_continue = false; /* from here on the client sends the body */
@@ -273,6 +273,8 @@ static void begin_request(struct http_conn *c, const struct http_head *head, str
     if (c->req != r)
         return; /* on_head has answered it, or closed the connection */
     uint64_t left = 0;
+    if (r->sink)
+        return; /* on_head has begun to receive the body */
     if (!wants_body) {
         c->state = CONN_WAIT; /* it will be answered later, without its body */
         conn_set_deadline(c, 0);
@@ -281,7 +283,7 @@ static void begin_request(struct http_conn *c, const struct http_head *head, str
     } else if (http_body_length_left(&c->body, &left) && left > r->pub.body_max) {
         response_refuse(r, 413, "the request body is too large");
     } else {
-        begin_body(c, has_input);
+        conn_begin_body(c, has_input);
     }
 }
 
@@ -309,16 +311,20 @@ static bool read_body(struct http_conn *c, str *in)
 {
     struct request *r = c->req;
     str data;
+    if (r->is_paused)
+        return false;
     enum http_parse found = http_body_next(&c->body, in, &data);
     c->body_bytes += data.n;
     if (found == HTTP_PARSE_BAD)
-        response_refuse(r, 400, "malformed chunked body");
+        receive_refuse(r, 400, "malformed chunked body");
+    else if (r->sink)
+        receive_piece(r, data, found == HTTP_PARSE_DONE);
     else if (buf_add_str(&r->body, data) < 0)
         response_refuse(r, 413, "the request body is too large");
     else if (found == HTTP_PARSE_DONE)
         conn_dispatch(c);
     else
-        set_body_deadline(c, c->server->limits.body_stall_ms);
+        conn_set_body_deadline(c, c->server->limits.body_stall_ms);
     return true;
 }
 
@@ -331,7 +337,7 @@ static bool drain(struct http_conn *c, str *in)
     if (found == HTTP_PARSE_DONE)
         begin_head(c);
     else
-        set_body_deadline(c, HTTP_DRAIN_STALL_MS);
+        conn_set_body_deadline(c, HTTP_DRAIN_STALL_MS);
     return true;
 }
 
@@ -418,12 +424,18 @@ static void on_conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
     *ret = uv_buf_init(c->server->read_buf, HTTP_READ_BYTES);
 }
 
+/* The handler of a body has no room; some of the body may be in `in`. */
+static bool is_paused(const struct http_conn *c)
+{
+    return c->state == CONN_BODY && c->req->is_paused;
+}
+
 /* The client has ended its side. A client that still waits for its answer may have shut down only
  * its sending half; but if the handler has set on_gone, this is treated as a disconnect. */
 static void on_conn_eof(struct http_conn *c)
 {
     c->has_eof = true;
-    bool waits = c->state == CONN_WAIT && !c->req->pub.on_gone;
+    bool waits = (c->state == CONN_WAIT && !c->req->pub.on_gone) || is_paused(c);
     if (waits || c->state == CONN_FLUSH || !list_empty(&c->again.node) || share_is_waiting(c))
         conn_settle(c);
     else
@@ -479,6 +491,7 @@ static bool has_work(const struct http_conn *c)
     case CONN_HEAD:
         return c->in.n > c->scanned;
     case CONN_BODY:
+        return c->in.n > 0 && !is_paused(c);
     case CONN_DRAIN:
     case CONN_LINGER:
         return c->in.n > 0;
@@ -519,7 +532,8 @@ void conn_settle(struct http_conn *c)
     bool is_waiting = share_is_waiting(c);
     if (has_work(c) && !is_waiting)
         defer_start(c->server->loop, &c->again);
-    else if (c->has_eof && c->state < CONN_WAIT && !is_waiting) { /* can never be complete */
+    else if (c->has_eof && c->state < CONN_WAIT && !is_waiting &&
+             !is_paused(c)) { /* can never be complete */
         conn_close(c);
         return;
     }

@@ -115,17 +115,19 @@ struct request {
     struct http_req pub;
     struct list_node node; /* in server->live or server->spare */
     struct buf body;
-    struct buf headers;       /* of the answer, added by the handler, formatted */
-    struct tally *payer;      /* the party for which it is in progress: share.h */
-    unsigned replaced;        /* bit per default header that the handler has set itself */
-    unsigned minor;           /* HTTP/1.x */
-    bool is_head;             /* answered without a body */
-    bool is_keep_alive;       /* the client allows it */
-    bool expects_continue;    /* 100 Continue was asked for and not sent */
-    bool is_gone;             /* inside on_gone */
-    bool is_counted;          /* for a person: http_count_for */
-    bool has_bad_header;      /* a header could not be added: the answer is 500 */
-    struct http_local *local; /* of a request without a connection: who gets the answer */
+    const struct http_sink *sink; /* gets the body instead: receive.c */
+    struct buf headers;           /* of the answer, added by the handler, formatted */
+    struct tally *payer;          /* the party for which it is in progress: share.h */
+    unsigned replaced;            /* bit per default header that the handler has set itself */
+    unsigned minor;               /* HTTP/1.x */
+    bool is_head;                 /* answered without a body */
+    bool is_keep_alive;           /* the client allows it */
+    bool expects_continue;        /* 100 Continue was asked for and not sent */
+    bool is_gone;                 /* inside on_gone */
+    bool is_paused;               /* `sink` has no room */
+    bool is_counted;              /* for a person: http_count_for */
+    bool has_bad_header;          /* a header could not be added: the answer is 500 */
+    struct http_local *local;     /* of a request without a connection: who gets the answer */
 };
 
 struct listener {
@@ -217,6 +219,9 @@ bool conn_write(struct http_conn *c, str head, str body, bool is_static);
 /* The last byte of the answer was handed to conn_write. */
 void conn_answered(struct http_conn *c);
 void conn_set_deadline(struct http_conn *c, uint64_t delay_ms);
+void conn_set_body_deadline(struct http_conn *c, uint64_t stall_ms);
+/* The body of c->req is read from here on. has_input: part of it has come already. */
+void conn_begin_body(struct http_conn *c, bool has_input);
 /* Continues with the input or the request that had to wait (share.c). */
 void conn_resume(struct http_conn *c);
 
@@ -253,13 +258,20 @@ void local_end(struct http_local *l);
 
 /* ---- response.c ---- */
 
-/* Formats the head of a response without a known length into server->out_head. */
-void response_begin_stream(struct request *r, const char *type, bool is_chunked);
+/* Formats the head of a response that is sent in pieces into server->out_head. */
+void response_begin_stream(struct request *r, const char *type, int status,
+                           int64_t length);                               /* negative = unknown */
 void response_fail(struct http_conn *c, int status, const char *message); /* no request yet */
 /* Detaches the request from its connection, which is returned; the caller releases the request. */
 struct http_conn *response_detach(struct request *r, int status);
 /* Answers r with an error of the server itself. */
 void response_refuse(struct request *r, int status, const char *message);
+
+/* ---- receive.c ---- */
+
+void receive_piece(struct request *r, str piece, bool is_last);
+/* The body cannot be completed: answers, after the owner of a sink was told with on_gone. */
+void receive_refuse(struct request *r, int status, const char *message);
 
 /* ---- stream.c ---- */
 

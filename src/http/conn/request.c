@@ -41,7 +41,8 @@ struct request *request_new_local(struct http_server *s)
     r->replaced = 0;
     r->minor = 1;
     r->is_head = r->is_keep_alive = r->expects_continue = r->is_gone = r->has_bad_header = false;
-    r->is_counted = false;
+    r->is_counted = r->is_paused = false;
+    r->sink = NULL;
     r->local = NULL;
 
     struct arena arena = r->pub.arena;

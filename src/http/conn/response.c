@@ -229,11 +229,13 @@ static void format_head(struct request *r, int status, const char *type, size_t 
     buf_add(out, "\r\n", 2);
 }
 
-void response_begin_stream(struct request *r, const char *type, bool is_chunked)
+void response_begin_stream(struct request *r, const char *type, int status, int64_t length)
 {
-    struct buf *out = response_begin(r, 200);
+    struct buf *out = response_begin(r, status);
     buf_printf(out, "Content-Type: %s\r\n", type);
-    if (is_chunked)
+    if (length >= 0)
+        buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
+    else if (r->minor == 1)
         buf_add_lit(out, "Transfer-Encoding: chunked\r\n");
     else
         r->is_keep_alive = false; /* the end of the connection is the end of the stream */

@@ -22,6 +22,7 @@ static const char *const NAMES[CONTAINER_COUNT] = {
     [CONTAINER_TRANSCRIPT] = "transcript",
     [CONTAINER_SUMMARY] = "conversation-summary",
     [CONTAINER_LAYER] = "prompt-layer",
+    [CONTAINER_FILE] = "attached-file",
 };
 
 const char *container_name(enum container c)

@@ -106,6 +106,8 @@ static void write_queued(struct json_writer *w, const struct message *m)
     jw_kstr_or_null(w, "displayName", display_name(m));
     jw_kstr(w, "mode", m->state == MESSAGE_STEERING ? STR("steer") : STR("queue"));
     jw_kstr(w, "message", m->req.message);
+    if (m->req.files)
+        jw_kval(w, "files", m->req.files);
     jw_kstr(w, "queuedAt", str_from(at));
 }
 
@@ -221,6 +223,8 @@ static struct queue_file_op *write_queue_file(struct message *m, queue_files_fn 
     if (m->req.app.n > 0)
         jw_kstr(&w, "byApp", m->req.app);
     write_contexts(&w, &m->req);
+    if (m->req.files)
+        jw_kval(&w, "files", m->req.files);
     jw_kint(&w, "queuedMs", m->place.since_ms);
     jw_kint(&w, "number", (int64_t)m->place.number);
     jw_end(&w);
@@ -269,7 +273,8 @@ static void leave_for_restart(struct message *m)
 
 void queue_join(struct message *m, struct busy_conv *b)
 {
-    bool is_steering = m->req.when_busy == TURN_STEER && b->turn && b->turn->run;
+    /* Files are read into the history when a turn begins: a run under way cannot take them. */
+    bool is_steering = m->req.when_busy == TURN_STEER && b->turn && b->turn->run && !m->req.files;
     message_enter(m, is_steering ? MESSAGE_STEERING : MESSAGE_QUEUED);
     list_push(&b->waiting, &m->place.node);
     m->place.is_listed = true;

@@ -41,6 +41,7 @@ static const struct json_field FIELDS[] = {
     {"byApp", JF_STR, offsetof(struct stored_message, req.app), 0, NULL, 0},
     {"contexts", JF_OBJECTS, offsetof(struct stored_message, contexts), 0, CONTEXT_FIELDS,
      sizeof(struct view_context)},
+    {"files", JF_JSON, offsetof(struct stored_message, req.files), 0, NULL, 0},
     {"autoAllow", JF_STRS, offsetof(struct stored_message, req.auto_allow), 0, NULL, 0},
     {"queuedMs", JF_INT, offsetof(struct stored_message, queued_ms), 0, NULL, 0},
     {"number", JF_INT, offsetof(struct stored_message, number), 0, NULL, 0},

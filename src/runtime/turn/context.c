@@ -13,6 +13,7 @@
 #define NO_ANSWER        STR("[No answer: the run failed or was interrupted.]")
 #define VERBATIM_MAX     80000 /* bytes of user messages kept from a compacted part */
 #define VERBATIM_ONE_MAX 8000
+#define FILE_NAME_SHOWN  200
 #define UNDERSTOOD       STR("Understood.")
 #define GO_ON            STR("Go on exactly where your last message stopped.")
 #define INTERRUPTED      STR("Interrupted: the tool did not finish, its effect is unknown.")
@@ -123,14 +124,44 @@ static bool has_several_people(const struct replay *r)
     return false;
 }
 
+/* A file as the model gets it: a picture, a text, or what is known about it. */
+static struct llm_block file_block(struct arena *a, const struct json *part)
+{
+    struct buf b;
+    str data = json_get_string(part, "data"), name = json_get_string(part, "name");
+    str mime = json_get_string(part, "mimeType");
+    const struct json *text = json_get(part, "text");
+    if (data.n > 0)
+        return (struct llm_block){.type = LLM_IMAGE, .mime = mime, .data = data};
+    name = escape_line(a, name, FILE_NAME_SHOWN);
+    if (!json_is(text, JSON_STRING))
+        return text_block(arena_printf(
+            a, "[The user attached the file \"%.*s\" (%.*s, %lld bytes). You cannot read it.]",
+            STR_ARG(name), STR_ARG(mime), (long long)json_get_int(part, "bytes", 0)));
+    buf_init(&b, 4 * text->s.n + 4096); /* a byte becomes at most four */
+    buf_printf(&b, "[The user attached the file \"%.*s\":]\n", STR_ARG(name));
+    escape_container(&b, CONTAINER_FILE, text->s, b.max);
+    return text_block(buf_keep(&b, a));
+}
+
+static bool is_file_part(const struct json *part)
+{
+    return str_starts(json_get_string(part, "file"), STR("file_"));
+}
+
 static void user(struct context_builder *b, const struct replay_message *m)
 {
-    struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
+    struct llm_block *blocks = arena_array(b->a, m->content->len + 1, sizeof *blocks);
+    size_t n = 0;
+    for (size_t i = 0; i < m->content->len; i++)
+        if (is_file_part(&m->content->items[i]))
+            blocks[n++] = file_block(b->a, &m->content->items[i]);
     str text = app_text_of(b->a, m);
     if (b->has_several_people && text.n > 0 && m->user_id.n > 0)
         text = arena_printf(b->a, "[%.*s] %.*s", STR_ARG(m->user_id), STR_ARG(text));
-    *block = text_block(text);
-    add_llm_message(b, LLM_USER, block, block->text.n > 0 ? 1 : 0);
+    if (text.n > 0)
+        blocks[n++] = text_block(text);
+    add_llm_message(b, LLM_USER, blocks, n);
 }
 
 static struct llm_block call_block(struct arena *a, const struct replay_tool *t)

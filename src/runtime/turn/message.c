@@ -68,6 +68,8 @@ static void copy_request(struct message *m, const struct turn_request *req)
         .app = arena_str(a, req->app),
         .contexts = copy_contexts(a, req, ncontexts),
         .ncontexts = ncontexts,
+        .files = json_is(req->files, JSON_ARRAY) && req->files->len > 0 ? json_clone(a, req->files)
+                                                                        : NULL,
         .model = arena_str(a, req->model),
         .channel = arena_str(a, req->channel),
         .metadata = req->metadata ? json_clone(a, req->metadata) : NULL,
@@ -208,6 +210,7 @@ str message_event(const struct message *m, struct arena *a)
         .app = m->req.app,
         .contexts = m->req.contexts,
         .ncontexts = m->req.ncontexts,
+        .files = m->req.files,
     };
     return event_user_message(a, &ev);
 }

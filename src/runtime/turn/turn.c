@@ -57,6 +57,7 @@ static void history_complete(struct turn *t);
 static void resume_run(struct turn *t);
 static void accept_message(struct turn *t);
 static void on_message_saved(void *ctx, const struct err *err);
+static void message_stored(struct turn *t);
 
 /* ---- the start ---- */
 
@@ -181,6 +182,24 @@ static str own_model(const struct turn *t, const struct conv *conv)
     return STR_NONE;
 }
 
+/* A model that cannot see pictures would answer without them. */
+static int check_sight(const struct turn *t, struct err *e)
+{
+    struct llm_model_info info;
+    const struct json *files = t->msg->req.files;
+    for (size_t i = 0; files && i < files->len; i++) {
+        const struct json *part = &files->items[i];
+        if (!str_eq(json_get_string(part, "type"), STR("image")) ||
+            !llm_model_info(t->rt->deps.llm, t->model, &info) || info.can_images)
+            continue;
+        return err_set(e, -EINVAL,
+                       "The model %.*s cannot see pictures. Choose a model that can, or send the "
+                       "message without '%.*s'.",
+                       STR_ARG(t->model), STR_ARG(json_get_string(part, "name")));
+    }
+    return 0;
+}
+
 /* `conv`: NULL = a new conversation. */
 static int choose_model(struct turn *t, const struct conv *conv, struct err *e)
 {
@@ -193,9 +212,10 @@ static int choose_model(struct turn *t, const struct conv *conv, struct err *e)
     if (t->model.n == 0)
         t->model = llm_default_model(llm, &why);
     int r = llm_resolve(llm, t->model, &provider, &model, e);
-    if (r == 0)
-        t->model = arena_printf(&t->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
-    return r;
+    if (r < 0)
+        return r;
+    t->model = arena_printf(&t->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
+    return check_sight(t, e);
 }
 
 /* ---- a new conversation ---- */
@@ -254,7 +274,7 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
         return;
     }
     transcript_settle(t->transcript, conv->end);
-    turn_start_run(t, NULL, 0);
+    message_stored(t);
 }
 
 /* ---- an existing conversation ---- */
@@ -365,6 +385,7 @@ static void read_history(struct turn *t, store_pos before)
         .max_events = 100000,
         .max_bytes = HISTORY_PAGE_BYTES,
         .with_blobs = true,
+        .with_files = true,
     };
     store_read(t->rt->deps.store, t->conversation_id, &range, on_history, t);
 }
@@ -395,7 +416,9 @@ static void drop_sent(struct turn *t)
 static void history_complete(struct turn *t)
 {
     assert(t->msg->state == MESSAGE_STARTING);
-    if (t->msg->req.on_preview)
+    if (t->is_stored)
+        turn_start_run(t, NULL, 0);
+    else if (t->msg->req.on_preview)
         preview_finish(t);
     else if (queue_was_sent(t))
         drop_sent(t);
@@ -429,7 +452,21 @@ static void on_message_saved(void *ctx, const struct err *err)
         return;
     }
     queue_taken(t->msg);
-    turn_start_run(t, NULL, 0);
+    message_stored(t);
+}
+
+/* The message is in the log, and its files are among the blobs of the conversation: from there, and
+ * only from there, they get into the history. */
+static void message_stored(struct turn *t)
+{
+    if (!t->msg->req.files) {
+        turn_start_run(t, NULL, 0);
+        return;
+    }
+    t->is_stored = true;
+    transcript_free(t->transcript);
+    t->transcript = transcript_new();
+    read_history(t, 0);
 }
 
 /* The skills of the terminal's directory are loaded again, as for the run that asked; then the

@@ -192,6 +192,7 @@ struct turn {
     struct json_strs auto_allow;
     const struct json *app; /* as in the message, and its guide (guide.c) */
     bool is_unattended;
+    bool is_stored;            /* its message is in the log, and is read again with its files */
     const struct skill *skill; /* the skill that matched, or NULL */
     struct promoted promoted;  /* tools discovered in this run */
 

@@ -57,6 +57,7 @@ struct store_ops {
     void (*restore)(struct store_op *op);
     void (*put_blob)(struct store_op *op);
     void (*get_blob)(struct store_op *op);
+    void (*open_blob)(struct store_op *op); /* NULL: it has no files */
     void (*get)(struct store_op *op);
     void (*read)(struct store_op *op);
     void (*list)(struct store_op *op);   /* NULL: scan_list reads every log */
@@ -116,6 +117,7 @@ struct store_op {
         store_append_fn append;
         store_done_fn done;
         store_blob_fn blob;
+        store_file_fn file;
         store_page_fn page;
         store_list_fn list;
         store_search_fn search;
@@ -161,6 +163,11 @@ struct store_op {
         struct store_note *notes;
         size_t nnotes;
         str blob;
+        struct {
+            int fd;
+            bool is_open; /* and nobody has taken it over */
+            const char *mime;
+        } file;
         const struct integrity_report *integrity;
         struct repairing *repairing; /* repair.c */
     } out;

@@ -2,6 +2,7 @@
 
 #include "store/event/blobs.h"
 #include "store/event/event.h"
+#include "store/event/file_parts.h"
 #include "store/event/lines.h"
 
 struct pager {
@@ -37,6 +38,8 @@ static void page_take(struct pager *p, str line, off_t start, off_t end)
     struct arena *a = p->arena;
     GROW(p->events, p->n, p->cap);
     str whole = p->range->with_blobs ? blobs_restore(a, p->source->blob_dir, line) : line;
+    if (p->range->with_files)
+        whole = file_parts_restore(a, p->source->blob_dir, whole);
     if (whole.p == line.p)
         whole = arena_str(a, line);
     if (p->n == 0 || start < p->start)

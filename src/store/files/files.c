@@ -1,11 +1,14 @@
 #include "store/files/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/sniff.h"
 #include "base/clock.h"
 #include "store/event/blobs.h"
+#include "store/event/file_parts.h"
 #include "store/event/lines.h"
 #include "store/event/page.h"
 #include "store/index/index.h"
@@ -99,7 +102,11 @@ static int check_line(struct store_op *op, const char *blob_dir, str *line)
 {
     struct err *e = &op->task.err;
     int r = event_prepare(&op->arena, *line, clock_now_ms(), line, e);
-    return r < 0 ? r : blobs_spill(&op->arena, files(op)->io, blob_dir, line, e);
+    if (r == 0)
+        r = blobs_spill(&op->arena, files(op)->io, blob_dir, line, e);
+    return r < 0 ? r
+                 : file_parts_link(&op->arena, files(op)->io, op->store->conf.files_dir, blob_dir,
+                                   *line, e);
 }
 
 /* A failure here fails only this task, so the chain is changed only when all lines are valid. */
@@ -310,6 +317,28 @@ static void get_blob_work(struct store_op *op)
     struct files *f = files(op);
     const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
     blobs_get(&op->arena, dir, op->in.blob, &op->out.blob, &op->err);
+}
+
+static void open_blob_work(struct store_op *op)
+{
+    char head[SNIFF_BYTES];
+    struct files *f = files(op);
+    const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
+    const char *path = arena_printf(&op->arena, "%s/%.*s", dir, STR_ARG(op->in.blob)).p;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        err_set(&op->err, errno == ENOENT ? -ENOENT : -EIO, "no such file");
+        return;
+    }
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    op->out.file.fd = fd;
+    op->out.file.is_open = true;
+    op->out.file.mime = sniff_type(str_make(head, n > 0 ? (size_t)n : 0));
+}
+
+void files_open_blob(struct store_op *op)
+{
+    op_run(op, open_blob_work);
 }
 
 void files_get_blob(struct store_op *op)

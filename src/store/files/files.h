@@ -16,6 +16,7 @@ void files_get(struct store_op *op);
 void files_read(struct store_op *op);
 int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e);
 void files_put_blob(struct store_op *op);
+void files_open_blob(struct store_op *op);
 void files_get_blob(struct store_op *op);
 void files_fork(struct store_op *op);
 

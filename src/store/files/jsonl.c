@@ -98,6 +98,7 @@ const struct store_ops store_jsonl_ops = {
     .restore = trash_restore,
     .put_blob = files_put_blob,
     .get_blob = files_get_blob,
+    .open_blob = files_open_blob,
     .get = files_get,
     .read = files_read,
     .list = index_list,

@@ -10,6 +10,7 @@ export interface ChatRequest {
   conversationId: string | null
   whenBusy: WhenBusy
   model?: string | null
+  files?: string[] // ids
 }
 
 /** Sends a message; the answer is the stream of the run it starts, or goes into. */

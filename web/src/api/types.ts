@@ -56,6 +56,19 @@ export interface ContentPart {
   toolName?: string
   input?: unknown
   resourceUri?: string // set by the page, from the calls beside the parts
+  file?: string // of a file that a person gave
+  name?: string
+  mimeType?: string
+  bytes?: number
+}
+
+/** A file that a message names. */
+export interface FilePart {
+  type: string // image, audio, file
+  file: string
+  name: string
+  mimeType: string
+  bytes: number
 }
 
 /** A part of a tool's result in short; unknown types exist. `address`: it is not complete, there is the whole of it. */
@@ -211,6 +224,7 @@ export interface QueuedMessage {
   displayName: string | null
   mode: 'queue' | 'steer'
   message: string
+  files?: FilePart[]
   queuedAt: string
 }
 

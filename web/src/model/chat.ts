@@ -8,12 +8,12 @@ import { ApiError, messageOf } from '../api/client'
 import { getConversation, getHistory } from '../api/conversations'
 import { Follow, type LinkState } from '../api/follow'
 import { frames } from '../api/sse'
-import type { Conversation, ConversationEvent, InputAction } from '../api/types'
+import type { Conversation, ConversationEvent, FilePart, InputAction } from '../api/types'
 import { Signal } from '../base/signal'
 import { Company } from './company'
 import { nameOf } from './people'
 import { Queue } from './queue'
-import { messagesIn, startOf } from './items'
+import { messagesIn, startOf, textOf } from './items'
 import type { AskBlock, InputBlock, Item, RunItem, Sending, UserItem } from './items'
 import { Transcript } from './transcript'
 
@@ -127,7 +127,7 @@ export class Chat {
     return this.#transcript.participants ?? []
   }
 
-  async send(text: string, whenBusy: WhenBusy = 'refuse'): Promise<void> {
+  async send(text: string, whenBusy: WhenBusy = 'refuse', files: FilePart[] = []): Promise<void> {
     const waits = this.isBusy && whenBusy !== 'refuse' ? whenBusy : undefined
     const item: UserItem = {
       kind: 'user',
@@ -135,6 +135,7 @@ export class Chat {
       userId: this.me,
       displayName: null,
       text,
+      files,
       at: new Date().toISOString(),
       position: null,
       sending: { state: 'pending', waits },
@@ -147,7 +148,7 @@ export class Chat {
       // The loaded page must not contain a message that is being sent: it would be shown twice. And a
       // second message of a new conversation has to know which one that is.
       if (this.id || waits) await this.#opened
-      await this.#transmit(text, whenBusy)
+      await this.#transmit(text, whenBusy, files)
     } catch (error) {
       this.#failSending(item, error)
     }
@@ -301,9 +302,10 @@ export class Chat {
     })
   }
 
-  async #transmit(text: string, whenBusy: WhenBusy): Promise<void> {
+  async #transmit(text: string, whenBusy: WhenBusy, parts: FilePart[]): Promise<void> {
     const { id: conversationId, model } = this
-    const response = await startChat({ message: text, conversationId, whenBusy, model })
+    const files = parts.map(({ file }) => file)
+    const response = await startChat({ message: text, conversationId, whenBusy, model, files })
     for await (const { event, data } of frames(response)) {
       if (event === 'chat.start')
         this.#onStarted((data as { conversationId: string }).conversationId)
@@ -357,7 +359,7 @@ export class Chat {
     const { userId, content } = event.data
     if (userId) this.#speakers.add(userId)
     if (userId && userId !== this.me) return
-    const text = typeof content === 'string' ? content : (content[0]?.text ?? '')
+    const text = textOf(content)
     const at = this.#unsaved.findIndex((item) => item.text === text) // "failed" may have been only its answer
     if (at >= 0) this.#unsaved.splice(at, 1)
   }

@@ -1,6 +1,13 @@
 // The items of a conversation on the page: messages of people, and runs of the agent that
 // answer them. A run is a sequence of blocks.
-import type { AskDecision, ContentPart, InputRequest, ResultBlob, ResultPart } from '../api/types'
+import type {
+  AskDecision,
+  ContentPart,
+  FilePart,
+  InputRequest,
+  ResultBlob,
+  ResultPart,
+} from '../api/types'
 
 export type ToolState = 'preparing' | 'waiting' | 'running' | 'ok' | 'error' | 'interrupted'
 
@@ -73,6 +80,7 @@ export interface UserItem {
   userId: string | null
   displayName: string | null
   text: string
+  files?: FilePart[]
   at: string
   position: number | null // in the log; null: not yet there
   app?: string // it was written by this app, in the person's name
@@ -176,6 +184,13 @@ export function textOf(content: ContentPart[] | string): string {
     .filter((part) => part.type === 'text')
     .map((part) => part.text ?? '')
     .join('\n\n')
+}
+
+export function filesOf(content: ContentPart[] | string): FilePart[] {
+  if (typeof content === 'string') return []
+  return content.flatMap(({ type, file, name = 'file', mimeType = '', bytes = 0 }) =>
+    file ? [{ type, file, name, mimeType, bytes }] : [],
+  )
 }
 
 /** Text and groups of tool calls in the order in which the model wrote them. */

@@ -64,6 +64,7 @@ function itemOf(message: QueuedMessage): UserItem {
     userId: message.userId,
     displayName: message.displayName,
     text: message.message,
+    files: message.files,
     at: message.queuedAt,
     position: null,
     queued: { id: message.queuedId, mode: message.mode },

@@ -9,7 +9,7 @@ import type {
   Question,
   ResultPart,
 } from '../api/types'
-import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, textOf } from './items'
+import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, filesOf, textOf } from './items'
 import type {
   AskBlock,
   Block,
@@ -145,6 +145,7 @@ export class Transcript {
       userId: data.userId ?? null,
       displayName: data.displayName ?? null,
       text: textOf(data.content),
+      files: filesOf(data.content),
       at: data.ts ?? '',
       position: id === null ? null : Number(id),
       app: data.app,

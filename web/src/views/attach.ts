@@ -1,64 +1,131 @@
-// Text files that are dropped on the message field or pasted into it become part of the message.
+// Files beside the message that is being written: dropped anywhere, pasted, or chosen. Each is sent
+// to the server immediately, and shown as a chip until the message goes.
+import { messageOf } from '../api/client'
+import { giveFile, partOf, type GivenFile } from '../api/files'
+import type { FilePart } from '../api/types'
+import { iconButton } from '../base/controls'
+import { h, setText } from '../base/dom'
+import { icon } from '../base/icons'
 import { toast } from '../base/toast'
+import { sizeText } from './files'
 
-const FILES_MAX = 5
-const FILE_MAX = 64 * 1024 // bytes; it becomes part of the prompt
+const FILES_MAX = 20 // of one message, as the server has it
 
-/** Calls back with the files' text, each in a fence that names it. */
-export function acceptFiles(element: HTMLElement, onText: (text: string) => void): void {
-  const take = async (files: readonly File[]) => {
-    if (files.length > FILES_MAX) toast(`Only the first ${FILES_MAX} files are attached.`)
-    const texts = await Promise.all(files.slice(0, FILES_MAX).map(read))
-    const fenced = texts.filter((text) => text !== null)
-    if (fenced.length > 0) onText(fenced.join('\n\n'))
+interface Chip {
+  element: HTMLElement
+  abort: AbortController
+  file: GivenFile | null // null: still on its way
+  thumbnail: string | null
+}
+
+export class Attachments {
+  readonly element = h('div', { class: 'attachments', hidden: true })
+  readonly button = iconButton('clip', 'Attach files', () => this.#choose(), 'attach')
+  #chips: Chip[] = []
+  #onChange: () => void
+  #ends = new AbortController()
+
+  constructor(area: HTMLElement, onChange: () => void) {
+    this.#onChange = onChange
+    area.addEventListener('paste', (event) => this.#onPaste(event))
+    const { signal } = this.#ends
+    window.addEventListener('dragover', (event) => this.#onDrag(event), { signal })
+    window.addEventListener('dragleave', (event) => event.relatedTarget ?? target(false), { signal })
+    window.addEventListener('drop', (event) => this.#onDrop(event), { signal })
   }
-  const onFiles = (event: Event, data: DataTransfer | null) => {
-    const files = [...(data?.files ?? [])]
-    if (files.length === 0) return // text goes its usual way
-    event.preventDefault()
-    element.classList.remove('is-target')
-    void take(files)
+
+  close(): void {
+    this.#ends.abort()
+    for (const chip of this.#chips) chip.abort.abort()
+    target(false)
   }
-  element.addEventListener('paste', (event) => {
+
+  get isReady(): boolean {
+    return this.#chips.every(({ file }) => file !== null)
+  }
+
+  /** The files for the message that is sent now. */
+  take(): FilePart[] {
+    const parts = this.#chips.flatMap(({ file }) => (file ? [partOf(file)] : []))
+    for (const chip of [...this.#chips]) this.#drop(chip)
+    return parts
+  }
+
+  add(files: readonly File[]): void {
+    const room = FILES_MAX - this.#chips.length
+    if (files.length > room) toast(`A message has at most ${FILES_MAX} files.`)
+    for (const file of files.slice(0, room)) void this.#give(file)
+  }
+
+  async #give(file: File): Promise<void> {
+    const size = h('span', { class: 'file-size' }, '0 %')
+    const thumbnail = /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null
+    const chip: Chip = { element: h('span', { class: 'attachment is-sending' }), abort: new AbortController(), file: null, thumbnail }
+    chip.element.append(
+      thumbnail ? Object.assign(h('img', {}), { src: thumbnail, alt: '' }) : icon('note'),
+      h('span', { class: 'file-name', dir: 'auto' }, file.name),
+      size,
+      iconButton('cross', `Remove ${file.name}`, () => this.#drop(chip)),
+    )
+    this.#chips.push(chip)
+    this.element.append(chip.element)
+    this.#changed()
+    try {
+      chip.file = await giveFile(file, (share) => setText(size, `${Math.round(share * 100)} %`), chip.abort.signal)
+      setText(size, sizeText(chip.file.bytes))
+      chip.element.classList.remove('is-sending')
+    } catch (error) {
+      if (!chip.abort.signal.aborted) toast(`${file.name}: ${messageOf(error)}`)
+      this.#drop(chip)
+    }
+    this.#changed()
+  }
+
+  #drop(chip: Chip): void {
+    if (!chip.file) chip.abort.abort()
+    if (chip.thumbnail) URL.revokeObjectURL(chip.thumbnail)
+    chip.element.remove()
+    this.#chips = this.#chips.filter((other) => other !== chip)
+    this.#changed()
+  }
+
+  #changed(): void {
+    this.element.hidden = this.#chips.length === 0
+    this.#onChange()
+  }
+
+  #choose(): void {
+    const input = h('input', { type: 'file' })
+    input.multiple = true
+    input.addEventListener('change', () => this.add([...(input.files ?? [])]))
+    input.click()
+  }
+
+  #onPaste(event: ClipboardEvent): void {
     const data = event.clipboardData
+    const files = [...(data?.files ?? [])]
     // Spreadsheets put a picture beside the text that is meant.
-    if (!data?.types.includes('text/plain')) onFiles(event, data)
-  })
-  element.addEventListener('drop', (event) => onFiles(event, event.dataTransfer))
-  element.addEventListener('dragover', (event) => {
+    if (files.length === 0 || data?.types.includes('text/plain')) return
+    event.preventDefault()
+    this.add(files)
+  }
+
+  #onDrag(event: DragEvent): void {
     if (!event.dataTransfer?.types.includes('Files')) return
     event.preventDefault()
-    element.classList.add('is-target')
-  })
-  element.addEventListener('dragleave', () => element.classList.remove('is-target'))
-}
-
-async function read(file: File): Promise<string | null> {
-  if (file.size > FILE_MAX) {
-    toast(`${file.name} is larger than ${FILE_MAX / 1024} kB. Put it where a bundle can read it.`)
-    return null
+    target(true)
   }
-  const text = decode(await file.arrayBuffer())
-  if (text === null) toast(`${file.name} is not text. Put it where a bundle can read it.`)
-  return text === null ? null : fence(file.name, text)
-}
 
-function decode(bytes: ArrayBuffer): string | null {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    return text.includes('\0') ? null : text
-  } catch {
-    return null
+  #onDrop(event: DragEvent): void {
+    const files = [...(event.dataTransfer?.files ?? [])]
+    target(false)
+    if (files.length === 0) return // text goes its usual way
+    event.preventDefault()
+    this.add(files)
   }
 }
 
-/** Longer than any fence within. */
-function fence(name: string, text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
-  const ticks = '`'.repeat(longest + 1)
-  return `${name}:\n${ticks}${languageOf(name)}\n${text.trimEnd()}\n${ticks}`
-}
-
-function languageOf(name: string): string {
-  return /\.([a-z0-9]{1,12})$/i.exec(name)?.[1]?.toLowerCase() ?? ''
+/** The whole window takes files. */
+function target(isTarget: boolean): void {
+  document.documentElement.classList.toggle('is-file-target', isTarget)
 }

@@ -1,4 +1,5 @@
 // The open conversation: messages, composer, and what is shown instead when there is none.
+import type { FilePart } from '../api/types'
 import type { WhenBusy } from '../api/chat'
 import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
@@ -46,7 +47,7 @@ export class ChatView {
     this.#scroll = new FollowingScroll(this.#content)
     this.#apps = new AppSlots(app, chat, this.#scroll.element, (text) => this.#composer.add(text))
     const actions: MessageActions = {
-      onSend: (text) => this.send(text, 'queue'),
+      onSend: (text, files) => this.send(text, 'queue', files),
       onEdit: (text) => this.#composer.fill(text),
       onRevise: (item, text) => void revise(app, chat, item, text),
       onFork: (item) => void forkAt(app, chat, item),
@@ -57,7 +58,7 @@ export class ChatView {
     }
     this.#messages = new Messages(chat, this.#scroll.element, actions, this.#apps)
     this.#composer = new Composer(app, chat, {
-      onSend: (text, whenBusy) => this.send(text, whenBusy),
+      onSend: (text, whenBusy, files) => this.send(text, whenBusy, files),
       onTyping: () => chat.noteTyping(),
       onEditLast: () => this.#messages.editLast(),
     })
@@ -90,8 +91,8 @@ export class ChatView {
     this.#composer.focus()
   }
 
-  send(text: string, whenBusy: WhenBusy): void {
-    void this.#chat.send(text, whenBusy)
+  send(text: string, whenBusy: WhenBusy, files: FilePart[] = []): void {
+    void this.#chat.send(text, whenBusy, files)
     this.#scroll.toEnd()
     this.#composer.focus()
   }

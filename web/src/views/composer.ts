@@ -1,6 +1,7 @@
 // The field where messages are written. While the agent answers, Enter queues the message and
 // the modifier adds it to the answer.
 import type { WhenBusy } from '../api/chat'
+import type { FilePart } from '../api/types'
 import { iconButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
@@ -8,7 +9,7 @@ import { isMac } from '../base/keys'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { loadDraft, saveDraft } from '../model/drafts'
-import { acceptFiles } from './attach'
+import { Attachments } from './attach'
 import { modelChip } from './models'
 
 const DRAFT_DELAY_MS = 300
@@ -19,7 +20,7 @@ const BUSY_HINT = matchMedia('(hover: none)').matches
   : `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter adds it to the answer.`
 
 export interface ComposerActions {
-  onSend(text: string, whenBusy: WhenBusy): void
+  onSend(text: string, whenBusy: WhenBusy, files: FilePart[]): void
   onTyping(): void
   onEditLast(): void
 }
@@ -41,15 +42,18 @@ export class Composer {
   #stopButton = iconButton('stop', 'Stop the answer', () => void this.#chat.stop(), 'stop')
   #hint = h('p', { class: 'composer-hint' })
   #usualHint: string
+  #attachments: Attachments
   #draftTimer = 0
   #addedMs = -SEEN_MS // when an app has added a text
 
   constructor(app: App, chat: Chat, actions: ComposerActions) {
     this.#chat = chat
     this.#actions = actions
+    this.#attachments = new Attachments(this.#field, () => this.update())
     const tools = h(
       'div',
       { class: 'composer-tools' },
+      this.#attachments.button,
       modelChip(app, chat),
       this.#steerButton,
       this.#stopButton,
@@ -61,10 +65,9 @@ export class Composer {
     this.element = h(
       'form',
       { class: 'composer', on: { submit: (event) => this.#onSubmit(event) } },
-      h('div', { class: 'composer-box', on: { click: onClick } }, this.#field, tools),
+      h('div', { class: 'composer-box', on: { click: onClick } }, this.#attachments.element, this.#field, tools),
       this.#hint,
     )
-    acceptFiles(this.element, (text) => this.#insert(text))
     this.#field.addEventListener('keydown', (event) => this.#onKey(event))
     this.#field.addEventListener('input', () => this.#onInput())
     this.#field.value = loadDraft(chat.id)
@@ -102,6 +105,7 @@ export class Composer {
   close(): void {
     clearTimeout(this.#draftTimer)
     saveDraft(this.#chat.id, this.#field.value)
+    this.#attachments.close()
   }
 
   update(): void {
@@ -113,7 +117,7 @@ export class Composer {
     this.#stopButton.disabled = isStopping
     this.#steerButton.hidden = !isWaiting
     this.#sendButton.hidden = isBusy && !hasText
-    this.#sendButton.disabled = !hasText
+    this.#sendButton.disabled = !hasText || !this.#attachments.isReady
     const label = isBusy ? 'Send after this answer' : 'Send'
     if (this.#sendButton.title === label) return
     this.#sendButton.title = label
@@ -143,10 +147,11 @@ export class Composer {
   /** How matters only while the agent answers. */
   #send(whenBusy: WhenBusy): void {
     const text = this.#field.value.trim()
-    if (text === '' || this.#chat.gone) return
+    if (text === '' || this.#chat.gone || !this.#attachments.isReady) return
+    const files = this.#attachments.take()
     this.#field.value = ''
     this.#onInput()
-    this.#actions.onSend(text, whenBusy)
+    this.#actions.onSend(text, whenBusy, files)
   }
 
   #onKey(event: KeyboardEvent): void {

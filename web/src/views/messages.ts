@@ -1,4 +1,6 @@
 // The list of messages: keeps one view per item near the window and touches only what changed.
+import { fileAddress } from '../api/files'
+import type { FilePart } from '../api/types'
 import { arrange, h, type Keyed } from '../base/dom'
 import type { Chat } from '../model/chat'
 import type { Item, RunItem, UserItem } from '../model/items'
@@ -10,7 +12,7 @@ import { PersonView, type PersonProps } from './person'
 import { RunView, waiting } from './run'
 
 export interface MessageActions {
-  onSend(text: string): void
+  onSend(text: string, files?: FilePart[]): void
   onEdit(text: string): void
   /** Asks the question differently, in a fork that ends before it. */
   onRevise(item: UserItem, text: string): void
@@ -139,7 +141,7 @@ export class Messages {
     const own = actions && question && this.#isOwn(question) ? question : null
     const position = item.positions[0]
     view.update(item, {
-      onRetry: isLast && own ? () => actions!.onSend(own.text) : null,
+      onRetry: isLast && own ? () => actions!.onSend(own.text, own.files) : null,
       onRegenerate: own ? () => actions!.onRevise(own, own.text) : null,
       onFork: actions && (() => actions.onFork(item)),
       onLink: actions && position !== undefined ? () => actions.onLink(position) : null,
@@ -166,9 +168,10 @@ export class Messages {
       isContinued: isNext && before?.userId === item.userId,
       hasLabel: !before || before.userId !== item.userId,
       colour: Math.max(0, this.#people.indexOf(item.userId ?? '')),
+      addressOf: (part) => fileAddress(position === null ? null : this.#chat.id, part),
       onRetry: () => {
         this.#chat.discard(item)
-        actions?.onSend(item.text)
+        actions?.onSend(item.text, item.files)
       },
       onEdit: () => {
         this.#chat.discard(item)

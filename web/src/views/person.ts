@@ -4,7 +4,9 @@ import { copyButton } from '../base/copy'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { fullTime } from '../base/time'
+import type { FilePart } from '../api/types'
 import type { UserItem } from '../model/items'
+import { fileViews } from './files'
 
 export const COLOURS = 8
 
@@ -22,6 +24,7 @@ export interface PersonProps {
   hasLabel: boolean // the speaker differs from the previous message
   isContinued: boolean // nothing stands between this and the same person's last message
   colour: number // 0 to COLOURS - 1
+  addressOf(part: FilePart): string
   onRetry(): void // one that was not sent
   onEdit(): void
   onFork: ((text: string) => void) | null // asks differently, in a fork
@@ -40,6 +43,7 @@ export class PersonView {
   readonly element = h('article', { class: 'message person', tabindex: -1 })
   #label = h('p', { class: 'speaker' }, h('span', { class: 'speaker-dot' }))
   #name = h('span', { class: 'speaker-name' })
+  #files = h('div', { class: 'message-files' })
   #text = h('div', { class: 'bubble', dir: 'auto' })
   #via = h('p', { class: 'via' })
   #foot = h('footer', { class: 'message-foot person-foot' })
@@ -50,7 +54,7 @@ export class PersonView {
 
   constructor() {
     this.#label.append(this.#name)
-    this.element.append(this.#label, this.#text, this.#via, this.#foot, this.#end)
+    this.element.append(this.#label, this.#files, this.#text, this.#via, this.#foot, this.#end)
   }
 
   update(item: UserItem, props: PersonProps): void {
@@ -71,6 +75,7 @@ export class PersonView {
     this.#label.hidden = isOwn || !hasLabel
     setText(this.#name, name)
     setText(this.#text, item.text)
+    this.#files.replaceChildren(...fileViews(item.files ?? [], props.addressOf))
     setText(this.#via, via)
     this.#via.hidden = via === ''
     this.#drawFoot(item, props)

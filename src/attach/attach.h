@@ -1,0 +1,45 @@
+/* attach.h - files that people give to the agent: the files of one workspace, from the loop thread.
+ *
+ * The work on disk (library.h) is done by a pool; results come as callbacks on the loop thread,
+ * never before the call has returned. People see here only what they have given themselves; a file
+ * that a message names belongs to its conversation.
+ *
+ *   sniff.h      what a file is, from its bytes
+ *   file_name.h  names as people see them
+ *   multipart.h  forms with files
+ *   library.h    the files on disk
+ *   upload.h     a file that is coming in */
+#pragma once
+
+#include "attach/library.h"
+#include "loop/pool.h"
+
+struct attach;
+struct attach_op; /* a pending call; valid until its callback */
+
+struct attach_conf {
+    const char *dir; /* created with the first file */
+    uint64_t max_bytes, quota_bytes;
+};
+
+struct attach *attach_new(struct loop *l, struct pool *pool, const struct attach_conf *conf);
+/* Uploads have ended; calls may still be in progress, and their callbacks still come. */
+void attach_close(struct attach *a);
+const struct attach_conf *attach_conf(const struct attach *a);
+
+typedef void (*attach_list_fn)(void *ctx, const struct err *err, const struct attached *files,
+                               size_t n);
+struct attach_op *attach_list(struct attach *a, str user_id, attach_list_fn fn, void *ctx);
+/* The files with these ids, in their order; -ENOENT if one of them is not there. */
+struct attach_op *attach_find(struct attach *a, str user_id, const str *ids, size_t n,
+                              attach_list_fn fn, void *ctx);
+
+typedef void (*attach_open_fn)(void *ctx, const struct err *err, const struct attached *file,
+                               int fd); /* fd: of the callee, who closes it */
+struct attach_op *attach_open(struct attach *a, str user_id, str id, attach_open_fn fn, void *ctx);
+
+typedef void (*attach_done_fn)(void *ctx, const struct err *err);
+struct attach_op *attach_remove(struct attach *a, str user_id, str id, attach_done_fn fn,
+                                void *ctx);
+
+void attach_cancel(struct attach_op *op); /* no callback; accepts NULL */
