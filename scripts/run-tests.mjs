@@ -28,6 +28,7 @@ const EXTRA_SUITES = ['interop'] // only when asked for: scripts/run-interop ins
 const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['fuzzers'] } // others: build and asan
 const SOAK_TIMEOUT_S = 3600 // one test of a soak run
 const TIMEOUT_S = 900 // one test file; only one that hangs reaches it
+const BUILD_SILENCE_S = 900 // of a build: one that compiles says so, on a busy machine after minutes
 const SMOKE_SECONDS = 2
 const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
 const LINES_SHOWN = 200 // of a failed test
@@ -76,7 +77,7 @@ function targets() {
 async function build(target, priority = []) {
     const began = Date.now()
     const [command, ...args] = [...priority, 'make', '--no-print-directory', target]
-    const result = await execute(command, args, { ...process.env }, 1800)
+    const result = await execute(command, args, { ...process.env }, BUILD_SILENCE_S, { isSilence: true })
     conclude(`build ${target}`, { ...result, passed: 0, failed: 0, skipped: 0 }, began)
 }
 
@@ -235,8 +236,9 @@ function sanitizerReports(tmp) {
         .trim()
 }
 
-// Runs in a process group of its own, so that a timeout ends everything it started.
-function execute(command, args, env, timeoutS) {
+// Runs in a process group of its own, so that a timeout ends everything it started. With isSilence
+// the time counts from the last output.
+function execute(command, args, env, timeoutS, { isSilence = false } = {}) {
     return new Promise((resolve) => {
         const child = spawn(command, args, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
         let output = ''
@@ -254,6 +256,7 @@ function execute(command, args, env, timeoutS) {
             setTimeout(signal, GRACE_MS, 'SIGKILL').unref()
         }, timeoutS * 1000)
         const keep = (text) => {
+            if (isSilence) timer.refresh()
             if (output.length < OUTPUT_MAX) output += text
         }
         child.stdout.setEncoding('utf8').on('data', keep)
@@ -264,7 +267,7 @@ function execute(command, args, env, timeoutS) {
         })
         child.on('close', (code, name) => {
             clearTimeout(timer)
-            if (timedOut) output += `\ntimed out after ${timeoutS} s`
+            if (timedOut) output += isSilence ? `\nsilent for ${timeoutS} s` : `\ntimed out after ${timeoutS} s`
             else if (name) output += `\nended by ${name}`
             resolve({ code: timedOut ? null : code, output })
         })
