@@ -69,6 +69,13 @@ static bool is_full(const struct slice *s)
     return s->n >= SLICE_MESSAGES || s->words.n >= SLICE_WORDS;
 }
 
+/* Looked at for each message: this thread has a low priority, and a slice may take it minutes when
+ * the processors are busy. The store cannot be closed meanwhile. */
+static bool is_cancelled(const struct slice *s)
+{
+    return atomic_load(s->sync->stop);
+}
+
 static void slice_add_message(struct slice *s, struct feed_log *l, str line, int64_t pos)
 {
     const struct files *f = s->sync->store->impl;
@@ -112,7 +119,7 @@ static void gather_lines(struct slice *s, struct feed_log *l, int fd, off_t size
     int r = 1;
     off_t limit = (off_t)l->log.done < size ? (off_t)l->log.done : size;
     lines_init(&lines, fd, (off_t)l->reached, limit);
-    while (!is_full(s) && (r = lines_next(&lines, &line)) > 0) {
+    while (!is_full(s) && !is_cancelled(s) && (r = lines_next(&lines, &line)) > 0) {
         if (line.start > 0 || index_is_notes(l->id)) /* line 1 is metadata */
             slice_add_message(s, l, line.text, line.end);
     }
@@ -192,6 +199,8 @@ static int write_messages(struct slice *s)
     int r = 0;
     for (size_t i = 0; r == 0 && i < s->n; i++) {
         const struct indexed_message *m = &s->messages[i];
+        if (is_cancelled(s))
+            return -ECANCELED;
         if (m->log->is_stale)
             continue;
         int64_t clamped = search_number(m->ms) >> SEARCH_NO_SHIFT;
@@ -279,9 +288,11 @@ int search_feed(struct index_sync *sync)
     buf_init(&s->words, WORDS_MAX + SLICE_WORDS);
     r = pick_logs(s);
     size_t i = 0;
-    for (; r == 0 && i < s->nlogs && !is_full(s) && !atomic_load(sync->stop); i++)
+    for (; r == 0 && i < s->nlogs && !is_full(s) && !is_cancelled(s); i++)
         gather(s, &s->logs[i]);
     s->nlogs = i;
+    if (r == 0 && is_cancelled(s))
+        r = -ECANCELED;
     if (r == 0 && s->nlogs > 0)
         r = write_slice(s);
     free(s->messages);

@@ -19,5 +19,6 @@
 /* The first number of a millisecond; a time out of range gets the nearest number. */
 int64_t search_number(int64_t ms);
 
-/* 1: a slice was written and there may be more; 0: the full-text index is complete; or -errno. */
+/* 1: a slice was written and there may be more; 0: the full-text index is complete; or -errno,
+ * -ECANCELED when s->stop was set meanwhile. Then nothing of the slice was written. */
 int search_feed(struct index_sync *s);

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "index_rig.h"
+#include "store/index/search_feed.h"
 
 #define ID    "conv_0123456789abcdef"
 #define OTHER "conv_fedcba9876543210"
@@ -53,6 +54,23 @@ static void say_at(struct twin *t, const char *id, const char *ts, const char *t
                    "\"content\":\"%s\"}",
                    ts, text);
     assert_int_equal(rig_append(&t->a, id, event), 0);
+}
+
+TEST_WITH(a_cancelled_slice_is_not_written, setup, teardown)
+{
+    struct twin *t = *state;
+    struct index_db db;
+    atomic_bool stop = true;
+    assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
+    say_at(t, ID, "2024-05-01T10:00:00.000Z", "hello");
+    settle(t);
+    index_db_init(&db, t->db, t->a.dir, &t->a.env);
+    assert_true(index_db_ready(&db) >= 0);
+    struct index_sync sync = {.db = &db, .store = t->a.store, .stop = &stop};
+    assert_int_equal(search_feed(&sync), -ECANCELED);
+    stop = false;
+    assert_int_equal(search_feed(&sync), 0);
+    index_db_close(&db);
 }
 
 /* The order of time is not the order in which logs were read. */
