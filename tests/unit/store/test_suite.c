@@ -764,8 +764,10 @@ TEST_WITH(feed_of_nothing_ends, setup, teardown)
 static void on_event_leave(void *ctx, store_pos pos, str line)
 {
     struct watch *w = ctx;
-    if (++w->events == 3)
-        feed_close(w->feed);
+    if (++w->events < 3)
+        return;
+    w->has_ended = true;
+    feed_close(w->feed);
 }
 
 static void on_live_note(void *ctx)
@@ -808,6 +810,9 @@ TEST_WITH(feed_closed_in_its_callbacks, setup, teardown)
     assert_true(loop_run_until(r->loop, &reset.has_ended, RIG_WAIT_MS));
     assert_true(loop_run_until(r->loop, &later.is_live, RIG_WAIT_MS)); /* from here on it hears */
     add_numbered(r, 5);
+    assert_true(loop_run_until(r->loop, &page.has_ended, RIG_WAIT_MS));
+    assert_true(loop_run_until(r->loop, &later.has_ended, RIG_WAIT_MS));
+    add_numbered(r, 5); /* of which they hear nothing */
     assert_int_equal(page.events, 3);
     assert_int_equal(later.events, 3);
     assert_int_equal(reset.resets, 1);
