@@ -342,15 +342,26 @@ static str with_signs(const struct demo_ask *q)
     return buf_keep(&b, q->a);
 }
 
+/* The bytes before the first one that is in the set, or (is_in) is not. Unlike strcspn it never
+ * looks beyond s: with a long text behind s, that would be quadratic. */
+static size_t span(str s, str set, bool is_in)
+{
+    size_t n = 0;
+    while (n < s.n && (memchr(set.p, s.p[n], set.n) != NULL) == is_in)
+        n++;
+    return n;
+}
+
 /* The longest sum in the text with a sign between numbers; empty when there is none. */
 static str find_sum(const struct demo_ask *q)
 {
     str best = STR_NONE;
     for (str rest = with_signs(q); rest.n > 0;) {
-        size_t n = strspn(rest.p, "0123456789+-*/%^(). \t");
-        str sum = str_slice(rest, strcspn(rest.p, "0123456789("), n);
-        str signs = str_skip(sum, strcspn(sum.p, "+-*/%^"));
-        bool is_sum = signs.n > 0 && strcspn(signs.p, "0123456789") < signs.n;
+        size_t n = span(rest, STR("0123456789+-*/%^(). \t"), true);
+        str sum = str_slice(rest, 0, n);
+        sum = str_skip(sum, span(sum, STR("0123456789("), false));
+        str signs = str_skip(sum, span(sum, STR("+-*/%^"), false));
+        bool is_sum = span(signs, STR("0123456789"), false) < signs.n;
         if (is_sum && str_trim(sum).n > best.n)
             best = str_trim(sum);
         rest = str_skip(rest, n + 1);

@@ -330,6 +330,22 @@ TEST_WITH(makes_titles, setup, teardown)
     assert_string_equal(arena_cstr(&t->a, t->plan.text), "How do I cook pasta for");
 }
 
+/* To look through the rest of the text for each of its words would block the server. */
+TEST_WITH(a_sum_behind_a_long_text_is_found, setup, teardown)
+{
+    enum { LONG = 1 << 19 };
+    struct talk *t = *state;
+    struct buf text;
+    buf_init(&text, 2 * LONG);
+    while (text.n < LONG)
+        buf_add_lit(&text, "word ");
+    buf_add_lit(&text, "what is 2 + 3?");
+    user(t, buf_cstr(&text));
+    plan(t);
+    assert_uses(t, 0, "nb__calculate", "{\"expression\":\"2 + 3\"}");
+    buf_done(&text);
+}
+
 TEST_WITH(counts_with_a_ceiling, setup, teardown)
 {
     struct talk *t = *state;
