@@ -227,7 +227,7 @@ struct store_range {
     size_t max_events; /* 0 = 1,000 */
     size_t max_bytes;  /* 0 = 8 MiB; at least one event is always returned */
     bool with_blobs;   /* put spilled results back into their events */
-    bool with_files;   /* put files into the messages that name them (event/file_parts.h) */
+    bool with_files;   /* put files into the messages that name them (event/blobs.h) */
 };
 
 struct store_page {

@@ -5,7 +5,7 @@
 
 #include "api/exchange.h"
 #include "attach/sniff.h"
-#include "store/event/file_parts.h"
+#include "store/event/blobs.h"
 
 #define PICTURE_SIDE_MAX 8000u
 

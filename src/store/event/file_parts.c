@@ -1,4 +1,3 @@
-#include "store/event/file_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

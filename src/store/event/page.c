@@ -2,7 +2,6 @@
 
 #include "store/event/blobs.h"
 #include "store/event/event.h"
-#include "store/event/file_parts.h"
 #include "store/event/lines.h"
 
 struct pager {

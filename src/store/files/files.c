@@ -8,7 +8,6 @@
 #include "attach/sniff.h"
 #include "base/clock.h"
 #include "store/event/blobs.h"
-#include "store/event/file_parts.h"
 #include "store/event/lines.h"
 #include "store/event/page.h"
 #include "store/index/index.h"
