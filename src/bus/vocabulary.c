@@ -1,7 +1,7 @@
 #include "bus/vocabulary.h"
 
 #define TOKENS "inputTokens? outputTokens? cacheReadTokens? cacheWrite5mTokens? cacheWrite1hTokens?"
-#define QUEUED "queuedId userId displayName mode message queuedAt"
+#define QUEUED "queuedId userId displayName mode message files? queuedAt"
 #define BUNDLE                                                                                     \
     "name bundleName status toolCount quarantinedCount restartAttempt? message? ui timestamp"
 #define BRIDGE  "id name server tool userId timestamp"
