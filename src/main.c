@@ -8,6 +8,6 @@ int main(int argc, char **argv)
      * the kernel and fault it in again. */
     (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
     (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);
-    (void)mallopt(M_ARENA_MAX, 4);
+    (void)mallopt(M_ARENA_MAX, 2);
     return cli_main(argc, argv);
 }

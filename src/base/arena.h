@@ -20,6 +20,11 @@ struct arena {
 void arena_init(struct arena *a);  /* allocates nothing yet */
 void arena_done(struct arena *a);  /* accepts a zeroed struct */
 void arena_reset(struct arena *a); /* drops everything but one chunk, which is kept for reuse */
+/* With true, from now on the calling thread keeps up to a megabyte of freed chunks for its next
+ * arenas; with false it ends that, and frees them: before the thread ends. arena_trim frees them
+ * when there is nothing to do. */
+void arena_keep(bool is_kept);
+void arena_trim(void);
 
 void *arena_alloc(struct arena *a, size_t size);
 void *arena_zalloc(struct arena *a, size_t size);

@@ -25,6 +25,15 @@ bool log_enabled(const struct logger *l, enum log_level level); /* l may be NULL
 void log_msg(struct logger *l, enum log_level level, const char *area, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* What a line belongs to: members of a JSON line, and at the end of a text line. Empty ones are
+ * left out. */
+struct log_ids {
+    str request, trace;
+};
+void log_msg_for(struct logger *l, enum log_level level, const char *area,
+                 const struct log_ids *ids, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
 #define log_debug(l, area, ...) log_msg((l), LOG_DEBUG, (area), __VA_ARGS__)
 #define log_info(l, area, ...)  log_msg((l), LOG_INFO, (area), __VA_ARGS__)
 #define log_warn(l, area, ...)  log_msg((l), LOG_WARN, (area), __VA_ARGS__)

@@ -41,15 +41,18 @@ struct config_http {
     str base_path;     /* "/nb" when a proxy serves it there; empty = "/" */
     struct json_strs trusted_proxies; /* their X-Forwarded-For is used: ip.h */
     bool insecure_cookies;            /* logins over plain HTTP, beyond this machine */
+    str tls_cert, tls_key;            /* files; empty = plain HTTP */
     struct config_rates rates;
     int64_t conns_per_address, conns_per_person, streams_per_person;
 };
 
 struct config_store {
-    const char *type;       /* jsonl, folder, memory */
+    const char *type;       /* jsonl, folder, memory, postgres */
     const char *dir;        /* NULL = the type's default below the work directory */
+    const char *url;        /* postgres: its address; NULL = the PG* variables */
     const char *durability; /* sync, interval, none */
     bool integrity;
+    bool replicas; /* several servers use one database */
 };
 
 struct config_apps { /* interfaces of tools */
@@ -85,7 +88,7 @@ struct config_mcp { /* nb as an MCP server */
 
 struct config_features { /* a feature that is off is neither listed nor callable */
     bool bundle_management, bundle_discovery, skill_management, delegation, tool_discovery;
-    bool mcp_server, user_management, workspace_management;
+    bool mcp_server, user_management, workspace_management, public_links;
 };
 
 struct config_people {
@@ -95,20 +98,36 @@ struct config_people {
 struct config_secrets { /* never logged, never written */
     str oidc_client_secret;
     str anthropic_api_key, openai_api_key, google_api_key, nb_api_key;
+    str aws_access_key_id, aws_secret_access_key, aws_session_token, bedrock_api_key;
+    str anthropic_auth_token; /* ANTHROPIC_AUTH_TOKEN: a bearer for a gateway */
     str openrouter_api_key, groq_api_key, mistral_api_key, deepseek_api_key;
+};
+
+struct config_otlp { /* traces and metrics for a collector of OpenTelemetry */
+    str endpoint;    /* empty = off */
+    str service_name;
+    const struct json *headers; /* {name: value}, or NULL */
+    int64_t metrics_ms;
+};
+
+struct config_remote { /* the server of --server, on another machine or on this one */
+    const char *url;   /* without a slash at its end; NULL = none */
+    str token;
 };
 
 struct config {
     struct arena arena;
     const char *path; /* of the file, whether it exists or not */
     bool is_file_present;
-    const char *work_dir;  /* absolute */
-    const char *workspace; /* the workspace a command uses; NULL = the only one */
+    const char *work_dir;        /* absolute */
+    const char *workspace;       /* the workspace a command uses; NULL = the only one */
+    struct config_remote remote; /* set by the command line only */
 
     struct config_http http;
     struct config_store store;
     struct config_apps apps;
     struct config_logging logging;
+    struct config_otlp otlp;
     struct config_models models;
     struct config_limits limits;
     struct config_files files;
@@ -119,6 +138,7 @@ struct config {
     struct config_secrets secrets;
 
     bool no_default_bundles, allow_insecure_remotes;
+    bool no_project_context;        /* of terminals */
     struct json_strs allow_install; /* items NULL = not set (bundle/entry/install_rules.h) */
     struct json_strs skill_dirs;    /* absolute, or relative to the file's directory */
     /* Sections that upper floors decode themselves; NULL when absent. */
@@ -126,9 +146,13 @@ struct config {
     const struct json *model_overrides;
     str thinking, time_zone;
     str ollama_host; /* OLLAMA_HOST */
-    struct {         /* ANTHROPIC_BASE_URL and OPENAI_BASE_URL, as their SDKs read them */
-        str anthropic, openai;
+    struct {         /* ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL */
+        str anthropic, openai, google;
     } base_urls;
+    str aws_region; /* AWS_REGION */
+    struct {        /* whom OpenAI bills: OPENAI_ORG_ID and OPENAI_PROJECT_ID */
+        str organization, project;
+    } openai;
     const char *registry_url; /* of bundles; NULL = the public one */
     int64_t demo_delay_ms;
 

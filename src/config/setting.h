@@ -30,6 +30,7 @@ struct setting {
     const char *choices;   /* strings: "text, json"; or NULL = any */
     bool (*is_valid)(str); /* strings, and every item of a list; or NULL */
     const char *expected;  /* by is_valid, for its error */
+    const char *help;      /* what it does, in Markdown; NULL only for hidden rows */
     unsigned flags;
 };
 

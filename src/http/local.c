@@ -82,8 +82,10 @@ static void set_head(struct http_server *s, struct request *r, const struct http
     struct buf b;
     size_t scanned = 0;
     buf_init(&b, LOCAL_HEAD_MAX);
-    buf_printf(&b, "%s %.*s HTTP/1.1\r\nHost: localhost\r\n\r\n", ask->method,
-               STR_ARG(ask->target));
+    buf_printf(&b, "%s %.*s HTTP/1.1\r\nHost: localhost\r\n", ask->method, STR_ARG(ask->target));
+    if (ask->header)
+        buf_printf(&b, "%s: %.*s\r\n", ask->header, STR_ARG(ask->value));
+    buf_add_lit(&b, "\r\n");
     if (buf_failed(&b) ||
         http_parse_head(buf_str(&b), &scanned, &s->limits, &head) != HTTP_PARSE_DONE ||
         request_set_head(r, &head, buf_str(&b)) < 0)

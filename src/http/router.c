@@ -2,43 +2,38 @@
 
 #include <assert.h>
 
-/* Length of the segment that starts at s. */
-static size_t segment_len(str s)
-{
-    ptrdiff_t slash = str_find_char(s, '/');
-    return slash < 0 ? s.n : (size_t)slash;
-}
-
+/* Runs for every route of a table until one matches, so it goes over bytes, not slices. */
 static bool match(const char *pattern, str path, str params[HTTP_PARAMS_MAX])
 {
-    str at = path;
+    const char *at = path.n > 0 ? path.p : "", *end = at + path.n;
     size_t nparams = 0;
     while (*pattern) {
         if (*pattern == '*' && !pattern[1]) {
             assert(nparams < HTTP_PARAMS_MAX);
-            params[nparams++] = at;
-            at = STR_NONE;
+            params[nparams++] = str_make(at, (size_t)(end - at));
+            at = end;
             break;
         }
         if (*pattern == ':') {
-            size_t n = segment_len(at);
+            const char *from = at;
+            while (at < end && *at != '/')
+                at++;
             assert(nparams < HTTP_PARAMS_MAX);
-            if (n == 0)
+            if (at == from)
                 return false;
-            params[nparams++] = str_slice(at, 0, n);
-            at = str_skip(at, n);
+            params[nparams++] = str_make(from, (size_t)(at - from));
             while (*pattern && *pattern != '/')
                 pattern++;
         } else {
-            if (at.n == 0 || at.p[0] != *pattern)
+            if (at == end || *at != *pattern)
                 return false;
-            at = str_skip(at, 1);
+            at++;
             pattern++;
         }
     }
     while (nparams < HTTP_PARAMS_MAX)
         params[nparams++] = STR_NONE;
-    return at.n == 0;
+    return at == end;
 }
 
 static bool method_fits(const char *wanted, str method)

@@ -75,6 +75,7 @@ void http_server_free(struct http_server *s)
     buf_done(&s->out_body);
     tallies_free(s);
     free(s->read_buf);
+    free(s->plain_buf);
     free(s);
 }
 
@@ -82,6 +83,7 @@ void http_server_stats(const struct http_server *s, struct http_stats *ret)
 {
     *ret = s->stats;
     ret->streams = s->nstreams;
+    ret->is_stopping = s->is_stopping;
 }
 
 uint64_t server_now_ms(const struct http_server *s)

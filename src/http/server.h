@@ -10,10 +10,10 @@
  * handler never has two requests of the same connection.
  *
  * Files: server.h (this), router.h (tables of routes), static.h and assets.h (files of the web
- * page), sse.h (event streams), stream.h (long responses).
+ * page), sse.h (event streams), stream.h (long responses). tls/ is TLS between memory and memory.
  * conn/ is the machine below: listener, conn (states of a connection), parse and body (bytes of a
- * request), request, receive (bodies in pieces), response, tally (limits per client), share (time
- * per client). */
+ * request), secure (bytes that are encrypted), request, receive (bodies in pieces), response, tally
+ * (limits per client), share (time per client). */
 #pragma once
 
 #include "base/arena.h"
@@ -58,7 +58,10 @@ struct http_req {
     bool is_long;
 
     void *caller; /* who sent the request: set by on_head, not changed by handlers */
-    void *user;   /* the handler's own */
+    /* Set by on_head for clients that expect errors in another form than that of http_reply_error:
+     * writes the body, one JSON object. NULL = that form. */
+    void (*write_error)(struct json_writer *w, int status, const char *code, str message);
+    void *user; /* the handler's own */
     /* The client disconnected before the answer; the request must not be answered and is freed
      * after this call. Without on_gone a request lives until it is answered, client or not. */
     void (*on_gone)(struct http_req *);
@@ -105,9 +108,17 @@ extern const struct http_limits HTTP_LIMITS_DEFAULT;
 struct http_server *http_server_new(struct loop *l, const struct http_limits *limits,
                                     const struct http_handlers *h);
 
+/* All TCP listeners of the server speak https (tls/tls.h); the Unix socket does not. Call it before
+ * listening on TCP; the keys outlive the server. */
+struct tls_keys;
+void http_server_use_tls(struct http_server *s, struct tls_keys *keys);
+
 /* Port 0 picks a free one; *ret_port is set to it. A port in use is -EADDRINUSE. */
 int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
                     struct err *e);
+/* A bound TCP socket that another process opened; the server owns it from now on, also after an
+ * error. */
+int http_listen_socket(struct http_server *s, int fd, uint16_t *ret_port, struct err *e);
 /* Creates the socket with mode 0600. A stale socket file without a listener is replaced; a socket
  * with a listener is -EADDRINUSE. */
 int http_listen_unix(struct http_server *s, const char *path, struct err *e);
@@ -120,6 +131,7 @@ void http_server_free(struct http_server *s); /* after stop has finished */
 struct http_stats {
     uint64_t requests, bytes_in, bytes_out, conns_total;
     size_t conns, streams;
+    bool is_stopping;
 };
 void http_server_stats(const struct http_server *s, struct http_stats *ret);
 
@@ -127,8 +139,12 @@ void http_server_stats(const struct http_server *s, struct http_stats *ret);
 
 str http_get_header(const struct http_req *r, const char *name); /* first, trimmed; STR_NONE */
 bool http_has_header(const struct http_req *r, const char *name);
-/* Percent-decoded query value in the request's arena; STR_NONE when absent or malformed. */
+/* Percent-decoded query value in the request's arena; STR_NONE when absent or malformed, which
+ * http_query_check finds. */
 str http_query(struct http_req *r, const char *name);
+/* False: some name or value of the query cannot be decoded, or is not text. *ret_name: which one,
+ * empty when it is a name that cannot be read. */
+bool http_query_check(struct http_req *r, str *ret_name);
 str http_cookie(const struct http_req *r, const char *name);
 
 /* From now on the request's connection is counted for this person (conns_per_person). False: the
@@ -152,7 +168,7 @@ struct http_sink {
 
 /* Needs on_gone. May call any of its callbacks before it returns. */
 void http_receive(struct http_req *r, const struct http_sink *sink);
-/* No more pieces until http_receive_resume: the socket is not read when its buffer is full. */
+/* No more pieces until http_receive_resume: the socket is not read. */
 void http_receive_pause(struct http_req *r);
 void http_receive_resume(struct http_req *r);
 
@@ -186,6 +202,8 @@ struct http_local_ask {
     const char *method;
     str target; /* "/v1/conversations?limit=5", percent-encoded as on the wire */
     str body;
+    const char *header; /* one more, or NULL */
+    str value;          /* its value, without line breaks */
 };
 
 struct http_local_events { /* all is borrowed for the time of the call */

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "http/conn/share.h"
+#include "http/tls/tls.h"
 
 enum {
     WRITE_FRAMES_MAX = 16,        /* frames handed to libuv in one write */
@@ -51,6 +52,7 @@ struct sse_write {
     uv_write_t uv;
     size_t bytes;
     struct queued *done; /* chain of the frames in this write */
+    char *encrypted;     /* their bytes, or NULL on a plain connection */
 };
 
 /* ---- frames ---- */
@@ -164,6 +166,7 @@ static void on_stream_written(uv_write_t *req, int status)
     struct http_conn *c = req->handle->data;
     size_t bytes = w->bytes;
     free_queue(w->done);
+    free(w->encrypted);
     free(w);
     struct sse *s = c->sse;
     if (!s)
@@ -176,6 +179,20 @@ static void on_stream_written(uv_write_t *req, int status)
         write_queue(s);
     else if (s->is_closing)
         sse_finish(s);
+}
+
+/* On an encrypted connection the bytes of the frames become one other buffer. */
+static unsigned encrypt_frames(struct sse *s, struct sse_write *w, uv_buf_t *bufs, unsigned n)
+{
+    struct tls_session *tls = s->conn->tls;
+    if (!tls)
+        return n;
+    for (unsigned i = 0; i < n; i++)
+        tls_session_send(tls, str_make(bufs[i].base, bufs[i].len));
+    str out = tls_session_take_output(tls);
+    w->encrypted = str_dup(out);
+    bufs[0] = uv_buf_init(w->encrypted, (unsigned)out.n);
+    return 1;
 }
 
 /* Hands the front of the queue to libuv. */
@@ -197,8 +214,10 @@ static void write_queue(struct sse *s)
     if (!s->first)
         s->last = &s->first;
     s->is_writing = true;
+    n = encrypt_frames(s, w, bufs, n);
     if (uv_write(&w->uv, &s->conn->uv.stream, bufs, n, on_stream_written) < 0) {
         free_queue(w->done);
+        free(w->encrypted);
         free(w);
         conn_close(s->conn);
     }
@@ -234,7 +253,9 @@ static void send_queue(struct sse *s)
 {
     list_del(&s->unsent);
     share_note(s->conn);
-    while (s->first) {
+    if (s->first && s->conn->tls)
+        write_queue(s); /* what is encrypted must be sent: the rest belongs to libuv */
+    while (s->first && !s->conn->tls) {
         uv_buf_t bufs[WRITE_FRAMES_MAX];
         unsigned n = 0;
         size_t bytes = 0;
@@ -297,6 +318,11 @@ bool sse_send(struct sse *s, struct sse_frame *f)
         defer_start(s->server->loop, &s->server->send);
     }
     return s->conn != NULL;
+}
+
+bool sse_is_late(const struct sse *s)
+{
+    return s->is_writing;
 }
 
 void sse_send_now(struct sse *s, str event, str id, str data)

@@ -30,6 +30,7 @@ struct sse *sse_open(struct http_req *r, void (*on_close)(void *ctx), void *ctx)
 struct sse *sse_open_watch(struct http_req *r, void (*on_close)(void *ctx),
                            bool (*is_busy)(void *ctx), void *ctx);
 bool sse_send(struct sse *s, struct sse_frame *f); /* false: dropped, on_close follows later */
+bool sse_is_late(const struct sse *s); /* the client has not taken what was sent before */
 void sse_send_now(struct sse *s, str event, str id, str data); /* one stream, one frame */
 void sse_send_retry(struct sse *s, unsigned ms); /* how long a client waits to reconnect */
 void sse_close(struct sse *s); /* sends the queued frames, then ends the response */

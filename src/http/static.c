@@ -60,10 +60,13 @@ static bool wants_page(const struct http_req *r, const struct static_site *site)
     return str_find_nocase(accept, STR("text/html")) >= 0;
 }
 
-static const struct asset *static_choose(const struct http_req *r, const struct static_site *site)
+static const struct asset *static_choose(struct http_req *r, const struct static_site *site)
 {
-    if (str_eq(r->path, STR("/")))
-        return site->find(STR("/index.html"));
+    if (str_ends(r->path, STR("/"))) {
+        const struct asset *index = site->find(arena_concat(&r->arena, r->path, STR("index.html")));
+        if (index)
+            return index;
+    }
     const struct asset *a = site->find(r->path);
     return a || !wants_page(r, site) ? a : site->find(STR("/index.html"));
 }
@@ -76,14 +79,16 @@ static str tag_of(struct http_req *r, const struct asset *a, bool is_gzip)
     return arena_printf(&r->arena, "%.*s-gz\"", STR_ARG(str_slice(a->etag, 0, a->etag.n - 1)));
 }
 
-bool static_serve(struct http_req *r, const struct static_site *site)
+/* What a browser opens or starts directly: documents, and workers, which are the scripts without a
+ * hash in their name. For other files the policy is that of the document that loads them. */
+static bool has_policy(const struct asset *a)
 {
-    if (!str_eq(r->method, STR("GET")) && !str_eq(r->method, STR("HEAD")))
-        return false;
-    const struct asset *a = static_choose(r, site);
-    if (!a)
-        return false;
+    return str_starts(a->mime, STR("text/html")) ||
+           (!a->is_immutable && str_starts(a->mime, STR("text/javascript")));
+}
 
+void static_reply(struct http_req *r, const struct asset *a, str page_csp)
+{
     bool is_gzip =
         a->gzip.n > 0 && static_accepts_coding(http_get_header(r, "Accept-Encoding"), STR("gzip"));
     str etag = tag_of(r, a, is_gzip);
@@ -92,14 +97,23 @@ bool static_serve(struct http_req *r, const struct static_site *site)
                     a->is_immutable ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
     if (a->gzip.n)
         http_add_header(r, "Vary", STR("Accept-Encoding"));
-    if (site->page_csp.n && str_starts(a->mime, STR("text/html")))
-        http_add_header(r, "Content-Security-Policy", site->page_csp);
+    if (page_csp.n && has_policy(a))
+        http_add_header(r, "Content-Security-Policy", page_csp);
     if (etag_matches(http_get_header(r, "If-None-Match"), etag)) {
         http_reply(r, 304, NULL, STR_NONE);
-        return true;
+        return;
     }
     if (is_gzip)
         http_add_header(r, "Content-Encoding", STR("gzip"));
     http_reply_static(r, 200, arena_cstr(&r->arena, a->mime), is_gzip ? a->gzip : a->bytes);
-    return true;
+}
+
+bool static_serve(struct http_req *r, const struct static_site *site)
+{
+    if (!str_eq(r->method, STR("GET")) && !str_eq(r->method, STR("HEAD")))
+        return false;
+    const struct asset *a = static_choose(r, site);
+    if (a)
+        static_reply(r, a, site->page_csp);
+    return a != NULL;
 }

@@ -18,5 +18,9 @@ struct static_site {
  * and the request is untouched. */
 bool static_serve(struct http_req *r, const struct static_site *site);
 
+/* Answers a GET or HEAD request with this file, or with 304 when the client has it. Its bytes must
+ * live as long as the server. */
+void static_reply(struct http_req *r, const struct asset *a, str page_csp);
+
 /* Whether an Accept-Encoding value allows the coding (q=0 forbids; "*" stands for all). */
 bool static_accepts_coding(str accept_encoding, str coding);

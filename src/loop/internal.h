@@ -1,4 +1,4 @@
-/* internal.h - declarations shared by loop.c, timer.c and pool.c; other files do not include it. */
+/* internal.h - declarations shared by the files of this floor; other files do not include it. */
 #pragma once
 
 #include <pthread.h>
@@ -6,8 +6,7 @@
 #include <uv.h>
 
 #include "loop/loop.h"
-
-struct timer;
+#include "loop/timer.h"
 
 /* A binary heap ordered by (due_ms, seq); heap_slot of a timer is its place in it. */
 struct timer_heap {
@@ -29,8 +28,11 @@ struct loop {
     struct list_node deferred;
     struct timer_heap timers;
     struct list_node pools;
-    size_t held;     /* loop_hold without loop_release */
-    uint64_t job_us; /* when the `done` of a job began; 0 outside */
+    struct dir_notifier *dirs;   /* watch_dir.c; NULL = no directory is watched */
+    size_t held;                 /* loop_hold without loop_release */
+    uint64_t wakeups, trim_from; /* at the last look at `trim` */
+    struct timer trim;           /* runs while there is something to do */
+    uint64_t job_us;             /* when the `done` of a job began; 0 outside */
 
     pthread_mutex_t lock;
     struct list_node posts; /* under lock */

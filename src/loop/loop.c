@@ -1,9 +1,11 @@
 #include "loop/loop.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "loop/internal.h"
 #include "loop/timer.h"
 
@@ -14,6 +16,10 @@
 
 /* Turns that loop_free grants to handles that are closing and to posts that are on the way. */
 enum { SETTLE_TURNS_MAX = 1000, HELD_TICK_MS = 5 };
+
+/* Free memory goes back to the kernel when the loop has woken up less often than this in this time,
+ * after it has been busy. */
+enum { TRIM_WAKEUPS = 500, TRIM_MS = 10000 };
 
 struct posted_call {
     struct list_node node;
@@ -74,9 +80,26 @@ static void on_prepare(uv_prepare_t *h)
         uv_stop(&l->uv);
 }
 
+static void on_trim(void *ctx)
+{
+    struct loop *l = ctx;
+    bool is_busy = l->wakeups - l->trim_from >= TRIM_WAKEUPS;
+    l->trim_from = l->wakeups;
+    if (is_busy) {
+        timer_start(&l->trim, TRIM_MS);
+        return;
+    }
+    arena_trim();
+    (void)malloc_trim(0);
+}
+
 static void on_check(uv_check_t *h)
 {
-    run_deferred(h->data);
+    struct loop *l = h->data;
+    l->wakeups++;
+    run_deferred(l);
+    if (l->wakeups - l->trim_from >= TRIM_WAKEUPS && !timer_active(&l->trim))
+        timer_start(&l->trim, TRIM_MS);
 }
 
 static void on_busy(uv_idle_t *h)
@@ -107,6 +130,7 @@ struct loop *loop_new(struct logger *log)
     uv_check_init(&l->uv, &l->check);
     uv_idle_init(&l->uv, &l->busy);
     uv_timer_init(&l->uv, &l->alarm);
+    timer_init(&l->trim, l, on_trim, l);
     l->wake.data = l->prepare.data = l->check.data = l->busy.data = l->alarm.data = l;
     uv_prepare_start(&l->prepare, on_prepare);
     uv_check_start(&l->check, on_check);
@@ -216,6 +240,7 @@ void loop_free(struct loop *l)
     if (!l)
         return;
     loop_settle(l);
+    timer_stop(&l->trim);
     check_nothing_pending(l);
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->prepare, NULL);
@@ -239,8 +264,10 @@ static void loop_enter(struct loop *l)
 void loop_run(struct loop *l)
 {
     loop_enter(l);
+    arena_keep(true);
     while (!atomic_exchange(&l->stop, false))
         uv_run(&l->uv, UV_RUN_ONCE);
+    arena_keep(false);
     l->running = false;
 }
 
@@ -270,6 +297,11 @@ bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms)
     l->running = false;
     timer_stop(&limit);
     return *done;
+}
+
+uint64_t loop_wakeups(const struct loop *l)
+{
+    return l->wakeups;
 }
 
 struct uv_loop_s *loop_uv(struct loop *l)

@@ -32,6 +32,10 @@ void loop_stop(struct loop *l); /* any thread; a stop before run makes run retur
  * commands. Returns *done. */
 bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms);
 
+/* How often the loop has waited for something and continued, since loop_new. A server that has
+ * nothing to do must not wake up. */
+uint64_t loop_wakeups(const struct loop *l);
+
 struct uv_loop_s *loop_uv(struct loop *l);
 struct logger *loop_log(struct loop *l);
 

@@ -1,17 +1,23 @@
 #include "loop/pool.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "loop/internal.h"
 
-/* A worker that finds the queue empty sleeps on `work`. Finished jobs gather on `finished`
- * and one wake-up brings them all to the loop thread, which moves them to `ready` first:
- * that list is its own, so a `done` that frees the pool finds what is left of it. */
+/* `work` has a token for each job in the queue; a worker sleeps on it without the lock. (After a
+ * condition variable the lock counts as contended, and releasing it is a system call.) Finished
+ * jobs gather on `finished`, and one write to `wake` brings them all to the loop thread, which
+ * moves them to `ready` first: that list is its own, so a `done` that frees the pool finds what
+ * is left of it. The handles of libuv for wake-ups are not used: the loop thread would wait,
+ * spinning, for a sender that has woken it but has not returned from its write yet. */
 
 enum { STACK_BYTES = 256 * 1024, NAME_MAX_BYTES = 16, GIVE_WAY_NICE = 10 };
 
@@ -19,7 +25,8 @@ struct pool {
     struct loop *loop;
     struct list_node node; /* in loop->pools */
     char name[NAME_MAX_BYTES];
-    uv_async_t wake;
+    int wake;        /* an eventfd */
+    uv_poll_t waker; /* watches it */
 
     size_t pending;         /* loop thread only */
     struct list_node ready; /* loop thread only */
@@ -28,11 +35,11 @@ struct pool {
     bool gives_way; /* set before the first thread starts */
 
     pthread_mutex_t lock; /* for what follows */
-    pthread_cond_t work, finish;
+    sem_t work;
+    pthread_cond_t finish;
     struct list_node queue, finished;
     size_t queued, idle;
     bool is_awaited; /* pool_free sleeps on `finish`; `wake` is not used */
-    bool quit;
 };
 
 const char *pool_name(const struct list_node *node)
@@ -44,14 +51,27 @@ const char *pool_name(const struct list_node *node)
 static struct job *next_job(struct pool *p)
 {
     p->idle++;
-    while (p->queued == 0 && !p->quit)
-        pthread_cond_wait(&p->work, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+    while (sem_wait(&p->work) < 0)
+        assert(errno == EINTR);
+    pthread_mutex_lock(&p->lock);
     p->idle--;
     struct list_node *node = list_pop(&p->queue);
     if (!node)
         return NULL;
     p->queued--;
     return LIST_ENTRY(node, struct job, node);
+}
+
+/* Cannot fail: the sum of what was written stays far below the limit of an eventfd. */
+static void wake_loop(struct pool *p)
+{
+    uint64_t one = 1;
+    ssize_t n;
+    do
+        n = write(p->wake, &one, sizeof(one));
+    while (n < 0 && errno == EINTR);
+    assert(n == sizeof(one));
 }
 
 static void *run_worker(void *arg)
@@ -65,15 +85,16 @@ static void *run_worker(void *arg)
         pthread_mutex_unlock(&p->lock);
         j->work(j);
         pthread_mutex_lock(&p->lock);
-        list_push(&p->finished, &j->node);
+        bool is_first = list_empty(&p->finished); /* the others come with it */
         bool is_awaited = p->is_awaited;
+        list_push(&p->finished, &j->node);
         pthread_mutex_unlock(&p->lock);
-        /* Without the lock, which the loop thread takes as soon as it is awake. The handle
+        /* Without the lock, which the loop thread takes as soon as it is awake. The descriptor
          * is there: it is closed only after this thread has ended. */
         if (is_awaited)
             pthread_cond_signal(&p->finish);
-        else
-            uv_async_send(&p->wake);
+        else if (is_first)
+            wake_loop(p);
         pthread_mutex_lock(&p->lock);
     }
     pthread_mutex_unlock(&p->lock);
@@ -99,9 +120,22 @@ static void pool_deliver(struct pool *p)
     }
 }
 
-static void on_wake(uv_async_t *h)
+static void on_wake(uv_poll_t *h, int status, int events)
 {
-    pool_deliver(h->data);
+    struct pool *p = h->data;
+    uint64_t sum;
+    (void)status, (void)events;
+    (void)!read(p->wake, &sum, sizeof(sum)); /* before the jobs are taken: none is missed */
+    pool_deliver(p);
+}
+
+/* Jobs that nobody would deliver are worse than no server. */
+static void pool_must(bool is_done, const char *what)
+{
+    if (is_done)
+        return;
+    fprintf(stderr, "nb: cannot create %s for a pool\n", what);
+    abort();
 }
 
 struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads)
@@ -116,13 +150,14 @@ struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads)
     list_init(&p->queue);
     list_init(&p->finished);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->work, NULL);
+    sem_init(&p->work, 0, 0);
     pthread_cond_init(&p->finish, NULL);
-    if (uv_async_init(&l->uv, &p->wake, on_wake) != 0) {
-        fputs("nb: cannot create a wake-up handle for a pool\n", stderr);
-        abort();
-    }
-    p->wake.data = p;
+    p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pool_must(p->wake >= 0, "an eventfd");
+    pool_must(uv_poll_init(&l->uv, &p->waker, p->wake) == 0 &&
+                  uv_poll_start(&p->waker, UV_READABLE, on_wake) == 0,
+              "a wake-up handle");
+    p->waker.data = p;
     list_push(&l->pools, &p->node);
     return p;
 }
@@ -158,7 +193,7 @@ void pool_submit(struct pool *p, struct job *j)
     p->queued++;
     bool short_handed = p->queued > p->idle && p->nthreads < p->max_threads;
     pthread_mutex_unlock(&p->lock);
-    pthread_cond_signal(&p->work);
+    sem_post(&p->work);
     /* Fewer threads than wanted are only slower; without any thread jobs would never run. */
     if (short_handed && start_thread(p) < 0 && p->nthreads == 0) {
         fputs("nb: cannot start a thread\n", stderr);
@@ -190,10 +225,8 @@ static void wait_for_finished(struct pool *p)
 
 static void end_threads(struct pool *p)
 {
-    pthread_mutex_lock(&p->lock);
-    p->quit = true;
-    pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->nthreads; i++) /* a token without a job */
+        sem_post(&p->work);
     for (unsigned i = 0; i < p->nthreads; i++)
         pthread_join(p->threads[i], NULL);
 }
@@ -201,7 +234,8 @@ static void end_threads(struct pool *p)
 static void on_pool_closed(uv_handle_t *h)
 {
     struct pool *p = h->data;
-    pthread_cond_destroy(&p->work);
+    close(p->wake);
+    sem_destroy(&p->work);
     pthread_cond_destroy(&p->finish);
     pthread_mutex_destroy(&p->lock);
     free(p->threads);
@@ -220,5 +254,5 @@ void pool_free(struct pool *p)
     }
     end_threads(p);
     list_del(&p->node);
-    uv_close((uv_handle_t *)&p->wake, on_pool_closed);
+    uv_close((uv_handle_t *)&p->waker, on_pool_closed);
 }

@@ -2,7 +2,8 @@
  *
  * Between fork and exec other threads may hold any lock, so the child makes system calls
  * only; everything that needs memory is prepared before. The parent-death signal is tied to
- * the thread that forks: that must be the loop thread, which lives as long as nb. */
+ * the thread that forks: that must be the loop thread, which lives as long as nb, or a pool thread
+ * that waits for the child. */
 #include "net/child_exec.h"
 
 #include <errno.h>

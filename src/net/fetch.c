@@ -168,7 +168,6 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     if (f->is_cancelled)
         return 0;
     touch(f);
-    curl_loop_note_read(f->owner->curl, false);
     f->has_answer = true;
     int rc = response_head_add(&f->head, (str){p, n});
     if (rc < 0) {
@@ -198,7 +197,6 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     f->received += n;
     if (!f->is_redirect)
         f->ev.on_data(f->ctx, (str){p, n});
-    curl_loop_note_read(f->owner->curl, (f->req.flags & FETCH_PATIENT) != 0);
     return f->is_cancelled ? 0 : n;
 }
 
@@ -432,9 +430,4 @@ void fetch_pause(struct fetch *f, bool paused)
         defer_start(f->owner->loop, &f->turn);
     else if (f->is_attached)
         watch_idle(f);
-}
-
-void fetch_hurry(struct fetch *f)
-{
-    f->req.flags &= ~(unsigned)FETCH_PATIENT;
 }

@@ -26,16 +26,13 @@ enum fetch_flags {
     /* Follow at most 5 redirects within the origin; one that leads elsewhere is an error
      * (-EACCES). Without it a redirect is an answer like any other. */
     FETCH_FOLLOW_SAME_ORIGIN = 4,
-    /* For streams of small pieces: pieces that arrive in quick succession are collected for up to
-     * 10 ms and delivered together. The first ones are never delayed. */
-    FETCH_PATIENT = 8,
     /* Refuse at least metadata addresses. For servers in the operator's own network: the addresses
      * they refer to may be private too, but must not be a cloud's credential service. */
-    FETCH_NO_METADATA = 16,
+    FETCH_NO_METADATA = 8,
     /* The request may have an effect: once its body was sent, it is not sent again when the
      * connection turns out to be dead (-ECONNRESET). Without it such a request is repeated on a
      * fresh connection, unless a byte of the answer has come. */
-    FETCH_ONCE = 32,
+    FETCH_ONCE = 16,
 };
 
 /* All three are required. They may call everything here, except that on_head and on_data
@@ -77,7 +74,6 @@ void fetch_cancel(struct fetch *f); /* closes the socket; no callback is called 
 /* Back-pressure: no on_data while paused, and the sender is held back. The idle timeout is
  * suspended. Bytes that were held back are delivered after this call returns, not inside it. */
 void fetch_pause(struct fetch *f, bool paused);
-void fetch_hurry(struct fetch *f); /* clears FETCH_PATIENT: later data is delivered immediately */
 
 /* one HTTP request with its whole response. Loop thread. */
 

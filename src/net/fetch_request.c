@@ -36,10 +36,10 @@ static bool is_header_value(str s)
 }
 
 /* curl only reads the list, so that it may live in our arena. */
-static void add_line(struct fetch *f, str line)
+static void add_line(struct fetch *f, const str parts[3])
 {
     struct curl_slist *item = ARENA_NEW(&f->mem, struct curl_slist);
-    item->data = arena_cstr(&f->mem, line);
+    item->data = (char *)arena_join(&f->mem, parts, 3).p;
     item->next = f->req.headers;
     f->req.headers = item;
 }
@@ -55,9 +55,11 @@ static bool has_header(const struct fetch_spec *spec, str name)
 
 static int copy_headers(struct fetch *f, const struct fetch_spec *spec, struct err *e)
 {
-    add_line(f, STR("Expect:")); /* saves the second that curl would wait for "100 Continue" */
+    /* "Expect:" saves the second that curl would wait for "100 Continue"; without "Content-Type:"
+     * curl would send that of a form. */
+    add_line(f, (const str[3]){STR("Expect:")});
     if (!has_header(spec, STR("content-type")))
-        add_line(f, STR("Content-Type:"));      /* curl would send that of a form */
+        add_line(f, (const str[3]){STR("Content-Type:")});
     for (size_t i = spec->nheaders; i-- > 0;) { /* add_line puts each in front */
         str name = spec->headers[i].name, value = str_trim(spec->headers[i].value);
         if (!is_http_token(name))
@@ -66,9 +68,7 @@ static int copy_headers(struct fetch *f, const struct fetch_spec *spec, struct e
             return err_set(e, -EINVAL, "%s: the header %.*s has a control character in its value",
                            f->req.origin, STR_ARG(name));
         /* curl's way to write a header without a value is a semicolon. */
-        str line = value.n > 0 ? arena_printf(&f->mem, "%.*s: %.*s", STR_ARG(name), STR_ARG(value))
-                               : arena_printf(&f->mem, "%.*s;", STR_ARG(name));
-        add_line(f, line);
+        add_line(f, (const str[]){name, value.n > 0 ? STR(": ") : STR(";"), value});
     }
     return 0;
 }

@@ -17,7 +17,7 @@ void response_head_done(struct response_head *h)
 static void start_head(struct response_head *h, str line)
 {
     arena_reset(&h->mem);
-    h->headers = arena_array(&h->mem, RESPONSE_HEADERS_MAX, sizeof(*h->headers));
+    h->headers = arena_alloc(&h->mem, RESPONSE_HEADERS_MAX * sizeof(*h->headers));
     h->n = 0;
     h->bytes = 0;
     h->status = 0;

@@ -55,3 +55,16 @@ void dir_close(struct dir *d)
         closedir(d->handle);
     d->handle = NULL;
 }
+
+int dir_remove_tree(int parent, const char *name, unsigned depth)
+{
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return -errno;
+    struct dir d = dir_open_below(parent, name);
+    while (depth > 0 && dir_next(&d))
+        (void)dir_remove_tree(dir_fd(&d), d.name, depth - 1);
+    dir_close(&d);
+    return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
+}

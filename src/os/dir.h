@@ -27,5 +27,10 @@ bool dir_next(struct dir *d);
 int dir_fd(const struct dir *d); /* for openat, fstatat, unlinkat inside the loop */
 void dir_close(struct dir *d);   /* may be repeated */
 
+/* Removes what is at `name`: a file, a link (not its target), or a directory with everything in it,
+ * at most `depth` levels. Does not follow links, also when another process changes the tree
+ * meanwhile. 0 when it is gone, or -errno. */
+int dir_remove_tree(int parent, const char *name, unsigned depth);
+
 #define DIR_EACH(d, path)                                                                          \
     for (__attribute__((cleanup(dir_close))) struct dir d = dir_open(path); dir_next(&d);)

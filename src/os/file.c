@@ -182,3 +182,11 @@ void file_close(int fd)
     if (fd >= 0)
         (void)close(fd);
 }
+
+const char *file_own_program(struct arena *a)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    return n > 0 && (size_t)n < sizeof path ? arena_printf(a, "%.*s", (int)n, path).p
+                                            : "/proc/self/exe";
+}

@@ -30,4 +30,7 @@ int file_put(const char *path, const char *text);
 int file_read_all(int fd, char *p, size_t n);
 int file_write_all(int fd, str bytes);
 
+/* The path of the program that runs, nb. */
+const char *file_own_program(struct arena *a);
+
 void file_close(int fd); /* a negative one is not open */

@@ -35,14 +35,18 @@ void sha256_end_hex(struct sha256_pieces *h, char out[SHA256_HEX_LEN + 1])
     hex_encode(out, digest, sizeof(digest));
 }
 
-void hmac_sha256(const uint8_t key[32], str text, uint8_t out[SHA256_LEN])
+void hmac_sha256(str key, str text, uint8_t out[SHA256_LEN])
 {
     enum { BLOCK = 64 }; /* of SHA-256 */
-    uint8_t pad[BLOCK];
+    uint8_t whole[BLOCK] = {0}, pad[BLOCK];
     SHA256_CTX ctx;
+    if (key.n > BLOCK)
+        sha256(key, whole);
+    else
+        memcpy(whole, key.p, key.n); /* `out` may be the key */
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < BLOCK; i++)
-            pad[i] = (uint8_t)((i < 32 ? key[i] : 0) ^ (round == 0 ? 0x36 : 0x5c));
+            pad[i] = (uint8_t)(whole[i] ^ (round == 0 ? 0x36 : 0x5c));
         SHA256_Init(&ctx);
         SHA256_Update(&ctx, pad, BLOCK);
         if (round == 0)
@@ -51,6 +55,7 @@ void hmac_sha256(const uint8_t key[32], str text, uint8_t out[SHA256_LEN])
             SHA256_Update(&ctx, out, SHA256_LEN);
         SHA256_Final(out, &ctx);
     }
+    OPENSSL_cleanse(whole, sizeof whole);
 }
 
 void sha256_hex(str in, char out[SHA256_HEX_LEN + 1])

@@ -15,8 +15,8 @@ void sha256_begin(struct sha256_pieces *h);
 void sha256_add(struct sha256_pieces *h, str piece);
 void sha256_end_hex(struct sha256_pieces *h, char out[SHA256_HEX_LEN + 1]);
 
-/* HMAC-SHA-256 with a key of 32 bytes. */
-void hmac_sha256(const uint8_t key[32], str text, uint8_t out[SHA256_LEN]);
+/* HMAC-SHA-256; the key may be where the result goes. */
+void hmac_sha256(str key, str text, uint8_t out[SHA256_LEN]);
 bool sha256_is_hex(str s); /* 64 digits in lower case */
 void sha256_hex(str in, char out[SHA256_HEX_LEN + 1]);
 

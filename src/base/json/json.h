@@ -129,9 +129,18 @@ void jw_array(struct json_writer *w);
 void jw_end(struct json_writer *w);
 void jw_close(struct json_writer *w); /* ends everything that is open */
 void jw_key_str(struct json_writer *w, str key);
+void jw_key_plain(struct json_writer *w, str key); /* a key that has nothing to escape */
+#define JSON_SPECIAL                                                                               \
+    "\"\\\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15"     \
+    "\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
+/* Of a literal the compiler knows whether it has something to escape. */
 static inline void jw_key(struct json_writer *w, const char *key)
 {
-    jw_key_str(w, str_from(key));
+    if (__builtin_constant_p(strcspn(key, JSON_SPECIAL)) &&
+        strcspn(key, JSON_SPECIAL) == strlen(key))
+        jw_key_plain(w, str_from(key));
+    else
+        jw_key_str(w, str_from(key));
 }
 void jw_str(struct json_writer *w, str s);
 void jw_cstr(struct json_writer *w, const char *s); /* NULL writes null */
@@ -156,6 +165,14 @@ void jw_kval(struct json_writer *w, const char *key, const struct json *v);
 void jw_kcstr(struct json_writer *w, const char *key, const char *s);
 void jw_kdouble(struct json_writer *w, const char *key, double v);
 void jw_kraw(struct json_writer *w, const char *key, str json);
-void jw_kobject(struct json_writer *w, const char *key);
-void jw_karray(struct json_writer *w, const char *key);
+static inline void jw_kobject(struct json_writer *w, const char *key)
+{
+    jw_key(w, key);
+    jw_object(w);
+}
+static inline void jw_karray(struct json_writer *w, const char *key)
+{
+    jw_key(w, key);
+    jw_array(w);
+}
 void jw_kstrs(struct json_writer *w, const char *key, const str *items, size_t n); /* an array */

@@ -54,6 +54,9 @@ struct json_field {
     int flags;
     const struct json_field *fields; /* JF_OBJECT, JF_OBJECTS */
     size_t size;                     /* JF_OBJECTS: sizeof one element */
+    /* For documents only: a sentence, and a type that is narrower than `type`
+     * (api/describe/shape.h), or NULL. */
+    const char *about, *shape;
 };
 
 /* Called once per key that no table knows, with its full path and the known key that may have

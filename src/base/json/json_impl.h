@@ -5,22 +5,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/bytes/word.h"
 #include "base/json/json.h"
-
-/* A word with the byte `c` in all eight places. */
-#define JSON_EACH(c) (UINT64_C(0x0101010101010101) * (uint8_t)(c))
-
-/* Not 0 when a byte of `w` is below `limit` (at most 0x80), or equal to `c`. Bytes above the
- * lowest hit may be marked wrongly: this tells whether there is one, not where. */
-static inline uint64_t json_bytes_below(uint64_t w, uint8_t limit)
-{
-    return (w - JSON_EACH(limit)) & ~w & JSON_EACH(0x80);
-}
-
-static inline uint64_t json_bytes_equal(uint64_t w, char c)
-{
-    return json_bytes_below(w ^ JSON_EACH(c), 1);
-}
 
 static inline bool json_is_special(char c)
 {
@@ -41,7 +27,7 @@ static inline unsigned json_special_mask(__m128i v)
 
 static inline uint64_t json_special_word(uint64_t w)
 {
-    return json_bytes_below(w, 0x20) | json_bytes_equal(w, '"') | json_bytes_equal(w, '\\');
+    return word_below(w, 0x20) | word_equal(w, '"') | word_equal(w, '\\');
 }
 
 /* The end of the run of bytes that a JSON string holds as they are: stops at a quote, a
@@ -64,11 +50,39 @@ static inline const char *json_plain_run(const char *p, const char *end, bool *h
         memcpy(&w, p, 8);
         if (json_special_word(w))
             break;
-        *has_high |= (w & JSON_EACH(0x80)) != 0;
+        *has_high |= (w & WORD_EACH(0x80)) != 0;
     }
     for (; p < end && !json_is_special(*p); p++)
         *has_high |= (*p & 0x80) != 0;
     return p;
+}
+
+/* Copies n < 16 bytes when a JSON string holds all of them as they are: most strings are this
+ * short. They are read as two words that may overlap. False: nothing of use was written. */
+static inline bool json_copy_short(char *out, const char *p, size_t n, bool *has_high)
+{
+    uint64_t first = WORD_EACH(' '), last = first;
+    if (n >= 8) {
+        memcpy(&first, p, 8);
+        memcpy(&last, p + n - 8, 8);
+        memcpy(out, &first, 8);
+        memcpy(out + n - 8, &last, 8);
+    } else if (n >= 4) {
+        uint32_t left, right;
+        memcpy(&left, p, 4);
+        memcpy(&right, p + n - 4, 4);
+        memcpy(out, &left, 4);
+        memcpy(out + n - 4, &right, 4);
+        first = left | (uint64_t)right << 32;
+    } else if (n > 0) {
+        uint8_t left = (uint8_t)p[0], middle = (uint8_t)p[n / 2], right = (uint8_t)p[n - 1];
+        out[0] = (char)left;
+        out[n / 2] = (char)middle;
+        out[n - 1] = (char)right;
+        first = (first & ~UINT64_C(0xffffff)) | left | (uint64_t)middle << 8 | right << 16;
+    }
+    *has_high |= ((first | last) & WORD_EACH(0x80)) != 0;
+    return (json_special_word(first) | json_special_word(last)) == 0;
 }
 
 /* Copies such a run to `out`, which has room for end - *p bytes, and moves *p behind it.
@@ -88,13 +102,20 @@ static inline char *json_copy_run(char *out, const char **p, const char *end, bo
         }
     }
 #endif
-    for (uint64_t w; end - at >= 8; at += 8, out += 8) {
+    for (uint64_t w; end - at >= 16; at += 8, out += 8) {
         memcpy(&w, at, 8);
         if (json_special_word(w))
             break;
         memcpy(out, &w, 8);
-        *has_high |= (w & JSON_EACH(0x80)) != 0;
+        *has_high |= (w & WORD_EACH(0x80)) != 0;
     }
+    bool is_high = *has_high;
+    if (end - at < 16 && json_copy_short(out, at, (size_t)(end - at), has_high)) {
+        out += end - at;
+        *p = end;
+        return out;
+    }
+    *has_high = is_high;
     for (; at < end && !json_is_special(*at); at++) {
         *has_high |= (*at & 0x80) != 0;
         *out++ = *at;

@@ -26,7 +26,7 @@ static inline const char *find_quote(const char *p, const char *end)
     for (; end - p >= 8; p += 8) {
         uint64_t w;
         memcpy(&w, p, 8);
-        if (json_bytes_equal(w, '"') | json_bytes_equal(w, '\\'))
+        if (word_equal(w, '"') | word_equal(w, '\\'))
             break;
     }
     while (p < end && *p != '"' && *p != '\\')
@@ -48,45 +48,105 @@ static inline bool is_structural(char c)
     return c == '"' || (c | 0x20) == '{' || (c | 0x20) == '}';
 }
 
-/* The first quote or bracket; [ and ] differ from { and } in one bit. */
-static inline const char *find_structural(const char *p, const char *end)
+/* ---- brackets ----
+ *
+ * Blocks of 64 bytes become words with one bit per byte. Quotes that are not escaped divide them
+ * into text and strings; brackets inside strings are dropped, and the others are counted. */
+
+enum { BLOCK = 64 };
+
+struct block {
+    uint64_t quotes, backslashes, opens, closes;
+};
+
+/* [ and ] differ from { and } in one bit. */
+static inline struct block read_block(const char *p)
 {
+    struct block b = {0};
 #ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"'), bit = _mm_set1_epi8(0x20);
-    const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
-    for (; end - p >= 16; p += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
+    const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}'), bit = _mm_set1_epi8(0x20);
+    for (int i = 0; i < BLOCK; i += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
         __m128i folded = _mm_or_si128(v, bit);
-        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close));
-        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_or_si128(hit, _mm_cmpeq_epi8(v, quote)));
-        if (mask)
-            return p + __builtin_ctz(mask);
+        b.quotes |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, quote)) << i;
+        b.backslashes |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, backslash)) << i;
+        b.opens |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(folded, open)) << i;
+        b.closes |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(folded, close)) << i;
+    }
+#else
+    for (int i = 0; i < BLOCK; i++) {
+        b.quotes |= (uint64_t)(p[i] == '"') << i;
+        b.backslashes |= (uint64_t)(p[i] == '\\') << i;
+        b.opens |= (uint64_t)((p[i] | 0x20) == '{') << i;
+        b.closes |= (uint64_t)((p[i] | 0x20) == '}') << i;
     }
 #endif
-    while (p < end && !is_structural(*p))
-        p++;
-    return p;
+    return b;
+}
+
+/* The bytes behind a backslash that is not escaped itself. *carry: is the first byte of this block,
+ * and then of the next one. */
+static inline uint64_t find_escaped(uint64_t backslashes, bool *carry)
+{
+    uint64_t escaped = *carry;
+    backslashes &= ~escaped;
+    *carry = false;
+    while (backslashes) {
+        uint64_t next = (backslashes & -backslashes) << 1;
+        *carry = next == 0;
+        escaped |= next;
+        backslashes &= backslashes - 1;
+        backslashes &= ~next;
+    }
+    return escaped;
+}
+
+/* Each bit is the parity of the bits up to it: ones from a quote until before the next. */
+static inline uint64_t find_strings(uint64_t quotes)
+{
+    for (int n = 1; n < BLOCK; n *= 2)
+        quotes ^= quotes << n;
+    return quotes;
+}
+
+struct bracket_state {
+    size_t depth;
+    uint64_t in_string; /* all ones at the start of a block inside a string */
+    bool is_escaped;    /* the first byte of the block */
+};
+
+/* Behind the bracket of the block that ends the outermost level; NULL: it is not in this block. */
+static inline const char *scan_block(struct bracket_state *at, const char *p)
+{
+    struct block b = read_block(p);
+    uint64_t escaped =
+        b.backslashes || at->is_escaped ? find_escaped(b.backslashes, &at->is_escaped) : 0;
+    uint64_t strings = find_strings(b.quotes & ~escaped) ^ at->in_string;
+    uint64_t opens = b.opens & ~strings, brackets = opens | (b.closes & ~strings);
+    at->in_string = -(strings >> (BLOCK - 1));
+    for (; brackets; brackets &= brackets - 1) {
+        at->depth += opens & brackets & -brackets ? 1 : (size_t)-1;
+        if (at->depth == 0)
+            return p + __builtin_ctzll(brackets) + 1;
+    }
+    return NULL;
 }
 
 /* Behind the array or object that opens at p; NULL when it has no end. */
 static const char *skip_nested(const char *p, const char *end)
 {
-    size_t depth = 0;
-    for (;;) {
-        p = find_structural(p, end);
-        if (p == end)
-            return NULL;
-        if (*p == '"') {
-            p = scan_skip_string(p, end);
-            if (!p)
-                return NULL;
-            continue;
-        }
-        depth += (*p | 0x20) == '{' ? 1 : (size_t)-1;
-        p++;
-        if (depth == 0)
-            return p;
+    struct bracket_state at = {0};
+    char rest[BLOCK];
+    for (; end - p >= BLOCK; p += BLOCK) {
+        const char *found = scan_block(&at, p);
+        if (found)
+            return found;
     }
+    memset(rest, ' ', sizeof(rest));
+    memcpy(rest, p, (size_t)(end - p));
+    const char *found = scan_block(&at, rest);
+    return found ? p + (found - rest) : NULL;
 }
 
 /* Behind a number or a literal; NULL when there is nothing. */
@@ -177,8 +237,8 @@ static bool scan_go_on(struct json_scan *s, const char *p)
 static bool take_value(struct json_scan *s, str *ret)
 {
     const char *value = skip_space(s->at, s->end);
-    const char *value_end =
-        scan_is_known(s, value) ? value + s->known.n : skip_value(value, s->end);
+    s->is_known = scan_is_known(s, value);
+    const char *value_end = s->is_known ? value + s->known.n : skip_value(value, s->end);
     if (!value_end)
         return scan_broken(s);
     if (!scan_go_on(s, value_end))

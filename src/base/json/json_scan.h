@@ -13,6 +13,7 @@ struct json_scan {
     bool is_inner; /* ends at that bracket, not with the text */
     bool failed;   /* the line is not an object, or is broken before its end */
     str known;     /* text of an array or object that is skipped by comparison; may be set */
+    bool is_known; /* the last value was that text */
 };
 
 void json_scan_init(struct json_scan *s, str line);

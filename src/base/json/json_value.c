@@ -5,13 +5,28 @@
 
 #define FIRST_CAP 8
 
+/* Most keys have four to eight bytes, which are two words that may overlap. */
+static inline bool is_key(const char *a, const char *b, size_t n)
+{
+    if (n < 4 || n > 8)
+        return n == 0 || (a[n - 1] == b[n - 1] && memcmp(a, b, n) == 0);
+    uint32_t first[2], last[2];
+    memcpy(&first[0], a, 4);
+    memcpy(&first[1], b, 4);
+    memcpy(&last[0], a + n - 4, 4);
+    memcpy(&last[1], b + n - 4, 4);
+    return first[0] == first[1] && last[0] == last[1];
+}
+
 struct json *json_get_str(const struct json *obj, str key)
 {
     if (!json_is(obj, JSON_OBJECT))
         return NULL;
-    for (uint32_t i = 0; i < obj->len; i++)
-        if (str_eq(obj->members[i].key, key))
+    for (uint32_t i = 0; i < obj->len; i++) {
+        str k = obj->members[i].key;
+        if (k.n == key.n && is_key(k.p, key.p, k.n))
             return &obj->members[i].value;
+    }
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* json_writer.c - the streaming writer: commas and brackets for code that knows its shape. */
 #include <assert.h>
 
+#include "base/json/json_framed.h"
 #include "base/json/json_impl.h"
 
 #define WRITER_DEPTH_MAX 64 /* the bits of json_writer.kinds */
@@ -118,6 +119,23 @@ void jw_key_str(struct json_writer *w, str key)
     w->has_key = true;
 }
 
+void jw_key_plain(struct json_writer *w, str key)
+{
+    assert(in_object(w) && !w->has_key);
+    char *at = json_room(w->out, w->comma + 3u + key.n);
+    if (at) {
+        if (w->comma)
+            *at++ = ',';
+        *at++ = '"';
+        at = mempcpy(at, key.p, key.n);
+        *at++ = '"';
+        *at++ = ':';
+        json_written(w->out, at);
+    }
+    w->comma = false;
+    w->has_key = true;
+}
+
 void jw_str(struct json_writer *w, str s)
 {
     put_string(w->out, begin_value(w), s, false);
@@ -174,6 +192,28 @@ void jw_raw(struct json_writer *w, str json)
     (void)buf_add_str(w->out, json);
 }
 
+void jw_framed_str(struct json_writer *w, str before, str s, str after)
+{
+    const char *p = s.n ? s.p : "", *end = p + s.n;
+    bool ignored = false, comma = begin_value(w);
+    char *at = json_room(w->out, comma + before.n + 2u + s.n + after.n);
+    if (!at)
+        return;
+    if (comma)
+        *at++ = ',';
+    char *quote = mempcpy(at, before.p, before.n);
+    *quote = '"';
+    at = json_copy_run(quote + 1, &p, end, &ignored);
+    if (p < end) {
+        json_written(w->out, quote);
+        (void)json_write_string(w->out, s);
+        (void)buf_add_str(w->out, after);
+        return;
+    }
+    *at++ = '"';
+    json_written(w->out, mempcpy(at, after.p, after.n));
+}
+
 void jw_kstr_if(struct json_writer *w, const char *key, str s)
 {
     if (s.n > 0)
@@ -202,18 +242,6 @@ KEYED(jw_kval, jw_value, const struct json *)
 KEYED(jw_kcstr, jw_cstr, const char *)
 KEYED(jw_kdouble, jw_double, double)
 KEYED(jw_kraw, jw_raw, str)
-
-void jw_kobject(struct json_writer *w, const char *key)
-{
-    jw_key(w, key);
-    jw_object(w);
-}
-
-void jw_karray(struct json_writer *w, const char *key)
-{
-    jw_key(w, key);
-    jw_array(w);
-}
 
 void jw_kstrs(struct json_writer *w, const char *key, const str *items, size_t n)
 {

@@ -1,5 +1,6 @@
 #include "base/text/plain.h"
 
+#include "base/bytes/word.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT 0xfffdu
@@ -44,6 +45,11 @@ static bool is_layout(str s, size_t i)
 static size_t ascii_run(str s, size_t from)
 {
     size_t i = from;
+    for (uint64_t w; s.n - i >= sizeof(w); i += sizeof(w)) {
+        memcpy(&w, s.p + i, sizeof(w));
+        if (word_unprintable(w))
+            break;
+    }
     while (i < s.n && s.p[i] >= 0x20 && s.p[i] < 0x7f)
         i++;
     return i - from;

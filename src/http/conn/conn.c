@@ -14,6 +14,7 @@
 #include <assert.h>
 
 #include "http/conn/share.h"
+#include "http/tls/tls.h"
 
 static void conn_process(struct http_conn *c, str in);
 
@@ -145,6 +146,11 @@ static bool queue_write(struct http_conn *c, str head, str body, bool is_static)
 
 bool conn_write(struct http_conn *c, str head, str body, bool is_static)
 {
+    return c->tls ? secure_write(c, head, body) : conn_send(c, head, body, is_static);
+}
+
+bool conn_send(struct http_conn *c, str head, str body, bool is_static)
+{
     assert(c->state != CONN_CLOSED);
     uv_buf_t bufs[2] = {{(char *)head.p, head.n}, {(char *)body.p, body.n}};
     int rc = uv_try_write(&c->uv.stream, bufs, body.n ? 2 : 1);
@@ -180,6 +186,7 @@ static void begin_linger(struct http_conn *c)
         conn_close(c);
         return;
     }
+    secure_end(c);
     uv_os_fd_t fd;
     if (uv_fileno(&c->uv.handle, &fd) == 0)
         (void)shutdown(fd, SHUT_WR);
@@ -411,6 +418,11 @@ static void conn_process(struct http_conn *c, str in)
     conn_settle(c);
 }
 
+void conn_input(struct http_conn *c, str in)
+{
+    conn_process(c, in);
+}
+
 void conn_resume(struct http_conn *c)
 {
     assert(c->has_turn && !share_is_waiting(c));
@@ -421,7 +433,9 @@ static void on_conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 {
     (void)suggested;
     struct http_conn *c = handle->data;
-    *ret = uv_buf_init(c->server->read_buf, HTTP_READ_BYTES);
+    /* What is left of a record that came before must fit, too, when it is decrypted. */
+    unsigned n = HTTP_READ_BYTES - (c->tls ? TLS_RECORD_MAX : 0);
+    *ret = uv_buf_init(c->server->read_buf, n);
 }
 
 /* The handler of a body has no room; some of the body may be in `in`. */
@@ -453,16 +467,17 @@ static void on_conn_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         conn_close(c);
     } else {
         c->server->stats.bytes_in += (uint64_t)n;
-        conn_process(c, str_make(buf->base, (size_t)n));
+        (c->tls ? secure_received : conn_process)(c, str_make(buf->base, (size_t)n));
     }
 }
 
 /* ---- settling: what a connection waits for next ---- */
 
-/* Back-pressure: the socket is not read while a full read might not fit in the backlog. */
+/* Back-pressure: the socket is not read while a full read might not fit in the backlog, nor while a
+ * handler has no room: many clients that send much would fill as many backlogs. */
 static void read_or_not(struct http_conn *c)
 {
-    bool wants = !c->has_eof && c->in.n <= HTTP_BACKLOG_MAX - HTTP_READ_BYTES;
+    bool wants = !c->has_eof && !is_paused(c) && c->in.n <= HTTP_BACKLOG_MAX - HTTP_READ_BYTES;
     if (wants == c->is_reading)
         return;
     c->is_reading = wants;
@@ -472,10 +487,11 @@ static void read_or_not(struct http_conn *c)
         (void)uv_read_stop(&c->uv.stream);
 }
 
-/* The deadline of a head starts with its first byte and does not move: slow heads are cut. */
+/* The deadline of a head starts with its first byte, that of a handshake when the connection is
+ * accepted; both do not move: slow ones are cut. */
 static void wait_for_head(struct http_conn *c)
 {
-    if (c->in.n == 0) {
+    if (c->in.n == 0 && !c->is_greeting) {
         conn_set_deadline(c, c->server->limits.idle_ms);
     } else if (!c->has_begun) {
         c->has_begun = true;

@@ -64,6 +64,8 @@ struct sse;
 struct http_stream;
 struct request;
 struct tally;
+struct tls_keys;
+struct tls_session;
 
 union http_socket {
     uv_handle_t handle;
@@ -85,6 +87,8 @@ struct http_conn {
     struct sse *sse;          /* CONN_STREAM, or: */
     struct http_stream *stream;
 
+    struct tls_session *tls; /* NULL = plain: secure.c */
+
     struct buf in;         /* input that was not parsed yet; not allocated when idle */
     size_t scanned;        /* see http_parse_head */
     struct http_body body; /* of the current request */
@@ -105,8 +109,9 @@ struct http_conn {
     bool has_eof : 1;       /* the client will send nothing more */
     bool has_served : 1;    /* a request has been answered */
     bool is_local_socket : 1;
-    bool is_proxy : 1; /* of a trusted proxy, with requests of many clients */
-    bool has_turn : 1; /* share.c has let it pass once */
+    bool is_proxy : 1;    /* of a trusted proxy, with requests of many clients */
+    bool has_turn : 1;    /* share.c has let it pass once */
+    bool is_greeting : 1; /* the handshake of TLS is not over */
     uint32_t peer_uid;
     char peer_addr[48];
 };
@@ -177,6 +182,8 @@ struct http_server {
     struct sse_frame *ping_frame;
 
     char *read_buf;
+    struct tls_keys *keys; /* NULL = plain HTTP */
+    char *plain_buf;       /* what was decrypted of one read */
     struct http_head head; /* scratch of the parser */
     struct buf out_head, out_body;
     uint64_t id_seed, id_count;
@@ -212,9 +219,14 @@ void conn_put_in(struct http_conn *c, struct list_node *place);
 void conn_on_again(void *conn); /* callbacks of c->again and c->timer */
 void conn_on_timer(void *conn);
 
+/* Works on input that was received; the bytes are borrowed for the call. */
+void conn_input(struct http_conn *c, str in);
+
 /* Sends head and body. Bytes that the kernel does not accept now are copied and queued; a body
  * that is_static is not copied. False: the connection was closed. */
 bool conn_write(struct http_conn *c, str head, str body, bool is_static);
+bool conn_send(struct http_conn *c, str head, str body,
+               bool is_static); /* the same, not encrypted */
 
 /* The last byte of the answer was handed to conn_write. */
 void conn_answered(struct http_conn *c);
@@ -224,6 +236,13 @@ void conn_set_body_deadline(struct http_conn *c, uint64_t stall_ms);
 void conn_begin_body(struct http_conn *c, bool has_input);
 /* Continues with the input or the request that had to wait (share.c). */
 void conn_resume(struct http_conn *c);
+
+/* ---- secure.c ---- */
+
+void secure_accept(struct http_conn *c); /* begins the handshake, if the server has a certificate */
+void secure_received(struct http_conn *c, str in);
+bool secure_write(struct http_conn *c, str head, str body); /* as conn_write */
+void secure_end(struct http_conn *c); /* nothing follows; does nothing for a plain connection */
 
 /* ---- request.c ---- */
 

@@ -5,6 +5,7 @@
 
 #include "http/conn/conn.h"
 #include "http/conn/share.h"
+#include "http/tls/tls.h"
 
 static void format_addr(const struct sockaddr_storage *addr, char out[48])
 {
@@ -42,6 +43,7 @@ static void on_conn_closed(uv_handle_t *handle)
     assert(c->state == CONN_CLOSED && !c->req && !c->tally && !share_is_waiting(c));
     list_del(&c->node);
     buf_done(&c->in);
+    tls_session_free(c->tls);
     free(c);
     s->stats.conns--;
     server_check_stopped(s);
@@ -79,7 +81,8 @@ void conn_accept(struct listener *l)
         return;
     }
     learn_peer(c);
-    if (!tally_admit(c, &is_refused))
+    secure_accept(c);
+    if (!tally_admit(c, &is_refused) || (is_refused && c->tls)) /* no handshake for a refusal */
         conn_reset(c);
     else if (is_refused)
         response_fail(c, 503, "too many connections");

@@ -205,6 +205,24 @@ int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint
     return 0;
 }
 
+int http_listen_socket(struct http_server *s, int fd, uint16_t *ret_port, struct err *e)
+{
+    struct sockaddr_storage addr = {0};
+    socklen_t n = sizeof(addr);
+    struct listener *l;
+    int rc = check_room(s, e);
+    if (rc == 0 && getsockname(fd, (struct sockaddr *)&addr, &n) < 0)
+        rc = err_set(e, -errno, "descriptor %d is not a socket", fd);
+    if (rc < 0) {
+        close(fd);
+        return rc;
+    }
+    set_tcp_options(fd, (const struct sockaddr *)&addr);
+    *ret_port = bound_port(fd);
+    rc = listener_start(s, fd, NULL, &l);
+    return rc < 0 ? explain_listen(e, rc, "a passed socket", *ret_port) : 0;
+}
+
 /* ---- Unix sockets ---- */
 
 enum { STALE_TRIES = 10, STALE_TRY_MS = 50 };

@@ -200,13 +200,35 @@ static bool decode_into(struct arena *a, str raw, str *ret)
     return true;
 }
 
+/* Takes the next name and value of the query, as they were sent. */
+static bool next_pair(str *rest, str *ret_key, str *ret_value)
+{
+    str part;
+    if (!str_split(rest, '&', &part))
+        return false;
+    ptrdiff_t eq = str_find_char(part, '=');
+    *ret_key = eq < 0 ? part : str_slice(part, 0, (size_t)eq);
+    *ret_value = eq < 0 ? STR_NONE : str_skip(part, (size_t)eq + 1);
+    return true;
+}
+
+bool http_query_check(struct http_req *r, str *ret_name)
+{
+    str rest = r->query, raw_key, raw_value, key, value;
+    while (next_pair(&rest, &raw_key, &raw_value)) {
+        bool is_name = decode_into(&r->arena, raw_key, &key);
+        if (is_name && decode_into(&r->arena, raw_value, &value))
+            continue;
+        *ret_name = is_name ? key : STR_NONE;
+        return false;
+    }
+    return true;
+}
+
 str http_query(struct http_req *r, const char *name)
 {
-    str rest = r->query, part, key, value, wanted = str_from(name);
-    while (str_split(&rest, '&', &part)) {
-        ptrdiff_t eq = str_find_char(part, '=');
-        str raw_key = eq < 0 ? part : str_slice(part, 0, (size_t)eq);
-        str raw_value = eq < 0 ? STR_NONE : str_skip(part, (size_t)eq + 1);
+    str rest = r->query, raw_key, raw_value, key, value, wanted = str_from(name);
+    while (next_pair(&rest, &raw_key, &raw_value)) {
         if (raw_key.n < wanted.n || !decode_into(&r->arena, raw_key, &key) || !str_eq(key, wanted))
             continue;
         return decode_into(&r->arena, raw_value, &value) ? value : STR_NONE;

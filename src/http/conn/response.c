@@ -348,9 +348,21 @@ static str for_reader(struct http_req *q, int status, const char *message)
     if ((!is_hidden && status < 500) || s->date_s == s->error_logged_s)
         return shown;
     s->error_logged_s = s->date_s; /* one a second: refused requests must not fill the log */
-    log_warn(loop_log(s->loop), "http", "request %s, %.*s %.*s, was answered with %d: %s", q->id,
-             STR_ARG(q->method), STR_ARG(q->path), status, message);
+    const struct log_ids ids = {.request = str_from(q->id)};
+    log_msg_for(loop_log(s->loop), LOG_WARN, "http", &ids, "%.*s %.*s was answered with %d: %s",
+                STR_ARG(q->method), STR_ARG(q->path), status, message);
     return shown;
+}
+
+static void write_own_error(struct json_writer *w, const char *code, str message,
+                            const struct json *details)
+{
+    jw_object(w);
+    jw_kcstr(w, "error", code);
+    jw_kstr(w, "message", message);
+    if (details)
+        jw_kval(w, "details", details);
+    jw_end(w);
 }
 
 void http_reply_error(struct http_req *q, int status, const char *code, const char *message,
@@ -365,12 +377,10 @@ void http_reply_error(struct http_req *q, int status, const char *code, const ch
     struct json_writer w;
     buf_clear(&s->out_body);
     jw_init(&w, &s->out_body);
-    jw_object(&w);
-    jw_kcstr(&w, "error", code ? code : error_code(status));
-    jw_kstr(&w, "message", shown);
-    if (details)
-        jw_kval(&w, "details", details);
-    jw_end(&w);
+    if (q->write_error)
+        q->write_error(&w, status, code ? code : error_code(status), shown);
+    else
+        write_own_error(&w, code ? code : error_code(status), shown, details);
     response_send(q, status, "application/json", buf_str(&s->out_body), false);
     trim(&s->out_body);
 }

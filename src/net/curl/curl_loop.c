@@ -3,12 +3,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/clock.h"
-#include "base/map.h"
 #include "loop/timer.h"
 
 /* Before the first answer curl cannot know how many streams a server takes and may open a
@@ -17,16 +14,6 @@
 #define IDLE_CONNECTIONS_MAX      64L
 #define EVENTS_PER_TURN           64
 
-/* Waking up for a packet costs more than handling its bytes. So a socket that has delivered
- * STREAM_READS pieces of patient responses in a row, the last two less than QUICK_MS apart, is
- * not polled for CURL_REST_MS, and the bytes that arrive in this time are read together. This
- * repeats until a rest brings no bytes. Network cards delay their interrupts in the same way. */
-#define STREAM_READS 16
-#define QUICK_MS     5
-
-/* The kind of the responses that curl has just read from. */
-enum read_kind { READ_NOTHING, READ_PATIENT, READ_IMPATIENT };
-
 struct curl_pool {
     struct curl_loop *owner;
     uint32_t index;
@@ -34,23 +21,13 @@ struct curl_pool {
     struct timer timer;
 };
 
-struct watched { /* a socket of curl */
-    struct curl_pool *pool;
-    curl_socket_t fd;
-    uint32_t wanted;     /* events that curl waits for */
-    unsigned reads;      /* of patient responses in a row */
-    uint64_t read_at_ms; /* time of the last read of any kind */
-    bool is_resting;     /* EPOLLIN is not polled */
-    struct timer rest;   /* ends the rest */
-};
-
 struct curl_loop {
     const struct curl_api *api;
     struct loop *loop;
     struct curl_pool pools[CURL_POOLS];
-    struct map sockets;  /* descriptor -> struct watched */
-    enum read_kind read; /* in the current call */
     int epoll_fd;
+    uint8_t *watched; /* by descriptor: what curl waits for, CURL_POLL_IN, _OUT or both */
+    size_t nwatched;
     uv_poll_t *poll; /* outlives us until its close callback */
     unsigned depth;  /* calls into curl on the stack */
     curl_done_fn done;
@@ -90,111 +67,6 @@ static int curl_mask(uint32_t events)
     return mask;
 }
 
-/* ---- watched sockets ---- */
-
-static str socket_key(const curl_socket_t *fd)
-{
-    return (str){(const char *)fd, sizeof *fd};
-}
-
-/* curl may close a socket in any call, so the pointer is not kept across a call of curl. */
-static struct watched *find_socket(const struct curl_loop *c, curl_socket_t fd)
-{
-    return map_get(&c->sockets, socket_key(&fd));
-}
-
-static int watch(const struct watched *w)
-{
-    int epoll_fd = w->pool->owner->epoll_fd;
-    struct epoll_event ev = {.data.u64 = (uint64_t)w->pool->index << 32 | (uint32_t)w->fd};
-    ev.events = w->is_resting ? w->wanted & ~(uint32_t)EPOLLIN : w->wanted;
-    if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, w->fd, &ev) == 0)
-        return 0;
-    return errno == ENOENT && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, w->fd, &ev) == 0 ? 0 : -1;
-}
-
-/* epoll knows the socket, and then a change cannot fail. */
-static void set_resting(struct watched *w, bool is_resting)
-{
-    if (w->is_resting == is_resting)
-        return;
-    w->is_resting = is_resting;
-    (void)watch(w);
-}
-
-static void rest(struct watched *w)
-{
-    timer_start(&w->rest, CURL_REST_MS);
-    set_resting(w, true);
-}
-
-static void wake(struct watched *w)
-{
-    timer_stop(&w->rest);
-    set_resting(w, false);
-}
-
-/* ---- reading ---- */
-
-static bool has_bytes(const struct watched *w)
-{
-    int n = 0;
-    return ioctl(w->fd, FIONREAD, &n) == 0 && n > 0;
-}
-
-/* Counts a read and returns whether the next bytes may wait. */
-static bool note_read(struct watched *w, enum read_kind kind)
-{
-    if (kind == READ_NOTHING)
-        return false;
-    uint64_t now = clock_mono_ms(), gap_ms = now - w->read_at_ms;
-    w->read_at_ms = now;
-    w->reads = kind == READ_PATIENT ? w->reads + 1 : 0;
-    return w->reads > STREAM_READS && (w->is_resting || gap_ms < QUICK_MS);
-}
-
-/* curl usually reads until the socket is empty, but does not promise it; bytes that it leaves must
- * not wait for the end of a rest. */
-static void pool_serve(struct curl_pool *pool, curl_socket_t fd, int mask)
-{
-    struct curl_loop *c = pool->owner;
-    c->read = READ_NOTHING;
-    act(pool, fd, mask);
-    struct watched *w = find_socket(c, fd);
-    if (!w)
-        return;
-    if (note_read(w, c->read) && !has_bytes(w))
-        rest(w);
-    else
-        wake(w);
-}
-
-/* The end of a stream is not a byte: only epoll reports it. */
-static void on_rested(void *ctx)
-{
-    struct watched *w = ctx;
-    if ((w->wanted & EPOLLIN) && has_bytes(w))
-        pool_serve(w->pool, w->fd, CURL_CSELECT_IN);
-    else
-        wake(w);
-}
-
-static struct watched *watched_new(struct curl_pool *pool, curl_socket_t fd)
-{
-    struct watched *w = xcalloc(1, sizeof(*w));
-    *w = (struct watched){.pool = pool, .fd = fd};
-    timer_init(&w->rest, pool->owner->loop, on_rested, w);
-    map_put(&pool->owner->sockets, socket_key(&fd), w);
-    return w;
-}
-
-static void watched_free(struct watched *w)
-{
-    timer_stop(&w->rest);
-    map_del(&w->pool->owner->sockets, socket_key(&w->fd));
-    free(w);
-}
-
 static void on_epoll_ready(uv_poll_t *poll, int status, int events)
 {
     struct curl_loop *c = poll->data;
@@ -202,8 +74,11 @@ static void on_epoll_ready(uv_poll_t *poll, int status, int events)
     int n = epoll_wait(c->epoll_fd, ready, EVENTS_PER_TURN, 0);
     for (int i = 0; i < n; i++) {
         struct curl_pool *pool = &c->pools[ready[i].data.u64 >> 32];
-        pool_serve(pool, (curl_socket_t)(ready[i].data.u64 & UINT32_MAX),
-                   curl_mask(ready[i].events));
+        curl_socket_t fd = (curl_socket_t)(ready[i].data.u64 & UINT32_MAX);
+        if (c->watched[fd] == 0) /* of a connection that is kept for later: the server ends it */
+            (void)epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+        else
+            act(pool, fd, curl_mask(ready[i].events));
     }
 }
 
@@ -225,26 +100,40 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
     return 0;
 }
 
+static uint8_t *watched_at(struct curl_loop *c, curl_socket_t fd)
+{
+    assert(fd >= 0);
+    if ((size_t)fd >= c->nwatched) {
+        size_t n = (size_t)fd + 64;
+        c->watched = xrealloc(c->watched, n);
+        memset(c->watched + c->nwatched, 0, n - c->nwatched);
+        c->nwatched = n;
+    }
+    return &c->watched[fd];
+}
+
+/* After a request the socket of a kept connection stays in the epoll set, for the next request: it
+ * is quiet until the server ends the connection. The kernel removes a socket that is closed. */
 static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *unused)
 {
     struct curl_pool *pool = ctx;
-    struct watched *w = find_socket(pool->owner, fd);
+    int epoll_fd = pool->owner->epoll_fd;
+    struct epoll_event ev = {.data.u64 = (uint64_t)pool->index << 32 | (uint32_t)fd};
+    uint8_t *watched = watched_at(pool->owner, fd);
+    uint8_t before = *watched;
+    *watched = what == CURL_POLL_REMOVE ? 0 : (uint8_t)what;
     if (what == CURL_POLL_REMOVE) {
-        /* The socket may be closed already, and then the kernel has removed it. */
-        (void)epoll_ctl(pool->owner->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-        if (w)
-            watched_free(w);
+        if (before != CURL_POLL_IN) /* it would be ready for writing all the time */
+            (void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
         return 0;
     }
-    if (!w)
-        w = watched_new(pool, fd);
-    w->pool = pool;
-    w->wanted = 0;
     if (what != CURL_POLL_OUT)
-        w->wanted |= EPOLLIN;
+        ev.events |= EPOLLIN;
     if (what != CURL_POLL_IN)
-        w->wanted |= EPOLLOUT;
-    return watch(w);
+        ev.events |= EPOLLOUT;
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &ev) == 0)
+        return 0;
+    return errno == ENOENT && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0 ? 0 : -1;
 }
 
 static int pool_open(struct curl_pool *pool)
@@ -297,7 +186,6 @@ int curl_loop_new(struct loop *l, const struct curl_api *api, curl_done_fn done,
     c->loop = l;
     c->done = done;
     c->ctx = ctx;
-    map_init(&c->sockets);
     for (uint32_t i = 0; i < CURL_POOLS; i++) {
         c->pools[i].owner = c;
         c->pools[i].index = i;
@@ -323,12 +211,9 @@ void curl_loop_free(struct curl_loop *c)
             c->api->multi_cleanup(c->pools[i].multi);
         timer_stop(&c->pools[i].timer);
     }
-    struct map_entry *e;
-    for (size_t i = 0; (e = map_next(&c->sockets, &i)) != NULL;)
-        watched_free(e->value);
-    map_done(&c->sockets);
     uv_close((uv_handle_t *)c->poll, free_poll);
     close(c->epoll_fd);
+    free(c->watched);
     free(c);
 }
 
@@ -365,11 +250,4 @@ CURLcode curl_loop_resume(struct curl_loop *c, CURL *easy)
 bool curl_loop_busy(const struct curl_loop *c)
 {
     return c->depth > 0;
-}
-
-void curl_loop_note_read(struct curl_loop *c, bool is_patient)
-{
-    enum read_kind now = is_patient ? READ_PATIENT : READ_IMPATIENT;
-    if (now > c->read)
-        c->read = now;
 }

@@ -11,10 +11,6 @@
 #include "loop/loop.h"
 #include "net/curl/curl_api.h"
 
-/* How long bytes of patient responses may stay in their socket while they arrive in quick
- * succession (curl_loop_note_read). */
-#define CURL_REST_MS 10
-
 struct curl_loop;
 
 enum curl_pool_kind {
@@ -39,7 +35,3 @@ void curl_loop_remove(struct curl_loop *c, enum curl_pool_kind pool, CURL *easy)
 CURLcode curl_loop_resume(struct curl_loop *c, CURL *easy);
 
 bool curl_loop_busy(const struct curl_loop *c); /* curl is on the stack */
-/* Called from curl's callbacks for all bytes that were read. is_patient: the next bytes of this
- * response may wait. A socket rests only while all responses that are read from it are patient.
- * (On an HTTP/2 connection with several streams a rest can delay the head of a new response.) */
-void curl_loop_note_read(struct curl_loop *c, bool is_patient);
