@@ -39,6 +39,8 @@ struct bus {
     uint64_t published;
     bool is_delivering;
     struct list_node leavers;
+    bus_topic_fn observer;
+    void *observer_ctx;
 };
 
 struct bus *bus_new(struct loop *l)
@@ -72,7 +74,8 @@ struct bus_sub *bus_subscribe(struct bus *b, str topic, bus_fn fn, void *ctx)
     struct bus_sub *s = xcalloc(1, sizeof(*s));
     *s = (struct bus_sub){.bus = b, .topic = t, .fn = fn, .ctx = ctx, .since = b->published};
     list_push(&t->subs, &s->node);
-    t->nsubs++;
+    if (++t->nsubs == 1 && b->observer)
+        b->observer(b->observer_ctx, t->name, true);
     return s;
 }
 
@@ -95,7 +98,8 @@ void bus_unsubscribe(struct bus_sub *s)
         return;
     assert(s->fn);
     s->fn = NULL;
-    s->topic->nsubs--;
+    if (--s->topic->nsubs == 0 && s->bus->observer)
+        s->bus->observer(s->bus->observer_ctx, s->topic->name, false);
     if (s->bus->is_delivering)
         list_push(&s->bus->leavers, &s->left);
     else
@@ -160,6 +164,12 @@ void bus_publish(struct bus *b, struct bus_msg *msg)
     b->is_delivering = false;
     while ((n = list_pop(&b->leavers)) != NULL)
         sub_drop(LIST_ENTRY(n, struct bus_sub, left));
+}
+
+void bus_observe(struct bus *b, bus_topic_fn fn, void *ctx)
+{
+    b->observer = fn;
+    b->observer_ctx = ctx;
 }
 
 size_t bus_subscribers(const struct bus *b, str topic)

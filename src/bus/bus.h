@@ -26,9 +26,12 @@ struct bus_msg {
     str topic;
     str type;     /* of vocabulary.h, or the type of a stored event that nb does not know */
     str data;     /* one line of JSON */
-    uint64_t pos; /* position in the log; 0 = ephemeral, never stored */
-    const struct bus_audience *audience; /* NULL = all who may see the topic */
-    void *shared; /* a place for subscribers to share derived work (a formatted frame) */
+    uint64_t pos; /* position in the log; 0 = ephemeral, never stored. With empty data: the log has
+                   * grown up to here, on another server (store/feed.h) */
+    const struct bus_audience *audience; /* NULL = all who may see the topic; with empty data: only
+                                          * the rules of a conversation have changed */
+    bool is_watcher_late; /* set by a subscriber whose client has not taken the messages before */
+    void *shared;         /* a place for subscribers to share derived work (a formatted frame) */
     void (*shared_free)(void *shared);
 };
 
@@ -40,4 +43,8 @@ void bus_free(struct bus *b); /* asserts that there are no subscribers */
 struct bus_sub *bus_subscribe(struct bus *b, str topic, bus_fn fn, void *ctx);
 void bus_unsubscribe(struct bus_sub *s); /* takes NULL */
 void bus_publish(struct bus *b, struct bus_msg *msg);
+/* fn is called when a topic gets its first subscriber and when it loses its last; NULL ends that.
+ * It may not publish or subscribe. */
+typedef void (*bus_topic_fn)(void *ctx, str topic, bool is_watched);
+void bus_observe(struct bus *b, bus_topic_fn fn, void *ctx);
 size_t bus_subscribers(const struct bus *b, str topic);

@@ -1,11 +1,12 @@
 #include "bus/vocabulary.h"
 
 #define TOKENS "inputTokens? outputTokens? cacheReadTokens? cacheWrite5mTokens? cacheWrite1hTokens?"
-#define QUEUED "queuedId userId displayName mode message files? queuedAt"
+#define QUEUED "queuedId userId displayName mode message files? forPeople? queuedAt"
 #define BUNDLE                                                                                     \
     "name bundleName status toolCount quarantinedCount restartAttempt? message? ui timestamp"
-#define BRIDGE  "id name server tool userId timestamp"
-#define SUMMARY "conversationId title? ownerId? visibility? participants? channel? timestamp?"
+#define BRIDGE "id name server tool userId timestamp"
+#define SUMMARY                                                                                    \
+    "conversationId title? ownerId? visibility? participants? readers? channel? timestamp?"
 
 #define EVENT(name, shown, members)                                                                \
     {                                                                                              \
@@ -14,15 +15,18 @@
 #define SAME(name, members) EVENT(name, name, members)
 
 const struct event_kind EVENT_KINDS[EV_END] = {
-    [EV_USER_MESSAGE] = SAME("user.message", "content userId? queuedId? toolLimit? app? context?"),
+    [EV_USER_MESSAGE] = SAME("user.message", "content userId? queuedId? toolLimit? app? context? "
+                                             "forPeople?"),
     [EV_RUN_START] = SAME("run.start", "runId model userId? skill? resumes? parentRunId? setting?"),
     [EV_LLM_REQUEST] =
         EVENT("llm.request", "", "runId iteration model system tools maxTokens thinking session"),
-    [EV_LLM_RESPONSE] = EVENT("llm.response", "llm.done",
-                              "runId model content " TOKENS " estimated? llmMs? finishReason "
-                              "finishDetail? requestId? requestSha256? requestParts?"),
+    [EV_LLM_RESPONSE] =
+        EVENT("llm.response", "llm.done",
+              "runId model content " TOKENS " estimated? llmMs? thinkingMs? "
+              "finishReason finishDetail? requestId? requestSha256? requestParts? quoted?"),
     [EV_TOOL_START] = SAME("tool.start", "runId id name input directory? resourceUri?"),
-    [EV_TOOL_DONE] = SAME("tool.done", "runId id name ok ms result resourceUri? cancelled?"),
+    [EV_TOOL_DONE] =
+        SAME("tool.done", "runId id name ok ms result files? views? resourceUri? cancelled?"),
     [EV_APP_CALL] = SAME("app.call", "app tool callId? userId? ok ms"),
     [EV_ASK_OPENED] = SAME("ask.opened", "runId askId calls setting?"),
     [EV_ASK_ANSWERED] = SAME("ask.answered", "askId decision decisions? userId?"),
@@ -36,15 +40,18 @@ const struct event_kind EVENT_KINDS[EV_END] = {
                            "source runId? toolCallId? conversationId? server? model " TOKENS
                            " estimated? llmMs?"),
     [EV_HISTORY_COMPACTED] =
-        EVENT("history.compacted", "", "summary keptMessages summarizedMessageCount"),
+        SAME("history.compacted", "summary keptMessages summarizedMessageCount cutBecause?"),
     [EV_TITLE] = EVENT("metadata.title", "conversation.title", "title auto?"),
     [EV_VISIBILITY] = EVENT("metadata.visibility", "conversation.visibility", "visibility"),
-    [EV_PARTICIPANTS] = EVENT("metadata.participants", "conversation.participants", "participants"),
+    [EV_PARTICIPANTS] =
+        EVENT("metadata.participants", "conversation.participants", "participants readers?"),
+    [EV_PROMOTED] = EVENT("metadata.promoted", "conversation.promoted", ""),
+    [EV_TRASHED] = EVENT("metadata.trashed", "", "branches"),
     [EV_NOTE] = SAME("note", "author content"),
 
     [EV_TEXT_DELTA] = SAME("text.delta", "runId text"),
     [EV_REASONING_DELTA] = SAME("reasoning.delta", "runId text"),
-    [EV_RUN_RETRY] = SAME("run.retry", "runId attempt waitMs message"),
+    [EV_RUN_RETRY] = SAME("run.retry", "runId attempt of waitMs message"),
     [EV_TOOL_PREPARING] = SAME("tool.preparing", "runId id name resourceUri?"),
     [EV_TOOL_INPUT] = SAME("tool.input", "runId id input"),
     [EV_TOOL_PROGRESS] = SAME("tool.progress", "runId id progress total? message?"),
@@ -55,7 +62,7 @@ const struct event_kind EVENT_KINDS[EV_END] = {
     [EV_TYPING] = SAME("typing", "userId displayName isTyping"),
     [EV_PRESENCE] = SAME("presence", "userId displayName state"),
 
-    [EV_TEXT_SNAPSHOT] = SAME("text.snapshot", "runId text calls"),
+    [EV_TEXT_SNAPSHOT] = SAME("text.snapshot", "runId text calls retry? progress? elsewhere?"),
     [EV_QUEUE_SNAPSHOT] = SAME("queue.snapshot", "messages"),
     [EV_PRESENCE_SNAPSHOT] = SAME("presence.snapshot", "users"),
     [EV_CHAT_QUEUED] = SAME("chat.queued", "conversationId queuedId"),
@@ -70,6 +77,8 @@ const struct event_kind EVENT_KINDS[EV_END] = {
     [EV_CONVERSATION_CREATED] = SAME("conversation.created", SUMMARY),
     [EV_CONVERSATION_RENAMED] = SAME("conversation.renamed", SUMMARY),
     [EV_CONVERSATION_SHARED] = SAME("conversation.shared", SUMMARY),
+    [EV_CONVERSATION_MARKED] =
+        SAME("conversation.marked", "conversationId isPinned isArchived isUnread"),
     [EV_CONVERSATION_DELETED] = SAME("conversation.deleted", SUMMARY),
     [EV_MEMBER_JOINED] = SAME("member.joined", "userId"),
     [EV_MEMBER_CHANGED] = SAME("member.changed", "userId"),
@@ -84,6 +93,8 @@ const struct event_kind EVENT_KINDS[EV_END] = {
     [EV_BRIDGE_CALL] = SAME("bridge.tool.call", BRIDGE),
     [EV_BRIDGE_DONE] = SAME("bridge.tool.done", BRIDGE " ok ms"),
     [EV_DATA_CHANGED] = SAME("data.changed", "server tool timestamp viewId?"),
+    [EV_NOTICE] = SAME("notice", "kind"),
+    [EV_VIEW_CALLED] = SAME("view.called", "viewId"),
     [EV_CONFIG_CHANGED] = SAME("config.changed", "fields timestamp"),
     [EV_SKILL_CREATED] = SAME("skill.created", "name type timestamp"),
     [EV_SKILL_UPDATED] = SAME("skill.updated", "name type timestamp"),

@@ -31,6 +31,8 @@ enum event_type {
     EV_TITLE,
     EV_VISIBILITY,
     EV_PARTICIPANTS,
+    EV_PROMOTED,
+    EV_TRASHED,
     EV_NOTE,
     EV_STORED_END,
 
@@ -65,6 +67,7 @@ enum event_type {
     EV_CONVERSATION_CREATED,
     EV_CONVERSATION_RENAMED,
     EV_CONVERSATION_SHARED,
+    EV_CONVERSATION_MARKED,  /* to one person */
     EV_CONVERSATION_DELETED, /* also to users who lose access, with the id alone */
     EV_MEMBER_JOINED,
     EV_MEMBER_CHANGED,
@@ -79,6 +82,8 @@ enum event_type {
     EV_BRIDGE_CALL,
     EV_BRIDGE_DONE,
     EV_DATA_CHANGED,
+    EV_VIEW_CALLED,
+    EV_NOTICE,
     EV_CONFIG_CHANGED,
     EV_SKILL_CREATED,
     EV_SKILL_UPDATED,

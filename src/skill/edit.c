@@ -5,16 +5,26 @@
 
 #include "os/file.h"
 
-static const struct json_field FIELDS[] = {
-    {"description", JF_STR, offsetof(struct skill_draft, description), 0, NULL, 0},
-    {"body", JF_STR, offsetof(struct skill_draft, body), 0, NULL, 0},
-    {"priority", JF_INT, offsetof(struct skill_draft, priority), 0, NULL, 0},
-    {"triggers", JF_STRS, offsetof(struct skill_draft, triggers), 0, NULL, 0},
-    {"keywords", JF_STRS, offsetof(struct skill_draft, keywords), 0, NULL, 0},
-    {"allowed_tools", JF_STRS, offsetof(struct skill_draft, allowed_tools), 0, NULL, 0},
-    {"requires_bundles", JF_STRS, offsetof(struct skill_draft, requires_bundles), 0, NULL, 0},
-    {"tags", JF_STRS, offsetof(struct skill_draft, tags), 0, NULL, 0},
-    {"category", JF_STR, offsetof(struct skill_draft, category), 0, NULL, 0},
+const struct json_field SKILL_DRAFT_FIELDS[] = {
+    {"description", JF_STR, offsetof(struct skill_draft, description), 0, NULL, 0,
+     "What the skill is for, in one line."},
+    {"body", JF_STR, offsetof(struct skill_draft, body), 0, NULL, 0,
+     "The instructions, as Markdown."},
+    {"type", JF_STR, offsetof(struct skill_draft, type_name), 0, NULL, 0,
+     "A task skill is chosen by the message; a context skill always applies.", "'skill'|'context'"},
+    {"priority", JF_INT, offsetof(struct skill_draft, priority), 0, NULL, 0,
+     "The order among context skills; lower ones first.", "integer(11..99)"},
+    {"triggers", JF_STRS, offsetof(struct skill_draft, triggers), 0, NULL, 0,
+     "Phrases that select a task skill."},
+    {"keywords", JF_STRS, offsetof(struct skill_draft, keywords), 0, NULL, 0,
+     "Words that select a task skill."},
+    {"allowed_tools", JF_STRS, offsetof(struct skill_draft, allowed_tools), 0, NULL, 0,
+     "Patterns of the only tools that a run with it may use."},
+    {"requires_bundles", JF_STRS, offsetof(struct skill_draft, requires_bundles), 0, NULL, 0,
+     "Apps without which it is not used."},
+    {"tags", JF_STRS, offsetof(struct skill_draft, tags), 0, NULL, 0, "Words to sort it by."},
+    {"category", JF_STR, offsetof(struct skill_draft, category), 0, NULL, 0,
+     "A group to sort it into."},
     {0},
 };
 
@@ -28,16 +38,18 @@ static const char *const TAKEOVERS[] = {
 int skill_draft_from_json(struct arena *a, str name, const struct json *obj,
                           struct skill_draft *ret, struct err *e)
 {
-    str type = json_get_string(obj, "type");
-
     ret->name = name;
-    if (str_eq(type, STR("context")))
+    ret->type_name = STR_NONE;
+    int code = json_decode(a, obj, SKILL_DRAFT_FIELDS, ret, "skill", NULL, NULL, e);
+    if (code < 0)
+        return code;
+    if (str_eq(ret->type_name, STR("context")))
         ret->type = SKILL_CONTEXT;
-    else if (str_eq(type, STR("skill")))
+    else if (str_eq(ret->type_name, STR("skill")))
         ret->type = SKILL_TASK;
-    else if (json_get(obj, "type"))
+    else if (ret->type_name.p)
         return err_set(e, -EINVAL, "skill.type: expected \"skill\" or \"context\"");
-    return json_decode(a, obj, FIELDS, ret, "skill", NULL, NULL, e);
+    return 0;
 }
 
 struct skill_draft skill_draft_of(const struct skill *s)

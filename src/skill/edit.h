@@ -13,10 +13,13 @@
 struct skill_draft {
     str name, description, body;
     enum skill_type type;
+    str type_name;    /* while it is decoded */
     int64_t priority; /* 0 = SKILL_PRIORITY_DEFAULT */
     struct json_strs triggers, keywords, allowed_tools, requires_bundles, tags;
     str category;
 };
+
+extern const struct json_field SKILL_DRAFT_FIELDS[];
 
 /* Reads the `skill` object of nb__manage_skill ({description, type, priority, body, triggers,
  * keywords, allowed_tools, requires_bundles, category, tags}). Strings are borrowed. */

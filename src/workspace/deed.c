@@ -61,6 +61,19 @@ struct deed *deed_begin(struct audit *log, const struct doer *by, str action, st
     return d;
 }
 
+struct deed *deed_again(const struct deed *d, str target)
+{
+    if (!d)
+        return NULL;
+    struct deed *again = xcalloc(1, sizeof *again);
+    arena_init(&again->arena);
+    again->log = d->log;
+    struct audit_entry e = d->entry;
+    e.target = target;
+    again->entry = audit_entry_copy(&again->arena, &e);
+    return again;
+}
+
 void deed_set(struct deed *d, str action, str target)
 {
     if (!d)

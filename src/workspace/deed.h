@@ -24,6 +24,8 @@ struct deed; /* an operation in progress */
 
 /* NULL, and nothing is recorded, when `log`, `by` or its actor is NULL. Strings are copied. */
 struct deed *deed_begin(struct audit *log, const struct doer *by, str action, str target);
+/* The same action, by the same doer and way, on another target; NULL of NULL. */
+struct deed *deed_again(const struct deed *d, str target);
 /* All accept NULL. deed_detail appends to the existing detail. */
 void deed_set(struct deed *d, str action, str target);
 void deed_detail(struct deed *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

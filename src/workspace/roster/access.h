@@ -23,13 +23,16 @@ enum conv_right {
     CONV_SEND,   /* post messages, answer questions, cancel runs */
     CONV_MANAGE, /* rename, delete, restore from the trash, purge */
     CONV_SHARE,  /* visibility and participants */
+    CONV_LEAVE,  /* end one's own part in a conversation of somebody else */
 };
+#define CONV_RIGHTS 5
 
 struct conv_acl {
     str owner_id; /* empty: a legacy log without an owner, open to the workspace */
     bool is_shared;
     bool is_sealed; /* the owner is unknown because line 1 is damaged: admins only */
     struct json_strs participants;
+    struct json_strs readers; /* those participants who may not write */
 };
 
 struct conv_acl conv_acl_copy(struct arena *a, const struct conv_acl *acl); /* deep */

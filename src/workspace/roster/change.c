@@ -3,12 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
-#include <unistd.h>
 
 #include "base/text/plain.h"
 #include "base/utf8.h"
-#include "os/file.h"
 #include "workspace/roster/change_impl.h"
 #include "workspace/roster/roster_impl.h"
 
@@ -77,93 +74,83 @@ int edit_name(struct edit *x, const char *what, str name, str *ret)
 int edit_write(struct edit *x, const char *kind, str id, const char *file, struct json *doc,
                bool is_stamped)
 {
-    str dir = arena_printf(x->arena, "%s/%s/%.*s", x->work_dir, kind, STR_ARG(id));
-    str path = arena_printf(x->arena, "%s/%s", dir.p, file);
     struct buf text;
     if (is_stamped)
         json_set(x->arena, doc, STR("updatedAt"), json_of_str(str_from(x->now)));
     buf_init(&text, ROSTER_FILE_MAX);
     json_write_pretty(&text, doc);
     buf_add_char(&text, '\n');
-    int r = 0;
-    if (buf_failed(&text))
-        r = err_set(x->e, -EFBIG, "%s would be larger than %u bytes", path.p, ROSTER_FILE_MAX);
-    if (r == 0)
-        r = file_make_dirs(dir.p, x->e);
-    if (r == 0)
-        r = file_write_atomic(path.p, buf_str(&text), 0600, x->e);
+    int r = buf_failed(&text) ? err_set(x->e, -EFBIG, "%s/%.*s/%s would be larger than %u bytes",
+                                        kind, STR_ARG(id), file, ROSTER_FILE_MAX)
+                              : x->docs->ops->write(x->docs, kind, id, file, buf_str(&text), x->e);
     buf_done(&text);
     return r;
 }
 
-void edit_forget(struct edit *x, const char *kind, str id, const char *also)
-{
-    str dir = arena_printf(x->arena, "%s/%s/%.*s", x->work_dir, kind, STR_ARG(id));
-    if (also)
-        (void)unlink(arena_printf(x->arena, "%s/%s", dir.p, also).p);
-    (void)rmdir(dir.p);
-}
-
-/* One rename: the user or workspace disappears atomically and can be restored by hand. */
-int edit_trash(struct edit *x, const char *kind, str id)
-{
-    str from = arena_printf(x->arena, "%s/%s/%.*s", x->work_dir, kind, STR_ARG(id));
-    str trash = arena_printf(x->arena, "%s/trash", x->work_dir);
-    str to = arena_printf(x->arena, "%s/%.*s-%lld", trash.p, STR_ARG(id), (long long)x->now_ms);
-    int r = file_make_dirs(trash.p, x->e);
-    if (r < 0)
-        return r;
-    if (rename(from.p, to.p) < 0)
-        return err_errno(x->e, -errno, "cannot remove", from.p);
-    return 0;
-}
-
 /* ---- carrying it out ---- */
 
-/* The caller holds the lock. The roster in memory may be old: another process may have written. */
-static int carry_out(struct roster_lock *l, struct arena *a, const char *work_dir, bool is_sole,
-                     const struct change *c, struct change_result *ret, struct err *e)
+struct change_visit {
+    const struct change *change;
+    bool is_sole;
+    struct change_result result;
+};
+
+/* The roster in memory may be old: another process may have written. */
+static int carry_out(struct roster_docs *d, struct arena *a, struct change_visit *v, struct err *e)
 {
-    struct edit x = {.arena = a, .work_dir = work_dir, .change = c, .ret_id = ret->id, .e = e};
+    struct edit x = {.arena = a, .docs = d, .change = v->change, .ret_id = v->result.id, .e = e};
     struct roster *before = NULL;
-    x.now_ms = clock_now_ms();
+    x.now_ms = d->now_ms;
     clock_iso(x.now_ms, x.now);
-    int r = roster_load_locked(l, work_dir, is_sole, &before, e);
+    int r = roster_load_visit(d, v->is_sole, &before, e);
     if (r < 0)
         return r;
     x.roster = before;
-    r = KINDS[c->kind].fn(&x);
+    r = KINDS[v->change->kind].fn(&x);
     assert(r <= 0);
     roster_free(before);
     if (r == 0) /* before the lock is released, so that no watcher reads between the two */
-        r = roster_lock_set_mark(l, e);
+        r = d->ops->stamp(d, e);
     if (r == 0)
-        r = roster_load_locked(l, work_dir, is_sole, &ret->roster, e);
+        r = roster_load_visit(d, v->is_sole, &v->result.roster, e);
+    return r;
+}
+
+static int change_in_visit(struct roster_docs *d, void *ctx, struct err *e)
+{
+    struct change_visit *v = ctx;
+    struct arena a;
+    roster_free(v->result.roster); /* of an attempt whose connection was lost */
+    v->result = (struct change_result){0};
+    arena_init(&a);
+    int r = carry_out(d, &a, v, e);
+    arena_done(&a);
+    return r;
+}
+
+int change_apply_to(struct roster_source *s, const struct change *c, struct change_result *ret,
+                    struct err *e)
+{
+    struct err ignored = {0};
+    struct change_visit v = {.change = c, .is_sole = s->is_sole};
+    assert((size_t)c->kind < ARRAY_LEN(KINDS) && KINDS[c->kind].fn);
+    e = e ? e : &ignored;
+    if (s->is_sole && !KINDS[c->kind].works_alone)
+        return err_set(e, -ENOTSUP,
+                       "this server has one user and one workspace; run nb init to set up users");
+    int r = s->visit(s, true, change_in_visit, &v, e);
+    if (r == 0) /* a caller never sees half a result */
+        *ret = v.result;
+    else
+        roster_free(v.result.roster);
     return r;
 }
 
 int change_apply(const char *work_dir, bool is_sole, const struct change *c,
                  struct change_result *ret, struct err *e)
 {
-    struct err ignored = {0};
-    struct change_result result = {0};
-    struct arena a;
-    struct roster_lock l;
-    assert((size_t)c->kind < ARRAY_LEN(KINDS) && KINDS[c->kind].fn);
-    e = e ? e : &ignored;
-    if (is_sole && !KINDS[c->kind].works_alone)
-        return err_set(e, -ENOTSUP,
-                       "this server has one user and one workspace; run nb init to set up users");
-    int r = roster_lock_take(&l, work_dir, true, e);
-    if (r < 0)
-        return r;
-    arena_init(&a);
-    r = carry_out(&l, &a, work_dir, is_sole, c, &result, e);
-    arena_done(&a);
-    roster_lock_drop(&l);
-    if (r == 0) /* a caller never sees half a result */
-        *ret = result;
-    return r;
+    struct roster_source files = roster_files(work_dir, is_sole);
+    return change_apply_to(&files, c, ret, e);
 }
 
 struct change change_clone(struct arena *a, const struct change *c)

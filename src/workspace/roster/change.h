@@ -9,10 +9,11 @@
  *     -> read the roster for the result
  *   unlock
  *
- * So two writers never lose each other's changes, and the invariants hold: an e-mail address
- * belongs to one user, there is always an owner, and every workspace with members has an admin.
- * A change of several files writes them in an order that leaves fewer rights, never more, when it
- * is interrupted. Blocking: for commands and pool threads. */
+ * A table that servers share has a transaction and a generation in the place of the lock file and
+ * its mark (roster_source.h). So two writers never lose each other's changes, and the invariants
+ * hold: an e-mail address belongs to one user, there is always an owner, and every workspace with
+ * members has an admin. A change of several files writes them in an order that leaves fewer rights,
+ * never more, when it is interrupted. Blocking: for commands and pool threads. */
 #pragma once
 
 #include "workspace/roster/roster.h"
@@ -60,6 +61,11 @@ struct change_result {
  * -ENOTSUP without instance.json. The message is for the person who asked. */
 int change_apply(const char *work_dir, bool is_sole, const struct change *c,
                  struct change_result *ret, struct err *e);
+int change_apply_to(struct roster_source *s, const struct change *c, struct change_result *ret,
+                    struct err *e);
+
+/* Members of workspace.json that are not about people: bundles, models ... */
+bool workspace_is_setting(str key);
 
 /* Deep copy, for changes that wait in a queue. */
 struct change change_clone(struct arena *a, const struct change *c);

@@ -10,7 +10,7 @@
 
 struct edit { /* one change under the lock */
     struct arena *arena;
-    const char *work_dir;
+    struct roster_docs *docs;
     const struct roster *roster; /* as it was read under the lock */
     const struct change *change;
     char now[CLOCK_ISO_LEN + 1];
@@ -29,14 +29,9 @@ const struct workspace *edit_workspace(struct edit *x);
 /* A line of text for people: trimmed, valid, without control characters, not too long. */
 int edit_name(struct edit *x, const char *what, str name, str *ret);
 
-/* Writes {workDir}/<kind>/<id>/<file>, making the directory. Sets updatedAt when `is_stamped`. */
+/* Writes a document. Sets updatedAt when `is_stamped`. */
 int edit_write(struct edit *x, const char *kind, str id, const char *file, struct json *doc,
                bool is_stamped);
-/* Removes a new directory after a failed edit_write: every reader would report a directory without
- * its file as a problem. `also`: another file to remove from it, or NULL. */
-void edit_forget(struct edit *x, const char *kind, str id, const char *also);
-/* Moves {workDir}/<kind>/<id> to {workDir}/trash/<id>-<time>. */
-int edit_trash(struct edit *x, const char *kind, str id);
 
 int edit_user_add(struct edit *x);
 int edit_user_set(struct edit *x);

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <unistd.h>
 
 #include "base/bytes/random.h"
 #include "base/utf8.h"
@@ -155,7 +154,7 @@ static int write_new_user(struct edit *x, str id, struct json *profile)
     if (r == 0)
         edit_result(x, id);
     else if (x->change->user_id.n == 0) /* an id that was given may have a directory already */
-        edit_forget(x, "users", id, "credentials.json");
+        x->docs->ops->forget(x->docs, "users", id, "credentials.json");
     return r;
 }
 
@@ -293,7 +292,7 @@ static int leave_workspaces(struct edit *x, const struct user *u)
         const struct workspace *w = &x->roster->workspaces[i];
         if (workspace_role(w, u->id) == WS_NONE)
             continue;
-        r = w->nmembers == 1 ? edit_trash(x, "workspaces", w->id)
+        r = w->nmembers == 1 ? x->docs->ops->trash(x->docs, "workspaces", w->id, x->e)
                              : workspace_drop_member(x, w, u->id);
     }
     return r;
@@ -311,12 +310,11 @@ int edit_user_remove(struct edit *x)
         r = leave_workspaces(x, u);
     if (r < 0)
         return r;
-    str secret =
-        arena_printf(x->arena, "%s/users/%.*s/credentials.json", x->work_dir, STR_ARG(u->id));
-    if (unlink(secret.p) < 0 && errno != ENOENT)
-        return err_errno(x->e, -errno, "cannot remove", secret.p);
+    r = x->docs->ops->remove(x->docs, "users", u->id, "credentials.json", x->e);
+    if (r < 0)
+        return r;
     edit_result(x, u->id);
-    return edit_trash(x, "users", u->id);
+    return x->docs->ops->trash(x->docs, "users", u->id, x->e);
 }
 
 /* ---- tokens ---- */

@@ -4,7 +4,6 @@
 #include "base/bytes/random.h"
 #include "base/utf8.h"
 #include "os/dir.h"
-#include "os/file.h"
 #include "workspace/roster/change_impl.h"
 
 #define SLUG_MAX     40
@@ -71,7 +70,7 @@ static bool is_account_of(const char *file, str user_id)
 /* The accounts of a person at remote servers end with the membership. */
 static int forget_accounts(struct edit *x, str workspace_id, str user_id)
 {
-    str dir = arena_printf(x->arena, "%s/workspaces/%.*s/credentials/people", x->work_dir,
+    str dir = arena_printf(x->arena, "%s/workspaces/%.*s/credentials/people", x->docs->work_dir,
                            STR_ARG(workspace_id));
     struct dir d = dir_open(dir.p);
     int r = 0;
@@ -112,11 +111,9 @@ static str slug_of(struct arena *a, str name)
     return arena_str(a, str_make(text, n));
 }
 
-/* A directory without a readable workspace.json still holds data: its id is not free. */
 static bool is_taken(struct edit *x, str id)
 {
-    str path = arena_printf(x->arena, "%s/workspaces/%.*s", x->work_dir, STR_ARG(id));
-    return roster_workspace(x->roster, id) || file_exists(path.p);
+    return roster_workspace(x->roster, id) || x->docs->ops->is_taken(x->docs, "workspaces", id);
 }
 
 static str new_workspace_id(struct edit *x, str name)
@@ -134,6 +131,14 @@ static str new_workspace_id(struct edit *x, str name)
 }
 
 /* ---- settings ---- */
+
+bool workspace_is_setting(str key)
+{
+    for (size_t i = 0; i < ARRAY_LEN(SETTINGS); i++)
+        if (str_eq(key, str_from(SETTINGS[i].key)))
+            return true;
+    return false;
+}
 
 static int set_one(struct edit *x, struct json *doc, const struct json_member *m)
 {
@@ -196,7 +201,7 @@ int edit_workspace_add(struct edit *x)
     r = set_settings(x, doc);
     edit_result(x, id);
     if (r == 0 && (r = write_workspace(x, id, doc)) < 0)
-        edit_forget(x, "workspaces", id, NULL);
+        x->docs->ops->forget(x->docs, "workspaces", id, NULL);
     return r;
 }
 
@@ -225,7 +230,7 @@ int edit_workspace_remove(struct edit *x)
     if (!w)
         return -ENOENT;
     edit_result(x, w->id);
-    return edit_trash(x, "workspaces", w->id);
+    return x->docs->ops->trash(x->docs, "workspaces", w->id, x->e);
 }
 
 /* ---- members ---- */

@@ -10,9 +10,9 @@
  *                                                                            v
  *                              roster_replace -> observers -> done() -> begin_next
  *
- * The pool thread touches its visit, and of the directory only `dir` and `is_sole`, which never
- * change. Everything else belongs to the loop thread. Every result, also a refusal, comes back
- * through the pool, so that `done` is never called inside directory_change. */
+ * The pool thread touches its visit, and of the directory only `source`, which never changes.
+ * Everything else belongs to the loop thread. Every result, also a refusal, comes back through the
+ * pool, so that `done` is never called inside directory_change. */
 #include "workspace/roster/directory.h"
 
 #include <assert.h>
@@ -27,7 +27,7 @@ struct directory {
     struct loop *loop;
     struct logger *log;
     char dir[PATH_MAX];
-    bool is_sole;
+    struct roster_source files, *source; /* used by the pool thread */
     struct pool *pool; /* one thread: rosters come back in the order they were read */
     struct path_watch *watch;
     struct roster *roster;
@@ -47,6 +47,7 @@ struct visit {
     struct list_node node;
     struct arena arena;
     bool is_change, is_urgent, is_refused;
+    bool is_asked; /* directory_look: not the one look that is enough */
     struct change change;
     bool (*may)(void *ctx); /* called when it leaves the queue; or NULL */
     directory_done done;
@@ -59,27 +60,23 @@ struct visit {
 
 /* ---- pool thread ---- */
 
-/* Reads the roster if the mark has changed: our own changes wake the watch too. Without the lock
- * the mark is unknown, and roster_load reports the reason. */
+/* Reads the roster if the mark has changed: our own changes wake the watch too. If the mark cannot
+ * be read, roster_load_from reports the reason. */
 static void visit_look(struct visit *v)
 {
-    struct directory *d = v->directory; /* only dir and is_sole */
-    struct roster_lock l;
-    if (roster_lock_take(&l, d->dir, false, &v->err) == 0) {
-        uint64_t mark = roster_lock_mark(&l);
-        roster_lock_drop(&l);
-        if (mark == v->known_mark)
-            return;
-    }
+    struct roster_source *s = v->directory->source;
+    uint64_t mark;
+    if (s->mark(s, &mark, &v->err) == 0 && mark == v->known_mark)
+        return;
     err_clear(&v->err);
-    roster_load(d->dir, d->is_sole, &v->result.roster, &v->err);
+    (void)roster_load_from(s, &v->result.roster, &v->err); /* v->err */
 }
 
 static void visit_work(struct job *j)
 {
     struct visit *v = CONTAINER_OF(j, struct visit, job);
     if (v->is_change)
-        change_apply(v->directory->dir, v->directory->is_sole, &v->change, &v->result, &v->err);
+        change_apply_to(v->directory->source, &v->change, &v->result, &v->err);
     else
         visit_look(v);
 }
@@ -136,7 +133,7 @@ static void visit_done(struct job *j)
                   v->err.msg);
     if (v->done)
         v->done(v->ctx, &v->err, v->err.code < 0 ? STR_NONE : str_from(v->result.id));
-    if (!v->is_change)
+    if (!v->is_change && !v->is_asked)
         look_done(d);
     if (!v->is_refused)
         d->is_busy = false;
@@ -175,6 +172,7 @@ static void begin_next(struct directory *d)
     struct visit *v = LIST_ENTRY(n, struct visit, node);
     if (v->may && !v->may(v->ctx))
         v->job.work = forbid_work;
+    v->known_mark = d->roster->mark;
     d->is_busy = true;
     pool_submit(d->pool, &v->job);
 }
@@ -183,7 +181,7 @@ static void visit_start(struct visit *v)
 {
     struct directory *d = v->directory;
     d->pending++;
-    assert(v->is_change || (d->is_looking && !v->is_refused));
+    assert(v->is_change || v->is_asked || (d->is_looking && !v->is_refused));
     if (v->is_refused) { /* not queued: it touches no file and must not wait */
         pool_submit(d->pool, &v->job);
         return;
@@ -200,8 +198,14 @@ static void on_touched(void *ctx)
     if (d->is_looking)
         return;
     d->is_looking = true;
-    struct visit *v = visit_new(d, NULL);
-    v->known_mark = d->roster->mark;
+    visit_start(visit_new(d, NULL));
+}
+
+void directory_look(struct directory *d, directory_done done, void *ctx)
+{
+    struct visit *v = visit_new(d, ctx);
+    v->done = done;
+    v->is_asked = v->is_urgent = true;
     visit_start(v);
 }
 
@@ -218,13 +222,14 @@ static void start_watching(struct directory *d)
                  e.code < 0 ? e.msg : err_reason(r));
 }
 
-int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
-                  struct directory **ret, struct err *e)
+static int directory_open(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
+                          struct roster_source *source, struct directory **ret, struct err *e)
 {
     struct directory *d = xcalloc(1, sizeof *d);
     d->loop = l;
     d->log = log;
-    d->is_sole = is_sole;
+    d->files = roster_files(d->dir, is_sole);
+    d->source = source ? source : &d->files;
     list_init(&d->observers);
     list_init(&d->urgent);
     list_init(&d->waiting);
@@ -233,7 +238,7 @@ int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool
         r = err_set(e, -ENAMETOOLONG, "the path of the work directory is too long");
     if (r == 0) { /* watch first, so that no write between the two is missed */
         start_watching(d);
-        r = roster_load(d->dir, is_sole, &d->roster, e);
+        r = roster_load_from(d->source, &d->roster, e);
     }
     if (r < 0) {
         watch_stop(d->watch);
@@ -244,6 +249,18 @@ int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool
     report_problems(d, d->roster);
     *ret = d;
     return 0;
+}
+
+int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
+                  struct directory **ret, struct err *e)
+{
+    return directory_open(l, log, work_dir, is_sole, NULL, ret, e);
+}
+
+int directory_new_from(struct loop *l, struct logger *log, struct roster_source *source,
+                       struct directory **ret, struct err *e)
+{
+    return directory_open(l, log, source->work_dir, source->is_sole, source, ret, e);
 }
 
 void directory_free(struct directory *d)

@@ -50,6 +50,9 @@ struct directory_observer { /* embedded in the observer's struct */
 /* Reads the roster before it returns (blocking): for start-up. `is_sole` as in roster.h. */
 int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
                   struct directory **ret, struct err *e);
+/* The same for users and workspaces that are elsewhere; the source outlives the directory. */
+int directory_new_from(struct loop *l, struct logger *log, struct roster_source *source,
+                       struct directory **ret, struct err *e);
 /* Waits for changes that are in progress and delivers their `done`. Accepts NULL. */
 void directory_free(struct directory *d);
 
@@ -75,6 +78,9 @@ void directory_change(struct directory *d, const struct change *c, directory_don
  * an earlier change may have taken the right to it away. False: `done` gets -ESTALE. */
 void directory_change_if(struct directory *d, const struct change *c, bool (*may)(void *ctx),
                          directory_done done, void *ctx);
+
+/* Reads the roster again if it has changed; `done` gets an empty id. */
+void directory_look(struct directory *d, directory_done done, void *ctx);
 
 /* WS_NONE: not a member, or the workspace does not exist. Constant time, nothing is allocated. */
 enum ws_role directory_role(const struct directory *d, str workspace_id, str user_id);

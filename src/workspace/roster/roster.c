@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "os/dir.h"
 #include "workspace/roster/roster_impl.h"
 
 #define PROBLEMS_MAX 100 /* named; one bad disk should not fill the log */
@@ -285,38 +284,6 @@ static void note_problem(struct roster *r, const char *message)
     r->problems.items[r->problems.len++] = arena_str(&r->arena, str_from(message));
 }
 
-struct names {
-    str *items;
-    size_t len, cap;
-};
-
-static int by_id_name(const void *a, const void *b)
-{
-    return str_cmp(*(const str *)a, *(const str *)b);
-}
-
-/* The names below `dir` that are ids, sorted. A directory that is not there is empty; one that
- * cannot be read is an error, because treating it as empty would lock all users out. */
-static int list_ids(struct arena *a, const char *dir, bool (*is_id)(str), size_t max,
-                    struct names *ret, struct err *e)
-{
-    struct dir d = dir_open(dir);
-    if (d.error < 0)
-        return d.error == -ENOENT ? 0 : err_errno(e, d.error, "cannot read", dir);
-    while (ret->len <= max && dir_next(&d)) {
-        if (!is_id(str_from(d.name)))
-            continue;
-        ARENA_GROW(a, ret->items, ret->len, ret->cap);
-        ret->items[ret->len++] = arena_str(a, str_from(d.name));
-    }
-    dir_close(&d);
-    if (ret->len > max)
-        return err_set(e, -EFBIG, "%s has more than %zu entries", dir, max);
-    if (ret->len > 0)
-        qsort(ret->items, ret->len, sizeof(str), by_id_name);
-    return 0;
-}
-
 static void index_user(struct roster *r, struct user *u)
 {
     map_put(&r->by_id, u->id, u);
@@ -335,19 +302,17 @@ static void index_user(struct roster *r, struct user *u)
         map_put(&r->by_token, u->tokens[i].hash, &u->tokens[i]);
 }
 
-static int read_users(struct roster *r, struct err *e)
+static int read_users(struct roster_docs *d, struct roster *r, struct err *e)
 {
-    struct names ids = {0};
-    str dir = arena_printf(&r->arena, "%s/users", r->work_dir);
-    int rc = list_ids(&r->arena, dir.p, user_id_ok, ROSTER_USERS_MAX, &ids, e);
+    struct json_strs ids;
+    int rc = d->ops->list(d, &r->arena, "users", user_id_ok, ROSTER_USERS_MAX, &ids, e);
     if (rc < 0)
         return rc;
     r->users = arena_array(&r->arena, ids.len, sizeof *r->users);
     for (size_t i = 0; i < ids.len; i++) {
         struct err problem = {0};
         struct user *u = &r->users[r->nusers];
-        dir = arena_printf(&r->arena, "%s/users/%s", r->work_dir, ids.items[i].p);
-        if (user_read(&r->arena, dir.p, ids.items[i], u, &problem) < 0) {
+        if (user_read(&r->arena, d, ids.items[i], u, &problem) < 0) {
             note_problem(r, problem.msg);
             *u = (struct user){0};
             continue;
@@ -358,19 +323,18 @@ static int read_users(struct roster *r, struct err *e)
     return 0;
 }
 
-static int read_workspaces(struct roster *r, struct err *e)
+static int read_workspaces(struct roster_docs *d, struct roster *r, struct err *e)
 {
-    struct names ids = {0};
-    str dir = arena_printf(&r->arena, "%s/workspaces", r->work_dir);
-    int rc = list_ids(&r->arena, dir.p, workspace_id_ok, ROSTER_WORKSPACES_MAX, &ids, e);
+    struct json_strs ids;
+    int rc =
+        d->ops->list(d, &r->arena, "workspaces", workspace_id_ok, ROSTER_WORKSPACES_MAX, &ids, e);
     if (rc < 0)
         return rc;
     r->workspaces = arena_array(&r->arena, ids.len, sizeof *r->workspaces);
     for (size_t i = 0; i < ids.len; i++) {
         struct err problem = {0};
         struct workspace *w = &r->workspaces[r->nworkspaces];
-        dir = arena_printf(&r->arena, "%s/workspaces/%s", r->work_dir, ids.items[i].p);
-        if (workspace_read(&r->arena, dir.p, ids.items[i], r, w, &problem) < 0) {
+        if (workspace_read(&r->arena, d, ids.items[i], r, w, &problem) < 0) {
             note_problem(r, problem.msg);
             continue;
         }
@@ -380,13 +344,12 @@ static int read_workspaces(struct roster *r, struct err *e)
     return 0;
 }
 
-static void make_sole(struct roster *r)
+static void make_sole(struct roster_docs *d, struct roster *r)
 {
     struct arena *a = &r->arena;
     struct user *u = ARENA_NEW(a, struct user);
     struct err e = {0};
-    str dir = arena_printf(a, "%s/users/" ROSTER_SOLE_USER, r->work_dir);
-    int rc = user_read(a, dir.p, STR(ROSTER_SOLE_USER), u, &e);
+    int rc = user_read(a, d, STR(ROSTER_SOLE_USER), u, &e);
     if (rc < 0) {
         if (rc != -ENOENT)
             note_problem(r, e.msg);
@@ -416,21 +379,21 @@ static void make_sole(struct roster *r)
     map_put(&r->workspaces_by_id, w->id, w);
 }
 
-int roster_load_locked(const struct roster_lock *l, const char *work_dir, bool is_sole,
-                       struct roster **ret, struct err *e)
+int roster_load_visit(struct roster_docs *d, bool is_sole, struct roster **ret, struct err *e)
 {
     struct roster *r = xcalloc(1, sizeof *r);
     arena_init(&r->arena);
-    r->work_dir = arena_cstr(&r->arena, str_from(work_dir));
+    r->work_dir = arena_cstr(&r->arena, str_from(d->work_dir));
     r->is_sole = is_sole;
-    r->mark = roster_lock_mark(l);
+    r->mark = d->mark;
+    r->generation = d->generation;
     int rc = 0;
     if (is_sole)
-        make_sole(r);
+        make_sole(d, r);
     else
-        rc = read_users(r, e);
+        rc = read_users(d, r, e);
     if (rc == 0 && !is_sole)
-        rc = read_workspaces(r, e);
+        rc = read_workspaces(d, r, e);
     if (rc < 0) {
         roster_free(r);
         return rc;
@@ -439,15 +402,34 @@ int roster_load_locked(const struct roster_lock *l, const char *work_dir, bool i
     return 0;
 }
 
+struct loading {
+    bool is_sole;
+    struct roster *roster;
+};
+
+static int load_in_visit(struct roster_docs *d, void *ctx, struct err *e)
+{
+    struct loading *x = ctx;
+    roster_free(x->roster); /* of an attempt whose connection was lost */
+    x->roster = NULL;
+    return roster_load_visit(d, x->is_sole, &x->roster, e);
+}
+
+int roster_load_from(struct roster_source *s, struct roster **ret, struct err *e)
+{
+    struct loading x = {.is_sole = s->is_sole};
+    int rc = s->visit(s, false, load_in_visit, &x, e);
+    if (rc < 0)
+        roster_free(x.roster);
+    else
+        *ret = x.roster;
+    return rc;
+}
+
 int roster_load(const char *work_dir, bool is_sole, struct roster **ret, struct err *e)
 {
-    struct roster_lock l;
-    int rc = roster_lock_take(&l, work_dir, false, e);
-    if (rc < 0)
-        return rc;
-    rc = roster_load_locked(&l, work_dir, is_sole, ret, e);
-    roster_lock_drop(&l);
-    return rc;
+    struct roster_source files = roster_files(work_dir, is_sole);
+    return roster_load_from(&files, ret, e);
 }
 
 void roster_free(struct roster *r)

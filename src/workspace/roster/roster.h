@@ -1,7 +1,8 @@
 /* roster.h - all users and workspaces, as the files were at one moment.
  *
  * A roster is read whole from {workDir}/users/<id>/{profile,credentials}.json and
- * {workDir}/workspaces/<id>/workspace.json and never changes afterwards: change.h writes files and
+ * {workDir}/workspaces/<id>/workspace.json, or from the same documents elsewhere
+ * (roster_source.h), and never changes afterwards: change.h writes files and
  * reads a new one, directory.h holds the current one and notifies observers of the differences.
  * Everything lives in the roster's own arena. Reading blocks; lookups are pure.
  *
@@ -11,6 +12,7 @@
 
 #include "base/json/json_decode.h"
 #include "base/map.h"
+#include "workspace/roster/roster_source.h"
 
 #define ROSTER_USERS_MAX      10000
 #define ROSTER_WORKSPACES_MAX 10000
@@ -73,8 +75,9 @@ struct workspace {
 struct roster {
     struct arena arena;
     const char *work_dir;
-    bool is_sole;  /* one implicit person and workspace */
-    uint64_t mark; /* of the lock file when this was read */
+    bool is_sole;        /* one implicit person and workspace */
+    uint64_t mark;       /* of the source when this was read */
+    uint64_t generation; /* of the table; 0 = files */
     struct user *users;
     size_t nusers;
     struct workspace *workspaces;
@@ -86,6 +89,7 @@ struct roster {
 /* Reads everything, under the shared lock. `is_sole` ignores workspaces/ and all users but
  * usr_default, whose profile may exist to store preferences. */
 int roster_load(const char *work_dir, bool is_sole, struct roster **ret, struct err *e);
+int roster_load_from(struct roster_source *s, struct roster **ret, struct err *e);
 void roster_free(struct roster *r); /* accepts NULL */
 
 const struct user *roster_user(const struct roster *r, str id); /* NULL when absent, as all below */

@@ -1,8 +1,6 @@
 #include <errno.h>
-#include <limits.h>
 
 #include "base/clock.h"
-#include "os/file.h"
 #include "workspace/roster/roster_impl.h"
 
 struct profile_in {
@@ -89,16 +87,27 @@ static const struct json_field WORKSPACE_FIELDS[] = {
     {"permissions", JF_JSON, AT(workspace_in, permissions), JF_NULLABLE, NULL, 0},
     {0}};
 
-/* A file that must be an object, and its fields. The message names the file. */
-static int roster_read_file(struct arena *a, const char *dir, const char *name,
-                            const struct json_field *fields, void *ret, const struct json **ret_doc,
-                            struct err *e)
+struct roster_place { /* of documents */
+    struct roster_docs *docs;
+    const char *kind;
+    str id;
+    const char *dir; /* for messages, and the data of a workspace */
+};
+
+static struct roster_place roster_place_of(struct arena *a, struct roster_docs *d, const char *kind,
+                                           str id)
 {
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
-        return err_set(e, -ENAMETOOLONG, "the path %s/%s is too long", dir, name);
+    return (struct roster_place){d, kind, id,
+                                 arena_printf(a, "%s/%s/%.*s", d->work_dir, kind, STR_ARG(id)).p};
+}
+
+/* A document that must be an object, and its fields. The message names it. */
+static int roster_read_doc(struct arena *a, const struct roster_place *p, const char *name,
+                           const struct json_field *fields, void *ret, const struct json **ret_doc,
+                           struct err *e)
+{
     str text;
-    int r = file_read(a, path, ROSTER_FILE_MAX, &text, e);
+    int r = p->docs->ops->read(p->docs, a, p->kind, p->id, name, &text, e);
     if (r < 0)
         return r;
     struct json *doc;
@@ -106,7 +115,7 @@ static int roster_read_file(struct arena *a, const char *dir, const char *name,
     if (r == 0)
         r = json_decode(a, doc, fields, ret, "", NULL, NULL, e);
     if (r < 0) {
-        err_prefix(e, "%s", path);
+        err_prefix(e, "%s/%s", p->dir, name);
         return r;
     }
     *ret_doc = doc;
@@ -147,11 +156,12 @@ static int read_token(const struct token_in *in, const struct user *u, struct us
     return 0;
 }
 
-static int read_credentials(struct arena *a, const char *dir, struct user *u, struct err *e)
+static int read_credentials(struct arena *a, const struct roster_place *p, struct user *u,
+                            struct err *e)
 {
     struct credentials_in in = {0};
-    int r =
-        roster_read_file(a, dir, "credentials.json", CREDENTIALS_FIELDS, &in, &u->credentials, e);
+    const char *dir = p->dir;
+    int r = roster_read_doc(a, p, "credentials.json", CREDENTIALS_FIELDS, &in, &u->credentials, e);
     if (r == -ENOENT)
         return 0;
     if (r == 0 && in.tokens.len > ROSTER_TOKENS_MAX)
@@ -179,11 +189,13 @@ str email_fold(struct arena *a, str s)
     return str_make(p, s.n);
 }
 
-int user_read(struct arena *a, const char *dir, str id, struct user *ret, struct err *e)
+int user_read(struct arena *a, struct roster_docs *d, str id, struct user *ret, struct err *e)
 {
     struct profile_in in = {0};
     struct user u = {0};
-    int r = roster_read_file(a, dir, "profile.json", PROFILE_FIELDS, &in, &u.profile, e);
+    const struct roster_place p = roster_place_of(a, d, "users", id);
+    const char *dir = p.dir;
+    int r = roster_read_doc(a, &p, "profile.json", PROFILE_FIELDS, &in, &u.profile, e);
     if (r < 0)
         return r;
     if (!str_eq(in.id, id))
@@ -200,7 +212,7 @@ int user_read(struct arena *a, const char *dir, str id, struct user *ret, struct
     u.updated_ms = time_from_iso(in.updated_at);
     u.preferences = in.preferences ? in.preferences : json_new(a, JSON_OBJECT);
     *ret = u; /* before the tokens, which point to it */
-    return read_credentials(a, dir, ret, e);
+    return read_credentials(a, &p, ret, e);
 }
 
 static int read_members(struct arena *a, const struct workspace_in *in, const struct roster *r,
@@ -220,19 +232,21 @@ static int read_members(struct arena *a, const struct workspace_in *in, const st
     return 0;
 }
 
-int workspace_read(struct arena *a, const char *dir, str id, const struct roster *r,
+int workspace_read(struct arena *a, struct roster_docs *d, str id, const struct roster *r,
                    struct workspace *ret, struct err *e)
 {
     struct workspace_in in = {0};
     struct workspace w = {0};
-    int rc = roster_read_file(a, dir, "workspace.json", WORKSPACE_FIELDS, &in, &w.doc, e);
+    const struct roster_place p = roster_place_of(a, d, "workspaces", id);
+    const char *dir = p.dir;
+    int rc = roster_read_doc(a, &p, "workspace.json", WORKSPACE_FIELDS, &in, &w.doc, e);
     if (rc < 0)
         return rc;
     if (!str_eq(in.id, id))
         return err_set(e, -EINVAL, "%s/workspace.json: its id is not the directory's name", dir);
     w.id = in.id;
     w.name = in.name;
-    w.root = arena_cstr(a, str_from(dir));
+    w.root = dir;
     w.created_ms = time_from_iso(in.created_at);
     w.updated_ms = time_from_iso(in.updated_at);
     w.bundles = in.bundles;

@@ -1,0 +1,62 @@
+/* projects.h - projects of a workspace: conversations that belong together, with instructions.
+ *
+ * A project has an owner, members and instructions; a conversation is in one project at most. A
+ * project gives no right to a conversation: who may read one is decided by the conversation alone.
+ * Its instructions are part of runs in its conversations, if everybody behind the run may see the
+ * project (runtime/turn/compose.c). All projects are one document (doc_file.h). Loop thread. */
+#pragma once
+
+#include "base/json/json_decode.h"
+#include "workspace/actor.h"
+#include "workspace/doc_file.h"
+
+#define PROJECTS_MAX              200u
+#define PROJECT_NAME_MAX          100u
+#define PROJECT_INSTRUCTIONS_MAX  8000u
+#define PROJECT_MEMBERS_MAX       100u /* without the owner */
+#define PROJECT_CONVERSATIONS_MAX 1000u
+
+struct projects;
+
+struct conv_project { /* borrowed from the document: until the loop continues */
+    str id, name, owner_id;
+    str instructions, instructions_by; /* who wrote them last */
+    str created_at, updated_at;
+    const struct json *members; /* an array of ids, or NULL */
+};
+
+struct projects *projects_open(const struct doc_place *at); /* blocking */
+void projects_reload(struct projects *p);                   /* another server has changed them */
+void projects_free(struct projects *p);                     /* accepts NULL */
+
+/* p may be NULL in all of these: there are none. */
+bool projects_find(const struct projects *p, str id, struct conv_project *ret);
+size_t projects_count(const struct projects *p);
+bool projects_at(const struct projects *p, size_t i,
+                 struct conv_project *ret); /* false: not valid */
+/* The project of a conversation. */
+bool projects_of(struct projects *p, str conversation_id, struct conv_project *ret);
+/* The ids of its conversations, sorted. */
+struct json_strs projects_conversations(struct projects *p, struct arena *a, str id);
+
+/* Everybody behind the actor is its owner or a member, or all are admins of the workspace. */
+bool project_is_seen_by(const struct conv_project *p, const struct actor *who);
+/* The same for changing it: owner or admin. */
+bool project_is_managed_by(const struct conv_project *p, const struct actor *who);
+
+struct project_edit {
+    str id; /* empty = a new one */
+    str by;
+    bool is_removal; /* its conversations stay */
+    bool has_name, has_instructions, has_members;
+    str name, instructions;
+    struct json_strs members; /* ids of members of the workspace */
+};
+#define PROJECT_ID_MAX 32
+void project_new_id(char out[PROJECT_ID_MAX]);
+/* `edit.id` of a new one is from project_new_id and `is_new` set. */
+struct doc_change *projects_change(struct projects *p, const struct project_edit *edit, bool is_new,
+                                   doc_changed_fn fn, void *ctx);
+/* Puts a conversation into a project; an empty id takes it out. */
+struct doc_change *projects_assign(struct projects *p, str conversation_id, str id,
+                                   doc_changed_fn fn, void *ctx);
