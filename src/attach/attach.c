@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "attach/attach_impl.h"
+#include "attach/partial.h"
 #include "base/clock.h"
 
 #define SWEEP_MS (3600 * 1000)
@@ -34,24 +35,41 @@ void attach_count(struct attach *a, int64_t bytes)
     a->used = bytes < 0 && a->used < (uint64_t)-bytes ? 0 : a->used + (uint64_t)bytes;
 }
 
+bool attach_may_keep_page(const struct attach *a)
+{
+    return a->pages < ATTACH_PAGES_MAX;
+}
+
+void attach_count_pages(struct attach *a, uint64_t bytes)
+{
+    a->pages += bytes;
+}
+
 struct sweep_job {
     struct job job;
     struct attach *attach;
-    uint64_t changes, kept;
+    uint64_t changes, kept, pages;
+    bool is_unknown; /* kept */
 };
 
 static void sweep_work(struct job *j)
 {
     struct sweep_job *s = CONTAINER_OF(j, struct sweep_job, job);
-    s->kept = library_sweep(s->attach->dir, clock_now_ms());
+    int64_t now = clock_now_ms();
+    struct library_size size;
+    s->is_unknown = file_place_sweep(&s->attach->place, now, &size, NULL) < 0;
+    s->kept = size.bytes + partial_sweep(s->attach->place.dir, now);
+    s->pages = size.pages;
 }
 
 static void sweep_done(struct job *j)
 {
     struct sweep_job *s = CONTAINER_OF(j, struct sweep_job, job);
     struct attach *a = s->attach;
-    if (s->changes == a->changes)
-        a->used = s->kept;
+    a->pages = s->pages;
+    /* An upload in progress may be on disk already, and is added to `used` at its end. */
+    if (s->changes == a->changes && a->incoming == 0)
+        a->used = s->is_unknown ? a->used : s->kept;
     else if (timer_active(&a->sweep)) /* not closed */
         timer_start(&a->sweep, AGAIN_MS);
     attach_release(a);
@@ -74,11 +92,19 @@ struct attach *attach_new(struct loop *l, struct pool *pool, const struct attach
     struct attach *a = xcalloc(1, sizeof *a);
     *a = (struct attach){.loop = l, .pool = pool, .conf = *conf, .holders = 1};
     arena_init(&a->arena);
-    a->dir = arena_cstr(&a->arena, str_from(conf->dir));
-    a->conf.dir = a->dir;
+    a->conf.dir = arena_cstr(&a->arena, str_from(conf->dir));
+    a->place = (struct file_place){.dir = a->conf.dir, .table = conf->table};
+    if (conf->table)
+        a->place.workspace_id = arena_str(&a->arena, str_from(conf->workspace_id));
     timer_init(&a->sweep, l, on_attach_sweep, a);
     timer_start(&a->sweep, 0);
     return a;
+}
+
+void attach_sweep(struct attach *a)
+{
+    if (a && timer_active(&a->sweep))
+        timer_start(&a->sweep, AGAIN_MS); /* one sweep for many that are purged together */
 }
 
 void attach_close(struct attach *a)
@@ -92,6 +118,20 @@ void attach_close(struct attach *a)
 const struct attach_conf *attach_conf(const struct attach *a)
 {
     return &a->conf;
+}
+
+const struct file_place *attach_place(const struct attach *a)
+{
+    return &a->place;
+}
+
+void attach_explain_part(const struct attach *a, struct err *e)
+{
+    if (e->code == -ENOENT && a->place.table)
+        err_set(
+            e, -ENOENT,
+            "This server has no such unfinished upload: it has expired, or was begun on another "
+            "server. Begin it again.");
 }
 
 /* ---- calls ---- */
@@ -161,7 +201,8 @@ void attach_cancel(struct attach_op *op)
 static void list_work(struct job *j)
 {
     struct attach_op *op = CONTAINER_OF(j, struct attach_op, job);
-    library_list(&op->arena, op->attach->dir, op->user_id, &op->files, &op->n, &op->err);
+    (void)file_place_list(&op->arena, &op->attach->place, op->user_id, &op->files, &op->n,
+                          &op->err);
 }
 
 struct attach_op *attach_list(struct attach *a, str user_id, attach_list_fn fn, void *ctx)
@@ -182,7 +223,8 @@ static void find_work(struct job *j)
             err_set(&op->err, -ENOENT, "There is no file '%.*s' of yours.",
                     (int)(op->ids[i].n < 80 ? op->ids[i].n : 80), op->ids[i].p);
         else
-            library_find(&op->arena, op->attach->dir, op->user_id, sha256, &op->files[i], &op->err);
+            (void)file_place_find(&op->arena, &op->attach->place, op->user_id, sha256,
+                                  &op->files[i], &op->err);
     }
 }
 
@@ -202,7 +244,9 @@ static void open_work(struct job *j)
     if (op->err.code < 0)
         return;
     str sha256 = str_skip(op->ids[0], 5);
-    op->fd = open(library_path(&op->arena, op->attach->dir, sha256), O_RDONLY | O_CLOEXEC);
+    if (file_place_bring(&op->arena, &op->attach->place, sha256, &op->err) < 0)
+        return;
+    op->fd = open(library_path(&op->arena, op->attach->place.dir, sha256), O_RDONLY | O_CLOEXEC);
     if (op->fd < 0)
         err_errno(&op->err, -errno, "cannot open", "the file");
 }
@@ -220,8 +264,8 @@ static void remove_work(struct job *j)
     struct attach_op *op = CONTAINER_OF(j, struct attach_op, job);
     find_work(j);
     if (op->err.code == 0)
-        library_remove(&op->arena, op->attach->dir, op->user_id, str_skip(op->ids[0], 5),
-                       &op->freed, &op->err);
+        (void)file_place_remove(&op->arena, &op->attach->place, op->user_id,
+                                str_skip(op->ids[0], 5), &op->freed, &op->err);
 }
 
 struct attach_op *attach_remove(struct attach *a, str user_id, str id, attach_done_fn fn, void *ctx)

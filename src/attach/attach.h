@@ -7,11 +7,12 @@
  *   sniff.h      what a file is, from its bytes
  *   file_name.h  names as people see them
  *   multipart.h  forms with files
- *   library.h    the files on disk
- *   upload.h     a file that is coming in */
+ *   library.h    the files on disk; file_table.h: of several servers; file_place.h: either
+ *   upload.h     a file that is coming in
+ *   partial.h    one that comes in several requests, on disk; resume.h for the loop thread */
 #pragma once
 
-#include "attach/library.h"
+#include "attach/file_place.h"
 #include "loop/pool.h"
 
 struct attach;
@@ -20,12 +21,27 @@ struct attach_op; /* a pending call; valid until its callback */
 struct attach_conf {
     const char *dir; /* created with the first file */
     uint64_t max_bytes, quota_bytes;
+    struct file_table *table; /* of several servers; NULL: files are in `dir` only */
+    const char *workspace_id; /* in the table */
 };
 
 struct attach *attach_new(struct loop *l, struct pool *pool, const struct attach_conf *conf);
 /* Uploads have ended; calls may still be in progress, and their callbacks still come. */
 void attach_close(struct attach *a);
 const struct attach_conf *attach_conf(const struct attach *a);
+/* Valid as long as it is held. */
+const struct file_place *attach_place(const struct attach *a);
+/* A conversation was purged: what only it had goes soon. Accepts NULL. */
+void attach_sweep(struct attach *a);
+/* For work that adds to the library: it stays until the release, and what was added counts. */
+void attach_hold(struct attach *a);
+void attach_release(struct attach *a);
+void attach_count(struct attach *a, int64_t bytes); /* added to the library, or removed */
+/* Pictures of pages do not count as files. They have room of their own; without it they are made
+ * again each time. */
+#define ATTACH_PAGES_MAX (256u * 1024 * 1024)
+bool attach_may_keep_page(const struct attach *a);
+void attach_count_pages(struct attach *a, uint64_t bytes);
 
 typedef void (*attach_list_fn)(void *ctx, const struct err *err, const struct attached *files,
                                size_t n);

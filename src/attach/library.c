@@ -105,14 +105,101 @@ int library_keep(struct arena *a, const char *dir, const char *temp, str user_id
     return r;
 }
 
+int library_add(struct arena *a, const char *dir, str bytes, str *ret_sha256, bool *ret_is_new,
+                struct err *e)
+{
+    char hex[SHA256_HEX_LEN + 1];
+    sha256_hex(bytes, hex);
+    *ret_sha256 = arena_str(a, str_from(hex));
+    const char *path = library_path(a, dir, *ret_sha256);
+    *ret_is_new = utimensat(AT_FDCWD, path, NULL, 0) < 0;
+    if (!*ret_is_new) /* it counts as new for library_sweep */
+        return 0;
+    str parent = str_slice(str_from(path), 0, (size_t)str_rfind_char(str_from(path), '/'));
+    int r = file_make_dirs(arena_cstr(a, parent), e);
+    return r < 0 ? r : file_write_atomic(path, bytes, 0600, e);
+}
+
+int library_copy(struct arena *a, const char *dir, const char *temp, str sha256, uint64_t bytes,
+                 struct err *e)
+{
+    bool is_new;
+    int r = move_bytes(a, temp, library_path(a, dir, sha256), bytes, &is_new, e);
+    if (r < 0)
+        (void)unlink(temp);
+    return r;
+}
+
+const char *library_thumb_path(struct arena *a, const char *dir, str sha256)
+{
+    return arena_printf(a, "%s.thumb", library_path(a, dir, sha256)).p;
+}
+
+const char *library_page_path(struct arena *a, const char *dir, str sha256, uint32_t page,
+                              uint32_t side)
+{
+    return arena_printf(a, "%s.page-%u-%u", library_path(a, dir, sha256), page, side).p;
+}
+
 int library_find(struct arena *a, const char *dir, str user_id, str sha256, struct attached *ret,
                  struct err *e)
 {
     struct stat st;
-    if (read_meta(a, meta_path(a, dir, sha256, user_id), sha256, ret) < 0 ||
-        stat(library_path(a, dir, sha256), &st) < 0)
+    const char *meta = meta_path(a, dir, sha256, user_id);
+    if (read_meta(a, meta, sha256, ret) < 0 || stat(library_path(a, dir, sha256), &st) < 0)
         return err_set(e, -ENOENT, "There is no file 'file_%.*s' of yours.", STR_ARG(sha256));
+    if (st.st_nlink == 1)
+        (void)utimensat(AT_FDCWD, meta, NULL, 0);
     return 0;
+}
+
+/* ---- who gave it ---- */
+
+/* The next description of these bytes in an open directory; false: there is none. */
+static bool next_giver(struct dir *d, str sha256)
+{
+    while (d->error == 0 && dir_next(d)) {
+        str name = str_from(d->name);
+        if (str_starts(name, sha256) && str_ends(name, STR(".json")))
+            return true;
+    }
+    return false;
+}
+
+static struct dir open_below(struct arena *a, const char *dir, str sha256)
+{
+    return dir_open(arena_printf(a, "%s/%.2s", dir, sha256.p).p);
+}
+
+static bool has_givers(struct arena *a, const char *dir, str sha256)
+{
+    struct dir d = open_below(a, dir, sha256);
+    bool ret = next_giver(&d, sha256);
+    dir_close(&d);
+    return ret;
+}
+
+/* The description of the only person who gave it; NULL: there is none, or several. */
+static const char *sole_giver(struct arena *a, const char *dir, str sha256)
+{
+    const char *ret = NULL;
+    struct dir d = open_below(a, dir, sha256);
+    if (next_giver(&d, sha256))
+        ret = arena_printf(a, "%s/%.2s/%s", dir, sha256.p, d.name).p;
+    if (next_giver(&d, sha256))
+        ret = NULL;
+    dir_close(&d);
+    return ret;
+}
+
+void library_mark_named(struct arena *a, const char *dir, str sha256, str user_id)
+{
+    static const struct timespec LONG_AGO[2] = {{1, 0}, {1, 0}};
+    const char *meta =
+        user_id.n > 0 ? meta_path(a, dir, sha256, user_id) : sole_giver(a, dir, sha256);
+    (void)utimensat(AT_FDCWD, library_path(a, dir, sha256), LONG_AGO, 0);
+    if (meta)
+        (void)utimensat(AT_FDCWD, meta, LONG_AGO, 0);
 }
 
 /* ---- all files ---- */
@@ -172,15 +259,26 @@ int library_list(struct arena *a, const char *dir, str user_id, struct attached 
     return 0;
 }
 
-static bool has_givers(struct arena *a, const char *dir, str sha256)
+/* Pictures that nb made of a file. */
+static bool is_picture(const char *name)
 {
-    const char *path = arena_printf(a, "%s/%.2s", dir, sha256.p).p;
-    DIR_EACH (d, path) {
-        str name = str_from(d.name);
-        if (str_starts(name, sha256) && str_ends(name, STR(".json")))
-            return true;
-    }
-    return false;
+    str suffix = str_skip(str_from(name), SHA256_HEX_LEN);
+    return str_eq(suffix, STR(".thumb")) || str_starts(suffix, STR(".page-"));
+}
+
+static void remove_pictures(struct arena *a, const char *dir, str sha256)
+{
+    struct dir d = dir_open(arena_printf(a, "%s/%.2s", dir, sha256.p).p);
+    while (d.error == 0 && dir_next(&d))
+        if (str_starts(str_from(d.name), sha256) && is_picture(d.name))
+            (void)unlinkat(dir_fd(&d), d.name, 0);
+    dir_close(&d);
+}
+
+void library_drop_copy(struct arena *a, const char *dir, str sha256)
+{
+    (void)unlink(library_path(a, dir, sha256));
+    remove_pictures(a, dir, sha256);
 }
 
 int library_remove(struct arena *a, const char *dir, str user_id, str sha256, uint64_t *ret_freed,
@@ -197,22 +295,51 @@ int library_remove(struct arena *a, const char *dir, str user_id, str sha256, ui
         return 0;
     if (unlink(path) == 0)
         *ret_freed = (uint64_t)st.st_size;
+    remove_pictures(a, dir, sha256);
     return 0;
 }
 
 /* ---- sweeping ---- */
 
-static bool is_old(const struct stat *st, int64_t now_ms)
+static bool is_older(const struct stat *st, int64_t now_ms, int64_t than_ms)
 {
-    return (int64_t)st->st_mtim.tv_sec * 1000 + LIBRARY_KEEP_MS < now_ms;
+    return (int64_t)st->st_mtim.tv_sec * 1000 + than_ms < now_ms;
 }
 
-/* First the bytes, then descriptions of bytes that are gone. */
-static uint64_t sweep_below(int parent, const char *name, int64_t now_ms)
+static bool is_old(const struct stat *st, int64_t now_ms)
 {
-    uint64_t kept = 0;
+    return is_older(st, now_ms, LIBRARY_KEEP_MS);
+}
+
+/* Somebody gave the bytes lately and has not sent them. */
+static bool is_awaited(int parent, const char *below, str sha256, int64_t now_ms)
+{
     struct stat st;
+    bool ret = false;
+    struct dir d = dir_open_below(parent, below);
+    while (!ret && next_giver(&d, sha256))
+        ret = fstatat(dir_fd(&d), d.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_old(&st, now_ms);
+    dir_close(&d);
+    return ret;
+}
+
+/* A file beside the bytes. A picture of bytes that are gone goes with them: what was deleted must
+ * not stay visible on the disk. */
+static bool is_unneeded(const struct dir *d, const struct stat *st, int64_t now_ms)
+{
     char bytes[SHA256_HEX_LEN + 1] = "";
+    memcpy(bytes, d->name, strnlen(d->name, SHA256_HEX_LEN));
+    bool is_lost = faccessat(dir_fd(d), bytes, F_OK, 0) < 0;
+    if (!is_picture(d->name))
+        return is_lost && is_old(st, now_ms);
+    bool is_thumb = str_ends(str_from(d->name), STR(".thumb"));
+    return is_lost || (!is_thumb && is_older(st, now_ms, LIBRARY_PAGES_MS));
+}
+
+/* First the bytes, then files beside bytes that are gone. */
+static void sweep_below(int parent, const char *name, int64_t now_ms, struct library_size *kept)
+{
+    struct stat st;
     for (int pass = 0; pass < 2; pass++) {
         struct dir d = dir_open_below(parent, name);
         while (d.error == 0 && dir_next(&d)) {
@@ -220,27 +347,28 @@ static uint64_t sweep_below(int parent, const char *name, int64_t now_ms)
             if (fstatat(dir_fd(&d), d.name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
                 is_bytes != (pass == 0))
                 continue;
-            memcpy(bytes, d.name, strnlen(d.name, SHA256_HEX_LEN));
-            bool is_unused =
-                is_bytes ? st.st_nlink == 1 : faccessat(dir_fd(&d), bytes, F_OK, 0) < 0;
-            if (is_unused && is_old(&st, now_ms))
+            bool is_unused = is_bytes ? st.st_nlink == 1 && is_old(&st, now_ms) &&
+                                            !is_awaited(parent, name, str_from(d.name), now_ms)
+                                      : is_unneeded(&d, &st, now_ms);
+            if (is_unused)
                 (void)unlinkat(dir_fd(&d), d.name, 0);
             else if (is_bytes)
-                kept += (uint64_t)st.st_size;
+                kept->bytes += (uint64_t)st.st_size;
+            else if (str_starts(str_skip(str_from(d.name), SHA256_HEX_LEN), STR(".page-")))
+                kept->pages += (uint64_t)st.st_size;
         }
         dir_close(&d);
     }
-    return kept;
 }
 
-uint64_t library_sweep(const char *dir, int64_t now_ms)
+struct library_size library_sweep(const char *dir, int64_t now_ms)
 {
-    uint64_t kept = 0;
+    struct library_size kept = {0};
     struct stat st;
     struct dir d = dir_open(dir);
     while (d.error == 0 && dir_next(&d)) {
         if (strlen(d.name) == 2)
-            kept += sweep_below(dir_fd(&d), d.name, now_ms);
+            sweep_below(dir_fd(&d), d.name, now_ms, &kept);
         else if (strncmp(d.name, "new_", 4) == 0 && fstatat(dir_fd(&d), d.name, &st, 0) == 0 &&
                  is_old(&st, now_ms))
             (void)unlinkat(dir_fd(&d), d.name, 0);

@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-struct mark {
+struct type_mark {
     unsigned at;
     str bytes;
     unsigned then_at; /* a second mark; 0 = none */
@@ -12,7 +12,7 @@ struct mark {
 
 #define BYTES(lit) STR_INIT(lit)
 
-static const struct mark MARKS[] = {
+static const struct type_mark MARKS[] = {
     {0, BYTES("\x89PNG\r\n\x1a\n"), 0, {0}, "image/png"},
     {0, BYTES("\xff\xd8\xff"), 0, {0}, "image/jpeg"},
     {0, BYTES("GIF87a"), 0, {0}, "image/gif"},
@@ -54,7 +54,7 @@ const char *sniff_type(str head)
 {
     head = str_slice(head, 0, SNIFF_BYTES);
     for (size_t i = 0; i < ARRAY_LEN(MARKS); i++) {
-        const struct mark *m = &MARKS[i];
+        const struct type_mark *m = &MARKS[i];
         if (has(head, m->at, m->bytes) && (m->then_at == 0 || has(head, m->then_at, m->then)))
             return m->mime;
     }
