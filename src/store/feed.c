@@ -1,6 +1,6 @@
 /* feed.c - the states of a feed: reading pages of the log, then live. Messages that arrive while it
  * reads are dropped: events are published after they are in the log, so that the next page returns
- * them. */
+ * them. A live feed reads again when it learns that another server has appended lines. */
 #include "store/feed.h"
 
 #include <assert.h>
@@ -21,6 +21,7 @@ struct feed {
     store_pos at;        /* delivered up to here */
     store_pos published; /* the newest position seen on the bus */
     bool is_live;
+    bool is_answer;     /* feed_open_live: it does not know where in the log it began */
     bool is_delivering; /* a callback is running: closing must wait until it returns */
     bool is_closed;
 };
@@ -68,6 +69,12 @@ static bool is_deleted(const struct bus_msg *msg)
     return msg->pos == 0 && str_eq(msg->type, event_name(EV_CONVERSATION_DELETED));
 }
 
+/* Lines of another server, which this one has not read. */
+static bool is_hint(const struct bus_msg *msg)
+{
+    return msg->pos > 0 && msg->data.n == 0;
+}
+
 static void on_msg(void *ctx, struct bus_msg *msg)
 {
     struct feed *f = ctx;
@@ -79,7 +86,9 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     }
     if (msg->pos > f->published)
         f->published = msg->pos;
-    if (!f->is_live)
+    if (is_hint(msg) && f->is_live && !f->op && !f->is_answer && msg->pos > f->at)
+        read_on(f);
+    if (!f->is_live || is_hint(msg) || (f->op && msg->pos > 0))
         return;
     if (msg->pos == 0) {
         if (f->ev.on_ephemeral)
@@ -126,6 +135,7 @@ static bool feed_deliver(struct feed *f, const struct store_page *page)
 
 static void start_over(struct feed *f)
 {
+    f->is_live = false;
     f->at = 0;
     f->published = 0;
     f->is_delivering = true;
@@ -145,10 +155,10 @@ static void on_feed_page(void *ctx, const struct err *err, const struct store_pa
         start_over(f);
     else if (!feed_deliver(f, page))
         return;
-    else if (page->reached_end && f->published <= f->at)
-        go_live(f);
-    else
+    else if (!page->reached_end || f->published > f->at)
         read_on(f);
+    else if (!f->is_live)
+        go_live(f);
 }
 
 static void read_on(struct feed *f)
@@ -187,6 +197,7 @@ struct feed *feed_open_live(struct store *s, str id, const struct feed_events *e
 {
     struct feed *f = feed_new(s, id, ev, ctx);
     f->is_live = true;
+    f->is_answer = true;
     return f;
 }
 

@@ -75,18 +75,14 @@ int chain_resume(struct chain *c, bool wanted)
         memcpy(c->head, hash.p, SHA256_HEX_LEN);
     if (hash.n || !wanted)
         return 0;
-    off_t from;
-    str line;
-    struct arena a;
-    arena_init(&a);
-    int r = lines_tail(&a, c->fd, c->size, 1, 1, &from, &line);
-    if (r == 0) {
-        ptrdiff_t lf = line.n > 1 ? str_rfind_char(str_slice(line, 0, line.n - 1), '\n') : -1;
-        line = str_slice(line, (size_t)(lf + 1), line.n ? line.n - 1 : 0);
-        sha256_hex(line, c->head);
-    }
-    arena_done(&a);
-    return r;
+    struct lines_back lines;
+    struct line line;
+    lines_back_init(&lines, c->fd, c->size);
+    int r = lines_back_next(&lines, &line);
+    if (r >= 0)
+        sha256_hex(r > 0 ? line.text : STR_NONE, c->head);
+    lines_back_done(&lines);
+    return r < 0 ? r : 0;
 }
 
 void chain_seal(struct chain *c, struct arena *a, str *line)
@@ -235,7 +231,7 @@ struct store_op *store_verify(struct store *s, str id, integrity_fn fn, void *ct
     op->step = verify_located;
     if (!op_check(op, false))
         return op;
-    if (s->ops->is_inline) {
+    if (!s->ops->has_files) {
         op->step = NULL;
         err_set(&op->err, -ENOTSUP, "a %s store has no files to verify", s->ops->type);
         op_done_later(op);

@@ -15,11 +15,13 @@ struct memory_conv {
     size_t n, cap;
     struct derive derive;
     struct map blobs;          /* sha256 -> struct buf */
+    int64_t deleted_ms;        /* in the trash */
     struct memory_conv *older; /* in the trash: deleted before under the same id */
 };
 
 struct memory {
     struct map convs, trash; /* id -> struct memory_conv */
+    struct map people;       /* user id -> text of the document, on the heap */
 };
 
 static struct memory *memory(struct store_op *op)
@@ -75,6 +77,7 @@ static int memory_open(struct store *s, struct err *e)
     struct memory *m = xcalloc(1, sizeof(*m));
     map_init(&m->convs);
     map_init(&m->trash);
+    map_init(&m->people);
     s->impl = m;
     return 0;
 }
@@ -90,8 +93,12 @@ static void free_all(struct map *convs)
 static void memory_close(struct store *s)
 {
     struct memory *m = s->impl;
+    struct map_entry *e;
     free_all(&m->convs);
     free_all(&m->trash);
+    for (size_t i = 0; (e = map_next(&m->people, &i)) != NULL;)
+        free(e->value);
+    map_done(&m->people);
     free(m);
     store_closed(s);
 }
@@ -178,7 +185,7 @@ static struct memory_conv *take_own(struct store_op *op, struct memory_conv **ch
     struct memory_conv *own = NULL;
     while (*chain) {
         struct memory_conv *c = *chain;
-        if (op_may_manage(op, &c->derive.conv.acl)) {
+        if (op_may_manage(op, &c->derive.conv)) {
             *chain = c->older;
             c->older = own;
             own = c;
@@ -209,30 +216,39 @@ static void memory_remove(struct store_op *op)
         err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
     else if (op->in.is_purge)
         conv_free(c);
-    else
+    else {
+        c->deleted_ms = clock_now_ms();
         c->older = map_put(&m->trash, op->id, c);
+    }
     op_done_later(op);
 }
 
-static void take_from_trash(struct memory *m, str id)
+/* The place in the chain of the newest that the viewer may manage; NULL = none. */
+static struct memory_conv **newest_own(const struct store_op *op, struct memory_conv **chain)
 {
-    struct memory_conv *c = map_del(&m->trash, id);
-    if (c->older)
-        map_put(&m->trash, id, c->older);
-    c->older = NULL;
-    map_put(&m->convs, id, c);
+    while (*chain && !op_may_manage(op, &(*chain)->derive.conv))
+        chain = &(*chain)->older;
+    return *chain ? chain : NULL;
 }
 
 static void memory_restore(struct store_op *op)
 {
     struct memory *m = memory(op);
-    const struct memory_conv *trashed = map_get(&m->trash, op->id);
-    if (!trashed || !op_may_manage(op, &trashed->derive.conv.acl))
+    struct memory_conv *chain = map_get(&m->trash, op->id);
+    struct memory_conv **own = newest_own(op, &chain), *c;
+    if (!own) {
         err_set(&op->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
-    else if (map_get(&m->convs, op->id))
+    } else if (map_get(&m->convs, op->id)) {
         err_set(&op->err, -EEXIST, "this conversation already exists: %.*s", STR_ARG(op->id));
-    else
-        take_from_trash(m, op->id);
+    } else {
+        c = *own;
+        *own = c->older;
+        c->older = NULL;
+        (void)map_del(&m->trash, op->id);
+        if (chain)
+            map_put(&m->trash, op->id, chain);
+        map_put(&m->convs, op->id, c);
+    }
     op_done_later(op);
 }
 
@@ -294,6 +310,32 @@ static void choose_range(const struct memory_conv *c, const struct store_range *
         *to = lo + n;
 }
 
+/* The lines that the caller chooses, from `to` back to `from`. */
+static void choose_lines(struct store_op *op, const struct memory_conv *c, size_t from, size_t to)
+{
+    const struct store_range *r = &op->in.range;
+    struct store_page *page = &op->out.page;
+    struct store_event *events = arena_array(&op->arena, to - from + 1, sizeof(*events));
+    size_t first = to - from, at = to, bytes = 0;
+    while (at > from && bytes < r->max_bytes) {
+        enum store_choice choice = r->choose(r->choose_ctx, c->lines[at - 1]);
+        if (choice == STORE_STOP)
+            break;
+        at--;
+        if (choice == STORE_SKIP)
+            continue;
+        events[--first] =
+            (struct store_event){.pos = at, .line = arena_str(&op->arena, c->lines[at])};
+        bytes += c->lines[at].n;
+    }
+    page->events = events + first;
+    page->n = to - from - first;
+    page->start = at - 1;
+    page->end = to - 1;
+    page->reached_start = at == from;
+    page->reached_end = to == c->n;
+}
+
 static void memory_read(struct store_op *op)
 {
     const struct store_range *r = &op->in.range;
@@ -305,7 +347,9 @@ static void memory_read(struct store_op *op)
     else if (!r->backwards)
         from = r->after + 1;
     page->is_beyond_end = from > end || to > end || (r->after >= end && !r->backwards);
-    if (c && !page->is_beyond_end) {
+    if (c && r->choose && r->backwards && !page->is_beyond_end) {
+        choose_lines(op, c, from, to);
+    } else if (c && !page->is_beyond_end) {
         choose_range(c, r, &from, &to);
         struct store_event *events = arena_array(&op->arena, to - from + 1, sizeof(*events));
         for (size_t i = from; i < to; i++)
@@ -335,9 +379,60 @@ static int memory_each_id(struct store *s, store_id_fn fn, void *ctx, struct err
 {
     const struct memory *m = s->impl;
     struct map_entry *entry;
-    for (size_t i = 0; (entry = map_next(&m->convs, &i)) != NULL;)
-        fn(ctx, entry->key);
+    for (size_t i = 0; (entry = map_next(&m->convs, &i)) != NULL && fn(ctx, entry->key);)
+        ;
     return 0;
+}
+
+static int memory_last_deleted_first(const void *a, const void *b)
+{
+    const struct conv *x = a, *y = b;
+    return (x->deleted_ms < y->deleted_ms) - (x->deleted_ms > y->deleted_ms);
+}
+
+static void memory_list_trash(struct store_op *op)
+{
+    const struct memory *m = memory(op);
+    struct conv *convs = arena_array(&op->arena, map_len(&m->trash) + 1, sizeof *convs);
+    struct map_entry *e;
+    size_t n = 0;
+    for (size_t i = 0; (e = map_next(&m->trash, &i)) != NULL;) {
+        struct memory_conv *chain = e->value, **own = newest_own(op, &chain);
+        const struct memory_conv *c = own ? *own : NULL;
+        if (!c || c->derive.conv.is_hidden)
+            continue;
+        convs[n] = *derive_conv(&c->derive, &op->arena, arena_str(&op->arena, e->key),
+                                str_from(op->store->conf.workspace_id));
+        convs[n++].deleted_ms = c->deleted_ms;
+    }
+    if (n > 1)
+        qsort(convs, n, sizeof *convs, memory_last_deleted_first);
+    n = n < STORE_TRASH_MAX ? n : STORE_TRASH_MAX;
+    op->out.listing = (struct store_listing){.convs = convs, .n = n, .total = (int64_t)n};
+}
+
+static int memory_person_read(struct store *s, str user_id, struct arena *a, str *ret,
+                              struct err *e)
+{
+    const struct memory *m = s->impl;
+    const char *text = map_get(&m->people, user_id);
+    *ret = text ? arena_str(a, str_from(text)) : STR_NONE;
+    return 0;
+}
+
+static int memory_person_change(struct store *s, str user_id, document_edit_fn edit, void *ctx,
+                                struct err *e)
+{
+    struct memory *m = s->impl;
+    struct arena a;
+    str old, text;
+    arena_init(&a);
+    (void)memory_person_read(s, user_id, &a, &old, e);
+    int r = edit(ctx, &a, old, &text, e);
+    if (r == 0)
+        free(map_put(&m->people, user_id, str_dup(text)));
+    arena_done(&a);
+    return r;
 }
 
 const struct store_ops store_memory_ops = {
@@ -352,8 +447,13 @@ const struct store_ops store_memory_ops = {
     .restore = memory_restore,
     .put_blob = memory_put_blob,
     .get_blob = memory_get_blob,
+    .put_shared = memory_put_blob,
+    .get_shared = memory_get_blob,
     .get = memory_get,
     .read = memory_read,
     .scan = memory_scan,
     .each_id = memory_each_id,
+    .list_trash = memory_list_trash,
+    .person_read = memory_person_read,
+    .person_change = memory_person_change,
 };

@@ -62,7 +62,7 @@ struct store_op *store_repair(struct store *s, str id, repair_fn fn, void *ctx)
     op->fn.repair = fn;
     if (!op_check(op, true))
         return op;
-    if (s->ops->is_inline) {
+    if (!s->ops->has_files) {
         err_set(&op->err, -ENOTSUP, "a %s store has no files to repair", s->ops->type);
         op_done_later(op);
         return op;

@@ -12,7 +12,7 @@
 enum { ID_SUFFIX_MAX = 64 };
 
 static const struct store_ops *const BACKENDS[] = {&store_jsonl_ops, &store_folder_ops,
-                                                   &store_memory_ops};
+                                                   &store_memory_ops, &store_postgres_ops};
 
 static bool is_id_char(char c)
 {
@@ -56,6 +56,7 @@ static void store_free(struct store *s)
     for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         free((char *)owned[i]);
     unreadable_done(&s->unreadable);
+    (void)pthread_mutex_destroy(&s->marking);
     free(s);
 }
 
@@ -67,20 +68,44 @@ static void on_store_close(void *ctx)
         s->ops->close(s);
 }
 
+static const struct store_ops *backend_of(const char *type)
+{
+    for (size_t i = 0; i < ARRAY_LEN(BACKENDS); i++)
+        if (strcmp(BACKENDS[i]->type, type) == 0)
+            return BACKENDS[i];
+    return NULL;
+}
+
+bool store_type_has_files(const char *type)
+{
+    const struct store_ops *ops = backend_of(type);
+    return ops && ops->has_files;
+}
+
+bool store_type_is_shared(const char *type)
+{
+    const struct store_ops *ops = backend_of(type);
+    return ops && ops->is_shared;
+}
+
+int store_prepare(const struct store_env *env, const char *type, struct err *e)
+{
+    const struct store_ops *ops = backend_of(type);
+    return ops && ops->prepare ? ops->prepare(env, e) : 0;
+}
+
 int store_open(const struct store_env *env, const struct store_conf *conf, struct store **ret,
                struct err *e)
 {
-    const struct store_ops *ops = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(BACKENDS); i++) {
-        if (strcmp(BACKENDS[i]->type, conf->type) == 0)
-            ops = BACKENDS[i];
-    }
+    const struct store_ops *ops = backend_of(conf->type);
     if (!ops)
-        return err_set(e, -EINVAL, "store.type: \"%s\" is not one of jsonl, folder, memory",
+        return err_set(e, -EINVAL,
+                       "store.type: \"%s\" is not one of jsonl, folder, memory, postgres",
                        conf->type);
     struct store *s = xcalloc(1, sizeof(*s));
     s->ops = ops;
     s->env = env;
+    s->readers = env->readers;
     s->conf = *conf;
     s->conf.type = own(conf->type);
     s->conf.dir = own(conf->dir);
@@ -88,6 +113,7 @@ int store_open(const struct store_env *env, const struct store_conf *conf, struc
     s->conf.workspace_id = own(conf->workspace_id);
     list_init(&s->calls);
     unreadable_init(&s->unreadable);
+    (void)pthread_mutex_init(&s->marking, NULL);
     defer_init(&s->closing, on_store_close, s);
     int r = ops->open(s, e);
     if (r < 0)
@@ -121,6 +147,13 @@ const struct store_conf *store_conf(const struct store *s)
     return &s->conf;
 }
 
+struct file_place store_file_place(const struct store *s)
+{
+    return (struct file_place){.dir = s->conf.files_dir,
+                               .table = s->file_table,
+                               .workspace_id = str_from(s->conf.workspace_id)};
+}
+
 str store_topic(struct arena *a, const struct store *s, str id)
 {
     str ws = str_from(s->conf.workspace_id ? s->conf.workspace_id : "");
@@ -133,7 +166,82 @@ str store_space_topic(struct arena *a, const struct store *s)
     return arena_printf(a, "space/%s", s->conf.workspace_id ? s->conf.workspace_id : "");
 }
 
-void store_publish(const struct store *s, str conv_id, str type, str data)
+void publish_everywhere(const struct store *s, struct bus_msg *msg)
+{
+    if (s->ops->publish)
+        s->ops->publish((struct store *)s, msg);
+    else
+        bus_publish(s->env->bus, msg);
+}
+
+bool store_is_watched_elsewhere(const struct store *s, str id)
+{
+    return s->ops->is_watched_elsewhere && s->ops->is_watched_elsewhere(s, id);
+}
+
+void store_tell_others(struct store *s, str id, str order)
+{
+    if (s->ops->tell)
+        s->ops->tell(s, id, order);
+}
+
+void store_forward(struct store *s, str conv_id, str type, str data)
+{
+    struct arena a;
+    if (!s->ops->forward)
+        return;
+    arena_init(&a);
+    struct bus_msg msg = {.topic = store_topic(&a, s, conv_id), .type = type, .data = data};
+    s->ops->forward(s, &msg);
+    arena_done(&a);
+}
+
+void store_share_files(struct store *s, struct file_table *t)
+{
+    s->file_table = t;
+}
+
+struct store_ask *store_ask_others(struct store *s, str id, str question, store_reply_fn fn,
+                                   void *ctx)
+{
+    assert(store_has_leases(s) && s->ops->ask);
+    return s->ops->ask(s, id, question, fn, ctx);
+}
+
+void store_reply(struct store *s, str ask_id, str reply)
+{
+    if (s->ops->reply)
+        s->ops->reply(s, ask_id, reply);
+}
+
+void store_tell_person(struct store *s, str user_id, str type, str data)
+{
+    if (s->ops->tell_person)
+        s->ops->tell_person(s, user_id, type, data);
+}
+
+int store_shared_key(struct store *s, const char *name, uint8_t key[32], struct err *e)
+{
+    assert(store_has_leases(s) && s->ops->shared_key);
+    return s->ops->shared_key(s, name, key, e);
+}
+
+bool store_keeps_queue(const struct store *s)
+{
+    return s->ops->queue_put && store_has_leases(s);
+}
+
+int store_queue_put(struct store *s, str id, str document, struct err *e)
+{
+    return s->ops->queue_put(s, id, document, e);
+}
+
+int store_queue_take(struct store *s, struct arena *a, struct json_strs *ret, struct err *e)
+{
+    return s->ops->queue_take(s, a, ret, e);
+}
+
+bool store_publish(const struct store *s, str conv_id, str type, str data)
 {
     struct arena a;
     arena_init(&a);
@@ -142,8 +250,9 @@ void store_publish(const struct store *s, str conv_id, str type, str data)
         .type = type,
         .data = data,
     };
-    bus_publish(s->env->bus, &msg);
+    publish_everywhere(s, &msg);
     arena_done(&a);
+    return msg.is_watcher_late;
 }
 
 /* ---- the life of a call ---- */
@@ -185,12 +294,18 @@ void op_done(struct store_op *op)
         step(op);
         return;
     }
+    if (op->err.code && sharing_again(op))
+        return;
     /* A cancelled call is still audited and still tells whether the disk works. */
     deed_end(op->deed, op_err(op));
     trouble_note(op);
+    struct store *s = op->store;
     if (!op->is_cancelled)
         op->answer(op);
-    struct store *s = op->store;
+    else if (op->is_shared_put && !op->err.code)
+        store_release_shared(s, op->out.blob); /* the caller does not know that it is held */
+    else if (op->out.lease)
+        store_lease_release(op->out.lease);
     list_del(&op->node);
     if (op->is_sharing)
         sharing_next(s, op->id);
@@ -230,7 +345,7 @@ void op_run(struct store_op *op, void (*work)(struct store_op *op))
         op_done_later(op);
         return;
     }
-    pool_run(op->store->env->readers, &op->job, op_work, op_worked);
+    pool_run(op->store->readers, &op->job, op_work, op_worked);
 }
 
 void op_start(struct store_op *op, void (*fn)(struct store_op *op))

@@ -1,16 +1,17 @@
 /* store.h - conversations: append-only event logs, and everything derived from them.
  *
- * One struct store serves one workspace through one backend (jsonl, folder, memory); a table of
- * functions selects the backend. All calls are made on the loop thread and return immediately.
- * The result arrives in the callback on the loop thread, never before the call has returned.
- * The arguments of a callback are valid during the callback; err is NULL when the call succeeded.
+ * One struct store serves one workspace through one backend (jsonl, folder, memory, postgres); a
+ * table of functions selects the backend. All calls are made on the loop thread and return
+ * immediately. The result arrives in the callback on the loop thread, never before the call has
+ * returned. The arguments of a callback are valid during the callback; err is NULL when the call
+ * succeeded.
  *
  * An append completes when its lines are durable. Its events are published on the bus (topic
  * store_topic) right before its callback. Lines of one conversation keep their order.
  *
  * A position is an opaque number that grows along a log: the byte offset past the line in file
- * stores, an ordinal in the memory store. 0 is the beginning. Positions are the event ids of live
- * streams.
+ * stores, an ordinal in the memory and postgres stores. 0 is the beginning. Positions are the event
+ * ids of live streams.
  *
  *   event/    events and lines, values derived from them, text for searching, blobs, I/O
  *   log/      durable appends: appender, commit groups, the journal, recovery
@@ -18,6 +19,9 @@
  *   index/    the SQLite cache for lists and searches
  *   files/    the jsonl store, and code that the file stores share
  *   folder/   the folder store: chat.jsonl and notes.jsonl
+ *   database/ connections to PostgreSQL, the tables of nb, the lock of the writer
+ *   postgres/ the postgres store on them: group commit, reads, lists, searches
+ *   replica/  several servers on one database: leases, live events, queued messages
  *   .         the calls (store_read.c, store_write.c), the memory store, checking and repairing
  *             logs, live reading (feed.h), statistics (stats.h) */
 #pragma once
@@ -28,9 +32,13 @@
 #include "base/json/usage.h"
 #include "bus/bus.h"
 #include "loop/pool.h"
+#include "store/links.h"
+#include "store/marks.h"
+#include "store/past.h"
 #include "workspace/deed.h"
 #include "workspace/roster/access.h"
 
+struct database;
 struct store;
 struct store_op; /* a pending call; valid until its callback */
 
@@ -63,11 +71,12 @@ struct store_env { /* shared by all stores of a process; must outlive them */
     /* Cost of a model call in USD; returns false when the price is unknown. */
     bool (*price)(void *ctx, str model, const struct conv_usage *usage, double *ret_usd);
     void *price_ctx;
-    struct audit *audit; /* records the calls that have a doer; NULL = no audit */
+    struct audit *audit;       /* records the calls that have a doer; NULL = no audit */
+    struct database *database; /* of stores of type postgres (postgres/database.h); NULL = none */
 };
 
 struct store_conf {
-    const char *type;      /* "jsonl", "folder", "memory" */
+    const char *type;      /* "jsonl", "folder", "memory", "postgres" */
     const char *dir;       /* jsonl: the directory of <id>.jsonl; folder: the storage root */
     const char *cache_dir; /* index.db; NULL = no index, scan instead */
     const char *workspace_id;
@@ -77,6 +86,14 @@ struct store_conf {
     bool read_only; /* never lock, repair or write: for a second process that only reads */
 };
 
+/* Does this type keep conversations in a directory (store_conf.dir)? False for unknown types. */
+bool store_type_has_files(const char *type);
+/* Is everything that servers share in store_env.database, not only conversations? */
+bool store_type_is_shared(const char *type);
+
+/* For a server that starts, before it opens the stores of its workspaces: is everything that they
+ * share there, and may this process write? May block. */
+int store_prepare(const struct store_env *env, const char *type, struct err *e);
 int store_open(const struct store_env *env, const struct store_conf *conf, struct store **ret,
                struct err *e);
 /* Waits for pending calls, flushes, unlocks, frees, then calls done. */
@@ -85,8 +102,11 @@ const struct store_conf *store_conf(const struct store *s);
 /* The disk rejected the latest call of some kind: it is full, read-only, or a directory is
  * missing. */
 bool store_is_failing(const struct store *s);
-/* If the store is failing, writes a small file and clears the failure when that succeeds; at most
- * every 2 seconds. For health checks of a server without other traffic. */
+/* The latest call of some kind could not reach the database (503). */
+bool store_is_unreachable(const struct store *s);
+/* If the store is failing, writes a small file and clears the failure when that succeeds; a
+ * database is asked whether it fails or not. At most every 2 seconds. For health checks of a server
+ * without other traffic. */
 void store_try_again(struct store *s);
 
 /* The bus topic of a conversation: "conv/<workspace>/<id>". */
@@ -99,8 +119,8 @@ str store_topic(struct arena *a, const struct store *s, str id);
  * Other modules publish other events of the workspace there. */
 str store_space_topic(struct arena *a, const struct store *s);
 /* Publishes something that is not in the log on the topic of a conversation, or on that of the
- * workspace if conv_id is empty. data: one line of JSON. */
-void store_publish(const struct store *s, str conv_id, str type, str data);
+ * workspace if conv_id is empty. data: one line of JSON. Returns true if a watcher is behind. */
+bool store_publish(const struct store *s, str conv_id, str type, str data);
 
 void store_op_cancel(struct store_op *op); /* no callback; the work may still be done */
 
@@ -114,6 +134,9 @@ struct conv {
     str forked_from;
     const struct json *parent;   /* {conversationId, runId, toolCallId} or NULL */
     const struct json *metadata; /* caller's object from creation, or NULL */
+    /* {of, at, rootAt}: a branch, hidden behind the conversation `of` of the same owner; NULL = not
+     * a branch, or promoted (docs/log-format.md). */
+    const struct json *branch;
     struct conv_acl acl;
 
     str preview, last_model;
@@ -121,12 +144,15 @@ struct conv {
      * which is active or was interrupted; empty = no run. */
     str last_run;
     int64_t message_count;
+    struct past past; /* not in lists */
     struct conv_usage usage;
     double cost_usd;
     bool is_cost_known; /* false if the price of at least one call is unknown */
     store_pos end;
     int64_t bad_lines; /* skipped: not JSON, or not an event */
-    bool is_hidden;    /* child runs: listed only with store_query.with_hidden */
+    bool is_hidden; /* child runs, requests of programs, branches: listed only with with_hidden */
+    struct mark_state mark; /* in lists with marks_of */
+    int64_t deleted_ms;     /* in lists of the trash */
 };
 
 struct store_event {
@@ -141,7 +167,8 @@ struct conv_create {
     str owner_id;
     str channel, model, forked_from;
     int64_t created_ms; /* 0 = now; imports and conversions keep the original time */
-    const struct json *parent, *metadata;
+    const struct json *parent, *metadata, *branch;
+    bool is_hidden;    /* not listed, and not announced; a child run always is */
     const str *events; /* appended in the same write as line 1 */
     size_t nevents;
 };
@@ -158,10 +185,53 @@ struct store_op *store_create(struct store *s, const struct conv_create *spec, s
 struct store_op *store_append(struct store *s, str id, const str *events, size_t n,
                               store_append_fn fn, void *ctx);
 
-/* only_if_unset: an automatic title, which never replaces a title. It is stored with "auto":true,
- * so that a rename wins even if it was written just before. */
-struct store_op *store_set_title(struct store *s, str id, str title, bool only_if_unset,
-                                 store_conv_fn fn, void *ctx);
+/* ---- which server works on a conversation ----
+ *
+ * With a database that several servers use, a server takes the lease of a conversation before it
+ * begins a run there. A server that was stopped for too long loses its leases, and then none of the
+ * appends that it makes under them is stored (-EOWNERDEAD). */
+struct store_lease;
+bool store_has_leases(const struct store *s); /* else no other server can exist */
+/* -EBUSY: another server has it. */
+typedef void (*store_lease_fn)(void *ctx, const struct err *err, struct store_lease *lease);
+struct store_op *store_take_lease(struct store *s, str id, store_lease_fn fn, void *ctx);
+void store_lease_watch(struct store_lease *l, loop_fn on_lost, void *ctx);
+bool store_lease_is_lost(const struct store_lease *l);
+void store_lease_release(struct store_lease *l); /* accepts NULL */
+
+/* Another server has streams of this conversation open. */
+bool store_is_watched_elsewhere(const struct store *s, str id);
+/* For the server that works on the conversation, if there is one: "cancel". Nobody answers. */
+void store_tell_others(struct store *s, str id, str order);
+
+/* Like store_publish, but only to streams of other servers. */
+void store_forward(struct store *s, str conv_id, str type, str data);
+
+/* Documents of queued messages, in a store that several servers use: a message outlives its server.
+ * All block, and may be called by any thread. */
+bool store_keeps_queue(const struct store *s);
+int store_queue_put(struct store *s, str id, str document, struct err *e); /* empty = remove it */
+/* All messages of this server, to which it adds those of servers that are gone. */
+int store_queue_take(struct store *s, struct arena *a, struct json_strs *ret, struct err *e);
+
+/* A key that all servers of the workspace have: `key` has 32 random bytes, which become the key if
+ * there is none yet. Blocks. Only with store_has_leases. */
+int store_shared_key(struct store *s, const char *name, uint8_t key[32], struct err *e);
+
+struct store_terms {
+    const struct store_lease *lease; /* NULL = none */
+    bool has_end;                    /* only if the log ends at `end`; else -EBUSY */
+    store_pos end;
+};
+struct store_op *store_append_if(struct store *s, str id, const struct store_terms *terms,
+                                 const str *events, size_t n, store_append_fn fn, void *ctx);
+
+struct store_op *store_set_title(struct store *s, str id, str title, store_conv_fn fn, void *ctx);
+/* An automatic title, which never replaces a title. It is stored with "auto":true, so that a rename
+ * wins even if it was written just before. `event`, if not empty, is appended with the title, or
+ * alone if there is one already. */
+struct store_op *store_give_title(struct store *s, str id, str title, str event, store_conv_fn fn,
+                                  void *ctx);
 /* The calls with `by` are audited: the store records them with their result, also when they are
  * cancelled. NULL: nb itself makes the call, and it is not recorded.
  *
@@ -169,10 +239,13 @@ struct store_op *store_set_title(struct store *s, str id, str title, bool only_i
  * made one after the other: two that are asked for at the same time both take effect. The owner
  * always takes part, and is alone in a private conversation. */
 enum sharing_visibility { SHARING_UNCHANGED, SHARING_SHARED, SHARING_PRIVATE };
+enum sharing_role { SHARING_AS_BEFORE, SHARING_READ, SHARING_WRITE }; /* new people write */
 struct sharing_change {
     enum sharing_visibility visibility;
     const struct json_strs *participants; /* instead of those who take part now; NULL = those */
     const struct json_strs *add, *remove; /* applied to these; NULL = nobody */
+    const struct json_strs *readers;      /* participants who only read; NULL = those of now */
+    enum sharing_role add_as; /* the role of `add`, also of those who take part already */
 };
 struct store_op *store_change_sharing(struct store *s, str id, const struct sharing_change *change,
                                       const struct doer *by, store_conv_fn fn, void *ctx);
@@ -181,9 +254,12 @@ struct store_op *store_add_note(struct store *s, str id, str author, str text, s
 
 /* Copies raw events up to and including message number at_message (-1: all) into a new log, without
  * title and sharing. Messages are numbered from 1, as in conv.message_count: each user.message and
- * each run.done. */
+ * each run.done. branch: as in struct conv, or NULL. */
 struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new_owner,
-                            store_conv_fn fn, void *ctx);
+                            const struct json *branch, store_conv_fn fn, void *ctx);
+/* A branch becomes a conversation of its own, which is listed; sharing it does the same. Any other
+ * conversation stays as it is. */
+struct store_op *store_promote(struct store *s, str id, store_conv_fn fn, void *ctx);
 /* Moves a conversation to the trash for 7 days, or (purge) deletes it immediately, also from the
  * trash. Live streams receive a message of type conversation.deleted, with position 0. -EBUSY as
  * for append.
@@ -191,13 +267,27 @@ struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new
  * `viewer` needs the right CONV_MANAGE; NULL = the operator. The right is checked in the log
  * itself, in the same step that moves the log, so that nothing can change in between. For any other
  * viewer the conversation does not exist (-ENOENT). A refusal changes nothing, not even the
- * remaining days in the trash. */
+ * remaining days in the trash. The branches of a conversation go with it. */
 struct store_op *store_delete(struct store *s, str id, bool purge, const struct viewer *viewer,
                               const struct doer *by, store_done_fn fn, void *ctx);
-/* Restores the conversation that was deleted last under this id, if the viewer may manage it (as
- * above). -ENOENT not in the trash, -EEXIST the id is in use. */
+/* Called with every conversation that is about to be removed, branches too, after the right of the
+ * viewer was checked: what is appended during this call goes with the log. fn NULL: nobody asks any
+ * more. */
+typedef void (*store_removal_fn)(void *ctx, const struct conv *conv);
+void store_on_removal(struct store *s, store_removal_fn fn, void *ctx);
+/* Of the conversations that were deleted under this id, restores the last that the viewer may
+ * manage (as above), with the branches that were deleted with it. A branch whose conversation is
+ * not there is promoted. -ENOENT not in the trash, -EEXIST the id is in use. */
 struct store_op *store_restore(struct store *s, str id, const struct viewer *viewer,
                                const struct doer *by, store_conv_fn fn, void *ctx);
+
+/* Conversations in the trash that the viewer may manage (as above), the last deleted first; of
+ * those with the same id only the last. At most STORE_TRASH_MAX. */
+#define STORE_TRASH_MAX 200u
+struct store_listing;
+typedef void (*store_list_fn)(void *ctx, const struct err *err, const struct store_listing *l);
+struct store_op *store_list_trash(struct store *s, const struct viewer *viewer, store_list_fn fn,
+                                  void *ctx);
 
 /* ---- blobs: large results and prompts, named by their content, beside the log ----
  *
@@ -210,15 +300,67 @@ typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_by
 struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx);
 struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx);
 
+/* Prompts and tool lists, which many conversations have in common: the jsonl store keeps each once.
+ * The store holds a blob until it is released, once for every callback without an error, and after
+ * that for as long as a log names it. sha256: of the bytes. */
+struct store_op *store_put_shared(struct store *s, str id, str bytes, str sha256, store_blob_fn fn,
+                                  void *ctx);
+void store_release_shared(struct store *s, str sha256);
+/* Also finds what the conversation has as a blob of its own. A caller that knows a hash gets
+ * the bytes, whichever conversation they are from: never for a hash that a client has sent. */
+struct store_op *store_get_shared(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx);
+
 /* A file of the conversation, that one of its messages names. -ENOENT. */
 typedef void (*store_file_fn)(void *ctx, const struct err *err, int fd,
                               const char *mime); /* fd: of the callee, who closes it */
 struct store_op *store_open_file(struct store *s, str id, str sha256, store_file_fn fn, void *ctx);
 
+/* The files that messages and tools of the conversation name, each once, the latest first; at most
+ * STORE_FILES_MAX. */
+#define STORE_FILES_MAX 1000u
+struct attached;
+typedef void (*store_files_fn)(void *ctx, const struct err *err, const struct attached *files,
+                               size_t n);
+struct store_op *store_list_files(struct store *s, str id, store_files_fn fn, void *ctx);
+
+/* Searches the text of files. The caller names them and has checked that they may be seen. */
+struct store_file_query {
+    str conv_id; /* whose files are the first `nconv` of the list; the others are in files_dir */
+    const struct attached *files;
+    size_t n, nconv;
+    str text; /* words, "phrases", prefix*: all of them within one piece of about 4 KiB */
+    size_t limit;
+};
+
+struct store_file_hit {
+    const struct attached *file; /* of the query */
+    uint64_t offset;             /* of the piece, in bytes */
+    str snippet;                 /* as in struct store_hit */
+};
+
+struct store_file_hits {
+    const struct store_file_hit *hits;
+    size_t n;
+    bool is_partial; /* time has run out; what was read is kept in the index */
+};
+
+typedef void (*store_file_hits_fn)(void *ctx, const struct err *err,
+                                   const struct store_file_hits *h);
+struct store_op *store_search_files(struct store *s, const struct store_file_query *q,
+                                    store_file_hits_fn fn, void *ctx);
+
 /* ---- reading ---- */
 
 /* -ENOENT. A child run (conv.parent) has the access that its parent has at this moment. */
 struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx);
+
+/* What becomes of a line that a reading has come to. */
+enum store_choice {
+    STORE_SKIP,
+    STORE_TAKE,       /* as it is in the log */
+    STORE_TAKE_WHOLE, /* as with_blobs and with_files say */
+    STORE_STOP,       /* neither this line nor those behind it */
+};
 
 struct store_range {
     store_pos after;   /* forwards: events past this position */
@@ -228,12 +370,18 @@ struct store_range {
     size_t max_bytes;  /* 0 = 8 MiB; at least one event is always returned */
     bool with_blobs;   /* put spilled results back into their events */
     bool with_files;   /* put files into the messages that name them (event/blobs.h) */
+    /* Instead of max_events: is asked about every line in the order of the reading, also line 1 and
+     * lines that are not events. On a reader thread; until the callback choose_ctx is its own. */
+    enum store_choice (*choose)(void *ctx, str line);
+    void *choose_ctx;
 };
 
 struct store_page {
     const struct store_event *events;
     size_t n;
-    store_pos start; /* just before the first event: the `before` of the previous page */
+    store_pos start; /* just before the first event: the `before` of the previous page; with
+                      * `choose` before the first line that was looked at */
+    store_pos end;   /* backwards: where the reading began */
     bool reached_start, reached_end;
     bool is_beyond_end; /* `after` is past the end: the log was truncated or replaced */
 };
@@ -244,13 +392,29 @@ struct store_op *store_read(struct store *s, str id, const struct store_range *r
 
 enum store_sort { STORE_BY_UPDATED, STORE_BY_CREATED };
 
+/* While many logs are read for the first time, a list or search that takes a part is answered with
+ * the conversations that are known so far, the latest ones first. total 0: nothing is missing. */
+struct store_counting {
+    size_t done, total; /* logs of the store */
+};
+
+enum store_only { STORE_ANY, STORE_YES, STORE_NO };
+
 struct store_query {
     const struct viewer *viewer; /* only conversations that the viewer may see; NULL = all */
-    size_t limit;                /* 0 = 20, at most 1,000 */
-    str cursor;                  /* next_cursor of the previous page; survives deletions */
-    str search;                  /* substring of title and preview, case folded */
+    /* The person whose marks (marks.h) are returned with the conversations and used by these
+     * filters; empty = no marks. */
+    str marks_of;
+    enum store_only pinned, archived, unread;
+    const struct marks *marks;    /* set by the store */
+    size_t limit;                 /* 0 = 20, at most 1,000 */
+    str cursor;                   /* next_cursor of the previous page; survives deletions */
+    str search;                   /* substring of title and preview, case folded */
+    const struct json_strs *only; /* only these ids, sorted; NULL = all */
+    str branches_of;              /* only the branches of this conversation; with with_hidden */
     enum store_sort sort;
     bool with_hidden;
+    bool takes_part; /* answer soon, even if `counting` says that some are missing */
 };
 
 struct store_listing {
@@ -261,11 +425,26 @@ struct store_listing {
     /* Conversations that are missing because their log cannot be read: path and reason of each. */
     const str *unreadable;
     size_t nunreadable;
+    struct store_counting counting;
 };
 
-typedef void (*store_list_fn)(void *ctx, const struct err *err, const struct store_listing *l);
 struct store_op *store_list(struct store *s, const struct store_query *q, store_list_fn fn,
                             void *ctx);
+
+/* ---- what a person keeps about a conversation: never in its log ---- */
+
+typedef void (*store_mark_fn)(void *ctx, const struct err *err, const struct mark_state *state);
+/* `c` was just read, and the person may see it. change NULL: only returns the state. -E2BIG: see
+ * marks_apply. */
+struct store_op *store_mark(struct store *s, str user_id, const struct conv *c,
+                            const struct mark_change *change, store_mark_fn fn, void *ctx);
+
+/* ---- links for people without an account ---- */
+
+typedef void (*store_links_fn)(void *ctx, const struct err *err, const struct share_links *links);
+/* All links, expired ones too, after the change; NULL: only returns them. Errors of links_apply. */
+struct store_op *store_links(struct store *s, const struct link_change *change, store_links_fn fn,
+                             void *ctx);
 
 struct store_search_query {
     const struct viewer *viewer;
@@ -273,6 +452,7 @@ struct store_search_query {
     str conv_id; /* empty = all */
     size_t limit;
     bool by_relevance; /* else newest first */
+    bool takes_part;   /* as in store_query */
 };
 
 struct store_hit {
@@ -285,7 +465,8 @@ struct store_hits {
     const struct store_hit *hits;
     size_t n;
     int64_t total;   /* -1 = not counted */
-    bool is_partial; /* the time limit ended the search early */
+    bool is_partial; /* the time limit ended the search early, or logs are still being counted */
+    struct store_counting counting;
 };
 
 typedef void (*store_search_fn)(void *ctx, const struct err *err, const struct store_hits *h);

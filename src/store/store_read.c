@@ -1,7 +1,9 @@
 /* store_read.c - the calls that only read: check and copy the arguments, call the backend, return
  * the result. */
 #include <errno.h>
+#include <unistd.h>
 
+#include "attach/sniff.h"
 #include "store/backend/backend.h"
 #include "store/event/derive.h"
 #include "store/event/listing.h"
@@ -20,7 +22,8 @@ struct store_op *store_deleted_usage(struct store *s, uint64_t after, store_blob
     return op;
 }
 
-struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx)
+static struct store_op *read_blob(struct store *s, str id, str sha256,
+                                  void (*get)(struct store_op *op), store_blob_fn fn, void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_blob, ctx);
     op->fn.blob = fn;
@@ -31,15 +34,44 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
         err_set(&op->err, -ENOENT, "no such blob");
         op_done_later(op);
     } else {
-        op_start(op, s->ops->get_blob);
+        op_start(op, get);
     }
     return op;
+}
+
+struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx)
+{
+    return read_blob(s, id, sha256, s->ops->get_blob, fn, ctx);
+}
+
+struct store_op *store_get_shared(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx)
+{
+    return read_blob(s, id, sha256, s->ops->get_shared, fn, ctx);
 }
 
 static void answer_file(struct store_op *op)
 {
     op->out.file.is_open = false;
     op->fn.file(op->ctx, op_err(op), op->err.code ? -1 : op->out.file.fd, op->out.file.mime);
+}
+
+static void open_file_work(struct store_op *op)
+{
+    char head[SNIFF_BYTES];
+    int fd = op->store->ops->blob_fd(op->store, &op->arena, op->id, op->in.blob);
+    if (fd < 0) {
+        err_set(&op->err, fd == -ENOENT || fd == -EHOSTUNREACH ? fd : -EIO, "no such file");
+        return;
+    }
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    op->out.file.fd = fd;
+    op->out.file.is_open = true;
+    op->out.file.mime = sniff_type(str_make(head, n > 0 ? (size_t)n : 0));
+}
+
+static void open_file(struct store_op *op)
+{
+    op_run(op, open_file_work);
 }
 
 struct store_op *store_open_file(struct store *s, str id, str sha256, store_file_fn fn, void *ctx)
@@ -49,11 +81,11 @@ struct store_op *store_open_file(struct store *s, str id, str sha256, store_file
     op->in.blob = arena_str(&op->arena, sha256);
     if (!op_check(op, false))
         return op;
-    if (!s->ops->open_blob || !sha256_is_hex(sha256)) {
+    if (!s->ops->blob_fd || !sha256_is_hex(sha256)) {
         err_set(&op->err, -ENOENT, "no such file");
         op_done_later(op);
     } else {
-        op_start(op, s->ops->open_blob);
+        op_start(op, open_file);
     }
     return op;
 }
@@ -78,10 +110,7 @@ static void use_access(struct store_op *op, const struct conv_acl *acl)
 {
     struct conv *c = ARENA_NEW(&op->arena, struct conv);
     *c = *op->out.conv;
-    c->acl = (struct conv_acl){.owner_id = arena_str(&op->arena, acl->owner_id),
-                               .is_shared = acl->is_shared,
-                               .participants = json_strs_copy(&op->arena, acl->participants),
-                               .is_sealed = acl->is_sealed};
+    c->acl = conv_acl_copy(&op->arena, acl);
     op->out.conv = c;
     op_done(op);
 }
@@ -137,14 +166,35 @@ const struct viewer *op_set_viewer(struct store_op *op, const struct viewer *v)
     return &op->viewer;
 }
 
-bool op_may_manage(const struct store_op *op, const struct conv_acl *acl)
+bool op_may_manage(const struct store_op *op, const struct conv *c)
 {
-    return !op->has_viewer || access_allows(&op->viewer, acl, CONV_MANAGE);
+    bool is_meant = op->branch_of.n == 0 || str_eq(json_get_string(c->branch, "of"), op->branch_of);
+    return is_meant && (!op->has_viewer || access_allows(&op->viewer, &c->acl, CONV_MANAGE));
+}
+
+/* The rows of a list may be shared with a cache: the marks go into a copy. */
+static void add_marks(struct store_op *op)
+{
+    struct store_listing *l = &op->out.listing;
+    struct conv *convs = arena_copy(&op->arena, l->convs, l->n, l->n + 1, sizeof *convs);
+    for (size_t i = 0; i < l->n; i++)
+        convs[i].mark = marks_state(op->in.query.marks, &convs[i]);
+    l->convs = convs;
 }
 
 static void answer_list(struct store_op *op)
 {
+    if (!op->err.code && op->in.query.marks)
+        add_marks(op);
     op->fn.list(op->ctx, op_err(op), op->err.code ? NULL : &op->out.listing);
+}
+
+static void list_now(struct store_op *op)
+{
+    if (op->store->ops->list)
+        op->store->ops->list(op);
+    else
+        op_run(op, scan_list);
 }
 
 struct store_op *store_list(struct store *s, const struct store_query *q, store_list_fn fn,
@@ -156,12 +206,32 @@ struct store_op *store_list(struct store *s, const struct store_query *q, store_
     op->in.query.viewer = op_set_viewer(op, q->viewer);
     op->in.query.cursor = arena_str(&op->arena, q->cursor);
     op->in.query.search = arena_str(&op->arena, q->search);
+    op->in.query.branches_of = arena_str(&op->arena, q->branches_of);
+    if (q->only) {
+        struct json_strs *only = ARENA_NEW(&op->arena, struct json_strs);
+        *only = json_strs_copy(&op->arena, *q->only);
+        op->in.query.only = only;
+    }
     size_t limit = q->limit ? q->limit : STORE_LIST_DEFAULT;
     op->in.query.limit = limit > STORE_LIST_MAX ? STORE_LIST_MAX : limit;
-    if (s->ops->list)
-        s->ops->list(op);
-    else
-        op_run(op, scan_list);
+    op->in.query.marks_of = arena_str(&op->arena, q->marks_of);
+    op->in.query.marks = NULL;
+    if (q->marks_of.n == 0) {
+        list_now(op);
+    } else {
+        op->step = list_now;
+        op_run(op, marks_load);
+    }
+    return op;
+}
+
+struct store_op *store_list_trash(struct store *s, const struct viewer *viewer, store_list_fn fn,
+                                  void *ctx)
+{
+    struct store_op *op = op_new(s, STR_NONE, answer_list, ctx);
+    op->fn.list = fn;
+    (void)op_set_viewer(op, viewer);
+    op_run(op, s->ops->list_trash);
     return op;
 }
 

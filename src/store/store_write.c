@@ -1,19 +1,19 @@
 /* store_write.c - the calls that change a conversation: check and copy the arguments, call the
  * backend, publish, return the result.
  *
- * Each call is a chain of steps (backend.h): a function named after a past participle, such as
- * `created` or `renamed`, runs after that has happened. */
+ * (Deleting and restoring: store_delete.c.) Each call is a chain of steps (backend.h): a function
+ * named after a past participle, such as `created` or `renamed`, runs after that has happened. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/bytes/random.h"
-#include "base/clock.h"
 #include "base/json/json_scan.h"
 #include "base/text/plain.h"
 #include "base/utf8.h"
 #include "bus/vocabulary.h"
 #include "store/backend/backend.h"
 
-enum { TITLE_MAX = 1000, NOTE_MAX = 64 * 1024, DEED_NAMES_MAX = 400 };
+enum { SHARING_TRIES = 8, TITLE_MAX = 1000, NOTE_MAX = 64 * 1024, DEED_NAMES_MAX = 400 };
 
 static void publish(struct store_op *op, size_t first)
 {
@@ -24,7 +24,7 @@ static void publish(struct store_op *op, size_t first)
                               .type = json_scan_plain(json_scan_field(line, STR("type"))),
                               .data = line,
                               .pos = op->pos[i]};
-        bus_publish(op->store->env->bus, &msg);
+        publish_everywhere(op->store, &msg);
     }
 }
 
@@ -45,8 +45,7 @@ static void announce_created(struct store_op *op)
     op_done(op);
 }
 
-/* A new conversation exists now: created, forked or restored. */
-static void appeared(struct store_op *op)
+void op_appeared(struct store_op *op)
 {
     op->step = announce_created;
     then_get(op);
@@ -55,7 +54,7 @@ static void appeared(struct store_op *op)
 static void created(struct store_op *op)
 {
     publish(op, 1);
-    appeared(op);
+    op_appeared(op);
 }
 
 static void copy_spec(struct store_op *op, const struct conv_create *spec)
@@ -68,6 +67,7 @@ static void copy_spec(struct store_op *op, const struct conv_create *spec)
     c->forked_from = arena_str(&op->arena, spec->forked_from);
     c->parent = spec->parent ? json_clone(&op->arena, spec->parent) : NULL;
     c->metadata = spec->metadata ? json_clone(&op->arena, spec->metadata) : NULL;
+    c->branch = spec->branch ? json_clone(&op->arena, spec->branch) : NULL;
 }
 
 struct store_op *store_create(struct store *s, const struct conv_create *spec, store_conv_fn fn,
@@ -99,12 +99,24 @@ static void answer_append(struct store_op *op)
 struct store_op *store_append(struct store *s, str id, const str *events, size_t n,
                               store_append_fn fn, void *ctx)
 {
+    return store_append_if(s, id, &(struct store_terms){0}, events, n, fn, ctx);
+}
+
+struct store_op *store_append_if(struct store *s, str id, const struct store_terms *terms,
+                                 const str *events, size_t n, store_append_fn fn, void *ctx)
+{
     struct store_op *op = op_new(s, id, answer_append, ctx);
     op->fn.append = fn;
+    op->lease_epoch = terms->lease ? store_lease_epoch(terms->lease) : 0;
+    op->has_at_end = terms->has_end;
+    op->at_end = terms->end;
     copy_lines(op, events, n, 0);
     if (!op_check(op, true))
         return op;
-    if (n == 0)
+    if (op->lease_epoch < 0) {
+        err_set(&op->err, -EOWNERDEAD, STORE_LEASE_LOST);
+        op_done_later(op);
+    } else if (n == 0)
         op_done_later(op);
     else
         op_start(op, s->ops->append);
@@ -152,14 +164,19 @@ static void renamed(struct store_op *op)
 
 static void title_checked(struct store_op *op)
 {
+    str lines[2] = {op->in.text.event};
+    size_t n = op->in.text.event.n > 0;
     if (op->in.text.only_if_unset && op->out.conv->title.n) {
-        op_done(op);
+        if (n > 0)
+            append_own(op, lines, n, appended);
+        else
+            op_done(op);
         return;
     }
     struct buf b;
     struct json_writer w;
     buf_init(&b, TITLE_MAX * 8);
-    event_begin(&w, &b, EV_TITLE, clock_now_ms());
+    event_begin_undated(&w, &b, EV_TITLE);
     jw_key(&w, "title");
     if (op->in.text.text.n)
         jw_str(&w, op->in.text.text);
@@ -168,17 +185,42 @@ static void title_checked(struct store_op *op)
     if (op->in.text.only_if_unset)
         jw_kbool(&w, "auto", true);
     jw_end(&w);
-    append_buf(op, &b, renamed);
+    lines[n++] = buf_str(&b);
+    append_own(op, lines, n, renamed);
+    buf_done(&b);
 }
 
-struct store_op *store_set_title(struct store *s, str id, str title, bool only_if_unset,
-                                 store_conv_fn fn, void *ctx)
+static void answer_lease(struct store_op *op)
+{
+    op->fn.lease(op->ctx, op_err(op), op->out.lease);
+}
+
+bool store_has_leases(const struct store *s)
+{
+    return s->ops->has_leases && s->ops->has_leases(s);
+}
+
+struct store_op *store_take_lease(struct store *s, str id, store_lease_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_lease, ctx);
+    assert(store_has_leases(s));
+    op->fn.lease = fn;
+    if (op_check(op, true))
+        op_start(op, s->ops->take_lease);
+    return op;
+}
+
+static struct store_op *title_new(struct store *s, str id, str title, store_conv_fn fn, void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_conv, ctx);
     op->fn.conv = fn;
     op->in.text.text = title_line(&op->arena, title);
-    op->in.text.only_if_unset = only_if_unset;
     op->step = title_checked;
+    return op;
+}
+
+static struct store_op *title_start(struct store_op *op)
+{
     if (!op_check(op, true))
         return op;
     if (!utf8_valid(op->in.text.text)) {
@@ -188,6 +230,20 @@ struct store_op *store_set_title(struct store *s, str id, str title, bool only_i
         then_get(op);
     }
     return op;
+}
+
+struct store_op *store_set_title(struct store *s, str id, str title, store_conv_fn fn, void *ctx)
+{
+    return title_start(title_new(s, id, title, fn, ctx));
+}
+
+struct store_op *store_give_title(struct store *s, str id, str title, str event, store_conv_fn fn,
+                                  void *ctx)
+{
+    struct store_op *op = title_new(s, id, title, fn, ctx);
+    op->in.text.event = arena_str(&op->arena, event);
+    op->in.text.only_if_unset = true;
+    return title_start(op);
 }
 
 static void add_people(struct json_strs *out, const struct json_strs *people,
@@ -201,6 +257,26 @@ static void add_people(struct json_strs *out, const struct json_strs *people,
     }
 }
 
+/* Those who only read: nobody who does not take part, and not the owner. A reader stays one
+ * unless the change names them, so that a client without roles lifts none. */
+static struct json_strs readers_after(struct store_op *op, const struct json_strs *all)
+{
+    const struct sharing_change *change = &op->in.sharing.change;
+    const struct conv_acl *now = &op->out.conv->acl;
+    const struct json_strs *base = change->readers ? change->readers : &now->readers;
+    struct json_strs out = {.items = arena_array(&op->arena, all->len + 1, sizeof(str))};
+    for (size_t i = 0; i < all->len; i++) {
+        str who = all->items[i];
+        bool is_added = change->add && json_strs_has(change->add, who);
+        bool is_reader = is_added && change->add_as != SHARING_AS_BEFORE
+                             ? change->add_as == SHARING_READ
+                             : json_strs_has(base, who);
+        if (is_reader && !str_eq(who, now->owner_id))
+            out.items[out.len++] = who;
+    }
+    return out;
+}
+
 /* What the change makes of the state that was read. The owner comes first, each person once. */
 static void apply_sharing(struct store_op *op)
 {
@@ -212,7 +288,8 @@ static void apply_sharing(struct store_op *op)
     op->in.sharing.is_shared = change->visibility == SHARING_UNCHANGED
                                    ? now->is_shared
                                    : change->visibility == SHARING_SHARED;
-    op->in.sharing.keeps_participants = !change->participants && !change->add && !change->remove;
+    op->in.sharing.keeps_participants =
+        !change->participants && !change->add && !change->remove && !change->readers;
     if (now->owner_id.n)
         out.items[out.len++] = now->owner_id;
     if (op->in.sharing.is_shared) {
@@ -220,30 +297,48 @@ static void apply_sharing(struct store_op *op)
         add_people(&out, change->add, NULL);
     }
     op->in.sharing.participants = out;
+    op->in.sharing.readers = readers_after(op, &out);
 }
 
-static str participants_line(struct store_op *op, int64_t now_ms)
+static str participants_line(struct store_op *op)
 {
-    const struct json_strs out = op->in.sharing.participants;
+    const struct json_strs out = op->in.sharing.participants, readers = op->in.sharing.readers;
     struct buf b;
     struct json_writer w;
     buf_init(&b, STORE_LINE_MAX);
-    event_begin(&w, &b, EV_PARTICIPANTS, now_ms);
+    event_begin_undated(&w, &b, EV_PARTICIPANTS);
     jw_kstrs(&w, "participants", out.items, out.len);
+    if (readers.len > 0)
+        jw_kstrs(&w, "readers", readers.items, readers.len);
     jw_end(&w);
     return buf_keep(&b, &op->arena);
+}
+
+static str promoted_line(struct arena *a)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 1024);
+    event_begin_undated(&w, &b, EV_PROMOTED);
+    jw_end(&w);
+    return buf_keep(&b, a);
 }
 
 /* Users who lose access are notified first, so that they receive no later event of it. */
 static void shared(struct store_op *op)
 {
     const struct conv *before = op->out.conv;
+    struct conv after = *before;
     struct conv_acl now = before->acl;
     now.is_shared = op->in.sharing.is_shared;
-    if (op->nlines > 1)
+    if (!now.is_shared || !op->in.sharing.keeps_participants) {
         now.participants = op->in.sharing.participants;
+        now.readers = op->in.sharing.readers;
+    }
+    if (now.is_shared && before->branch)
+        after.is_hidden = false;
     announce_lost(op, &before->acl, &now);
-    struct announcement n = announcement_of(&op->arena, before, &now, before->title);
+    struct announcement n = announcement_of(&op->arena, &after, &now, before->title);
     announce(op, EV_CONVERSATION_SHARED, &n);
     appended(op);
 }
@@ -282,22 +377,31 @@ static void name_sharing(struct store_op *op)
     } else {
         deed_detail(op->deed, "participants=%.*s", STR_ARG(added.n > 0 ? added : STR("unchanged")));
     }
+    str readers = names_without(op, &op->in.sharing.readers, &before->readers);
+    if (is_shared && !keeps && readers.n > 0)
+        deed_detail(op->deed, "readers=%.*s", STR_ARG(readers));
 }
 
+/* The list of participants follows from the state that was read, so nothing may have been appended
+ * since: else it is read again (op_done). */
 static void sharing_found(struct store_op *op)
 {
-    int64_t now_ms = clock_now_ms();
+    op->has_at_end = store_has_leases(op->store);
+    op->at_end = op->out.conv->end;
     apply_sharing(op);
     struct buf b;
     struct json_writer w;
     buf_init(&b, 1024);
-    event_begin(&w, &b, EV_VISIBILITY, now_ms);
+    event_begin_undated(&w, &b, EV_VISIBILITY);
     jw_kstr(&w, "visibility", op->in.sharing.is_shared ? STR("shared") : STR("private"));
     jw_end(&w);
-    str lines[2] = {buf_str(&b)};
+    str lines[3] = {buf_str(&b)};
     size_t n = 1;
     if (!op->in.sharing.is_shared || !op->in.sharing.keeps_participants)
-        lines[n++] = participants_line(op, now_ms);
+        lines[n++] = participants_line(op);
+    /* People with whom a branch is shared would not find it behind a conversation of its owner. */
+    if (op->in.sharing.is_shared && op->out.conv->branch)
+        lines[n++] = promoted_line(&op->arena);
     name_sharing(op);
     append_own(op, lines, n, shared);
     buf_done(&b);
@@ -309,6 +413,16 @@ static struct store_op *first_sharing(const struct store *s, str id)
         if (op->is_sharing && str_eq(op->id, id))
             return op;
     return NULL;
+}
+
+bool sharing_again(struct store_op *op)
+{
+    if (!op->is_sharing || op->err.code != -EBUSY || !op->has_at_end || ++op->tries > SHARING_TRIES)
+        return false;
+    err_clear(&op->err);
+    op->step = sharing_found;
+    then_get(op);
+    return true;
 }
 
 void sharing_next(struct store *s, str id)
@@ -340,6 +454,8 @@ struct store_op *store_change_sharing(struct store *s, str id, const struct shar
         .participants = copy_people(&op->arena, change->participants),
         .add = copy_people(&op->arena, change->add),
         .remove = copy_people(&op->arena, change->remove),
+        .readers = copy_people(&op->arena, change->readers),
+        .add_as = change->add_as,
     };
     op->step = sharing_found;
     if (!op_check(op, true))
@@ -365,7 +481,7 @@ struct store_op *store_add_note(struct store *s, str id, str author, str text, s
     struct buf b;
     struct json_writer w;
     buf_init(&b, STORE_LINE_MAX);
-    event_begin(&w, &b, EV_NOTE, clock_now_ms());
+    event_begin_undated(&w, &b, EV_NOTE);
     jw_kstr(&w, "author", author);
     jw_kstr(&w, "content", text);
     jw_end(&w);
@@ -373,8 +489,33 @@ struct store_op *store_add_note(struct store *s, str id, str author, str text, s
     return op;
 }
 
+static void promoted(struct store_op *op)
+{
+    publish(op, 0);
+    op_appeared(op);
+}
+
+static void promotion_found(struct store_op *op)
+{
+    str line = promoted_line(&op->arena);
+    if (op->out.conv->branch)
+        append_own(op, &line, 1, promoted);
+    else
+        op_done(op);
+}
+
+struct store_op *store_promote(struct store *s, str id, store_conv_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_conv, ctx);
+    op->fn.conv = fn;
+    op->step = promotion_found;
+    if (op_check(op, true))
+        then_get(op);
+    return op;
+}
+
 struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new_owner,
-                            store_conv_fn fn, void *ctx)
+                            const struct json *branch, store_conv_fn fn, void *ctx)
 {
     char fresh[RANDOM_ID_MAX];
     random_id("conv", fresh);
@@ -386,75 +527,10 @@ struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new
     struct conv_create *spec = &op->in.create;
     spec->forked_from = op->id;
     spec->owner_id = arena_str(&op->arena, new_owner);
+    spec->branch = branch ? json_clone(&op->arena, branch) : NULL;
     op->id = arena_str(&op->arena, str_from(fresh));
-    op->step = appeared;
+    op->step = op_appeared;
     s->ops->fork(op);
-    return op;
-}
-
-static void answer_done(struct store_op *op)
-{
-    op->fn.done(op->ctx, op_err(op));
-}
-
-static void removed(struct store_op *op)
-{
-    announce(op, EV_CONVERSATION_DELETED, &op->announcement);
-    store_publish(op->store, op->id, event_name(EV_CONVERSATION_DELETED),
-                  STR("{\"type\":\"conversation.deleted\"}"));
-    op_done(op);
-}
-
-static void remove_now(struct store_op *op)
-{
-    op->step = removed;
-    op_start(op, op->store->ops->remove);
-}
-
-/* The access list for the announcement must be read before the log moves. A conversation that is
- * already in the trash (c is NULL) is not announced. */
-static void on_read_before_remove(void *ctx, const struct err *err, const struct conv *c)
-{
-    struct store_op *op = ctx;
-    if (c && !op_may_manage(op, &c->acl)) {
-        err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
-        op_done(op);
-        return;
-    }
-    if (!c) {
-        remove_now(op);
-        return;
-    }
-    op->announcement = announcement_of(&op->arena, c, &c->acl, c->title);
-    op->step = remove_now;
-    op_run(op, ledger_keep);
-}
-
-struct store_op *store_delete(struct store *s, str id, bool purge, const struct viewer *viewer,
-                              const struct doer *by, store_done_fn fn, void *ctx)
-{
-    struct store_op *op = op_new(s, id, answer_done, ctx);
-    op->fn.done = fn;
-    op->deed = deed_begin(s->env->audit, by, STR("conversation.delete"), id);
-    if (purge)
-        deed_detail(op->deed, "purge");
-    op->in.is_purge = purge;
-    (void)op_set_viewer(op, viewer);
-    if (op_check(op, true))
-        store_get(s, op->id, on_read_before_remove, op);
-    return op;
-}
-
-struct store_op *store_restore(struct store *s, str id, const struct viewer *viewer,
-                               const struct doer *by, store_conv_fn fn, void *ctx)
-{
-    struct store_op *op = op_new(s, id, answer_conv, ctx);
-    op->fn.conv = fn;
-    op->deed = deed_begin(s->env->audit, by, STR("conversation.restore"), id);
-    (void)op_set_viewer(op, viewer);
-    op->step = appeared;
-    if (op_check(op, true))
-        op_start(op, s->ops->restore);
     return op;
 }
 
@@ -466,4 +542,28 @@ struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_f
     if (op_check(op, true))
         op_start(op, s->ops->put_blob);
     return op;
+}
+
+struct store_op *store_put_shared(struct store *s, str id, str bytes, str sha256, store_blob_fn fn,
+                                  void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_blob, ctx);
+    op->fn.blob = fn;
+    op->out.blob = arena_str(&op->arena, sha256);
+    op->is_shared_put = true;
+    if (!op_check(op, true))
+        return op;
+    if (s->ops->take_shared && s->ops->take_shared(op)) {
+        op_done_later(op);
+        return op;
+    }
+    op->in.blob = arena_str(&op->arena, bytes);
+    op_start(op, s->ops->put_shared);
+    return op;
+}
+
+void store_release_shared(struct store *s, str sha256)
+{
+    if (s->ops->release_shared)
+        s->ops->release_shared(s, sha256);
 }

@@ -25,6 +25,8 @@ struct announcement announcement_of(struct arena *a, const struct conv *c,
     jw_kstr_or_null(&w, "ownerId", acl->owner_id);
     jw_kstr(&w, "visibility", acl->is_shared ? STR("shared") : STR("private"));
     jw_kstrs(&w, "participants", acl->participants.items, acl->participants.len);
+    if (acl->readers.len > 0)
+        jw_kstrs(&w, "readers", acl->readers.items, acl->readers.len);
     if (c->channel.n > 0)
         jw_kstr(&w, "channel", c->channel);
     jw_kstr(&w, "timestamp", str_from(now));
@@ -45,7 +47,7 @@ void announce(struct store_op *op, enum event_type type, const struct announceme
         .data = n->data,
         .audience = &n->audience,
     };
-    bus_publish(op->store->env->bus, &msg);
+    publish_everywhere(op->store, &msg);
 }
 
 static bool takes_part(const struct conv_acl *acl, str user)

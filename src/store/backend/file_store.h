@@ -7,6 +7,7 @@
 struct cache;
 struct files;
 struct index;
+struct shared_blobs;
 
 struct file_layout {
     /* Path of the log of a conversation. Must not block; NULL when there is none (-ENOENT). */
@@ -28,21 +29,26 @@ struct file_layout {
     str (*note_event)(struct arena *a, str line);
     void (*closed)(struct files *f); /* frees `own` */
     bool is_journalled;              /* all logs are conf.dir/<id>.jsonl (journal.h) */
+    bool has_shared_blobs;           /* the same, for shared_blobs.h */
 
     /* In conf.dir/trash a conversation is "<epoch ms>-<id><suffix>", of at most this depth. May the
      * viewer restore or purge the one that was deleted then? */
     const char *trash_suffix;
     unsigned trash_depth;
-    bool (*trash_may_manage)(struct store_op *op, int64_t when);
+    /* The path of the log of op->id that was deleted at `when`, or NULL. */
+    const char *(*trash_log)(struct store_op *op, int64_t when);
 };
 
 struct files { /* store.impl of a file store */
     struct store *store;
     const struct file_layout *layout;
     const struct store_io *io;
+    struct store_io blob_io;     /* for blobs: syncs as store.durability says */
+    struct shared_blobs *shared; /* NULL: every conversation has all of its blobs itself */
     struct cache *cache;
-    struct index *index; /* NULL: list and search read every log */
-    void *own;           /* data of the layout */
+    struct index *index;        /* NULL: list and search read every log */
+    struct dir_changes changes; /* of the directory of the logs */
+    void *own;                  /* data of the layout */
 };
 
 static inline str files_event(const struct file_layout *l, struct arena *a, str line)

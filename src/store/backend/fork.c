@@ -2,10 +2,11 @@
 #include "base/json/json_scan.h"
 #include "store/backend/backend.h"
 
-/* Title and sharing belong to the original: a fork starts private and without a title. */
+/* Title, sharing and branches belong to the original: a fork starts private and without a title. */
 static bool stays_behind(enum event_type t)
 {
-    return t == EV_TITLE || t == EV_VISIBILITY || t == EV_PARTICIPANTS;
+    return t == EV_TITLE || t == EV_VISIBILITY || t == EV_PARTICIPANTS || t == EV_PROMOTED ||
+           t == EV_TRASHED;
 }
 
 static bool is_message(const struct event_head *head, str line)

@@ -42,6 +42,10 @@ str header_line(struct arena *a, const struct store *s, str id, const struct con
         jw_kval(&w, "parent", spec->parent);
     if (spec->metadata)
         jw_kval(&w, "metadata", spec->metadata);
+    if (spec->branch)
+        jw_kval(&w, "branch", spec->branch);
+    if (spec->is_hidden)
+        jw_kbool(&w, "hidden", true);
     jw_end(&w);
     buf_add_char(&b, '\n');
     return buf_keep_whole(&b, a);

@@ -1,10 +1,10 @@
 /* ledger.c - the usage and cost of deleted conversations.
  *
- * Before a conversation is deleted, the figures of its model calls are appended to
- * <dir>/.deleted-usage, one JSON line each: time, model, tokens, user. The file holds no text of
- * the conversation. The usage of a restored conversation is in its log again: readers of the
- * ledger must ignore ids that exist, and for an id that was deleted several times all deletions
- * except the last. Memory stores have no ledger. */
+ * Before a conversation is deleted, the figures of its model calls are appended to the ledger, one
+ * JSON line each: time, model, tokens, user. In a store of files the ledger is
+ * <dir>/.deleted-usage. It holds no text of the conversation. The usage of a restored conversation
+ * is in its log again: readers of the ledger must ignore ids that exist, and for an id that was
+ * deleted several times all deletions except the last. Memory stores have no ledger. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,14 +15,11 @@
 #include "store/event/derive.h"
 #include "store/event/io.h"
 
-#define LEDGER_PAGE (1024u * 1024) /* bytes of one ledger_read */
-
 #define LINES_MAX (16u * 1024 * 1024) /* of one conversation */
 
-static const char *ledger_path(struct store_op *op)
+static const char *ledger_path(const struct store *s, struct arena *a)
 {
-    const char *dir = op->store->conf.dir;
-    return dir ? arena_printf(&op->arena, "%s/.deleted-usage", dir).p : NULL;
+    return arena_printf(a, "%s/.deleted-usage", s->conf.dir).p;
 }
 
 struct gathering {
@@ -126,23 +123,35 @@ static int append(const char *path, str lines)
     return r;
 }
 
+int ledger_file_add(struct store *s, str lines, struct err *e)
+{
+    struct arena a;
+    arena_init(&a);
+    const char *path = ledger_path(s, &a);
+    int r = append(path, lines);
+    if (r < 0)
+        err_errno(e, r, "cannot write", path);
+    arena_done(&a);
+    return r;
+}
+
 void ledger_keep(struct store_op *op)
 {
-    const char *path = ledger_path(op);
+    const struct store_ops *ops = op->store->ops;
     struct gathering g = {.op = op, .now_ms = clock_now_ms()};
     struct err e = {0};
-    if (!path || op->store->ops->is_inline)
+    if (!ops->ledger_add)
         return;
     derive_init(&g.derive, op->store->env);
     map_init(&g.runs);
     arena_init(&g.scratch);
     buf_init(&g.out, LINES_MAX);
-    int r = op->store->ops->scan(op->store, op->id, on_ledger_line, &g, &e);
+    int r = ops->scan(op->store, op->id, on_ledger_line, &g, &e);
     if (r >= 0 && g.out.n > 0)
-        r = append(path, buf_str(&g.out));
+        r = ops->ledger_add(op->store, buf_str(&g.out), &e);
     if (r < 0)
         log_warn(op->store->env->log, "store", "cannot record the usage of deleted %.*s: %s",
-                 STR_ARG(op->id), strerror(-r));
+                 STR_ARG(op->id), e.msg);
     buf_done(&g.out);
     arena_done(&g.scratch);
     map_done(&g.runs);
@@ -160,17 +169,21 @@ static str read_ledger_page(struct arena *a, int fd, off_t at)
     return str_make(bytes, last < 0 ? 0 : (size_t)last + 1);
 }
 
+int ledger_file_page(struct store *s, uint64_t after, struct arena *a, str *ret, struct err *e)
+{
+    const char *path = ledger_path(s, a);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *ret = STR_NONE;
+    if (fd < 0)
+        return errno == ENOENT ? 0 : err_errno(e, -errno, "cannot read", path);
+    *ret = read_ledger_page(a, fd, (off_t)after);
+    close(fd);
+    return 0;
+}
+
 void ledger_read(struct store_op *op)
 {
-    const char *path = ledger_path(op);
-    if (!path || op->store->ops->is_inline)
-        return;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        if (errno != ENOENT)
-            err_errno(&op->err, -errno, "cannot read", path);
-        return;
-    }
-    op->out.blob = read_ledger_page(&op->arena, fd, (off_t)op->in.range.after);
-    close(fd);
+    struct store *s = op->store;
+    if (s->ops->ledger_page)
+        s->ops->ledger_page(s, op->in.range.after, &op->arena, &op->out.blob, &op->err);
 }

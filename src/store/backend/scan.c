@@ -35,7 +35,7 @@ static void use_parents_access(struct lister *l, struct conv *c)
 
 /* An unreadable log is left out of the list and reported in `unreadable`; the list does not fail.
  */
-static void on_id(void *ctx, str id)
+static bool on_id(void *ctx, str id)
 {
     struct lister *l = ctx;
     struct store *s = l->op->store;
@@ -54,6 +54,7 @@ static void on_id(void *ctx, str id)
         }
     }
     derive_done(&d);
+    return true;
 }
 
 void scan_list(struct store_op *op)

@@ -27,14 +27,10 @@ static void add_hit(struct searcher *s, const struct event_text *text, const str
                     store_pos pos)
 {
     struct arena *a = &s->op->arena;
-    char iso[CLOCK_ISO_LEN + 1] = "";
-    int64_t ms;
-    if (event_time(event, &ms))
-        clock_iso(ms, iso);
     GROW(s->hits, s->n, s->cap);
     s->hits[s->n++] = (struct store_hit){
         .conv_id = s->id,
-        .ts = arena_str(a, str_from(iso)),
+        .ts = event_iso(a, event),
         .role = text->role,
         .pos = pos,
         .snippet = query_snippet(a, &s->query, text->text),
@@ -60,12 +56,12 @@ static bool on_search_line(void *ctx, str line, store_pos end)
 }
 
 /* The access of a conversation is known only at the end of its log, so hits may be dropped then. */
-static void on_id(void *ctx, str id)
+static bool on_id(void *ctx, str id)
 {
     struct searcher *s = ctx;
     struct store *store = s->op->store;
     if (search_is_over(s))
-        return;
+        return false;
     s->id = arena_str(&s->op->arena, id);
     s->first = s->n;
     derive_init(&s->derive, store->env);
@@ -79,6 +75,7 @@ static void on_id(void *ctx, str id)
     for (size_t i = s->first; i < s->n; i++)
         s->hits[i].title = title;
     derive_done(&s->derive);
+    return true;
 }
 
 static int newest_first(const void *a, const void *b)
@@ -96,7 +93,7 @@ void scan_search(struct store_op *op)
         return;
     arena_init(&s.scratch);
     if (op->in.search.conv_id.n)
-        on_id(&s, op->in.search.conv_id);
+        (void)on_id(&s, op->in.search.conv_id);
     else
         store->ops->each_id(store, on_id, &s, &op->err);
     if (s.n > 1)

@@ -14,7 +14,7 @@
 static bool is_trouble(const struct store *s, int code)
 {
     static const int CODES[] = {-EIO,    -ENOSPC, -EDQUOT,  -EACCES, -EMFILE,
-                                -ENFILE, -ENOMEM, -ENOTDIR, -ESTALE};
+                                -ENFILE, -ENOMEM, -ENOTDIR, -ESTALE, -EHOSTUNREACH};
     for (size_t i = 0; i < ARRAY_LEN(CODES); i++)
         if (code == CODES[i])
             return true;
@@ -37,8 +37,13 @@ static void *kind_of(const struct store_op *op)
 
 static void answer_try(struct store_op *op)
 {
-    if (!op->err.code)
-        op->store->trouble.kind = NULL;
+    struct store_trouble *t = &op->store->trouble;
+    if (!op->err.code) {
+        t->kind = NULL;
+    } else if (op->store->ops->probe) {
+        t->kind = kind_of(op);
+        t->code = op->err.code;
+    }
 }
 
 void trouble_note(struct store_op *op)
@@ -85,13 +90,19 @@ static void try_to_write(struct store_op *op)
 void store_try_again(struct store *s)
 {
     uint64_t now = clock_mono_ms();
-    if (!s->trouble.kind || s->is_closing || now - s->trouble.tried_ms < TROUBLE_TRY_MS)
+    bool is_asked = s->trouble.kind || s->ops->probe;
+    if (!is_asked || s->is_closing || now - s->trouble.tried_ms < TROUBLE_TRY_MS)
         return;
     s->trouble.tried_ms = now;
-    op_run(op_new(s, STR_NONE, answer_try, NULL), try_to_write);
+    op_run(op_new(s, STR_NONE, answer_try, NULL), s->ops->probe ? s->ops->probe : try_to_write);
 }
 
 bool store_is_failing(const struct store *s)
 {
     return s->trouble.kind != NULL;
+}
+
+bool store_is_unreachable(const struct store *s)
+{
+    return s->trouble.kind && s->trouble.code == -EHOSTUNREACH;
 }

@@ -42,18 +42,11 @@ static int write_blob_file(const struct store_io *io, const char *path, str byte
     return r;
 }
 
-int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str bytes,
-              str *ret_sha256, struct err *e)
+int blobs_write(struct arena *a, const struct store_io *io, const char *dir, str sha256, str bytes,
+                struct err *e)
 {
-    char hex[SHA256_HEX_LEN + 1], unique[RANDOM_ID_MAX];
-    if (bytes.n > BLOB_MAX_BYTES)
-        return err_set(e, -E2BIG, "value of %zu bytes exceeds the size limit of a blob", bytes.n);
-    sha256_hex(bytes, hex);
-    const char *path = blob_path(a, dir, str_from(hex));
-    struct stat st;
-    *ret_sha256 = arena_str(a, str_from(hex));
-    if (stat(path, &st) == 0 && (size_t)st.st_size == bytes.n)
-        return 0;
+    char unique[RANDOM_ID_MAX];
+    const char *path = blob_path(a, dir, sha256);
     int r = io_mkdir_all(io, dir);
     random_id("new", unique);
     const char *temp = blob_path(a, dir, str_from(unique));
@@ -68,6 +61,21 @@ int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str b
         return err_errno(e, r, "cannot write", path);
     }
     return 0;
+}
+
+int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str bytes,
+              str *ret_sha256, struct err *e)
+{
+    char hex[SHA256_HEX_LEN + 1];
+    if (bytes.n > BLOB_MAX_BYTES)
+        return err_set(e, -E2BIG, "value of %zu bytes exceeds the size limit of a blob", bytes.n);
+    sha256_hex(bytes, hex);
+    const char *path = blob_path(a, dir, str_from(hex));
+    struct stat st;
+    *ret_sha256 = arena_str(a, str_from(hex));
+    if (stat(path, &st) == 0 && (size_t)st.st_size == bytes.n)
+        return 0;
+    return blobs_write(a, io, dir, *ret_sha256, bytes, e);
 }
 
 int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, struct err *e)
@@ -96,6 +104,78 @@ int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, stru
     if (!str_eq(str_from(hex), sha256))
         return err_set(e, -EIO, "%s is damaged: its content does not match its SHA-256", path);
     return 0;
+}
+
+/* ---- a directory as the place of blobs ---- */
+
+static const struct blob_dir *in_dir(const struct blob_place *p)
+{
+    return CONTAINER_OF(p, const struct blob_dir, place);
+}
+
+static int dir_put(const struct blob_place *p, struct arena *a, str bytes, str *ret_sha256,
+                   struct err *e)
+{
+    return blobs_put(a, in_dir(p)->io, in_dir(p)->dir, bytes, ret_sha256, e);
+}
+
+static int dir_get(const struct blob_place *p, struct arena *a, str sha256, str *ret_bytes,
+                   struct err *e)
+{
+    return blobs_get(a, in_dir(p)->dir, sha256, ret_bytes, e);
+}
+
+static str dir_begin(const struct blob_place *p, struct arena *a, str sha256, size_t max,
+                     uint64_t *ret_size)
+{
+    struct stat st;
+    int fd = open(blob_path(a, in_dir(p)->dir, sha256), O_RDONLY | O_CLOEXEC);
+    *ret_size = 0;
+    if (fd < 0)
+        return STR_NONE;
+    size_t n = fstat(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
+    *ret_size = n;
+    n = n < max ? n : max;
+    char *bytes = arena_alloc(a, n + 1);
+    bool is_read = file_read_all(fd, bytes, n) == 0;
+    file_close(fd);
+    return is_read ? str_make(bytes, n) : STR_NONE;
+}
+
+static bool dir_has(const struct blob_place *p, struct arena *a, str sha256)
+{
+    struct stat st;
+    return stat(blob_path(a, in_dir(p)->dir, sha256), &st) == 0;
+}
+
+static int copy_file(const struct blob_dir *d, struct arena *a, const char *from, struct err *e)
+{
+    str bytes, sha256;
+    int r = file_read(a, from, BLOB_MAX_BYTES, &bytes, e);
+    return r < 0 ? r : blobs_put(a, d->io, d->dir, bytes, &sha256, e);
+}
+
+static int dir_keep_file(const struct blob_place *p, struct arena *a, const char *from, str sha256,
+                         struct err *e)
+{
+    const struct blob_dir *d = in_dir(p);
+    const char *to = blob_path(a, d->dir, sha256);
+    int r = io_mkdir_all(d->io, d->dir);
+    if (r == 0)
+        r = d->io->link(d->io, from, to);
+    if (r == -EEXIST)
+        return 0;
+    if (r == -EXDEV || r == -EMLINK || r == -EPERM) /* another disk, or one without links */
+        return copy_file(d, a, from, e);
+    if (r == 0)
+        r = io_sync_dir(d->io, d->dir);
+    return r < 0 ? err_errno(e, r, "cannot write", to) : 0;
+}
+
+struct blob_dir blobs_in_dir(const struct store_io *io, const char *dir)
+{
+    return (struct blob_dir){
+        .place = {dir_put, dir_get, dir_begin, dir_has, dir_keep_file}, .io = io, .dir = dir};
 }
 
 /* ---- spilling ---- */
@@ -139,11 +219,11 @@ static void describe_value(struct arena *a, struct json_writer *w, str value)
 }
 
 /* {"$blob":...} for a value that was stored as a blob. */
-static int make_reference(struct arena *a, const struct store_io *io, const char *dir, str value,
-                          str *ret, struct err *e)
+static int make_reference(struct arena *a, const struct blob_place *p, str value, str *ret,
+                          struct err *e)
 {
     str hash;
-    int r = blobs_put(a, io, dir, value, &hash, e);
+    int r = p->put(p, a, value, &hash, e);
     if (r < 0)
         return r;
     struct buf b;
@@ -167,8 +247,7 @@ static void add_json_member(struct buf *out, str key, str value)
     buf_add_str(out, value);
 }
 
-int blobs_spill(struct arena *a, const struct store_io *io, const char *dir, str *line,
-                struct err *e)
+int blobs_spill(struct arena *a, const struct blob_place *p, str *line, struct err *e)
 {
     str body = str_slice(*line, 0, line->n - 1);
     if (!has_something_to_spill(body))
@@ -181,7 +260,7 @@ int blobs_spill(struct arena *a, const struct store_io *io, const char *dir, str
     json_scan_init(&scan, body);
     while (r == 0 && json_scan_next(&scan, &key, &value)) {
         if (must_spill(value))
-            r = make_reference(a, io, dir, value, &value, e);
+            r = make_reference(a, p, value, &value, e);
         add_json_member(&out, key, value);
     }
     buf_add_lit(&out, "}\n");
@@ -191,7 +270,7 @@ int blobs_spill(struct arena *a, const struct store_io *io, const char *dir, str
     return r;
 }
 
-static str blob_of(struct arena *a, const char *dir, str reference)
+static str blob_of(struct arena *a, const struct blob_place *p, str reference)
 {
     str sha256 = str_slice(reference, REFERENCE.n, REFERENCE.n + SHA256_HEX_LEN);
     str bytes;
@@ -199,11 +278,11 @@ static str blob_of(struct arena *a, const char *dir, str reference)
         if (!strchr("0123456789abcdef", sha256.p[i]))
             return STR_NONE;
     }
-    bool is_found = sha256.n == SHA256_HEX_LEN && blobs_get(a, dir, sha256, &bytes, NULL) == 0;
+    bool is_found = sha256.n == SHA256_HEX_LEN && p->get(p, a, sha256, &bytes, NULL) == 0;
     return is_found ? bytes : STR_NONE;
 }
 
-str blobs_restore(struct arena *a, const char *dir, str line)
+str blobs_restore(struct arena *a, const struct blob_place *p, str line)
 {
     struct event_head head;
     if (str_find(line, REFERENCE, 0) < 0 || !event_scan(line, &head) || head.type != EV_TOOL_DONE)
@@ -214,7 +293,7 @@ str blobs_restore(struct arena *a, const char *dir, str line)
     buf_init(&out, RESTORED_MAX);
     json_scan_init(&scan, line);
     while (json_scan_next(&scan, &key, &value)) {
-        str bytes = is_reference(value) ? blob_of(a, dir, value) : STR_NONE;
+        str bytes = is_reference(value) ? blob_of(a, p, value) : STR_NONE;
         add_json_member(&out, key, bytes.n ? bytes : value);
     }
     buf_add_char(&out, '}');

@@ -38,6 +38,13 @@ static const struct json *keep_object(struct derive *d, const struct json *v)
     return json_is(v, JSON_OBJECT) ? json_clone(&d->arena, v) : NULL;
 }
 
+/* A log of an earlier version names no readers: everybody in it may write. */
+static void read_people(struct derive *d, const struct json *v)
+{
+    d->conv.acl.participants = json_strs_of(&d->arena, json_get(v, "participants"));
+    d->conv.acl.readers = json_strs_of(&d->arena, json_get(v, "readers"));
+}
+
 static void read_header(struct derive *d, const struct json *v)
 {
     struct conv *c = &d->conv;
@@ -49,10 +56,11 @@ static void read_header(struct derive *d, const struct json *v)
     derive_keep(d, &c->forked_from, json_get_string(v, "forkedFrom"));
     derive_keep(d, &c->acl.owner_id, json_get_string(v, "ownerId"));
     c->acl.is_shared = str_eq(json_get_string(v, "visibility"), STR("shared"));
-    c->acl.participants = json_strs_of(&d->arena, json_get(v, "participants"));
+    read_people(d, v);
     c->parent = keep_object(d, json_get(v, "parent"));
     c->metadata = keep_object(d, json_get(v, "metadata"));
-    c->is_hidden = c->parent != NULL;
+    c->branch = keep_object(d, json_get(v, "branch"));
+    c->is_hidden = c->parent || c->branch || json_get_bool(v, "hidden", false);
     char iso[CLOCK_ISO_LEN + 1] = "";
     if (event_time(v, &created))
         clock_iso(created, iso);
@@ -129,6 +137,8 @@ static void add_usage(struct derive *d, const struct json *event, const struct j
 static void on_user_message(struct derive *d, const struct json *v)
 {
     d->conv.message_count++;
+    if (v)
+        past_user(&d->conv.past, &d->arena, v);
     if (d->conv.preview.n)
         return;
     str text = text_of_content(&d->arena, json_get(v, "content"));
@@ -138,8 +148,9 @@ static void on_user_message(struct derive *d, const struct json *v)
 /* Returns constants, so that the arena of a long-lived log does not grow with its runs. */
 static str stop_name(str given)
 {
-    static const char *const NAMES[] = {"complete", "max_iterations", "token_budget", "cancelled",
-                                        "length",   "refusal",        "waiting"};
+    static const char *const NAMES[] = {"complete",  "max_iterations", "token_budget",
+                                        "cancelled", "length",         "refusal",
+                                        "waiting",   "client_tools"};
     ptrdiff_t i = STR_INDEX(given, NAMES);
     return i < 0 ? STR("complete") : str_from(NAMES[i]);
 }
@@ -172,6 +183,7 @@ static void add_answer(struct derive *d, const struct json *event, const struct 
 
 static void on_llm_response(struct derive *d, const struct json *v)
 {
+    past_answer(&d->conv.past, &d->arena, v);
     add_answer(d, v, v);
 }
 
@@ -195,7 +207,15 @@ static void on_visibility(struct derive *d, const struct json *v)
 
 static void on_participants(struct derive *d, const struct json *v)
 {
-    d->conv.acl.participants = json_strs_of(&d->arena, json_get(v, "participants"));
+    read_people(d, v);
+}
+
+static void on_promoted(struct derive *d, const struct json *v)
+{
+    (void)v;
+    if (d->conv.branch)
+        d->conv.is_hidden = d->conv.parent != NULL;
+    d->conv.branch = NULL;
 }
 
 static void on_legacy_message(struct derive *d, const struct json *v)
@@ -206,6 +226,7 @@ static void on_legacy_message(struct derive *d, const struct json *v)
     } else if (str_eq(role, STR("assistant"))) {
         const struct json *meta = json_get(v, "metadata");
         d->conv.message_count++;
+        past_answer(&d->conv.past, &d->arena, v);
         if (json_is(meta, JSON_OBJECT))
             add_answer(d, v, meta);
     }
@@ -221,6 +242,7 @@ static void (*const HANDLERS[])(struct derive *d, const struct json *v) = {
     [EV_TITLE] = on_title,
     [EV_VISIBILITY] = on_visibility,
     [EV_PARTICIPANTS] = on_participants,
+    [EV_PROMOTED] = on_promoted,
     [EV_LEGACY_MESSAGE] = on_legacy_message,
 };
 
@@ -240,10 +262,10 @@ static void set_updated(struct derive *d, str raw)
 }
 
 /* For these types only the fact that the event exists matters, so it is not parsed. */
-static bool is_only_counted(const struct derive *d, enum event_type type)
+static bool is_only_counted(const struct derive *d, enum event_type type, str line)
 {
     return type == EV_RUN_START || type == EV_RUN_ERROR ||
-           (type == EV_USER_MESSAGE && d->conv.preview.n);
+           (type == EV_USER_MESSAGE && d->conv.preview.n && past_knows_user(&d->conv.past, line));
 }
 
 static void derive_event(struct derive *d, str line, bool is_good)
@@ -253,13 +275,13 @@ static void derive_event(struct derive *d, str line, bool is_good)
         d->conv.bad_lines++;
         return;
     }
-    if (head.ts.n)
+    if (head.ts.n && head.type != EV_TRASHED) /* deleting and restoring change nothing in it */
         set_updated(d, head.ts);
     void (*handler)(struct derive *, const struct json *) =
         (size_t)head.type < ARRAY_LEN(HANDLERS) ? HANDLERS[head.type] : NULL;
     if (!handler)
         return;
-    if (is_good && is_only_counted(d, head.type)) {
+    if (is_good && is_only_counted(d, head.type, line)) {
         handler(d, NULL);
         return;
     }
@@ -324,7 +346,10 @@ struct conv *conv_clone(struct arena *a, const struct conv *c)
         *strings[i] = arena_str(a, *strings[i]);
     out->parent = c->parent ? json_clone(a, c->parent) : NULL;
     out->metadata = c->metadata ? json_clone(a, c->metadata) : NULL;
+    out->branch = c->branch ? json_clone(a, c->branch) : NULL;
     out->acl.participants = json_strs_copy(a, c->acl.participants);
+    out->acl.readers = json_strs_copy(a, c->acl.readers);
+    out->past = past_copy(a, &c->past);
     return out;
 }
 

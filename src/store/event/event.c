@@ -85,6 +85,13 @@ bool event_is_waiting(str run_done_line)
     return str_eq(reason, STR("waiting"));
 }
 
+void event_begin_undated(struct json_writer *w, struct buf *out, enum event_type t)
+{
+    jw_init(w, out);
+    jw_object(w);
+    jw_kstr(w, "type", event_name(t));
+}
+
 void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int64_t now_ms)
 {
     char ts[CLOCK_ISO_LEN + 1];
@@ -109,6 +116,15 @@ bool event_time(const struct json *line, int64_t *ret_ms)
     return event_value_time(json_get(line, "ts"), ret_ms) ||
            event_value_time(json_get(line, "timestamp"), ret_ms) ||
            event_value_time(json_get(line, "createdAt"), ret_ms);
+}
+
+str event_iso(struct arena *a, const struct json *line)
+{
+    char iso[CLOCK_ISO_LEN + 1] = "";
+    int64_t ms;
+    if (event_time(line, &ms))
+        clock_iso(ms, iso);
+    return arena_str(a, str_from(iso));
 }
 
 str event_dated(struct arena *a, str line, const struct json *v, int64_t *last_ms)

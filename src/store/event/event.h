@@ -32,6 +32,9 @@ bool event_is_waiting(str run_done_line);
 /* Writes {"ts":now,"type":name, and leaves the object open for more members; close it with jw_end.
  */
 void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int64_t now_ms);
+/* The same without a time, which event_prepare adds when the line is written. For lines that go
+ * behind others: with a time of their own they could be older than those before them. */
+void event_begin_undated(struct json_writer *w, struct buf *out, enum event_type t);
 
 /* The line with a ts in front if it has none: its own time under another name (event_time), or
  * *last_ms, which is updated with the time of each line. v is the parsed line. */
@@ -40,3 +43,5 @@ str event_dated(struct arena *a, str line, const struct json *v, int64_t *last_m
 /* The time of a line: an ISO string or epoch milliseconds, under "ts", "timestamp" or
  * "createdAt". False when there is none. */
 bool event_time(const struct json *line, int64_t *ret_ms);
+/* The same as an ISO string in the arena; empty when there is none. */
+str event_iso(struct arena *a, const struct json *line);

@@ -36,5 +36,8 @@ int io_copy(const struct store_io *io, int from, off_t at, off_t end, int to);
 int io_sync_dir(const struct store_io *io, const char *path);    /* the directory itself */
 int io_sync_parent(const struct store_io *io, const char *path); /* the one that holds path */
 
+/* The same calls, but both kinds of sync do nothing: for files of a store that syncs nothing. */
+struct store_io io_unsynced(const struct store_io *io);
+
 int io_mkdir_all(const struct store_io *io, const char *path); /* mode 0700; existing is fine */
 int io_remove_tree(const struct store_io *io, const char *path, int depth); /* absent is fine */

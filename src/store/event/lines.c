@@ -150,52 +150,64 @@ int lines_is_boundary(int fd, off_t pos)
     return r < 0 ? r : c == '\n';
 }
 
-static size_t count_lines(str s)
+/* ---- backwards ---- */
+
+void lines_back_init(struct lines_back *l, int fd, off_t end)
 {
-    size_t n = 0;
-    for (const char *p = s.p, *end = s.p + s.n; p < end && (p = memchr(p, '\n', (size_t)(end - p)));
-         p++)
-        n++;
-    return n;
+    *l = (struct lines_back){.fd = fd, .at = end, .window_at = end, .piece = TAIL_BYTES};
 }
 
-static size_t wider(size_t window, size_t max_bytes)
+void lines_back_done(struct lines_back *l)
 {
-    size_t next = window * 4;
-    if (window < max_bytes && next > max_bytes)
-        next = max_bytes;
-    return next < LINES_MAX_BYTES + TAIL_BYTES ? next : LINES_MAX_BYTES + TAIL_BYTES;
+    free(l->window);
 }
 
-int lines_tail(struct arena *a, int fd, off_t end, size_t max_lines, size_t max_bytes,
-               off_t *ret_from, str *ret_bytes)
+/* Puts the piece of the file before the window in front of it. The pieces become larger: a reader
+ * of a few lines reads little, and one of many lines needs few calls. */
+static int lines_back_fill(struct lines_back *l)
 {
-    /* Reading again with four times the window costs a third more than reading once, and
-     * leaves one piece of memory that belongs to the answer. */
-    for (size_t window = TAIL_BYTES;; window = wider(window, max_bytes)) {
-        size_t n = (off_t)window < end ? window : (size_t)end;
-        char *p = xcalloc(1, n + 1);
-        int r = read_at(fd, p, n, end - (off_t)n);
-        if (r < 0) {
-            free(p);
-            return r;
-        }
-        /* The piece begins in the middle of a line unless it begins with the file. */
-        const char *first = p;
-        if ((off_t)n < end)
-            first = n > 1 ? memchr(p, '\n', n - 1) : NULL;
-        if (first && (off_t)n < end)
-            first++;
-        str got = first ? str_make(first, n - (size_t)(first - p)) : STR_NONE;
-        bool is_enough = (off_t)n == end ||
-                         (first && (n >= max_bytes || count_lines(got) >= max_lines)) ||
-                         n > LINES_MAX_BYTES;
-        if (is_enough) {
-            *ret_from = end - (off_t)got.n;
-            *ret_bytes = arena_str(a, got);
-        }
-        free(p);
-        if (is_enough)
-            return 0;
+    size_t have = (size_t)(l->at - l->window_at);
+    size_t n = l->window_at < (off_t)l->piece ? (size_t)l->window_at : l->piece;
+    if (have + n > l->cap) {
+        l->cap = have + n + READ_BYTES;
+        l->window = xrealloc(l->window, l->cap);
     }
+    memmove(l->window + n, l->window, have);
+    int r = read_at(l->fd, l->window, n, l->window_at - (off_t)n);
+    if (r < 0)
+        return r;
+    l->window_at -= (off_t)n;
+    if (l->piece < READ_BYTES || l->piece < have)
+        l->piece *= 2;
+    return 0;
+}
+
+static int skip_back(struct lines_back *l)
+{
+    int r = lines_last_start(l->fd, l->at - 1, &l->at);
+    l->window_at = l->at;
+    l->piece = READ_BYTES;
+    return r;
+}
+
+int lines_back_next(struct lines_back *l, struct line *ret)
+{
+    size_t searched = 0; /* bytes at the end of the window, the line feed at `at` among them */
+    while (l->at > 0) {
+        size_t have = (size_t)(l->at - l->window_at);
+        size_t end = searched ? have - searched : have > 0 ? have - 1 : 0;
+        const char *lf = end > 0 ? memrchr(l->window, '\n', end) : NULL;
+        size_t start = lf ? (size_t)(lf - l->window) + 1 : 0;
+        if (have > 0 && (lf || l->window_at == 0) && have - start <= LINES_MAX_BYTES + 1) {
+            ret->text = str_make(l->window + start, have - start - 1);
+            ret->end = l->at;
+            ret->start = l->at = l->window_at + (off_t)start;
+            return 1;
+        }
+        searched = have - start > LINES_MAX_BYTES + 1 ? 0 : have;
+        int r = searched || !have ? lines_back_fill(l) : skip_back(l);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }

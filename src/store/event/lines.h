@@ -45,8 +45,18 @@ int lines_unended(struct arena *a, int fd, off_t start, off_t size, str *ret_tex
 /* Is `pos` 0 or just past a line feed? 1, 0 or -errno. */
 int lines_is_boundary(int fd, off_t pos);
 
-/* The bytes [*ret_from, end) of complete lines: at least max_lines of them or max_bytes if the file
- * has so many, and always at least one line; empty when the last line is too long. Copied into the
- * arena. */
-int lines_tail(struct arena *a, int fd, off_t end, size_t max_lines, size_t max_bytes,
-               off_t *ret_from, str *ret_bytes);
+/* The lines of [0, end), the last one first. */
+struct lines_back {
+    int fd;
+    off_t at;        /* where the line ends that is returned next */
+    off_t window_at; /* file offset of the window's first byte */
+    char *window;    /* has the bytes [window_at, at) */
+    size_t cap, piece;
+};
+
+/* end must be 0 or just past a line feed. */
+void lines_back_init(struct lines_back *l, int fd, off_t end);
+void lines_back_done(struct lines_back *l);
+/* 1 and the line before (borrowed until the next call), 0 at the start of the file, or -errno.
+ * Lines that are too long are skipped. */
+int lines_back_next(struct lines_back *l, struct line *ret);

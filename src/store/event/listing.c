@@ -1,6 +1,7 @@
 #include "store/event/listing.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "store/event/text.h"
 
@@ -16,14 +17,54 @@ static int compare_convs(enum store_sort sort, const struct conv *a, const struc
     return by_time ? by_time : str_cmp(b->id, a->id);
 }
 
+static bool is_only(enum store_only only, bool is)
+{
+    return only == STORE_ANY || is == (only == STORE_YES);
+}
+
+static bool has_marks(const struct store_query *q, const struct conv *c)
+{
+    if (!q->marks)
+        return true;
+    struct mark_state s = marks_state(q->marks, c);
+    return is_only(q->pinned, s.is_pinned) && is_only(q->archived, s.is_archived) &&
+           is_only(q->unread, s.is_unread);
+}
+
+static int by_id(const void *key, const void *item)
+{
+    return str_cmp(*(const str *)key, *(const str *)item);
+}
+
+static bool is_among(const struct json_strs *only, str id)
+{
+    return !only ||
+           (only->len > 0 && bsearch(&id, only->items, only->len, sizeof(str), by_id) != NULL);
+}
+
 bool listing_wants(const struct store_query *q, const struct conv *c)
 {
-    if (c->is_hidden && !q->with_hidden)
+    if ((c->is_hidden && !q->with_hidden) || !is_among(q->only, c->id))
+        return false;
+    if (q->branches_of.n && !str_eq(json_get_string(c->branch, "of"), q->branches_of))
         return false;
     if (q->viewer && !access_allows(q->viewer, &c->acl, CONV_VIEW))
         return false;
+    if (!has_marks(q, c))
+        return false;
     return !q->search.n || text_contains(c->title, q->search) ||
            text_contains(c->preview, q->search);
+}
+
+bool listing_takes_mark(const struct store_query *q, const struct mark *m)
+{
+    return is_only(q->pinned, m->is_pinned) && is_only(q->archived, m->is_archived);
+}
+
+bool listing_selects(const struct store_query *q)
+{
+    return q->only || (q->marks && (q->pinned == STORE_YES || q->archived == STORE_YES ||
+                                    q->unread != STORE_ANY));
 }
 
 static bool is_admin(const struct viewer *v)

@@ -6,6 +6,11 @@
 
 bool listing_wants(const struct store_query *q, const struct conv *c);
 
+/* Do its marks or its ids select a few conversations, and not only leave some out? */
+bool listing_selects(const struct store_query *q);
+/* Does a conversation with this mark pass the filters of pins and archive? */
+bool listing_takes_mark(const struct store_query *q, const struct mark *m);
+
 /* A child run has the access of its parent, which is not in its own log: before listing_wants,
  * c->acl must be set to that of the topmost parent, or to LISTING_NOBODY when a parent is missing
  * or there are more than LISTING_PARENTS_MAX. */

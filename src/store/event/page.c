@@ -32,13 +32,15 @@ static bool is_full(const struct pager *p, size_t more)
     return p->n >= p->range->max_events || (p->n > 0 && p->bytes + more > p->range->max_bytes);
 }
 
-static void page_take(struct pager *p, str line, off_t start, off_t end)
+static void page_take(struct pager *p, str line, off_t start, off_t end, bool is_whole)
 {
     struct arena *a = p->arena;
     GROW(p->events, p->n, p->cap);
-    str whole = p->range->with_blobs ? blobs_restore(a, p->source->blob_dir, line) : line;
-    if (p->range->with_files)
-        whole = file_parts_restore(a, p->source->blob_dir, whole);
+    str whole = line;
+    if (is_whole && p->range->with_blobs)
+        whole = blobs_restore(a, p->source->blobs, line);
+    if (is_whole && p->range->with_files)
+        whole = file_parts_restore(a, p->source->blobs, whole);
     if (whole.p == line.p)
         whole = arena_str(a, line);
     if (p->n == 0 || start < p->start)
@@ -47,11 +49,43 @@ static void page_take(struct pager *p, str line, off_t start, off_t end)
     p->bytes += whole.n;
 }
 
-static void take_tail(struct pager *p)
+/* The next line of a reading; false: the page has all that it may have. */
+static bool page_add(struct pager *p, str line, off_t start, off_t end)
 {
     str event;
-    if (event_of(p, p->tail, &event))
-        page_take(p, event, p->limit, p->limit + (off_t)p->tail.n + 1);
+    if (!event_of(p, line, &event))
+        return true;
+    if (is_full(p, event.n))
+        return false;
+    page_take(p, event, start, end, true);
+    return true;
+}
+
+/* The same when the caller chooses: it is asked about every line, and checks what it takes. */
+static bool page_offer(struct pager *p, str line, off_t start, off_t end)
+{
+    if (p->bytes >= p->range->max_bytes)
+        return false;
+    arena_reset(&p->scratch);
+    str event = p->source->event ? p->source->event(&p->scratch, line) : line;
+    enum store_choice choice = p->range->choose(p->range->choose_ctx, event);
+    if (choice == STORE_STOP)
+        return false;
+    if (choice != STORE_SKIP)
+        page_take(p, event, start, end, choice == STORE_TAKE_WHOLE);
+    p->start = start;
+    return true;
+}
+
+static bool page_next(struct pager *p, str line, off_t start, off_t end)
+{
+    bool (*add)(struct pager *, str, off_t, off_t) = p->range->choose ? page_offer : page_add;
+    return add(p, line, start, end);
+}
+
+static bool page_tail(struct pager *p)
+{
+    return page_next(p, p->tail, p->limit, p->limit + (off_t)p->tail.n + 1);
 }
 
 static int read_forwards(struct pager *p, struct store_page *page)
@@ -59,42 +93,16 @@ static int read_forwards(struct pager *p, struct store_page *page)
     struct lines lines;
     struct line line;
     int r = 0;
-    bool is_cut = false;
+    bool has_room = true;
     lines_init(&lines, p->fd, (off_t)p->range->after, p->limit);
-    while (!is_cut && (r = lines_next(&lines, &line)) > 0) {
-        str event;
-        if (!event_of(p, line.text, &event))
-            continue;
-        is_cut = is_full(p, event.n);
-        if (!is_cut)
-            page_take(p, event, line.start, line.end);
-    }
+    while (has_room && (r = lines_next(&lines, &line)) > 0)
+        has_room = page_next(p, line.text, line.start, line.end);
     lines_done(&lines);
-    if (r == 0 && p->tail.n && !is_cut && !(is_cut = is_full(p, p->tail.n)))
-        take_tail(p);
-    page->reached_end = !is_cut;
+    if (r == 0 && p->tail.n && has_room)
+        has_room = page_tail(p);
+    page->reached_end = has_room;
     page->reached_start = p->range->after == 0;
     return r < 0 ? r : 0;
-}
-
-/* The events among the lines of one piece of the file, newest first. False: page is full. */
-static bool take_backwards(struct pager *p, str piece, off_t from, off_t *ret_oldest)
-{
-    size_t end = piece.n;
-    while (end > 0) {
-        const char *lf = end > 1 ? memrchr(piece.p, '\n', end - 1) : NULL;
-        size_t start = lf ? (size_t)(lf - piece.p) + 1 : 0;
-        str line = str_slice(piece, start, end - 1);
-        str event;
-        if (line.n <= LINES_MAX_BYTES && event_of(p, line, &event)) {
-            if (is_full(p, event.n))
-                return false;
-            page_take(p, event, from + (off_t)start, from + (off_t)end);
-        }
-        *ret_oldest = from + (off_t)start;
-        end = start;
-    }
-    return true;
 }
 
 static void reverse(struct store_event *events, size_t n)
@@ -109,29 +117,21 @@ static void reverse(struct store_event *events, size_t n)
 /* before: 0 = everything. */
 static int read_backwards(struct pager *p, store_pos before, struct store_page *page)
 {
-    bool has_room = true;
+    struct lines_back lines;
+    struct line line;
+    int r = 0;
     off_t end = before ? (off_t)before : p->limit;
-    if (p->tail.n && !before)
-        take_tail(p);
+    bool has_tail = p->tail.n && !before;
+    bool has_room = !has_tail || page_tail(p);
     page->reached_end = end == p->limit && (!before || !p->tail.n);
-    while (has_room && end > 0) {
-        off_t from;
-        str piece;
-        struct arena a;
-        arena_init(&a);
-        int r =
-            lines_tail(&a, p->fd, end, p->range->max_events, p->range->max_bytes, &from, &piece);
-        if (r == 0 && piece.n == 0) /* the line is too long: skip it */
-            r = lines_last_start(p->fd, end - 1, &end);
-        else if (r == 0)
-            has_room = take_backwards(p, piece, from, &end);
-        arena_done(&a);
-        if (r < 0)
-            return r;
-    }
-    page->reached_start = end == 0;
+    page->end = has_tail ? (store_pos)end + p->tail.n + 1 : (store_pos)end;
+    lines_back_init(&lines, p->fd, end);
+    while (has_room && (r = lines_back_next(&lines, &line)) > 0)
+        has_room = page_next(p, line.text, line.start, line.end);
+    lines_back_done(&lines);
+    page->reached_start = has_room;
     reverse(p->events, p->n);
-    return 0;
+    return r < 0 ? r : 0;
 }
 
 /* A position that is not the end of a line of this log belongs to a different log. */

@@ -6,11 +6,13 @@
 
 #include "store/store.h"
 
+struct blob_place;
+
 struct page_source {
     int fd;
-    off_t limit;          /* bytes from here on are not read */
-    bool is_bounded;      /* the limit is the acknowledged length, not the end of the file */
-    const char *blob_dir; /* for range.with_blobs */
+    off_t limit;     /* bytes from here on are not read */
+    bool is_bounded; /* the limit is the acknowledged length, not the end of the file */
+    const struct blob_place *blobs; /* for range.with_blobs and with_files */
     /* The event that a line represents; NULL: the line itself (file_store.h). */
     str (*event)(struct arena *a, str line);
 };

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "attach/library.h"
 #include "base/utf8.h"
 
 enum { WORDS_MAX = 4096, WORD_MAX = 512, TYPE_MAX = 32, VALUE_MEMBERS_MAX = 16 };
@@ -132,6 +133,21 @@ static void write_size(struct outline *o, size_t bytes, str name)
         jw_kstr(o->w, "address", str_from(address));
 }
 
+/* A link to a file of the conversation gets the address of the file: the form's address is that of
+ * a call in the same conversation. If the conversation does not have it, nothing is found there. */
+static void write_file_address(struct outline *o, str uri)
+{
+    char address[512];
+    str id = str_skip(uri, strlen(FILE_URI)), sha256;
+    ptrdiff_t calls = str_find(o->form->address, STR("/calls/"), 0);
+    if (!str_starts(uri, STR(FILE_URI)) || !library_id_sha(id, &sha256) || calls < 0)
+        return;
+    int n = snprintf(address, sizeof address, "%.*s/files/%.*s", (int)calls, o->form->address.p,
+                     STR_ARG(id));
+    if (n > 0 && (size_t)n < sizeof address)
+        jw_kstr(o->w, "address", str_from(address));
+}
+
 static void write_part_text(struct outline *o, const struct json *text, str name)
 {
     str kept = utf8_truncate(text->s, o->text_left);
@@ -152,7 +168,9 @@ static void write_block(struct outline *o, const struct json *block, str name)
         write_word(o, in, WORDS[i]);
     if (json_is(json_get(in, "size"), JSON_INT))
         jw_kint(o->w, "size", json_get_int(in, "size", 0));
-    if (base64.n > 0)
+    if (str_eq(json_get_string(block, "type"), STR("resource_link")))
+        write_file_address(o, json_get_string(in, "uri"));
+    else if (base64.n > 0)
         write_size(o, parts_decoded_size(base64), name);
     else if (json_is(text, JSON_STRING))
         write_part_text(o, text, name);

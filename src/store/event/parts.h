@@ -3,7 +3,8 @@
  *   {type, text, bytes?}                       text; bytes, its size, only if the text is cut
  *   {type, mimeType, bytes}                    pictures, sound: the size of what data decodes to
  *   {type, uri, mimeType, text | bytes}        an embedded resource
- *   {type, uri, name, title, description ...}  a link to a resource
+ *   {type, uri, name, title, description ...}  a link to a resource; a file of the conversation
+ *                                              (nb://files/...) has its address
  *   {type: "structured", value, bytes?}        structuredContent, at the end; value without its
  *                                              nested members and with cut texts, or absent, if
  *                                              bytes is there

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "store/event/fold.h"
 
-enum { SNIPPET_SIDE = 100 };
+enum { SNIPPET_SIDE = 100, PREFIX_MIN = 2 };
 
 /* ---- taking the query apart ---- */
 
@@ -71,22 +71,35 @@ static bool next_word(str *rest, str *ret_word, bool *ret_is_phrase)
     return true;
 }
 
+/* People search while they type, so the last word may be the beginning of one. A single letter is
+ * too little; in scripts without spaces every part of a text is found anyway. */
+static bool may_grow(const struct query_term *t)
+{
+    uint32_t cp = 0;
+    (void)utf8_decode(t->text, &cp);
+    return !t->is_phrase && utf8_count(t->text) >= PREFIX_MIN && !fold_is_cjk(cp);
+}
+
 int query_parse(struct arena *a, str text, struct query *ret, struct err *e)
 {
     struct query q = {.before_ms = INT64_MAX};
     str word;
-    bool is_phrase, has_filter = false;
+    bool is_phrase, has_filter = false, is_last_quoted = false;
     if (!utf8_valid(text) || memchr(text.p ? text.p : "", 0, text.n))
         return err_set(e, -EINVAL, "the search text is not valid UTF-8");
     q.terms = arena_array(a, QUERY_TERMS_MAX, sizeof(*q.terms));
     while (next_word(&text, &word, &is_phrase)) {
         int r = is_phrase ? 0 : take_filter(a, &q, word, e);
         has_filter |= r > 0;
-        if (r == 0)
+        if (r == 0) {
+            is_last_quoted = is_phrase;
             r = add_term(a, &q, word, is_phrase, e);
+        }
         if (r < 0)
             return r;
     }
+    if (q.n > 0 && !is_last_quoted && may_grow(&q.terms[q.n - 1]))
+        q.terms[q.n - 1].is_prefix = true;
     if (q.n == 0 && !has_filter)
         return err_set(e, -EINVAL, "the search needs at least one word");
     *ret = q;
@@ -207,4 +220,14 @@ str query_snippet(struct arena *a, const struct query *q, str text)
         return arena_str(a, after);
     return arena_printf(a, "%.*s\x01%.*s\x02%.*s", STR_ARG(str_slice(text, start, from)),
                         STR_ARG(str_slice(text, from, to)), STR_ARG(after));
+}
+
+str query_unmarked(struct arena *a, str snippet)
+{
+    char *out = arena_alloc(a, snippet.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < snippet.n; i++)
+        if (snippet.p[i] != '\1' && snippet.p[i] != '\2')
+            out[n++] = snippet.p[i];
+    return str_make(out, n);
 }

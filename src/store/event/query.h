@@ -1,6 +1,7 @@
 /* query.h - parses the text of a search.
  *
- * Words, "quoted phrases" and prefixes* must all occur in one message. from:USER selects messages
+ * Words, "quoted phrases" and prefixes* must all occur in one message. The last word, unless it is
+ * quoted, is a prefix too. from:USER selects messages
  * of one sender (or of a role: from:assistant), tool:NAME results of one tool, in:title titles
  * only, before: and after: a date. Pure; any thread. */
 #pragma once
@@ -29,3 +30,5 @@ bool query_matches(const struct query *q, struct arena *scratch, const struct ev
 
 /* The first hit, between U+0001 and U+0002, with about 100 characters on each side. */
 str query_snippet(struct arena *a, const struct query *q, str text);
+/* The same without these two marks. */
+str query_unmarked(struct arena *a, str snippet);

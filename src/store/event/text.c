@@ -41,6 +41,28 @@ str text_of_content(struct arena *a, const struct json *content)
     return text_buf_finish(a, &b);
 }
 
+/* Anthropic, Google and the servers that speak like OpenAI name a string; Responses has a summary,
+ * or with open models the thoughts themselves, as a list of paragraphs. */
+str text_of_thought(struct arena *a, const struct json *part)
+{
+    static const char *const STRINGS[] = {"thinking", "thought", "reasoning_content", "reasoning"};
+    static const char *const LISTS[] = {"summary", "content"};
+    const struct json *block = json_get(part, "block");
+    struct buf b;
+    if (str_eq(json_get_string(part, "type"), STR("reasoning")))
+        return json_get_string(part, "text");
+    for (size_t i = 0; i < ARRAY_LEN(STRINGS); i++)
+        if (json_get_string(block, STRINGS[i]).n > 0)
+            return json_get_string(block, STRINGS[i]);
+    buf_init(&b, TEXT_MAX + 1);
+    for (size_t i = 0; i < ARRAY_LEN(LISTS) && b.n == 0; i++) {
+        const struct json *list = json_get(block, LISTS[i]);
+        for (size_t k = 0; json_is(list, JSON_ARRAY) && k < list->len; k++)
+            text_buf_add(&b, json_get_string(&list->items[k], "text"));
+    }
+    return text_buf_finish(a, &b);
+}
+
 /* A tool result: MCP content, an older plain output, or the preview of a spilled result. */
 static str text_of_result(struct arena *a, const struct json *event)
 {

@@ -10,6 +10,10 @@
 /* The text of content: a string, or the text parts of an array, joined by line feeds. */
 str text_of_content(struct arena *a, const struct json *content);
 
+/* The readable thoughts of a model in a part of its answer; empty: it has none. A provider keeps
+ * them in a form of its own, which is stored as it came. */
+str text_of_thought(struct arena *a, const struct json *part);
+
 struct event_text {
     str role; /* user, assistant, tool, title, note */
     str text; /* empty: the event has no text */

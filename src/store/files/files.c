@@ -5,11 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attach/sniff.h"
 #include "base/clock.h"
+#include "base/json/json_scan.h"
 #include "store/event/blobs.h"
 #include "store/event/lines.h"
 #include "store/event/page.h"
+#include "store/files/shared_blobs.h"
 #include "store/index/index.h"
 #include "store/integrity.h"
 
@@ -30,6 +31,9 @@ int files_open(struct store *s, const struct file_layout *layout, struct err *e)
     f->store = s;
     f->layout = layout;
     f->io = io;
+    f->blob_io = s->conf.durability == STORE_NONE ? io_unsynced(io) : *io;
+    if (layout->has_shared_blobs)
+        f->shared = shared_new(f);
     f->cache = cache_new(f);
     s->impl = f;
     return 0;
@@ -39,14 +43,16 @@ static void on_released(void *ctx)
 {
     struct store *s = ctx;
     struct files *f = s->impl;
+    index_free(f->index);
     cache_free(f->cache);
+    shared_free(f->shared);
     if (f->layout->closed)
         f->layout->closed(f);
     free(f);
     store_closed(s);
 }
 
-static void on_index_freed(void *ctx)
+static void on_index_stopped(void *ctx)
 {
     struct store *s = ctx;
     appender_release(s->env->appender, s, on_released, s);
@@ -55,7 +61,7 @@ static void on_index_freed(void *ctx)
 void files_close(struct store *s)
 {
     struct files *f = s->impl;
-    index_free(f->index, on_index_freed, s);
+    index_stop(f->index, on_index_stopped, s);
 }
 
 bool files_locate(struct store_op *op, str id)
@@ -85,27 +91,48 @@ static const enum log_sync SYNC[] = {
     [STORE_NONE] = LOG_SYNC_NEVER,
 };
 
+/* Any task may make a directory of blobs, except small appends. */
+static bool may_change_dir(const struct store_op *op, enum log_task_kind kind)
+{
+    return kind != LOG_APPEND || op->task.bytes > STORE_SPILL_BYTES;
+}
+
+static void on_task_done(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    if (op->is_dir_change)
+        dir_change_ends(&files(op)->changes);
+    op->is_dir_change = false;
+    op->submitted(t);
+}
+
 void files_submit(struct store_op *op, enum log_task_kind kind, void (*done)(struct log_task *t))
 {
     const struct store_conf *conf = &op->store->conf;
     struct log_spec spec = {.path = op->path,
                             .owner = op->store,
                             .sync = SYNC[conf->durability],
-                            .journal_dir = files(op)->layout->is_journalled ? conf->dir : NULL};
+                            .journal_dir = files(op)->layout->is_journalled ? conf->dir : NULL,
+                            .changes = &files(op)->changes};
     op->task.kind = kind;
-    op->task.done = done;
+    op->task.done = on_task_done;
+    op->submitted = done;
+    op->is_dir_change = may_change_dir(op, kind);
+    if (op->is_dir_change)
+        dir_change_begins(&files(op)->changes);
     appender_submit(op->store->env->appender, &spec, &op->task);
 }
 
-static int check_line(struct store_op *op, const char *blob_dir, str *line)
+static int check_line(struct store_op *op, const char *dir, str *line)
 {
     struct err *e = &op->task.err;
+    bool is_new = json_scan_field(*line, STR("ts")).n == 0; /* not of another log */
+    const struct blob_dir blobs = blobs_in_dir(&files(op)->blob_io, dir);
     int r = event_prepare(&op->arena, *line, clock_now_ms(), line, e);
     if (r == 0)
-        r = blobs_spill(&op->arena, files(op)->io, blob_dir, line, e);
-    return r < 0 ? r
-                 : file_parts_link(&op->arena, files(op)->io, op->store->conf.files_dir, blob_dir,
-                                   *line, e);
+        r = blobs_spill(&op->arena, &blobs.place, line, e);
+    const struct file_place from = store_file_place(op->store);
+    return r < 0 ? r : file_parts_link(&op->arena, &blobs.place, &from, *line, is_new, e);
 }
 
 /* A failure here fails only this task, so the chain is changed only when all lines are valid. */
@@ -154,7 +181,7 @@ static void on_lines_written(struct log_task *t)
         cache_drop(files(op)->cache, op->id); /* it may have read lines that were undone */
     else if (t->kind == LOG_APPEND)
         cache_append(files(op)->cache, op);
-    index_touch(files(op)->index, op->id, t->kind == LOG_CREATE);
+    index_touch(files(op)->index, op->id);
     op_done(op);
 }
 
@@ -205,7 +232,8 @@ static void read_work(struct store_op *op)
     source.fd = file_store_open_log(op->path, op->limit, &source.limit, &op->err);
     if (source.fd < 0)
         return;
-    source.blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
+    const struct blob_dir blobs = blobs_in_dir(NULL, f->layout->blob_dir(f, &op->arena, op->id));
+    source.blobs = &blobs.place;
     int r = page_read(&op->arena, &source, &op->in.range, &op->out.page);
     close(source.fd);
     if (r < 0)
@@ -285,7 +313,7 @@ static int put_blob(struct log_task *t, const struct store_io *io)
     if (stat(op->path, &st) < 0)
         return err_set(&t->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
     const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
-    return blobs_put(&op->arena, io, dir, op->in.blob, &op->out.blob, &t->err);
+    return blobs_put(&op->arena, &f->blob_io, dir, op->in.blob, &op->out.blob, &t->err);
 }
 
 void files_done(struct log_task *t)
@@ -298,7 +326,7 @@ void files_done(struct log_task *t)
 void files_changed(struct log_task *t)
 {
     struct store_op *op = files_op(t);
-    index_touch(files(op)->index, op->id, true);
+    index_touch(files(op)->index, op->id);
     files_done(t);
 }
 
@@ -318,29 +346,53 @@ static void get_blob_work(struct store_op *op)
     blobs_get(&op->arena, dir, op->in.blob, &op->out.blob, &op->err);
 }
 
-static void open_blob_work(struct store_op *op)
+int files_blob_fd(struct store *s, struct arena *a, str id, str sha256)
 {
-    char head[SNIFF_BYTES];
-    struct files *f = files(op);
-    const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
-    const char *path = arena_printf(&op->arena, "%s/%.*s", dir, STR_ARG(op->in.blob)).p;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        err_set(&op->err, errno == ENOENT ? -ENOENT : -EIO, "no such file");
-        return;
-    }
-    ssize_t n = pread(fd, head, sizeof head, 0);
-    op->out.file.fd = fd;
-    op->out.file.is_open = true;
-    op->out.file.mime = sniff_type(str_make(head, n > 0 ? (size_t)n : 0));
-}
-
-void files_open_blob(struct store_op *op)
-{
-    op_run(op, open_blob_work);
+    struct files *f = s->impl;
+    const char *dir = f->layout->blob_dir(f, a, id);
+    int fd = open(arena_printf(a, "%s/%.*s", dir, STR_ARG(sha256)).p, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
 void files_get_blob(struct store_op *op)
 {
     op_run(op, get_blob_work);
+}
+
+/* ---- shared blobs ---- */
+
+bool files_take_shared(struct store_op *op)
+{
+    return shared_take(files(op)->shared, op->out.blob);
+}
+
+static void put_shared_work(struct store_op *op)
+{
+    shared_put(files(op)->shared, &op->arena, op->in.blob, &op->out.blob, &op->err);
+}
+
+void files_put_shared(struct store_op *op)
+{
+    op_run(op, put_shared_work);
+}
+
+void files_release_shared(struct store *s, str sha256)
+{
+    struct files *f = s->impl;
+    shared_release(f->shared, sha256);
+}
+
+/* Older versions kept them in the directory of the conversation. */
+static void get_shared_work(struct store_op *op)
+{
+    get_blob_work(op);
+    if (op->err.code != -ENOENT)
+        return;
+    op->err = (struct err){0};
+    shared_get(files(op)->shared, &op->arena, op->in.blob, &op->out.blob, &op->err);
+}
+
+void files_get_shared(struct store_op *op)
+{
+    op_run(op, get_shared_work);
 }

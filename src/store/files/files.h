@@ -16,8 +16,12 @@ void files_get(struct store_op *op);
 void files_read(struct store_op *op);
 int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e);
 void files_put_blob(struct store_op *op);
-void files_open_blob(struct store_op *op);
+int files_blob_fd(struct store *s, struct arena *a, str id, str sha256);
 void files_get_blob(struct store_op *op);
+bool files_take_shared(struct store_op *op);
+void files_put_shared(struct store_op *op);
+void files_get_shared(struct store_op *op);
+void files_release_shared(struct store *s, str sha256);
 void files_fork(struct store_op *op);
 
 /* The parts of a fork; pool thread. fork_copy_lines writes line 1 and the lines of the source that

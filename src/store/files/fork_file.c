@@ -9,6 +9,7 @@
 #include "os/dir.h"
 #include "store/event/lines.h"
 #include "store/files/files.h"
+#include "store/files/shared_blobs.h"
 
 enum { WRITE_BYTES = 1024 * 1024 };
 
@@ -137,7 +138,9 @@ static int fork_run(struct log_task *t, const struct store_io *io)
     int from = file_store_open_log(source, op->limit, &limit, &t->err);
     if (from < 0)
         return from;
+    shared_enter(f->shared);
     int r = write_log(op, io, from, limit);
+    shared_leave(f->shared);
     close(from);
     if (r < 0) {
         (void)io_remove_tree(io, f->layout->blob_dir(f, &op->arena, op->id), 2);

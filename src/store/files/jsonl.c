@@ -26,9 +26,10 @@ static const char *blob_dir(struct files *f, struct arena *a, str id)
 static const struct file_layout LAYOUT = {.path = log_path,
                                           .blob_dir = blob_dir,
                                           .is_journalled = true,
+                                          .has_shared_blobs = true,
                                           .trash_suffix = ".jsonl",
                                           .trash_depth = TRASH_DEPTH,
-                                          .trash_may_manage = trash_log_may_manage};
+                                          .trash_log = trash_log};
 
 static void warn(void *logger, const char *sentence)
 {
@@ -76,19 +77,19 @@ static int jsonl_each_id(struct store *s, store_id_fn fn, void *ctx, struct err 
     if (d.error < 0)
         return d.error == -ENOENT ? missing_dir(s, e)
                                   : err_errno(e, d.error, "cannot list", s->conf.dir);
-    while (dir_next(&d)) {
+    bool goes_on = true;
+    while (goes_on && dir_next(&d)) {
         str name = str_from(d.name);
-        if (!str_ends(name, STR(".jsonl")))
-            continue;
-        str id = str_slice(name, 0, name.n - 6);
-        if (store_id_valid(id))
-            fn(ctx, id);
+        str id = str_ends(name, STR(".jsonl")) ? str_slice(name, 0, name.n - 6) : STR_NONE;
+        goes_on = !store_id_valid(id) || fn(ctx, id);
     }
+    dir_close(&d);
     return 0;
 }
 
 const struct store_ops store_jsonl_ops = {
     .type = "jsonl",
+    .has_files = true,
     .open = jsonl_open,
     .close = files_close,
     .create = files_create,
@@ -98,7 +99,16 @@ const struct store_ops store_jsonl_ops = {
     .restore = trash_restore,
     .put_blob = files_put_blob,
     .get_blob = files_get_blob,
-    .open_blob = files_open_blob,
+    .take_shared = files_take_shared,
+    .put_shared = files_put_shared,
+    .get_shared = files_get_shared,
+    .release_shared = files_release_shared,
+    .blob_fd = files_blob_fd,
+    .ledger_add = ledger_file_add,
+    .ledger_page = ledger_file_page,
+    .list_trash = trash_list,
+    .person_read = person_file_read,
+    .person_change = person_file_change,
     .get = files_get,
     .read = files_read,
     .list = index_list,

@@ -12,11 +12,9 @@
 void trash_remove(struct store_op *op);  /* store_ops.remove */
 void trash_restore(struct store_op *op); /* store_ops.restore */
 
-/* May the viewer of op manage the conversation whose log is at `path`? Reads the whole log, because
- * the last metadata is valid. Only the operator may manage a log that cannot be read. Blocking. */
-bool trash_may_manage(const struct store_op *op, const char *path);
+void trash_list(struct store_op *op); /* store_ops.list_trash */
 
-bool trash_log_may_manage(struct store_op *op, int64_t when); /* file_layout.trash_may_manage */
+const char *trash_log(struct store_op *op, int64_t when); /* file_layout.trash_log */
 
 /* Starts purging expired conversations; does nothing without a trash directory. */
 void trash_sweep(struct store *s);
@@ -24,9 +22,9 @@ void trash_sweep(struct store *s);
 /* ---- shared with the folder store ---- */
 
 const char *trash_dir(const struct store *s, struct arena *a);
-/* When the newest conversation of this id in the trash was deleted that is older than `before` (-1
- * = any); -1 = none. */
-int64_t trash_newest(struct store_op *op, int64_t before);
+/* When the newest conversation of this id in the trash was deleted that the viewer may manage; -1 =
+ * none. Blocking. */
+int64_t trash_newest_own(struct store_op *op);
 void trash_purge(struct store_op *op);  /* op_run: all of this id that the viewer may manage */
 void trash_removed(struct log_task *t); /* `done` of a removal; a purge goes on in the trash */
 void trash_purge_expired(struct store_op *op);

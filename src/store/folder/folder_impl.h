@@ -37,7 +37,7 @@ void folder_fork(struct store_op *op);
 void folder_remove(struct store_op *op);
 void folder_restore(struct store_op *op);
 
-bool folder_trash_may_manage(struct store_op *op, int64_t when); /* file_layout */
+const char *folder_trash_log(struct store_op *op, int64_t when); /* file_layout */
 void folder_sweep(struct store *s); /* starts purging expired conversations */
 
 /* file_layout.before_append: writes notes to notes.jsonl too, and updates conversation.json. */

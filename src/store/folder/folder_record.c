@@ -88,6 +88,10 @@ static void own_members(struct json_writer *w, const struct store *s,
         jw_kval(w, "parent", spec->parent);
     if (spec->metadata)
         jw_kval(w, "metadata", spec->metadata);
+    if (spec->branch)
+        jw_kval(w, "branch", spec->branch);
+    if (spec->is_hidden)
+        jw_kbool(w, "hidden", true);
 }
 
 str folder_header(struct arena *a, const struct store *s, const struct folder_place *p,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "store/event/lines.h"
+#include "store/files/trash.h"
 #include "store/folder/folder_impl.h"
 #include "store/index/index.h"
 
@@ -61,7 +62,7 @@ static const struct file_layout LAYOUT = {
     .closed = closed,
     .trash_suffix = "",
     .trash_depth = FOLDER_TREE_DEPTH + 1,
-    .trash_may_manage = folder_trash_may_manage,
+    .trash_log = folder_trash_log,
 };
 
 static int make_directories(struct store *s, const char *conversations, struct err *e)
@@ -154,8 +155,8 @@ static int folder_each_id(struct store *s, store_id_fn fn, void *ctx, struct err
     int r = catalog_refresh(&d->catalog, 0, e);
     arena_init(&a);
     const str *ids = r == 0 ? catalog_ids(&d->catalog, &a, &n) : NULL;
-    for (size_t i = 0; i < n; i++)
-        fn(ctx, ids[i]);
+    for (size_t i = 0; i < n && fn(ctx, ids[i]); i++)
+        ;
     arena_done(&a);
     return r;
 }
@@ -241,6 +242,10 @@ static int folder_scan(struct store *store, str id, store_line_fn fn, void *ctx,
 
 const struct store_ops store_folder_ops = {
     .type = "folder",
+    .has_files = true,
+    .list_trash = trash_list,
+    .person_read = person_file_read,
+    .person_change = person_file_change,
     .open = folder_open,
     .close = files_close,
     .locate = folder_locate,
@@ -251,7 +256,11 @@ const struct store_ops store_folder_ops = {
     .restore = folder_restore,
     .put_blob = files_put_blob,
     .get_blob = files_get_blob,
-    .open_blob = files_open_blob,
+    .put_shared = files_put_blob,
+    .get_shared = files_get_blob,
+    .blob_fd = files_blob_fd,
+    .ledger_add = ledger_file_add,
+    .ledger_page = ledger_file_page,
     .get = files_get,
     .read = files_read,
     .list = index_list,

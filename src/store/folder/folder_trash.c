@@ -84,13 +84,12 @@ static str only_child(struct arena *a, const char *dir)
     return name;
 }
 
-bool folder_trash_may_manage(struct store_op *op, int64_t when)
+const char *folder_trash_log(struct store_op *op, int64_t when)
 {
     const char *place = trashed_place(op, when);
     str name = only_child(&op->arena, place);
-    return name.n > 0 &&
-           trash_may_manage(op,
-                            arena_printf(&op->arena, "%s/%.*s/chat.jsonl", place, STR_ARG(name)).p);
+    return name.n > 0 ? arena_printf(&op->arena, "%s/%.*s/chat.jsonl", place, STR_ARG(name)).p
+                      : NULL;
 }
 
 static void on_folder_removed(struct log_task *t)
@@ -120,10 +119,10 @@ static int folder_run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct catalog *c = &folder_of(op->store)->catalog;
-    int64_t when = trash_newest(op, -1);
+    int64_t when = trash_newest_own(op);
     const char *place = trashed_place(op, when);
     struct folder_place p = {.name = when < 0 ? STR_NONE : only_child(&op->arena, place)};
-    if (!p.name.n || !folder_trash_may_manage(op, when))
+    if (!p.name.n)
         return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
     const char *from = arena_printf(&op->arena, "%s/%s", place, p.name.p).p;
     const char *to = arena_printf(&op->arena, "%s/%s", c->dir, p.name.p).p;

@@ -218,7 +218,7 @@ static void on_made(struct log_task *t)
     struct catalog *c = &folder_of(op->store)->catalog;
     store_pos at = 0;
     op->err = t->err;
-    index_touch(f->index, op->id, true);
+    index_touch(f->index, op->id);
     if (op->err.code)
         catalog_remove(c, op->id);
     else

@@ -2,71 +2,17 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "loop/timer.h"
-#include "store/index/index_sync.h"
-#include "store/index/search_feed.h"
+#include "store/event/listing.h"
+#include "store/index/index_impl.h"
 
 enum {
-    IDLE_MAX = 4,          /* connections kept for the next query */
-    SMALL_DIR = 200,       /* a directory with so few logs is swept by every sync */
-    SETTLE_MS = 20,        /* within this time a directory may change without a new mtime */
-    SWEEP_EVERY_MS = 5000, /* by the feed, while the index is used */
     TOUCH_DELAY_MS = 500,  /* from a write to full text */
     START_DELAY_MS = 2000, /* a short-lived process should not start to index */
     TOUCHED_MAX = 10000,   /* with more touched logs, the whole directory is swept */
-    SHRINK_MS = 10000,     /* between two releases of memory, which block other allocations, and
-                              the next write needs the memory again */
-    LOW_PRIORITY = 10,
-};
-
-struct sweep_state {         /* of the directory; each job gets a copy */
-    int64_t dir_mtime_ns;    /* at the last sweep; 0 = too recent to rely on (SETTLE_MS) */
-    uint64_t swept_ms;       /* time of the last sweep; 0 = sweep again */
-    size_t total;            /* logs */
-    uint64_t changes, swept; /* logs created or deleted by this process; `changes` at the sweep */
-    int64_t changed_at_ms;   /* time of the last of these changes */
-};
-
-struct index {
-    struct store *store;
-    char *dir, *path;
-    atomic_bool stop;
-    loop_fn on_free;
-    void *on_free_ctx;
-
-    struct map touched;    /* ids of logs written since the last sync */
-    bool touched_too_many; /* more than TOUCHED_MAX: sweep instead */
-    struct sweep_state state;
-
-    struct sync_job { /* one at a time; calls that arrive meanwhile wait for the next */
-        struct job job;
-        bool is_busy, must_sweep;
-        struct arena arena;
-        str *ids;
-        size_t nids;
-        struct sweep_state state;
-        struct index_db db;
-        int status;
-    } sync;
-    struct list_node waiting, batch; /* calls for the next sync, and for the current one */
-
-    struct index_db *idle[IDLE_MAX];
-    size_t nidle;
-
-    struct feed_job { /* full text, in the background */
-        struct job job;
-        bool is_busy, is_wanted, must_sweep, is_low, has_fed;
-        struct sweep_state state;
-        struct index_db db;
-        uint64_t shrunk_ms;
-        int status;
-    } feed;
-    struct pool *pool;
-    struct timer timer, shrink;
+    LAST_MAX = 1000,       /* a process that stops does not wait for more */
 };
 
 static struct index *index_of(const struct store_op *op)
@@ -75,107 +21,143 @@ static struct index *index_of(const struct store_op *op)
     return f->index;
 }
 
-/* ---- sync ---- */
-
-static int64_t dir_mtime_ns(const char *dir)
+static bool is_search(const struct store_op *op)
 {
-    struct stat st;
-    if (stat(dir, &st) < 0)
-        return 0;
-    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    return op->work == scan_search;
 }
 
-/* Compares the directory with the rows, and brings the rows that differ up to date. The mtime is
- * read first: a change during the sweep then leads to another sweep. */
-static int sweep_dir(struct index_sync *s, const char *dir, struct sweep_state *state)
+/* ---- sync ---- */
+
+/* The rows say nothing about the directory, or there is a change that `touched` does not name. */
+static bool is_sweep_due(const struct sync_job *j, const struct index *ix)
 {
-    struct arena a;
-    str *ids;
-    size_t n;
-    uint64_t changes = state->changes;
-    arena_init(&a);
-    state->dir_mtime_ns = dir_mtime_ns(dir);
-    if (state->dir_mtime_ns / 1000000 > clock_now_ms() - SETTLE_MS)
-        state->dir_mtime_ns = 0;
-    int r = index_sweep(s, &a, &ids, &n, &state->total);
-    if (r == 0)
-        r = index_catch_up(s, ids, n);
-    if (r == 0) {
-        state->swept_ms = clock_mono_ms();
-        state->swept = changes;
+    return j->must_sweep || !j->state.swept_ms || j->state.birth != j->db.birth ||
+           index_has_foreign_change(&j->state, ix);
+}
+
+/* The process before brought everything into the index, and the directory is as it left it. The
+ * sweep of the feed still looks at all logs, in the background. */
+static void use_mark(struct sync_job *j, const struct index *ix)
+{
+    const struct index_mark *m = &j->mark;
+    if (j->state.swept_ms || !m->is_found || m->birth != j->db.birth ||
+        m->dir_mtime_ns != index_dir_mtime_ns(ix->dir))
+        return;
+    j->state = (struct sweep_state){.dir_mtime_ns = m->dir_mtime_ns,
+                                    .swept_ms = 1,
+                                    .total = m->total,
+                                    .changes = atomic_load(&ix->own->ended),
+                                    .birth = m->birth};
+}
+
+/* A small directory is swept here, a large one by a job of its own. */
+static int sync_rows(struct sync_job *j, struct index *ix)
+{
+    static const atomic_bool NEVER;
+    struct index_sync s = {
+        .db = &j->db, .store = ix->store, .stop = j->is_last ? &NEVER : &ix->stop};
+    int r = -E2BIG;
+    if (j->state.total <= INDEX_SMALL_DIR)
+        r = index_sweep_dir(&s, ix, INDEX_SMALL_DIR, &j->state);
+    if (r == -E2BIG) {
+        j->needs_sweep = is_sweep_due(j, ix);
+        atomic_fetch_add(&ix->writers, j->nids > 0);
+        r = index_catch_up(&s, j->ids, j->nids);
+        atomic_fetch_sub(&ix->writers, j->nids > 0);
     }
-    arena_done(&a);
+    j->has_written = s.has_written;
     return r;
 }
 
-/* Has another process created or deleted a log? Changes of this process are in `touched`. */
-static bool has_foreign_change(const struct sweep_state *st, const char *dir)
+/* A page along a shelf costs a few reads, and none when this connection, which has just written,
+ * still holds them. Everything else would keep the next sync waiting. */
+static bool is_quick(const struct store_op *op)
 {
-    int64_t now = dir_mtime_ns(dir);
-    bool is_ours = st->changes != st->swept && now / 1000000 <= st->changed_at_ms;
-    return now != st->dir_mtime_ns && !is_ours;
+    const struct store_query *q = &op->in.query;
+    return !is_search(op) && !q->search.n && !q->with_hidden && !(q->viewer && q->viewer->also) &&
+           !listing_selects(q);
 }
 
-static bool is_sweep_due(const struct sync_job *j, const char *dir)
+static void list_quickly(struct sync_job *j, struct index *ix)
 {
-    return j->must_sweep || !j->state.swept_ms || j->state.total <= SMALL_DIR ||
-           has_foreign_change(&j->state, dir);
+    struct index_sync s = {.db = &j->db, .store = ix->store, .stop = &ix->stop};
+    LIST_EACH (op, &ix->batch, struct store_op, wait)
+        if (is_quick(op) && j->db.sql)
+            op->is_listed = index_list_page(&s, op) == 0;
+    j->has_written |= s.has_written;
 }
 
-/* Takes over the state of a finished job, unless another job has swept later. */
-static void learn(struct index *ix, const struct sweep_state *from)
-{
-    if (from->swept_ms <= ix->state.swept_ms)
-        return;
-    ix->state.dir_mtime_ns = from->dir_mtime_ns;
-    ix->state.swept_ms = from->swept_ms;
-    ix->state.total = from->total;
-    ix->state.swept = from->swept;
-}
-
+/* Reader pool. A failure here is not the end of a call: it scans the logs instead. */
 static void sync_work(struct job *job)
 {
     struct sync_job *j = CONTAINER_OF(job, struct sync_job, job);
     struct index *ix = CONTAINER_OF(j, struct index, sync);
-    struct index_sync s = {.db = &j->db, .store = ix->store, .stop = &ix->stop};
+    j->needs_sweep = false;
     int r = index_db_ready(&j->db);
-    if (r > 0)
-        j->must_sweep = true; /* a new file: `state` describes the file before */
-    if (r >= 0 && is_sweep_due(j, ix->dir))
-        r = sweep_dir(&s, ix->dir, &j->state);
-    else if (r >= 0)
-        r = index_catch_up(&s, j->ids, j->nids);
+    if (r >= 0) {
+        use_mark(j, ix);
+        r = sync_rows(j, ix);
+    }
+    if (r >= 0 && !j->needs_sweep)
+        list_quickly(j, ix);
     j->status = r < 0 ? r : 0;
 }
 
-static void start_query(struct index *ix, struct store_op *op);
-static void feed_start(struct index *ix);
-static void index_free_if_idle(struct index *ix);
+/* Not immediately: a turn writes several times, and each slice of the full-text index is a commit.
+ */
+static void feed_soon(struct index *ix)
+{
+    if (!timer_active(&ix->timer) && !ix->on_free)
+        timer_start(&ix->timer, TOUCH_DELAY_MS);
+}
 
-static void sync_start(struct index *ix);
+/* The rows of everything that was acknowledged before the batch was formed are there. */
+static void answer_batch(struct index *ix, const struct sync_job *j)
+{
+    struct list_node *n;
+    while ((n = list_pop(&ix->batch)) != NULL) {
+        struct store_op *op = LIST_ENTRY(n, struct store_op, wait);
+        if (op->is_listed)
+            op_done(op);
+        else if (j->status < 0)
+            index_scan_instead(op);
+        else if (j->needs_sweep)
+            index_await_sweep(ix, op);
+        else
+            index_query(ix, op, j->db.birth, (struct store_counting){0});
+    }
+}
 
 static void sync_done(struct job *job)
 {
     struct sync_job *j = CONTAINER_OF(job, struct sync_job, job);
     struct index *ix = CONTAINER_OF(j, struct index, sync);
-    struct list_node *n;
     assert(j->is_busy);
     j->is_busy = false;
     arena_done(&j->arena);
-    learn(ix, &j->state);
-    if (j->status < 0)
+    index_learn(ix, &j->state);
+    mark_take(&ix->mark, ix->mark_path); /* the job may have made its directory */
+    ix->mark.is_found = false;           /* used */
+    if (j->status < 0 || (j->is_last && j->needs_sweep))
         ix->state.swept_ms = 0; /* the touched ids of this job are lost: sweep next time */
-    while ((n = list_pop(&ix->batch)) != NULL)
-        start_query(ix, LIST_ENTRY(n, struct store_op, wait));
+    answer_batch(ix, j);
     if (ix->on_free) {
         index_free_if_idle(ix);
         return;
     }
-    feed_start(ix);
+    if (j->status == 0 && j->needs_sweep)
+        index_sweep_start(ix);
+    else
+        index_feed_if_due(ix);
+    if (j->has_written) {
+        ix->wrote_ms = clock_mono_ms();
+        feed_soon(ix);
+    }
     if (!list_empty(&ix->waiting))
-        sync_start(ix);
+        index_sync_start(ix);
 }
 
+/* What is touched from now on belongs to the next sync. */
 static void take_touched(struct index *ix, struct sync_job *j)
 {
     struct map_entry *e;
@@ -187,18 +169,21 @@ static void take_touched(struct index *ix, struct sync_job *j)
     map_init(&ix->touched);
 }
 
-static void sync_start(struct index *ix)
+/* The mark is taken first: from now on the rows may run behind the logs. */
+void index_sync_start(struct index *ix)
 {
     struct sync_job *j = &ix->sync;
     struct list_node *n;
-    assert(!j->is_busy && list_empty(&ix->batch) && !ix->on_free);
+    assert(!j->is_busy && list_empty(&ix->batch) && (!ix->on_free || j->is_last));
     while ((n = list_pop(&ix->waiting)) != NULL)
         list_push(&ix->batch, n);
+    mark_take(&ix->mark, ix->mark_path);
     arena_init(&j->arena);
     take_touched(ix, j);
     j->must_sweep = ix->touched_too_many;
     ix->touched_too_many = false;
     j->state = ix->state;
+    j->mark = ix->mark;
     j->is_busy = true;
     pool_run(ix->store->env->readers, &j->job, sync_work, sync_done);
 }
@@ -213,9 +198,10 @@ static void index_call(struct store_op *op, void (*without)(struct store_op *op)
         return;
     }
     op->work = without;
+    ix->used_ms = clock_mono_ms();
     list_push(&ix->waiting, &op->wait);
     if (!ix->sync.is_busy)
-        sync_start(ix);
+        index_sync_start(ix);
 }
 
 void index_list(struct store_op *op)
@@ -235,24 +221,35 @@ struct query_job { /* in the arena of the op */
     struct store_op *op;
     struct index *ix;
     struct index_db *db;
-    int64_t birth; /* of the database that was synced */
+    int64_t birth; /* of the database that was brought up to date */
+    struct store_counting counting;
+    bool has_written;
     int status;
 };
+
+bool index_takes_part(const struct store_op *op)
+{
+    return is_search(op) ? op->in.search.takes_part : op->in.query.takes_part;
+}
 
 static void query_work(struct job *job)
 {
     struct query_job *q = CONTAINER_OF(job, struct query_job, job);
+    struct store_op *op = q->op;
     struct index_sync s = {.db = q->db, .store = q->ix->store, .stop = &q->ix->stop};
     q->status = index_db_ready(q->db);
     if (q->status >= 0 && q->db->birth != q->birth)
         q->status = -ESTALE; /* replaced since the sync: its rows may be out of date */
     if (q->status < 0)
         return;
-    bool is_search = q->op->work == scan_search;
-    q->status = is_search ? search_find(&s, q->op) : index_list_page(&s, q->op);
+    q->status = is_search(op) ? search_find(&s, op) : index_list_page(&s, op);
+    q->has_written = s.has_written;
+    *(is_search(op) ? &op->out.hits.counting : &op->out.listing.counting) = q->counting;
+    if (q->counting.total > 0)
+        op->out.hits.is_partial = true;
 }
 
-static void scan_instead(struct store_op *op)
+void index_scan_instead(struct store_op *op)
 {
     err_clear(&op->err);
     op_run(op, op->work);
@@ -268,24 +265,24 @@ static void query_done(struct job *job)
 {
     struct query_job *q = CONTAINER_OF(job, struct query_job, job);
     struct index *ix = q->ix;
-    if (q->status == 0 && ix->nidle < IDLE_MAX)
+    /* After an error the connection may be to a file that is gone. */
+    if (q->status == 0 && ix->nidle < INDEX_IDLE_MAX)
         ix->idle[ix->nidle++] = q->db;
     else
         db_delete(q->db);
+    if (q->has_written)
+        feed_soon(ix);
     if (q->status < 0)
-        scan_instead(q->op);
+        index_scan_instead(q->op);
     else
         op_done(q->op);
 }
 
-static void start_query(struct index *ix, struct store_op *op)
+void index_query(struct index *ix, struct store_op *op, int64_t birth,
+                 struct store_counting counting)
 {
-    if (ix->sync.status < 0) {
-        scan_instead(op);
-        return;
-    }
     struct query_job *q = ARENA_NEW(&op->arena, struct query_job);
-    *q = (struct query_job){.op = op, .ix = ix, .birth = ix->sync.db.birth};
+    *q = (struct query_job){.op = op, .ix = ix, .birth = birth, .counting = counting};
     q->job = (struct job){.work = query_work, .done = query_done};
     if (ix->nidle > 0) {
         q->db = ix->idle[--ix->nidle];
@@ -296,104 +293,28 @@ static void start_query(struct index *ix, struct store_op *op)
     pool_submit(ix->store->env->readers, &q->job);
 }
 
-/* ---- the background ---- */
+/* ---- writes ---- */
 
-static void shrink(struct feed_job *f)
-{
-    uint64_t now = clock_mono_ms();
-    if (f->shrunk_ms && now - f->shrunk_ms < SHRINK_MS)
-        return; /* has_fed stays set: the timer starts the feed again */
-    index_db_shrink(&f->db);
-    f->shrunk_ms = now;
-    f->has_fed = false;
-}
-
-static void feed_work(struct job *job)
-{
-    struct feed_job *f = CONTAINER_OF(job, struct feed_job, job);
-    struct index *ix = CONTAINER_OF(f, struct index, feed);
-    struct index_sync s = {.db = &f->db, .store = ix->store, .stop = &ix->stop};
-    if (!f->is_low)
-        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOW_PRIORITY);
-    f->is_low = true;
-    int r = index_db_ready(&f->db);
-    if (r > 0)
-        f->must_sweep = true;
-    r = r < 0 ? r : 0;
-    if (r == 0 && f->must_sweep)
-        r = sweep_dir(&s, ix->dir, &f->state);
-    if (r == 0)
-        r = search_feed(&s);
-    f->has_fed |= r > 0;
-    if (r == 0 && f->has_fed)
-        shrink(f);
-    f->status = r;
-}
-
-static void feed_done(struct job *job)
-{
-    struct feed_job *f = CONTAINER_OF(job, struct feed_job, job);
-    struct index *ix = CONTAINER_OF(f, struct index, feed);
-    assert(f->is_busy);
-    f->is_busy = false;
-    if (ix->on_free) {
-        index_free_if_idle(ix);
-        return;
-    }
-    learn(ix, &f->state);
-    f->must_sweep = false;
-    if (f->has_fed && !timer_active(&ix->shrink))
-        timer_start(&ix->shrink, SHRINK_MS);
-    /* More slices to write, a replaced database, or a start that came during the job. Any other
-     * error waits for the next write or call, so that a broken disk does not cause a busy loop. */
-    if (f->status > 0 || f->status == -ESTALE || f->is_wanted)
-        feed_start(ix);
-}
-
-static void feed_start(struct index *ix)
-{
-    struct feed_job *f = &ix->feed;
-    f->is_wanted = false;
-    if (f->is_busy) {
-        f->is_wanted = true;
-        return;
-    }
-    if (!ix->pool)
-        ix->pool = pool_new(ix->store->env->loop, "nb-index", 1);
-    f->must_sweep |= clock_mono_ms() > ix->state.swept_ms + SWEEP_EVERY_MS;
-    f->state = ix->state;
-    f->is_busy = true;
-    pool_run(ix->pool, &f->job, feed_work, feed_done);
-}
-
-static void on_shrink(void *ctx)
-{
-    feed_start(ctx);
-}
-
+/* Some time after a write, or after the start. */
 static void on_index_timer(void *ctx)
 {
     struct index *ix = ctx;
     if (map_len(&ix->touched) > 0 && !ix->sync.is_busy)
-        sync_start(ix); /* sync_done starts the feed */
+        index_sync_start(ix); /* the next timer is for the text */
     else
-        feed_start(ix);
+        index_feed_start(ix);
 }
 
-void index_touch(struct index *ix, str id, bool came_or_went)
+void index_touch(struct index *ix, str id)
 {
     if (!ix)
         return;
-    if (came_or_went) {
-        ix->state.changes++;
-        ix->state.changed_at_ms = clock_now_ms();
-    }
+    mark_take(&ix->mark, ix->mark_path);
     if (map_len(&ix->touched) < TOUCHED_MAX)
         map_put(&ix->touched, id, ix);
     else
         ix->touched_too_many = true;
-    if (!timer_active(&ix->timer))
-        timer_start(&ix->timer, TOUCH_DELAY_MS);
+    feed_soon(ix);
 }
 
 /* ---- one row ---- */
@@ -418,46 +339,62 @@ bool index_load(const struct index *ix, str id, int fd, off_t limit, struct deri
 
 /* ---- life ---- */
 
+static char *cache_path(const struct store *s, const char *name)
+{
+    size_t size = strlen(s->conf.cache_dir) + strlen(name) + 2;
+    char *path = xcalloc(1, size);
+    (void)snprintf(path, size, "%s/%s", s->conf.cache_dir, name);
+    return path;
+}
+
 struct index *index_new(struct store *s, const char *dir)
 {
     struct index *ix = xcalloc(1, sizeof(*ix));
-    size_t size = strlen(s->conf.cache_dir) + sizeof("/index.db");
+    struct files *f = s->impl;
     ix->store = s;
+    ix->own = &f->changes;
     ix->dir = str_dup(str_from(dir));
-    ix->path = xcalloc(1, size);
-    (void)snprintf(ix->path, size, "%s/index.db", s->conf.cache_dir);
+    ix->path = cache_path(s, "index.db");
+    ix->mark_path = cache_path(s, "index.state");
+    mark_init(&ix->mark);
     map_init(&ix->touched);
     list_init(&ix->waiting);
     list_init(&ix->batch);
+    list_init(&ix->sweeping);
+    list_init(&ix->too_late);
     index_db_init(&ix->sync.db, ix->path, ix->dir, s->env);
+    index_db_init(&ix->sweep.db, ix->path, ix->dir, s->env);
     index_db_init(&ix->feed.db, ix->path, ix->dir, s->env);
-    timer_init(&ix->shrink, s->env->loop, on_shrink, ix);
+    timer_init(&ix->patience, s->env->loop, index_on_patience, ix);
+    timer_init(&ix->shrink, s->env->loop, index_on_shrink, ix);
     timer_init(&ix->timer, s->env->loop, on_index_timer, ix);
     timer_start(&ix->timer, START_DELAY_MS);
     return ix;
 }
 
-static void index_free_if_idle(struct index *ix)
+void index_free_if_idle(struct index *ix)
 {
     assert(ix->on_free);
-    if (ix->sync.is_busy || ix->feed.is_busy)
+    if (ix->sync.is_busy || ix->sweep.is_busy || ix->feed.is_busy)
         return;
     loop_fn done = ix->on_free;
-    void *ctx = ix->on_free_ctx;
-    assert(list_empty(&ix->waiting) && list_empty(&ix->batch));
+    assert(list_empty(&ix->waiting) && list_empty(&ix->batch) && list_empty(&ix->sweeping) &&
+           list_empty(&ix->too_late));
     while (ix->nidle > 0)
         db_delete(ix->idle[--ix->nidle]);
     index_db_close(&ix->sync.db);
+    index_db_close(&ix->sweep.db);
     index_db_close(&ix->feed.db);
     pool_free(ix->pool);
-    map_done(&ix->touched);
-    free(ix->dir);
-    free(ix->path);
-    free(ix);
-    done(ctx);
+    ix->pool = NULL;
+    ix->on_free = NULL;
+    done(ix->on_free_ctx);
 }
 
-void index_free(struct index *ix, loop_fn done, void *ctx)
+/* The order matters: the change of another process is looked for before our own last changes (the
+ * journal goes after this) make the time of the directory meaningless; `stop` ends sweep and feed
+ * early, but not the last sync. */
+void index_stop(struct index *ix, loop_fn done, void *ctx)
 {
     if (!ix) {
         done(ctx);
@@ -466,8 +403,36 @@ void index_free(struct index *ix, loop_fn done, void *ctx)
     assert(!ix->on_free);
     ix->on_free = done;
     ix->on_free_ctx = ctx;
-    atomic_store(&ix->stop, true);
     timer_stop(&ix->timer);
     timer_stop(&ix->shrink);
+    timer_stop(&ix->patience);
+    ix->is_mixed = index_has_foreign_change(&ix->state, ix);
+    /* What was written last, so that the next process finds a complete index. */
+    ix->sync.is_last = !ix->sync.is_busy && map_len(&ix->touched) > 0 && ix->mark.fd >= 0 &&
+                       map_len(&ix->touched) <= LAST_MAX && !ix->touched_too_many;
+    atomic_store(&ix->stop, true);
+    if (ix->sync.is_last)
+        index_sync_start(ix);
     index_free_if_idle(ix);
+}
+
+/* Every change of this process is in the index, and there was no other. */
+static bool is_complete(const struct index *ix)
+{
+    return ix->state.swept_ms && map_len(&ix->touched) == 0 && !ix->touched_too_many &&
+           !ix->is_mixed && ix->state.total > INDEX_SMALL_DIR;
+}
+
+void index_free(struct index *ix)
+{
+    if (!ix)
+        return;
+    if (is_complete(ix))
+        mark_leave(&ix->mark, index_dir_mtime_ns(ix->dir), ix->state.birth, ix->state.total);
+    mark_done(&ix->mark);
+    map_done(&ix->touched);
+    free(ix->dir);
+    free(ix->path);
+    free(ix->mark_path);
+    free(ix);
 }

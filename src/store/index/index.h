@@ -5,32 +5,41 @@
  * only on pool threads, through one connection per job.
  *
  *     list, search --> waiting --sync job--> query job --> op_done
- *                         ^          |            |
- *                         |          +---failed---+--> scan all logs (scan.c) --> op_done
- *     index_touch --> touched        |
- *                         |          v
- *                       timer --> feed job (full text, sweep), on its own thread
+ *                         ^        |  |           ^  |
+ *                         |        |  +-- failed -|--+--> scan all logs (scan.c) --> op_done
+ *                         |        +-- sweep job -+
+ *     index_touch --> touched                |
+ *                         |                  v
+ *                       timer --> feed jobs (full text, sweep): gather, write
  *
  * Sync job: one at a time, on the reader pool. It brings the rows of all logs up to date that were
- * written through this store (`touched`), or, after a sweep of the directory, of all logs that are
- * new, changed or deleted. Calls that arrive during a sync wait for the next one, so that each call
- * sees all writes acknowledged before it. A directory of many logs is swept only at the start and
- * when its time has changed.
+ * written through this store (`touched`). Calls that arrive during a sync wait for the next one, so
+ * that each call sees all writes acknowledged before it.
+ *
+ * Sweep job: compares the directory with the rows, and brings up to date what is new, changed or
+ * deleted, the latest first. A small directory is swept by every sync; a large one only when
+ * nothing is known about it yet (index_mark.h says when something is) and when its time has
+ * changed, unless a change of this process explains the time (dir_changes.h). A call waits for the
+ * sweep; one that takes a part (store_query.takes_part) waits PATIENCE_MS and is then answered with
+ * the rows that there are, and how many there will be. Changes of other processes to existing
+ * logs are found by the sweep of the feed.
  *
  * Query job: one per call, on the reader pool, with a connection of its own. It checks each row
  * that it returns against the file, and so notices appends of other processes. If the database was
  * replaced since the sync, or fails, the call falls back to scanning the logs.
  *
- * Feed job: one at a time, on a thread with low priority. It adds text to the full-text index in
- * slices and sweeps for changes of other processes. A search reads the ends of logs that the feed
- * has not reached.
+ * Feed: one at a time. It gathers text, and sweeps for changes of other processes, on a thread with
+ * low priority, and writes the text to the full-text index in slices on the reader pool: a thread
+ * that has to wait for a processor must not hold the lock that a list needs. A search reads the
+ * ends of logs that the feed has not reached.
  *
- * Who may touch what: each job owns its struct (sync_job, query_job, feed_job) while is_busy, with
- * a copy of sweep_state; `learn` takes the results over on the loop thread. `stop` is the only
- * member that changes while a job may read it.
+ * Who may touch what: each job owns its struct (sync_job, sweep_job, query_job, feed_job) while
+ * is_busy, with a copy of sweep_state; `index_learn` takes the results over on the loop thread.
+ * Only `stop`, `writers`, `own` and `progress`, which are atomic, change while a job may read them.
  *
- *   index.c        the jobs above          search_feed.c  adds text to the full-text index
- *   index_sync.c   brings rows up to date  search_find.c  runs a search
+ *   index.c        calls, the sync job     search_feed.c  adds text to the full-text index
+ *   index_background.c  sweep and feed     search_find.c  runs a search
+ *   index_sync.c   brings rows up to date  index_mark.c   a complete index at the end of a process
  *   index_list.c   a page of a list        search_words.c text and queries as words of FTS5
  *   index_conv.c   the rows                search_rank.c  order by relevance
  *   index_db.c     the database file       index_price.c  detects changed prices
@@ -44,12 +53,15 @@ struct index;
 /* dir: the directory in which logs are created and deleted. The cache directory is created when
  * it is first needed. */
 struct index *index_new(struct store *s, const char *dir);
-/* Calls done when the jobs have ended. No list or search may be pending. ix may be NULL. */
-void index_free(struct index *ix, loop_fn done, void *ctx);
+/* Brings the last writes into the index, ends its jobs and calls done. No list or search may be
+ * pending. ix may be NULL. */
+void index_stop(struct index *ix, loop_fn done, void *ctx);
+/* After index_stop, when nothing of this process changes the directory any more. Blocking, shortly;
+ * ix may be NULL. */
+void index_free(struct index *ix);
 
-/* This process has written a log, or (came_or_went) created, moved or deleted one. ix may be
- * NULL. */
-void index_touch(struct index *ix, str id, bool came_or_went);
+/* This process has written, created, moved or deleted a log. ix may be NULL. */
+void index_touch(struct index *ix, str id);
 
 /* Loads the values that the index derived from a log, up to `limit` at most, so that a large log
  * need not be read from its start. False: the index has no usable row. Blocking; any thread; ix may

@@ -63,7 +63,7 @@ static int log_delete(struct index_db *db, str id)
 
 /* ---- conversations ---- */
 
-enum kind { TEXT, JSON, STRINGS, INT, FLAG, REAL, UPDATED };
+enum kind { TEXT, JSON, STRINGS, INT, FLAG, REAL, UPDATED, PAST };
 
 #define FIELD(kind, member)                                                                        \
     {                                                                                              \
@@ -88,6 +88,7 @@ static const struct field {
     FIELD(FLAG, acl.is_shared),
     FIELD(FLAG, acl.is_sealed),
     FIELD(STRINGS, acl.participants),
+    FIELD(STRINGS, acl.readers),
     FIELD(TEXT, preview),
     FIELD(TEXT, last_model),
     FIELD(TEXT, last_run),
@@ -101,8 +102,10 @@ static const struct field {
     FIELD(FLAG, is_cost_known),
     FIELD(INT, bad_lines),
     FIELD(FLAG, is_hidden),
+    FIELD(JSON, branch),
+    FIELD(PAST, past), /* and behind them, not read by lists */
 };
-static_assert(ARRAY_LEN(FIELDS) == INDEX_CONV_NCOLUMNS, "one field per column");
+static_assert(ARRAY_LEN(FIELDS) == INDEX_CONV_NCOLUMNS + 1, "one field per column");
 
 static void read_strings(struct arena *a, str text, struct json_strs *ret)
 {
@@ -120,7 +123,8 @@ static const struct json *read_json(struct arena *a, str text)
     return text.n && json_parse(a, text, JSON_COPY, &v, NULL) == 0 ? v : NULL;
 }
 
-static void read_field(sqlite3_stmt *st, int i, const struct field *f, struct derive *d)
+/* False: the column was not written by us, so the row is of no use. */
+static bool read_field(sqlite3_stmt *st, int i, const struct field *f, struct derive *d)
 {
     void *place = (char *)&d->conv + f->at;
     struct arena *a = &d->arena;
@@ -147,28 +151,49 @@ static void read_field(sqlite3_stmt *st, int i, const struct field *f, struct de
         (void)snprintf(d->updated_at, sizeof(d->updated_at), "%.*s",
                        STR_ARG(index_db_column(st, i)));
         break;
+    case PAST:
+        return past_parse(a, index_db_column(st, i), place) == 0;
     }
+    return true;
 }
 
 void index_conv_columns(sqlite3_stmt *st, int first, struct derive *d)
 {
-    for (size_t i = 0; i < ARRAY_LEN(FIELDS); i++)
-        read_field(st, first + (int)i, &FIELDS[i], d);
+    for (size_t i = 0; i < INDEX_CONV_NCOLUMNS; i++)
+        (void)read_field(st, first + (int)i, &FIELDS[i], d);
     d->has_header = true;
     d->is_damaged = d->conv.acl.is_sealed;
 }
 
 int index_conv_read(struct index_db *db, str id, struct derive *d)
 {
-    static const char READ[] = "SELECT " INDEX_CONV_COLUMNS " FROM conv c WHERE c.id = ?";
+    static const char READ[] = "SELECT " INDEX_CONV_COLUMNS ", c.past"
+                               " FROM log l CROSS JOIN conv c ON c.no = l.no WHERE l.id = ?";
     sqlite3_stmt *st = index_db_sql(db, READ);
     index_db_bind(st, 1, id);
     int r = index_db_step(db, st);
     if (r <= 0)
         return r < 0 ? r : -ENOENT;
     index_conv_columns(st, 0, d);
+    bool is_whole = read_field(st, INDEX_CONV_NCOLUMNS, &FIELDS[INDEX_CONV_NCOLUMNS], d);
     sqlite3_reset(st);
-    return 0;
+    if (!is_whole)
+        index_db_discard(db);
+    return is_whole ? 0 : -EIO;
+}
+
+int index_id_of(struct index_db *db, struct arena *a, int64_t no, str *ret)
+{
+    static const char ID[] =
+        "SELECT id FROM conv WHERE no = ?1 UNION ALL"
+        " SELECT id FROM log WHERE no = ?1 AND substr(id, -6) = '" INDEX_NOTES "'";
+    sqlite3_stmt *st = index_db_sql(db, ID);
+    sqlite3_bind_int64(st, 1, no);
+    int r = index_db_step(db, st);
+    *ret = r > 0 ? arena_str(a, index_db_column(st, 0)) : STR_NONE;
+    if (r > 0)
+        sqlite3_reset(st);
+    return r < 0 ? r : 0;
 }
 
 static str strings_text(struct arena *a, const struct json_strs *s)
@@ -206,6 +231,9 @@ static void bind_field(sqlite3_stmt *st, int i, const struct field *f, const str
         break;
     case UPDATED:
         index_db_bind(st, i, str_from(d->updated_at));
+        break;
+    case PAST:
+        index_db_bind(st, i, past_json(a, place));
         break;
     }
 }
@@ -296,11 +324,11 @@ static int unshelve(struct index_db *db, str id)
     return r == -ENOENT ? 0 : r;
 }
 
-int index_conv_write(struct index_db *db, str id, const struct derive *derived)
+int index_conv_write(struct index_db *db, str id, int64_t no, const struct derive *derived)
 {
     static const char WRITE[] =
         "INSERT OR REPLACE INTO conv VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-        " ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     struct derive row = *derived, *d = &row;
     row.conv.acl.is_sealed |= !derived->has_header; /* as derive_conv says */
     int r = unshelve(db, id);
@@ -309,9 +337,10 @@ int index_conv_write(struct index_db *db, str id, const struct derive *derived)
     struct arena a;
     arena_init(&a);
     sqlite3_stmt *st = index_db_sql(db, WRITE);
-    index_db_bind(st, 1, id);
+    sqlite3_bind_int64(st, 1, no);
+    index_db_bind(st, 2, id);
     for (size_t i = 0; i < ARRAY_LEN(FIELDS); i++)
-        bind_field(st, (int)i + 2, &FIELDS[i], d, &a);
+        bind_field(st, (int)i + 3, &FIELDS[i], d, &a);
     r = index_db_run(db, st);
     arena_done(&a);
     return r < 0 ? r : shelve(db, true, d, id);
@@ -319,7 +348,7 @@ int index_conv_write(struct index_db *db, str id, const struct derive *derived)
 
 int index_conv_delete(struct index_db *db, str id)
 {
-    static const char DELETE[] = "DELETE FROM conv WHERE id = ?";
+    static const char DELETE[] = "DELETE FROM conv WHERE no = (SELECT no FROM log WHERE id = ?)";
     int r = unshelve(db, id);
     if (r == 0) {
         sqlite3_stmt *st = index_db_sql(db, DELETE);

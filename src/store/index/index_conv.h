@@ -27,19 +27,25 @@ void index_log_columns(sqlite3_stmt *st, int first, struct index_log *ret);
 
 /* d must be initialised; the strings of the row are copied into its arena. -ENOENT. */
 int index_conv_read(struct index_db *db, str id, struct derive *d);
-int index_conv_write(struct index_db *db, str id, const struct derive *d); /* replaces */
+/* Replaces the row; no: of its log. */
+int index_conv_write(struct index_db *db, str id, int64_t no, const struct derive *d);
 int index_conv_delete(struct index_db *db, str id); /* the log's row too; absent is fine */
+
+/* The id of the row of a log, by its number; empty when there is none. */
+int index_id_of(struct index_db *db, struct arena *a, int64_t no, str *ret);
+/* The end of the ids of rows without a conversation (index_sync.h). */
+#define INDEX_NOTES "/notes"
 
 /* The columns of "SELECT INDEX_CONV_COLUMNS FROM conv c". */
 void index_conv_columns(sqlite3_stmt *st, int first, struct derive *d);
 #define INDEX_CONV_COLUMNS                                                                         \
     "c.workspace_id, c.created_at, c.updated_at, c.title, c.channel, c.model, c.forked_from,"      \
-    " c.parent, c.metadata, c.owner_id, c.is_shared, c.is_sealed, c.participants, c.preview,"      \
-    " c.last_model, c.last_run, c.message_count, c.input_tokens, c.output_tokens, "                \
+    " c.parent, c.metadata, c.owner_id, c.is_shared, c.is_sealed, c.participants, c.readers,"      \
+    " c.preview, c.last_model, c.last_run, c.message_count, c.input_tokens, c.output_tokens, "     \
     "c.cache_read_tokens,"                                                                         \
     " c.cache_write_5m_tokens, c.cache_write_1h_tokens, c.cost_usd, c.is_cost_known, c.bad_lines," \
-    " c.is_hidden"
-#define INDEX_CONV_NCOLUMNS 26
+    " c.is_hidden, c.branch"
+#define INDEX_CONV_NCOLUMNS 28
 
 /* The shelves that together hold every conversation that the viewer may see. */
 #define INDEX_SHELVES_MAX 4

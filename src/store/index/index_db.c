@@ -12,20 +12,25 @@
 enum { BUSY_MS = 5000, BUSY_NAP_US = 300, CACHE_KIB = 2048 };
 
 static const char SCHEMA[] =
-    /* The state of a log when it was last read; small, because every start reads all rows.
-     * no: a number for the messages of this log; a different file gets a different number. */
+    /* The state of a log when it was last read; small, because a sweep reads all rows.
+     * no: a number for this log in the other tables; a different file gets a different number. */
     "CREATE TABLE log(id TEXT PRIMARY KEY, no INTEGER, dev INTEGER, ino INTEGER, size INTEGER,"
     " mtime INTEGER, mark INTEGER, done INTEGER, text_done INTEGER, messages INTEGER)"
     " WITHOUT ROWID;"
-    "CREATE UNIQUE INDEX log_no ON log(no);"
+    /* The numbers of conversations are found in conv. */
+    "CREATE UNIQUE INDEX notes_no ON log(no) WHERE substr(id, -6) = '/notes';"
     "CREATE INDEX log_behind ON log(mtime) WHERE text_done <> done;"
-    "CREATE TABLE conv(id TEXT PRIMARY KEY, workspace_id TEXT, created_at TEXT, updated_at TEXT,"
+    "CREATE TABLE conv(no INTEGER PRIMARY KEY, id TEXT, workspace_id TEXT, created_at TEXT, "
+    "updated_at TEXT,"
     " title TEXT, channel TEXT, model TEXT, forked_from TEXT, parent TEXT, metadata TEXT,"
-    " owner_id TEXT, is_shared INTEGER, is_sealed INTEGER, participants TEXT, preview TEXT,"
+    " owner_id TEXT, is_shared INTEGER, is_sealed INTEGER, participants TEXT, readers TEXT,"
+    " preview TEXT,"
     " last_model TEXT, last_run TEXT, message_count INTEGER, input_tokens INTEGER, output_tokens "
     "INTEGER,"
     " cache_read_tokens INTEGER, cache_write_5m_tokens INTEGER, cache_write_1h_tokens INTEGER,"
-    " cost_usd REAL, is_cost_known INTEGER, bad_lines INTEGER, is_hidden INTEGER);"
+    " cost_usd REAL, is_cost_known INTEGER, bad_lines INTEGER, is_hidden INTEGER, branch TEXT,"
+    " past TEXT);"
+    "CREATE INDEX conv_branch ON conv(no) WHERE branch <> '';"
     /* One entry for each person who may see a conversation and each sort order. */
     "CREATE TABLE shelf(name TEXT, sort INTEGER, at TEXT, id TEXT,"
     " PRIMARY KEY(name, sort, at, id)) WITHOUT ROWID;"

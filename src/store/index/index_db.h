@@ -13,7 +13,7 @@
 #include "store/index/index_vfs.h"
 #include "store/store.h"
 
-#define INDEX_SCHEMA         3 /* raised with the tables, and with what is derived from a log */
+#define INDEX_SCHEMA         6 /* raised with the tables, and with what is derived from a log */
 #define INDEX_STATEMENTS_MAX 32
 
 struct index_db {

@@ -38,7 +38,7 @@ static void note_ancestor(struct index_page *p, sqlite3_stmt *st, str id)
  * parent. */
 static int read_parent(struct index_page *p, struct conv *c)
 {
-    static const char PARENT[] = ROW " FROM log l CROSS JOIN conv c ON c.id = l.id WHERE l.id = ?1";
+    static const char PARENT[] = ROW " FROM log l CROSS JOIN conv c ON c.no = l.no WHERE l.id = ?1";
     struct store_op *op = p->op;
     sqlite3_stmt *st = index_db_sql(p->sync->db, PARENT);
     str id = arena_str(&op->arena, json_get_string(c->parent, "conversationId"));
@@ -97,11 +97,13 @@ static void page_keep(struct index_page *p, sqlite3_stmt *st, struct conv *c)
     p->convs[p->n++] = *c;
 }
 
-static void page_take_row(struct index_page *p, sqlite3_stmt *st)
+static bool page_take_row(struct index_page *p, sqlite3_stmt *st)
 {
     struct conv *c = conv_of(p, st);
-    if (wants(p, c))
-        page_keep(p, st, c);
+    if (!wants(p, c))
+        return false;
+    page_keep(p, st, c);
+    return true;
 }
 
 /* ---- along the shelves ---- */
@@ -109,21 +111,23 @@ static void page_take_row(struct index_page *p, sqlite3_stmt *st)
 static int walk_shelf(struct index_page *p, str shelf)
 {
     static const char WALK[] =
-        ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
+        ROW " FROM shelf s CROSS JOIN log l ON l.id = s.id CROSS JOIN conv c ON c.no = l.no"
             " WHERE s.name = ?1 AND s.sort = ?2 AND (s.at, s.id) < (?3, ?4)"
-            " ORDER BY s.at DESC, s.id DESC LIMIT ?5";
+            " ORDER BY s.at DESC, s.id DESC";
     const struct store_query *q = &p->op->in.query;
     struct index_db *db = p->sync->db;
     sqlite3_stmt *st = index_db_sql(db, WALK);
-    int r;
+    size_t kept = 0;
+    int r = 0;
     index_db_bind(st, 1, shelf);
     sqlite3_bind_int(st, 2, (int)q->sort);
     index_db_bind(st, 3, q->cursor.n ? p->place.updated_at : STR("~"));
     index_db_bind(st, 4, p->place.id);
-    sqlite3_bind_int64(st, 5, (int64_t)q->limit + 1);
-    while ((r = index_db_step(db, st)) > 0)
-        page_take_row(p, st);
-    return r;
+    while (kept <= q->limit && (r = index_db_step(db, st)) > 0)
+        kept += page_take_row(p, st);
+    if (r > 0)
+        sqlite3_reset(st);
+    return r < 0 ? r : 0;
 }
 
 static int count_shelf(struct index_page *p, str shelf)
@@ -145,7 +149,7 @@ static int count_shelf(struct index_page *p, str shelf)
 static int walk_children(struct index_page *p)
 {
     static const char CHILDREN[] =
-        ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
+        ROW " FROM shelf s CROSS JOIN log l ON l.id = s.id CROSS JOIN conv c ON c.no = l.no"
             " WHERE s.name = ?1 AND s.sort = ?2 ORDER BY s.at DESC, s.id DESC";
     const struct store_query *q = &p->op->in.query;
     struct index_db *db = p->sync->db;
@@ -167,6 +171,29 @@ static int walk_children(struct index_page *p)
     return r;
 }
 
+/* The shelves include conversations that the person's marks exclude from this list (archived ones):
+ * subtract these. A person has few marks, compared with all conversations. */
+static int count_put_away(struct index_page *p)
+{
+    static const char ONE[] = ROW " FROM log l CROSS JOIN conv c ON c.no = l.no WHERE l.id = ?1";
+    const struct store_query *q = &p->op->in.query;
+    struct store_query any = *q;
+    any.marks = NULL;
+    int r = 0;
+    for (size_t i = 0; q->marks && r >= 0 && i < q->marks->n; i++) {
+        const struct mark *m = &q->marks->items[i];
+        if (listing_takes_mark(q, m))
+            continue;
+        sqlite3_stmt *st = index_db_sql(p->sync->db, ONE);
+        index_db_bind(st, 1, m->id);
+        if ((r = index_db_step(p->sync->db, st)) > 0) {
+            p->total -= listing_wants(&any, conv_of(p, st));
+            sqlite3_reset(st);
+        }
+    }
+    return r < 0 ? r : 0;
+}
+
 static int walk_shelves(struct index_page *p)
 {
     const struct store_query *q = &p->op->in.query;
@@ -179,10 +206,10 @@ static int walk_shelves(struct index_page *p)
         if (r == 0)
             r = walk_shelf(p, shelves[i]);
     }
-    return r;
+    return r == 0 ? count_put_away(p) : r;
 }
 
-/* ---- by part of a title ---- */
+/* ---- by part of a title, by marks, or by ids ---- */
 
 struct key { /* of a row that matches, in the order of the list */
     str at, id;
@@ -207,13 +234,16 @@ static void add_key(struct index_page *p, struct keys *k, sqlite3_stmt *st)
     struct derive d;
     derive_init(&d, p->op->store->env);
     index_conv_columns(st, 0, &d);
-    if (wants(p, &d.conv)) {
-        str created = d.conv.created_at, updated = str_from(d.updated_at);
+    struct conv c = d.conv;
+    c.id = index_db_column(st, INDEX_CONV_NCOLUMNS);
+    c.updated_at = str_from(d.updated_at);
+    if (wants(p, &c)) {
+        str created = c.created_at, updated = c.updated_at;
         GROW(k->items, k->n, k->cap);
         bool by_created = q->sort == STORE_BY_CREATED && created.n;
         k->items[k->n++] = (struct key){
             .at = arena_str(&k->arena, by_created ? created : updated),
-            .id = arena_str(&k->arena, index_db_column(st, INDEX_CONV_NCOLUMNS)),
+            .id = arena_str(&k->arena, c.id),
         };
     }
     derive_done(&d);
@@ -224,20 +254,55 @@ static int match(struct index_page *p, struct keys *k)
 {
     static const char MATCH[] = "SELECT " INDEX_CONV_COLUMNS ", c.id FROM conv c"
                                 " WHERE has_text(c.title, c.preview, ?1)";
+    static const char BRANCHES[] = "SELECT " INDEX_CONV_COLUMNS ", c.id FROM conv c"
+                                   " WHERE c.branch <> '' AND instr(c.branch, ?1) > 0";
+    const struct store_query *q = &p->op->in.query;
     struct index_db *db = p->sync->db;
-    sqlite3_stmt *st = index_db_sql(db, MATCH);
+    sqlite3_stmt *st = index_db_sql(db, q->branches_of.n ? BRANCHES : MATCH);
     int r;
-    index_db_bind(st, 1, p->op->in.query.search);
+    index_db_bind(st, 1, q->branches_of.n ? q->branches_of : q->search);
     while ((r = index_db_step(db, st)) > 0)
         add_key(p, k, st);
-    if (k->n > 1)
-        qsort(k->items, k->n, sizeof(*k->items), newest_first);
+    return r;
+}
+
+static int match_one(struct index_page *p, struct keys *k, str id)
+{
+    static const char ONE[] = "SELECT " INDEX_CONV_COLUMNS ", c.id FROM log l"
+                              " CROSS JOIN conv c ON c.no = l.no WHERE l.id = ?1";
+    sqlite3_stmt *st = index_db_sql(p->sync->db, ONE);
+    index_db_bind(st, 1, id);
+    int r = index_db_step(p->sync->db, st);
+    if (r > 0) {
+        add_key(p, k, st);
+        sqlite3_reset(st);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Only what the person pinned, or put away: no other row is read. */
+static int match_marked(struct index_page *p, struct keys *k)
+{
+    const struct marks *m = p->op->in.query.marks;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < m->n; i++)
+        if (listing_takes_mark(&p->op->in.query, &m->items[i]))
+            r = match_one(p, k, m->items[i].id);
+    return r;
+}
+
+static int match_ids(struct index_page *p, struct keys *k)
+{
+    const struct json_strs *only = p->op->in.query.only;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < only->len; i++)
+        r = match_one(p, k, only->items[i]);
     return r;
 }
 
 static int take_one(struct index_page *p, str id)
 {
-    static const char ONE[] = ROW " FROM conv c CROSS JOIN log l ON l.id = c.id WHERE c.id = ?1";
+    static const char ONE[] = ROW " FROM log l CROSS JOIN conv c ON c.no = l.no WHERE l.id = ?1";
     sqlite3_stmt *st = index_db_sql(p->sync->db, ONE);
     index_db_bind(st, 1, id);
     int r = index_db_step(p->sync->db, st);
@@ -248,14 +313,17 @@ static int take_one(struct index_page *p, str id)
     return r < 0 ? r : 0;
 }
 
-static int search_titles(struct index_page *p)
+static int select_rows(struct index_page *p)
 {
     const struct store_query *q = &p->op->in.query;
     const struct key place = {.at = p->place.updated_at, .id = p->place.id};
     struct keys k = {0};
     size_t i = 0;
     arena_init(&k.arena);
-    int r = match(p, &k);
+    bool is_marked = q->marks && (q->pinned == STORE_YES || q->archived == STORE_YES);
+    int r = q->only ? match_ids(p, &k) : is_marked ? match_marked(p, &k) : match(p, &k);
+    if (k.n > 1)
+        qsort(k.items, k.n, sizeof(*k.items), newest_first);
     while (q->cursor.n && i < k.n && newest_first(&k.items[i], &place) <= 0)
         i++;
     for (size_t end = i + q->limit + 1; r == 0 && i < k.n && i < end; i++)
@@ -277,7 +345,8 @@ static int query(struct index_page *p)
     bool is_joint = q->viewer && q->viewer->also; /* a shelf belongs to one person */
     int r = index_db_begin(p->sync->db, false);
     if (r == 0)
-        r = q->search.n || is_joint ? search_titles(p) : walk_shelves(p);
+        r = q->search.n || q->branches_of.n || is_joint || listing_selects(q) ? select_rows(p)
+                                                                              : walk_shelves(p);
     if (r == 0)
         r = index_db_commit(p->sync->db);
     index_db_rollback(p->sync->db);

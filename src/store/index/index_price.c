@@ -12,7 +12,7 @@ static const struct conv_usage PROBE = {
     .cache_write_1h_tokens = 1000033,
 };
 
-static double probe(const struct store_env *env, str model)
+double index_price_probe(const struct store_env *env, str model)
 {
     double usd = 0;
     return env->price && env->price(env->price_ctx, model, &PROBE, &usd) ? usd : -1;
@@ -47,7 +47,7 @@ int index_price_save(struct index_price *p, struct index_db *db)
     for (size_t i = 0; (e = map_next(&p->models, &i)) != NULL;) {
         sqlite3_stmt *st = index_db_sql(db, SAVE);
         index_db_bind(st, 1, e->key);
-        sqlite3_bind_double(st, 2, probe(p->real, e->key));
+        sqlite3_bind_double(st, 2, index_price_probe(p->real, e->key));
         int r = index_db_run(db, st);
         if (r < 0)
             return r;
@@ -62,7 +62,7 @@ bool index_price_agrees(struct index_db *db)
     sqlite3_stmt *st = index_db_sql(db, ALL);
     bool agrees = true;
     while (agrees && sqlite3_step(st) == SQLITE_ROW)
-        agrees = probe(db->env, index_db_column(st, 0)) == sqlite3_column_double(st, 1);
+        agrees = index_price_probe(db->env, index_db_column(st, 0)) == sqlite3_column_double(st, 1);
     sqlite3_reset(st);
     return agrees;
 }

@@ -2,7 +2,7 @@
  *
  * Costs are summed up once, when a log is read. The price of each model is saved with the sums;
  * when a price has changed since, the sums are wrong and the index is created again. Private to
- * the index; the thread that holds the connection. */
+ * store/; the thread that holds the connection. */
 #pragma once
 
 #include "base/map.h"
@@ -22,3 +22,6 @@ void index_price_done(struct index_price *p);
 int index_price_save(struct index_price *p, struct index_db *db); /* inside a transaction */
 
 bool index_price_agrees(struct index_db *db);
+
+/* The cost of a fixed usage: it changes when any price of the model changes. -1: unknown. */
+double index_price_probe(const struct store_env *env, str model);

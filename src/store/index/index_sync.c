@@ -1,6 +1,7 @@
 #include "store/index/index_sync.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes/hash.h"
@@ -13,8 +14,14 @@ enum {
     MARK_LAST = 64,
     STEP_BYTES = 8 * 1024 * 1024, /* of one log per transaction */
     STEP_MS = 50,                 /* of one transaction, so that other connections can write */
-    MANY = 2000,                  /* logs to read: nobody can use the index before it is done, */
-    MANY_MS = 1000, /* and writing the same pages again and again takes most of the time */
+    MANY = 2000,                  /* logs to read: then the transactions grow */
+    FIRST_MS = 16,                /* from this */
+    MANY_MS = 1000,               /* to this */
+    YIELD_NAP_US = 300,
+    YIELD_NAPS = 100,
+    ROWS = 256,   /* read at a time */
+    PORTION = 64, /* logs */
+    PORTION_MAX = 16384,
 };
 
 bool index_is_notes(str row_id)
@@ -173,7 +180,7 @@ static int reading_save(struct sync_reading *r, bool has_more)
     l->size = has_more ? -1 : r->st.st_size;
     l->mtime_ns = (int64_t)r->st.st_mtim.tv_sec * 1000000000 + r->st.st_mtim.tv_nsec;
     l->mark = mark_of(r->fd, (off_t)l->done);
-    int rc = r->is_notes ? 0 : index_conv_write(r->sync->db, r->id, &r->derive);
+    int rc = r->is_notes ? 0 : index_conv_write(r->sync->db, r->id, l->no, &r->derive);
     return rc < 0 ? rc : index_log_write(r->sync->db, r->id, l);
 }
 
@@ -240,18 +247,19 @@ static int catch_up_one(struct index_sync *s, const struct store_env *env, str i
 
 /* ---- many logs ---- */
 
-/* One transaction. Returns how many logs are done, or -errno. */
-static int catch_up_some(struct index_sync *s, struct index_price *prices, const str *ids, size_t n)
+/* One transaction, of `ms` and at least so many logs. Returns how many are done, or -errno. */
+static int catch_up_some(struct index_sync *s, struct index_price *prices, const str *ids, size_t n,
+                         unsigned ms, size_t at_least)
 {
     size_t i = 0;
     int r = index_db_begin(s->db, true);
-    uint64_t until = clock_mono_ms() + (n > MANY ? MANY_MS : STEP_MS);
-    while (r >= 0 && i < n && clock_mono_ms() < until) {
+    uint64_t until = clock_mono_ms() + ms;
+    bool goes_on = true;
+    while (r >= 0 && i < n && goes_on && !atomic_load(s->stop)) {
         r = catch_up_one(s, &prices->env, ids[i]);
-        if (r == 0)
-            i++;
-        if (r > 0)
-            break;
+        i += r == 0;
+        bool is_over = clock_mono_ms() >= until || (s->yield && atomic_load(s->yield) > 0);
+        goes_on = r == 0 && (i < at_least || !is_over);
     }
     if (r >= 0)
         r = index_price_save(prices, s->db);
@@ -261,114 +269,223 @@ static int catch_up_some(struct index_sync *s, struct index_price *prices, const
     return r < 0 ? r : (int)i;
 }
 
+/* SQLite has no queue for writers: without a pause the next transaction would begin before those
+ * who wait look again. */
+static void let_others_write(const struct index_sync *s)
+{
+    const struct timespec nap = {.tv_nsec = YIELD_NAP_US * 1000};
+    for (int i = 0; s->yield && atomic_load(s->yield) > 0 && i < YIELD_NAPS; i++)
+        (void)nanosleep(&nap, NULL);
+}
+
+static void tell_progress(struct index_sync *s, size_t behind)
+{
+    if (!s->progress)
+        return;
+    atomic_store(&s->progress->behind, behind);
+    atomic_store(&s->progress->has_rows, true);
+}
+
+/* The first transactions are short, so that lists have something to show; the later ones are long,
+ * because writing the same pages again and again takes most of the time. */
 int index_catch_up(struct index_sync *s, const str *ids, size_t n)
 {
     struct index_price prices;
     index_price_init(&prices, s->db->env);
+    unsigned ms = n > MANY ? FIRST_MS : STEP_MS;
     int r = 0;
-    for (size_t i = 0; r >= 0 && i<n; i += r> 0 ? (size_t)r : 0)
-        r = atomic_load(s->stop) ? -ECANCELED : catch_up_some(s, &prices, ids + i, n - i);
+    s->has_written |= n > 0;
+    for (size_t i = 0; r >= 0 && i < n;) {
+        r = atomic_load(s->stop)
+                ? -ECANCELED
+                : catch_up_some(s, &prices, ids + i, n - i, ms, n > MANY && i == 0 ? PORTION : 1);
+        i += r > 0 ? (size_t)r : 0;
+        tell_progress(s, n - i);
+        let_others_write(s);
+        if (n > MANY && ms < MANY_MS)
+            ms *= 2;
+    }
     index_price_done(&prices);
     return r < 0 ? r : 0;
 }
 
 /* ---- all logs ---- */
 
-struct ids {
+struct log_names {
     struct arena *arena;
-    str *items; /* heap */
+    struct log_name {
+        str id;
+        int64_t mtime_ns;
+    } * items; /* heap */
     size_t n, cap;
 };
 
-static void add_id(void *ctx, str id)
+static void add_name(struct log_names *names, str id, int64_t mtime_ns)
 {
-    struct ids *ids = ctx;
-    GROW(ids->items, ids->n, ids->cap);
-    ids->items[ids->n++] = arena_str(ids->arena, id);
+    GROW(names->items, names->n, names->cap);
+    names->items[names->n++] = (struct log_name){arena_str(names->arena, id), mtime_ns};
 }
 
 static int by_bytes(const void *a, const void *b)
 {
-    return str_cmp(*(const str *)a, *(const str *)b);
+    return str_cmp(((const struct log_name *)a)->id, ((const struct log_name *)b)->id);
 }
 
-static bool is_current_file(struct index_sync *s, struct arena *a, str id,
-                            const struct index_log *log)
+static int latest_first(const void *a, const void *b)
 {
-    struct files *f = s->store->impl;
-    struct stat st;
-    arena_reset(a);
-    const char *path = index_path(f, a, id);
-    return path && stat(path, &st) == 0 && index_is_current(log, &st);
+    int64_t x = ((const struct log_name *)a)->mtime_ns, y = ((const struct log_name *)b)->mtime_ns;
+    return (x < y) - (x > y);
 }
 
 struct there { /* what the directory holds */
     struct index_sync *sync;
-    struct ids ids;
+    struct log_names names;
     struct arena scratch;
     size_t logs; /* without the notes beside them */
+    size_t max;  /* 0 = no limit */
 };
 
-static void add_log(void *ctx, str id)
+static bool add_log(void *ctx, str id)
 {
     struct there *t = ctx;
     struct files *f = t->sync->store->impl;
     struct stat st;
-    add_id(&t->ids, id);
+    add_name(&t->names, id, 0);
     t->logs++;
-    if (!f->layout->notes_path)
+    if (f->layout->notes_path) {
+        arena_reset(&t->scratch);
+        const char *notes = f->layout->notes_path(f, &t->scratch, id);
+        if (notes && lstat(notes, &st) == 0 && S_ISREG(st.st_mode))
+            add_name(&t->names, arena_printf(&t->scratch, "%.*s" INDEX_NOTES, STR_ARG(id)), 0);
+    }
+    return (!t->max || t->logs <= t->max) && !atomic_load(t->sync->stop);
+}
+
+/* Adds the file to `differ` unless the row describes it. log: NULL = there is no row. */
+static void compare_file(struct index_sync *s, struct arena *scratch, str id,
+                         const struct index_log *log, struct log_names *differ)
+{
+    struct files *f = s->store->impl;
+    struct stat st;
+    arena_reset(scratch);
+    const char *path = index_path(f, scratch, id);
+    bool is_there = path && stat(path, &st) == 0;
+    if (is_there && log && index_is_current(log, &st))
         return;
-    arena_reset(&t->scratch);
-    const char *notes = f->layout->notes_path(f, &t->scratch, id);
-    if (notes && lstat(notes, &st) == 0 && S_ISREG(st.st_mode))
-        add_id(&t->ids, arena_printf(&t->scratch, "%.*s" INDEX_NOTES, STR_ARG(id)));
+    int64_t ns = is_there ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+    add_name(differ, id, ns);
+}
+
+struct row {
+    str id;
+    struct index_log log;
+};
+
+/* The next rows, by id. A statement that is under way keeps others from writing, so it ends before
+ * any file is looked at. Returns how many, or -errno. */
+static int next_rows(struct index_sync *s, str after, struct arena *a, struct row rows[ROWS])
+{
+    static const char NEXT[] =
+        "SELECT " INDEX_LOG_COLUMNS ", id FROM log WHERE id > ? ORDER BY id LIMIT ?";
+    sqlite3_stmt *st = index_db_sql(s->db, NEXT);
+    int n = 0, r;
+    index_db_bind(st, 1, after);
+    sqlite3_bind_int(st, 2, ROWS);
+    while ((r = index_db_step(s->db, st)) > 0) {
+        index_log_columns(st, 0, &rows[n].log);
+        rows[n++].id = arena_str(a, index_db_column(st, 9));
+    }
+    return r < 0 ? r : n;
 }
 
 /* Compares the sorted names of the directory with the sorted rows, like a merge. */
-static int compare_dir(struct index_sync *s, const struct ids *there, struct ids *differ)
+static int compare_dir(struct index_sync *s, const struct log_names *there,
+                       struct log_names *differ)
 {
-    static const char ALL[] = "SELECT " INDEX_LOG_COLUMNS ", id FROM log ORDER BY id";
-    sqlite3_stmt *st = index_db_sql(s->db, ALL);
-    struct arena scratch;
-    size_t i = 0;
-    int r;
+    struct row *rows = xcalloc(ROWS, sizeof(*rows));
+    struct arena ids[2], scratch; /* the last id of the rows before is needed for the next ones */
+    str last = STR_NONE;
+    size_t at = 0;
+    int n = ROWS, turn = 0;
+    arena_init(&ids[0]);
+    arena_init(&ids[1]);
     arena_init(&scratch);
-    while ((r = index_db_step(s->db, st)) > 0) {
-        struct index_log log;
-        str id = index_db_column(st, 9);
-        index_log_columns(st, 0, &log);
-        while (i < there->n && str_cmp(there->items[i], id) < 0)
-            add_id(differ, there->items[i++]);
-        bool is_there = i < there->n && str_eq(there->items[i], id);
-        if (!is_there || !is_current_file(s, &scratch, id, &log))
-            add_id(differ, id);
-        i += is_there;
+    while (n == ROWS && !atomic_load(s->stop)) {
+        turn = !turn;
+        arena_reset(&ids[turn]);
+        n = next_rows(s, last, &ids[turn], rows);
+        if (n > 0 && s->progress)
+            atomic_store(&s->progress->has_rows, true);
+        for (int i = 0; i < n; i++) {
+            last = rows[i].id;
+            while (at < there->n && str_cmp(there->items[at].id, last) < 0)
+                compare_file(s, &scratch, there->items[at++].id, NULL, differ);
+            bool is_there = at < there->n && str_eq(there->items[at].id, last);
+            if (is_there)
+                compare_file(s, &scratch, last, &rows[i].log, differ);
+            else
+                add_name(differ, last, 0);
+            at += is_there;
+        }
     }
-    while (r == 0 && i < there->n)
-        add_id(differ, there->items[i++]);
+    while (n >= 0 && at < there->n && !atomic_load(s->stop))
+        compare_file(s, &scratch, there->items[at++].id, NULL, differ);
+    arena_done(&ids[0]);
+    arena_done(&ids[1]);
     arena_done(&scratch);
+    free(rows);
+    return n < 0 ? n : atomic_load(s->stop) ? -ECANCELED : 0;
+}
+
+static int find_differences(struct there *t, struct log_names *differ)
+{
+    struct index_sync *s = t->sync;
+    struct err e = {0};
+    int r = s->store->ops->each_id(s->store, add_log, t, &e);
+    if (r == 0 && t->max && t->logs > t->max)
+        r = -E2BIG;
+    if (r == 0 && s->progress) {
+        atomic_store(&s->progress->behind, t->logs); /* as long as nothing is compared */
+        atomic_store(&s->progress->total, t->logs);
+    }
+    if (t->names.n > 1)
+        qsort(t->names.items, t->names.n, sizeof(*t->names.items), by_bytes);
+    if (r == 0)
+        r = compare_dir(s, &t->names, differ);
+    if (differ->n > 1)
+        qsort(differ->items, differ->n, sizeof(*differ->items), latest_first);
+    if (r == 0 && s->progress)
+        atomic_store(&s->progress->behind, differ->n);
     return r;
 }
 
-int index_sweep(struct index_sync *s, struct arena *a, str **ret, size_t *ret_n, size_t *ret_total)
+/* The latest come first, but in portions, each of which except the first is in the order of time:
+ * the entries of a shelf that are added in that order fill their pages, in the opposite order only
+ * half. */
+static void copy_in_portions(const struct log_names *latest_first, str *ret)
+{
+    size_t n = latest_first->n, portion = PORTION;
+    for (size_t at = 0; at < n; at += portion, portion *= portion < PORTION_MAX ? 2 : 1) {
+        size_t end = n - at < portion ? n : at + portion;
+        for (size_t i = at; i < end; i++)
+            ret[i] = latest_first->items[at == 0 ? i : end - 1 - (i - at)].id;
+    }
+}
+
+int index_sweep(struct index_sync *s, struct arena *a, size_t names_max, str **ret, size_t *ret_n,
+                size_t *ret_total)
 {
     struct arena names;
     arena_init(&names);
-    struct there there = {.sync = s, .ids = {.arena = &names}};
-    struct ids differ = {.arena = a};
-    struct err e = {0};
+    struct there there = {.sync = s, .names = {.arena = &names}, .max = names_max};
+    struct log_names differ = {.arena = a};
     arena_init(&there.scratch);
-    int r = s->store->ops->each_id(s->store, add_log, &there, &e);
-    if (there.ids.n > 1)
-        qsort(there.ids.items, there.ids.n, sizeof(str), by_bytes);
-    if (r == 0)
-        r = compare_dir(s, &there.ids, &differ);
+    int r = find_differences(&there, &differ);
     *ret_total = there.logs;
     *ret_n = differ.n;
     *ret = arena_array(a, differ.n + 1, sizeof(str));
-    if (differ.n)
-        memcpy(*ret, differ.items, differ.n * sizeof(str));
-    free(there.ids.items);
+    copy_in_portions(&differ, *ret);
+    free(there.names.items);
     free(differ.items);
     arena_done(&there.scratch);
     arena_done(&names);

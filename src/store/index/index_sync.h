@@ -17,24 +17,35 @@
  * whose id is that of the conversation followed by INDEX_NOTES; ids of conversations contain no
  * slash. Such a row is used only for search: no values are derived from the file, and its access is
  * that of the conversation. */
-#define INDEX_NOTES "/notes"
 bool index_is_notes(str row_id);
 str index_conv_id(str row_id); /* of the conversation */
 /* The file of a row, and the event that one of its lines represents (may be empty). */
 const char *index_path(struct files *f, struct arena *a, str row_id);
 str index_event(const struct files *f, struct arena *a, str row_id, str line);
 
+struct index_progress {    /* of a sweep; written by its job, read by any thread */
+    _Atomic size_t total;  /* logs that were found in the directory */
+    _Atomic size_t behind; /* of which these are not in the index yet */
+    atomic_bool has_rows;  /* the index has rows of some of them */
+};
+
 struct index_sync {
     struct index_db *db;
     struct store *store;
     const atomic_bool *stop; /* set: stop early with -ECANCELED */
+    /* For work that takes long; may be NULL. yield: how many others wait to write. */
+    struct index_progress *progress;
+    _Atomic unsigned *yield;
+    bool has_written; /* the result: rows may have text that is not in the full-text index */
 };
 
-/* Compares the directory with the index, without opening a log. ret: the ids that differ,
- * in the arena. ret_total: how many logs there are. */
-int index_sweep(struct index_sync *s, struct arena *a, str **ret, size_t *ret_n, size_t *ret_total);
+/* Compares the directory with the index, without opening a log. ret: the ids that differ, the
+ * latest changed first, in the arena. ret_total: how many logs there are. names_max: with more
+ * logs the answer is -E2BIG, after as many names; 0 = no limit. */
+int index_sweep(struct index_sync *s, struct arena *a, size_t names_max, str **ret, size_t *ret_n,
+                size_t *ret_total);
 
-/* Brings the rows of these logs up to date; deletes the rows of deleted logs. */
+/* Brings the rows of these logs up to date, in this order; deletes the rows of deleted logs. */
 int index_catch_up(struct index_sync *s, const str *ids, size_t n);
 
 /* Does the row describe the current state of the file? */

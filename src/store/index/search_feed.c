@@ -9,7 +9,6 @@
 
 enum {
     SLICE_LOGS = 1024,
-    SLICE_MESSAGES = 32768,
     SLICE_WORDS = 4 * 1024 * 1024, /* bytes that FTS5 collects before it writes a segment */
     DEAD_MIN = 50000,
     WORDS_MAX = 4 * LINES_MAX_BYTES,
@@ -29,13 +28,13 @@ struct indexed_message {
     size_t words, nwords; /* in slice.words */
 };
 
-struct slice {
+struct search_slice {
     struct index_sync *sync;
     struct arena arena, scratch;
     struct feed_log logs[SLICE_LOGS];
     size_t nlogs;
-    struct indexed_message *messages; /* heap, SLICE_MESSAGES and those of one line more */
-    size_t n, cap;
+    struct indexed_message *messages; /* heap, `max` and those of one line more */
+    size_t n, cap, max;
     struct buf words;
 };
 
@@ -47,7 +46,7 @@ int64_t search_number(int64_t ms)
 
 /* ---- gathering ---- */
 
-static int pick_logs(struct slice *s)
+static int pick_logs(struct search_slice *s)
 {
     static const char BEHIND[] = "SELECT " INDEX_LOG_COLUMNS ", id FROM log"
                                  " WHERE text_done <> done ORDER BY mtime DESC LIMIT ?";
@@ -64,19 +63,19 @@ static int pick_logs(struct slice *s)
     return r;
 }
 
-static bool is_full(const struct slice *s)
+static bool is_full(const struct search_slice *s)
 {
-    return s->n >= SLICE_MESSAGES || s->words.n >= SLICE_WORDS;
+    return s->n >= s->max || s->words.n >= SLICE_WORDS;
 }
 
 /* Looked at for each message: this thread has a low priority, and a slice may take it minutes when
  * the processors are busy. The store cannot be closed meanwhile. */
-static bool is_cancelled(const struct slice *s)
+static bool is_cancelled(const struct search_slice *s)
 {
     return atomic_load(s->sync->stop);
 }
 
-static void slice_add_message(struct slice *s, struct feed_log *l, str line, int64_t pos)
+static void slice_add_message(struct search_slice *s, struct feed_log *l, str line, int64_t pos)
 {
     const struct files *f = s->sync->store->impl;
     struct event_head head;
@@ -98,7 +97,7 @@ static void slice_add_message(struct slice *s, struct feed_log *l, str line, int
 }
 
 /* A last line without a line feed is part of the derived values, so it is searchable as well. */
-static void gather_unended(struct slice *s, struct feed_log *l, int fd)
+static void gather_unended(struct search_slice *s, struct feed_log *l, int fd)
 {
     str text;
     if (l->reached >= l->log.done)
@@ -112,7 +111,7 @@ static void gather_unended(struct slice *s, struct feed_log *l, int fd)
     l->reached = l->log.done;
 }
 
-static void gather_lines(struct slice *s, struct feed_log *l, int fd, off_t size)
+static void gather_lines(struct search_slice *s, struct feed_log *l, int fd, off_t size)
 {
     struct lines lines;
     struct line line;
@@ -130,7 +129,7 @@ static void gather_lines(struct slice *s, struct feed_log *l, int fd, off_t size
         gather_unended(s, l, fd);
 }
 
-static void gather(struct slice *s, struct feed_log *l)
+static void gather(struct search_slice *s, struct feed_log *l)
 {
     struct files *f = s->sync->store->impl;
     off_t size;
@@ -174,7 +173,7 @@ static int free_number(struct index_db *db, int64_t ms, int64_t *ret)
     return r < 0 ? r : 0;
 }
 
-static int slice_write_message(struct slice *s, const struct indexed_message *m, int64_t no)
+static int slice_write_message(struct search_slice *s, const struct indexed_message *m, int64_t no)
 {
     static const char MESSAGE[] = "INSERT OR REPLACE INTO message VALUES(?, ?, ?, ?)";
     static const char SAID[] = "INSERT INTO said(rowid, words) VALUES(?, ?)";
@@ -193,7 +192,7 @@ static int slice_write_message(struct slice *s, const struct indexed_message *m,
     return index_db_run(db, st);
 }
 
-static int write_messages(struct slice *s)
+static int write_messages(struct search_slice *s)
 {
     int64_t ms = -1, no = 0;
     int r = 0;
@@ -215,7 +214,7 @@ static int write_messages(struct slice *s)
     return r;
 }
 
-static int write_log(struct slice *s, struct feed_log *l)
+static int write_log(struct search_slice *s, struct feed_log *l)
 {
     struct index_log now;
     struct index_db *db = s->sync->db;
@@ -228,7 +227,7 @@ static int write_log(struct slice *s, struct feed_log *l)
     return index_log_write(db, l->id, &now);
 }
 
-static int count_messages(struct slice *s)
+static int count_messages(struct search_slice *s)
 {
     static const char COUNT[] = "INSERT INTO fact VALUES('messages', ?1)"
                                 " ON CONFLICT(name) DO UPDATE SET value = value + ?1";
@@ -238,12 +237,10 @@ static int count_messages(struct slice *s)
 }
 
 /* Returns the number of logs that advanced, or -errno. */
-static int write_slice(struct slice *s)
+static int write_slice(struct search_slice *s)
 {
     struct index_db *db = s->sync->db;
     int written = 0;
-    if (s->n > 1)
-        qsort(s->messages, s->n, sizeof(*s->messages), by_time);
     int r = index_db_begin(db, true);
     for (size_t i = 0; r == 0 && i < s->nlogs; i++) {
         r = write_log(s, &s->logs[i]);
@@ -274,15 +271,28 @@ static int is_worn(struct index_db *db)
     return r;
 }
 
-int search_feed(struct index_sync *sync)
+void search_slice_free(struct search_slice *s)
 {
+    if (!s)
+        return;
+    free(s->messages);
+    buf_done(&s->words);
+    arena_done(&s->arena);
+    arena_done(&s->scratch);
+    free(s);
+}
+
+int search_gather(struct index_sync *sync, size_t messages_max, struct search_slice **ret)
+{
+    *ret = NULL;
     int r = is_worn(sync->db);
     if (r > 0)
         index_db_discard(sync->db);
     if (r != 0)
         return r < 0 ? r : -ESTALE;
-    struct slice *s = xcalloc(1, sizeof(*s));
+    struct search_slice *s = xcalloc(1, sizeof(*s));
     s->sync = sync;
+    s->max = messages_max;
     arena_init(&s->arena);
     arena_init(&s->scratch);
     buf_init(&s->words, WORDS_MAX + SLICE_WORDS);
@@ -291,14 +301,21 @@ int search_feed(struct index_sync *sync)
     for (; r == 0 && i < s->nlogs && !is_full(s) && !is_cancelled(s); i++)
         gather(s, &s->logs[i]);
     s->nlogs = i;
+    if (s->n > 1)
+        qsort(s->messages, s->n, sizeof(*s->messages), by_time);
     if (r == 0 && is_cancelled(s))
         r = -ECANCELED;
     if (r == 0 && s->nlogs > 0)
-        r = write_slice(s);
-    free(s->messages);
-    buf_done(&s->words);
-    arena_done(&s->arena);
-    arena_done(&s->scratch);
-    free(s);
+        *ret = s;
+    else
+        search_slice_free(s);
+    return r;
+}
+
+int search_write(struct search_slice *s, struct index_sync *sync)
+{
+    s->sync = sync;
+    int r = write_slice(s);
+    search_slice_free(s);
     return r < 0 ? r : r > 0;
 }

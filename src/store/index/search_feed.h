@@ -19,6 +19,15 @@
 /* The first number of a millisecond; a time out of range gets the nearest number. */
 int64_t search_number(int64_t ms);
 
-/* 1: a slice was written and there may be more; 0: the full-text index is complete; or -errno,
- * -ECANCELED when s->stop was set meanwhile. Then nothing of the slice was written. */
-int search_feed(struct index_sync *s);
+/* A slice is gathered, which takes time but no lock, and then written, which keeps others from
+ * writing meanwhile. */
+struct search_slice;
+
+/* *ret: the next slice, of about `messages_max` messages at most; NULL: the full-text index is
+ * complete. 0, -ESTALE (the index was too worn and is gone), -ECANCELED when s->stop was set. */
+#define SEARCH_SLICE_MAX 32768 /* fewer, larger slices are less work */
+int search_gather(struct index_sync *s, size_t messages_max, struct search_slice **ret);
+/* Writes and frees it. 1: there may be more; 0: no log advanced; or -errno, -ECANCELED. Then
+ * nothing of the slice was written. */
+int search_write(struct search_slice *slice, struct index_sync *s);
+void search_slice_free(struct search_slice *slice);

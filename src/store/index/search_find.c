@@ -11,7 +11,7 @@
 #include "store/index/search_feed.h"
 #include "store/index/search_words.h"
 
-enum { BUDGET_MS = 3000, HITS_MAX = 20000, COUNT_MAX = 20000 };
+enum { BUDGET_MS = 3000, HITS_MAX = 20000, COUNT_MAX = 20000, BROAD_PAGES = 512 };
 
 struct log_info {       /* shared by the hits of one log; in the arena of the op */
     str row, id, title; /* row: of the log in the index; id: of its conversation */
@@ -40,6 +40,7 @@ struct finder {
     struct arena scratch;
     uint64_t deadline_ms;
     bool is_partial, is_counted;
+    bool is_broad[QUERY_TERMS_MAX]; /* of each term of the query */
 };
 
 static bool finder_is_over(struct finder *f)
@@ -84,15 +85,12 @@ static struct log_info *info_of(struct finder *f, str row)
 /* NULL: the log of this message is deleted. */
 static struct log_info *info_by_no(struct finder *f, int64_t no)
 {
-    static const char ID[] = "SELECT id FROM log WHERE no = ?";
     str key = str_make((const char *)&no, sizeof(no));
     struct log_info *info = map_get(&f->logs, key);
     if (!info) {
-        sqlite3_stmt *st = index_db_sql(f->sync->db, ID);
-        sqlite3_bind_int64(st, 1, no);
-        info = index_db_step(f->sync->db, st) > 0 ? info_of(f, index_db_column(st, 0)) : &f->gone;
-        if (f->sync->db->sql)
-            sqlite3_reset(st);
+        str row;
+        bool is_there = index_id_of(f->sync->db, &f->op->arena, no, &row) == 0 && row.n > 0;
+        info = is_there ? info_of(f, row) : &f->gone;
         map_put(&f->logs, key, info);
     }
     return info->is_visible ? info : NULL;
@@ -121,17 +119,13 @@ static void add_hit(struct finder *f, const struct log_info *log, const struct e
                     const struct json *event, int64_t pos, size_t len)
 {
     struct arena *a = &f->op->arena;
-    char iso[CLOCK_ISO_LEN + 1] = "";
-    int64_t ms;
-    if (event_time(event, &ms))
-        clock_iso(ms, iso);
     GROW(f->hits, f->n, f->cap);
     struct search_found *found = &f->hits[f->n++];
     *found = (struct search_found){.log = log, .len = (int64_t)len};
     found->hit = (struct store_hit){
         .conv_id = log->id,
         .title = log->title,
-        .ts = arena_str(a, str_from(iso)),
+        .ts = event_iso(a, event),
         .role = text->role,
         .pos = (store_pos)(log->notes_pos ? log->notes_pos : pos),
     };
@@ -227,6 +221,125 @@ static sqlite3_stmt *finder_ask(struct finder *f, str expression)
     if (expression.n)
         index_db_bind(st, 3, expression);
     return st;
+}
+
+static int finder_count(struct finder *f, const char *sql, str expression, int64_t *ret)
+{
+    struct index_db *db = f->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, sql);
+    if (expression.n) {
+        index_db_bind(st, 1, expression);
+        sqlite3_bind_int(st, 2, COUNT_MAX);
+    }
+    int r = index_db_step(db, st);
+    if (r > 0) {
+        *ret = sqlite3_column_int64(st, 0);
+        sqlite3_reset(st);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* ---- beginnings of very many words ----
+ *
+ * For a prefix FTS5 merges the lists of all words with that beginning in memory, before the first
+ * hit: with a million conversations that takes seconds, and hundreds of megabytes. Such a beginning
+ * is in so many messages that the newest ones have enough hits: it is left out of the question to
+ * the index, and looked for in their lines. */
+
+struct sought { /* the words of one term */
+    str word;
+    size_t n;
+    bool is_prefix;
+};
+
+static void note_word(void *ctx, str word, bool is_prefix)
+{
+    struct sought *s = ctx;
+    *s = (struct sought){word, s->n + 1, is_prefix};
+}
+
+struct page_span {
+    int64_t most;  /* a word before the range may have most of these */
+    int64_t least; /* those behind the first page that begins with a word of the range */
+};
+
+/* Pages of the index from one word until before another, in all of its segments. The table said_idx
+ * has the first word of each page that begins with one, behind the mark '0' of the main index;
+ * said_data has the pages, whose numbers begin with that of the segment. */
+static int count_pages(struct index_db *db, str from, str to, struct page_span *ret)
+{
+    static const char PAGES[] =
+        "WITH RECURSIVE segment(id) AS (SELECT min(segid) FROM said_idx UNION ALL"
+        " SELECT (SELECT min(segid) FROM said_idx WHERE segid > segment.id) FROM segment"
+        " WHERE segment.id IS NOT NULL),"
+        " span(before, first, behind) AS (SELECT"
+        " (SELECT pgno >> 1 FROM said_idx WHERE segid = segment.id AND term <= ?1"
+        " ORDER BY term DESC LIMIT 1),"
+        " (SELECT pgno >> 1 FROM said_idx WHERE segid = segment.id AND term >= ?1 AND term < ?2"
+        " ORDER BY term LIMIT 1),"
+        " coalesce((SELECT pgno >> 1 FROM said_idx WHERE segid = segment.id AND term >= ?2"
+        " ORDER BY term LIMIT 1), (SELECT max(id) & 2147483647 FROM said_data"
+        " WHERE id BETWEEN segment.id << 37 AND (segment.id << 37) + 2147483647))"
+        " FROM segment WHERE id IS NOT NULL)"
+        " SELECT total(behind - coalesce(before, 1)), total(behind - first) FROM span";
+    sqlite3_stmt *st = index_db_sql(db, PAGES);
+    sqlite3_bind_blob(st, 1, from.p, (int)from.n, SQLITE_TRANSIENT);
+    sqlite3_bind_blob(st, 2, to.p, (int)to.n, SQLITE_TRANSIENT);
+    int r = index_db_step(db, st);
+    if (r > 0) {
+        *ret = (struct page_span){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
+        sqlite3_reset(st);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Messages with these words, counted only up to COUNT_MAX. */
+static int count_messages(struct finder *f, str expression, int64_t *ret)
+{
+    static const char WITH[] =
+        "SELECT count(*) FROM (SELECT 1 FROM said WHERE said MATCH ?1 LIMIT ?2)";
+    return finder_count(f, WITH, expression, ret);
+}
+
+/* A word that is very common itself begins on the page of the one before it. */
+static int is_word_broad(struct finder *f, str word, bool *ret)
+{
+    struct arena *a = &f->op->arena;
+    struct page_span pages = {0};
+    int64_t with = 0;
+    str from = arena_concat(a, STR("0"), word);
+    char *end = arena_cstr(a, from);
+    end[from.n - 1]++; /* no word ends with the byte 0xff */
+    int r = count_pages(f->sync->db, from, str_make(end, from.n), &pages);
+    if (r == 0 && pages.most > BROAD_PAGES && pages.least <= BROAD_PAGES)
+        r = count_messages(f, arena_printf(a, "\"%.*s\"", STR_ARG(word)), &with);
+    *ret = pages.least > BROAD_PAGES || with == COUNT_MAX;
+    return r;
+}
+
+static int find_broad(struct finder *f)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < f->query.n; i++) {
+        struct query one = {.terms = &f->query.terms[i], .n = 1};
+        struct sought s = {0};
+        search_terms(&f->op->arena, &one, note_word, &s);
+        if (s.n == 1 && s.is_prefix)
+            r = is_word_broad(f, s.word, &f->is_broad[i]);
+    }
+    return r;
+}
+
+/* The query for the index. */
+static struct query without_broad(struct finder *f)
+{
+    struct query q = f->query;
+    q.terms = arena_array(&f->op->arena, q.n + 1, sizeof(*q.terms));
+    q.n = 0;
+    for (size_t i = 0; i < f->query.n; i++)
+        if (!f->is_broad[i])
+            q.terms[q.n++] = f->query.terms[i];
+    return q;
 }
 
 /* The newest hits, at most `want`; is_counted when these are all. */
@@ -343,34 +456,17 @@ static void finder_finish(struct finder *f)
                                        .is_partial = f->is_partial};
 }
 
-static int finder_count(struct finder *f, const char *sql, str expression, int64_t *ret)
-{
-    struct index_db *db = f->sync->db;
-    sqlite3_stmt *st = index_db_sql(db, sql);
-    if (expression.n) {
-        index_db_bind(st, 1, expression);
-        sqlite3_bind_int(st, 2, COUNT_MAX);
-    }
-    int r = index_db_step(db, st);
-    if (r > 0) {
-        *ret = sqlite3_column_int64(st, 0);
-        sqlite3_reset(st);
-    }
-    return r < 0 ? r : 0;
-}
-
-/* The weight of each word by its frequency, which is counted only up to COUNT_MAX messages. */
+/* The weight of each word by its frequency. */
 static int weigh(struct finder *f)
 {
     static const char ALL[] = "SELECT value FROM fact WHERE name = 'messages'";
-    static const char WITH[] =
-        "SELECT count(*) FROM (SELECT 1 FROM said WHERE said MATCH ?1 LIMIT ?2)";
     int64_t all = 0;
     int r = finder_count(f, ALL, STR_NONE, &all);
     for (size_t i = 0; r == 0 && i < f->query.n; i++) {
         struct query one = {.terms = &f->query.terms[i], .n = 1};
-        int64_t with = 0;
-        r = finder_count(f, WITH, search_expression(&f->op->arena, &one, 0, 0), &with);
+        int64_t with = COUNT_MAX;
+        if (!f->is_broad[i])
+            r = count_messages(f, search_expression(&f->op->arena, &one, 0, 0), &with);
         f->rank.weight[i] = rank_weight(with, all);
     }
     return r;
@@ -402,7 +498,10 @@ static int finder_run(struct finder *f)
     int r = index_db_begin(db, false);
     if (r == 0)
         r = find_logs(f, q->conv_id, logs);
-    str expression = search_expression(&f->op->arena, &f->query, logs[0], logs[1]);
+    if (r == 0)
+        r = find_broad(f);
+    struct query asked = without_broad(f);
+    str expression = search_expression(&f->op->arena, &asked, logs[0], logs[1]);
     if (r == 0 && q->by_relevance)
         r = weigh(f);
     if (r == 0)

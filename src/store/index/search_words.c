@@ -158,3 +158,16 @@ str search_expression(struct arena *a, const struct query *q, int64_t log_no, in
     }
     return buf_keep(&out, a);
 }
+
+void search_terms(struct arena *a, const struct query *q,
+                  void (*fn)(void *ctx, str word, bool is_prefix), void *ctx)
+{
+    /* "phrase" AND "phrase" * AND ...: without logs there are no parentheses */
+    str rest = search_expression(a, q, 0, 0), phrase, word;
+    while (str_split(&rest, '"', &phrase) && str_split(&rest, '"', &phrase)) {
+        bool is_prefix = str_starts(rest, STR(" *"));
+        while (str_split(&phrase, ' ', &word))
+            if (word.n > 0)
+                fn(ctx, word, is_prefix && phrase.n == 0);
+    }
+}

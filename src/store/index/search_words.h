@@ -17,6 +17,11 @@ void search_words(struct buf *out, const struct event_text *text, int64_t log_no
  * search this log only; 0 = all. notes_no: and the notes beside it; 0 = none. */
 str search_expression(struct arena *a, const struct query *q, int64_t log_no, int64_t notes_no);
 
+/* Calls fn with each word of the expression, all of which a message must have; the order and
+ * neighbourhood of words are not part of it. For indexes other than FTS5. */
+void search_terms(struct arena *a, const struct query *q,
+                  void (*fn)(void *ctx, str word, bool is_prefix), void *ctx);
+
 /* ---- search_rank.c: the relevance of a hit, BM25. Words that occur in few messages weigh more,
  * repetitions of a word weigh less and less, long messages need more of them; titles weigh double.
  * The weights come from the index ---- */

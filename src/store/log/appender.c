@@ -100,13 +100,26 @@ static void make_ready(struct log *l)
     defer_start(a->loop, &a->flush);
 }
 
+static void refuse_first(struct log *l, const struct err *e)
+{
+    log_take_batch(l);
+    LIST_ENTRY(l->batch.next, struct log_task, node)->err = *e;
+    l->is_busy = true; /* as after a job */
+    log_finish(l);
+}
+
 static void on_flush(void *ctx)
 {
     struct appender *a = ctx;
     struct list_node *n;
+    struct err refusal = {0};
     while ((n = list_pop(&a->ready)) != NULL) {
         struct log *l = LIST_ENTRY(n, struct log, ready);
         assert(!l->is_busy && !list_empty(&l->queue));
+        if (commit_refuses(l, &refusal)) {
+            refuse_first(l, &refusal);
+            continue;
+        }
         if (commit_try_share(l))
             continue; /* commit_flush below starts it with the others of its group */
         log_take_batch(l);
@@ -201,12 +214,13 @@ static struct log *log_for(struct appender *a, const struct log_spec *spec)
         l->owner = spec->owner;
         /* Only logs that sync every append gain from a shared sync. */
         if (spec->journal_dir && spec->sync == LOG_SYNC_ALWAYS)
-            l->group = commit_group_for(a, spec->owner, spec->journal_dir);
+            l->group = commit_group_for(a, spec);
         list_init(&l->queue);
         list_init(&l->batch);
         list_init(&l->ready);
         log_file_init(&l->file, a->conf.io, spec->path, spec->sync == LOG_SYNC_ALWAYS);
         l->file.syncs_later = spec->sync == LOG_SYNC_INTERVAL;
+        l->file.entries = l->group ? &l->group->entries : NULL;
         map_put(&a->logs, str_from(spec->path), l);
     } else {
         list_del(&l->lru);

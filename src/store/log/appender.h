@@ -38,6 +38,7 @@
 
 #include "loop/pool.h"
 #include "store/event/io.h"
+#include "store/log/dir_changes.h"
 
 struct chain; /* integrity.h */
 
@@ -57,6 +58,8 @@ struct log_spec {
     const void *owner; /* for appender_release */
     enum log_sync sync;
     const char *journal_dir; /* the directory of <path>, if it may have a journal; NULL = none */
+    struct dir_changes
+        *changes; /* of that directory; outlives the logs of the owner. NULL = none */
 };
 
 enum log_task_kind {

@@ -75,5 +75,7 @@ void log_work(struct log *l);
  * when nothing was written, and then every task has its error. The lines become durable by
  * log_sync_batch, which syncs the log, or are already durable in a journal: log_mark_journaled. */
 bool log_write_batch(struct log *l);
+bool log_is_creation(const struct log *l); /* the batch creates the log */
+bool log_create_batch(struct log *l);      /* as log_write_batch, for such a batch */
 void log_sync_batch(struct log *l);
 void log_mark_journaled(struct log *l);

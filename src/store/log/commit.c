@@ -10,16 +10,20 @@
  * hash of the chain. This is an estimate: a batch that turns out larger is synced log by log. */
 enum { RECORD_OVERHEAD = 256, LINE_OVERHEAD = 256 };
 
-struct commit_group *commit_group_for(struct appender *a, const void *owner, const char *dir)
+struct commit_group *commit_group_for(struct appender *a, const struct log_spec *spec)
 {
     LIST_EACH (g, &a->groups, struct commit_group, node)
-        if (g->owner == owner && strcmp(g->dir, dir) == 0)
+        if (g->owner == spec->owner && strcmp(g->dir, spec->journal_dir) == 0)
             return g;
     struct commit_group *g = xcalloc(1, sizeof(*g));
     g->appender = a;
-    g->owner = owner;
-    g->dir = str_dup(str_from(dir));
+    g->owner = spec->owner;
+    g->dir = str_dup(str_from(spec->journal_dir));
+    g->changes = spec->changes;
     g->journal.fd = -1;
+    g->old_half = -1;
+    map_init(&g->created);
+    new_entries_init(&g->entries);
     list_init(&g->waiting);
     list_init(&g->logs);
     list_push(&a->groups, &g->node);
@@ -33,17 +37,23 @@ void commit_free(struct commit_group *g)
         (void)journal_remove(&g->journal);
     journal_close(&g->journal);
     list_del(&g->node);
+    map_done(&g->created);
+    new_entries_done(&g->entries);
     free(g->dir);
     free(g);
 }
 
 /* ---- on the pool thread ---- */
 
+static str name_of(const struct log *l)
+{
+    return str_from(strrchr(l->file.path, '/') + 1);
+}
+
 static void add_record(struct journal *j, const struct log *l)
 {
     const struct log_file *f = &l->file;
-    journal_add(j, str_from(strrchr(f->path, '/') + 1), f->ino, (uint64_t)f->length,
-                (uint32_t)f->unsynced);
+    journal_add(j, name_of(l), f->ino, (uint64_t)f->length, (uint32_t)f->unsynced);
     LIST_EACH (t, &l->batch, const struct log_task, node) {
         for (size_t i = 0; i < t->n && !t->err.code; i++)
             journal_add_bytes(j, t->lines[i]);
@@ -55,11 +65,12 @@ static void share_batch(struct commit_group *g)
 {
     journal_begin(&g->journal);
     LIST_EACH (l, &g->logs, struct log, ready) {
-        if (!log_write_batch(l))
+        bool is_new = log_is_creation(l);
+        if (!(is_new ? log_create_batch(l) : log_write_batch(l)))
             continue;
         /* The file was reopened: bytes before the record may not be on disk, and replay cannot
          * restore a record behind a gap. */
-        if (!l->file.is_anchored) {
+        if (!is_new && !l->file.is_anchored) {
             log_sync_batch(l);
             continue;
         }
@@ -88,13 +99,17 @@ static void open_work(struct job *j)
 {
     struct commit_group *g = CONTAINER_OF(j, struct commit_group, job);
     const struct appender_conf *conf = &g->appender->conf;
+    dir_change_begins(g->changes);
     journal_open(&g->journal, conf->io, g->dir, conf->journal_bytes, &g->err);
+    dir_change_ends(g->changes);
 }
 
 static void remove_work(struct job *j)
 {
     struct commit_group *g = CONTAINER_OF(j, struct commit_group, job);
+    dir_change_begins(g->changes);
     int r = journal_remove(&g->journal);
+    dir_change_ends(g->changes);
     if (r < 0)
         err_errno(&g->err, r, "cannot remove the journal of", g->dir);
 }
@@ -145,8 +160,14 @@ static void on_journal_removed(struct job *j)
     assert(g->state == COMMIT_REMOVING);
     g->state = COMMIT_DIRECT;
     g->syncs = 0;
-    if (g->err.code)
+    g->old_half = -1;
+    if (g->err.code) {
+        g->has_leftover = true;
         report_journal_error(g);
+    } else if (!g->has_leftover) {
+        map_done(&g->created);
+        map_init(&g->created);
+    }
     group_job_done(g);
 }
 
@@ -268,12 +289,74 @@ void commit_forget(struct log *l)
     mark_synced(l);             /* `dirty` must not count a log that no longer exists */
 }
 
-/* Small appends to a log whose bytes up to the append are durable (is_anchored). */
+/* ---- logs that the journal has created ---- */
+
+static void note_creation(struct log *l)
+{
+    struct commit_group *g = l->group;
+    uintptr_t bits = (uintptr_t)map_get(&g->created, name_of(l));
+    map_put(&g->created, name_of(l), (void *)(bits | 1u << g->journal.half));
+}
+
+/* The first batch is in a half: what it held before is not valid any more. */
+static void forget_old_half(struct commit_group *g)
+{
+    struct map_entry *e;
+    if (g->old_half < 0 || g->journal.sequence == 0)
+        return;
+    for (size_t i = 0; (e = map_next(&g->created, &i)) != NULL;) {
+        uintptr_t bits = (uintptr_t)e->value & ~((uintptr_t)1 << g->old_half);
+        if (bits)
+            e->value = (void *)bits;
+        else
+            (void)map_del(&g->created, e->key);
+    }
+    g->old_half = -1;
+}
+
+static const struct log_task *first_task(const struct log *l)
+{
+    return LIST_ENTRY(l->queue.next, const struct log_task, node);
+}
+
+/* A task that may move or delete a log that the journal says was created. */
+static bool undoes_creation(const struct log *l)
+{
+    return l->group && first_task(l)->kind == LOG_RUN && !first_task(l)->spares_log &&
+           map_get(&l->group->created, name_of(l));
+}
+
+bool commit_refuses(const struct log *l, struct err *e)
+{
+    if (!undoes_creation(l) || !(l->group->state == COMMIT_KEPT || l->group->has_leftover))
+        return false;
+    err_set(e, -EIO,
+            "%s cannot be moved or deleted now: a journal in %s could not be removed; restart nb "
+            "and try again",
+            l->file.path, l->group->dir);
+    return true;
+}
+
+/* The journal ends, for which this log must be synced as well; then the task runs. */
+static void await_end_of_journal(struct log *l)
+{
+    struct commit_group *g = l->group;
+    end_journal(g);
+    if (log_file_needs_sync(&l->file))
+        log_start(l, STEP_SYNC); /* log_finish makes it ready again */
+    else
+        list_push(&g->waiting, &l->ready);
+}
+
+/* Small appends to a log whose bytes up to the append are durable (is_anchored), and the creation
+ * of a small log. */
 static bool is_shareable(const struct log *l)
 {
-    const struct log_task *first = LIST_ENTRY(l->queue.next, struct log_task, node);
-    return first->kind == LOG_APPEND && l->queued_bytes <= COMMIT_LOG_BYTES && l->is_open &&
-           !l->has_failed && l->file.is_anchored;
+    const struct log_task *first = first_task(l);
+    if (l->queued_bytes > COMMIT_LOG_BYTES || l->has_failed)
+        return false;
+    return first->kind == LOG_APPEND ? l->is_open && l->file.is_anchored
+                                     : first->kind == LOG_CREATE && !l->is_open;
 }
 
 static bool may_share(const struct log *l)
@@ -284,6 +367,10 @@ static bool may_share(const struct log *l)
 bool commit_try_share(struct log *l)
 {
     assert(!l->is_busy && !list_empty(&l->queue));
+    if (undoes_creation(l)) {
+        await_end_of_journal(l);
+        return true;
+    }
     if (!l->group || !is_shareable(l))
         return false;
     if (!may_share(l)) {
@@ -319,6 +406,7 @@ static size_t find_room(struct commit_group *g, const struct log *first)
     if (g->dirty[!g->journal.half] > 0)
         return 0;
     journal_switch(&g->journal);
+    g->old_half = g->journal.half;
     sync_old_logs(g); /* in the background: the half just left must be free by the next switch */
     return bytes_needed(first) + head <= journal_room(&g->journal)
                ? journal_room(&g->journal) - head
@@ -331,6 +419,8 @@ static void choose_logs(struct commit_group *g)
 {
     size_t room = 0, n = 0;
     LIST_EACH (l, &g->waiting, struct log, ready) {
+        if (undoes_creation(l) && g->state != COMMIT_DIRECT)
+            continue; /* on_journal_removed comes back to it */
         if (may_share(l) && n == 0)
             room = find_room(g, l);
         if (!may_share(l) || (n == 0 && room == 0)) {
@@ -354,10 +444,14 @@ static void on_batch_shared(struct job *j)
     /* All logs are marked before the state changes: end_journal and remove_when_clean read
      * `dirty`. */
     struct list_node logs = LIST_HEAD_INIT(logs), *n;
+    forget_old_half(g);
     while ((n = list_pop(&g->logs)) != NULL) {
+        struct log *l = LIST_ENTRY(n, struct log, ready);
         list_push(&logs, n);
-        if (LIST_ENTRY(n, struct log, ready)->file.is_dirty)
-            mark_in_journal(LIST_ENTRY(n, struct log, ready));
+        if (l->file.is_dirty)
+            mark_in_journal(l);
+        if (log_is_creation(l))
+            note_creation(l); /* also if it failed: a batch that failed may be on disk */
     }
     g->syncs++;
     group_job_done(g);

@@ -24,12 +24,19 @@
  * journal; on failure sync each log instead; on the loop thread mark the halves, change the state
  * of the group, and only then call log_finish for each log, which calls the callbacks.
  *
+ * A new log is written and linked without a sync; a record that begins at offset 0 says that it was
+ * created, and replay creates it again if its entry in the directory was lost. Replay cannot know
+ * that a log was deleted since then. So a log that the journal has created is moved or deleted only
+ * after the journal has ended: the task waits in `waiting`, and the group ends its journal.
+ *
  * A half of the journal may be overwritten only when dirty[half] is 0: each log with lines in that
  * half has been synced. Private to the appender; loop thread. */
 #pragma once
 
+#include "base/map.h"
 #include "loop/pool.h"
 #include "store/log/journal.h"
+#include "store/log/log_file.h"
 
 #define COMMIT_LOG_BYTES (8u * 1024) /* of one log in a batch; more is synced in the log itself */
 #define COMMIT_LOGS      256         /* in one batch */
@@ -38,7 +45,9 @@
 #define COMMIT_RETRY_MS  60000       /* from a failure to the next journal */
 
 struct appender;
+struct dir_changes;
 struct log;
+struct log_spec;
 
 enum commit_state {
     COMMIT_DIRECT,   /* no journal; each log is synced separately */
@@ -54,6 +63,7 @@ struct commit_group {
     struct appender *appender;
     const void *owner;
     char *dir;
+    struct dir_changes *changes; /* of dir: the directory of the journal comes and goes */
     enum commit_state state;
     bool is_busy;
     struct list_node waiting; /* logs for the next commit */
@@ -61,6 +71,10 @@ struct commit_group {
     unsigned quiet;           /* quiet ticks in a row */
     uint64_t not_before_ms;   /* no new journal before this time */
     size_t dirty[2];          /* logs with unsynced lines in each half */
+    struct map created;       /* names of logs -> bits of the halves that say they were created */
+    int old_half;             /* its records are valid until the first batch is in it; -1 = none */
+    bool has_leftover;        /* a journal could not be removed: the next start replays it */
+    struct new_entries entries;
 
     struct job job;        /* worker */
     struct list_node logs; /* of the batch under way */
@@ -68,12 +82,16 @@ struct commit_group {
     struct err err;
 };
 
-/* The group of an owner's logs in `dir`; created when there is none. */
-struct commit_group *commit_group_for(struct appender *a, const void *owner, const char *dir);
+/* The group of an owner's logs in spec->journal_dir; created when there is none. */
+struct commit_group *commit_group_for(struct appender *a, const struct log_spec *spec);
 
-/* Queues a log with tasks for the next shared sync; false when the log must be synced separately.
- * A log that could share, but whose group has no journal, is counted. */
+/* Queues a log with tasks for the next shared sync, or until its journal has ended; false when the
+ * log must be synced separately. A log that could share, but whose group has no journal, is
+ * counted. */
 bool commit_try_share(struct log *l);
+/* The journal that says that this log was created stays for the next start, which would create it
+ * again: the log must not be moved or deleted. */
+bool commit_refuses(const struct log *l, struct err *e);
 void commit_flush(struct appender *a); /* starts a job for the queued logs of each group */
 
 /* After every job of a log: true when the group needs the log synced and has started that job. */

@@ -13,6 +13,33 @@
 #include "os/lock.h"
 #include "store/log/recover.h"
 
+void new_entries_init(struct new_entries *n)
+{
+    *n = (struct new_entries){0};
+    (void)pthread_mutex_init(&n->syncing, NULL);
+}
+
+void new_entries_done(struct new_entries *n)
+{
+    (void)pthread_mutex_destroy(&n->syncing);
+}
+
+/* Entries that are made while the directory is being synced may be missed: only those counted
+ * before are safe. */
+static int sync_entry(struct log_file *f)
+{
+    struct new_entries *n = f->entries;
+    int r = 0;
+    (void)pthread_mutex_lock(&n->syncing);
+    uint64_t made = atomic_load(&n->made);
+    if (atomic_load(&n->synced) < f->entry)
+        r = io_sync_parent(f->io, f->path);
+    if (r == 0 && made > atomic_load(&n->synced) && f->entry <= made)
+        atomic_store(&n->synced, made);
+    (void)pthread_mutex_unlock(&n->syncing);
+    return r;
+}
+
 void log_file_init(struct log_file *f, const struct store_io *io, const char *path, bool syncs)
 {
     *f = (struct log_file){.io = io, .path = str_dup(str_from(path)), .fd = -1, .syncs = syncs};
@@ -87,6 +114,7 @@ static int adopt(struct log_file *f, int fd, off_t length)
     f->ino = st.st_ino;
     f->length = length;
     f->unsynced = 0;
+    f->entry = 0;
     f->is_anchored = f->is_dirty = f->is_lost = false;
     return 0;
 }
@@ -195,10 +223,13 @@ static int sync_now(struct log_file *f, struct err *e)
 {
     assert(f->fd >= 0);
     int r = f->io->sync(f->io, f->fd);
+    if (r == 0 && f->entry > 0)
+        r = sync_entry(f);
     if (r < 0) {
         f->is_lost = true;
         return fail_permanently(f, r, "cannot sync", e);
     }
+    f->entry = 0;
     f->is_anchored = true;
     f->is_dirty = false;
     return 0;
@@ -218,10 +249,10 @@ int log_file_sync(struct log_file *f, struct err *e)
 
 void log_file_mark_journaled(struct log_file *f)
 {
-    assert(f->unsynced > 0 && f->is_anchored);
+    assert(f->unsynced > 0 && (f->is_anchored || f->length == 0));
     f->length += f->unsynced;
     f->unsynced = 0;
-    f->is_dirty = true;
+    f->is_dirty = f->is_anchored = true; /* a new log is in the journal from its first byte */
 }
 
 void log_file_flush(struct log_file *f)
@@ -245,7 +276,8 @@ static bool syncs_creation(const struct log_file *f)
     return f->syncs || f->syncs_later;
 }
 
-static int write_lines(struct log_file *f, int fd, const str *lines, size_t n, off_t *ret_length)
+static int write_lines(struct log_file *f, int fd, const str *lines, size_t n, bool syncs,
+                       off_t *ret_length)
 {
     struct iovec *iov = xcalloc(n, sizeof(*iov));
     off_t length = 0;
@@ -256,31 +288,31 @@ static int write_lines(struct log_file *f, int fd, const str *lines, size_t n, o
     int r = io_writev(f->io, fd, iov, n);
     free(iov);
     *ret_length = length;
-    return r < 0 || !syncs_creation(f) ? r : f->io->sync(f->io, fd);
+    return r < 0 || !syncs ? r : f->io->sync(f->io, fd);
 }
 
 static int build_log(struct log_file *f, const char *temp, int fd, const str *lines, size_t n,
-                     struct err *e)
+                     bool syncs, struct err *e)
 {
     off_t length;
     int r = lock(fd, temp, e);
     if (r < 0)
         return r;
-    r = write_lines(f, fd, lines, n, &length);
+    r = write_lines(f, fd, lines, n, syncs, &length);
     if (r < 0)
         return err_errno(e, r, "cannot write", f->path);
     r = f->io->link(f->io, temp, f->path);
     if (r == -EEXIST)
         return err_set(e, r, "this conversation already exists: %s", f->path);
-    if (r == 0 && syncs_creation(f) && (r = io_sync_parent(f->io, f->path)) < 0)
+    if (r == 0 && syncs && (r = io_sync_parent(f->io, f->path)) < 0)
         (void)f->io->unlink(f->io, f->path);
     if (r == 0)
         r = adopt(f, fd, length);
-    f->is_anchored = r == 0 && syncs_creation(f);
+    f->is_anchored = r == 0 && syncs;
     return r < 0 ? err_errno(e, r, "cannot create", f->path) : 0;
 }
 
-int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *e)
+static int create(struct log_file *f, const str *lines, size_t n, bool syncs, struct err *e)
 {
     if (f->fd >= 0 && !has_changed(f))
         return err_set(e, -EEXIST, "this conversation already exists: %s", f->path);
@@ -294,11 +326,38 @@ int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *
         return err_set(e, -EIO, "cannot create %s: its directory is missing", f->path);
     if (fd < 0)
         return err_errno(e, fd, "cannot create", f->path);
-    int r = build_log(f, temp, fd, lines, n, e);
+    int r = build_log(f, temp, fd, lines, n, syncs, e);
     (void)f->io->unlink(f->io, temp);
     if (r < 0)
         close(fd);
     else
         err_clear(&f->failure); /* this is a new file: the failure was of the file before */
     return r;
+}
+
+int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *e)
+{
+    return create(f, lines, n, syncs_creation(f), e);
+}
+
+int log_file_create_unsynced(struct log_file *f, const str *lines, size_t n, struct err *e)
+{
+    assert(f->entries && f->syncs);
+    int r = create(f, lines, n, false, e);
+    if (r < 0)
+        return r;
+    f->entry = atomic_fetch_add(&f->entries->made, 1) + 1;
+    f->unsynced = f->length;
+    f->length = 0;
+    return 0;
+}
+
+void log_file_undo_creation(struct log_file *f)
+{
+    (void)f->io->unlink(f->io, f->path);
+    f->is_dirty = false;
+    f->unsynced = 0;
+    log_file_close(f);
+    err_clear(&f->failure); /* there is no such log */
+    err_clear(&f->notice);
 }

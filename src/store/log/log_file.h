@@ -10,12 +10,27 @@
  */
 #pragma once
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "base/log.h"
 #include "store/event/io.h"
+
+/* The entries of new logs in one directory: one sync of the directory serves all that were made
+ * before it. Any thread. */
+struct new_entries {
+    pthread_mutex_t syncing;
+    _Atomic uint64_t made, synced; /* so far */
+};
+
+void new_entries_init(struct new_entries *n);
+void new_entries_done(struct new_entries *n);
 
 struct log_file {
     const struct store_io *io;
     char *path;
+    struct new_entries *entries; /* of its directory; NULL: every creation is synced immediately */
+    uint64_t entry;    /* number of its unsynced entry in the directory; 0 = it is synced */
     int fd;            /* -1 = closed */
     unsigned openings; /* counter: distinguishes this opening from earlier ones */
     dev_t dev;
@@ -36,6 +51,10 @@ void log_file_done(struct log_file *f); /* the file must be closed */
 /* Creates the log with all lines or not at all: a temporary file is written and synced, then
  * linked to the path. Leaves the log open. -EEXIST. */
 int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *e);
+/* The same without a sync: the lines are unsynced, as after log_file_write, and so is the entry in
+ * the directory. A creation that can then neither be journaled nor synced is undone. */
+int log_file_create_unsynced(struct log_file *f, const str *lines, size_t n, struct err *e);
+void log_file_undo_creation(struct log_file *f);
 
 /* Opens and repairs the log. If it is already open, checks that the path still names that file.
  * -ENOENT, -EBUSY when another process has locked it, or the permanent failure. */

@@ -60,12 +60,27 @@ bool log_write_batch(struct log *l)
     return l->file.unsynced > 0;
 }
 
+bool log_is_creation(const struct log *l)
+{
+    return LIST_ENTRY(l->batch.next, const struct log_task, node)->kind == LOG_CREATE;
+}
+
+bool log_create_batch(struct log *l)
+{
+    struct log_task *t = LIST_ENTRY(l->batch.next, struct log_task, node);
+    if (!t->prepare || t->prepare(t, l->file.io) == 0)
+        log_file_create_unsynced(&l->file, t->lines, t->n, &t->err);
+    return !t->err.code;
+}
+
 void log_sync_batch(struct log *l)
 {
     struct err e = {0};
     if (log_file_sync(&l->file, &e) < 0) {
         l->chain_opening = 0;
         fail_batch(l, &e);
+        if (log_is_creation(l))
+            log_file_undo_creation(&l->file);
     }
     l->chain.size = l->file.length;
 }

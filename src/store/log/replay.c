@@ -25,6 +25,8 @@ struct journal_replay {
     struct found *records;
     size_t n, cap;
     bool is_needed; /* a log is locked or not writable: the journal must be kept */
+    bool is_new;    /* the journal has the current log from its first byte */
+    bool has_new;   /* such logs: their entries in the directory must be synced */
     struct replay_report *report;
     struct err *err;
 };
@@ -68,8 +70,9 @@ static int examine(struct journal_replay *r, int fd, const struct journal_record
         got += (size_t)more;
     }
     *ret = compare_bytes(str_make(bytes, n), record->bytes);
-    /* A different file has this name now: it may lack the bytes on purpose. */
-    if (*ret == IS_MISSING && st.st_ino != record->inode)
+    /* A different file has this name now: it may lack the bytes on purpose. But a log that the
+     * journal has from its first byte may have been created by an earlier replay. */
+    if (*ret == IS_MISSING && st.st_ino != record->inode && !r->is_new)
         *ret = IS_OTHER;
     return 0;
 }
@@ -118,11 +121,13 @@ static int leave_unwritable(struct journal_replay *r, const char *path)
     return -ENOENT;
 }
 
-/* The fd of a log that may be written; -ENOENT when the log must be skipped. */
+/* The fd of a log that may be written; -ENOENT when the log must be skipped. A log whose creation
+ * is in the journal was not deleted since (commit.h): if it is missing, its entry was lost. */
 static int open_log(struct journal_replay *r, const char *path)
 {
     struct stat st;
-    int fd = r->io->open(r->io, path, O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0);
+    int create = r->is_new ? O_CREAT : 0;
+    int fd = r->io->open(r->io, path, O_RDWR | O_NONBLOCK | O_NOFOLLOW | create, 0600);
     if (fd == -ELOOP || fd == -EISDIR || fd == -ENXIO)
         return -ENOENT; /* not a log */
     if (fd == -EACCES || fd == -EPERM || fd == -EROFS)
@@ -144,6 +149,8 @@ static int restore_log(struct journal_replay *r, const struct found *records, si
     const char *path =
         arena_printf(&r->arena, "%s/%.*s", r->dir, STR_ARG(records[0].record.name)).p;
     uint64_t restored = 0;
+    r->is_new = records[0].record.offset == 0;
+    r->has_new |= r->is_new;
     int fd = open_log(r, path);
     int code = fd < 0 ? fd : 0;
     for (size_t i = 0; code == 0 && i < n; i++)
@@ -161,7 +168,7 @@ static int restore_log(struct journal_replay *r, const struct found *records, si
 
 /* ---- one journal ---- */
 
-static void collect(void *ctx, const struct journal_record *record)
+static void collect_record(void *ctx, const struct journal_record *record)
 {
     struct journal_replay *r = ctx;
     GROW(r->records, r->n, r->cap);
@@ -196,8 +203,8 @@ static int restore_from(struct journal_replay *r, str journal)
 {
     str half[2] = {str_slice(journal, 0, journal.n / 2), str_skip(journal, journal.n / 2)};
     bool is_swapped = journal_generation(half[0]) > journal_generation(half[1]);
-    journal_parse(half[is_swapped], collect, r);
-    journal_parse(half[!is_swapped], collect, r);
+    journal_parse(half[is_swapped], collect_record, r);
+    journal_parse(half[!is_swapped], collect_record, r);
     return restore_all(r);
 }
 
@@ -222,6 +229,8 @@ static int replay_file(struct journal_replay *r, int fd)
     int code = read_whole(fd, &journal);
     if (code == 0)
         code = restore_from(r, journal);
+    if (code == 0 && r->has_new)
+        code = io_sync_dir(r->io, r->dir);
     free((void *)journal.p);
     free(r->records);
     r->records = NULL;
@@ -258,7 +267,7 @@ static int replay_one(struct journal_replay *r, const char *path)
     if (fd < 0)
         return fd == -ENOENT ? 0 : err_errno(r->err, fd, "cannot open the journal", path);
     int code = may_be_journal(fd) ? 0 : refuse_journal(r, path);
-    r->is_needed = false;
+    r->is_needed = r->has_new = false;
     /* A locked journal belongs to a live process, which will sync its logs and remove it. */
     if (code == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
         code = replay_file(r, fd);

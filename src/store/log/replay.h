@@ -5,8 +5,9 @@
  * the log already has the same bytes, because those may be only in the page cache. The logs are
  * synced, then the journal is deleted. A journal whose process is alive is not touched.
  *
- * A journal is untrusted input: replay never writes outside the directory, never creates a log,
- * and never overwrites bytes that differ from the record (zeros excepted). Blocking; any thread. */
+ * A journal is untrusted input: replay never writes outside the directory, creates only logs
+ * whose first bytes the journal has, and never overwrites bytes that differ from the record (zeros
+ * excepted). Blocking; any thread. */
 #pragma once
 
 #include "store/event/io.h"

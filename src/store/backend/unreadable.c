@@ -1,4 +1,4 @@
-#include "store/unreadable.h"
+#include "store/backend/unreadable.h"
 
 #include <errno.h>
 

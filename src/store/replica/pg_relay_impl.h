@@ -1,0 +1,77 @@
+/* pg_relay_impl.h - the inside of the relay.
+ *
+ *   pg_relay.c       conversations that are watched here: the order of their events
+ *   pg_relay_wire.c  notifications: writing and reading them, who watches elsewhere
+ *   pg_ask.c         questions to other servers
+ *   pg_relay_poll.c  its life, and what it does without notifications */
+#pragma once
+
+#include "loop/timer.h"
+#include "store/postgres/database.h"
+#include "store/postgres/pg_relay.h"
+#include "store/replica/pg_listen.h"
+
+struct relay_conv { /* streams of it are open here */
+    struct pg_relay *relay;
+    struct store *store;
+    struct arena arena;
+    str topic, id;
+    bool is_known;     /* else nobody knows which lines the streams have */
+    store_pos known;   /* published on the bus up to here */
+    store_pos wanted;  /* the log is at least this long */
+    store_pos checked; /* the rules of the conversation were read at this end or later */
+    store_pos own; /* the first line of this server that was not published while !is_known; or 0 */
+    bool has_failed;     /* the last attempt to read */
+    struct store_op *op; /* lines or rules are being read; then nothing is published */
+    struct list_node waiting;
+    size_t nwaiting;
+};
+
+struct relay_part { /* a long message of another server */
+    struct buf text;
+};
+
+struct pg_relay {
+    struct database *db;
+    struct bus *bus;
+    struct store **stores;
+    size_t nstores, stores_cap;
+    struct map convs;  /* "<workspace>/<id>" -> struct relay_conv */
+    struct map remote; /* "<workspace>/<id>" -> struct remote_watch: watched elsewhere */
+    struct map parts;  /* server -> struct relay_part */
+    struct map known;  /* servers that were alive at the last pulse -> themselves */
+    size_t nservers;   /* other ones that are alive */
+    struct pg_listener *listener;
+    bool is_listening, is_dead;
+    struct list_node asks; /* struct store_ask: questions of this server */
+    uint64_t lag_us;       /* of the last echo */
+    struct timer poll;
+    struct relay_poll *polling; /* under way, or NULL */
+    struct relay_load *loading;
+};
+
+/* ---- pg_relay.c ---- */
+struct relay_conv *relay_conv_of(const struct pg_relay *r, str key);
+void relay_on_topic(void *ctx, str topic, bool is_watched);
+void relay_conv_refresh(struct relay_conv *v);
+void relay_conv_retry(struct relay_conv *v);
+void relay_conv_grown(struct relay_conv *v, store_pos last);
+void relay_event(struct pg_relay *r, struct bus_msg *msg);
+
+/* ---- pg_relay_wire.c ---- */
+void relay_forward(struct pg_relay *r, str workspace, const struct bus_msg *msg);
+void relay_tell_watch(struct pg_relay *r, str workspace, str id, bool is_on);
+/* kind: "ask" or "reply"; json: an object. */
+void relay_tell_ask(struct pg_relay *r, const char *kind, str workspace, str id, str ask_id,
+                    str json);
+void relay_on_notice(void *ctx, str payload);
+void remote_set(struct pg_relay *r, str workspace, str id, str server, bool is_on);
+void remote_clear(struct pg_relay *r);
+void parts_clear(struct pg_relay *r);
+
+/* ---- pg_ask.c ---- */
+void relay_take_reply(struct pg_relay *r, str ask_id, const struct json *reply);
+
+/* ---- pg_relay_poll.c ---- */
+struct store *relay_store(const struct pg_relay *r, str workspace); /* NULL: not open here */
+void relay_ask(struct pg_relay *r); /* ends of watched logs, from the tables */
