@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "store/backend/backend.h"
+#include "transfer/compare.h"
 
 enum { PAGE_EVENTS = 500, PAGE_BYTES = 4 * 1024 * 1024, BLOBS_PER_PAGE = 10000 };
 
@@ -28,7 +29,7 @@ struct convert {
 
     struct arena conv_arena; /* of the current conversation */
     const struct conv *conv;
-    int64_t last_ms;
+    int64_t last_ms, created_ms;
     struct map notes; /* keys of notes among the events */
     store_pos after;
 
@@ -39,10 +40,19 @@ struct convert {
     str *blobs; /* that the events of this page refer to */
     size_t nblobs, next_blob;
     struct map seen_blobs; /* in this conversation */
+    str *held;             /* shared blobs that the target keeps until this page is written */
+    size_t nheld;
 };
+
+static void release_held(struct convert *c)
+{
+    while (c->nheld > 0)
+        store_release_shared(c->spec.to, c->held[--c->nheld]);
+}
 
 static void convert_free(struct convert *c)
 {
+    release_held(c);
     map_done(&c->notes);
     map_done(&c->seen_blobs);
     arena_done(&c->page_arena);
@@ -98,6 +108,7 @@ static void on_taken_back(void *ctx, const struct err *err)
 static void take_back(struct convert *c, const struct err *err)
 {
     lose(c, 1, "%s", err->msg);
+    release_held(c);
     c->op = store_delete(c->spec.to, c->ids[c->at], true, NULL, NULL, on_taken_back, c);
 }
 
@@ -116,13 +127,23 @@ static bool convert_step(struct convert *c, const struct err *err)
 
 static void on_convert_checked(void *ctx, const struct err *err, const struct conv *made);
 
+static void on_compared(void *ctx, const struct err *err, enum compare_result result)
+{
+    struct convert *c = ctx;
+    const struct err differs = {-EIO, "the copy is not the same as the original"};
+    if (err || result != COMPARE_SAME) {
+        take_back(c, err ? err : &differs);
+        return;
+    }
+    c->report.converted++;
+    conv_ended(c);
+}
+
 static void on_completed(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct convert *c = ctx;
-    if (!convert_step(c, err))
-        return;
-    c->report.converted++;
-    conv_ended(c);
+    if (convert_step(c, err))
+        compare_logs(c->spec.from, c->spec.to, c->ids[c->at], c->created_ms, on_compared, c);
 }
 
 static bool same_people(const struct json_strs *a, const struct json_strs *b)
@@ -147,12 +168,20 @@ static str own_event(struct convert *c, enum event_type type, const char *key, s
     return buf_keep(&b, &c->page_arena);
 }
 
-static struct json people_json(struct arena *a, const struct json_strs *people)
+static str people_event(struct convert *c)
 {
-    struct json *list = json_new(a, JSON_ARRAY);
-    for (size_t i = 0; i < people->len; i++)
-        json_push(a, list, json_of_str(people->items[i]));
-    return *list;
+    const struct conv_acl *acl = &c->conv->acl;
+    struct buf b;
+    struct json_writer w;
+    int64_t ms = c->last_ms;
+    (void)clock_parse_iso(c->conv->updated_at, &ms);
+    buf_init(&b, STORE_LINE_MAX);
+    event_begin(&w, &b, EV_PARTICIPANTS, ms);
+    jw_kstrs(&w, "participants", acl->participants.items, acl->participants.len);
+    if (acl->readers.len > 0)
+        jw_kstrs(&w, "readers", acl->readers.items, acl->readers.len);
+    jw_end(&w);
+    return buf_keep(&b, &c->page_arena);
 }
 
 /* Values that line 1 of the source has, and no event. */
@@ -170,9 +199,9 @@ static void on_convert_checked(void *ctx, const struct err *err, const struct co
         lines[n++] =
             own_event(c, EV_VISIBILITY, "visibility",
                       json_of_str(c->conv->acl.is_shared ? STR("shared") : STR("private")));
-    if (!same_people(&c->conv->acl.participants, &made->acl.participants))
-        lines[n++] = own_event(c, EV_PARTICIPANTS, "participants",
-                               people_json(&c->page_arena, &c->conv->acl.participants));
+    if (!same_people(&c->conv->acl.participants, &made->acl.participants) ||
+        !same_people(&c->conv->acl.readers, &made->acl.readers))
+        lines[n++] = people_event(c);
     c->op = store_append(c->spec.to, c->ids[c->at], lines, n, on_completed, c);
 }
 
@@ -226,6 +255,7 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
 static void on_page_written(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct convert *c = ctx;
+    release_held(c);
     if (!convert_step(c, err))
         return;
     c->report.events += (int64_t)n;
@@ -246,15 +276,37 @@ static void on_blob_put(void *ctx, const struct err *err, str sha256)
     next_blob(c);
 }
 
+static void on_shared_put(void *ctx, const struct err *err, str sha256)
+{
+    struct convert *c = ctx;
+    if (!err)
+        c->held[c->nheld++] = arena_str(&c->page_arena, sha256);
+    on_blob_put(ctx, err, sha256);
+}
+
 /* A string that looks like a hash may not be the name of a blob. */
+static void on_shared_got(void *ctx, const struct err *err, str bytes)
+{
+    struct convert *c = ctx;
+    str sha256 = c->blobs[c->next_blob - 1];
+    c->op = NULL;
+    if (!err)
+        c->op = store_put_shared(c->spec.to, c->ids[c->at], bytes, sha256, on_shared_put, c);
+    else if (err->code == -ENOENT)
+        next_blob(c);
+    else
+        take_back(c, err);
+}
+
 static void on_blob_got(void *ctx, const struct err *err, str bytes)
 {
     struct convert *c = ctx;
+    str sha256 = c->blobs[c->next_blob - 1];
     c->op = NULL;
     if (!err)
         c->op = store_put_blob(c->spec.to, c->ids[c->at], bytes, on_blob_put, c);
     else if (err->code == -ENOENT)
-        next_blob(c);
+        c->op = store_get_shared(c->spec.from, c->ids[c->at], sha256, on_shared_got, c);
     else
         take_back(c, err);
 }
@@ -310,6 +362,7 @@ static void on_convert_page(void *ctx, const struct err *err, const struct store
     arena_reset(&c->page_arena);
     c->events = arena_array(&c->page_arena, page->n + 1, sizeof(str));
     c->blobs = arena_array(&c->page_arena, BLOBS_PER_PAGE, sizeof(str));
+    c->held = arena_array(&c->page_arena, BLOBS_PER_PAGE, sizeof(str));
     c->nevents = c->nblobs = c->next_blob = 0;
     for (size_t i = 0; i < page->n; i++) {
         take_event(c, page->events[i].line);
@@ -328,6 +381,31 @@ static void convert_read_page(struct convert *c)
 
 /* ---- one conversation ---- */
 
+static void on_partial_removed(void *ctx, const struct err *err)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err)
+        convert_finish(c, err);
+    else
+        next_conv(c);
+}
+
+static void on_existing_compared(void *ctx, const struct err *err, enum compare_result result)
+{
+    struct convert *c = ctx;
+    if (!err && result == COMPARE_PARTIAL) {
+        c->op = store_delete(c->spec.to, c->ids[c->at], true, NULL, NULL, on_partial_removed, c);
+        return;
+    }
+    if (err)
+        lose(c, 1, "%s", err->msg);
+    else if (result == COMPARE_DIFFERENT)
+        lose(c, 0, "the target has a different conversation with this id, which was not changed");
+    c->report.existing++;
+    conv_ended(c);
+}
+
 static void on_created(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct convert *c = ctx;
@@ -335,8 +413,8 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
     if (!err) {
         convert_read_page(c);
     } else if (err->code == -EEXIST) {
-        c->report.existing++;
-        conv_ended(c);
+        compare_logs(c->spec.from, c->spec.to, c->ids[c->at], c->created_ms, on_existing_compared,
+                     c);
     } else {
         convert_finish(c, err);
     }
@@ -363,10 +441,12 @@ static void on_source(void *ctx, const struct err *err, const struct conv *conv)
         .forked_from = conv->forked_from,
         .parent = conv->parent,
         .metadata = conv->metadata,
+        .branch = conv->branch,
+        .is_hidden = conv->is_hidden && !conv->parent && !conv->branch,
     };
     if (clock_parse_iso(conv->created_at, &spec.created_ms) < 0)
         lose(c, 1, "its creation time");
-    c->last_ms = spec.created_ms;
+    c->last_ms = c->created_ms = spec.created_ms;
     c->op = store_create(c->spec.to, &spec, on_created, c);
 }
 

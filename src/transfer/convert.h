@@ -1,8 +1,10 @@
-/* convert.h - copies all conversations of one store into another: jsonl to folder, and back.
+/* convert.h - copies all conversations of one store into another: jsonl to postgres, and back.
  *
  * It uses only the interface of the stores, so any two stores work. Ids, times, events, notes,
  * sharing, lineage and blobs are kept; the target assigns new positions, and computes a new hash
- * chain if it has one. Conversations that the target already has are not changed, and are counted.
+ * chain if it has one. Each copy is compared with its original (compare.h). A conversation that the
+ * target already has is compared too: if it is the beginning of the original, because a conversion
+ * was interrupted, it is copied again; otherwise it is not changed, and is counted.
  * The source is only read. Data that cannot be converted (lines that are not events, missing blobs)
  * is listed in the report. Loop thread. */
 #pragma once

@@ -3,9 +3,11 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "attach/library.h"
 #include "base/clock.h"
 #include "base/text/plain.h"
 #include "base/utf8.h"
+#include "store/event/blobs.h"
 #include "store/event/parts.h"
 #include "store/event/text.h"
 #include "store/integrity.h"
@@ -171,6 +173,24 @@ static str describe_part(struct arena *a, const struct json *part)
     return arena_printf(a, "[%.*s]", STR_ARG(type));
 }
 
+str export_file_link(struct exporter *x, const struct json *part)
+{
+    str sha256;
+    if (!x->opt.file_base || !library_id_sha(json_get_string(part, "file"), &sha256))
+        return STR_NONE;
+    return arena_printf(&x->scratch, "%s%.*s", x->opt.file_base, STR_ARG(sha256));
+}
+
+/* Tells the caller which files the conversation has, with the views that models get of them. */
+static void tell_files(struct exporter *x, enum event_type type, const struct json *event)
+{
+    const struct json *parts = x->opt.on_file ? file_parts_of(type, event) : NULL;
+    str sha256;
+    for (size_t i = 0; parts && i < 2 * parts->len; i++)
+        if (file_parts_name(parts, i, &sha256))
+            x->opt.on_file(x->opt.file_ctx, sha256);
+}
+
 static str args_of(struct arena *a, const struct json *input)
 {
     if (json_is(input, JSON_STRING))
@@ -181,7 +201,6 @@ static str args_of(struct arena *a, const struct json *input)
 static void emit_part(struct exporter *x, const struct json *part, struct export_item base)
 {
     str type = json_get_string(part, "type");
-    const struct json *block = json_get(part, "block");
     struct export_item item = base;
     if (str_eq(type, STR("text"))) {
         item.text = json_get_string(part, "text");
@@ -189,16 +208,14 @@ static void emit_part(struct exporter *x, const struct json *part, struct export
         item.type = ITEM_CALL;
         item.who = json_get_string(part, "toolName");
         item.text = args_of(&x->scratch, json_get(part, "input"));
-    } else if (str_eq(type, STR("reasoning"))) {
+    } else if (str_eq(type, STR("reasoning")) || str_eq(type, STR("opaque"))) {
         item.type = ITEM_REASONING;
-        item.text = json_get_string(part, "text");
-    } else if (str_eq(type, STR("opaque"))) { /* a provider's own block; thoughts are readable */
-        item.type = ITEM_REASONING;
-        item.text = json_get_string(block, "thinking");
+        item.text = text_of_thought(&x->scratch, part);
     } else if (json_is(part, JSON_STRING)) {
         item.text = part->s;
     } else {
         item.text = describe_part(&x->scratch, part);
+        item.file = json_get_string(part, "file").n > 0 ? part : NULL;
     }
     emit_item(x, item);
 }
@@ -264,13 +281,17 @@ static void emit_result(struct exporter *x, const struct json *v, struct export_
     emit_item(x, item);
 }
 
+/* Files that a tool has made are part of the answer, also where tool calls are left out. */
+static void emit_made_files(struct exporter *x, const struct json *v, str ts)
+{
+    const struct json *files = file_parts_of(EV_TOOL_DONE, v);
+    for (size_t i = 0; files && i < files->len; i++)
+        emit_part(x, &files->items[i], (struct export_item){.type = ITEM_ASSISTANT, .ts = ts});
+}
+
 static void emit_items(struct exporter *x, enum event_type type, const struct json *v)
 {
-    int64_t ms;
-    char iso[CLOCK_ISO_LEN + 1] = "";
-    if (event_time(v, &ms))
-        clock_iso(ms, iso);
-    struct export_item item = {.ts = arena_str(&x->scratch, str_from(iso))};
+    struct export_item item = {.ts = event_iso(&x->scratch, v)};
     if (type == EV_USER_MESSAGE) {
         item.type = ITEM_USER;
         item.who = json_get_string(v, "userId");
@@ -285,6 +306,7 @@ static void emit_items(struct exporter *x, enum event_type type, const struct js
         item.ok = json_get_bool(v, "ok", true);
         item.ms = json_get_int(v, "ms", 0);
         emit_result(x, v, item);
+        emit_made_files(x, v, item.ts);
     } else if (type == EV_RUN_ERROR) {
         item.type = ITEM_ERROR;
         item.text = error_text(v);
@@ -316,6 +338,8 @@ static void put_header_line(struct exporter *x)
         jw_kstr(&w, "ownerId", c->acl.owner_id);
         jw_kstr(&w, "visibility", c->acl.is_shared ? STR("shared") : STR("private"));
         jw_kstrs(&w, "participants", c->acl.participants.items, c->acl.participants.len);
+        if (c->acl.readers.len > 0)
+            jw_kstrs(&w, "readers", c->acl.readers.items, c->acl.readers.len);
     }
     jw_kstr_if(&w, "title", c->title);
     jw_kstr_if(&w, "channel", c->channel);
@@ -325,6 +349,10 @@ static void put_header_line(struct exporter *x)
         jw_kval(&w, "parent", c->parent);
     if (c->metadata)
         jw_kval(&w, "metadata", c->metadata);
+    if (c->branch)
+        jw_kval(&w, "branch", c->branch);
+    if (c->is_hidden && !c->parent && !c->branch)
+        jw_kbool(&w, "hidden", true);
     jw_end(&w);
     buf_add_char(&x->out, '\n');
 }
@@ -370,6 +398,7 @@ int exporter_event(struct exporter *x, str line)
     arena_reset(&x->scratch);
     if (!event_scan(line, &head) || json_parse(&x->scratch, line, 0, &v, NULL) < 0)
         return x->status;
+    tell_files(x, head.type, v);
     if (!x->style) {
         str body, hash; /* the hash chain belongs to the log, not to its copy */
         (void)chain_split(line, &body, &hash, &x->scratch);

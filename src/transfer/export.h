@@ -8,6 +8,10 @@
  * {"conversation":{...},"messages":[{role,content,timestamp,...}],"notes":[...]}. jsonl is
  * the log itself, with line 1: importing it gives the same conversation.
  *
+ * Files that messages name: HTML has the pictures in it; Markdown and HTML link to them if
+ * export_options.file_base says where they are; JSON and jsonl name them by id. on_file tells the
+ * caller which ones there are.
+ *
  * The exporter is pure and may be used on any thread, by one at a time. export_open and
  * export_next are for the loop thread: they feed an exporter from a store, one page per call,
  * so that a slow reader limits the speed of reading. */
@@ -33,6 +37,9 @@ struct export_options {
     bool without_tools;    /* leaves tool calls and their results out (not for jsonl) */
     bool with_reasoning;   /* includes the reasoning of the model, where the log has it */
     size_t max_tool_bytes; /* of one result in Markdown and HTML; 0 = 16 KiB */
+    const char *file_base; /* address of a file without its SHA-256; NULL = no links */
+    void (*on_file)(void *ctx, str sha256); /* may be NULL; a file may be told several times */
+    void *file_ctx;
 };
 
 typedef int (*export_write_fn)(void *ctx, str piece); /* 0, or -errno: the export ends with it */

@@ -4,7 +4,7 @@
 #include "store/event/parts.h"
 #include "transfer/export_impl.h"
 
-enum { PICTURE_MAX = 1024 * 1024 };
+enum { PICTURE_MAX = 4 * 1024 * 1024 };
 
 static const char HEAD[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -132,6 +132,19 @@ static void put_block(struct exporter *x, const struct json *block, str label)
     put_element(x, ";base64,", base64, "\">\n");
 }
 
+/* A file that a message names: a picture is part of the page, everything else is a link. */
+static void put_file(struct exporter *x, const struct export_item *item)
+{
+    str link = export_file_link(x, item->file), name = json_get_string(item->file, "name");
+    if (parts_base64(item->file).n > 0 || link.n == 0) {
+        put_block(x, item->file, item->text);
+        return;
+    }
+    put_element(x, "<p><a href=\"", link, "\" download=\"");
+    put_element(x, "", name, "\">");
+    put_element(x, "", name, "</a></p>\n");
+}
+
 static void put_tool(struct exporter *x, const struct export_item *item)
 {
     str shown = utf8_truncate(item->text, x->opt.max_tool_bytes);
@@ -161,6 +174,8 @@ static void item(struct exporter *x, const struct export_item *item)
         put_element(x, "<p class=\"reasoning\">", item->text, "</p>\n");
     else if (item->type == ITEM_ERROR)
         put_element(x, "<p class=\"error\">", item->text, "</p>\n");
+    else if (item->file)
+        put_file(x, item);
     else
         put_element(x, "<p>", item->text, "</p>\n");
 }

@@ -23,6 +23,7 @@ struct export_item { /* one readable part of the conversation, in log order */
     bool ok;  /* of a result */
     int64_t ms;
     const struct json *content; /* of a result: its blocks; NULL = none */
+    const struct json *file;    /* the part that names a file; NULL = none */
 };
 
 struct export_style {
@@ -72,6 +73,9 @@ bool export_is_new_speaker(struct exporter *x, const struct export_item *item);
 /* The blocks of a result: calls put for each that is not text, with what it is in a few words. */
 void export_blocks(struct exporter *x, const struct export_item *item,
                    void (*put)(struct exporter *x, const struct json *block, str label));
+
+/* The address of a file that a part names, as the options say; empty = none. */
+str export_file_link(struct exporter *x, const struct json *part);
 
 /* The text of a tool result, or its JSON when it has no text. */
 str export_result_text(struct arena *a, const struct json *event);

@@ -1,7 +1,7 @@
 /* export_json.c - a conversation as JSON: {"conversation":{...},"messages":[...],"notes":[...]}.
  *
  * A message is {role, content (text), parts (as stored), timestamp, userId, metadata}; that of
- * an answer holds model, tokens and toolCalls [{id, name, input, output, ok, ms}]. */
+ * an answer holds model, tokens and toolCalls [{id, name, input, output, ok, ms, files}]. */
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "store/event/text.h"
@@ -14,6 +14,8 @@ static void put_sharing(struct json_writer *w, const struct conv *c)
     jw_kstr(w, "ownerId", c->acl.owner_id);
     jw_kstr(w, "visibility", c->acl.is_shared ? STR("shared") : STR("private"));
     jw_kstrs(w, "participants", c->acl.participants.items, c->acl.participants.len);
+    if (c->acl.readers.len > 0)
+        jw_kstrs(w, "readers", c->acl.readers.items, c->acl.readers.len);
 }
 
 static void json_begin(struct exporter *x)
@@ -77,6 +79,8 @@ static void put_outcome(struct json_writer *w, struct arena *a, const struct jso
     jw_kbool(w, "ok", json_get_bool(done, "ok", true));
     jw_kint(w, "ms", json_get_int(done, "ms", 0));
     jw_kstr(w, "output", export_result_text(a, done));
+    if (json_get(done, "files"))
+        jw_kval(w, "files", json_get(done, "files"));
     if (json_get_bool(done, "isCut", false))
         jw_kbool(w, "isCut", true);
 }

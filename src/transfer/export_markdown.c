@@ -99,6 +99,22 @@ static void put_quoted(struct exporter *x, const char *label, str text)
     }
 }
 
+/* A picture or a link. The name is foreign: what would end it is left out. */
+static void put_file(struct exporter *x, const struct export_item *item)
+{
+    str link = export_file_link(x, item->file);
+    bool is_picture = str_eq(json_get_string(item->file, "type"), STR("image"));
+    char *name =
+        arena_cstr(&x->scratch, one_line(&x->scratch, json_get_string(item->file, "name")));
+    for (char *p = name; *p; p++)
+        *p = strchr("[]\\<>`", *p) ? ' ' : *p;
+    if (link.n > 0)
+        export_put(x, arena_printf(&x->scratch, "\n%s[%s](%.*s)\n", is_picture ? "!" : "", name,
+                                   STR_ARG(link)));
+    else
+        export_put(x, arena_printf(&x->scratch, "\n%.*s\n", STR_ARG(item->text)));
+}
+
 static void item(struct exporter *x, const struct export_item *item)
 {
     if (export_is_new_speaker(x, item))
@@ -109,6 +125,8 @@ static void item(struct exporter *x, const struct export_item *item)
         put_quoted(x, "Reasoning", item->text);
     } else if (item->type == ITEM_ERROR) {
         put_quoted(x, "Error", item->text);
+    } else if (item->file) {
+        put_file(x, item);
     } else {
         export_lit(x, "\n");
         export_put(x, item->text);

@@ -44,6 +44,8 @@ struct export *export_open(struct store *s, str id, enum export_format f,
     x->format = f;
     if (opt)
         x->opt = *opt;
+    if (x->opt.file_base)
+        x->opt.file_base = arena_cstr(&x->arena, str_from(x->opt.file_base));
     buf_init(&x->piece, PIECE_MAX);
     map_init(&x->notes);
     x->deed = deed_begin(s->env->audit, by, STR("conversation.export"), id);
@@ -148,8 +150,11 @@ static void on_export_page(void *ctx, const struct err *err, const struct store_
 
 static void export_read_page(struct export *x)
 {
-    struct store_range range = {
-        .after = x->after, .max_events = PAGE_EVENTS, .max_bytes = PAGE_BYTES, .with_blobs = true};
+    struct store_range range = {.after = x->after,
+                                .max_events = PAGE_EVENTS,
+                                .max_bytes = PAGE_BYTES,
+                                .with_blobs = true,
+                                .with_files = x->format == EXPORT_HTML};
     x->op = store_read(x->store, x->id, &range, on_export_page, x);
 }
 

@@ -145,6 +145,8 @@ struct importer {
     const char *path;
     struct lines lines;
     struct elements elements;
+    const char *root;     /* the directory that was given, or NULL */
+    struct assets assets; /* of an export */
     struct log_reader log;
     struct code_session code;
 
@@ -167,6 +169,9 @@ int importer_open(const char *path, enum import_kind kind, struct import_report 
     arena_init(&im->arena);
     arena_init(&im->conv_arena);
     talk_init(&im->talk);
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        im->root = arena_cstr(&im->arena, str_from(path));
     int r = import_files(&im->arena, path, IMPORT_FILES_MAX, &im->files, &im->nfiles, e);
     for (size_t i = 0; i < im->nfiles; i++)
         im->bytes_total += (double)im->files[i].size;
@@ -252,10 +257,13 @@ static void close_file(struct importer *im)
 {
     if (im->fd < 0)
         return;
-    if (is_array_kind(im->kind))
+    if (is_array_kind(im->kind)) {
         elements_done(&im->elements);
-    else
+        assets_done(&im->assets);
+        im->talk.assets = NULL;
+    } else {
         lines_done(&im->lines);
+    }
     log_reader_done(&im->log);
     close(im->fd);
     im->fd = -1;
@@ -287,10 +295,13 @@ static void importer_open_file(struct importer *im)
     arena_reset(&im->conv_arena);
     talk_restart(&im->talk);
     log_reader_init(&im->log, f->path, im->kind == IMPORT_FOLDER);
-    if (is_array_kind(im->kind))
+    if (is_array_kind(im->kind)) {
         elements_init(&im->elements, im->fd);
-    else
+        assets_open(&im->assets, im->root);
+        im->talk.assets = &im->assets;
+    } else {
         lines_init(&im->lines, im->fd, 0, st.st_size);
+    }
 }
 
 static void begin_conv(struct importer *im)
@@ -439,12 +450,22 @@ static void importer_take(struct importer *im, struct import_batch *ret)
         bytes += t->events[im->taken + n++].n;
     *ret = (struct import_batch){
         .is_new = im->is_new, .conv = im->conv, .events = n ? t->events + im->taken : NULL, .n = n};
-    if (im->is_new && !is_array_kind(im->kind)) {
-        ret->blob_paths = im->log.blob_paths;
-        ret->nblobs = im->log.nblobs;
+    if (is_array_kind(im->kind) && im->is_new) {
+        ret->blobs = t->files;
+        ret->nblobs = t->nfiles;
+    } else if (!is_array_kind(im->kind) && im->log.nblobs > 0) {
+        ret->blobs = im->log.blobs + im->log.taken_blobs;
+        ret->nblobs = im->log.nblobs - im->log.taken_blobs;
+        im->log.taken_blobs = im->log.nblobs;
     }
     im->taken += n;
     im->is_new = false;
+}
+
+void importer_use_views(struct importer *im, const struct import_views *v)
+{
+    assert(v->make);
+    im->talk.views = v;
 }
 
 int importer_next(struct importer *im, struct import_batch *ret)

@@ -7,6 +7,7 @@
  *   import_talk.c      builds nb events from a foreign conversation; used by the formats below
  *   import_chatgpt.c, import_claude.c, import_code.c   the foreign formats
  *   import_log.c       logs and folders of nb
+ *   import_assets.c    pictures and documents beside the conversations of an export
  *   import_elements.c  reads a large JSON array one element at a time
  *   export.c           an exporter: events in, text out; export_markdown.c, export_json.c and
  *                      export_html.c are its formats
@@ -16,7 +17,8 @@
  * Supported: logs of nb (one .jsonl, or a directory of them), the folder layout (its root, its
  * conversations/, or one conversation), session files of Claude Code (one .jsonl, or a directory of
  * them), and the exports of ChatGPT and Claude.ai (conversations.json, or the directory it was
- * unpacked to). The format is detected from the content of the file.
+ * unpacked to; its pictures and documents come along). The format is detected from the content of
+ * the file.
  *
  * Times are kept: the ts of an event is its original time. Ids of nb and of folders are kept;
  * foreign ids become conv_<16 hex> made from the foreign id, so that a second import finds the
@@ -31,11 +33,16 @@
 
 #include "store/store.h"
 
-#define IMPORT_CONV_BYTES  (256u * 1024 * 1024) /* one conversation in a conversations.json */
-#define IMPORT_BATCH_BYTES (4u * 1024 * 1024)
-#define IMPORT_BATCH_MAX   1000
-#define IMPORT_FILES_MAX   1000000
-#define IMPORT_LOSSES_MAX  100
+#define IMPORT_CONV_BYTES     (256u * 1024 * 1024) /* one conversation in a conversations.json */
+#define IMPORT_BATCH_BYTES    (4u * 1024 * 1024)
+#define IMPORT_BATCH_MAX      1000
+#define IMPORT_FILES_MAX      1000000
+#define IMPORT_LOSSES_MAX     100
+#define IMPORT_FILE_BYTES     (64u * 1024 * 1024) /* one file beside a conversations.json */
+#define IMPORT_CONV_FILES_MAX 1000u               /* of them in one conversation */
+#define IMPORT_VIEWS_BYTES    (64u * 1024 * 1024) /* pictures made for models, of a conversation */
+#define IMPORT_PICTURES_BYTES (64u * 1024 * 1024) /* pictures in results of tools, likewise */
+#define IMPORT_ASKED_MAX      4000u               /* names of files, in one conversation */
 
 enum import_kind {
     IMPORT_ANY, /* detect the format */
@@ -66,18 +73,43 @@ void import_report_done(struct import_report *r);
 
 struct importer;
 
+struct import_view { /* a picture as models get it */
+    str bytes;
+    const char *mime;
+    uint32_t width, height;
+};
+
+/* Makes pictures for models, on the thread of the importer; bytes in the arena. -EINVAL, -EFBIG:
+ * models cannot have this picture; any other error says nothing about it. */
+struct import_views {
+    int (*make)(void *ctx, uint32_t side, struct arena *a, str picture, struct import_view *ret,
+                struct err *e);
+    void *ctx;     /* stays until the pool of the importer has ended */
+    uint32_t side; /* the longest, in pixels */
+};
+
+struct import_blob {
+    const char *path; /* or: */
+    str bytes;
+    bool is_shared; /* many logs of that directory name it */
+    bool is_file;   /* its name can be anything; that of a blob is the hash of its content */
+};
+
 struct import_batch {
     bool is_new;             /* the batch begins a conversation, described by `conv` */
     struct conv_create conv; /* without owner and without events */
     const str *events;       /* title changes and notes are among them */
     size_t n;
     /* Blobs that the events refer to: files to store before the events. */
-    const char *const *blob_paths;
+    const struct import_blob *blobs;
     size_t nblobs;
 };
 
 int importer_open(const char *path, enum import_kind kind, struct import_report *report,
                   struct importer **ret, struct err *e);
+/* Messages and results of other programs get views of their pictures; `v` outlives the importer.
+ * Without, models get them as they are. */
+void importer_use_views(struct importer *im, const struct import_views *v);
 /* 1 and the next batch (valid until the next call), or 0 at the end. Files that cannot be read and
  * damaged parts of files are losses in the report. */
 int importer_next(struct importer *im, struct import_batch *ret);
@@ -94,6 +126,7 @@ struct import_spec {
     const char *path;
     enum import_kind kind;
     str owner_id; /* of the new conversations; empty = no owner, unless the source names one */
+    struct import_views views; /* make NULL: none */
     /* May be NULL. Called after every batch. */
     void (*progress)(void *ctx, const struct import_report *r, double share);
 };

@@ -3,9 +3,11 @@
  * Relied on: conversation_id or id, title, create_time (seconds, a fraction), current_node,
  * mapping {node id: {message or null, parent, children}}; message {id, author {role, name},
  * create_time, recipient ("all", or a tool), content {content_type, parts, text, result,
- * thoughts [{content}], content}, metadata {model_slug, is_visually_hidden_from_conversation}}.
- * The talk is the path from the root to current_node; messages of other branches (edited questions,
- * regenerated answers) are counted as not imported. Images and files are not in this file. */
+ * thoughts [{content}], content}, metadata {model_slug, is_visually_hidden_from_conversation,
+ * attachments [{id, name}]}}. A part that is a picture or a file is {asset_pointer:
+ * "file-service://ID" or "sediment://ID"}; the file itself is beside conversations.json, and its
+ * name begins with ID. The talk is the path from the root to current_node; messages of other
+ * branches (edited questions, regenerated answers) are counted as not imported. */
 #include "base/map.h"
 #include "transfer/import_impl.h"
 
@@ -68,10 +70,12 @@ static struct path find_path(struct arena *a, const struct json *v)
     const struct json *node = map_get(&nodes, json_get_string(v, "current_node"));
     if (!node)
         node = last_leaf(mapping, &nodes);
-    while (node && p.n < max) { /* also ends a cycle of parents */
+    while (node && p.n < max) { /* no node comes twice: a circle of parents would repeat them */
         p.nodes[p.n++] = node;
         str parent = json_get_string(node, "parent");
-        node = parent.n ? map_get(&nodes, parent) : NULL;
+        node = parent.n ? map_del(&nodes, parent) : NULL;
+        if (node == p.nodes[0])
+            break;
     }
     for (size_t i = 0; i < p.n / 2; i++) {
         const struct json *swapped = p.nodes[i];
@@ -89,19 +93,85 @@ static bool is_hidden(const struct json *m)
     return json_get_bool(json_get(m, "metadata"), "is_visually_hidden_from_conversation", false);
 }
 
-/* All text of a content object as content parts. */
-static struct json *parts_of(struct talk *t, struct arena *a, const struct json *content)
+enum { IN_ANSWER, IN_QUESTION, IN_RESULT }; /* where files can be shown, and how */
+
+static str pointer_id(const struct json *part)
+{
+    str pointer = json_get_string(part, "asset_pointer");
+    return str_skip(pointer, (size_t)(str_rfind_char(pointer, '/') + 1));
+}
+
+static const struct json *attachments_of(const struct json *m)
+{
+    const struct json *all = json_get(json_get(m, "metadata"), "attachments");
+    return json_is(all, JSON_ARRAY) ? all : NULL;
+}
+
+/* The attachments of a question by their ids. A message may have very many, and as many parts. */
+static void index_attachments(const struct json *m, struct map *ret)
+{
+    const struct json *all = attachments_of(m);
+    map_init(ret);
+    for (size_t i = all ? all->len : 0; i > 0; i--) { /* the first of an id counts */
+        str id = json_get_string(&all->items[i - 1], "id");
+        if (id.n > 0)
+            map_put(ret, id, &all->items[i - 1]);
+    }
+}
+
+static void add_asset(struct talk *t, struct arena *a, const struct map *named,
+                      const struct json *part, int where, struct json *parts)
+{
+    str id = pointer_id(part);
+    bool is_added = false;
+    if (where == IN_QUESTION) /* with the name that the person gave it */
+        is_added = talk_add_file(t, a, parts, id, json_get_string(map_get(named, id), "name"));
+    else if (where == IN_RESULT)
+        is_added = talk_add_picture(t, a, parts, id);
+    if (!is_added)
+        talk_skip(t, "an image or a file");
+}
+
+/* Documents are attachments only; pictures are parts as well. */
+static void add_attachments(struct talk *t, struct arena *a, const struct json *m,
+                            struct json *parts)
+{
+    const struct json *all = attachments_of(m);
+    const struct json *given = json_get(json_get(m, "content"), "parts");
+    struct map shown;
+    map_init(&shown);
+    for (size_t i = 0; all && json_is(given, JSON_ARRAY) && i < given->len; i++) {
+        str id = pointer_id(&given->items[i]);
+        if (id.n > 0)
+            map_put(&shown, id, &given->items[i]);
+    }
+    for (size_t i = 0; all && i < all->len; i++) {
+        str id = json_get_string(&all->items[i], "id");
+        if (!map_get(&shown, id) &&
+            !talk_add_file(t, a, parts, id, json_get_string(&all->items[i], "name")))
+            talk_skip(t, "an image or a file");
+    }
+    map_done(&shown);
+}
+
+/* All text of a message as content parts, and the files in it. */
+static struct json *parts_of(struct talk *t, struct arena *a, const struct json *m, int where)
 {
     static const char *const TEXTS[] = {"text", "result"};
     struct json *parts = json_new(a, JSON_ARRAY);
-    const struct json *given = json_get(content, "parts");
+    const struct json *content = json_get(m, "content"), *given = json_get(content, "parts");
+    struct map named;
+    index_attachments(where == IN_QUESTION ? m : NULL, &named);
+    if (where == IN_QUESTION)
+        add_attachments(t, a, m, parts);
     for (size_t i = 0; json_is(given, JSON_ARRAY) && i < given->len; i++) {
         const struct json *part = &given->items[i];
         str text = json_is(part, JSON_STRING) ? part->s : json_get_string(part, "text");
         if (json_is(part, JSON_OBJECT) && !text.n)
-            talk_skip(t, "an image or a file");
+            add_asset(t, a, &named, part, where, parts);
         talk_add_text(a, parts, text);
     }
+    map_done(&named);
     for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
         talk_add_text(a, parts, json_get_string(content, TEXTS[i]));
     return parts;
@@ -138,7 +208,7 @@ static void tell_answer(struct talk *t, struct arena *a, const struct json *m)
         tell_thoughts(t, content);
         return;
     }
-    const struct json *parts = parts_of(t, a, content);
+    const struct json *parts = parts_of(t, a, m, IN_ANSWER);
     if (recipient.n && !str_eq(recipient, STR("all"))) {
         talk_call(t, id, recipient, input_of(a, parts));
         return;
@@ -157,14 +227,14 @@ static void tell_message(struct talk *t, struct arena *a, const struct json *m, 
     if (is_empty || is_hidden(m)) {
         talk_skip(t, "a hidden message");
     } else if (str_eq(role, STR("user"))) {
-        talk_user(t, parts_of(t, a, json_get(m, "content")));
+        talk_user(t, parts_of(t, a, m, IN_QUESTION));
     } else if (str_eq(role, STR("assistant"))) {
         tell_answer(t, a, m);
         *call = json_get_string(m, "id");
     } else if (str_eq(role, STR("tool"))) {
         talk_result(t, call->n ? *call : json_get_string(m, "id"), json_get_string(author, "name"),
-                    true, parts_of(t, a, json_get(m, "content")));
-    } else if (parts_of(t, a, json_get(m, "content"))->len) {
+                    true, parts_of(t, a, m, IN_RESULT));
+    } else if (parts_of(t, a, m, IN_ANSWER)->len) {
         talk_skip(t, "a system message");
     }
 }

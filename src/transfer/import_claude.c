@@ -2,15 +2,23 @@
  *
  * Relied on: uuid, name, created_at (ISO); chat_messages [{uuid, sender (human, assistant),
  * created_at, text, content (blocks text, thinking, tool_use, tool_result), attachments
- * [{file_name, extracted_content}], files [{file_name}]}]. text repeats the blocks and
- * is used only if there are no blocks. Messages are in order. Files themselves are not in
- * the export. */
+ * [{file_name, extracted_content}], files [{file_name, file_uuid}]}]. text repeats the blocks and
+ * is used only if there are no blocks. Messages are in order. A file comes along if it is beside
+ * conversations.json, under its name or with a name that begins with its uuid. */
 #include "base/clock.h"
 #include "transfer/import_impl.h"
 
 bool import_is_claude(const struct json *v)
 {
     return json_is(json_get(v, "chat_messages"), JSON_ARRAY);
+}
+
+static void add_file(struct talk *t, struct arena *a, const struct json *file, struct json *parts)
+{
+    str name = json_get_string(file, "file_name");
+    if (!talk_add_file(t, a, parts, json_get_string(file, "file_uuid"), name) &&
+        !talk_add_file(t, a, parts, name, name))
+        talk_skip(t, "a file that is not in the export");
 }
 
 static void add_attachments(struct talk *t, struct arena *a, const struct json *m,
@@ -23,10 +31,10 @@ static void add_attachments(struct talk *t, struct arena *a, const struct json *
         if (text.n)
             talk_add_text(a, parts, arena_printf(a, "[%.*s]\n%.*s", STR_ARG(name), STR_ARG(text)));
         else
-            talk_skip(t, "a file that is not in the export");
+            add_file(t, a, &attached->items[i], parts);
     }
     for (size_t i = 0; json_is(files, JSON_ARRAY) && i < files->len; i++)
-        talk_skip(t, "a file that is not in the export");
+        add_file(t, a, &files->items[i], parts);
 }
 
 static void tell_human(struct talk *t, struct arena *a, const struct json *m)

@@ -13,6 +13,19 @@
 
 enum { TALK_SKIPS_MAX = 16 };
 
+/* The files beside the conversations of an export. */
+struct assets {
+    struct arena arena;
+    struct asset {
+        str name;
+        const char *path;
+    } * items;
+    size_t n, cap;
+};
+
+void assets_open(struct assets *s, const char *dir); /* NULL: there are none */
+void assets_done(struct assets *s);
+
 struct talk {
     struct arena out; /* of the events */
     str *events;      /* heap */
@@ -30,6 +43,13 @@ struct talk {
     char answer_ts[32];
     str model, answer_id;
     struct conv_usage usage;
+
+    const struct import_views *views; /* NULL: pictures stay as they are */
+    size_t view_bytes, picture_bytes; /* made for models; in results, as text */
+    size_t asked;                     /* how often a file was looked for */
+    const struct assets *assets;      /* NULL: there are no files */
+    struct import_blob *files;        /* those that messages of this conversation name */
+    size_t nfiles, files_cap;
 
     struct { /* items that were not imported */
         const char *what;
@@ -57,6 +77,10 @@ void talk_call(struct talk *t, str id, str name, const struct json *input);
 void talk_usage(struct talk *t, const struct conv_usage *u);
 
 /* content: an array of content parts, or a string. name may be empty. */
+/* The picture for models; false: there is none, and *ret_problem says why it cannot be shown, or is
+ * empty. Everything in the arena. */
+bool talk_make_view(struct talk *t, struct arena *a, str picture, struct import_view *ret,
+                    str *ret_problem);
 void talk_result(struct talk *t, str id, str name, bool ok, const struct json *content);
 
 void talk_title(struct talk *t, str title);
@@ -68,6 +92,11 @@ void talk_report(struct talk *t, struct import_report *r, str name);
 
 /* One content part {"type":"text","text":...} added to an array. */
 void talk_add_text(struct arena *a, struct json *parts, str text);
+
+/* The file with this id or name as a part of a message. False: it is not there, or too large. */
+bool talk_add_file(struct talk *t, struct arena *a, struct json *parts, str id, str name);
+/* A picture as a block of a result. */
+bool talk_add_picture(struct talk *t, struct arena *a, struct json *parts, str id);
 
 /* Blocks of a message in the format of Anthropic: text, thinking, tool_use, tool_result. */
 void talk_anthropic(struct talk *t, const struct json *content, bool is_user);
@@ -124,8 +153,9 @@ struct log_reader {
     struct arena arena;   /* of the conversation */
     struct arena scratch; /* of one line */
     int64_t last_ms;      /* time of the previous line */
-    const char **blob_paths;
-    size_t nblobs;
+    struct import_blob *blobs;
+    size_t nblobs, blobs_cap, taken_blobs;
+    struct map shared; /* hashes among them */
 };
 
 void log_reader_init(struct log_reader *r, const char *path, bool is_folder);

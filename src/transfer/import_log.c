@@ -24,6 +24,7 @@ void log_reader_done(struct log_reader *r)
     arena_done(&r->arena);
     arena_done(&r->scratch);
     map_done(&r->notes);
+    map_done(&r->shared);
 }
 
 /* The path of something beside the log. */
@@ -44,18 +45,32 @@ static const char *blob_dir(struct log_reader *r)
     return arena_printf(&r->arena, "%.*s.blobs", STR_ARG(path)).p;
 }
 
+static void add_blob(struct log_reader *r, const char *dir, const char *name, bool is_shared)
+{
+    ARENA_GROW(&r->arena, r->blobs, r->nblobs, r->blobs_cap);
+    const char *path = arena_printf(&r->arena, "%s/%s", dir, name).p;
+    r->blobs[r->nblobs++] = (struct import_blob){.path = path, .is_shared = is_shared};
+}
+
 static void find_blobs(struct log_reader *r)
 {
     const char *dir = blob_dir(r);
     struct dir d = dir_open(dir);
-    size_t cap = 0;
-    while (r->nblobs < BLOBS_MAX && dir_next(&d)) {
-        if (strlen(d.name) != SHA256_HEX_LEN)
-            continue;
-        ARENA_GROW(&r->arena, r->blob_paths, r->nblobs, cap);
-        r->blob_paths[r->nblobs++] = arena_printf(&r->arena, "%s/%s", dir, d.name).p;
-    }
+    while (r->nblobs < BLOBS_MAX && dir_next(&d))
+        if (strlen(d.name) == SHA256_HEX_LEN)
+            add_blob(r, dir, d.name, false);
     dir_close(&d);
+}
+
+/* Prompts and tool lists are once in the directory of the log, for all of its logs. */
+static void find_shared_blob(struct log_reader *r, str sha256)
+{
+    const char *dir = beside(r, "blobs"), *name = arena_cstr(&r->arena, sha256);
+    if (!sha256_is_hex(sha256) || r->nblobs == BLOBS_MAX || map_get(&r->shared, sha256))
+        return;
+    map_put(&r->shared, sha256, r);
+    if (access(arena_printf(&r->arena, "%s/%s", dir, name).p, R_OK) == 0)
+        add_blob(r, dir, name, true);
 }
 
 /* ---- line 1 ---- */
@@ -84,7 +99,8 @@ static str id_of(struct log_reader *r, const struct json *v)
 
 static void tell_sharing(struct talk *t, struct arena *a, const struct json *v)
 {
-    const struct json *people = json_get(v, "participants");
+    const struct json *people = json_get(v, "participants"), *readers = json_get(v, "readers");
+    bool has_readers = json_is(readers, JSON_ARRAY);
     if (!str_eq(json_get_string(v, "visibility"), STR("shared")))
         return;
     talk_event(t, arena_printf(a,
@@ -94,8 +110,10 @@ static void tell_sharing(struct talk *t, struct arena *a, const struct json *v)
     if (json_is(people, JSON_ARRAY))
         talk_event(t, arena_printf(a,
                                    "{\"ts\":\"%s\",\"type\":\"metadata.participants\","
-                                   "\"participants\":%.*s}",
-                                   t->ts, STR_ARG(json_to_str(a, people))));
+                                   "\"participants\":%.*s%s%.*s}",
+                                   t->ts, STR_ARG(json_to_str(a, people)),
+                                   has_readers ? ",\"readers\":" : "",
+                                   STR_ARG(has_readers ? json_to_str(a, readers) : STR_NONE)));
 }
 
 static const struct json *object(struct log_reader *r, const struct json *v)
@@ -121,6 +139,7 @@ static void tell_header(struct log_reader *r, struct talk *t, const struct json 
         .forked_from = arena_str(a, json_get_string(v, "forkedFrom")),
         .parent = object(r, json_get(v, "parent")),
         .metadata = object(r, json_get(v, "metadata")),
+        .is_hidden = json_get_bool(v, "hidden", false),
     };
     (void)event_time(v, &conv->created_ms);
     r->last_ms = conv->created_ms;
@@ -153,8 +172,13 @@ static void tell_event(struct log_reader *r, struct talk *t, str line)
         return;
     }
     remember_note(r, line);
+    if (head.type == EV_LLM_REQUEST && !r->is_folder) {
+        find_shared_blob(r, json_get_string(v, "system"));
+        find_shared_blob(r, json_get_string(v, "tools"));
+    }
     line = event_dated(&r->scratch, line, v, &r->last_ms);
-    str whole = blobs_restore(&r->scratch, blob_dir(r), line);
+    const struct blob_dir blobs = blobs_in_dir(NULL, blob_dir(r));
+    str whole = blobs_restore(&r->scratch, &blobs.place, line);
     if (head.type == EV_TOOL_DONE && str_find(whole, STR("{\"$blob\":\""), 0) >= 0)
         talk_skip(t, "a result whose blob is missing");
     talk_event(t, whole);

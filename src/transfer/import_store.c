@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "os/file.h"
 #include "store/backend/backend.h"
 #include "store/event/blobs.h"
 #include "transfer/import.h"
@@ -18,6 +19,7 @@ struct import {
     const char *path;
     enum import_kind kind;
     str owner_id;
+    struct import_views views;
     void (*progress)(void *ctx, const struct import_report *r, double share);
     import_done_fn fn;
     void *ctx;
@@ -35,17 +37,31 @@ struct import {
     int status;
     struct err err;
     struct arena scratch; /* a blob */
-    str blob;
+    str blob, blob_sha;
+    struct arena held_arena; /* shared blobs that the store keeps until their batch is written */
+    str *held;
+    size_t nheld, held_cap;
     struct store_op *op;
 };
 
+static void release_held(struct import *im)
+{
+    while (im->nheld > 0)
+        store_release_shared(im->store, im->held[--im->nheld]);
+    im->held = NULL;
+    im->held_cap = 0;
+    arena_reset(&im->held_arena);
+}
+
 static void import_free(struct import *im)
 {
+    release_held(im);
     importer_close(im->importer);
     import_report_done(&im->report);
     arena_done(&im->arena);
     arena_done(&im->conv_arena);
     arena_done(&im->scratch);
+    arena_done(&im->held_arena);
     free(im);
 }
 
@@ -83,6 +99,8 @@ static void next_batch(struct job *j)
     im->status = 0;
     if (!im->importer)
         im->status = importer_open(im->path, im->kind, &im->report, &im->importer, &im->err);
+    if (im->status == 0 && im->views.make)
+        importer_use_views(im->importer, &im->views);
     if (im->status == 0 && im->must_skip)
         importer_skip(im->importer);
     if (im->status == 0)
@@ -169,11 +187,22 @@ static bool import_step(struct import *im, const struct err *err)
 static void read_blob(struct job *j)
 {
     struct import *im = CONTAINER_OF(j, struct import, job);
-    str path = str_from(im->batch.blob_paths[im->next_blob]);
-    size_t slash = (size_t)str_rfind_char(path, '/');
+    const struct import_blob *b = &im->batch.blobs[im->next_blob];
     arena_reset(&im->scratch);
+    im->status = 0;
+    if (!b->path) {
+        im->blob = b->bytes;
+        return;
+    }
+    str path = str_from(b->path);
+    if (b->is_file) {
+        im->status = file_read(&im->scratch, path.p, IMPORT_FILE_BYTES, &im->blob, &im->err);
+        return;
+    }
+    size_t slash = (size_t)str_rfind_char(path, '/');
     const char *dir = arena_cstr(&im->scratch, str_slice(path, 0, slash));
-    im->status = blobs_get(&im->scratch, dir, str_skip(path, slash + 1), &im->blob, &im->err);
+    im->blob_sha = str_skip(path, slash + 1);
+    im->status = blobs_get(&im->scratch, dir, im->blob_sha, &im->blob, &im->err);
 }
 
 static void on_blob_written(void *ctx, const struct err *err, str sha256)
@@ -183,6 +212,16 @@ static void on_blob_written(void *ctx, const struct err *err, str sha256)
         return;
     im->next_blob++;
     next_step(im);
+}
+
+static void on_shared_written(void *ctx, const struct err *err, str sha256)
+{
+    struct import *im = ctx;
+    if (!err) {
+        ARENA_GROW(&im->held_arena, im->held, im->nheld, im->held_cap);
+        im->held[im->nheld++] = arena_str(&im->held_arena, sha256);
+    }
+    on_blob_written(ctx, err, sha256);
 }
 
 static void on_blob_read(struct job *j)
@@ -196,12 +235,16 @@ static void on_blob_read(struct job *j)
         next_step(im);
         return;
     }
-    im->op = store_put_blob(im->store, im->id, im->blob, on_blob_written, im);
+    if (im->batch.blobs[im->next_blob].is_shared)
+        im->op = store_put_shared(im->store, im->id, im->blob, im->blob_sha, on_shared_written, im);
+    else
+        im->op = store_put_blob(im->store, im->id, im->blob, on_blob_written, im);
 }
 
 static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct import *im = ctx;
+    release_held(im);
     if (!import_step(im, err))
         return;
     im->report.events += (int64_t)n;
@@ -225,9 +268,11 @@ struct import *import_run(struct store *s, const struct import_spec *spec, impor
     arena_init(&im->arena);
     arena_init(&im->conv_arena);
     arena_init(&im->scratch);
+    arena_init(&im->held_arena);
     im->path = arena_cstr(&im->arena, str_from(spec->path));
     im->kind = spec->kind;
     im->owner_id = arena_str(&im->arena, spec->owner_id);
+    im->views = spec->views;
     im->progress = spec->progress;
     im->fn = fn;
     im->ctx = ctx;

@@ -1,5 +1,6 @@
 #include <stdarg.h>
 
+#include "base/bytes/base64.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "store/event/event.h"
@@ -57,6 +58,9 @@ void talk_restart(struct talk *t)
     t->run = 0;
     t->ts[0] = 0;
     t->first_ms = 0;
+    t->view_bytes = t->picture_bytes = t->asked = 0;
+    t->files = NULL; /* of the arena of the conversation before */
+    t->nfiles = t->files_cap = 0;
     memset(t->skips, 0, sizeof(t->skips));
 }
 
@@ -231,6 +235,54 @@ void talk_usage(struct talk *t, const struct conv_usage *u)
         t->usage = *u;
 }
 
+static void write_result_view(struct talk *t, struct json_writer *w, size_t part, str base64)
+{
+    struct arena scratch;
+    struct buf bytes, text;
+    struct import_view view;
+    str problem;
+    arena_init(&scratch);
+    buf_init(&bytes, IMPORT_FILE_BYTES);
+    buf_init(&text, 2 * IMPORT_FILE_BYTES);
+    (void)base64_decode(&bytes, base64);
+    bool is_made = talk_make_view(t, &scratch, buf_str(&bytes), &view, &problem);
+    if (is_made || problem.n > 0) {
+        jw_object(w);
+        jw_kint(w, "part", (int64_t)part);
+        if (is_made) {
+            (void)base64_encode(&text, view.bytes);
+            jw_kcstr(w, "mimeType", view.mime);
+            jw_kstr(w, "data", buf_str(&text));
+            jw_kint(w, "width", view.width);
+            jw_kint(w, "height", view.height);
+        } else {
+            jw_kstr(w, "problem", problem);
+        }
+        jw_end(w);
+    }
+    buf_done(&text);
+    buf_done(&bytes);
+    arena_done(&scratch);
+}
+
+/* As apps/bundle_pictures.c does with results of nb's own tools. */
+static void write_result_views(struct talk *t, struct json_writer *w, const struct json *content)
+{
+    bool has_begun = false;
+    for (size_t i = 0; t->views && json_is(content, JSON_ARRAY) && i < content->len; i++) {
+        const struct json *part = &content->items[i];
+        str data = json_get_string(part, "data");
+        if (!str_eq(json_get_string(part, "type"), STR("image")) || data.n == 0)
+            continue;
+        if (!has_begun)
+            jw_karray(w, "views");
+        has_begun = true;
+        write_result_view(t, w, i, data);
+    }
+    if (has_begun)
+        jw_end(w);
+}
+
 void talk_result(struct talk *t, str id, str name, bool ok, const struct json *content)
 {
     struct talk_line l;
@@ -257,6 +309,7 @@ void talk_result(struct talk *t, str id, str name, bool ok, const struct json *c
     if (!ok)
         jw_kbool(&l.w, "isError", true);
     jw_end(&l.w);
+    write_result_views(t, &l.w, content);
     talk_line_end(t, &l);
 }
 
