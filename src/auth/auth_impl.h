@@ -2,6 +2,7 @@
 #pragma once
 
 #include "auth/identity.h"
+#include "auth/session/fresh.h"
 #include "auth/session/limit.h"
 #include "auth/session/session.h"
 #include "auth/session/token_use.h"
@@ -35,6 +36,9 @@ struct auth {
     struct limit wrong_keys, wrong_lines;
     uint64_t next_login_ms;   /* of those that are delayed */
     struct map known_clients; /* account and client of logins that succeeded */
+    struct database *shared;  /* where all servers count logins; NULL: there is one server */
+    struct fresh *fresh;      /* what other servers change; NULL: there are none */
+    struct shared_rate *rate; /* the same */
     struct pool *pool;        /* one thread for passwords: each takes 64 MiB */
     struct oidc *oidc;        /* NULL in other modes */
     struct list_node ops;
@@ -99,6 +103,12 @@ void auth_tell_ended(struct auth *a, str user_id, str session_id, str token_id);
 /* The identity of a user that exists. Copies to the arena. */
 void identity_fill(const struct user *u, struct arena *arena, enum auth_how how,
                    struct identity *ret);
+
+/* auth_check, of what memory has. */
+int auth_check_known(struct auth *a, struct arena *arena, const struct auth_credentials *c,
+                     struct identity *ret);
+/* Calls fn of the wait when memory is as new as this moment; immediately if there is one server. */
+void auth_await_fresh(struct auth *a, struct fresh_wait *w);
 
 /* The result of a login, in the arena. */
 struct auth_session session_offer(struct arena *arena, const struct login_session *s,

@@ -8,6 +8,7 @@
 
 #include "auth/auth_impl.h"
 #include "auth/oidc/oidc.h"
+#include "auth/session/shared_rate.h"
 #include "base/clock.h"
 
 /* ---- scopes ---- */
@@ -139,6 +140,8 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     struct auth *a = xcalloc(1, sizeof *a);
     struct arena arena;
     a->deps = *deps;
+    if (!a->deps.mono_ms)
+        a->deps.mono_ms = clock_mono_ms;
     list_init(&a->ops);
     list_init(&a->observers);
     auth_load_key(a);
@@ -149,10 +152,11 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     limit_init(&a->wrong_lines, WRONG_KEY_LINES, WRONG_KEY_LINES);
     map_init(&a->known_clients);
     arena_init(&arena);
-    a->sessions = sessions_new(deps->loop, deps->log, deps->work_dir, auth_origin(&arena, a),
-                               clock_now_ms, on_session_ended, a);
+    struct database *replicas = deps->has_replicas ? deps->shared : NULL;
+    a->sessions = sessions_new(deps->loop, deps->log, deps->work_dir, replicas,
+                               auth_origin(&arena, a), clock_now_ms, on_session_ended, a);
     arena_done(&arena);
-    a->use = token_use_new(deps->loop, deps->log, deps->work_dir);
+    a->use = token_use_new(deps->loop, deps->log, use_store_new(deps->work_dir, deps->shared));
     a->pool = pool_new(deps->loop, "nb-passwords", 1);
     pool_give_way(a->pool); /* wrong passwords of strangers must not slow the server down */
     a->news = (struct directory_observer){.on_news = on_news, .ctx = a};
@@ -184,6 +188,9 @@ void auth_free(struct auth *a)
     LIST_FOREACH (it, &a->ops)
         LIST_ENTRY(it, struct auth_op, node)->is_cancelled = true;
     pool_free(a->pool); /* its jobs end and free their cancelled operations */
+    fresh_free(a->fresh);
+    shared_rate_free(a->rate);
+    sessions_stop(a->sessions); /* the same */
     end_ops(a);
     oidc_free(a->oidc);
     sessions_free(a->sessions);
@@ -195,6 +202,31 @@ void auth_free(struct auth *a)
     limit_done(&a->wrong_lines);
     map_done(&a->known_clients);
     free(a);
+}
+
+int auth_open_shared(struct auth *a, struct err *e)
+{
+    token_use_open(a->use);
+    a->shared = a->deps.shared;
+    if (!a->shared || !a->deps.has_replicas)
+        return 0;
+    a->fresh = fresh_new(a->deps.loop, a->shared, a->sessions, a->deps.directory);
+    a->rate = shared_rate_new(a->deps.loop, a->shared);
+    return fresh_open(a->fresh, e);
+}
+
+struct shared_rate *auth_shared_rate(const struct auth *a)
+{
+    return a->rate;
+}
+
+void auth_await_fresh(struct auth *a, struct fresh_wait *w)
+{
+    static const struct err NONE;
+    if (a->fresh)
+        fresh_await(a->fresh, w);
+    else
+        w->fn(w->ctx, &NONE);
 }
 
 enum auth_mode auth_mode(const struct auth *a)
@@ -281,8 +313,8 @@ static int check_session(struct auth *a, struct arena *arena, str cookie, struct
 }
 
 /* A bearer that is wrong never falls back to the cookie: the client meant the bearer. */
-int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
-               struct identity *ret)
+int auth_check_known(struct auth *a, struct arena *arena, const struct auth_credentials *c,
+                     struct identity *ret)
 {
     int r = -EACCES;
     if (token_looks_right(c->bearer))
@@ -296,6 +328,80 @@ int auth_check(struct auth *a, struct arena *arena, const struct auth_credential
     if (c->bearer.n > 0)
         return -EACCES;
     return check_session(a, arena, c->cookie, ret);
+}
+
+/* The one key of an installation is in its settings: no other server can revoke it. */
+static bool can_be_revoked(const struct auth *a, const struct auth_credentials *c)
+{
+    bool is_key = instance_is_sole(a->deps.instance) && !token_looks_right(c->bearer);
+    return c->bearer.n > 0 ? !is_key : c->cookie.n > 0;
+}
+
+int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
+               struct identity *ret)
+{
+    if (a->fresh && can_be_revoked(a, c))
+        return -EAGAIN;
+    return auth_check_known(a, arena, c, ret);
+}
+
+/* ---- checks that take time ---- */
+
+struct check_op {
+    struct auth_op op;
+    struct fresh_wait wait;
+    auth_check_done done;
+    struct auth_credentials credentials;
+};
+
+static void check_end(struct check_op *x, const struct err *err, const struct identity *who)
+{
+    if (!op_is_over(&x->op))
+        x->done(x->op.ctx, err, who);
+    op_free(&x->op);
+}
+
+static void on_checked_by_provider(void *op, const struct err *err, const struct identity *who)
+{
+    check_end(op, err, who);
+}
+
+static void on_check_fresh(void *op, const struct err *err)
+{
+    struct check_op *x = op;
+    struct identity who;
+    if (op_is_over(&x->op) || err->code < 0) {
+        check_end(x, err, NULL);
+        return;
+    }
+    int r = auth_check_known(x->op.auth, &x->op.arena, &x->credentials, &who);
+    if (r == -EAGAIN) {
+        (void)oidc_check_later(x->op.auth->oidc, x->credentials.bearer, on_checked_by_provider, x);
+        return;
+    }
+    x->op.err = (struct err){.code = r}; /* without more words than auth_check has */
+    check_end(x, &x->op.err, r < 0 ? NULL : &who);
+}
+
+static void check_drop(struct auth_op *op)
+{
+    list_del(&((struct check_op *)op)->wait.node);
+}
+
+struct auth_op *auth_check_later(struct auth *a, const struct auth_credentials *c,
+                                 auth_check_done done, void *ctx)
+{
+    if (!a->fresh)
+        return oidc_check_later(a->oidc, c->bearer, done, ctx); /* no other check takes time */
+    struct check_op *x = auth_op_new(a, sizeof *x, ctx);
+    x->done = done;
+    x->credentials = (struct auth_credentials){arena_str(&x->op.arena, c->bearer),
+                                               arena_str(&x->op.arena, c->cookie)};
+    x->wait = (struct fresh_wait){.fn = on_check_fresh, .ctx = x};
+    list_init(&x->wait.node);
+    x->op.drop = check_drop;
+    auth_await_fresh(a, &x->wait);
+    return &x->op;
 }
 
 int64_t auth_token_used(const struct auth *a, str token_id)

@@ -9,12 +9,14 @@
  *   cookie ------------> session ----------------------+
  *                             JWT not seen yet: -EAGAIN --> auth_check_later --> provider, person
  *
- * auth_check returns immediately, from memory. A new JWT, logins and refreshes need a pool thread
+ * auth_check returns immediately, from memory, if there is one server; several read first what the
+ * others have changed (session/fresh.h). That, a new JWT, logins and refreshes need a pool thread
  * or the network and return an auth_op: its callback is called once, never before the call returns,
  * and not at all after auth_cancel.
  *
  * Errors: -EACCES wrong credentials (401), -EBUSY too many attempts (429), -EHOSTUNREACH the
- * provider cannot be reached now (503: this must not log anybody out), -ENOTSUP the login method
+ * provider, and -ENOTCONN the database cannot be reached now (503: this must not log anybody out),
+ * -ENOTSUP the login method
  * is not configured (400), -EPERM authenticated, but not admitted (domain, no account; 403).
  * Messages never reveal whether an account exists. Loop thread only.
  *
@@ -55,10 +57,21 @@ struct auth_deps {
     struct fetcher *fetcher;         /* oidc; may be NULL in other modes */
     const struct instance *instance; /* borrowed, outlives this */
     const char *work_dir;
+    struct database *shared;   /* what several servers share is here; NULL = files in work_dir */
+    bool has_replicas;         /* several servers use it now: sessions are there, too */
+    uint64_t (*mono_ms)(void); /* by which attempts are counted; NULL = clock_mono_ms */
 };
 
 int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e);
 void auth_free(struct auth *a); /* writes what is pending; cancels the rest; accepts NULL */
+
+/* Reads what is in the shared database, which must be open. Called before the first request. Does
+ * nothing without one. Blocking. */
+int auth_open_shared(struct auth *a, struct err *e);
+
+/* Where servers count the requests of people together (session/shared_rate.h); NULL: there is one
+ * server, or auth_open_shared was not called yet. */
+struct shared_rate *auth_shared_rate(const struct auth *a);
 
 enum auth_mode auth_mode(const struct auth *a);
 
@@ -138,8 +151,10 @@ struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_don
 int64_t auth_session_until(const struct auth *a, str session_id);
 
 /* Ends the session of these cookies (the first may have expired before the second) and calls `done`
- * once that is on disk. */
-void auth_logout(struct auth *a, str session_value, str refresh_value, loop_fn done, void *ctx);
+ * once that is stored. -ENOTCONN: it may not be, and other servers may still accept it. */
+typedef void (*auth_logout_done)(void *ctx, const struct err *err);
+void auth_logout(struct auth *a, str session_value, str refresh_value, auth_logout_done done,
+                 void *ctx);
 
 /* ---- passwords and tokens (the caller has checked the rights) ---- */
 

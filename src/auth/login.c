@@ -1,10 +1,11 @@
-/* Logging in with a password or the API key, refreshing, logging out. */
+/* Logging in with a password or the API key; changing a password. */
 #include <assert.h>
 #include <errno.h>
 
 #include "auth/auth_impl.h"
 #include "auth/oidc/oidc.h"
 #include "auth/session/password.h"
+#include "auth/session/shared_limit.h"
 #include "base/bytes/ip.h"
 #include "base/clock.h"
 #include "loop/timer.h"
@@ -34,6 +35,10 @@ struct login_op {
     str by_client, by_site, by_account; /* keys of the limits; by_site may be empty */
     str by_both;
     bool is_known;
+    struct database *shared; /* of auth, for the job */
+    struct fresh_wait fresh;
+    struct auth_session offer; /* given when the session is stored */
+    struct session_wait stored;
 };
 
 /* For tools that read the log and block addresses. The typed name is not logged: users sometimes
@@ -65,7 +70,7 @@ static void remember_client(struct auth *a, str by_both)
 /* Logins with a key are counted elsewhere, and only when they fail. */
 static void give_back(struct auth *a, struct login_op *x)
 {
-    uint64_t now = clock_mono_ms();
+    uint64_t now = a->deps.mono_ms();
     if (x->by_both.n == 0)
         return;
     if (x->is_known) {
@@ -79,6 +84,17 @@ static void give_back(struct auth *a, struct login_op *x)
     remember_client(a, x->by_both);
 }
 
+static void on_login_stored(void *op, const struct err *err)
+{
+    struct login_op *x = op;
+    x->op.err = *err;
+    if (err->code == -ESTALE) /* the password may not be the right one any more */
+        err_set(&x->op.err, -ENOTCONN, "users were changed in the same moment; try again");
+    if (!op_is_over(&x->op))
+        x->done(x->op.ctx, &x->op.err, err->code < 0 ? NULL : &x->offer);
+    op_free(&x->op);
+}
+
 static void login_succeed(struct login_op *x)
 {
     struct auth *a = x->op.auth;
@@ -88,17 +104,18 @@ static void login_succeed(struct login_op *x)
     struct session_values values;
     const struct login_session *s =
         session_begin(a->sessions, x->user_id, &policy, STR_NONE, &values);
-    struct auth_session offer = session_offer(&x->op.arena, s, &values);
+    x->offer = session_offer(&x->op.arena, s, &values);
     explicit_bzero(&values, sizeof values);
     give_back(a, x);
-    x->done(x->op.ctx, &x->op.err, &offer);
-    op_free(&x->op);
+    x->stored = (struct session_wait){
+        .fn = on_login_stored, .ctx = x, .roster_mark = auth_roster(a)->generation};
+    session_await(a->sessions, s, &x->stored);
 }
 
 static void login_deferred(void *op)
 {
     struct login_op *x = op;
-    if (x->op.is_cancelled)
+    if (op_is_over(&x->op))
         op_free(&x->op);
     else if (x->op.err.code < 0)
         login_fail(x);
@@ -106,24 +123,71 @@ static void login_deferred(void *op)
         login_succeed(x);
 }
 
+/* Is there room for one more attempt among those of all servers? If the database cannot be reached,
+ * the counters of this server have to be enough. */
+static bool others_allow(struct auth_op *op, struct database *shared, str key, unsigned max)
+{
+    struct err ignored = {0};
+    unsigned n = 0;
+    (void)shared_limit_count(shared, key, &n, &ignored);
+    if (n > max)
+        err_set(&op->err, -EBUSY, "too many attempts; retry in a minute");
+    return n <= max;
+}
+
+/* As is_too_often, in the same order: an attempt that the client's counter refuses is not counted
+ * for the account, or one client could lock everybody else out of it. */
+static bool others_allow_login(struct login_op *x)
+{
+    if (x->is_known)
+        return others_allow(&x->op, x->shared, x->by_both, LOGINS_PER_KEY);
+    return others_allow(&x->op, x->shared, x->by_client, LOGINS_PER_KEY) &&
+           (x->by_site.n == 0 || others_allow(&x->op, x->shared, x->by_site, LOGINS_PER_SITE)) &&
+           others_allow(&x->op, x->shared, x->by_account, LOGINS_PER_KEY);
+}
+
+static void give_back_to_others(struct login_op *x)
+{
+    if (x->is_known) {
+        shared_limit_give_back(x->shared, x->by_both);
+        return;
+    }
+    shared_limit_give_back(x->shared, x->by_client);
+    if (x->by_site.n > 0)
+        shared_limit_give_back(x->shared, x->by_site);
+    shared_limit_give_back(x->shared, x->by_account);
+}
+
 static void verify_work(struct job *j)
 {
     struct login_op *x = CONTAINER_OF(j, struct login_op, job);
-    (void)password_verify(x->hash, x->password, &x->op.err); /* x->op.err */
+    if (others_allow_login(x) && password_verify(x->hash, x->password, &x->op.err) == 0)
+        give_back_to_others(x); /* failures: x->op.err */
 }
 
 /* The account may have changed while the password was checked. */
-static void verify_done(struct job *j)
+static void verify_again(void *op, const struct err *err)
 {
-    struct login_op *x = CONTAINER_OF(j, struct login_op, job);
+    struct login_op *x = op;
     if (op_is_over(&x->op)) {
         op_free(&x->op);
         return;
     }
+    if (err->code < 0)
+        x->op.err = *err;
     const struct user *u = roster_user(auth_roster(x->op.auth), x->user_id);
     if (x->op.err.code == 0 && (!u || !str_eq(u->password, x->hash)))
         err_set(&x->op.err, -EACCES, "wrong e-mail address or password");
     login_deferred(x);
+}
+
+static void verify_done(struct job *j)
+{
+    struct login_op *x = CONTAINER_OF(j, struct login_op, job);
+    if (op_is_over(&x->op) || x->op.err.code < 0)
+        login_deferred(x);
+    else
+        auth_await_fresh(x->op.auth, &x->fresh);
 }
 
 static void login_local(struct login_op *x)
@@ -137,6 +201,7 @@ static void login_local(struct login_op *x)
     const struct user *u = roster_user_by_email(auth_roster(a), x->email);
     x->hash = u ? arena_str(&x->op.arena, u->password) : STR_NONE;
     x->user_id = u ? arena_str(&x->op.arena, u->id) : STR_NONE;
+    x->shared = a->shared;
     assert(x->op.err.code == 0 && !x->op.is_cancelled);
     pool_run(a->pool, &x->job, verify_work, verify_done);
 }
@@ -144,7 +209,7 @@ static void login_local(struct login_op *x)
 static unsigned count_wrong_key(struct login_op *x)
 {
     return limit_count_key(&x->op.auth->logins, client_network(&x->op.arena, x->client),
-                           clock_mono_ms());
+                           x->op.auth->deps.mono_ms());
 }
 
 /* The correct key is always accepted; only wrong keys are counted. */
@@ -178,7 +243,7 @@ static str limit_key(struct arena *a, const char *kind, str name)
  * out. */
 static bool is_too_often(struct auth *a, struct login_op *x)
 {
-    uint64_t now = clock_mono_ms();
+    uint64_t now = a->deps.mono_ms();
     struct arena *mem = &x->op.arena;
     x->by_client = limit_key(mem, "from", client_network(mem, x->client));
     x->by_site = client_site(mem, x->client);
@@ -197,7 +262,7 @@ static bool is_too_often(struct auth *a, struct login_op *x)
 /* How long an attempt is delayed: 0 = not at all, UINT64_MAX = too many are waiting. */
 static uint64_t login_delay(struct auth *a, const struct login_op *x)
 {
-    uint64_t now = clock_mono_ms();
+    uint64_t now = a->deps.mono_ms();
     if (x->is_known || limit_count_total(&a->logins, now) <= LOGINS_UNDELAYED)
         return 0;
     uint64_t turn = (a->next_login_ms > now ? a->next_login_ms : now) + LOGIN_PACE_MS;
@@ -220,6 +285,7 @@ static void login_drop(struct auth_op *op)
 {
     struct login_op *x = (struct login_op *)op;
     timer_stop(&x->wait);
+    list_del(&x->fresh.node);
 }
 
 static void login_slowly(struct login_op *x)
@@ -247,6 +313,8 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
     x->password = arena_str(&x->op.arena, in->password);
     x->client = arena_str(&x->op.arena, in->client);
     timer_init(&x->wait, a->deps.loop, on_turn, x);
+    x->fresh = (struct fresh_wait){.fn = verify_again, .ctx = x};
+    list_init(&x->fresh.node);
     x->op.drop = login_drop;
     if (auth_mode(a) == AUTH_LOCAL) {
         login_slowly(x);
@@ -259,67 +327,6 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
     return &x->op;
 }
 
-/* ---- refreshing ---- */
-
-/* The session is rotated immediately; only the callback comes later. */
-struct refresh_op {
-    struct auth_op op;
-    auth_session_done done;
-    struct auth_session offer;
-};
-
-static void refresh_deferred(void *op)
-{
-    struct refresh_op *x = op;
-    if (!x->op.is_cancelled)
-        x->done(x->op.ctx, &x->op.err, x->op.err.code < 0 ? NULL : &x->offer);
-    op_free(&x->op);
-}
-
-struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_done done, void *ctx)
-{
-    bool is_spent = false;
-    const struct login_session *s = session_find_refresh(a->sessions, refresh_value, &is_spent);
-    const struct user *u = s ? roster_user(auth_roster(a), s->user_id) : NULL;
-    bool is_good = u && s->created_ms >= u->sessions_from_ms;
-    if (is_good && !is_spent && a->oidc)
-        return oidc_refresh(a->oidc, s, done, ctx);
-    struct refresh_op *x = auth_op_new(a, sizeof *x, ctx);
-    x->done = done;
-    if (!is_good) {
-        err_set(&x->op.err, -EACCES, "the session has ended; log in again");
-    } else if (is_spent) {
-        x->offer = (struct auth_session){.user_id = arena_str(&x->op.arena, s->user_id),
-                                         .session_id = arena_str(&x->op.arena, str_from(s->id))};
-    } else {
-        struct session_values values;
-        s = session_rotate(a->sessions, s, STR_NONE, &values);
-        x->offer = session_offer(&x->op.arena, s, &values);
-    }
-    op_defer(&x->op, refresh_deferred);
-    return &x->op;
-}
-
-/* ---- logging out ---- */
-
-int64_t auth_session_until(const struct auth *a, str session_id)
-{
-    const struct login_session *s = session_by_id(a->sessions, session_id);
-    return s ? s->value_until_ms : 0;
-}
-
-void auth_logout(struct auth *a, str session_value, str refresh_value, loop_fn done, void *ctx)
-{
-    bool is_spent;
-    const struct login_session *s = session_find(a->sessions, session_value);
-    if (s)
-        session_end(a->sessions, s);
-    s = session_find_refresh(a->sessions, refresh_value, &is_spent);
-    if (s)
-        session_end(a->sessions, s);
-    sessions_sync(a->sessions, done, ctx);
-}
-
 /* ---- passwords ---- */
 
 struct password_op {
@@ -327,6 +334,8 @@ struct password_op {
     struct job job;
     directory_done done;
     str user_id, current, password, hash;
+    str by_user; /* key of the limit */
+    struct database *shared;
     char fresh[PASSWORD_HASH_MAX];
 };
 
@@ -350,7 +359,8 @@ static void password_changed(void *op, const struct err *err, str id)
 static void hash_work(struct job *j)
 {
     struct password_op *x = CONTAINER_OF(j, struct password_op, job);
-    if (x->current.p && password_verify(x->hash, x->current, &x->op.err) < 0)
+    if (x->current.p && (!others_allow(&x->op, x->shared, x->by_user, LOGINS_PER_KEY) ||
+                         password_verify(x->hash, x->current, &x->op.err) < 0))
         return;
     (void)password_hash(x->password, x->fresh, &x->op.err); /* x->op.err */
 }
@@ -374,6 +384,8 @@ struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str 
     const struct user *u = roster_user(auth_roster(a), user_id);
     x->done = done;
     x->user_id = arena_str(&x->op.arena, user_id);
+    x->by_user = limit_key(&x->op.arena, "change", x->user_id);
+    x->shared = a->shared;
     x->password = arena_str(&x->op.arena, password);
     x->current = current.p ? arena_str(&x->op.arena, current) : STR_NONE;
     if (auth_mode(a) != AUTH_LOCAL)
@@ -381,8 +393,7 @@ struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str 
     else if (!u)
         err_set(&x->op.err, -ENOENT, "no such user");
     else if (current.p &&
-             limit_count_key(&a->known_logins, limit_key(&x->op.arena, "change", u->id),
-                             clock_mono_ms()) > LOGINS_PER_KEY)
+             limit_count_key(&a->known_logins, x->by_user, a->deps.mono_ms()) > LOGINS_PER_KEY)
         err_set(&x->op.err, -EBUSY, "too many attempts; retry in a minute");
     else
         (void)password_check(password, &x->op.err);
@@ -440,7 +451,7 @@ static void note_wrong_key(struct auth *a, str network, unsigned n, unsigned max
 bool auth_wrong_bearer(struct auth *a, str client)
 {
     struct arena arena;
-    uint64_t now = clock_mono_ms();
+    uint64_t now = a->deps.mono_ms();
     arena_init(&arena);
     str network = client_network(&arena, client);
     unsigned max = instance_is_sole(a->deps.instance) ? WRONG_KEYS_MAX : WRONG_TOKENS_MAX;

@@ -27,10 +27,8 @@ str rule_tokens_name(enum rule_tokens tokens)
 
 str rule_conv_name(enum rule_conv conv)
 {
-    static const char *const NAMES[] = {[RULE_CONV_NONE] = "",
-                                        [RULE_CONV_VIEW] = "view",
-                                        [RULE_CONV_SEND] = "send",
-                                        [RULE_CONV_MANAGE] = "manage",
-                                        [RULE_CONV_SHARE] = "share"};
+    static const char *const NAMES[] = {
+        [RULE_CONV_NONE] = "",         [RULE_CONV_VIEW] = "view",   [RULE_CONV_SEND] = "send",
+        [RULE_CONV_MANAGE] = "manage", [RULE_CONV_SHARE] = "share", [RULE_CONV_LEAVE] = "leave"};
     return str_from(NAMES[conv]);
 }

@@ -25,6 +25,7 @@ enum rule_conv { /* the right in the conversation that the request names */
                  RULE_CONV_SEND = CONV_SEND + 1,
                  RULE_CONV_MANAGE = CONV_MANAGE + 1,
                  RULE_CONV_SHARE = CONV_SHARE + 1,
+                 RULE_CONV_LEAVE = CONV_LEAVE + 1,
 };
 
 struct access_rule {
@@ -42,4 +43,4 @@ struct access_rule {
 const char *rule_refuses_token(const struct access_rule *rule, const struct actor *who);
 
 str rule_tokens_name(enum rule_tokens tokens); /* any, wide, whole, none */
-str rule_conv_name(enum rule_conv conv);       /* "", view, send, manage, share */
+str rule_conv_name(enum rule_conv conv);       /* "", view, send, manage, share, leave */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "auth/oidc/flow.h"
 #include "auth/oidc/oidc_impl.h"
 #include "base/bytes/base64.h"
 #include "base/clock.h"
@@ -12,7 +13,6 @@
 #define MINUTE_MS (60 * 1000LL)
 #define HOUR_MS   (60 * MINUTE_MS)
 
-#define FLOW_MS        (10 * MINUTE_MS)
 #define RETURN_TO_MAX  2048
 #define PARAMETER_MAX  4096
 #define FORM_MAX_BYTES (16u * 1024)
@@ -30,54 +30,6 @@ static struct session_policy session_policy(const struct instance *i, bool is_la
         .idle_ms = i->idle_ms < brief ? i->idle_ms : brief,
         .absolute_ms = brief,
     };
-}
-
-struct flow { /* a login in progress: the browser is at the provider */
-    struct list_node node;
-    char state[SECRET_CHARS + 1], nonce[SECRET_CHARS + 1], verifier[SECRET_CHARS + 1];
-    uint8_t cookie_hash[SHA256_LEN];
-    uint64_t until_ms;
-    char *redirect_uri, *return_to;
-};
-
-/* ---- flows ---- */
-
-static void flow_free(struct oidc *o, struct flow *f)
-{
-    map_del(&o->flows, str_from(f->state));
-    list_del(&f->node);
-    free(f->redirect_uri);
-    free(f->return_to);
-    free(f);
-}
-
-static void drop_old_flows(struct oidc *o)
-{
-    uint64_t now = clock_mono_ms();
-    LIST_EACH (f, &o->by_age, struct flow, node) {
-        if (f->until_ms > now && map_len(&o->flows) < OIDC_FLOWS_MAX)
-            break;
-        flow_free(o, f);
-    }
-}
-
-static struct flow *flow_new(struct oidc *o, str redirect_uri, str return_to,
-                             char cookie[SECRET_CHARS + 1])
-{
-    drop_old_flows(o);
-    struct flow *f = xcalloc(1, sizeof *f);
-    secret_make(f->state);
-    secret_make(f->nonce);
-    secret_make(f->verifier);
-    secret_make(cookie);
-    sha256(str_from(cookie), f->cookie_hash);
-    f->until_ms = clock_mono_ms() + FLOW_MS;
-    f->redirect_uri = str_dup(redirect_uri);
-    f->return_to = str_dup(return_to);
-    map_put(&o->flows, str_from(f->state), f);
-    assert(map_len(&o->flows) <= OIDC_FLOWS_MAX);
-    list_push(&o->by_age, &f->node);
-    return f;
 }
 
 /* ---- operations ---- */
@@ -174,6 +126,43 @@ static struct auth_op *not_configured(struct auth *a, auth_session_done session,
     return &x->op;
 }
 
+/* ---- flows ---- */
+
+static void on_flows_work(struct job *j)
+{
+    struct oidc_op *x = CONTAINER_OF(j, struct oidc_op, job);
+    x->flows_work(x);
+}
+
+static void on_flows_done(struct job *j)
+{
+    struct oidc_op *x = CONTAINER_OF(j, struct oidc_op, job);
+    if (!oidc_is_over(x))
+        x->flows_done(x);
+}
+
+static void on_flows_deferred(void *op)
+{
+    struct oidc_op *x = op;
+    if (oidc_is_over(x))
+        return;
+    x->flows_work(x);
+    x->flows_done(x);
+}
+
+/* Calls work, then done, after this has returned. Flows in a table block: they are used by the
+ * thread for passwords. */
+static void oidc_with_flows(struct oidc_op *x, void (*work)(struct oidc_op *x),
+                            void (*done)(struct oidc_op *x))
+{
+    x->flows_work = work;
+    x->flows_done = done;
+    if (flows_block(x->oidc->flows))
+        pool_run(x->op.auth->pool, &x->job, on_flows_work, on_flows_done);
+    else
+        op_defer(&x->op, on_flows_deferred);
+}
+
 /* ---- to the provider ---- */
 
 /* A path of this server; browsers read "//" and "/\" as another host. */
@@ -187,11 +176,11 @@ static bool is_own_path(str s)
     return s.n == 1 || s.p[1] != '/';
 }
 
-static void add_challenge(struct buf *url, const struct flow *f)
+static void add_challenge(struct buf *url, const struct login_flow *f)
 {
     uint8_t hash[SHA256_LEN];
     struct buf text;
-    sha256(str_from(f->verifier), hash);
+    sha256(f->verifier, hash);
     buf_init(&text, SECRET_CHARS + 1); /* the encoder works with room for padding */
     base64url_encode(&text, str_make((const char *)hash, sizeof hash));
     url_add_param(url, "code_challenge", buf_str(&text));
@@ -199,7 +188,7 @@ static void add_challenge(struct buf *url, const struct flow *f)
     buf_done(&text);
 }
 
-static void build_url(const struct oidc *o, const struct flow *f, struct buf *url)
+static void build_url(const struct oidc *o, const struct login_flow *f, struct buf *url)
 {
     const struct provider_meta *m = provider_meta(o->provider);
     str scopes = o->conf->scopes;
@@ -210,11 +199,30 @@ static void build_url(const struct oidc *o, const struct flow *f, struct buf *ur
     buf_add_lit(url, str_find_char(m->authorization_endpoint, '?') >= 0 ? "" : "?");
     buf_add_lit(url, "response_type=code");
     url_add_param(url, "client_id", o->conf->client_id);
-    url_add_param(url, "redirect_uri", str_from(f->redirect_uri));
+    url_add_param(url, "redirect_uri", f->redirect_uri);
     url_add_param(url, "scope", scopes);
-    url_add_param(url, "state", str_from(f->state));
-    url_add_param(url, "nonce", str_from(f->nonce));
+    url_add_param(url, "state", f->state);
+    url_add_param(url, "nonce", f->nonce);
     add_challenge(url, f);
+}
+
+static void keep_flow(struct oidc_op *x) /* pool thread, if servers share the flows */
+{
+    (void)flows_keep(x->oidc->flows, &x->flow, &x->op.err);
+}
+
+static void on_flow_kept(struct oidc_op *x)
+{
+    struct buf url;
+    if (x->op.err.code < 0) {
+        oidc_fail(x);
+        return;
+    }
+    buf_init(&url, FORM_MAX_BYTES);
+    build_url(x->oidc, &x->flow, &url);
+    x->done.authorize(x->op.ctx, &x->op.err, buf_str(&url), x->cookie);
+    buf_done(&url);
+    op_free(&x->op);
 }
 
 static void on_authorize_meta(void *ctx, const struct err *err)
@@ -226,14 +234,8 @@ static void on_authorize_meta(void *ctx, const struct err *err)
         fail_unreachable(x);
         return;
     }
-    char cookie[SECRET_CHARS + 1];
-    struct buf url;
-    const struct flow *f = flow_new(x->oidc, x->redirect_uri, x->return_to, cookie);
-    buf_init(&url, FORM_MAX_BYTES);
-    build_url(x->oidc, f, &url);
-    x->done.authorize(x->op.ctx, &x->op.err, buf_str(&url), str_from(cookie));
-    buf_done(&url);
-    op_free(&x->op);
+    x->flow = flow_make(&x->op.arena, x->redirect_uri, x->return_to, &x->cookie);
+    oidc_with_flows(x, keep_flow, on_flow_kept);
 }
 
 struct auth_op *auth_authorize(struct auth *a, const struct auth_authorize *in,
@@ -281,6 +283,24 @@ static bool take_answer(struct oidc_op *x, const struct err *err, int status, st
     return true;
 }
 
+static void on_session_stored(void *op, const struct err *err)
+{
+    struct oidc_op *x = op;
+    if (oidc_is_over(x))
+        return;
+    if (err->code == -ESTALE && x->purpose == OIDC_REFRESH) { /* as for another tab */
+        x->offer.session_value = x->offer.refresh_value = STR_NONE;
+    } else if (err->code < 0) {
+        x->op.err = *err;
+        if (err->code == -ESTALE)
+            err_set(&x->op.err, -ENOTCONN, "users were changed in the same moment; try again");
+        oidc_fail(x);
+        return;
+    }
+    x->done.session(x->op.ctx, &x->op.err, &x->offer);
+    op_free(&x->op);
+}
+
 void oidc_give_session(struct oidc_op *x, const struct user *u)
 {
     struct sessions *all = x->op.auth->sessions;
@@ -302,10 +322,12 @@ void oidc_give_session(struct oidc_op *x, const struct user *u)
         oidc_fail(x);
         return;
     }
-    struct auth_session offer = session_offer(&x->op.arena, s, &values);
-    offer.return_to = x->return_to;
-    x->done.session(x->op.ctx, &x->op.err, &offer);
-    op_free(&x->op);
+    x->offer = session_offer(&x->op.arena, s, &values);
+    x->offer.return_to = x->return_to;
+    explicit_bzero(&values, sizeof values);
+    x->stored = (struct session_wait){
+        .fn = on_session_stored, .ctx = x, .roster_mark = auth_roster(x->op.auth)->generation};
+    session_await(all, s, &x->stored);
 }
 
 /* ---- back from the provider ---- */
@@ -361,21 +383,28 @@ static void on_callback_meta(void *ctx, const struct err *err)
 }
 
 /* Single use: the state is removed, even if the login fails. */
-static bool take_flow(struct oidc_op *x, const struct auth_callback *in)
+static void take_flow(struct oidc_op *x) /* as keep_flow */
 {
-    struct flow *f = map_get(&x->oidc->flows, in->state);
+    (void)flows_take(x->oidc->flows, &x->op.arena, x->state, &x->flow, &x->op.err);
+}
+
+static void on_flow_taken(struct oidc_op *x)
+{
     uint8_t hash[SHA256_LEN];
-    if (!f)
-        return false;
-    sha256(in->flow, hash);
-    bool is_ok =
-        clock_mono_ms() < f->until_ms && bytes_eq_const_time(hash, f->cookie_hash, sizeof hash);
-    x->redirect_uri = arena_str(&x->op.arena, str_from(f->redirect_uri));
-    x->return_to = arena_str(&x->op.arena, str_from(f->return_to));
-    x->verifier = arena_str(&x->op.arena, str_from(f->verifier));
-    x->nonce = arena_str(&x->op.arena, str_from(f->nonce));
-    flow_free(x->oidc, f);
-    return is_ok;
+    sha256(x->cookie, hash);
+    if (x->op.err.code == 0 && !bytes_eq_const_time(hash, x->flow.cookie_hash, sizeof hash))
+        err_set(&x->op.err, -ENOENT, FLOW_IS_GONE);
+    if (x->op.err.code == 0 && x->wrong.code < 0)
+        x->op.err = x->wrong;
+    if (x->op.err.code < 0) {
+        oidc_fail(x);
+        return;
+    }
+    x->redirect_uri = x->flow.redirect_uri;
+    x->return_to = x->flow.return_to;
+    x->verifier = x->flow.verifier;
+    x->nonce = x->flow.nonce;
+    discover(x, on_callback_meta);
 }
 
 struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
@@ -385,17 +414,18 @@ struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
         return not_configured(a, done, NULL, ctx);
     struct oidc_op *x = oidc_op_new(a->oidc, OIDC_CALLBACK, ctx);
     x->done.session = done;
-    if (!take_flow(x, in))
-        return fail_later(x, -ENOENT,
-                          "this login expired or was started in another browser; try again");
+    x->state = arena_str(&x->op.arena, in->state);
+    x->cookie = arena_str(&x->op.arena, in->flow);
+    /* after the state was removed */
     if (in->iss.n > 0 && !str_eq(in->iss, a->oidc->conf->issuer))
-        return fail_later(x, -EACCES, "this response is from a different provider");
-    if (in->error.n > 0)
-        return fail_later(x, -EACCES, "the login provider refused the login");
-    if (in->code.n == 0 || in->code.n > PARAMETER_MAX)
-        return fail_later(x, -EACCES, "the login provider sent no code");
-    x->code = arena_str(&x->op.arena, in->code);
-    return discover(x, on_callback_meta);
+        err_set(&x->wrong, -EACCES, "this response is from a different provider");
+    else if (in->error.n > 0)
+        err_set(&x->wrong, -EACCES, "the login provider refused the login");
+    else if (in->code.n == 0 || in->code.n > PARAMETER_MAX)
+        err_set(&x->wrong, -EACCES, "the login provider sent no code");
+    x->code = arena_str(&x->op.arena, str_slice(in->code, 0, PARAMETER_MAX));
+    oidc_with_flows(x, take_flow, on_flow_taken);
+    return &x->op;
 }
 
 /* ---- refreshing ---- */
@@ -436,9 +466,8 @@ struct oidc *oidc_new(struct auth *a)
     o->auth = a;
     o->conf = &a->deps.instance->oidc;
     o->provider = provider_new(a->deps.loop, a->deps.log, a->deps.fetcher, o->conf, clock_mono_ms);
-    map_init(&o->flows);
+    o->flows = a->deps.has_replicas ? flows_new_shared(a->deps.shared) : flows_new();
     map_init(&o->seen);
-    list_init(&o->by_age);
     list_init(&o->seen_age);
     return o;
 }
@@ -447,9 +476,7 @@ void oidc_free(struct oidc *o)
 {
     if (!o)
         return;
-    LIST_FOREACH (it, &o->by_age)
-        flow_free(o, LIST_ENTRY(it, struct flow, node));
-    map_done(&o->flows);
+    flows_free(o->flows);
     oidc_seen_free(o);
     provider_free(o->provider);
     free(o);

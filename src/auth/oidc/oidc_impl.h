@@ -1,6 +1,7 @@
 /* oidc_impl.h - shared by the files of oidc.h. */
 #pragma once
 
+#include "auth/oidc/flow.h"
 #include "auth/oidc/oidc.h"
 #include "auth/oidc/provider.h"
 
@@ -8,8 +9,7 @@ struct oidc {
     struct auth *auth;
     const struct instance_oidc *conf;
     struct oidc_provider *provider;
-    struct map flows;          /* state -> struct flow */
-    struct list_node by_age;   /* struct flow, oldest first */
+    struct login_flows *flows;
     struct map seen;           /* hash of a bearer -> struct seen */
     struct list_node seen_age; /* struct seen, oldest first */
 };
@@ -32,7 +32,15 @@ struct oidc_op {
     str session_id;              /* refresh */
     str provider_refresh;        /* the provider's answer */
     str token;                   /* to be verified */
+    str state, cookie;           /* authorize, callback */
+    struct err wrong;            /* callback: what the provider's answer lacks */
+    struct login_flow flow;
+    struct job job; /* of these two */
+    void (*flows_work)(struct oidc_op *x);
+    void (*flows_done)(struct oidc_op *x);
     struct jwt jwt;
+    struct auth_session offer; /* callback, refresh: given when it is stored */
+    struct session_wait stored;
     bool is_second_try;
 };
 

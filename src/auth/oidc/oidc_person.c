@@ -273,13 +273,12 @@ void oidc_verify(struct oidc_op *x)
     provider_fetch_keys(x->oidc->provider, &x->wait);
 }
 
-struct auth_op *auth_check_later(struct auth *a, const struct auth_credentials *c,
-                                 auth_check_done done, void *ctx)
+struct auth_op *oidc_check_later(struct oidc *o, str bearer, auth_check_done done, void *ctx)
 {
-    assert(a->oidc); /* only oidc_check returns -EAGAIN */
-    struct oidc_op *x = oidc_op_new(a->oidc, OIDC_BEARER, ctx);
+    assert(o); /* only oidc_check returns -EAGAIN */
+    struct oidc_op *x = oidc_op_new(o, OIDC_BEARER, ctx);
     x->done.check = done;
-    x->token = arena_str(&x->op.arena, c->bearer);
+    x->token = arena_str(&x->op.arena, bearer);
     oidc_verify(x);
     return &x->op;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "auth/session/session_impl.h"
+#include "auth/session/session_table.h"
 #include "base/bytes/random.h"
 
 #define SWEEP_MS 60000
@@ -31,7 +32,7 @@ void session_index(struct sessions *s, struct login_session *x)
     put_hash(s, x, x->spent_hash);
 }
 
-static void release(struct login_session *x)
+void session_release(struct login_session *x)
 {
     free((void *)x->user_id.p);
     if (x->provider_refresh.n > 0)
@@ -47,7 +48,21 @@ static void session_free(struct sessions *s, struct login_session *x)
     drop_hash(s, x->former_hash);
     drop_hash(s, x->spent_hash);
     map_del(&s->all, str_from(x->id));
-    release(x);
+    session_release(x);
+}
+
+void session_replace(struct sessions *s, struct login_session *x)
+{
+    struct login_session *old = map_get(&s->all, str_from(x->id));
+    if (old)
+        session_free(s, old);
+    session_index(s, x);
+}
+
+void session_remove(struct sessions *s, struct login_session *x)
+{
+    s->on_ended(s->ctx, x);
+    session_free(s, x);
 }
 
 static void set_provider_refresh(struct login_session *x, str token)
@@ -60,6 +75,12 @@ static void set_provider_refresh(struct login_session *x, str token)
 
 /* ---- life ---- */
 
+/* Servers that share sessions agree on the time, by the clock of the database. */
+static int64_t sessions_now(const struct sessions *s)
+{
+    return s->now_ms() + session_table_ahead_ms(s->table);
+}
+
 static bool session_is_over(const struct login_session *x, int64_t now)
 {
     return now - x->seen_ms >= x->policy.idle_ms || now - x->created_ms >= x->policy.absolute_ms;
@@ -69,18 +90,18 @@ static void on_sweep(void *ctx)
 {
     struct sessions *s = ctx;
     struct map_entry *e;
-    int64_t now = s->now_ms();
+    int64_t now = sessions_now(s);
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
         if (session_is_over(e->value, now))
             session_end(s, e->value);
-    if (s->is_seen_dirty)
-        sessions_changed(s);
-    if (map_len(&s->all) > 0)
+    s->keeper->sweep(s);
+    if (map_len(&s->all) > 0 || s->table)
         timer_start(&s->sweep, SWEEP_MS);
 }
 
-struct sessions *sessions_new(struct loop *l, struct logger *log, const char *work_dir, str origin,
-                              int64_t (*now_ms)(void), session_ended on_ended, void *ctx)
+struct sessions *sessions_new(struct loop *l, struct logger *log, const char *work_dir,
+                              struct database *shared, str origin, int64_t (*now_ms)(void),
+                              session_ended on_ended, void *ctx)
 {
     struct sessions *s = xcalloc(1, sizeof *s);
     s->loop = l;
@@ -97,10 +118,23 @@ struct sessions *sessions_new(struct loop *l, struct logger *log, const char *wo
     buf_init(&path, 8192);
     buf_printf(&path, "%s/auth/sessions.json", work_dir);
     s->path = buf_take(&path, NULL);
-    sessions_read(s);
-    if (map_len(&s->all) > 0)
+    s->keeper = &SESSION_FILE;
+    if (shared)
+        session_table_use(s, shared);
+    else
+        sessions_read(s);
+    if (map_len(&s->all) > 0 || shared)
         timer_start(&s->sweep, SWEEP_MS);
     return s;
+}
+
+void sessions_stop(struct sessions *s)
+{
+    if (s->is_stopped)
+        return;
+    timer_stop(&s->sweep);
+    s->keeper->stop(s);
+    s->is_stopped = true;
 }
 
 void sessions_free(struct sessions *s)
@@ -108,12 +142,12 @@ void sessions_free(struct sessions *s)
     struct map_entry *e;
     if (!s)
         return;
-    timer_stop(&s->sweep);
-    sessions_write_end(s);
+    sessions_stop(s);
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
-        release(e->value);
+        session_release(e->value);
     map_done(&s->all);
     map_done(&s->by_hash);
+    session_table_free(s->table);
     free(s->path);
     free(s->origin);
     free(s);
@@ -164,11 +198,11 @@ const struct login_session *session_begin(struct sessions *s, str user_id,
     random_id("ses", x->id);
     x->user_id = str_make(str_dup(user_id), user_id.n);
     x->policy = *policy;
-    x->created_ms = x->seen_ms = s->now_ms();
+    x->created_ms = x->seen_ms = sessions_now(s);
     set_provider_refresh(x, provider_refresh);
     draw(x, x->created_ms, ret);
     session_index(s, x);
-    sessions_changed(s);
+    s->keeper->note(s, x->id, SESSION_BEGUN);
     if (!timer_active(&s->sweep))
         timer_start(&s->sweep, SWEEP_MS);
     return x;
@@ -181,7 +215,7 @@ static struct login_session *find_by_secret(struct sessions *s, str secret,
         return NULL;
     sha256_hex(secret, hash);
     struct login_session *x = map_get(&s->by_hash, str_make(hash, SHA256_HEX_LEN));
-    if (!x || !session_is_over(x, s->now_ms()))
+    if (!x || !session_is_over(x, sessions_now(s)))
         return x;
     session_end(s, x);
     return NULL;
@@ -193,7 +227,7 @@ const struct login_session *session_find(struct sessions *s, str value)
     struct login_session *x = find_by_secret(s, value, hash);
     if (!x)
         return NULL;
-    int64_t now = s->now_ms();
+    int64_t now = sessions_now(s);
     bool is_current = strcmp(hash, x->value_hash) == 0 && now < x->value_until_ms;
     bool is_former = strcmp(hash, x->former_hash) == 0 && now < x->former_until_ms;
     if (!is_current && !is_former)
@@ -213,7 +247,7 @@ const struct login_session *session_find_refresh(struct sessions *s, str refresh
         return x;
     if (strcmp(hash, x->spent_hash) != 0)
         return NULL;
-    if (s->now_ms() < x->former_until_ms) {
+    if (sessions_now(s) < x->former_until_ms) {
         *ret_is_spent = true;
         return x;
     }
@@ -237,22 +271,33 @@ const struct login_session *session_rotate(struct sessions *s, const struct logi
     drop_hash(s, x->spent_hash);
     memcpy(x->former_hash, x->value_hash, sizeof x->former_hash);
     memcpy(x->spent_hash, x->refresh_hash, sizeof x->spent_hash);
-    x->seen_ms = s->now_ms();
+    x->seen_ms = sessions_now(s);
     x->former_until_ms = x->seen_ms + SESSION_GRACE_MS;
     set_provider_refresh(x, provider_refresh);
     draw(x, x->seen_ms, ret);
     session_index(s, x);
-    sessions_changed(s);
+    s->keeper->note(s, x->id, SESSION_ROTATED);
     return x;
 }
 
 void session_end(struct sessions *s, const struct login_session *of)
 {
     struct login_session *x = map_get(&s->all, str_from(of->id));
+    char id[sizeof x->id];
     assert(x == of);
-    s->on_ended(s->ctx, x);
-    session_free(s, x);
-    sessions_changed(s);
+    memcpy(id, x->id, sizeof id);
+    session_remove(s, x);
+    s->keeper->note(s, id, SESSION_ENDED);
+}
+
+void session_await(struct sessions *s, const struct login_session *x, struct session_wait *w)
+{
+    s->keeper->await(s, x, w);
+}
+
+void sessions_sync(struct sessions *s, struct session_wait *w)
+{
+    s->keeper->sync(s, w);
 }
 
 void sessions_restart(struct sessions *s, str origin)
@@ -262,6 +307,7 @@ void sessions_restart(struct sessions *s, str origin)
     s->origin = str_dup(origin);
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
         session_end(s, e->value);
+    session_table_forget(s->table);
 }
 
 void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms)

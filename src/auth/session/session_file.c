@@ -8,13 +8,6 @@
 
 #define FILE_MAX_BYTES (64u * 1024 * 1024)
 
-struct sync { /* a caller that waits for the disk */
-    struct list_node node;
-    uint64_t change;
-    loop_fn fn;
-    void *ctx;
-};
-
 /* ---- reading ---- */
 
 struct session_in {
@@ -163,12 +156,12 @@ static void sessions_save_work(struct job *j)
 
 static void wake(struct sessions *s)
 {
-    LIST_EACH (y, &s->waiting, struct sync, node) {
-        if (y->change > s->written)
+    static const struct err NONE;
+    LIST_EACH (w, &s->waiting, struct session_wait, node) {
+        if (w->change > s->written)
             continue;
-        list_del(&y->node);
-        y->fn(y->ctx);
-        free(y);
+        list_del(&w->node);
+        w->fn(w->ctx, &NONE);
     }
 }
 
@@ -206,27 +199,50 @@ static void start_writing(struct sessions *s)
     pool_run(s->pool, &s->job, sessions_save_work, save_done);
 }
 
-void sessions_changed(struct sessions *s)
+static void file_changed(struct sessions *s)
 {
     s->changed++;
     if (!s->is_writing)
         start_writing(s);
 }
 
-void sessions_sync(struct sessions *s, loop_fn fn, void *ctx)
+static void file_note(struct sessions *s, const char *id, enum session_event what)
 {
-    if (s->changed == s->written && !s->is_writing) {
-        loop_post(s->loop, fn, ctx);
-        return;
-    }
-    struct sync *y = xcalloc(1, sizeof *y);
-    *y = (struct sync){.change = s->changed, .fn = fn, .ctx = ctx};
-    list_push(&s->waiting, &y->node);
+    file_changed(s); /* the file is written as a whole */
 }
 
-void sessions_write_end(struct sessions *s)
+static void answer_wait(void *ctx)
+{
+    static const struct err NONE;
+    struct session_wait *w = ctx;
+    w->fn(w->ctx, &NONE);
+}
+
+static void file_await(struct sessions *s, const struct login_session *x, struct session_wait *w)
+{
+    answer_wait(w);
+}
+
+static void file_sync(struct sessions *s, struct session_wait *w)
+{
+    if (s->changed == s->written && !s->is_writing) {
+        loop_post(s->loop, answer_wait, w);
+        return;
+    }
+    w->change = s->changed;
+    list_push(&s->waiting, &w->node);
+}
+
+static void file_sweep(struct sessions *s)
+{
+    if (s->is_seen_dirty)
+        file_changed(s);
+}
+
+static void file_stop(struct sessions *s)
 {
     pool_free(s->pool); /* with what follows in save_done */
+    s->pool = NULL;
     assert(!s->is_writing && s->written == s->changed);
     if (!s->is_seen_dirty)
         return;
@@ -235,3 +251,11 @@ void sessions_write_end(struct sessions *s)
     (void)sessions_save(s);
     saved(s);
 }
+
+const struct session_keeper SESSION_FILE = {
+    .note = file_note,
+    .await = file_await,
+    .sync = file_sync,
+    .sweep = file_sweep,
+    .stop = file_stop,
+};
