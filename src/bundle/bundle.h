@@ -79,6 +79,7 @@ struct bundle_host {
 
 struct bundle_times { /* 0 = the default; tests use shorter times */
     uint64_t health_ms, backoff_ms, drain_ms, person_idle_ms;
+    uint64_t machine_ms; /* memory_watch.c */
 };
 
 struct bundles_conf { /* copied; its pointers must outlive the set */
@@ -147,11 +148,20 @@ struct bundle_info {
 
 const struct bundle_info *bundle_info(struct bundle *b); /* valid until the next call */
 const struct bundle_entry *bundle_entry(const struct bundle *b);
+/* Directories through which calls exchange files with its process (apps/bundle_files.h). False: it
+ * has none, because it runs elsewhere, or is the shell. */
+struct bundle_dirs {
+    const char *data, *inbox; /* in the arena; data is its data directory, which it can write */
+};
+bool bundle_dirs(const struct bundle *b, struct arena *a, struct bundle_dirs *ret);
 str bundle_logs(const struct bundle *b, struct arena *a);
 const struct json *bundle_server_capabilities(const struct bundle *b); /* NULL unless running */
 str bundle_instructions(const struct bundle *b); /* empty while they wait for approval */
 /* of its last connection; UNKNOWN before the first one */
 enum mcp_era bundle_era(const struct bundle *b);
+/* Changes when the settings make another program, or one with other limits, of it; its tools are
+ * announced after that. */
+unsigned bundle_generation(const struct bundle *b);
 
 /* The usable tools as the server listed them (Tool objects), without hidden characters; valid until
  * BUNDLE_TOOLS. The list stays known while the bundle is crashed. */
@@ -225,9 +235,9 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
  *     waiting calls a call fails with -EBUSY.
  *
  * The empty person, as in bundle_request, is treated as one person. */
-#define BUNDLE_CALLS_SHARED     6
+#define BUNDLE_CALLS_SHARED     16 /* the parallel calls of one answer are one wave */
 #define BUNDLE_CALLS_QUICK      64
-#define BUNDLE_CALLS_SPARE      18
+#define BUNDLE_CALLS_SPARE      8
 #define BUNDLE_QUICK_US         20000
 #define BUNDLE_QUEUE_MAX        1024
 #define BUNDLE_QUEUE_PERSON_MAX 256

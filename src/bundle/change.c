@@ -211,6 +211,17 @@ static void name_install(struct deed *d, const struct json *entry, const struct 
     deed_detail(d, "command=%.*s", STR_ARG(command));
 }
 
+/* Found before anything is written: the bundle could never start. */
+static int check_new(const struct bundle_changer *c, const struct bundle_entry *b, struct err *e)
+{
+    if (bundles_find(c->bundles, b->server_name))
+        return err_set(e, -EEXIST, "a bundle '%.*s' is installed already", STR_ARG(b->server_name));
+    int r = b->kind == BUNDLE_REMOTE ? bundle_entry_check_url(b, c->allow_insecure_remotes, e) : 0;
+    if (r < 0)
+        err_prefix(e, "'%.*s' cannot be installed", STR_ARG(b->server_name));
+    return r;
+}
+
 struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json *entry,
                                     const struct doer *by, bundle_changed_fn fn, void *ctx)
 {
@@ -221,8 +232,7 @@ struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json 
     if (bundle_entry_decode(&op->arena, op->entry, "/", &decoded, &op->err) == 0) {
         op->name = decoded.server_name;
         name_install(op->deed, entry, &decoded);
-        if (bundles_find(c->bundles, op->name))
-            err_set(&op->err, -EEXIST, "a bundle '%.*s' is installed already", STR_ARG(op->name));
+        (void)check_new(c, &decoded, &op->err);
     }
     bundle_change_begin(op);
     return op;

@@ -18,6 +18,7 @@ struct bundle_changer { /* used by every change until bundle_changer_done */
     const char *settings_path;
     const char *credentials_dir;    /* for secrets of new entries; NULL = they stay in the entry */
     struct json_strs allow_install; /* install_rules.h */
+    bool allow_insecure_remotes;    /* the setting, as struct bundles_conf has it */
     void (*look)(void *ctx);        /* the settings have been changed: apply them now */
     void *ctx;
     struct list_node ops; /* changes in progress */
@@ -28,7 +29,8 @@ struct bundle_change_op; /* a change in progress; freed after its callback */
 
 /* b: the bundle in its present state; NULL after a removal, and on failure. err: NULL on success.
  * -EEXIST the name is taken, -ENOENT no such bundle, -EPERM protected or built in, -EINVAL
- * the entry is wrong; any other code: the bundle did not start, with the reason. */
+ * the entry is wrong, -EACCES its URL is not allowed; any other code: the bundle did not start,
+ * with the reason. */
 typedef void (*bundle_changed_fn)(void *ctx, struct bundle *b, const struct err *err);
 
 /* Arguments are copied. These never call back before they return. Both are recorded in the audit

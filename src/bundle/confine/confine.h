@@ -31,3 +31,7 @@ int confine_syscalls(bool network, int landlock_abi, struct err *e);
  * namespaces, and no kernel interfaces that a server does not need. bubblewrap limits files and
  * addresses. */
 int confine_bwrap_filter(int *ret_fd, struct err *e);
+
+/* For a process that needs nothing but the descriptors and the memory that it has: it can open no
+ * file, socket or process, and run no code that is not loaded yet. */
+int confine_to_pipes(struct err *e);

@@ -24,47 +24,59 @@ const char *bundle_kind_name(enum bundle_kind k)
 #define AT(member) offsetof(struct entry_document, member)
 
 static const struct json_field RECONNECT_FIELDS[] = {
-    {"initialReconnectionDelay", JF_INT, AT(out.reconnect_initial_ms), 0, NULL, 0},
-    {"maxReconnectionDelay", JF_INT, AT(out.reconnect_max_ms), 0, NULL, 0},
-    {"maxRetries", JF_INT, AT(out.reconnect_tries), 0, NULL, 0},
+    {"initialReconnectionDelay", JF_INT, AT(out.reconnect_initial_ms), 0, NULL, 0,
+     "The first pause in milliseconds."},
+    {"maxReconnectionDelay", JF_INT, AT(out.reconnect_max_ms), 0, NULL, 0,
+     "The longest pause in milliseconds."},
+    {"maxRetries", JF_INT, AT(out.reconnect_tries), 0, NULL, 0, "How often it is tried."},
     {0}};
 
 static const struct json_field TRANSPORT_FIELDS[] = {
-    {"type", JF_STR, AT(transport_type), 0, NULL, 0},
-    {"auth", JF_JSON_OBJECT, AT(auth), JF_NULLABLE, NULL, 0},
-    {"headers", JF_JSON_OBJECT, AT(headers), JF_NULLABLE, NULL, 0},
-    {"sessionId", JF_STR, AT(session_id), JF_NULLABLE, NULL, 0},
-    {"reconnection", JF_OBJECT, 0, JF_NULLABLE, RECONNECT_FIELDS, 0},
+    {"type", JF_STR, AT(transport_type), 0, NULL, 0, "The kind of connection."},
+    {"auth", JF_JSON_OBJECT, AT(auth), JF_NULLABLE, NULL, 0, "How nb authenticates at the server."},
+    {"headers", JF_JSON_OBJECT, AT(headers), JF_NULLABLE, NULL, 0, "Headers of each request."},
+    {"sessionId", JF_STR, AT(session_id), JF_NULLABLE, NULL, 0, "A session to continue."},
+    {"reconnection", JF_OBJECT, 0, JF_NULLABLE, RECONNECT_FIELDS, 0,
+     "How a lost connection is made again."},
     {0}};
 
 static const struct json_field PINNED_FIELDS[] = {
-    {"package", JF_STR, AT(pinned_package), 0, NULL, 0},
-    {"integrity", JF_STR, AT(out.pinned.integrity), 0, NULL, 0},
+    {"package", JF_STR, AT(pinned_package), 0, NULL, 0, "The exact package."},
+    {"integrity", JF_STR, AT(out.pinned.integrity), 0, NULL, 0, "Its checksum."},
     {0}};
 
-static const struct json_field FIELDS[] = {
-    {"name", JF_STR, AT(out.name), 0, NULL, 0},
-    {"version", JF_STR, AT(out.version), 0, NULL, 0},
-    {"path", JF_STR, AT(out.path), 0, NULL, 0},
-    {"url", JF_STR, AT(out.url), 0, NULL, 0},
-    {"command", JF_STR, AT(out.command), 0, NULL, 0},
-    {"args", JF_STRS, AT(out.args), 0, NULL, 0},
-    {"cwd", JF_STR, AT(out.cwd), 0, NULL, 0},
-    {"pinned", JF_OBJECT, 0, JF_NULLABLE, PINNED_FIELDS, 0},
-    {"serverName", JF_STR, AT(out.server_name), 0, NULL, 0},
-    {"transport", JF_OBJECT, 0, JF_NULLABLE, TRANSPORT_FIELDS, 0},
-    {"env", JF_JSON_OBJECT, AT(env), JF_NULLABLE, NULL, 0},
-    {"allowedEnv", JF_STRS, AT(out.allowed_env), JF_NULLABLE, NULL, 0},
-    {"protected", JF_BOOL, AT(out.is_protected), 0, NULL, 0},
-    {"disabled", JF_BOOL, AT(out.is_disabled), 0, NULL, 0},
-    {"trustScore", JF_INT, AT(out.trust_score), JF_NULLABLE, NULL, 0},
-    {"ui", JF_JSON_OBJECT, AT(out.ui), JF_NULLABLE, NULL, 0},
-    {"userConfig", JF_JSON_OBJECT, AT(out.user_config), JF_NULLABLE, NULL, 0},
-    {"sandbox", JF_JSON, AT(sandbox), JF_NULLABLE, NULL, 0},
-    {"tools", JF_STR, AT(tools), 0, NULL, 0},
-    {"memoryMb", JF_INT, AT(out.memory_mb), 0, NULL, 0},
-    {"diskMb", JF_INT, AT(out.disk_mb), 0, NULL, 0},
-    {"allowPrivate", JF_BOOL, AT(out.allow_private), 0, NULL, 0},
+const struct json_field BUNDLE_ENTRY_FIELDS[] = {
+    {"name", JF_STR, AT(out.name), 0, NULL, 0, "A package of the registry,"},
+    {"version", JF_STR, AT(out.version), 0, NULL, 0, "and its version; absent: the newest."},
+    {"path", JF_STR, AT(out.path), 0, NULL, 0,
+     "Instead: a directory or archive on the server's machine; only for its owner."},
+    {"url", JF_STR, AT(out.url), 0, NULL, 0, "Instead: the address of a remote server."},
+    {"command", JF_STR, AT(out.command), 0, NULL, 0,
+     "Instead: a program to start; only for the owner of the server's machine."},
+    {"args", JF_STRS, AT(out.args), 0, NULL, 0, "Its arguments."},
+    {"cwd", JF_STR, AT(out.cwd), 0, NULL, 0, "Its directory."},
+    {"pinned", JF_OBJECT, 0, JF_NULLABLE, PINNED_FIELDS, 0,
+     "The exact package that was installed."},
+    {"serverName", JF_STR, AT(out.server_name), 0, NULL, 0,
+     "The name in this workspace; absent: made from the package."},
+    {"transport", JF_OBJECT, 0, JF_NULLABLE, TRANSPORT_FIELDS, 0,
+     "How a remote server is reached."},
+    {"env", JF_JSON_OBJECT, AT(env), JF_NULLABLE, NULL, 0, "Variables of its environment."},
+    {"allowedEnv", JF_STRS, AT(out.allowed_env), JF_NULLABLE, NULL, 0,
+     "Variables of nb's own environment that it gets."},
+    {"protected", JF_BOOL, AT(out.is_protected), 0, NULL, 0, "It cannot be removed."},
+    {"disabled", JF_BOOL, AT(out.is_disabled), 0, NULL, 0, "It is not started."},
+    {"trustScore", JF_INT, AT(out.trust_score), JF_NULLABLE, NULL, 0, "The registry's score."},
+    {"ui", JF_JSON_OBJECT, AT(out.ui), JF_NULLABLE, NULL, 0, "What the app shows on the page."},
+    {"userConfig", JF_JSON_OBJECT, AT(out.user_config), JF_NULLABLE, NULL, 0,
+     "Values for the questions of its manifest."},
+    {"sandbox", JF_JSON, AT(sandbox), JF_NULLABLE, NULL, 0,
+     "What it may reach; docs/bundles.md has the members."},
+    {"tools", JF_STR, AT(tools), 0, NULL, 0, "When its tools are offered."},
+    {"memoryMb", JF_INT, AT(out.memory_mb), 0, NULL, 0, "The limit of its memory."},
+    {"diskMb", JF_INT, AT(out.disk_mb), 0, NULL, 0, "The limit of its directory."},
+    {"allowPrivate", JF_BOOL, AT(out.allow_private), 0, NULL, 0,
+     "A remote server may be in a private network."},
     {0}};
 
 static const struct json_field SANDBOX_FIELDS[] = {
@@ -393,9 +405,12 @@ static int decode_name(struct entry_decoder *d)
         d->out->server_name = STR(BUNDLE_BASH_SERVER);
         return 0;
     }
-    int r = given.n > 0 ? bundle_server_name(d->arena, given, &d->out->server_name, &e)
-                        : bundle_derived_name(d->arena, default_name(d), name_prefix(d->out),
-                                              &d->out->server_name, &e);
+    /* A name that was free before nb had tools of that name gives way like a derived one: an
+     * installation with such a bundle must start. */
+    bool gives_way = given.n == 0 || str_eq_nocase(given, STR("files"));
+    int r = gives_way ? bundle_derived_name(d->arena, given.n > 0 ? given : default_name(d),
+                                            name_prefix(d->out), &d->out->server_name, &e)
+                      : bundle_server_name(d->arena, given, &d->out->server_name, &e);
     return r < 0 ? entry_refuse(d, "serverName", "%s", e.msg) : 0;
 }
 
@@ -437,7 +452,8 @@ static int decode_entry(struct entry_decoder *d, const struct json *v)
     if (!v || v->type != JSON_OBJECT)
         return entry_refuse(d, "", "expected an object with one of name, path, url or command");
     d->out->raw = json_clone(d->arena, v);
-    int r = json_decode(d->arena, d->out->raw, FIELDS, &d->doc, d->at, note_unknown_key, d, d->e);
+    int r = json_decode(d->arena, d->out->raw, BUNDLE_ENTRY_FIELDS, &d->doc, d->at,
+                        note_unknown_key, d, d->e);
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(STEPS); i++)
         r = STEPS[i](d);
     return r;

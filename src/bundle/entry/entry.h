@@ -71,6 +71,9 @@ struct bundle_entry {
     const struct json *raw;         /* the entry as it is in the settings */
 };
 
+/* The members of an entry, for documents. */
+extern const struct json_field BUNDLE_ENTRY_FIELDS[];
+
 /* base_dir: the base of relative paths (the directory of the settings file). */
 int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_dir,
                         struct bundle_entry *ret, struct err *e);

@@ -8,7 +8,8 @@
 #define TYPO_LENGTH_MIN 8 /* shorter names may differ by one letter without deception */
 
 /* Names of nb's own sources, and the singular forms that a model would take for them. */
-static const char *const OWN[] = {"nb", "conversations", "conversation", "bash", "skills", "skill"};
+static const char *const OWN[] = {"nb",     "conversations", "conversation", "bash",
+                                  "skills", "skill",         "files",        "file"};
 
 str bundle_last_segment(str s)
 {

@@ -6,9 +6,9 @@
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "bundle/confine/user_map.h"
 #include "os/file.h"
 
 #define RESOLV_CONF     "/etc/resolv.conf"
@@ -100,22 +100,6 @@ static void read_own_addresses(struct space *s)
 
 /* ---- the namespaces ---- */
 
-static int map_user(uid_t uid, gid_t gid)
-{
-    char map[64];
-    int was_dumpable = prctl(PR_GET_DUMPABLE);
-    (void)prctl(PR_SET_DUMPABLE, 1); /* else these files belong to root */
-    int rc = file_put("/proc/self/setgroups", "deny");
-    snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-    if (rc == 0)
-        rc = file_put("/proc/self/uid_map", map);
-    snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-    if (rc == 0)
-        rc = file_put("/proc/self/gid_map", map);
-    (void)prctl(PR_SET_DUMPABLE, was_dumpable);
-    return rc;
-}
-
 /* Root in a container may be allowed only one of the two ways. */
 static int leave_network(struct space *s)
 {
@@ -123,7 +107,7 @@ static int leave_network(struct space *s)
     gid_t gid = getegid();
     if (uid == 0 && unshare(CLONE_NEWNET) == 0)
         return 0;
-    int rc = unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0 ? -errno : map_user(uid, gid);
+    int rc = unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0 ? -errno : user_map_self(uid, gid);
     if (rc < 0)
         return err_set(s->e, rc, "this system does not allow a network namespace: %s",
                        err_reason(rc));

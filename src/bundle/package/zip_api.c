@@ -3,8 +3,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#define LIBRARY "libzip.so.4"
-#define PACKAGE "libzip4"
+/* The functions that are used are the same in both: Debian 13 has the first, Debian 12 and Ubuntu
+ * 24.04 the second. */
+static const char *const LIBRARIES[] = {"libzip.so.5", "libzip.so.4"};
+#define LIBRARY "libzip.so.5 or libzip.so.4"
+#define PACKAGE "libzip5 or libzip4"
 
 struct zip_symbol {
     const char *name;
@@ -20,7 +23,9 @@ static const struct zip_symbol SYMBOLS[] = {
 int zip_api_load(struct zip_api *ret, struct err *e)
 {
     struct zip_api api;
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = NULL;
+    for (size_t i = 0; !library && i < ARRAY_LEN(LIBRARIES); i++)
+        library = dlopen(LIBRARIES[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
         return err_set(e, -ENOENT,
                        "bundle archives need %s, which cannot be loaded (%s); install the package "

@@ -10,6 +10,11 @@ const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, c
     return arena_printf(a, "%s/%.*s", root, STR_ARG(name)).p;
 }
 
+const char *bundle_inbox_dir(struct arena *a, const struct bundle_entry *entry, const char *root)
+{
+    return bundle_data_dir(a, entry, arena_printf(a, "%s/.inbox", root).p);
+}
+
 const char *bundle_home_dir(const char *home_dir)
 {
     const char *home = home_dir ? home_dir : getenv("HOME");

@@ -23,6 +23,9 @@ struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entr
 /* {workspace}/data/<scope-name> for packages of the registry, otherwise the server's name. */
 const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, const char *root);
 
+/* {workspace}/data/.inbox/<the same>: beside the data directories, because it is read-only. */
+const char *bundle_inbox_dir(struct arena *a, const struct bundle_entry *entry, const char *root);
+
 /* The meaning of ~: home_dir, or HOME when it is NULL. */
 const char *bundle_home_dir(const char *home_dir);
 

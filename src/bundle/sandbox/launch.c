@@ -15,6 +15,7 @@
 #include "bundle/confine/process_usage.h"
 #include "bundle/network/network_proxy.h"
 #include "bundle/network/network_space.h"
+#include "bundle/sandbox/pid_space.h"
 #include "os/file.h"
 
 enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
@@ -22,9 +23,9 @@ enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
 /* ---- the specification ---- */
 
 struct decoded {
-    bool confine, network;
+    bool confine, network, pid_space;
     const char *cgroup;
-    int64_t memory_bytes;
+    int64_t memory_bytes, cpu_seconds;
     struct json_strs argv, wrap, reach, read, program_files, write, hide, own_read, own_write;
 };
 
@@ -70,6 +71,8 @@ int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struc
         FIELD("wrap", JF_STRS, wrap),
         FIELD("cgroup", JF_CSTR, cgroup),
         FIELD("memoryBytes", JF_INT, memory_bytes),
+        FIELD("cpuSeconds", JF_INT, cpu_seconds),
+        FIELD("pidSpace", JF_BOOL, pid_space),
         FIELD("confine", JF_BOOL, confine),
         FIELD("network", JF_BOOL, network),
         FIELD("programFiles", JF_STRS, program_files),
@@ -100,9 +103,11 @@ int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struc
         .argv = strings_of(a, &d.argv),
         .env = split_env(a, text),
         .wrap = d.wrap.len > 0 ? strings_of(a, &d.wrap) : NULL,
+        .has_pid_space = d.pid_space && d.wrap.len > 0,
         .is_confined = d.confine,
         .cgroup = d.cgroup,
         .memory_bytes = d.memory_bytes,
+        .cpu_seconds = d.cpu_seconds,
         .confine = {.read = paths_of(a, &d.read),
                     .program_files = paths_of(a, &d.program_files),
                     .write = paths_of(a, &d.write),
@@ -269,7 +274,10 @@ static int wrap(struct arena *a, const struct launch_spec *spec, char *const **r
     struct buf options;
     buf_init(&options, LAUNCH_SPEC_MAX);
     int rc = confine_has_seccomp() ? add_filter(a, &options, e) : 0;
-    for (char *const *p = spec->wrap + 1; *p; p++)
+    char *const *wanted = spec->has_pid_space ? pid_space_options(a, spec->wrap) : spec->wrap;
+    if (!wanted)
+        rc = err_set(e, -EINVAL, "wrap: --unshare-user is missing");
+    for (char *const *p = wanted ? wanted + 1 : NULL; p && *p; p++)
         add_option(&options, *p);
     add_variables(a, &options, spec->env);
     int fd = rc < 0 ? rc : write_options(&options, e);
@@ -308,16 +316,32 @@ static void limit_self(void)
     (void)setrlimit(RLIMIT_NPROC, &processes);
 }
 
-static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, pid_t parent,
-                                    int gates)
+static void limit_one(int what, int64_t most)
+{
+    struct rlimit limit = {(rlim_t)most, (rlim_t)most};
+    (void)setrlimit(what, &limit);
+}
+
+/* Only when nothing is left to do but execve: bubblewrap's options are in a file as well. */
+static void limit_writes(const struct launch_spec *spec)
+{
+    if (spec->no_writes || spec->cpu_seconds > 0)
+        limit_one(RLIMIT_FSIZE, 0);
+    if (spec->cpu_seconds <= 0)
+        return;
+    limit_one(RLIMIT_CPU, spec->cpu_seconds);
+    limit_one(RLIMIT_CORE, 0);
+    if (spec->memory_bytes > 0)
+        limit_one(RLIMIT_AS, spec->memory_bytes);
+}
+
+/* The caller dies with its parent. */
+static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, int gates)
 {
     char *const NOTHING[] = {NULL}, *const *argv = spec->argv;
-    struct rlimit nothing = {0, 0};
     struct err e = {0};
     sigset_t none;
     setsid();
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-        _exit(EXIT_NOT_STARTED);
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (spec->cgroup)
         join_cgroup(spec->cgroup);
@@ -333,8 +357,7 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
         dprintf(STDERR_FILENO, "nb: no sandbox: %s\n", e.msg);
         _exit(EXIT_NO_SANDBOX);
     }
-    if (spec->no_writes) /* only now, because bubblewrap's options are in a file as well */
-        (void)setrlimit(RLIMIT_FSIZE, &nothing);
+    limit_writes(spec);
     (void)signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -373,8 +396,11 @@ static _Noreturn void keep_server(struct arena *a, const struct launch_spec *spe
     int gates = spec->network ? network_proxy_start(a, spec->network) : -1;
     bool can_start = signals >= 0 && (!spec->network || gates >= 0);
     pid_t server = !can_start || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ? -1 : fork();
-    if (server == 0)
-        become_server(a, spec, self, gates);
+    if (server == 0) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self)
+            _exit(EXIT_NOT_STARTED);
+        become_server(a, spec, gates);
+    }
     if (server < 0) {
         dprintf(STDERR_FILENO, "nb: cannot start %s: %s\n", spec->argv[0], err_reason(-errno));
         _exit(EXIT_NOT_STARTED);
@@ -402,6 +428,42 @@ static _Noreturn void keep_server(struct arena *a, const struct launch_spec *spe
     }
 }
 
+/* ---- the only process, where bubblewrap is the first of a namespace ---- */
+
+static _Noreturn void become_first(struct arena *a, const struct launch_spec *spec, int alive[2],
+                                   int gates)
+{
+    struct err e = {0};
+    if (pid_space_enter(alive, &e) < 0) {
+        dprintf(STDERR_FILENO, "nb: no sandbox: %s\n", e.msg);
+        _exit(EXIT_NO_SANDBOX);
+    }
+    become_server(a, spec, gates);
+}
+
+static int keep_space(struct arena *a, const struct launch_spec *spec, const sigset_t *watched)
+{
+    int alive[2], status = 0;
+    int gates = spec->network ? network_proxy_start(a, spec->network) : -1;
+    pid_t first = spec->network && gates < 0 ? gates : pid_space_fork(alive);
+    if (first == 0)
+        become_first(a, spec, alive, gates);
+    if (first < 0) {
+        dprintf(STDERR_FILENO, "nb: no sandbox: cannot make a PID namespace: %s\n",
+                err_reason(first));
+        return EXIT_NO_SANDBOX;
+    }
+    file_close(gates);
+    release_stdio();
+    while (!reap_server(first, &status)) {
+        int sig = sigwaitinfo(watched, NULL);
+        if (sig > 0 && sig != SIGCHLD)
+            ask_to_end(spec, first);
+    }
+    end_descendants(); /* of the network */
+    end_like(status);
+}
+
 /* ---- the outer process ---- */
 
 int launch_run(struct arena *a, const struct launch_spec *spec)
@@ -413,7 +475,11 @@ int launch_run(struct arena *a, const struct launch_spec *spec)
     (void)prctl(PR_SET_DUMPABLE, 0); /* it holds the server's secrets */
     watched_signals(&watched);
     sigprocmask(SIG_BLOCK, &watched, NULL);
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || pipe2(life, O_CLOEXEC) < 0)
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+        return EXIT_NOT_STARTED;
+    if (spec->has_pid_space)
+        return keep_space(a, spec, &watched);
+    if (pipe2(life, O_CLOEXEC) < 0)
         return EXIT_NOT_STARTED;
     pid_t inner = fork();
     if (inner < 0)

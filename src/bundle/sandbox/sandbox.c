@@ -238,9 +238,13 @@ static int add_message(struct arena *a, const struct sandbox_want *w,
         jw_kstr(&j, "cgroup", str_from(w->cgroup));
     if (w->memory_bytes > 0)
         jw_kint(&j, "memoryBytes", w->memory_bytes);
+    if (w->cpu_seconds > 0)
+        jw_kint(&j, "cpuSeconds", w->cpu_seconds);
     json_args(&j, "argv", p->program);
     if (p->wrap)
         json_args(&j, "wrap", p->wrap);
+    if (p->wrap && w->offer->has_pid_space)
+        jw_kbool(&j, "pidSpace", true);
     if (rules)
         json_rules(&j, rules);
     if (w->reach.len > 0)

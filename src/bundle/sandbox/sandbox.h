@@ -17,11 +17,12 @@ enum sandbox_kind { SANDBOX_NONE, SANDBOX_BUBBLEWRAP, SANDBOX_LANDLOCK };
 
 struct sandbox_offer { /* mechanisms of this machine */
     enum sandbox_kind kind;
-    char bwrap[4096];  /* its path */
-    bool no_userns;    /* bubblewrap can forbid user namespaces */
-    int landlock_abi;  /* 0 = none */
-    char why_not[512]; /* why bubblewrap is not used; for people */
-    bool has_network;  /* servers can have a network namespace */
+    char bwrap[4096];   /* its path */
+    bool no_userns;     /* bubblewrap can forbid user namespaces */
+    bool has_pid_space; /* it can be the first process of a PID namespace (pid_space.h) */
+    int landlock_abi;   /* 0 = none */
+    char why_not[512];  /* why bubblewrap is not used; for people */
+    bool has_network;   /* servers can have a network namespace */
     char why_no_network[256];
 };
 
@@ -57,6 +58,7 @@ struct sandbox_want {
     const char *const *env;  /* NULL-terminated "K=V" */
     const char *cwd;         /* NULL = the data directory */
     const char *data_dir;    /* must exist; writable */
+    const char *inbox_dir;   /* files that calls name; must exist; readable; or NULL */
     /* its files, or NULL; readable. If set, argv and env come from the package */
     const char *package_dir;
     /* directory of unpacked packages: the only one for them in work_dir */
@@ -67,6 +69,9 @@ struct sandbox_want {
     const char *own_program; /* nb, the launcher */
     const char *cgroup;      /* that limits the server, or NULL */
     int64_t memory_bytes;    /* ceiling; 0 = 1 GiB */
+    /* For a tool that turns its input into output: its time, its memory as addresses, and it
+     * cannot write files. 0 = a server. */
+    int64_t cpu_seconds;
     bool reads_home;         /* bash in a terminal: it is readable, except secrets */
     const char *project_dir; /* bash in a terminal: writable; or NULL */
     struct json_strs reach;  /* set by sandbox_plan: "public", "host:port" */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "bundle/confine/confine.h"
 #include "bundle/network/network_space.h"
+#include "bundle/sandbox/pid_space.h"
 #include "bundle/sandbox/sandbox.h"
 #include "os/file.h"
 
@@ -139,29 +140,45 @@ static bool find_working_bwrap(struct sandbox_offer *o)
     return o->no_userns || try_bwrap(o, false, end);
 }
 
-/* ---- the network: a namespace with its gates, and bubblewrap inside it ---- */
+/* ---- namespaces that nb makes: a network with its gates, and processes; bubblewrap inside ---- */
+
+struct trial {
+    bool has_network, has_pids;
+    const char *argv[TRIAL_ARGS_MAX]; /* empty: only the namespaces are tried */
+    char *const *pid_options;         /* the same for a PID namespace */
+    int out[2], gates[2], alive[2];
+};
 
 /* In the forked child of a process with threads. The child keeps none of nb's descriptors: its work
  * takes a while, and until it ends a lock or socket that nb closes would stay in use. */
-static _Noreturn void attempt(const char *const *argv, int gates, int out)
+static void leave_nb(const struct trial *t)
 {
-    struct err e = {0};
-    struct network_rules rules = {.is_public = true};
-    static const char *const NO_ENV[] = {NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)dup2(null, STDIN_FILENO);
     (void)dup2(null, STDOUT_FILENO);
-    (void)dup2(out, STDERR_FILENO);
-    if (gates != GATES_FD && dup3(gates, GATES_FD, O_CLOEXEC) < 0)
+    (void)dup2(t->out[1], STDERR_FILENO);
+    if (t->has_network && t->gates[0] != GATES_FD && dup3(t->gates[0], GATES_FD, O_CLOEXEC) < 0)
         _exit(1);
-    (void)close_range(GATES_FD + 1, ~0U, 0);
-    if (network_space_enter(&rules, GATES_FD, &e) < 0) {
+    (void)close_range(GATES_FD + t->has_network, ~0U, 0);
+}
+
+static _Noreturn void attempt(struct trial *t)
+{
+    static const char *const NO_ENV[] = {NULL};
+    struct network_rules rules = {.is_public = true};
+    struct err e = {0};
+    int rc = t->has_pids ? pid_space_enter(t->alive, &e) : 0;
+    leave_nb(t);
+    if (rc == 0 && t->has_network)
+        rc = network_space_enter(&rules, GATES_FD, &e);
+    if (rc < 0) {
         dprintf(STDERR_FILENO, "%s", e.msg);
         _exit(1);
     }
+    char *const *argv = t->has_pids ? t->pid_options : (char *const *)t->argv;
     if (argv[0])
-        execve(argv[0], (char *const *)argv, (char *const *)NO_ENV);
+        execve(argv[0], argv, (char *const *)NO_ENV);
     _exit(argv[0] ? 1 : 0);
 }
 
@@ -184,34 +201,62 @@ static bool probe_finish(pid_t pid, int fd, char *why, size_t max)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Tests whether servers can have a network namespace: sets has_network, or else why_no_network. */
-static void network_look(struct sandbox_offer *o)
+/* The program of the trial fails if it can find the first process of its namespace. */
+static void choose_args(struct arena *a, const struct sandbox_offer *o, struct trial *t)
 {
-    static const char *const TRIAL[] = {"--ro-bind", "/usr", "/usr",          "--ro-bind-try",
+    static const char *const TRIAL[] = {
+        "--ro-bind", "/usr",   "/usr", "--ro-bind-try", "/lib", "/lib", "--ro-bind-try",
+        "/lib64",    "/lib64", "--",   "/usr/bin/test", "!",    "-e",   "/proc/1",
+        NULL};
+    static const char *const PLAIN[] = {"--ro-bind", "/usr", "/usr",          "--ro-bind-try",
                                         "/lib",      "/lib", "--ro-bind-try", "/lib64",
                                         "/lib64",    "--",   "/usr/bin/true", NULL};
-    const char *argv[TRIAL_ARGS_MAX] = {NULL};
-    int out[2] = {-1, -1}, gates[2] = {-1, -1};
+    if (o->kind == SANDBOX_BUBBLEWRAP)
+        trial_args(o, o->no_userns, t->has_pids ? TRIAL : PLAIN, t->argv);
+    if (t->has_pids)
+        t->pid_options = pid_space_options(a, (char *const *)t->argv);
+}
+
+static bool try_spaces(const struct sandbox_offer *o, bool has_network, bool has_pids, char *why,
+                       size_t max)
+{
+    struct trial t = {has_network, has_pids, .out = {-1, -1}, .gates = {-1, -1}, .alive = {-1, -1}};
+    struct arena a;
+    bool is_ok = false;
+    arena_init(&a);
+    choose_args(&a, o, &t);
+    snprintf(why, max, "the test of the network sandbox could not be started");
+    pid_t pid = -1;
+    if (pipe2(t.out, O_CLOEXEC) == 0 &&
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, t.gates) == 0)
+        pid = has_pids ? pid_space_fork(t.alive) : fork();
+    if (pid == 0)
+        attempt(&t);
+    file_close(t.out[1]);
+    if (pid > 0)
+        is_ok = probe_finish(pid, t.out[0], why, max);
+    file_close(t.out[0]);
+    file_close(t.gates[0]);
+    file_close(t.gates[1]);
+    file_close(pid > 0 ? t.alive[1] : -1);
+    arena_done(&a);
+    return is_ok;
+}
+
+/* Tests whether servers can have namespaces of both kinds: usually one trial answers for both. Sets
+ * has_pid_space, and has_network or else why_no_network. */
+static void spaces_look(struct sandbox_offer *o)
+{
+    bool may_pids = o->kind == SANDBOX_BUBBLEWRAP && o->no_userns;
+    char *why = o->why_no_network, unused[8];
+    size_t max = sizeof(o->why_no_network);
     if (o->kind == SANDBOX_NONE)
         return;
-    if (o->kind == SANDBOX_BUBBLEWRAP)
-        trial_args(o, o->no_userns, TRIAL, argv);
-    snprintf(o->why_no_network, sizeof(o->why_no_network),
-             "the test of the network sandbox could not be started");
-    pid_t pid = -1;
-    if (pipe2(out, O_CLOEXEC) == 0 &&
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, gates) == 0)
-        pid = fork();
-    if (pid == 0)
-        attempt(argv, gates[0], out[1]);
-    file_close(out[1]);
-    out[1] = -1;
-    if (pid > 0)
-        o->has_network = probe_finish(pid, out[0], o->why_no_network, sizeof(o->why_no_network));
-    for (size_t i = 0; i < 2; i++) {
-        file_close(out[i]);
-        file_close(gates[i]);
-    }
+    o->has_network = o->has_pid_space = may_pids && try_spaces(o, true, true, why, max);
+    if (!o->has_network)
+        o->has_network = try_spaces(o, true, false, why, max);
+    if (may_pids && !o->has_pid_space)
+        o->has_pid_space = try_spaces(o, false, true, unused, sizeof(unused));
 }
 
 void sandbox_look(struct sandbox_offer *ret)
@@ -221,7 +266,7 @@ void sandbox_look(struct sandbox_offer *ret)
         ret->kind = SANDBOX_BUBBLEWRAP;
     else if (ret->landlock_abi > 0 && confine_has_seccomp())
         ret->kind = SANDBOX_LANDLOCK;
-    network_look(ret);
+    spaces_look(ret);
 }
 
 /* ---- once for all ---- */

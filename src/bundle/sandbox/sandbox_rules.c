@@ -357,6 +357,8 @@ int sandbox_rules_make(struct arena *a, const struct sandbox_want *w, struct san
     hide_secrets(a, w, &r);
     keep_declared(a, &r, &r.read, &r.own_read);
     keep_declared(a, &r, &r.write, &r.own_write);
+    if (w->inbox_dir)
+        path_list_add(a, &r.own_read, str_from(w->inbox_dir));
     path_list_add(a, &r.own_write, str_from(w->data_dir));
     *ret = r;
     return 0;

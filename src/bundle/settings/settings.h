@@ -54,7 +54,8 @@ struct settings_watch_conf { /* copied, the paths too */
     void *ctx;
 };
 
-/* Checks the file's date once a second. The present content is not reported. */
+/* Reports changes that the kernel tells of, after 100 ms; where it cannot tell, the file's date is
+ * checked once a second. The present content is not reported. */
 struct settings_watch *settings_watch_new(const struct settings_watch_conf *conf);
 /* checks now: this process has changed the file */
 void settings_watch_look(struct settings_watch *w);

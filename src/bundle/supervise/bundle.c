@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/text/hidden.h"
 #include "bundle/entry/package_command.h"
+#include "bundle/plan/bundle_want.h"
 #include "bundle/settings/credentials.h"
 #include "bundle/supervise/bundle_impl.h"
 #include "bundle/supervise/fault.h"
@@ -236,6 +237,16 @@ const struct bundle_entry *bundle_entry(const struct bundle *b)
     return &b->entry;
 }
 
+bool bundle_dirs(const struct bundle *b, struct arena *a, struct bundle_dirs *ret)
+{
+    const char *root = b->set->conf.data_dir;
+    if (b->entry.kind == BUNDLE_REMOTE || b->entry.kind == BUNDLE_BUILT_IN)
+        return false;
+    *ret = (struct bundle_dirs){bundle_data_dir(a, &b->entry, root),
+                                bundle_inbox_dir(a, &b->entry, root)};
+    return true;
+}
+
 str bundle_logs(const struct bundle *b, struct arena *a)
 {
     return arena_str(a, stderr_ring_text(&b->stderr_lines));
@@ -249,6 +260,11 @@ const struct json *bundle_server_capabilities(const struct bundle *b)
 enum mcp_era bundle_era(const struct bundle *b)
 {
     return b->era;
+}
+
+unsigned bundle_generation(const struct bundle *b)
+{
+    return b->generation;
 }
 
 str bundle_instructions(const struct bundle *b)

@@ -233,6 +233,7 @@ static void send_call(struct bundle_call *c)
         add_shell_meta(c);
     struct mcp_call_events ev = call_relay_events(&c->relay, on_call_done);
     places_run(c);
+    watch_used(c->bundle);
     c->sent = connections_request(c->bundle->connections, &c->req, &ev, c);
 }
 

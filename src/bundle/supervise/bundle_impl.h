@@ -107,6 +107,7 @@ struct bundle {
     struct arena dial_arena;
     struct mcp_dial dial; /* valid while connections is set */
     char *cgroup;         /* of its child, or NULL */
+    unsigned generation;  /* of its entry */
     enum mcp_era era;     /* of the last connection: makes detection unnecessary */
     struct list_node guests;
     struct list_node calls;    /* all requests without an answer */
@@ -118,6 +119,7 @@ struct bundle {
     struct timer retry, health, relist;
     struct mcp_call *listing, *check;
     unsigned unanswered_checks;
+    unsigned unused_checks;              /* since the last call */
     bool is_list_stale, is_list_missing; /* changed during the request; could not be received */
     bool is_listed;                      /* this connection has listed its tools */
     bool wants_list;                     /* list the tools when the pins are loaded */
@@ -140,6 +142,7 @@ struct bundles {
     struct list_node leaving; /* removed, but something is still in progress */
     struct deferred sweep;    /* frees removed bundles, and reports when all have stopped */
     bool is_stopping;
+    int64_t made_ms; /* when the set was made */
     loop_fn stopped;
     void *stopped_ctx;
     size_t nstarts;          /* attempts that are not over, cancelled ones included */
@@ -208,6 +211,7 @@ void watch_init(struct bundle *b);
 void watch_begin(struct bundle *b); /* the connection is ready */
 void watch_know_tools(struct bundle *b, str tools);
 void watch_take_tools(struct bundle *b, const struct json *list);
+void watch_used(struct bundle *b); /* a call is sent */
 void watch_end(struct bundle *b);
 void watch_notified(struct bundle *b, str method, const struct json *params);
 /* True when the error of a request means that a remote server cannot be reached at all. */
@@ -232,8 +236,7 @@ struct json *pins_as_tools(struct bundle *b, struct arena *a);
 
 void memory_explain(const struct bundle_entry *e, char ret[ERR_MAX]); /* why it was ended */
 struct memory_watch *memory_watch_new(struct bundles *s);
-/* a child runs; does nothing when already started */
-void memory_watch_start(struct memory_watch *w);
+void memory_watch_used(struct memory_watch *w); /* a child runs, gets a call or sends something */
 /* Stops measuring. Returns false while a measurement is in progress: set->sweep follows. */
 bool memory_watch_stop(struct memory_watch *w);
 void memory_watch_free(struct memory_watch *w);

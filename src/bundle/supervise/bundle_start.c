@@ -9,6 +9,7 @@
  * frees its own memory then. */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "bundle/bash/bash_server.h"
@@ -19,6 +20,8 @@
 #include "bundle/plan/npm_install.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/supervise/bundle_impl.h"
+#include "os/dir.h"
+#include "os/file.h"
 
 struct start {
     struct bundle *bundle; /* NULL after start_cancel */
@@ -168,12 +171,38 @@ static const char *make_cgroup(struct start *s)
     return cgroup_make(&s->arena, &CGROUP_SYSTEM, s->entry.server_name, &limits);
 }
 
+/* Removes the files that calls left when nb was killed. Newer ones belong to calls that wait for
+ * this start. */
+static void clean_inbox(const struct start *s, const char *inbox)
+{
+    struct stat st;
+    DIR_EACH (d, inbox) {
+        if (fstatat(dir_fd(&d), d.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (int64_t)st.st_mtim.tv_sec * 1000 + 1000 < s->set->made_ms)
+            (void)dir_remove_tree(dir_fd(&d), d.name, 1);
+    }
+}
+
+static int make_inbox(struct start *s)
+{
+    const char *root = s->set->conf.data_dir;
+    if (s->entry.kind == BUNDLE_BUILT_IN)
+        return 0;
+    s->want.inbox_dir = bundle_inbox_dir(&s->arena, &s->entry, root);
+    int r = file_make_dirs(s->want.inbox_dir, &s->err);
+    if (r == 0)
+        clean_inbox(s, s->want.inbox_dir);
+    return r;
+}
+
 static void plan_work(struct job *j)
 {
     struct start *s = CONTAINER_OF(j, struct start, job);
     s->rc = make_directory(s->set->conf.data_dir, &s->err);
     if (s->rc == 0)
         s->rc = make_directory(s->want.data_dir, &s->err);
+    if (s->rc == 0)
+        s->rc = make_inbox(s);
     if (s->rc == 0 && s->want.offer->kind == SANDBOX_LANDLOCK)
         s->rc = make_directory(arena_printf(&s->arena, "%s/tmp", s->want.data_dir).p, &s->err);
     if (s->rc == 0)

@@ -1,6 +1,7 @@
 /* bundles.c - the set of bundles, and how it follows the settings. */
 #include <assert.h>
 
+#include "base/clock.h"
 #include "bundle/bash/bash_answer.h"
 #include "bundle/supervise/bundle_impl.h"
 
@@ -17,6 +18,7 @@ struct bundles *bundles_new(const struct bundles_conf *conf)
     assert(conf->loop && conf->pool && conf->data_dir && conf->work_dir && conf->own_program);
     struct bundles *s = xcalloc(1, sizeof(*s));
     s->conf = *conf;
+    s->made_ms = clock_now_ms();
     list_init(&s->leaving);
     list_init(&s->tokens);
     defer_init(&s->sweep, on_sweep, s);
@@ -102,6 +104,7 @@ static void change_bundle(struct bundle *b, const struct bundle_entry *e)
     if (is_alike)
         return;
     b->era = MCP_ERA_UNKNOWN;
+    b->generation++;
     watch_know_tools(b, STR("[]")); /* the entry may be a different server now */
     if (e->is_disabled)
         supervise_stop(b, "disabled in the settings");

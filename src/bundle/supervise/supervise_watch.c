@@ -7,6 +7,9 @@
 /* A server that sends list_changed continuously is asked at most once in this time. */
 #define RELIST_MS 1000
 
+/* A remote server that nobody uses is checked less and less often, up to this many intervals. */
+#define REST_MAX 16
+
 /* So many unanswered checks in a row without a call in progress mean that the server hangs. */
 #define CHECKS_MAX 3
 
@@ -22,8 +25,12 @@ static void become_running(struct bundle *b)
     if (b->state == BUNDLE_RUNNING)
         return;
     b->running_since_ms = clock_mono_ms();
-    if (bundle_is_child(b))
-        memory_watch_start(b->set->memory);
+    if (bundle_is_child(b)) {
+        memory_watch_used(b->set->memory);
+        b->unused_checks = 1; /* its first answers were a check */
+        if (b->failures == 0 && bundle_calls_sent(b) == 0)
+            timer_stop(&b->health);
+    }
     supervise_state(b, BUNDLE_RUNNING, "");
 }
 
@@ -131,6 +138,8 @@ static void tools_changed(struct bundle *b)
 
 void watch_notified(struct bundle *b, str method, const struct json *params)
 {
+    if (bundle_is_child(b))
+        memory_watch_used(b->set->memory);
     static const struct {
         str method;
         enum bundle_change change;
@@ -147,7 +156,12 @@ void watch_notified(struct bundle *b, str method, const struct json *params)
     }
 }
 
-/* ---- health ---- */
+/* ---- health ----
+ *
+ * A server is checked while it is used, and once more after that. The end of a child is reported by
+ * the kernel, and a child that hangs matters to nobody before its next call: it is not checked
+ * until then. A remote server can go away without notice, so its checks go on, at growing
+ * intervals. */
 
 bool watch_is_unreachable(const struct bundle *b, const struct err *err)
 {
@@ -177,6 +191,31 @@ static void check_health(struct bundle *b)
     b->check = mcp_request(connections_main(b->connections), &req, &EVENTS, b);
 }
 
+/* True when another check would find nothing new. */
+static bool may_rest(const struct bundle *b)
+{
+    return b->unused_checks > 0 && b->unanswered_checks == 0 && !b->check && !b->is_list_missing &&
+           b->state == BUNDLE_RUNNING && bundle_calls_sent(b) == 0;
+}
+
+static uint64_t next_check_ms(const struct bundle *b)
+{
+    unsigned times = 1;
+    for (unsigned i = 1; may_rest(b) && i < b->unused_checks && times < REST_MAX; i++)
+        times *= 2;
+    return times * health_ms(b);
+}
+
+void watch_used(struct bundle *b)
+{
+    bool was_resting = b->unused_checks > 0;
+    b->unused_checks = 0;
+    if (was_resting && !b->is_closing)
+        timer_start(&b->health, health_ms(b));
+    if (bundle_is_child(b))
+        memory_watch_used(b->set->memory);
+}
+
 static void on_health(void *ctx)
 {
     struct bundle *b = ctx;
@@ -186,11 +225,14 @@ static void on_health(void *ctx)
         supervise_kill(b, "it does not answer: three health checks in a row went unanswered");
         return;
     }
+    if (bundle_is_child(b) && may_rest(b))
+        return; /* until watch_used */
     if (!b->check)
         check_health(b);
     if (b->is_list_missing && !b->listing)
         list_tools(b);
-    timer_start(&b->health, health_ms(b));
+    timer_start(&b->health, next_check_ms(b));
+    b->unused_checks += bundle_calls_sent(b) == 0;
 }
 
 /* ---- beginning and end ---- */
@@ -203,7 +245,7 @@ void watch_init(struct bundle *b)
 
 void watch_begin(struct bundle *b)
 {
-    b->unanswered_checks = 0;
+    b->unanswered_checks = b->unused_checks = 0;
     timer_start(&b->health, health_ms(b));
     b->is_listed = false;
     if (!people_face(b)->pins.is_loaded) {
