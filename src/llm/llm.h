@@ -16,14 +16,23 @@
 #include "loop/loop.h"
 
 struct fetcher;
+struct aws_keys;
 
-enum llm_block_type { LLM_TEXT, LLM_IMAGE, LLM_TOOL_USE, LLM_TOOL_RESULT, LLM_OPAQUE };
+enum llm_block_type {
+    LLM_TEXT,
+    LLM_IMAGE,
+    LLM_TOOL_USE,
+    LLM_TOOL_RESULT,
+    LLM_OPAQUE,
+    LLM_DOCUMENT
+};
 
 struct llm_block {
     enum llm_block_type type;
-    str text;                      /* LLM_TEXT */
-    str mime, data;                /* LLM_IMAGE: base64 */
-    str id, name;                  /* LLM_TOOL_USE; LLM_TOOL_RESULT has the id */
+    /* LLM_TEXT; LLM_DOCUMENT: for models that do not take the document itself */
+    str text;
+    str mime, data;                /* LLM_IMAGE, LLM_DOCUMENT: base64 */
+    str id, name;                  /* LLM_TOOL_USE; a result has the id, a document the name */
     str args;                      /* LLM_TOOL_USE: raw JSON text as the model wrote it */
     const char *args_error;        /* LLM_TOOL_USE: why args is not usable JSON; NULL = fine */
     bool is_error;                 /* LLM_TOOL_RESULT */
@@ -104,8 +113,9 @@ struct llm_events {
     /* A piece of the arguments of a call that was announced, as the model writes them. May be NULL;
      * a model that does not stream arguments gives them in one piece, or only with the result. */
     void (*on_tool_args)(void *ctx, str id, str piece);
-    void (*on_retry)(void *ctx, unsigned attempt, uint64_t wait_ms,
-                     const struct err *why);                 /* may be NULL */
+    /* Attempt `attempt` of `of` has failed; the next one follows after the wait. May be NULL. */
+    void (*on_retry)(void *ctx, unsigned attempt, unsigned of, uint64_t wait_ms,
+                     const struct err *why);
     void (*on_done)(void *ctx, const struct llm_result *r);  /* last call, or: */
     void (*on_fail)(void *ctx, const struct llm_failure *f); /* last call */
 };
@@ -116,11 +126,15 @@ struct llm_call;
 /* ---- configuration ---- */
 
 struct llm_provider_conf {
-    str name;     /* as used in "name:model" */
-    str type;     /* "anthropic", "openai", "demo"; empty = the known type for the name */
-    str base_url; /* empty = the known URL for the name (openrouter, groq, mistral, ollama ...) */
-    str api_key;  /* secret */
+    str name;       /* as used in "name:model" */
+    str type;       /* of a provider (provider.h); empty = the known one for the name */
+    str base_url;   /* empty = the known URL for the name (openrouter, groq, mistral, ollama ...) */
+    str api_key;    /* secret */
+    str auth_token; /* secret; ANTHROPIC_AUTH_TOKEN: a bearer beside the key */
+    str organization, project;  /* OPENAI_ORG_ID, OPENAI_PROJECT_ID */
+    const struct aws_keys *aws; /* secret; signs requests to Bedrock; or NULL */
     bool is_key_entered;        /* by a person while nb was running: llm_set_key may replace it */
+    bool is_public_only;        /* its address was entered in the page: only https, only public */
     const struct json *headers; /* extra request headers, object of strings, or NULL */
 };
 
@@ -143,14 +157,17 @@ void llm_free(struct llm *m);
 
 /* ---- models ---- */
 
+#define LLM_PICTURE_SIDE 1568u /* of a model of which nothing is known */
+
 struct llm_model_info {
     str provider, model;
     int64_t context_tokens, max_output_tokens; /* 0 = unknown */
     bool has_price;
     double price_in, price_out, price_cache_read, price_write_5m, price_write_1h; /* per Mtok */
     str priced_on; /* month of the public list price; empty = set by the configuration */
-    bool can_tools, can_images, can_thinking;
-    str retires_on; /* ISO date or empty */
+    bool can_tools, can_images, can_pdf, can_thinking;
+    uint32_t picture_side; /* pixels: a longer side is only shrunk by the provider */
+    str retires_on;        /* ISO date or empty */
     str successor;
 };
 
@@ -206,6 +223,24 @@ bool llm_is_key(str key); /* has the form of a key */
 /* For calls from now on; chooses the default model again. */
 void llm_set_key(struct llm *m, str provider, str key);
 
+/* Asks the provider's default model one word with a key that is not set, nor is it by this: does
+ * the provider accept it? Unknown: it could not be reached, say; `why` says what went wrong. fn is
+ * called once, later; llm_may_set_key must hold, and the trial end before `m` does. */
+enum llm_trial_result { LLM_TRIAL_ACCEPTED, LLM_TRIAL_REFUSED, LLM_TRIAL_UNKNOWN };
+typedef void (*llm_trial_fn)(void *ctx, enum llm_trial_result result, const struct err *why);
+struct llm_trial;
+struct llm_trial *llm_try_key(struct llm *m, str provider, str key, llm_trial_fn fn, void *ctx);
+/* The same for a provider that does not exist yet, and one of its models. `conf` is copied. */
+struct llm_trial *llm_try_provider(struct llm *m, const struct llm_provider_conf *conf, str model,
+                                   llm_trial_fn fn, void *ctx);
+void llm_stop_trial(struct llm_trial *t); /* fn will not be called */
+
+/* Adds a provider while nb runs. -EEXIST: there is one with that name; -EINVAL, -ENOBUFS: as for
+ * one of the settings. llm_may_add only checks. */
+bool llm_is_known(str provider); /* nb knows the provider by its name */
+int llm_may_add(const struct llm *m, const struct llm_provider_conf *conf, struct err *e);
+int llm_add_provider(struct llm *m, const struct llm_provider_conf *conf, struct err *e);
+
 /* ---- calls ---- */
 
 /* `model` is "provider:model" or a bare name. Retries, back-off and timeouts are handled inside.
@@ -221,6 +256,7 @@ bool llm_usage_so_far(const struct llm_call *c, struct conv_usage *ret, bool *re
 
 /* ---- the pure part, for replay and tests ---- */
 
-/* The exact body that llm_start would send. */
-int llm_build_request(struct llm *m, str model, const struct llm_request *req, struct arena *a,
-                      str *ret_body, struct err *e);
+/* The exact body that llm_start would send; `sent` is the outline (outline.h) of the one that was
+ * sent, whose API is used if the provider has another by now, or NULL. */
+int llm_build_request(struct llm *m, str model, const struct llm_request *req,
+                      const struct json *sent, struct arena *a, str *ret_body, struct err *e);

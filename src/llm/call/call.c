@@ -12,14 +12,15 @@
 #include "base/clock.h"
 #include "llm/call/llm_impl.h"
 #include "llm/call/outline.h"
+#include "llm/call/reader.h"
 #include "llm/demo/demo.h"
 #include "llm/llm.h"
 #include "llm/provider/failure.h"
 
-#define EVENT_BYTES_MAX (16u * 1024 * 1024)
 #define ERROR_BODY_MAX  (256u * 1024)
 #define DRAIN_MS        1000u
 #define BYTES_PER_TOKEN 4
+#define BODY_LIKELY_MAX (64u * 1024) /* room that a body gets before it is built */
 
 enum body_kind { BODY_UNSEEN, BODY_STREAM, BODY_JSON };
 
@@ -39,7 +40,7 @@ struct llm_call {
     struct wire_error head; /* status and headers of the current attempt */
     enum body_kind kind;
     struct buf json; /* the body of a response that is not a stream */
-    struct sse_parser sse;
+    struct answer_reader reader;
     struct answer answer;
 
     unsigned attempt;
@@ -71,7 +72,7 @@ static void llm_call_free(struct llm_call *c)
     timer_stop(&c->silence);
     defer_stop(&c->turn);
     list_del(&c->node);
-    sse_parser_done(&c->sse);
+    answer_reader_done(&c->reader);
     answer_done(&c->answer);
     buf_done(&c->json);
     buf_done(&c->body);
@@ -186,7 +187,8 @@ static void report_done(struct llm_call *c)
     if (r.request_id.n == 0)
         r.request_id = c->head.request_id;
     memcpy(r.request_sha256, c->body_sha256, sizeof r.request_sha256);
-    r.request_parts = outline_of(&c->arena, buf_str(&c->body), buf_str(&c->llm->tools.json));
+    struct outline_known known = {buf_str(&c->llm->tools.json), c->llm->tools.sum};
+    r.request_parts = outline_of(&c->arena, buf_str(&c->body), known);
     c->is_answered = true;
     c->ev.on_done(c->ctx, &r);
     if (c->is_dead)
@@ -195,7 +197,7 @@ static void report_done(struct llm_call *c)
         call_kill(c);
         return;
     }
-    fetch_hurry(c->fetch); /* keeps the connection reusable */
+    /* The rest of the answer is read: that keeps the connection reusable. */
     timer_init(&c->timer, c->llm->loop, on_drained, c);
     timer_start(&c->timer, DRAIN_MS);
 }
@@ -233,7 +235,7 @@ static void retry_later(struct llm_call *c, uint64_t wait_ms, const struct err *
 {
     assert(!c->fetch && !c->is_answered && !c->answer.had_output);
     if (c->ev.on_retry)
-        c->ev.on_retry(c->ctx, c->attempt, wait_ms, why);
+        c->ev.on_retry(c->ctx, c->attempt, c->llm->max_tries, wait_ms, why);
     if (c->is_dead)
         return;
     timer_init(&c->timer, c->llm->loop, on_backoff_over, c);
@@ -370,13 +372,6 @@ static void check_answer(struct llm_call *c)
     }
 }
 
-static void on_call_event(void *ctx, const struct sse_event *ev)
-{
-    struct llm_call *c = ctx;
-    if (!c->is_dead)
-        c->provider->type->event(&c->answer, ev);
-}
-
 static void on_call_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
 {
     struct llm_call *c = ctx;
@@ -408,9 +403,7 @@ static void on_call_data(void *ctx, str bytes)
     if (c->kind == BODY_JSON) {
         (void)buf_add_str(&c->json, bytes); /* beyond the limit, the status is enough */
     } else if (c->kind == BODY_STREAM) {
-        if (sse_parser_feed(&c->sse, bytes) < 0)
-            answer_fail(&c->answer, STR("answer_too_large"),
-                        STR("one event is larger than 16 MiB"));
+        answer_reader_feed(&c->reader, bytes);
         note_progress(c);
         check_answer(c);
     }
@@ -451,15 +444,22 @@ static void on_call_end(void *ctx, const struct err *err)
     call_release(c);
 }
 
-static size_t request_headers(struct llm_call *c, struct fetch_header *out)
+static size_t request_headers(struct llm_call *c, str url, struct fetch_header *out)
 {
-    size_t n = c->provider->type->auth(c->provider, &c->arena, out);
+    const struct provider_type *type = c->provider->type;
+    size_t n = type->sign
+                   ? type->sign(c->provider, &c->arena, url, buf_str(&c->body), clock_now_ms(), out)
+                   : 0;
+    if (n == 0)
+        n = type->auth(c->provider, &c->arena, out);
     out[n++] = (struct fetch_header){STR("content-type"), STR("application/json")};
-    out[n++] = (struct fetch_header){STR("accept"), STR("text/event-stream")};
+    out[n++] =
+        (struct fetch_header){STR("accept"), type->frame ? STR("application/vnd.amazon.eventstream")
+                                                         : STR("text/event-stream")};
     out[n++] = (struct fetch_header){STR("user-agent"), STR("nb/" NB_VERSION)};
     for (size_t i = 0; i < c->provider->nheaders; i++)
         out[n++] = c->provider->headers[i];
-    assert(n <= LLM_HEADERS_MAX + 5);
+    assert(n <= LLM_HEADERS_MAX + AUTH_MAX + 3);
     return n;
 }
 
@@ -467,25 +467,26 @@ static void start_attempt(struct llm_call *c)
 {
     static const struct fetch_events EVENTS = {
         .on_head = on_call_head, .on_data = on_call_data, .on_done = on_call_end};
-    struct fetch_header headers[LLM_HEADERS_MAX + 5];
+    struct fetch_header headers[LLM_HEADERS_MAX + AUTH_MAX + 3];
     assert(!c->fetch && !c->is_answered && !c->is_dead);
     c->attempt++;
     c->kind = BODY_UNSEEN;
     c->head = (struct wire_error){.retry_after_ms = -1, .should_retry = -1};
     buf_clear(&c->json);
-    sse_parser_done(&c->sse);
-    sse_parser_init(&c->sse, EVENT_BYTES_MAX, on_call_event, c);
+    answer_reader_done(&c->reader);
     answer_done(&c->answer);
     answer_init(&c->answer, &LISTENER, c);
+    answer_reader_init(&c->reader, c->provider->type, &c->answer, &c->is_dead);
+    str url = c->provider->type->url(c->provider, c->model, &c->arena);
     struct fetch_spec spec = {
         .method = "POST",
-        .url = c->provider->type->url(c->provider, &c->arena),
+        .url = url,
         .headers = headers,
-        .nheaders = request_headers(c, headers),
+        .nheaders = request_headers(c, url, headers),
         .body = buf_str(&c->body),
         .has_body = true,
         .idle_timeout_ms = c->llm->idle_timeout_ms,
-        .flags = FETCH_PATIENT,
+        .flags = c->provider->is_public_only ? FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY : 0,
     };
     listen_for(c);
     c->fetch = fetch_start(c->llm->fetcher, &spec, &EVENTS, c);
@@ -525,14 +526,24 @@ static void defer(struct llm_call *c, loop_fn fn)
 
 /* ---- starting ---- */
 
+/* The next body is likely to be a little longer, or short again, as that of a title. */
+static void note_size(struct llm *m, size_t bytes)
+{
+    size_t likely = bytes + bytes / 4, half = m->likely_body / 2;
+    likely = likely > half ? likely : half;
+    m->likely_body = likely < BODY_LIKELY_MAX ? likely : BODY_LIKELY_MAX;
+}
+
 static int build_body(struct llm_call *c, const struct llm_request *req, struct err *e)
 {
     struct llm_request r = *req;
+    (void)buf_reserve(&c->body, c->llm->likely_body);
     r.model = c->model;
     r.tools_json = tools_text_get(&c->llm->tools, c->provider, r.tools_key);
     int rc = c->provider->type->build(c->provider, &c->caps, &r, &c->body, e);
     if (rc == 0 && r.tools_json.n == 0)
         tools_text_keep(&c->llm->tools, c->provider, r.tools_key, buf_str(&c->body));
+    note_size(c->llm, c->body.n);
     return rc;
 }
 
@@ -553,7 +564,7 @@ static int call_prepare(struct llm_call *c, str name, const struct llm_request *
                        STR_ARG(c->provider->key_hint));
     rc = build_body(c, req, &f->err);
     f->kind = rc == -EMSGSIZE ? LLM_ERR_TOO_LONG : LLM_ERR_INVALID;
-    sha256_hex(buf_str(&c->body), c->body_sha256);
+    body_hash_hex(&c->llm->hash, buf_str(&c->body), c->body_sha256);
     return rc;
 }
 

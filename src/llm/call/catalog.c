@@ -27,6 +27,8 @@ static bool has_row(const struct provider *p, const struct model_caps *row)
         return is_claude;
     if (p->type == &PROVIDER_DEMO)
         return is_demo;
+    if (p->type == &PROVIDER_GOOGLE)
+        return str_starts(row->prefix, STR("gemini"));
     bool is_gpt = str_starts(row->prefix, STR("gpt")) || str_starts(row->prefix, STR("o"));
     return is_gpt && str_eq(p->key_env, STR("OPENAI_API_KEY"));
 }

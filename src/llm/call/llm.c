@@ -19,7 +19,7 @@ static const struct known {
 } KNOWN[] = {
     {"anthropic", &PROVIDER_ANTHROPIC, "https://api.anthropic.com", "api.anthropic.com",
      "ANTHROPIC_API_KEY", "claude-sonnet-4-5-20250929", 0},
-    {"openai", &PROVIDER_OPENAI, "https://api.openai.com/v1", "api.openai.com", "OPENAI_API_KEY",
+    {"openai", &PROVIDER_RESPONSES, "https://api.openai.com/v1", "api.openai.com", "OPENAI_API_KEY",
      "gpt-5", QUIRK_CACHE_KEY | QUIRK_MAX_COMPLETION},
     {"openrouter", &PROVIDER_OPENAI, "https://openrouter.ai/api/v1", "openrouter.ai",
      "OPENROUTER_API_KEY", "openrouter/auto", 0},
@@ -29,9 +29,14 @@ static const struct known {
      "mistral-large-latest", QUIRK_IDS_OF_NINE | QUIRK_STRICT_FIELDS | QUIRK_NO_USER_AFTER_TOOL},
     {"deepseek", &PROVIDER_OPENAI, "https://api.deepseek.com/v1", "api.deepseek.com",
      "DEEPSEEK_API_KEY", "deepseek-chat", QUIRK_ECHO_REASONING},
-    {"google", &PROVIDER_OPENAI, "https://generativelanguage.googleapis.com/v1beta/openai",
-     "generativelanguage.googleapis.com", "GEMINI_API_KEY", "gemini-2.5-flash",
+    /* the quirks are those of its chat completions */
+    {"google", &PROVIDER_GOOGLE, "https://generativelanguage.googleapis.com",
+     "generativelanguage.googleapis.com", "GEMINI_API_KEY", "gemini-3.8-flash",
      QUIRK_PLAIN_SCHEMA | QUIRK_THOUGHT_SIGNATURE},
+    /* its address has the region; no default model, because keys of AWS are there for other things
+     */
+    {"bedrock", &PROVIDER_BEDROCK, "https://bedrock-runtime.us-east-1.amazonaws.com",
+     "bedrock-runtime", "AWS_BEARER_TOKEN_BEDROCK", NULL, 0},
     {"ollama", &PROVIDER_OPENAI, "http://127.0.0.1:11434/v1", NULL, NULL, NULL, QUIRK_LOCAL},
     {"llamacpp", &PROVIDER_OPENAI, "http://127.0.0.1:8080/v1", NULL, NULL, NULL, QUIRK_LOCAL},
     {"vllm", &PROVIDER_OPENAI, "http://127.0.0.1:8000/v1", NULL, NULL, NULL, QUIRK_LOCAL},
@@ -40,7 +45,8 @@ static const struct known {
 };
 
 static const struct provider_type *const TYPES[] = {&PROVIDER_ANTHROPIC, &PROVIDER_OPENAI,
-                                                    &PROVIDER_DEMO};
+                                                    &PROVIDER_RESPONSES, &PROVIDER_GOOGLE,
+                                                    &PROVIDER_BEDROCK,   &PROVIDER_DEMO};
 
 static const struct known *find_known(str name)
 {
@@ -81,9 +87,19 @@ static str trim_slash(str url)
     return url;
 }
 
+/* Servers that imitate OpenAI speak chat completions, and so does Google at an address of its own.
+ */
+static const struct provider_type *known_type(const struct known *k, str base_url)
+{
+    bool is_elsewhere = base_url.n > 0 && k->host && str_find(base_url, str_from(k->host), 0) < 0;
+    bool is_imitated = k->type == &PROVIDER_RESPONSES && is_elsewhere;
+    bool is_compatible = k->type == &PROVIDER_GOOGLE && str_ends(base_url, STR("/openai"));
+    return is_imitated || is_compatible ? &PROVIDER_OPENAI : k->type;
+}
+
 static void fill_known(struct llm *m, struct provider *p, const struct known *k)
 {
-    p->type = p->type ? p->type : k->type;
+    p->type = p->type ? p->type : known_type(k, p->base_url);
     p->quirks = k->quirks;
     p->key_env = str_from(k->key_env);
     p->default_model = str_from(k->default_model);
@@ -128,7 +144,23 @@ static int copy_headers(struct llm *m, const struct json *headers, struct provid
     return 0;
 }
 
-static int add_provider(struct llm *m, const struct llm_provider_conf *conf, struct err *e)
+static struct aws_keys copy_aws(struct llm *m, const struct aws_keys *k)
+{
+    struct aws_keys none = {.region = STR_NONE};
+    if (!k)
+        return none;
+    return (struct aws_keys){.access_key = arena_str(&m->arena, str_trim(k->access_key)),
+                             .secret_key = arena_str(&m->arena, str_trim(k->secret_key)),
+                             .session_token = arena_str(&m->arena, str_trim(k->session_token)),
+                             .region = arena_str(&m->arena, str_trim(k->region))};
+}
+
+bool llm_is_known(str provider)
+{
+    return find_known(provider) != NULL;
+}
+
+int llm_may_add(const struct llm *m, const struct llm_provider_conf *conf, struct err *e)
 {
     if (conf->name.n == 0 || str_find_char(conf->name, ':') >= 0)
         return err_set(e, -EINVAL,
@@ -138,14 +170,29 @@ static int add_provider(struct llm *m, const struct llm_provider_conf *conf, str
         return err_set(e, -EEXIST, "providers.%.*s is defined twice", STR_ARG(conf->name));
     if (m->nproviders >= LLM_PROVIDERS_MAX)
         return err_set(e, -ENOBUFS, "providers: at most %u are allowed", LLM_PROVIDERS_MAX);
+    return 0;
+}
+
+int llm_add_provider(struct llm *m, const struct llm_provider_conf *conf, struct err *e)
+{
+    int rc = llm_may_add(m, conf, e);
+    if (rc < 0)
+        return rc;
     struct provider *p = &m->providers[m->nproviders];
     *p = (struct provider){.name = arena_str(&m->arena, conf->name),
                            .base_url = arena_str(&m->arena, trim_slash(conf->base_url)),
                            .api_key = arena_str(&m->arena, str_trim(conf->api_key)),
                            .is_key_fixed = conf->api_key.n > 0 && !conf->is_key_entered,
+                           .is_public_only = conf->is_public_only,
+                           .auth_token = arena_str(&m->arena, str_trim(conf->auth_token)),
+                           .aws = copy_aws(m, conf->aws),
+                           .organization = arena_str(&m->arena, str_trim(conf->organization)),
+                           .project = arena_str(&m->arena, str_trim(conf->project)),
                            .type = find_type(conf->type)};
     if (conf->type.n > 0 && !p->type)
-        return err_set(e, -EINVAL, "providers.%.*s.type: expected anthropic, openai or demo",
+        return err_set(e, -EINVAL,
+                       "providers.%.*s.type: expected anthropic, openai, openai-responses, google, "
+                       "bedrock or demo",
                        STR_ARG(p->name));
     const struct known *k = find_known(p->name);
     k = k ? k : known_by_host(p->base_url);
@@ -153,10 +200,10 @@ static int add_provider(struct llm *m, const struct llm_provider_conf *conf, str
         fill_known(m, p, k);
     if (!p->type || (p->base_url.n == 0 && p->type != &PROVIDER_DEMO))
         return err_set(e, -EINVAL,
-                       "providers.%.*s: an unknown name needs a type (anthropic or openai) and a "
-                       "baseURL",
+                       "providers.%.*s: an unknown name needs a type (anthropic, openai, "
+                       "openai-responses, google or bedrock) and a baseURL",
                        STR_ARG(p->name));
-    int rc = copy_headers(m, conf->headers, p, e);
+    rc = copy_headers(m, conf->headers, p, e);
     if (rc == 0)
         m->nproviders++;
     return rc;
@@ -194,7 +241,7 @@ struct llm *llm_new(struct loop *l, struct fetcher *f, const struct llm_conf *co
         m->overrides = json_clone(&m->arena, conf->model_overrides);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < conf->nproviders; i++)
-        rc = add_provider(m, &conf->providers[i], e);
+        rc = llm_add_provider(m, &conf->providers[i], e);
     if (rc == 0 && !llm_find_provider(m, STR("demo")) && !llm_add_known(m, STR("demo")))
         rc = err_set(e, -ENOBUFS, "providers: at most %u are allowed", LLM_PROVIDERS_MAX - 1);
     if (rc < 0) {
@@ -214,6 +261,7 @@ void llm_free(struct llm *m)
     llm_cancel_all(m);
     assert(list_empty(&m->calls) && !m->probe); /* not from inside a callback of a call */
     buf_done(&m->tools.json);
+    body_hash_done(&m->hash);
     arena_done(&m->arena);
     free(m);
 }
@@ -223,7 +271,8 @@ void llm_free(struct llm *m)
 bool llm_is_usable(const struct provider *p)
 {
     const struct known *k = known_by_host(p->base_url);
-    return p->api_key.n > 0 || p->nheaders > 0 || !k;
+    return p->api_key.n > 0 || p->auth_token.n > 0 || p->aws.access_key.n > 0 || p->nheaders > 0 ||
+           !k;
 }
 
 static bool choose_provider(struct llm *m, const struct provider *p, const char *why)
@@ -286,14 +335,6 @@ int llm_may_set_key(const struct llm *m, str provider, struct err *e)
                : err_set(e, -ENOBUFS, "The limit of %u providers is reached.", LLM_PROVIDERS_MAX);
 }
 
-bool llm_is_key(str key)
-{
-    for (size_t i = 0; i < key.n; i++)
-        if (key.p[i] <= ' ' || key.p[i] > '~')
-            return false; /* it becomes part of a header */
-    return key.n >= LLM_KEY_MIN && key.n <= LLM_KEY_MAX;
-}
-
 void llm_set_key(struct llm *m, str provider, str key)
 {
     struct provider *p = llm_find_provider(m, provider);
@@ -336,10 +377,10 @@ static const struct family {
     const char *prefix, *provider;
     const struct provider_type *type;
 } FAMILIES[] = {
-    {"claude", "anthropic", &PROVIDER_ANTHROPIC}, {"gpt-", "openai", &PROVIDER_OPENAI},
-    {"chatgpt", "openai", &PROVIDER_OPENAI},      {"o1", "openai", &PROVIDER_OPENAI},
-    {"o3", "openai", &PROVIDER_OPENAI},           {"o4", "openai", &PROVIDER_OPENAI},
-    {"gemini", "google", &PROVIDER_OPENAI},       {"demo", "demo", &PROVIDER_DEMO},
+    {"claude", "anthropic", &PROVIDER_ANTHROPIC}, {"gpt-", "openai", &PROVIDER_RESPONSES},
+    {"chatgpt", "openai", &PROVIDER_RESPONSES},   {"o1", "openai", &PROVIDER_RESPONSES},
+    {"o3", "openai", &PROVIDER_RESPONSES},        {"o4", "openai", &PROVIDER_RESPONSES},
+    {"gemini", "google", &PROVIDER_GOOGLE},       {"demo", "demo", &PROVIDER_DEMO},
 };
 
 static const struct family *family_of(str model)
@@ -437,7 +478,8 @@ bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret)
     str provider, model;
     if (llm_resolve((struct llm *)m, name, &provider, &model, NULL) < 0)
         return false;
-    llm_caps(m, llm_find_provider(m, provider), model, &c);
+    const struct provider *p = llm_find_provider(m, provider);
+    llm_caps(m, p, model, &c);
     *ret = (struct llm_model_info){
         .provider = provider,
         .model = model,
@@ -452,6 +494,8 @@ bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret)
         .priced_on = c.priced_on,
         .can_tools = c.can_tools,
         .can_images = c.can_images,
+        .can_pdf = c.can_pdf,
+        .picture_side = p && p->type->picture_side > 0 ? p->type->picture_side : LLM_PICTURE_SIDE,
         .can_thinking = c.thinks_adaptive || c.thinks_enabled || c.is_reasoning,
         .retires_on = c.retires_on,
         .successor = c.successor,
@@ -519,8 +563,19 @@ bool llm_price(void *llm, str name, const struct conv_usage *u, double *ret_usd)
     return model_price(&c, u, ret_usd);
 }
 
-int llm_build_request(struct llm *m, str name, const struct llm_request *req, struct arena *a,
-                      str *ret_body, struct err *e)
+/* A provider may have changed its API since: the fields of the request tell which one it was. */
+static const struct provider_type *type_then(const struct provider *p, const struct json *sent)
+{
+    bool is_newer = p->type == &PROVIDER_RESPONSES || p->type == &PROVIDER_GOOGLE;
+    if (json_get(sent, "contents"))
+        return &PROVIDER_GOOGLE;
+    if (json_get(sent, "input"))
+        return &PROVIDER_RESPONSES;
+    return json_get(sent, "messages") && is_newer ? &PROVIDER_OPENAI : p->type;
+}
+
+int llm_build_request(struct llm *m, str name, const struct llm_request *req,
+                      const struct json *sent, struct arena *a, str *ret_body, struct err *e)
 {
     str provider, model;
     int rc = llm_resolve(m, name, &provider, &model, e);
@@ -533,7 +588,7 @@ int llm_build_request(struct llm *m, str name, const struct llm_request *req, st
     r.model = model;
     llm_caps(m, p, model, &caps);
     buf_init(&body, LLM_BODY_MAX);
-    rc = p->type->build(p, &caps, &r, &body, e);
+    rc = type_then(p, sent)->build(p, &caps, &r, &body, e);
     if (rc == 0)
         *ret_body = arena_str(a, buf_str(&body));
     buf_done(&body);

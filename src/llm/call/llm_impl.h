@@ -1,6 +1,7 @@
 /* llm_impl.h - the configured providers as the sources of this floor see them. */
 #pragma once
 
+#include "llm/call/body_hash.h"
 #include "llm/provider/provider.h"
 #include "loop/timer.h"
 
@@ -14,6 +15,7 @@ struct tools_text {
     const struct provider *provider;
     char key[TOOLS_KEY_MAX + 1]; /* empty = nothing is kept */
     struct buf json;
+    uint64_t sum; /* of json, for outlines */
 };
 
 /* Empty: not those of this key. */
@@ -37,6 +39,8 @@ struct llm {
     str ollama_host;
     struct list_node calls;
     struct tools_text tools;
+    struct body_hash hash;
+    size_t likely_body;  /* bytes of the next body, as far as the last ones tell */
     struct probe *probe; /* in progress, or NULL */
 };
 

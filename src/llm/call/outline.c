@@ -97,7 +97,8 @@ static bool is_split(str key)
     return !str_eq(key, STR("tools"));
 }
 
-static bool write_part(struct json_writer *w, struct arena *a, str key, struct json_scan *s)
+static bool write_part(struct json_writer *w, struct arena *a, str key, struct json_scan *s,
+                       const struct outline_known *known)
 {
     struct json_scan elements;
     str value;
@@ -111,11 +112,16 @@ static bool write_part(struct json_writer *w, struct arena *a, str key, struct j
     if (is_short(value))
         jw_raw(w, value);
     else
-        jw_str(w, mark(a, value));
+        jw_str(w, s->is_known ? mark_of(a, known->sum, value.n) : mark(a, value));
     return true;
 }
 
-str outline_of(struct arena *a, str body, str tools)
+uint64_t outline_sum(str value)
+{
+    return checksum(0, value);
+}
+
+str outline_of(struct arena *a, str body, struct outline_known known)
 {
     struct buf b;
     struct json_writer w;
@@ -125,10 +131,10 @@ str outline_of(struct arena *a, str body, str tools)
     jw_start(&w, &b, OUTLINE_MAX);
     jw_object(&w);
     json_scan_init(&s, body);
-    s.known = tools;
+    s.known = known.tools;
     for (size_t i = 0; is_good && i < OUTLINE_FIELDS_MAX && json_scan_key(&s, &key); i++) {
         jw_key_str(&w, key);
-        is_good = write_part(&w, a, key, &s);
+        is_good = write_part(&w, a, key, &s, &known);
     }
     if (is_good)
         jw_end(&w);

@@ -15,10 +15,17 @@
 #define OUTLINE_FIELDS_MAX  32
 #define OUTLINE_SHORT_BYTES 64 /* values up to here are kept as they are */
 
+/* The expected value of the tools, as JSON text, and its checksum: an equal value is neither parsed
+ * nor summed up again. */
+struct outline_known {
+    str tools; /* may be empty */
+    uint64_t sum;
+};
+uint64_t outline_sum(str value);
+
 /* The outline of a body (JSON text): {"max_tokens":16384,"messages":{"n":9,"older":"#..",
- * "newest":["#..",...]}}. Empty when the body is not a JSON object. `tools` is the expected
- * value of its tools, as JSON text, or empty: an equal value need not be parsed. */
-str outline_of(struct arena *a, str body, str tools);
+ * "newest":["#..",...]}}. Empty when the body is not a JSON object. */
+str outline_of(struct arena *a, str body, struct outline_known known);
 
 struct outline_difference {
     str part; /* "max_tokens", "messages[3]", "the first 12 of messages" */

@@ -4,6 +4,7 @@
 
 #include "base/json/json_scan.h"
 #include "llm/call/llm_impl.h"
+#include "llm/call/outline.h"
 
 str tools_text_get(const struct tools_text *t, const struct provider *p, str key)
 {
@@ -23,17 +24,24 @@ void tools_text_keep(struct tools_text *t, const struct provider *p, str key, st
     memcpy(t->key, key.p, key.n);
     t->key[key.n] = '\0';
     t->provider = p;
+    t->sum = outline_sum(tools);
 }
 
-/* "tools.3.custom.input_schema: ..." or "tools[3].function.parameters": one tool that
- * the server refuses must not make all others unusable. */
+/* "tools.3.custom.input_schema: ...", "tools[3].function.parameters" or
+ * "tools[0].function_declarations[3].parameters": one tool that the server refuses must not make
+ * all others unusable. */
 bool tools_text_names_bad(str text, size_t *ret_index)
 {
     uint64_t index;
-    ptrdiff_t at = str_find(text, STR("tools"), 0);
+    static const str LISTS[] = {STR_INIT("function_declarations"), STR_INIT("functionDeclarations"),
+                                STR_INIT("tools")};
+    ptrdiff_t at = -1;
+    size_t list = 0;
+    while (list < ARRAY_LEN(LISTS) && (at = str_find(text, LISTS[list], 0)) < 0)
+        list++;
     if (at < 0)
         return false;
-    str rest = str_skip(text, (size_t)at + 5);
+    str rest = str_skip(text, (size_t)at + LISTS[list].n);
     if (rest.n == 0 || (rest.p[0] != '.' && rest.p[0] != '['))
         return false;
     rest = str_skip(rest, 1);

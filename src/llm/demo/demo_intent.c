@@ -445,6 +445,21 @@ static void add_table_row(struct demo_ask *q, str rest)
     use_example(q, "table", "add_row", "cells", split_list(q, without_end(rest), false));
 }
 
+/* The interface of the table offers this while it is open. */
+static void highlight_row(struct demo_ask *q, str rest)
+{
+    const struct json *rows = split_list(q, without_end(rest), true);
+    const struct llm_tool *t = demo_find_tool(q->req, STR("highlight_row"));
+    struct json args = {.type = JSON_OBJECT};
+    if (!t || rows->len != 1) {
+        q->plan->text = STR("That works while the table is open. Say `show the table`, then "
+                            "`highlight row 2`.\n");
+        return;
+    }
+    json_set(q->a, &args, STR("row"), rows->items[0]);
+    add_use(q, t, &args);
+}
+
 static void draw_chart(struct demo_ask *q, str rest)
 {
     const struct json *values = split_list(q, without_end(rest), true);
@@ -499,6 +514,7 @@ static const struct {
     {.leads = "delegate : |delegate ", .act = delegate},
     {.says = "show the table|show me the table|open the table", .act = show_table},
     {.leads = "add a row: |add a row ", .act = add_table_row},
+    {.leads = "highlight row ", .act = highlight_row},
     {.leads = "draw a chart of |draw a chart: |chart of ", .act = draw_chart},
     {.act = run_command},
     {.act = fulfil_wishes},

@@ -36,6 +36,21 @@ struct answer_block *answer_open(struct answer *an, enum answer_kind kind, int64
     return b;
 }
 
+struct answer_block *answer_continue(struct answer *an, enum answer_kind kind, const char *grows)
+{
+    struct answer_block *b = an->n > 0 ? &an->blocks[an->n - 1] : NULL;
+    assert((kind == ANSWER_OPAQUE) == (grows != NULL));
+    bool is_same = b && b->kind == kind && (!grows || (b->grows && !strcmp(b->grows, grows)));
+    if (is_same)
+        return b;
+    b = answer_open(an, kind, ANSWER_NO_INDEX);
+    if (b && kind == ANSWER_OPAQUE) {
+        b->json = json_new(&an->arena, JSON_OBJECT);
+        b->grows = grows;
+    }
+    return b;
+}
+
 struct answer_block *answer_find(struct answer *an, int64_t index)
 {
     for (size_t i = an->n; i-- > 0;)
@@ -111,6 +126,13 @@ void answer_args(struct answer *an, struct answer_block *b, str piece)
         tell_args(an, b, piece);
 }
 
+void answer_refusal(struct answer *an, str words)
+{
+    assert(an->stop_detail.n <= ANSWER_REFUSAL_MAX);
+    if (words.n > 0 && words.n <= ANSWER_REFUSAL_MAX - an->stop_detail.n)
+        an->stop_detail = arena_concat(&an->arena, an->stop_detail, words);
+}
+
 void answer_fail(struct answer *an, str type, str message)
 {
     if (an->has_error)
@@ -167,13 +189,22 @@ static void opaque_block(struct answer *an, const struct answer_block *b, str pr
         .type = LLM_OPAQUE, .provider = provider, .model = model, .json = b->json};
 }
 
+/* Nothing follows, or what belongs to it: a signature. */
+static bool is_last(const struct answer *an, const struct answer_block *b)
+{
+    const struct answer_block *end = an->blocks + an->n, *next = b + 1;
+    while (next < end && next->kind == ANSWER_OPAQUE)
+        next++;
+    return next == end;
+}
+
 /* A model that reached its length limit may have been cut inside its last block. Cut arguments can
  * look complete (none at all) and cut thinking has no signature: drop both. Cut text is kept. */
 static bool is_cut(const struct answer *an, const struct answer_block *b)
 {
     if (an->stop == LLM_STOP_REFUSAL || b->is_open)
         return true;
-    return an->stop == LLM_STOP_LENGTH && b->kind != ANSWER_TEXT && b == &an->blocks[an->n - 1];
+    return an->stop == LLM_STOP_LENGTH && b->kind != ANSWER_TEXT && is_last(an, b);
 }
 
 static struct conv_usage total_usage(const struct answer_usage *u)

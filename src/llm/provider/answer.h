@@ -7,9 +7,11 @@
 
 #include "llm/llm.h"
 
-#define ANSWER_BYTES_MAX  (32u * 1024 * 1024)
-#define ANSWER_BLOCKS_MAX 1024u
-#define ANSWER_TOKENS_MAX 1000000000000 /* sums of counts must not overflow */
+#define ANSWER_BYTES_MAX   (32u * 1024 * 1024)
+#define ANSWER_BLOCKS_MAX  1024u
+#define ANSWER_REFUSAL_MAX 4096u
+#define ANSWER_NO_INDEX    (-1)
+#define ANSWER_TOKENS_MAX  1000000000000 /* sums of counts must not overflow */
 
 /* An error in the words of the server, before or during the stream. */
 struct wire_error {
@@ -30,7 +32,7 @@ enum answer_kind {
 
 struct answer_block {
     enum answer_kind kind;
-    int64_t index; /* the stream's own number for it */
+    int64_t index; /* the stream's own number for it, or ANSWER_NO_INDEX */
     bool is_open;
     str id, name;      /* ANSWER_TOOL */
     struct buf text;   /* text, JSON arguments, or thinking */
@@ -65,6 +67,9 @@ void answer_done(struct answer *an);
 
 /* NULL when there are too many blocks; the answer has failed then. */
 struct answer_block *answer_open(struct answer *an, enum answer_kind kind, int64_t index);
+/* The last block if it is of this kind (and, for an opaque one, `grows` in this member), else a new
+ * one without a number; NULL as above. */
+struct answer_block *answer_continue(struct answer *an, enum answer_kind kind, const char *grows);
 struct answer_block *answer_find(struct answer *an, int64_t index); /* open ones only, or NULL */
 struct answer_block *answer_last(struct answer *an, enum answer_kind kind); /* or NULL */
 
@@ -79,6 +84,9 @@ void answer_args(struct answer *an, struct answer_block *b, str piece);
 
 /* A token count that a server reported; `otherwise` when it is missing or out of range. */
 int64_t answer_count(const struct json *usage, const char *key, int64_t otherwise);
+
+/* Adds to the words of a refusal, up to ANSWER_REFUSAL_MAX. */
+void answer_refusal(struct answer *an, str words);
 
 /* The first error wins; `type` and `message` are copied. */
 void answer_fail(struct answer *an, str type, str message);

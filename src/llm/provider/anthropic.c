@@ -4,12 +4,12 @@
  * Sampling parameters are never sent: newer models refuse them. Cache breakpoints: the last
  * tool, the end of the stable system part, and the last block of the two newest user
  * messages, so that even a step with many parallel results finds the previous prefix. */
-#include <errno.h>
-
+#include "base/json/json_framed.h"
 #include "llm/provider/normalise.h"
 #include "llm/provider/provider.h"
 
 #define API_VERSION         "2023-06-01"
+#define BEDROCK_VERSION     "bedrock-2023-05-31"
 #define THINKING_TOKENS_MIN 1024
 #define ID_LEN_MAX          64
 #define TOOLS_MAX           1024
@@ -49,14 +49,9 @@ static void anthropic_write_tools(struct json_writer *w, struct arena *a,
                                   const struct llm_request *req)
 {
     size_t n;
-    if (req->tools_json.n > 0) {
-        jw_kraw(w, "tools", req->tools_json);
+    const struct llm_tool *tools = provider_begin_tools(w, a, req, TOOLS_MAX, 0, &n);
+    if (!tools)
         return;
-    }
-    const struct llm_tool *tools = provider_tools(a, req, TOOLS_MAX, 0, &n);
-    if (n == 0)
-        return;
-    jw_karray(w, "tools");
     for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "name", tools[i].name);
@@ -70,7 +65,8 @@ static void anthropic_write_tools(struct json_writer *w, struct arena *a,
     jw_end(w);
 }
 
-static void write_image(struct json_writer *w, const struct llm_block *b)
+/* A picture, or a document. */
+static void write_source(struct json_writer *w, const struct llm_block *b)
 {
     jw_kobject(w, "source");
     jw_kstr(w, "type", STR("base64"));
@@ -99,7 +95,8 @@ static void write_block(struct json_writer *w, const struct llm_block *b, bool i
     static const char *const NAMES[] = {[LLM_TEXT] = "text",
                                         [LLM_IMAGE] = "image",
                                         [LLM_TOOL_USE] = "tool_use",
-                                        [LLM_TOOL_RESULT] = "tool_result"};
+                                        [LLM_TOOL_RESULT] = "tool_result",
+                                        [LLM_DOCUMENT] = "document"};
     if (b->type == LLM_OPAQUE) { /* sent back unchanged */
         jw_value(w, b->json);
         return;
@@ -109,7 +106,10 @@ static void write_block(struct json_writer *w, const struct llm_block *b, bool i
     if (b->type == LLM_TEXT) {
         jw_kstr(w, "text", b->text);
     } else if (b->type == LLM_IMAGE) {
-        write_image(w, b);
+        write_source(w, b);
+    } else if (b->type == LLM_DOCUMENT) {
+        write_source(w, b);
+        jw_kstr(w, "title", b->name);
     } else if (b->type == LLM_TOOL_USE) {
         jw_kstr(w, "id", b->id);
         jw_kstr(w, "name", b->name);
@@ -122,9 +122,25 @@ static void write_block(struct json_writer *w, const struct llm_block *b, bool i
     jw_end(w);
 }
 
+/* Nearly all messages of a history are one text. */
+static void write_text_message(struct json_writer *w, enum llm_role role, str text)
+{
+#define CONTENT "\",\"content\":[{\"type\":\"text\",\"text\":"
+    static const str HEADS[] = {
+        [LLM_USER] = STR_INIT("{\"role\":\"user" CONTENT),
+        [LLM_ASSISTANT] = STR_INIT("{\"role\":\"assistant" CONTENT),
+    };
+#undef CONTENT
+    jw_framed_str(w, HEADS[role], text, STR("}]}"));
+}
+
 static void anthropic_write_message(struct json_writer *w, const struct llm_message *m,
                                     bool is_breakpoint)
 {
+    if (m->n == 1 && m->blocks[0].type == LLM_TEXT && !is_breakpoint) {
+        write_text_message(w, m->role, m->blocks[0].text);
+        return;
+    }
     jw_object(w);
     jw_kstr(w, "role", m->role == LLM_USER ? STR("user") : STR("assistant"));
     jw_karray(w, "content");
@@ -197,34 +213,39 @@ static void write_effort(struct json_writer *w, const struct model_caps *caps,
     jw_end(w);
 }
 
-static int64_t max_tokens_for(const struct model_caps *caps, const struct llm_request *req)
+static void write_name(struct json_writer *w, struct arena *a, const struct llm_request *req,
+                       bool is_named)
 {
-    int64_t want = req->max_tokens > 0 ? req->max_tokens : MODEL_MAX_OUTPUT_DEFAULT;
-    int64_t limit = caps->max_output_tokens;
-    return limit > 0 && want > limit ? limit : want;
+    if (is_named)
+        jw_kstr(w, "model", normalise_text(a, req->model));
+    else
+        jw_kstr(w, "anthropic_version", STR(BEDROCK_VERSION));
 }
 
-int anthropic_build(const struct provider *p, const struct model_caps *caps,
-                    const struct llm_request *req, struct buf *ret_body, struct err *e)
+static int build_messages(const struct provider *p, const struct model_caps *caps,
+                          const struct llm_request *req, bool is_named, struct buf *ret_body,
+                          struct err *e)
 {
     /* Compatible servers have unknown models: try to send pictures. */
     struct wire_rules rules = {.provider = p->name,
                                .model = req->model,
                                .id_max = ID_LEN_MAX,
                                .can_images = caps->can_images || caps->prefix.n == 0,
-                               .images_in_results = true};
+                               .images_in_results = true,
+                               .can_documents = caps->can_pdf};
     struct wire_history history;
     struct arena a;
     arena_init(&a);
     int rc = normalise(&a, &rules, req->messages, req->nmessages, &history, e);
     if (rc == 0) {
         struct json_writer w;
-        int64_t max_tokens = max_tokens_for(caps, req);
+        int64_t max_tokens = provider_max_tokens(caps, req);
         jw_init(&w, ret_body);
         jw_object(&w);
-        jw_kstr(&w, "model", normalise_text(&a, req->model));
+        write_name(&w, &a, req, is_named);
         jw_kint(&w, "max_tokens", max_tokens);
-        jw_kbool(&w, "stream", true);
+        if (is_named)
+            jw_kbool(&w, "stream", true);
         write_thinking(&w, caps, req, &history, max_tokens);
         write_effort(&w, caps, req);
         anthropic_write_tools(&w, &a, req);
@@ -233,33 +254,47 @@ int anthropic_build(const struct provider *p, const struct model_caps *caps,
         jw_end(&w);
     }
     arena_done(&a);
-    if (rc == 0 && buf_failed(ret_body))
-        rc = err_set(e, -EMSGSIZE, "the conversation is too large for one request (over %u MiB)",
-                     LLM_BODY_MAX >> 20);
-    return rc;
+    return rc == 0 ? provider_finish(ret_body, e) : rc;
 }
 
-static str url(const struct provider *p, struct arena *a)
+int anthropic_build(const struct provider *p, const struct model_caps *caps,
+                    const struct llm_request *req, struct buf *ret_body, struct err *e)
 {
+    return build_messages(p, caps, req, true, ret_body, e);
+}
+
+int anthropic_build_unnamed(const struct provider *p, const struct model_caps *caps,
+                            const struct llm_request *req, struct buf *ret_body, struct err *e)
+{
+    return build_messages(p, caps, req, false, ret_body, e);
+}
+
+static str messages_url(const struct provider *p, str model, struct arena *a)
+{
+    (void)model;
     bool has_version = str_ends(p->base_url, STR("/v1"));
     return arena_concat(a, p->base_url, has_version ? STR("/messages") : STR("/v1/messages"));
 }
 
-static size_t auth(const struct provider *p, struct arena *a, struct fetch_header out[2])
+/* Both credentials if both are there, as the SDK does: a gateway reads the one that it knows. */
+static size_t messages_auth(const struct provider *p, struct arena *a,
+                            struct fetch_header out[AUTH_MAX])
 {
-    (void)a;
-    out[0] = (struct fetch_header){STR("anthropic-version"), STR(API_VERSION)};
-    if (p->api_key.n == 0)
-        return 1;
-    out[1] = (struct fetch_header){STR("x-api-key"), p->api_key};
-    return 2;
+    size_t n = 0;
+    out[n++] = (struct fetch_header){STR("anthropic-version"), STR(API_VERSION)};
+    if (p->api_key.n > 0)
+        out[n++] = (struct fetch_header){STR("x-api-key"), p->api_key};
+    if (p->auth_token.n > 0)
+        out[n++] = (struct fetch_header){STR("authorization"),
+                                         arena_concat(a, STR("Bearer "), p->auth_token)};
+    return n;
 }
 
 const struct provider_type PROVIDER_ANTHROPIC = {
     .name = "anthropic",
     .build = anthropic_build,
-    .url = url,
-    .auth = auth,
+    .url = messages_url,
+    .auth = messages_auth,
     .event = anthropic_event,
     .eof = anthropic_eof,
     .rate_limit_needs_wait = true,

@@ -160,10 +160,7 @@ static void on_error(struct answer *an, const struct json *ev)
     answer_fail(an, json_get_string(error, "type"), json_get_string(error, "message"));
 }
 
-static const struct {
-    str type;
-    void (*fn)(struct answer *an, const struct json *ev);
-} EVENTS[] = {
+static const struct stream_handler EVENTS[] = {
     {STR_INIT("content_block_delta"), on_block_delta},
     {STR_INIT("content_block_start"), on_block_start},
     {STR_INIT("content_block_stop"), on_block_stop},
@@ -175,21 +172,12 @@ static const struct {
 
 void anthropic_event(struct answer *an, const struct sse_event *ev)
 {
-    struct json *data;
     if (an->is_complete || an->has_error)
         return;
-    arena_reset(&an->scratch);
-    if (json_parse(&an->scratch, ev->data, 0, &data, NULL) < 0) {
-        answer_fail(an, STR("bad_stream"), STR("the stream holds an event that is not JSON"));
-        return;
-    }
-    str type = json_string(json_get(data, "type"), ev->event);
-    for (size_t i = 0; i < ARRAY_LEN(EVENTS); i++) {
-        if (str_eq(type, EVENTS[i].type)) {
-            EVENTS[i].fn(an, data);
-            return;
-        }
-    }
+    const struct json *data = provider_parse_event(an, ev);
+    stream_fn fn = provider_handler(EVENTS, ARRAY_LEN(EVENTS), data, ev);
+    if (fn)
+        fn(an, data);
 }
 
 /* Nothing to do: only message_stop completes an answer. */

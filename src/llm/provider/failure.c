@@ -28,31 +28,6 @@ static str detail_of(const struct json *body)
                                        : json_string(detail, STR_NONE);
 }
 
-void wire_error_parse(struct arena *a, str body, struct wire_error *ret)
-{
-    static const char *const TYPES[] = {"code", "type", "status"};
-    static const char *const MESSAGES[] = {"message", "msg"};
-    struct json *root;
-    if (json_parse(a, body, JSON_COPY, &root, NULL) < 0)
-        return; /* HTML of a proxy, or nothing: the status is enough */
-    if (json_is(root, JSON_ARRAY) && root->len > 0)
-        root = &root->items[0];
-    const struct json *error = json_get(root, "error");
-    if (json_is(error, JSON_STRING)) {
-        ret->message = error->s;
-        return;
-    }
-    const struct json *from = json_is(error, JSON_OBJECT) ? error : root;
-    ret->message = first_string(from, MESSAGES, ARRAY_LEN(MESSAGES));
-    ret->type = first_string(from, TYPES, ARRAY_LEN(TYPES));
-    ret->param = json_get_string(from, "param");
-    if (ret->message.n == 0)
-        ret->message = detail_of(root);
-    str id = json_get_string(root, "request_id");
-    if (id.n > 0)
-        ret->request_id = id;
-}
-
 static int64_t wait_until(str http_date)
 {
     char text[64];
@@ -73,6 +48,50 @@ static int64_t parse_wait(str value, double unit_ms)
     if (parse_double(str_trim(value), &amount) == 0)
         return amount >= 0 && amount < 1e9 ? (int64_t)(amount * unit_ms) : -1;
     return unit_ms > 1 ? wait_until(str_trim(value)) : -1;
+}
+
+/* Google: {"details": [{"@type": ".../google.rpc.RetryInfo", "retryDelay": "37s"}, {"@type":
+ * ".../google.rpc.QuotaFailure", "violations": [{"quotaId": "...PerDay..."}]}]}. A quota of
+ * the day is not waited for. */
+static void read_google_details(const struct json *details, struct wire_error *ret)
+{
+    for (size_t i = 0; json_is(details, JSON_ARRAY) && i < details->len; i++) {
+        const struct json *d = &details->items[i], *violations = json_get(d, "violations");
+        str delay = json_get_string(d, "retryDelay");
+        if (ret->retry_after_ms < 0 && str_ends(delay, STR("s")))
+            ret->retry_after_ms = parse_wait(str_slice(delay, 0, delay.n - 1), 1000);
+        for (size_t k = 0; json_is(violations, JSON_ARRAY) && k < violations->len; k++) {
+            str quota = json_get_string(&violations->items[k], "quotaId");
+            if (str_find(quota, STR("PerDay"), 0) >= 0)
+                ret->type = STR("insufficient_quota");
+        }
+    }
+}
+
+void wire_error_parse(struct arena *a, str body, struct wire_error *ret)
+{
+    static const char *const TYPES[] = {"code", "type", "status"};
+    static const char *const MESSAGES[] = {"message", "msg"};
+    struct json *root;
+    if (json_parse(a, body, JSON_COPY, &root, NULL) < 0)
+        return; /* HTML of a proxy, or nothing: the status is enough */
+    if (json_is(root, JSON_ARRAY) && root->len > 0)
+        root = &root->items[0];
+    const struct json *error = json_get(root, "error");
+    if (json_is(error, JSON_STRING)) {
+        ret->message = error->s;
+        return;
+    }
+    const struct json *from = json_is(error, JSON_OBJECT) ? error : root;
+    ret->message = first_string(from, MESSAGES, ARRAY_LEN(MESSAGES));
+    ret->type = first_string(from, TYPES, ARRAY_LEN(TYPES));
+    ret->param = json_get_string(from, "param");
+    read_google_details(json_get(from, "details"), ret);
+    if (ret->message.n == 0)
+        ret->message = detail_of(root);
+    str id = json_get_string(root, "request_id");
+    if (id.n > 0)
+        ret->request_id = id;
 }
 
 void wire_error_header(struct arena *a, str name, str value, struct wire_error *ret)
@@ -106,6 +125,8 @@ struct failure_rule {
 /* The first rule that matches decides: the exact ones come first. */
 static const struct failure_rule RULES[] = {
     {0, "insufficient_quota", NULL, LLM_ERR_BILLING, false},
+    /* Google speaks of the plan and its billing in every rate limit */
+    {0, "RESOURCE_EXHAUSTED", NULL, LLM_ERR_OVERLOADED, true, RATE_LIMITED},
     {0, "billing_error", NULL, LLM_ERR_BILLING, false},
     {0, NULL, "credit balance is too low", LLM_ERR_BILLING, false},
     {0, NULL, "usage limits", LLM_ERR_BILLING, false},
@@ -118,6 +139,9 @@ static const struct failure_rule RULES[] = {
     {400, NULL, "context length", LLM_ERR_TOO_LONG, false},
     {400, NULL, "context limit", LLM_ERR_TOO_LONG, false},
     {400, NULL, "context window", LLM_ERR_TOO_LONG, false},
+    {400, NULL, "input token count", LLM_ERR_TOO_LONG, false},
+    {400, NULL, "input is too long", LLM_ERR_TOO_LONG, false},
+    {400, NULL, "model identifier is invalid", LLM_ERR_MODEL, false},
     {0, "tool_use_failed", NULL, LLM_ERR_INVALID, true},
     {0, "authentication_error", NULL, LLM_ERR_AUTH, false},
     {0, "permission_error", NULL, LLM_ERR_AUTH, false},
@@ -127,6 +151,13 @@ static const struct failure_rule RULES[] = {
     {404, NULL, "model", LLM_ERR_MODEL, false},
     {400, NULL, "model not found", LLM_ERR_MODEL, false},
     {0, "rate_limit_error", NULL, LLM_ERR_OVERLOADED, true, RATE_LIMITED},
+    {0, "throttlingException", NULL, LLM_ERR_OVERLOADED, true, RATE_LIMITED},
+    {0, "modelStreamErrorException", NULL, LLM_ERR_SERVER, true},
+    {0, "internalServerException", NULL, LLM_ERR_SERVER, true},
+    {0, "serviceUnavailableException", NULL, LLM_ERR_OVERLOADED, true},
+    {0, "modelTimeoutException", NULL, LLM_ERR_OVERLOADED, true, TIMED_OUT},
+    {0, "validationException", NULL, LLM_ERR_INVALID, false},
+    {0, "rate_limit_exceeded", NULL, LLM_ERR_OVERLOADED, true, RATE_LIMITED},
     {0, "overloaded_error", NULL, LLM_ERR_OVERLOADED, true},
     {0, "timeout_error", NULL, LLM_ERR_OVERLOADED, true, TIMED_OUT},
     {0, "api_error", NULL, LLM_ERR_SERVER, true},
@@ -173,16 +204,24 @@ static bool is_key_char(char c)
 }
 
 /* Servers often repeat the key that they refuse. */
-static str scrub(struct arena *a, str s, str key)
+static size_t secret_at(str rest, const struct provider *p)
+{
+    const str SECRETS[] = {p->api_key, p->auth_token, p->aws.secret_key, p->aws.session_token};
+    for (size_t i = 0; i < ARRAY_LEN(SECRETS); i++)
+        if (SECRETS[i].n >= KEY_BYTES_MIN && str_starts(rest, SECRETS[i]))
+            return SECRETS[i].n;
+    return 0;
+}
+
+static str scrub(struct arena *a, str s, const struct provider *p)
 {
     struct buf out;
     buf_init(&out, QUOTE_BYTES_MAX * 2);
     for (size_t i = 0; i < s.n && !buf_failed(&out);) {
         str rest = str_skip(s, i);
-        size_t n = 0;
-        if (key.n >= KEY_BYTES_MIN && str_starts(rest, key))
-            n = key.n;
-        else if (str_starts(rest, STR("sk-")) || str_starts(rest, STR("gsk_")))
+        size_t n = secret_at(rest, p);
+        if (n == 0 && (str_starts(rest, STR("sk-")) || str_starts(rest, STR("gsk_")) ||
+                       str_starts(rest, STR("AIza"))))
             while (n < rest.n && is_key_char(rest.p[n]))
                 n++;
         (void)(n > 0 ? buf_add_lit(&out, "[redacted]") : buf_add_char(&out, s.p[i]));
@@ -196,7 +235,7 @@ static str scrub(struct arena *a, str s, str key)
 /* "429: Rate limited", "overloaded_error: Overloaded", "HTTP 502". */
 static str quote(struct arena *a, const struct provider *p, const struct wire_error *w)
 {
-    str said = scrub(a, w->message, p->api_key);
+    str said = scrub(a, w->message, p);
     if (w->status > 0 && said.n > 0)
         return arena_printf(a, "%d: %.*s", w->status, STR_ARG(said));
     if (w->status > 0)

@@ -9,8 +9,8 @@
 #define RETRY_WAIT_CAP_MS  30000u  /* longest wait of the back-off */
 #define RETRY_AFTER_MAX_MS 120000u /* a longer Retry-After ends the call */
 
-/* Reads an error body, JSON of any known shape or none at all. Only type and message of
- * *ret are set (and request_id, if the body names one); they live in the arena. */
+/* Reads an error body, JSON of any known shape or none at all. Only type, message and param of
+ * *ret are set (and request_id and the wait, if the body names them); they live in the arena. */
 void wire_error_parse(struct arena *a, str body, struct wire_error *ret);
 
 /* Reads request id and retry advice from a response header. */

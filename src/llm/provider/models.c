@@ -10,10 +10,15 @@
 #define OLD_THINKING            .thinks_enabled = true
 #define BOTH_THINKING           .thinks_enabled = true, .thinks_adaptive = true, .takes_effort = true
 #define NEW_THINKING            .thinks_adaptive = true, .takes_effort = true
-#define CLAUDE(name)            .prefix = STR_INIT(name), EYES_AND_HANDS, .priced_on = CLAUDE_DATE
+#define READS_PDF               .can_pdf = true
+#define CLAUDE(name)            .prefix = STR_INIT(name), EYES_AND_HANDS, READS_PDF, .priced_on = CLAUDE_DATE
 #define CHAT(name)              .prefix = STR_INIT(name), EYES_AND_HANDS
+#define GPT(name)               .prefix = STR_INIT(name), EYES_AND_HANDS, READS_PDF
 /* Chat completions do not bill cache writes separately: they cost as much as input. */
 #define CHAT_PRICE(in, read, out, date) PRICE(in, in, in, read, out), .priced_on = STR_INIT(date)
+#define GEMINI(name)                    GPT(name), LIMITS(1000000, 65536) /* takes the same */
+#define BUDGET_THINKING                 .thinks_enabled = true, .thinks_adaptive = true /* no effort */
+#define GEMINI_LONG                     .long_prompt_tokens = 200000, .long_prompt_factor = 2, .long_output_factor = 1.5
 
 static const struct model_caps MODELS[] = {
     {CLAUDE("claude-sonnet-4-5"), LIMITS(200000, 64000), PRICE(3, 3.75, 6, 0.30, 15), OLD_THINKING,
@@ -43,45 +48,52 @@ static const struct model_caps MODELS[] = {
     {CLAUDE("claude-fable-5-2"), LIMITS(1000000, 128000), PRICE(8, 10, 16, 0.20, 40), NEW_THINKING},
     /* Chat completions: limits that are safe to assume, and public list prices of the date beside
      * them. A name that is not here has no price. */
-    {CHAT("gpt-4o"), LIMITS(128000, 16384), CHAT_PRICE(2.50, 1.25, 10, "2026-03")},
-    {CHAT("gpt-4o-mini"), LIMITS(128000, 16384), CHAT_PRICE(0.15, 0.075, 0.60, "2026-03")},
-    {CHAT("gpt-4.1"), LIMITS(1000000, 32768), CHAT_PRICE(2, 0.50, 8, "2026-03")},
-    {CHAT("gpt-4.1-mini"), LIMITS(1000000, 32768), CHAT_PRICE(0.40, 0.10, 1.60, "2026-03")},
-    {CHAT("gpt-4.1-nano"), LIMITS(1000000, 32768), CHAT_PRICE(0.10, 0.025, 0.40, "2026-03")},
-    {CHAT("gpt-5"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
+    {GPT("gpt-4o"), LIMITS(128000, 16384), CHAT_PRICE(2.50, 1.25, 10, "2026-03")},
+    {GPT("gpt-4o-mini"), LIMITS(128000, 16384), CHAT_PRICE(0.15, 0.075, 0.60, "2026-03")},
+    {GPT("gpt-4.1"), LIMITS(1000000, 32768), CHAT_PRICE(2, 0.50, 8, "2026-03")},
+    {GPT("gpt-4.1-mini"), LIMITS(1000000, 32768), CHAT_PRICE(0.40, 0.10, 1.60, "2026-03")},
+    {GPT("gpt-4.1-nano"), LIMITS(1000000, 32768), CHAT_PRICE(0.10, 0.025, 0.40, "2026-03")},
+    {GPT("gpt-5"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
      .is_reasoning = true},
-    {CHAT("gpt-5-mini"), LIMITS(400000, 128000), CHAT_PRICE(0.25, 0.025, 2, "2026-03"),
+    {GPT("gpt-5-chat"), LIMITS(128000, 16384), CHAT_PRICE(1.25, 0.125, 10, "2026-03")},
+    {GPT("gpt-5-mini"), LIMITS(400000, 128000), CHAT_PRICE(0.25, 0.025, 2, "2026-03"),
      .is_reasoning = true},
-    {CHAT("gpt-5-nano"), LIMITS(400000, 128000), CHAT_PRICE(0.05, 0.005, 0.40, "2026-03"),
+    {GPT("gpt-5-nano"), LIMITS(400000, 128000), CHAT_PRICE(0.05, 0.005, 0.40, "2026-03"),
      .is_reasoning = true},
-    {CHAT("gpt-5-codex"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
+    {GPT("gpt-5-codex"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
      .is_reasoning = true},
-    {CHAT("gpt-5-pro"), LIMITS(400000, 128000), CHAT_PRICE(15, 15, 120, "2026-03"),
+    {GPT("gpt-5-pro"), LIMITS(400000, 128000), CHAT_PRICE(15, 15, 120, "2026-03"),
      .is_reasoning = true},
-    {CHAT("gpt-5.1"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
+    {GPT("gpt-5.1"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
      .is_reasoning = true},
-    {CHAT("gpt-5.2"), LIMITS(400000, 128000), CHAT_PRICE(1.75, 0.175, 14, "2026-03"),
+    {GPT("gpt-5.2"), LIMITS(400000, 128000), CHAT_PRICE(1.75, 0.175, 14, "2026-03"),
      .is_reasoning = true},
-    {CHAT("gpt-5.4"), LIMITS(400000, 128000), CHAT_PRICE(2.50, 0.25, 15, "2026-03"),
+    {GPT("gpt-5.4"), LIMITS(400000, 128000), CHAT_PRICE(2.50, 0.25, 15, "2026-03"),
      .is_reasoning = true},
-    {CHAT("o1"), LIMITS(200000, 100000), CHAT_PRICE(15, 7.50, 60, "2026-03"), .is_reasoning = true},
-    {CHAT("o3"), LIMITS(200000, 100000), CHAT_PRICE(2, 0.50, 8, "2026-03"), .is_reasoning = true},
-    {CHAT("o3-mini"), LIMITS(200000, 100000), CHAT_PRICE(1.10, 0.55, 4.40, "2026-03"),
+    {GPT("gpt-6-"), LIMITS(400000, 128000), .is_reasoning = true},
+    {GPT("o1"), LIMITS(200000, 100000), CHAT_PRICE(15, 7.50, 60, "2026-03"), .is_reasoning = true},
+    {GPT("o3"), LIMITS(200000, 100000), CHAT_PRICE(2, 0.50, 8, "2026-03"), .is_reasoning = true},
+    {.prefix = STR_INIT("o3-mini"),
+     .can_tools = true,
+     LIMITS(200000, 100000),
+     CHAT_PRICE(1.10, 0.55, 4.40, "2026-03"),
      .is_reasoning = true},
-    {CHAT("o4-"), LIMITS(200000, 100000), .is_reasoning = true},
-    {CHAT("o4-mini"), LIMITS(200000, 100000), CHAT_PRICE(1.10, 0.275, 4.40, "2026-03"),
+    {GPT("o4-"), LIMITS(200000, 100000), .is_reasoning = true},
+    {GPT("o4-mini"), LIMITS(200000, 100000), CHAT_PRICE(1.10, 0.275, 4.40, "2026-03"),
      .is_reasoning = true},
-    {CHAT("gemini-"), LIMITS(1000000, 65536)},
-    {CHAT("gemini-2.5-pro"), LIMITS(1000000, 65536), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
-     .long_prompt_tokens = 200000, .long_prompt_factor = 2, .long_output_factor = 1.5},
-    {CHAT("gemini-2.5-flash"), LIMITS(1000000, 65536), CHAT_PRICE(0.30, 0.03, 2.50, "2026-03")},
-    {CHAT("gemini-2.5-flash-lite"), LIMITS(1000000, 65536),
-     CHAT_PRICE(0.10, 0.01, 0.40, "2026-03")},
-    {CHAT("gemini-3-pro-preview"), LIMITS(1000000, 65536), CHAT_PRICE(2, 0.20, 12, "2026-03"),
-     .long_prompt_tokens = 200000, .long_prompt_factor = 2, .long_output_factor = 1.5},
-    {CHAT("gemini-3.1-pro-preview"), LIMITS(1000000, 65536), CHAT_PRICE(2, 0.20, 12, "2026-03"),
-     .long_prompt_tokens = 200000, .long_prompt_factor = 2, .long_output_factor = 1.5},
-    {CHAT("gemini-3-flash-preview"), LIMITS(1000000, 65536), CHAT_PRICE(0.50, 0.05, 3, "2026-03")},
+    {GEMINI("gemini-"), NEW_THINKING},
+    {GEMINI("gemini-2"), BUDGET_THINKING},
+    {GEMINI("gemini-2.5-pro"), BUDGET_THINKING, CHAT_PRICE(1.25, 0.125, 10, "2026-03"), GEMINI_LONG,
+     .successor = STR_INIT("gemini-3.8-flash")},
+    {GEMINI("gemini-2.5-flash"), BUDGET_THINKING, CHAT_PRICE(0.30, 0.03, 2.50, "2026-03"),
+     .successor = STR_INIT("gemini-3.8-flash")},
+    {GEMINI("gemini-2.5-flash-lite"), BUDGET_THINKING, CHAT_PRICE(0.10, 0.01, 0.40, "2026-03")},
+    {GEMINI("gemini-3-pro-preview"), NEW_THINKING, CHAT_PRICE(2, 0.20, 12, "2026-03"), GEMINI_LONG},
+    {GEMINI("gemini-3.1-pro-preview"), NEW_THINKING, CHAT_PRICE(2, 0.20, 12, "2026-03"),
+     GEMINI_LONG},
+    {GEMINI("gemini-3-flash-preview"), NEW_THINKING, CHAT_PRICE(0.50, 0.05, 3, "2026-03")},
+    {GEMINI("gemini-3.8-flash"), NEW_THINKING, CHAT_PRICE(0.75, 0.075, 3.75, "2026-11")},
+    {GEMINI("gemini-4-argon"), NEW_THINKING, CHAT_PRICE(2, 0.10, 10, "2026-11")},
     {.prefix = STR_INIT("llama-3.3-70b-versatile"),
      LIMITS(131072, 32768),
      .can_tools = true,
@@ -106,10 +118,14 @@ static const struct model_caps MODELS[] = {
     {.prefix = STR_INIT("demo"), LIMITS(200000, 16384), PRICE(0, 0, 0, 0, 0), EYES_AND_HANDS},
 };
 
-/* Servers behind a router prefix the maker's name: "anthropic/claude-opus-5". */
+/* Servers behind a router prefix the maker's name: "anthropic/claude-opus-5". On Bedrock it is
+ * "us.anthropic.claude-opus-5". */
 static str without_maker(str model)
 {
-    ptrdiff_t slash = str_rfind_char(model, '/');
+    static const str MAKER = STR_INIT("anthropic.");
+    ptrdiff_t slash = str_rfind_char(model, '/'), dot = str_find(model, MAKER, 0);
+    if (dot >= 0)
+        return str_skip(model, (size_t)dot + MAKER.n);
     return slash < 0 ? model : str_skip(model, (size_t)slash + 1);
 }
 
@@ -117,9 +133,10 @@ static const struct model_caps *find_row(str model)
 {
     const struct model_caps *best = NULL;
     str bare = without_maker(model);
-    for (size_t i = 0; i < ARRAY_LEN(MODELS); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(MODELS) && bare.n > 0; i++) {
         const struct model_caps *row = &MODELS[i];
-        if (str_starts(bare, row->prefix) && (!best || row->prefix.n > best->prefix.n))
+        /* The first letter alone excludes most rows, and no prefix is empty. */
+        if (row->prefix.p[0] == bare.p[0] && str_starts(bare, row->prefix) && (!best || row->prefix.n > best->prefix.n))
             best = row;
     }
     return best;
@@ -170,6 +187,7 @@ static void apply_override(const struct json *o, struct model_caps *c)
     c->max_output_tokens = json_get_int(o, "maxOutputTokens", c->max_output_tokens);
     c->can_tools = json_get_bool(o, "tools", c->can_tools);
     c->can_images = json_get_bool(o, "images", c->can_images);
+    c->can_pdf = json_get_bool(o, "pdf", c->can_pdf);
     c->takes_effort = json_get_bool(o, "effort", c->takes_effort);
     c->successor = json_string(json_get(o, "successor"), c->successor);
     c->retires_on = json_string(json_get(o, "retiresOn"), c->retires_on);

@@ -21,6 +21,7 @@ struct model_caps {
     str priced_on;              /* month of the public list price; empty = of the configuration */
     str only_at;                /* the only provider with this price; empty = all providers */
     bool can_tools, can_images;
+    bool can_pdf;         /* takes PDFs as they are */
     bool thinks_enabled;  /* takes thinking {type: "enabled", budget_tokens} */
     bool thinks_adaptive; /* takes thinking {type: "adaptive"} */
     bool takes_effort;    /* takes an effort */
@@ -30,7 +31,7 @@ struct model_caps {
 };
 
 /* `overrides` is the configuration's object "model name" -> {contextTokens, maxOutputTokens,
- * price{input,output,cacheRead,cacheWrite5m,cacheWrite1h}, tools, images, thinking, effort,
+ * price{input,output,cacheRead,cacheWrite5m,cacheWrite1h}, tools, images, pdf, thinking, effort,
  * successor}, or NULL. Names there may be "provider:model" or bare, and are prefixes too. */
 void model_lookup(str provider, str model, const struct json *overrides, struct model_caps *ret);
 

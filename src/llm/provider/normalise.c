@@ -32,13 +32,22 @@ struct pass {
     struct map used_ids; /* final tool call ids so far */
 };
 
-static void push(struct arena *a, struct blocks *list, struct llm_block b)
+/* The place of one more block; what is in it is undefined. */
+static struct llm_block *add_place(struct arena *a, struct blocks *list)
 {
-    if (list->n == list->cap) {
-        list->cap = list->cap ? list->cap * 2 : 1; /* most messages have one block */
+    if (list->cap == 0) { /* most messages have one block */
+        list->cap = 1;
+        list->items = arena_alloc(a, sizeof *list->items);
+    } else if (list->n == list->cap) {
+        list->cap *= 2;
         list->items = arena_copy(a, list->items, list->n, list->cap, sizeof *list->items);
     }
-    list->items[list->n++] = b;
+    return &list->items[list->n++];
+}
+
+static void push(struct arena *a, struct blocks *list, struct llm_block b)
+{
+    *add_place(a, list) = b;
 }
 
 static struct llm_block text_block(str s)
@@ -99,6 +108,10 @@ static struct llm_block image_or_note(struct pass *p, const struct llm_block *b)
 {
     const char *problem = "the model cannot see";
     str mime = p->rules->can_images ? picture_mime(b->data, &problem) : STR_NONE;
+    if (p->rules->refuses_gif && str_eq(mime, STR("image/gif"))) {
+        problem = "the model does not take GIF pictures";
+        mime = STR_NONE;
+    }
     if (mime.n == 0)
         return text_block(arena_printf(p->a, "[a picture is left out: %s]", problem));
     struct llm_block out = *b;
@@ -108,8 +121,24 @@ static struct llm_block image_or_note(struct pass *p, const struct llm_block *b)
 
 static void add_text_block(struct pass *p, struct blocks *to, str text)
 {
-    if (str_trim(text).n > 0)
-        push(p->a, to, text_block(plain_text(p->a, normalise_text(p->a, text))));
+    if (str_trim(text).n == 0)
+        return;
+    if (!plain_is_text(text)) /* which is always valid */
+        text = plain_text(p->a, normalise_text(p->a, text));
+    *add_place(p->a, to) = (struct llm_block){.type = LLM_TEXT, .text = text};
+}
+
+#define PDF_BASE64 STR("JVBERi0") /* "%PDF-" and two bits */
+
+static void add_document(struct pass *p, struct blocks *to, const struct llm_block *b)
+{
+    struct llm_block out = *b;
+    if (!p->rules->can_documents || !str_starts(b->data, PDF_BASE64)) {
+        add_text_block(p, to, b->text);
+        return;
+    }
+    out.name = normalise_text(p->a, b->name);
+    push(p->a, to, out);
 }
 
 /* A result's parts: errors may hold text only, and must hold some. */
@@ -159,6 +188,8 @@ static void add_block(struct pass *p, enum llm_role role, struct blocks *to,
         add_text_block(p, to, b->text);
     else if (b->type == LLM_IMAGE && is_user)
         push(p->a, to, image_or_note(p, b));
+    else if (b->type == LLM_DOCUMENT && is_user)
+        add_document(p, to, b);
     else if (b->type == LLM_TOOL_RESULT && is_user)
         push(p->a, to, clean_result(p, b));
     else if (b->type == LLM_TOOL_USE && !is_user)
@@ -169,11 +200,18 @@ static void add_block(struct pass *p, enum llm_role role, struct blocks *to,
 
 /* ---- turns ---- */
 
+/* Also what only accompanies other blocks: thoughts and signatures of Google, phases of OpenAI. */
 static bool is_thinking(const struct llm_block *b)
 {
-    str type = json_get_string(b->json, "type");
-    return b->type == LLM_OPAQUE &&
-           (str_eq(type, STR("thinking")) || str_eq(type, STR("redacted_thinking")));
+    static const char *const TYPES[] = {"thinking", "redacted_thinking", "reasoning"};
+    static const char *const MEMBERS[] = {"thought", "thoughtSignature", "phase"};
+    if (b->type != LLM_OPAQUE)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++)
+        if (str_eq(json_get_string(b->json, "type"), str_from(TYPES[i])) ||
+            (json_get(b->json, MEMBERS[i]) && !json_get(b->json, "type")))
+            return true;
+    return false;
 }
 
 /* APIs refuse an answer that contains only thinking. */
@@ -281,10 +319,29 @@ static void split_pictures(struct pass *p, struct llm_block *result, struct bloc
     result->nparts = text.n;
 }
 
+static bool is_said(const struct llm_block *b)
+{
+    return b->type == LLM_TEXT || b->type == LLM_IMAGE || b->type == LLM_DOCUMENT;
+}
+
+/* Most messages: there is nothing to pair, and nothing to leave out. */
+static bool is_without_tools(const struct blocks *calls, const struct blocks *said)
+{
+    for (size_t i = 0; i < calls->n; i++)
+        if (calls->items[i].type == LLM_TOOL_USE)
+            return false;
+    for (size_t i = 0; i < said->n; i++)
+        if (!is_said(&said->items[i]))
+            return false;
+    return true;
+}
+
 /* Results in the order of the calls, each once, then the rest of the user's message. */
 static struct blocks pair_results(struct pass *p, struct blocks *calls, struct blocks *said)
 {
     struct blocks out = {0}, pictures = {0};
+    if (is_without_tools(calls, said))
+        return *said;
     for (size_t i = 0; i < calls->n; i++) {
         struct llm_block *use = &calls->items[i];
         if (use->type != LLM_TOOL_USE)
@@ -303,7 +360,7 @@ static struct blocks pair_results(struct pass *p, struct blocks *calls, struct b
     for (size_t i = 0; i < pictures.n; i++)
         push(p->a, &out, pictures.items[i]);
     for (size_t i = 0; i < said->n; i++)
-        if (said->items[i].type == LLM_TEXT || said->items[i].type == LLM_IMAGE)
+        if (is_said(&said->items[i]))
             push(p->a, &out, said->items[i]);
     return out;
 }

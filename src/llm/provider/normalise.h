@@ -13,10 +13,12 @@
 
 struct wire_rules {
     str provider, model;    /* opaque blocks are sent back only to the same ones */
+    bool refuses_gif;       /* true: a note replaces GIF pictures */
     size_t id_max;          /* longest tool call id */
     bool ids_of_nine;       /* exactly nine letters and digits */
     bool can_images;        /* false: a note replaces each picture */
     bool images_in_results; /* false: pictures follow the results, in the same message */
+    bool can_documents;     /* false: the text of each document replaces it */
 };
 
 struct wire_history {

@@ -2,8 +2,6 @@
  *
  * Results of tools are text here; pictures follow in a user message. Reasoning is sent back if the
  * server requires it. Fields that only some servers know are sent only to those. */
-#include <errno.h>
-
 #include "llm/provider/normalise.h"
 #include "llm/provider/provider.h"
 #include "llm/provider/schema_clean.h"
@@ -22,14 +20,9 @@ static void openai_write_tools(struct openai_body *c, const struct llm_request *
     unsigned flags = c->p->quirks & QUIRK_PLAIN_SCHEMA ? SCHEMA_PLAIN : 0;
     struct json_writer *w = &c->w;
     size_t n;
-    if (req->tools_json.n > 0) {
-        jw_kraw(w, "tools", req->tools_json);
+    const struct llm_tool *tools = provider_begin_tools(w, c->a, req, TOOLS_MAX, flags, &n);
+    if (!tools)
         return;
-    }
-    const struct llm_tool *tools = provider_tools(c->a, req, TOOLS_MAX, flags, &n);
-    if (n == 0)
-        return;
-    jw_karray(w, "tools");
     for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "type", STR("function"));
@@ -52,20 +45,9 @@ static void write_simple(struct openai_body *c, str role, str content)
     jw_end(&c->w);
 }
 
-/* All texts of a list, a blank line between them. */
-static str join_texts(struct arena *a, const struct llm_block *blocks, size_t n)
-{
-    struct buf b;
-    buf_init(&b, LLM_BODY_MAX);
-    for (size_t i = 0; i < n; i++)
-        if (blocks[i].type == LLM_TEXT)
-            (void)buf_add_lit(&b, b.n ? "\n\n" : ""), (void)buf_add_str(&b, blocks[i].text);
-    return buf_keep(&b, a);
-}
-
 static void write_result(struct openai_body *c, const struct llm_block *b)
 {
-    str text = join_texts(c->a, b->parts, b->nparts);
+    str text = provider_join_texts(c->a, b->parts, b->nparts);
     if (text.n == 0)
         text = STR("(no output)");
     if (b->is_error)
@@ -85,9 +67,12 @@ static void write_part(struct openai_body *c, const struct llm_block *b)
         jw_kstr(w, "type", STR("text"));
         jw_kstr(w, "text", b->text);
     } else {
-        jw_kstr(w, "type", STR("image_url"));
-        jw_kobject(w, "image_url");
-        jw_kstr(w, "url",
+        bool is_image = b->type == LLM_IMAGE;
+        jw_kstr(w, "type", is_image ? STR("image_url") : STR("file"));
+        jw_kobject(w, is_image ? "image_url" : "file");
+        if (!is_image)
+            jw_kstr(w, "filename", b->name);
+        jw_kstr(w, is_image ? "url" : "file_data",
                 arena_printf(c->a, "data:%.*s;base64,%.*s", STR_ARG(b->mime), STR_ARG(b->data)));
         jw_end(w);
     }
@@ -97,17 +82,17 @@ static void write_part(struct openai_body *c, const struct llm_block *b)
 static void write_user(struct openai_body *c, const struct llm_message *m)
 {
     size_t at = 0;
-    bool has_image = false;
+    bool is_text = true;
     for (; at < m->n && m->blocks[at].type == LLM_TOOL_RESULT; at++)
         write_result(c, &m->blocks[at]);
     for (size_t i = at; i < m->n; i++)
-        has_image |= m->blocks[i].type == LLM_IMAGE;
+        is_text &= m->blocks[i].type == LLM_TEXT;
     if (at == m->n)
         return;
     if (at > 0 && c->p->quirks & QUIRK_NO_USER_AFTER_TOOL)
         write_simple(c, STR("assistant"), STR("I have the results."));
-    if (!has_image) { /* a plain string is understood everywhere */
-        write_simple(c, STR("user"), join_texts(c->a, m->blocks + at, m->n - at));
+    if (is_text) { /* a plain string is understood everywhere */
+        write_simple(c, STR("user"), provider_join_texts(c->a, m->blocks + at, m->n - at));
         return;
     }
     jw_object(&c->w);
@@ -177,7 +162,7 @@ static void write_assistant(struct openai_body *c, const struct llm_message *m)
     bool has_calls = false;
     for (size_t i = 0; i < m->n; i++)
         has_calls |= m->blocks[i].type == LLM_TOOL_USE;
-    str text = join_texts(c->a, m->blocks, m->n);
+    str text = provider_join_texts(c->a, m->blocks, m->n);
     if (text.n == 0 && !has_calls)
         return; /* reasoning alone */
     jw_object(&c->w);
@@ -213,9 +198,7 @@ static void write_messages(struct openai_body *c, const struct llm_request *req,
 static void write_limits(struct openai_body *c, const struct model_caps *caps,
                          const struct llm_request *req)
 {
-    int64_t want = req->max_tokens > 0 ? req->max_tokens : MODEL_MAX_OUTPUT_DEFAULT;
-    if (caps->max_output_tokens > 0 && want > caps->max_output_tokens)
-        want = caps->max_output_tokens;
+    int64_t want = provider_max_tokens(caps, req);
     bool is_new_name = caps->is_reasoning && c->p->quirks & QUIRK_MAX_COMPLETION;
     jw_kint(&c->w, is_new_name ? "max_completion_tokens" : "max_tokens", want);
     if (caps->is_reasoning && req->effort)
@@ -243,7 +226,8 @@ int openai_build(const struct provider *p, const struct model_caps *caps,
                                .id_max = ID_LEN_MAX,
                                .ids_of_nine = p->quirks & QUIRK_IDS_OF_NINE,
                                .can_images = caps->can_images,
-                               .images_in_results = false};
+                               .images_in_results = false,
+                               .can_documents = caps->can_pdf};
     struct wire_history history;
     struct arena a;
     arena_init(&a);
@@ -261,36 +245,21 @@ int openai_build(const struct provider *p, const struct model_caps *caps,
         jw_end(&c.w);
     }
     arena_done(&a);
-    if (rc == 0 && buf_failed(ret_body))
-        rc = err_set(e, -EMSGSIZE, "the conversation is too large for one request (over %u MiB)",
-                     LLM_BODY_MAX >> 20);
-    return rc;
+    return rc == 0 ? provider_finish(ret_body, e) : rc;
 }
 
-/* "http://host:port" without a path means /v1. */
-static str url(const struct provider *p, struct arena *a)
+static str chat_url(const struct provider *p, str model, struct arena *a)
 {
-    ptrdiff_t scheme = str_find(p->base_url, STR("://"), 0);
-    str host = str_skip(p->base_url, scheme < 0 ? 0 : (size_t)scheme + 3);
-    bool has_path = str_find_char(host, '/') >= 0;
-    return arena_concat(a, p->base_url,
-                        has_path ? STR("/chat/completions") : STR("/v1/chat/completions"));
-}
-
-static size_t auth(const struct provider *p, struct arena *a, struct fetch_header out[2])
-{
-    if (p->api_key.n == 0)
-        return 0;
-    out[0] =
-        (struct fetch_header){STR("authorization"), arena_concat(a, STR("Bearer "), p->api_key)};
-    return 1;
+    (void)model;
+    return provider_openai_url(p, a, STR("/chat/completions"));
 }
 
 const struct provider_type PROVIDER_OPENAI = {
     .name = "openai",
     .build = openai_build,
-    .url = url,
-    .auth = auth,
+    .url = chat_url,
+    .auth = provider_bearer,
     .event = openai_event,
     .eof = openai_eof,
+    .picture_side = 2000, /* the largest that every provider takes with many pictures */
 };

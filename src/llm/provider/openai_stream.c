@@ -3,8 +3,6 @@
 #include "base/bytes/random.h"
 #include "llm/provider/provider.h"
 
-#define NO_INDEX (-1) /* text and reasoning have no number of their own */
-
 /* ---- usage ---- */
 
 static void read_usage(struct answer *an, const struct json *usage)
@@ -22,30 +20,16 @@ static void read_usage(struct answer *an, const struct json *usage)
 
 /* ---- text and reasoning ---- */
 
-static struct answer_block *open_at_end(struct answer *an, enum answer_kind kind, const char *grows)
-{
-    struct answer_block *b = an->n > 0 ? &an->blocks[an->n - 1] : NULL;
-    bool is_same = b && b->kind == kind && (!grows || (b->grows && !strcmp(b->grows, grows)));
-    if (is_same)
-        return b;
-    b = answer_open(an, kind, NO_INDEX);
-    if (b && kind == ANSWER_OPAQUE) {
-        b->json = json_new(&an->arena, JSON_OBJECT);
-        b->grows = grows;
-    }
-    return b;
-}
-
 static void add_text_delta(struct answer *an, str text)
 {
-    struct answer_block *b = text.n > 0 ? open_at_end(an, ANSWER_TEXT, NULL) : NULL;
+    struct answer_block *b = text.n > 0 ? answer_continue(an, ANSWER_TEXT, NULL) : NULL;
     if (b)
         answer_text(an, b, text);
 }
 
 static void add_reasoning(struct answer *an, const char *member, str text)
 {
-    struct answer_block *b = text.n > 0 ? open_at_end(an, ANSWER_OPAQUE, member) : NULL;
+    struct answer_block *b = text.n > 0 ? answer_continue(an, ANSWER_OPAQUE, member) : NULL;
     if (b)
         answer_thinking(an, b, text);
 }
@@ -69,7 +53,7 @@ static void read_reasoning_details(struct answer *an, const struct json *details
         return;
     struct answer_block *b = answer_last(an, ANSWER_OPAQUE);
     if (!b || !json_get(b->json, "reasoning_details")) {
-        b = answer_open(an, ANSWER_OPAQUE, NO_INDEX);
+        b = answer_open(an, ANSWER_OPAQUE, ANSWER_NO_INDEX);
         if (!b)
             return;
         b->json = json_new(&an->arena, JSON_OBJECT);
@@ -115,8 +99,8 @@ static struct answer_block *call_for(struct answer *an, const struct json *call,
     if (b && !is_other)
         return b;
     if (b && has_index)
-        b->is_open = false, b->index = NO_INDEX; /* complete: the number is taken over */
-    struct answer_block *made = new_call(an, has_index ? number->i : NO_INDEX, id, name);
+        b->is_open = false, b->index = ANSWER_NO_INDEX; /* complete: the number is taken over */
+    struct answer_block *made = new_call(an, has_index ? number->i : ANSWER_NO_INDEX, id, name);
     return made;
 }
 
@@ -124,7 +108,7 @@ static void read_extra(struct answer *an, const struct json *extra)
 {
     if (!json_is(extra, JSON_OBJECT))
         return;
-    struct answer_block *b = answer_open(an, ANSWER_OPAQUE, NO_INDEX);
+    struct answer_block *b = answer_open(an, ANSWER_OPAQUE, ANSWER_NO_INDEX);
     if (!b)
         return;
     b->json = json_new(&an->arena, JSON_OBJECT);
@@ -212,26 +196,21 @@ static void read_choice(struct answer *an, const struct json *choice)
         read_parts(an, content);
     for (size_t i = 0; json_is(calls, JSON_ARRAY) && i < calls->len; i++)
         read_call(an, &calls->items[i]);
-    str refusal = json_get_string(delta, "refusal");
-    if (refusal.n > 0)
-        an->stop_detail = arena_concat(&an->arena, an->stop_detail, refusal);
+    answer_refusal(an, json_get_string(delta, "refusal"));
     read_finish(an, json_get_string(choice, "finish_reason"));
 }
 
 void openai_event(struct answer *an, const struct sse_event *ev)
 {
-    struct json *data;
     if (an->is_complete || an->has_error)
         return;
     if (str_eq(str_trim(ev->data), STR("[DONE]"))) {
         complete(an);
         return;
     }
-    arena_reset(&an->scratch);
-    if (json_parse(&an->scratch, ev->data, 0, &data, NULL) < 0) {
-        answer_fail(an, STR("bad_stream"), STR("the stream holds an event that is not JSON"));
+    const struct json *data = provider_parse_event(an, ev);
+    if (!data)
         return;
-    }
     const struct json *error = json_get(data, "error");
     if (json_is(error, JSON_OBJECT) || json_is(error, JSON_STRING)) {
         read_error(an, error);
