@@ -67,7 +67,8 @@ str event_user_message(struct arena *a, const struct event_message *m)
     jw_karray(&l.w, "content");
     for (size_t i = 0; m->files && i < m->files->len; i++)
         jw_value(&l.w, &m->files->items[i]);
-    text_part(&l.w, m->text);
+    if (m->text.n > 0 || !m->files)
+        text_part(&l.w, m->text);
     jw_end(&l.w);
     add_optional(&l.w, "userId", m->user_id);
     add_optional(&l.w, "queuedId", m->queued_id);
@@ -77,6 +78,8 @@ str event_user_message(struct arena *a, const struct event_message *m)
     add_optional(&l.w, "app", m->app);
     if (m->ncontexts > 0)
         context_member(&l.w, m->contexts, m->ncontexts);
+    if (m->is_for_people)
+        jw_kbool(&l.w, "forPeople", true);
     return line_end(&l, a);
 }
 
@@ -162,7 +165,8 @@ static const char *finish_name(enum llm_stop stop)
     return NAMES[stop];
 }
 
-str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
+str event_llm_response(struct arena *a, str run_id, const struct llm_result *r,
+                       uint64_t thinking_ms)
 {
     struct event_line l;
     line_begin(&l, EV_LLM_RESPONSE, run_id);
@@ -173,6 +177,8 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
     jw_end(&l.w);
     conv_usage_write(&l.w, &r->usage);
     jw_kint(&l.w, "llmMs", (int64_t)r->ms);
+    if (thinking_ms > 0)
+        jw_kint(&l.w, "thinkingMs", (int64_t)thinking_ms);
     jw_kstr(&l.w, "finishReason", str_from(finish_name(r->stop)));
     if (r->stop_detail.n > 0)
         jw_kstr(&l.w, "finishDetail", r->stop_detail);
@@ -183,6 +189,20 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
     if (r->request_parts.n > 0) {
         jw_kraw(&l.w, "requestParts", r->request_parts);
     }
+    return line_end(&l, a);
+}
+
+str event_quoted_response(struct arena *a, const struct llm_block *blocks, size_t n)
+{
+    struct event_line l;
+    line_begin(&l, EV_LLM_RESPONSE, EVENT_QUOTED_RUN);
+    jw_kcstr(&l.w, "model", "");
+    jw_karray(&l.w, "content");
+    for (size_t i = 0; i < n; i++)
+        content_part(&l.w, &blocks[i]);
+    jw_end(&l.w);
+    jw_kstr(&l.w, "finishReason", str_from(finish_name(LLM_STOP_END)));
+    jw_kbool(&l.w, "quoted", true);
     return line_end(&l, a);
 }
 
@@ -255,6 +275,10 @@ str event_tool_done(struct arena *a, const struct event_call *c, const struct to
         jw_kval(&l.w, "_meta", r->meta);
     jw_kbool(&l.w, "isError", r->is_error);
     jw_end(&l.w);
+    if (r->files)
+        jw_kval(&l.w, "files", r->files);
+    if (r->views)
+        jw_kval(&l.w, "views", r->views);
     add_optional(&l.w, "resourceUri", c->ui_uri);
     if (c->ui_uri.n > 0 && r->is_absent)
         jw_kbool(&l.w, "cancelled", true);

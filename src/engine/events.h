@@ -11,7 +11,13 @@ struct event_run {
     str setting;                       /* a JSON value (runtime/turn/setting.h); may be empty */
 };
 str event_run_start(struct arena *a, const struct event_run *r);
-str event_llm_response(struct arena *a, str run_id, const struct llm_result *r);
+/* thinking_ms: how long the model was seen thinking; 0 = not at all. */
+str event_llm_response(struct arena *a, str run_id, const struct llm_result *r,
+                       uint64_t thinking_ms);
+/* An answer that a program quotes, with blocks of text and calls: of no run here, and not billed.
+ */
+#define EVENT_QUOTED_RUN STR("run_quoted")
+str event_quoted_response(struct arena *a, const struct llm_block *blocks, size_t n);
 /* Text that had arrived when the run was cancelled. */
 struct event_usage { /* of a model call that was cancelled or failed */
     bool is_known, is_estimated;
@@ -57,5 +63,6 @@ struct event_message {
     const struct view_context *contexts;
     size_t ncontexts;
     const struct json *files; /* parts of the content, before the text; or NULL */
+    bool is_for_people;       /* the agent was not asked */
 };
 str event_user_message(struct arena *a, const struct event_message *m);

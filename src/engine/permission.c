@@ -114,17 +114,20 @@ static enum permission by_nature(const struct permission_rules *r, const struct 
 
 bool permission_is_explicit_ask(const struct permission_rules *r, const struct toolset_item *it)
 {
-    return globs_match(r->ask, it->name) && !globs_match(r->allow, it->name) &&
-           !globs_match(r->deny, it->name);
+    str name = toolset_rule_name(it);
+    return globs_match(r->ask, name) && !globs_match(r->allow, name) && !globs_match(r->deny, name);
 }
 
 enum permission permission_decide(const struct permission_rules *r, const struct toolset_item *it)
 {
-    if (globs_match(r->deny, it->name))
+    str name = toolset_rule_name(it);
+    if (globs_match(r->deny, name))
         return PERMISSION_DENY;
-    if (globs_match(r->allow, it->name))
+    if (it->tool->is_of_view && !is_read_only(it->tool))
+        return PERMISSION_ASK; /* a rule for the tools of its server is not consent to this */
+    if (globs_match(r->allow, name))
         return PERMISSION_ALLOW;
-    if (globs_match(r->ask, it->name))
+    if (globs_match(r->ask, name))
         return PERMISSION_ASK;
     return by_nature(r, it);
 }

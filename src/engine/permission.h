@@ -3,7 +3,8 @@
  * Rules are globs over public tool names: deny beats allow, and allow beats ask. A tool without a
  * rule may be called, because installing its bundle was consent. Exceptions, which ask: tools with
  * destructiveHint, tools that no sandbox confines (including bash at a terminal, which works in the
- * files of its user), and built-in tools that change the workspace. With permissions.default "ask",
+ * files of its user), tools of open interfaces that do not say that they only read (also against a
+ * rule under allow), and built-in tools that change the workspace. With permissions.default "ask",
  * every tool without a rule asks, except built-in tools that only read. Pure. */
 #pragma once
 

@@ -15,6 +15,7 @@ const char *run_stop_name(enum run_stop stop)
         [RUN_STOP_TOKEN_BUDGET] = "token_budget", [RUN_STOP_LENGTH] = "length",
         [RUN_STOP_REFUSAL] = "refusal",           [RUN_STOP_WAITING] = "waiting",
         [RUN_STOP_CANCELLED] = "cancelled",       [RUN_STOP_ERROR] = "error",
+        [RUN_STOP_CLIENT_TOOLS] = "client_tools",
     };
     return NAMES[stop];
 }
@@ -22,6 +23,7 @@ const char *run_stop_name(enum run_stop stop)
 static void run_free(struct run *r)
 {
     defer_stop(&r->next);
+    timer_stop(&r->gather);
     deltas_done(&r->deltas);
     drafts_done(&r->drafts);
     buf_done(&r->response);
@@ -82,6 +84,10 @@ static void after_tools(struct run *r)
 {
     assert(r->recorded == r->ncalls);
     run_watch_repeats(r);
+    if (r->result.nclient_calls > 0) {
+        run_end(r, RUN_STOP_CLIENT_TOOLS, STR_NONE);
+        return;
+    }
     if (r->iteration >= r->limits.max_iterations) {
         run_end(r, RUN_STOP_MAX_ITERATIONS, STR_NONE);
         return;
@@ -152,6 +158,7 @@ struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
     deltas_init(&r->deltas, l, run_publish_delta, r);
     drafts_init(&r->drafts, l, run_publish_draft, r);
     defer_init(&r->next, on_next, r);
+    timer_init(&r->gather, l, run_gather_over, r);
     return r;
 }
 
@@ -168,6 +175,12 @@ str run_streamed(const struct run *r)
 void run_write_drafts(const struct run *r, struct json_writer *w)
 {
     drafts_write(&r->drafts, w);
+}
+
+void run_write_status(const struct run *r, struct json_writer *w)
+{
+    run_write_retry(r, w);
+    run_write_progress(r, w);
 }
 
 static struct run_call_state state_of(const struct run *r, const struct run_call *c)
@@ -204,12 +217,12 @@ void notice_begin(struct notice *n, struct run *r)
     jw_kstr(&n->w, "runId", r->id);
 }
 
-void notice_end(struct notice *n, struct run *r, str type)
+bool notice_end(struct notice *n, struct run *r, str type)
 {
     jw_end(&n->w);
-    if (!buf_failed(&n->buf))
-        r->host.publish(r->ctx, type, buf_str(&n->buf));
+    bool is_late = !buf_failed(&n->buf) && r->host.publish(r->ctx, type, buf_str(&n->buf));
     buf_done(&n->buf);
+    return is_late;
 }
 
 void run_append(struct run *r, const str *lines, size_t n, run_appended_fn fn)

@@ -21,6 +21,7 @@ struct run_limits {
     int max_iterations;
     int64_t max_input_tokens; /* cumulative, cached input included */
     int64_t max_output_tokens;
+    bool is_cut_final; /* an answer that is cut off at its length is not continued */
 };
 
 enum run_stop {
@@ -29,7 +30,8 @@ enum run_stop {
     RUN_STOP_TOKEN_BUDGET,
     RUN_STOP_LENGTH,
     RUN_STOP_REFUSAL,
-    RUN_STOP_WAITING, /* for a person to allow a tool call */
+    RUN_STOP_WAITING,      /* for a person to allow a tool call */
+    RUN_STOP_CLIENT_TOOLS, /* for the program that sent the message: it executes the calls */
     RUN_STOP_CANCELLED,
     RUN_STOP_ERROR,
 };
@@ -51,7 +53,11 @@ struct run_result {
     uint64_t llm_ms, total_ms;
     const struct run_tool_record *tools;
     size_t ntools;
-    const struct json *ask; /* RUN_STOP_WAITING: {askId, calls} */
+    const struct json *ask;        /* RUN_STOP_WAITING: {askId, calls} */
+    const struct run_client_call { /* RUN_STOP_CLIENT_TOOLS */
+        str id, name, args;        /* args: JSON text */
+    } * client_calls;
+    size_t nclient_calls;
     struct err err;         /* RUN_STOP_ERROR */
     const char *error_type; /* "provider_auth_error", ...; NULL without error */
 };
@@ -77,13 +83,15 @@ enum run_gate {
     RUN_ASK,            /* a person decides, and may allow the tool permanently */
     RUN_ASK_EVERY_TIME, /* a person decides on each call */
     RUN_DENY,
+    RUN_HAND_OVER, /* the program that sent the message executes it: the run ends with it */
 };
 
 struct run_host {
     /* Appends lines in order and calls fn when they are durable, never before it returns. fn may
      * be NULL: then the host reports a failure through run_fail. */
     void (*append)(void *ctx, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
-    /* Builds the model's input from the log so far. `last` = no further iteration follows. */
+    /* Builds the model's input from the log so far. `last` = no further iteration follows. An error
+     * ends the run; -EDQUOT: nothing more may be spent. */
     int (*prepare)(void *ctx, struct arena *a, bool last, struct run_input *ret, struct err *e);
     /* The permission for a call now. For RUN_DENY *ret_why has the reason, for the model. */
     enum run_gate (*gate)(void *ctx, str tool, const struct json *args, str *ret_why);
@@ -94,7 +102,8 @@ struct run_host {
     struct actor *(*actor)(void *ctx);
     /* The conditions under which the run works, as a JSON value for ask.opened; may be empty. */
     str (*setting)(void *ctx, struct arena *a);
-    void (*publish)(void *ctx, str type, str data);
+    /* Returns true if a watcher is behind: it has not taken what it was sent before. */
+    bool (*publish)(void *ctx, str type, str data);
     /* The run has ended and its last event is durable. It is freed after this returns. */
     void (*finished)(void *ctx, const struct run_result *result);
 };
@@ -135,3 +144,7 @@ bool run_find_call(const struct run *r, str call_id, struct run_call_state *ret)
 str run_streamed(const struct run *r); /* text published since the last stored event */
 /* An array of the calls that the model is writing (drafts.h). */
 void run_write_drafts(const struct run *r, struct json_writer *w);
+/* If the model call is being repeated: the member `retry` with what the last run.retry said. If
+ * calls have told how far they are: the member `progress`, an array with the last tool.progress of
+ * each that is not answered. */
+void run_write_status(const struct run *r, struct json_writer *w);

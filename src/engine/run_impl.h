@@ -33,10 +33,12 @@
 #include "engine/drafts.h"
 #include "engine/events.h"
 #include "engine/run.h"
+#include "loop/timer.h"
 
 #define RESPONSE_MAX (16u * 1024 * 1024)
 #define NOTICE_MAX   (1024u * 1024)
 #define CALLS_MAX    128 /* tool calls in one response; the rest get an error result */
+#define GATHER_MS    20  /* how long a result waits for those of other calls */
 
 enum run_state {
     RUN_READY,    /* about to call the model, or to start calls that waited for permission */
@@ -49,20 +51,38 @@ enum run_state {
 };
 
 /* One tool call of the current iteration. */
+enum { RUN_PROGRESS_MAX = 200 }; /* bytes of a message that are kept for who joins later */
+
+struct run_progress { /* what the tool has said last about a call */
+    bool is_known;
+    double done, total; /* total: 0 = unknown */
+    char message[RUN_PROGRESS_MAX];
+    size_t message_n;
+};
+
 struct run_call {
     struct run *run;
     str id, name, args; /* args: JSON text */
+    struct json *input; /* the same, once it was parsed */
     str ui_uri;         /* resource of the tool's interface; empty = none */
     const char *args_error;
     struct registry_wait *wait; /* the source is still starting; or: */
     struct tool_call *handle;   /* NULL = not started or answered */
+    struct run_progress progress;
     uint64_t started_ms, ms;
     str line; /* its tool.done event, once it is answered */
     bool is_answered, ok;
+    bool is_clients;  /* handed over: its result comes with a later message, if at all */
     bool was_asked;   /* a person decided on it */
     bool is_declined; /* that person refused it */
     str refusal;      /* why the actor may not make this call; known before anybody is asked */
     str output;
+};
+
+struct run_retry {        /* of a model call, until it gives something */
+    unsigned attempt, of; /* the one that failed; of: 0 = none did */
+    uint64_t due_ms;      /* of the next one */
+    struct err why;
 };
 
 struct run {
@@ -84,10 +104,14 @@ struct run {
     struct llm_call *call; /* RUN_MODEL: in progress */
     str response_line;     /* llm.response of this iteration, until it is appended */
     enum llm_stop response_stop;
+    uint64_t thinking_since_ms; /* of the call under way; 0 = the model is not thinking */
+    uint64_t thinking_ms;       /* so far */
+    struct run_retry retry;
     struct run_call *calls;
     size_t ncalls, recorded;
-    size_t nchecks;   /* RUN_CHECKING: probes in progress */
-    bool has_pending; /* calls of an earlier run are executed first */
+    struct timer gather; /* RUN_TOOLS: results wait to be appended together */
+    size_t nchecks;      /* RUN_CHECKING: probes in progress */
+    bool has_pending;    /* calls of an earlier run are executed first */
 
     struct buf response;   /* all text of all iterations */
     size_t response_saved; /* how much of it is in the log */
@@ -121,8 +145,9 @@ struct notice {
     struct buf buf;
     struct json_writer w;
 };
+/* The end returns what host.publish returned. */
 void notice_begin(struct notice *n, struct run *r);
-void notice_end(struct notice *n, struct run *r, str type);
+bool notice_end(struct notice *n, struct run *r, str type);
 /* As host.append. Text that is still collected is published first. */
 void run_append(struct run *r, const str *lines, size_t n, run_appended_fn fn);
 
@@ -133,11 +158,13 @@ struct event_usage run_count_unanswered(struct run *r);
 void run_call_model(struct run *r);
 void run_after_response(struct run *r);                                   /* leaves RUN_MODEL */
 void run_after_checks(struct run *r);                                     /* leaves RUN_CHECKING */
-void run_publish_delta(void *run, str type, str text);                    /* deltas_fn */
+void run_write_retry(const struct run *r, struct json_writer *w);         /* for run_write_status */
+bool run_publish_delta(void *run, str type, str text);                    /* deltas_fn */
 void run_publish_draft(void *run, const struct call_draft *d, str input); /* drafts_fn */
 
 /* ---- run_tools.c: the calls of one response ---- */
 
+void run_write_progress(const struct run *r, struct json_writer *w); /* for run_write_status */
 void run_take_calls(struct run *r, const struct llm_result *res);
 void run_take_pending(struct run *r, const struct run_spec *spec);
 /* Enters RUN_CHECKING: finds out which calls would be refused anyway, so that no person is asked
@@ -152,4 +179,5 @@ void run_start_tools(struct run *r); /* enters RUN_TOOLS */
 void run_watch_repeats(struct run *r); /* leaving RUN_TOOLS */
 /* Calls that will not run still get a result, so that the next request is valid. */
 void run_drop_calls(struct run *r, str why);
+void run_gather_over(void *run); /* loop_fn of r->gather */
 void run_cancel_tools(struct run *r, str why);

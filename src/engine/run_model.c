@@ -1,14 +1,16 @@
 /* run_model.c - one model call, and the decision that follows its response. */
 #include <assert.h>
+#include <errno.h>
 
 #include "base/bytes/random.h"
+#include "base/clock.h"
 #include "bus/vocabulary.h"
 #include "engine/run_impl.h"
 #include "llm/llm.h"
 
 /* ---- the model's answer ---- */
 
-void run_publish_delta(void *run, str type, str text)
+bool run_publish_delta(void *run, str type, str text)
 {
     struct run *r = run;
     struct notice n;
@@ -16,7 +18,7 @@ void run_publish_delta(void *run, str type, str text)
         r->response_shown += text.n;
     notice_begin(&n, r);
     jw_kstr(&n.w, "text", text);
-    notice_end(&n, r, type);
+    return notice_end(&n, r, type);
 }
 
 static void add_response_text(struct run *r, str text)
@@ -40,11 +42,24 @@ static void separate(struct run *r)
     add_response_text(r, gap);
 }
 
+/* Something other than a thought has come. A model may think again between two parts of its answer:
+ * the times add up. */
+static void stop_thinking(struct run *r)
+{
+    r->retry.of = 0;
+    if (r->thinking_since_ms == 0)
+        return;
+    uint64_t ms = clock_mono_ms() - r->thinking_since_ms;
+    r->thinking_ms += ms > 0 ? ms : 1; /* 0: it did not think */
+    r->thinking_since_ms = 0;
+}
+
 static void on_model_text(void *ctx, str delta)
 {
     struct run *r = ctx;
     if (delta.n == 0)
         return;
+    stop_thinking(r);
     if (r->needs_separator)
         separate(r);
     add_response_text(r, delta);
@@ -53,6 +68,9 @@ static void on_model_text(void *ctx, str delta)
 static void on_model_thinking(void *ctx, str delta)
 {
     struct run *r = ctx;
+    r->retry.of = 0;
+    if (r->thinking_since_ms == 0)
+        r->thinking_since_ms = clock_mono_ms();
     deltas_add(&r->deltas, event_name(EV_REASONING_DELTA), delta);
 }
 
@@ -62,6 +80,7 @@ static void on_tool_announced(void *ctx, str id, str name)
     struct run *r = ctx;
     str ui_uri = registry_interface_of(r->tools, name);
     struct notice n;
+    stop_thinking(r);
     drafts_begin(&r->drafts, id, name, ui_uri);
     notice_begin(&n, r);
     jw_kstr(&n.w, "id", id);
@@ -87,15 +106,33 @@ void run_publish_draft(void *run, const struct call_draft *d, str input)
     notice_end(&n, r, event_name(EV_TOOL_INPUT));
 }
 
+static void write_retry(struct json_writer *w, const struct run_retry *retry)
+{
+    uint64_t now = clock_mono_ms();
+    jw_kint(w, "attempt", retry->attempt);
+    jw_kint(w, "of", retry->of);
+    jw_kint(w, "waitMs", retry->due_ms > now ? (int64_t)(retry->due_ms - now) : 0);
+    jw_kstr(w, "message", str_from(retry->why.msg));
+}
+
+void run_write_retry(const struct run *r, struct json_writer *w)
+{
+    if (r->retry.of == 0)
+        return;
+    jw_kobject(w, "retry");
+    write_retry(w, &r->retry);
+    jw_end(w);
+}
+
 /* Only watchers are told: a retry that succeeds leaves no trace in the log. */
-static void on_model_retry(void *ctx, unsigned attempt, uint64_t wait_ms, const struct err *why)
+static void on_model_retry(void *ctx, unsigned attempt, unsigned of, uint64_t wait_ms,
+                           const struct err *why)
 {
     struct run *r = ctx;
     struct notice n;
+    r->retry = (struct run_retry){attempt, of, clock_mono_ms() + wait_ms, *why};
     notice_begin(&n, r);
-    jw_kint(&n.w, "attempt", attempt);
-    jw_kint(&n.w, "waitMs", (int64_t)wait_ms);
-    jw_kstr(&n.w, "message", str_from(why->msg));
+    write_retry(&n.w, &r->retry);
     notice_end(&n, r, event_name(EV_RUN_RETRY));
 }
 
@@ -118,7 +155,7 @@ static void after_length(struct run *r)
     run_drop_calls(r,
                    STR("Not executed: the message was cut off at its length limit. Send fewer or "
                        "shorter calls."));
-    bool is_over = r->continuations == RUN_CONTINUATIONS_MAX ||
+    bool is_over = r->continuations == RUN_CONTINUATIONS_MAX || r->limits.is_cut_final ||
                    r->iteration >= r->limits.max_iterations ||
                    r->result.usage.input_tokens > r->limits.max_input_tokens;
     if (is_over) {
@@ -202,7 +239,8 @@ static void on_model_done(void *ctx, const struct llm_result *res)
     conv_usage_add(&r->result.usage, &res->usage);
     r->result.llm_ms += res->ms;
     r->result.model = arena_str(&r->arena, res->model);
-    r->response_line = event_llm_response(&r->step, r->id, res);
+    stop_thinking(r);
+    r->response_line = event_llm_response(&r->step, r->id, res, r->thinking_ms);
     r->response_stop = res->stop;
     r->response_saved = r->response.n;
     r->needs_separator = r->response.n > 0;
@@ -227,6 +265,7 @@ static void on_model_fail(void *ctx, const struct llm_failure *f)
     assert(r->state == RUN_MODEL);
     struct event_usage spent = run_count_unanswered(r); /* needs the call */
     r->call = NULL;
+    r->retry.of = 0;
     drafts_clear(&r->drafts);
     if (spent.is_known) {
         str line = event_unanswered(&r->step, r->id, r->model, "failed", &spent);
@@ -267,12 +306,13 @@ void run_call_model(struct run *r)
     r->calls = NULL;
     r->ncalls = r->recorded = 0;
     r->iteration++;
+    r->thinking_ms = r->thinking_since_ms = 0;
     struct run_input in = {0};
     struct err e = {0};
     /* A stuck model gets one more call, whose prompt announces that it is the last. */
     bool is_last = r->iteration == r->limits.max_iterations || r->repeats >= RUN_REPEATS_MAX;
     if (r->host.prepare(r->ctx, &r->step, is_last, &in, &e) < 0) {
-        run_end_with_error(r, "engine_error", &e);
+        run_end_with_error(r, e.code == -EDQUOT ? "budget_exceeded" : "engine_error", &e);
         return;
     }
     struct llm_request req = run_request(&in, r->limits.max_output_tokens, r->conversation_id);

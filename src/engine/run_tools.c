@@ -4,9 +4,11 @@
  * run (run_cancel_tools). Its result is appended only after those of the calls before it, so that
  * the log does not depend on which tool is faster. */
 #include <assert.h>
+#include <string.h>
 
 #include "base/bytes/hash.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "bus/vocabulary.h"
 #include "engine/run_impl.h"
 #include "tools/result.h"
@@ -66,10 +68,13 @@ static void on_results_saved(void *ctx, const struct err *err)
 /* Appends results in call order: the result of a call waits for those of the calls before it. */
 static void record_answers(struct run *r)
 {
+    timer_stop(&r->gather);
     str *lines = arena_array(&r->step, r->ncalls, sizeof *lines);
-    size_t n = 0;
+    size_t n = 0, before = r->recorded;
     while (r->recorded < r->ncalls && r->calls[r->recorded].is_answered) {
         struct run_call *c = &r->calls[r->recorded++];
+        if (c->is_clients)
+            continue; /* its result is not known here */
         lines[n++] = c->line;
         keep_record(r, c);
     }
@@ -77,6 +82,27 @@ static void record_answers(struct run *r)
     bool is_all = r->recorded == r->ncalls; /* only the last append continues the run */
     if (n > 0)
         run_append(r, lines, n, is_all ? on_results_saved : NULL);
+    else if (is_all && r->recorded > before && r->state == RUN_TOOLS)
+        run_step(r); /* the last calls were handed over: nothing to append */
+}
+
+void run_gather_over(void *run)
+{
+    record_answers(run);
+}
+
+/* An append is a sync, so results that come soon after each other share one: the last answer of the
+ * response appends them all. No result waits longer than GATHER_MS for a slower tool. */
+static void record_soon(struct run *r)
+{
+    for (size_t i = r->recorded; i < r->ncalls; i++) {
+        if (r->calls[i].is_answered)
+            continue;
+        if (!timer_active(&r->gather))
+            timer_start(&r->gather, GATHER_MS);
+        return;
+    }
+    record_answers(r);
 }
 
 /* Watchers learn of a result immediately; the log has it after the results of earlier calls. */
@@ -113,6 +139,22 @@ static void answer_call(struct run_call *c, const struct tool_result *res)
     publish_settled(r, c);
 }
 
+/* The run ends when the other calls of the response have their results. */
+static void hand_over(struct run_call *c)
+{
+    struct run *r = c->run;
+    struct run_result *res = &r->result;
+    struct run_client_call *all =
+        arena_array(&r->arena, res->nclient_calls + 1, sizeof *res->client_calls);
+    assert(!c->is_answered && !c->handle);
+    if (res->nclient_calls > 0)
+        memcpy(all, res->client_calls, res->nclient_calls * sizeof *all);
+    all[res->nclient_calls++] = (struct run_client_call){
+        arena_str(&r->arena, c->id), arena_str(&r->arena, c->name), arena_str(&r->arena, c->args)};
+    res->client_calls = all;
+    c->is_answered = c->is_clients = true;
+}
+
 static void answer_error(struct run_call *c, str why)
 {
     struct tool_result res = tool_result_error(&c->run->step, "%.*s", STR_ARG(why));
@@ -124,22 +166,49 @@ static void on_tool_done(void *ctx, const struct tool_result *res)
     struct run_call *c = ctx;
     struct run *r = c->run;
     answer_call(c, res);
-    record_answers(r);
+    record_soon(r);
+}
+
+static void write_progress(struct json_writer *w, const struct run_call *c, str message)
+{
+    jw_kstr(w, "id", c->id);
+    jw_kdouble(w, "progress", c->progress.done);
+    if (c->progress.total > 0)
+        jw_kdouble(w, "total", c->progress.total);
+    if (message.n > 0)
+        jw_kstr(w, "message", message);
 }
 
 static void on_tool_progress(void *ctx, double progress, double total, str message)
 {
-    const struct run_call *c = ctx;
+    struct run_call *c = ctx;
     struct notice n;
+    c->progress = (struct run_progress){.is_known = true, .done = progress, .total = total};
+    str kept = utf8_truncate(message, RUN_PROGRESS_MAX);
+    if (kept.n > 0)
+        memcpy(c->progress.message, kept.p, kept.n);
+    c->progress.message_n = kept.n;
     notice_begin(&n, c->run);
-    jw_kstr(&n.w, "id", c->id);
-    jw_kdouble(&n.w, "progress", progress);
-    if (total > 0) {
-        jw_kdouble(&n.w, "total", total);
-    }
-    if (message.n > 0)
-        jw_kstr(&n.w, "message", message);
+    write_progress(&n.w, c, message);
     notice_end(&n, c->run, event_name(EV_TOOL_PROGRESS));
+}
+
+void run_write_progress(const struct run *r, struct json_writer *w)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < r->ncalls; i++) {
+        const struct run_call *c = &r->calls[i];
+        if (!c->progress.is_known || c->is_answered)
+            continue;
+        if (!has_any)
+            jw_karray(w, "progress");
+        has_any = true;
+        jw_object(w);
+        write_progress(w, c, str_make(c->progress.message, c->progress.message_n));
+        jw_end(w);
+    }
+    if (has_any)
+        jw_end(w);
 }
 
 /* No person was asked about a tool that was not available yet, or that needed no permission when
@@ -152,7 +221,7 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
 #define NOT_SHOWN STR("Not executed: the question did not show this call. Call it again.")
 
 /* Checks permission at the time of the call, because rules and rights may have changed since the
- * question. Answers the call when it is refused. */
+ * question. Answers the call when it is refused, or hands it over: nb does not execute it. */
 static bool is_refused(struct run *r, struct run_call *c, const struct json *args)
 {
     if (c->refusal.n > 0) {
@@ -166,6 +235,10 @@ static bool is_refused(struct run *r, struct run_call *c, const struct json *arg
         why = reason;
     if (c->is_declined)
         gate = RUN_DENY;
+    if (gate == RUN_HAND_OVER) {
+        hand_over(c);
+        return true;
+    }
     bool is_question = gate == RUN_ASK || gate == RUN_ASK_EVERY_TIME;
     if (gate == RUN_ALLOW || (is_question && c->was_asked))
         return false;
@@ -185,6 +258,18 @@ static struct tool_caller caller_of(const struct run *r, const struct run_call *
     };
 }
 
+/* Parses the arguments when they are needed for the first time; 0, or -EINVAL. */
+static int parse_args(struct run_call *c, struct json **ret, struct err *e)
+{
+    if (!c->input) {
+        int rc = json_parse(&c->run->step, c->args, 0, &c->input, e);
+        if (rc < 0)
+            return rc;
+    }
+    *ret = c->input;
+    return 0;
+}
+
 static void start_call(struct run *r, struct run_call *c)
 {
     struct json *args = NULL;
@@ -198,7 +283,7 @@ static void start_call(struct run *r, struct run_call *c)
                                      c->args_error));
         return;
     }
-    if (json_parse(&r->step, c->args, 0, &args, &e) < 0) {
+    if (parse_args(c, &args, &e) < 0) {
         answer_error(c, arena_printf(&r->step, "The arguments are not valid JSON: %s", e.msg));
         return;
     }
@@ -215,7 +300,7 @@ static void on_source_ready(void *ctx)
     struct run *r = c->run;
     c->wait = NULL;
     start_call(r, c);
-    record_answers(r);
+    record_soon(r);
 }
 
 static bool is_source_starting(struct run *r, const struct run_call *c)
@@ -324,7 +409,7 @@ static str start_event(struct run *r, struct run_call *c)
     struct json *args;
     struct event_call call = event_of(c);
     str directory = STR_NONE;
-    if (r->host.directory && !c->args_error && json_parse(&r->step, c->args, 0, &args, NULL) == 0)
+    if (r->host.directory && !c->args_error && parse_args(c, &args, NULL) == 0)
         directory = r->host.directory(r->ctx, &r->step, c->name, args);
     return event_tool_start(&r->step, &call, c->args, directory);
 }
@@ -384,7 +469,7 @@ static void check_call(struct run *r, struct run_call *c)
     static const struct tool_call_events EVENTS = {on_probe_done, NULL};
     struct json *args;
     str why;
-    if (c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)
+    if (c->args_error || parse_args(c, &args, NULL) < 0)
         return;
     enum run_gate gate = r->host.gate(r->ctx, c->name, args, &why);
     if (gate != RUN_ASK && gate != RUN_ASK_EVERY_TIME)
@@ -420,24 +505,39 @@ static void push_call(struct run *r, struct json *calls, const struct run_call *
     json_push(&r->arena, calls, *item);
 }
 
+/* False: the call is refused, and nobody is asked. */
+static bool gate_of(struct run *r, struct run_call *c, struct json **ret_args, enum run_gate *ret)
+{
+    str why;
+    if (c->refusal.n > 0 || c->args_error || parse_args(c, ret_args, NULL) < 0)
+        return false;
+    *ret = r->host.gate(r->ctx, c->name, *ret_args, &why);
+    return *ret != RUN_DENY;
+}
+
+static bool has_question(struct run *r)
+{
+    struct json *args;
+    enum run_gate gate;
+    for (size_t i = 0; i < r->ncalls; i++)
+        if (gate_of(r, &r->calls[i], &args, &gate) &&
+            (gate == RUN_ASK || gate == RUN_ASK_EVERY_TIME))
+            return true;
+    return false;
+}
+
 /* One call that needs permission delays the whole response, so that calls run in the order that
  * the model intended. The person therefore sees all calls that the answer would start, and decides
  * on each of them. */
 const struct json *run_calls_to_ask(struct run *r)
 {
+    struct json *args;
+    enum run_gate gate;
+    if (!has_question(r)) /* as nearly always */
+        return NULL;
     struct json *calls = json_new(&r->arena, JSON_ARRAY);
-    bool has_question = false;
-    for (size_t i = 0; i < r->ncalls; i++) {
-        struct run_call *c = &r->calls[i];
-        struct json *args;
-        str why;
-        if (c->refusal.n > 0 || c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)
-            continue;
-        enum run_gate gate = r->host.gate(r->ctx, c->name, args, &why);
-        if (gate == RUN_DENY)
-            continue;
-        has_question |= gate != RUN_ALLOW;
-        push_call(r, calls, c, args, gate);
-    }
-    return has_question ? calls : NULL;
+    for (size_t i = 0; i < r->ncalls; i++)
+        if (gate_of(r, &r->calls[i], &args, &gate))
+            push_call(r, calls, &r->calls[i], args, gate);
+    return calls;
 }

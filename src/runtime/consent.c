@@ -16,11 +16,14 @@ void consents_init(struct consents *c, struct pool *pool, struct logger *log)
     arena_init(&c->arena);
     list_init(&c->waiting);
     list_init(&c->served);
+    list_init(&c->watch.node);
 }
 
 void consents_done(struct consents *c)
 {
     assert(!c->is_writing && list_empty(&c->waiting));
+    list_del(&c->watch.node);
+    free(c->edits);
     arena_done(&c->arena);
 }
 
@@ -64,7 +67,7 @@ bool consents_has(const struct consents *c, str user_id, str tool)
     return false;
 }
 
-bool consents_add(struct consents *c, str user_id, str tool)
+static bool put(struct consents *c, str user_id, str tool)
 {
     for (size_t i = 0; i < c->n; i++)
         if (is_of(&c->items[i], user_id, tool))
@@ -77,9 +80,34 @@ bool consents_add(struct consents *c, str user_id, str tool)
     return true;
 }
 
+/* For the table, which gets what is new. The last word about a consent counts. */
+static void note_edit(struct consents *c, str user_id, str tool, bool is_removal)
+{
+    struct consent_edit x = {{arena_str(&c->arena, user_id), arena_str(&c->arena, tool)},
+                             is_removal};
+    if (!c->table)
+        return;
+    for (size_t i = c->nwriting; i < c->nedits; i++)
+        if (str_eq(c->edits[i].row.user_id, user_id) && str_eq(c->edits[i].row.tool, tool)) {
+            c->edits[i] = x;
+            return;
+        }
+    GROW(c->edits, c->nedits, c->edits_cap);
+    c->edits[c->nedits++] = x;
+}
+
+bool consents_add(struct consents *c, str user_id, str tool)
+{
+    if (!put(c, user_id, tool))
+        return false;
+    note_edit(c, user_id, tool, false);
+    return true;
+}
+
 static void remove_at(struct consents *c, size_t i)
 {
     assert(i < c->n);
+    note_edit(c, c->items[i].user_id, c->items[i].tool, true);
     c->n--;
     memmove(&c->items[i], &c->items[i + 1], (c->n - i) * sizeof *c->items);
 }
@@ -109,8 +137,75 @@ struct json_strs consents_of(const struct consents *c, struct arena *a, str user
     struct json_strs all = {arena_array(a, c->n + 1, sizeof(str)), 0};
     for (size_t i = 0; i < c->n; i++)
         if (str_eq(c->items[i].user_id, user_id))
-            all.items[all.len++] = c->items[i].tool;
+            all.items[all.len++] = arena_str(a, c->items[i].tool);
     return all;
+}
+
+/* ---- the table ---- */
+
+/* What is not stored yet is not in the rows: they are wanted again afterwards. */
+static bool on_consent_rows(void *ctx, const struct consent_row *rows, size_t n)
+{
+    struct consents *c = ctx;
+    if (c->nedits > 0)
+        return false;
+    arena_done(&c->arena);
+    arena_init(&c->arena);
+    c->items = NULL;
+    c->n = 0;
+    for (size_t i = 0; i < n; i++)
+        (void)put(c, rows[i].user_id, rows[i].tool);
+    return true;
+}
+
+int consents_share(struct consents *c, struct consent_table *table, str workspace_id, struct err *e)
+{
+    c->table = table;
+    c->watch.workspace_id = workspace_id;
+    c->watch.on_rows = on_consent_rows;
+    c->watch.ctx = c;
+    return table->watch(table, &c->watch, e);
+}
+
+static void consents_written(struct consents *c);
+
+static bool has_later(const struct consents *c, size_t i)
+{
+    for (size_t k = i + 1; k < c->nedits; k++)
+        if (str_eq(c->edits[k].row.user_id, c->edits[i].row.user_id) &&
+            str_eq(c->edits[k].row.tool, c->edits[i].row.tool))
+            return true;
+    return false;
+}
+
+/* Edits that could not be stored wait for the next that are; of two about one consent the later. */
+static void on_edits_stored(void *ctx, const struct err *err)
+{
+    struct consents *c = ctx;
+    size_t kept = 0;
+    c->err = *err;
+    for (size_t i = 0; i < c->nedits; i++)
+        if (i >= c->nwriting || (err->code < 0 && !has_later(c, i)))
+            c->edits[kept++] = c->edits[i];
+    c->nedits = kept;
+    c->nwriting = 0;
+    free((void *)c->write.edits);
+    consents_written(c);
+}
+
+/* A copy, because the list may grow meanwhile. */
+static void write_edits(struct consents *c)
+{
+    struct consent_edit *copy = xcalloc(c->nedits + 1, sizeof *copy);
+    if (c->nedits > 0)
+        memcpy(copy, c->edits, c->nedits * sizeof *copy);
+    c->nwriting = c->nedits;
+    c->write = (struct consent_write){.workspace_id = c->watch.workspace_id,
+                                      .edits = copy,
+                                      .n = c->nedits,
+                                      .done = on_edits_stored,
+                                      .ctx = c};
+    c->table->write(c->table, &c->write);
 }
 
 /* ---- the file ---- */
@@ -155,6 +250,10 @@ static void write_consent_file(struct consents *c)
         list_push(&c->served, n);
     c->is_writing = true;
     c->err = (struct err){0};
+    if (c->table) {
+        write_edits(c);
+        return;
+    }
     c->text = render(c);
     pool_run(c->pool, &c->job, write_consents, on_consents_written);
 }
@@ -162,10 +261,15 @@ static void write_consent_file(struct consents *c)
 static void on_consents_written(struct job *j)
 {
     struct consents *c = CONTAINER_OF(j, struct consents, job);
-    struct list_node *n;
-    assert(c->is_writing && !list_empty(&c->served));
     free(c->text);
     c->text = NULL;
+    consents_written(c);
+}
+
+static void consents_written(struct consents *c)
+{
+    struct list_node *n;
+    assert(c->is_writing && !list_empty(&c->served));
     if (c->err.code < 0)
         log_error(c->log, "runtime", "stored permissions are not saved: %s", c->err.msg);
     while ((n = list_pop(&c->served)) != NULL) {

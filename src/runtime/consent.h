@@ -3,12 +3,14 @@
  * A consent belongs to the person who gave it and ends with their membership; one without a person
  * is for the whole workspace and was given by an admin. Rules of the settings under ask or deny
  * take precedence (compose.c). Kept in permissions.json of the workspace, read once at the start
- * and written as a whole by a pool thread. A file of an earlier version, which has no user ids, is
+ * and written as a whole by a pool thread; or in a table that several servers share
+ * (store/consent_table.h). A file of an earlier version, which has no user ids, is
  * valid for the sole user of a machine and for nobody else. Loop thread. */
 #pragma once
 
 #include "base/log.h"
 #include "loop/pool.h"
+#include "store/consent_table.h"
 #include "tools/tool_selection.h"
 
 #define CONSENTS_MAX 1000
@@ -21,8 +23,13 @@ struct consent {
 struct consents {
     struct pool *pool;
     struct logger *log;
-    const char *path; /* NULL = not stored */
+    const char *path; /* NULL = not stored, or in the table */
     struct arena arena;
+    struct consent_table *table; /* NULL = a file */
+    struct consent_watch watch;
+    struct consent_write write;
+    struct consent_edit *edits; /* not stored yet; the first nwriting are being written */
+    size_t nedits, edits_cap, nwriting;
     struct consent *items;
     size_t n;
     struct list_node waiting, served;
@@ -42,6 +49,9 @@ struct consent_save { /* embedded in the object that waits */
 void consents_init(struct consents *c, struct pool *pool, struct logger *log);
 /* Reads the file, if there is one; blocking. `path` is copied. */
 int consents_load(struct consents *c, const char *path, struct err *e);
+/* In place of the file; blocking. workspace_id is borrowed. */
+int consents_share(struct consents *c, struct consent_table *table, str workspace_id,
+                   struct err *e);
 void consents_done(struct consents *c); /* no save may be in progress */
 
 bool consents_has(const struct consents *c, str user_id, str tool); /* theirs or the workspace's */

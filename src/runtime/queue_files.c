@@ -14,6 +14,7 @@ struct queue_file_op {
     struct queue_files *files;
     struct job job;
     char *path, *dir;
+    char *id;   /* in the store */
     char *text; /* NULL = remove the file */
     size_t n;
     struct err err;
@@ -34,9 +35,23 @@ void queue_files_use(struct queue_files *p, const char *dir)
     p->dir = str_dup(str_from(dir));
 }
 
+void queue_files_use_store(struct queue_files *p, struct store *s)
+{
+    assert(!p->dir && store_keeps_queue(s));
+    p->store = s;
+}
+
 bool queue_files_is_idle(const struct queue_files *p)
 {
     return list_empty(&p->ops);
+}
+
+bool queue_files_is_changing(const struct queue_files *p, str id)
+{
+    LIST_EACH (op, (struct list_node *)&p->ops, struct queue_file_op, node)
+        if (op->id && str_eq(str_from(op->id), id))
+            return true;
+    return false;
 }
 
 void queue_files_done(struct queue_files *p)
@@ -50,6 +65,9 @@ void queue_files_done(struct queue_files *p)
 static void change_file(struct job *j) /* pool thread */
 {
     struct queue_file_op *op = CONTAINER_OF(j, struct queue_file_op, job);
+    if (op->id)
+        (void)store_queue_put(op->files->store, str_from(op->id),
+                              op->text ? str_make(op->text, op->n) : STR_NONE, &op->err);
     if (!op->path)
         return;
     if (!op->text) {
@@ -77,6 +95,7 @@ static void on_worked(struct job *j)
     if (op->fn)
         op->fn(op->ctx, is_bad ? &op->err : NULL);
     free(op->path);
+    free(op->id);
     free(op->dir);
     free(op->text);
     free(op);
@@ -114,7 +133,9 @@ static struct queue_file_op *queue_file_start(struct queue_files *p, str id, cha
     op->n = n;
     op->fn = fn;
     op->ctx = ctx;
-    if (p->dir) {
+    if (p->store) {
+        op->id = str_dup(id);
+    } else if (p->dir) {
         op->path = queue_file_path(p->dir, id);
         op->dir = str_dup(str_from(p->dir));
     }

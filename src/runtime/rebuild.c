@@ -97,7 +97,7 @@ static void rebuild_request(struct rebuilder *b, struct arena *a, size_t i,
         ret->why = arena_str(a, str_from(e.msg));
         return;
     }
-    struct replay h = replay_lines(a, b->lines, NULL, i);
+    struct replay h = replay_lines_model(a, b->lines, i);
     if (context_messages(a, &h, &in.messages, &in.nmessages, &e) < 0) {
         ret->why = arena_str(a, str_from(e.msg));
         return;
@@ -106,7 +106,9 @@ static void rebuild_request(struct rebuilder *b, struct arena *a, size_t i,
     struct llm_request req = run_request(&in, json_get_int(request, "maxTokens", 0),
                                          json_get_string(request, "session"));
     ret->nmessages = in.nmessages;
-    if (llm_build_request(b->llm, json_get_string(request, "model"), &req, a, &ret->body, &e) < 0) {
+    const struct json *sent = json_get(b->events[i], "requestParts");
+    if (llm_build_request(b->llm, json_get_string(request, "model"), &req, sent, a, &ret->body,
+                          &e) < 0) {
         ret->why = arena_str(a, str_from(e.msg));
         return;
     }
@@ -114,7 +116,7 @@ static void rebuild_request(struct rebuilder *b, struct arena *a, size_t i,
     bool is_equal = str_eq(str_from(ret->rebuilt_sha256), ret->recorded_sha256);
     ret->verdict = is_equal ? REBUILD_EQUAL : REBUILD_DIFFERENT;
     if (!is_equal)
-        explain_difference(a, json_get(b->events[i], "requestParts"), ret);
+        explain_difference(a, sent, ret);
 }
 
 /* ---- a run that resumes the run that asked ---- */

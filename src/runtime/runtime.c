@@ -22,21 +22,73 @@ static void on_queue_files_idle(void *ctx)
     runtime_check_stopped(ctx);
 }
 
+static void on_removal(void *ctx, const struct conv *c)
+{
+    (void)runtime_cancel_anywhere(ctx, c);
+}
+
+static void end_message(struct message *m)
+{
+    if (!queue_drop(m))
+        turn_cancel(m);
+}
+
+/* Nothing runs or waits in a conversation for somebody who may not write there any more. Their
+ * streams end first (api/live/hub.h), so the messages are only marked here. */
+static void on_rules_changed(void *ctx, struct bus_msg *msg)
+{
+    struct runtime *rt = ctx;
+    const struct bus_audience *who = msg->audience;
+    if (!who || who->is_for_lost)
+        return;
+    LIST_EACH (m, &rt->messages, struct message, node) {
+        if (str_eq(m->req.conversation_id, who->conversation_id) &&
+            !actor_allows(m->actor, &who->acl, CONV_SEND)) {
+            m->is_revoked = true;
+            defer_start(rt->deps.loop, &rt->revoked);
+        }
+    }
+}
+
+static void on_revoked(void *ctx)
+{
+    struct runtime *rt = ctx;
+    LIST_EACH (m, &rt->messages, struct message, node) {
+        if (m->is_revoked)
+            end_message(m);
+    }
+}
+
+static void follow_sharing(struct runtime *rt)
+{
+    struct arena a;
+    arena_init(&a);
+    defer_init(&rt->revoked, on_revoked, rt);
+    rt->sharing =
+        bus_subscribe(rt->deps.bus, store_space_topic(&a, rt->deps.store), on_rules_changed, rt);
+    arena_done(&a);
+}
+
 struct runtime *runtime_new(const struct runtime_deps *deps)
 {
     struct runtime *rt = xcalloc(1, sizeof *rt);
     rt->deps = *deps;
     map_init(&rt->busy);
+    map_init(&rt->strays);
+    map_init(&rt->left);
     transcript_cache_init(&rt->transcripts);
     guides_init(&rt->guides);
     list_init(&rt->messages);
     list_init(&rt->titles);
     list_init(&rt->tool_questions);
     list_init(&rt->rule_changes);
+    queue_hold_init(rt);
     defer_init(&rt->stopped, on_runtime_stopped, rt);
     arena_init(&rt->arena);
     consents_init(&rt->consents, deps->pool, deps->log);
     queue_files_init(&rt->queue_files, deps->pool, deps->log, on_queue_files_idle, rt);
+    store_on_removal(deps->store, on_removal, rt);
+    follow_sharing(rt);
     return rt;
 }
 
@@ -116,8 +168,13 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
     if (r < 0)
         err_prefix(e, "%s", c->path);
     if (r == 0 && strcmp(c->store.type, "memory") != 0) {
-        queue_files_use(&rt->queue_files, below_root(rt, "queue"));
-        r = consents_load(&rt->consents, below_root(rt, "permissions.json"), e);
+        if (store_keeps_queue(rt->deps.store))
+            queue_files_use_store(&rt->queue_files, rt->deps.store);
+        else
+            queue_files_use(&rt->queue_files, below_root(rt, "queue"));
+        r = rt->deps.consents
+                ? consents_share(&rt->consents, rt->deps.consents, rt->deps.workspace_id, e)
+                : consents_load(&rt->consents, below_root(rt, "permissions.json"), e);
         if (r == 0)
             r = setting_load_key(rt, e);
     } else {
@@ -148,7 +205,9 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
     rt->on_stopped_ctx = ctx;
     rt->nrecords++; /* a check of the skills may be in progress for a turn that has ended */
     skill_watch_check(rt->watch, &rt->last_check, false, on_skills_idle, rt);
+    store_on_removal(rt->deps.store, NULL, NULL);
     title_give_up(rt);
+    timer_stop(&rt->hold_timer);
     queue_leave_all(rt);
     runtime_cancel_all(rt);
     runtime_check_stopped(rt);
@@ -168,12 +227,16 @@ void runtime_free(struct runtime *rt)
     assert(rt->nmessages == 0 && map_len(&rt->busy) == 0 && rt->nrecords == 0);
     assert(list_empty(&rt->titles) && list_empty(&rt->rule_changes));
     assert(list_empty(&rt->tool_questions));
+    bus_unsubscribe(rt->sharing);
+    defer_stop(&rt->revoked);
     defer_stop(&rt->stopped);
     skill_watch_free(rt->watch);
     consents_done(&rt->consents);
     queue_files_done(&rt->queue_files);
     skills_unref(rt->skills);
     map_done(&rt->busy);
+    map_done(&rt->strays);
+    map_done(&rt->left);
     transcript_cache_done(&rt->transcripts);
     guides_done(&rt->guides);
     tools_memo_done(&rt->tools_memo);
@@ -191,6 +254,12 @@ void runtime_use_bundles(struct runtime *rt, struct bundles *bundles)
 const struct runtime_deps *runtime_deps(const struct runtime *rt)
 {
     return &rt->deps;
+}
+
+void runtime_on_mentions(struct runtime *rt, runtime_mention_fn fn, void *ctx)
+{
+    rt->on_mentions = fn;
+    rt->on_mentions_ctx = ctx;
 }
 
 void runtime_tell(struct runtime *rt, enum event_type type, str data)
@@ -220,6 +289,13 @@ str runtime_streamed(const struct runtime *rt, str conversation_id)
 {
     const struct turn *t = turn_active(rt, conversation_id);
     return t && t->run ? run_streamed(t->run) : STR_NONE;
+}
+
+void runtime_write_status(const struct runtime *rt, str conversation_id, struct json_writer *w)
+{
+    const struct turn *t = turn_active(rt, conversation_id);
+    if (t && t->run)
+        run_write_status(t->run, w);
 }
 
 void runtime_write_drafts(const struct runtime *rt, str conversation_id, struct json_writer *w)
@@ -269,16 +345,20 @@ bool runtime_cancel(struct runtime *rt, str conversation_id)
     return m != NULL;
 }
 
+bool runtime_cancel_anywhere(struct runtime *rt, const struct conv *c)
+{
+    struct store *s = rt->deps.store;
+    bool is_here = runtime_active_run(rt, c->id).n > 0;
+    if (is_here || !store_has_leases(s) || !str_eq(c->last_run, STR("open")))
+        return runtime_cancel(rt, c->id);
+    store_tell_others(s, c->id, STR("cancel"));
+    return true;
+}
+
 void runtime_cancel_all(struct runtime *rt)
 {
     LIST_FOREACH (n, &rt->messages)
         turn_cancel(LIST_ENTRY(n, struct message, node));
-}
-
-static void end_message(struct message *m)
-{
-    if (!queue_drop(m))
-        turn_cancel(m);
 }
 
 void runtime_cancel_user(struct runtime *rt, str user_id)

@@ -23,11 +23,13 @@
 #include "skill/skill.h"
 #include "skill/watch.h"
 #include "store/store.h"
+#include "telemetry/trace_context.h"
 #include "tools/registry.h"
 
 struct bundles;
 struct directory;
 struct runtime;
+struct tracer;
 struct message; /* a message on its way: it waits, or its turn is in progress */
 struct turn;
 
@@ -42,10 +44,17 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct llm *llm;
     struct registry *tools;
     struct pool *pool;                 /* small files: skills, permissions */
+    struct attach *files;              /* that people gave; NULL = none can be given */
+    struct media *media;               /* for pictures of results; NULL = they stay as they are */
+    const struct texts *texts;         /* instructions of people; NULL = none */
+    struct projects *projects;         /* NULL = none */
+    struct budgets *budgets;           /* NULL = nothing is limited */
     struct audit *audit;               /* NULL = nothing is recorded */
+    struct tracer *tracer;             /* NULL = runs are not traced */
     const struct directory *directory; /* the people of the server; NULL = none have accounts */
     str workspace_id;                  /* may be empty */
     str root_dir;                      /* of the workspace: skills, stored consents */
+    struct consent_table *consents;    /* NULL = stored consents are in root_dir */
     const char *settings_path;         /* file of its permissions; NULL = they are not stored */
     str default_model;                 /* of the workspace; empty = the server's */
     str identity, workspace_name;      /* for the prompt; may be empty */
@@ -74,6 +83,12 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);
 void runtime_free(struct runtime *rt); /* after stop */
 const struct runtime_deps *runtime_deps(const struct runtime *rt);
 
+/* Called when a message that names people is in the log: neither while it is queued, nor if it is
+ * withdrawn. fn NULL: nobody is told. */
+typedef void (*runtime_mention_fn)(void *ctx, str conversation_id, str by,
+                                   const struct json_strs *people);
+void runtime_on_mentions(struct runtime *rt, runtime_mention_fn fn, void *ctx);
+
 /* Publishes an event to all watchers of the workspace (/v1/events). data: an object. */
 void runtime_tell(struct runtime *rt, enum event_type type, str data);
 
@@ -101,6 +116,9 @@ struct turn_request {
     struct json_strs allowed_tools; /* globs of the request; items NULL = no limit. nb__ tools pass,
                                      * unless an interface wrote the message */
     const struct json *metadata;    /* for a new conversation, or NULL */
+    str project_id;                 /* likewise: it is put into this project; may be empty */
+    struct trace_context trace;     /* of the caller */
+    str request_id;                 /* of the HTTP request, for the log */
 
     /* Instead of a message: the answer to a question that the last run left open. */
     struct turn_answer {
@@ -116,8 +134,13 @@ struct turn_request {
     /* The directory of the sender's terminal, for the commands of this run; ignored unless the
      * sender is an operator (workspace/actor.h). Empty = none. */
     struct dir_grant grant;
+    bool wants_summary; /* of the older messages, before the answer (turn/compact.h) */
+    bool is_for_people; /* a message without a run: the agent does not answer it, and reads it later
+                         */
+    struct json_strs mentions; /* ids of people whom it names (runtime_on_mentions) */
     enum turn_when_busy { TURN_REFUSE_BUSY, TURN_QUEUE, TURN_STEER } when_busy;
-    const struct turn_child *child; /* a delegated run, or NULL */
+    const struct turn_child *child;   /* a delegated run, or NULL */
+    const struct turn_client *client; /* a program that brings its own tools, or NULL */
     /* Instead of a run: receives the first request of the run. Nothing is sent or stored. */
     preview_fn on_preview;
 };
@@ -130,6 +153,33 @@ struct turn_child {
     struct json_strs tools; /* globs; items NULL = the parent's */
     int max_iterations;
     int depth; /* 1 for a child, 2 for a grandchild */
+};
+
+#define TURN_CLIENT_TOOLS_MAX 128
+#define TURN_CLIENT_LINES_MAX 4096
+
+/* A program that speaks the protocol of a model (api/compat). Nobody can be asked in such a turn,
+ * and it does not wait for another turn: is_unattended and TURN_REFUSE_BUSY. Everything is copied.
+ */
+struct turn_client {
+    str instructions; /* its own, behind those of nb; may be empty */
+    /* Its tools: a call of one ends the run (RUN_STOP_CLIENT_TOOLS). A tool of the workspace with
+     * the same name cannot be called. */
+    const struct llm_tool *tools;
+    size_t ntools;
+    bool is_toolless; /* neither its own tools nor those of the workspace */
+    /* Events in front of the message: what was said before, of a new conversation; else results of
+     * calls that the last run handed over. With at least one, the message may be empty. */
+    const str *lines;
+    size_t nlines;
+    bool has_line_files;       /* some of the lines name files */
+    str after_run_id;          /* refused unless that run was the last; empty = any */
+    int64_t max_output_tokens; /* of one model call; 0 = as in the settings */
+    bool is_hidden;            /* a new conversation is not listed and gets no title */
+    /* An agent profile; empty, NULL, 0 = none. */
+    str system_prompt;       /* instead of nb's own */
+    struct json_strs filter; /* globs of tools; items NULL = no limit */
+    int64_t max_iterations;
 };
 
 #define TURN_FILES_MAX 20 /* of one message */
@@ -155,6 +205,7 @@ enum turn_refusal {
     TURN_FAILED,      /* the conversation could not be read or written */
     TURN_WITHDRAWN,   /* it was queued, and was withdrawn */
     TURN_STOPPING,    /* it was queued, and the server is stopping */
+    TURN_OVER_BUDGET, /* the person or the workspace has spent what it may in this month */
 };
 
 struct turn_result {
@@ -171,6 +222,8 @@ struct turn_events {
     void (*on_refused)(void *ctx, enum turn_refusal why, const struct err *err); /* last call */
     /* The message is queued (queue.h); another callback follows. */
     void (*on_queued)(void *ctx, str conversation_id, str queued_id);
+    /* Last call, of a message for people: it is in the log. NULL: nobody sends such messages. */
+    void (*on_said)(void *ctx, str conversation_id);
 };
 
 /* Never calls back before it returns. The message is valid until the last callback. */
@@ -219,6 +272,8 @@ str runtime_active_run(const struct runtime *rt, str conversation_id);
 str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late joiners */
 /* For late joiners: an array of the calls that the model is writing, as events told of them. */
 void runtime_write_drafts(const struct runtime *rt, str conversation_id, struct json_writer *w);
+/* Likewise: the members `retry` and `progress`, if there is something to say (run.h). */
+void runtime_write_status(const struct runtime *rt, str conversation_id, struct json_writer *w);
 /* A call of the run in progress, from the moment the model begins to write it. Borrowed until the
  * loop continues. False: the run, if there is one, has no such call now; the log may have it. */
 bool runtime_find_call(const struct runtime *rt, str conversation_id, str call_id,
@@ -226,8 +281,20 @@ bool runtime_find_call(const struct runtime *rt, str conversation_id, str call_i
 /* True when this person's turn is the active one of the conversation. */
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id);
 bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing was running */
+/* The same, also if another server runs it; `c` was just read. Conversations that are about to be
+ * deleted are cancelled by the runtime itself: their last lines are still written. */
+bool runtime_cancel_anywhere(struct runtime *rt, const struct conv *c);
 void runtime_cancel_all(struct runtime *rt);
 /* Cancels the runs and withdraws the queued messages of this person, or of this token. */
 void runtime_cancel_user(struct runtime *rt, str user_id);
 void runtime_cancel_token(struct runtime *rt, str token_id);
 size_t runtime_runs(const struct runtime *rt);
+
+/* ---- queue/hold.c: other servers on the same database ---- */
+
+/* The server that worked on this conversation is gone: ends its run in the log. */
+void runtime_take_over(struct runtime *rt, str conversation_id);
+/* Queued messages of servers that are gone are queued here. */
+void runtime_adopt_queue(struct runtime *rt);
+/* Sends the text of the run in progress, if there is one, to streams of other servers. */
+void runtime_forward_progress(struct runtime *rt, str conversation_id);

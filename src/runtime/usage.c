@@ -149,7 +149,8 @@ static void on_run_start(struct usage_job *j, const struct json *v)
 
 static void on_response(struct usage_job *j, const struct json *v)
 {
-    count_event(j, v, v);
+    if (!json_get(v, "quoted")) /* it was counted where it was made, if at all */
+        count_event(j, v, v);
 }
 
 static void on_aside(struct usage_job *j, const struct json *v)

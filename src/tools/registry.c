@@ -15,12 +15,24 @@ struct registry *registry_new(struct loop *loop)
 
     r->loop = loop;
     r->max_result_chars = REGISTRY_RESULT_CHARS_MAX;
+    list_init(&r->groups);
     list_init(&r->observers);
     list_init(&r->ending);
     return r;
 }
 
-static void source_free(struct registry_source *s)
+struct registry_source *registry_source_new(const struct tool_source *src)
+{
+    struct registry_source *s = xcalloc(1, sizeof *s);
+    assert(src->list && src->start && src->cancel);
+    s->def = src;
+    list_init(&s->running);
+    list_init(&s->waiting);
+    defer_init(&s->pump, registry_pump, s);
+    return s;
+}
+
+void registry_source_free(struct registry_source *s)
 {
     assert(s->n_running == 0 && s->n_waiting == 0);
     assert(list_empty(&s->running) && list_empty(&s->waiting));
@@ -35,8 +47,9 @@ void registry_free(struct registry *r)
         return;
     for (size_t i = 0; i < r->n_sources; i++) {
         registry_drop_calls(r, r->sources[i], NULL);
-        source_free(r->sources[i]);
+        registry_source_free(r->sources[i]);
     }
+    registry_groups_free(r);
     registry_drop_calls(r, NULL, NULL);
     LIST_FOREACH (it, &r->observers)
         list_del(it);
@@ -69,6 +82,7 @@ struct registry_source *registry_source_find(const struct registry *r, str name)
 static void notify(struct registry *r, str source)
 {
     r->tools = toolset_unref(r->tools);
+    registry_groups_stale(r);
     LIST_EACH (o, &r->observers, struct registry_observer, node)
         o->changed(o->ctx, source);
 }
@@ -91,7 +105,8 @@ int registry_add_source(struct registry *r, const struct tool_source *src, struc
 {
     str name = str_from(src->name);
 
-    assert(src->list && src->start && src->cancel);
+    if (src->only_for)
+        return registry_group_add(r, src, e);
     if (!tool_source_name_valid(name))
         return err_set(e, -EINVAL,
                        "tool source \"%.*s\": a name is 1 to %d letters, digits, '_' or '-'",
@@ -105,11 +120,7 @@ int registry_add_source(struct registry *r, const struct tool_source *src, struc
         return err_set(e, -ENOSPC, "tool source \"%.*s\": a workspace holds at most %d",
                        STR_ARG(name), REGISTRY_SOURCES_MAX);
 
-    struct registry_source *s = xcalloc(1, sizeof(*s));
-    s->def = src;
-    list_init(&s->running);
-    list_init(&s->waiting);
-    defer_init(&s->pump, registry_pump, s);
+    struct registry_source *s = registry_source_new(src);
     source_insert(r, source_slot(r, name), s);
     notify(r, name);
     return 0;
@@ -118,6 +129,8 @@ int registry_add_source(struct registry *r, const struct tool_source *src, struc
 void registry_remove_source(struct registry *r, const struct tool_source *src)
 {
     size_t at = 0;
+    if (src->only_for && registry_group_remove(r, src))
+        return;
     while (at < r->n_sources && r->sources[at]->def != src)
         at++;
     if (at == r->n_sources)
@@ -130,12 +143,14 @@ void registry_remove_source(struct registry *r, const struct tool_source *src)
     r->n_sources--;
     registry_drop_calls(r, s, "was removed while the call ran");
     notify(r, str_from(s->def->name));
-    source_free(s);
+    registry_source_free(s);
 }
 
 void registry_changed(struct registry *r, const struct tool_source *src)
 {
     struct registry_source *s = registry_source_find(r, str_from(src->name));
+    if (src->only_for)
+        registry_group_changed(r, src);
     if (!s || s->def != src)
         return;
     s->part = toolset_part_unref(s->part);
@@ -159,7 +174,7 @@ void registry_unobserve(struct registry_observer *o)
     list_del(&o->node);
 }
 
-static struct toolset_part *source_part(struct registry_source *s)
+struct toolset_part *registry_source_part(struct registry_source *s)
 {
     if (!s->part) {
         size_t n = 0;
@@ -175,21 +190,32 @@ struct toolset *registry_tools(struct registry *r)
         return r->tools;
     struct toolset_part *parts[REGISTRY_SOURCES_MAX];
     for (size_t i = 0; i < r->n_sources; i++)
-        parts[i] = source_part(r->sources[i]);
+        parts[i] = registry_source_part(r->sources[i]);
     r->tools = toolset_new(parts, r->n_sources);
     return r->tools;
 }
 
-const struct toolset_item *registry_find(struct registry *r, str name, const struct json *args,
-                                         bool is_admin)
+static const struct toolset_item *find_in(const struct toolset *all, str name,
+                                          const struct json *args, bool is_admin)
 {
-    const struct toolset *all = registry_tools(r);
     const struct toolset_item *it = toolset_find(all, name);
 
     if (!it)
         it = toolset_find(all, tool_alias(name, args));
     bool is_hidden = it && (it->tool->is_internal || (it->tool->is_admin_only && !is_admin));
     return is_hidden ? NULL : it;
+}
+
+const struct toolset_item *registry_find(struct registry *r, str name, const struct json *args,
+                                         bool is_admin)
+{
+    return find_in(registry_tools(r), name, args, is_admin);
+}
+
+const struct toolset_item *registry_find_for(struct registry *r, const struct tool_audience *who,
+                                             str name, const struct json *args, bool is_admin)
+{
+    return find_in(registry_tools_for(r, who), name, args, is_admin);
 }
 
 str registry_interface_of(struct registry *r, str name)

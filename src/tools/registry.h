@@ -13,6 +13,7 @@
 #include "tools/toolset.h"
 
 #define REGISTRY_SOURCES_MAX      256
+#define REGISTRY_PRIVATE_MAX      8    /* private sources of one audience */
 #define REGISTRY_QUEUE_MAX        1024 /* calls that wait for one source */
 #define REGISTRY_CONCURRENT       6
 #define REGISTRY_TIMEOUT_MS       120000
@@ -31,6 +32,10 @@ void registry_set_result_limit(struct registry *r, size_t max_chars); /* 0 = no 
 /* Borrows `src` until it is removed. Refuses a name that is taken (-EEXIST) or not made of
  * [A-Za-z0-9_-] (-EINVAL), and more than REGISTRY_SOURCES_MAX sources (-ENOSPC). */
 int registry_add_source(struct registry *r, const struct tool_source *src, struct err *e);
+
+/* A private source (only_for) is for its audience alone: registry_tools_for and calls of runs find
+ * it, nothing else does, and observers are not notified. Refused beyond REGISTRY_PRIVATE_MAX of one
+ * audience. The same functions remove and change it. */
 
 /* Cancels the running calls of the source now, and never calls the source again; the callers get
  * an error result later. A source is identified by its address, not by its name: a source that was
@@ -61,6 +66,11 @@ struct toolset *registry_tools(struct registry *r);
  * name that was called. */
 const struct toolset_item *registry_find(struct registry *r, str name, const struct json *args,
                                          bool is_admin);
+/* The same with the private tools of this audience. */
+struct toolset *registry_tools_for(struct registry *r, const struct tool_audience *who);
+const struct toolset_item *registry_find_for(struct registry *r, const struct tool_audience *who,
+                                             str name, const struct json *args, bool is_admin);
+
 /* The resource of the interface that a tool of this name has for models; empty = none. Valid until
  * the tools change. */
 str registry_interface_of(struct registry *r, str name);

@@ -209,16 +209,36 @@ static struct tool_result unknown_tool(struct tool_call *c)
     return res;
 }
 
+/* Only runs have private tools. */
+static struct tool_audience audience_of(const struct tool_caller *who)
+{
+    if (who->run_id.n == 0 || who->app.n > 0)
+        return (struct tool_audience){0};
+    return tool_audience_of(who->actor, who->conversation_id);
+}
+
 /* An interface has a list of its own: the tools of its source that are for apps, by their current
  * names. */
 static const struct toolset_item *find_for(struct registry *r, str name, const struct json *args,
                                            const struct tool_caller *who)
 {
+    struct tool_audience audience = audience_of(who);
     if (who->app.n == 0)
-        return registry_find(r, name, args, actor_is_admin(who->actor));
+        return registry_find_for(r, &audience, name, args, actor_is_admin(who->actor));
     const struct toolset_item *it = toolset_find(registry_tools(r), name);
     bool is_offered = it && it->tool->is_for_apps && !it->tool->is_admin_only;
     return is_offered && str_eq(it->source, who->app) ? it : NULL;
+}
+
+static struct registry_source *source_of(struct registry *r, const struct toolset_item *it,
+                                         const struct tool_caller *who)
+{
+    struct tool_audience audience = audience_of(who);
+    struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
+    if (it && !s)
+        s = registry_group_source(registry_group_find(r, &audience), it->source);
+    assert(!it || s);
+    return s;
 }
 
 struct tool_call *registry_call(struct registry *r, str name, const struct json *args,
@@ -226,7 +246,7 @@ struct tool_call *registry_call(struct registry *r, str name, const struct json 
                                 void *ctx)
 {
     const struct toolset_item *it = find_for(r, name, args, who);
-    struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
+    struct registry_source *s = source_of(r, it, who);
     struct tool_call *c = tool_call_new(r, s, name, args, who);
 
     c->ev = ev;
@@ -243,7 +263,7 @@ struct tool_call *registry_probe(struct registry *r, str name, const struct json
                                  void *ctx)
 {
     const struct toolset_item *it = find_for(r, name, args, who);
-    struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
+    struct registry_source *s = source_of(r, it, who);
     if (!s || !s->def->probe)
         return NULL;
     struct tool_call *c = tool_call_new(r, s, name, args, who);

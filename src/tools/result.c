@@ -1,5 +1,7 @@
 #include "tools/result.h"
 
+#include "store/event/blobs.h"
+
 #define TEXT_BYTES_MAX (64u << 20)
 
 struct tool_result tool_result_text(struct arena *a, str text)
@@ -20,6 +22,34 @@ struct tool_result tool_result_error(struct arena *a, const char *fmt, ...)
     va_end(ap);
     r.is_error = r.is_absent = true;
     return r;
+}
+
+static struct json file_link(struct arena *a, const struct attached *f)
+{
+    struct json *link = json_new(a, JSON_OBJECT);
+    json_set(a, link, STR("type"), json_of_str(STR("resource_link")));
+    json_set(a, link, STR("uri"), json_of_str(arena_concat(a, STR(FILE_URI), f->id)));
+    json_set(a, link, STR("name"), json_of_str(arena_str(a, f->name)));
+    json_set(a, link, STR("mimeType"), json_of_str(arena_str(a, f->mime)));
+    json_set(a, link, STR("size"), json_of_int((int64_t)f->bytes));
+    return *link;
+}
+
+static struct json *longer_list(struct arena *a, const struct json *list)
+{
+    struct json *out = json_new(a, JSON_ARRAY);
+    for (uint32_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
+        json_push(a, out, list->items[i]);
+    return out;
+}
+
+void tool_result_add_file(struct arena *a, struct tool_result *r, const struct attached *f)
+{
+    struct json *content = longer_list(a, r->content), *files = longer_list(a, r->files);
+    json_push(a, content, file_link(a, f));
+    json_push(a, files, file_parts_make(a, f));
+    r->content = content;
+    r->files = files;
 }
 
 static size_t count_chars(str s)

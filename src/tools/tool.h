@@ -36,6 +36,10 @@ struct tool {
     /* Uses an account of the person it acts for: nobody else may allow the call or answer its
      * questions. */
     bool is_personal;
+    /* An open interface offers it, in its own words: asks before each call that may change
+     * something, and is never allowed permanently. */
+    bool is_of_view;
+    str rule_name;       /* what rules and filters match; empty = the public name */
     uint64_t timeout_ms; /* 0 = that of its source; TOOL_NO_TIMEOUT = it limits itself */
 };
 
@@ -56,6 +60,12 @@ struct tool_result {
     const struct json *content;    /* array of content blocks; NULL = [] */
     const struct json *structured; /* structuredContent or NULL */
     const struct json *meta;       /* _meta or NULL */
+    /* Files that the call has made, as parts (store/event/blobs.h); NULL = none. Only nb itself
+     * sets it, because the conversation gets every file that is named here. */
+    const struct json *files;
+    /* Pictures of the content as models get them: [{part, mimeType, data, width, height}], or
+     * {part, problem}; NULL = as they came. Only nb itself sets it. */
+    const struct json *views;
     bool is_error;
     bool is_absent; /* the tool gave no result: content says why (refused, cancelled, timed out) */
 };
@@ -120,6 +130,16 @@ void tool_call_progress(const struct tool_call *c, double progress, double total
 
 /* ---- a source ---- */
 
+/* The runs that may use a private source: those in this conversation that act for this person and
+ * for nobody else, and with this token (empty: with none), so that neither a token nor what it may
+ * not call learns anything from the other. */
+struct tool_audience {
+    str conversation_id, user_id, token_id;
+};
+
+/* The audience that a run of this actor belongs to; all empty when it acts for several. */
+struct tool_audience tool_audience_of(const struct actor *a, str conversation_id);
+
 struct tool_source {
     const char *name; /* "nb", "bash": the prefix before "__" */
     /* The current tools; valid until registry_changed. */
@@ -136,6 +156,9 @@ struct tool_source {
      * they are available. *ret_is_coming: the source is starting. NULL: always available. */
     str (*absence)(void *self, struct arena *a, bool *ret_is_coming);
     void *self;
+    /* NULL = everybody in the workspace. A private source is in no list but that of its audience;
+     * its name has a dot, so that it is never the name of a bundle. */
+    const struct tool_audience *only_for;
     size_t call_size; /* of the struct that begins with a struct tool_call; 0 = nothing follows */
     /* 0 = 6. A source whose calls wait for other calls of the same source (delegation) must set
      * UINT_MAX, to avoid a deadlock. */

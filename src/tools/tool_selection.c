@@ -35,7 +35,7 @@ bool tool_selection_may_call(const struct actor *a, bool is_child, const struct 
         return false;
     for (size_t i = 0; i < a->nfilters; i++) {
         has_profile |= a->filters[i].kind == FILTER_PROFILE;
-        if (!passes(&a->filters[i], it->name))
+        if (!passes(&a->filters[i], toolset_rule_name(it)))
             return false;
     }
     return has_profile || !is_child || !is_kept_from_children(it);
@@ -98,10 +98,12 @@ static bool is_candidate(const struct tool_selection_input *in, const struct too
     return !it->tool->is_internal && tool_selection_may_call(in->actor, in->is_child, it);
 }
 
-/* nb's own tools, which do not count towards the limit of app tools. */
-static bool is_own(const struct toolset_item *it)
+/* Tools that do not count towards the limit of app tools: nb's own, and those of open interfaces,
+ * which nb__discover_tools cannot find. */
+static bool is_free(const struct toolset_item *it)
 {
-    return tool_name_is_system(it->name) || str_eq(it->source, STR("conversations"));
+    return tool_name_is_system(it->name) || str_eq(it->source, STR("conversations")) ||
+           str_eq(it->source, STR("files")) || it->tool->is_of_view;
 }
 
 static bool was_used(const struct tool_selection_input *in, str name, size_t max)
@@ -114,7 +116,7 @@ static bool was_used(const struct tool_selection_input *in, str name, size_t max
 static bool is_shown(const struct tool_selection_input *in, const struct toolset_item *it,
                      bool show_all, size_t max_direct)
 {
-    if (tool_name_is_system(it->name))
+    if (tool_name_is_system(it->name) || it->tool->is_of_view)
         return true;
     if (in->skill.len > 0 ? globs_match(in->skill, it->name)
                           : show_all || was_used(in, it->name, max_direct))
@@ -141,7 +143,7 @@ static size_t count_of_apps(const struct tool_selection_input *in)
 {
     size_t n = 0;
     for (size_t i = 0; i < in->tools->len; i++)
-        n += is_candidate(in, &in->tools->items[i]) && !is_own(&in->tools->items[i]);
+        n += is_candidate(in, &in->tools->items[i]) && !is_free(&in->tools->items[i]);
     return n;
 }
 

@@ -43,6 +43,8 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .is_unconfined = t->is_unconfined,
         .reading_actions = json_strs_copy(a, t->reading_actions),
         .is_personal = t->is_personal,
+        .is_of_view = t->is_of_view,
+        .rule_name = arena_str(a, t->rule_name),
         .timeout_ms = t->timeout_ms,
     };
 }
@@ -212,4 +214,20 @@ const struct toolset_item *toolset_find(const struct toolset *t, str name)
 {
     struct toolset_item key = {.name = name};
     return t->len ? bsearch(&key, t->items, t->len, sizeof(key), by_public_name) : NULL;
+}
+
+str toolset_rule_name(const struct toolset_item *it)
+{
+    return it->tool->rule_name.n > 0 ? it->tool->rule_name : it->name;
+}
+
+struct toolset *toolset_extend(const struct toolset *t, struct toolset_part *const *more, size_t n)
+{
+    struct toolset_part **all = xcalloc(t->n_parts + n, sizeof *all);
+    if (t->n_parts > 0)
+        memcpy(all, t->parts, t->n_parts * sizeof *all);
+    memcpy(all + t->n_parts, more, n * sizeof *all);
+    struct toolset *ret = toolset_new(all, t->n_parts + n);
+    free(all);
+    return ret;
 }

@@ -37,3 +37,9 @@ struct toolset *toolset_ref(struct toolset *t);
 struct toolset *toolset_unref(struct toolset *t); /* takes NULL; returns NULL */
 
 const struct toolset_item *toolset_find(const struct toolset *t, str name); /* exact, or NULL */
+
+/* The name that rules of the settings and filters of tokens match. */
+str toolset_rule_name(const struct toolset_item *it);
+
+/* The same parts and one or more others. */
+struct toolset *toolset_extend(const struct toolset *t, struct toolset_part *const *more, size_t n);

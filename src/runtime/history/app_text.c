@@ -52,5 +52,7 @@ str app_text_of(struct arena *a, const struct replay_message *m)
 
 str app_text_short(struct arena *a, const struct replay_message *m, size_t max_bytes)
 {
+    if (m->app.n == 0)
+        return utf8_truncate(replay_text(a, m), max_bytes);
     return built(a, m, max_bytes, false);
 }

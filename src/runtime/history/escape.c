@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/bytes/word.h"
 #include "base/utf8.h"
 
 #define CUT_MARK     "\n[cut]"
@@ -174,8 +175,20 @@ static size_t plain_run(str text, size_t max, bool one_line)
         ['\t' ... '\n'] = true, [' ' ... '<' - 1] = true, ['<' + 1 ... '~'] = true};
     const bool *is_plain = one_line ? IN_LINE : IN_BLOCK;
     size_t n = 0, end = text.n < max ? text.n : max;
-    while (n < end && is_plain[(unsigned char)text.p[n]])
-        n++;
+    while (n < end) {
+        uint64_t w = 0;
+        size_t stop = end - n < sizeof w ? end : n + sizeof w;
+        if (stop - n == sizeof w)
+            memcpy(&w, text.p + n, sizeof w);
+        if (!(word_unprintable(w) | word_equal(w, '<'))) {
+            n = stop;
+            continue;
+        }
+        while (n < stop && is_plain[(unsigned char)text.p[n]])
+            n++;
+        if (n < stop)
+            break;
+    }
     return n;
 }
 
@@ -203,7 +216,10 @@ static void put_escaped(struct buf *out, str text, size_t max_bytes, bool one_li
 static str escaped(struct arena *a, str text, size_t max_bytes, bool one_line)
 {
     struct buf out;
+    if (plain_run(text, max_bytes, one_line) == text.n) /* most text stays as it is */
+        return arena_str(a, one_line ? str_trim(text) : text);
     buf_init(&out, max_bytes + 64);
+    (void)buf_reserve(&out, text.n < max_bytes ? text.n : max_bytes);
     put_escaped(&out, text, max_bytes, one_line);
     str copy = arena_str(a, one_line ? str_trim(buf_str(&out)) : buf_str(&out));
     buf_done(&out);

@@ -9,7 +9,7 @@ struct transcript *transcript_new(void)
     struct transcript *t = xcalloc(1, sizeof *t);
     arena_init(&t->arena);
     arena_init(&t->fresh);
-    replay_init(&t->replay, &t->arena);
+    replay_init_model(&t->replay, &t->arena, NULL);
     return t;
 }
 
@@ -25,34 +25,29 @@ void transcript_free(struct transcript *t)
 
 size_t transcript_size(const struct transcript *t)
 {
-    return t->arena.total + t->fresh.total + t->replay.cap * sizeof *t->replay.messages;
+    const struct replay *r = &t->replay;
+    return t->arena.total + t->fresh.total + r->cap * sizeof *r->messages +
+           r->said_cap * sizeof *r->said;
+}
+
+void transcript_load(struct transcript *t, const struct store_page *page, size_t nbefore,
+                     const struct past *past)
+{
+    assert(t->n == 0 && t->known == 0 && t->replay.n == 0 && nbefore <= page->n);
+    replay_done(&t->replay);
+    replay_init_model(&t->replay, &t->arena, past);
+    for (size_t i = 0; i < nbefore; i++)
+        replay_add_before(&t->replay, page->events[i].line);
+    for (size_t i = nbefore; i < page->n; i++)
+        replay_add(&t->replay, page->events[i].line, 0);
+    replay_pause(&t->replay);
+    t->known = page->end;
 }
 
 void transcript_add(struct transcript *t, str line)
 {
     ARENA_GROW(&t->fresh, t->lines, t->n, t->cap);
     t->lines[t->n++] = (struct transcript_line){.text = arena_str(&t->fresh, line)};
-    t->bytes += line.n;
-}
-
-/* Pages arrive newest first; the transcript has the oldest line first. */
-void transcript_prepend(struct transcript *t, const struct store_page *page)
-{
-    assert(t->replayed == 0);
-    size_t total = t->n + page->n;
-    struct transcript_line *lines = arena_array(&t->fresh, total + 16, sizeof *lines);
-    for (size_t i = 0; i < page->n; i++) {
-        const struct store_event *e = &page->events[i];
-        lines[i] = (struct transcript_line){arena_str(&t->fresh, e->line), e->pos};
-        t->bytes += e->line.n;
-    }
-    if (t->n > 0)
-        memcpy(lines + page->n, t->lines, t->n * sizeof *lines);
-    else if (page->n > 0)
-        t->known = page->events[page->n - 1].pos;
-    t->lines = lines;
-    t->n = t->nknown = total;
-    t->cap = total + 16;
 }
 
 void transcript_place(struct transcript *t, size_t first, const store_pos *pos, size_t n)
@@ -71,7 +66,8 @@ void transcript_settle(struct transcript *t, store_pos end)
 /* A line of another writer is accepted if no message depends on it. */
 static bool is_harmless(str line)
 {
-    return !replay_reads(json_scan_plain(json_scan_field(line, STR("type"))));
+    str type = json_scan_plain(json_scan_field(line, STR("type")));
+    return type.n > 0 && !replay_reads(event_type_of(type));
 }
 
 bool transcript_catch_up(struct transcript *t, const struct store_page *page)
@@ -105,6 +101,7 @@ const struct replay *transcript_replay(struct transcript *t)
     assert(t->replayed <= t->n && t->nknown <= t->n);
     while (t->replayed < t->n)
         replay_add(&t->replay, t->lines[t->replayed++].text, 0);
+    replay_pause(&t->replay);
     if (t->nknown == t->n)
         drop_lines(t);
     return &t->replay;

@@ -1,6 +1,6 @@
-/* transcript.h - the lines of a conversation as a turn sees them: those of the log, and those that
- * the turn added. Each line is parsed once, when the messages are needed; a parsed line that is
- * known to be in the log is kept as a message only.
+/* transcript.h - the messages of a conversation as a turn sees them: those of the log that its
+ * model gets (model_lines.h), and the lines that the turn added. Each line is parsed once; a parsed
+ * line that is known to be in the log is kept as a message only.
  *
  * A transcript knows how far it agrees with the log: everything up to `known` was read from
  * it or is known to be there; later lines were appended by the turn and have the positions that the
@@ -20,7 +20,6 @@ struct transcript {
     struct arena arena, fresh; /* of the messages; of the lines */
     struct transcript_line *lines;
     size_t n, cap;
-    size_t bytes; /* of all lines, including those that were freed after parsing */
     struct replay replay;
     size_t replayed; /* lines that are in it */
     store_pos known;
@@ -34,9 +33,12 @@ struct transcript *transcript_new(void);
 void transcript_free(struct transcript *t);         /* accepts NULL */
 size_t transcript_size(const struct transcript *t); /* in memory */
 
-/* Both copy. A page is inserted before the existing lines. */
-void transcript_add(struct transcript *t, str line);
-void transcript_prepend(struct transcript *t, const struct store_page *page);
+/* The messages of the log, in a new transcript: page has the lines that model_lines_choose took,
+ * with nbefore (model_lines.h) of them in front. past: conv.past, as it was before the page was
+ * read. */
+void transcript_load(struct transcript *t, const struct store_page *page, size_t nbefore,
+                     const struct past *past);
+void transcript_add(struct transcript *t, str line); /* copies */
 /* The n lines from `first` on are in the log now, at these positions. */
 void transcript_place(struct transcript *t, size_t first, const store_pos *pos, size_t n);
 /* All lines are in the log, which ends here. */

@@ -11,7 +11,7 @@
 #include "runtime/history/transcript.h"
 
 #define TRANSCRIPT_CACHE_MAX       512
-#define TRANSCRIPT_CACHE_ONE_BYTES (4u * 1024 * 1024) /* longer ones are read again, in pages */
+#define TRANSCRIPT_CACHE_ONE_BYTES (4u * 1024 * 1024) /* longer ones are read again */
 #define TRANSCRIPT_CACHE_ALL_BYTES (16u * 1024 * 1024)
 
 struct transcript_cache {

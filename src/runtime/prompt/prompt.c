@@ -30,7 +30,8 @@ static str author_of(struct prompt_composing *c, const struct skill *s)
     str who = str_from(AUTHORS[s->origin]);
     if (s->origin == SKILL_PERSONAL && c->in->user_name.n > 0)
         who = c->in->user_name;
-    return arena_printf(c->a, "%.*s (skill %.*s)", STR_ARG(who), STR_ARG(s->name));
+    const str parts[] = {who, STR(" (skill "), s->name, STR(")")};
+    return arena_join(c->a, parts, ARRAY_LEN(parts));
 }
 
 str prompt_settings_author(const struct prompt_composing *c)
@@ -48,6 +49,15 @@ static str author_attribute(struct arena *a, str author)
     return str_make(copy, line.n);
 }
 
+/* Joined, not printed: a layer has kilobytes, and printf takes them one by one. */
+static str layer_text(struct arena *a, str author, str text)
+{
+    str tag = str_from(container_name(CONTAINER_LAYER));
+    const str parts[] = {STR("<"),    tag, STR(" author=\""), author, STR("\">\n"), text,
+                         STR("\n</"), tag, STR(">")};
+    return arena_join(a, parts, ARRAY_LEN(parts));
+}
+
 void prompt_end_layer(struct prompt_composing *c, int number, const char *name, str author,
                       bool is_volatile)
 {
@@ -56,13 +66,11 @@ void prompt_end_layer(struct prompt_composing *c, int number, const char *name, 
 
     if (text.n > 0 && p->n_layers < c->max_layers) {
         struct prompt_layer *l = &p->layers[p->n_layers++];
-        const char *tag = container_name(CONTAINER_LAYER);
         str by = author_attribute(c->a, author);
         l->number = number;
         l->name = name;
         l->author = by;
-        l->text = arena_printf(c->a, "<%s author=\"%.*s\">\n%.*s\n</%s>", tag, STR_ARG(by),
-                               STR_ARG(text), tag);
+        l->text = layer_text(c->a, by, text);
         l->tokens = prompt_estimate_tokens(l->text);
         l->is_volatile = is_volatile;
         p->tokens += l->tokens;
@@ -164,6 +172,37 @@ static void add_workspace(struct prompt_composing *c)
     prompt_end_layer(c, 2, "workspace", prompt_settings_author(c), false);
 }
 
+static void add_project_instructions(struct prompt_composing *c)
+{
+    const struct prompt_input *in = c->in;
+    const str author[] = {in->project_author.n > 0 ? in->project_author : STR(PROMPT_BY_PERSON),
+                          STR(" (project "), in->project_name, STR(")")};
+    if (in->project_instructions.n > 0) {
+        buf_add_lit(&c->text, "## Instructions of the project ");
+        prompt_add_line(c, in->project_name);
+        buf_add_lit(&c->text, "\n\nThis conversation belongs to the project.\n\n");
+    }
+    add_body(c, in->project_instructions);
+    prompt_end_layer(c, 2, "project instructions", arena_join(c->a, author, ARRAY_LEN(author)),
+                     false);
+}
+
+static void add_instructions(struct prompt_composing *c)
+{
+    const struct prompt_input *in = c->in;
+    str person = in->user_name.n > 0 ? in->user_name : STR(PROMPT_BY_PERSON);
+    if (in->workspace_instructions.n > 0)
+        buf_add_lit(&c->text, "## Instructions of the workspace\n\n");
+    add_body(c, in->workspace_instructions);
+    prompt_end_layer(c, 2, "workspace instructions", prompt_settings_author(c), false);
+    add_project_instructions(c);
+    if (in->personal_instructions.n > 0)
+        buf_add_lit(&c->text, "## Instructions of the user\n\nFollow them where they do not "
+                              "contradict those of the workspace.\n\n");
+    add_body(c, in->personal_instructions);
+    prompt_end_layer(c, 2, "personal instructions", person, false);
+}
+
 /* ---- 4: the matched skill ---- */
 
 static bool is_installed(const struct prompt_input *in, str bundle)
@@ -225,16 +264,18 @@ static void add_directory(struct prompt_composing *c)
 
 static str join_layers(struct arena *a, const struct prompt *p, bool is_volatile)
 {
-    struct buf out;
-
-    buf_init(&out, PROMPT_MAX);
+    str *parts = arena_array(a, 2 * p->n_layers, sizeof *parts);
+    size_t n = 0, bytes = 0;
     for (size_t i = 0; i < p->n_layers; i++) {
-        if (p->layers[i].is_volatile != is_volatile)
+        str text = p->layers[i].text;
+        if (p->layers[i].is_volatile != is_volatile || text.n > PROMPT_MAX - bytes)
             continue;
-        buf_add_lit(&out, out.n ? SEPARATOR : "");
-        buf_add_str(&out, p->layers[i].text);
+        bytes += text.n;
+        if (n > 0)
+            parts[n++] = STR(SEPARATOR);
+        parts[n++] = text;
     }
-    return buf_keep(&out, a);
+    return arena_join(a, parts, n);
 }
 
 struct prompt prompt_compose(struct arena *a, const struct prompt_input *in)
@@ -250,6 +291,7 @@ struct prompt prompt_compose(struct arena *a, const struct prompt_input *in)
     add_user(&c);
     add_participants(&c);
     add_workspace(&c);
+    add_instructions(&c);
     add_date(&c);
     add_directory(&c);
     prompt_add_apps(&c);

@@ -1,7 +1,8 @@
 /* prompt.h - the system prompt, composed of four layers.
  *
  * 1 identity: context skills up to priority 10. 2 context: the other context skills, the
- * user, participants, the workspace. 3 apps: installed apps with their trust scores, the
+ * user, participants, the workspace, the instructions of its admins,
+ * of the project and of the user. 3 apps: installed apps with their trust scores, the
  * instructions of their servers, agent profiles, tools that are not listed, and the app that the
  * user has open. 4 the matched skill. A pure function: equal input gives equal bytes. Parts that
  * change from message to message (date, hidden tools, app state, matched skill) are separate, so
@@ -65,6 +66,10 @@ struct prompt_input {
     const struct prompt_person *participants; /* of a shared conversation */
     size_t n_participants;
     str workspace_name; /* may be empty */
+    /* Instructions: of the workspace, and of the person whose messages are the only ones of the
+     * run. Each may be empty. */
+    str workspace_instructions, personal_instructions;
+    str project_name, project_instructions, project_author; /* empty = none; author may be */
 
     const struct prompt_app *apps; /* in any order */
     size_t n_apps;

@@ -18,6 +18,9 @@
 #define QUEUE_IS_FULL                                                                              \
     "The queue of this conversation is full. Wait for the answer, or withdraw a queued message."
 
+#define STILL_ANSWERING                                                                            \
+    "The agent is still answering in this conversation. Wait for the answer, or cancel it."
+
 /* May the message still be changed or withdrawn? */
 static bool is_waiting(const struct message *m)
 {
@@ -42,6 +45,7 @@ static void free_if_idle(struct runtime *rt, str conversation_id, struct busy_co
 {
     if (b->turn || !list_empty(&b->waiting))
         return;
+    store_lease_release(b->lease);
     map_del(&rt->busy, conversation_id);
     free(b);
 }
@@ -79,6 +83,14 @@ void queue_vacate(struct turn *t)
         free_if_idle(t->rt, t->conversation_id, b);
 }
 
+void queue_detach(struct turn *t)
+{
+    struct busy_conv *b = t->busy;
+    assert(b && b->turn == t);
+    t->busy = NULL;
+    b->turn = NULL;
+}
+
 void queue_leave(struct message *m)
 {
     struct busy_conv *b = map_get(&m->rt->busy, m->req.conversation_id);
@@ -108,6 +120,8 @@ static void write_queued(struct json_writer *w, const struct message *m)
     jw_kstr(w, "message", m->req.message);
     if (m->req.files)
         jw_kval(w, "files", m->req.files);
+    if (m->req.is_for_people)
+        jw_kbool(w, "forPeople", true);
     jw_kstr(w, "queuedAt", str_from(at));
 }
 
@@ -156,10 +170,21 @@ static void publish_removed(struct message *m, const char *reason, str by, const
 void queue_taken(struct message *m)
 {
     struct runtime *rt = m->rt;
+    if (m->req.mentions.len > 0 && rt->on_mentions && !rt->on_stopped)
+        rt->on_mentions(rt->on_mentions_ctx, m->req.conversation_id, actor_user(m->actor),
+                        &m->req.mentions);
     if (!m->place.is_listed)
         return;
     memcpy(rt->taken[rt->ntaken++ % QUEUE_TAKEN_KEPT], m->place.id, sizeof m->place.id);
     publish_removed(m, "taken", STR_NONE, NULL);
+}
+
+/* Of a message that is a row of a database: it was not reached, or another server has taken the
+ * conversation over meanwhile. */
+static bool is_passing(const struct runtime *rt, enum turn_refusal why, const struct err *err)
+{
+    return rt->queue_files.store && why == TURN_FAILED &&
+           (err->code == -EHOSTUNREACH || err->code == -EOWNERDEAD);
 }
 
 /* A restored message has no listener who could send it again, and the cause (a missing key, a full
@@ -167,12 +192,17 @@ void queue_taken(struct message *m)
 void queue_refused(struct message *m, enum turn_refusal why, const struct err *err)
 {
     struct err shown = *err;
+    if (m->place.file == QUEUE_FILE_OWN && is_passing(m->rt, why, err)) {
+        m->place.file = QUEUE_FILE_KEPT; /* restored from its row when the database is back */
+        return;
+    }
     plain_err(&shown);
     publish_removed(m, "refused", STR_NONE, shown.msg);
     if (!m->place.is_restored || m->place.file != QUEUE_FILE_OWN || why == TURN_NOT_FOUND ||
         why == TURN_FORBIDDEN || why == TURN_WITHDRAWN)
         return;
     m->place.file = QUEUE_FILE_KEPT;
+    map_put(&m->rt->left, str_from(m->place.id), m->rt);
     log_warn(m->rt->deps.log, "runtime",
              "a queued message of %.*s was refused and is kept for the next start: %s",
              STR_ARG(m->req.conversation_id), err->msg);
@@ -215,9 +245,12 @@ static struct queue_file_op *write_queue_file(struct message *m, queue_files_fn 
     jw_kstr(&w, "model", m->req.model);
     jw_kstr(&w, "channel", m->req.channel);
     jw_kbool(&w, "unattended", m->req.is_unattended);
+    jw_kbool(&w, "forPeople", m->req.is_for_people);
+    jw_kbool(&w, "compact", m->req.wants_summary);
     jw_key(&w, "actor");
     actor_write(m->actor, &w);
     write_strs(&w, "autoAllow", m->req.auto_allow);
+    write_strs(&w, "mentions", m->req.mentions);
     if (m->app)
         jw_kval(&w, "app", m->app);
     if (m->req.app.n > 0)
@@ -265,7 +298,7 @@ static void leave_for_restart(struct message *m)
     m->place.file = QUEUE_FILE_KEPT;
     m->place.is_listed = false; /* no queue.removed: clients that reconnect find it listed again */
     refuse_queued(m, TURN_STOPPING,
-                  m->rt->queue_files.dir
+                  m->rt->queue_files.dir || m->rt->queue_files.store
                       ? "The server is stopping. The message stays queued and is sent after "
                         "the restart."
                       : "The server is stopping. The message was not sent.");
@@ -274,18 +307,25 @@ static void leave_for_restart(struct message *m)
 void queue_join(struct message *m, struct busy_conv *b)
 {
     /* Files are read into the history when a turn begins: a run under way cannot take them. */
-    bool is_steering = m->req.when_busy == TURN_STEER && b->turn && b->turn->run && !m->req.files;
+    bool is_steering = m->req.when_busy == TURN_STEER && b->turn && b->turn->run && !m->req.files &&
+                       !m->req.is_for_people;
     message_enter(m, is_steering ? MESSAGE_STEERING : MESSAGE_QUEUED);
     list_push(&b->waiting, &m->place.node);
     m->place.is_listed = true;
 }
 
-static void join_queue(struct message *m, struct busy_conv *b)
+/* To all watchers, and to the sender, who gets the id for changes. */
+static void tell_queued(struct message *m)
 {
-    queue_join(m, b);
     publish_message(m, event_name(EV_QUEUE_ADDED));
     if (m->ev && m->ev->on_queued)
         m->ev->on_queued(m->ctx, m->req.conversation_id, str_from(m->place.id));
+}
+
+static void join_queue(struct message *m, struct busy_conv *b)
+{
+    queue_join(m, b);
+    tell_queued(m);
     if (m->state == MESSAGE_STEERING)
         message_announce(m, m->req.conversation_id, str_from(b->turn->run_id), false);
 }
@@ -318,25 +358,64 @@ static void keep_findings(struct message *m, const struct turn *t)
     m->app = t->app ? json_clone(&m->arena, t->app) : NULL;
 }
 
+/* An answer belongs to the question that is open now; it cannot wait for a later run. */
+static bool may_wait(const struct message *m)
+{
+    return m->req.when_busy != TURN_REFUSE_BUSY && m->req.answer.ask_id.n == 0;
+}
+
+/* It is durable before its sender is told that it waits. */
+static void store_message(struct turn *t)
+{
+    struct message *m = t->msg;
+    random_id("msg", m->place.id);
+    m->place.since_ms = clock_now_ms();
+    m->place.number = ++t->rt->nqueued;
+    keep_findings(m, t);
+    turn_free(t);
+    message_enter(m, MESSAGE_STORING);
+    (void)write_queue_file(m, on_message_stored, m);
+}
+
 void queue_wait(struct turn *t)
 {
     struct message *m = t->msg;
     const struct busy_conv *b = map_get(&t->rt->busy, t->conversation_id);
     assert(b && !t->busy && m->place.id[0] == '\0'); /* a message is queued at most once */
-    if (m->req.when_busy == TURN_REFUSE_BUSY || m->req.answer.ask_id.n > 0) {
-        refuse_queued(m, TURN_BUSY,
-                      "The agent is still answering in this conversation. Wait for the answer, or "
-                      "cancel it.");
-    } else if (!has_room(b, m, m->req.message.n)) {
+    if (!may_wait(m))
+        refuse_queued(m, TURN_BUSY, STILL_ANSWERING);
+    else if (!has_room(b, m, m->req.message.n))
         refuse_queued(m, TURN_BUSY, QUEUE_IS_FULL);
-    } else {
-        random_id("msg", m->place.id);
-        m->place.since_ms = clock_now_ms();
-        m->place.number = ++t->rt->nqueued;
-        keep_findings(m, t);
-        turn_free(t);
-        message_enter(m, MESSAGE_STORING);
-        (void)write_queue_file(m, on_message_stored, m);
+    else
+        store_message(t);
+}
+
+/* The first time the message is stored, and then tried once more; after that it waits in front of
+ * all others, without a turn, until hold.c tries again. */
+void queue_wait_for_other(struct turn *t)
+{
+    struct message *m = t->msg;
+    struct busy_conv *b = t->busy;
+    if (!may_wait(m)) {
+        refuse_queued(m, TURN_BUSY, STILL_ANSWERING);
+        return;
+    }
+    queue_detach(t);
+    if (m->place.id[0] == '\0') {
+        str id = m->req.conversation_id;
+        struct runtime *rt = t->rt;
+        store_message(t);
+        free_if_idle(rt, id, b);
+        return;
+    }
+    turn_free(t);
+    message_enter(m, MESSAGE_QUEUED);
+    list_push_front(&b->waiting, &m->place.node);
+    if (m->rt->on_stopped) {
+        leave_for_restart(m);
+    } else if (!m->place.is_listed) {
+        m->place.is_listed = true;
+        tell_queued(m);
     }
 }
 
@@ -369,6 +448,17 @@ struct json *queue_json(const struct runtime *rt, str conversation_id, struct ar
             push_message(list, m, a);
     }
     return list;
+}
+
+void queue_forward(const struct runtime *rt, str conversation_id)
+{
+    struct arena a;
+    arena_init(&a);
+    const struct json *list = queue_json(rt, conversation_id, &a);
+    for (size_t i = 0; i < list->len; i++)
+        store_forward(rt->deps.store, conversation_id, event_name(EV_QUEUE_ADDED),
+                      json_to_str(&a, &list->items[i]));
+    arena_done(&a);
 }
 
 /* Only the newest ids are kept: older ones get -ENOENT. */

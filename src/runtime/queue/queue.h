@@ -30,6 +30,19 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, q
 int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, queue_files_fn fn,
                    void *ctx, struct queue_file_op **ret_op, struct err *e);
 
+/* The same for a message that another server has. -ENOENT and -EALREADY as above, -ETIMEDOUT: no
+ * server has it. */
+struct queue_ask; /* pending; valid until fn is called */
+struct queue_ask *queue_edit_elsewhere(struct runtime *rt, const struct queue_ref *which,
+                                       str message, queue_files_fn fn, void *ctx);
+struct queue_ask *queue_withdraw_elsewhere(struct runtime *rt, const struct queue_ref *which,
+                                           str by, queue_files_fn fn, void *ctx);
+void queue_ask_cancel(struct queue_ask *q); /* no callback; accepts NULL */
+/* A question of another server; answered if this server has what it is about. */
+void queue_asked(struct runtime *rt, str conversation_id, str ask_id, const struct json *question);
+/* Tells streams of other servers which messages are queued here. */
+void queue_forward(const struct runtime *rt, str conversation_id);
+
 /* Reads the files: messages that were queued when the server ended are queued again. */
 void queue_restore(struct runtime *rt);
 /* Sends the restored messages: the tools are available, or will not become so. */

@@ -34,6 +34,7 @@ static const struct json_field FIELDS[] = {
     {"channel", JF_STR, offsetof(struct stored_message, req.channel), 0, NULL, 0},
     {"tokenId", JF_STR, offsetof(struct stored_message, token_id), 0, NULL, 0},
     {"unattended", JF_BOOL, offsetof(struct stored_message, req.is_unattended), 0, NULL, 0},
+    {"forPeople", JF_BOOL, offsetof(struct stored_message, req.is_for_people), 0, NULL, 0},
     {"allowedTools", JF_STRS, offsetof(struct stored_message, req.allowed_tools), 0, NULL, 0},
     {"tokenTools", JF_STRS, offsetof(struct stored_message, token_tools), 0, NULL, 0},
     {"actor", JF_JSON_OBJECT, offsetof(struct stored_message, actor), 0, NULL, 0},
@@ -43,6 +44,8 @@ static const struct json_field FIELDS[] = {
      sizeof(struct view_context)},
     {"files", JF_JSON, offsetof(struct stored_message, req.files), 0, NULL, 0},
     {"autoAllow", JF_STRS, offsetof(struct stored_message, req.auto_allow), 0, NULL, 0},
+    {"mentions", JF_STRS, offsetof(struct stored_message, req.mentions), 0, NULL, 0},
+    {"compact", JF_BOOL, offsetof(struct stored_message, req.wants_summary), 0, NULL, 0},
     {"queuedMs", JF_INT, offsetof(struct stored_message, queued_ms), 0, NULL, 0},
     {"number", JF_INT, offsetof(struct stored_message, number), 0, NULL, 0},
     {0}};
@@ -123,23 +126,79 @@ static void restore_message(struct runtime *rt, struct stored_message *stored)
     queue_join(m, queue_conv(rt, m->req.conversation_id));
 }
 
-void queue_restore(struct runtime *rt)
+static void restore_all(struct restoring *from)
 {
-    struct restoring all = {.rt = rt};
-    arena_init(&all.arena);
-    all.items = arena_array(&all.arena, QUEUE_FILES_MAX, sizeof(struct stored_message *));
-    queue_files_load(&rt->queue_files, on_file, &all);
+    struct runtime *rt = from->rt;
+    struct restoring all = *from;
     qsort(all.items, all.n, sizeof *all.items, by_time);
     for (size_t i = 0; i < all.n; i++)
         restore_message(rt, all.items[i]);
     if (all.n > 0)
         log_info(rt->deps.log, "runtime", "%zu queued messages restored", all.n);
+}
+
+static void restoring_init(struct restoring *all, struct runtime *rt)
+{
+    *all = (struct restoring){.rt = rt};
+    arena_init(&all->arena);
+    all->items = arena_array(&all->arena, QUEUE_FILES_MAX, sizeof(struct stored_message *));
+}
+
+void queue_restore(struct runtime *rt)
+{
+    struct restoring all;
+    if (store_keeps_queue(rt->deps.store)) {
+        queue_adopt(rt);
+        return;
+    }
+    restoring_init(&all, rt);
+    queue_files_load(&rt->queue_files, on_file, &all);
+    restore_all(&all);
     arena_done(&all.arena);
+}
+
+static bool is_in_memory(const struct runtime *rt, str queued_id)
+{
+    LIST_EACH (m, (struct list_node *)&rt->messages, struct message, node)
+        if (str_eq(str_from(m->place.id), queued_id))
+            return true;
+    return queue_files_is_changing(&rt->queue_files, queued_id) || map_get(&rt->left, queued_id);
+}
+
+/* A message of this server is in its memory. If a row is not, twice: then its message came from a
+ * server that is gone, or the answer to a change was lost, or the database was not reached when its
+ * turn came. Once is not enough: it may have been read before it was removed. */
+void queue_restore_rows(struct runtime *rt, const struct json_strs *rows)
+{
+    struct restoring all;
+    struct map strays;
+    size_t n = 0;
+    restoring_init(&all, rt);
+    map_init(&strays);
+    for (size_t i = 0; i < rows->len && all.n < QUEUE_FILES_MAX; i++)
+        on_file(&all, STR("in the database"), rows->items[i]);
+    for (size_t i = 0; i < all.n; i++) {
+        str id = all.items[i]->queued_id;
+        if (is_in_memory(rt, id))
+            continue;
+        if (map_get(&rt->strays, id))
+            all.items[n++] = all.items[i];
+        else
+            map_put(&strays, id, rt);
+    }
+    all.n = n;
+    map_done(&rt->strays);
+    rt->strays = strays;
+    restore_all(&all);
+    arena_done(&all.arena);
+    if (rt->is_released)
+        queue_release(rt);
 }
 
 void queue_release(struct runtime *rt)
 {
     struct map_entry *e;
+    rt->is_released = true;
     for (size_t i = 0; (e = map_next(&rt->busy, &i)) != NULL;) {
         struct busy_conv *b = e->value;
         assert(b->turn || !list_empty(&b->waiting));
@@ -148,14 +207,20 @@ void queue_release(struct runtime *rt)
     }
 }
 
-/* The server may have ended after the message was appended and before its file was removed. */
+/* The server may have ended after the message was appended and before its file was removed. With
+ * other servers: one of them may have sent it, because this one was not heard of for too long. */
 bool queue_was_sent(const struct turn *t)
 {
-    if (!t->msg->place.is_restored)
+    const struct queue_place *place = &t->msg->place;
+    if (!place->is_restored && (place->id[0] == '\0' || !t->busy->lease))
         return false;
     const struct replay *h = transcript_replay(t->transcript);
+    str id = str_from(t->msg->place.id);
     for (size_t i = 0; i < h->n; i++)
-        if (str_eq(h->messages[i].queued_id, str_from(t->msg->place.id)))
+        if (str_eq(h->messages[i].queued_id, id))
+            return true;
+    for (size_t i = 0; i < h->nsaid; i++)
+        if (str_eq(h->said[i].queued_id, id))
             return true;
     return false;
 }

@@ -1,12 +1,14 @@
 /* compact.c - the older messages of a long conversation are replaced by a summary.
  *
  *   compact_start --> model call --> on_summary_done: append the summary --> then(t)
- *                            +-----> on_summary_fail, on_summary_timeout,       ^
- *                                    compact_abandon: append nothing -----------+
+ *                            +-----> on_summary_fail, on_summary_timeout:       ^
+ *                            |       append nothing, or a cut with its reason --+
+ *                            +-----> compact_abandon: append nothing -----------+
  *
  * t->compaction is set from compact_start to compaction_finish, which is called exactly once
  * and continues the turn. A compaction never refuses a turn: without a summary the model gets the
- * long conversation, and its provider decides. */
+ * long conversation, and its provider decides. Above the limits of compact.h it is cut instead:
+ * otherwise every turn would read and send more, to be refused in the end. */
 #include "runtime/turn/compact.h"
 
 #include <assert.h>
@@ -25,6 +27,7 @@
 #define TRANSCRIPT_MAX  (512u * 1024) /* bytes given to the summariser */
 #define ENTRY_MAX       4000          /* bytes of one message in it */
 #define TIMEOUT_MS      120000
+#define REASON_MAX      500 /* bytes of a provider's error that are stored */
 
 struct compaction {
     struct turn *turn;
@@ -33,6 +36,12 @@ struct compaction {
     struct timer timeout;
     struct buf text;
     size_t kept, summarised;
+    bool is_needed; /* without a summary the conversation is cut */
+};
+
+struct cut {
+    size_t at;      /* index of the first message to keep; 0 = no compaction is due */
+    bool is_needed; /* see struct compaction */
 };
 
 /* ---- how much there is, and where to cut ---- */
@@ -63,20 +72,21 @@ static int64_t budget(const struct turn *t)
 }
 
 /* Index of the first message to keep, which must be a user's; 0 = do not cut. Goes back from the
- * newest message until `keep` tokens are passed, but keeps COMPACT_KEEP_MESSAGES in any case. */
+ * newest message until `keep` tokens or COMPACT_KEEP_MESSAGES_MAX are passed, but keeps
+ * COMPACT_KEEP_MESSAGES in any case. */
 static size_t find_cut(const struct replay *h, const size_t *tokens, int64_t keep)
 {
     size_t cut = 0;
     int64_t sum = 0;
-    for (size_t i = h->n; i > h->compacted; i--) {
+    for (size_t i = h->n; i > 0; i--) {
+        size_t kept = h->n - (i - 1);
         sum += (int64_t)tokens[i - 1];
-        bool is_enough = h->n - (i - 1) >= COMPACT_KEEP_MESSAGES;
-        if (sum > keep && cut > 0)
+        if ((sum > keep || kept > COMPACT_KEEP_MESSAGES_MAX) && cut > 0)
             break;
-        if (h->messages[i - 1].role == REPLAY_USER && is_enough)
+        if (h->messages[i - 1].role == REPLAY_USER && kept >= COMPACT_KEEP_MESSAGES)
             cut = i - 1;
     }
-    return cut > h->compacted + 1 ? cut : 0; /* a summary of one message gains nothing */
+    return cut > 1 ? cut : 0; /* a summary of one message gains nothing */
 }
 
 /* ---- the summary ---- */
@@ -97,7 +107,7 @@ static str summary_prompt(struct arena *a, const struct replay *h, size_t cut)
     buf_init(&b, TRANSCRIPT_MAX + 4096);
     if (h->summary.n > 0)
         buf_printf(&text, "Earlier: %.*s\n", STR_ARG(h->summary));
-    for (size_t i = h->compacted; i < cut && !buf_failed(&text); i++)
+    for (size_t i = 0; i < cut && !buf_failed(&text); i++)
         add_entry(&text, a, &h->messages[i]);
     buf_add_lit(&b,
                 "Summarise this conversation for an agent that has to go on with it: goals, "
@@ -122,18 +132,52 @@ static void compaction_finish(struct compaction *c)
     then(t);
 }
 
-static str compacted_event(struct arena *a, const struct compaction *c)
+/* reason: empty, or why the summary is only a note. */
+static str compacted_event(struct arena *a, const struct compaction *c, str summary, str reason)
 {
     struct buf b;
     struct json_writer w;
     jw_start(&w, &b, 2 * SUMMARY_MAX);
     jw_object(&w);
     jw_kstr(&w, "type", event_name(EV_HISTORY_COMPACTED));
-    jw_kstr(&w, "summary", str_trim(buf_str(&c->text)));
+    jw_kstr(&w, "summary", summary);
     jw_kint(&w, "keptMessages", (int64_t)c->kept);
     jw_kint(&w, "summarizedMessageCount", (int64_t)c->summarised);
+    if (reason.n > 0)
+        jw_kstr(&w, "cutBecause", reason);
     jw_end(&w);
     return buf_keep(&b, a);
+}
+
+/* The summary that was there stays: it is all that is known about what came before. */
+static str cut_note(struct arena *a, const struct compaction *c)
+{
+    str earlier = transcript_replay(c->turn->transcript)->summary;
+    return arena_printf(a,
+                        "%.*s%s[%zu messages are left out here without a summary: none could be "
+                        "made.]",
+                        STR_ARG(utf8_truncate(earlier, SUMMARY_MAX / 2)), earlier.n ? "\n\n" : "",
+                        c->summarised);
+}
+
+/* Returns the event of a cut, or STR_NONE: the next turn tries again. */
+static str without_summary(struct compaction *c, const char *reason)
+{
+    struct turn *t = c->turn;
+    log_warn(t->rt->deps.log, "runtime", "%.*s is %s: %s", STR_ARG(t->conversation_id),
+             c->is_needed ? "cut without a summary" : "not compacted", reason);
+    if (!c->is_needed)
+        return STR_NONE;
+    return compacted_event(&t->arena, c, cut_note(&t->arena, c),
+                           utf8_truncate(str_from(reason), REASON_MAX));
+}
+
+static void compaction_fail(struct compaction *c, const char *reason)
+{
+    str line = without_summary(c, reason);
+    if (line.n > 0)
+        turn_append(c->turn, &line, 1, NULL, NULL);
+    compaction_finish(c);
 }
 
 static void on_summary_text(void *ctx, str delta)
@@ -149,11 +193,11 @@ static void on_summary_done(void *ctx, const struct llm_result *r)
     assert(c->call && t->compaction == c);
     c->call = NULL;
     /* The call is billed whether its answer can be used or not. */
-    str lines[2] = {usage_event(&t->arena, "compaction", r->model, &r->usage, r->ms)};
-    size_t n = 1;
-    if (str_trim(buf_str(&c->text)).n > 0)
-        lines[n++] = compacted_event(&t->arena, c);
-    turn_append(t, lines, n, NULL, NULL);
+    str summary = str_trim(buf_str(&c->text));
+    str lines[2] = {usage_event(&t->arena, "compaction", r->model, &r->usage, r->ms),
+                    summary.n > 0 ? compacted_event(&t->arena, c, summary, STR_NONE)
+                                  : without_summary(c, "the model's summary is empty")};
+    turn_append(t, lines, lines[1].n > 0 ? 2 : 1, NULL, NULL);
     compaction_finish(c);
 }
 
@@ -161,8 +205,7 @@ static void on_summary_fail(void *ctx, const struct llm_failure *f)
 {
     struct compaction *c = ctx;
     c->call = NULL;
-    log_warn(c->turn->rt->deps.log, "runtime", "the conversation is not compacted: %s", f->err.msg);
-    compaction_finish(c);
+    compaction_fail(c, f->err.msg);
 }
 
 void compact_abandon(struct turn *t)
@@ -178,15 +221,15 @@ void compact_abandon(struct turn *t)
 static void on_summary_timeout(void *ctx)
 {
     struct compaction *c = ctx;
-    log_warn(c->turn->rt->deps.log, "runtime",
-             "the conversation is not compacted: no summary within %d s", TIMEOUT_MS / 1000);
-    compact_abandon(c->turn);
+    llm_cancel(c->call);
+    c->call = NULL;
+    compaction_fail(c, "there was no summary within 120 s");
 }
 
-/* A cheap estimate that is never too low: a message is not longer than its line. */
-static bool may_be_long(const struct transcript *t, int64_t limit)
+/* A cheap estimate that is never too low: a message is not longer than its lines. */
+static bool may_be_long(const struct replay *h, int64_t limit)
 {
-    return (int64_t)(t->bytes / 4) > limit;
+    return (int64_t)((h->bytes + h->summary.n) / 4) > limit || h->n > COMPACT_MESSAGES;
 }
 
 /* The provider refused the last request as too long, whatever our estimate is. */
@@ -195,56 +238,61 @@ static bool was_too_long(const struct replay *h)
     return h->n > 0 && str_eq(h->messages[h->n - 1].error_type, STR("context_too_long"));
 }
 
-static size_t choose_cut(struct turn *t, const struct replay *h)
+static struct cut choose_cut(struct turn *t, const struct replay *h)
 {
     struct arena a;
     arena_init(&a);
+    struct cut cut = {0};
     bool is_forced = was_too_long(h);
     size_t *tokens = arena_array(&a, h->n, sizeof *tokens);
     int64_t total = (int64_t)prompt_estimate_tokens(h->summary), all = budget(t);
-    for (size_t i = h->compacted; i < h->n; i++)
+    for (size_t i = 0; i < h->n; i++)
         total += (int64_t)(tokens[i] = message_tokens(&a, &h->messages[i]));
+    cut.is_needed = is_forced || total > all || h->n > COMPACT_MESSAGES_MAX;
     if (is_forced && total < all)
-        all = total; /* the real window is smaller than the table says */
-    size_t cut = 0;
-    if (is_forced || total > all * COMPACT_TRIGGER_PERCENT / 100)
-        cut = find_cut(h, tokens, all * COMPACT_KEEP_PERCENT / 100);
+        all = total;                            /* the real window is smaller than the table says */
+    bool is_wanted = t->msg->req.wants_summary; /* then no more stays than has to */
+    if (cut.is_needed || is_wanted || total > all * COMPACT_TRIGGER_PERCENT / 100 ||
+        h->n > COMPACT_MESSAGES)
+        cut.at = find_cut(h, tokens, is_wanted ? 0 : all * COMPACT_KEEP_PERCENT / 100);
     arena_done(&a);
     return cut;
 }
 
-/* The index for the cut; 0 = no compaction is due. */
-static size_t find_due_cut(struct turn *t)
+static struct cut find_due_cut(struct turn *t)
 {
     const struct replay *h = transcript_replay(t->transcript);
     int64_t trigger = budget(t) * COMPACT_TRIGGER_PERCENT / 100;
-    bool is_long = was_too_long(h) || may_be_long(t->transcript, trigger);
-    return is_long ? choose_cut(t, h) : 0;
+    bool is_long = t->msg->req.wants_summary || was_too_long(h) || may_be_long(h, trigger);
+    return is_long ? choose_cut(t, h) : (struct cut){0};
 }
 
 bool compact_is_due(struct turn *t)
 {
-    return find_due_cut(t) > 0;
+    return find_due_cut(t).at > 0;
 }
 
-void compact_start(struct turn *t, void (*then)(struct turn *t))
+bool compact_start(struct turn *t, void (*then)(struct turn *t))
 {
     static const struct llm_events EVENTS = {
         .on_text = on_summary_text, .on_done = on_summary_done, .on_fail = on_summary_fail};
     const struct replay *h = transcript_replay(t->transcript);
-    size_t cut = find_due_cut(t);
-    assert(!t->compaction && cut > h->compacted && cut < h->n); /* compact_is_due() was true */
+    struct cut cut = find_due_cut(t);
+    assert(!t->compaction && cut.at <= h->n);
+    if (cut.at == 0)
+        return false;
     struct compaction *c = xcalloc(1, sizeof *c);
     c->turn = t;
     c->then = then;
-    c->kept = h->n - cut;
-    c->summarised = cut - h->compacted;
+    c->kept = h->n - cut.at;
+    c->summarised = cut.at;
+    c->is_needed = cut.is_needed;
     buf_init(&c->text, SUMMARY_MAX);
     timer_init(&c->timeout, t->rt->deps.loop, on_summary_timeout, c);
     timer_start(&c->timeout, TIMEOUT_MS);
     t->compaction = c;
 
-    struct llm_block block = {.type = LLM_TEXT, .text = summary_prompt(&t->arena, h, cut)};
+    struct llm_block block = {.type = LLM_TEXT, .text = summary_prompt(&t->arena, h, cut.at)};
     struct llm_message message = {.role = LLM_USER, .blocks = &block, .n = 1};
     struct llm_request req = {
         .system_stable = STR("You write summaries of conversations."),
@@ -254,4 +302,5 @@ void compact_start(struct turn *t, void (*then)(struct turn *t))
     };
     str fast = t->rt->deps.config->models.fast;
     c->call = llm_start(t->rt->deps.llm, fast.n > 0 ? fast : t->model, &req, &EVENTS, c);
+    return true;
 }

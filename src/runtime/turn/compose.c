@@ -5,10 +5,13 @@
 #include "base/clock.h"
 #include "bundle/bundle.h"
 #include "os/zone.h"
+#include "runtime/budget.h"
+#include "runtime/prompt/client_tools.h"
 #include "runtime/turn/request_log.h"
 #include "runtime/turn/turn.h"
 #include "tools/names.h"
 #include "workspace/roster/directory.h"
+#include "workspace/texts.h"
 
 /* Personal skills are used only while all messages of the run are from that person. */
 struct skills *turn_skills(const struct turn *t)
@@ -39,15 +42,24 @@ static void drop_personal_skill(struct turn *t)
  * so that a resumed run shows the same ones. */
 static struct json_strs used_tools(const struct turn *t, struct arena *a, size_t max)
 {
-    const struct replay *h = transcript_replay(t->transcript);
-    struct json_strs used = {arena_array(a, max, sizeof(str)), 0};
-    for (size_t i = h->n; i > 0; i--)
-        for (size_t k = h->messages[i - 1].ntools; k > 0 && used.len < max; k--) {
-            str name = h->messages[i - 1].tools[k - 1].name;
-            if (!tool_name_is_system(name) && !json_strs_has(&used, name))
-                used.items[used.len++] = name;
-        }
+    const struct json_strs *called = &transcript_replay(t->transcript)->past.tools;
+    struct json_strs used = {arena_array(a, called->len, sizeof(str)), 0};
+    for (size_t i = called->len; i > 0 && used.len < max; i--)
+        if (!tool_name_is_system(called->items[i - 1]))
+            used.items[used.len++] = called->items[i - 1];
     return used;
+}
+
+struct toolset *turn_tools(const struct turn *t)
+{
+    struct tool_audience who = tool_audience_of(t->actor, t->conversation_id);
+    return registry_tools_for(t->rt->deps.tools, &who);
+}
+
+const struct toolset_item *turn_find_tool(const struct turn *t, str name, const struct json *args)
+{
+    struct tool_audience who = tool_audience_of(t->actor, t->conversation_id);
+    return registry_find_for(t->rt->deps.tools, &who, name, args, actor_is_admin(t->actor));
 }
 
 static struct tool_selection select_tools(const struct turn *t, struct arena *a)
@@ -55,7 +67,7 @@ static struct tool_selection select_tools(const struct turn *t, struct arena *a)
     size_t max_direct = (size_t)t->limits.max_direct_tools;
     struct prompt_focus focus;
     struct tool_selection_input in = {
-        .tools = registry_tools(t->rt->deps.tools),
+        .tools = turn_tools(t),
         .actor = t->actor,
         .is_child = turn_is_child(t),
         .max_direct = (unsigned)max_direct,
@@ -106,9 +118,13 @@ static bool is_owners_own(const struct turn *t, const struct toolset_item *item)
 }
 
 /* Tools that the sender allowed in advance need no question while the run has messages of nobody
- * else. Stored consents are used when all authors of the run have given them. */
+ * else. Stored consents are used when all authors of the run have given them. The
+ * interface of an app chooses the names of its own tools, so that no name allows them in advance.
+ */
 static bool has_consent(const struct turn *t, const struct toolset_item *item)
 {
+    if (item->tool->is_of_view)
+        return false;
     if (globs_match(t->auto_allow, item->name) && !turn_has_others(t))
         return true;
     if (is_owners_own(t, item))
@@ -137,8 +153,13 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
         *ret_why = NO_ACCESS;
         return RUN_DENY;
     }
-    const struct toolset_item *item =
-        registry_find(t->rt->deps.tools, tool, args, actor_is_admin(t->actor));
+    if (client_tools_find(t->msg->req.client, tool))
+        return RUN_HAND_OVER;
+    if (t->msg->req.client && t->msg->req.client->is_toolless) {
+        *ret_why = NOT_ALLOWED;
+        return RUN_DENY;
+    }
+    const struct toolset_item *item = turn_find_tool(t, tool, args);
     if (!item)
         return RUN_ALLOW; /* the registry reports unknown names */
     if (!turn_may_use(t, item)) {
@@ -157,7 +178,8 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
     *ret_why = STR(TURN_NOBODY_TO_ASK);
     if (t->is_unattended)
         return RUN_DENY;
-    bool is_every_time = item->tool->is_workspace_change || is_explicit || is_owners_own(t, item);
+    bool is_every_time = item->tool->is_workspace_change || item->tool->is_of_view || is_explicit ||
+                         is_owners_own(t, item);
     return is_every_time ? RUN_ASK_EVERY_TIME : RUN_ASK;
 }
 
@@ -266,6 +288,31 @@ static void name_agents(const struct turn *t, struct arena *a, struct prompt_inp
     in->n_agents = all->len;
 }
 
+/* As personal skills: only while all messages of the run are from that person. */
+static str personal_instructions(const struct turn *t)
+{
+    str user = actor_sole_user(t->actor);
+    return user.n > 0 ? texts_instructions(t->rt->deps.texts, user) : STR_NONE;
+}
+
+/* Only words of somebody whose rights limit the run, or of an admin. */
+static void add_project(const struct turn *t, struct prompt_input *in)
+{
+    struct conv_project p;
+    if (!turn_project(t, &p) || p.instructions.n == 0)
+        return;
+    const struct directory *d = t->rt->deps.directory;
+    const struct workspace *ws =
+        d ? roster_workspace(directory_roster(d), t->rt->deps.workspace_id) : NULL;
+    if (!turn_is_sole(t) && !actor_has_user(t->actor, p.instructions_by) &&
+        !(ws && workspace_role(ws, p.instructions_by) == WS_ADMIN))
+        return;
+    const struct user *author = find_user(t, p.instructions_by);
+    in->project_name = p.name;
+    in->project_instructions = p.instructions;
+    in->project_author = author && author->display_name.n > 0 ? author->display_name : STR_NONE;
+}
+
 static struct prompt compose(const struct turn *t, struct arena *a, const struct tool_selection *s)
 {
     const struct config *c = t->rt->deps.config;
@@ -280,12 +327,15 @@ static struct prompt compose(const struct turn *t, struct arena *a, const struct
         .identity = t->rt->deps.identity,
         .is_sole = turn_is_sole(t),
         .workspace_name = t->rt->deps.workspace_name,
+        .workspace_instructions = texts_instructions(t->rt->deps.texts, STR_NONE),
+        .personal_instructions = personal_instructions(t),
         .focus = focus_of(t, &focus) ? &focus : NULL,
         .directory = t->actor->grant.path,
     };
     name_participants(t, a, &in);
     name_apps(t, a, &in);
     name_agents(t, a, &in);
+    add_project(t, &in);
     if (t->skills)
         in.context = skills_context(turn_skills(t), &in.n_context);
     return prompt_compose(a, &in);
@@ -299,7 +349,7 @@ static struct prompt compose(const struct turn *t, struct arena *a, const struct
 static void take_steering(struct turn *t)
 {
     LIST_EACH (m, &t->busy->waiting, struct message, place.node) {
-        if (m->state != MESSAGE_STEERING)
+        if (m->state != MESSAGE_STEERING || m->is_revoked)
             continue;
         str line = message_event(m, &m->arena);
         turn_narrow(t, actor_join(t->actor, m->actor));
@@ -316,11 +366,13 @@ int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed 
     ret->prompt = compose(t, a, &ret->selection);
     struct run_input *in = &ret->input;
     in->system_stable = turn_is_child(t) ? t->msg->req.child->system_prompt : ret->prompt.stable;
+    in->system_stable = client_tools_prompt(t->msg->req.client, a, in->system_stable);
     in->system_volatile = ret->prompt.volatile_part;
     if (is_last)
         in->system_volatile = arena_concat(a, in->system_volatile, LAST_STEP);
     in->tools = model_tools(a, &ret->selection);
     in->ntools = ret->selection.len;
+    client_tools_add(t->msg->req.client, a, &in->tools, &in->ntools);
     in->thinking = arena_cstr(a, t->limits.thinking);
     return context_messages(a, transcript_replay(t->transcript), &in->messages, &in->nmessages, e);
 }
@@ -331,8 +383,13 @@ int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *re
     struct composed c = {0};
     assert(t->busy && t->busy->turn == t);
     take_steering(t);
-    int r = turn_compose(t, a, is_last, &c, e);
+    int r = budgets_check(t->rt->deps.budgets, actor_user(t->actor), e);
+    if (r < 0)
+        return r;
+    r = turn_compose(t, a, is_last, &c, e);
     *ret = c.input;
+    if (t->msg->req.client && t->msg->req.client->ntools > 0)
+        tools_memo_done(&t->rt->tools_memo); /* it compares addresses: these were never in it */
     request_log_note(t, ++t->steps, ret);
     ret->tools_key = str_from(t->rt->tools_memo.sha);
     return r;

@@ -5,18 +5,18 @@
 #include "base/utf8.h"
 #include "runtime/history/app_text.h"
 #include "runtime/history/escape.h"
+#include "runtime/history/file_text.h"
 #include "runtime/history/replay.h"
 #include "runtime/turn/turn.h"
 
 #define RESULT_TEXT_MAX 50000 /* bytes of a result that the model sees */
 
-#define NO_ANSWER        STR("[No answer: the run failed or was interrupted.]")
-#define VERBATIM_MAX     80000 /* bytes of user messages kept from a compacted part */
-#define VERBATIM_ONE_MAX 8000
-#define FILE_NAME_SHOWN  200
-#define UNDERSTOOD       STR("Understood.")
-#define GO_ON            STR("Go on exactly where your last message stopped.")
-#define INTERRUPTED      STR("Interrupted: the tool did not finish, its effect is unknown.")
+#define NO_ANSWER       STR("[No answer: the run failed or was interrupted.]")
+#define SUMMARY_SHOWN   80000
+#define FILE_NAME_SHOWN 200
+#define UNDERSTOOD      STR("Understood.")
+#define GO_ON           STR("Go on exactly where your last message stopped.")
+#define INTERRUPTED     STR("Interrupted: the tool did not finish, its effect is unknown.")
 
 struct context_builder {
     struct arena *a;
@@ -61,18 +61,38 @@ static bool is_for_model(const struct json *part)
     return false;
 }
 
-static bool result_part(struct arena *a, const struct json *part, size_t *budget,
+/* The picture that was made of the i-th part; the part itself, if there is none. */
+static const struct json *view_of(const struct replay_tool *t, size_t i, const struct json *part)
+{
+    for (size_t k = 0; t->views && k < t->views->len; k++)
+        if (json_get_int(&t->views->items[k], "part", -1) == (int64_t)i)
+            return &t->views->items[k];
+    return part;
+}
+
+static bool picture_part(struct arena *a, const struct json *view, struct llm_block *ret)
+{
+    str problem = json_get_string(view, "problem");
+    if (problem.n > 0) {
+        *ret = text_block(
+            arena_printf(a, "[A picture that cannot be shown: %.*s.]", STR_ARG(problem)));
+        return true;
+    }
+    *ret = (struct llm_block){.type = LLM_IMAGE,
+                              .mime = json_get_string(view, "mimeType"),
+                              .data = json_get_string(view, "data")};
+    return ret->data.n > 0;
+}
+
+static bool result_part(struct arena *a, const struct replay_tool *t, size_t i, size_t *budget,
                         struct llm_block *ret)
 {
+    const struct json *part = &json_get(t->result, "content")->items[i];
     str type = json_get_string(part, "type");
     if (!is_for_model(part))
         return false;
-    if (str_eq(type, STR("image"))) {
-        *ret = (struct llm_block){.type = LLM_IMAGE,
-                                  .mime = json_get_string(part, "mimeType"),
-                                  .data = json_get_string(part, "data")};
-        return ret->data.n > 0;
-    }
+    if (str_eq(type, STR("image")))
+        return picture_part(a, view_of(t, i, part), ret);
     const struct json *resource = json_get(part, "resource");
     str text = str_eq(type, STR("text"))       ? json_get_string(part, "text")
                : str_eq(type, STR("resource")) ? json_get_string(resource, "text")
@@ -96,7 +116,7 @@ static struct llm_block result_block(struct arena *a, const struct replay_tool *
     size_t n = 0, budget = RESULT_TEXT_MAX, max = json_is(content, JSON_ARRAY) ? content->len : 0;
     struct llm_block *parts = arena_array(a, max + 1, sizeof *parts);
     for (size_t i = 0; i < max; i++)
-        n += result_part(a, &content->items[i], &budget, &parts[n]);
+        n += result_part(a, t, i, &budget, &parts[n]);
     if (!t->result)
         parts[n++] = text_block(INTERRUPTED);
     else
@@ -108,40 +128,20 @@ static struct llm_block result_block(struct arena *a, const struct replay_tool *
 
 /* ---- messages ---- */
 
-/* In a conversation of several people each message begins with the user id of its author; the
- * prompt has the names. */
-static bool has_several_people(const struct replay *r)
-{
-    str first = STR_NONE;
-    for (size_t i = 0; i < r->n; i++) {
-        const struct replay_message *m = &r->messages[i];
-        if (m->role != REPLAY_USER || m->user_id.n == 0)
-            continue;
-        if (first.n > 0 && !str_eq(first, m->user_id))
-            return true;
-        first = m->user_id;
-    }
-    return false;
-}
-
-/* A file as the model gets it: a picture, a text, or what is known about it. */
+/* A file as the model gets it: a picture, a document, a text, or what is known about it. */
 static struct llm_block file_block(struct arena *a, const struct json *part)
 {
-    struct buf b;
-    str data = json_get_string(part, "data"), name = json_get_string(part, "name");
-    str mime = json_get_string(part, "mimeType");
-    const struct json *text = json_get(part, "text");
-    if (data.n > 0)
+    str data = json_get_string(part, "data"), mime = json_get_string(part, "mimeType");
+    if (data.n > 0 && str_starts(mime, STR("image/")))
         return (struct llm_block){.type = LLM_IMAGE, .mime = mime, .data = data};
-    name = escape_line(a, name, FILE_NAME_SHOWN);
-    if (!json_is(text, JSON_STRING))
-        return text_block(arena_printf(
-            a, "[The user attached the file \"%.*s\" (%.*s, %lld bytes). You cannot read it.]",
-            STR_ARG(name), STR_ARG(mime), (long long)json_get_int(part, "bytes", 0)));
-    buf_init(&b, 4 * text->s.n + 4096); /* a byte becomes at most four */
-    buf_printf(&b, "[The user attached the file \"%.*s\":]\n", STR_ARG(name));
-    escape_container(&b, CONTAINER_FILE, text->s, b.max);
-    return text_block(buf_keep(&b, a));
+    struct llm_block block = text_block(file_text(a, part));
+    if (data.n > 0) {
+        block.type = LLM_DOCUMENT;
+        block.mime = mime;
+        block.data = data;
+        block.name = escape_line(a, json_get_string(part, "name"), FILE_NAME_SHOWN);
+    }
+    return block;
 }
 
 static bool is_file_part(const struct json *part)
@@ -151,14 +151,17 @@ static bool is_file_part(const struct json *part)
 
 static void user(struct context_builder *b, const struct replay_message *m)
 {
-    struct llm_block *blocks = arena_array(b->a, m->content->len + 1, sizeof *blocks);
+    struct llm_block *blocks = arena_alloc(b->a, (m->content->len + 1) * sizeof *blocks);
     size_t n = 0;
     for (size_t i = 0; i < m->content->len; i++)
         if (is_file_part(&m->content->items[i]))
             blocks[n++] = file_block(b->a, &m->content->items[i]);
     str text = app_text_of(b->a, m);
     if (b->has_several_people && text.n > 0 && m->user_id.n > 0)
-        text = arena_printf(b->a, "[%.*s] %.*s", STR_ARG(m->user_id), STR_ARG(text));
+        text = arena_printf(b->a, "[%.*s%s] %.*s", STR_ARG(m->user_id),
+                            m->is_for_people ? ", to the other people" : "", STR_ARG(text));
+    else if (m->is_for_people && text.n > 0)
+        text = arena_printf(b->a, "[to other people] %.*s", STR_ARG(text));
     if (text.n > 0)
         blocks[n++] = text_block(text);
     add_llm_message(b, LLM_USER, blocks, n);
@@ -183,8 +186,7 @@ static struct llm_block opaque_block(const struct json *part)
 /* Parts in their order; then calls of older formats, which are not part of the content. */
 static void assistant(struct context_builder *b, const struct replay_message *m)
 {
-    struct llm_block *blocks = arena_array(b->a, m->content->len + m->ntools, sizeof *blocks);
-    struct llm_block *results = arena_array(b->a, m->ntools, sizeof *results);
+    struct llm_block *blocks = arena_alloc(b->a, (m->content->len + m->ntools) * sizeof *blocks);
     size_t n = 0, call = 0;
     for (size_t i = 0; i < m->content->len; i++) {
         const struct json *part = &m->content->items[i];
@@ -200,6 +202,9 @@ static void assistant(struct context_builder *b, const struct replay_message *m)
         blocks[n++] = call_block(b->a, &m->tools[call++]);
     assert(n <= m->content->len + m->ntools);
     add_llm_message(b, LLM_ASSISTANT, blocks, n);
+    if (m->ntools == 0)
+        return;
+    struct llm_block *results = arena_array(b->a, m->ntools, sizeof *results);
     for (size_t i = 0; i < m->ntools; i++)
         results[i] = result_block(b->a, &m->tools[i]);
     add_llm_message(b, LLM_USER, results, m->ntools);
@@ -221,24 +226,16 @@ static bool needs_continuing(const struct replay *r, size_t i)
     return is_cut && (i + 1 == r->n || r->messages[i + 1].role == REPLAY_ASSISTANT);
 }
 
-/* The summary, and the user's own messages; the newest are kept when space is short. */
+/* The summary, and the user's own messages. */
 static str summary_text(struct arena *a, const struct replay *r)
 {
     struct buf b;
-    size_t from = r->compacted, bytes = 0;
-    while (from > 0 && bytes < VERBATIM_MAX) {
-        from--;
-        if (r->messages[from].role == REPLAY_USER)
-            bytes += replay_text(a, &r->messages[from]).n;
-    }
     buf_init(&b, 1024u * 1024);
     buf_add_lit(&b, "The conversation so far, shortened:\n\n");
-    escape_container(&b, CONTAINER_SUMMARY, r->summary, VERBATIM_MAX);
+    escape_container(&b, CONTAINER_SUMMARY, r->summary, SUMMARY_SHOWN);
     buf_add_lit(&b, "\n\nWhat the user said in it:\n");
-    for (size_t i = from; i < r->compacted; i++)
-        if (r->messages[i].role == REPLAY_USER)
-            buf_printf(&b, "- %.*s\n",
-                       STR_ARG(app_text_short(a, &r->messages[i], VERBATIM_ONE_MAX)));
+    for (size_t i = 0; i < r->nsaid; i++)
+        buf_printf(&b, "- %.*s\n", STR_ARG(r->said[i].text));
     return buf_keep(&b, a);
 }
 
@@ -249,15 +246,16 @@ int context_messages(struct arena *a, const struct replay *r, const struct llm_m
      * the summary; one is never used. */
     struct context_builder b = {.a = a, .cap = 3 * r->n + 3};
     b.messages = arena_array(a, b.cap, sizeof *b.messages);
-    b.has_several_people = has_several_people(r);
+    /* In a conversation of several people each message begins with the user id of its author; the
+     * prompt has the names. */
+    b.has_several_people = r->past.people.len > 1;
     if (r->summary.n > 0) {
         add_text_message(&b, LLM_USER, summary_text(a, r));
         add_text_message(&b, LLM_ASSISTANT, UNDERSTOOD);
     }
-    size_t first = r->summary.n > 0 ? r->compacted : 0;
-    for (size_t i = first; i < r->n; i++) {
+    for (size_t i = 0; i < r->n; i++) {
         const struct replay_message *m = &r->messages[i];
-        if (m->role == REPLAY_USER && i > first && r->messages[i - 1].role == REPLAY_USER)
+        if (m->role == REPLAY_USER && i > 0 && r->messages[i - 1].role == REPLAY_USER)
             add_text_message(&b, LLM_ASSISTANT, NO_ANSWER);
         if (m->role == REPLAY_USER)
             user(&b, m);

@@ -25,16 +25,41 @@ static const struct turn_child *copy_child(struct message *m, const struct turn_
     return own;
 }
 
+static const struct turn_client *copy_client(struct message *m, const struct turn_client *c)
+{
+    struct arena *a = &m->arena;
+    struct turn_client *own = ARENA_NEW(a, struct turn_client);
+    struct llm_tool *tools = arena_array(a, c->ntools, sizeof *tools);
+    assert(c->ntools <= TURN_CLIENT_TOOLS_MAX && c->nlines <= TURN_CLIENT_LINES_MAX);
+    for (size_t i = 0; i < c->ntools; i++)
+        tools[i] =
+            (struct llm_tool){arena_str(a, c->tools[i].name), arena_str(a, c->tools[i].description),
+                              c->tools[i].schema ? json_clone(a, c->tools[i].schema) : NULL};
+    *own = *c;
+    own->instructions = arena_str(a, c->instructions);
+    own->tools = tools;
+    own->lines = arena_strs(a, c->lines, c->nlines);
+    own->after_run_id = arena_str(a, c->after_run_id);
+    own->system_prompt = arena_str(a, c->system_prompt);
+    own->filter = json_strs_copy(a, c->filter);
+    return own;
+}
+
 /* The sender with all filters of the request. */
 static struct actor *narrowed_actor(const struct turn_request *req)
 {
+    struct json_strs profile = {0};
     enum filter_kind kind = req->app.n > 0 ? FILTER_APP : FILTER_REQUEST;
     struct actor *a = actor_narrow((struct actor *)req->actor, kind, req->allowed_tools);
     struct actor *granted = actor_with_grant(a, &req->grant);
     actor_unref(a);
-    if (!req->child)
+    if (req->child)
+        profile = req->child->tools;
+    else if (req->client)
+        profile = req->client->filter;
+    else
         return granted;
-    struct actor *child = actor_narrow(granted, FILTER_PROFILE, req->child->tools);
+    struct actor *child = actor_narrow(granted, FILTER_PROFILE, profile);
     actor_unref(granted);
     return child;
 }
@@ -72,12 +97,19 @@ static void copy_request(struct message *m, const struct turn_request *req)
                                                                         : NULL,
         .model = arena_str(a, req->model),
         .channel = arena_str(a, req->channel),
+        .project_id = arena_str(a, req->project_id),
         .metadata = req->metadata ? json_clone(a, req->metadata) : NULL,
+        .trace = req->trace,
+        .request_id = arena_str(a, req->request_id),
         .answer = req->answer,
         .auto_allow = json_strs_copy(a, req->auto_allow),
+        .mentions = json_strs_copy(a, req->mentions),
         .is_unattended = req->is_unattended,
+        .wants_summary = req->wants_summary,
+        .is_for_people = req->is_for_people,
         .when_busy = req->when_busy,
         .child = req->child ? copy_child(m, req->child) : NULL,
+        .client = req->client ? copy_client(m, req->client) : NULL,
         .on_preview = req->on_preview,
     };
     m->req.answer.ask_id = arena_str(a, req->answer.ask_id);
@@ -178,6 +210,37 @@ void turn_cancel(struct message *m)
         run_cancel(t->run);
 }
 
+/* ---- its files ---- */
+
+static int check_part(const struct turn *t, const struct llm_model_info *info,
+                      const struct json *part, struct err *e)
+{
+    str name = json_get_string(part, "name"), problem = json_get_string(part, "unreadable");
+    if (str_eq(json_get_string(part, "type"), STR("image")) && !info->can_images)
+        return err_set(e, -EINVAL,
+                       "The model %.*s cannot see pictures. Choose a model that can, or send the "
+                       "message without '%.*s'.",
+                       STR_ARG(t->model), STR_ARG(name));
+    if (problem.n > 0 && !info->can_pdf)
+        return err_set(e, -EINVAL,
+                       "The model %.*s takes PDFs only as text, and there is none of '%.*s': %.*s.",
+                       STR_ARG(t->model), STR_ARG(name), STR_ARG(problem));
+    return 0;
+}
+
+/* A model that cannot see pictures, or read a document, would answer without them. */
+int turn_check_sight(const struct turn *t, struct err *e)
+{
+    struct llm_model_info info;
+    const struct json *files = t->msg->req.files;
+    int r = 0;
+    if (!files || !llm_model_info(t->rt->deps.llm, t->model, &info))
+        return 0;
+    for (size_t i = 0; i < files->len && r == 0; i++)
+        r = check_part(t, &info, &files->items[i], e);
+    return r;
+}
+
 /* ---- its text ---- */
 
 int message_check_text(str text, struct err *e)
@@ -211,6 +274,7 @@ str message_event(const struct message *m, struct arena *a)
         .contexts = m->req.contexts,
         .ncontexts = m->req.ncontexts,
         .files = m->req.files,
+        .is_for_people = m->req.is_for_people,
     };
     return event_user_message(a, &ev);
 }

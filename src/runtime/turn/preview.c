@@ -41,6 +41,7 @@ static void add_message(struct turn *t)
         transcript_add(t->transcript, lines[i]);
     transcript_add(t->transcript, message_event(t->msg, &t->arena));
     turn_join_authors(t);
+    turn_join_project(t);
 }
 
 static int build_preview(struct turn *t, struct composed *c, struct preview *ret, struct err *e)
@@ -58,7 +59,7 @@ static int build_preview(struct turn *t, struct composed *c, struct preview *ret
     ret->message_tokens = message_tokens(a, &c->input);
     for (size_t i = 0; i < c->input.ntools; i++)
         ret->tool_tokens += preview_tool_tokens(a, &c->input.tools[i]);
-    return llm_build_request(d->llm, t->model, &req, a, &ret->request, e);
+    return llm_build_request(d->llm, t->model, &req, NULL, a, &ret->request, e);
 }
 
 void preview_finish(struct turn *t)

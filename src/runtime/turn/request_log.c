@@ -70,15 +70,16 @@ int request_tools_parse(struct arena *a, str json, struct run_input *ret)
 /* ---- recording ---- */
 
 /* Two blobs that are being written. Appends of the run wait for them (turn_hold), so that the event
- * that names them comes first. */
+ * that names them comes first. The store keeps the blobs until the turn ends: then the log has the
+ * event. */
 struct request_record {
-    struct list_node node; /* in turn_log.records */
+    struct list_node node; /* in turn_log.records, then in turn_log.recorded */
     struct runtime *rt;
     struct turn *turn; /* NULL = the turn has stopped waiting */
     str line;
     char system_sha[SHA256_HEX_LEN + 1], tools_sha[SHA256_HEX_LEN + 1];
     int pending;
-    bool has_failed;
+    bool has_system, has_tools; /* written, and not released */
 };
 
 /* The next run with the same prompt and tools need not write them again. */
@@ -89,12 +90,24 @@ static void remember_blobs(const struct request_record *r)
     memcpy(t->tools_sha, r->tools_sha, sizeof t->tools_sha);
 }
 
+static void record_free(struct request_record *r)
+{
+    struct store *store = r->rt->deps.store;
+    list_del(&r->node);
+    if (r->has_system)
+        store_release_shared(store, str_from(r->system_sha));
+    if (r->has_tools)
+        store_release_shared(store, str_from(r->tools_sha));
+    free(r);
+}
+
 static void conclude(struct request_record *r)
 {
     struct turn *t = r->turn;
     assert(r->pending == 0 && t->log.holds > 0);
     list_del(&r->node);
-    if (r->has_failed) {
+    list_push(&t->log.recorded, &r->node);
+    if (!r->has_system || !r->has_tools) {
         log_warn(t->rt->deps.log, "runtime", "a model request is not recorded for replay: %s",
                  "a blob could not be written");
     } else {
@@ -108,13 +121,17 @@ static void on_blob(void *ctx, const struct err *err, str sha256)
 {
     struct request_record *r = ctx;
     struct runtime *rt = r->rt;
-    r->has_failed |= err != NULL;
+    if (!err && str_eq(sha256, str_from(r->system_sha)))
+        r->has_system = true;
+    else if (!err)
+        r->has_tools = true;
     assert(r->pending > 0 && rt->nrecords > 0);
     if (--r->pending > 0)
         return;
     if (r->turn)
         conclude(r);
-    free(r);
+    else
+        record_free(r);
     rt->nrecords--;
     runtime_check_stopped(rt);
 }
@@ -126,6 +143,13 @@ void request_log_forget(struct turn *t)
         r->turn = NULL;
         turn_release(t);
     }
+}
+
+void request_log_end(struct turn *t)
+{
+    request_log_forget(t);
+    LIST_EACH (r, &t->log.recorded, struct request_record, node)
+        record_free(r);
 }
 
 static str event_line(struct arena *a, const struct turn *t, int iteration,
@@ -157,10 +181,10 @@ void tools_memo_done(struct tools_memo *m)
 
 /* The list as JSON and its checksum, borrowed until the next call. Tools are compared by
  * their addresses: a toolset never changes. */
-static const struct tools_memo *remember_tools(struct runtime *rt, const struct run_input *in)
+static const struct tools_memo *remember_tools(struct turn *t, const struct run_input *in)
 {
-    struct tools_memo *m = &rt->tools_memo;
-    struct toolset *set = registry_tools(rt->deps.tools);
+    struct tools_memo *m = &t->rt->tools_memo;
+    struct toolset *set = turn_tools(t);
     size_t bytes = in->ntools * sizeof *in->tools;
     if (m->set == set && m->n == in->ntools && m->n > 0 && memcmp(m->tools, in->tools, bytes) == 0)
         return m;
@@ -212,13 +236,13 @@ static void put_blobs(struct turn *t, str line, const struct system_memo *system
     memcpy(r->tools_sha, tools->sha, sizeof r->tools_sha);
     r->pending = 2;
     turn_hold(t);
-    store_put_blob(store, t->conversation_id, system->json, on_blob, r);
-    store_put_blob(store, t->conversation_id, tools->json, on_blob, r);
+    store_put_shared(store, t->conversation_id, system->json, str_from(r->system_sha), on_blob, r);
+    store_put_shared(store, t->conversation_id, tools->json, str_from(r->tools_sha), on_blob, r);
 }
 
 void request_log_note(struct turn *t, int iteration, const struct run_input *in)
 {
-    const struct tools_memo *tools = remember_tools(t->rt, in);
+    const struct tools_memo *tools = remember_tools(t, in);
     const struct system_memo *system = remember_system(t->rt, in);
     bool is_too_large = system->json.n == 0 || tools->json.n == 0;
     if (is_too_large || are_named(t->log.system_sha, t->log.tools_sha, system, tools))

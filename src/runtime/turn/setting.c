@@ -33,6 +33,8 @@ int setting_load_key(struct runtime *rt, struct err *e)
     struct arena a;
     int r = 0;
     random_bytes(rt->setting_key, sizeof rt->setting_key);
+    if (store_has_leases(rt->deps.store))
+        return store_shared_key(rt->deps.store, "runs", rt->setting_key, e);
     if (rt->deps.root_dir.n == 0)
         return 0;
     arena_init(&a);
@@ -52,9 +54,9 @@ static str mac_of(const struct runtime *rt, struct arena *a, str conversation_id
 {
     uint8_t sum[SHA256_LEN];
     char *hex = arena_alloc(a, 2 * SHA256_LEN + 1);
-    str text = arena_printf(a, "%.*s\n%.*s\n%.*s", STR_ARG(conversation_id), STR_ARG(run_id),
-                            STR_ARG(setting));
-    hmac_sha256(rt->setting_key, text, sum);
+    const str parts[] = {conversation_id, STR("\n"), run_id, STR("\n"), setting};
+    str text = arena_join(a, parts, ARRAY_LEN(parts));
+    hmac_sha256(str_make((const char *)rt->setting_key, sizeof rt->setting_key), text, sum);
     hex_encode(hex, sum, sizeof sum);
     return str_make(hex, MAC_HEX);
 }
@@ -111,7 +113,8 @@ str setting_json(const struct turn *t, struct arena *a, str run_id)
     if (value.n == 0)
         return STR_NONE;
     str mac = mac_of(t->rt, a, t->conversation_id, run_id, value);
-    return arena_printf(a, "{\"value\":%.*s,\"mac\":\"%.*s\"}", STR_ARG(value), STR_ARG(mac));
+    const str parts[] = {STR("{\"value\":"), value, STR(",\"mac\":\""), mac, STR("\"}")};
+    return arena_join(a, parts, ARRAY_LEN(parts));
 }
 
 static bool is_ours(const struct turn *t, const struct replay_ask *ask, struct arena *a)

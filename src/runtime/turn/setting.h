@@ -12,8 +12,8 @@
 
 #include "runtime/turn/turn.h"
 
-/* Reads the workspace's key, or creates it; blocking, for the start. Without a directory the key
- * exists only as long as the process. */
+/* Reads the workspace's key, or creates it; servers of one database have the same key; blocking,
+ * for the start. Without a directory the key exists only as long as the process. */
 int setting_load_key(struct runtime *rt, struct err *e);
 
 str setting_json(const struct turn *t, struct arena *a, str run_id);

@@ -80,25 +80,13 @@ static void on_titled(void *ctx, const struct err *err, const struct conv *c)
     title_free(t);
 }
 
-static void save_title(struct title *t, str title)
+/* With the usage of the call that was made for it: one append for both. */
+static void save_title(struct title *t, str title, str usage)
 {
     timer_stop(&t->timeout);
     if (title.n == 0)
         title = fallback(t->user_text);
-    store_set_title(t->rt->deps.store, t->conversation_id, title, true, on_titled, t);
-}
-
-static void on_recorded(void *log, const struct err *err, const store_pos *pos, size_t n)
-{
-    if (err)
-        log_warn(log, "runtime", "cannot record the usage of a title: %s", err->msg);
-}
-
-/* Every model call is accounted for, this one included. */
-static void record_usage(struct title *t, const struct llm_result *r)
-{
-    str line = usage_event(&t->arena, "title", r->model, &r->usage, r->ms);
-    store_append(t->rt->deps.store, t->conversation_id, &line, 1, on_recorded, t->rt->deps.log);
+    store_give_title(t->rt->deps.store, t->conversation_id, title, usage, on_titled, t);
 }
 
 static void on_title_text(void *ctx, str delta)
@@ -112,15 +100,15 @@ static void on_title_done(void *ctx, const struct llm_result *r)
     struct title *t = ctx;
     assert(t->call);
     t->call = NULL;
-    record_usage(t, r);
-    save_title(t, clean(buf_str(&t->text)));
+    str usage = usage_event(&t->arena, "title", r->model, &r->usage, r->ms);
+    save_title(t, clean(buf_str(&t->text)), usage);
 }
 
 static void on_title_fail(void *ctx, const struct llm_failure *f)
 {
     struct title *t = ctx;
     t->call = NULL;
-    save_title(t, STR_NONE);
+    save_title(t, STR_NONE, STR_NONE);
 }
 
 static void on_title_timeout(void *ctx)
@@ -129,7 +117,7 @@ static void on_title_timeout(void *ctx)
     assert(t->call); /* save_title() stops the timer */
     llm_cancel(t->call);
     t->call = NULL;
-    save_title(t, STR_NONE);
+    save_title(t, STR_NONE, STR_NONE);
 }
 
 static str prompt_text(struct arena *a, str user_text, str answer)

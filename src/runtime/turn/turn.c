@@ -8,9 +8,10 @@
  *     open_conversation --+-- create_conversation      no conversation id: a new one
  *                         |     on_created ------------------------------------------> run
  *                         +-- on_conversation_found    access, model
+ *                               queue_hold             no other server works on it (hold.c)
  *                               queue_wait             another turn is active (queue.c)
  *                               recall_history         from the cache and the newest lines, or
- *                               read_history           page by page
+ *                               read_history           what the model gets (model_lines.h)
  *                               history_complete --+-- compact_start, if it is long (compact.c)
  *                                                  |   accept_message
  *                                                  |     on_message_saved ----------> run
@@ -32,14 +33,16 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "runtime/budget.h"
+#include "runtime/prompt/client_tools.h"
 #include "runtime/turn/compact.h"
 #include "runtime/turn/request_log.h"
 #include "runtime/turn/setting.h"
 
-#define HISTORY_PAGE_BYTES (4u * 1024 * 1024)
-#define HISTORY_BYTES_MAX  (32u * 1024 * 1024)
-#define FIRST_EVENTS_MAX   256
-#define TURN_NAME_MAX      256u
+#define NEWER_BYTES_MAX   (4u * 1024 * 1024)
+#define HISTORY_BYTES_MAX (32u * 1024 * 1024)
+#define FIRST_EVENTS_MAX  256
+#define TURN_NAME_MAX     256u
 
 /* The steps, in their order. */
 static void turn_begin(void *ctx);
@@ -47,11 +50,12 @@ static void on_skills_fresh(void *ctx);
 static void load_grant(struct turn *t);
 static void open_conversation(struct turn *t);
 static void create_conversation(struct turn *t);
+static void create_log(struct turn *t);
 static void on_created(void *ctx, const struct err *err, const struct conv *conv);
 static void on_conversation_found(void *ctx, const struct err *err, const struct conv *conv);
 static void recall_history(struct turn *t);
 static void on_newer_lines(void *ctx, const struct err *err, const struct store_page *page);
-static void read_history(struct turn *t, store_pos before);
+static void read_history(struct turn *t);
 static void on_history(void *ctx, const struct err *err, const struct store_page *page);
 static void history_complete(struct turn *t);
 static void resume_run(struct turn *t);
@@ -72,6 +76,14 @@ static struct turn_limits limits_now(const struct config *c)
     };
 }
 
+static void use_client_limits(struct turn_limits *l, const struct turn_client *c)
+{
+    if (c->max_output_tokens > 0 && c->max_output_tokens < l->max_output_tokens)
+        l->max_output_tokens = c->max_output_tokens;
+    if (c->max_iterations > 0 && c->max_iterations < l->max_iterations)
+        l->max_iterations = c->max_iterations;
+}
+
 struct turn *turn_new(struct message *m)
 {
     struct turn *t = xcalloc(1, sizeof *t);
@@ -83,6 +95,7 @@ struct turn *turn_new(struct message *m)
     t->transcript = transcript_new();
     list_init(&t->log.held);
     list_init(&t->log.records);
+    list_init(&t->log.recorded);
     t->conversation_id = m->req.conversation_id;
     t->actor = actor_ref(m->actor);
     t->text = m->req.message;
@@ -90,6 +103,8 @@ struct turn *turn_new(struct message *m)
     t->auto_allow = m->req.auto_allow;
     t->is_unattended = m->req.is_unattended;
     t->limits = limits_now(t->rt->deps.config);
+    if (m->req.client)
+        use_client_limits(&t->limits, m->req.client);
     random_id("run", t->run_id);
     defer_init(&t->begin, turn_begin, t);
     return t;
@@ -125,15 +140,24 @@ static bool is_valid_name(str s)
 
 static int check_request(const struct turn_request *req, struct err *e)
 {
+    const struct turn_client *client = req->client;
     bool is_answer = req->answer.ask_id.n > 0;
+    assert(!client || (req->is_unattended && req->when_busy == TURN_REFUSE_BUSY));
     if (!is_valid_name(req->model) || !is_valid_name(req->channel))
         return err_set(e, -EINVAL,
                        "model and channel must have at most %u bytes and no control characters.",
                        TURN_NAME_MAX);
+    if (client && req->message.n == 0 && (client->nlines > 0 || req->files))
+        return 0;
     if (is_answer && req->conversation_id.n == 0)
         return err_set(e, -EINVAL,
                        "An answer needs conversationId, the conversation of its question.");
-    return is_answer ? 0 : message_check_text(req->message, e);
+    if (req->is_for_people && (req->conversation_id.n == 0 || is_answer || client))
+        return err_set(e, -EINVAL,
+                       "A message for people needs a conversation, and cannot answer a question.");
+    bool has_files = json_is(req->files, JSON_ARRAY) && req->files->len > 0;
+    bool is_complete = is_answer || (has_files && str_trim(req->message).n == 0);
+    return is_complete ? 0 : message_check_text(req->message, e);
 }
 
 static void on_skills_fresh(void *ctx)
@@ -142,6 +166,9 @@ static void on_skills_fresh(void *ctx)
     struct err e = {0};
     if (check_request(&t->msg->req, &e) < 0)
         turn_refuse(t, TURN_BAD_REQUEST, &e);
+    else if (!t->msg->req.is_for_people && !t->msg->req.on_preview &&
+             budgets_check(t->rt->deps.budgets, actor_user(t->actor), &e) < 0)
+        turn_refuse(t, TURN_OVER_BUDGET, &e);
     else if (t->msg->req.answer.ask_id.n > 0) /* guide and directory come from the run that asked */
         open_conversation(t);
     else if (t->app)
@@ -182,24 +209,6 @@ static str own_model(const struct turn *t, const struct conv *conv)
     return STR_NONE;
 }
 
-/* A model that cannot see pictures would answer without them. */
-static int check_sight(const struct turn *t, struct err *e)
-{
-    struct llm_model_info info;
-    const struct json *files = t->msg->req.files;
-    for (size_t i = 0; files && i < files->len; i++) {
-        const struct json *part = &files->items[i];
-        if (!str_eq(json_get_string(part, "type"), STR("image")) ||
-            !llm_model_info(t->rt->deps.llm, t->model, &info) || info.can_images)
-            continue;
-        return err_set(e, -EINVAL,
-                       "The model %.*s cannot see pictures. Choose a model that can, or send the "
-                       "message without '%.*s'.",
-                       STR_ARG(t->model), STR_ARG(json_get_string(part, "name")));
-    }
-    return 0;
-}
-
 /* `conv`: NULL = a new conversation. */
 static int choose_model(struct turn *t, const struct conv *conv, struct err *e)
 {
@@ -215,7 +224,13 @@ static int choose_model(struct turn *t, const struct conv *conv, struct err *e)
     if (r < 0)
         return r;
     t->model = arena_printf(&t->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
-    return check_sight(t, e);
+    return turn_check_sight(t, e);
+}
+
+/* A file of the message may be gone: then the person can do something about it. */
+enum turn_refusal turn_not_saved(const struct err *err)
+{
+    return err->code == -ESTALE ? TURN_BAD_REQUEST : TURN_FAILED;
 }
 
 /* ---- a new conversation ---- */
@@ -233,6 +248,21 @@ static const struct json *parent_json(struct turn *t)
     return p;
 }
 
+/* The events of the program in front of the message, the message, and the start of the run. */
+static const str *opening_events(struct turn *t, size_t *ret_n)
+{
+    const struct turn_request *req = &t->msg->req;
+    size_t n = req->client ? req->client->nlines : 0;
+    str *lines = arena_array(&t->arena, n + 2, sizeof *lines);
+    for (size_t i = 0; i < n; i++)
+        lines[i] = req->client->lines[i];
+    if (req->message.n > 0 || req->files || n == 0)
+        lines[n++] = message_event(t->msg, &t->arena);
+    lines[n++] = turn_run_start_event(t, STR_NONE);
+    *ret_n = n;
+    return lines;
+}
+
 static void create_conversation(struct turn *t)
 {
     const struct turn_request *req = &t->msg->req;
@@ -248,33 +278,53 @@ static void create_conversation(struct turn *t)
     char id[RANDOM_ID_MAX];
     random_id("conv", id);
     t->conversation_id = arena_str(&t->arena, str_from(id));
-    t->conv = TURN_CONV_NEW;
+    t->conv = req->client && req->client->is_hidden ? TURN_CONV_TITLED : TURN_CONV_NEW;
     queue_occupy(t); /* the id is random: no other turn has it */
+    queue_hold(t, create_log);
+}
+
+static void create_log(struct turn *t)
+{
+    const struct turn_request *req = &t->msg->req;
     turn_match_skill(t);
-    str events[2] = {message_event(t->msg, &t->arena), turn_run_start_event(t, STR_NONE)};
+    turn_join_project(t);
     struct conv_create spec = {
         .id = t->conversation_id,
         .owner_id = req->child ? req->child->owner_id : actor_user(t->actor),
         .channel = req->channel,
         .metadata = req->metadata,
         .parent = parent_json(t),
-        .events = events,
-        .nevents = ARRAY_LEN(events),
+        .is_hidden = req->client && req->client->is_hidden,
     };
+    spec.events = opening_events(t, &spec.nevents);
     for (size_t i = 0; i < spec.nevents; i++)
-        transcript_add(t->transcript, events[i]);
+        transcript_add(t->transcript, spec.events[i]);
     store_create(t->rt->deps.store, &spec, on_created, t);
+}
+
+/* The conversation is there, in the project or not: its message is answered in any case. */
+static void on_assigned(void *ctx, const struct err *err)
+{
+    struct turn *t = ctx;
+    if (err)
+        log_warn(t->rt->deps.log, "runtime", "%.*s is not in its project: %s",
+                 STR_ARG(t->conversation_id), err->msg);
+    message_stored(t);
 }
 
 static void on_created(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct turn *t = ctx;
     if (err) {
-        turn_refuse(t, TURN_FAILED, err);
+        turn_refuse(t, turn_not_saved(err), err);
         return;
     }
     transcript_settle(t->transcript, conv->end);
-    message_stored(t);
+    str project = t->msg->req.project_id;
+    if (project.n > 0 && t->rt->deps.projects)
+        projects_assign(t->rt->deps.projects, t->conversation_id, project, on_assigned, t);
+    else
+        message_stored(t);
 }
 
 /* ---- an existing conversation ---- */
@@ -289,6 +339,10 @@ static bool turn_may(struct turn *t, const struct conv *conv, enum conv_right ri
 static void want_title(struct turn *t, const struct conv *conv)
 {
     bool has_answer = conv->message_count > 1 && t->text.n > 0;
+    if (conv->is_hidden) { /* nobody sees a list with it */
+        t->conv = TURN_CONV_TITLED;
+        return;
+    }
     t->conv = conv->title.n == 0 && !has_answer ? TURN_CONV_UNTITLED : TURN_CONV_TITLED;
     if (conv->title.n == 0 && has_answer && !turn_is_child(t))
         title_start(t->rt, t->conversation_id, t->model, conv->preview, STR_NONE);
@@ -322,6 +376,8 @@ static void on_conversation_found(void *ctx, const struct err *err, const struct
         return;
     }
     t->owner_id = arena_str(&t->arena, conv->acl.owner_id);
+    t->branch_of = arena_str(&t->arena, json_get_string(conv->branch, "of"));
+    t->past = past_copy(&t->arena, &conv->past);
     if (conv->acl.is_shared)
         t->participants = json_strs_copy(&t->arena, conv->acl.participants);
     if (conv->acl.is_sealed && actor_is_admin(t->actor)) { /* for others it is absent */
@@ -335,14 +391,16 @@ static void on_conversation_found(void *ctx, const struct err *err, const struct
     } else if (!turn_may(t, conv, CONV_SEND)) {
         err_set(&e, -EACCES, "%s", access_reason(CONV_SEND));
         turn_refuse(t, TURN_FORBIDDEN, &e);
-    } else if (choose_model(t, conv, &e) < 0) {
+    } else if (!t->msg->req.is_for_people && choose_model(t, conv, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
     } else if (t->msg->req.on_preview) {
-        read_history(t, 0); /* beside a turn that is active: a preview changes nothing */
+        read_history(t); /* beside a turn that is active: a preview changes nothing */
     } else if (!t->busy && map_get(&t->rt->busy, t->conversation_id)) {
         queue_wait(t);
     } else {
         queue_occupy(t);
+        if (queue_settle(t, conv, open_conversation))
+            return; /* it is opened once more, by then with the lease */
         want_title(t, conv);
         recall_history(t);
     }
@@ -356,12 +414,12 @@ static void recall_history(struct turn *t)
 {
     struct transcript *kept = transcript_cache_take(&t->rt->transcripts, t->conversation_id);
     if (!kept) {
-        read_history(t, 0);
+        read_history(t);
         return;
     }
     transcript_free(t->transcript);
     t->transcript = kept;
-    struct store_range range = {.after = kept->known, .max_bytes = HISTORY_PAGE_BYTES};
+    struct store_range range = {.after = kept->known, .max_bytes = NEWER_BYTES_MAX};
     store_read(t->rt->deps.store, t->conversation_id, &range, on_newer_lines, t);
 }
 
@@ -372,18 +430,19 @@ static void on_newer_lines(void *ctx, const struct err *err, const struct store_
         history_complete(t);
         return;
     }
-    transcript_free(t->transcript); /* somebody else wrote messages: read all of it */
+    transcript_free(t->transcript); /* somebody else wrote messages: read it again */
     t->transcript = transcript_new();
-    read_history(t, 0);
+    read_history(t);
 }
 
-static void read_history(struct turn *t, store_pos before)
+static void read_history(struct turn *t)
 {
+    model_lines_init(&t->model_lines);
     struct store_range range = {
         .backwards = true,
-        .before = before,
-        .max_events = 100000,
-        .max_bytes = HISTORY_PAGE_BYTES,
+        .choose = model_lines_choose,
+        .choose_ctx = &t->model_lines,
+        .max_bytes = HISTORY_BYTES_MAX,
         .with_blobs = true,
         .with_files = true,
     };
@@ -393,17 +452,13 @@ static void read_history(struct turn *t, store_pos before)
 static void on_history(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct turn *t = ctx;
+    model_lines_done(&t->model_lines);
     if (err) {
         turn_refuse(t, TURN_FAILED, err);
         return;
     }
-    transcript_prepend(t->transcript, page);
-    bool is_enough =
-        page->reached_start || page->n == 0 || t->transcript->bytes >= HISTORY_BYTES_MAX;
-    if (is_enough)
-        history_complete(t);
-    else
-        read_history(t, page->start);
+    transcript_load(t->transcript, page, t->model_lines.nbefore, &t->past);
+    history_complete(t);
 }
 
 /* The server ended after it had appended this message, and before it had removed its file. */
@@ -413,20 +468,40 @@ static void drop_sent(struct turn *t)
     turn_end(t);
 }
 
+/* The program continues an answer that is not the last one any more. */
+static bool is_overtaken(const struct turn *t)
+{
+    const struct turn_client *client = t->msg->req.client;
+    const struct replay *h = transcript_replay(t->transcript);
+    return client && client->after_run_id.n > 0 && !str_eq(h->last_run_id, client->after_run_id);
+}
+
+static void refuse_client(struct turn *t, const char *why)
+{
+    struct err e = {0};
+    err_set(&e, -EINVAL, "%s", why);
+    turn_refuse(t, TURN_BAD_REQUEST, &e);
+}
+
 static void history_complete(struct turn *t)
 {
     assert(t->msg->state == MESSAGE_STARTING);
     if (t->is_stored)
         turn_start_run(t, NULL, 0);
+    else if (is_overtaken(t))
+        refuse_client(t, "The conversation has continued since that answer. Continue its newest "
+                         "answer, or send the messages themselves.");
+    else if (!client_tools_may_answer(t->msg->req.client, transcript_replay(t->transcript)))
+        refuse_client(t, "No call of the last answer waits for that result.");
     else if (t->msg->req.on_preview)
         preview_finish(t);
     else if (queue_was_sent(t))
         drop_sent(t);
+    else if (t->msg->req.is_for_people)
+        turn_tell_people(t);
     else if (t->msg->req.answer.ask_id.n > 0)
         resume_run(t);
-    else if (compact_is_due(t))
-        compact_start(t, accept_message);
-    else
+    else if (!compact_start(t, accept_message))
         accept_message(t);
 }
 
@@ -435,12 +510,16 @@ static void history_complete(struct turn *t)
 static void accept_message(struct turn *t)
 {
     str lines[FIRST_EVENTS_MAX];
-    size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, FIRST_EVENTS_MAX - 2);
+    size_t n, declined;
+    declined = turn_decline_open(t, transcript_replay(t->transcript), lines, FIRST_EVENTS_MAX);
     turn_match_skill(t);
-    lines[n++] = message_event(t->msg, &t->arena);
     turn_join_authors(t); /* before run.start, which records the actor */
-    lines[n++] = turn_run_start_event(t, STR_NONE);
-    turn_append(t, lines, n, on_message_saved, t);
+    turn_join_project(t);
+    const str *opening = opening_events(t, &n);
+    str *all = arena_array(&t->arena, declined + n, sizeof *all);
+    memcpy(all, lines, declined * sizeof *all);
+    memcpy(all + declined, opening, n * sizeof *all);
+    turn_append(t, all, declined + n, on_message_saved, t);
 }
 
 /* The model is called only when the message is durable. */
@@ -448,7 +527,7 @@ static void on_message_saved(void *ctx, const struct err *err)
 {
     struct turn *t = ctx;
     if (err) {
-        turn_refuse(t, TURN_FAILED, err);
+        turn_refuse(t, turn_not_saved(err), err);
         return;
     }
     queue_taken(t->msg);
@@ -459,14 +538,15 @@ static void on_message_saved(void *ctx, const struct err *err)
  * only from there, they get into the history. */
 static void message_stored(struct turn *t)
 {
-    if (!t->msg->req.files) {
+    const struct turn_request *req = &t->msg->req;
+    if (!req->files && !(req->client && req->client->has_line_files)) {
         turn_start_run(t, NULL, 0);
         return;
     }
     t->is_stored = true;
     transcript_free(t->transcript);
     t->transcript = transcript_new();
-    read_history(t, 0);
+    read_history(t);
 }
 
 /* The skills of the terminal's directory are loaded again, as for the run that asked; then the
@@ -501,7 +581,7 @@ void turn_free(struct turn *t)
     struct runtime *rt = t->rt;
     assert(t->msg->turn == t && !t->run && !t->compaction && !t->busy);
     tool_questions_drop(t);
-    request_log_forget(t);
+    request_log_end(t);
     defer_stop(&t->begin);
     if (t->conversation_id.n > 0 && !t->msg->req.on_preview)
         transcript_cache_give(&rt->transcripts, t->conversation_id, t->transcript);

@@ -22,12 +22,14 @@
 #include "engine/permission.h"
 #include "loop/timer.h"
 #include "runtime/consent.h"
+#include "runtime/history/model_lines.h"
 #include "runtime/history/transcript_cache.h"
 #include "runtime/queue_files.h"
 #include "runtime/runtime.h"
 #include "runtime/turn/guide.h"
 #include "runtime/turn/preview.h"
 #include "tools/tool_selection.h"
+#include "workspace/projects.h"
 
 /* The tool list that was recorded last, so that it is not written and hashed for every call. */
 struct tools_memo {
@@ -74,7 +76,15 @@ struct runtime {
     struct queue_files queue_files;  /* of queued messages (queue.c) */
     uint64_t nqueued, ntaken;        /* so far */
     char taken[QUEUE_TAKEN_KEPT][RANDOM_ID_MAX];
+    struct bus_sub *sharing; /* changes of the rights in conversations */
+    struct deferred revoked; /* ends messages of people who may not write any more */
+    struct map strays; /* ids of rows that were not in memory (queue_restore.c) */
+    struct map left;   /* queued messages that are kept for the next start */
+    runtime_mention_fn on_mentions;
+    void *on_mentions_ctx;
     size_t nmessages, nrecords; /* in progress */
+    struct timer hold_timer;    /* for conversations that another server works on (hold.c) */
+    bool is_released;           /* queue_release was called */
     loop_fn on_stopped;
     void *on_stopped_ctx;
     struct deferred stopped;
@@ -109,10 +119,12 @@ enum message_state {
 };
 
 /* A conversation in which a turn is active or messages wait: it exists as long as one of both does.
- * Without a turn its messages are restored ones, which wait for the tools (queue_release). */
+ * Without a turn its messages are restored ones, which wait for the tools (queue_release), or wait
+ * for another server that works on the conversation (hold.c). */
 struct busy_conv {
-    struct turn *turn;        /* the active one; at most one turn of a conversation gets this far */
-    struct list_node waiting; /* messages: QUEUED, STEERING or JOINED, in their order */
+    struct turn *turn; /* the active one; at most one turn of a conversation gets this far */
+    struct store_lease *lease; /* keeps other servers from working on it; or NULL (hold.c) */
+    struct list_node waiting;  /* messages: QUEUED, STEERING or JOINED, in their order */
 };
 
 /* The place of a message in a queue (queue.c). */
@@ -145,6 +157,7 @@ struct message {
     struct turn *turn; /* STARTING and RUNNING */
     struct queue_place place;
     bool is_cancelled;
+    bool is_revoked;   /* its sender may not write in the conversation any more */
     bool is_announced; /* on_started was called */
 };
 
@@ -164,6 +177,7 @@ struct turn_log {
     unsigned holds;
     struct list_node held;                     /* appends that wait (turn_hold) */
     struct list_node records;                  /* blobs that they wait for */
+    struct list_node recorded;                 /* blobs that the store keeps for this turn */
     char system_sha[65], tools_sha[65];        /* last recorded */
     str request_lines[TURN_REQUEST_LINES_MAX]; /* events to write in front of the next append */
     size_t nrequest_lines;
@@ -178,10 +192,14 @@ struct turn {
 
     str conversation_id;
     struct busy_conv *busy; /* its conversation, while the turn is the active one; else NULL */
+    void (*held)(struct turn *t); /* continues when this server has the lease */
     enum turn_conv { TURN_CONV_TITLED, TURN_CONV_UNTITLED, TURN_CONV_NEW } conv;
     str owner_id;                  /* of a conversation that was there before; else empty */
+    str branch_of;                 /* the conversation that this one is a branch of; or empty */
     struct json_strs participants; /* of a shared conversation, when the turn began */
     struct transcript *transcript;
+    struct past past;               /* of the conversation when it was found */
+    struct model_lines model_lines; /* while the history is read */
 
     /* The setting of the run (setting.h). Begins with that of the message; a resumed run takes over
      * the setting of the run that asked. */
@@ -211,6 +229,12 @@ struct turn {
     struct turn_info info;
 };
 
+/* The project of the conversation, if everybody behind the run may see it. */
+bool turn_project(const struct turn *t, struct conv_project *ret);
+/* The words of its author are part of the run: it has no more rights than the author has. Call it
+ * after turn_join_authors. */
+void turn_join_project(struct turn *t);
+
 static inline bool turn_is_child(const struct turn *t)
 {
     return t->msg->req.child != NULL;
@@ -230,6 +254,7 @@ void message_enter(struct message *m, enum message_state state);
 void message_announce(struct message *m, str conversation_id, str run_id, bool is_new);
 str message_event(const struct message *m, struct arena *a); /* its user.message */
 int message_check_text(str text, struct err *e);
+int turn_check_sight(const struct turn *t, struct err *e); /* can its model see its files? */
 /* Notifies the listener and frees the message with its turn; the next message gets its turn. */
 void message_refuse(struct message *m, enum turn_refusal why, const struct err *err);
 void message_free(struct message *m); /* its turn has been freed */
@@ -248,6 +273,8 @@ void queue_begin(struct message *m); /* a message that waited gets its turn */
 void queue_join(struct message *m, struct busy_conv *b); /* waits there, QUEUED or STEERING */
 struct busy_conv *queue_conv(struct runtime *rt, str conversation_id); /* makes one if needed */
 void queue_leave(struct message *m);                                   /* a waiting message ends */
+void queue_wait_for_other(struct turn *t); /* as queue_wait, for the run of another server */
+void queue_detach(struct turn *t); /* it is not the active turn any more; nothing else happens */
 /* Publish what happened to a queued message; nothing if it was never queued. */
 void queue_taken(struct message *m);
 void queue_refused(struct message *m, enum turn_refusal why, const struct err *err);
@@ -256,11 +283,24 @@ void queue_leave_all(struct runtime *rt); /* the server stops: their files stay 
 bool queue_still_member(const struct message *m);
 bool queue_was_sent(const struct turn *t); /* a restored message is in the log already */
 
+/* ---- hold.c: one server works on a conversation ---- */
+void queue_hold_init(struct runtime *rt);
+void queue_hold(struct turn *t, void (*held)(struct turn *t)); /* the turn is the active one */
+/* Takes the lease, and ends the run of a server that is gone. True: `again` is called when that has
+ * happened, because what was read before may be out of date. */
+bool queue_settle(struct turn *t, const struct conv *conv, void (*again)(struct turn *t));
+/* queue_restore.c: documents of queued messages */
+void queue_restore_rows(struct runtime *rt, const struct json_strs *rows);
+void queue_adopt(struct runtime *rt); /* takes the queued messages of servers that are gone */
+
 /* ---- preview.c ---- */
 void preview_finish(struct turn *t); /* returns the first request of the run, and frees t */
 
 /* ---- turn_host.c: the run's host ---- */
 void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n);
+/* Instead of a run: appends a message for people, and ends the turn. */
+void turn_tell_people(struct turn *t);
+enum turn_refusal turn_not_saved(const struct err *err);
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
 void turn_note_request(struct turn *t, str line); /* written before the next append; borrowed */
 /* Appends wait from the hold to the release, because a line before them is not written yet. */
@@ -295,6 +335,9 @@ void tool_questions_drop(struct turn *t); /* its open questions end unanswered *
 int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed *ret,
                  struct err *e);
 int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *ret, struct err *e);
+/* The tools of the workspace and those of interfaces that its only author has open here. */
+struct toolset *turn_tools(const struct turn *t);
+const struct toolset_item *turn_find_tool(const struct turn *t, str name, const struct json *args);
 enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_why);
 struct skills *turn_skills(const struct turn *t); /* with personal skills if it has one author */
 void turn_match_skill(struct turn *t);

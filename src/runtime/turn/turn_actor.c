@@ -23,21 +23,36 @@ bool turn_is_sole(const struct turn *t)
     return !d || directory_roster(d)->is_sole;
 }
 
-static void join_author(struct turn *t, const struct replay_message *m)
-{
-    bool is_other = m->user_id.n > 0 && !turn_is_sole(t);
-    if (is_other)
-        turn_narrow(t, actor_join_author(t->actor, m->user_id, m->tool_limit));
-    else if (m->tool_limit.items)
-        turn_narrow(t, actor_narrow(t->actor, FILTER_TOKEN, m->tool_limit));
-}
-
 void turn_join_authors(struct turn *t)
 {
-    const struct replay *h = transcript_replay(t->transcript);
-    for (size_t i = 0; i < h->n; i++)
-        if (h->messages[i].role == REPLAY_USER)
-            join_author(t, &h->messages[i]);
+    const struct past *p = &transcript_replay(t->transcript)->past;
+    for (size_t i = 0; i < p->people.len && !turn_is_sole(t); i++)
+        turn_narrow(t, actor_join_author(t->actor, p->people.items[i], (struct json_strs){0}));
+    for (size_t i = 0; i < p->nlimits; i++)
+        turn_narrow(t, actor_narrow(t->actor, FILTER_TOKEN, p->limits[i]));
+}
+
+bool turn_project(const struct turn *t, struct conv_project *ret)
+{
+    struct projects *all = t->rt->deps.projects;
+    str wanted = t->msg->req.project_id;
+    str listed = t->branch_of.n > 0 ? t->branch_of : t->conversation_id;
+    bool is_there =
+        projects_of(all, listed, ret) || (wanted.n > 0 && projects_find(all, wanted, ret));
+    return is_there && project_is_seen_by(ret, t->actor);
+}
+
+/* The instructions of admins are in every run anyway, as those of the workspace. Those of somebody
+ * who is not a member any more are left out (compose.c). */
+void turn_join_project(struct turn *t)
+{
+    struct conv_project p;
+    const struct directory *d = t->rt->deps.directory;
+    if (turn_is_sole(t) || !turn_project(t, &p) || p.instructions.n == 0)
+        return;
+    const struct workspace *ws = roster_workspace(directory_roster(d), t->rt->deps.workspace_id);
+    if (ws && workspace_role(ws, p.instructions_by) == WS_MEMBER)
+        turn_narrow(t, actor_join_author(t->actor, p.instructions_by, (struct json_strs){0}));
 }
 
 bool turn_has_others(const struct turn *t)

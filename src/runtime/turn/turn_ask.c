@@ -93,16 +93,15 @@ static size_t pending_calls(struct turn *t, const struct replay *h, struct run_p
 /* A call of the question; NULL = there is no such tool any more. */
 static const struct toolset_item *called_tool(const struct turn *t, const struct json *call)
 {
-    return registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
-                         actor_is_admin(t->actor));
+    return turn_find_tool(t, json_get_string(call, "name"), json_get(call, "input"));
 }
 
-/* A consent is stored for the tool itself, not for an alias; tools that change the workspace ask
- * every time, so NULL. */
+/* A consent is stored for the tool itself, not for an alias; tools that change the workspace, and
+ * those of open interfaces, ask every time, so NULL. */
 static const struct toolset_item *rememberable(const struct turn *t, const struct json *call)
 {
     const struct toolset_item *it = called_tool(t, call);
-    return it && !it->tool->is_workspace_change ? it : NULL;
+    return it && !it->tool->is_workspace_change && !it->tool->is_of_view ? it : NULL;
 }
 
 static bool is_wanted_always(const struct turn *t, const struct replay *h, const struct json *call)
@@ -196,8 +195,8 @@ static bool take_over(struct turn *t, const struct replay *h, struct err *e)
         err_set(e, -EPERM, "The question came from a run with more rights than this token has.");
     else if (!str_eq(actor_user(answerer), actor_user(t->actor)) && allows_personal(t, h))
         err_set(e, -EPERM,
-                "A call uses the account of the person whose message started this run. Only that "
-                "person may allow it.");
+                "A call uses the account, or an open app, of the person whose message started this "
+                "run. Only that person may allow it.");
     else if (!actor_is_current(t->actor, clock_now_ms()))
         err_set(e, -EPERM,
                 "The person whose message started this run, or the token it was sent with, has no "

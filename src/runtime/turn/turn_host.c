@@ -6,8 +6,10 @@
 #include <assert.h>
 
 #include "engine/events.h"
+#include "runtime/budget.h"
 #include "runtime/turn/setting.h"
 #include "runtime/turn/turn.h"
+#include "telemetry/tracer.h"
 
 struct pending_append {
     struct list_node node; /* in turn_log.held */
@@ -64,7 +66,8 @@ static void start_append(struct pending_append *p, const str *lines, size_t n)
         lines = with_requests(t, lines, n);
         n += p->skipped;
     }
-    store_append(t->rt->deps.store, t->conversation_id, lines, n, on_appended, p);
+    const struct store_terms terms = {.lease = t->busy ? t->busy->lease : NULL};
+    store_append_if(t->rt->deps.store, t->conversation_id, &terms, lines, n, on_appended, p);
 }
 
 /* The lines are copied: their caller's arena may be reset before the release. */
@@ -84,6 +87,10 @@ void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, voi
     *p = (struct pending_append){.turn = t, .fn = fn, .fn_ctx = fn_ctx, .first = t->transcript->n};
     for (size_t i = 0; i < n; i++)
         transcript_add(t->transcript, lines[i]);
+    for (size_t i = 0; t->rt->deps.tracer && i < n; i++)
+        tracer_run_line(t->rt->deps.tracer, str_from(t->run_id), lines[i]);
+    for (size_t i = 0; i < n; i++)
+        budgets_note(t->rt->deps.budgets, actor_user(t->actor), lines[i]);
     t->log.appends++;
     if (t->log.holds > 0)
         hold_append(p, lines, n);
@@ -107,10 +114,39 @@ void turn_release(struct turn *t)
     }
 }
 
-static void publish_to_watchers(void *turn, str type, str data)
+/* ---- a message for people ---- */
+
+static void on_said(void *ctx, const struct err *err)
+{
+    struct turn *t = ctx;
+    struct message *m = t->msg;
+    if (err) {
+        turn_refuse(t, turn_not_saved(err), err);
+        return;
+    }
+    queue_taken(m);
+    if (m->req.files)
+        t->transcript->is_lost = true; /* their bytes are not in it */
+    if (m->ev && m->ev->on_said)
+        m->ev->on_said(m->ctx, t->conversation_id);
+    turn_end(t);
+}
+
+/* Only its line is appended: an open question stays open, and the next run reads it. While a run is
+ * active the message waits, so that the log still says what each request of that run had. */
+void turn_tell_people(struct turn *t)
+{
+    str line = message_event(t->msg, &t->arena);
+    assert(t->busy && !t->run);
+    turn_append(t, &line, 1, on_said, t);
+}
+
+/* ---- the run ---- */
+
+static bool publish_to_watchers(void *turn, str type, str data)
 {
     const struct turn *t = turn;
-    store_publish(t->rt->deps.store, t->conversation_id, type, data);
+    return store_publish(t->rt->deps.store, t->conversation_id, type, data);
 }
 
 static void notify_done(const struct turn *t, const struct message *m, const struct run_result *res)
@@ -138,21 +174,59 @@ static void notify_steerers(struct turn *t, const struct run_result *res)
     }
 }
 
+/* The trace of the run itself, or, as long as it has none, that of the caller. */
+static struct log_ids ids_of(const struct turn *t, char out[TRACE_ID_LEN + 1])
+{
+    struct trace_context own = tracer_run_context(t->rt->deps.tracer, str_from(t->run_id));
+    return (struct log_ids){t->msg->req.request_id,
+                            trace_context_id(own.is_set ? &own : &t->msg->req.trace, out)};
+}
+
 /* A failed run is not an error of the server: the client has the message. */
 static void log_end(const struct turn *t, const struct run_result *res)
 {
     struct logger *log = t->rt->deps.log;
+    char trace[TRACE_ID_LEN + 1];
+    struct log_ids ids = ids_of(t, trace);
     if (res->stop == RUN_STOP_ERROR)
-        log_info(log, "runtime", "%s of %.*s failed after %llu ms: %s: %s", t->run_id,
-                 STR_ARG(t->conversation_id), (unsigned long long)res->total_ms,
-                 res->error_type ? res->error_type : "error", res->err.msg);
+        log_msg_for(log, LOG_INFO, "runtime", &ids, "%s of %.*s failed after %llu ms: %s: %s",
+                    t->run_id, STR_ARG(t->conversation_id), (unsigned long long)res->total_ms,
+                    res->error_type ? res->error_type : "error", res->err.msg);
     else
-        log_info(log, "runtime", "%s of %.*s ended: %s, %d model calls, %llu ms", t->run_id,
-                 STR_ARG(t->conversation_id), run_stop_name(res->stop), res->iterations,
-                 (unsigned long long)res->total_ms);
+        log_msg_for(log, LOG_INFO, "runtime", &ids, "%s of %.*s ended: %s, %d model calls, %llu ms",
+                    t->run_id, STR_ARG(t->conversation_id), run_stop_name(res->stop),
+                    res->iterations, (unsigned long long)res->total_ms);
+}
+
+/* A message without text is about its files. */
+static str subject_of(const struct turn *t)
+{
+    const struct json *files = t->msg->req.files;
+    bool has_text = str_trim(t->text).n > 0 || !files || files->len == 0;
+    return has_text ? t->text : json_get_string(&files->items[0], "name");
 }
 
 /* The last callback of the run, which frees itself afterwards. */
+static void trace_begin(const struct turn *t)
+{
+    const struct turn_child *child = t->msg->req.child;
+    struct tracer_run r = {
+        .run_id = str_from(t->run_id),
+        .conversation_id = t->conversation_id,
+        .workspace_id = t->rt->deps.workspace_id,
+        .model = t->model,
+        .parent_run_id = child ? child->parent_run_id : STR_NONE,
+        .parent = &t->msg->req.trace,
+    };
+    tracer_run_begin(t->rt->deps.tracer, &r);
+}
+
+static void trace_end(const struct turn *t, const struct run_result *res)
+{
+    struct tracer_end end = {&res->usage, run_stop_name(res->stop), res->error_type};
+    tracer_run_end(t->rt->deps.tracer, str_from(t->run_id), &end);
+}
+
 static void on_run_finished(void *ctx, const struct run_result *res)
 {
     struct turn *t = ctx;
@@ -160,11 +234,12 @@ static void on_run_finished(void *ctx, const struct run_result *res)
     assert(t->msg->state == MESSAGE_RUNNING && t->run);
     t->run = NULL;
     log_end(t, res);
+    trace_end(t, res);
     notify_done(t, t->msg, res);
     notify_steerers(t, res);
     bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
     if (t->conv != TURN_CONV_TITLED && has_answer && !turn_is_child(t))
-        title_start(rt, t->conversation_id, t->model, t->text, res->response);
+        title_start(rt, t->conversation_id, t->model, subject_of(t), res->response);
     assert(t->log.appends == 0 &&
            t->log.holds == 0); /* appends are answered in order, and the end was the last */
     turn_end(t);
@@ -182,8 +257,10 @@ str turn_run_start_event(struct turn *t, str resumes)
         .parent_run_id = child ? child->parent_run_id : STR_NONE,
         .setting = setting_json(t, &t->arena, str_from(t->run_id)),
     };
-    log_info(t->rt->deps.log, "runtime", "%s of %.*s begins with %.*s", t->run_id,
-             STR_ARG(t->conversation_id), STR_ARG(t->model));
+    char trace[TRACE_ID_LEN + 1];
+    struct log_ids ids = ids_of(t, trace);
+    log_msg_for(t->rt->deps.log, LOG_INFO, "runtime", &ids, "%s of %.*s begins with %.*s",
+                t->run_id, STR_ARG(t->conversation_id), STR_ARG(t->model));
     return event_run_start(&t->arena, &ev);
 }
 
@@ -193,6 +270,7 @@ static struct run_limits limits(const struct turn *t)
         .max_iterations = (int)t->limits.max_iterations,
         .max_input_tokens = t->limits.max_input_tokens,
         .max_output_tokens = t->limits.max_output_tokens,
+        .is_cut_final = t->msg->req.client && t->msg->req.client->max_output_tokens > 0,
     };
     const struct turn_child *child = t->msg->req.child;
     if (child && child->max_iterations < lim.max_iterations)
@@ -248,6 +326,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .npending = n,
     };
     message_enter(t->msg, MESSAGE_RUNNING);
+    trace_begin(t);
     t->run = run_new(d->loop, d->llm, d->tools, &spec, &HOST, t);
     message_announce(t->msg, t->conversation_id, spec.run_id, t->conv == TURN_CONV_NEW);
     run_start(t->run);
