@@ -5,15 +5,19 @@
 #include "apps/ui_resource.h"
 #include "base/map.h"
 
+struct bundle_files;
 struct bundle_source;
 
 struct bundle_tool_call { /* what a bundle's tool adds to the record of the call */
     struct tool_call call;
     struct bundle_source *source;
-    struct bundle_call *sent; /* owned; NULL after its answer */
-    str user_id;              /* whose account it uses; empty = the workspace's */
-    struct list_node asks;    /* struct pending_ask; dropped with the call */
-    int samplings;            /* begun so far */
+    struct bundle_call *sent;         /* owned; NULL after its answer */
+    struct bundle_files *files;       /* owned; NULL: the call exchanges none */
+    struct bundle_pictures *pictures; /* of its result, while they are being prepared */
+    struct tool_result res;           /* while its files are being kept, or its pictures prepared */
+    str user_id;                      /* whose account it uses; empty = the workspace's */
+    struct list_node asks;            /* struct pending_ask; dropped with the call */
+    int samplings;                    /* begun so far */
 };
 
 struct bundle_source {

@@ -3,7 +3,9 @@
 #include <assert.h>
 #include <limits.h>
 
+#include "apps/bundle_files.h"
 #include "apps/bundle_impl.h"
+#include "apps/bundle_pictures.h"
 #include "apps/ui_meta.h"
 #include "base/clock.h"
 #include "bus/vocabulary.h"
@@ -133,13 +135,18 @@ static struct tool_result result_of(struct bundle_tool_call *c, const struct mcp
     };
 }
 
-static bool may_change(const struct bundle_source *s, str tool)
+static const struct tool *find_tool(const struct bundle_source *s, str name)
 {
     for (size_t i = 0; i < s->ntools; i++)
-        if (str_eq(s->tools[i].name, tool))
-            return !s->tools[i].is_internal &&
-                   !json_get_bool(s->tools[i].annotations, "readOnlyHint", false);
-    return false;
+        if (str_eq(s->tools[i].name, name))
+            return &s->tools[i];
+    return NULL;
+}
+
+static bool may_change(const struct bundle_source *s, str tool)
+{
+    const struct tool *t = find_tool(s, tool);
+    return t && !t->is_internal && !json_get_bool(t->annotations, "readOnlyHint", false);
 }
 
 /* A call of the agent may have changed data that an interface of this server shows. So may a call
@@ -169,6 +176,40 @@ static void tell_changed(const struct bundle_tool_call *c)
     buf_done(&data);
 }
 
+static void bundle_answer(struct bundle_tool_call *c, const struct tool_result *res)
+{
+    bundle_files_end(c->files);
+    c->files = NULL;
+    tool_call_answer(&c->call, res);
+}
+
+static void on_pictures_prepared(void *ctx)
+{
+    struct bundle_tool_call *c = ctx;
+    c->pictures = NULL;
+    bundle_answer(c, &c->res);
+}
+
+static void on_bundle_files_kept(void *ctx)
+{
+    struct bundle_tool_call *c = ctx;
+    assert(!c->pictures);
+    c->pictures =
+        bundle_pictures_start(c->source->all->rt, &c->call, &c->res, on_pictures_prepared, c);
+    if (!c->pictures)
+        bundle_answer(c, &c->res);
+}
+
+/* The reply goes when its callback returns. */
+static struct tool_result keep_result(struct arena *a, const struct tool_result *res)
+{
+    struct tool_result kept = *res;
+    kept.content = res->content ? json_clone(a, res->content) : NULL;
+    kept.structured = res->structured ? json_clone(a, res->structured) : NULL;
+    kept.meta = res->meta ? json_clone(a, res->meta) : NULL;
+    return kept;
+}
+
 static void on_bundle_done(void *ctx, const struct mcp_reply *r)
 {
     struct bundle_tool_call *c = ctx;
@@ -178,7 +219,15 @@ static void on_bundle_done(void *ctx, const struct mcp_reply *r)
     bundle_asks_drop(c);
     if (!res.is_error && is_news(c))
         tell_changed(c);
-    tool_call_answer(&c->call, &res);
+    if (c->files && !res.is_error) {
+        c->res = keep_result(&c->call.arena, &res);
+        bundle_files_collect(c->files, &c->res, on_bundle_files_kept, c);
+    } else if (bundle_pictures_needed(&c->call, &res)) {
+        c->res = keep_result(&c->call.arena, &res);
+        on_bundle_files_kept(c);
+    } else {
+        bundle_answer(c, &res);
+    }
 }
 
 static void on_bundle_progress(void *ctx, const struct json *p)
@@ -198,32 +247,34 @@ static void on_bundle_ask_gone(void *ctx, struct mcp_ask *a)
     bundle_ask_gone(ctx, a);
 }
 
-static struct json *call_params(struct tool_call *c)
+static struct json *call_params(struct tool_call *c, const struct json *args,
+                                const struct json *meta)
 {
     struct json *params = json_new(&c->arena, JSON_OBJECT);
     json_set(&c->arena, params, STR("name"), json_of_str(c->tool));
-    json_set(&c->arena, params, STR("arguments"), *c->args);
+    json_set(&c->arena, params, STR("arguments"), *args);
+    if (meta)
+        json_set(&c->arena, params, STR("_meta"), *meta);
     return params;
 }
 
-static void start_bundle_call(void *self, struct tool_call *call)
+static void send_bundle_call(struct bundle_tool_call *c, const struct json *args,
+                             const struct json *meta)
 {
     static const struct mcp_call_events EVENTS = {.done = on_bundle_done,
                                                   .progress = on_bundle_progress,
                                                   .ask = on_bundle_ask,
                                                   .ask_gone = on_bundle_ask_gone};
-    struct bundle_source *s = self;
-    struct bundle_tool_call *c = bundle_tool_call_of(call);
+    struct bundle_source *s = c->source;
+    struct tool_call *call = &c->call;
     const struct actor *actor = call->who.actor;
     bool is_own = bundle_is_per_person(s->bundle);
     assert(!c->sent);
-    list_init(&c->asks);
-    c->source = s;
     if (is_own)
         c->user_id = arena_str(&call->arena, actor_sole_user(actor));
     struct mcp_request req = {
         .method = STR("tools/call"),
-        .params = call_params(call),
+        .params = call_params(call, args, meta),
         .wants_progress = true,
         .is_kept = true, /* the call ends before its arena and its arguments do */
     };
@@ -232,10 +283,40 @@ static void start_bundle_call(void *self, struct tool_call *call)
                : bundle_request_in(s->bundle, actor_user(actor), &actor->grant, &req, &EVENTS, c);
 }
 
+static void on_bundle_files(void *ctx, const struct err *err, const struct json *args,
+                            const struct json *meta)
+{
+    struct bundle_tool_call *c = ctx;
+    if (!err) {
+        send_bundle_call(c, args, meta);
+        return;
+    }
+    struct tool_result res = tool_result_error(&c->call.arena, "%s", err->msg);
+    bundle_answer(c, &res);
+}
+
+static void start_bundle_call(void *self, struct tool_call *call)
+{
+    struct bundle_source *s = self;
+    struct bundle_tool_call *c = bundle_tool_call_of(call);
+    const struct tool *t = find_tool(s, call->tool);
+    list_init(&c->asks);
+    c->source = s;
+    if (t && file_args_needed(t, call->args))
+        c->files = bundle_files_start(s, t, call, on_bundle_files, c);
+    else
+        send_bundle_call(c, call->args, NULL);
+}
+
 static void cancel_bundle_call(void *self, struct tool_call *call)
 {
     struct bundle_tool_call *c = bundle_tool_call_of(call);
-    assert(c->sent);
+    bundle_pictures_cancel(c->pictures);
+    c->pictures = NULL;
+    bundle_files_end(c->files);
+    c->files = NULL;
+    if (!c->sent)
+        return;
     bundle_cancel(c->sent, call->who.app.n > 0 ? "The interface does not wait for it any more."
                                                : "The run was cancelled.");
     bundle_asks_drop(c);

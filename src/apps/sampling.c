@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "runtime/budget.h"
 #include "runtime/history/usage_event.h"
 
 struct sampling {
@@ -10,7 +11,7 @@ struct sampling {
     void *tool_host;
     struct arena arena;
     str source;
-    str conversation_id; /* without a run; else empty */
+    str conversation_id, user_id; /* without a run; else empty */
     sampling_fn fn;
     void *ctx;
     struct llm_call *call;
@@ -206,10 +207,12 @@ static void on_recorded(void *log, const struct err *err, const store_pos *pos, 
 static void record_usage(const struct sampling *s, str line)
 {
     const struct runtime_deps *d = runtime_deps(s->rt);
-    if (s->conversation_id.n > 0)
-        store_append(d->store, s->conversation_id, &line, 1, on_recorded, d->log);
-    else
-        turn_record(s->tool_host, line);
+    if (s->conversation_id.n == 0) {
+        turn_record(s->tool_host, line); /* which counts it */
+        return;
+    }
+    budgets_note(d->budgets, s->user_id, line);
+    store_append(d->store, s->conversation_id, &line, 1, on_recorded, d->log);
 }
 
 static void on_sampling_done(void *ctx, const struct llm_result *r)
@@ -278,15 +281,19 @@ int sampling_start(struct runtime *rt, void *tool_host, str source, const struct
     return ask_model(s, params, turn_info(tool_host)->model, ret, e);
 }
 
-int sampling_start_for_interface(struct runtime *rt, str conversation_id, str model, str source,
+int sampling_start_for_interface(struct runtime *rt, const struct sampling_place *at,
                                  const struct json *params, sampling_fn fn, void *ctx,
                                  struct sampling **ret, struct err *e)
 {
     const struct runtime_deps *d = runtime_deps(rt);
-    struct sampling *s = sampling_new(rt, source, fn, ctx);
-    str provider, name, why;
-    assert(conversation_id.n > 0);
-    s->conversation_id = arena_str(&s->arena, conversation_id);
+    str provider, name, why, model = at->model;
+    assert(at->conversation_id.n > 0);
+    int r = budgets_check(d->budgets, at->user_id, e);
+    if (r < 0)
+        return r;
+    struct sampling *s = sampling_new(rt, at->source, fn, ctx);
+    s->conversation_id = arena_str(&s->arena, at->conversation_id);
+    s->user_id = arena_str(&s->arena, at->user_id);
     if (model.n == 0 || llm_resolve(d->llm, model, &provider, &name, NULL) < 0)
         model = d->default_model.n > 0 ? d->default_model : llm_default_model(d->llm, &why);
     return ask_model(s, params, model, ret, e);

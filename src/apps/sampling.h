@@ -19,9 +19,15 @@ typedef void (*sampling_fn)(void *ctx, const struct json *result, const struct e
  * fn is not called. */
 int sampling_start(struct runtime *rt, void *tool_host, str source, const struct json *params,
                    sampling_fn fn, void *ctx, struct sampling **ret, struct err *e);
-/* The same without a run, for an interface in this conversation. model: the conversation's; a model
- * that is empty or not available any more becomes the default. */
-int sampling_start_for_interface(struct runtime *rt, str conversation_id, str model, str source,
+struct sampling_place { /* of an interface */
+    str conversation_id, user_id;
+    str model; /* of the conversation; one that is empty or not available becomes the default */
+    str source;
+};
+
+/* The same without a run, for an interface. -EDQUOT also when the person, or the workspace, may
+ * spend nothing more (runtime/budget.h). */
+int sampling_start_for_interface(struct runtime *rt, const struct sampling_place *at,
                                  const struct json *params, sampling_fn fn, void *ctx,
                                  struct sampling **ret, struct err *e);
 void sampling_cancel(struct sampling *s); /* no callback follows */

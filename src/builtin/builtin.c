@@ -7,6 +7,7 @@
 #include "base/text/plain.h"
 #include "builtin/conversations.h"
 #include "builtin/internal.h"
+#include "runtime/seen_files.h"
 
 static const struct builtin_tool *const NB[] = {
     &BUILTIN_STATUS,
@@ -30,6 +31,10 @@ static const struct builtin_tool *const CONVERSATIONS[] = {
     &BUILTIN_CONV_EXPORT, NULL,
 };
 
+static const struct builtin_tool *const FILES[] = {
+    &BUILTIN_FILES_LIST, &BUILTIN_FILES_READ, &BUILTIN_FILES_SEARCH, &BUILTIN_FILES_WRITE, NULL,
+};
+
 static const struct {
     const char *name;
     const struct builtin_tool *const *tools;
@@ -37,6 +42,7 @@ static const struct {
 } SOURCES[] = {
     {"nb", NB, UINT_MAX}, /* delegated runs call tools of the same source */
     {"conversations", CONVERSATIONS, 16},
+    {"files", FILES, 16},
 };
 
 static struct access_rule rule_of(const struct builtin_tool *t, const struct builtin_action *a)
@@ -96,6 +102,7 @@ static void release_call(struct builtin_call *c)
 {
     if (c->op)
         store_op_cancel(c->op);
+    seen_files_free(c->files);
     defer_stop(&c->answer);
 }
 
@@ -105,8 +112,11 @@ static void deliver_answer(void *ctx)
     assert(c->result.content);
     if (c->result.is_error && !c->is_recorded)
         builtin_record_refusal(c);
+    struct seen_files *files = c->files; /* the result may borrow from it */
+    c->files = NULL;
     release_call(c);
     tool_call_answer(&c->call, &c->result);
+    seen_files_free(files);
 }
 
 static const struct builtin_tool *find_builtin(const struct builtin_source *s, str name)
@@ -307,7 +317,7 @@ void builtin_free(struct builtin *b)
     free(b);
 }
 
-static void answer_later(struct builtin_call *c, struct tool_result result)
+void builtin_answer(struct builtin_call *c, struct tool_result result)
 {
     assert(!c->result.content); /* a call is answered once */
     assert(!c->op);             /* nothing may continue after the answer */
@@ -324,13 +334,13 @@ void builtin_reply_json(struct builtin_call *c, str text, const struct json *str
 {
     struct tool_result res = tool_result_text(&c->call.arena, arena_str(&c->call.arena, text));
     res.structured = structured;
-    answer_later(c, res);
+    builtin_answer(c, res);
 }
 
 static void fail_with(struct builtin_call *c, const char *fmt, va_list ap)
 {
     str text = plain_without_paths(&c->call.arena, arena_vprintf(&c->call.arena, fmt, ap));
-    answer_later(c, tool_result_error(&c->call.arena, "%.*s", STR_ARG(text)));
+    builtin_answer(c, tool_result_error(&c->call.arena, "%.*s", STR_ARG(text)));
 }
 
 void builtin_fail(struct builtin_call *c, const char *fmt, ...)

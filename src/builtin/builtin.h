@@ -1,4 +1,5 @@
-/* builtin.h - the tools of every workspace: nb__status, nb__time, conversations__list, ...
+/* builtin.h - the tools of every workspace: nb__status, nb__time, conversations__list, files__read,
+ * ...
  *
  * Each is a const struct builtin_tool; builtin.c lists them by source. A tool answers through
  * builtin_reply*, immediately or later; the call exists until then. */

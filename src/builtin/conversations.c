@@ -122,7 +122,8 @@ static void on_conversations_listed(void *ctx, const struct err *err, const stru
     struct json *out = json_new(&c->call.arena, JSON_OBJECT),
                 *convs = json_new(&c->call.arena, JSON_ARRAY);
     buf_init(&b, CONV_TOOL_CHARS);
-    buf_printf(&b, "%zu of %lld conversations\n", l->n, (long long)l->total);
+    buf_printf(&b, "%zu of %lld conversations%s\n", l->n, (long long)l->total,
+               l->counting.total ? "; older ones are still being read and are missing here" : "");
     for (size_t i = 0; i < l->n; i++) {
         conv_tool_add_line(&b, &l->convs[i]);
         json_push(&c->call.arena, convs, *conv_tool_summary(&c->call.arena, &l->convs[i]));
@@ -130,6 +131,8 @@ static void on_conversations_listed(void *ctx, const struct err *err, const stru
     json_set(&c->call.arena, out, STR("conversations"), *convs);
     json_set(&c->call.arena, out, STR("totalCount"), json_of_int(l->total));
     json_set(&c->call.arena, out, STR("nextCursor"), str_or_null(&c->call.arena, l->next_cursor));
+    if (l->counting.total)
+        json_set(&c->call.arena, out, STR("isPartial"), json_of_bool(true));
     builtin_reply_json(c, buf_str(&b), out);
     buf_done(&b);
 }
@@ -141,6 +144,7 @@ static void list_conversations(struct builtin_call *c)
         .limit = (size_t)json_get_int(c->call.args, "limit", LIST_DEFAULT),
         .cursor = json_get_string(c->call.args, "cursor"),
         .search = json_get_string(c->call.args, "search"),
+        .takes_part = true,
     };
     c->op = store_list(conv_tool_store(c), &q, on_conversations_listed, c);
 }

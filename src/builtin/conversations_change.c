@@ -6,7 +6,7 @@
 static void update_found(struct builtin_call *c, const struct conv *conv)
 {
     c->op = store_set_title(conv_tool_store(c), conv->id, json_get_string(c->call.args, "title"),
-                            false, conv_tool_reply, c);
+                            conv_tool_reply, c);
 }
 
 static void update(struct builtin_call *c)
@@ -34,7 +34,7 @@ const struct builtin_tool BUILTIN_CONV_UPDATE = {
 static void fork_found(struct builtin_call *c, const struct conv *conv)
 {
     int64_t at = json_get_int(c->call.args, "atMessage", -1);
-    c->op = store_fork(conv_tool_store(c), conv->id, at, actor_user(c->call.who.actor),
+    c->op = store_fork(conv_tool_store(c), conv->id, at, actor_user(c->call.who.actor), NULL,
                        conv_tool_reply, c);
 }
 
@@ -93,7 +93,6 @@ static void delete_found(struct builtin_call *c, const struct conv *conv)
                      "A conversation cannot delete itself. Delete it from another conversation.");
         return;
     }
-    (void)runtime_cancel(c->builtin->deps.runtime, conv->id);
     c->op = store_delete(conv_tool_store(c), conv->id, false,
                          actor_viewer(c->call.who.actor, &c->call.arena), builtin_doer(c),
                          on_deleted, c);

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "builtin/conversations.h"
 #include "runtime/history/replay.h"
+#include "store/event/query.h"
 
 enum {
     GET_DEFAULT = 20,
@@ -127,16 +128,6 @@ const struct builtin_tool BUILTIN_CONV_GET = {
 
 /* ---- search ---- */
 
-static str unmarked(struct arena *a, str s)
-{
-    struct buf b;
-    buf_init(&b, CONV_TOOL_CHARS);
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] != '\1' && s.p[i] != '\2')
-            buf_add_char(&b, s.p[i]);
-    return buf_keep(&b, a);
-}
-
 static struct json *conversation_of(struct arena *a, struct json *results,
                                     const struct store_hit *h)
 {
@@ -155,7 +146,7 @@ static void add_hit(struct arena *a, struct json *results, const struct store_hi
     struct json *conv = conversation_of(a, results, h), *matches = json_get(conv, "matches");
     if (matches->len >= MATCHES_MAX)
         return;
-    str snippet = unmarked(a, h->snippet);
+    str snippet = query_unmarked(a, h->snippet);
     struct json *m = json_new(a, JSON_OBJECT);
     json_set(a, m, STR("snippet"), json_of_str(snippet));
     json_set(a, m, STR("role"), json_of_str(arena_str(a, h->role)));

@@ -56,13 +56,14 @@ struct builtin_call { /* what a built-in tool adds to the record of the call */
     void *state;                              /* the tool's own */
     void (*on_cancel)(struct builtin_call *); /* it is being cancelled; or NULL */
     struct store_op *op;                      /* in progress, cancelled with the call; or NULL */
+    struct seen_files *files;                 /* of files__* tools; freed with the call; or NULL */
     struct tool_result result;
     struct deferred answer; /* delivers `result` */
 };
 
 #define BUILTIN_SOURCES_MAX 4
 
-struct builtin_source { /* one of the namespaces: "nb", "conversations" */
+struct builtin_source { /* one of the namespaces: "nb", "conversations", "files" */
     struct builtin *builtin;
     const struct builtin_tool *const *table;
     struct tool *tools;
@@ -83,6 +84,7 @@ struct builtin {
  * of the loop. */
 void builtin_reply(struct builtin_call *c, str text);
 void builtin_reply_json(struct builtin_call *c, str text, const struct json *structured);
+void builtin_answer(struct builtin_call *c, struct tool_result result);
 void builtin_fail(struct builtin_call *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -106,3 +108,5 @@ extern const struct builtin_tool BUILTIN_STATUS, BUILTIN_TIME, BUILTIN_CALCULATE
 extern const struct builtin_tool BUILTIN_CONV_LIST, BUILTIN_CONV_GET, BUILTIN_CONV_SEARCH,
     BUILTIN_CONV_STATS, BUILTIN_CONV_UPDATE, BUILTIN_CONV_DELETE, BUILTIN_CONV_FORK,
     BUILTIN_CONV_NOTE, BUILTIN_CONV_EXPORT;
+extern const struct builtin_tool BUILTIN_FILES_LIST, BUILTIN_FILES_READ, BUILTIN_FILES_SEARCH,
+    BUILTIN_FILES_WRITE;

@@ -41,6 +41,8 @@ static void add_people(struct buf *b, const struct builtin_call *c, const struct
         if (n++ > 0)
             buf_add_lit(b, ", ");
         add_person(b, ws, who->items[i]);
+        if (json_strs_has(&conv->acl.readers, who->items[i]))
+            buf_add_lit(b, " (only reads)");
     }
     if (n == 0)
         buf_add_lit(b, "nobody");
@@ -71,8 +73,7 @@ static void reply_sharing(void *call, const struct err *err, const struct conv *
     }
     buf_init(&b, CONV_TOOL_CHARS);
     buf_printf(&b, "The conversation %.*s is %s. ", STR_ARG(conv->id),
-               conv->acl.is_shared ? "shared: its participants see everything in it and may write"
-                                   : "private");
+               conv->acl.is_shared ? "shared: its participants see everything in it" : "private");
     if (conv->acl.is_shared)
         add_people(&b, c, conv);
     builtin_reply_json(c, buf_str(&b), summary(c, conv));
@@ -131,7 +132,12 @@ static void add_found(struct builtin_call *c, const struct conv *conv)
     if (!find_person(c, named_person(c), &id))
         return;
     struct json_strs who = {&id, 1};
-    change_sharing(c, conv, &(struct sharing_change){SHARING_SHARED, .add = &who});
+    str role = json_get_string(c->call.args, "role");
+    change_sharing(c, conv,
+                   &(struct sharing_change){SHARING_SHARED, .add = &who,
+                                            .add_as = role.n == 0 ? SHARING_AS_BEFORE
+                                                      : str_eq(role, STR("read")) ? SHARING_READ
+                                                                                  : SHARING_WRITE});
 }
 
 /* Somebody who has left the workspace is known by their id alone. */
@@ -234,6 +240,8 @@ const struct builtin_tool BUILTIN_MANAGE_CONVERSATION = {
         "left out\"},"
         "\"userId\":{\"type\":\"string\",\"description\":\"The person to add or remove: id, e-mail "
         "address or name\"},"
+        "\"role\":{\"type\":\"string\",\"enum\":[\"write\",\"read\"],\"description\":"
+        "\"add_participant: what the person may do; write when left out\"},"
         "\"participants\":{\"type\":\"array\",\"maxItems\":1000,\"items\":{\"type\":"
         "\"string\"},\"description\":\"share: the people to add\"}},"
         "\"required\":[\"action\"],\"additionalProperties\":false}",

@@ -96,9 +96,19 @@ void gw_session_expire(void *gateway)
         s->expires_ms = 0; /* handle each session only once */
         end_expired(s);
     }
+    bool may_expire = false;
     LIST_FOREACH (n, &g->spaces)
-        gw_listen_expire(LIST_ENTRY(n, struct gw_space, node), now_ms);
-    timer_start(&g->expiry, EXPIRY_MS);
+        may_expire = gw_listen_expire(LIST_ENTRY(n, struct gw_space, node), now_ms) || may_expire;
+    LIST_EACH (left, &g->lru, struct gw_session, node)
+        may_expire = may_expire || left->expires_ms > 0;
+    if (may_expire)
+        timer_start(&g->expiry, EXPIRY_MS);
+}
+
+void gw_session_await_expiry(struct gateway *g, int64_t expires_ms)
+{
+    if (expires_ms > 0 && !timer_active(&g->expiry))
+        timer_start(&g->expiry, EXPIRY_MS);
 }
 
 /* ---- life ---- */
@@ -116,6 +126,7 @@ struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_c
     arena_init(&s->arena);
     s->actor = actor_ref(who->actor);
     s->expires_ms = who->actor->people[0].expires_ms;
+    gw_session_await_expiry(g, s->expires_ms);
     s->source = arena_str(&s->arena, source);
     s->log_level = protocol_log_level(STR("info"));
     list_init(&s->requests);
@@ -200,6 +211,7 @@ struct gw_session *gw_session_find(struct gateway *g, str id, const struct gatew
         return NULL;
     if (str_eq(s->actor->people[0].session_id, who->actor->people[0].session_id))
         s->expires_ms = who->actor->people[0].expires_ms; /* the same credential, or its renewal */
+    gw_session_await_expiry(g, s->expires_ms);
     session_touch(s);
     return s;
 }

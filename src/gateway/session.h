@@ -56,8 +56,10 @@ struct gw_session *gw_session_new(struct gw_space *s, const struct gateway_calle
  * False: all sessions of the caller have requests in progress. */
 bool gw_session_make_room(struct gateway *g, const struct gateway_caller *who);
 void gw_session_end(struct gw_session *s);
-/* Runs every second: ends sessions and streams whose credential has expired. */
+/* Ends sessions and streams whose credential has expired. Runs every second while there is a
+ * credential that can expire: gw_session_await_expiry starts it. */
 void gw_session_expire(void *gateway);
+void gw_session_await_expiry(struct gateway *g, int64_t expires_ms); /* 0 = never */
 /* Whether the credential has expired; a login that was refreshed has not. */
 bool gw_login_has_ended(struct gateway *g, const struct actor *a, int64_t *expires_ms,
                         int64_t now_ms);

@@ -12,8 +12,8 @@ static str mac_of(struct gateway *g, struct arena *a, str body, str context)
     uint8_t sum[SHA256_LEN];
     char *hex = arena_alloc(a, 2 * SHA256_LEN + 1);
     /* The length separates the two parts, whatever bytes they contain. */
-    hmac_sha256(g->key, arena_printf(a, "%zu\n%.*s\n%.*s", body.n, STR_ARG(body), STR_ARG(context)),
-                sum);
+    str text = arena_printf(a, "%zu\n%.*s\n%.*s", body.n, STR_ARG(body), STR_ARG(context));
+    hmac_sha256(str_make((const char *)g->key, sizeof g->key), text, sum);
     hex_encode(hex, sum, 16);
     return str_make(hex, 32);
 }

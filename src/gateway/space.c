@@ -69,8 +69,6 @@ struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who
     s->observer = (struct registry_observer){.changed = on_tools_changed, .ctx = s};
     registry_observe(s->tools, &s->observer);
     list_push(&g->spaces, &s->node);
-    if (!timer_active(&g->expiry))
-        gw_session_expire(g);
     return s;
 }
 

@@ -180,6 +180,8 @@ static void write_tasks(struct json_writer *w, const struct gw_request *q)
 static bool is_offered(const struct gw_request *q, const char *capability)
 {
     struct bundle *b = gw_request_bundle(q);
+    if (str_eq(q->source, STR("files"))) /* nb's own */
+        return strcmp(capability, "resources") == 0;
     return q->source.n == 0 || (b && gw_bundle_offers(b, capability));
 }
 

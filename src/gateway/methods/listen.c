@@ -265,6 +265,7 @@ void gw_subscriptions_listen(struct gw_request *q)
     struct gw_listen *l = ARENA_NEW(&q->arena, struct gw_listen);
     l->q = q;
     list_push(&q->space->listens, &l->node);
+    gw_session_await_expiry(q->g, q->expires_ms);
     read_filter(l, wanted, &q->arena);
     q->plan = l;
     q->work = l;
@@ -280,11 +281,15 @@ static struct gw_listen *next_expired(struct gw_space *s, int64_t now_ms)
     return NULL;
 }
 
-void gw_listen_expire(struct gw_space *s, int64_t now_ms)
+bool gw_listen_expire(struct gw_space *s, int64_t now_ms)
 {
-    struct gw_listen *l;
-    while ((l = next_expired(s, now_ms)) != NULL)
-        gw_request_cancel(l->q);
+    struct gw_listen *expired;
+    while ((expired = next_expired(s, now_ms)) != NULL)
+        gw_request_cancel(expired->q);
+    LIST_EACH (l, &s->listens, struct gw_listen, node)
+        if (l->q->expires_ms > 0)
+            return true;
+    return false;
 }
 
 /* ---- notifying ---- */

@@ -17,7 +17,7 @@ void gw_resources_unsubscribe(struct gw_request *q);
 void gw_listen_changed(struct gw_space *s, enum gw_list what);
 void gw_listen_updated(struct gw_space *s, struct bundle *b, const struct json *params);
 /* Ends the streams whose credential has expired. */
-void gw_listen_expire(struct gw_space *s, int64_t now_ms);
+bool gw_listen_expire(struct gw_space *s, int64_t now_ms); /* true: others may expire later */
 
 void gw_watch_drop_session(struct gw_session *s);
 void gw_watch_bundle_running(struct gw_space *s, struct bundle *b); /* subscribe again */

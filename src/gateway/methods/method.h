@@ -35,6 +35,16 @@ void gw_resources_read(struct gw_request *q);
 void gw_resources_route(struct gw_request *q, str uri,
                         void (*fn)(struct gw_request *q, str uri, struct bundle *b));
 
+void gw_resources_not_found(struct gw_request *q); /* the reply */
+
+/* ---- files.c: files of the caller as resources ---- */
+
+bool gw_files_are_offered(struct gw_request *q, const char *tool); /* "list", "read" */
+bool gw_files_has(const struct gw_request *q, str uri);            /* the address of a file */
+void gw_files_list(struct gw_request *q,
+                   void (*then)(struct gw_request *q, const struct json *items));
+void gw_files_read(struct gw_request *q);
+
 /* ---- prompts.c, and tasks.c (ids and owners are in upstream/task_ids.h) ---- */
 
 void gw_prompts_get(struct gw_request *q);

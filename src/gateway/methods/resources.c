@@ -50,8 +50,25 @@ static size_t drop_doubles(struct gw_request *q, const struct gw_entries *found,
     return n;
 }
 
-static void reply_list(struct gw_request *q, const struct gw_entries *found)
+/* The files of the caller, which no server can displace, then what the servers list. */
+static struct gw_entries with_files(struct gw_request *q, const struct gw_entries *found)
 {
+    const struct json *files = q->plan;
+    struct gw_entries all = {.ttl_ms = files ? 0 : found->ttl_ms};
+    size_t nfiles = files ? files->len : 0;
+    struct gw_entry *out = arena_array(&q->arena, nfiles + found->len + 1, sizeof *out);
+    for (size_t i = 0; i < nfiles; i++)
+        out[all.len++] = (struct gw_entry){NULL, STR("files"), &files->items[i]};
+    for (size_t i = 0; i < found->len; i++)
+        if (!gw_files_has(q, json_get_string(found->items[i].item, "uri")))
+            out[all.len++] = found->items[i];
+    all.items = out;
+    return all;
+}
+
+static void reply_list(struct gw_request *q, const struct gw_entries *servers)
+{
+    struct gw_entries joined = with_files(q, servers), *found = &joined;
     const struct gw_entry **all = arena_array(&q->arena, found->len + 1, sizeof *all);
     size_t n = drop_doubles(q, found, all);
     gw_page_reply(q, &(struct gw_items){
@@ -63,9 +80,18 @@ static void reply_list(struct gw_request *q, const struct gw_entries *found)
                      });
 }
 
+static void list_with_files(struct gw_request *q, const struct json *items)
+{
+    q->plan = (void *)items;
+    gw_catalog_gather(q, GW_RESOURCES, reply_list);
+}
+
 void gw_list_entries(struct gw_request *q)
 {
-    gw_catalog_gather(q, gw_list_of(q->method), reply_list);
+    if (gw_list_of(q->method) == GW_RESOURCES && gw_files_are_offered(q, "list"))
+        gw_files_list(q, list_with_files);
+    else
+        gw_catalog_gather(q, gw_list_of(q->method), reply_list);
 }
 
 /* ---- which bundle has it ---- */
@@ -168,7 +194,7 @@ void gw_resources_route(struct gw_request *q, str uri,
 
 /* ---- resources/read ---- */
 
-static void not_found(struct gw_request *q)
+void gw_resources_not_found(struct gw_request *q)
 {
     struct json data = JSON_ONE("uri", json_of_str(json_get_string(q->params, "uri")));
     gw_request_fail_data(q, q->era == MCP_ERA_MODERN ? RPC_INVALID_PARAMS : -32002, &data,
@@ -196,7 +222,7 @@ static void try_next(struct gw_request *q)
             return;
         }
     }
-    not_found(q);
+    gw_resources_not_found(q);
 }
 
 static void read_from(struct gw_request *q, str uri, struct bundle *b)
@@ -204,7 +230,7 @@ static void read_from(struct gw_request *q, str uri, struct bundle *b)
     if (b)
         gw_upstream_forward(q, b);
     else if (q->source.n > 0)
-        not_found(q);
+        gw_resources_not_found(q);
     else
         try_next(q);
 }
@@ -214,6 +240,8 @@ void gw_resources_read(struct gw_request *q)
     str uri = json_get_string(q->params, "uri");
     if (uri.n == 0)
         gw_request_fail(q, RPC_INVALID_PARAMS, "resources/read requires a uri.");
+    else if (gw_files_has(q, uri))
+        gw_files_read(q);
     else
         gw_resources_route(q, uri, read_from);
 }

@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "apps/file_args.h"
 #include "gateway/methods/catalog.h"
 #include "gateway/methods/method.h"
 #include "gateway/upstream/upstream.h"
@@ -115,7 +116,7 @@ void gw_tools_list(struct gw_request *q)
                      });
 }
 
-/* ---- tools/call: built-in tools, through the registry ---- */
+/* ---- tools/call: built-in tools, and tools that exchange files, through the registry ---- */
 
 static void on_called(void *ctx, const struct tool_result *r)
 {
@@ -185,7 +186,8 @@ static void call_named(struct gw_request *q)
         return;
     }
     q->tool = arena_str(&q->arena, it->name);
-    if (!b) {
+    /* A path on this machine must not come from the client: files are named, and looked up. */
+    if (!b || file_args_needed(it->tool, json_get(q->params, "arguments"))) {
         call_own(q);
         return;
     }
