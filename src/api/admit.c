@@ -1,9 +1,9 @@
 /* admit.c - the states of a request before its handler runs.
  *
  *   head arrives: admit_head
- *     guard (Host, Origin) -> CORS -> admit_identify: socket, cookie or bearer token
+ *     guard (Host, Origin) -> CORS -> gate_query -> admit_identify: socket, cookie or bearer token
  *        refused ------------------------------------------------> replied, over
- *        unknown JWT: id->is_pending
+ *        unknown JWT, or other servers may have revoked it: id->is_pending
  *        known: counted per person, gate_identity (scope, roles), rate limit
  *   body complete: admit_request
  *     is_pending --auth_check_later--> on_admit_checked: the same checks as above
@@ -26,6 +26,7 @@
 #include "api/apps/mcp.h"
 #include "api/exchange.h"
 #include "api/gate.h"
+#include "api/ingress/cors.h"
 #include "api/ingress/guard.h"
 #include "api/ingress/proxy.h"
 #include "api/people/provision.h"
@@ -72,11 +73,17 @@ static bool refuse_guess(struct http_req *r)
         "valid key or token is accepted at any time.");
 }
 
+/* X-Api-Key is where clients of one kind of model service put their key. */
+static bool has_given_key(const struct http_req *r)
+{
+    return http_has_header(r, "authorization") || http_has_header(r, "x-api-key");
+}
+
 /* Count every wrong bearer credential, also on routes that need none: their responses would reveal
  * a correct one. */
 static bool is_guessing(struct api *api, struct http_req *r)
 {
-    return http_has_header(r, "authorization") &&
+    return has_given_key(r) &&
            !auth_wrong_bearer(api->deps.auth, proxy_client(&api->deps.config->http, r));
 }
 
@@ -90,7 +97,7 @@ static bool refuse_unknown(const struct api *api, struct http_req *r)
         [AUTH_LOCAL] = "Log in, or send an API token: Authorization: Bearer <token>.",
         [AUTH_OIDC] = "Log in, or send a token: Authorization: Bearer <token>.",
     };
-    bool has_tried = http_has_header(r, "authorization");
+    bool has_tried = has_given_key(r);
     const struct route *route = r->route;
     str where = route && (route->flags & API_MCP) ? api_mcp_metadata_url(api, r) : STR_NONE;
     if (where.n > 0)
@@ -118,7 +125,9 @@ static struct guard_rules rules(const struct api *api)
 
 static struct auth_credentials credentials(const struct api *api, struct http_req *r)
 {
-    str given = http_get_header(r, "authorization");
+    str given = http_get_header(r, "authorization"), key = http_get_header(r, "x-api-key");
+    if (given.n == 0 && key.n > 0)
+        return (struct auth_credentials){.bearer = key};
     if (given.n == 0)
         return (struct auth_credentials){
             .cookie =
@@ -214,45 +223,11 @@ static bool admit_identify(struct api *api, struct http_req *r, struct api_ident
         id->actor = make_actor(api, &who);
         return is_open || check_known(api, r, id->actor);
     }
-    /* An open route does not wait for a token to be checked: its caller is simply unknown. */
-    id->is_pending = code == -EAGAIN && !is_open;
+    /* Most open routes do not wait for the check: their caller is simply unknown. */
+    id->is_pending = code == -EAGAIN && (!is_open || (route->flags & API_ASKS));
     if (code == -EACCES && is_guessing(api, r))
         return refuse_guess(r);
     return is_open || id->is_pending || refuse_unknown(api, r);
-}
-
-/* Which responses scripts of other origins may read; only for origins named in the settings. */
-static void add_cors(struct http_req *r, const struct guard_rules *g)
-{
-    str origin = http_get_header(r, "origin");
-    if (g->origins.len == 0)
-        return;
-    http_add_header(r, "Vary", STR("Origin"));
-    if (!guard_origin_listed(origin, g))
-        return;
-    http_add_header(r, "Access-Control-Allow-Origin", origin);
-    http_add_header(r, "Access-Control-Allow-Credentials", STR("true"));
-    http_add_header(r, "Access-Control-Expose-Headers",
-                    STR("Mcp-Session-Id, Mcp-Protocol-Version, X-Request-Id"));
-}
-
-static bool is_preflight(const struct http_req *r, const struct guard_rules *g)
-{
-    return str_eq(r->method, STR("OPTIONS")) &&
-           http_has_header(r, "access-control-request-method") &&
-           guard_origin_listed(http_get_header(r, "origin"), g);
-}
-
-static bool reply_preflight(struct http_req *r)
-{
-    http_add_header(r, "Access-Control-Allow-Methods",
-                    STR("GET, POST, PUT, PATCH, DELETE, OPTIONS"));
-    http_add_header(r, "Access-Control-Allow-Headers",
-                    STR("Content-Type, Authorization, Mcp-Session-Id, Last-Event-ID, "
-                        "Mcp-Protocol-Version, X-Workspace-Id, X-Preferred-Workspace"));
-    http_add_header(r, "Access-Control-Max-Age", STR("600"));
-    http_reply(r, 204, NULL, STR_NONE);
-    return false;
 }
 
 bool admit_head(struct api *api, struct http_req *r, bool is_page)
@@ -261,11 +236,12 @@ bool admit_head(struct api *api, struct http_req *r, bool is_page)
     struct guard_refusal no;
     if (guard_check(r, &g, &no) < 0)
         return admit_refuse(r, no.status, no.code, no.message);
-    add_cors(r, &g);
-    if (is_preflight(r, &g))
-        return reply_preflight(r);
+    if (cors_answers(r, &g))
+        return false;
     struct api_identity *id = ARENA_NEW(&r->arena, struct api_identity);
     r->caller = id;
+    if (!is_page && r->route && !gate_query(r))
+        return false;
     if (is_page || r->route)
         return is_page || admit_identify(api, r, id);
     return true;
@@ -323,6 +299,15 @@ static void refuse_workspace(struct admission *a, int status, const char *messag
     http_reply_error(a->req, status, "workspace_error", message, NULL);
 }
 
+/* A database that cannot be reached is a matter of seconds. */
+static void refuse_unopened(struct admission *a, const struct err *e)
+{
+    if (e->code == -EHOSTUNREACH)
+        api_fail(a->req, FROM_STORE, e);
+    else
+        refuse_workspace(a, 500, "The workspace could not be opened.");
+}
+
 static const struct workspace *nth_workspace(const struct admission *a, size_t n)
 {
     const struct roster *all = directory_roster(a->api->deps.directory);
@@ -356,7 +341,7 @@ static void admit_enter(struct admission *a, str workspace_id)
     struct api_space *s = api->deps.open_space(api->deps.space_ctx, workspace_id, &e);
     if (!s) {
         log_error(api->deps.log, "api", "workspace %.*s: %s", STR_ARG(workspace_id), e.msg);
-        refuse_workspace(a, 500, "The workspace could not be opened.");
+        refuse_unopened(a, &e);
         return;
     }
     id->space = api_hold(api, s);
@@ -380,7 +365,7 @@ static void look_on(struct admission *a)
     if (s)
         a->look = store_get(s->store, a->conv_id, on_admit_looked, a);
     else
-        refuse_workspace(a, 500, "A workspace could not be opened.");
+        refuse_unopened(a, &e);
 }
 
 static void on_admit_looked(void *ctx, const struct err *err, const struct conv *c)
@@ -534,13 +519,25 @@ static void on_admit_checked(void *ctx, const struct err *err, const struct iden
         refuse_guess(a->req);
         return;
     }
+    const struct route *route = a->req->route;
+    bool is_open = route->flags & API_OPEN;
+    if (err->code < 0 && is_open) {
+        a->id->check = *err;
+        go_on(a);
+        return;
+    }
+    if (err->code == -EACCES && !err->msg[0]) {
+        refuse_unknown(a->api, a->req);
+        return;
+    }
     if (err->code < 0) {
         api_fail(a->req, FROM_AUTH, err);
         return;
     }
     assert(!a->id->actor);
     a->id->actor = make_actor(a->api, who);
-    if (check_known(a->api, a->req, a->id->actor)) /* admit_head could not check this yet */
+    if (is_open ||
+        check_known(a->api, a->req, a->id->actor)) /* admit_head could not check this yet */
         go_on(a);
 }
 

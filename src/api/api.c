@@ -6,9 +6,11 @@
 #include "api/api_impl.h"
 #include "api/apps/app_auth.h"
 #include "api/apps/model_setup.h"
+#include "api/compat/compat_error.h"
 #include "api/conversations/import.h"
 #include "api/identity.h"
 #include "api/ingress/proxy.h"
+#include "api/ingress/request_log.h"
 #include "api/live/hub.h"
 #include "api/routes.h"
 #include "api/trail.h"
@@ -17,13 +19,33 @@
 #include "bundle/bundle.h"
 #include "bus/vocabulary.h"
 #include "http/static.h"
+#include "workspace/notices.h"
 
 /* The page loads nothing from other hosts and runs no inline script. */
-static const char *const NOT_PAGES[] = {"/v1/", "/mcp", NULL};
+static const char *const NOT_PAGES[] = {"/v1/", "/mcp", "/docs/", NULL};
 #define PAGE_CSP                                                                                   \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "        \
     "media-src blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "                  \
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; frame-src 'self'"
+
+/* The manual talks to no server and has no forms. */
+#define MANUAL "/docs"
+#define MANUAL_CSP                                                                                 \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "                    \
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+/* Anybody may read it: it is the same on every server of this version. */
+static bool serve_manual(struct api *api, struct http_req *r)
+{
+    struct static_site site = {
+        .find = assets_find, .page_csp = STR(MANUAL_CSP), .apart = NOT_PAGES};
+    if (!str_eq(r->path, STR(MANUAL)))
+        return static_serve(r, &site);
+    http_add_header(r, "Location",
+                    arena_concat(&r->arena, api->deps.config->http.base_path, STR(MANUAL "/")));
+    http_reply(r, 308, NULL, STR_NONE);
+    return true;
+}
 
 /* Frames show the documents around interfaces of tools, and nothing else. */
 static bool serve_page(struct api *api, struct http_req *r)
@@ -36,6 +58,11 @@ static bool serve_page(struct api *api, struct http_req *r)
         .apart = NOT_PAGES,
     };
     return static_serve(r, &site);
+}
+
+static bool is_manual(const struct http_req *r)
+{
+    return str_eq(r->path, STR(MANUAL)) || str_starts(r->path, STR(MANUAL "/"));
 }
 
 static bool is_api_path(str path)
@@ -80,6 +107,8 @@ static bool on_api_head(void *ctx, struct http_req *r)
     buf_init(&allow, 256);
     enum route_result found = route_find(routes, nroutes, r, &allow);
     const struct route *route = found == ROUTE_FOUND ? r->route : NULL;
+    if (route)
+        r->write_error = compat_error_form(route->flags);
     bool is_page = found == ROUTE_NOT_FOUND && !is_api_path(r->path);
     bool go_on = admit_head(api, r, is_page);
     if (go_on && !route && !is_page) {
@@ -102,7 +131,7 @@ static void on_request(void *ctx, struct http_req *r)
 {
     if (r->route)
         admit_request(ctx, r);
-    else if (!serve_page(ctx, r))
+    else if (!(is_manual(r) ? serve_manual : serve_page)(ctx, r))
         http_reply_error(r, 404, "not_found", "There is nothing at this path.", NULL);
 }
 
@@ -114,7 +143,15 @@ static bool is_proxy(void *ctx, const char *peer_addr)
 
 static void on_answered(void *ctx, const struct http_req *r, int status)
 {
+    const struct api *api = ctx;
+    const struct route *route = r->route;
+    struct request_answer answer = {.status = status};
+    if (route) {
+        answer.method = route->method;
+        answer.pattern = route->pattern;
+    }
     trail_answered(ctx, r, status);
+    request_log_answered(api->deps.log, api->deps.tracer, r, &answer);
 }
 
 static void on_released(void *ctx, struct http_req *r)
@@ -154,6 +191,8 @@ static void end_membership(struct api *api, const struct directory_item *item)
     if (s) {
         runtime_cancel_user(s->runtime, item->user_id);
         runtime_forget_user(s->runtime, item->user_id);
+        if (s->notices)
+            notices_forget(s->notices, item->user_id);
         if (s->bundles)
             bundles_forget_person(s->bundles, item->user_id);
     }
@@ -260,12 +299,14 @@ void api_free(struct api *a)
     assert(list_empty(&a->probe_waiters) &&
            a->exporting.total == 0); /* of requests, which are over */
     views_free(a->views);
+    free(a->threads);
     map_done(&a->hubs);
     map_done(&a->provisions);
     counts_done(&a->changing);
     counts_done(&a->exporting);
     rates_done(&a->rates);
     trail_done(&a->trail);
+    api_document_free(a->document);
     free(a);
 }
 

@@ -16,6 +16,7 @@ struct api;
 struct attach;
 struct bundles;
 struct bundle_changer;
+struct media;
 struct ui_pages;
 
 /* One workspace, as requests see it. Code that keeps a pointer to it beyond a request must hold
@@ -25,7 +26,12 @@ struct api_space {
     const char *root; /* its directory */
     const struct config *config;
     struct store *store;
-    struct attach *files; /* what people have given */
+    struct attach *files;      /* what people have given */
+    struct media *media;       /* in other forms */
+    struct notices *notices;   /* of its people; NULL = none are kept */
+    struct texts *texts;       /* instructions and saved prompts; NULL = none can be written */
+    struct projects *projects; /* likewise */
+    struct budgets *budgets;   /* NULL = nothing is limited */
     struct runtime *runtime;
     struct registry *tools;
     struct bundles *bundles;        /* NULL = no bundles */
@@ -67,8 +73,10 @@ struct api_deps { /* borrowed */
     struct audit *audit; /* NULL = no audit log */
     str org_name;
     str home_id; /* the workspace of a command that runs in this process; empty on a server */
-    const char *examples_dir; /* with the example apps; NULL = they are not here */
-    uint64_t started_ms;      /* monotonic */
+    const char *examples_dir;  /* with the example apps; NULL = they are not here */
+    uint64_t started_ms;       /* monotonic */
+    struct database *database; /* for metrics; NULL = none */
+    struct tracer *tracer;     /* the same */
 
     /* Opens the workspace on first use; NULL and *e when that fails. */
     struct api_space *(*open_space)(void *ctx, str id, struct err *e);

@@ -7,11 +7,14 @@
  *   people/         logins, users, workspaces, tokens, permissions, the audit log
  *   apps/           bundles and their sign-in, tools, skills, models, the prompt, /mcp
  *   files/          files that people give
+ *   compat/         the routes of model services, for other people's programs
+ *   describe/       the document of the API: rows about routes, models of answers
  *   conversations/  chat, history, notes, sharing, search, import, export, usage
  *   .               how a request is admitted: admit.c (authentication, workspace), gate.c (the
  *                   rule of its route), identity.c (its caller); shared by handlers: exchange.c,
  *                   failure.c (errors as responses), trail.c (the audit log), frames.c (events as
- *                   frames); routes.c and handlers.h (all routes), health.c, metrics.c
+ *                   frames); routes.c, handlers.h and bodies.h (all routes), health.c, metrics.c,
+ *                   openapi.c
  *
  * Every file may read `deps` and `names`. Each other member belongs to the file that its comment
  * names, which alone uses it after api_new; api.c frees what is left. */
@@ -25,7 +28,9 @@
 #include "base/map.h"
 #include "loop/timer.h"
 
+struct api_document;
 struct api_import;
+struct compat_threads;
 struct views;
 
 struct api {
@@ -52,8 +57,13 @@ struct api {
     struct list_node sign_ins;      /* app_auth.c: sign-ins to remote servers from the page */
     struct api_import *import;      /* import.c: the latest import, or NULL */
     struct person_counts exporting; /* export.c: exports in progress */
+    struct compat_threads *threads; /* compat_threads.c; NULL: nothing is remembered yet */
+
+    struct api_document *document; /* openapi.c: NULL until somebody asks for it */
 
     /* api.c */
     struct directory_observer people;
     struct auth_observer logins;
 };
+
+void api_document_free(struct api_document *d); /* openapi.c; NULL is fine */

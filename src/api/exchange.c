@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "api/describe/describe.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "base/nearest.h"
@@ -63,6 +64,20 @@ void api_json_send(struct api_json *j, struct http_req *r)
     buf_done(&j->buf);
 }
 
+void api_write_indexing(struct json_writer *w, const struct http_req *r,
+                        const struct store_counting *c)
+{
+    if (c->total == 0)
+        return;
+    jw_kobject(w, "indexing");
+    jw_kint(w, "percent", (int64_t)(c->done * 100 / c->total));
+    if (api_is_admin(r)) {
+        jw_kint(w, "done", (int64_t)c->done);
+        jw_kint(w, "total", (int64_t)c->total);
+    }
+    jw_end(w);
+}
+
 void api_reply_ok(struct http_req *r)
 {
     http_reply(r, 200, "application/json", STR("{\"ok\":true}"));
@@ -98,6 +113,7 @@ static bool decode_body(struct http_req *r, const struct json_field *fields, voi
 {
     struct json *body;
     struct err e = {0};
+    assert(describe_has_body(r->route, fields)); /* else the document is wrong */
     if (json_parse(&r->arena, r->body, JSON_UNIQUE, &body, &e) < 0) {
         err_prefix(&e, "The body is not valid JSON");
         api_bad_request(r, e.msg);
@@ -127,8 +143,10 @@ bool api_decode_body(struct http_req *r, const struct json_field *fields, void *
 }
 
 const struct json_field API_DIRECTORY_FIELDS[] = {
-    {"path", JF_STR, offsetof(struct dir_grant, path), JF_REQUIRED, NULL, 0},
-    {"id", JF_STR, offsetof(struct dir_grant, id), JF_REQUIRED, NULL, 0},
+    {"path", JF_STR, offsetof(struct dir_grant, path), JF_REQUIRED, NULL, 0,
+     "The whole path of the directory."},
+    {"id", JF_STR, offsetof(struct dir_grant, id), JF_REQUIRED, NULL, 0,
+     "What the file system says about it, so that it cannot be exchanged."},
     {0}};
 
 bool api_may_lend(struct http_req *r, const struct dir_grant *g)
@@ -140,10 +158,16 @@ bool api_may_lend(struct http_req *r, const struct dir_grant *g)
            "through the server's socket (nb.sock).");
 }
 
+str api_query(struct http_req *r, const char *name)
+{
+    assert(describe_has_query(r->route, name)); /* else the document lacks it */
+    return http_query(r, name);
+}
+
 bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
                    int64_t *ret)
 {
-    str text = http_query(r, name);
+    str text = api_query(r, name);
     uint64_t v;
     assert(max > 0);
     if (text.n == 0) {
@@ -158,6 +182,15 @@ bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int6
     }
     *ret = (int64_t)v;
     return true;
+}
+
+bool api_query_flag(struct http_req *r, const char *name, bool otherwise, bool *ret)
+{
+    str text = api_query(r, name);
+    *ret = text.n == 0 ? otherwise : str_eq(text, STR("true"));
+    if (text.n == 0 || *ret || str_eq(text, STR("false")))
+        return true;
+    return api_bad_request(r, arena_printf(&r->arena, "%s: expected true or false", name).p);
 }
 
 static void on_wait_gone(struct http_req *r)
@@ -181,7 +214,9 @@ struct api_wait *api_wait_new(struct api *api, struct http_req *r)
 bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right right)
 {
     const struct actor *who = api_actor(w->req);
-    return actor_is_operator(who) || actor_allows(who, &c->acl, right);
+    /* The operator may change every conversation, but takes part only in their own. */
+    bool is_operator = right != CONV_LEAVE && actor_is_operator(who);
+    return is_operator || actor_allows(who, &c->acl, right);
 }
 
 const struct viewer *api_viewer(struct http_req *r)

@@ -23,8 +23,13 @@ str api_json_text(struct api_json *j);   /* the whole text; for senders */
 void api_json_send(struct api_json *j, struct http_req *r); /* 200 */
 
 void api_reply_ok(struct http_req *r); /* {"ok": true} */
+/* The member `indexing`, while logs are still being read. How many there are is for admins: others
+ * may not see all of them. */
+void api_write_indexing(struct json_writer *w, const struct http_req *r,
+                        const struct store_counting *c);
 
-/* Parses the body as a JSON object and decodes it; replies with 400 and returns false when that
+/* Parses the body as a JSON object and decodes it with the table that the route's row in
+ * api/describe/ names; replies with 400 and returns false when that
  * fails, or when the body has a key that is not in the table: a misspelt key must not be
  * ignored. */
 bool api_decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct);
@@ -34,9 +39,13 @@ bool api_decode_open_body(struct http_req *r, const struct json_field *fields, v
  * through the socket that nobody else can open. Otherwise replies with 403 and returns false. */
 extern const struct json_field API_DIRECTORY_FIELDS[];
 bool api_may_lend(struct http_req *r, const struct dir_grant *g);
+/* A parameter of the query, which the route's row in api/describe/ must name; empty = absent. */
+str api_query(struct http_req *r, const char *name);
 /* A positive integer from the query, or `otherwise` when absent. False: 400 was sent. */
 bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
                    int64_t *ret);
+/* The same for true and false. */
+bool api_query_flag(struct http_req *r, const char *name, bool otherwise, bool *ret);
 
 /* For one query of the store, with the current rights; NULL = the operator. */
 const struct viewer *api_viewer(struct http_req *r);

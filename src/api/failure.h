@@ -10,7 +10,7 @@
 enum api_origin {                      /* where the error comes from */
                   FROM_STORE = 1,      /* store/store.h; about a conversation */
                   FROM_AUTH = 2,       /* auth/identity.h */
-                  FROM_CHANGE = 4,     /* workspace/roster/change.h */
+                  FROM_CHANGE = 4,     /* workspace/roster/change.h, workspace/doc_file.h */
                   FROM_INSTALL = 8,    /* bundle/change.h: bundle_add, */
                   FROM_UNINSTALL = 16, /* bundle_remove */
                   FROM_APPROVAL = 32,  /* bundle_approve */
@@ -26,8 +26,8 @@ void api_fail(struct http_req *r, enum api_origin from, const struct err *err);
 const char *api_refusal_code(enum turn_refusal why); /* "run_in_progress", "forbidden", ... */
 /* Replies with the status that matches a turn that was not started. */
 void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err);
-/* The status of a run that failed, by its error_type. */
-int api_run_status(const char *type);
+/* Replies that a run has failed; details may be NULL. */
+void api_run_failed(struct http_req *r, const struct run_result *run, const struct json *details);
 
 /* 400, 403 and 404 with the code that belongs to the status. All return false, for functions that
  * return whether the request may continue. */

@@ -6,6 +6,7 @@
 #include "bus/vocabulary.h"
 #include "net/url.h"
 #include "store/event/parts.h"
+#include "store/event/text.h"
 #include "tools/result.h"
 
 #define FRAME_MAX       (64u * 1024 * 1024)
@@ -21,16 +22,44 @@ struct frame_source {
 
 typedef void (*frame_writer)(struct json_writer *w, const struct frame_source *from);
 
-/* All members but `type`, which is the frame's event name already. */
+/* The rest of such a block, a signature or encrypted reasoning, is often longer than the answer. */
+void frame_write_content(struct json_writer *w, struct arena *a, const struct json *content)
+{
+    if (content->type != JSON_ARRAY) {
+        jw_value(w, content);
+        return;
+    }
+    jw_array(w);
+    for (size_t i = 0; i < content->len; i++) {
+        const struct json *part = &content->items[i];
+        bool is_opaque = str_eq(json_get_string(part, "type"), STR("opaque"));
+        str thought = is_opaque ? text_of_thought(a, part) : STR_NONE;
+        if (thought.n > 0) {
+            jw_object(w);
+            jw_kstr(w, "type", STR("reasoning"));
+            jw_kstr(w, "text", thought);
+            jw_end(w);
+        } else if (!is_opaque) {
+            jw_value(w, part);
+        }
+    }
+    jw_end(w);
+}
+
+/* All members but `type`, which is the frame's event name already, and `views`, which are for
+ * models. */
 static void write_plain(struct json_writer *w, const struct frame_source *from)
 {
     const struct json *event = from->event;
     for (uint32_t i = 0; i < event->len; i++) {
         const struct json_member *m = &event->members[i];
-        if (str_eq(m->key, STR("type")))
+        if (str_eq(m->key, STR("type")) || str_eq(m->key, STR("views")))
             continue;
         jw_key_str(w, m->key);
-        jw_value(w, &m->value);
+        if (str_eq(m->key, STR("content")))
+            frame_write_content(w, from->arena, &m->value);
+        else
+            jw_value(w, &m->value);
     }
 }
 

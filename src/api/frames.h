@@ -29,6 +29,10 @@ struct sse_frame *frame_of_msg(struct bus_msg *msg, const struct frame_names *na
  * written, when clients do not receive it. `names` may be NULL. */
 str frame_data(str line, const struct frame_names *names, str conv_id, struct buf *out);
 
+/* The content of a message for clients: of the blocks that only their provider understands, the
+ * thoughts, in one form (type `reasoning`); the other parts as the log has them. */
+void frame_write_content(struct json_writer *w, struct arena *a, const struct json *content);
+
 struct frame_call { /* a tool call */
     str conv_id, id;
 };

@@ -5,6 +5,7 @@
 #include "api/admit.h"
 #include "api/exchange.h"
 #include "api/routes.h"
+#include "base/utf8.h"
 
 /* Why it is refused: one of the two. */
 struct gate_refusal {
@@ -45,6 +46,19 @@ static bool check_identity(const struct access_rule *rule, const struct actor *w
                                    ? "Only owners of the server may do this."
                                    : "Only administrators of the server may do this.");
     return true;
+}
+
+#define QUERY_NAME_SHOWN 40 /* bytes of a name in a message */
+
+bool gate_query(struct http_req *r)
+{
+    str name;
+    if (http_query_check(r, &name))
+        return true;
+    str msg = name.n == 0 ? STR("The query of the address cannot be decoded as UTF-8.")
+                          : arena_printf(&r->arena, "%.*s: the value cannot be decoded as UTF-8",
+                                         STR_ARG(utf8_truncate(name, QUERY_NAME_SHOWN)));
+    return api_bad_request(r, msg.p);
 }
 
 bool gate_identity(struct http_req *r, const struct actor *who)

@@ -1,5 +1,8 @@
+#include <errno.h>
+
 #include "api/api_impl.h"
 #include "api/exchange.h"
+#include "api/failure.h"
 #include "api/handlers.h"
 #include "base/clock.h"
 #include "bundle/bundle.h"
@@ -47,30 +50,44 @@ static void write_known(struct json_writer *w, struct api *api, const struct act
     jw_end(w);
 }
 
-/* Why the server cannot do all of its work, or NULL. The server's log has details and file
- * names. */
-static const char *trouble_of(struct api *api)
+/* A store of an open workspace that cannot be used, or NULL. Asking makes it try again. */
+static const struct store *failing_store(struct api *api)
 {
     const struct roster *all = directory_roster(api->deps.directory);
-    if (audit_state(api->deps.audit).is_failing)
-        return "The audit log cannot be written.";
     for (size_t i = 0; i < all->nworkspaces; i++) {
         const struct api_space *s =
             api->deps.find_space(api->deps.space_ctx, all->workspaces[i].id);
-        if (!s || !store_is_failing(s->store))
-            continue;
-        store_try_again(s->store);
-        return "Conversations cannot be read or written.";
+        if (s)
+            store_try_again(s->store);
+        if (s && store_is_failing(s->store))
+            return s->store;
     }
     return NULL;
+}
+
+/* Why the server cannot do all of its work, or NULL. The server's log has details and file
+ * names. */
+static const char *trouble_of(struct api *api, bool *ret_is_unreachable)
+{
+    if (audit_state(api->deps.audit).is_failing)
+        return "The audit log cannot be written.";
+    const struct store *failing = failing_store(api);
+    *ret_is_unreachable = failing && store_is_unreachable(failing);
+    return failing ? "Conversations cannot be read or written." : NULL;
 }
 
 void api_health_get(void *ctx, struct http_req *r)
 {
     const struct actor *who = api_actor(r);
     struct api_json j;
+    bool is_unreachable = false;
+    const char *reason = trouble_of(ctx, &is_unreachable);
+    if (is_unreachable) { /* a load balancer must choose another server */
+        const struct err e = {-EHOSTUNREACH, "The database cannot be reached."};
+        api_fail(r, FROM_STORE, &e);
+        return;
+    }
     api_json_begin(&j);
-    const char *reason = trouble_of(ctx);
     jw_kstr(&j.w, "status", reason ? STR("degraded") : STR("ok"));
     if (reason)
         jw_kstr(&j.w, "reason", str_from(reason));
@@ -79,6 +96,28 @@ void api_health_get(void *ctx, struct http_req *r)
     if (who)
         write_known(&j.w, ctx, who);
     api_json_send(&j, r);
+}
+
+/* For probes of a process: an answer proves that the loop runs. */
+void api_healthz_get(void *ctx, struct http_req *r)
+{
+    http_reply(r, 200, "text/plain; charset=utf-8", STR("ok\n"));
+}
+
+/* For load balancers: whether this server shall get requests. The causes name no files. */
+void api_readyz_get(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct http_stats h;
+    http_server_stats(r->server, &h);
+    if (h.is_stopping)
+        http_reply_error(r, 503, "stopping", "The server is stopping.", NULL);
+    else if (api->port == 0)
+        http_reply_error(r, 503, "starting", "The server is starting.", NULL);
+    else if (failing_store(api))
+        http_reply_error(r, 503, "store_failing", "Conversations cannot be read or written.", NULL);
+    else
+        http_reply(r, 200, "text/plain; charset=utf-8", STR("ready\n"));
 }
 
 /* Example apps that are not installed yet, for people who may install them. */

@@ -18,6 +18,7 @@ struct api_identity {
         enum org_role server;
     } dispatched;
     bool is_pending;    /* the credentials are still being checked */
+    struct err check;   /* API_ASKS: why they could not be checked; the caller is unknown */
     bool is_dispatched; /* the handler was called */
     bool is_recorded;   /* for the audit log (trail.h) */
     str audit_user;     /* trail_user */

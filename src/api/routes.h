@@ -21,7 +21,10 @@ enum {
     API_CALLS = 256,    /* calls of tools, */
     API_MCP = 512,      /* the MCP endpoint, which has a scope of its own */
     API_UPLOAD = 2048,  /* its handler is called before the body is read (http_receive) */
-    API_LONG = 1024,    /* waits for something outside: a model, a bundle, a server, new events */
+    API_OPENAI = 4096,  /* errors in the form of these clients (api/compat) */
+    API_ANTHROPIC = 8192,
+    API_ASKS = 16384, /* open, but the answer depends on who asks: waits until that is checked */
+    API_LONG = 1024,  /* waits for something outside: a model, a bundle, a server, new events */
 };
 
 const struct route *api_routes(size_t *ret_n);

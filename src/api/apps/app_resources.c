@@ -4,6 +4,7 @@
  * be served from the origin where people are logged in. */
 #include <assert.h>
 
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "bundle/bundle.h"
@@ -119,15 +120,17 @@ struct read_in {
     str server, uri;
 };
 
-static const struct json_field READ_FIELDS[] = {
-    {"server", JF_STR, offsetof(struct read_in, server), JF_REQUIRED, NULL, 0},
-    {"uri", JF_STR, offsetof(struct read_in, uri), JF_REQUIRED, NULL, 0},
+const struct json_field API_RESOURCE_FIELDS[] = {
+    {"server", JF_STR, offsetof(struct read_in, server), JF_REQUIRED, NULL, 0,
+     "The name of the app."},
+    {"uri", JF_STR, offsetof(struct read_in, uri), JF_REQUIRED, NULL, 0,
+     "The address of the resource, as the app gives it."},
     {0}};
 
 void api_resources_read(void *ctx, struct http_req *r)
 {
     struct read_in in = {0};
-    if (!api_decode_body(r, READ_FIELDS, &in))
+    if (!api_decode_body(r, API_RESOURCE_FIELDS, &in))
         return;
     struct resource_wait *g = resource_begin(r, in.server);
     if (!g)

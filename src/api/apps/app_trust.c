@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "api/apps/apps.h"
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "base/text/hidden.h"
@@ -84,9 +85,11 @@ struct approval_body {
     str instructions;         /* digest, or empty */
 };
 
-static const struct json_field FIELDS[] = {
-    {"tools", JF_JSON_OBJECT, offsetof(struct approval_body, tools), 0, NULL, 0},
-    {"instructions", JF_STR, offsetof(struct approval_body, instructions), 0, NULL, 0},
+const struct json_field API_APPROVAL_FIELDS[] = {
+    {"tools", JF_JSON_OBJECT, offsetof(struct approval_body, tools), 0, NULL, 0,
+     "Tools to accept, by name, each with the digest that was shown.", "{string}"},
+    {"instructions", JF_STR, offsetof(struct approval_body, instructions), 0, NULL, 0,
+     "The digest of the instructions to accept."},
     {0}};
 
 static int approve(struct http_req *r, struct bundle *b, const struct approval_body *body,
@@ -116,7 +119,7 @@ void api_apps_approve(void *ctx, struct http_req *r)
     if (!api_apps_may_change(r))
         return;
     struct bundle *b = api_apps_find(r);
-    if (!b || !api_decode_body(r, FIELDS, &body))
+    if (!b || !api_decode_body(r, API_APPROVAL_FIELDS, &body))
         return;
     if (approve(r, b, &body, &e) < 0) {
         api_fail(r, FROM_APPROVAL, &e);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "api/apps/app_trust.h"
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "api/trail.h"
@@ -366,7 +367,10 @@ static void write_server(struct json_writer *w, struct http_req *r, const struct
     jw_end(w);
 }
 
-static const struct json_field IMPORT_FIELDS[] = {{"text", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
+const struct json_field API_APP_IMPORT_FIELDS[] = {
+    {"text", JF_STR, 0, JF_REQUIRED, NULL, 0,
+     "The configuration of another program: JSON with `mcpServers`, or a command line."},
+    {0}};
 
 /* Only lists the entries; each is then added separately, by a person who has seen it. */
 void api_apps_import(void *ctx, struct http_req *r)
@@ -375,7 +379,7 @@ void api_apps_import(void *ctx, struct http_req *r)
     struct api_json j;
     struct err e = {0};
     str text = STR_NONE;
-    if (!api_apps_may_change(r) || !api_decode_body(r, IMPORT_FIELDS, &text))
+    if (!api_apps_may_change(r) || !api_decode_body(r, API_APP_IMPORT_FIELDS, &text))
         return;
     if (import_parse(&r->arena, text, "/", NULL, &list, &e) < 0) {
         api_bad_request(r, e.msg);

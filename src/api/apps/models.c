@@ -3,6 +3,7 @@
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "base/clock.h"
+#include "runtime/runtime.h"
 
 #define PROVIDERS_MAX 64
 
@@ -61,6 +62,7 @@ static void write_model(struct json_writer *w, const struct llm *llm, str name, 
     jw_kstr_or_null(w, "pricedOn", m.has_price ? m.priced_on : STR_NONE);
     jw_kbool(w, "canUseTools", m.can_tools);
     jw_kbool(w, "canSeeImages", m.can_images);
+    jw_kbool(w, "canReadPdf", m.can_pdf);
     jw_kbool(w, "canThink", m.can_thinking);
     jw_kstr_or_null(w, "retiresOn", m.retires_on);
     jw_kbool(w, "isRetired", is_past(m.retires_on));
@@ -100,6 +102,69 @@ static void write_providers(struct json_writer *w, struct arena *a, const struct
     jw_end(w);
 }
 
+/* ---- the same list for clients of model services: docs/openai.md ---- */
+
+#define SERVED_SINCE     1767225600 /* when a model was made is not known: 2026-01-01 for all */
+#define SERVED_SINCE_ISO "2026-01-01T00:00:00Z"
+
+static void write_served(struct json_writer *w, str id, str owner)
+{
+    jw_object(w);
+    jw_kstr(w, "id", id);
+    jw_kcstr(w, "object", "model");
+    jw_kint(w, "created", SERVED_SINCE);
+    jw_kstr(w, "owned_by", owner);
+    jw_kcstr(w, "type", "model");
+    jw_kstr(w, "display_name", id);
+    jw_kcstr(w, "created_at", SERVED_SINCE_ISO);
+    jw_end(w);
+}
+
+static str owner_of_model(str name)
+{
+    ptrdiff_t colon = str_find_char(name, ':');
+    return colon < 0 ? name : str_slice(name, 0, (size_t)colon);
+}
+
+static void write_list(struct json_writer *w, struct http_req *r, const str *names, size_t n)
+{
+    /* Changes of the server's models are answered with this list, too, without a workspace. */
+    struct agents agents = {0};
+    if (api_space(r))
+        agents = *runtime_agents(api_space(r)->runtime);
+    jw_kcstr(w, "object", "list");
+    jw_karray(w, "data");
+    write_served(w, STR("default"), STR("nb"));
+    for (size_t i = 0; i < agents.len; i++)
+        write_served(w, arena_concat(&r->arena, STR("agent:"), agents.items[i].name), STR("nb"));
+    for (size_t i = 0; i < n; i++)
+        write_served(w, names[i], owner_of_model(names[i]));
+    jw_end(w);
+    jw_kbool(w, "has_more", false);
+}
+
+/* GET /v1/models/<id> - one of them; a model that is not listed can be used, too. */
+void api_models_get(void *ctx, struct http_req *r)
+{
+    struct llm *llm = ((struct api *)ctx)->deps.llm;
+    struct api_json j;
+    struct err e = {0};
+    str id = r->params[0], agent = STR("agent:"), provider, model;
+    bool is_agent = str_starts(id, agent);
+    const struct agents *agents = runtime_agents(api_space(r)->runtime);
+    bool is_known =
+        is_agent ? agents_find(agents, str_skip(id, agent.n)) != NULL
+                 : str_eq(id, STR("default")) || llm_resolve(llm, id, &provider, &model, &e) == 0;
+    if (!is_known) {
+        http_reply_error(r, 404, "model_not_found", is_agent ? "There is no such agent." : e.msg,
+                         NULL);
+        return;
+    }
+    api_json_value(&j);
+    write_served(&j.w, id, is_agent ? STR("nb") : owner_of_model(id));
+    api_json_send(&j, r);
+}
+
 void api_models_list(void *ctx, struct http_req *r)
 {
     const struct llm *llm = ((struct api *)ctx)->deps.llm;
@@ -120,5 +185,6 @@ void api_models_list(void *ctx, struct http_req *r)
     for (size_t i = 0; i < n; i++)
         write_model(&j.w, llm, names[i], i == 0);
     jw_end(&j.w);
+    write_list(&j.w, r, names, n);
     api_json_send(&j, r);
 }

@@ -1,6 +1,7 @@
 /* POST /v1/prompt {message, conversationId?, model?, allowedTools?, appContext?, workingDirectory?}
  * - shows what would be sent to the model. */
 #include "api/apps/skills.h"
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "runtime/turn/focus.h"
@@ -13,14 +14,20 @@ struct prompt_body {
     const struct json *app_context;
 };
 
-static const struct json_field FIELDS[] = {
-    {"message", JF_STR, offsetof(struct prompt_body, message), JF_REQUIRED, NULL, 0},
-    {"conversationId", JF_STR, offsetof(struct prompt_body, conversation_id), JF_NULLABLE, NULL, 0},
-    {"model", JF_STR, offsetof(struct prompt_body, model), JF_NULLABLE, NULL, 0},
-    {"allowedTools", JF_STRS, offsetof(struct prompt_body, allowed_tools), JF_NULLABLE, NULL, 0},
+const struct json_field API_PROMPT_FIELDS[] = {
+    {"message", JF_STR, offsetof(struct prompt_body, message), JF_REQUIRED, NULL, 0,
+     "The message as it would be sent."},
+    {"conversationId", JF_STR, offsetof(struct prompt_body, conversation_id), JF_NULLABLE, NULL, 0,
+     "The conversation that it would continue; absent: a new one."},
+    {"model", JF_STR, offsetof(struct prompt_body, model), JF_NULLABLE, NULL, 0,
+     "The model; absent: the default."},
+    {"allowedTools", JF_STRS, offsetof(struct prompt_body, allowed_tools), JF_NULLABLE, NULL, 0,
+     "Patterns of the only tools that would be offered."},
     {"workingDirectory", JF_OBJECT, offsetof(struct prompt_body, directory), 0,
-     API_DIRECTORY_FIELDS, 0},
-    {"appContext", JF_JSON_OBJECT, offsetof(struct prompt_body, app_context), JF_NULLABLE, NULL, 0},
+     API_DIRECTORY_FIELDS, 0,
+     "A directory of a terminal on the server's machine; only through nb.sock."},
+    {"appContext", JF_JSON_OBJECT, offsetof(struct prompt_body, app_context), JF_NULLABLE, NULL, 0,
+     "The app in front of the person."},
     {0}};
 
 struct prompt_wait {
@@ -101,7 +108,7 @@ void api_prompt_preview(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {NULL, NULL, on_prompt_refused};
     struct prompt_body in = {0};
-    if (!api_decode_body(r, FIELDS, &in) || !api_may_lend(r, &in.directory))
+    if (!api_decode_body(r, API_PROMPT_FIELDS, &in) || !api_may_lend(r, &in.directory))
         return;
     struct turn_request req = {
         .actor = api_actor(r),

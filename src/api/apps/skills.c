@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "tools/tool_selection.h"
@@ -150,12 +151,14 @@ struct match_body {
     str message;
 };
 
-static const struct json_field MATCH_FIELDS[] = {
-    {"message", JF_STR, offsetof(struct match_body, message), JF_REQUIRED, NULL, 0}, {0}};
+const struct json_field API_MATCH_FIELDS[] = {{"message", JF_STR,
+                                               offsetof(struct match_body, message), JF_REQUIRED,
+                                               NULL, 0, "The message to find a skill for."},
+                                              {0}};
 
 void api_skills_match(void *ctx, struct http_req *r)
 {
     struct match_body in = {0};
-    if (api_decode_body(r, MATCH_FIELDS, &in))
+    if (api_decode_body(r, API_MATCH_FIELDS, &in))
         skills_start(r, str_slice(in.message, 0, SKILL_MESSAGE_MAX), reply_match);
 }

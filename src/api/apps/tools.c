@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "api/api_impl.h"
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "base/bytes/random.h"
@@ -37,7 +38,7 @@ static bool is_offered(struct http_req *r, const struct toolset_item *it)
 void api_tools_list(void *ctx, struct http_req *r)
 {
     const struct toolset *all = registry_tools(api_space(r)->tools);
-    str server = http_query(r, "server");
+    str server = api_query(r, "server");
     struct api_json j;
     api_json_begin(&j);
     jw_karray(&j.w, "tools");
@@ -60,12 +61,14 @@ struct call_in {
     struct dir_grant directory;
 };
 
-static const struct json_field CALL_FIELDS[] = {
-    {"server", JF_STR, offsetof(struct call_in, server), JF_REQUIRED, NULL, 0},
-    {"tool", JF_STR, offsetof(struct call_in, tool), JF_REQUIRED, NULL, 0},
-    {"arguments", JF_JSON_OBJECT, offsetof(struct call_in, arguments), JF_NULLABLE, NULL, 0},
-    {"workingDirectory", JF_OBJECT, offsetof(struct call_in, directory), 0, API_DIRECTORY_FIELDS,
-     0},
+const struct json_field API_CALL_FIELDS[] = {
+    {"server", JF_STR, offsetof(struct call_in, server), JF_REQUIRED, NULL, 0,
+     "The source of the tool: an app, or `nb`."},
+    {"tool", JF_STR, offsetof(struct call_in, tool), JF_REQUIRED, NULL, 0, "The tool's own name."},
+    {"arguments", JF_JSON_OBJECT, offsetof(struct call_in, arguments), JF_NULLABLE, NULL, 0,
+     "The arguments; they must match the tool's schema."},
+    {"workingDirectory", JF_OBJECT, offsetof(struct call_in, directory), 0, API_DIRECTORY_FIELDS, 0,
+     "A directory of a terminal on the server's machine; only through nb.sock."},
     {0}};
 
 struct call_wait { /* in the request's arena */
@@ -241,7 +244,7 @@ void api_tools_call(void *ctx, struct http_req *r)
 {
     struct call_wait *w = ARENA_NEW(&r->arena, struct call_wait);
     bool is_coming;
-    if (!api_decode_body(r, CALL_FIELDS, &w->in) || !api_may_lend(r, &w->in.directory))
+    if (!api_decode_body(r, API_CALL_FIELDS, &w->in) || !api_may_lend(r, &w->in.directory))
         return;
     if (!w->in.arguments)
         w->in.arguments = json_new(&r->arena, JSON_OBJECT);

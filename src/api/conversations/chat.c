@@ -1,15 +1,21 @@
 #include <assert.h>
 
 #include "api/api_impl.h"
+#include "api/bodies.h"
 #include "api/conversations/chat_files.h"
+#include "api/conversations/projects.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "api/live/live.h"
 #include "api/views/views.h"
+#include "base/clock.h"
 #include "base/text/plain.h"
 #include "bus/vocabulary.h"
 #include "runtime/report.h"
 #include "runtime/turn/focus.h"
+#include "workspace/roster/roster.h"
+
+#define MENTIONS_MAX 50
 
 /* ---- the request, the same for both routes ---- */
 
@@ -20,37 +26,65 @@ struct answer_body {
 };
 
 struct chat_body {
-    str message, conversation_id, model, workspace_id, channel, when_busy;
-    struct json_strs allowed_tools, auto_allow, files;
+    str message, conversation_id, model, workspace_id, channel, when_busy, project_id;
+    struct json_strs allowed_tools, auto_allow, files, mentions;
     struct answer_body answer;
     struct dir_grant directory;
-    bool is_unattended;
+    bool is_unattended, is_for_people, wants_summary;
     const struct json *metadata, *app_context;
 };
 
-static const struct json_field ANSWER_FIELDS[] = {
-    {"askId", JF_STR, offsetof(struct answer_body, ask_id), JF_REQUIRED, NULL, 0},
-    {"allow", JF_BOOL, offsetof(struct answer_body, is_allowed), 0, NULL, 0},
-    {"always", JF_JSON, offsetof(struct answer_body, always), 0, NULL, 0},
-    {"decisions", JF_JSON_OBJECT, offsetof(struct answer_body, decisions), 0, NULL, 0},
+static const struct json_field CHAT_ANSWER_FIELDS[] = {
+    {"askId", JF_STR, offsetof(struct answer_body, ask_id), JF_REQUIRED, NULL, 0,
+     "The id of the question."},
+    {"allow", JF_BOOL, offsetof(struct answer_body, is_allowed), 0, NULL, 0,
+     "Whether the calls may run."},
+    {"always", JF_JSON, offsetof(struct answer_body, always), 0, NULL, 0,
+     "Remember the permission: for the person (true, \"me\") or for the workspace.",
+     "boolean|'me'|'workspace'|null"},
+    {"decisions", JF_JSON_OBJECT, offsetof(struct answer_body, decisions), 0, NULL, 0,
+     "Decisions for single calls, by the id of the call.", "{boolean|'always'}"},
     {0}};
 
-static const struct json_field CHAT_FIELDS[] = {
-    {"message", JF_STR, offsetof(struct chat_body, message), 0, NULL, 0},
-    {"answer", JF_OBJECT, offsetof(struct chat_body, answer), 0, ANSWER_FIELDS, 0},
-    {"files", JF_STRS, offsetof(struct chat_body, files), JF_NULLABLE, NULL, 0},
-    {"whenBusy", JF_STR, offsetof(struct chat_body, when_busy), 0, NULL, 0},
-    {"autoAllow", JF_STRS, offsetof(struct chat_body, auto_allow), 0, NULL, 0},
+const struct json_field API_CHAT_FIELDS[] = {
+    {"message", JF_STR, offsetof(struct chat_body, message), 0, NULL, 0,
+     "What the person says; required unless `answer` is given."},
+    {"answer", JF_OBJECT, offsetof(struct chat_body, answer), 0, CHAT_ANSWER_FIELDS, 0,
+     "The answer to a question about tool calls (stopReason `waiting`)."},
+    {"files", JF_STRS, offsetof(struct chat_body, files), JF_NULLABLE, NULL, 0,
+     "Ids of files from POST /v1/files that belong to the message."},
+    {"whenBusy", JF_STR, offsetof(struct chat_body, when_busy), 0, NULL, 0,
+     "What happens when the agent is still answering there; absent: refuse.",
+     "'refuse'|'queue'|'steer'"},
+    {"mentions", JF_STRS, offsetof(struct chat_body, mentions), JF_NULLABLE, NULL, 0,
+     "Ids of people of the conversation who get a notice of this message."},
+    {"autoAllow", JF_STRS, offsetof(struct chat_body, auto_allow), 0, NULL, 0,
+     "Patterns of tools that run without a question during this run."},
     {"workingDirectory", JF_OBJECT, offsetof(struct chat_body, directory), 0, API_DIRECTORY_FIELDS,
-     0},
-    {"unattended", JF_BOOL, offsetof(struct chat_body, is_unattended), 0, NULL, 0},
-    {"conversationId", JF_STR, offsetof(struct chat_body, conversation_id), JF_NULLABLE, NULL, 0},
-    {"model", JF_STR, offsetof(struct chat_body, model), JF_NULLABLE, NULL, 0},
-    {"workspaceId", JF_STR, offsetof(struct chat_body, workspace_id), JF_NULLABLE, NULL, 0},
-    {"channel", JF_STR, offsetof(struct chat_body, channel), JF_NULLABLE, NULL, 0},
-    {"allowedTools", JF_STRS, offsetof(struct chat_body, allowed_tools), JF_NULLABLE, NULL, 0},
-    {"metadata", JF_JSON_OBJECT, offsetof(struct chat_body, metadata), JF_NULLABLE, NULL, 0},
-    {"appContext", JF_JSON_OBJECT, offsetof(struct chat_body, app_context), JF_NULLABLE, NULL, 0},
+     0, "A directory of a terminal on the server's machine; only through nb.sock."},
+    {"unattended", JF_BOOL, offsetof(struct chat_body, is_unattended), 0, NULL, 0,
+     "Nobody can answer questions: calls that would ask are refused."},
+    {"forPeople", JF_BOOL, offsetof(struct chat_body, is_for_people), 0, NULL, 0,
+     "true: a message to the other people of the conversation, which the agent does not answer; "
+     "only for /v1/chat/start."},
+    {"compact", JF_BOOL, offsetof(struct chat_body, wants_summary), 0, NULL, 0,
+     "true: the older messages are summarised before the answer, however few there are."},
+    {"conversationId", JF_STR, offsetof(struct chat_body, conversation_id), JF_NULLABLE, NULL, 0,
+     "The conversation to continue; absent: a new one."},
+    {"model", JF_STR, offsetof(struct chat_body, model), JF_NULLABLE, NULL, 0,
+     "The model as provider:model; absent: the default."},
+    {"workspaceId", JF_STR, offsetof(struct chat_body, workspace_id), JF_NULLABLE, NULL, 0,
+     "Ignored; X-Workspace-Id names the workspace."},
+    {"channel", JF_STR, offsetof(struct chat_body, channel), JF_NULLABLE, NULL, 0,
+     "Where the message comes from; absent: api."},
+    {"allowedTools", JF_STRS, offsetof(struct chat_body, allowed_tools), JF_NULLABLE, NULL, 0,
+     "Patterns of the only tools that this run may use."},
+    {"metadata", JF_JSON_OBJECT, offsetof(struct chat_body, metadata), JF_NULLABLE, NULL, 0,
+     "Stored with a new conversation."},
+    {"projectId", JF_STR, offsetof(struct chat_body, project_id), JF_NULLABLE, NULL, 0,
+     "The project of a new conversation."},
+    {"appContext", JF_JSON_OBJECT, offsetof(struct chat_body, app_context), JF_NULLABLE, NULL, 0,
+     "The app in front of the person: its name, and what it shows."},
     {0}};
 
 static const struct {
@@ -66,7 +100,7 @@ static bool parse_when_busy(struct http_req *r, str name, enum turn_when_busy *r
             *ret = WHEN_BUSY[i].value;
             return true;
         }
-    if (name.n == 0)
+    if (!name.p)
         return true;
     return api_bad_request(r, "whenBusy: expected refuse, queue or steer");
 }
@@ -91,17 +125,28 @@ struct chat_wish {
     struct chat_files found; /* while they are being found */
 };
 
+/* They are kept with a message that waits: only ids. */
+static bool check_mentions(struct http_req *r, const struct json_strs *people)
+{
+    for (size_t i = 0; i < people->len; i++)
+        if (!user_id_ok(people->items[i]))
+            return api_bad_request(r, "mentions: expected ids of people");
+    return people->len <= MENTIONS_MAX || api_bad_request(r, "mentions: at most 50 people");
+}
+
 /* Decodes and checks; replies with 400 and returns NULL when something is wrong. */
 static struct chat_wish *decode_chat(struct api *api, struct http_req *r)
 {
     struct chat_body b = {0};
     enum turn_when_busy busy;
     enum consent_scope remember;
-    if (!api_decode_open_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy) ||
+    if (!api_decode_open_body(r, API_CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy) ||
         !parse_always(r, b.answer.always, &remember) || !api_may_lend(r, &b.directory) ||
-        !chat_files_check(r, b.files))
+        !chat_files_check(r, b.files) || !check_mentions(r, &b.mentions))
         return NULL;
-    if (!b.message.p && b.answer.ask_id.n == 0) {
+    if (b.project_id.n > 0 && !api_may_begin_in(r, b.project_id, b.conversation_id))
+        return NULL;
+    if (!b.message.p && b.answer.ask_id.n == 0 && b.files.len == 0) {
         api_bad_request(r, "message: required but missing");
         return NULL;
     }
@@ -118,8 +163,14 @@ static struct chat_wish *decode_chat(struct api *api, struct http_req *r)
         .allowed_tools = b.allowed_tools,
         .auto_allow = b.auto_allow,
         .is_unattended = b.is_unattended,
+        .is_for_people = b.is_for_people,
+        .mentions = b.mentions,
+        .wants_summary = b.wants_summary,
         .when_busy = busy,
         .metadata = b.metadata,
+        .project_id = b.project_id,
+        .trace = trace_context_parse(http_get_header(r, "traceparent")),
+        .request_id = str_from(r->id),
         .grant = b.directory,
         .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, remember},
     };
@@ -147,8 +198,7 @@ static void on_chat_done(void *ctx, const struct turn_result *t)
     if (t->run->stop == RUN_STOP_ERROR) {
         struct json *details = json_new(&r->arena, JSON_OBJECT);
         json_set(&r->arena, details, STR("conversationId"), json_of_str(t->conversation_id));
-        http_reply_error(r, api_run_status(t->run->error_type), t->run->error_type, t->run->err.msg,
-                         details);
+        api_run_failed(r, t->run, details);
         return;
     }
     struct api_json j;
@@ -189,10 +239,17 @@ static void on_chat_files_found(void *ctx, const struct err *err, const struct j
         chat_begin(c);
 }
 
+/* The other routes reply with an answer, and there is none. */
+static bool check_for_people(struct http_req *r, const struct chat_wish *wish)
+{
+    return wish && (!wish->turn.is_for_people ||
+                    api_bad_request(r, "forPeople: send it to /v1/chat/start"));
+}
+
 static void start_turn(struct api *api, struct http_req *r, const struct turn_events *ev)
 {
     struct chat_wish *wish = decode_chat(api, r);
-    if (!wish)
+    if (!wish || (!ev->on_said && !check_for_people(r, wish)))
         return;
     struct chat_wait *c = ARENA_NEW(&r->arena, struct chat_wait);
     *c = (struct chat_wait){.api = api, .req = r, .wish = wish, .ev = ev};
@@ -200,7 +257,8 @@ static void start_turn(struct api *api, struct http_req *r, const struct turn_ev
     r->user = c;
     r->on_gone = on_chat_gone;
     if (wish->files.len > 0)
-        chat_files_find(&wish->found, r, wish->files, on_chat_files_found, c);
+        chat_files_find(&wish->found, api, r, wish->files, wish->turn.model, on_chat_files_found,
+                        c);
     else
         chat_begin(c);
 }
@@ -218,7 +276,8 @@ static void accepted(struct chat_wait *c, str conversation_id, str key, str id)
     struct http_req *r = c->req;
     struct json *v = json_new(&r->arena, JSON_OBJECT);
     json_set(&r->arena, v, STR("conversationId"), json_of_str(conversation_id));
-    json_set(&r->arena, v, key, json_of_str(id));
+    if (id.n > 0)
+        json_set(&r->arena, v, key, json_of_str(id));
     turn_forget(c->turn);
     http_reply_json(r, 202, v);
 }
@@ -233,10 +292,16 @@ static void on_start_queued(void *ctx, str conversation_id, str queued_id)
     accepted(ctx, conversation_id, STR("queuedId"), queued_id);
 }
 
+/* A message for people has no run. */
+static void on_start_said(void *ctx, str conversation_id)
+{
+    accepted(ctx, conversation_id, STR_NONE, STR_NONE);
+}
+
 void api_chat_start(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {on_start_started, NULL, on_chat_refused,
-                                              on_start_queued};
+                                              on_start_queued, on_start_said};
     start_turn(ctx, r, &EVENTS);
 }
 
@@ -319,6 +384,17 @@ static void on_stream_queued(void *ctx, str conversation_id, str queued_id)
     live_send_json(c->live, event_name(EV_CHAT_QUEUED), &j);
 }
 
+/* There is one more conversation. */
+static void tell_new_conversation(struct live *live)
+{
+    struct api_json j;
+    api_json_begin(&j);
+    jw_kstr(&j.w, "server", STR("conversations"));
+    jw_kstr(&j.w, "tool", STR("list"));
+    jw_kint(&j.w, "timestamp", clock_now_ms());
+    live_send_json(live, event_name(EV_DATA_CHANGED), &j);
+}
+
 static void on_stream_started(void *ctx, str conversation_id, str run_id, bool is_new)
 {
     struct chat_stream *c = ctx;
@@ -331,8 +407,7 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     jw_kbool(&j.w, "isNew", is_new);
     live_send_json(c->live, event_name(EV_CHAT_START), &j);
     if (is_new)
-        live_send(c->live, event_name(EV_DATA_CHANGED), STR_NONE,
-                  STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
+        tell_new_conversation(c->live);
     live_answer_begin(c->live);
 }
 
@@ -401,7 +476,7 @@ static void on_stream_files_found(void *ctx, const struct err *err, const struct
 void api_chat_stream(void *ctx, struct http_req *r)
 {
     struct chat_wish *wish = decode_chat(ctx, r);
-    if (!wish)
+    if (!check_for_people(r, wish))
         return;
     struct chat_stream *c = xcalloc(1, sizeof *c);
     *c = (struct chat_stream){.api = ctx, .req = r, .wish = wish};
@@ -409,7 +484,8 @@ void api_chat_stream(void *ctx, struct http_req *r)
     r->user = c;
     r->on_gone = on_stream_gone;
     if (wish->files.len > 0)
-        chat_files_find(&wish->found, r, wish->files, on_stream_files_found, c);
+        chat_files_find(&wish->found, ctx, r, wish->files, wish->turn.model, on_stream_files_found,
+                        c);
     else
         chat_stream_begin(c);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "api/api_impl.h"
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "api/live/live.h"
@@ -13,7 +14,7 @@ static bool parse_after(struct http_req *r, store_pos *ret)
 {
     str text = http_get_header(r, "last-event-id");
     if (text.n == 0)
-        text = http_query(r, "after");
+        text = api_query(r, "after");
     *ret = STORE_FEED_TAIL;
     if (text.n == 0 || parse_u64(text, ret) == 0)
         return true;
@@ -42,12 +43,13 @@ void api_conversations_events(void *ctx, struct http_req *r)
 /* ---- POST /v1/conversations/:id/typing ---- */
 
 struct typing_body {
-    bool is_over;
-    const struct json *is_typing;
+    bool is_typing;
 };
 
-static const struct json_field TYPING_FIELDS[] = {
-    {"isTyping", JF_JSON, offsetof(struct typing_body, is_typing), JF_NULLABLE, NULL, 0}, {0}};
+const struct json_field API_TYPING_FIELDS[] = {
+    {"isTyping", JF_BOOL, offsetof(struct typing_body, is_typing), JF_NULLABLE, NULL, 0,
+     "False: they have stopped; absent: true."},
+    {0}};
 
 static void tell_typing(struct api_wait *w, const struct conv *c)
 {
@@ -56,7 +58,7 @@ static void tell_typing(struct api_wait *w, const struct conv *c)
     api_json_begin(&j);
     jw_kstr(&j.w, "userId", api_user(w->req));
     jw_kstr_or_null(&j.w, "displayName", api_display_name(w->api, api_user(w->req)));
-    jw_kbool(&j.w, "isTyping", !body->is_over);
+    jw_kbool(&j.w, "isTyping", body->is_typing);
     store_publish(w->space->store, w->id, event_name(EV_TYPING), api_json_text(&j));
     buf_done(&j.buf);
     http_reply(w->req, 204, NULL, STR_NONE);
@@ -65,10 +67,9 @@ static void tell_typing(struct api_wait *w, const struct conv *c)
 void api_conversations_typing(void *ctx, struct http_req *r)
 {
     struct typing_body *body = ARENA_NEW(&r->arena, struct typing_body);
-    if (r->body.n > 0 && !api_decode_body(r, TYPING_FIELDS, body))
+    body->is_typing = true;
+    if (r->body.n > 0 && !api_decode_body(r, API_TYPING_FIELDS, body))
         return;
-    body->is_over =
-        body->is_typing && body->is_typing->type == JSON_BOOL && !body->is_typing->boolean;
     api_find_conv(ctx, r, body, tell_typing);
 }
 
@@ -127,8 +128,8 @@ void api_events_get(void *ctx, struct http_req *r)
     arena_init(&a);
     str last = arena_str(&a, http_get_header(r, "last-event-id"));
     if (last.n == 0)
-        last = arena_str(&a, http_query(r, "after"));
-    str list = arena_str(&a, http_query(r, "watch"));
+        last = arena_str(&a, api_query(r, "after"));
+    str list = arena_str(&a, api_query(r, "watch"));
     if (!watches_ok(list)) {
         api_bad_request(r, WATCH_HINT);
     } else {
@@ -147,15 +148,17 @@ struct watch_body {
     struct json_strs add, remove;
 };
 
-static const struct json_field WATCH_FIELDS[] = {
-    {"add", JF_STRS, offsetof(struct watch_body, add), JF_NULLABLE, NULL, 0},
-    {"remove", JF_STRS, offsetof(struct watch_body, remove), JF_NULLABLE, NULL, 0},
+const struct json_field API_WATCH_FIELDS[] = {
+    {"add", JF_STRS, offsetof(struct watch_body, add), JF_NULLABLE, NULL, 0,
+     "Conversations to add, each with @ and a position or without."},
+    {"remove", JF_STRS, offsetof(struct watch_body, remove), JF_NULLABLE, NULL, 0,
+     "Ids of conversations to end."},
     {0}};
 
 void api_events_watch(void *ctx, struct http_req *r)
 {
     struct watch_body body = {0};
-    if (!api_decode_body(r, WATCH_FIELDS, &body))
+    if (!api_decode_body(r, API_WATCH_FIELDS, &body))
         return;
     struct live *s = live_find(ctx, r, r->params[0]);
     if (!s) {

@@ -160,6 +160,9 @@ static void export_found(struct api_wait *w, const struct conv *c)
     q->id = str_dup(w->id);
     q->format = wish->format;
     q->req = w->req;
+    if (q->format == EXPORT_MARKDOWN) /* HTML has the pictures in it, and links to nothing */
+        wish->options.file_base =
+            arena_printf(&w->req->arena, "/v1/conversations/%.*s/files/file_", STR_ARG(w->id)).p;
     q->export =
         export_open(w->space->store, w->id, q->format, &wish->options, trail_doer(w->api, w->req));
     export_next(q->export, on_first, q);
@@ -168,14 +171,18 @@ static void export_found(struct api_wait *w, const struct conv *c)
 void api_conversations_export(void *ctx, struct http_req *r)
 {
     struct export_wish *wish = ARENA_NEW(&r->arena, struct export_wish);
-    str format = http_query(r, "format");
+    str format = api_query(r, "format");
     struct err e = {0};
     if (export_format_parse(format.n > 0 ? format : STR("markdown"), &wish->format, &e) < 0) {
         err_prefix(&e, "format");
         api_bad_request(r, e.msg);
         return;
     }
-    wish->options.without_tools = str_eq(http_query(r, "tools"), STR("false"));
+    bool has_tools;
+    if (!api_query_flag(r, "tools", true, &has_tools) ||
+        !api_query_flag(r, "thoughts", false, &wish->options.with_reasoning))
+        return;
+    wish->options.without_tools = !has_tools;
     (void)api_find_conv(ctx, r, wish, export_found);
     r->on_gone = on_export_gone;
 }

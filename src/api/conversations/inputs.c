@@ -1,6 +1,7 @@
 /* /v1/conversations/:id/inputs - questions that tools ask people during a call. */
 #include <errno.h>
 
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "runtime/turn/tool_question.h"
@@ -24,9 +25,11 @@ struct input_body {
     const struct json *content;
 };
 
-static const struct json_field FIELDS[] = {
-    {"action", JF_STR, offsetof(struct input_body, action), JF_REQUIRED, NULL, 0},
-    {"content", JF_JSON_OBJECT, offsetof(struct input_body, content), 0, NULL, 0},
+const struct json_field API_INPUT_FIELDS[] = {
+    {"action", JF_STR, offsetof(struct input_body, action), JF_REQUIRED, NULL, 0,
+     "What the person decided.", "'accept'|'decline'|'cancel'"},
+    {"content", JF_JSON_OBJECT, offsetof(struct input_body, content), 0, NULL, 0,
+     "The values of the form, with `accept`."},
     {0}};
 
 static void inputs_answer(struct api_wait *w, const struct conv *c)
@@ -54,6 +57,6 @@ static void inputs_answer(struct api_wait *w, const struct conv *c)
 void api_inputs_answer(void *ctx, struct http_req *r)
 {
     struct input_body *body = ARENA_NEW(&r->arena, struct input_body);
-    if (api_decode_body(r, FIELDS, body))
+    if (api_decode_body(r, API_INPUT_FIELDS, body))
         api_find_conv(ctx, r, body, inputs_answer);
 }

@@ -1,6 +1,7 @@
 /* /v1/conversations/:id/notes - notes that people and models added to a conversation. */
 #include <assert.h>
 
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 
@@ -41,8 +42,10 @@ struct note_body {
     str content;
 };
 
-static const struct json_field NOTE_FIELDS[] = {
-    {"content", JF_STR, offsetof(struct note_body, content), JF_REQUIRED, NULL, 0}, {0}};
+const struct json_field API_NOTE_FIELDS[] = {{"content", JF_STR,
+                                              offsetof(struct note_body, content), JF_REQUIRED,
+                                              NULL, 0, "The text of the note."},
+                                             {0}};
 
 /* Replies with all notes, so that the client can show the new one among the others. */
 static void on_added(void *ctx, const struct err *err, const struct conv *c)
@@ -64,7 +67,7 @@ static void add_conv_note(struct api_wait *w, const struct conv *c)
 void api_notes_add(void *ctx, struct http_req *r)
 {
     struct note_body *body = ARENA_NEW(&r->arena, struct note_body);
-    if (!api_decode_body(r, NOTE_FIELDS, body))
+    if (!api_decode_body(r, API_NOTE_FIELDS, body))
         return;
     if (str_trim(body->content).n == 0)
         api_bad_request(r, "content: must not be empty");

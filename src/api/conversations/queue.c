@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 
@@ -26,13 +27,16 @@ void api_queue_list(void *ctx, struct http_req *r)
 struct queue_wait {
     struct http_req *req;
     struct queue_file_op *op;
+    struct queue_ask *ask; /* another server may have the message */
     bool is_withdrawn;
 };
 
 static void on_queue_gone(struct http_req *r)
 {
     const struct queue_wait *q = r->user;
-    queue_files_forget(q->op);
+    if (q->op)
+        queue_files_forget(q->op);
+    queue_ask_cancel(q->ask);
 }
 
 static void on_queue_saved(void *ctx, const struct err *err)
@@ -51,29 +55,55 @@ static void on_queue_saved(void *ctx, const struct err *err)
     api_json_send(&j, q->req);
 }
 
+static void queue_refuse(struct queue_wait *q, int r, const char *why)
+{
+    if (r == -EALREADY)
+        http_reply_error(q->req, 409, "already_taken", why, NULL);
+    else if (r == -ENOENT)
+        http_reply_error(q->req, 404, "not_found", why, NULL);
+    else if (r == -EPERM)
+        api_forbidden(q->req, why);
+    else
+        api_bad_request(q->req, why);
+}
+
+static void on_queue_answered(void *ctx, const struct err *err)
+{
+    struct queue_wait *q = ctx;
+    q->ask = NULL;
+    if (!err)
+        on_queue_saved(q, NULL);
+    else if (err->code == -ETIMEDOUT)
+        queue_refuse(q, -ENOENT, "No queued message has this id in this conversation.");
+    else
+        queue_refuse(q, err->code, err->msg);
+}
+
+/* Not here; on a different server, perhaps. */
+static bool is_elsewhere(const struct api_wait *w, int r)
+{
+    return r == -ENOENT && store_has_leases(w->space->store);
+}
+
 static void queue_settle(struct queue_wait *q, int r, const struct err *e)
 {
-    assert(r < 0 || q->op);
-    if (r == 0) {
-        q->req->user = q;
-        q->req->on_gone = on_queue_gone;
-    } else if (r == -EALREADY) {
-        http_reply_error(q->req, 409, "already_taken", e->msg, NULL);
-    } else if (r == -ENOENT) {
-        http_reply_error(q->req, 404, "not_found", e->msg, NULL);
-    } else if (r == -EPERM) {
-        api_forbidden(q->req, e->msg);
-    } else {
-        api_bad_request(q->req, e->msg);
+    assert(r < 0 || q->op || q->ask);
+    if (r < 0) {
+        queue_refuse(q, r, e->msg);
+        return;
     }
+    q->req->user = q;
+    q->req->on_gone = on_queue_gone;
 }
 
 struct edit_body {
     str message;
 };
 
-static const struct json_field FIELDS[] = {
-    {"message", JF_STR, offsetof(struct edit_body, message), JF_REQUIRED, NULL, 0}, {0}};
+const struct json_field API_QUEUE_FIELDS[] = {{"message", JF_STR,
+                                               offsetof(struct edit_body, message), JF_REQUIRED,
+                                               NULL, 0, "The new text of the message."},
+                                              {0}};
 
 static void edit(struct api_wait *w, const struct conv *c)
 {
@@ -83,14 +113,19 @@ static void edit(struct api_wait *w, const struct conv *c)
     struct queue_ref which = {w->id, r->params[1], api_user(w->req), api_actor(r)};
     struct err e = {0};
     q->req = r;
-    queue_settle(
-        q, queue_edit(w->space->runtime, &which, body->message, on_queue_saved, q, &q->op, &e), &e);
+    struct runtime *rt = w->space->runtime;
+    int status = queue_edit(rt, &which, body->message, on_queue_saved, q, &q->op, &e);
+    if (is_elsewhere(w, status)) {
+        q->ask = queue_edit_elsewhere(rt, &which, body->message, on_queue_answered, q);
+        status = 0;
+    }
+    queue_settle(q, status, &e);
 }
 
 void api_queue_edit(void *ctx, struct http_req *r)
 {
     struct edit_body *body = ARENA_NEW(&r->arena, struct edit_body);
-    if (api_decode_body(r, FIELDS, body))
+    if (api_decode_body(r, API_QUEUE_FIELDS, body))
         api_find_conv(ctx, r, body, edit);
 }
 
@@ -104,8 +139,13 @@ static void withdraw(struct api_wait *w, const struct conv *c)
     struct err e = {0};
     q->req = r;
     q->is_withdrawn = true;
-    queue_settle(q, queue_withdraw(w->space->runtime, &which, me, on_queue_saved, q, &q->op, &e),
-                 &e);
+    struct runtime *rt = w->space->runtime;
+    int status = queue_withdraw(rt, &which, me, on_queue_saved, q, &q->op, &e);
+    if (is_elsewhere(w, status)) {
+        q->ask = queue_withdraw_elsewhere(rt, &which, me, on_queue_answered, q);
+        status = 0;
+    }
+    queue_settle(q, status, &e);
 }
 
 void api_queue_withdraw(void *ctx, struct http_req *r)

@@ -82,7 +82,7 @@ static void send_bytes(const struct result_want *q, const char *type, str name, 
 
 static bool wants_range(struct http_req *r, struct result_want *q)
 {
-    bool is_start = str_eq(http_query(r, "offset"), STR("0"));
+    bool is_start = str_eq(api_query(r, "offset"), STR("0"));
     return (is_start || api_query_int(r, "offset", 0, INT64_MAX, &q->offset)) &&
            api_query_int(r, "limit", 0, INT64_MAX, &q->limit);
 }

@@ -1,6 +1,7 @@
 /* GET /v1/search - full-text search over everything that the caller may see. */
 #include "api/exchange.h"
 #include "api/handlers.h"
+#include "store/event/query.h"
 
 #define SEARCH_LIMIT     20
 #define SEARCH_LIMIT_MAX 200
@@ -26,16 +27,6 @@ static void write_parts(struct json_writer *w, str snippet)
     jw_end(w);
 }
 
-static str unmarked(struct arena *a, str snippet)
-{
-    char *out = arena_alloc(a, snippet.n + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < snippet.n; i++)
-        if (snippet.p[i] != '\1' && snippet.p[i] != '\2')
-            out[n++] = snippet.p[i];
-    return str_make(out, n);
-}
-
 static void on_searched(void *ctx, const struct err *err, const struct store_hits *h)
 {
     struct api_wait *wait = ctx;
@@ -54,7 +45,7 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
         jw_kstr(&j.w, "timestamp", hit->ts);
         jw_kstr(&j.w, "role", hit->role);
         jw_kint(&j.w, "position", (int64_t)hit->pos);
-        jw_kstr(&j.w, "snippet", unmarked(&wait->req->arena, hit->snippet));
+        jw_kstr(&j.w, "snippet", query_unmarked(&wait->req->arena, hit->snippet));
         write_parts(&j.w, hit->snippet);
         jw_end(&j.w);
     }
@@ -65,12 +56,13 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
     else
         jw_null(&j.w);
     jw_kbool(&j.w, "isPartial", h->is_partial);
+    api_write_indexing(&j.w, wait->req, &h->counting);
     api_json_send(&j, wait->req);
 }
 
 static bool parse_order(struct http_req *r, bool *ret_by_relevance)
 {
-    str order = http_query(r, "order");
+    str order = api_query(r, "order");
     *ret_by_relevance = str_eq(order, STR("relevance"));
     if (order.n == 0 || *ret_by_relevance || str_eq(order, STR("newest")))
         return true;
@@ -81,8 +73,9 @@ void api_search_get(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     int64_t limit;
-    struct store_search_query q = {.text = str_trim(http_query(r, "q")),
-                                   .conv_id = http_query(r, "conversation")};
+    struct store_search_query q = {.text = str_trim(api_query(r, "q")),
+                                   .conv_id = api_query(r, "conversation"),
+                                   .takes_part = true};
     if (!api_query_int(r, "limit", SEARCH_LIMIT, SEARCH_LIMIT_MAX, &limit) ||
         !parse_order(r, &q.by_relevance))
         return;

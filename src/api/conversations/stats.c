@@ -30,7 +30,7 @@ static void on_stats_gone(struct http_req *r)
 
 void api_conversations_stats(void *ctx, struct http_req *r)
 {
-    str name = http_query(r, "period");
+    str name = api_query(r, "period");
     enum stats_period period = STATS_ALL;
     struct err e = {0};
     if (name.n > 0 && stats_period_parse(name, &period, &e) < 0) {

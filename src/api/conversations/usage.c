@@ -39,7 +39,7 @@ static void on_usage_gone(struct http_req *r)
 /* An ISO date or time; absent = 0. False: 400 was sent. */
 static bool query_time(struct http_req *r, const char *name, int64_t *ret_ms)
 {
-    str text = http_query(r, name);
+    str text = api_query(r, name);
     if (text.n == 0 || clock_parse_iso(text, ret_ms) == 0)
         return true;
     str msg = arena_printf(&r->arena, "%s: expected a date such as 2026-03-25", name);
@@ -50,7 +50,7 @@ void api_usage_get(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct usage_query query = {.actor = api_actor(r)};
-    str by = http_query(r, "groupBy");
+    str by = api_query(r, "groupBy");
     struct err e = {0};
     if (!query_time(r, "from", &query.from_ms) || !query_time(r, "to", &query.to_ms))
         return;

@@ -4,6 +4,7 @@
 #include "api/api_impl.h"
 #include "api/exchange.h"
 #include "api/files/download.h"
+#include "api/files/preview.h"
 #include "api/handlers.h"
 #include "attach/file_name.h"
 
@@ -18,10 +19,15 @@ static void on_conversation_file(void *ctx, const struct err *err, int fd, const
         return;
     }
     struct attached file = {
-        .name = file_name_clean(&r->arena, http_query(r, "name")),
+        .name = file_name_clean(&r->arena, api_query(r, "name")),
         .mime = str_from(mime),
     };
-    download_reply(w->api, r, &file, fd);
+    str sha256;
+    const struct file_preview *preview = w->data;
+    if (preview->kind != PREVIEW_NONE && library_id_sha(r->params[1], &sha256))
+        preview_reply(w->api, r, preview, &file, sha256, fd);
+    else
+        download_reply(w->api, r, &file, fd);
 }
 
 static void conversation_found(struct api_wait *w, const struct conv *c)
@@ -35,5 +41,7 @@ static void conversation_found(struct api_wait *w, const struct conv *c)
 
 void api_conversations_file(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, NULL, conversation_found);
+    struct file_preview *preview = ARENA_NEW(&r->arena, struct file_preview);
+    if (preview_query(r, preview))
+        api_find_conv(ctx, r, preview, conversation_found);
 }

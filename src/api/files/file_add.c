@@ -1,4 +1,5 @@
 /* POST /v1/files - a file is given: as the body itself, or as the one file of a form.
+ * PATCH /v1/files/uploads/:upload - the next bytes of one that comes in several requests.
  *
  * The handler runs before the body is read (API_UPLOAD), so that nothing is taken from a client
  * that may not give it; the body goes to disk as it comes. The body is read only as fast as the
@@ -24,6 +25,8 @@ struct file_add {
     bool is_form, has_file, is_in_file, is_paused;
     const char *problem; /* of the form */
     struct multipart form;
+    bool is_resumed;
+    uint64_t offset; /* of a resumed upload: where the next byte goes */
 };
 
 static void file_add_free(struct file_add *q)
@@ -63,14 +66,26 @@ static void on_add_done(void *ctx, const struct err *err, const struct attached 
 {
     struct file_add *q = ctx;
     struct api_json j;
+    bool is_resumed = q->is_resumed;
+    uint64_t offset = q->offset;
     q->upload = NULL;
     struct http_req *r = file_add_end(q);
     if (err) {
         api_fail(r, FROM_FILES, err);
         return;
     }
-    api_json_value(&j);
-    api_file_write(&j.w, file);
+    if (!is_resumed) {
+        api_json_value(&j);
+        api_file_write(&j.w, file);
+    } else {
+        api_json_begin(&j);
+        jw_kint(&j.w, "offset", (int64_t)offset);
+        jw_key(&j.w, "file");
+        if (file)
+            api_file_write(&j.w, file);
+        else
+            jw_null(&j.w);
+    }
     api_json_send(&j, r);
 }
 
@@ -78,6 +93,7 @@ static const struct upload_events UPLOAD_EVENTS = {on_add_room, on_add_done};
 
 static bool add_bytes(struct file_add *q, str bytes)
 {
+    q->offset += bytes.n;
     if (!upload_write(q->upload, bytes) && !q->is_paused) {
         q->is_paused = true;
         http_receive_pause(q->req);
@@ -154,7 +170,7 @@ static const struct http_sink SINK = {on_add_piece, on_add_end};
 static str given_name(struct http_req *r)
 {
     str name = http_get_header(r, "x-file-name");
-    return name.n > 0 ? file_name_decode(&r->arena, name) : http_query(r, "name");
+    return name.n > 0 ? file_name_decode(&r->arena, name) : api_query(r, "name");
 }
 
 static bool is_too_large(struct http_req *r, const struct attach *files)
@@ -168,6 +184,29 @@ static bool is_too_large(struct http_req *r, const struct attach *files)
         return false;
     api_fail(r, FROM_FILES, &e);
     return true;
+}
+
+static void receive_file(struct file_add *q, uint64_t extra)
+{
+    struct http_req *r = q->req;
+    r->user = q;
+    r->on_gone = on_file_add_gone;
+    r->body_max = (size_t)(attach_conf(api_space(r)->files)->max_bytes + extra);
+    http_receive(r, &SINK);
+}
+
+void api_uploads_write(void *ctx, struct http_req *r)
+{
+    uint64_t offset;
+    if (parse_u64(http_get_header(r, "upload-offset"), &offset) < 0) {
+        api_bad_request(r, "Upload-Offset: expected the number of bytes sent so far.");
+        return;
+    }
+    struct file_add *q = xcalloc(1, sizeof *q);
+    *q = (struct file_add){.api = ctx, .req = r, .is_resumed = true, .offset = offset};
+    q->upload =
+        upload_resume(api_space(r)->files, api_user(r), r->params[0], offset, &UPLOAD_EVENTS, q);
+    receive_file(q, 0);
 }
 
 void api_files_add(void *ctx, struct http_req *r)
@@ -189,8 +228,5 @@ void api_files_add(void *ctx, struct http_req *r)
         multipart_init(&q->form, boundary, &FORM_EVENTS, q);
     else
         upload_name(q->upload, given_name(r));
-    r->user = q;
-    r->on_gone = on_file_add_gone;
-    r->body_max = (size_t)attach_conf(files)->max_bytes + FORM_EXTRA_MAX;
-    http_receive(r, &SINK);
+    receive_file(q, FORM_EXTRA_MAX);
 }

@@ -6,6 +6,7 @@
 #include "api/api_impl.h"
 #include "api/exchange.h"
 #include "api/files/download.h"
+#include "api/files/preview.h"
 #include "api/handlers.h"
 #include "attach/attach.h"
 
@@ -14,6 +15,7 @@ struct files_wait {
     struct api *api;
     struct http_req *req;
     struct attach_op *op;
+    struct file_preview preview;
 };
 
 static void on_files_gone(struct http_req *r)
@@ -70,15 +72,23 @@ void api_files_list(void *ctx, struct http_req *r)
 static void on_file_opened(void *ctx, const struct err *err, const struct attached *file, int fd)
 {
     struct files_wait *w = ctx;
+    str sha256;
+    w->op = NULL;
     if (err)
         api_fail(w->req, FROM_FILES, err);
+    else if (w->preview.kind != PREVIEW_NONE && library_id_sha(file->id, &sha256))
+        preview_reply(w->api, w->req, &w->preview, file, sha256, fd);
     else
         download_reply(w->api, w->req, file, fd);
 }
 
 void api_files_get(void *ctx, struct http_req *r)
 {
+    struct file_preview preview;
+    if (!preview_query(r, &preview))
+        return;
     struct files_wait *w = files_wait_new(ctx, r);
+    w->preview = preview;
     w->op = attach_open(api_space(r)->files, api_user(r), r->params[0], on_file_opened, w);
 }
 

@@ -107,8 +107,11 @@ static bool is_followed_link(const struct http_req *r)
  * one. */
 static bool is_bare_health_check(const struct http_req *r, str host)
 {
-    return host.n == 0 && str_ends(r->path, STR("/v1/health")) &&
-           http_get_header(r, "origin").n == 0;
+    static const char *const PATHS[] = {"/v1/health", "/healthz", "/readyz"};
+    bool is_health = false;
+    for (size_t i = 0; i < ARRAY_LEN(PATHS); i++)
+        is_health |= str_ends(r->path, str_from(PATHS[i]));
+    return is_health && host.n == 0 && http_get_header(r, "origin").n == 0;
 }
 
 int guard_check(const struct http_req *r, const struct guard_rules *rules,

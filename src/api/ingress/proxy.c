@@ -22,15 +22,16 @@ bool proxy_strip_base(const struct config_http *h, struct http_req *r)
     return true;
 }
 
-bool proxy_is_tls(const struct http_req *r)
+bool proxy_is_tls(const struct config_http *h, const struct http_req *r)
 {
-    return str_eq_nocase(http_get_header(r, "x-forwarded-proto"), STR("https"));
+    return (h->tls_cert.n > 0 && !r->is_local_socket) ||
+           str_eq_nocase(http_get_header(r, "x-forwarded-proto"), STR("https"));
 }
 
 str proxy_own_url(const struct config_http *h, struct http_req *r, const char *path)
 {
     assert(path[0] == '/');
-    return arena_printf(&r->arena, "%s://%.*s%.*s%s", proxy_is_tls(r) ? "https" : "http",
+    return arena_printf(&r->arena, "%s://%.*s%.*s%s", proxy_is_tls(h, r) ? "https" : "http",
                         STR_ARG(http_get_header(r, "host")), STR_ARG(h->base_path), path);
 }
 
@@ -108,9 +109,11 @@ bool proxy_count_client(const struct config_http *h, struct http_req *r)
 
 bool proxy_wants_secure(const struct config_http *h, const struct http_req *r)
 {
+    if (h->tls_cert.n > 0)
+        return true;
     if (guard_is_loopback(http_get_header(r, "host")))
         return false;
-    return !h->insecure_cookies || proxy_is_tls(r);
+    return !h->insecure_cookies || proxy_is_tls(h, r);
 }
 
 bool proxy_loses_cookies(const struct config_http *h, const struct http_req *r)

@@ -10,7 +10,8 @@
  * answered, because the base path without a slash is not a page. */
 bool proxy_strip_base(const struct config_http *h, struct http_req *r);
 
-bool proxy_is_tls(const struct http_req *r); /* as far as is known */
+/* Whether the client uses https, to a proxy or to this server, as far as is known. */
+bool proxy_is_tls(const struct config_http *h, const struct http_req *r);
 
 /* An address of this server as the client sees it; path begins with '/'. The Host was checked
  * before. */

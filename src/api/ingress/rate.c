@@ -3,6 +3,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "auth/session/shared_rate.h"
+
+#define RATE_KEY_MAX 160
+
 static void forget_all(struct rates *r)
 {
     struct map_entry *m;
@@ -46,8 +50,13 @@ int rates_take(struct rates *r, str user_id, enum rate_kind kind, int64_t limit,
         r->window = window;
     }
     uint32_t *counts = counts_of(r, user_id);
-    if (counts[kind] >= limit)
+    char key[RATE_KEY_MAX];
+    (void)snprintf(key, sizeof key, "rate %d %.*s", (int)kind, STR_ARG(user_id));
+    unsigned others = r->shared ? shared_rate_others(r->shared, str_from(key), window) : 0;
+    if ((int64_t)counts[kind] + others >= limit)
         return (int)((RATE_WINDOW_MS - now_ms % RATE_WINDOW_MS + 999) / 1000);
     counts[kind]++;
+    if (r->shared)
+        shared_rate_add(r->shared, str_from(key), window);
     return 0;
 }

@@ -1,12 +1,13 @@
 /* rate.h - limits how often one person may make expensive requests.
  *
  * Fixed windows of one minute, the same for everybody, each counting from zero. The table contains
- * only people who sent requests in the current window. Loop thread only. */
+ * only people who sent requests in the current window. Several servers count together
+ * (auth/session/shared_rate.h). Loop thread only. */
 #pragma once
 
 #include "base/map.h"
 
-enum rate_kind { RATE_CHAT, RATE_TOOLS, RATE_MCP, RATE_WORKSPACES, RATE_KINDS };
+enum rate_kind { RATE_CHAT, RATE_TOOLS, RATE_MCP, RATE_WORKSPACES, RATE_SHARED, RATE_KINDS };
 
 #define RATE_WINDOW_MS 60000
 /* beyond this number of people in a minute, the rest share one count */
@@ -15,6 +16,7 @@ enum rate_kind { RATE_CHAT, RATE_TOOLS, RATE_MCP, RATE_WORKSPACES, RATE_KINDS };
 struct rates {
     struct map people; /* user id -> uint32_t[RATE_KINDS] */
     int64_t window;
+    struct shared_rate *shared; /* NULL: there is one server */
 };
 
 void rates_init(struct rates *r);

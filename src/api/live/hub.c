@@ -6,6 +6,7 @@
 #include "api/exchange.h"
 #include "base/clock.h"
 #include "bus/vocabulary.h"
+#include "store/others.h"
 
 /* ---- news ---- */
 
@@ -24,6 +25,8 @@ struct conv_watchers {
     size_t nwatches, nquiet;
 };
 
+/* Of one workspace, from its first stream until the server ends. A client that comes back continues
+ * from the ring, if its place is still in it. */
 struct hub {
     struct api *api;
     str workspace_id; /* also the key in api->hubs */
@@ -108,6 +111,7 @@ static void tell_presence(const struct watch *s, const char *state)
 {
     const struct conv_watchers *cw = s->conv;
     size_t n = cw->nwatches - cw->nquiet;
+    n += store_is_watched_elsewhere(s->watcher->space->store, cw->conv_id);
     /* One watch: nobody is there to be notified. Too many: each join would cost a message to all.
      */
     if (s->is_quiet || n < 2 || n > HUB_PRESENCE_MAX || has_other_watch(cw, s))
@@ -119,6 +123,29 @@ static void tell_presence(const struct watch *s, const char *state)
     store_publish(s->watcher->space->store, cw->conv_id, event_name(EV_PRESENCE),
                   api_json_text(&j));
     buf_done(&j.buf);
+}
+
+void hub_forward_presence(struct api *api, str workspace_id, str conv_id)
+{
+    struct hub *h = map_get(&api->hubs, workspace_id);
+    struct conv_watchers *cw = h ? map_get(&h->convs, conv_id) : NULL;
+    str ids[HUB_PRESENCE_MAX];
+    struct json_strs seen = {ids, 0};
+    if (!cw)
+        return;
+    LIST_EACH (s, &cw->watches, const struct watch, node) {
+        str user = actor_user(s->watcher->actor);
+        if (s->is_quiet || seen.len == HUB_PRESENCE_MAX || json_strs_has(&seen, user))
+            continue;
+        ids[seen.len++] = user;
+        struct api_json j;
+        api_json_begin(&j);
+        write_person(api, &j.w, user);
+        jw_kstr(&j.w, "state", STR("joined"));
+        store_forward(s->watcher->space->store, conv_id, event_name(EV_PRESENCE),
+                      api_json_text(&j));
+        buf_done(&j.buf);
+    }
 }
 
 /* The rules belong to the conversation, not to a watch: a new reading applies to all its watches
@@ -304,6 +331,28 @@ static void hub_deliver(struct hub *h, const struct news *n)
             w->ev->on_frame(w, n->frame);
 }
 
+void hub_tell_user(const struct hub *h, str user_id, str type, str data)
+{
+    struct sse_frame *f = sse_frame_new(type, STR_NONE, data);
+    LIST_EACH (w, &h->watchers, struct watcher, node)
+        if (w->wants_news && str_eq(actor_user(w->actor), user_id))
+            w->ev->on_frame(w, f);
+    sse_frame_unref(f);
+}
+
+void hub_tell_everywhere(struct api *api, const struct api_space *space, str user_id, str type,
+                         str data)
+{
+    hub_tell_user(hub_of(api, space), user_id, type, data);
+    store_tell_person(space->store, user_id, type, data);
+}
+
+void hub_tell_person(const struct watcher *from, str type, str data)
+{
+    assert(from->hub);
+    hub_tell_user(from->hub, actor_user(from->actor), type, data);
+}
+
 static void tell_shared(struct hub *h)
 {
     LIST_EACH (w, &h->watchers, struct watcher, node)
@@ -315,6 +364,12 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     struct hub *h = ctx;
     const struct bus_audience *audience = msg->audience;
     char id[48];
+    if (msg->data.n == 0) { /* another server has changed the rules, and told the news itself */
+        assert(audience);
+        enforce(h, audience->conversation_id, &audience->acl);
+        tell_shared(h);
+        return;
+    }
     struct news *n = &h->ring[++h->count % HUB_RING];
     news_drop(n);
     arena_init(&n->arena);

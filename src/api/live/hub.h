@@ -104,6 +104,17 @@ void hub_watch_stop(struct watch *s);                          /* a no-op when n
  * HUB_PRESENCE_MAX. */
 void hub_write_presence(struct api *api, const struct watch *s, struct json_writer *w);
 
+/* Tells streams of other servers who watches the conversation here. */
+void hub_forward_presence(struct api *api, str workspace_id, str conv_id);
+
+/* Sends this to the streams of the workspace that the watcher's person has open, and to nobody
+ * else. It has no number: a stream that is not open now does not get it later. */
+void hub_tell_person(const struct watcher *w, str type, str data);
+void hub_tell_user(const struct hub *h, str user_id, str type, str data); /* likewise */
+/* Likewise, and to streams on other servers. */
+void hub_tell_everywhere(struct api *api, const struct api_space *space, str user_id, str type,
+                         str data);
+
 /* Sends the messages after this id to the watcher. False: some of them are no longer in the ring
  * (or the id is not valid), and the client must load everything again. */
 bool hub_replay(struct watcher *w, str last_id);

@@ -161,8 +161,15 @@ static void on_message(void *ctx, struct bus_msg *msg)
 {
     struct live_conv *lc = ctx;
     struct live *s = lc->stream;
-    if (!is_hidden(s->kind, msg->type) && hub_allows(&lc->watch))
-        send_frame(s, frame_of_msg(msg, &s->api->names, str_from(lc->id), s->kind->form));
+    if (is_hidden(s->kind, msg->type) || !hub_allows(&lc->watch))
+        return;
+    if (s->kind->on_message) {
+        s->kind->on_message(s->owner, msg); /* which may free the stream */
+        return;
+    }
+    send_frame(s, frame_of_msg(msg, &s->api->names, str_from(lc->id), s->kind->form));
+    if (!s->is_closing && sse_is_late(s->sse))
+        msg->is_watcher_late = true;
 }
 
 static void send_queue(struct live_conv *lc)
@@ -189,11 +196,18 @@ static void on_live(void *ctx)
     jw_kstr(&j.w, "text", runtime_streamed(rt, str_from(lc->id)));
     jw_key(&j.w, "calls");
     runtime_write_drafts(rt, str_from(lc->id), &j.w);
+    runtime_write_status(rt, str_from(lc->id), &j.w);
+    bool is_here = runtime_active_run(rt, str_from(lc->id)).n > 0;
+    struct store *store = lc->stream->watcher.space->store;
+    if (!is_here && store_has_leases(store)) /* perhaps; then that server sends the text */
+        jw_kbool(&j.w, "elsewhere", true);
     send_json_about(lc, event_name(EV_TEXT_SNAPSHOT), &j);
     api_json_value(&j);
     hub_write_presence(lc->stream->api, &lc->watch, &j.w);
     send_json_about(lc, event_name(EV_PRESENCE_SNAPSHOT), &j);
     send_queue(lc);
+    if (!is_here)
+        store_tell_others(store, str_from(lc->id), STR("progress"));
 }
 
 /* The position of the client does not exist any more; the log follows from its beginning. */

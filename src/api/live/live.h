@@ -35,6 +35,8 @@ struct live_kind {
     bool is_answer;       /* it ends with a turn: no heartbeats, and not counted as a watch */
     const enum event_type *hidden; /* not sent */
     size_t nhidden;
+    /* Receives the messages of the conversation, instead of the client; or NULL */
+    void (*on_message)(void *owner, const struct bus_msg *msg);
     void (*on_lost)(void *owner);   /* the conversation, or the access to it, is gone: the last
                                        event may be sent, then the stream ends; or NULL */
     void (*on_closed)(void *owner); /* the stream is freed after this; or NULL */

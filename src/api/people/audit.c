@@ -92,7 +92,7 @@ static void on_audit_gone(struct http_req *r)
 static bool wants_lines(struct http_req *r)
 {
     str accept = http_get_header(r, "accept");
-    return str_eq(http_query(r, "format"), STR("jsonl")) ||
+    return str_eq(api_query(r, "format"), STR("jsonl")) ||
            str_find_nocase(accept, STR("application/jsonl")) >= 0 ||
            str_find_nocase(accept, STR("application/x-ndjson")) >= 0;
 }
@@ -100,17 +100,20 @@ static bool wants_lines(struct http_req *r)
 static bool read_query(struct http_req *r, struct audit_wait *w)
 {
     int64_t limit, before;
-    str since = http_query(r, "since"), after = http_query(r, "after");
+    str since = api_query(r, "since"), after = api_query(r, "after");
+    str format = api_query(r, "format");
     if (!api_query_int(r, "limit", LIMIT_DEFAULT, AUDIT_LIMIT_MAX, &limit) ||
         !api_query_int(r, "before", 0, INT64_MAX, &before))
         return false;
     if (after.n > 0 && parse_u64(after, &w->query.after) < 0)
         return api_bad_request(r, "after: expected the number of a record");
+    if (format.n > 0 && !str_eq(format, STR("json")) && !str_eq(format, STR("jsonl")))
+        return api_bad_request(r, "format: expected json or jsonl");
     if (since.n > 0 && clock_parse_iso(since, &w->query.since_ms) < 0)
         return api_bad_request(r,
                                "since: expected a date such as 2026-03-25 or 2026-03-25T10:30:00Z");
-    w->query.actor = arena_str(&w->arena, http_query(r, "actor"));
-    w->query.action = arena_str(&w->arena, http_query(r, "action"));
+    w->query.actor = arena_str(&w->arena, api_query(r, "actor"));
+    w->query.action = arena_str(&w->arena, api_query(r, "action"));
     w->query.limit = (size_t)limit;
     w->query.before = (uint64_t)before;
     w->query.is_newest_first = after.n == 0;

@@ -11,6 +11,7 @@
 void api_listens(struct api *a, uint16_t port)
 {
     a->port = port;
+    a->rates.shared = auth_shared_rate(a->deps.auth); /* the database is open now */
 }
 
 void api_sandbox_listens(struct api *a, uint16_t port)
@@ -30,8 +31,8 @@ str api_page_url(const struct api *api, struct arena *arena)
     const struct config_http *h = &api->deps.config->http;
     const char *host = reachable_host(h->host);
     bool is_v6 = strchr(host, ':') != NULL;
-    return arena_printf(arena, "http://%s%s%s:%u%.*s/", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
-                        api->port, STR_ARG(h->base_path));
+    return arena_printf(arena, "%s://%s%s%s:%u%.*s/", h->tls_cert.n > 0 ? "https" : "http",
+                        is_v6 ? "[" : "", host, is_v6 ? "]" : "", api->port, STR_ARG(h->base_path));
 }
 
 str api_page_link(const struct api *api, struct arena *arena)

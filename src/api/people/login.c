@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "api/api_impl.h"
+#include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/ingress/guard.h"
 #include "api/ingress/proxy.h"
@@ -73,17 +74,20 @@ static void on_login(void *ctx, const struct err *err, const struct auth_session
     api_reply_ok(w->req);
 }
 
-static const struct json_field LOGIN_FIELDS[] = {
-    {"email", JF_STR, offsetof(struct auth_login, email), JF_NULLABLE, NULL, 0},
-    {"password", JF_STR, offsetof(struct auth_login, password), JF_NULLABLE, NULL, 0},
-    {"key", JF_STR, offsetof(struct auth_login, key), JF_NULLABLE, NULL, 0},
+const struct json_field API_LOGIN_FIELDS[] = {
+    {"email", JF_STR, offsetof(struct auth_login, email), JF_NULLABLE, NULL, 0,
+     "The address of the person."},
+    {"password", JF_STR, offsetof(struct auth_login, password), JF_NULLABLE, NULL, 0,
+     "Their password."},
+    {"key", JF_STR, offsetof(struct auth_login, key), JF_NULLABLE, NULL, 0,
+     "The key of the page's link, on a server without users."},
     {0}};
 
 void api_auth_login(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct auth_login in = {.client = proxy_client(settings(api), r)};
-    if (!api_decode_body(r, LOGIN_FIELDS, &in))
+    if (!api_decode_body(r, API_LOGIN_FIELDS, &in))
         return;
     if (proxy_loses_cookies(settings(api), r)) {
         http_reply_error(r, 400, "https_needed",
@@ -102,9 +106,13 @@ void api_auth_login(void *ctx, struct http_req *r)
 
 /* ---- POST /v1/auth/logout ---- */
 
-static void on_logged_out(void *ctx)
+static void on_logged_out(void *ctx, const struct err *err)
 {
     struct api_auth_wait *w = ctx;
+    if (err->code < 0) {
+        api_fail(w->req, FROM_AUTH, err);
+        return;
+    }
     clear_session(w->api, w->req);
     api_reply_ok(w->req);
 }
@@ -137,6 +145,11 @@ void api_auth_session(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     const struct actor *me = api_actor(r);
+    const struct err *why = &api_identity(r)->check;
+    if (!me && why->code < 0 && why->code != -EACCES) { /* 401 would log the person out */
+        api_fail(r, FROM_AUTH, why);
+        return;
+    }
     if (!me) {
         refuse_session(api, r);
         return;
@@ -212,7 +225,7 @@ void api_auth_authorize(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct auth_authorize in = {
         .redirect_uri = proxy_own_url(settings(api), r, "/v1/auth/callback"),
-        .return_to = http_query(r, "returnTo"),
+        .return_to = api_query(r, "returnTo"),
         .client = proxy_client(settings(api), r),
     };
     struct api_auth_wait *w = api_auth_wait(api, r);
@@ -240,10 +253,10 @@ void api_auth_callback(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct auth_callback in = {
-        .state = http_query(r, "state"),
-        .code = http_query(r, "code"),
-        .error = http_query(r, "error"),
-        .iss = http_query(r, "iss"),
+        .state = api_query(r, "state"),
+        .code = api_query(r, "code"),
+        .error = api_query(r, "error"),
+        .iss = api_query(r, "iss"),
         .flow = cookie(api, r, AUTH_COOKIE_FLOW),
     };
     struct api_auth_wait *w = api_auth_wait(api, r);

@@ -1,6 +1,7 @@
 /* /v1/permissions - what the agent may do without asking: rules, and stored permissions. */
 #include <assert.h>
 
+#include "api/bodies.h"
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "bundle/change.h"
@@ -96,11 +97,15 @@ struct rules_in {
     struct json_strs allow, ask, deny;
 };
 
-static const struct json_field RULE_FIELDS[] = {
-    {"default", JF_STR, offsetof(struct rules_in, fallback), 0, NULL, 0},
-    {"allow", JF_STRS, offsetof(struct rules_in, allow), 0, NULL, 0},
-    {"ask", JF_STRS, offsetof(struct rules_in, ask), 0, NULL, 0},
-    {"deny", JF_STRS, offsetof(struct rules_in, deny), 0, NULL, 0},
+const struct json_field API_RULE_FIELDS[] = {
+    {"default", JF_STR, offsetof(struct rules_in, fallback), 0, NULL, 0,
+     "What holds for tools that no pattern names.", "'ask'|'allow'"},
+    {"allow", JF_STRS, offsetof(struct rules_in, allow), 0, NULL, 0,
+     "Patterns of tools that run without a question."},
+    {"ask", JF_STRS, offsetof(struct rules_in, ask), 0, NULL, 0,
+     "Patterns of tools that ask a person first."},
+    {"deny", JF_STRS, offsetof(struct rules_in, deny), 0, NULL, 0,
+     "Patterns of tools that never run."},
     {0}};
 
 static void set_list(struct arena *a, struct json *section, const char *key, struct json_strs list)
@@ -126,7 +131,7 @@ void api_permissions_set(void *ctx, struct http_req *r)
     struct rules_in in = {.fallback = STR("allow")};
     struct permission_rules rules;
     struct err e = {0};
-    if (!can_change(r) || !api_decode_body(r, RULE_FIELDS, &in))
+    if (!can_change(r) || !api_decode_body(r, API_RULE_FIELDS, &in))
         return;
     struct json *section = make_section(&r->arena, &in);
     if (permission_decode(&r->arena, section, &rules, &e) < 0 || permission_check(&rules, &e) < 0) {

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "api/api_impl.h"
+#include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/people/people.h"
 #include "api/trail.h"
@@ -32,7 +33,7 @@ static void write_token(struct json_writer *w, const struct api *api, const stru
 static const struct user *whose(const struct api *api, struct http_req *r)
 {
     const struct actor *me = api_actor(r);
-    str id = http_query(r, "userId");
+    str id = api_query(r, "userId");
     if (id.n == 0 || str_eq(id, actor_user(me)))
         return roster_user(api_roster(api), actor_user(me));
     return api_is_org_admin(me) ? roster_user(api_roster(api), id) : NULL;
@@ -62,12 +63,17 @@ struct token_body {
     const struct json *days;
 };
 
-static const struct json_field TOKEN_FIELDS[] = {
-    {"name", JF_STR, offsetof(struct token_body, name), JF_REQUIRED, NULL, 0},
-    {"workspaceId", JF_STR, offsetof(struct token_body, workspace_id), JF_NULLABLE, NULL, 0},
-    {"scopes", JF_STRS, offsetof(struct token_body, scopes), JF_NULLABLE, NULL, 0},
-    {"tools", JF_STRS, offsetof(struct token_body, tools), JF_NULLABLE, NULL, 0},
-    {"expiresInDays", JF_JSON, offsetof(struct token_body, days), JF_NULLABLE, NULL, 0},
+const struct json_field API_TOKEN_FIELDS[] = {
+    {"name", JF_STR, offsetof(struct token_body, name), JF_REQUIRED, NULL, 0,
+     "What the token is for, in your words."},
+    {"workspaceId", JF_STR, offsetof(struct token_body, workspace_id), JF_NULLABLE, NULL, 0,
+     "The only workspace that it may use; absent: all of the person's."},
+    {"scopes", JF_STRS, offsetof(struct token_body, scopes), JF_NULLABLE, NULL, 0,
+     "What it may do; absent: everything.", "('read'|'write'|'mcp'|'admin'|'all')[]"},
+    {"tools", JF_STRS, offsetof(struct token_body, tools), JF_NULLABLE, NULL, 0,
+     "Patterns of the tools that it may use, such as `files__*`; absent: all."},
+    {"expiresInDays", JF_JSON, offsetof(struct token_body, days), JF_NULLABLE, NULL, 0,
+     "When it ends; absent: never.", "integer(1..3650)"},
     {0}};
 
 static void on_token(void *ctx, const struct err *err, str id, str value)
@@ -114,7 +120,7 @@ void api_tokens_add(void *ctx, struct http_req *r)
     const struct actor *me = api_actor(r);
     struct token_body b = {0};
     struct auth_new_token in = {.user_id = actor_user(me)};
-    if (!api_decode_body(r, TOKEN_FIELDS, &b) || !read_scopes(r, &b.scopes, &in.scopes) ||
+    if (!api_decode_body(r, API_TOKEN_FIELDS, &b) || !read_scopes(r, &b.scopes, &in.scopes) ||
         !read_expiry(r, b.days, &in.expires_ms))
         return;
     const struct workspace *ws = roster_workspace(api_roster(api), b.workspace_id);

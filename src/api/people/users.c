@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "api/api_impl.h"
+#include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/people/people.h"
 #include "api/trail.h"
@@ -62,12 +63,17 @@ struct user_body {
     const struct json *preferences;
 };
 
-static const struct json_field USER_FIELDS[] = {
-    {"email", JF_STR, offsetof(struct user_body, email), JF_NULLABLE, NULL, 0},
-    {"displayName", JF_STR, offsetof(struct user_body, display_name), JF_NULLABLE, NULL, 0},
-    {"orgRole", JF_STR, offsetof(struct user_body, role), JF_NULLABLE, NULL, 0},
-    {"password", JF_STR, offsetof(struct user_body, password), JF_NULLABLE, NULL, 0},
-    {"preferences", JF_JSON_OBJECT, offsetof(struct user_body, preferences), JF_NULLABLE, NULL, 0},
+const struct json_field API_USER_FIELDS[] = {
+    {"email", JF_STR, offsetof(struct user_body, email), JF_NULLABLE, NULL, 0,
+     "The address that the person logs in with; unique on this server."},
+    {"displayName", JF_STR, offsetof(struct user_body, display_name), JF_NULLABLE, NULL, 0,
+     "The name that others see."},
+    {"orgRole", JF_STR, offsetof(struct user_body, role), JF_NULLABLE, NULL, 0,
+     "The role on the server; only owners may make owners.", "'owner'|'admin'|'member'"},
+    {"password", JF_STR, offsetof(struct user_body, password), JF_NULLABLE, NULL, 0,
+     "A first password; only for a new person.", "string(8..1024)"},
+    {"preferences", JF_JSON_OBJECT, offsetof(struct user_body, preferences), JF_NULLABLE, NULL, 0,
+     "Members to change in the person's preferences; null removes one."},
     {0}};
 
 /* Only an owner may create owners; the gate checks that only owners change owners. */
@@ -79,12 +85,12 @@ static bool may_give_role(const struct actor *me, enum org_role role)
 /* Fills in the given members. False: the request was answered. */
 static bool read_body(struct http_req *r, struct user_body *b, struct change *c)
 {
-    if (!api_decode_body(r, USER_FIELDS, b))
+    if (!api_decode_body(r, API_USER_FIELDS, b))
         return false;
     c->email = b->email;
     c->display_name = b->display_name;
     c->preferences = b->preferences;
-    c->has_role = b->role.n > 0;
+    c->has_role = b->role.p != NULL;
     if (c->has_role && org_role_parse(b->role, &c->role) < 0)
         return api_bad_request(r, "orgRole: expected owner, admin or member");
     return true;
@@ -165,9 +171,10 @@ void api_users_remove(void *ctx, struct http_req *r)
     struct change c = {
         .kind = CHANGE_USER_REMOVE,
         .user_id = user_in_path(r),
-        .is_cascade = str_eq(http_query(r, "cascade"), STR("true")),
         .actor = arena_cstr(&r->arena, actor_user(me)),
     };
+    if (!api_query_flag(r, "cascade", false, &c.is_cascade))
+        return;
     const struct user *u = roster_user(api_roster(ctx), c.user_id);
     if (u)
         trail_note(r, "email=%.*s", STR_ARG(u->email));
@@ -180,9 +187,11 @@ struct password_body {
     str current, password;
 };
 
-static const struct json_field PASSWORD_FIELDS[] = {
-    {"current", JF_STR, offsetof(struct password_body, current), JF_NULLABLE, NULL, 0},
-    {"password", JF_STR, offsetof(struct password_body, password), JF_REQUIRED, NULL, 0},
+const struct json_field API_PASSWORD_FIELDS[] = {
+    {"current", JF_STR, offsetof(struct password_body, current), JF_NULLABLE, NULL, 0,
+     "The current password; required to change one's own."},
+    {"password", JF_STR, offsetof(struct password_body, password), JF_REQUIRED, NULL, 0,
+     "The new password. All other logins of the person end.", "string(8..1024)"},
     {0}};
 
 static void on_password(void *ctx, const struct err *err, str id)
@@ -204,7 +213,7 @@ void api_users_password(void *ctx, struct http_req *r)
     struct password_body b = {0};
     str id = user_in_path(r);
     bool is_me = !actor_is_operator(me) && str_eq(id, actor_user(me));
-    if (!api_decode_body(r, PASSWORD_FIELDS, &b) || !password_ok(r, b.password))
+    if (!api_decode_body(r, API_PASSWORD_FIELDS, &b) || !password_ok(r, b.password))
         return;
     if (is_me && me->people[0].how == AUTH_BY_TOKEN) {
         api_forbidden(r, "A token cannot change a password.");

@@ -4,6 +4,7 @@
  * else it does not exist: the gate has checked that before a handler runs. */
 #include <assert.h>
 
+#include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/people/people.h"
 
@@ -44,8 +45,10 @@ void api_write_workspaces(struct json_writer *w, const struct api *api, const st
 void api_workspaces_list(void *ctx, struct http_req *r)
 {
     const struct actor *me = api_actor(r);
-    bool is_all = str_eq(http_query(r, "all"), STR("true"));
+    bool is_all;
     struct api_json j;
+    if (!api_query_flag(r, "all", false, &is_all))
+        return;
     api_json_begin(&j);
     jw_key(&j.w, "workspaces");
     api_write_workspaces(&j.w, ctx, me, is_all && api_is_org_admin(me));
@@ -76,9 +79,11 @@ struct workspace_body {
     str name, id;
 };
 
-static const struct json_field WORKSPACE_FIELDS[] = {
-    {"name", JF_STR, offsetof(struct workspace_body, name), JF_REQUIRED, NULL, 0},
-    {"id", JF_STR, offsetof(struct workspace_body, id), JF_NULLABLE, NULL, 0},
+const struct json_field API_WORKSPACE_FIELDS[] = {
+    {"name", JF_STR, offsetof(struct workspace_body, name), JF_REQUIRED, NULL, 0,
+     "The name that people see."},
+    {"id", JF_STR, offsetof(struct workspace_body, id), JF_NULLABLE, NULL, 0,
+     "An id of your choice; absent: made from the name."},
     {0}};
 
 static void reply_changed(struct api_change *c, str id)
@@ -90,7 +95,7 @@ void api_workspaces_add(void *ctx, struct http_req *r)
 {
     const struct actor *me = api_actor(r);
     struct workspace_body b = {0};
-    if (!api_decode_body(r, WORKSPACE_FIELDS, &b))
+    if (!api_decode_body(r, API_WORKSPACE_FIELDS, &b))
         return;
     struct change c = {.kind = CHANGE_WORKSPACE_ADD,
                        .name = b.name,
@@ -100,12 +105,13 @@ void api_workspaces_add(void *ctx, struct http_req *r)
     api_change(ctx, r, &c, reply_changed, NULL);
 }
 
-static const struct json_field RENAME_FIELDS[] = {{"name", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
+const struct json_field API_WORKSPACE_NAME_FIELDS[] = {
+    {"name", JF_STR, 0, JF_REQUIRED, NULL, 0, "The new name."}, {0}};
 
 void api_workspaces_set(void *ctx, struct http_req *r)
 {
     str name = STR_NONE;
-    if (!api_decode_body(r, RENAME_FIELDS, &name))
+    if (!api_decode_body(r, API_WORKSPACE_NAME_FIELDS, &name))
         return;
     struct change c = {.kind = CHANGE_WORKSPACE_SET, .workspace_id = r->params[0], .name = name};
     api_change(ctx, r, &c, reply_changed, NULL);
@@ -158,10 +164,13 @@ struct member_body {
     str user_id, email, role;
 };
 
-static const struct json_field MEMBER_FIELDS[] = {
-    {"userId", JF_STR, offsetof(struct member_body, user_id), JF_NULLABLE, NULL, 0},
-    {"email", JF_STR, offsetof(struct member_body, email), JF_NULLABLE, NULL, 0},
-    {"role", JF_STR, offsetof(struct member_body, role), JF_NULLABLE, NULL, 0},
+const struct json_field API_MEMBER_FIELDS[] = {
+    {"userId", JF_STR, offsetof(struct member_body, user_id), JF_NULLABLE, NULL, 0,
+     "The person to add, by id,"},
+    {"email", JF_STR, offsetof(struct member_body, email), JF_NULLABLE, NULL, 0,
+     "or by address; one of the two is required."},
+    {"role", JF_STR, offsetof(struct member_body, role), JF_NULLABLE, NULL, 0,
+     "Their role; absent: member.", "'admin'|'member'"},
     {0}};
 
 static void set_member(struct api *api, struct http_req *r, str user_id, str role)
@@ -170,7 +179,7 @@ static void set_member(struct api *api, struct http_req *r, str user_id, str rol
                        .workspace_id = r->params[0],
                        .user_id = user_id,
                        .ws_role = WS_MEMBER};
-    if (role.n > 0 && ws_role_parse(role, &c.ws_role) < 0)
+    if (role.p && ws_role_parse(role, &c.ws_role) < 0)
         api_bad_request(r, "role: expected admin or member");
     else
         api_change(api, r, &c, reply_new_members, NULL);
@@ -180,7 +189,7 @@ void api_members_add(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct member_body b = {0};
-    if (!api_decode_body(r, MEMBER_FIELDS, &b))
+    if (!api_decode_body(r, API_MEMBER_FIELDS, &b))
         return;
     const struct user *u = b.user_id.n > 0 ? roster_user(api_roster(api), b.user_id)
                                            : roster_user_by_email(api_roster(api), b.email);
@@ -192,7 +201,8 @@ void api_members_add(void *ctx, struct http_req *r)
         set_member(api, r, u->id, b.role);
 }
 
-static const struct json_field ROLE_FIELDS[] = {{"role", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
+const struct json_field API_ROLE_FIELDS[] = {
+    {"role", JF_STR, 0, JF_REQUIRED, NULL, 0, "The new role.", "'admin'|'member'"}, {0}};
 
 static bool is_member(const struct api *api, struct http_req *r)
 {
@@ -205,7 +215,7 @@ static bool is_member(const struct api *api, struct http_req *r)
 void api_members_set(void *ctx, struct http_req *r)
 {
     str role = STR_NONE;
-    if (is_member(ctx, r) && api_decode_body(r, ROLE_FIELDS, &role))
+    if (is_member(ctx, r) && api_decode_body(r, API_ROLE_FIELDS, &role))
         set_member(ctx, r, r->params[1], role);
 }
 

@@ -20,12 +20,14 @@ static str direct_name(const struct layout_facts *f)
 {
     ptrdiff_t colon = str_rfind_char(f->host, ':');
     str name = colon < 0 ? f->host : str_slice(f->host, 0, (size_t)colon);
-    uint64_t port = 80;
+    uint64_t port = f->is_tls ? 443 : 80;
     if (f->is_proxied || f->base_path.n > 0 || f->apps_port == 0)
         return STR_NONE;
     if (colon >= 0 && parse_u64(str_skip(f->host, (size_t)colon + 1), &port) < 0)
         return STR_NONE;
-    bool is_known = str_eq_nocase(name, STR("localhost")) || is_address(name);
+    /* Only this server has the certificate: a name leads to it directly. */
+    bool is_known = str_eq_nocase(name, STR("localhost")) || is_address(name) ||
+                    (f->is_tls && name.n > 0 && name.p[0] != '[');
     return is_known && port == f->port ? name : STR_NONE;
 }
 
@@ -37,7 +39,8 @@ struct view_layout layout_choose(struct arena *a, const struct layout_facts *f)
     if (f->is_single_wanted)
         return single;
     if (origin.n == 0 && name.n > 0)
-        origin = arena_printf(a, "http://%.*s:%u", STR_ARG(name), f->apps_port);
+        origin = arena_printf(a, "%s://%.*s:%u", f->is_tls ? "https" : "http", STR_ARG(name),
+                              f->apps_port);
     if (origin.n == 0 || str_eq_nocase(origin, f->page_origin))
         return single;
     return (struct view_layout){true, origin, f->page_origin, origin};

@@ -14,7 +14,8 @@ struct layout_facts {
     str page_origin;       /* of the page that asks */
     uint16_t port;         /* that the server listens on */
     uint16_t apps_port;    /* of the second listener; 0 = none */
-    bool is_proxied;       /* a proxy has forwarded the request, or it came over TLS */
+    bool is_proxied;       /* a proxy has forwarded the request */
+    bool is_tls;           /* this server itself speaks https */
     bool is_single_wanted; /* the page could not reach the other origin */
 };
 

@@ -133,6 +133,11 @@ static void start_view_call(struct view_rpc *q, const struct toolset_item *it)
     q->started_ms = clock_mono_ms(); /* without the time that the person took to decide */
     q->is_change = !it->tool->is_internal && !tool_call_reads(it->tool, args) &&
                    !json_get_bool(it->tool->annotations, "readOnlyHint", false);
+    if (view_task_is_wanted(q)) {
+        record_change(q, true);
+        view_task_begin(q, it);
+        return;
+    }
     q->cancel = cancel_view_call;
     q->work = registry_call(v->watcher.space->tools, it->name, args, &who, &EVENTS, q);
 }
@@ -212,6 +217,8 @@ void view_tools_call(struct view_rpc *q)
         refuse_call(q, RPC_INVALID_PARAMS, name, "this app has no such tool");
     else if (!it->tool->is_for_apps)
         refuse_call(q, RPC_INVALID_PARAMS, it->name, "this tool is not for interfaces");
+    else if (q->view->watch.conv && !hub_may(&q->view->watch, CONV_SEND))
+        refuse_call(q, VIEW_RPC_REFUSED, it->name, "you may read this conversation, but not write");
     else if (!may_call(q, it))
         refuse_call(q, VIEW_RPC_REFUSED, it->name, "you may not call this tool");
     else if (view_rpc_is_too_fast(q, RATE_TOOLS))

@@ -1,5 +1,6 @@
 #include "api/views/view_json.h"
 
+#include "api/views/view_rpc.h"
 #include "base/text/plain.h"
 #include "bundle/bundle.h"
 
@@ -87,6 +88,10 @@ static void write_capabilities(struct json_writer *w, const struct app_view *v)
         write_kinds(w, "updateModelContext", CONTEXT);
         jw_kobject(w, "sampling");
         jw_end(w);
+    }
+    if (view_has_tasks(v)) {
+        jw_key(w, "tasks");
+        jw_raw(w, STR("{\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}"));
     }
     jw_kobject(w, "sandbox");
     ui_write_permissions(w, "permissions", v->permissions);

@@ -12,6 +12,7 @@
 
 #include <assert.h>
 
+#include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/views/call_search.h"
 #include "api/views/view_json.h"
@@ -39,6 +40,7 @@ struct view_opening {      /* in the request's arena */
     struct registry_wait *wait;
     struct ui_read *read;
     bool is_state_only; /* GET: only the call is answered */
+    bool was_active;    /* the run had the call when the search began */
 
     str name;    /* of the tool: public */
     str old_uri; /* of the interface, as the log has it */
@@ -145,6 +147,7 @@ static void open_interface(struct view_opening *o)
     struct app_view *v = o->view;
     struct api_space *space = v->watcher.space;
     struct bundle *b = view_bundle(v);
+    v->generation = b ? bundle_generation(b) : 0;
     if (!b || v->uri.n == 0) {
         answer_opening(o, NULL, b ? UI_MISSING : UI_UNAVAILABLE,
                        b ? STR("The tool has no interface.")
@@ -243,20 +246,26 @@ static str first_text(const struct json *result)
     return json_get_string(json_at(json_get(result, "content"), 0), "text");
 }
 
+static void search_log(struct view_opening *o, bool is_active);
+
 static void on_call_searched(void *ctx, const struct err *err, const struct stored_call *c)
 {
     struct view_opening *o = ctx;
     struct app_view *v = o->view;
     struct run_call_state active;
+    bool is_active =
+        runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &active);
     o->search = NULL;
+    if (!err && !c->result && o->was_active && !is_active) {
+        search_log(o, false); /* what was read is older than the result, which is stored now */
+        return;
+    }
     if (err || c->name.n == 0) {
         refuse_opening(o, err ? 500 : 404, err ? "storage_error" : "call_not_found",
                        err ? "The conversation could not be read."
                            : "The conversation has no such tool call.");
         return;
     }
-    bool is_active =
-        runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &active);
     o->call.state = state_of_call(c, is_active);
     o->name = c->name;
     o->old_uri = ui_is_address(c->uri) ? c->uri : STR_NONE; /* the log may be imported */
@@ -269,16 +278,24 @@ static void on_call_searched(void *ctx, const struct err *err, const struct stor
     have_call(o);
 }
 
+static void search_log(struct view_opening *o, bool is_active)
+{
+    struct app_view *v = o->view;
+    o->was_active = is_active;
+    o->search = call_search_start(v->watcher.space->store, mem(o), v->conversation_id, v->call_id,
+                                  v->position, on_call_searched, o);
+}
+
 /* The call of a run in progress may not be in the log yet. */
 static void find_call(struct view_opening *o)
 {
     struct app_view *v = o->view;
     struct run_call_state c;
     struct json *args;
-    if (!runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &c) ||
-        c.is_done) {
-        o->search = call_search_start(v->watcher.space->store, mem(o), v->conversation_id,
-                                      v->call_id, v->position, on_call_searched, o);
+    bool is_active =
+        runtime_find_call(v->watcher.space->runtime, v->conversation_id, v->call_id, &c);
+    if (!is_active || c.is_done) {
+        search_log(o, is_active);
         return;
     }
     o->call.state = c.is_started ? VIEW_RUNNING : VIEW_PREPARING;
@@ -290,13 +307,18 @@ static void find_call(struct view_opening *o)
 
 /* ---- POST /v1/views ---- */
 
-static const struct json_field OPEN_FIELDS[] = {
-    {"conversationId", JF_STR, offsetof(struct open_in, conversation_id), JF_NULLABLE, NULL, 0},
-    {"callId", JF_STR, offsetof(struct open_in, call_id), JF_NULLABLE, NULL, 0},
-    {"position", JF_INT, offsetof(struct open_in, position), JF_NULLABLE, NULL, 0},
-    {"isApart", JF_BOOL, offsetof(struct open_in, is_apart), JF_NULLABLE, NULL, 0},
-    {"app", JF_STR, offsetof(struct open_in, app), JF_NULLABLE, NULL, 0},
-    {"uri", JF_STR, offsetof(struct open_in, uri), JF_NULLABLE, NULL, 0},
+const struct json_field API_VIEW_FIELDS[] = {
+    {"conversationId", JF_STR, offsetof(struct open_in, conversation_id), JF_NULLABLE, NULL, 0,
+     "The conversation of the call whose interface is opened."},
+    {"callId", JF_STR, offsetof(struct open_in, call_id), JF_NULLABLE, NULL, 0, "The call."},
+    {"position", JF_INT, offsetof(struct open_in, position), JF_NULLABLE, NULL, 0,
+     "Where the call is in the log, as the history says; finds it sooner."},
+    {"isApart", JF_BOOL, offsetof(struct open_in, is_apart), JF_NULLABLE, NULL, 0,
+     "The interface is shown outside of the conversation."},
+    {"app", JF_STR, offsetof(struct open_in, app), JF_NULLABLE, NULL, 0,
+     "Instead of a call: the app,"},
+    {"uri", JF_STR, offsetof(struct open_in, uri), JF_NULLABLE, NULL, 0,
+     "and the address of its placement."},
     {0}};
 
 static void begin_opening(struct view_opening *o, struct app_view *v, struct http_req *r)
@@ -364,7 +386,7 @@ void api_views_open(void *ctx, struct http_req *r)
 {
     struct view_opening *o = ARENA_NEW(&r->arena, struct view_opening);
     o->in.is_apart = true;
-    if (!api_decode_body(r, OPEN_FIELDS, &o->in))
+    if (!api_decode_body(r, API_VIEW_FIELDS, &o->in))
         return;
     o->layout = view_layout(ctx, r, !o->in.is_apart);
     if (o->in.app.n > 0 && o->in.conversation_id.n == 0) {

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "api/bodies.h"
 #include "api/handlers.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
@@ -17,6 +18,7 @@
 #define QUEUE_MAX   (32u * 1024 * 1024) /* unread bytes of an answer; results may be large */
 #define LOGGED_MAX  500                 /* bytes of a log message that are kept */
 #define MESSAGE_MAX 400
+#define LINK_MAX    200 /* bytes of an opened link that are recorded */
 
 /* ---- ends ---- */
 
@@ -239,8 +241,17 @@ static void on_forward_done(void *ctx, const struct mcp_reply *r)
         view_rpc_fail(q, VIEW_RPC_REFUSED, "%.*s does not answer.", STR_ARG(q->view->source));
     else if (r->error)
         view_rpc_error(q, r->error);
-    else
+    else {
+        if (q->heard)
+            q->heard(q, r->result);
         view_rpc_result(q, r->result);
+    }
+}
+
+static void on_forward_progress(void *ctx, const struct json *p)
+{
+    view_rpc_progress(ctx, json_double(json_get(p, "progress"), 0),
+                      json_double(json_get(p, "total"), 0), json_get_string(p, "message"));
 }
 
 static void cancel_forward(struct view_rpc *q)
@@ -248,28 +259,36 @@ static void cancel_forward(struct view_rpc *q)
     bundle_cancel(q->work, "The interface does not wait for it any more.");
 }
 
+void view_rpc_forward(struct view_rpc *q, const struct mcp_request *req)
+{
+    static const struct mcp_call_events EVENTS = {.done = on_forward_done,
+                                                  .progress = on_forward_progress};
+    struct bundle *b = view_bundle(q->view);
+    if (!b) {
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "The app is not installed any more.");
+        return;
+    }
+    q->cancel = cancel_forward;
+    q->work = bundle_request_as(b, actor_sole_user(q->actor), req, &EVENTS, q);
+}
+
 /* The server gets the one member that the method has, not what else the interface has sent. */
 static void forward(struct view_rpc *q, const char *member, bool is_required)
 {
-    static const struct mcp_call_events EVENTS = {.done = on_forward_done};
     const struct json *value = json_get(q->params, member);
     struct json *params = json_new(&q->arena, JSON_OBJECT);
     if (is_required && !json_is(value, JSON_STRING)) {
         view_rpc_fail(q, RPC_INVALID_PARAMS, "%s: expected a string", member);
         return;
     }
-    struct bundle *b = view_bundle(q->view);
-    if (!b || !tool_selection_may_use_source(q->actor, q->view->source)) {
-        view_rpc_fail(q, VIEW_RPC_REFUSED, "%s",
-                      b ? "This token does not allow that app."
-                        : "The app is not installed any more.");
+    if (!tool_selection_may_use_source(q->actor, q->view->source)) {
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "This token does not allow that app.");
         return;
     }
     if (json_is(value, JSON_STRING))
         json_set(&q->arena, params, str_from(member), *value);
     struct mcp_request req = {.method = q->method, .params = params, .is_kept = true};
-    q->cancel = cancel_forward;
-    q->work = bundle_request_as(b, actor_sole_user(q->actor), &req, &EVENTS, q);
+    view_rpc_forward(q, &req);
 }
 
 static void forward_read(struct view_rpc *q)
@@ -292,17 +311,44 @@ static void note_log(struct view_rpc *q)
     view_rpc_result(q, NULL);
 }
 
+/* The page has opened the link, because the person wanted it. The part behind '?' or '#' may be
+ * secret. */
+static void note_link(struct view_rpc *q)
+{
+    str url = json_get_string(q->params, "url");
+    size_t n = 0;
+    while (n < url.n && url.p[n] != '?' && url.p[n] != '#')
+        n++;
+    str shown = plain_line(&q->arena, utf8_truncate(str_slice(url, 0, n), LINK_MAX));
+    if (!q->is_confirmed) {
+        view_rpc_fail(q, RPC_METHOD_NOT_FOUND, "Method not found");
+        return;
+    }
+    if (view_rpc_is_too_fast(q, RATE_TOOLS)) {
+        view_rpc_fail(q, VIEW_RPC_REFUSED, "Too many links. Try again in a minute.");
+        return;
+    }
+    log_info(q->view->api->deps.log, "views", "%s of %.*s: %.*s opened %.*s", q->view->id,
+             STR_ARG(q->view->source), STR_ARG(actor_user(q->actor)), STR_ARG(shown));
+    view_audit(q, STR("ui/open-link"), shown);
+    view_rpc_result(q, NULL);
+}
+
 static const struct {
     const char *method;
     void (*handle)(struct view_rpc *q);
 } METHODS[] = {
     {"tools/call", view_tools_call},
     {"tools/list", view_tools_list},
+    {"tasks/get", view_task},
+    {"tasks/result", view_task},
+    {"tasks/cancel", view_task},
     {"resources/read", forward_read},
     {"resources/list", forward_list},
     {"resources/templates/list", forward_list},
     {"prompts/list", forward_list},
     {"notifications/message", note_log},
+    {"ui/open-link", note_link},
     {"ui/message", view_message},
     {"ui/update-model-context", view_update_context},
     {"sampling/createMessage", view_sample},
@@ -316,10 +362,13 @@ struct rpc_in {
     bool is_confirmed;
 };
 
-static const struct json_field RPC_FIELDS[] = {
-    {"method", JF_STR, offsetof(struct rpc_in, method), JF_REQUIRED, NULL, 0},
-    {"params", JF_JSON_OBJECT, offsetof(struct rpc_in, params), JF_NULLABLE, NULL, 0},
-    {"confirmed", JF_BOOL, offsetof(struct rpc_in, is_confirmed), JF_NULLABLE, NULL, 0},
+const struct json_field API_RPC_FIELDS[] = {
+    {"method", JF_STR, offsetof(struct rpc_in, method), JF_REQUIRED, NULL, 0,
+     "The MCP method that the interface asks for."},
+    {"params", JF_JSON_OBJECT, offsetof(struct rpc_in, params), JF_NULLABLE, NULL, 0,
+     "Its parameters."},
+    {"confirmed", JF_BOOL, offsetof(struct rpc_in, is_confirmed), JF_NULLABLE, NULL, 0,
+     "The person has already agreed on the page."},
     {0}};
 
 static bool wants_events(const struct http_req *r)
@@ -354,7 +403,7 @@ void api_views_rpc(void *ctx, struct http_req *r)
 {
     struct rpc_in in = {0};
     struct app_view *v = view_of_request(ctx, r);
-    if (!v || !api_decode_body(r, RPC_FIELDS, &in))
+    if (!v || !api_decode_body(r, API_RPC_FIELDS, &in))
         return;
     bool is_full = v->nrpcs >= VIEW_CALLS_MAX;
     struct view_rpc *q = rpc_new(v, r, &in);
@@ -377,8 +426,10 @@ struct ask_in {
     str decision;
 };
 
-static const struct json_field ASK_FIELDS[] = {
-    {"decision", JF_STR, offsetof(struct ask_in, decision), JF_REQUIRED, NULL, 0}, {0}};
+const struct json_field API_VIEW_ASK_FIELDS[] = {
+    {"decision", JF_STR, offsetof(struct ask_in, decision), JF_REQUIRED, NULL, 0,
+     "What the person decided.", "'allow'|'deny'|'always'"},
+    {0}};
 
 static struct view_rpc *find_ask(const struct app_view *v, str id)
 {
@@ -394,7 +445,7 @@ void api_views_answer(void *ctx, struct http_req *r)
         [ASK_DENY] = "deny", [ASK_ALLOW] = "allow", [ASK_ALWAYS] = "always"};
     struct ask_in in = {0};
     struct app_view *v = view_of_request(ctx, r);
-    if (!v || !api_decode_body(r, ASK_FIELDS, &in))
+    if (!v || !api_decode_body(r, API_VIEW_ASK_FIELDS, &in))
         return;
     ptrdiff_t d = STR_INDEX(in.decision, DECISIONS);
     struct view_rpc *q = find_ask(v, r->params[1]);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "api/views/views.h"
+#include "mcp/client.h"
 #include "mcp/protocol.h"
 
 enum {
@@ -30,6 +31,8 @@ struct view_rpc {
     void (*cancel)(struct view_rpc *q);
     void *work;
     uint64_t started_ms;
+    /* A forwarded request: its result, before it is the answer; or NULL. */
+    void (*heard)(struct view_rpc *q, const struct json *result);
     bool is_change; /* tools/call: it may have changed something */
 
     /* An open question to the person; ask_id is empty without one. */
@@ -46,6 +49,9 @@ void view_rpc_fail(struct view_rpc *q, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 void view_rpc_progress(struct view_rpc *q, double progress, double total, str message);
+
+/* Asks the view's own server, in the person's name; its answer is the answer. */
+void view_rpc_forward(struct view_rpc *q, const struct mcp_request *req);
 
 struct view_ask {
     const char *kind;                  /* "tool", "sampling" */
@@ -68,10 +74,18 @@ bool view_rpc_is_too_fast(struct view_rpc *q, enum rate_kind kind);
 void view_audit(struct view_rpc *q, str tool, str detail);
 void view_audit_refusal(struct view_rpc *q, str tool, str why);
 
+/* ---- view_tasks.c: calls whose result is fetched later ---- */
+
+/* The interface wants to have this call as a task, and its server can. */
+bool view_task_is_wanted(const struct view_rpc *q);
+void view_task_begin(struct view_rpc *q, const struct toolset_item *it);
+bool view_has_tasks(const struct app_view *v); /* its server can */
+
 /* ---- methods: each answers now or later ---- */
 
 void view_tools_call(struct view_rpc *q); /* view_call.c */
 void view_tools_list(struct view_rpc *q);
+void view_task(struct view_rpc *q);    /* view_tasks.c */
 void view_message(struct view_rpc *q); /* view_words.c */
 void view_update_context(struct view_rpc *q);
 void view_sample(struct view_rpc *q); /* view_sampling.c */

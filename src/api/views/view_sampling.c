@@ -37,10 +37,14 @@ static void on_sampling_decided(struct view_rpc *q, enum ask_decision d)
         return;
     }
     view_audit(q, STR("sampling/createMessage"), STR_NONE);
-    int r = sampling_start_for_interface(v->watcher.space->runtime, v->conversation_id, v->model,
-                                         v->source, q->params, on_view_sampled, q, &s, &e);
+    const struct sampling_place at = {.conversation_id = v->conversation_id,
+                                      .user_id = actor_user(v->watcher.actor),
+                                      .model = v->model,
+                                      .source = v->source};
+    int r = sampling_start_for_interface(v->watcher.space->runtime, &at, q->params, on_view_sampled,
+                                         q, &s, &e);
     if (r < 0) {
-        view_rpc_fail(q, RPC_INVALID_PARAMS, "%s", e.msg);
+        view_rpc_fail(q, r == -EDQUOT ? VIEW_RPC_REFUSED : RPC_INVALID_PARAMS, "%s", e.msg);
         return;
     }
     v->samplings++;

@@ -5,6 +5,7 @@
 #include "api/ingress/proxy.h"
 #include "api/views/view_open.h"
 #include "api/views/view_rpc.h"
+#include "api/views/view_tools.h"
 #include "base/bytes/base64.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
@@ -25,9 +26,11 @@ static void view_free(struct app_view *v)
     map_del(&api->views->by_id, str_from(v->id));
     bus_unsubscribe(v->deletion);
     store_op_cancel(v->look);
+    registry_unobserve(&v->sources);
     hub_watch_stop(&v->watch);
     hub_leave(&v->watcher);
     map_done(&v->called);
+    map_done(&v->tasks);
     buf_done(&v->context);
     arena_done(&v->arena);
     free(v);
@@ -38,6 +41,7 @@ void view_end(struct app_view *v)
 {
     view_openings_end(v);
     view_rpcs_end(v);
+    view_tools_end(v);
     view_free(v);
 }
 
@@ -82,6 +86,23 @@ static void on_conversation(void *ctx, struct bus_msg *msg)
 {
     if (str_eq(msg->type, event_name(EV_CONVERSATION_DELETED)))
         view_end(ctx);
+}
+
+/* A bundle that gets the name of one that was removed or replaced is another program, which must
+ * not get the requests of this interface. */
+static bool is_installed(const struct app_view *v)
+{
+    size_t n;
+    const struct bundle *b = view_bundle(v);
+    const str *names = registry_sources(v->watcher.space->tools, &n);
+    return str_in(v->source, names, n) && (!b || bundle_generation(b) == v->generation);
+}
+
+static void on_sources_changed(void *ctx, str source)
+{
+    struct app_view *v = ctx;
+    if (str_eq(source, v->source) && !is_installed(v))
+        view_end(v);
 }
 
 void view_enter(struct app_view *v, const struct conv *c)
@@ -208,6 +229,7 @@ struct app_view *view_new(struct api *api, struct http_req *r)
     make_id(v->id);
     arena_init(&v->arena);
     map_init(&v->called);
+    map_init(&v->tasks);
     buf_init(&v->context, CONTEXT_MAX);
     list_init(&v->openings);
     list_init(&v->rpcs);
@@ -215,6 +237,8 @@ struct app_view *view_new(struct api *api, struct http_req *r)
     v->used_ms = v->refilled_ms = clock_mono_ms();
     v->watcher.ev = &EVENTS;
     hub_join(api, api_hold(api, api_space(r)), &v->watcher, api_actor(r));
+    v->sources = (struct registry_observer){.changed = on_sources_changed, .ctx = v};
+    registry_observe(v->watcher.space->tools, &v->sources);
     list_push(&api->views->all, &v->node);
     map_put(&api->views->by_id, str_from(v->id), v);
     if (!timer_active(&api->views->sweep))
@@ -245,11 +269,11 @@ static bool is_forwarded(const struct http_req *r)
 }
 
 /* The guard has checked Host and Origin. A page that is loaded has no Origin yet. */
-static str origin_of(struct http_req *r)
+static str origin_of(const struct config_http *h, struct http_req *r)
 {
     str given = http_get_header(r, "origin");
     return given.n > 0 ? given
-                       : arena_printf(&r->arena, "%s://%.*s", proxy_is_tls(r) ? "https" : "http",
+                       : arena_printf(&r->arena, "%s://%.*s", proxy_is_tls(h, r) ? "https" : "http",
                                       STR_ARG(http_get_header(r, "host")));
 }
 
@@ -260,10 +284,11 @@ struct view_layout view_layout(const struct api *api, struct http_req *r, bool i
         .apps_origin = h->apps_origin,
         .base_path = h->base_path,
         .host = http_get_header(r, "host"),
-        .page_origin = origin_of(r),
+        .page_origin = origin_of(h, r),
         .port = api->port,
         .apps_port = api->apps_port,
         .is_proxied = is_forwarded(r),
+        .is_tls = h->tls_cert.n > 0,
         .is_single_wanted = is_single_wanted,
     };
     return layout_choose(&r->arena, &f);

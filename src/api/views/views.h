@@ -7,8 +7,8 @@
  *
  * A view is a watcher of its workspace and its conversation (live/hub.h), so it ends in the same
  * turn of the loop in which its person loses access: its work is cancelled, and its id is unknown
- * from then on. It also ends with its conversation, after VIEW_IDLE_MS without a request, and when
- * its person opens too many. Loop thread only.
+ * from then on. It also ends with its conversation, when its bundle is removed or replaced, after
+ * VIEW_IDLE_MS without a request, and when its person opens too many. Loop thread only.
  *
  *   layout.c        where the document around the interface comes from
  *   sandbox_page.c  that document
@@ -19,6 +19,8 @@
  *   shell.c         placements: interfaces without a tool call
  *   view_rpc.c      requests of the interface
  *   view_call.c     tools/call
+ *   view_tasks.c    tasks/get, tasks/result, tasks/cancel
+ *   view_tools.c    tools that the interface offers to the agent
  *   view_words.c    ui/message, ui/update-model-context
  *   view_sampling.c sampling/createMessage */
 #pragma once
@@ -28,6 +30,7 @@
 #include "api/live/hub.h"
 #include "api/views/layout.h"
 #include "apps/ui_meta.h"
+#include "tools/registry.h"
 
 #define VIEWS_PER_PERSON 64 /* beyond it the person's least recently used view ends */
 #define VIEWS_MAX        4096
@@ -47,6 +50,9 @@ struct app_view {
     struct watcher watcher; /* has the workspace, which is held, and the actor */
     struct watch watch;
     struct bus_sub *deletion; /* of the conversation */
+    struct registry_observer sources;
+    unsigned generation;      /* of the bundle that was there when it was opened */
+    struct view_tools *tools; /* view_tools.c: NULL = it offers none */
     struct store_op *look;    /* whether a child run may still be seen */
     bool is_child;
     struct arena arena;
@@ -75,6 +81,7 @@ struct app_view {
     bool is_context_new;
     unsigned messages; /* that were not confirmed, in the minute from */
     uint64_t messages_ms;
+    struct map tasks;   /* view_tasks.c: ids that its server gave to its calls */
     unsigned samplings; /* view_sampling.c: model calls so far */
 };
 
