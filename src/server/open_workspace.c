@@ -3,13 +3,19 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "api/live/notify.h"
 #include "attach/attach.h"
 #include "base/bytes/hash.h"
 #include "base/clock.h"
 #include "gateway/gateway.h"
 #include "os/file.h"
+#include "runtime/budget.h"
 #include "runtime/queue/queue.h"
+#include "store/others.h"
+#include "workspace/notices.h"
+#include "workspace/projects.h"
 #include "workspace/roster/directory.h"
+#include "workspace/texts.h"
 
 #define RELEASE_TICK_MS 250
 #define RELEASE_MAX_MS  20000 /* how long queued messages wait for a bundle that starts */
@@ -39,7 +45,7 @@ static const char *cache_dir(struct arena *a, const struct config *c, const char
                              const char *type, const char *dir)
 {
     char sha[SHA256_HEX_LEN + 1];
-    if (strcmp(type, "memory") == 0)
+    if (!store_type_has_files(type))
         return NULL;
     if (strcmp(dir, default_dir(a, root, type)) == 0)
         return below(a, root, "cache");
@@ -56,7 +62,7 @@ struct store_conf open_workspace_store_conf(struct arena *a, const struct config
         type = c->store.type;
     if (!dir && c->store.dir && strcmp(type, c->store.type) == 0)
         dir = is_alone ? c->store.dir : below(a, c->store.dir, id);
-    if (!dir)
+    if (!dir && store_type_has_files(type))
         dir = default_dir(a, root, type);
     return (struct store_conf){
         .type = type,
@@ -93,13 +99,34 @@ static int open_store(struct open_workspace *sp, struct err *e)
 {
     struct store_conf conf =
         open_workspace_store_conf(&sp->arena, &sp->config, sp->api.id.p, sp->api.root, NULL, NULL);
-    if (strcmp(conf.type, "memory") != 0) {
+    conf.read_only = sp->env->is_read_only;
+    if (store_type_has_files(conf.type) && !conf.read_only) {
         warn_of_loss(sp, &conf);
         int r = file_make_dirs(conf.dir, e);
         if (r < 0)
             return r;
     }
-    return store_open(sp->env->store_env, &conf, &sp->api.store, e);
+    int r = store_open(sp->env->store_env, &conf, &sp->api.store, e);
+    if (r == 0)
+        store_share_files(sp->api.store, sp->env->file_table);
+    return r;
+}
+
+static bool is_member(const void *workspace, str user_id)
+{
+    return workspace_role(workspace, user_id) != WS_NONE;
+}
+
+static void open_notices(struct open_workspace *sp)
+{
+    const struct workspace *ws = roster_workspace(directory_roster(sp->env->directory), sp->api.id);
+    sp->api.notices =
+        sp->env->documents
+            ? notices_new_shared(sp->env->files, sp->env->log, sp->env->documents, sp->api.id)
+            : notices_new(sp->env->files, sp->env->log,
+                          below(&sp->arena, sp->api.root, "notices.json"));
+    if (ws) /* some may have left while it was closed */
+        notices_retain(sp->api.notices, is_member, ws);
 }
 
 static void open_files(struct open_workspace *sp)
@@ -109,8 +136,40 @@ static void open_files(struct open_workspace *sp)
         .dir = below(&sp->arena, sp->api.root, "files"),
         .max_bytes = (uint64_t)c->max_mb << 20,
         .quota_bytes = (uint64_t)c->quota_mb << 20,
+        .table = sp->env->file_table,
+        .workspace_id = sp->api.id.p,
     };
     sp->api.files = attach_new(sp->env->loop, sp->env->files, &conf);
+    sp->api.media = sp->env->media;
+    if (!sp->env->is_read_only)
+        open_notices(sp);
+}
+
+static struct doc_place document(struct open_workspace *sp, const char *name)
+{
+    return (struct doc_place){.pool = sp->env->files,
+                              .log = sp->env->log,
+                              .path = below(&sp->arena, sp->api.root, name),
+                              .table = sp->env->is_read_only ? NULL : sp->env->documents,
+                              .workspace_id = sp->api.id,
+                              .name = str_from(name)};
+}
+
+/* After the mirror: other servers may have changed them. */
+static void open_documents(struct open_workspace *sp)
+{
+    const struct doc_place texts = document(sp, TEXTS_FILE);
+    const struct doc_place projects = document(sp, PROJECTS_FILE);
+    const struct doc_place budgets = document(sp, BUDGETS_FILE);
+    sp->api.texts = texts_open(&texts);
+    sp->api.projects = projects_open(&projects);
+    sp->api.budgets = budgets_open(&budgets);
+}
+
+static void on_mentions(void *ctx, str conversation_id, str by, const struct json_strs *people)
+{
+    struct open_workspace *sp = ctx;
+    notify_mentioned(*sp->env->api, &sp->api, conversation_id, by, people);
 }
 
 static int make_runtime(struct open_workspace *sp, struct err *e)
@@ -125,10 +184,17 @@ static int make_runtime(struct open_workspace *sp, struct err *e)
         .llm = env->llm,
         .tools = sp->api.tools,
         .pool = env->readers,
+        .files = sp->api.files,
+        .media = sp->api.media,
+        .texts = sp->api.texts,
+        .projects = sp->api.projects,
+        .budgets = sp->api.budgets,
         .audit = env->store_env->audit,
         .directory = env->directory,
+        .tracer = env->tracer,
         .workspace_id = sp->api.id,
         .root_dir = str_from(sp->api.root),
+        .consents = env->consents,
         .settings_path = open_workspace_settings_path(sp),
         .default_model = env->has_many ? sp->config.models.default_model : STR_NONE,
         .identity = sp->identity,
@@ -137,6 +203,7 @@ static int make_runtime(struct open_workspace *sp, struct err *e)
         .project_dir = str_from(env->project_dir),
     };
     sp->api.runtime = runtime_new(&deps);
+    runtime_on_mentions(sp->api.runtime, on_mentions, sp);
     struct builtin_deps bdeps = {
         .runtime = sp->api.runtime,
         .started_ms = env->started_ms,
@@ -182,7 +249,6 @@ static struct open_workspace *open_workspace_new(struct open_workspaces *set, st
         env->has_many
             ? arena_printf(&sp->arena, "%s/workspaces/%.*s", env->config->work_dir, STR_ARG(id)).p
             : env->config->work_dir;
-    open_workspace_settings_use(sp);
     sp->api.tools = registry_new(env->loop);
     registry_set_result_limit(sp->api.tools, (size_t)sp->config.limits.max_tool_result_size);
     return sp;
@@ -192,10 +258,15 @@ static struct open_workspace *open_workspace_new(struct open_workspaces *set, st
 
 static void open_workspace_free(struct open_workspace *sp)
 {
+    open_workspace_mirror_close(sp);
     open_workspace_bundles_free(sp);
-    attach_close(sp->api.files);
     builtin_free(sp->builtin);
     runtime_free(sp->api.runtime);
+    attach_close(sp->api.files);
+    notices_free(sp->api.notices);
+    texts_free(sp->api.texts);
+    projects_free(sp->api.projects);
+    budgets_free(sp->api.budgets);
     registry_free(sp->api.tools);
     arena_done(&sp->doc_arena);
     arena_done(&sp->arena);
@@ -226,6 +297,7 @@ static void on_bundles_stopped(void *ctx)
 static void on_runtime_stopped(void *ctx)
 {
     struct open_workspace *sp = ctx;
+    budgets_stop(sp->api.budgets); /* it may be reading logs */
     open_workspace_bundles_stop(sp, on_bundles_stopped, sp);
 }
 
@@ -287,7 +359,11 @@ struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, s
     }
     sp = open_workspace_new(s, id);
     open_files(sp);
-    int r = open_store(sp, e);
+    int r = open_workspace_mirror_open(sp, e);
+    open_workspace_settings_use(sp);
+    open_documents(sp);
+    if (r == 0)
+        r = open_store(sp, e);
     if (r == 0)
         r = make_runtime(sp, e);
     if (r == 0 && s->env.with_bundles)
@@ -299,6 +375,7 @@ struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, s
     assert(sp->api.store && sp->api.runtime && sp->api.tools);
     map_put(&s->open, sp->api.id, sp);
     s->nopen++;
+    budgets_start(sp->api.budgets, sp->api.store, sp->env->llm);
     if (s->env.is_serving)
         open_workspace_resume_queue(sp);
     return sp;

@@ -23,15 +23,22 @@ struct open_workspace_env { /* shared by all open workspaces; borrowed */
     struct llm *llm;
     struct pool *readers;
     struct pool *files; /* uploads */
+    struct media *media;
     struct fetcher *fetcher;
+    struct api *const *api;  /* is made later; it tells people who are mentioned */
     struct gateway *gateway; /* is notified of changes of bundles and before a workspace is freed */
     const struct store_env *store_env;
     const struct directory *directory;
+    struct tracer *tracer;          /* NULL = runs are not traced */
+    struct consent_table *consents; /* of several servers; NULL = files */
+    struct file_table *file_table;  /* likewise */
+    struct document_table *documents;
     uint64_t started_ms;
     const char *home_dir, *project_dir; /* of a terminal, else NULL */
     bool with_bundles;                  /* start their MCP servers */
     bool has_many;                      /* rooted at workspaces/<id>, not at the work directory */
     bool is_serving;                    /* queued messages of the last run are sent */
+    bool is_read_only;                  /* of the conversations */
 };
 
 struct open_workspace {
@@ -48,6 +55,7 @@ struct open_workspace {
     struct builtin *builtin;
     struct bundle_sources *sources; /* NULL = without bundles */
     struct settings_watch *watch;
+    struct workspace_mirror *mirror; /* NULL: this server alone has its files */
     struct bundle_changer changer;
     struct timer release; /* sends queued messages once the bundles have started */
     uint64_t release_by_ms;
@@ -78,6 +86,12 @@ void open_workspace_settings_open(
 /* The file has this content now: settings that can take effect immediately do, and watchers are
  * notified. */
 void open_workspace_settings_changed(struct open_workspace *sp, const struct json *doc);
+
+/* ---- open_workspace_mirror.c: settings and skills that other servers have too ---- */
+
+/* Compares them now (blocking, before they are read), and from now on. */
+int open_workspace_mirror_open(struct open_workspace *sp, struct err *e);
+void open_workspace_mirror_close(struct open_workspace *sp); /* also if it is not open */
 
 /* ---- open_workspace_bundles.c: its MCP servers ---- */
 

@@ -8,6 +8,7 @@
 #include "bundle/settings/settings.h"
 #include "bus/vocabulary.h"
 #include "gateway/gateway.h"
+#include "os/file.h"
 #include "server/open_workspace.h"
 
 static const char *below(struct open_workspace *sp, const char *dir, const char *name)
@@ -19,14 +20,6 @@ static const char *directory_of(struct open_workspace *sp, const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? arena_printf(&sp->arena, "%.*s", (int)(slash - path), path).p : ".";
-}
-
-static const char *own_program(struct open_workspace *sp)
-{
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    return n > 0 && (size_t)n < sizeof path ? arena_printf(&sp->arena, "%.*s", (int)n, path).p
-                                            : "/proc/self/exe";
 }
 
 /* ---- notifying watchers of the workspace ---- */
@@ -123,7 +116,7 @@ static struct bundles *make_bundles(struct open_workspace *sp)
         .work_dir = c->work_dir,
         .home_dir = sp->env->home_dir,
         .project_dir = sp->env->project_dir,
-        .own_program = own_program(sp),
+        .own_program = file_own_program(&sp->arena),
         .registry_url = c->registry_url,
         .allow_insecure_remotes = c->allow_insecure_remotes,
         .no_default_bundles = c->no_default_bundles,
@@ -181,6 +174,7 @@ int open_workspace_bundles_open(struct open_workspace *sp, struct err *e)
         .settings_path = path,
         .credentials_dir = below(sp, sp->api.root, "credentials"),
         .allow_install = sp->config.allow_install,
+        .allow_insecure_remotes = sp->config.allow_insecure_remotes,
         .look = workspace_bundles_look,
         .ctx = sp,
         .audit = sp->env->store_env->audit,

@@ -51,21 +51,42 @@ static void use_skill_dirs(struct open_workspace *sp, const struct json *list)
     sp->config.skill_dirs = all;
 }
 
+/* The file is newer than the roster if other servers have changed it. */
+static struct workspace settings_now(struct open_workspace *sp, struct arena *a,
+                                     const struct workspace *known)
+{
+    struct workspace w = *known;
+    struct json *doc;
+    if (!sp->mirror || settings_load(a, open_workspace_settings_path(sp), &doc, NULL) < 0)
+        return w;
+    w.models = json_get(doc, "models");
+    w.skill_dirs = json_get(doc, "skillDirs");
+    w.agents = json_get(doc, "agents");
+    w.permissions = json_get(doc, "permissions");
+    w.identity = json_get(doc, "identity");
+    return w;
+}
+
 /* The roster may be replaced at any time, so everything is copied. */
 void open_workspace_settings_use(struct open_workspace *sp)
 {
     struct config *c = &sp->config;
-    const struct workspace *w = roster_workspace(directory_roster(sp->env->directory), sp->api.id);
-    if (!sp->env->has_many || !w)
+    struct arena a;
+    const struct workspace *known =
+        roster_workspace(directory_roster(sp->env->directory), sp->api.id);
+    if (!sp->env->has_many || !known)
         return;
-    use_models(sp, w->models);
-    use_skill_dirs(sp, w->skill_dirs);
-    if (w->agents)
-        c->agents = json_clone(&sp->arena, w->agents);
-    if (w->permissions)
-        c->permissions = json_clone(&sp->arena, w->permissions);
-    sp->name = arena_str(&sp->arena, w->name);
-    sp->identity = arena_str(&sp->arena, json_string(w->identity, STR_NONE));
+    arena_init(&a);
+    const struct workspace w = settings_now(sp, &a, known);
+    use_models(sp, w.models);
+    use_skill_dirs(sp, w.skill_dirs);
+    if (w.agents)
+        c->agents = json_clone(&sp->arena, w.agents);
+    if (w.permissions)
+        c->permissions = json_clone(&sp->arena, w.permissions);
+    sp->name = arena_str(&sp->arena, w.name);
+    sp->identity = arena_str(&sp->arena, json_string(w.identity, STR_NONE));
+    arena_done(&a);
 }
 
 /* ---- notifying watchers ---- */

@@ -4,6 +4,7 @@
 
 #include "auth/instance.h"
 #include "server/open_workspace.h"
+#include "server/shared.h"
 
 int place_choose(const struct roster *all, const char *typed, const struct workspace **ret,
                  struct err *e)
@@ -29,7 +30,7 @@ int place_roster(const struct config *c, struct roster **ret, struct err *e)
         return r;
     r = instance_check_people(&i, c->work_dir, e);
     if (r == 0)
-        r = roster_load(c->work_dir, instance_is_sole(&i), ret, e);
+        r = shared_roster(c, instance_is_sole(&i), ret, e);
     instance_done(&i);
     return r;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "bundle/settings/credentials.h"
+#include "llm/aws/aws_sign.h"
 #include "os/file.h"
 
 #define KEY_FILE_MAX  4096
@@ -29,6 +30,7 @@ static const struct {
     {"groq", offsetof(struct config_secrets, groq_api_key)},
     {"mistral", offsetof(struct config_secrets, mistral_api_key)},
     {"deepseek", offsetof(struct config_secrets, deepseek_api_key)},
+    {"bedrock", offsetof(struct config_secrets, bedrock_api_key)},
 };
 
 static struct llm_provider_conf *providers_add(struct provider_list *b, str name, str type,
@@ -66,7 +68,56 @@ static str base_url_of(const struct config *c, str name)
 {
     return str_eq(name, STR("anthropic")) ? c->base_urls.anthropic
            : str_eq(name, STR("openai"))  ? c->base_urls.openai
+           : str_eq(name, STR("google"))  ? c->base_urls.google
                                           : STR_NONE;
+}
+
+/* It becomes part of a host name. */
+static bool is_region(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!(s.p[i] >= 'a' && s.p[i] <= 'z') && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '-')
+            return false;
+    return s.n > 0 && s.n <= 32;
+}
+
+/* Without an API key of Bedrock, requests are signed with the keys of the account. */
+static void use_aws(struct arena *a, const struct config *c, struct llm_provider_conf *p)
+{
+    str region = c->aws_region.n > 0 ? c->aws_region : STR("us-east-1");
+    struct aws_keys *keys = ARENA_NEW(a, struct aws_keys);
+    *keys = (struct aws_keys){.access_key = c->secrets.aws_access_key_id,
+                              .secret_key = c->secrets.aws_secret_access_key,
+                              .session_token = c->secrets.aws_session_token,
+                              .region = region};
+    if (p->base_url.n == 0 && is_region(region))
+        p->base_url =
+            arena_printf(a, "https://bedrock-runtime.%.*s.amazonaws.com", STR_ARG(region));
+    if (keys->access_key.n > 0 && keys->secret_key.n > 0)
+        p->aws = keys;
+}
+
+/* Variables that the SDKs of these providers read beside the key. A key of the file takes the place
+ * of the token: it says who pays. */
+static void use_sdk_variables(const struct provider_list *b, bool has_own_key,
+                              struct llm_provider_conf *p)
+{
+    const struct config *c = b->c;
+    if (str_eq(p->name, STR("anthropic"))) {
+        p->auth_token = has_own_key ? STR_NONE : c->secrets.anthropic_auth_token;
+    } else if (str_eq(p->name, STR("openai"))) {
+        p->organization = c->openai.organization;
+        p->project = c->openai.project;
+    } else if (str_eq(p->name, STR("bedrock"))) {
+        use_aws(b->a, c, p);
+    }
+}
+
+static bool has_credentials(const struct config *c, size_t i)
+{
+    bool has_token =
+        c->secrets.anthropic_auth_token.n > 0 && strcmp(KEYS[i].name, "anthropic") == 0;
+    return key_of(c, i).n > 0 || has_token;
 }
 
 /* Last, the keys that people entered in the page. */
@@ -89,6 +140,7 @@ static int read_key_file(struct provider_list *b, str path, str *ret, struct err
 
 struct provider_entry {
     str type, base_url, api_key, key_file;
+    bool is_public_only;
     const struct json *headers, *models;
 };
 
@@ -99,14 +151,20 @@ static int check_url(str path, str url, struct err *e)
     return err_set(e, -EINVAL, "%.*s.baseURL: expected an http or https URL", STR_ARG(path));
 }
 
-/* Empty = the default for the name. A server with its own address speaks chat completions. */
+/* Empty = the default for the name. A server with its own address and another name speaks chat
+ * completions. */
 static int check_type(str path, str name, const struct provider_entry *in, str *ret, struct err *e)
 {
-    bool is_known = str_eq(in->type, STR("anthropic")) || str_eq(in->type, STR("openai"));
-    if (in->type.n > 0 && !is_known)
-        return err_set(e, -EINVAL, "%.*s.type: '%.*s' is not one of anthropic, openai",
-                       STR_ARG(path), STR_ARG(in->type));
-    bool is_own = in->base_url.n > 0 && !str_eq(name, STR("anthropic"));
+    static const str TYPES[] = {STR_INIT("anthropic"), STR_INIT("openai"),
+                                STR_INIT("openai-responses"), STR_INIT("google"),
+                                STR_INIT("bedrock")};
+    if (in->type.n > 0 && !str_in(in->type, TYPES, ARRAY_LEN(TYPES)))
+        return err_set(
+            e, -EINVAL,
+            "%.*s.type: '%.*s' is not one of anthropic, openai, openai-responses, google, "
+            "bedrock",
+            STR_ARG(path), STR_ARG(in->type));
+    bool is_own = in->base_url.n > 0 && !str_in(name, TYPES, ARRAY_LEN(TYPES));
     *ret = in->type.n == 0 && is_own ? STR("openai") : in->type;
     return 0;
 }
@@ -116,6 +174,7 @@ static const struct json_field ENTRY_FIELDS[] = {
     {"baseURL", JF_STR, offsetof(struct provider_entry, base_url), 0, NULL, 0},
     {"apiKey", JF_STR, offsetof(struct provider_entry, api_key), JF_NULLABLE, NULL, 0},
     {"apiKeyFile", JF_STR, offsetof(struct provider_entry, key_file), JF_NULLABLE, NULL, 0},
+    {"publicOnly", JF_BOOL, offsetof(struct provider_entry, is_public_only), 0, NULL, 0},
     {"headers", JF_JSON_OBJECT, offsetof(struct provider_entry, headers), 0, NULL, 0},
     {"models", JF_JSON, offsetof(struct provider_entry, models), 0, NULL, 0},
     {0}};
@@ -136,11 +195,14 @@ static int add_configured(struct provider_list *b, const struct json_member *m, 
         r = check_url(path, in.base_url, e);
     if (r < 0)
         return r;
-    if (in.api_key.n == 0)
+    bool has_own_key = in.api_key.n > 0;
+    if (!has_own_key)
         in.api_key = key_from_environment(b->c, m->key);
     str base_url = in.base_url.n > 0 ? in.base_url : base_url_of(b->c, m->key);
     struct llm_provider_conf *p = providers_add(b, m->key, in.type, base_url, in.api_key);
     p->headers = in.headers;
+    p->is_public_only = in.is_public_only;
+    use_sdk_variables(b, has_own_key, p);
     use_entered(b, p);
     return 0;
 }
@@ -176,8 +238,11 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
         r = check_url(arena_printf(a, "%.*s (environment)", STR_ARG(name)), url, e);
         if (r < 0)
             return r;
-        if (!has(&b, name) && (key_of(c, i).n > 0 || url.n > 0 || json_get_str(entered, name)))
-            use_entered(&b, providers_add(&b, name, STR_NONE, url, key_of(c, i)));
+        if (has(&b, name) || !(has_credentials(c, i) || url.n > 0 || json_get_str(entered, name)))
+            continue;
+        struct llm_provider_conf *p = providers_add(&b, name, STR_NONE, url, key_of(c, i));
+        use_sdk_variables(&b, false, p);
+        use_entered(&b, p);
     }
     *ret = (struct llm_conf){
         .providers = b.items,

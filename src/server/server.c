@@ -1,6 +1,5 @@
 #include "server/server.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <sys/resource.h>
@@ -9,23 +8,28 @@
 #include "api/api.h"
 #include "base/clock.h"
 #include "bundle/settings/credentials.h"
+#include "media/media.h"
 #include "net/fetch.h"
 #include "os/file.h"
 #include "os/lock.h"
 #include "os/zone.h"
 #include "server/examples.h"
+#include "server/listen.h"
 #include "server/mcp.h"
 #include "server/open_workspace.h"
+#include "server/others.h"
 #include "server/place.h"
 #include "server/presence.h"
 #include "server/providers.h"
+#include "server/shared.h"
 #include "store/log/appender.h"
+#include "store/postgres/database.h"
+#include "telemetry/tracer.h"
 
-#define SYNC_THREADS 16
-#define READ_THREADS 2
-#define FILE_THREADS 2
-
-#define SANDBOX_CONNS 1024
+#define SYNC_THREADS  16
+#define READ_THREADS  2
+#define FILE_THREADS  2
+#define MEDIA_THREADS 2
 
 #define AWAIT_TICK_MS 5
 
@@ -39,21 +43,27 @@ struct server {
 
     struct bus *bus;
     struct fetcher *fetcher;
+    struct tracer *tracer;
     struct llm *llm;
-    struct pool *readers, *files;
+    struct pool *readers, *files, *media_pool, *pages_pool;
+    struct media *media;
     struct appender *appender;
+    struct database *database; /* connects when a store of type postgres is opened */
     struct audit *audit;
     struct store_env store_env;
     struct instance instance;
+    struct shared_people people;
     struct directory *directory;
     struct auth *auth;
     struct open_workspaces workspaces;
+    struct others others;
     str home_id;
     /* the workspace of commands; NULL = a server with many workspaces */
     struct open_workspace *home;
     struct gateway *gateway;
     struct api *api;
     struct http_server *http;
+    struct tls_keys *keys;            /* NULL = plain HTTP */
     struct http_server *sandbox_http; /* documents around interfaces of tools; NULL = none */
     int claim_fd; /* the lock of the work directory; -1 = not a server, or no locks */
 
@@ -97,6 +107,7 @@ static void prepare_spaces(struct server *s)
         .price = llm_price,
         .price_ctx = s->llm,
         .audit = s->audit,
+        .database = s->database,
     };
     struct open_workspace_env env = {
         .loop = s->loop,
@@ -106,14 +117,21 @@ static void prepare_spaces(struct server *s)
         .llm = s->llm,
         .readers = s->readers,
         .files = s->files,
+        .media = s->media,
         .fetcher = s->fetcher,
+        .api = &s->api,
         .gateway = s->gateway,
         .store_env = &s->store_env,
         .directory = s->directory,
+        .tracer = s->tracer,
+        .consents = s->people.consents ? pg_consents_table(s->people.consents) : NULL,
+        .file_table = s->people.consents ? &s->people.files.table : NULL,
+        .documents = s->people.consents ? &s->people.documents.table : NULL,
         .started_ms = s->started_ms,
         .home_dir = s->opt.home_dir,
         .project_dir = s->opt.project_dir,
         .with_bundles = s->opt.with_bundles,
+        .is_read_only = s->opt.is_read_only,
     };
     env.has_many = !instance_is_sole(&s->instance);
     open_workspaces_init(&s->workspaces, &env);
@@ -132,8 +150,11 @@ static int know_people(struct server *s, struct err *e)
     arena_done(&a);
     if (r == 0)
         r = instance_check_people(&s->instance, dir, e);
+    bool is_sole = instance_is_sole(&s->instance);
     if (r == 0)
-        r = directory_new(s->loop, s->log, dir, instance_is_sole(&s->instance), &s->directory, e);
+        r = shared_people_open(&s->people, s->config, s->loop, s->log, s->database, is_sole, e);
+    if (r == 0)
+        r = shared_directory(&s->people, s->loop, s->log, s->config, is_sole, &s->directory, e);
     struct auth_deps deps = {
         .loop = s->loop,
         .log = s->log,
@@ -141,6 +162,8 @@ static int know_people(struct server *s, struct err *e)
         .fetcher = s->fetcher,
         .instance = &s->instance,
         .work_dir = dir,
+        .shared = store_type_is_shared(s->config->store.type) ? s->database : NULL,
+        .has_replicas = s->config->store.replicas,
     };
     if (r == 0)
         r = auth_new(&deps, &s->auth, e);
@@ -185,6 +208,7 @@ static int make_llm(struct server *s, struct err *e)
     for (size_t i = 0; i < conf.nproviders; i++)
         log_secret(s->log, conf.providers[i].api_key);
     s->llm = llm_new(s->loop, s->fetcher, &conf, s->log, e);
+    tracer_set_prices(s->tracer, llm_price, s->llm);
     return s->llm ? 0 : e->code;
 }
 
@@ -255,7 +279,9 @@ static void make_gateway(struct server *s)
 
 static int server_build(struct server *s, struct err *e)
 {
-    int r = file_make_dirs(s->config->work_dir, e);
+    int r = shared_prepare(s->config, s->database, e);
+    if (r == 0)
+        r = file_make_dirs(s->config->work_dir, e);
     if (r == 0)
         r = make_llm(s, e);
     if (r == 0 && s->opt.with_local_probe)
@@ -288,6 +314,8 @@ static int server_build(struct server *s, struct err *e)
         .home_id = s->home_id,
         .examples_dir = s->opt.is_serving ? examples_find(&s->arena) : NULL,
         .started_ms = s->started_ms,
+        .tracer = s->tracer,
+        .database = s->database,
         .open_space = open_space,
         .hold_space = hold_space,
         .release_space = release_space,
@@ -298,6 +326,36 @@ static int server_build(struct server *s, struct err *e)
     };
     s->api = api_new(&deps);
     return 0;
+}
+
+/* The number of threads bounds how many programs run at the same time. */
+static void make_media(struct server *s)
+{
+    const char *home = s->opt.home_dir ? s->opt.home_dir : getenv("HOME");
+    const struct media_conf conf = {
+        .program = file_own_program(&s->arena),
+        .work_dir = s->config->work_dir,
+        .home_dir = home ? home : "/",
+    };
+    s->media_pool = pool_new(s->loop, "nb-media", MEDIA_THREADS);
+    s->pages_pool = pool_new(s->loop, "nb-pages", MEDIA_THREADS);
+    s->media = media_new(s->media_pool, s->pages_pool, &conf);
+}
+
+/* Only the server's own settings: those of a workspace must not send its runs elsewhere. */
+static struct tracer *make_tracer(const struct server *s)
+{
+    const struct config_otlp *c = &s->config->otlp;
+    struct tracer_conf conf = {
+        .collector = {.loop = s->loop,
+                      .log = s->log,
+                      .fetcher = s->fetcher,
+                      .endpoint = c->endpoint,
+                      .headers = c->headers,
+                      .service_name = c->service_name},
+        .metrics_ms = (uint64_t)c->metrics_ms,
+    };
+    return tracer_new(&conf);
 }
 
 int server_new(struct loop *l, struct logger *log, struct config *config,
@@ -315,9 +373,12 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     check_time_zone(config, log);
     s->bus = bus_new(l);
     s->fetcher = fetcher_new(l);
+    s->tracer = make_tracer(s);
     s->readers = pool_new(l, "nb-read", READ_THREADS);
     s->files = pool_new(l, "nb-files", FILE_THREADS);
+    make_media(s);
     s->appender = appender_new(l, SYNC_THREADS);
+    s->database = database_new(l, log, config->store.url);
     s->audit = audit_new(l, log, config->work_dir);
     int r = server_build(s, e);
     if (r < 0) {
@@ -330,67 +391,13 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
 
 /* ---- listening ---- */
 
-static bool is_loopback(const char *host)
-{
-    struct in_addr v4;
-    struct in6_addr v6;
-    if (strcmp(host, "localhost") == 0)
-        return true;
-    if (inet_pton(AF_INET, host, &v4) == 1)
-        return (ntohl(v4.s_addr) >> 24) == 127;
-    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
-static int check_exposure(const struct server *s, struct err *e)
-{
-    const struct config *c = s->config;
-    if (is_loopback(c->http.host) || auth_mode(s->auth) != AUTH_DEV ||
-        c->http.allow_unauthenticated)
-        return 0;
-    return err_set(
-        e, -EACCES,
-        "refusing to listen on %s without users: the key of this installation, which gives "
-        "access to everything, would be sent over the network. Run nb init, or set NB_API_KEY, or "
-        "listen on 127.0.0.1, or set http.allowUnauthenticated to true in %s (the key is needed "
-        "even then)",
-        c->http.host, c->path);
-}
-
 static struct http_server *http(struct server *s)
 {
     struct http_handlers h = api_handlers(s->api);
-    const struct config_http *c = &s->config->http;
-    struct http_limits limits = HTTP_LIMITS_DEFAULT;
-    limits.conns_per_address = (unsigned)c->conns_per_address;
-    limits.conns_per_person = (unsigned)c->conns_per_person;
-    limits.streams_per_person = (unsigned)c->streams_per_person;
+    struct http_limits limits = listen_limits(&s->config->http);
     if (!s->http)
         s->http = http_server_new(s->loop, &limits, &h);
     return s->http;
-}
-
-/* Interfaces of tools get an origin of their own. Without it they still work, in the page's origin
- * (api/views/layout.h), so a port that is taken does not prevent the start. */
-static void listen_for_sandboxes(struct server *s, uint16_t port)
-{
-    struct http_handlers h = api_sandbox_handlers(s->api);
-    const struct config_http *c = &s->config->http;
-    struct http_limits limits = HTTP_LIMITS_DEFAULT;
-    struct err e = {0};
-    int64_t wanted = c->apps_port == 0 && c->port > 0 ? port + 1 : c->apps_port;
-    uint16_t got;
-    if (wanted < 0 || wanted > UINT16_MAX)
-        return;
-    limits.conns = SANDBOX_CONNS;
-    limits.conns_reserved = 0;
-    s->sandbox_http = http_server_new(s->loop, &limits, &h);
-    if (http_listen_tcp(s->sandbox_http, c->host, (uint16_t)wanted, &got, &e) == 0)
-        api_sandbox_listens(s->api, got);
-    else
-        log_warn(s->log, "server",
-                 "interfaces of tools share the origin of the page, because the port for them "
-                 "(http.appsPort) cannot be used: %s",
-                 e.msg);
 }
 
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
@@ -398,9 +405,15 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
     struct config *c = s->config;
     const char *socket = server_socket_path(c, &s->arena);
     assert(s->claim_fd < 0); /* listens once */
-    int r = check_exposure(s, e);
+    int r = listen_check(c, auth_mode(s->auth), s->opt.service, e);
+    if (r == 0)
+        r = listen_keys(&c->http, s->log, &s->keys, e);
     if (r == 0)
         r = presence_claim(c->work_dir, &s->claim_fd, e);
+    if (r == 0)
+        r = store_prepare(&s->store_env, c->store.type, e);
+    if (r == 0)
+        r = auth_open_shared(s->auth, e);
     if (r == 0)
         r = auth_dev_open(s->auth, e);
     if (r == 0)
@@ -408,19 +421,19 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
     if (r == 0)
         r = http_listen_unix(http(s), socket, e);
     if (r == 0)
-        r = http_listen_tcp(http(s), c->http.host, (uint16_t)c->http.port, ret_port, e);
+        r = listen_main(http(s), c, s->opt.service, s->keys, ret_port, e);
     if (r == 0 && s->opt.is_serving)
         r = open_home(s, e);
     if (r < 0)
         return r;
-    if (strrchr(socket, '/') != socket + strlen(c->work_dir))
-        log_info(s->log, "server",
-                 "the path of the work directory is too long for a socket; other "
-                 "nb commands find this server at %s",
-                 socket);
+    listen_explain(s->log, c, s->opt.service, socket, *ret_port);
     api_listens(s->api, *ret_port);
-    listen_for_sandboxes(s, *ret_port);
+    s->sandbox_http =
+        listen_sandboxes(s->loop, s->log, s->api, c, s->opt.service, s->keys, *ret_port);
     open_workspaces_serve(&s->workspaces);
+    s->others = (struct others){&s->workspaces, s->directory, s->api};
+    others_know(&s->others, s->database,
+                arena_printf(&s->arena, "%s:%u", c->http.host, (unsigned)*ret_port).p);
     return 0;
 }
 
@@ -437,7 +450,7 @@ static void on_workspaces_closed(void *ctx)
     struct server *s = ctx;
     assert(s->workspaces.nopen == 0);
     s->home = NULL;
-    s->on_stopped(s->on_stopped_ctx);
+    tracer_stop(s->tracer, s->on_stopped, s->on_stopped_ctx);
 }
 
 static void on_http_stopped(void *ctx)
@@ -460,6 +473,7 @@ static void stop_sandboxes(void *ctx)
 void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx)
 {
     assert(done && !s->on_stopped);
+    others_forget(s->database);
     s->on_stopped = done;
     s->on_stopped_ctx = ctx;
     if (s->http)
@@ -492,6 +506,7 @@ void server_free(struct server *s)
         return;
     http_server_free(s->http);
     http_server_free(s->sandbox_http);
+    tls_keys_free(s->keys);
     auth_free(s->auth);
     directory_free(s->directory);
     instance_done(&s->instance);
@@ -499,10 +514,17 @@ void server_free(struct server *s)
     gateway_free(s->gateway);
     open_workspaces_done(&s->workspaces);
     llm_free(s->llm);
+    tracer_free(s->tracer);
     fetcher_free(s->fetcher);
     appender_free(s->appender);
-    pool_free(s->files);
+    pool_free(s->files); /* its jobs use the database */
+    shared_people_close(&s->people);
+    database_free(s->database);
+    media_stop(s->media);
+    pool_free(s->media_pool);
+    pool_free(s->pages_pool);
     pool_free(s->readers);
+    media_free(s->media); /* an import uses it on a thread of the readers */
     audit_free(s->audit); /* so that the audit log also records what the pool ends */
     bus_free(s->bus);
     lock_close(s->claim_fd);

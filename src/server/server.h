@@ -9,6 +9,7 @@
 #include "http/server.h"
 #include "loop/loop.h"
 #include "runtime/runtime.h"
+#include "server/service.h"
 
 struct server;
 
@@ -22,6 +23,9 @@ struct server_options {
     bool is_serving;
     bool with_bundles;     /* start the MCP servers of the settings */
     bool with_local_probe; /* look for local model servers when nothing is configured */
+    bool is_read_only;     /* conversations are only read: another process serves them */
+    /* sockets that were passed to this process; borrowed until server_listen returns, or NULL */
+    const struct service *service;
     /* directories of a terminal: skills of .agents/ and .claude/ are read there */
     const char *home_dir, *project_dir;
 };
@@ -30,7 +34,8 @@ struct server_options {
 int server_new(struct loop *l, struct logger *log, struct config *config,
                const struct server_options *opt, struct server **ret, struct err *e);
 
-/* Locks the work directory (presence.h), binds the port and the socket. -EBUSY and -EADDRINUSE are
+/* Locks the work directory (presence.h), binds the port (or uses the sockets of a service manager)
+ * and the socket. -EBUSY and -EADDRINUSE are
  * returned before any bundle starts. Refuses to listen beyond the loopback without authentication
  * unless http.allowUnauthenticated is set. *ret_port is the port that was bound. */
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e);
