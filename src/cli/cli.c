@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/session/remote.h"
 #include "cli/session/session.h"
 #include "cli/session/session_log.h"
 #include "cli/term/safe_out.h"
@@ -22,11 +23,14 @@
 #define COMPLAINT_MAX (64u * 1024)
 
 const struct command *const COMMANDS[] = {
-    &CMD_INIT,          &CMD_SERVE,     &CMD_LINK,   &CMD_STATUS,  &CMD_RELOAD,
-    &CMD_CONVERSATIONS, &CMD_BUNDLE,    &CMD_CONFIG, &CMD_SECRETS, &CMD_USER,
-    &CMD_TOKEN,         &CMD_WORKSPACE, &CMD_MCP,    &CMD_MODELS,  &CMD_SKILL,
-    &CMD_PROMPT,        &CMD_USAGE,     &CMD_AUDIT,  &CMD_BACKUP,  &CMD_RESTORE,
-    &CMD_DOCTOR,        &CMD_REPLAY,    &CMD_LAUNCH, &CMD_ACCESS,  NULL,
+    &CMD_INIT,    &CMD_SERVE,         &CMD_LINK,        &CMD_STATUS,    &CMD_RELOAD,
+    &CMD_HEALTH,  &CMD_CONVERSATIONS, &CMD_RESUME,      &CMD_BUNDLE,    &CMD_CONFIG,
+    &CMD_SECRETS, &CMD_USER,          &CMD_TOKEN,       &CMD_WORKSPACE, &CMD_LOGIN,
+    &CMD_LOGOUT,  &CMD_ACP,           &CMD_MCP,         &CMD_MODELS,    &CMD_SKILL,
+    &CMD_PROMPT,  &CMD_INSTRUCTIONS,  &CMD_PROMPTS,     &CMD_USAGE,     &CMD_BUDGET,
+    &CMD_AUDIT,   &CMD_BACKUP,        &CMD_RESTORE,     &CMD_STORE,     &CMD_DOCTOR,
+    &CMD_UPGRADE, &CMD_REPLAY,        &CMD_LAUNCH,      &CMD_MEDIA,     &CMD_ACCESS,
+    &CMD_OPENAPI, &CMD_SCHEMA,        &CMD_COMPLETIONS, &CMD_MAN,       NULL,
 };
 
 #define OPT(member)  offsetof(struct cli, opt.member)
@@ -38,7 +42,14 @@ const struct arg CLI_GLOBAL_ARGS[] = {
     {"workdir", 0, ARG_STRING, "DIR", "keep data in DIR (default: ~/.nimblebrain)", OPT(work_dir)},
     {"workspace", 0, ARG_STRING, "WS", "use this workspace, by name or id", OPT(workspace)},
     {"model", 'm', ARG_STRING, "NAME", "use this model: provider:model, or a name", OPT(model)},
-    {"store", 0, ARG_STRING, "TYPE", "use a store of type jsonl, folder or memory", OPT(store)},
+    {"store", 0, ARG_STRING, "TYPE", "use a store of type jsonl, folder, memory or postgres",
+     OPT(store)},
+    {"server", 0, ARG_STRING, "URL", "work on this server, with the token of nb login",
+     OPT(server)},
+    {"token-file", 0, ARG_STRING, "FILE", "read the token for that server from FILE",
+     OPT(token_file)},
+    {"insecure", 0, ARG_FLAG, NULL, "allow http:// for a server on another machine",
+     OPT(is_insecure)},
     {"json", 'j', ARG_FLAG, NULL, "print results as JSON, one per line", OPT(is_json)},
     {"debug", 0, ARG_FLAG, NULL, "log what happens to stderr", OPT(is_debug)},
     {"help", 'h', ARG_FLAG, NULL, "show help for nb or a command", OPT(is_help)},
@@ -53,12 +64,22 @@ const struct arg CLI_CHAT_ARGS[] = {
      CHAT(allow)},
     {"resume", 'r', ARG_STRING, "ID", "continue a conversation", CHAT(resume)},
     {"continue", 0, ARG_FLAG, NULL, "continue the latest conversation", CHAT(is_continue)},
+    {"events", 0, ARG_FLAG, NULL, "print every event of an answer as a line of JSON",
+     CHAT(is_events)},
+    {"output-schema", 0, ARG_STRING, "FILE", "print only JSON that fits this JSON Schema",
+     CHAT(output_schema)},
+    {"max-cost", 0, ARG_STRING, "USD", "stop when the model calls have cost this much",
+     CHAT(max_cost)},
+    {"timeout", 0, ARG_INT, "SECONDS", "stop after this time", CHAT(timeout)},
+    {"plain", 0, ARG_FLAG, NULL, "print lines only, for screen readers", CHAT(is_plain)},
+    {"no-project-context", 0, ARG_FLAG, NULL, "do not read AGENTS.md and CLAUDE.md of the project",
+     CHAT(is_without_project)},
     {"here", 0, ARG_FLAG, NULL, "run in this process and directory, even when a server runs",
      CHAT(is_here)},
     {0}};
 
 /* Global and chat options in one table, because both may precede a command. */
-#define TOP_ARGS_MAX 16
+#define TOP_ARGS_MAX 32
 
 static void top_args(struct arg ret[TOP_ARGS_MAX])
 {
@@ -104,7 +125,7 @@ struct both {
     union arg_value values[COMMAND_ARGS_MAX];
 };
 
-#define GLOBAL_ARGS_MAX 12
+#define GLOBAL_ARGS_MAX 16
 
 static int no_such_command(const struct command *group, const char *name)
 {
@@ -228,7 +249,7 @@ static int ask_once(struct both *b, const struct arg *table, int argc, char **ar
                                          "in quotes",
                                          argv[1]),
                          NULL);
-    if (b->cli.opt.is_json)
+    if (b->cli.opt.is_json || b->cli.chat.is_events)
         safe_out_begin(SAFE_JSON);
     return help_hint(cli_chat(&b->cli), NULL);
 }
@@ -257,7 +278,7 @@ static int cli_dispatch(int argc, char **argv)
         help_print(stdout);
         return EXIT_DONE;
     }
-    if (n == 0 && b.cli.opt.is_json)
+    if (n == 0 && (b.cli.opt.is_json || b.cli.chat.is_events))
         safe_out_begin(SAFE_JSON);
     if (n == 0)
         return help_hint(cli_chat(&b.cli), NULL);
@@ -285,6 +306,13 @@ static const char *from_environment(void *ctx, const char *name)
     return getenv(name);
 }
 
+void cli_use_server(struct cli *cli)
+{
+    const char *from_env = getenv("NB_SERVER");
+    if (!cli->opt.server && from_env && *from_env && !cli->chat.is_here)
+        cli->opt.server = from_env;
+}
+
 /* Replaces a workspace's name by its id. An unknown name stays unchanged: the command that needs
  * the workspace reports it. */
 static int find_workspace(struct config *c, struct err *e)
@@ -301,6 +329,18 @@ static int find_workspace(struct config *c, struct err *e)
     return r == -EINVAL ? r : 0;
 }
 
+/* The workspace that a command names: its id if it is of this machine. */
+static int choose_workspace(const struct cli *cli, struct config *ret, struct err *e)
+{
+    const char *from_env = getenv("NB_WORKSPACE");
+    ret->workspace = cli->opt.workspace      ? cli->opt.workspace
+                     : from_env && *from_env ? from_env
+                                             : NULL;
+    if (!cli->opt.server)
+        return find_workspace(ret, e);
+    return remote_use(ret, cli->opt.server, cli->opt.token_file, cli->opt.is_insecure, e);
+}
+
 static int load_config(const struct cli *cli, const struct config_flags *more, bool without_file,
                        struct config *ret, struct err *e)
 {
@@ -310,15 +350,12 @@ static int load_config(const struct cli *cli, const struct config_flags *more, b
     f.model = cli->opt.model;
     f.store_type = cli->opt.store;
     f.is_debug = cli->opt.is_debug;
-    f.without_file = without_file;
+    f.without_file =
+        without_file || cli->opt.server; /* the settings of this machine do not matter */
     int r = config_load(ret, &f, from_environment, NULL, e);
     if (r < 0)
         return r;
-    const char *from_env = getenv("NB_WORKSPACE");
-    ret->workspace = cli->opt.workspace      ? cli->opt.workspace
-                     : from_env && *from_env ? from_env
-                                             : NULL;
-    r = find_workspace(ret, e);
+    r = choose_workspace(cli, ret, e);
     if (r < 0) {
         config_done(ret);
         return r;
@@ -378,6 +415,10 @@ struct logger *cli_logger(const struct cli *cli, const struct config *c, enum lo
     for (size_t i = 0; i < SETTINGS_LEN; i++)
         if (SETTINGS[i].flags & SETTING_SECRET)
             log_secret(l, setting_str(&SETTINGS[i], c));
+    log_secret(l, c->remote.token);
+    const struct json *headers = c->otlp.headers; /* often with a key of the collector */
+    for (size_t i = 0; json_is(headers, JSON_OBJECT) && i < headers->len; i++)
+        log_secret(l, json_string(&headers->members[i].value, STR_NONE));
     return l;
 }
 

@@ -88,10 +88,11 @@ static int open_client(struct cmd *x)
     unsigned needs = x->needs;
     int r = needs & NEEDS_BUNDLES  ? client_open_bundles(x->loop, &x->config, &x->client, &e)
             : needs & NEEDS_CLIENT ? client_open(x->loop, &x->config, &x->client, &e)
+            : x->config.remote.url ? client_open_served(x->loop, &x->config, &x->client, &e)
                                    : 0;
     if (r < 0)
         return cli_fail(&e);
-    return needs & NEEDS_PLACE ? bundle_cli_place(x) : EXIT_DONE;
+    return needs & NEEDS_PLACE && !x->config.remote.url ? bundle_cli_place(x) : EXIT_DONE;
 }
 
 static int cmd_open(struct cmd *x)
@@ -106,6 +107,19 @@ static int cmd_open(struct cmd *x)
         return EXIT_DONE;
     int code = cli_load_config(x->cli, NULL, &x->config);
     return code == EXIT_DONE && needs & NEEDS_PEOPLE ? people_load(x) : code;
+}
+
+/* NB_SERVER is for the commands that can use it; --server must not be ignored. */
+static int check_server(struct cmd *x)
+{
+    struct cli_options *o = &x->cli->opt;
+    if (x->needs & WORKS_ELSEWHERE) {
+        cli_use_server(x->cli);
+        return EXIT_DONE;
+    }
+    if (o->server)
+        return cmd_usage(x, "works on the files of this machine; --server is not possible");
+    return EXIT_DONE;
 }
 
 static void cmd_close(struct cmd *x)
@@ -136,6 +150,8 @@ int command_run(struct cli *cli, const struct command *c, const union arg_value 
         safe_out_begin(cli->opt.is_json ? SAFE_JSON : cli->has_color_out ? SAFE_COLOR : SAFE_TEXT);
     arena_init(&x.arena);
     int code = check_operands(&x);
+    if (code == EXIT_DONE)
+        code = check_server(&x);
     if (code == EXIT_DONE)
         code = cmd_open(&x);
     if (code == EXIT_DONE)

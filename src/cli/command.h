@@ -22,6 +22,7 @@ enum command_needs {
     NEEDS_PEOPLE = 1 << 5,    /* NEEDS_SETTINGS, instance and roster */
     NEEDS_TERMINAL = 1 << 6,  /* or --yes: the command asks before it does anything */
     WRITES_PROTOCOL = 1 << 7, /* to stdout, which must not be changed for terminals */
+    WORKS_ELSEWHERE = 1 << 8, /* needs only the API, and so can use the server of --server */
 };
 
 struct cmd { /* one run of a command */
@@ -38,6 +39,7 @@ struct cmd { /* one run of a command */
     struct loop *loop;
     struct client *client; /* session/client.h */
     struct instance instance;
+    struct json *members;  /* of a workspace elsewhere; NULL until they are read */
     struct roster *roster; /* the current one; without NEEDS_PEOPLE NULL until it is read */
 };
 
@@ -61,9 +63,11 @@ struct command {
 /* The commands of nb itself; NULL at the end. */
 extern const struct command *const COMMANDS[];
 extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY, CMD_MODELS, CMD_SKILL, CMD_PROMPT,
-    CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MCP, CMD_BUNDLE,
-    CMD_MCP_SERVE, CMD_CONFIG, CMD_SECRETS, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER, CMD_TOKEN,
-    CMD_WORKSPACE, CMD_LINK, CMD_AUDIT, CMD_ACCESS;
+    CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MEDIA, CMD_MCP,
+    CMD_BUNDLE, CMD_MCP_SERVE, CMD_CONFIG, CMD_SECRETS, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER,
+    CMD_TOKEN, CMD_WORKSPACE, CMD_STORE, CMD_LINK, CMD_AUDIT, CMD_ACCESS, CMD_OPENAPI, CMD_MAN,
+    CMD_COMPLETIONS, CMD_SCHEMA, CMD_ACP, CMD_RESUME, CMD_LOGIN, CMD_LOGOUT, CMD_INSTRUCTIONS,
+    CMD_PROMPTS, CMD_HEALTH, CMD_UPGRADE, CMD_BUDGET;
 const struct command *command_find(const struct command *const *among, const char *name);
 /* "bundle add" */
 str command_path(struct arena *a, const struct command *c);
@@ -72,8 +76,15 @@ str command_path(struct arena *a, const struct command *c);
 int command_run(struct cli *cli, const struct command *c, const union arg_value *values, int argc,
                 char **argv);
 
+struct help_variable { /* of the environment */
+    const char *name, *help;
+};
+extern const struct help_variable HELP_VARIABLES[]; /* ends with an empty row */
+
 void help_print(FILE *out);
 void help_print_command(FILE *out, const struct command *c);
+/* "bundle add [OPTIONS] NAME" */
+str help_usage(struct arena *a, const struct command *c);
 /* Prints how to get help, after a usage error; returns the code. c: NULL = nb itself. */
 int help_hint(int code, const struct command *c);
 

@@ -5,21 +5,22 @@
 #define USAGE_MAX         4096
 #define USAGE_OPTIONS_MAX 5 /* more of them are [OPTIONS] */
 
-static const struct {
-    const char *name, *help;
-} VARIABLES[] = {
+const struct help_variable HELP_VARIABLES[] = {
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY,", ""},
     {"GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY",
      "set keys of model providers; without one, and without a local model server, the demo model "
      "answers"},
-    {"ANTHROPIC_BASE_URL, OPENAI_BASE_URL", "set other addresses of these providers"},
+    {"ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL",
+     "set other addresses of these providers"},
     {"NB_MODEL", "set the model of new conversations"},
     {"NB_WORK_DIR", "set the work directory, as --workdir does"},
     {"NB_WORKSPACE", "set the workspace, as --workspace does"},
+    {"NB_SERVER", "set the server to work on, as --server does"},
+    {"NB_STORE_URL", "set the address of PostgreSQL, as store.url does"},
     {"NB_API_KEY", "set the key that API clients must send"},
     {"PORT", "set the port of nb serve, as --port does"},
     {"NO_COLOR", "turn colours off"},
-};
+    {0}};
 
 static void print_commands(const struct command *const *list, FILE *out)
 {
@@ -45,9 +46,13 @@ void help_print(FILE *out)
     fputs("\nOptions of every command:\n", out);
     args_print(CLI_GLOBAL_ARGS, out);
     fputs("\nEnvironment:\n", out);
-    for (size_t i = 0; i < ARRAY_LEN(VARIABLES); i++)
-        help_print_row(out, VARIABLES[i].name, VARIABLES[i].help);
-    fputs("\nExit codes: 0 done, 1 failed, 2 wrong usage.\n", out);
+    for (const struct help_variable *v = HELP_VARIABLES; v->name; v++)
+        help_print_row(out, v->name, v->help);
+    fputs("\nExit codes: 0 done, 1 failed, 2 wrong usage. nb -p and pipes also exit with:\n"
+          "3 limit of the answer reached, 4 declined by the model, 5 model service\n"
+          "failed, 6 server not reached, 7 answer does not fit --output-schema,\n"
+          "8 --max-cost reached, 9 --timeout passed, 130 interrupted.\n",
+          out);
 }
 
 static void add_options(struct buf *b, const struct command *c)
@@ -65,18 +70,17 @@ static void add_options(struct buf *b, const struct command *c)
     buf_add_lit(b, c->yes ? " [--yes]" : "");
 }
 
-static void print_usage(FILE *out, const struct command *c, str path)
+str help_usage(struct arena *a, const struct command *c)
 {
     struct buf b;
     buf_init(&b, USAGE_MAX);
-    buf_add_str(&b, path);
+    buf_add_str(&b, command_path(a, c));
     add_options(&b, c);
     if (c->operands)
         buf_printf(&b, " %s", c->operands);
     if (c->subs)
         buf_printf(&b, "%s COMMAND ...", c->run ? " |" : "");
-    help_print_usage(out, buf_cstr(&b));
-    buf_done(&b);
+    return buf_keep(&b, a);
 }
 
 static void print_options(FILE *out, const struct command *c)
@@ -97,7 +101,7 @@ void help_print_command(FILE *out, const struct command *c)
     arena_init(&a);
     if (c->summary)
         fprintf(out, "%s\n\n", c->summary);
-    print_usage(out, c, command_path(&a, c));
+    help_print_usage(out, arena_cstr(&a, help_usage(&a, c)));
     arena_done(&a);
     if (c->help) {
         fputc('\n', out);

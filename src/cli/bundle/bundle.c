@@ -83,7 +83,7 @@ const char *bundle_cli_credentials(struct cmd *x)
 bool bundle_cli_served(struct cmd *x)
 {
     if (!x->client && session_is_served(&x->config))
-        x->client = client_open_remote(x->loop, server_socket_path(&x->config, &x->arena),
+        x->client = client_open_socket(x->loop, server_socket_path(&x->config, &x->arena),
                                        x->config.workspace);
     return x->client != NULL;
 }

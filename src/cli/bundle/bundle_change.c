@@ -131,6 +131,7 @@ const struct command BUNDLE_START = {
     .name = "start",
     .operands = "NAME",
     .summary = "start a bundle that is stopped or dead",
+    .needs = NEEDS_PLACE | WORKS_ELSEWHERE,
     .run = set_running,
 };
 
@@ -140,6 +141,7 @@ const struct command BUNDLE_STOP = {
     .summary = "stop a bundle until it is started again",
     .help = "The bundle starts again with the next start of the server. `nb bundle disable` stops "
             "it permanently.\n",
+    .needs = NEEDS_PLACE | WORKS_ELSEWHERE,
     .run = set_running,
 };
 
@@ -147,5 +149,6 @@ const struct command BUNDLE_RESTART = {
     .name = "restart",
     .operands = "NAME",
     .summary = "stop and start a bundle",
+    .needs = NEEDS_PLACE | WORKS_ELSEWHERE,
     .run = set_running,
 };

@@ -9,6 +9,7 @@
 #include "bundle/package/package.h"
 #include "cli/bundle/bundle.h"
 #include "cli/term/ask.h"
+#include "os/file.h"
 
 #define PRINTED_MAX (256u * 1024)
 
@@ -86,21 +87,13 @@ int bundle_cli_find_files(struct cmd *x, const struct bundle_entry *b, struct bu
 
 /* ---- inspecting ---- */
 
-static const char *own_program(struct cmd *x)
-{
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    return n > 0 && (size_t)n < sizeof path ? arena_printf(&x->arena, "%.*s", (int)n, path).p
-                                            : "/proc/self/exe";
-}
-
 struct bundle_place bundle_cli_bundle_place(struct cmd *x)
 {
     return (struct bundle_place){
         .data_dir = bundle_cli_below(x, "data"),
         .package_dir = config_path(&x->config, "apps"),
         .work_dir = x->config.work_dir,
-        .own_program = own_program(x),
+        .own_program = file_own_program(&x->arena),
     };
 }
 

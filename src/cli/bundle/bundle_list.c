@@ -93,6 +93,7 @@ const struct command BUNDLE_LIST = {
     .help =
         "With a running server, shows its bundles and their states; without one, the entries of "
         "nimblebrain.json. --json prints the answer of the API, or the entries of the file.\n",
+    .needs = NEEDS_PLACE | WORKS_ELSEWHERE,
     .run = bundle_list,
 };
 
@@ -257,6 +258,7 @@ const struct command BUNDLE_INFO = {
     .operands = "NAME|@SCOPE/PACKAGE",
     .summary = "show state, sandbox and tools of a bundle",
     .help = "A package that is not installed is looked up in the registry.\n",
+    .needs = NEEDS_PLACE | WORKS_ELSEWHERE,
     .run = bundle_info,
 };
 
@@ -282,5 +284,6 @@ const struct command BUNDLE_LOGS = {
     .name = "logs",
     .operands = "NAME",
     .summary = "show the last lines of a bundle's standard error",
+    .needs = NEEDS_PLACE | WORKS_ELSEWHERE,
     .run = bundle_logs,
 };

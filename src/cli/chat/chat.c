@@ -5,162 +5,24 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "cli/chat/permit.h"
-#include "cli/chat/view.h"
+#include "cli/chat/project.h"
 #include "cli/cli.h"
-#include "cli/screen/footer.h"
+#include "cli/headless/exchange.h"
+#include "cli/headless/exit_code.h"
 #include "cli/session/session.h"
 #include "cli/session/session_log.h"
 #include "cli/term/input.h"
 #include "cli/term/signals.h"
+#include "cli/view/view.h"
 #include "os/dir.h"
 #include "os/file.h"
 #include "store/store.h"
-
-/* ---- one message, printed as it streams ---- */
-
-struct chat_exchange {
-    struct chat *chat;
-    bool is_done, has_failed;
-    bool has_text, ends_in_newline;
-    bool has_told; /* the directory of commands was printed */
-};
-
-static void on_chat_text(void *ctx, const struct json *d)
-{
-    struct chat_exchange *x = ctx;
-    str delta = json_get_string(d, "text");
-    x->has_text = true;
-    x->ends_in_newline = str_ends(delta, STR("\n"));
-    if (x->chat->cli->opt.is_json)
-        return;
-    fwrite(delta.p, 1, delta.n, stdout);
-    fflush(stdout);
-}
-
-/* With a running server it is not obvious where a command runs, so print it once. */
-static void tell_directory(struct chat_exchange *x, str tool, str directory)
-{
-    struct arena a;
-    str why;
-    if (x->has_told || !session_is_remote(x->chat->session) || !permit_is_shell(tool))
-        return;
-    x->has_told = true;
-    arena_init(&a);
-    (void)session_directory(x->chat->session, &why);
-    cli_complain(directory.n > 0
-                     ? arena_printf(&a, "commands run in %.*s", STR_ARG(directory))
-                     : arena_printf(&a, "commands run in the server's own directory%s%.*s",
-                                    why.n > 0 ? ": " : "", STR_ARG(why)));
-    arena_done(&a);
-}
-
-static void on_chat_tool_start(void *ctx, const struct json *d)
-{
-    struct chat_exchange *x = ctx;
-    str name = json_get_string(d, "name");
-    tell_directory(x, name, json_get_string(d, "directory"));
-    if (x->chat->cli->opt.is_debug)
-        fprintf(stderr, "nb: calling %.*s\n", STR_ARG(name));
-}
-
-static void on_chat_tool_done(void *ctx, const struct json *d)
-{
-    struct chat_exchange *x = ctx;
-    if (x->chat->cli->opt.is_debug)
-        fprintf(stderr, "nb: %.*s %s after %lld ms\n", STR_ARG(json_get_string(d, "name")),
-                json_get_bool(d, "ok", false) ? "answered" : "failed",
-                (long long)json_get_int(d, "ms", 0));
-}
-
-static void on_chat_retry(void *ctx, const struct json *d)
-{
-    str message = json_get_string(d, "message");
-    if (str_ends(message, STR(".")))
-        message.n--;
-    (void)cli_failed("%.*s; trying again", STR_ARG(message));
-}
-
-static void print_json_line(const struct json *v)
-{
-    struct buf b;
-    buf_init(&b, 64u * 1024 * 1024);
-    json_write(&b, v);
-    buf_add_char(&b, '\n');
-    fwrite(b.p, 1, b.n, stdout);
-    fflush(stdout);
-    buf_done(&b);
-}
-
-static void explain_stop(const struct json *report)
-{
-    const char *words = footer_stop_words(json_get_string(report, "stopReason"));
-    if (words)
-        fprintf(stderr, "nb: %s\n", words);
-}
-
-static void explain_refusals(const struct json *report)
-{
-    str names[PERMIT_NAMES_MAX];
-    size_t n = permit_refused(report, names, PERMIT_NAMES_MAX);
-    for (size_t i = 0; i < n; i++)
-        fprintf(stderr, "nb: " PERMIT_REFUSED_FORMAT "\n", STR_ARG(names[i]), STR_ARG(names[i]));
-}
-
-static void on_chat_done(void *ctx, const struct json *report)
-{
-    struct chat_exchange *x = ctx;
-    assert(!x->is_done);
-    x->is_done = true;
-    if (x->chat->cli->opt.is_json) {
-        print_json_line(report);
-        explain_refusals(report);
-        return;
-    }
-    if (x->has_text && !x->ends_in_newline)
-        putchar('\n');
-    fflush(stdout);
-    explain_stop(report);
-    explain_refusals(report);
-    if (str_eq(json_get_string(report, "stopReason"), STR("cancelled")))
-        x->has_failed = true;
-}
-
-static void on_chat_error(void *ctx, const struct json *d)
-{
-    struct chat_exchange *x = ctx;
-    assert(!x->is_done);
-    x->is_done = x->has_failed = true;
-    if (x->chat->cli->opt.is_json) {
-        struct arena a;
-        arena_init(&a);
-        struct json *v = json_new(&a, JSON_OBJECT);
-        json_set(&a, v, STR("error"), json_of_str(json_get_string(d, "error")));
-        json_set(&a, v, STR("message"), json_of_str(json_get_string(d, "message")));
-        print_json_line(v);
-        arena_done(&a);
-        return;
-    }
-    if (x->has_text && !x->ends_in_newline)
-        putchar('\n');
-    fflush(stdout);
-    cli_complain(json_get_string(d, "message"));
-}
-
-static const struct session_events PRINT = {
-    .on_text = on_chat_text,
-    .on_tool_start = on_chat_tool_start,
-    .on_tool_done = on_chat_tool_done,
-    .on_retry = on_chat_retry,
-    .on_done = on_chat_done,
-    .on_error = on_chat_error,
-};
 
 static void on_chat_signal(void *ctx, int signum)
 {
     struct chat *c = ctx;
     if (c->is_interrupted)
-        _exit(EXIT_FAILED);
+        _exit(EXIT_INTERRUPTED);
     c->is_interrupted = true;
     session_cancel(c->session);
 }
@@ -169,7 +31,8 @@ static void on_chat_signal(void *ctx, int signum)
 static bool is_drawable(const struct cli *cli)
 {
     const char *term = getenv("TERM");
-    return cli->is_tty_out && !cli->opt.is_json && !(term && strcmp(term, "dumb") == 0);
+    return cli->is_tty_out && !cli->opt.is_json && !cli->chat.is_events &&
+           !(term && strcmp(term, "dumb") == 0);
 }
 
 static void on_shown(void *ctx)
@@ -178,7 +41,7 @@ static void on_shown(void *ctx)
 }
 
 /* The same on a terminal: Markdown is rendered, running tools are shown. */
-static bool chat_show(struct chat *c, str text)
+static int chat_show(struct chat *c, str text)
 {
     struct screen screen;
     struct view view;
@@ -190,35 +53,40 @@ static bool chat_show(struct chat *c, str text)
     session_send(c->session, text, &VIEW_EVENTS, &view);
     while (!is_done)
         (void)loop_run_until(c->loop, &is_done, UINT32_MAX);
-    bool ok = !view.has_failed;
+    int code = view.error.n > 0 ? exit_code_of_error(view.error) : exit_code_of_stop(view.stop);
     view_tell_interface(&view, c->session);
+    if (!view.has_failed)
+        media_show(&view, c->session);
     view_done(&view);
     screen_done(&screen);
-    return ok;
+    return code;
 }
 
-static bool print(struct chat *c, str text)
+static void tell_project_file(void *ctx, const struct project_file *f)
 {
-    struct chat_exchange x = {.chat = c};
-    session_send(c->session, text, &PRINT, &x);
-    while (!x.is_done)
-        (void)loop_run_until(c->loop, &x.is_done, UINT32_MAX);
-    return !x.has_failed;
+    if (f->is_too_large)
+        (void)cli_failed("%s has more than %u bytes and is not read", f->path, PROJECT_BYTES_MAX);
 }
 
 /* Sends one message and waits for its end. Signals are handled only meanwhile: while nb waits for
  * input no loop runs, and a signal simply ends the process. */
-static bool exchange(struct chat *c, str text)
+static int exchange(struct chat *c, struct exchange_limits *limits, str text)
 {
+    bool is_limited = limits->end_ms > 0 || limits->schema.schema || limits->spending.limit >= 0;
+    struct err e = {0};
+    if (project_attach(c->cli, c->config, c->session, tell_project_file, NULL, &e) < 0)
+        return cli_fail(&e);
     struct signals *signals = signals_new(c->loop, on_chat_signal, c);
-    bool ok = is_drawable(c->cli) ? chat_show(c, text) : print(c, text);
+    int code = is_drawable(c->cli) && !is_limited
+                   ? chat_show(c, text)
+                   : exchange_run(c->cli, c->loop, c->session, limits, text);
     signals_free(signals);
-    return ok;
+    return code;
 }
 
 /* ---- modes of chat ---- */
 
-static int one_shot(struct chat *c)
+static int one_shot(struct chat *c, struct exchange_limits *limits)
 {
     struct arena a;
     struct err e = {0};
@@ -232,21 +100,24 @@ static int one_shot(struct chat *c)
     if (r < 0)
         cli_fail(&e);
     else
-        code = exchange(c, text) ? EXIT_DONE : EXIT_FAILED;
+        code = exchange(c, limits, text);
     arena_done(&a);
     return code;
 }
 
-/* One message per line until the input ends. A failed turn does not stop the others. */
-static int headless(struct chat *c)
+/* One message per line until the input ends. A failed turn does not stop the others; the code is
+ * that of the last one that failed. */
+static int headless(struct chat *c, struct exchange_limits *limits)
 {
     struct buf line;
     int code = EXIT_DONE;
     buf_init(&line, INPUT_LINE_MAX);
     while (!c->is_interrupted && input_read_line(stdin, &line)) {
         str text = str_trim(buf_str(&line));
-        if (text.n > 0 && !exchange(c, text))
-            code = EXIT_FAILED;
+        int ended = text.n > 0 ? exchange(c, limits, text) : EXIT_DONE;
+        code = ended != EXIT_DONE ? ended : code;
+        if (ended == EXIT_COST || ended == EXIT_TIME) /* of the whole command */
+            break;
     }
     buf_done(&line);
     if (ferror(stdin)) {
@@ -322,26 +193,38 @@ static void use_env_model(struct chat *c)
     c->has_env_model = true;
 }
 
+static int without_person(struct chat *c)
+{
+    const struct chat_options *o = &c->cli->chat;
+    struct exchange_limits limits;
+    int code = exchange_limits_open(&limits, o, c->session);
+    if (code == EXIT_DONE)
+        code = o->prompt || o->files.len > 0 ? one_shot(c, &limits) : headless(c, &limits);
+    exchange_limits_done(&limits);
+    return code;
+}
+
 static int run_chat(struct chat *c)
 {
     struct err e = {0};
     const struct chat_options *o = &c->cli->chat;
-    bool is_interactive =
-        !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
+    bool is_typed = !o->prompt && o->files.len == 0 && c->cli->is_tty_in;
+    bool is_plain = is_typed && o->is_plain && c->cli->is_tty_out;
+    bool is_interactive = is_plain || (is_typed && is_drawable(c->cli));
     use_env_model(c);
     /* The running server does not have a log outside of the configured store. */
-    bool is_here = find_elsewhere(c) || o->is_here;
+    bool is_here = o->is_here || (!c->config->remote.url && find_elsewhere(c));
     if (session_open(c->loop, c->config, is_here, is_interactive, &c->session, &e) < 0)
-        return cli_fail(&e);
+        return cli_fail(&e), exit_code_of_opening(c->config->remote.url != NULL, e.code);
     int code = EXIT_DONE;
     if ((o->resume || o->is_continue) &&
         session_resume(c->session, o->is_continue ? STR_NONE : str_from(o->resume), &e) < 0)
         code = cli_fail(&e);
     session_set_permissions(c->session, allowed(c), !is_interactive);
     if (code == EXIT_DONE && is_interactive) {
-        code = repl_run(c);
+        code = is_plain ? plain_run(c) : repl_run(c);
     } else if (code == EXIT_DONE) {
-        code = o->prompt || o->files.len > 0 ? one_shot(c) : headless(c);
+        code = without_person(c);
     }
     session_close(c->session);
     return code;
@@ -353,6 +236,9 @@ int cli_chat(struct cli *cli)
         return cli_usage_error("--resume and --continue exclude each other");
     if (cli->chat.resume && !*cli->chat.resume)
         return cli_usage_error("--resume needs the id of a conversation");
+    if (cli->opt.server && cli->chat.is_here)
+        return cli_usage_error("--server and --here exclude each other");
+    cli_use_server(cli);
     struct config config;
     int code = cli_load_config(cli, NULL, &config);
     if (code != EXIT_DONE)

@@ -1,9 +1,9 @@
 /* chat.h - shared by the modes of chat in a terminal. */
 #pragma once
 
-#include "cli/chat/view.h"
 #include "cli/cli.h"
 #include "cli/session/session.h"
+#include "cli/view/view.h"
 
 struct chat {
     struct cli *cli;
@@ -17,6 +17,13 @@ struct chat {
 /* The interactive chat: reads lines, shows answers as they stream, until Ctrl-D. */
 int repl_run(struct chat *c);
 
+/* The same without a screen, line by line (--plain). */
+int plain_run(struct chat *c);
+
+/* Gives the files of the project and those that the message names. False: one of them was refused,
+ * and nothing is to be sent. Runs the loop. */
+bool chat_attach(struct chat *c, struct view *v, str message);
+
 /* Texts of the interactive chat: at its start, when it continues an older conversation, and at its
  * end. They are printed with the view's next drawing.
  * Version, model, data directory, help; and the last messages of a continued conversation. */
@@ -24,14 +31,3 @@ void greeting_hello(struct chat *c, struct view *v);
 /* The latest messages of the conversation that the session continues. Runs the loop. */
 void greeting_resumed(struct chat *c, struct view *v);
 void greeting_bye(struct chat *c, struct view *v); /* how to continue later */
-
-struct slash { /* the commands of the interactive chat: /help, /new, /resume ... */
-    struct chat *chat;
-    struct view *view;
-    bool is_quitting; /* /quit was given */
-};
-
-extern const char *const SLASH_WORDS[]; /* their names, followed by NULL */
-
-/* Runs the message if it is a command; false if it is not. May run the loop. */
-bool slash_run(struct slash *s, str message);

@@ -57,50 +57,49 @@ static void add_path(struct buf *out, const char *path)
 
 /* Where commands run: shown when a server does the work, or when it is not the current
  * directory. */
-static void add_directory(struct buf *out, const struct chat *c, bool has_color)
+static void tell_directory(const struct chat *c, struct view *v)
 {
     struct buf text;
     str why, here = session_directory(c->session, &why);
     if (here.n > 0 && !session_is_remote(c->session))
         return;
     buf_init(&text, LINES_MAX);
-    buf_add_lit(&text,
-                here.n > 0 ? "Commands run in " : "Commands run in a directory of nb's own: ");
+    buf_add_lit(&text, c->config->remote.url ? "Commands run on the server: "
+                       : here.n > 0          ? "Commands run in "
+                                             : "Commands run in a directory of nb's own: ");
     if (here.n > 0)
         add_path(&text, here.p);
     else
         text_add_line(&text, why);
-    buf_add_str(&text, here.n > 0 ? STR(".\n") : STR("\n"));
-    style_add(out, has_color, STYLE_DIM, buf_str(&text));
+    buf_add_lit(&text, here.n > 0 ? "." : "");
+    view_more(v, STYLE_DIM, buf_str(&text));
     buf_done(&text);
 }
 
 void greeting_hello(struct chat *c, struct view *v)
 {
     str model = session_model(c->session), id = session_conversation(c->session);
-    bool is_demo = str_starts(model, STR("demo"));
     struct buf line;
-    buf_init(&line, 16384);
-    style_add(&line, v->has_color, STYLE_BOLD, STR("nb " NB_VERSION));
-    buf_add_lit(&line, " · ");
+    buf_init(&line, LINES_MAX);
+    buf_add_lit(&line, "nb " NB_VERSION " · ");
     text_add_line(&line, model);
-    if (session_is_remote(c->session))
+    if (session_is_remote(c->session) && !c->config->remote.url)
         buf_add_lit(&line, " · through the running server");
     buf_add_lit(&line, " · ");
-    if (strcmp(c->config->store.type, "memory") == 0)
+    if (c->config->remote.url)
+        text_add_line(&line, str_from(c->config->remote.url));
+    else if (strcmp(c->config->store.type, "memory") == 0)
         buf_add_lit(&line, "conversations are not stored (--store memory)");
     else
         add_path(&line, c->config->work_dir);
-    buf_add_char(&line, '\n');
-    add_directory(&line, c, v->has_color);
-    style_add(
-        &line, v->has_color, STYLE_DIM,
-        is_demo ? STR("Offline demo model; set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one."
-                      "\n/help shows commands and keys.")
-                : STR("/help shows commands and keys."));
-    buf_add_char(&line, '\n');
-    view_lines(v, buf_str(&line));
+    view_notice(v, STYLE_BOLD, buf_str(&line));
     buf_done(&line);
+    tell_directory(c, v);
+    if (str_starts(model, STR("demo")))
+        view_more(v, STYLE_DIM,
+                  STR("Offline demo model; set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY "
+                      "for a real one."));
+    view_more(v, STYLE_DIM, STR("/help shows commands and keys."));
     if (id.n > 0)
         greeting_resumed(c, v);
 }
@@ -109,6 +108,8 @@ void greeting_bye(struct chat *c, struct view *v)
 {
     str id = session_conversation(c->session);
     bool is_kept = strcmp(c->config->store.type, "memory") != 0;
+    const char *url = c->cli->opt.server;
     if (id.n > 0 && is_kept)
-        view_say(v, STYLE_DIM, "to continue: nb --resume %.*s", STR_ARG(id));
+        view_say(v, STYLE_DIM, "to continue: nb%s%s --resume %.*s", url ? " --server " : "",
+                 url ? url : "", STR_ARG(id));
 }

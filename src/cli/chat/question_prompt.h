@@ -5,10 +5,10 @@
  * only. */
 #pragma once
 
-#include "cli/chat/view.h"
 #include "cli/screen/editor.h"
 #include "cli/screen/form.h"
 #include "cli/session/session.h"
+#include "cli/view/view.h"
 
 #define QUESTION_PROMPT_MAX 16 /* queued questions; further ones are declined */
 

@@ -1,13 +1,19 @@
 #include "cli/conversations/conversations.h"
 
+#include <time.h>
+
 #include "base/clock.h"
 #include "server/place.h"
 #include "store/store.h"
 
+enum { ASK_AGAIN_MS = 200 };
+
 static const struct command *const CONV_COMMANDS[] = {
-    &CONV_LIST,   &CONV_SHOW,    &CONV_SEARCH,     &CONV_NOTE,    &CONV_RENAME,       &CONV_FORK,
-    &CONV_DELETE, &CONV_RESTORE, &CONV_STATS,      &CONV_EXPORT,  &CONV_IMPORT,       &CONV_CONVERT,
-    &CONV_VERIFY, &CONV_REPAIR,  &CONV_SHARE_WITH, &CONV_UNSHARE, &CONV_PARTICIPANTS, NULL,
+    &CONV_LIST,       &CONV_SHOW,    &CONV_SEARCH,       &CONV_NOTE,    &CONV_RENAME,
+    &CONV_FORK,       &CONV_PROMOTE, &CONV_DELETE,       &CONV_RESTORE, &CONV_STATS,
+    &CONV_EXPORT,     &CONV_IMPORT,  &CONV_CONVERT,      &CONV_VERIFY,  &CONV_REPAIR,
+    &CONV_SHARE_WITH, &CONV_UNSHARE, &CONV_PARTICIPANTS, &CONV_LINK,    &CONV_LINKS,
+    &CONV_UNLINK,     NULL,
 };
 
 const struct command CMD_CONVERSATIONS = {
@@ -16,13 +22,24 @@ const struct command CMD_CONVERSATIONS = {
     .summary = "list, read, search, change and export conversations",
     .help =
         "`nb conv` is the short form. For an ID, `latest` is the conversation that changed last.\n",
-    .needs = NEEDS_CLIENT,
+    .needs = NEEDS_CLIENT | WORKS_ELSEWHERE,
     .subs = CONV_COMMANDS,
 };
 
+struct json *conv_ask_all(struct cmd *x, str path, const char *subject)
+{
+    const struct timespec nap = {.tv_nsec = ASK_AGAIN_MS * 1000000};
+    struct json *page = cmd_ask(x, NULL, path, NULL, subject);
+    while (page && json_get(page, "indexing")) {
+        (void)nanosleep(&nap, NULL);
+        page = cmd_ask(x, NULL, path, NULL, subject);
+    }
+    return page;
+}
+
 static str latest(struct cmd *x)
 {
-    const struct json *list = cmd_ask(x, NULL, STR("/v1/conversations?limit=1"), NULL, NULL);
+    const struct json *list = conv_ask_all(x, STR("/v1/conversations?limit=1"), NULL);
     str id = json_get_string(json_at(json_get(list, "conversations"), 0), "id");
     if (list && id.n == 0)
         (void)cli_failed("no conversations yet");
@@ -60,8 +77,40 @@ str conv_label(struct cmd *x, const struct json *conv)
     return label.n > 0 ? label : STR("(untitled)");
 }
 
+/* A server elsewhere has its own people. */
+static str person_elsewhere(struct cmd *x, str user_id)
+{
+    const struct json *list = json_get(x->members, "members");
+    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++) {
+        const struct json *m = json_at(list, i);
+        str name = json_get_string(m, "displayName"), email = json_get_string(m, "email");
+        if (str_eq(json_get_string(m, "userId"), user_id))
+            return name.n > 0 ? name : email.n > 0 ? email : user_id;
+    }
+    return user_id;
+}
+
+static void load_members(struct cmd *x)
+{
+    struct client_ask who = {.path = STR("/v1/bootstrap")}, q = {0};
+    struct json *me;
+    x->members = json_new(&x->arena, JSON_OBJECT);
+    if (client_ask(x->client, &who, &x->arena, &me, NULL) < 0)
+        return;
+    str ws = x->config.workspace ? str_from(x->config.workspace)
+                                 : json_get_string(me, "activeWorkspace");
+    q.path = arena_printf(&x->arena, "/v1/workspaces/%.*s/members",
+                          STR_ARG(client_encode(&x->arena, ws)));
+    (void)client_ask(x->client, &q, &x->arena, &x->members, NULL);
+}
+
 str conv_person(struct cmd *x, str user_id)
 {
+    if (x->config.remote.url) {
+        if (!x->members)
+            load_members(x);
+        return cmd_line(x, person_elsewhere(x, user_id));
+    }
     if (!x->roster && place_roster(&x->config, &x->roster, NULL) < 0)
         x->roster = NULL;
     const struct user *u = x->roster ? roster_user(x->roster, user_id) : NULL;

@@ -18,10 +18,13 @@ str conv_label(struct cmd *x, const struct json *conv);
 /* The name of a user, else the e-mail address, else the id; safe to print. */
 str conv_person(struct cmd *x, str user_id);
 str conv_ago(struct cmd *x, str iso);
+/* Asks for a list or a search until the server has read every log. NULL: an error was printed. */
+struct json *conv_ask_all(struct cmd *x, str path, const char *subject);
 str conv_cost(struct cmd *x, const struct json *usd); /* "$0.0123", or "?" for null */
 /* Cells: the cost of a row, with ">" when `unpriced` of its calls have no price. */
 str conv_known_cost(struct cmd *x, const struct json *row, const char *unpriced);
 
 extern const struct command CONV_LIST, CONV_SHOW, CONV_SEARCH, CONV_STATS, CONV_FORK, CONV_RENAME,
-    CONV_DELETE, CONV_RESTORE, CONV_NOTE, CONV_EXPORT, CONV_IMPORT, CONV_CONVERT, CONV_VERIFY,
-    CONV_REPAIR, CONV_SHARE_WITH, CONV_UNSHARE, CONV_PARTICIPANTS;
+    CONV_PROMOTE, CONV_DELETE, CONV_RESTORE, CONV_NOTE, CONV_EXPORT, CONV_IMPORT, CONV_CONVERT,
+    CONV_VERIFY, CONV_REPAIR, CONV_SHARE_WITH, CONV_UNSHARE, CONV_PARTICIPANTS, CONV_LINK,
+    CONV_LINKS, CONV_UNLINK;

@@ -1,4 +1,4 @@
-/* nb conversations rename, fork, delete, restore, note: one API request each. */
+/* nb conversations rename, fork, promote, delete, restore, note: one API request each. */
 #include "base/utf8.h"
 #include "cli/conversations/conversations.h"
 #include "cli/term/styled.h"
@@ -74,6 +74,24 @@ const struct command CONV_FORK = {
     .run = conv_fork,
 };
 
+/* ---- promote ---- */
+
+static int conv_promote(struct cmd *x)
+{
+    const struct json *c = conv_ask(x, x->argv[0], "POST", "/promote", NULL);
+    return c ? cmd_say(x, c, "%.*s is a conversation of its own", STR_ARG(conv_get_id(c)))
+             : EXIT_FAILED;
+}
+
+const struct command CONV_PROMOTE = {
+    .name = "promote",
+    .operands = "ID",
+    .summary = "make a branch a conversation of its own",
+    .help = "The page makes a branch when a question is changed or answered again. A branch is not "
+            "listed, except with nb conv list --hidden, until it is promoted or shared.\n",
+    .run = conv_promote,
+};
+
 /* ---- delete ---- */
 
 static const struct arg DELETE_ARGS[] = {
@@ -128,7 +146,7 @@ const struct command CONV_DELETE = {
             "trash are removed permanently after 7 days, or immediately with --purge.\n",
     .args = DELETE_ARGS,
     .yes = "do not ask",
-    .needs = NEEDS_CLIENT | NEEDS_TERMINAL,
+    .needs = NEEDS_CLIENT | NEEDS_TERMINAL | WORKS_ELSEWHERE,
     .run = conv_delete,
 };
 

@@ -4,8 +4,8 @@
 #include "transfer/convert.h"
 
 static const struct arg CONVERT_ARGS[] = {
-    {"to", 0, ARG_STRING, "TYPE", "write a store of type jsonl or folder",
-     .choices = "jsonl, folder"},
+    {"to", 0, ARG_STRING, "TYPE", "write a store of type jsonl, folder or postgres",
+     .choices = "jsonl, folder, postgres"},
     {"dir", 0, ARG_STRING, "DIR", "write to DIR (default: where nb looks for that type)"},
     {0}};
 
@@ -76,7 +76,7 @@ static int convert_stores(struct cmd *x, struct stores *s, const struct store_co
         cmd_wait(s->x, &k.is_done);
         progress_end(&k.progress);
         if (!cmd_json(x, convert_json(x, &k.report)))
-            print_convert(&k.report, to->dir);
+            print_convert(&k.report, to->dir ? to->dir : "the database");
     }
     stores_close(s, spec.to);
     stores_close(s, spec.from);
@@ -92,12 +92,14 @@ static int conv_convert(struct cmd *x)
     struct stores s;
     struct err e = {0};
     if (!cmd_opt(x, "to"))
-        return cmd_usage(x, "pass --to jsonl or --to folder");
+        return cmd_usage(x, "pass --to jsonl, --to folder or --to postgres");
     if (stores_find(x, NULL, NULL, &from, &e) < 0 ||
         stores_find(x, cmd_opt(x, "to"), cmd_opt(x, "dir"), &to, &e) < 0)
         return cli_fail(&e);
-    if (strcmp(from.type, to.type) == 0 && strcmp(from.dir, to.dir) == 0)
-        return cmd_usage(x, "the conversations in %s are %s already", from.dir, from.type);
+    bool is_one_place = !from.dir || (to.dir && strcmp(from.dir, to.dir) == 0);
+    if (strcmp(from.type, to.type) == 0 && is_one_place)
+        return cmd_usage(x, "the conversations in %s are %s already",
+                         from.dir ? from.dir : "the database", from.type);
     str id = x->argc > 0 ? conv_id(x, x->argv[0]) : STR_NONE;
     if (x->argc > 0 && id.n == 0)
         return EXIT_FAILED;
@@ -111,10 +113,12 @@ static int conv_convert(struct cmd *x)
 const struct command CONV_CONVERT = {
     .name = "convert",
     .operands = "[ID]",
-    .summary = "copy conversations into the other type of store",
+    .summary = "copy conversations into another type of store",
     .help =
-        "Copies ids, times, notes, sharing and large results, and names what the other type cannot "
-        "store. The originals are not changed. To use the copy, set store.type (and store.dir).\n",
+        "Copies ids, times, notes, sharing and large results, compares each copy with its "
+        "original, "
+        "and names what the other type cannot store. The originals are not changed. A conversion "
+        "that was interrupted can be repeated. To use the copy, set store.type (and store.dir).\n",
     .args = CONVERT_ARGS,
     .needs = NEEDS_LOOP,
     .run = conv_convert,

@@ -12,7 +12,7 @@ static const struct arg LIST_ARGS[] = {
     {"search", 's', ARG_STRING, "TEXT", "show only those with TEXT in the title or first message"},
     {"sort", 0, ARG_STRING, "KEY", "sort by updated (default) or created",
      .choices = "updated, created"},
-    {"hidden", 0, ARG_FLAG, NULL, "include conversations of delegated tasks"},
+    {"hidden", 0, ARG_FLAG, NULL, "include delegated tasks and branches"},
     {0}};
 
 static str show_cost(struct cmd *x, const struct json *row)
@@ -64,6 +64,24 @@ static void say_unreadable(const struct json *page)
         fprintf(stderr, "nb: warning: %.*s\n", STR_ARG(json_string(json_at(list, i), STR_NONE)));
 }
 
+static void say_indexing(const struct json *page)
+{
+    const struct json *now = json_get(page, "indexing");
+    if (now)
+        fprintf(stderr,
+                "nb: older conversations are missing: they are still being read (%lld %%); try "
+                "again soon\n",
+                (long long)json_get_int(now, "percent", 0));
+}
+
+/* A page; with --all the first one waits until every conversation is known. */
+static const struct json *ask_page(struct cmd *x, int64_t limit, str cursor)
+{
+    bool waits = cmd_flag(x, "all") && cursor.n == 0;
+    str path = list_path(x, limit, cursor);
+    return waits ? conv_ask_all(x, path, NULL) : cmd_ask(x, NULL, path, NULL, NULL);
+}
+
 static int conv_list(struct cmd *x)
 {
     int64_t wanted = cmd_flag(x, "all")    ? INT64_MAX
@@ -73,13 +91,15 @@ static int conv_list(struct cmd *x)
     str cursor = STR_NONE;
     do {
         int64_t limit = wanted - shown < PAGE ? wanted - shown : PAGE;
-        const struct json *page = cmd_ask(x, NULL, list_path(x, limit, cursor), NULL, NULL);
+        const struct json *page = ask_page(x, limit, cursor);
         if (!page)
             return EXIT_FAILED;
         const struct json *convs = json_get(page, "conversations");
         print_page(x, convs, shown == 0);
-        if (cursor.n == 0)
+        if (cursor.n == 0) {
             say_unreadable(page);
+            say_indexing(page);
+        }
         shown += convs->len;
         total = json_get_int(page, "totalCount", 0);
         char next[512];

@@ -93,7 +93,7 @@ static int conv_search(struct cmd *x)
                             STR_ARG(client_encode(a, cmd_words(x, 0))),
                             cmd_int(x, "limit") ? cmd_int(x, "limit") : SEARCH_DEFAULT,
                             cmd_flag(x, "best") ? "relevance" : "newest", STR_ARG(in));
-    const struct json *found = cmd_ask(x, NULL, path, NULL, "search");
+    const struct json *found = conv_ask_all(x, path, "search");
     if (!found)
         return EXIT_FAILED;
     const struct json *results = json_get(found, "results");

@@ -67,8 +67,11 @@ static int print_sharing(struct cmd *x, const struct conv_sharing *s)
         str id = json_string(json_at(who, i), STR_NONE);
         str name = cmd_line(x, conv_share_name_of(s->all, id));
         bool is_owner = str_eq(id, json_get_string(s->conv, "ownerId"));
+        bool is_reader = json_has_string(json_get(s->conv, "readers"), id);
         printf("  %.*s%s%.*s%s\n", STR_ARG(name), name.n > 0 ? "  " : "", STR_ARG(id),
-               is_owner ? "  (owner)" : "");
+               is_owner    ? "  (owner)"
+               : is_reader ? "  (reads)"
+                           : "");
     }
     return EXIT_DONE;
 }
@@ -107,16 +110,29 @@ static bool are_members(const struct cmd *x, const struct json *all)
     return true;
 }
 
+static const struct arg SHARE_ARGS[] = {
+    {"role", 0, ARG_STRING, "ROLE", "allow to write (the default) or only to read"}, {0}};
+
+static struct json *person_body(struct cmd *x, str user)
+{
+    struct json *body = cmd_object(x, {STR("userId"), json_of_str(user)});
+    if (cmd_opt(x, "role"))
+        json_set(&x->arena, body, STR("role"), json_of_str(str_from(cmd_opt(x, "role"))));
+    return body;
+}
+
 static int conv_share(struct cmd *x)
 {
     struct conv_sharing s;
+    const char *role = cmd_opt(x, "role");
+    if (role && strcmp(role, "read") != 0 && strcmp(role, "write") != 0)
+        return cli_usage_error("--role: expected write or read, not '%s'", role);
     bool is_done =
         sharing_load(x, &s) && are_members(x, s.all) &&
         sharing_change(x, &s, "POST", "/share", json_new(&x->arena, JSON_OBJECT), x->argv[0]);
     for (int i = 1; is_done && i < x->argc; i++) {
         str user = user_id(s.all, str_from(x->argv[i]));
-        is_done = sharing_change(x, &s, "POST", "/participants",
-                                 cmd_object(x, {STR("userId"), json_of_str(user)}), x->argv[i]);
+        is_done = sharing_change(x, &s, "POST", "/participants", person_body(x, user), x->argv[i]);
     }
     return is_done ? print_sharing(x, &s) : EXIT_FAILED;
 }
@@ -125,9 +141,11 @@ const struct command CONV_SHARE_WITH = {
     .name = "share",
     .operands = "ID [USER...]",
     .summary = "share a conversation with members of the workspace",
-    .help = "A USER is an e-mail address, a name or an id. Participants see the whole conversation "
-            "and may "
-            "write. Existing participants stay.\n",
+    .help =
+        "A USER is an e-mail address, a name or an id. Participants see the whole conversation "
+        "and may write, or only read with --role read. Existing participants stay; with --role, "
+        "those that are named get that role.\n",
+    .args = SHARE_ARGS,
     .run = conv_share,
 };
 

@@ -83,7 +83,9 @@ static void print_head(const struct show *s, const struct json *c)
     cmd_print_styled(s->x, STYLE_DIM, facts);
     str fork = json_get_string(c, "forkedFrom");
     if (fork.n > 0)
-        cmd_print_styled(s->x, STYLE_DIM, arena_printf(&x->arena, "a fork of %.*s", STR_ARG(fork)));
+        cmd_print_styled(s->x, STYLE_DIM,
+                         arena_printf(&x->arena, "a %s of %.*s",
+                                      json_get(c, "branch") ? "branch" : "fork", STR_ARG(fork)));
     if (s->has_more)
         cmd_print_styled(s->x, STYLE_DIM, STR("… earlier messages: --all"));
 }
@@ -126,7 +128,8 @@ static void print_speaker(const struct show *s, const struct json *m, bool is_us
     str who = is_user ? (is_me ? STR("You") : conv_person(x, name)) : STR("Assistant");
     putchar('\n');
     cmd_print_styled(s->x, STYLE_BOLD | (is_user ? STYLE_CYAN : STYLE_GREEN),
-                     arena_printf(&x->arena, "%.*s · %.*s", STR_ARG(who),
+                     arena_printf(&x->arena, "%.*s%s · %.*s", STR_ARG(who),
+                                  json_get_bool(m, "forPeople", false) ? ", to people only" : "",
                                   STR_ARG(conv_ago(x, json_get_string(m, "timestamp")))));
 }
 

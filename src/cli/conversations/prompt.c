@@ -106,7 +106,7 @@ static int run_prompt(struct cmd *x)
     struct err e = {0};
     if (!cmd_opt(x, "for"))
         return cmd_usage(x, "pass the message with --for TEXT");
-    if (client_open_bundles(x->loop, &x->config, &x->client, &e) < 0)
+    if (!x->client && client_open_bundles(x->loop, &x->config, &x->client, &e) < 0)
         return cli_fail(&e);
     str id = cmd_opt(x, "conversation") ? conv_id(x, cmd_opt(x, "conversation")) : STR_NONE;
     if (cmd_opt(x, "conversation") && id.n == 0)
@@ -133,6 +133,6 @@ const struct command CMD_PROMPT = {
             "the skill. Sends and stores nothing. Without a running server, starts the bundles for "
             "this command.\n",
     .args = ARGS,
-    .needs = NEEDS_LOOP,
+    .needs = NEEDS_LOOP | WORKS_ELSEWHERE,
     .run = run_prompt,
 };

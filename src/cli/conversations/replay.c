@@ -81,7 +81,7 @@ static int get_blob(void *ctx, struct arena *a, str sha256, str *ret, struct err
     r->is_done = false;
     r->blob_arena = a;
     r->blob_err = e;
-    store_get_blob(server_store(r->server), r->id, sha256, on_blob, r);
+    store_get_shared(server_store(r->server), r->id, sha256, on_blob, r);
     cmd_wait(r->x, &r->is_done);
     *ret = r->blob;
     return e->code;

@@ -8,6 +8,7 @@
 #include "os/file.h"
 #include "server/place.h"
 #include "store/log/appender.h"
+#include "store/postgres/database.h"
 
 enum { READ_THREADS = 2, SYNC_THREADS = 4, PAGE = 1000 };
 
@@ -26,13 +27,17 @@ void stores_init(struct stores *s, struct cmd *x)
         .bus = bus_new(x->loop),
         .appender = appender_new(x->loop, SYNC_THREADS),
         .readers = pool_new(x->loop, "nb-read", READ_THREADS),
+        .database = database_new(x->loop, x->log, x->config.store.url),
         .price = no_price,
     };
+    if (x->config.store.replicas)
+        database_share(s->env.database);
 }
 
 void stores_done(struct stores *s)
 {
     assert(s->open == 0);
+    database_free(s->env.database);
     appender_free(s->env.appender);
     pool_free(s->env.readers);
     bus_free(s->env.bus);
@@ -55,7 +60,7 @@ int stores_find(struct cmd *x, const char *type, const char *dir, struct store_c
 
 static bool is_there(const struct store_conf *conf)
 {
-    return strcmp(conf->type, "memory") == 0 || file_exists(conf->dir);
+    return !store_type_has_files(conf->type) || file_exists(conf->dir);
 }
 
 int stores_open(struct stores *s, const struct store_conf *conf, struct store **ret, struct err *e)

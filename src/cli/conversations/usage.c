@@ -145,6 +145,6 @@ const struct command CMD_USAGE = {
     .help = "Counts every model call at its time in UTC: answers, titles, summaries and delegated "
             "runs. \">\" before a cost: the price of some calls is not known.\n",
     .args = ARGS,
-    .needs = NEEDS_CLIENT,
+    .needs = NEEDS_CLIENT | WORKS_ELSEWHERE,
     .run = run_usage,
 };

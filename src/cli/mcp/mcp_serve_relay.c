@@ -216,9 +216,8 @@ static void on_stream_done(void *ctx, const struct err *e)
         return;
     }
     arena_init(&a);
-    str why = client_message(&a, buf_str(&r->refusal));
-    relay_fail(r, -EACCES,
-               why.n > 0 ? arena_cstr(&a, why) : "the running server refuses to serve MCP");
+    str why = client_message(r->client, &a, r->stream_status, buf_str(&r->refusal));
+    relay_fail(r, -EACCES, arena_cstr(&a, why));
     arena_done(&a);
 }
 
@@ -239,7 +238,7 @@ struct relay *relay_new(struct loop *l, struct config *c, str source, const stru
     list_init(&r->lines);
     map_init(&r->asked);
     defer_init(&r->end, on_relay_end, r);
-    r->client = client_open_remote(l, server_socket_path(c, &c->arena), c->workspace);
+    r->client = client_open_socket(l, server_socket_path(c, &c->arena), c->workspace);
     if (source.n > 0)
         q.path = arena_concat(&r->arena, STR("/sse?source="), client_encode(&r->arena, source));
     r->stream = client_start(r->client, &q, 0, &EVENTS, r);

@@ -35,7 +35,7 @@ static const struct command MCP_LIST = {
     .summary = "list all tools, or those of one bundle",
     .help =
         "Without a running server, starts the bundles of the settings and stops them afterwards.\n",
-    .needs = NEEDS_BUNDLES,
+    .needs = NEEDS_BUNDLES | WORKS_ELSEWHERE,
     .run = mcp_list,
 };
 
@@ -153,7 +153,7 @@ static const struct command MCP_CALL = {
             "  nb mcp call echo__say '{\"text\": \"hello\"}'\n\n"
             "Values that are JSON (numbers, true, lists) are passed as such, unless the schema of\n"
             "the tool wants a string. Exits with 1 when the tool reports an error.\n",
-    .needs = NEEDS_BUNDLES,
+    .needs = NEEDS_BUNDLES | WORKS_ELSEWHERE,
     .run = mcp_call,
 };
 

@@ -82,6 +82,6 @@ const struct command CMD_MODELS = {
     .help =
         "Any other model of a usable provider can be used too: nb -m provider:model. Prices are "
         "per million tokens; the setting modelInfo.NAME.price sets one that is not known.\n",
-    .needs = NEEDS_CLIENT,
+    .needs = NEEDS_CLIENT | WORKS_ELSEWHERE,
     .run = run_models,
 };

@@ -43,7 +43,7 @@ static const struct command SKILL_LIST = {
     .name = "list",
     .alias = "ls",
     .summary = "list skills in load order, and files with errors",
-    .needs = NEEDS_CLIENT,
+    .needs = NEEDS_CLIENT | WORKS_ELSEWHERE,
     .run = skill_list,
 };
 
@@ -118,7 +118,7 @@ static const struct command SKILL_INFO = {
     .operands = "NAME",
     .summary = "show when a skill is used, its tools and its text",
     .args = INFO_ARGS,
-    .needs = NEEDS_CLIENT,
+    .needs = NEEDS_CLIENT | WORKS_ELSEWHERE,
     .run = skill_info,
 };
 
@@ -238,7 +238,7 @@ static const struct command SKILL_MATCH = {
     .name = "match",
     .operands = "MESSAGE",
     .summary = "show which skill matches a message, and why",
-    .needs = NEEDS_CLIENT,
+    .needs = NEEDS_CLIENT | WORKS_ELSEWHERE,
     .run = skill_match,
 };
 

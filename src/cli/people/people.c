@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/term/ask.h"
+#include "server/shared.h"
 
 int people_load(struct cmd *x)
 {
@@ -16,7 +17,7 @@ int people_load(struct cmd *x)
     if (instance_load(&x->instance, c->work_dir, c->secrets.nb_api_key,
                       c->secrets.oidc_client_secret, &e) < 0 ||
         instance_check_people(&x->instance, c->work_dir, &e) < 0 ||
-        roster_load(c->work_dir, instance_is_sole(&x->instance), &x->roster, &e) < 0)
+        shared_roster(c, instance_is_sole(&x->instance), &x->roster, &e) < 0)
         return cli_fail(&e);
     for (size_t i = 0; i < x->roster->problems.len; i++)
         cli_complain(x->roster->problems.items[i]);
@@ -134,7 +135,7 @@ int people_change(struct cmd *x, const struct change *c, char *ret_id)
     struct change_result res = {0};
     struct err e = {0};
     assert(x->roster); /* NEEDS_PEOPLE */
-    int r = change_apply(x->config.work_dir, instance_is_sole(&x->instance), c, &res, &e);
+    int r = shared_change(&x->config, instance_is_sole(&x->instance), c, &res, &e);
     people_record(x, c, r < 0 ? "" : res.id, r == 0);
     if (r < 0)
         return cli_fail(&e);

@@ -5,10 +5,13 @@
 #include <errno.h>
 
 #include "auth/identity.h"
-#include "auth/session/token_use.h"
+#include "auth/session/use_store.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "cli/people/people.h"
 #include "cli/term/styled.h"
+#include "store/postgres/database.h"
+#include "store/store.h"
 
 #define DAY_MS          (24 * 60 * 60 * 1000LL)
 #define EXPIRES_DEFAULT "90d"
@@ -186,6 +189,32 @@ static bool find_owner(struct cmd *x, const struct user **ret)
     return !typed || *ret;
 }
 
+/* ret: token id -> struct token_time, in the arena. */
+static int read_uses_from(struct cmd *x, struct database *shared, struct map *ret, struct err *e)
+{
+    struct use_store *uses = use_store_new(x->config.work_dir, shared);
+    struct token_times all;
+    int r = uses->read(uses, &x->arena, &all, e);
+    for (size_t i = 0; r == 0 && i < all.n; i++)
+        map_put(ret, all.items[i].token_id, &all.items[i]);
+    uses->free(uses);
+    return r;
+}
+
+static int read_uses(struct cmd *x, struct map *ret, struct err *e)
+{
+    if (!store_type_is_shared(x->config.store.type))
+        return read_uses_from(x, NULL, ret, e);
+    struct loop *l = loop_new(NULL);
+    struct database *db = database_new(l, x->log, x->config.store.url);
+    int r = database_open(db, false, e);
+    if (r == 0)
+        r = read_uses_from(x, db, ret, e);
+    database_free(db);
+    loop_free(l);
+    return r;
+}
+
 static int token_list(struct cmd *x)
 {
     static const struct cmd_column COLUMNS[] = {
@@ -201,18 +230,24 @@ static int token_list(struct cmd *x)
     const struct user *only;
     if (!find_owner(x, &only))
         return EXIT_FAILED;
-    const struct json *used = token_use_read(&x->arena, x->config.work_dir);
+    struct map uses;
+    struct err e = {0};
+    map_init(&uses);
+    if (read_uses(x, &uses, &e) < 0) {
+        map_done(&uses);
+        return cli_fail(&e);
+    }
     struct json *rows = json_new(&x->arena, JSON_ARRAY);
     for (size_t i = 0; i < x->roster->nusers; i++) {
         const struct user *u = &x->roster->users[i];
         for (size_t k = 0; (!only || only == u) && k < u->ntokens; k++) {
             struct json *row = token_json(x, &u->tokens[k]);
-            const struct json *at = json_get_str(used, u->tokens[k].id);
-            json_set(&x->arena, row, STR("lastUsedAt"),
-                     people_iso(x, json_is(at, JSON_INT) ? at->i : 0));
+            const struct token_time *use = map_get(&uses, u->tokens[k].id);
+            json_set(&x->arena, row, STR("lastUsedAt"), people_iso(x, use ? use->ms : 0));
             json_push(&x->arena, rows, *row);
         }
     }
+    map_done(&uses);
     return cmd_list(x, rows, COLUMNS, ARRAY_LEN(COLUMNS), "There are no tokens.");
 }
 

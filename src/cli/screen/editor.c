@@ -10,6 +10,7 @@
 #define PROMPT         "❯ "
 #define PROMPT_COLUMNS 2
 #define HINT_MAX       4096
+#define HINT_ROWS      8
 #define PASTE_BEGIN    "\x1b[200~"
 #define PASTE_END      "\x1b[201~"
 
@@ -101,6 +102,12 @@ static void run_key(struct editor *e, str key)
     e->is_searching = false;
     e->was_kill = e->is_kill;
     e->is_kill = false;
+    if (e->is_prefixed) {
+        e->is_prefixed = false;
+        if (str_eq(key, STR("\x05")))
+            e->event = EDITOR_EXTERNAL;
+        return;
+    }
     editor_press(e, key);
 }
 
@@ -112,7 +119,7 @@ static void type_char(struct editor *e, str c)
         return;
     }
     buf_clear(&e->hint);
-    e->is_kill = false;
+    e->is_kill = e->is_prefixed = false;
     editor_insert(e, c);
 }
 
@@ -243,25 +250,64 @@ static void draw_char(struct drawing *d, str c)
     d->col += columns;
 }
 
+/* The columns of the words from `at` up to the next double space, which separates candidates. */
+static size_t candidate_end(str text, size_t at)
+{
+    ptrdiff_t end = str_find(text, STR("  "), at);
+    return end < 0 ? text.n : (size_t)end;
+}
+
+/* Candidates stay whole, in at most HINT_ROWS rows. */
+static void draw_candidates(struct drawing *d, str text, bool has_color)
+{
+    struct buf row;
+    size_t at = 0, width = d->width - PROMPT_COLUMNS;
+    buf_init(&row, HINT_MAX * 4);
+    for (size_t rows = 0; at < text.n && rows < HINT_ROWS; rows++) {
+        buf_clear(&row);
+        while (at < text.n) {
+            size_t end = candidate_end(text, at);
+            str one = str_make(text.p + at, end - at);
+            size_t used = text_width(buf_str(&row));
+            if (used > 0 && used + 2 + text_width(one) > width)
+                break;
+            buf_add_lit(&row, used > 0 ? "  " : "");
+            text_clip(&row, one, used > 0 ? width - used - 2 : width);
+            at = end + 2 < text.n ? end + 2 : text.n;
+        }
+        if (rows + 1 == HINT_ROWS && at < text.n && text_width(buf_str(&row)) + 2 <= width)
+            buf_add_lit(&row, " …");
+        buf_printf(d->out, "\n%*s", PROMPT_COLUMNS, "");
+        style_add(d->out, has_color, STYLE_DIM, buf_str(&row));
+    }
+    buf_done(&row);
+}
+
+static void draw_search(const struct editor *e, struct drawing *d, bool has_color)
+{
+    struct buf line, clipped;
+    buf_init(&line, HINT_MAX * 4);
+    buf_init(&clipped, HINT_MAX * 4);
+    buf_add_lit(&line, "search: ");
+    text_add_line(&line, buf_str(&e->query));
+    text_clip(&clipped, buf_str(&line), d->width - PROMPT_COLUMNS);
+    buf_printf(d->out, "\n%*s", PROMPT_COLUMNS, "");
+    style_add(d->out, has_color, STYLE_DIM, buf_str(&clipped));
+    buf_done(&clipped);
+    buf_done(&line);
+}
+
 static void draw_hint(const struct editor *e, struct drawing *d, bool has_color)
 {
-    struct buf line;
-    buf_init(&line, HINT_MAX * 4);
+    struct buf safe;
     if (e->is_searching) {
-        buf_add_lit(&line, "search: ");
-        text_add_line(&line, buf_str(&e->query));
-    } else {
-        text_add_line(&line, buf_str(&e->hint));
+        draw_search(e, d, has_color);
+        return;
     }
-    if (line.n > 0) {
-        struct buf clipped;
-        buf_init(&clipped, HINT_MAX * 4);
-        text_clip(&clipped, buf_str(&line), d->width - PROMPT_COLUMNS);
-        buf_printf(d->out, "\n%*s", PROMPT_COLUMNS, "");
-        style_add(d->out, has_color, STYLE_DIM, buf_str(&clipped));
-        buf_done(&clipped);
-    }
-    buf_done(&line);
+    buf_init(&safe, HINT_MAX * 4);
+    text_add(&safe, buf_str(&e->hint));
+    draw_candidates(d, str_trim(buf_str(&safe)), has_color);
+    buf_done(&safe);
 }
 
 void editor_draw(const struct editor *e, size_t width, bool has_color, struct buf *out,

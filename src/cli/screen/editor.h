@@ -17,8 +17,16 @@ enum editor_event {
     EDITOR_INTERRUPT, /* Ctrl-C on an empty line */
     EDITOR_END,       /* Ctrl-D on an empty line */
     EDITOR_REFRESH,   /* Ctrl-L: clear the screen */
+    EDITOR_UNFOLD,    /* Ctrl-O */
     EDITOR_SUSPEND,   /* Ctrl-Z */
+    EDITOR_EXTERNAL,  /* Ctrl-X Ctrl-E: edit the text with another program */
+    EDITOR_CHOOSE,    /* Tab behind "@conv": choose a conversation, then editor_mention */
 };
+
+/* Completes a path that begins behind "@": its common beginning, and all candidates for the hint.
+ * True: there is one. */
+typedef bool (*editor_complete_fn)(void *ctx, str typed, struct buf *ret_common,
+                                   struct buf *ret_all);
 
 struct editor {
     struct buf text;
@@ -32,12 +40,16 @@ struct editor {
     bool is_searching;
 
     const char *const *words; /* what Tab completes at the start of the text; ends with NULL */
+    editor_complete_fn complete_path; /* what it completes behind "@"; may be NULL */
+    bool can_choose;                  /* EDITOR_CHOOSE is handled */
+    void *complete_ctx;
 
     struct buf killed;
     bool was_kill, is_kill; /* consecutive kills are yanked together */
     char seq[16];           /* bytes of an incomplete key */
     size_t nseq;
     bool is_pasting, was_return;
+    bool is_prefixed; /* Ctrl-X was pressed: the next key has another meaning */
     enum editor_event event;
 };
 
@@ -54,6 +66,8 @@ static inline bool editor_is_waiting(const struct editor *e)
     return e->nseq == 1 && e->seq[0] == '\x1b';
 }
 void editor_hint(struct editor *e, str text);
+/* Replaces the word behind "@" before the cursor, and ends it with a space. */
+void editor_mention(struct editor *e, str name);
 
 /* The prompt, the text and the hint as lines of at most `width` columns, joined by line feeds, and
  * the position of the cursor. */

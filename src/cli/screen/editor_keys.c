@@ -285,11 +285,67 @@ static size_t common_prefix(const char *a, const char *b, size_t n)
     return i;
 }
 
+/* Where the "@" of the word before the cursor is; the cursor if there is none. Spaces that a
+ * backslash protects belong to the word. */
+static size_t mention_start(const struct editor *e)
+{
+    size_t at = e->cursor;
+    while (at > 0) {
+        bool is_space = strchr(" \t\n", e->text.p[at - 1]) != NULL;
+        bool is_escaped = at > 1 && e->text.p[at - 2] == '\\';
+        if (is_space && !is_escaped)
+            break;
+        at--;
+    }
+    return at < e->cursor && e->text.p[at] == '@' ? at : e->cursor;
+}
+
+static void complete_mention(struct editor *e, size_t from)
+{
+    struct buf common, all;
+    buf_init(&common, EDITOR_TEXT_MAX);
+    buf_init(&all, EDITOR_TEXT_MAX);
+    str typed = str_make(e->text.p + from + 1, e->cursor - from - 1);
+    bool is_one = e->complete_path(e->complete_ctx, typed, &common, &all);
+    if (common.n > 0) {
+        erase(e, from + 1, e->cursor);
+        editor_insert(e, buf_str(&common));
+    }
+    if (!is_one && all.n > 0)
+        editor_hint(e, buf_str(&all));
+    buf_done(&common);
+    buf_done(&all);
+}
+
+void editor_mention(struct editor *e, str name)
+{
+    size_t from = mention_start(e);
+    if (from < e->cursor)
+        erase(e, from + 1, e->cursor);
+    editor_insert(e, name);
+    editor_insert(e, STR(" "));
+}
+
+static void prefix(struct editor *e)
+{
+    e->is_prefixed = true;
+}
+
 static void complete(struct editor *e)
 {
     str text = buf_str(&e->text);
     const char *first = NULL;
     size_t count = 0, same = 0;
+    size_t mention = mention_start(e);
+    if (e->can_choose &&
+        str_starts(str_make(text.p + mention, e->cursor - mention), STR("@conv"))) {
+        e->event = EDITOR_CHOOSE;
+        return;
+    }
+    if (mention < e->cursor && e->complete_path) {
+        complete_mention(e, mention);
+        return;
+    }
     if (!str_starts(text, STR("/")) || e->cursor != text.n || !e->words)
         return;
     for (const char *const *w = e->words; *w; w++) {
@@ -331,12 +387,14 @@ static const struct {
     {STR_INIT("\n"), KEY_OP, .op = editor_enter},
     {STR_INIT("\x0b"), KEY_KILL, line_rest},
     {STR_INIT("\x0c"), KEY_EVENT, .event = EDITOR_REFRESH},
+    {STR_INIT("\x0f"), KEY_EVENT, .event = EDITOR_UNFOLD},
     {STR_INIT("\r"), KEY_OP, .op = editor_enter},
     {STR_INIT("\x0e"), KEY_OP, .op = history_newer},
     {STR_INIT("\x10"), KEY_OP, .op = history_older},
     {STR_INIT("\x12"), KEY_OP, .op = search_begin},
     {STR_INIT("\x15"), KEY_KILL, line_start},
     {STR_INIT("\x17"), KEY_KILL, blank_left},
+    {STR_INIT("\x18"), KEY_OP, .op = prefix},
     {STR_INIT("\x19"), KEY_OP, .op = yank},
     {STR_INIT("\x1a"), KEY_EVENT, .event = EDITOR_SUSPEND},
     {STR_INIT("\x7f"), KEY_ERASE, before},

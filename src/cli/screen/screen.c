@@ -168,6 +168,11 @@ static size_t first_line(const struct screen_region *r, size_t lines, size_t vis
 void screen_update(struct screen *s, str final, const struct screen_region *region)
 {
     size_t rows, cols;
+    if (s->is_plain) {
+        buf_add_str(&s->out, final);
+        screen_flush(s);
+        return;
+    }
     get_size(s, &rows, &cols);
     size_t all = count_lines(region->text);
     size_t first = first_line(region, all, rows - 1);
@@ -197,6 +202,15 @@ void screen_update(struct screen *s, str final, const struct screen_region *regi
     screen_flush(s);
 }
 
+void screen_picture(struct screen *s, str sequence)
+{
+    screen_update(s, STR_NONE, &(struct screen_region){0});
+    assert(s->lines == 0);
+    if (!s->is_plain)
+        buf_add_str(&s->out, sequence);
+    screen_flush(s);
+}
+
 void screen_forget(struct screen *s)
 {
     buf_clear(&s->drawn);
@@ -205,6 +219,8 @@ void screen_forget(struct screen *s)
 
 void screen_wipe(struct screen *s)
 {
+    if (s->is_plain)
+        return;
     screen_forget(s);
     buf_add_lit(&s->out, CLEAR_SCREEN);
     screen_flush(s);

@@ -14,7 +14,8 @@ struct screen {
     struct buf drawn;     /* the region's lines on the screen, joined by '\n' */
     size_t lines, cursor; /* of the region: how many, and in which one the cursor is */
     size_t cursor_col;
-    size_t cols; /* when it was drawn */
+    size_t cols;   /* when it was drawn */
+    bool is_plain; /* only final text is written, and no sequence */
 };
 
 struct screen_region {
@@ -31,6 +32,8 @@ size_t screen_width(const struct screen *s); /* columns that lines may use */
 
 /* Prints `final` (whole lines, each ended by '\n') above the region and replaces the region. */
 void screen_update(struct screen *s, str final, const struct screen_region *region);
+/* Writes a sequence of picture.h below everything; the region is gone. */
+void screen_picture(struct screen *s, str sequence);
 /* Other code has written to the terminal: the next region is drawn at the current cursor. */
 void screen_forget(struct screen *s);
 /* Clears the screen and the region. */

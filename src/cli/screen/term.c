@@ -1,10 +1,14 @@
 #include "cli/screen/term.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <signal.h>
+#include <termios.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/clock.h"
+#include "cli/screen/term_answer.h"
 #include "cli/term/signals.h"
 
 #define READ_MAX  65536
@@ -21,7 +25,8 @@ struct term {
     void *ctx;
     int out;
     struct sigaction former[ARRAY_LEN(FATAL)];
-    char bytes[READ_MAX];
+    struct term_answer answer;
+    char bytes[READ_MAX], keys[READ_MAX + TERM_ANSWER_MAX];
 };
 
 static void term_put(int fd, str s)
@@ -80,7 +85,9 @@ static void on_term_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
 {
     struct term *t = s->data;
     if (n > 0) {
-        t->ev->on_bytes(t->ctx, str_make(b->base, (size_t)n));
+        size_t nkeys = term_answer_take(&t->answer, str_make(b->base, (size_t)n), t->keys);
+        if (nkeys > 0)
+            t->ev->on_bytes(t->ctx, str_make(t->keys, nkeys));
     } else if (n < 0) {
         (void)uv_read_stop(s);
         t->ev->on_end(t->ctx);
@@ -146,4 +153,55 @@ void term_suspend(struct term *t)
 {
     set_normal(t);
     (void)kill(0, SIGTSTP);
+}
+
+void term_release(struct term *t)
+{
+    set_normal(t);
+}
+
+void term_resume(struct term *t)
+{
+    (void)set_raw(t);
+}
+
+void term_ask(struct term *t)
+{
+    t->answer.is_awaited = true;
+    term_put(t->out, STR(TERM_QUESTION));
+}
+
+bool term_has_sixel(const struct term *t)
+{
+    return t->answer.has_sixel;
+}
+
+static void await_answer(int in, struct term_answer *answer)
+{
+    char bytes[256], keys[sizeof bytes + TERM_ANSWER_MAX];
+    uint64_t end = clock_mono_ms() + TERM_ASK_MS;
+    for (uint64_t now; answer->is_awaited && (now = clock_mono_ms()) < end;) {
+        struct pollfd p = {in, POLLIN, 0};
+        ssize_t n = poll(&p, 1, (int)(end - now)) > 0 ? read(in, bytes, sizeof bytes) : 0;
+        if (n <= 0)
+            return;
+        (void)term_answer_take(answer, str_make(bytes, (size_t)n), keys);
+    }
+}
+
+bool term_ask_sixel(int in, int out)
+{
+    struct term_answer answer = {.is_awaited = true};
+    struct termios former, raw;
+    struct pollfd typed = {in, POLLIN, 0};
+    if (!isatty(out) || tcgetattr(in, &former) < 0 || poll(&typed, 1, 0) != 0)
+        return false;
+    raw = former;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    if (tcsetattr(in, TCSANOW, &raw) < 0)
+        return false;
+    term_put(out, STR(TERM_QUESTION));
+    await_answer(in, &answer);
+    (void)tcsetattr(in, TCSANOW, &former);
+    return answer.has_sixel;
 }

@@ -23,3 +23,17 @@ void term_close(struct term *t); /* the memory is freed in later turns of the lo
 
 /* Stops the whole process group until the shell continues it. */
 void term_suspend(struct term *t);
+
+/* Gives the terminal back in its former mode, for another program; resume takes it again. The loop
+ * must not run in between. */
+void term_release(struct term *t);
+void term_resume(struct term *t);
+
+/* Asks the terminal what it can do; the answer comes later, or never. */
+void term_ask(struct term *t);
+bool term_has_sixel(const struct term *t); /* it has said that it shows sixels */
+
+/* The same where no keyboard is open: waits for the answer, for TERM_ASK_MS at most. Not if
+ * something was typed already, which must stay where it is. Blocking. */
+#define TERM_ASK_MS 2000
+bool term_ask_sixel(int in, int out);

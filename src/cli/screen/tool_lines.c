@@ -7,6 +7,7 @@
 #define LINE_BYTES    4096
 #define PREVIEW_BYTES 400 /* bytes of an input or output that are examined */
 #define INPUT_MAX     (16u * 1024 * 1024)
+#define BELOW_MAX     (16u * 1024 * 1024)
 
 static char *safe_copy(str text)
 {
@@ -83,10 +84,44 @@ static struct tool_line *find_running(struct tool_lines *t, str id)
     return NULL;
 }
 
-void tool_lines_finish(struct tool_lines *t, str id, str name, bool ok, int64_t ms, str output,
+#define TAIL_BYTES 64
+
+static void write_tail(char tail[TAIL_BYTES], const struct tool_end *end)
+{
+    char number[24] = "";
+    if (end->number > 0)
+        (void)snprintf(number, sizeof number, " [%zu]", end->number);
+    (void)snprintf(tail, TAIL_BYTES, "(%lld ms)%s", (long long)end->ms, number);
+}
+
+bool tool_lines_is_cut(str name, const struct tool_end *end, size_t width)
+{
+    char tail[TAIL_BYTES];
+    str text = str_trim(end->output);
+    write_tail(tail, end);
+    char *safe = safe_copy(text), *shown = safe_copy(name);
+    size_t used = text_width(str_from(shown)) + strlen(tail) + 4;
+    bool is_cut = str_find_char(text, '\n') >= 0 || text.n > PREVIEW_BYTES ||
+                  used + text_width(str_from(safe)) > width;
+    free(safe);
+    free(shown);
+    return is_cut;
+}
+
+static void add_below(struct tool_line *l, str below)
+{
+    struct buf b;
+    buf_init(&b, BELOW_MAX);
+    buf_printf(&b, "%s\n%.*s", l->result, STR_ARG(below));
+    free(l->result);
+    l->result = str_dup(buf_str(&b));
+    buf_done(&b);
+}
+
+void tool_lines_finish(struct tool_lines *t, str id, str name, const struct tool_end *end,
                        size_t width)
 {
-    char tail[48];
+    char tail[TAIL_BYTES];
     struct tool_line *l = find_running(t, id);
     if (!l && t->n == TOOL_LINES_MAX)
         return;
@@ -94,8 +129,10 @@ void tool_lines_finish(struct tool_lines *t, str id, str name, bool ok, int64_t 
         l = &t->items[t->n++];
         *l = (struct tool_line){.id = str_dup(id), .name = safe_copy(name), .input = safe_copy(id)};
     }
-    (void)snprintf(tail, sizeof tail, "(%lld ms)", (long long)ms);
-    l->result = result_line(t, l->name, ok, output, str_from(tail), width);
+    write_tail(tail, end);
+    l->result = result_line(t, l->name, end->ok, end->output, str_from(tail), width);
+    if (end->below.n > 0)
+        add_below(l, end->below);
 }
 
 void tool_lines_stop(struct tool_lines *t, size_t width)

@@ -1,6 +1,7 @@
 /* tool_lines.h - one line for each tool call of an answer: while it runs, then its result.
  *
- * "⠋ name {input}" becomes "✓ name output (3 ms)" or "✗ name reason (3 ms)". Lines of finished
+ * "⠋ name {input}" becomes "✓ name output (3 ms)" or "✗ name reason (3 ms)", with "[2]" when
+ * there is more of it. Lines of finished
  * calls are returned in the order of the calls, so a fast call waits for those before it. All text
  * is made safe to print here. One owner, loop thread. */
 #pragma once
@@ -23,8 +24,18 @@ struct tool_lines {
 void tool_lines_done(struct tool_lines *t); /* removes all of them */
 
 void tool_lines_start(struct tool_lines *t, str id, str name, const struct json *input);
+struct tool_end {
+    bool ok;
+    int64_t ms;
+    str output;
+    size_t number; /* under which all of it can be seen (view/folds.h); 0 = it has none */
+    str below;     /* lines for below it, safe, the last one without a line feed; or empty */
+};
+
+/* Whether one line of `width` columns has all of the output. */
+bool tool_lines_is_cut(str name, const struct tool_end *end, size_t width);
 /* The line fits `width` columns. */
-void tool_lines_finish(struct tool_lines *t, str id, str name, bool ok, int64_t ms, str output,
+void tool_lines_finish(struct tool_lines *t, str id, str name, const struct tool_end *end,
                        size_t width);
 void tool_lines_stop(struct tool_lines *t, size_t width); /* no call will end any more */
 

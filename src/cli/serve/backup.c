@@ -14,13 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/hash.h"
+#include "base/map.h"
 #include "bundle/settings/sealed.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/serve/tar.h"
 #include "cli/session/journal_recover.h"
+#include "cli/session/logins.h"
 #include "cli/term/progress.h"
 #include "os/dir.h"
+#include "store/store.h"
 
 enum { DEPTH_MAX = 16, TAIL_BYTES = 64 * 1024 };
 
@@ -39,6 +43,8 @@ struct backup {
     struct progress progress;
     enum backup_pass pass;
     uint64_t skipped; /* neither files nor directories */
+    struct arena arena;
+    struct map linked; /* device and number of a blob with several names -> the first of them */
     struct err err;
 };
 
@@ -62,12 +68,23 @@ static bool is_npm_package(str below)
            !str_ends(part, STR(".json"));
 }
 
-/* Keys, and logins with the refresh tokens of a provider: a stolen archive gives no access. */
+/* Keys, logins with the refresh tokens of a provider, and tokens for other servers: a stolen
+ * archive gives no access. */
 static bool is_key(str below)
 {
     return str_starts(below, STR(SEALED_KEY_NAME)) || str_eq(below, STR("auth/dev.key")) ||
-           str_eq(below, STR("auth/sessions.json")) || str_eq(below, STR("runs.key")) ||
-           str_ends(below, STR("/runs.key"));
+           str_eq(below, STR("auth/sessions.json")) || str_eq(below, STR(LOGINS_FILE)) ||
+           str_eq(below, STR("runs.key")) || str_ends(below, STR("/runs.key"));
+}
+
+/* An upload that is coming in. */
+static bool is_unfinished(str below)
+{
+    ptrdiff_t slash = str_rfind_char(below, '/');
+    str name = str_skip(below, (size_t)(slash + 1));
+    str dir = str_slice(below, 0, slash < 0 ? 0 : (size_t)slash);
+    return (str_starts(name, STR("new_")) || str_starts(name, STR("part_"))) &&
+           (str_eq(dir, STR("files")) || str_ends(dir, STR("/files")));
 }
 
 /* Data that can be rebuilt, is temporary, or is a key. */
@@ -77,8 +94,8 @@ static bool is_left_out(str below)
            is_npm_package(below) || str_eq(below, STR("auth/open.html")) ||
            str_eq(below, STR("nb.sock")) || str_eq(below, STR("nb.lock")) ||
            str_ends(below, STR(".settings.lock")) || str_ends(below, STR("/.journal")) ||
-           str_find(below, STR(".jsonl.new_"), 0) >= 0 || str_starts(below, STR("files/new_")) ||
-           str_find(below, STR("/files/new_"), 0) >= 0;
+           str_find(below, STR(".jsonl.new_"), 0) >= 0 || is_unfinished(below) ||
+           str_eq(below, STR("data/.inbox")) || str_ends(below, STR("/data/.inbox"));
 }
 
 /* Names of nb that an administrator may have moved elsewhere and linked. Other links are not
@@ -119,6 +136,39 @@ static int whole_lines(int fd, uint64_t size, uint64_t *ret, struct err *e)
     return 0;
 }
 
+/* A file that people gave has a name in files/ and one in each conversation that has it, and forks
+ * share their blobs: such bytes are in the archive once. Returns the name that they have there, or
+ * NULL: this is the first. */
+static const char *earlier_name(struct backup *b, const char *below, const char *name,
+                                const struct stat *st)
+{
+    const uint64_t key[2] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino};
+    str id = str_make((const char *)key, sizeof key);
+    if (st->st_nlink < 2 || !sha256_is_hex(str_from(name)))
+        return NULL;
+    const char *earlier = map_get(&b->linked, id);
+    if (earlier && !str_ends(str_from(earlier), str_from(name)))
+        earlier = NULL; /* it was deleted meanwhile, and its number is in use again */
+    if (!earlier)
+        map_put(&b->linked, id, arena_cstr(&b->arena, str_from(below)));
+    return earlier;
+}
+
+static int add_opened(struct backup *b, const char *below, const char *name, int fd,
+                      const struct stat *st)
+{
+    struct tar_file f = {below, st->st_mode & 0777, st->st_mtime, (uint64_t)st->st_size};
+    const char *earlier = earlier_name(b, below, name, st);
+    int r = 0;
+    if (earlier) {
+        f.size = 0;
+        return tar_add_link(&b->tar, &f, earlier, &b->err);
+    }
+    if (str_ends(str_from(name), STR(".jsonl")))
+        r = whole_lines(fd, f.size, &f.size, &b->err);
+    return r < 0 ? r : tar_add(&b->tar, &f, fd, &b->err);
+}
+
 static int add_backup_file(struct backup *b, const char *below, int dir, const char *name,
                            bool follows)
 {
@@ -132,11 +182,7 @@ static int add_backup_file(struct backup *b, const char *below, int dir, const c
     else if (st.st_dev == b->own_dev && st.st_ino == b->own_ino)
         goto out;
     else {
-        struct tar_file f = {below, st.st_mode & 0777, st.st_mtime, (uint64_t)st.st_size};
-        if (str_ends(str_from(name), STR(".jsonl")))
-            r = whole_lines(fd, f.size, &f.size, &b->err);
-        if (r == 0)
-            r = tar_add(&b->tar, &f, fd, &b->err);
+        r = add_opened(b, below, name, fd, &st);
         progress_update(&b->progress, -1, str_from(below));
     }
 out:
@@ -245,12 +291,15 @@ static int backup_report(struct cmd *x, const struct backup *b, const char *path
                   (double)b->tar.bytes / 1e6);
     if (!x->cli->opt.is_json)
         fprintf(stderr,
-                "In it, in plain text: conversations with their files and trash, notes, skills, "
-                "settings, users, workspaces, data of bundles, audit log. As hashes: passwords "
-                "and tokens. Encrypted: secrets of bundles and providers.\n"
+                "In it, in plain text: %sskills, settings, users, workspaces, files, data of "
+                "bundles, audit log. As hashes: passwords and tokens. Encrypted: secrets of "
+                "bundles and providers.\n"
                 "Not in it: the key of these secrets (keep %s apart), the key of this installation "
                 "(auth/dev.key), logins (auth/sessions.json), the keys that sign open questions "
                 "(runs.key), packages of npm (they are installed again), and the cache.\n",
+                store_type_has_files(x->config.store.type)
+                    ? "conversations with their files, notes and trash, "
+                    : "",
                 sealed_key_place(&x->arena, b->root));
     if (b->store_dir)
         fprintf(stderr,
@@ -273,6 +322,9 @@ static const char *if_outside(const struct config *c, const char *path)
 /* Directories that settings refer to and that may be shared with other installations. */
 static void tell_of_outside(const struct config *c)
 {
+    if (!store_type_has_files(c->store.type) && strcmp(c->store.type, "memory") != 0)
+        fprintf(stderr, "nb: not in this backup: the conversations, which are in the database "
+                        "(store.url); back it up with pg_dump\n");
     for (size_t i = 0; i < c->skill_dirs.len; i++) {
         const char *dir = c->skill_dirs.items[i].p;
         if (dir[0] == '/' && if_outside(c, dir))
@@ -286,7 +338,7 @@ static int run_backup(struct cmd *x)
     const char *path = x->argv[0];
     char temp[PATH_MAX];
     struct backup b = {.root = c->work_dir};
-    if (strcmp(c->store.type, "memory") != 0)
+    if (store_type_has_files(c->store.type))
         b.store_dir = if_outside(c, c->store.dir);
     if (c->is_file_present)
         b.settings = if_outside(c, c->path);
@@ -297,7 +349,11 @@ static int run_backup(struct cmd *x)
     tell_of_outside(c);
     journal_recover_all(c);
     progress_begin(&b.progress, "backing up");
+    arena_init(&b.arena);
+    map_init(&b.linked);
     int r = write_archive(&b, temp);
+    map_done(&b.linked);
+    arena_done(&b.arena);
     progress_end(&b.progress);
     if (r == 0)
         r = publish(&b, temp, path, cmd_flag(x, "force"));

@@ -1,8 +1,12 @@
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "base/clock.h"
 #include "bundle/confine/cgroup.h"
@@ -17,6 +21,9 @@
 #include "os/zone.h"
 #include "server/place.h"
 #include "server/server.h"
+#include "store/database/pg_lock.h"
+#include "store/database/pg_schema.h"
+#include "store/postgres/database.h"
 
 enum { LIST_MS = 30000, SECRETS_SHOWN = 10 };
 
@@ -121,6 +128,79 @@ static void check_work_dir(struct doctor_report *r, const struct config *c)
     }
 }
 
+/* ---- what a report about a bug needs ---- */
+
+static str distribution(struct arena *a)
+{
+    char head[4096];
+    str text = file_head("/etc/os-release", head, sizeof head), line;
+    const str name = STR("PRETTY_NAME=\"");
+    while (str_split(&text, '\n', &line))
+        if (str_starts(line, name) && line.n > name.n && str_ends(line, STR("\"")))
+            return arena_str(a, str_slice(line, name.n, line.n - 1));
+    return STR("unknown distribution");
+}
+
+static void check_machine(struct doctor_report *r)
+{
+    struct utsname u = {0};
+    struct sysinfo m = {0};
+    (void)uname(&u);
+    (void)sysinfo(&m);
+    doctor_line(r, GOOD, "system", "%.*s, %s %s %s, %ld processors, %.1f GB",
+                STR_ARG(distribution(&r->x->arena)), u.sysname, u.release, u.machine,
+                sysconf(_SC_NPROCESSORS_ONLN), (double)m.totalram * m.mem_unit / 1e9);
+    doctor_line(r, GOOD, "libraries", "glibc %s, libuv %s", gnu_get_libc_version(),
+                uv_version_string());
+}
+
+/* Numbers, switches and words of a fixed list have a value; of anything else, which may be a secret
+ * or a name, only that it is set. */
+static void add_changed(struct buf *out, const struct setting *s, const struct config *c,
+                        const struct config *plain)
+{
+    const char *at = (const char *)c + s->offset, *was = (const char *)plain + s->offset;
+    char value[64] = "(set)";
+    bool is_changed;
+    if (s->type == JF_INT || s->type == JF_BOOL) {
+        size_t n = s->type == JF_INT ? sizeof(int64_t) : sizeof(bool);
+        is_changed = memcmp(at, was, n) != 0;
+        snprintf(value, sizeof value, "%lld",
+                 s->type == JF_INT ? (long long)*(const int64_t *)at
+                                   : (long long)*(const bool *)at);
+    } else if (s->type == JF_STR || s->type == JF_CSTR) {
+        str text = setting_str(s, c);
+        is_changed = !str_eq(text, setting_str(s, plain));
+        if (s->choices)
+            snprintf(value, sizeof value, "%.*s", STR_ARG(text));
+    } else {
+        is_changed = s->type == JF_STRS ? ((const struct json_strs *)at)->len > 0
+                                        : *(const struct json *const *)at != NULL;
+    }
+    if (is_changed)
+        (void)buf_printf(out, "%s%s=%s", out->n > 0 ? ", " : "", s->key, value);
+}
+
+static void check_settings(struct doctor_report *r, const struct config *c)
+{
+    struct config *plain = ARENA_NEW(&r->x->arena, struct config);
+    struct buf changed;
+    arena_init(&plain->arena);
+    buf_init(&changed, 16u * 1024);
+    for (size_t i = 0; i < SETTINGS_LEN; i++) {
+        const struct setting *s = &SETTINGS[i];
+        if (!s->key || (s->flags & (SETTING_SECRET | SETTING_CHECKED | SETTING_HIDDEN)))
+            continue;
+        if (s->initial)
+            (void)setting_set(s, plain, s->initial);
+        add_changed(&changed, s, c, plain);
+    }
+    doctor_line(r, GOOD, "settings", "%s",
+                changed.n > 0 ? buf_cstr(&changed) : "all have their defaults");
+    buf_done(&changed);
+    arena_done(&plain->arena);
+}
+
 static void check_secrets(struct doctor_report *r, const struct config *c)
 {
     struct plain_setting *all;
@@ -155,6 +235,22 @@ static void check_keys(struct doctor_report *r, const struct config *c)
     }
 }
 
+static void check_addresses(struct doctor_report *r, const struct config *c)
+{
+    const struct {
+        const char *provider, *variable;
+        str url;
+    } ADDRESSES[] = {
+        {"anthropic", "ANTHROPIC_BASE_URL", c->base_urls.anthropic},
+        {"openai", "OPENAI_BASE_URL", c->base_urls.openai},
+        {"google", "GOOGLE_GEMINI_BASE_URL", c->base_urls.google},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(ADDRESSES); i++)
+        if (ADDRESSES[i].url.n > 0)
+            doctor_line(r, NOTE, ADDRESSES[i].provider, "%s is %.*s", ADDRESSES[i].variable,
+                        STR_ARG(ADDRESSES[i].url));
+}
+
 static void check_models(struct doctor_report *r, const struct config *c, const struct server *s)
 {
     str why, model = llm_default_model(server_llm(s), &why);
@@ -170,11 +266,7 @@ static void check_models(struct doctor_report *r, const struct config *c, const 
         doctor_line(r, NOTE, "model", "%.*s retires on %.*s; its successor is %.*s", STR_ARG(model),
                     STR_ARG(info.retires_on), STR_ARG(info.successor));
     check_keys(r, c);
-    if (c->base_urls.anthropic.n > 0)
-        doctor_line(r, NOTE, "anthropic", "ANTHROPIC_BASE_URL is %.*s",
-                    STR_ARG(c->base_urls.anthropic));
-    if (c->base_urls.openai.n > 0)
-        doctor_line(r, NOTE, "openai", "OPENAI_BASE_URL is %.*s", STR_ARG(c->base_urls.openai));
+    check_addresses(r, c);
 }
 
 static void check_tools(struct doctor_report *r, const struct server *s)
@@ -224,7 +316,7 @@ static void check_own_store(struct doctor_report *r, const struct server *s, con
 static bool check_served_store(struct doctor_report *r, const struct workspace *w, const char *of)
 {
     struct cmd *x = r->x;
-    struct client *client = client_open_remote(x->loop, server_socket_path(&x->config, &x->arena),
+    struct client *client = client_open_socket(x->loop, server_socket_path(&x->config, &x->arena),
                                                arena_cstr(&x->arena, w->id));
     struct client_ask q = {.path = STR("/v1/conversations?limit=1"), .timeout_ms = LIST_MS};
     struct json *list;
@@ -241,6 +333,40 @@ static bool check_served_store(struct doctor_report *r, const struct workspace *
                     STR_ARG(json_string(json_at(unreadable, i), STR_NONE)));
     say_count(r, of, json_get_int(list, "totalCount", 0));
     return true;
+}
+
+/* A store of type postgres: can its tables be used? */
+static void check_database(struct doctor_report *r, const struct config *c)
+{
+    struct arena *a = &r->x->arena;
+    struct pg_conn *conn = NULL;
+    struct err e = {0};
+    str writer = STR_NONE;
+    if (strcmp(c->store.type, "postgres") != 0)
+        return;
+    struct database *db = database_new(r->x->loop, r->x->log, c->store.url);
+    int status = database_connect(db, &conn, &e);
+    if (status == 0)
+        status = pg_schema_check(conn, &e);
+    if (status == 0)
+        status = pg_lock_holder(conn, a, &writer, &e);
+    struct pg_servers servers = {0};
+    if (status == 0 && c->store.replicas)
+        status = pg_lock_servers(conn, &servers, &e);
+    if (status < 0)
+        doctor_line(r, BAD, "database", "%s", e.msg);
+    else
+        doctor_line(r, GOOD, "database", "PostgreSQL %d, %s, schema %d; writer: %.*s",
+                    conn->api->serverVersion(conn->pq) / 10000,
+                    conn->api->sslInUse(conn->pq) ? "encrypted" : "not encrypted",
+                    PG_SCHEMA_VERSION, STR_ARG(writer.n > 0 ? writer : STR("none")));
+    if (status == 0 && c->store.replicas)
+        doctor_line(r, servers.alive > 0 ? GOOD : NOTE, "database",
+                    "%lld server%s alive, %lld conversations in work, %lld queued messages",
+                    (long long)servers.alive, servers.alive == 1 ? " is" : "s are",
+                    (long long)servers.leases, (long long)servers.queued);
+    pg_conn_close(conn);
+    database_free(db);
 }
 
 static void check_time_zone(struct doctor_report *r, const struct config *c)
@@ -263,7 +389,7 @@ static void check_running(struct doctor_report *r)
         return;
     }
     struct client *client =
-        client_open_remote(x->loop, server_socket_path(&x->config, &x->arena), NULL);
+        client_open_socket(x->loop, server_socket_path(&x->config, &x->arena), NULL);
     if (client_ask(client, &q, &r->x->arena, &health, &e) < 0)
         doctor_line(r, BAD, "server", "%s", e.msg);
     else if (!str_eq(json_get_string(health, "status"), STR("ok")))
@@ -281,8 +407,10 @@ static void check_workspace(struct doctor_report *r, const struct workspace *w, 
 {
     struct cmd *x = r->x;
     bool is_served = session_is_served(&x->config);
-    struct server_options opt = {
-        .workspace_id = w->id.p, .needs_home = true, .with_local_probe = true};
+    struct server_options opt = {.workspace_id = w->id.p,
+                                 .needs_home = true,
+                                 .with_local_probe = true,
+                                 .is_read_only = is_served};
     struct server *s;
     struct err e = {0};
     if (is_served && (!check_served_store(r, w, of) || !is_first))
@@ -325,12 +453,15 @@ static void examine(struct doctor_report *r)
 {
     const struct config *c = &r->x->config;
     doctor_line(r, GOOD, "version", "nb %s", NB_VERSION);
+    check_machine(r);
     doctor_line(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,
                 c->is_file_present ? "" : " (does not exist; defaults apply)");
     for (size_t i = 0; i < c->warnings.len; i++)
         doctor_line(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
+    check_settings(r, c);
     check_time_zone(r, c);
     check_work_dir(r, c);
+    check_database(r, c);
     check_secrets(r, c);
     check_sandbox(r);
     check_limits(r);
@@ -352,7 +483,10 @@ static int run_doctor(struct cmd *x)
 const struct command CMD_DOCTOR = {
     .name = "doctor",
     .summary = "check settings, models, bundles and the sandbox",
-    .help = "Exits with 1 when something is wrong, 0 when there are only notes.\n",
+    .help =
+        "Exits with 1 when something is wrong, 0 when there are only notes. The output has what "
+        "a report about a bug needs: it has no secrets, and of settings that may be names or "
+        "secrets only that they are set.\n",
     .needs = NEEDS_SETTINGS,
     .run = run_doctor,
 };

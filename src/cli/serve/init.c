@@ -11,6 +11,8 @@
 #include "cli/term/ask.h"
 #include "os/dir.h"
 #include "os/file.h"
+#include "server/shared.h"
+#include "workspace/texts.h"
 
 #define PAGE "http://127.0.0.1:27247"
 
@@ -159,7 +161,10 @@ static int check_options(const struct init *x)
 /* The data of the single user in the work directory becomes the first workspace, with the same ids,
  * so that the conversations keep their owner. */
 static const char *const MOVED[] = {
-    "conversations", "storage", "data", "credentials", "files", "queue", "permissions.json"};
+    "conversations", "storage",          "data",     "credentials", "files",
+    "queue",         "permissions.json", TEXTS_FILE, PROJECTS_FILE, BUDGETS_FILE,
+    "notices.json",  "people",           "pins",
+};
 
 /* A directory named in the settings stays, and gets one subdirectory for each workspace. */
 static bool is_own_store(const struct cmd *p, const char *path)
@@ -396,7 +401,7 @@ static int see_files(struct cmd *p)
     roster_free(p->roster);
     p->roster = NULL;
     p->instance.mode = AUTH_LOCAL;
-    if (roster_load(p->config.work_dir, false, &p->roster, &e) < 0)
+    if (shared_roster(&p->config, false, &p->roster, &e) < 0)
         return cli_fail(&e);
     return EXIT_DONE;
 }

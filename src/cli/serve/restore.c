@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/hash.h"
 #include "cli/cli.h"
 #include "cli/conversations/stores.h"
 #include "cli/serve/tar.h"
@@ -52,9 +53,9 @@ static int each_entry(struct restore *r, entry_fn fn)
     return code;
 }
 
-static int full_path(struct restore *r, const struct tar_entry *t, char ret[PATH_MAX])
+static int full_path(struct restore *r, const char *name, char ret[PATH_MAX])
 {
-    const char *root = r->root, *below = t->name;
+    const char *root = r->root, *below = name;
     if (str_starts(str_from(below), STR(TAR_STORE_DIR "/"))) {
         if (!r->store_dir)
             return err_set(&r->err, -EINVAL,
@@ -66,16 +67,28 @@ static int full_path(struct restore *r, const struct tar_entry *t, char ret[PATH
     }
     if (snprintf(ret, PATH_MAX, "%s/%s", root, below) < PATH_MAX)
         return 0;
-    return err_set(&r->err, -ENAMETOOLONG, "%s: this path is too long", t->name);
+    return err_set(&r->err, -ENAMETOOLONG, "%s: this path is too long", name);
+}
+
+/* Only bytes that are named by their hash have several names: a link to anything else could give a
+ * key the name of a file that people read. */
+static bool is_blob_link(const struct tar_entry *t)
+{
+    str name = str_from(t->name), link = str_from(t->link);
+    str base = str_skip(name, (size_t)(str_rfind_char(name, '/') + 1));
+    return sha256_is_hex(base) &&
+           str_eq(base, str_skip(link, (size_t)(str_rfind_char(link, '/') + 1)));
 }
 
 static int restore_check(struct restore *r, struct tar_reader *tar, const struct tar_entry *t)
 {
     char path[PATH_MAX];
     struct stat st;
-    int code = full_path(r, t, path);
+    int code = full_path(r, t->name, path);
     if (code < 0)
         return code;
+    if (t->link[0] && !is_blob_link(t))
+        return err_set(&r->err, -EBADMSG, "%s: links to %s cannot be restored", t->name, t->link);
     bool is_there = lstat(path, &st) == 0;
     if (is_there && !S_ISREG(st.st_mode))
         return err_set(&r->err, -EEXIST, "%s exists and is not a file; move it away first", path);
@@ -114,17 +127,53 @@ static int make_parents(struct restore *r, const char *path)
     return file_make_dirs(dir, &r->err);
 }
 
+static int copy_linked(struct restore *r, const char *from, const char *temp)
+{
+    char block[COPY_BYTES];
+    ssize_t n = -1;
+    int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), code = 0;
+    int out = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    while (in >= 0 && out >= 0 && code == 0 && (n = read(in, block, sizeof block)) > 0)
+        code = file_write_all(out, str_make(block, (size_t)n));
+    if (in < 0 || out < 0 || n < 0 || (code == 0 && fsync(out) < 0))
+        code = -errno;
+    file_close(in);
+    file_close(out);
+    return code < 0 ? err_errno(&r->err, code, "cannot write", temp) : 0;
+}
+
+/* One more name for bytes that were restored before; a copy where there are no links. */
+static int extract_link(struct restore *r, const struct tar_entry *t, const char *path,
+                        const char *temp)
+{
+    char from[PATH_MAX];
+    struct stat st;
+    int code = full_path(r, t->link, from);
+    if (code < 0)
+        return code;
+    if (lstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+        return err_set(&r->err, -EBADMSG, "%s: %s is not in this archive", t->name, t->link);
+    if (link(from, temp) < 0)
+        code = copy_linked(r, from, temp);
+    if (code == 0 && rename(temp, path) < 0)
+        code = err_errno(&r->err, -errno, "cannot create", path);
+    (void)unlink(temp); /* two names of one file: rename leaves both */
+    return code;
+}
+
 /* Writes a temporary file, then renames it: an existing file is replaced completely or not at
  * all. */
 static int extract(struct restore *r, struct tar_reader *tar, const struct tar_entry *t)
 {
     char path[PATH_MAX], temp[PATH_MAX + 32];
-    int code = full_path(r, t, path);
+    int code = full_path(r, t->name, path);
     if (code == 0)
         code = make_parents(r, path);
     if (code < 0)
         return code;
     (void)snprintf(temp, sizeof temp, "%s.%d.tmp", path, (int)getpid());
+    if (t->link[0])
+        return extract_link(r, t, path, temp);
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, t->mode & 0700);
     if (fd < 0)
         return err_errno(&r->err, -errno, "cannot create", temp);

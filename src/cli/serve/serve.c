@@ -19,6 +19,7 @@ static const struct arg ARGS[] = {
 struct serve {
     struct loop *loop;
     struct server *server;
+    struct service service;
     bool is_stopping;
 };
 
@@ -36,6 +37,7 @@ static void on_serve_signal(void *ctx, int signum)
         _exit(EXIT_FAILED); /* second signal: stop immediately */
     s->is_stopping = true;
     log_info(loop_log(s->loop), "server", "stopping (a second signal stops immediately)");
+    service_stopping(&s->service);
     server_stop(s->server, GRACE_MS, on_serve_stopped, s);
 }
 
@@ -77,8 +79,10 @@ static int serve_until_stopped(const struct cli *cli, struct config *c, bool is_
 {
     struct err e = {0};
     struct server_options opt = {
-        .with_bundles = true, .with_local_probe = true, .is_serving = true};
+        .with_bundles = true, .with_local_probe = true, .is_serving = true, .service = &s->service};
     uint16_t port;
+    if (service_open(&s->service, s->loop, &e) < 0)
+        return cli_fail(&e);
     if (server_new(s->loop, loop_log(s->loop), c, &opt, &s->server, &e) < 0)
         return cli_fail(&e);
     if (listen_or_explain(s, &port) < 0) {
@@ -89,6 +93,7 @@ static int serve_until_stopped(const struct cli *cli, struct config *c, bool is_
     struct signals *signals = signals_new(s->loop, on_serve_signal, s);
     str link = server_page_link(s->server, &c->arena);
     announce(cli, c, s->server, link, server_page_url(s->server, &c->arena));
+    service_ready(&s->service, port);
     if (is_opening)
         browser_open(c->work_dir, link);
     loop_run(s->loop);
@@ -115,6 +120,7 @@ static int run_serve(struct cmd *x)
     struct logger *log = cli_logger(x->cli, c, LOG_DEBUG, &session);
     struct serve s = {.loop = loop_new(log)};
     code = serve_until_stopped(x->cli, c, cmd_flag(x, "open"), &s);
+    service_close(&s.service);
     loop_free(s.loop);
     logger_free(log);
     session_log_end(&session, code);
@@ -128,7 +134,11 @@ const struct command CMD_SERVE = {
         "Listens on 127.0.0.1:27247, and on nb.sock in the work directory for other nb commands. "
         "Without users, prints a link that contains the key of this installation when standard "
         "output is a terminal; nb link prints it again. Ctrl-C or SIGTERM stops the server after "
-        "requests had up to 10 seconds to finish; a second signal stops it immediately.\n",
+        "requests had up to 10 seconds to finish; a second signal stops it immediately.\n"
+        "\n"
+        "A service manager such as systemd may pass the listening sockets (then --host and --port "
+        "have no effect; a socket named apps is that of http.appsPort), receives READY, STOPPING "
+        "and WATCHDOG states, and may queue connections while the server restarts.\n",
     .args = ARGS,
     .needs = WRITES_PROTOCOL,
     .run = run_serve,

@@ -54,12 +54,14 @@ static int pad(struct tar_writer *w, uint64_t size, struct err *e)
     return tar_put(w, ZEROS, (size_t)((BLOCK - size % BLOCK) % BLOCK), e);
 }
 
-static int put_header(struct tar_writer *w, const struct tar_file *f, char type, struct err *e)
+static int put_header(struct tar_writer *w, const struct tar_file *f, char type, const char *link,
+                      struct err *e)
 {
     struct header h = {0};
     uint64_t size = f->size > USTAR_SIZE_MAX ? 0 : f->size;
     int64_t mtime = f->mtime < 0 ? 0 : f->mtime;
     memcpy(h.name, f->name, strnlen(f->name, USTAR_NAME));
+    memcpy(h.link, link, strnlen(link, USTAR_NAME));
     (void)snprintf(h.mode, sizeof h.mode, "%07o", f->mode & 07777);
     (void)snprintf(h.uid, sizeof h.uid, "%07o", 0);
     (void)snprintf(h.gid, sizeof h.gid, "%07o", 0);
@@ -82,7 +84,8 @@ static void add_record(struct buf *b, const char *key, str value)
     buf_printf(b, "%zu %s=%.*s\n", n, key, STR_ARG(value));
 }
 
-static int put_records(struct tar_writer *w, const struct tar_file *f, struct err *e)
+static int put_records(struct tar_writer *w, const struct tar_file *f, const char *link,
+                       struct err *e)
 {
     struct buf b;
     char size[24];
@@ -90,10 +93,12 @@ static int put_records(struct tar_writer *w, const struct tar_file *f, struct er
     (void)snprintf(size, sizeof size, "%llu", (unsigned long long)f->size);
     if (strlen(f->name) > USTAR_NAME)
         add_record(&b, "path", str_from(f->name));
+    if (strlen(link) > USTAR_NAME)
+        add_record(&b, "linkpath", str_from(link));
     if (f->size > USTAR_SIZE_MAX)
         add_record(&b, "size", str_from(size));
     struct tar_file records = {.name = "pax", .mode = 0600, .mtime = f->mtime, .size = b.n};
-    int r = b.n > 0 ? put_header(w, &records, 'x', e) : 0;
+    int r = b.n > 0 ? put_header(w, &records, 'x', "", e) : 0;
     if (r == 0 && b.n > 0)
         r = tar_put(w, b.p, b.n, e);
     if (r == 0 && b.n > 0)
@@ -134,14 +139,27 @@ static int copy_in(struct tar_writer *w, const struct tar_file *f, int fd, struc
     return pad(w, f->size, e);
 }
 
-int tar_add(struct tar_writer *w, const struct tar_file *f, int fd, struct err *e)
+static int put_head(struct tar_writer *w, const struct tar_file *f, char type, const char *link,
+                    struct err *e)
 {
     assert(w->out);
     if (!tar_name_ok(str_from(f->name)))
         return err_set(e, -ENAMETOOLONG, "%s: this name does not fit into an archive", f->name);
-    int r = put_records(w, f, e);
-    if (r == 0)
-        r = put_header(w, f, '0', e);
+    int r = put_records(w, f, link, e);
+    return r < 0 ? r : put_header(w, f, type, link, e);
+}
+
+int tar_add_link(struct tar_writer *w, const struct tar_file *f, const char *target, struct err *e)
+{
+    assert(tar_name_ok(str_from(target)) && f->size == 0);
+    int r = put_head(w, f, '1', target, e);
+    w->files += r == 0;
+    return r;
+}
+
+int tar_add(struct tar_writer *w, const struct tar_file *f, int fd, struct err *e)
+{
+    int r = put_head(w, f, '0', "", e);
     if (r == 0)
         r = copy_in(w, f, fd, e);
     w->files += r == 0;
@@ -210,16 +228,16 @@ static int skip_rest(struct tar_reader *r, struct err *e)
     return 0;
 }
 
-static bool take_name(struct tar_entry *t, str name)
+static bool take_name(char to[TAR_NAME_MAX], str name)
 {
-    if (name.n == 0 || name.n >= sizeof t->name)
+    if (name.n == 0 || name.n >= TAR_NAME_MAX)
         return false;
-    memcpy(t->name, name.p, name.n);
-    t->name[name.n] = 0;
+    memcpy(to, name.p, name.n);
+    to[name.n] = 0;
     return true;
 }
 
-/* The records of an 'x' entry that are used: path and size. */
+/* The records of an 'x' entry that are used: path, linkpath and size. */
 static bool take_records(str text, struct tar_entry *t, bool *ret_has_name, bool *ret_has_size)
 {
     while (text.n > 0) {
@@ -232,7 +250,10 @@ static bool take_records(str text, struct tar_entry *t, bool *ret_has_name, bool
         text = str_skip(text, (size_t)n);
         if (str_starts(record, STR("path="))) {
             *ret_has_name = true;
-            if (!take_name(t, str_skip(record, 5)))
+            if (!take_name(t->name, str_skip(record, 5)))
+                return false;
+        } else if (str_starts(record, STR("linkpath="))) {
+            if (!take_name(t->link, str_skip(record, 9)))
                 return false;
         } else if (str_starts(record, STR("size="))) {
             *ret_has_size = true;
@@ -266,15 +287,19 @@ static bool header_name(const struct header *h, struct tar_entry *t)
     int name = (int)strnlen(h->name, sizeof h->name);
     int n = snprintf(full, sizeof full, "%.*s%s%.*s", prefix, h->prefix, prefix ? "/" : "", name,
                      h->name);
-    return take_name(t, str_make(full, (size_t)n));
+    return take_name(t->name, str_make(full, (size_t)n));
 }
 
 static int check_tar_entry(struct tar_entry *t, char type, struct err *e)
 {
     size_t n = strlen(t->name);
-    if (type != '0' && type != 0 && type != '5')
+    if (type != '0' && type != 0 && type != '5' && type != '1')
         return err_set(e, -EBADMSG, "%s: only files and directories can be restored", t->name);
     t->is_dir = type == '5';
+    if (type != '1')
+        t->link[0] = 0;
+    else if (t->size > 0 || !tar_name_ok(str_from(t->link)))
+        return err_set(e, -EBADMSG, "%s: it is a link to nothing in this archive", t->name);
     while (t->is_dir && n > 1 && t->name[n - 1] == '/')
         t->name[--n] = 0;
     if (!tar_name_ok(str_from(t->name)))
@@ -306,6 +331,8 @@ int tar_next(struct tar_reader *r, struct tar_entry *t, struct err *e)
         return tar_broken(e, "an entry has no name");
     if (!has_size)
         t->size = size;
+    if (h.type == '1' && !t->link[0])
+        (void)take_name(t->link, str_make(h.link, strnlen(h.link, sizeof h.link)));
     if (!parse_octal(h.mode, sizeof h.mode, &mode) || !parse_octal(h.mtime, sizeof h.mtime, &mtime))
         return tar_broken(e, "an entry cannot be read");
     t->mode = (unsigned)mode & 0777;

@@ -1,8 +1,9 @@
 /* tar.h - archives: POSIX ustar, with pax records for values that ustar cannot store.
  *
- * Writes regular files only; reads archives of other programs too, if they contain only regular
- * files and directories. Other types (links, devices), a name outside of the target directory, and
- * a wrong checksum are errors: an archive is foreign input. Blocking. */
+ * Writes regular files, and hard links to files written before; reads archives of other programs
+ * too, if they contain nothing else but directories. Other types (symbolic links, devices), a name
+ * outside of the target directory, and a wrong checksum are errors: an archive is foreign input.
+ * Blocking. */
 #pragma once
 
 #define TAR_STORE_DIR "store.dir" /* conversations from outside of the work directory */
@@ -37,6 +38,8 @@ struct tar_file {
 
 /* Copies exactly `size` bytes from fd. -EIO when there are fewer; the archive is then useless. */
 int tar_add(struct tar_writer *w, const struct tar_file *f, int fd, struct err *e);
+/* The file is the one that was added as `target`. */
+int tar_add_link(struct tar_writer *w, const struct tar_file *f, const char *target, struct err *e);
 int tar_end(struct tar_writer *w, struct err *e);
 
 /* ---- reading ---- */
@@ -49,6 +52,7 @@ struct tar_reader {
 
 struct tar_entry {
     char name[TAR_NAME_MAX];
+    char link[TAR_NAME_MAX]; /* the entry that it is a hard link to; empty = a file of its own */
     unsigned mode;
     int64_t mtime;
     uint64_t size;

@@ -56,3 +56,11 @@ void browser_open(const char *work_dir, str link)
         return;
     browser_start(path);
 }
+
+bool browser_show_file(const char *path)
+{
+    if (!has_desktop())
+        return false;
+    browser_start(path);
+    return true;
+}

@@ -8,3 +8,6 @@
  * all processes, so the browser gets {workDir}/auth/open.html (0600), which redirects to the
  * link. */
 void browser_open(const char *work_dir, str link);
+
+/* Shows a file with the program of the desktop for its type. False: there is no desktop. */
+bool browser_show_file(const char *path);

@@ -8,20 +8,26 @@
 struct session_input { /* a message, or the answer to a question */
     str text, ask_id;
     const struct json *decisions;
+    bool is_for_all; /* what is allowed stays allowed in the workspace */
 };
 
 struct chat_session {
     struct loop *loop;
     struct config *config;
     struct client *client; /* of the running server, or of the one in this process */
+    bool is_beside;        /* the client belongs to another session */
     struct arena arena;    /* as long as the session */
     str model, conversation_id;
+    str named_model;            /* of this session, or that of the command line */
+    const char *channel;        /* NULL = the terminal */
     str page_url;               /* of the running server; empty = no page */
     struct dir_grant directory; /* the current directory, unless commands cannot run there */
     str no_directory;           /* why they cannot */
+    bool lends_always;          /* the directory is not that of this process */
     struct json_strs allow;     /* globs; borrowed */
     struct json *files;         /* ids for the next message, or NULL */
     bool is_unattended;
+    bool wants_summary;              /* with the next message */
     const struct session_events *ev; /* of the message in progress: */
     void *ctx;
     struct client_call *chat;

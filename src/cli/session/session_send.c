@@ -1,10 +1,11 @@
 /* session_send.c - messages and answers of a session: requests to the API, and its stream of
  * events. */
 #include <assert.h>
+#include <errno.h>
 
+#include "cli/session/send_file.h"
 #include "cli/session/session_impl.h"
 #include "net/sse_parse.h"
-#include "os/file.h"
 
 #define BODY_MAX (64u * 1024 * 1024)
 
@@ -31,15 +32,16 @@ static void on_chat_data(void *ctx, str bytes)
         buf_add_str(&s->error_body, bytes);
 }
 
+/* The body may be of a proxy, and then is no JSON. */
 static void tell_refused(struct chat_session *s)
 {
     struct arena a;
-    if (session_is_remote(s)) {
-        (void)session_dispatch(s, STR("error"), buf_str(&s->error_body));
-        return;
-    }
+    struct json *said = NULL;
     arena_init(&a);
-    session_error(s, STR("refused"), client_message(&a, buf_str(&s->error_body)));
+    (void)json_parse(&a, buf_str(&s->error_body), JSON_COPY, &said, NULL);
+    str code = session_is_remote(s) ? json_get_string(said, "error") : STR_NONE;
+    session_error(s, code.n > 0 ? code : STR("refused"),
+                  client_message(s->client, &a, s->status, buf_str(&s->error_body)));
     arena_done(&a);
 }
 
@@ -50,14 +52,14 @@ static void on_chat_done(void *ctx, const struct err *err)
     s->chat = NULL;
     if (s->is_finished)
         return;
-    if (s->status != 200 && s->error_body.n > 0) {
+    if (s->status != 200 && s->status != 0 && err->code == 0) {
         tell_refused(s);
         return;
     }
     session_error(s, STR("connection_lost"),
                   err->code ? str_from(err->msg)
-                            : STR("the running server closed the connection; the answer may still "
-                                  "be in the conversation"));
+                            : STR("the server closed the connection; the answer may still be in "
+                                  "the conversation"));
 }
 
 static void write_answer(struct json_writer *w, const struct session_input *in)
@@ -65,6 +67,8 @@ static void write_answer(struct json_writer *w, const struct session_input *in)
     jw_kobject(w, "answer");
     jw_kstr(w, "askId", in->ask_id);
     jw_kval(w, "decisions", in->decisions);
+    if (in->is_for_all)
+        jw_kstr(w, "always", STR("workspace"));
     jw_end(w);
 }
 
@@ -79,6 +83,9 @@ static void write_directory(struct json_writer *w, const struct dir_grant *g)
 static void write_message(struct chat_session *s, struct json_writer *w, str text)
 {
     jw_kstr(w, "message", text);
+    if (s->wants_summary)
+        jw_kbool(w, "compact", true);
+    s->wants_summary = false;
     if (s->files)
         jw_kval(w, "files", s->files);
     s->files = NULL;
@@ -93,13 +100,14 @@ str session_body(struct chat_session *s, struct buf *b, const struct session_inp
         write_answer(&w, in);
     else
         write_message(s, &w, in->text);
-    jw_kstr(&w, "channel", STR("tui"));
-    if (s->directory.path.n > 0 && session_is_remote(s)) /* a server here has it already */
+    jw_kstr(&w, "channel", s->channel ? str_from(s->channel) : STR("tui"));
+    bool is_known = !session_is_remote(s) && !s->lends_always; /* a server here has its own */
+    if (s->directory.path.n > 0 && !is_known)
         write_directory(&w, &s->directory);
     jw_kbool(&w, "unattended", s->is_unattended);
     jw_kstrs(&w, "autoAllow", s->allow.items, s->allow.len);
     jw_kstr_if(&w, "conversationId", s->conversation_id);
-    jw_kstr_if(&w, "model", s->config->models.named);
+    jw_kstr_if(&w, "model", s->named_model.n > 0 ? s->named_model : s->config->models.named);
     jw_end(&w);
     return buf_str(b);
 }
@@ -108,6 +116,11 @@ void session_post(struct chat_session *s, const struct session_input *in)
 {
     static const struct fetch_events EVENTS = {on_chat_head, on_chat_data, on_chat_done};
     struct buf body;
+    if (s->chat &&
+        s->is_finished) { /* its last event has come; the rest is the end of the stream */
+        client_cancel(s->chat);
+        s->chat = NULL;
+    }
     assert(!s->chat); /* one message at a time */
     buf_init(&body, BODY_MAX);
     s->is_finished = false;
@@ -121,25 +134,41 @@ void session_post(struct chat_session *s, const struct session_input *in)
     buf_done(&body);
 }
 
+static void add_file(struct chat_session *s, str id)
+{
+    s->files = s->files ? s->files : json_new(&s->arena, JSON_ARRAY);
+    json_push(&s->arena, s->files, json_of_str(id));
+}
+
 int session_attach(struct chat_session *s, const char *path, struct err *e)
 {
-    struct arena a;
-    struct json *given;
-    const char *slash = strrchr(path, '/');
-    struct client_ask q = {.method = "POST"};
-    arena_init(&a);
-    str name = client_encode(&a, str_from(slash ? slash + 1 : path));
-    q.path = arena_printf(&a, "/v1/files?name=%.*s", STR_ARG(name));
-    int r = file_read(&a, path, CLIENT_BODY_MAX, &q.body, e);
+    str id;
+    int r = send_file(s->client, &s->arena, path, &id, e);
     if (r == 0)
-        r = client_ask(s->client, &q, &a, &given, e);
-    if (r == 0) {
-        str id = arena_str(&s->arena, json_get_string(given, "id"));
-        s->files = s->files ? s->files : json_new(&s->arena, JSON_ARRAY);
-        json_push(&s->arena, s->files, json_of_str(id));
-    }
-    arena_done(&a);
+        add_file(s, id);
     return r;
+}
+
+int session_attach_bytes(struct chat_session *s, str name, str bytes, struct err *e)
+{
+    str id;
+    int r = send_bytes(s->client, &s->arena, name, bytes, &id, e);
+    if (r == 0)
+        add_file(s, id);
+    return r;
+}
+
+void session_detach(struct chat_session *s)
+{
+    s->files = NULL;
+}
+
+int session_fetch(struct chat_session *s, str address, size_t max, struct arena *a, str *ret,
+                  struct err *e)
+{
+    if (!str_starts(address, STR("/v1/conversations/")))
+        return err_set(e, -EINVAL, "the result has no address");
+    return client_get_bytes(s->client, address, max, a, ret, e);
 }
 
 /* ---- requests beside the chat: its stream reports their results ---- */
@@ -178,7 +207,7 @@ static void on_posted(void *ctx, const struct err *err)
     if (p->is_cancel)
         p->session->is_cancelling = false;
     else if (p->status >= 400 && !session_is_remote(p->session))
-        cli_complain(client_message(&a, buf_str(&p->body)));
+        cli_complain(client_message(p->session->client, &a, p->status, buf_str(&p->body)));
     arena_done(&a);
     posted_free(p);
 }

@@ -1,11 +1,14 @@
 #include "cli/term/input.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "attach/sniff.h"
 #include "base/utf8.h"
 #include "os/file.h"
+
+enum { TEXT_INLINE_MAX = 256 * 1024 };
 
 int input_read_stdin(struct arena *a, size_t max, str *ret, struct err *e)
 {
@@ -54,7 +57,7 @@ static size_t fence_len(str text)
     return longest + 1;
 }
 
-static int add_block(struct buf *b, const char *label, str text, struct err *e)
+int input_add_block(struct buf *b, const char *label, str text, struct err *e)
 {
     static const char TICKS[] = "````````````````````````````````";
     size_t n = fence_len(text);
@@ -69,10 +72,13 @@ static int add_block(struct buf *b, const char *label, str text, struct err *e)
     return 0;
 }
 
-/* A text that is too large for a message is refused; what is not text is given as a file. */
+/* Anything else, and a text that is too long for a message, is given as a file. */
 static bool is_text_file(const char *path)
 {
     char head[SNIFF_BYTES];
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_size > TEXT_INLINE_MAX)
+        return false;
     return sniff_is_text(str_from(sniff_type(file_head(path, head, sizeof head))));
 }
 
@@ -87,7 +93,7 @@ static int add_input_file(struct buf *b, struct arena *a, const char *path,
     }
     int r = file_read(a, path, TURN_MESSAGE_MAX, &text, e);
     if (r == 0)
-        r = add_block(b, arena_printf(a, "File %s", slash ? slash + 1 : path).p, text, e);
+        r = input_add_block(b, arena_printf(a, "File %s", slash ? slash + 1 : path).p, text, e);
     return r;
 }
 
@@ -104,7 +110,7 @@ int input_compose(const struct cli *cli, struct arena *a, str *ret, struct input
     if (!cli->is_tty_in)
         r = input_read_stdin(a, TURN_MESSAGE_MAX, &piped, e);
     if (r == 0 && piped.n > 0)
-        r = add_block(&b, "Piped input", piped, e);
+        r = input_add_block(&b, "Piped input", piped, e);
     for (size_t i = 0; r == 0 && i < cli->chat.files.len; i++)
         r = add_input_file(&b, a, cli->chat.files.items[i], ret_files, e);
     if (r == 0 && (buf_failed(&b) || b.n > TURN_MESSAGE_MAX))

@@ -23,3 +23,6 @@ bool input_read_line(FILE *in, struct buf *line);
 
 /* All of stdin, at most max bytes: -EFBIG beyond. */
 int input_read_stdin(struct arena *a, size_t max, str *ret, struct err *e);
+
+/* Adds foreign text with a label, fenced. -EILSEQ: it is not UTF-8. */
+int input_add_block(struct buf *b, const char *label, str text, struct err *e);

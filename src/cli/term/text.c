@@ -2,6 +2,8 @@
 
 #include "base/text/plain.h"
 #include "base/utf8.h"
+#include "cli/term/styled.h"
+#include "cli/term/table.h"
 
 #define REPLACEMENT 0xfffd
 #define PRINT_MAX   (64u * 1024)
@@ -112,14 +114,35 @@ void text_clip(struct buf *out, str s, size_t width)
     buf_add_lit(out, has_sequence ? "\x1b[0m" : "");
 }
 
+static void print_wrapped(FILE *out, size_t indent, size_t columns, str safe)
+{
+    struct styled t;
+    struct styled_line line;
+    size_t at = 0;
+    styled_init(&t, PRINT_MAX);
+    styled_add(&t, safe, 0);
+    for (bool is_first = true; styled_wrap(&t, &at, t.text.n, columns, &line); is_first = false)
+        fprintf(out, "%*s%.*s\n", is_first ? 0 : (int)indent, "", (int)(line.to - line.from),
+                t.text.p + line.from);
+    styled_done(&t);
+}
+
+#define TEXT_COLUMNS_MIN 12 /* narrower text is not easier to read */
+
 void text_print(FILE *out, const char *label, int width, str s)
 {
     struct buf b;
+    size_t columns = table_terminal_width(fileno(out));
     if (s.n == 0)
         return;
     buf_init(&b, PRINT_MAX);
     text_add_line(&b, s);
-    fprintf(out, "%-*s %s\n", width, label, buf_cstr(&b));
+    int n = fprintf(out, "%-*s ", width, label);
+    size_t indent = n > 0 ? (size_t)n : 0;
+    if (columns < indent + TEXT_COLUMNS_MIN) /* or no terminal */
+        fprintf(out, "%s\n", buf_cstr(&b));
+    else
+        print_wrapped(out, indent, columns - indent, buf_str(&b));
     buf_done(&b);
 }
 

@@ -20,7 +20,8 @@ size_t text_width(str s); /* columns */
 /* At most `width` columns of s; "…" marks what was left out. */
 void text_clip(struct buf *out, str s, size_t width);
 
-/* "label text\n", the label padded to `width` columns; nothing for an empty text. */
+/* "label text\n", the label padded to `width` columns; nothing for an empty text. On a terminal it
+ * is broken at spaces, further lines below the first word of the text. */
 void text_print(FILE *out, const char *label, int width, str s);
 
 /* A time in words, relative to now: "just now", "5 min ago", "3 h ago", "yesterday", "4 days ago",

@@ -1,13 +1,11 @@
-#include "cli/chat/view.h"
-
 #include <assert.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "cli/chat/permit.h"
-#include "cli/term/result_words.h"
 #include "cli/term/styled.h"
 #include "cli/term/text.h"
+#include "cli/view/permit.h"
+#include "cli/view/view_impl.h"
 
 #define FINAL_MAX      (64u * 1024 * 1024)
 #define DRAW_MS        30
@@ -26,7 +24,7 @@ static struct markdown_style style_of(const struct view *v)
 
 /* ---- printing permanently ---- */
 
-static void set_apart(struct view *v, enum view_part part)
+void view_set_apart(struct view *v, enum view_part part)
 {
     assert(part != VIEW_NOTHING);
     bool is_more_tools = part == VIEW_TOOLS && v->last == VIEW_TOOLS;
@@ -41,7 +39,7 @@ static void print_text(struct view *v, str rendered)
         return;
     /* A stream separates its own blocks. */
     if (v->last != VIEW_TEXT || rendered.p[0] != '\n')
-        set_apart(v, VIEW_TEXT);
+        view_set_apart(v, VIEW_TEXT);
     buf_add_str(&v->final, rendered);
 }
 
@@ -55,20 +53,13 @@ static void end_text(struct view *v)
     buf_done(&out);
 }
 
-static void print_line(struct view *v, enum view_part part, str line)
-{
-    set_apart(v, part);
-    buf_add_str(&v->final, line);
-    buf_add_char(&v->final, '\n');
-}
-
 static void print_view_tools(struct view *v)
 {
     struct buf out;
     buf_init(&out, FINAL_MAX);
     tool_lines_take(&v->tools, &out);
     if (out.n > 0) {
-        set_apart(v, VIEW_TOOLS);
+        view_set_apart(v, VIEW_TOOLS);
         buf_add_str(&v->final, buf_str(&out));
     }
     buf_done(&out);
@@ -76,6 +67,7 @@ static void print_view_tools(struct view *v)
 
 static void end_tools(struct view *v)
 {
+    view_end_thoughts(v);
     tool_lines_stop(&v->tools, screen_width(v->screen));
     print_view_tools(v);
 }
@@ -183,6 +175,7 @@ static void on_view_text(void *ctx, const struct json *d)
     struct buf out;
     struct markdown_style style = style_of(v);
     print_view_tools(v);
+    view_end_thoughts(v);
     v->thought[0] = '\0';
     buf_init(&out, MARKDOWN_OUTPUT_MAX);
     markdown_stream_feed(&v->text, json_get_string(d, "text"), &style, &out);
@@ -197,6 +190,7 @@ static void on_view_thinking(void *ctx, const struct json *d)
     struct view *v = ctx;
     str delta = json_get_string(d, "text");
     struct buf all;
+    view_add_thoughts(v, delta);
     buf_init(&all, 2 * LINE_MAX_BYTES);
     ptrdiff_t cut = str_rfind_char(str_trim(delta), '\n');
     if (cut < 0)
@@ -218,6 +212,8 @@ static void on_view_tool_start(void *ctx, const struct json *d)
     struct view *v = ctx;
     str directory = json_get_string(d, "directory");
     end_text(v);
+    view_end_thoughts(v);
+    view_note_change(v, d);
     v->thought[0] = '\0';
     if (v->tells_directory && directory.n > 0) {
         v->tells_directory = false;
@@ -231,13 +227,9 @@ static void on_view_tool_start(void *ctx, const struct json *d)
 static void on_view_tool_done(void *ctx, const struct json *d)
 {
     struct view *v = ctx;
-    struct arena a;
-    arena_init(&a);
-    tool_lines_finish(&v->tools, json_get_string(d, "id"), json_get_string(d, "name"),
-                      result_is_ok(d), json_get_int(d, "ms", 0), result_words(&a, d),
-                      screen_width(v->screen));
-    arena_done(&a);
+    view_end_call(v, d);
     v->has_interface |= json_get_string(d, "resourceUri").n > 0;
+    media_note(&v->media, &v->arena, d);
     print_view_tools(v);
     touch(v);
 }
@@ -298,7 +290,8 @@ static void on_view_done(void *ctx, const struct json *report)
         v->ask = json_clone(&v->arena, json_get(report, "ask"));
     else if (v->has_footer)
         print_footer(v, report);
-    v->has_failed = str_eq(json_get_string(report, "stopReason"), STR("cancelled"));
+    v->stop = arena_str(&v->arena, json_get_string(report, "stopReason"));
+    v->has_failed = str_eq(v->stop, STR("cancelled"));
     view_finish(v);
 }
 
@@ -314,6 +307,7 @@ static void on_view_error(void *ctx, const struct json *d)
     view_notice(v, STYLE_RED, buf_str(&line));
     buf_done(&line);
     v->has_failed = true;
+    v->error = arena_str(&v->arena, json_get_string(d, "error"));
     view_finish(v);
 }
 
@@ -351,6 +345,7 @@ void view_init(struct view *v, struct loop *l, struct screen *s, bool has_color)
     timer_init(&v->timer, l, on_view_tick, v);
     markdown_stream_init(&v->text);
     buf_init(&v->final, FINAL_MAX);
+    buf_init(&v->thoughts, 2 * FOLD_BYTES_MAX);
     arena_init(&v->arena);
 }
 
@@ -361,6 +356,8 @@ void view_done(struct view *v)
     markdown_stream_done(&v->text);
     arena_done(&v->arena);
     buf_done(&v->final);
+    buf_done(&v->thoughts);
+    folds_done(&v->folds);
 }
 
 void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx)
@@ -372,7 +369,9 @@ void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx)
     v->is_running = true;
     v->has_failed = v->has_interface = v->is_paused = false;
     v->ask = NULL;
+    v->media.n = v->nchanges = 0;
     arena_reset(&v->arena);
+    v->stop = v->error = STR_NONE;
     v->thought[0] = '\0';
     view_redraw(v);
     timer_start(&v->timer, SPIN_MS);
@@ -408,6 +407,11 @@ void view_gap(struct view *v)
     v->last = VIEW_NOTHING;
 }
 
+void view_set_color(struct view *v, bool has_color)
+{
+    v->has_color = v->tools.has_color = has_color;
+}
+
 void view_wipe(struct view *v)
 {
     buf_clear(&v->final);
@@ -417,8 +421,18 @@ void view_wipe(struct view *v)
 
 void view_lines(struct view *v, str lines)
 {
-    set_apart(v, VIEW_NOTICE);
+    view_set_apart(v, VIEW_NOTICE);
     buf_add_str(&v->final, lines);
+}
+
+void view_foreign(struct view *v, str text)
+{
+    struct buf out;
+    buf_init(&out, FINAL_MAX);
+    text_add(&out, text);
+    buf_add_lit(&out, str_ends(text, STR("\n")) ? "" : "\n");
+    view_lines(v, buf_str(&out));
+    buf_done(&out);
 }
 
 void view_markdown(struct view *v, str text)
@@ -431,13 +445,25 @@ void view_markdown(struct view *v, str text)
     buf_done(&out);
 }
 
+/* Broken at spaces: a terminal would break words. */
+void view_more(struct view *v, unsigned style, str text)
+{
+    struct styled t;
+    struct styled_line line;
+    size_t at = 0, width = screen_width(v->screen);
+    styled_init(&t, FINAL_MAX);
+    styled_add(&t, text, style);
+    while (styled_wrap(&t, &at, t.text.n, width, &line)) {
+        styled_emit(&v->final, v->has_color, &t, line.from, line.to);
+        buf_add_char(&v->final, '\n');
+    }
+    styled_done(&t);
+}
+
 void view_notice(struct view *v, unsigned style, str text)
 {
-    struct buf line;
-    buf_init(&line, FINAL_MAX);
-    style_add(&line, v->has_color, style, text);
-    print_line(v, VIEW_NOTICE, buf_str(&line));
-    buf_done(&line);
+    view_set_apart(v, VIEW_NOTICE);
+    view_more(v, style, text);
 }
 
 void view_say(struct view *v, unsigned style, const char *fmt, ...)

@@ -1,4 +1,4 @@
-#include "cli/chat/permit.h"
+#include "cli/view/permit.h"
 
 #include <assert.h>
 
