@@ -22,3 +22,5 @@ addEventListener('hashchange', () => {
 })
 void takeLinkKey().then(() => app.start())
 tellSignIn()
+// The frame of the page is there without a server too (public/sw.js).
+if (isSecureContext) navigator.serviceWorker?.register('./sw.js').catch(() => {}) // forbidden, or a private window

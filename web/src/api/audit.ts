@@ -1,29 +1,8 @@
 // The audit log, for owners of the server.
 import { get } from './client'
+import type { AuditPage } from './schema'
 
-export interface AuditRecord {
-  seq: number
-  time: string
-  actor: {
-    user?: string
-    token?: string
-    how?: string
-    address?: string
-    via?: string
-    run?: string
-  }
-  workspace?: string
-  action: string
-  target?: string
-  outcome: string
-  detail?: string
-}
-
-export interface AuditPage {
-  records: AuditRecord[]
-  /** Where the next, older page begins. */
-  next?: number
-}
+export type { AuditPage, AuditRecord } from './schema'
 
 export interface AuditFilter {
   actor: string

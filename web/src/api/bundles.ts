@@ -1,55 +1,8 @@
 // Bundles and their tools.
 import { call, get } from './client'
+import type { App as AppInfo, AppDetail, ImportedServer } from './schema'
 
-export interface AppInfo {
-  name: string
-  bundleName: string
-  version: string
-  status: 'starting' | 'running' | 'crashed' | 'dead' | 'stopped'
-  reason: string | null
-  kind: string
-  toolCount: number
-  quarantinedCount: number
-  trustScore: number | null
-  protected: boolean
-  title: string | null
-  description: string | null
-  /** It takes a sign-in: of an admin for the workspace, or of each person. */
-  auth?: { type: 'oauth'; per: 'workspace' | 'person'; needsSignIn: boolean }
-}
-
-export interface AppDetail extends AppInfo {
-  author: string | null
-  uptimeMs: number | null
-  rssBytes: number | null
-  restartCount: number
-  failures: number
-  pid: number | null
-  sandbox: string | null
-  protocolVersion: string | null
-  tools: AppTool[]
-  /** For admins only. */
-  quarantined?: HeldTool[]
-  instructionsChanged?: { digest: string; before: string; after: string; warnings: string[] }
-}
-
-export interface AppTool {
-  name: string
-  description: string
-  effect: 'reads' | 'changes' | 'destroys' | 'undeclared'
-  warnings: string[]
-}
-
-/** A tool that is neither listed nor callable until an admin approves this definition of it. */
-export interface HeldTool {
-  name: string
-  shownName?: string
-  why: 'new' | 'changed' | 'shadows' | 'hidden' | 'repeated' | 'too_large'
-  detail: string
-  digest: string
-  changes: { field: string; before: string | null; after: string | null }[]
-  warnings: string[]
-}
+export type { App as AppInfo, AppDetail, AppTool, HeldTool, ImportedServer } from './schema'
 
 /** Approves what was shown, by its digests; what has changed since is refused. */
 export const approveApp = (
@@ -101,15 +54,6 @@ export function signOut(info: AppInfo): Promise<unknown> {
 
 export function installApp(entry: object): Promise<AppInfo> {
   return call('POST', 'apps/install', entry)
-}
-
-/** A server in the settings of another program. */
-export interface ImportedServer {
-  name: string
-  entry: object | null // what installApp takes; null: it cannot be added from here
-  isForOwner: boolean // it can be added on the machine itself
-  source: string | null
-  notes: string[]
 }
 
 /** The servers in such settings; nothing is added. */

@@ -11,11 +11,18 @@ export interface ChatRequest {
   whenBusy: WhenBusy
   model?: string | null
   files?: string[] // ids
+  mentions?: string[] // ids of people
+  projectId?: string // of a new conversation
 }
 
 /** Sends a message; the answer is the stream of the run it starts, or goes into. */
 export function startChat(body: ChatRequest): Promise<Response> {
   return request(address('chat/stream'), withJson('POST', { ...body, channel: 'web' }))
+}
+
+/** A message to the other people: the agent does not answer it. */
+export async function tellPeople(body: Omit<ChatRequest, 'model'>): Promise<void> {
+  await call('POST', 'chat/start', { ...body, forPeople: true, channel: 'web' })
 }
 
 /** To a question for permission. */

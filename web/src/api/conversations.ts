@@ -1,11 +1,16 @@
 // Conversations on the server: listing, reading, changing.
 import { address, call, get } from './client'
+import type { ConversationMarks, Trash } from './schema'
 import type { Conversation, ConversationPage, HistoryPage, Note, SearchPage } from './types'
 
 export interface ListQuery {
   search?: string
   cursor?: string | null
   limit?: number
+  pinned?: boolean
+  archived?: boolean
+  unread?: boolean
+  project?: string
 }
 
 export function listConversations(
@@ -21,12 +26,25 @@ export function getConversation(id: string): Promise<Conversation> {
 
 const HISTORY_EVENTS = 500 // per page: enough to fill a screen many times, little enough to be quick
 
+const ahead = new Map<string, Promise<HistoryPage | null>>()
+
+/** Asks for the newest page before it is known who is here: on a slow line that saves the wait. */
+export function askAhead(id: string): void {
+  ahead.set(id, askHistory(id, null, HISTORY_EVENTS).catch(() => null))
+}
+
 /** The newest page, or the one in front of a position. */
-export function getHistory(
+export async function getHistory(
   id: string,
   before: number | null = null,
   limit = HISTORY_EVENTS,
 ): Promise<HistoryPage> {
+  const early = before === null ? ahead.get(id) : null
+  ahead.delete(id) // it is the newest only once
+  return (await early) ?? askHistory(id, before, limit)
+}
+
+function askHistory(id: string, before: number | null, limit: number): Promise<HistoryPage> {
   return get(`conversations/${id}/history`, { before, limit })
 }
 
@@ -39,12 +57,36 @@ export function renameConversation(id: string, title: string): Promise<Conversat
 }
 
 /** A new conversation with the messages up to and including number atMessage, counted from 1. */
-export function forkConversation(id: string, atMessage?: number): Promise<Conversation> {
-  return call('POST', `conversations/${id}/fork`, atMessage === undefined ? {} : { atMessage })
+export function forkConversation(
+  id: string,
+  atMessage?: number,
+  kind?: 'branch',
+): Promise<Conversation> {
+  return call('POST', `conversations/${id}/fork`, { atMessage, kind })
+}
+
+export function promoteBranch(id: string): Promise<Conversation> {
+  return call('POST', `conversations/${id}/promote`)
 }
 
 export function deleteConversation(id: string): Promise<unknown> {
   return call('DELETE', `conversations/${id}`)
+}
+
+export interface MarkChange {
+  isPinned?: boolean
+  isArchived?: boolean
+  isUnread?: boolean
+  readMessages?: number
+}
+
+/** What this person keeps about a conversation; nobody else sees it. */
+export function markConversation(id: string, change: MarkChange): Promise<ConversationMarks> {
+  return call('PATCH', `conversations/${id}/marks`, change)
+}
+
+export function listTrash(): Promise<Trash> {
+  return get('trash')
 }
 
 export function restoreConversation(id: string): Promise<Conversation> {
@@ -74,12 +116,20 @@ export function unshareConversation(id: string): Promise<Conversation> {
   return call('POST', `conversations/${id}/unshare`)
 }
 
-export function addParticipant(id: string, userId: string): Promise<Conversation> {
-  return call('POST', `conversations/${id}/participants`, { userId })
+export type Role = 'write' | 'read'
+
+/** Also changes the role of somebody who takes part already. */
+export function addParticipant(id: string, userId: string, role: Role): Promise<Conversation> {
+  return call('POST', `conversations/${id}/participants`, { userId, role })
 }
 
 export function removeParticipant(id: string, userId: string): Promise<Conversation> {
   return call('DELETE', `conversations/${id}/participants/${encodeURIComponent(userId)}`)
+}
+
+/** Ends one's own part in it. */
+export async function leaveConversation(id: string): Promise<void> {
+  await call('POST', `conversations/${id}/leave`)
 }
 
 /** Tells the others that this person is writing. */

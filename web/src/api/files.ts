@@ -1,21 +1,34 @@
 // Files that people give to the agent, and where messages that name them get them from.
 import { address, ApiError, session } from './client'
+import type { File as GivenFile } from './schema'
 import type { FilePart } from './types'
 
-/** A file as the server has it. */
-export interface GivenFile {
-  id: string
-  name: string
-  mimeType: string
-  bytes: number
+export type { File as GivenFile } from './schema'
+
+/** The share that has been sent; whether it waits for the server to be there again. */
+export type OnProgress = (share: number, isWaiting: boolean) => void
+
+const WHOLE_MAX = 8 << 20 // bytes; larger files go in pieces
+
+/** Sends a file. */
+export async function giveFile(file: File, onProgress: OnProgress, signal: AbortSignal): Promise<GivenFile> {
+  if (file.size > WHOLE_MAX) {
+    const { giveInPieces } = await import('../files/files')
+    return giveInPieces(file, onProgress, signal)
+  }
+  const headers = { 'x-file-name': encodeURIComponent(file.name) }
+  return transmit('POST', 'files', headers, file, (share) => onProgress(share, false), signal)
 }
 
-/** Sends a file. fetch() does not tell how much has been sent. */
-export function giveFile(
-  file: File,
+/** One request with bytes. fetch() does not tell how much has been sent. */
+export function transmit<T>(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  bytes: Blob,
   onProgress: (share: number) => void,
   signal: AbortSignal,
-): Promise<GivenFile> {
+): Promise<T> {
   const sending = new XMLHttpRequest()
   signal.addEventListener('abort', () => sending.abort())
   return new Promise((resolve, reject) => {
@@ -25,14 +38,14 @@ export function giveFile(
     sending.addEventListener('abort', fail)
     sending.addEventListener('load', () => {
       const body = parse(sending.responseText)
-      if (sending.status === 200) resolve(body as unknown as GivenFile)
+      if (sending.status === 200) resolve(body as T)
       else reject(new ApiError(sending.status, String(body.error), refusalOf(sending.status, body)))
     })
-    sending.open('POST', address('files'))
-    sending.setRequestHeader('x-file-name', encodeURIComponent(file.name))
+    sending.open(method, address(path))
     sending.setRequestHeader('content-type', 'application/octet-stream')
     if (session.workspaceId) sending.setRequestHeader('x-workspace-id', session.workspaceId)
-    sending.send(file)
+    for (const [name, value] of Object.entries(headers)) sending.setRequestHeader(name, value)
+    sending.send(bytes)
   })
 }
 

@@ -97,9 +97,11 @@ export class Hub {
       this.#streamId = data.streamId ?? null
       if (frame.id) this.#lastNews = frame.id
       this.#syncRest()
+      this.#emit({ kind: 'news', frame })
     } else if (frame.event === 'heartbeat') {
       // It has shown that the link is alive.
-    } else if (frame.id !== null || !data.conversationId) {
+    } else if (frame.id !== null || !data.conversationId || frame.event === 'conversation.marked') {
+      // The last one is for this person alone, and has no number.
       if (frame.id) this.#lastNews = frame.id
       this.#emit({ kind: 'news', frame })
     } else {

@@ -53,7 +53,7 @@ export class Live {
     }
   }
 
-  /** Calls back with what concerns the workspace; "reset" when something was missed. */
+  /** Calls back with what concerns the workspace; "subscribed" with each connection, "reset" when something was missed. */
   onNews(listener: (event: string, data: unknown) => void): () => void {
     this.#news.add(listener)
     return () => this.#news.delete(listener)

@@ -1,32 +1,10 @@
 // People: logging in, the own profile, tokens; for admins users and workspaces.
 import { address, ApiError, call, get, request } from './client'
+import type { Bootstrap, Session, Token, User, Workspace as WorkspaceInfo } from './schema'
 
-export type AuthMode = 'dev' | 'key' | 'local' | 'oidc'
+export type { Bootstrap, Token, User, Workspace as WorkspaceInfo } from './schema'
 
-export interface User {
-  id: string
-  email: string | null
-  displayName: string | null
-  orgRole: 'owner' | 'admin' | 'member'
-  createdAt?: string
-  hasPassword?: boolean
-}
-
-export interface WorkspaceInfo {
-  id: string
-  name: string
-  role: string | null
-  memberCount: number
-  bundleCount: number
-}
-
-export interface Bootstrap {
-  user: User | null
-  workspaces: WorkspaceInfo[]
-  activeWorkspace: string | null
-  authMode: AuthMode
-  orgName: string | null
-}
+export type AuthMode = Session['mode']
 
 /** Null: this server has no users. */
 export async function bootstrap(preferred: string | null): Promise<Bootstrap | null> {
@@ -81,17 +59,6 @@ export function setPassword(current: string, password: string): Promise<unknown>
 
 export function signOutEverywhere(): Promise<unknown> {
   return call('POST', 'users/me/sign-out')
-}
-
-export interface Token {
-  id: string
-  name: string
-  scopes: string[]
-  tools: string[] // globs; none = all
-  workspaceId: string | null
-  createdAt: string | null
-  expiresAt: string | null
-  lastUsedAt: string | null
 }
 
 export const SCOPES = ['read', 'write', 'mcp', 'admin'] as const

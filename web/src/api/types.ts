@@ -1,4 +1,38 @@
-// The server's JSON, as far as the page reads it.
+// The server's JSON, as far as the page reads it. Answers are in schema.ts, which is printed from the
+// document of the API; here is what the page adds to them, and events.
+import type {
+  Ask,
+  ExampleApp,
+  FilePart,
+  History,
+  HistoryCall,
+  HistoryMessage as StoredMessage,
+  ContentPart as StoredPart,
+  Question as ToolQuestion,
+  QueuedMessage,
+  ResultBlob,
+  ResultPart,
+  ViewContext,
+} from './schema'
+
+export type {
+  BranchList,
+  Conversation,
+  ConversationPage,
+  ExampleApp,
+  FilePart,
+  Model as ModelInfo,
+  ModelList,
+  Note,
+  Notice,
+  Provider as ProviderInfo,
+  QueuedMessage,
+  ResultBlob,
+  ResultPart,
+  SearchHit,
+  SearchPage,
+  ViewContext,
+} from './schema'
 
 export interface Workspace {
   id?: string
@@ -15,139 +49,27 @@ export interface Workspace {
   status: { uptime: number; totalTools: number; runs: number }
 }
 
-/** An app that comes with nb, to try. */
-export interface ExampleApp {
-  name: string
-  title: string
-  message: string // calls its tool
-  path: string
-  isInstalled: boolean
-}
-
-export interface Conversation {
-  id: string
-  createdAt: string
-  updatedAt: string
-  title: string | null
-  preview: string
-  messageCount: number
-  totalInputTokens: number
-  totalOutputTokens: number
-  totalCostUsd: number | null
-  lastModel: string | null
-  forkedFrom?: string
-  ownerId: string | null
-  visibility: 'private' | 'shared'
-  participants: string[]
-  isRunning: boolean
-}
-
-export interface ConversationPage {
-  conversations: Conversation[]
-  nextCursor: string | null
-  totalCount: number
-}
-
 /** A part of a message. Unknown types exist and are skipped. */
-export interface ContentPart {
-  type: string
-  text?: string
-  toolCallId?: string
-  toolName?: string
-  input?: unknown
+export interface ContentPart extends StoredPart {
   resourceUri?: string // set by the page, from the calls beside the parts
-  file?: string // of a file that a person gave
-  name?: string
-  mimeType?: string
-  bytes?: number
-}
-
-/** A file that a message names. */
-export interface FilePart {
-  type: string // image, audio, file
-  file: string
-  name: string
-  mimeType: string
-  bytes: number
-}
-
-/** A part of a tool's result in short; unknown types exist. `address`: it is not complete, there is the whole of it. */
-export interface ResultPart {
-  type: string // text, image, audio, resource, resource_link, structured
-  text?: string
-  value?: unknown // of structured content
-  mimeType?: string
-  uri?: string
-  name?: string
-  title?: string
-  description?: string
-  size?: number // that a link says
-  bytes?: number
-  address?: string
-}
-
-/** A result that is too large for the log: its JSON text. */
-export interface ResultBlob {
-  bytes: number
-  address: string
 }
 
 /** A message as the history tells it; a run of several answers is several messages. */
-export interface HistoryMessage {
-  role: 'user' | 'assistant'
-  content: string
+export interface HistoryMessage extends Omit<StoredMessage, 'parts' | 'toolCalls'> {
   parts: ContentPart[]
-  timestamp: string
-  position: number
-  userId?: string
   displayName?: string
-  app?: string // the bundle whose interface wrote it
-  context?: ViewContext[]
-  runId?: string
-  model?: string
-  inputTokens?: number
-  outputTokens?: number
-  cacheReadTokens?: number
-  toolCalls?: {
-    id: string
-    name: string
-    input?: unknown
-    output: string
-    parts?: ResultPart[] // absent: the output is all there is
-    blob?: ResultBlob
-    ok: boolean
-    isAnswered: boolean
-    ms: number
-    childId?: string // the conversation of the run it delegated to
-    resourceUri?: string // of the tool's interface
-  }[]
-  stopReason?: string
-  error?: string
+  toolCalls?: HistoryCall[]
 }
 
 /** Tool calls that wait for a person's permission. */
-export interface Question {
-  askId: string
-  calls: {
-    id: string
-    name: string
-    input?: unknown
-    needsPermission?: boolean
-    canRemember?: boolean
-    directory?: string // of a terminal: the command would run there
-  }[]
+export interface Question extends Ask {
+  calls: NonNullable<Ask['calls']>
 }
 
 /** A question of a tool to people while its call waits: a form, a page to visit, the use of the model. */
-export interface InputRequest {
-  inputId: string
-  kind: 'form' | 'url' | 'sampling'
-  source: string // the bundle that asks
+export interface InputRequest extends Omit<ToolQuestion, 'schema' | 'callId'> {
   callId?: string
-  message: string
   schema?: FormSchema // flat: strings, numbers, booleans and choices
-  url?: string
-  detail?: unknown
 }
 
 /** Withdrawn and timeout: nobody answered. */
@@ -174,35 +96,10 @@ export interface FieldSchema {
   maximum?: number
 }
 
-export interface Note {
-  timestamp: string
-  author: string
-  content: string
-}
-
-export interface SearchHit {
-  conversationId: string
-  title: string
-  timestamp: string
-  role: string
-  position: number
-  snippet: string
-  parts: { text: string; isHit: boolean }[]
-}
-
-export interface SearchPage {
-  results: SearchHit[]
-  total: number | null
-  isPartial: boolean
-}
-
-export interface HistoryPage {
-  conversationId: string
+export interface HistoryPage extends Omit<History, 'messages' | 'ask' | 'inputs'> {
   messages: HistoryMessage[]
   ask: Question | null // what the conversation waits for now
   inputs?: InputRequest[] // what tools wait for now
-  end: number // the position to follow from
-  before: number | null // asks for the page in front of this one
 }
 
 /** Declined: a message came instead of an answer. */
@@ -217,17 +114,6 @@ interface Someone {
   displayName?: string | null
 }
 
-/** A message that waits until the agent has answered. */
-export interface QueuedMessage {
-  queuedId: string
-  userId: string | null
-  displayName: string | null
-  mode: 'queue' | 'steer'
-  message: string
-  files?: FilePart[]
-  queuedAt: string
-}
-
 interface OfRun extends Stored {
   runId: string
 }
@@ -240,19 +126,28 @@ export interface ToolResult {
   isError?: boolean
 }
 
-/** What an open interface of the sender showed when they sent the message. */
-export interface ViewContext {
-  app: string
-  callId?: string
-  text: string
-}
-
 /** A call that the model is writing. */
 export interface DraftCall {
   id: string
   name: string
   resourceUri?: string
   input?: unknown
+}
+
+/** A call of the model that failed and is repeated. */
+export interface RetryNote {
+  attempt: number
+  of?: number
+  waitMs: number
+  message: string
+}
+
+/** How far a call is. */
+export interface ProgressNote {
+  id: string
+  progress: number
+  total?: number
+  message?: string
 }
 
 /** Events in the stream of a conversation, by name. */
@@ -264,6 +159,7 @@ export interface ConversationEvents {
     queuedId?: string
     app?: string // the bundle whose interface wrote it
     context?: ViewContext[]
+    forPeople?: boolean // not to the agent
   }
   'queue.snapshot': { messages: QueuedMessage[] }
   'queue.added': QueuedMessage
@@ -277,16 +173,13 @@ export interface ConversationEvents {
   'run.start': OfRun & { model?: string; userId?: string; skill?: string }
   'text.delta': OfRun & { text: string }
   'reasoning.delta': OfRun & { text: string }
-  'text.snapshot': { runId: string | null; text: string; calls?: DraftCall[] }
+  'run.retry': OfRun & RetryNote
+  'history.compacted': Stored & { summary: string; summarizedMessageCount?: number; cutBecause?: string }
+  'text.snapshot': { runId: string | null; text: string; calls?: DraftCall[]; retry?: RetryNote; progress?: ProgressNote[]; elsewhere?: boolean }
   'tool.preparing': OfRun & { id: string; name: string; resourceUri?: string }
   'tool.input': OfRun & { id: string; input: unknown } // what the arguments already hold
   'tool.start': OfRun & { id: string; name: string; input?: unknown; resourceUri?: string }
-  'tool.progress': OfRun & {
-    id: string
-    progress: number
-    total?: number
-    message?: string
-  }
+  'tool.progress': OfRun & ProgressNote
   'tool.settled': OfRun & { id: string; name: string; ok: boolean; ms: number }
   'tool.done': OfRun & {
     id: string
@@ -297,6 +190,7 @@ export interface ConversationEvents {
     parts?: ResultPart[]
     blob?: ResultBlob
     result?: ToolResult
+    files?: FilePart[] // that the call has made
     resourceUri?: string
     cancelled?: boolean // the tool gave no result; only with resourceUri
   }
@@ -316,6 +210,7 @@ export interface ConversationEvents {
     cacheReadTokens?: number
     cacheWrite5mTokens?: number
     cacheWrite1hTokens?: number
+    thinkingMs?: number
     finishReason?: string
   }
   'ask.opened': OfRun & Question
@@ -331,7 +226,8 @@ export interface ConversationEvents {
   'run.error': OfRun & { error: string; errorType?: string; partialText?: string }
   'conversation.title': Stored & { title: string | null; auto?: boolean }
   'conversation.visibility': Stored & { visibility: 'private' | 'shared' }
-  'conversation.participants': Stored & { participants: string[] }
+  'conversation.participants': Stored & { participants: string[]; readers?: string[] }
+  'conversation.promoted': Stored
   typing: Someone & { isTyping: boolean }
   presence: Someone & { state: 'joined' | 'left' }
   'presence.snapshot': { users: Someone[] }
@@ -343,43 +239,3 @@ export type ConversationEvent = {
   [K in keyof ConversationEvents]: { event: K; data: ConversationEvents[K]; id: string | null }
 }[keyof ConversationEvents]
 
-export interface ModelInfo {
-  name: string // provider:model
-  provider: string
-  isDefault: boolean
-  contextTokens: number | null
-  maxOutputTokens: number | null
-  usdPerMillionTokens: {
-    input: number
-    output: number
-    cacheRead: number
-    cacheWrite5m: number
-    cacheWrite1h: number
-  } | null
-  pricedOn: string | null // month of the list price; null: set by the configuration, or unknown
-  canUseTools: boolean
-  canSeeImages: boolean
-  canThink: boolean
-  retiresOn: string | null
-  isRetired: boolean
-  successor: string | null
-}
-
-export interface ProviderInfo {
-  name: string
-  type: string
-  baseUrl: string
-  isConfigured: boolean
-  isUsable: boolean
-  problem: string | null
-  defaultModel: string | null
-  isLocal: boolean // a server of the kind that people run on their own machine
-  takesKey: boolean // the caller may set a key
-}
-
-export interface ModelList {
-  default: { model: string; why: string; isConfigured: boolean }
-  mayChange: boolean // the caller may change models
-  providers: ProviderInfo[]
-  models: ModelInfo[]
-}

@@ -1,46 +1,17 @@
 // Views: interfaces of tools (MCP Apps), as the server holds them. The page shows them and carries
 // their requests to the server, which decides.
 import { address, ApiError, call, get, request, withJson } from './client'
+import type { View, ViewState as ViewProgress } from './schema'
 import { frames } from './sse'
+
+export type { View, ViewResource, ViewState as ViewProgress } from './schema'
 
 /** What is shown: the interface of a tool call, or one that an app has without a call. */
 export type ViewTarget =
   | { conversationId: string; callId: string; position?: number }
   | { app: string; uri?: string }
 
-export type ViewState = 'preparing' | 'running' | 'done' | 'cancelled'
-
-/** How far the tool call of a view is. */
-export interface ViewProgress {
-  state: ViewState
-  arguments: Record<string, unknown> | null
-  result: Record<string, unknown> | null
-  reason: string
-}
-
-export interface ViewResource {
-  uri: string
-  html: string | null
-  csp: Record<string, string[]>
-  permissions: Record<string, unknown>
-  prefersBorder: boolean | null
-  dropped: string[] // entries of its metadata that were refused
-  sha256: string
-}
-
-export interface View extends ViewProgress {
-  viewId: string
-  app: string
-  title: string
-  conversationId: string | null
-  callId: string | null
-  tool: Record<string, unknown> | null
-  resource: ViewResource | null
-  problem: { code: string; message: string } | null
-  sandbox: { url: string; origin: string; isApart: boolean }
-  hostInfo: Record<string, unknown>
-  hostCapabilities: Record<string, unknown>
-}
+export type ViewState = ViewProgress['state']
 
 /** A question to the person about a request of a view. */
 export interface ViewAsk {
@@ -98,6 +69,25 @@ export async function answerAsk(
   decision: 'allow' | 'deny' | 'always',
 ): Promise<void> {
   await call('POST', `views/${viewId}/asks/${askId}`, { decision })
+}
+
+/** A call of a tool that the interface offers; the agent waits for its answer. */
+export interface OfferedCall {
+  callId: string
+  name: string
+  arguments: unknown
+}
+
+export async function offerTools(viewId: string, tools: unknown[]): Promise<void> {
+  await call('PUT', `views/${viewId}/tools`, { tools })
+}
+
+export async function openCalls(viewId: string): Promise<OfferedCall[]> {
+  return (await get<{ calls: OfferedCall[] }>(`views/${viewId}/calls`)).calls
+}
+
+export async function answerOffered(viewId: string, callId: string, answer: object): Promise<void> {
+  await call('POST', `views/${viewId}/calls/${callId}`, answer)
 }
 
 /** The server does not hold the view any more: limits, a restart, or it was idle too long. */

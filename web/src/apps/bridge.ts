@@ -11,7 +11,8 @@ import { FloodMeter } from './meter'
 
 export const PROTOCOL_VERSION = '2026-01-26'
 const CALLS_MAX = 64 // requests of a view at the same time
-const TEARDOWN_MS = 2000
+const TEARDOWN_MS = 2000 // for a view that does nothing,
+const TEARDOWN_MAX_MS = 10_000 // and for one that still uses its tools, to save something for example
 
 const INVALID_REQUEST = -32600
 const METHOD_NOT_FOUND = -32601
@@ -32,6 +33,7 @@ export interface ViewCall {
 export interface AppInfo {
   name: string
   displayModes: readonly string[] | null // null: it declared none
+  hasTools: boolean // that it offers to the agent
 }
 
 export interface BridgeHost {
@@ -53,11 +55,11 @@ export class Bridge {
   #host: BridgeHost
   #meter = new FloodMeter()
   #calls = new Map<Id, AbortController>() // of the view
-  #asked = new Map<Id, () => void>() // of the host: what waits for an answer
+  #asked = new Map<Id, (answer: Params) => void>() // of the host: what waits for an answer
   #nextId = 1
   #isOpen = false // initialized
   #isClosed = false
-  #app: AppInfo = { name: '', displayModes: null }
+  #app: AppInfo = { name: '', displayModes: null, hasTools: false }
 
   constructor(host: BridgeHost) {
     this.#host = host
@@ -78,7 +80,7 @@ export class Bridge {
     const { id, method } = message
     const params = isObject(message.params) ? message.params : {}
     if (typeof method !== 'string') {
-      if (isId(id)) this.#onAnswer(id)
+      if (isId(id)) this.#asked.get(id)?.(message)
     } else if (id === undefined) {
       this.#onNotification(method, params)
     } else if (isId(id)) {
@@ -92,24 +94,50 @@ export class Bridge {
   }
 
   /** Asks the view and waits until it answers, in whichever way; false: it did not within the time. */
-  ask(method: string, params: object, timeoutMs: number): Promise<boolean> {
-    if (!this.#isOpen || this.#isClosed) return Promise.resolve(false)
+  async ask(method: string, params: object, timeoutMs: number): Promise<boolean> {
+    return (await this.#exchange(method, params, timeoutMs)) !== null
+  }
+
+  /** Asks the view for something; throws RpcError. `signal`: nobody wants the answer any more. */
+  async call(method: string, params: object, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
+    const answer = await this.#exchange(method, params, timeoutMs, signal)
+    if (!answer) throw new RpcError(REFUSED, 'The app did not answer.')
+    const { error, result } = answer
+    if (!isObject(error)) return result
+    const { code, message } = error
+    throw new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, String(message))
+  }
+
+  #exchange(method: string, params: object, timeoutMs: number, signal?: AbortSignal): Promise<Params | null> {
+    if (!this.#isOpen || this.#isClosed || signal?.aborted) return Promise.resolve(null)
     const id = this.#nextId++
     return new Promise((resolve) => {
-      const end = (isAnswered: boolean) => {
+      const end = (answer: Params | null) => {
         clearTimeout(timer)
+        signal?.removeEventListener('abort', giveUp)
         this.#asked.delete(id)
-        resolve(isAnswered)
+        resolve(answer)
       }
-      const timer = setTimeout(() => end(false), timeoutMs)
-      this.#asked.set(id, () => end(true))
+      const giveUp = () => {
+        this.notify('notifications/cancelled', { requestId: id })
+        end(null)
+      }
+      const timer = setTimeout(giveUp, timeoutMs)
+      signal?.addEventListener('abort', giveUp)
+      this.#asked.set(id, end)
       this.#post({ id, method, params })
     })
   }
 
   /** Tells the view that it will be removed. It may be, once this has returned. */
   async tearDown(reason: string): Promise<void> {
-    await this.ask('ui/resource-teardown', { reason }, TEARDOWN_MS)
+    const earlier = new Set(this.#calls.values())
+    const isFinishing = () => [...this.#calls.values()].some((call) => !earlier.has(call))
+    const idle = async () => {
+      do await new Promise((resolve) => setTimeout(resolve, TEARDOWN_MS))
+      while (isFinishing())
+    }
+    await Promise.race([this.ask('ui/resource-teardown', { reason }, TEARDOWN_MAX_MS), idle()])
     this.close()
   }
 
@@ -119,15 +147,11 @@ export class Bridge {
     this.#isOpen = false
     for (const call of this.#calls.values()) call.abort()
     this.#calls.clear()
-    for (const resolve of [...this.#asked.values()]) resolve()
+    for (const resolve of [...this.#asked.values()]) resolve({})
   }
 
   #post(message: object): void {
     if (!this.#isClosed) this.#host.post({ jsonrpc: '2.0', ...message })
-  }
-
-  #onAnswer(id: Id): void {
-    this.#asked.get(id)?.()
   }
 
   #onNotification(method: string, params: Params): void {
@@ -159,10 +183,11 @@ export class Bridge {
 
   #greet(id: Id, { appInfo, appCapabilities }: Params): void {
     const { name } = isObject(appInfo) ? appInfo : {}
-    const { availableDisplayModes: modes } = isObject(appCapabilities) ? appCapabilities : {}
+    const { availableDisplayModes: modes, tools } = isObject(appCapabilities) ? appCapabilities : {}
     this.#app = {
       name: typeof name === 'string' ? name : '',
       displayModes: Array.isArray(modes) ? modes.filter((mode) => typeof mode === 'string') : null,
+      hasTools: isObject(tools),
     }
     if (this.#isOpen) {
       this.#isOpen = false

@@ -44,6 +44,8 @@ export interface CardOptions {
   page: PageActions
   /** Its place is the whole area: it is always as high as that. */
   isWhole?: boolean
+  /** What its context has beyond the protocol, where the host is NimbleBrain. */
+  extraContext?(): object
   /** Called after a change of state or mode. */
   onChange(card: AppCard): void
 }
@@ -75,6 +77,7 @@ export class AppCard implements SessionHost, RequestPlace {
   #text = '' // the result for people who cannot see the app
   #problem = ''
   #declared: readonly string[] | null = null
+  #isReloaded = false // by the person, who does not want to see what was kept
   #height = HEIGHT_FIRST
   #changed = new Map<string, number>() // tool → the timer that tells of it
   #timers = new Set<number>()
@@ -226,6 +229,17 @@ export class AppCard implements SessionHost, RequestPlace {
     return isFixed ? { width, height } : { width, maxHeight: HEIGHT_MAX }
   }
 
+  extraContext({ hostInfo }: View): object {
+    const { extraContext } = this.#options
+    if (!extraContext || hostInfo.name !== 'nimblebrain') return {}
+    return { ...extraContext(), ...(this.#isReloaded ? { forceRefresh: true } : {}) }
+  }
+
+  /** Something outside of the app has changed. */
+  noteContext(changed: object): void {
+    if (this.#session?.view?.hostInfo.name === 'nimblebrain') this.#session.changeContext(changed)
+  }
+
   onOpened(view: View): void {
     const { isWhole, label } = this.#options
     const title = isWhole ? label : view.title || label
@@ -248,12 +262,13 @@ export class AppCard implements SessionHost, RequestPlace {
     this.#frame = frame
     this.#endGuard()
     this.#endGuard = guardFocus(frame, () => this.onProblem(THIEF))
-    this.#body.replaceChildren(frame)
+    this.#body.replaceChildren(frame, ...this.#textParts())
     this.#setHeight(this.#height)
   }
 
   onInitialized({ displayModes }: AppInfo): void {
     this.#declared = displayModes
+    this.#body.querySelector('.app-text')?.remove()
     this.#show('running')
     this.#drawMode()
     const state = this.#requests.storedState
@@ -345,6 +360,7 @@ export class AppCard implements SessionHost, RequestPlace {
 
   async #reload(): Promise<void> {
     await this.#end('resting', 'The view is reloaded.')
+    this.#isReloaded = true
     this.open()
   }
 
@@ -388,10 +404,15 @@ export class AppCard implements SessionHost, RequestPlace {
     const hasNote = isClosed || this.state === 'problem'
     this.#body.replaceChildren(
       ...(hasNote ? [h('div', { class: 'app-note' }, icon('alert'), h('p', {}, note), again)] : []),
-      ...(this.#text && !isClosed ? [h('pre', { class: 'app-text', tabindex: 0, dir: 'auto' }, this.#text)] : []),
+      ...(isClosed ? [] : this.#textParts()),
     )
     // A view that comes back is as high as it was: nothing moves.
     this.#body.style.height = this.state === 'resting' ? `${this.#height}px` : ''
+  }
+
+  /** The result as text; it stays until the app is there. */
+  #textParts(): Node[] {
+    return this.#text ? [h('pre', { class: 'app-text', tabindex: 0, dir: 'auto' }, this.#text)] : []
   }
 
   #drawMode(): void {

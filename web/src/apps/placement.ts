@@ -18,7 +18,14 @@ export async function openPlacement(app: App, placement: Placement): Promise<HTM
     version: app.workspace.value?.version ?? '',
     page: pageActions(app, (text) => app.startChat(text)),
     isWhole: true,
+    extraContext: () => ({ ...workspaceContext(app), ...streamingContext(app) }),
     onChange: () => {},
+  })
+  let told = JSON.stringify(streamingContext(app))
+  const endStreaming = app.conversations.changes.subscribe(() => {
+    const now = JSON.stringify(streamingContext(app))
+    if (now !== told) card.noteContext(streamingContext(app))
+    told = now
   })
   const endChanges = onDataChanged((change) => card.noteChange(change))
   const onLeaving = () => card.forsake()
@@ -26,6 +33,7 @@ export async function openPlacement(app: App, placement: Placement): Promise<HTM
   const element = h('div', { class: `app-place is-${size}` }, card.element)
   setEnd(element, () => {
     endChanges()
+    endStreaming()
     removeEventListener('pagehide', onLeaving)
     if (card.isAlive) return card.leave('The app was left.')
     card.kill()
@@ -33,6 +41,16 @@ export async function openPlacement(app: App, placement: Placement): Promise<HTM
   })
   card.open()
   return element
+}
+
+function workspaceContext(app: App): object {
+  const { id = '', name = '', authMode = 'dev' } = app.workspace.value ?? {}
+  return { origin: location.origin, workspace: { id, name, isPersonal: authMode === 'dev' } }
+}
+
+function streamingContext(app: App): object {
+  const running = app.conversations.items.filter(({ isRunning }) => isRunning)
+  return { streamingConversationIds: running.map(({ id }) => id) }
 }
 
 /** What to say where there is no such app. */

@@ -4,6 +4,7 @@
 import { answerAsk, INVALID_PARAMS, RpcError, type ViewAsk } from '../api/views'
 import { h } from '../base/dom'
 import { isMac } from '../base/keys'
+import { save } from '../base/save'
 import { toast } from '../base/toast'
 import { payload } from '../views/payload'
 import { ToolCard } from '../views/tools'
@@ -12,6 +13,7 @@ import { DOWNLOAD_MAX, downloadsOf, fileNameOf, fileOf, linkOf, messageOf } from
 import type { Download } from './checks'
 import type { Choice, Consents } from './consent'
 import { isWithin } from './meter'
+import { pickFiles } from './pick'
 import type { Mode, Session } from './session'
 
 const MESSAGE_MAX = 32 * 1024 // characters; the person has to read them
@@ -55,15 +57,16 @@ const NOT_DONE = { isError: true }
 export class PageRequests {
   #place: RequestPlace
   #unanswered = 0 // notifications that are being handled
+  #isPicking = false // the person is being asked for a file
   #handlers: Record<string, (call: ViewCall, session: Session) => unknown> = {
     'ui/message': (call, session) => this.#message(call, session),
-    'ui/open-link': (call) => this.#openLink(call),
+    'ui/open-link': (call, session) => this.#openLink(call, session),
     'ui/download-file': (call, session) => this.#download(call, session),
     'ui/request-display-mode': ({ params }) => this.#requestMode(params),
     'synapse/action': ({ params }) => (this.#act(params) ? {} : NOT_DONE),
     'synapse/download-file': (call, session) => this.#downloadOne(call, session),
     'synapse/persist-state': ({ params }) => this.#persist(params),
-    'synapse/request-file': () => null,
+    'synapse/request-file': ({ params, signal }) => this.#pick(params, signal),
     'synapse/keydown': ({ params }) => this.#pressKey(params),
   }
 
@@ -111,6 +114,7 @@ export class PageRequests {
     } else if (ask.detail !== undefined) {
       body.push(h('div', { class: 'tools-list tool' }, payload('Request', ask.detail)))
     }
+    if (ask.canRemember) body.push(h('p', { class: 'ask-scope' }, alwaysText(ask.tool ?? '')))
     const choices: Choice<'allow' | 'always' | 'deny'>[] = [
       { value: 'allow', label: 'Allow', isPrimary: true },
       ...(ask.canRemember ? [{ value: 'always' as const, label: 'Always allow' }] : []),
@@ -156,7 +160,18 @@ export class PageRequests {
     return {}
   }
 
-  async #openLink({ params, signal }: ViewCall): Promise<object> {
+  async #pick(params: Params, signal: AbortSignal): Promise<object | null> {
+    const { title, consents } = this.#place
+    if (this.#isPicking) return null
+    this.#isPicking = true
+    try {
+      return await pickFiles(params, title, consents, signal)
+    } finally {
+      this.#isPicking = false
+    }
+  }
+
+  async #openLink({ params, signal }: ViewCall, session: Session): Promise<object> {
     const link = linkOf(params.url)
     if (!link) return NOT_DONE
     const { consents, title } = this.#place
@@ -170,7 +185,9 @@ export class PageRequests {
       ],
       signal,
     )
-    return choice === 'open' ? {} : NOT_DONE
+    if (choice !== 'open') return NOT_DONE
+    session.relay('ui/open-link', { url: link.href }, { confirmed: true }).catch(() => {}) // only recorded
+    return {}
   }
 
   async #download({ params, signal }: ViewCall, session: Session): Promise<object> {
@@ -211,7 +228,10 @@ export class PageRequests {
     )
     if (choice !== 'save') return NOT_DONE
     try {
-      for (const file of files) save(file.data === null ? await this.#fetch(file, signal, session) : file)
+      for (const file of files) {
+        const { name, data } = file.data === null ? await this.#fetch(file, signal, session) : file
+        save(name, data!)
+      }
       return {}
     } catch {
       toast('The file could not be read from the app.')
@@ -278,16 +298,13 @@ const SEND: readonly Choice<'send' | 'refuse' | 'always'>[] = [
   },
 ]
 
-function quote(text: string): HTMLElement {
-  return h('p', { class: 'ask-message app-quote', dir: 'auto', tabindex: 0 }, text)
+/** Consents belong to a person and a tool, whoever calls it. */
+function alwaysText(tool: string): string {
+  return `“Always” counts for you, in this workspace: the agent in your conversations and the interfaces of this app may then call ${tool} without a question. Bundles, Tools and permissions shows what you have allowed.`
 }
 
-function save({ name, data }: Download): void {
-  const url = URL.createObjectURL(new Blob([data!], { type: 'application/octet-stream' }))
-  const link = h('a', { href: url })
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 60_000) // the browser reads it after this
+function quote(text: string): HTMLElement {
+  return h('p', { class: 'ask-message app-quote', dir: 'auto', tabindex: 0 }, text)
 }
 
 function bytes(n: number): string {

@@ -11,11 +11,12 @@ import { ToolFeed } from './feed'
 import { Frame, type Violation } from './frame'
 import { isWithin } from './meter'
 import { pageContext } from './theme'
+import { AppTools, type ToolsHost } from './tools'
 
 const RELAY_MAX = 1024 * 1024 // bytes of one request
 const LOGS_MAX = 8 // lines at the same time
-const ASK_AGAIN_MS = 400
-const ASK_AGAIN_MAX = 10 // a result is stored soon after it is known
+const ASK_AGAIN_MS = 400 // at first; then twice as long each time,
+const ASK_AGAIN_MAX_MS = 6400 // up to this
 
 export type Mode = 'inline' | 'fullscreen' | 'pip'
 
@@ -26,6 +27,8 @@ export interface SessionHost {
   readonly modes: readonly Mode[] // that this place has
   /** containerDimensions, as the protocol has them. */
   box(): object
+  /** Members of the context that the protocol does not have. */
+  extraContext(view: View): object
   onOpened(view: View): void
   mount(frame: HTMLIFrameElement): void
   onInitialized(app: AppInfo): void
@@ -55,6 +58,9 @@ const RELAYED = new Set([
   'resources/list',
   'resources/templates/list',
   'prompts/list',
+  'tasks/get',
+  'tasks/result',
+  'tasks/cancel',
 ])
 
 /** Until the first sandbox on an origin of its own could not be loaded. */
@@ -68,6 +74,7 @@ export class Session {
   #frame: Frame | null = null
   #bridge: Bridge | null = null
   #reopening: Promise<View> | null = null
+  #tools: AppTools | null = null // that the app offers
   #context: Params | null = null // the last of ui/update-model-context
   #sending: Promise<unknown> | null = null
   #noted: Params | null = null // a context that was given without waiting, until it is sent
@@ -136,8 +143,15 @@ export class Session {
     if (this.#view) closeView(this.#view.viewId)
   }
 
-  #end(): void {
+  /** The app does not listen, or not yet. */
+  #stopListening(): void {
     this.#feed.close()
+    this.#tools?.close()
+    this.#tools = null
+  }
+
+  #end(): void {
+    this.#stopListening()
     this.#frame?.close()
     if (this.#view) closeView(this.#view.viewId)
     this.#view = null
@@ -172,21 +186,35 @@ export class Session {
   #begin(): void {
     if (this.#isClosed) return
     this.#bridge?.close()
-    this.#feed.close()
+    this.#stopListening()
     this.#bridge = new Bridge({
       post: (message) => this.#frame?.send(message),
       greeting: () => this.#greeting(),
       request: (call) => this.#request(call),
       notification: (method, params) => this.#notification(method, params),
       onInitialized: (app) => this.#onInitialized(app),
-      onRestarted: () => this.#feed.close(),
+      onRestarted: () => this.#stopListening(),
       onFlood: () => this.#host.onProblem(FLOOD),
     })
   }
 
   #onInitialized(app: AppInfo): void {
     this.#host.onInitialized(app)
-    if (this.#view?.callId) this.#feed.open((method, params) => this.notify(method, params))
+    if (!this.#view?.callId) return
+    this.#feed.open((method, params) => this.notify(method, params))
+    if (app.hasTools) this.#tools = new AppTools(this.#toolsHost())
+  }
+
+  #toolsHost(): ToolsHost {
+    const bridge = this.#bridge!
+    const viewId = () => this.#view?.viewId ?? null
+    return {
+      call: (method, params, timeoutMs, signal) => bridge.call(method, params, timeoutMs, signal),
+      withView: (run) => this.#withView(run),
+      get viewId() {
+        return viewId()
+      },
+    }
   }
 
   async #onUnreachable({ viewId, sandbox }: View): Promise<void> {
@@ -196,6 +224,7 @@ export class Session {
       return
     }
     canBeApart = false
+    this.#frame?.close() // it may still come, too late
     closeView(viewId)
     await this.start()
   }
@@ -208,6 +237,7 @@ export class Session {
     const { hostInfo, hostCapabilities, tool, callId } = this.#view!
     const { version, mode, modes } = this.#host
     const hostContext = {
+      ...this.#host.extraContext(this.#view!),
       ...pageContext(version),
       ...(tool ? { toolInfo: { ...(callId ? { id: callId } : {}), tool } } : {}),
       displayMode: mode,
@@ -223,20 +253,24 @@ export class Session {
     if (state === 'cancelled') this.#feed.cancel(reason)
   }
 
-  /** The call is over: the whole result is with the server. */
+  /** The call is over: the server has the result, or will have it. Only what the server says ends the wait. */
   async #refresh(): Promise<void> {
     if (this.#isRefreshing) return
     this.#isRefreshing = true
+    for (let pause = ASK_AGAIN_MS; !this.#isClosed; pause = Math.min(2 * pause, ASK_AGAIN_MAX_MS)) {
+      await this.#askProgress()
+      if (this.#feed.isComplete) break
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+    this.#isRefreshing = false
+  }
+
+  async #askProgress(): Promise<void> {
     try {
-      for (let i = 0; i < ASK_AGAIN_MAX && !this.#feed.isComplete && !this.#isClosed; i++) {
-        if (i > 0) await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS))
-        this.#follow(await this.#withView((viewId) => getView(viewId)))
-      }
-      if (!this.#isClosed) this.#feed.cancel('The call has ended without a result.')
+      this.#follow(await this.#withView((viewId) => getView(viewId)))
     } catch (error) {
-      if (!this.#isClosed) this.#feed.cancel(problemOf(error))
-    } finally {
-      this.#isRefreshing = false
+      const isFinal = error instanceof RpcError || (error instanceof ApiError && error.isFinal)
+      if (isFinal && !this.#isClosed) this.#feed.cancel(problemOf(error))
     }
   }
 
@@ -255,6 +289,7 @@ export class Session {
   #notification(method: string, params: Params): void {
     if (method === 'notifications/message') this.#log(params)
     else if (method === 'ui/update-model-context') void this.#noteContext(params)
+    else if (method === 'notifications/tools/list_changed') void this.#tools?.refresh()
     else this.#host.notification(method, params, this)
   }
 
@@ -323,14 +358,23 @@ export class Session {
     }
   }
 
+  /** What the frame shows is not what its server has now: another version, or another program. */
+  #replaced(): RpcError {
+    this.#host.onProblem(REPLACED)
+    return new RpcError(REFUSED, REPLACED)
+  }
+
   /** The frame stays as it is; only the server's side is made again. */
   #reopen(lost: View): Promise<View> {
     if (this.#view && this.#view.viewId !== lost.viewId) return Promise.resolve(this.#view)
     this.#reopening ??= openView(this.#target, lost.sandbox.isApart ? undefined : false)
       .then(async (view) => {
-        this.#view = view
+        if (this.#isClosed) closeView(view.viewId)
+        else this.#view = view
+        if (view.resource?.sha256 !== lost.resource?.sha256) throw this.#replaced()
         const params = this.#context
         if (params) await askView(view.viewId, { method: 'ui/update-model-context', params })
+        void this.#tools?.refresh()
         return view
       })
       .finally(() => (this.#reopening = null))
@@ -338,6 +382,7 @@ export class Session {
   }
 }
 
+const REPLACED = 'The app was replaced or removed while it was open.'
 const FLOOD = 'The app was stopped: it sent messages without end.'
 
 function checkSize(params: Params): void {

@@ -53,7 +53,7 @@ export class AppStage {
   update(key: string, slot: HTMLElement, call: ToolCall): void {
     if (this.#isEnded) return
     const { card } = this.#entries.get(key) ?? this.#add(key, slot, call)
-    const hasBegun = call.state === 'running' || call.state === 'ok' || call.state === 'error'
+    const hasBegun = ['running', 'ok', 'error', 'declined'].includes(call.state)
     card.update(
       {
         partial: call.state === 'preparing' && isObject(call.partial) ? call.partial : undefined,

@@ -24,11 +24,25 @@ export function openMenu(anchor: HTMLElement, items: readonly MenuItem[], label:
     anchor.setAttribute('aria-expanded', 'false')
     menu.remove()
   })
-  document.body.append(menu)
+  // In the landmark of its button; in a modal dialog, everything outside could not be reached.
+  const place = anchor.closest('dialog, main, aside') ?? document.body
+  place.append(menu)
   menu.showPopover()
   anchor.setAttribute('aria-expanded', 'true')
-  place(menu, anchor.getBoundingClientRect())
+  position(menu, anchor.getBoundingClientRect())
   menu.querySelector('button')?.focus()
+}
+
+/**
+ * Linux and macOS ask for the menu when the right button is pressed. Its release is a click elsewhere,
+ * for which some browsers close the menu again: it opens after that.
+ */
+export function onContextMenu(element: HTMLElement, open: () => void): void {
+  element.addEventListener('contextmenu', (event) => {
+    event.preventDefault()
+    if (event.buttons === 0) open()
+    else addEventListener('pointerup', () => setTimeout(open), { once: true })
+  })
 }
 
 function entry(item: MenuItem, close: () => void): HTMLElement {
@@ -53,7 +67,7 @@ function entry(item: MenuItem, close: () => void): HTMLElement {
 }
 
 /** Below the anchor, above it without room below, and never beyond the window. */
-function place(menu: HTMLElement, at: DOMRect): void {
+function position(menu: HTMLElement, at: DOMRect): void {
   const { offsetWidth: width, offsetHeight: height } = menu
   const below = at.bottom + GAP_PX
   const fits = below + height + EDGE_PX <= innerHeight

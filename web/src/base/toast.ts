@@ -5,7 +5,9 @@ import { h } from './dom'
 
 const SHOWN_MS = 8000
 
-const stack = h('div', { class: 'toasts' })
+export const NOT_LOADED = 'This part of the page could not be loaded. Reload the page.'
+
+const stack = h('section', { class: 'toasts', aria: { label: 'Messages of the page' } })
 
 export function toasts(): HTMLElement {
   return stack
@@ -24,7 +26,7 @@ export function toast(text: string, action?: ToastAction): void {
   }
   const element = h(
     'div',
-    { class: 'toast', role: 'group', aria: { label: 'Message' } },
+    { class: 'toast', role: 'group', aria: { label: 'Notification' } },
     h('p', {}, text),
     action && textButton(action.label, act, { class: 'toast-action' }),
     iconButton('cross', 'Dismiss', remove),

@@ -1,355 +1,513 @@
-// The block structure of Markdown: CommonMark with tables and task lists, minus raw HTML and
-// link definitions, which model answers do without. Text that is not finished yet (still
-// streaming) is read so that its last block looks like what it will become.
+// The block structure of Markdown: CommonMark with the tables, task lists, footnotes and alerts of GitHub, and
+// with formulas. Line by line: first the open blocks that a line continues, then those it begins, then
+// its text. Text that is not finished yet (still streaming) is read so that its last block looks like
+// what it will become.
+import { unescaped } from './escapes'
+import { foldDetails } from './details'
+import { htmlKind, type HtmlKind } from './html'
+import { Line } from './line'
+import { definitionAt } from './links'
+import * as starts from './starts'
+import { cellsOf, growingTableOf, tableOf } from './tables'
+import { ALERTS, labelOf, type Block, type List, type ListItem, type Names, type Placed, type Table } from './tree'
 
-export interface Heading {
-  type: 'heading'
-  level: number
-  text: string
-}
-export interface Paragraph {
-  type: 'paragraph'
-  text: string
-}
-export interface Code {
-  type: 'code'
-  language: string
-  text: string
-}
-export interface Quote {
-  type: 'quote'
-  blocks: Block[]
-}
-export interface ListItem {
-  task: boolean | null // ticked or not, for "[x]" and "[ ]"
-  blocks: Block[]
-}
-export interface List {
-  type: 'list'
-  isOrdered: boolean
-  start: number
-  isTight: boolean
-  items: ListItem[]
-}
-export type Align = 'left' | 'center' | 'right' | null
-export interface Table {
-  type: 'table'
-  align: Align[]
-  head: string[]
-  rows: string[][]
-}
-export interface Rule {
-  type: 'rule'
-}
-export type Block = Heading | Paragraph | Code | Quote | List | Table | Rule
+const DEPTH_MAX = 24 // deeper quotes and lists are shown as text
+const CODE_INDENT = 4
 
-/** A block of the top level and the lines it was made from: [from, to). */
-export interface Placed {
-  block: Block
-  from: number
-  to: number
+type Kind =
+  | 'root'
+  | 'quote'
+  | 'list'
+  | 'item'
+  | 'footnote'
+  | 'paragraph'
+  | 'heading'
+  | 'code' // indented
+  | 'fence'
+  | 'formula'
+  | 'html'
+  | 'table'
+  | 'rule'
+  | 'definitions' // of links; they are not shown
+
+/** A block while it is read. What a field means depends on the kind. */
+interface Node {
+  kind: Kind
+  from: number // first line
+  to: number // last line
+  children: Node[]
+  lines: string[]
+  indent: number // item: columns of its contents; fence: of its first line
+  offset: number // item: columns of its marker
+  marker: string // list: kind; fence: its characters; formula: its end
+  info: string // fence: language; footnote: label
+  number: number // list: first number; heading: level
+  end: RegExp | null // html
+  table: Table | null
+  isClosed: boolean // fence, formula, html: its end has been seen
 }
 
-const DEPTH_MAX = 12 // deeper quotes and lists are shown as text
-const COLUMNS_MAX = 64
+const CONTAINERS = new Set<Kind>(['root', 'quote', 'item', 'footnote'])
+const VERBATIM = new Set<Kind>(['code', 'fence', 'formula', 'html'])
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$/
-const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/
-const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/
-const QUOTE = /^ {0,3}> ?/
-const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?: +|$)/
-const SETEXT = /^ {0,3}(=+|-{2,})[ \t]*$/
-const DELIMITER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/
-const TASK = /^\[([ xX])\][ \t]+/
-
-export function parseBlocks(lines: readonly string[], isOpenEnded: boolean, depth = 0): Placed[] {
-  const reader = new Reader(lines, isOpenEnded, depth)
-  return reader.read()
+/** Reads lines that begin outside of any block; adds what they define to `names`. */
+export function parseBlocks(
+  lines: readonly string[],
+  isOpenEnded: boolean,
+  names: Names,
+  firstLine = 0,
+): Placed[] {
+  const reader = new Reader(names, isOpenEnded)
+  lines.forEach((line, n) => reader.add(line, firstLine + n))
+  return foldDetails(reader.finish())
 }
 
 class Reader {
-  #at = 0
+  #open: Node[] = [] // from the root to the innermost
+  #line!: Line
+  #n = 0 // of the line
 
   constructor(
-    readonly lines: readonly string[],
+    readonly names: Names,
     readonly isOpenEnded: boolean,
-    readonly depth: number,
-  ) {}
+  ) {
+    this.#open.push(node('root', 0))
+  }
 
-  read(): Placed[] {
-    const placed: Placed[] = []
-    while (this.#at < this.lines.length) {
-      if (isBlank(this.lines[this.#at]!)) {
-        this.#at++
-        continue
+  add(text: string, n: number): void {
+    this.#line = new Line(text)
+    this.#n = n
+    let depth = 1
+    while (depth < this.#open.length) {
+      const goesOn = this.#continues(this.#open[depth]!)
+      if (goesOn === 'ended') {
+        this.#touch(depth)
+        this.#closeTo(depth)
+        return
       }
-      const from = this.#at
-      const block = this.#next()
-      placed.push({ block, from, to: this.#at })
+      if (!goesOn) break
+      depth++
     }
-    return placed
+    this.#begin(depth)
   }
 
-  #next(): Block {
-    const line = this.lines[this.#at]!
-    return (
-      this.#fence(line) ??
-      this.#heading(line) ??
-      this.#rule(line) ??
-      (this.depth < DEPTH_MAX ? (this.#quote(line) ?? this.#list(line)) : null) ??
-      this.#indented(line) ??
-      this.#table(line) ??
-      this.#paragraph()
-    )
+  finish(): Placed[] {
+    const isGrowing = this.isOpenEnded
+    const tip = this.#tip
+    const table = isGrowing && tip.kind === 'paragraph' ? growingTableOf(tip.lines) : null
+    if (table) {
+      tip.kind = 'table'
+      tip.table = table
+    }
+    if (isGrowing && tip.kind === 'formula') tip.isClosed = true
+    this.#closeTo(1)
+    const shown = this.#open[0]!.children.filter(isShown)
+    return shown.map((child) => ({ block: blockOf(child), from: child.from, to: child.to + 1 }))
   }
 
-  /** The blocks inside a container; only a last one can still be growing. */
-  #inner(lines: string[]): Block[] {
-    const isOpenEnded = this.isOpenEnded && this.#at >= this.lines.length
-    return parseBlocks(lines, isOpenEnded, this.depth + 1).map(({ block }) => block)
+  get #tip(): Node {
+    return this.#open.at(-1)!
   }
 
-  #fence(line: string): Code | null {
-    const open = FENCE.exec(line)
-    if (!open) return null
-    const [, marker = '', info = ''] = open
-    const indent = indentOf(line)
-    const text: string[] = []
-    for (this.#at++; this.#at < this.lines.length; this.#at++) {
-      const inner = this.lines[this.#at]!
-      if (isFenceEnd(inner, marker)) {
-        this.#at++
-        break
+  /** Whether the line continues an open block; it reads the block's marker. */
+  #continues(block: Node): boolean | 'ended' {
+    const line = this.#line
+    switch (block.kind) {
+      case 'quote':
+        return this.#continuesQuote()
+      case 'item':
+        return this.#continuesItem(block)
+      case 'footnote':
+        if (!line.isBlank && line.indent < CODE_INDENT) return false
+        line.skipIndent(CODE_INDENT)
+        return true
+      case 'list':
+        return true
+      case 'fence':
+        if (line.indent < CODE_INDENT && starts.endsFence(line.content, block.marker)) return 'ended'
+        line.skipIndent(block.indent)
+        return true
+      case 'code':
+        if (!line.isBlank && line.indent < CODE_INDENT) return false
+        line.skipIndent(CODE_INDENT)
+        return true
+      case 'formula':
+        return this.#continuesFormula(block)
+      case 'html':
+        return block.end !== null || !line.isBlank
+      case 'paragraph':
+      case 'table':
+        return !line.isBlank
+      default:
+        return false
+    }
+  }
+
+  #continuesQuote(): boolean {
+    const line = this.#line
+    if (line.indent >= CODE_INDENT || !line.content.startsWith('>')) return false
+    line.skip(1)
+    line.skipIndent(1)
+    return true
+  }
+
+  #continuesItem(item: Node): boolean {
+    const line = this.#line
+    if (line.isBlank) {
+      if (item.children.length === 0) return false // it began with a blank line, and this is the second
+    } else if (line.indent < item.indent) {
+      if (!this.#isNestedBullet(item)) return false
+      item.indent = line.indent
+    }
+    line.skipIndent(item.indent)
+    return true
+  }
+
+  /** Models indent bullets by two, even below "1. "; that is less than CommonMark asks. */
+  #isNestedBullet(item: Node): boolean {
+    const { indent, content } = this.#line
+    const marker = starts.markerOf(content)
+    return indent >= item.offset + 2 && item.number >= 0 && marker !== null && !starts.isOrdered(marker)
+  }
+
+  #continuesFormula(formula: Node): boolean | 'ended' {
+    if (this.#line.isBlank) return false
+    const text = this.#line.rest.trim()
+    if (!text.endsWith(formula.marker)) return true
+    formula.lines.push(text.slice(0, -formula.marker.length))
+    formula.isClosed = true
+    return 'ended'
+  }
+
+  /** The blocks that the line begins below the first `depth` open ones, and its text. */
+  #begin(depth: number): void {
+    const isAllOpen = depth === this.#open.length
+    const before = this.#tip
+    let inner = this.#open[depth - 1]!
+    let hasBegun = false
+    while (!VERBATIM.has(inner.kind) && !this.#line.isBlank) {
+      const begun = this.#start(inner, hasBegun ? this.#open.length : depth, before, isAllOpen || hasBegun)
+      if (!begun) break
+      hasBegun = true
+      inner = this.#tip
+      if (!CONTAINERS.has(inner.kind)) {
+        this.#touch(this.#open.length - 1)
+        this.#closeOneLiner(inner)
+        return
       }
-      text.push(dedent(inner, indent))
     }
-    return { type: 'code', language: info.trim().split(/\s+/)[0] ?? '', text: text.join('\n') }
-  }
-
-  #heading(line: string): Heading | null {
-    const match = HEADING.exec(line)
-    if (!match) return null
-    this.#at++
-    const text = (match[2] ?? '').replace(/(?:^|[ \t]+)#+[ \t]*$/, '').trim()
-    return { type: 'heading', level: match[1]!.length, text }
-  }
-
-  #rule(line: string): Rule | null {
-    if (!RULE.test(line)) return null
-    this.#at++
-    return { type: 'rule' }
-  }
-
-  #quote(line: string): Quote | null {
-    if (!QUOTE.test(line)) return null
-    const inner: string[] = []
-    for (; this.#at < this.lines.length; this.#at++) {
-      const next = this.lines[this.#at]!
-      if (QUOTE.test(next)) inner.push(next.replace(QUOTE, ''))
-      else if (!isBlank(next) && !isBlank(inner.at(-1) ?? '') && !startsBlock(next))
-        inner.push(next)
-      else break
+    const isLazy = !isAllOpen && !hasBegun && before.kind === 'paragraph' && !this.#line.isBlank
+    if (isLazy) {
+      before.lines.push(this.#line.content)
+      this.#touch(this.#open.length - 1)
+      return
     }
-    return { type: 'quote', blocks: this.#inner(inner) }
+    if (!hasBegun) this.#closeTo(depth)
+    else this.#touch(this.#open.length - 1)
+    this.#addText()
   }
 
-  #indented(line: string): Code | null {
-    if (indentOf(line) < 4) return null
-    const text: string[] = []
-    for (; this.#at < this.lines.length; this.#at++) {
-      const next = this.lines[this.#at]!
-      if (!isBlank(next) && indentOf(next) < 4) break
-      text.push(dedent(next, 4))
+  #closeOneLiner(block: Node): void {
+    const isOver = block.kind === 'rule' || block.kind === 'heading' || block.isClosed
+    if (isOver) this.#closeTo(this.#open.length - 1)
+  }
+
+  #addText(): void {
+    const line = this.#line
+    const tip = this.#tip
+    const isText = !line.isBlank
+    if (VERBATIM.has(tip.kind)) {
+      tip.lines.push(line.rest)
+      if (isText || tip.kind !== 'code') this.#touch(this.#open.length - 1)
+      if (tip.end?.test(line.rest)) this.#closeTo(this.#open.length - 1)
+      return
     }
-    return { type: 'code', language: '', text: text.join('\n').replace(/\s+$/, '') }
-  }
-
-  #list(line: string): List | null {
-    const first = ITEM.exec(line)
-    if (!first || first[1]!.length > 3) return null
-    const kind = kindOf(first[2]!)
-    const list: List = {
-      type: 'list',
-      isOrdered: kind === '.' || kind === ')',
-      start: Number.parseInt(first[2]!, 10) || 0,
-      isTight: true,
-      items: [],
+    if (!isText) {
+      this.#touch(this.#open.findLastIndex(({ kind }) => kind === 'quote'))
+      return
     }
-    while (this.#at < this.lines.length) {
-      const marker = ITEM.exec(this.lines[this.#at]!)
-      if (
-        !marker ||
-        kindOf(marker[2]!) !== kind ||
-        marker[1]!.length > 3 ||
-        RULE.test(this.lines[this.#at]!)
-      )
-        break
-      list.items.push(this.#item(list, marker))
+    if (tip.kind === 'table') tip.table!.rows.push(cellsOf(line.content).slice(0, tip.table!.head.length))
+    else (tip.kind === 'paragraph' ? tip : this.#push('paragraph')).lines.push(line.content)
+    this.#touch(this.#open.length - 1)
+  }
+
+  /** Begins a block, if the line does. Order matters: a rule may look like an item, a heading like a rule. */
+  #start(inner: Node, depth: number, before: Node, isAllOpen: boolean): boolean {
+    const line = this.#line
+    const isParagraph = inner.kind === 'paragraph'
+    const isInText = isParagraph || (!isAllOpen && before.kind === 'paragraph')
+    if (line.indent >= CODE_INDENT) {
+      if (isInText || inner.kind === 'table') return false
+      line.skipIndent(CODE_INDENT)
+      this.#closeTo(depth)
+      this.#push('code').lines.push(line.rest)
+      return true
     }
-    return list
+    const text = line.content
+    const isDeep = this.#open.length > DEPTH_MAX
+    const begun =
+      (!isDeep && this.#startQuote(depth, text)) ||
+      this.#startHeading(depth, text) ||
+      this.#startFence(depth, text) ||
+      this.#startFormula(depth, text) ||
+      this.#startHtml(depth, htmlKind(text, isInText)) ||
+      (isParagraph && (this.#startSetext(inner, depth, text) || this.#startTable(inner, depth, text))) ||
+      this.#startRule(depth, text) ||
+      (!isDeep && (this.#startItem(inner, depth, text) || this.#startFootnote(depth, text)))
+    return begun
   }
 
-  #item(list: List, marker: RegExpExecArray): ListItem {
-    const outer = marker[1]!.length
-    const padding = marker[0].length - outer - marker[2]!.length
-    const gap = padding >= 1 && padding <= 4 ? padding : 1 // more spaces begin indented code
-    const indent = outer + marker[2]!.length + gap
-    const inner = [dedent(this.lines[this.#at]!.slice(outer + marker[2]!.length), gap)]
-    let blanks = 0
-    for (this.#at++; this.#at < this.lines.length; this.#at++) {
-      const line = this.lines[this.#at]!
-      if (isBlank(line)) {
-        blanks++
-        continue
-      }
-      const isInside = indentOf(line) >= indent || isNested(line, outer)
-      const isLazy = blanks === 0 && !startsBlock(line) && !ITEM.test(line)
-      if (!isInside && !isLazy) break
-      if (blanks > 0) list.isTight = false
-      while (blanks > 0) (inner.push(''), blanks--)
-      inner.push(dedent(line, indent))
+  #startQuote(depth: number, text: string): boolean {
+    if (!text.startsWith('>')) return false
+    this.#closeTo(depth)
+    this.#line.skip(1)
+    this.#line.skipIndent(1)
+    this.#push('quote')
+    return true
+  }
+
+  #startHeading(depth: number, text: string): boolean {
+    const heading = starts.headingOf(text)
+    if (!heading) return false
+    this.#closeTo(depth)
+    const block = this.#push('heading')
+    block.number = heading.level
+    block.lines.push(heading.text)
+    return true
+  }
+
+  #startFence(depth: number, text: string): boolean {
+    const fence = starts.fenceOf(text)
+    if (!fence) return false
+    const { indent } = this.#line
+    this.#closeTo(depth)
+    Object.assign(this.#push('fence'), { indent, marker: fence.marker, info: fence.info })
+    return true
+  }
+
+  #startFormula(depth: number, text: string): boolean {
+    const formula = starts.formulaOf(text)
+    if (!formula) return false
+    this.#closeTo(depth)
+    const block = this.#push('formula')
+    if ('end' in formula) block.marker = formula.end
+    else {
+      block.lines.push(formula.text)
+      block.isClosed = true
     }
-    // A blank line before the next item, unlike one after the last, spreads the list out.
-    if (blanks > 0 && this.#at < this.lines.length && ITEM.test(this.lines[this.#at]!))
-      list.isTight = false
-    const task = TASK.exec(inner[0]!)
-    if (task) inner[0] = inner[0]!.slice(task[0].length)
-    return { task: task ? task[1] !== ' ' : null, blocks: this.#inner(inner) }
+    return true
   }
 
-  #table(line: string): Table | null {
-    const delimiter = this.lines[this.#at + 1]
-    const isGrowing =
-      this.isOpenEnded && /^ {0,3}\|/.test(line) && this.#at + 2 >= this.lines.length
-    const isPending = isGrowing && (delimiter === undefined || /^[ \t|:-]*$/.test(delimiter))
-    if (
-      !isPending &&
-      (!line.includes('|') || delimiter === undefined || !DELIMITER.test(delimiter))
-    )
-      return null
-    const head = cells(line)
-    const align = cells(delimiter ?? '').map(alignOf)
-    if (!isPending && align.length !== head.length) return null
-    if (head.length > COLUMNS_MAX) return null
-    const rows: string[][] = []
-    for (
-      this.#at = Math.min(this.#at + 2, this.lines.length);
-      this.#at < this.lines.length;
-      this.#at++
-    ) {
-      const next = this.lines[this.#at]!
-      if (isBlank(next) || startsBlock(next)) break
-      rows.push(cells(next).slice(0, head.length))
+  #startHtml(depth: number, kind: HtmlKind | null): boolean {
+    if (!kind) return false
+    this.#closeTo(depth)
+    const block = this.#push('html')
+    block.end = kind.end ?? null
+    block.lines.push(this.#line.rest)
+    block.isClosed = kind.end?.test(this.#line.content) ?? false
+    return true
+  }
+
+  #startSetext(paragraph: Node, depth: number, text: string): boolean {
+    const level = starts.setextLevel(text)
+    if (!level) return false
+    this.#takeDefinitions(paragraph)
+    if (paragraph.lines.length === 0) return false
+    this.#closeTo(depth)
+    paragraph.kind = 'heading'
+    paragraph.number = level
+    paragraph.lines = [paragraph.lines.join('\n').trim()]
+    return true
+  }
+
+  #startTable(paragraph: Node, depth: number, text: string): boolean {
+    const table = tableOf(paragraph.lines.at(-1) ?? '', text)
+    if (!table) return false
+    paragraph.lines.pop()
+    if (paragraph.lines.length === 0) {
+      this.#open.length = depth
+      paragraph.kind = 'table'
+      paragraph.table = table
+      return true
     }
-    return { type: 'table', align, head, rows }
+    paragraph.to--
+    this.#closeTo(depth - 1)
+    const block = this.#push('table')
+    block.from--
+    block.table = table
+    return true
   }
 
-  #paragraph(): Paragraph | Heading {
-    const text: string[] = []
-    for (; this.#at < this.lines.length; this.#at++) {
-      const line = this.lines[this.#at]!
-      if (isBlank(line)) break
-      if (text.length > 0) {
-        const setext = SETEXT.exec(line)
-        if (setext) {
-          this.#at++
-          return {
-            type: 'heading',
-            level: setext[1]![0] === '=' ? 1 : 2,
-            text: text.join('\n').trim(),
-          }
-        }
-        if (startsBlock(line) || interrupts(line) || this.#startsTable()) break
-      }
-      text.push(line.trimStart())
+  #startRule(depth: number, text: string): boolean {
+    if (!starts.isRule(text)) return false
+    this.#closeTo(depth)
+    this.#push('rule')
+    return true
+  }
+
+  #startItem(inner: Node, depth: number, text: string): boolean {
+    const marker = starts.markerOf(text)
+    if (!marker) return false
+    const isOrdered = starts.isOrdered(marker)
+    const hasText = text.slice(marker.width).trim() !== ''
+    if (inner.kind === 'paragraph' && (!hasText || (isOrdered && marker.start !== 1))) return false
+    this.#closeTo(depth)
+    const line = this.#line
+    const offset = line.indent
+    line.skip(marker.width)
+    const gap = line.isBlank || line.indent > CODE_INDENT ? 1 : line.indent
+    line.skipIndent(gap)
+    if (this.#tip.kind !== 'list' || this.#tip.marker !== marker.kind) {
+      const list = this.#push('list')
+      list.marker = marker.kind
+      list.number = isOrdered ? marker.start : -1
     }
-    return { type: 'paragraph', text: text.join('\n').trimEnd() }
+    const number = this.#tip.number
+    Object.assign(this.#push('item'), { offset, number, indent: offset + marker.width + gap })
+    return true
   }
 
-  #startsTable(): boolean {
-    const next = this.lines[this.#at + 1]
-    return (
-      next !== undefined &&
-      next.includes('|') &&
-      DELIMITER.test(next) &&
-      this.lines[this.#at]!.includes('|')
-    )
+  #startFootnote(depth: number, text: string): boolean {
+    const footnote = starts.footnoteOf(text)
+    if (!footnote) return false
+    this.#closeTo(depth)
+    this.#line.skip(footnote.width)
+    this.#push('footnote').info = footnote.label
+    const name = labelOf(footnote.label)
+    if (!this.names.footnotes.has(name)) this.names.footnotes.set(name, this.#n)
+    return true
   }
-}
 
-function isBlank(line: string): boolean {
-  return line.trim() === ''
-}
+  /** Adds a block to the innermost one that can have it. */
+  #push(kind: Kind): Node {
+    while (!canHave(this.#tip.kind, kind)) this.#closeTo(this.#open.length - 1)
+    const block = node(kind, this.#n)
+    this.#tip.children.push(block)
+    this.#open.push(block)
+    return block
+  }
 
-function indentOf(line: string): number {
-  return line.length - line.trimStart().length
-}
+  /** The open blocks up to this one have something in this line. */
+  #touch(depth: number): void {
+    for (let i = 0; i <= depth; i++) this.#open[i]!.to = this.#n
+  }
 
-function dedent(line: string, columns: number): string {
-  return line.slice(Math.min(indentOf(line), columns))
-}
-
-function isFenceEnd(line: string, marker: string): boolean {
-  const text = line.trim()
-  return (
-    indentOf(line) < 4 && text.length >= marker.length && text === marker[0]!.repeat(text.length)
-  )
-}
-
-/** Lines that end a paragraph or a lazy continuation. */
-function startsBlock(line: string): boolean {
-  return (
-    FENCE.test(line) || /^ {0,3}#{1,6}(?:[ \t]|$)/.test(line) || QUOTE.test(line) || RULE.test(line)
-  )
-}
-
-/** A list may interrupt a paragraph, unless it could be a number at the start of a line. */
-function interrupts(line: string): boolean {
-  const item = ITEM.exec(line)
-  return (
-    item !== null &&
-    item[1]!.length < 4 &&
-    line.length > item[0].length &&
-    /^([-*+]|1[.)])$/.test(item[2]!)
-  )
-}
-
-/** Models indent nested lists by two, even below "1. "; that is less than CommonMark asks. */
-function isNested(line: string, outer: number): boolean {
-  const item = ITEM.exec(line)
-  return item !== null && item[1]!.length >= outer + 2
-}
-
-function kindOf(marker: string): string {
-  return marker.at(-1)!
-}
-
-function alignOf(cell: string): Align {
-  const isLeft = cell.startsWith(':')
-  const isRight = cell.endsWith(':')
-  if (isLeft && isRight) return 'center'
-  return isRight ? 'right' : isLeft ? 'left' : null
-}
-
-/** The cells of a row; "\|" is a bar within one, and so is a bar in a code span. */
-function cells(line: string): string[] {
-  const row = line.trim().replace(/^\|/, '')
-  const found: string[] = []
-  let cell = ''
-  let isCode = false
-  for (let i = 0; i < row.length; i++) {
-    const c = row[i]!
-    if (c === '\\' && row[i + 1] === '|') {
-      cell += '|'
-      i++
-    } else if (c === '|' && !isCode) {
-      found.push(cell.trim())
-      cell = ''
-    } else {
-      if (c === '`') isCode = !isCode && row.indexOf('`', i + 1) >= 0
-      cell += c
+  /** Closes the open blocks but the first `depth`. */
+  #closeTo(depth: number): void {
+    while (this.#open.length > depth) {
+      const block = this.#open.pop()!
+      if (block.kind === 'paragraph') this.#takeDefinitions(block)
     }
   }
-  if (cell.trim() !== '') found.push(cell.trim())
-  return found
+
+  /** Definitions of links at the beginning of a paragraph. */
+  #takeDefinitions(paragraph: Node): void {
+    if (!paragraph.lines[0]?.startsWith('[')) return
+    const text = paragraph.lines.join('\n')
+    let at = 0
+    for (let found; text[at] === '[' && (found = definitionAt(text, at)); at = found.end) {
+      const { name, href, title } = found.value
+      if (!this.names.links.has(name)) this.names.links.set(name, { href, title, line: paragraph.from })
+    }
+    if (at === 0) return
+    const rest = text.slice(at)
+    paragraph.lines = rest ? rest.split('\n') : []
+    if (!rest) paragraph.kind = 'definitions'
+  }
+}
+
+function node(kind: Kind, n: number): Node {
+  return {
+    kind,
+    from: n,
+    to: n,
+    children: [],
+    lines: [],
+    indent: 0,
+    offset: 0,
+    marker: '',
+    info: '',
+    number: -1,
+    end: null,
+    table: null,
+    isClosed: false,
+  }
+}
+
+function canHave(parent: Kind, child: Kind): boolean {
+  return parent === 'list' ? child === 'item' : child !== 'item' && CONTAINERS.has(parent)
+}
+
+function isShown(block: Node): boolean {
+  return block.kind !== 'definitions'
+}
+
+function blocksOf({ children }: Node): Block[] {
+  const placed = children.filter(isShown).map((child) => ({ block: blockOf(child), from: 0, to: 0 }))
+  return foldDetails(placed).map(({ block }) => block)
+}
+
+function withoutBlankEnd(lines: string[]): string[] {
+  const last = lines.findLastIndex((line) => /[^ \t]/.test(line))
+  return lines.slice(0, Math.max(last, 0) + 1)
+}
+
+function blockOf(block: Node): Block {
+  const text = () => block.lines.join('\n')
+  switch (block.kind) {
+    case 'heading':
+      return { type: 'heading', level: block.number, text: text() }
+    case 'code':
+      return { type: 'code', language: '', text: withoutBlankEnd(block.lines).join('\n') }
+    case 'fence':
+      return { type: 'code', language: unescaped(block.info.split(/\s+/)[0]!), text: text() }
+    case 'formula':
+      if (block.isClosed) return { type: 'formula', text: text().trim() }
+      return { type: 'paragraph', text: `${block.marker === '$$' ? '$$' : '\\['}\n${text()}`.trim() }
+    case 'html':
+      return { type: 'html', text: text() }
+    case 'table':
+      return block.table!
+    case 'rule':
+      return { type: 'rule' }
+    case 'quote':
+      return quoteOf(block)
+    case 'list':
+      return listOf(block)
+    case 'footnote':
+      return { type: 'footnote', label: block.info, blocks: blocksOf(block) }
+    default:
+      return { type: 'paragraph', text: text().trim() }
+  }
+}
+
+/** "> [!NOTE]" makes an alert of a quote. */
+function quoteOf(block: Node): Block {
+  const [first] = block.children
+  const name = first?.kind === 'paragraph' && /^\[!(\w+)\][ \t]*$/.exec(first.lines[0] ?? '')?.[1]
+  const alert = ALERTS.find((known) => name && known === name.toLowerCase()) ?? null
+  if (alert) {
+    first!.lines.shift()
+    if (first!.lines.length === 0) block.children.shift()
+  }
+  return { type: 'quote', alert, blocks: blocksOf(block) }
+}
+
+function listOf(block: Node): List {
+  const { children: items, number } = block
+  const isApart = (nodes: Node[]) => nodes.some((next, i) => i > 0 && next.from > nodes[i - 1]!.to + 1)
+  return {
+    type: 'list',
+    isOrdered: number >= 0,
+    start: Math.max(number, 0),
+    isTight: !isApart(items) && !items.some(({ children }) => isApart(children)),
+    items: items.map(itemOf),
+  }
+}
+
+function itemOf(item: Node): ListItem {
+  const [first] = item.children
+  const task = first?.kind === 'paragraph' ? /^\[([ xX])\][ \t]+(?=\S)/.exec(first.lines[0] ?? '') : null
+  if (task) first!.lines[0] = first!.lines[0]!.slice(task[0].length)
+  return { task: task ? task[1] !== ' ' : null, blocks: blocksOf(item) }
 }

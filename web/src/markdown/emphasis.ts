@@ -1,6 +1,6 @@
 // Emphasis: which runs of *, _ and ~ open it, which close it, and what lies between. Linear,
 // because a kind of closer that found no opener never looks there again.
-import type { Inline } from './inline'
+import type { Inline } from './tree'
 
 export interface Delimiter {
   type: 'delimiter'
@@ -50,6 +50,7 @@ export function emphasise(parts: (Inline | Delimiter)[], isOpenEnded: boolean): 
 }
 
 function mayPair(opener: Delimiter, closer: Delimiter): boolean {
+  if (opener.char === '~') return opener.length === closer.length
   const isEither = (opener.canOpen && opener.canClose) || (closer.canOpen && closer.canClose)
   const isMultiple = (opener.length + closer.length) % 3 === 0
   return !isEither || !isMultiple || (opener.length % 3 === 0 && closer.length % 3 === 0)

@@ -104,20 +104,78 @@ export function highlight(code: string, language: string): Node[] {
   return chosen ? highlightWith(code, chosen) : [document.createTextNode(code)]
 }
 
-function highlightWith(code: string, { pattern, keywords, ignoresCase }: Family): Node[] {
-  const nodes: Node[] = []
-  let plainFrom = 0
-  for (const match of code.matchAll(pattern)) {
-    const end = match.index + match[0].length
-    const kind = kindOf(match, code, end, keywords, ignoresCase ?? false)
-    if (!kind) continue
-    if (match.index > plainFrom)
-      nodes.push(document.createTextNode(code.slice(plainFrom, match.index)))
-    nodes.push(span(kind, match[0]))
-    plainFrom = end
+/** A place between two words where colouring can go on: everything before it is finished. */
+interface Place {
+  at: number
+  plainFrom: number
+  nodes: number
+}
+
+const START: Place = { at: 0, plainFrom: 0, nodes: 0 }
+const SETTLED = 64 // characters from the end that may still change what stands before them
+
+/** Appends the coloured code from a place on; the last place that more code cannot change. */
+function colour(nodes: Node[], code: string, family: Family, from: Place): Place {
+  const { pattern, keywords, ignoresCase } = family
+  let { at, plainFrom } = from
+  let last = from
+  pattern.lastIndex = at
+  for (let match; (match = pattern.exec(code)); ) {
+    at = match.index + match[0].length
+    const kind = kindOf(match, code, at, keywords, ignoresCase ?? false)
+    if (kind) {
+      if (match.index > plainFrom)
+        nodes.push(document.createTextNode(code.slice(plainFrom, match.index)))
+      nodes.push(span(kind, match[0]))
+      plainFrom = at
+    }
+    if (kind && at < code.length - SETTLED) last = { at, plainFrom, nodes: nodes.length }
   }
   if (plainFrom < code.length) nodes.push(document.createTextNode(code.slice(plainFrom)))
+  return last
+}
+
+function highlightWith(code: string, family: Family): Node[] {
+  const nodes: Node[] = []
+  colour(nodes, code, family, START)
   return nodes
+}
+
+/** Code that grows: what has its colours already is not touched again. */
+export class GrowingCode {
+  #text = ''
+  #settled: Place | null = START // null: it has no colours
+  readonly #family: Family | undefined
+
+  constructor(
+    readonly element: HTMLElement,
+    readonly language: string,
+  ) {
+    const name = language.toLowerCase()
+    this.#family = Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined
+  }
+
+  update(text: string): void {
+    if (text === this.#text) return
+    const isGrown = this.#text !== '' && text.startsWith(this.#text)
+    const isPlain = !this.#family || text.length > CODE_MAX
+    const last = this.element.lastChild
+    if (isGrown && isPlain && !this.#settled && last instanceof Text)
+      last.appendData(text.slice(this.#text.length))
+    else if (isPlain) {
+      this.element.replaceChildren(...highlight(text, this.language))
+      this.#settled = /^(?:diff|patch)$/i.test(this.language) ? START : null
+    } else this.#recolour(text, isGrown && this.#settled ? this.#settled : START)
+    this.#text = text
+  }
+
+  #recolour(text: string, from: Place): void {
+    while (this.element.childNodes.length > from.nodes) this.element.lastChild!.remove()
+    const nodes: Node[] = []
+    const last = colour(nodes, text, this.#family!, { ...from, nodes: 0 })
+    this.element.append(...nodes)
+    this.#settled = last.at > from.at ? { ...last, nodes: from.nodes + last.nodes } : from
+  }
 }
 
 function kindOf(

@@ -1,63 +1,58 @@
-// The inline structure of Markdown: emphasis, code, links. Linear in the length of the text
-// for any input: brackets and code spans are matched in one pass beforehand, and emphasis
-// nests only so deep.
-
+// The inline structure of Markdown: emphasis, code, links, formulas, tags. Linear in the length of the
+// text for any input: code spans are matched in one pass beforehand, what brackets may look back and
+// forward for is limited, and emphasis nests only so deep.
 import { emphasise, type Delimiter } from './emphasis'
-
-export type Inline =
-  | { type: 'text'; text: string }
-  | { type: 'code'; text: string }
-  | { type: 'break' }
-  | { type: 'strong' | 'em' | 'del'; children: Inline[] }
-  | { type: 'link'; href: string; title: string; isImage: boolean; children: Inline[] }
+import { entityAt, ESCAPABLE } from './escapes'
+import { tagEnd } from './html'
+import { bareLinkAt, labelAt, pointedLinkAt, targetAt, withMails } from './links'
+import { labelOf, type Inline, type Names } from './tree'
 
 const INLINE_MAX = 50_000 // longer paragraphs are shown as written
+const LABEL_MAX = 999
+const TAGS_MAX = 2000 // of one text; more are shown as written
+const FORMULA_MAX = 4000
+const NO_LINKS_MAX = 200 // each may have been read to the end of the text
+const RUN_MAX = 12 // of * and _; every one of them may become an element around the next
+const BRACKETS_MAX = 32 // open at one time; those before are text
 
-const ESCAPABLE = /[!-/:-@[-`{-~]/
-const SPECIAL = /[\\`*_~[\]!<&\n]|https?:\/\//g
-const ENTITY = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]{2,8}));/y
-const AUTOLINK = /<((?:https?:\/\/|mailto:)[^\s<>]*)>/y
-const BARE_URL = /https?:\/\/[^\s<>"'`]+/y
-const DESTINATION =
-  /\(\s*(?:<([^<>\n]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*))(?:\s+(?:"([^"]*)"|'([^']*)'))?\s*\)/y
-const ENTITIES: Record<string, string> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: '\u00a0',
-  copy: '\u00a9',
-  hellip: '\u2026',
-  mdash: '\u2014',
-  ndash: '\u2013',
-  times: '\u00d7',
-  rarr: '\u2192',
-  larr: '\u2190',
-  deg: '\u00b0',
+const SPECIAL = /[\\`*_~[\]!<&\n$]|https?:\/\/|ftp:\/\/|www\./gi
+const NO_NAMES: Names = { links: new Map(), footnotes: new Map() }
+
+interface Bracket {
+  type: 'bracket'
+  isImage: boolean
+  at: number // of the text behind it
+}
+type Part = Inline | Delimiter | Bracket
+interface Read {
+  part: Part | string // a string is plain text
+  end: number
 }
 
 /** isOpenEnded: the text is still growing, so what is open at its end counts as closed there. */
-export function parseInline(text: string, isOpenEnded = false): Inline[] {
+export function parseInline(text: string, isOpenEnded = false, names = NO_NAMES): Inline[] {
   if (text.length > INLINE_MAX) return [{ type: 'text', text }]
-  return new Scanner(text, isOpenEnded).scan(0, text.length, false)
+  return new Scanner(text, isOpenEnded, names).scan()
 }
 
 class Scanner {
   #codeEnds = new Map<number, number>() // start of a run of backticks → start of the run that closes it
-  #brackets = new Map<number, number>() // "[" → its "]"
+  #parts: Part[] = []
+  #plain = ''
+  #brackets: number[] = [] // indexes of open ones in #parts
+  #inactive = 0 // so many of them stand before a link, and can only begin a picture
+  #tags = 0
+  #noLinks = 0 // addresses that were none
+  #marks = new Map<string, number>() // where each mark comes next; -1: not any more
+  #noFormula = -1 // what ends here has no letter, wherever it begins from now on
 
   constructor(
     readonly text: string,
     readonly isOpenEnded: boolean,
+    readonly names: Names,
   ) {
-    this.#matchCode()
-    this.#matchBrackets()
-  }
-
-  #matchCode(): void {
     const lastOfLength = new Map<number, number>()
-    const runs = [...this.text.matchAll(/`+/g)].reverse()
+    const runs = [...text.matchAll(/`+/g)].reverse()
     for (const { index, 0: run } of runs) {
       const end = lastOfLength.get(run.length)
       if (end !== undefined) this.#codeEnds.set(index, end)
@@ -65,189 +60,273 @@ class Scanner {
     }
   }
 
-  #matchBrackets(): void {
-    const open: number[] = []
-    for (let i = 0; i < this.text.length; i++) {
-      const c = this.text[i]
-      if (c === '\\') i++
-      else if (c === '`') i = this.#skipCode(i) - 1
-      else if (c === '[') open.push(i)
-      else if (c === ']' && open.length > 0) this.#brackets.set(open.pop()!, i)
-    }
-  }
-
-  #runLength(at: number): number {
-    const c = this.text[at]
-    let end = at
-    while (this.text[end] === c) end++
-    return end - at
-  }
-
-  #skipCode(at: number): number {
-    const length = this.#runLength(at)
-    const end = this.#codeEnds.get(at)
-    return end === undefined ? at + length : end + length
-  }
-
-  scan(from: number, to: number, isInLink: boolean): Inline[] {
-    const parts: (Inline | Delimiter)[] = []
-    let plain = ''
-    let at = from
-    const flush = () => {
-      if (plain) parts.push({ type: 'text', text: plain })
-      plain = ''
-    }
-    while (at < to) {
+  scan(): Inline[] {
+    const { text } = this
+    for (let at = 0; at < text.length; ) {
       SPECIAL.lastIndex = at
-      const found = SPECIAL.exec(this.text)
-      const next = found && found.index < to ? found.index : to
-      plain += this.text.slice(at, next)
-      if (next >= to) break
-      at = next
-      const special = this.#special(at, to, isInLink)
-      if (typeof special.part === 'string') {
-        plain += special.part
-      } else {
-        if (special.part.type === 'break') plain = plain.replace(/ +$/, '')
-        flush()
-        parts.push(special.part)
-      }
-      at = special.end
+      const next = SPECIAL.exec(text)?.index ?? text.length
+      this.#plain += text.slice(at, next)
+      if (next === text.length) break
+      const { part, end } = this.#special(next)
+      if (typeof part === 'string') this.#plain += part
+      else this.#push(part)
+      at = end
     }
-    flush()
-    return emphasise(parts, this.isOpenEnded && to === this.text.length)
+    this.#flush()
+    return emphasise(withoutBrackets(this.#parts), this.isOpenEnded)
   }
 
-  /** The node at a special character, and where it ends. A string is plain text. */
-  #special(
-    at: number,
-    to: number,
-    isInLink: boolean,
-  ): { part: Inline | Delimiter | string; end: number } {
-    const c = this.text[at]!
-    const none = { part: c, end: at + 1 }
+  /** `from` never goes back, so every part of the text is searched once for each mark. */
+  #find = (mark: string, from: number): number => {
+    let next = this.#marks.get(mark)
+    if (next === undefined || (next >= 0 && next < from)) {
+      next = this.text.indexOf(mark, from)
+      this.#marks.set(mark, next)
+    }
+    return next
+  }
+
+  #flush(): void {
+    if (this.#plain.includes('@')) this.#parts.push(...withMails(this.#plain))
+    else if (this.#plain) this.#parts.push({ type: 'text', text: this.#plain })
+    this.#plain = ''
+  }
+
+  #push(part: Part): void {
+    if (part.type === 'break') this.#plain = withoutSpaces(this.#plain)
+    this.#flush()
+    this.#parts.push(part)
+  }
+
+  /** What is at a special character, and where it ends. */
+  #special(at: number): Read {
+    const { text } = this
+    const c = text[at]!
+    const asWritten = { part: c, end: at + 1 }
     switch (c) {
       case '\\':
         return this.#escape(at)
       case '`':
-        return this.#code(at, to)
+        return this.#code(at)
       case '*':
       case '_':
       case '~':
-        return this.#delimiter(at, to)
+        return this.#delimiter(at)
       case '!':
-        return this.text[at + 1] === '[' && !isInLink
-          ? (this.#link(at + 1, to, true) ?? none)
-          : none
+        return text[at + 1] === '[' ? this.#bracket(at, true) : asWritten
       case '[':
-        return isInLink ? none : (this.#link(at, to, false) ?? none)
+        return this.#bracket(at, false)
+      case ']':
+        return this.#closeBracket(at)
       case '<':
-        return (isInLink ? null : this.#match(AUTOLINK, at, to)) ?? none
+        return this.#pointed(at) ?? asWritten
       case '&':
-        return this.#entity(at)
+        return this.#entity(at) ?? asWritten
+      case '$':
+        return this.#dollars(at) ?? asWritten
       case '\n':
-        return { part: { type: 'break' }, end: at + 1 }
-      case 'h':
-        return (isInLink ? null : this.#bareUrl(at, to)) ?? none
+        return this.#lineEnd(at)
       default:
-        return none
+        return this.#bareLink(at) ?? asWritten
     }
   }
 
-  #escape(at: number): { part: Inline | string; end: number } {
-    const next = this.text[at + 1]
-    if (next === '\n') return { part: { type: 'break' }, end: at + 2 }
-    return next !== undefined && ESCAPABLE.test(next)
-      ? { part: next, end: at + 2 }
-      : { part: '\\', end: at + 1 }
+  #lineEnd(at: number): Read {
+    let end = at + 1
+    while (this.text[end] === ' ' || this.text[end] === '\t') end++
+    return { part: { type: 'break', isHard: this.#plain.endsWith('  ') }, end }
   }
 
-  #code(at: number, to: number): { part: Inline | string; end: number } {
+  #escape(at: number): Read {
+    const next = this.text[at + 1]
+    if (next === '\n') return { part: { type: 'break', isHard: true }, end: at + 2 }
+    const formula = next === '(' || next === '[' ? this.#formula(at, 2, next === '(' ? '\\)' : '\\]') : null
+    if (formula) return formula
+    return next !== undefined && ESCAPABLE.test(next) ? { part: next, end: at + 2 } : { part: '\\', end: at + 1 }
+  }
+
+  #entity(at: number): Read | null {
+    const found = entityAt(this.text, at)
+    return found && { part: found.value, end: found.end }
+  }
+
+  /** LaTeX between two marks. What has no letter or digit in it is none. */
+  #formula(at: number, width: number, mark: string): Read | null {
+    const { text } = this
+    const from = at + width
+    const end = this.#find(mark, from)
+    if (end < 0 || end + mark.length - from > FORMULA_MAX || end === this.#noFormula) return null
+    const inner = text.slice(from, end)
+    if (!/[\p{L}\p{N}]/u.test(inner)) {
+      this.#noFormula = end
+      return null
+    }
+    const isBlock = mark === '\\]' || mark === '$$'
+    return { part: { type: 'formula', text: inner.trim(), isBlock }, end: end + mark.length }
+  }
+
+  /** "$x$" is a formula, "$5 and $6" is money. */
+  #dollars(at: number): Read | null {
+    const { text } = this
+    if (text[at + 1] === '$') return this.#formula(at, 2, '$$') ?? { part: '$$', end: at + 2 }
+    if (/\s/.test(text[at + 1] ?? ' ') || /[\p{L}\p{N}]/u.test(text[at - 1] ?? ' ')) return null
+    const formula = this.#formula(at, 1, '$')
+    if (!formula) return null
+    const inner = text.slice(at + 1, formula.end - 1)
+    const isMoney = /^\d[\d.,]*(?:[kKmMbB]\b)?(?:\s|[-–/]$)/.test(inner) && !/[\\^_=+]/.test(inner)
+    const isClosed = !/[\s\\]$/.test(inner) && !/[\p{L}\p{N}]/u.test(text[formula.end] ?? ' ')
+    return isClosed && !isMoney && !inner.includes('`') ? formula : null
+  }
+
+  #code(at: number): Read {
+    const { text } = this
     const length = this.#runLength(at)
     const end = this.#codeEnds.get(at)
-    const isOpen = end === undefined || end >= to
-    if (isOpen && !(this.isOpenEnded && to === this.text.length && length < 3)) {
+    const isOpen = end === undefined
+    if (isOpen && !(this.isOpenEnded && length < 3))
       return { part: '`'.repeat(length), end: at + length }
-    }
-    const inner = this.text.slice(at + length, isOpen ? to : end).replace(/\n/g, ' ')
-    if (isOpen && inner === '') return { part: '', end: to }
-    const isPadded =
-      inner.length > 2 && inner.startsWith(' ') && inner.endsWith(' ') && inner.trim() !== ''
+    const inner = text.slice(at + length, end).replace(/\n/g, ' ')
+    if (isOpen && inner === '') return { part: '', end: text.length }
+    const isPadded = inner.length > 2 && inner.startsWith(' ') && inner.endsWith(' ') && inner.trim() !== ''
     return {
       part: { type: 'code', text: isPadded ? inner.slice(1, -1) : inner },
-      end: isOpen ? to : end + length,
+      end: isOpen ? text.length : end + length,
     }
   }
 
-  #delimiter(at: number, to: number): { part: Delimiter | string; end: number } {
+  #runLength(at: number): number {
+    let end = at
+    while (this.text[end] === this.text[at]) end++
+    return end - at
+  }
+
+  #delimiter(at: number): Read {
     const char = this.text[at]!
-    const length = Math.min(this.#runLength(at), to - at)
+    const length = this.#runLength(at)
     const end = at + length
-    if (char === '~' && length !== 2) return { part: char.repeat(length), end }
-    const before = at === 0 ? ' ' : this.text[at - 1]!
-    const after = end >= this.text.length ? ' ' : this.text[end]!
-    const isLeft =
-      !isSpace(after) && (!isPunctuation(after) || isSpace(before) || isPunctuation(before))
-    const isRight =
-      !isSpace(before) && (!isPunctuation(before) || isSpace(after) || isPunctuation(after))
-    const isUnderscore = char === '_'
-    const canOpen = isLeft && (!isUnderscore || !isRight || isPunctuation(before))
-    const canClose = isRight && (!isUnderscore || !isLeft || isPunctuation(after))
+    if (length > (char === '~' ? 2 : RUN_MAX)) return { part: char.repeat(length), end }
+    const before = charBefore(this.text, at)
+    const after = charAfter(this.text, end)
+    const isFree = (c: string) => isSpace(c) || isPunctuation(c)
+    const isLeft = !isSpace(after) && (!isPunctuation(after) || isFree(before) || isWide(before))
+    const isRight = !isSpace(before) && (!isPunctuation(before) || isFree(after) || isWide(after))
+    // "**Note:**text": not CommonMark, but what models write and mean.
+    const endsPhrase = char === '*' && length === 2 && /[:.,;!?)\]”’»]/.test(before)
+    const isWord = char === '_'
+    const canOpen = isLeft && (!isWord || !isRight || isPunctuation(before))
+    const canClose = (isRight && (!isWord || !isLeft || isPunctuation(after))) || endsPhrase
     return { part: { type: 'delimiter', char, count: length, length, canOpen, canClose }, end }
   }
 
-  #link(at: number, to: number, isImage: boolean): { part: Inline | string; end: number } | null {
-    const close = this.#brackets.get(at)
-    const isLast = this.isOpenEnded && to === this.text.length
-    if (close === undefined || close >= to || this.text[close + 1] !== '(') return null
-    DESTINATION.lastIndex = close + 1
-    const match = DESTINATION.exec(this.text)
-    const children = () => this.scan(at + 1, close, true)
-    if (!match || match.index + match[0].length > to) {
-      // "[text](https://exam": its address is still coming.
-      if (!isLast || /[\s)]/.test(this.text.slice(close + 2, to))) return null
-      return { part: { type: 'link', href: '', title: '', isImage, children: children() }, end: to }
+  #pointed(at: number): Read | null {
+    const link = pointedLinkAt(this.text, at)
+    if (link) return { part: link.value, end: link.end }
+    if (this.#tags >= TAGS_MAX) return null
+    this.#tags++
+    const end = tagEnd(this.text, at, this.#find)
+    return end < 0 ? null : { part: { type: 'html', text: this.text.slice(at, end) }, end }
+  }
+
+  #bareLink(at: number): Read | null {
+    if (this.#noLinks >= NO_LINKS_MAX) return null
+    const link = bareLinkAt(this.text, at)
+    if (!link) this.#noLinks++
+    return link && { part: link.value, end: link.end }
+  }
+
+  #bracket(at: number, isImage: boolean): Read {
+    this.#flush()
+    const end = at + (isImage ? 2 : 1)
+    if (this.#brackets.length === BRACKETS_MAX) {
+      this.#brackets.shift()
+      this.#inactive = Math.max(0, this.#inactive - 1)
     }
-    const href = match[1] ?? match[2] ?? ''
-    const title = match[3] ?? match[4] ?? ''
-    return {
-      part: { type: 'link', href, title, isImage, children: children() },
-      end: close + 1 + match[0].length,
+    this.#brackets.push(this.#parts.length)
+    return { part: { type: 'bracket', isImage, at: end }, end }
+  }
+
+  /** "]" may be the end of a link, a picture, or a reference to a footnote. */
+  #closeBracket(at: number): Read {
+    const asWritten = { part: ']', end: at + 1 }
+    const index = this.#brackets.pop()
+    if (index === undefined) return asWritten
+    const opener = this.#parts[index] as Bracket
+    const isActive = opener.isImage || this.#brackets.length >= this.#inactive
+    this.#inactive = Math.min(this.#inactive, this.#brackets.length)
+    if (!isActive) return asWritten
+    const inner = at - opener.at <= LABEL_MAX ? this.text.slice(opener.at, at) : ''
+    const note = this.#note(inner)
+    if (note && !opener.isImage) {
+      this.#plain = ''
+      this.#parts.length = index
+      return { part: note, end: at + 1 }
     }
+    const target = this.#target(at, inner)
+    if (!target) return asWritten
+    this.#flush()
+    const { isImage } = opener
+    const children = emphasise(withoutBrackets(this.#parts.splice(index + 1)), false)
+    this.#parts.pop()
+    if (!isImage) this.#inactive = this.#brackets.length
+    const { href, title, end } = target
+    return { part: { type: 'link', href, title, isImage, children: withoutLinks(children, isImage) }, end }
   }
 
-  #match(pattern: RegExp, at: number, to: number): { part: Inline; end: number } | null {
-    pattern.lastIndex = at
-    const match = pattern.exec(this.text)
-    if (!match || at + match[0].length > to) return null
-    return { part: autolink(match[1]!), end: at + match[0].length }
+  #note(inner: string): Inline | null {
+    if (!inner.startsWith('^')) return null
+    const name = labelOf(inner.slice(1))
+    return this.names.footnotes.has(name) ? { type: 'note', label: inner.slice(1), name } : null
   }
 
-  #bareUrl(at: number, to: number): { part: Inline; end: number } | null {
-    if (at > 0 && /\w/.test(this.text[at - 1]!)) return null
-    BARE_URL.lastIndex = at
-    let url = BARE_URL.exec(this.text)?.[0].slice(0, to - at) ?? ''
-    url = url.replace(/[?!.,:;*_~\]]+$/, '')
-    while (url.endsWith(')') && count(url, ')') > count(url, '('))
-      url = url.slice(0, -1).replace(/[?!.,:;*_~\]]+$/, '')
-    return url.length > 'https://'.length ? { part: autolink(url), end: at + url.length } : null
-  }
-
-  #entity(at: number): { part: string; end: number } {
-    ENTITY.lastIndex = at
-    const match = ENTITY.exec(this.text)
-    const end = at + (match?.[0].length ?? 1)
-    if (!match) return { part: '&', end }
-    if (match[3]) return { part: ENTITIES[match[3]] ?? match[0], end }
-    const code = match[1] ? Number.parseInt(match[1], 10) : Number.parseInt(match[2]!, 16)
-    const isScalar = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
-    return { part: isScalar ? String.fromCodePoint(code) : '\ufffd', end }
+  /** Where a link with its "]" here leads to. */
+  #target(at: number, inner: string): { href: string; title: string; end: number } | null {
+    const { text } = this
+    const direct = targetAt(text, at + 1)
+    if (direct) return { ...direct.value, end: direct.end }
+    // "[text](https://exam": its address is still coming.
+    const rest = this.isOpenEnded && text[at + 1] === '(' ? text.slice(at + 2) : ' '
+    if (!/[\s)]/.test(rest)) return { href: '', title: '', end: text.length }
+    const label = labelAt(text, at + 1)
+    const isCollapsed = text.startsWith('[]', at + 1)
+    const isShort = !label
+    const name = label ? label.value : /[^\\]\[|^\[/.test(inner) ? '' : labelOf(inner)
+    const found = name ? this.names.links.get(name) : undefined
+    if (!found) return null
+    return { href: found.href, title: found.title, end: isShort ? at + (isCollapsed ? 3 : 1) : label.end }
   }
 }
 
-function autolink(url: string): Inline {
-  const text = url.replace(/^mailto:/, '')
-  return { type: 'link', href: url, title: '', isImage: false, children: [{ type: 'text', text }] }
+function withoutBrackets(parts: Part[]): (Inline | Delimiter)[] {
+  return parts.map((part) =>
+    part.type === 'bracket' ? { type: 'text', text: part.isImage ? '![' : '[' } : part,
+  )
+}
+
+/** A link has no links in it: addresses in its text are text. */
+function withoutLinks(nodes: Inline[], isImage: boolean): Inline[] {
+  return nodes.flatMap((node): Inline[] => {
+    if (!('children' in node)) return [node]
+    const children = withoutLinks(node.children, isImage)
+    return node.type === 'link' && !node.isImage && !isImage ? children : [{ ...node, children }]
+  })
+}
+
+function charBefore(text: string, at: number): string {
+  if (at === 0) return ' '
+  const code = text.charCodeAt(at - 1)
+  const isLow = code >= 0xdc00 && code <= 0xdfff && at > 1
+  return isLow ? text.slice(at - 2, at) : text[at - 1]!
+}
+
+function charAfter(text: string, at: number): string {
+  return at >= text.length ? ' ' : String.fromCodePoint(text.codePointAt(at)!)
+}
+
+/** At its end. */
+function withoutSpaces(text: string): string {
+  let end = text.length
+  while (text[end - 1] === ' ') end--
+  return text.slice(0, end)
 }
 
 function isSpace(c: string): boolean {
@@ -258,6 +337,7 @@ function isPunctuation(c: string): boolean {
   return /[\p{P}\p{S}]/u.test(c)
 }
 
-function count(text: string, c: string): number {
-  return text.split(c).length - 1
+/** Scripts that put no spaces between words. */
+function isWide(c: string): boolean {
+  return /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}]/u.test(c)
 }

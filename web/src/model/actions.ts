@@ -2,7 +2,7 @@
 // bar, the palette, messages. Failures are told; what can be undone offers it.
 import { messageOf } from '../api/client'
 import * as api from '../api/conversations'
-import type { Conversation } from '../api/types'
+import type { Conversation, FilePart } from '../api/types'
 import { go, hrefOf, route } from '../base/router'
 import { toast } from '../base/toast'
 import type { App } from './app'
@@ -22,6 +22,12 @@ export function titleOf(conversation: Pick<Conversation, 'title' | 'preview'>): 
   return conversation.title ?? (conversation.preview.trim() || 'New conversation')
 }
 
+/** What is known about it, wherever it is known. */
+export function known(app: App, id: string): Conversation | undefined {
+  const { value: chat } = app.chat
+  return app.conversations.find(id) ?? (chat?.id === id ? (chat.conversation ?? undefined) : undefined)
+}
+
 export async function rename(app: App, id: string, title: string): Promise<void> {
   const before = app.conversations.find(id)?.title
   app.conversations.amend(id, { title })
@@ -30,17 +36,51 @@ export async function rename(app: App, id: string, title: string): Promise<void>
   app.conversations.touch()
 }
 
-/** Moves it to the trash. A page that shows it opens a new chat. */
-export async function remove(app: App, id: string): Promise<void> {
-  const title = titleOf(app.conversations.find(id) ?? { title: null, preview: '' })
+/** A page that shows it opens a new chat. */
+function closeIfOpen(app: App, id: string): boolean {
   const where = route.value
   const isOpen = where.name === 'conversation' && where.id === id
   if (isOpen) app.newChat()
+  return isOpen
+}
+
+/** Moves it to the trash. */
+export async function remove(app: App, id: string): Promise<void> {
+  const title = titleOf(known(app, id) ?? { title: null, preview: '' })
+  const isOpen = closeIfOpen(app, id)
   app.conversations.hide(id)
   const done = await attempt('Deleting', () => api.deleteConversation(id))
   app.conversations.unhide(id)
   app.conversations.touch()
   if (done) toast(`Deleted “${title}”`, { label: 'Undo', run: () => void restore(app, id, isOpen) })
+}
+
+/** Changes what this person keeps about it: pins, archive, reading. */
+export async function mark(app: App, id: string, change: api.MarkChange): Promise<void> {
+  const what = change.isArchived === undefined ? 'Marking' : 'Archiving'
+  const done = await attempt(what, () => api.markConversation(id, change))
+  if (done) app.conversations.amend(id, done)
+  app.conversations.touch()
+}
+
+export async function archive(app: App, id: string): Promise<void> {
+  const title = titleOf(known(app, id) ?? { title: null, preview: '' })
+  await mark(app, id, { isArchived: true })
+  const undo = () => void mark(app, id, { isArchived: false })
+  toast(`Archived “${title}”`, { label: 'Undo', run: undo })
+}
+
+/** Ends one's own part in it: it goes from the list, and only those who stay can bring it back. */
+export async function leave(app: App, id: string): Promise<void> {
+  const title = titleOf(known(app, id) ?? { title: null, preview: '' })
+  const done = await attempt('Leaving', async () => {
+    await api.leaveConversation(id)
+    return true
+  })
+  if (!done) return
+  closeIfOpen(app, id)
+  app.conversations.touch()
+  toast(`You have left “${title}”`)
 }
 
 async function restore(app: App, id: string, wasOpen: boolean): Promise<void> {
@@ -62,18 +102,50 @@ export async function forkAt(app: App, chat: Chat, item: Item): Promise<void> {
   if (made) open(app, made)
 }
 
-/** Asks differently: a fork that ends before the question, and the new wording in it. */
-export async function revise(app: App, chat: Chat, item: UserItem, text: string): Promise<void> {
-  const number = await attempt('Forking', () => chat.numberOf(item))
-  if (number === null) return
-  if (number <= 1) {
-    app.newChat()
-  } else {
-    const made = await attempt('Forking', () => api.forkConversation(chat.id!, number - 1))
-    if (!made) return
-    open(app, made)
+/**
+ * Asks differently, or the same once more: in a branch that ends before the question, or in a fork
+ * where only the owner makes branches.
+ */
+export async function revise(
+  app: App,
+  chat: Chat,
+  item: UserItem,
+  text: string,
+  model: string | null = null,
+): Promise<void> {
+  const files = await attempt('Asking again', () => filesFor(chat, item))
+  const number = files && (await attempt('Asking again', () => chat.numberOf(item)))
+  if (files === null || number === null) return
+  const kind = chat.conversation?.may.branch ? 'branch' : undefined
+  const made = await attempt('Asking again', () =>
+    api.forkConversation(chat.id!, number - 1, kind),
+  )
+  if (!made) return
+  open(app, made)
+  const { value: next } = app.chat
+  if (next?.id !== made.id) return
+  next.model = model ?? chat.model
+  next.describe(made)
+  await next.send(text, 'refuse', files)
+}
+
+async function filesFor(chat: Chat, { userId, files = [] }: UserItem): Promise<FilePart[]> {
+  if (userId === null || userId === chat.me || files.length === 0) return files
+  const { takeFile } = await import('../files/files')
+  return Promise.all(files.map((part) => takeFile(chat.id!, part)))
+}
+
+/** A branch becomes a conversation of its own. */
+export async function promote(app: App, id: string): Promise<void> {
+  const made = await attempt('Making it a conversation of its own', () => api.promoteBranch(id))
+  const { value: chat } = app.chat
+  if (!made) return
+  if (chat?.id === id) {
+    chat.family = null
+    chat.describe(made)
   }
-  await app.chat.value?.send(text)
+  app.conversations.touch()
+  toast('It is a conversation of its own now.')
 }
 
 function open(app: App, conversation: Conversation): void {

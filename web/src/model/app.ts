@@ -1,9 +1,12 @@
 // The page as a whole: who is here, which conversation is open, and what follows from the
 // address. Views read it and call its few actions.
+import { getBudgets, type Budget } from '../api/budgets'
 import { ApiError, get, session } from '../api/client'
+import { askAhead, markConversation } from '../api/conversations'
 import { live } from '../api/live'
 import { bootstrap, listMembers } from '../api/people'
 import type { Workspace } from '../api/types'
+import type { IconName } from '../base/icons'
 import { go, route, type Route } from '../base/router'
 import { Signal } from '../base/signal'
 import { recall, remember } from '../base/storage'
@@ -12,9 +15,11 @@ import { Conversations } from './conversations'
 import { saveDraft } from './drafts'
 import { loadPlacements } from './placements'
 import { learnPeople, nameOf } from './people'
-import { Seen } from './seen'
+import { Notices } from './notices'
 
 const WORKSPACE_RETRY_MS = 2000
+const BUDGET_DELAY_MS = 1500 // it is looked at last
+const BUDGET_FRESH_MS = 20_000
 
 export class App {
   readonly workspace = new Signal<Workspace | null>(null)
@@ -24,18 +29,33 @@ export class App {
   readonly refusal = new Signal<string | null>(null)
   readonly conversations = new Conversations()
   readonly chat = new Signal<Chat | null>(null)
-  readonly seen = new Seen()
+  readonly notices = new Notices()
+  /** What can be done from anywhere: the palette and the menu of the field offer it. */
+  commands: () => { label: string; icon: IconName; keys?: string; run(): void }[] = () => []
+  /** Shown below the field: the budget of the month is nearly or wholly used. */
+  readonly budgetWarning = new Signal('')
+  /** Prints the conversation that is open. */
+  print: () => void = () => window.print()
 
   async start(): Promise<void> {
     session.workspaceId = recall<string | null>('workspace', null)
     session.onExpired = () => (this.isLoggedOut.value = true)
+    if (route.value.name === 'conversation') askAhead(route.value.id)
     this.workspace.value = await this.#loadWorkspace()
     void this.#meet()
     void loadPlacements()
     live.start()
     live.onNews((event) => this.#onNews(event))
     this.conversations.start()
-    this.conversations.changes.subscribe(() => this.#markSeen())
+    this.conversations.changes.subscribe(() => {
+      this.#markSeen()
+      this.#followProject()
+      const { value: chat } = this.chat
+      if (chat?.id) this.#describeListed(chat, chat.id)
+    })
+    this.notices.changes.subscribe(() => this.#markSeen())
+    void this.notices.refresh()
+    setTimeout(() => void this.#lookAtBudget(), BUDGET_DELAY_MS)
     document.addEventListener('visibilitychange', () => this.#markSeen())
     route.watch((where) => this.#open(where))
   }
@@ -64,16 +84,28 @@ export class App {
     location.reload()
   }
 
-  /** A conversation that is open in a visible tab counts as read. */
+  /** A conversation that is open in a visible tab counts as read, in every browser of this person. */
   #markSeen(): void {
-    const { items, state } = this.conversations
-    if (state !== 'ready') return
-    this.seen.begin(items[0])
-    const open = items.find(({ id }) => id === this.chat.value?.id)
-    if (open && !document.hidden) this.seen.mark(open)
+    const here = this.chat.value?.id
+    if (here && !document.hidden) void this.notices.markSeen(here)
+    const open = here ? this.conversations.find(here) : undefined
+    if (!open?.isUnread || document.hidden) return
+    open.isUnread = false
+    const change = { readMessages: open.messageCount }
+    void markConversation(open.id, change).catch(() => (open.isUnread = true)) // the next look tries again
+  }
+
+  /** A chat that has not begun yet will begin in the project that the list shows. */
+  #followProject(): void {
+    const { value: chat } = this.chat
+    const { project } = this.conversations
+    if (!chat || chat.id || chat.isBusy || chat.project?.id === project?.id) return
+    chat.project = project
+    chat.changes.notify()
   }
 
   #onNews(event: string): void {
+    if (event === 'notice' || event === 'reset') void this.notices.refresh()
     if (event.startsWith('conversation.') || event === 'reset') this.conversations.refreshSoon()
     if (event.startsWith('bundle.') || event === 'reset') void loadPlacements()
   }
@@ -96,10 +128,13 @@ export class App {
 
   /** Loads the person and the active workspace. */
   async #ask(): Promise<Workspace> {
-    const start = await bootstrap(session.workspaceId)
-    if (!start) return get<Workspace>('workspace')
+    const asked = session.workspaceId
+    const early = get<Workspace>('workspace').catch(() => null)
+    const start = await bootstrap(asked)
+    if (!start) return (await early) ?? get<Workspace>('workspace')
     session.workspaceId = start.activeWorkspace
-    const workspace = await get<Workspace>('workspace')
+    const isSame = asked === start.activeWorkspace || (!asked && start.workspaces.length === 1)
+    const workspace = (isSame ? await early : null) ?? (await get<Workspace>('workspace'))
     const active = start.workspaces.find(({ id }) => id === start.activeWorkspace)
     const { user } = start
     return {
@@ -176,25 +211,49 @@ export class App {
       onCreated: (made) => this.#onCreated(made),
       onChanged: (changed) => this.#onChanged(changed),
     })
+    if (!id) chat.project = this.conversations.project
     this.chat.value = chat
     this.#markSeen()
     if (id) void this.#describe(chat, id)
   }
 
   async #describe(chat: Chat, id: string): Promise<void> {
+    if (this.#describeListed(chat, id)) return
     const conversation = await this.conversations.get(id)
     if (conversation) chat.describe(conversation)
   }
 
+  #describeListed(chat: Chat, id: string): boolean {
+    const conversation = this.conversations.find(id)
+    if (conversation) chat.describe(conversation, this.conversations.askedAt(conversation))
+    return conversation !== undefined
+  }
+
   #onCreated(chat: Chat): void {
+    void this.#describe(chat, chat.id!)
     saveDraft(null, '')
     if (this.chat.value === chat) go({ name: 'conversation', id: chat.id! })
   }
 
+  #budgetMs = 0
+
+  async #lookAtBudget(): Promise<void> {
+    this.#budgetMs = performance.now()
+    const { personal, workspace } = await getBudgets().catch(() => ({ personal: null, workspace: null }))
+    const parts = [personal && warningOf('You have', personal), workspace && warningOf('The workspace has', workspace)]
+    this.budgetWarning.value = parts.filter(Boolean).join(' ')
+  }
+
   #onChanged(chat: Chat): void {
+    if (performance.now() - this.#budgetMs > BUDGET_FRESH_MS) void this.#lookAtBudget()
     if (chat.id && chat.title) this.conversations.amend(chat.id, { title: chat.title })
     this.conversations.touch()
   }
+}
+
+function warningOf(who: string, { state }: Budget): string {
+  if (state === 'stopped') return `${who} used up the budget of this month.`
+  return state === 'warning' ? `${who} used more than 80 % of the budget of this month.` : ''
 }
 
 function isForgotten({ status, code }: ApiError): boolean {

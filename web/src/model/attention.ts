@@ -1,5 +1,7 @@
 // Calls a person back who has turned to another tab: the title of the page says what has happened,
 // and so does a notification, where they asked for it.
+import type { Conversation } from '../api/types'
+import { go } from '../base/router'
 import { Signal } from '../base/signal'
 import { recall, remember } from '../base/storage'
 import type { Chat } from './chat'
@@ -46,6 +48,43 @@ export class Attention {
   }
 }
 
+/** Watches the other conversations, as far as the list tells of them; call it with each list. */
+export class Elsewhere {
+  #known = new Map<string, Pick<Conversation, 'isRunning' | 'messageCount'>>()
+
+  look(items: Conversation[], openId: string | null): void {
+    const ended = items.filter((item) => item.id !== openId && this.#hasEnded(item))
+    this.#known = new Map(
+      items.map(({ id, isRunning, messageCount }) => [id, { isRunning, messageCount }]),
+    )
+    if (!document.hidden) return
+    for (const { id, title, lastRun } of ended) {
+      sign.value = lastRun === 'waiting' ? '?' : '✓'
+      if (wantsNotifications.value) show(id, title, ENDS[lastRun ?? ''] ?? 'The answer is done.')
+    }
+  }
+
+  /** A short run may begin and end between two looks: then there are more messages. */
+  #hasEnded({ id, isRunning, lastRun, messageCount }: Conversation): boolean {
+    const before = this.#known.get(id)
+    if (!before || isRunning || !lastRun) return false
+    return before.isRunning || messageCount > before.messageCount
+  }
+}
+
+/** Something concerns this person, who has turned away. */
+export function callBack(id: string, body: string): void {
+  if (!document.hidden) return
+  sign.value = '?'
+  if (wantsNotifications.value) show(id, null, body)
+}
+
+const ENDS: Record<string, string> = {
+  waiting: 'The agent needs an answer.',
+  error: 'The answer failed.',
+  interrupted: 'The answer was interrupted.',
+}
+
 function isAsking(run: RunItem): boolean {
   return (
     openAsk(run) !== null ||
@@ -55,10 +94,16 @@ function isAsking(run: RunItem): boolean {
 
 function notify(chat: Chat, run: RunItem, isWaiting: boolean): void {
   const last = run.blocks.findLast((block): block is TextBlock => block.kind === 'text')
-  const body = isWaiting ? 'The agent needs an answer.' : (last?.text.slice(0, BODY_CHARS) ?? '')
-  const note = new Notification(chat.title ?? 'nb', { body, tag: chat.id ?? 'nb' })
+  const body = isWaiting ? ENDS.waiting! : (last?.text.slice(0, BODY_CHARS) ?? '')
+  show(chat.id, chat.title, body)
+}
+
+/** One per conversation: a newer one takes its place, also that of another tab. */
+function show(id: string | null, title: string | null, body: string): void {
+  const note = new Notification(title ?? 'nb', { body, tag: id ?? 'nb' })
   note.onclick = () => {
     focus()
+    if (id) go({ name: 'conversation', id })
     note.close()
   }
 }

@@ -2,7 +2,7 @@
 // shown comes from the conversation's own stream, so that every tab shows the same; the
 // answer to a sent message is read only for its beginning and its failure.
 import { answerInput, answerQuestion, cancelRun } from '../api/chat'
-import { editQueued, startChat, withdrawQueued } from '../api/chat'
+import { editQueued, startChat, tellPeople, withdrawQueued } from '../api/chat'
 import type { Answer, WhenBusy } from '../api/chat'
 import { ApiError, messageOf } from '../api/client'
 import { getConversation, getHistory } from '../api/conversations'
@@ -10,6 +10,8 @@ import { Follow, type LinkState } from '../api/follow'
 import { frames } from '../api/sse'
 import type { Conversation, ConversationEvent, FilePart, InputAction } from '../api/types'
 import { Signal } from '../base/signal'
+import { recall, remember } from '../base/storage'
+import type { Family } from './branches'
 import { Company } from './company'
 import { nameOf } from './people'
 import { Queue } from './queue'
@@ -27,6 +29,8 @@ export interface ChatEvents {
 /** The part of a conversation that lists show. */
 const LISTED = new Set<string>(['user.message', 'run.done', 'run.error', 'conversation.title'])
 
+const SHARING = new Set<string>(['conversation.participants', 'conversation.visibility'])
+
 const REVEAL_EVENTS = 4000 // per page, when looking for a message far back
 
 let sentCount = 0
@@ -34,11 +38,13 @@ let sentCount = 0
 export class Chat {
   readonly me: string
   readonly changes = new Signal(0) // notified, not counted: read the fields below
+  readonly notes = new Signal(0) // likewise: somebody has added one
   id: string | null
   link: LinkState = 'connecting'
   gone: string | null = null // why the conversation cannot be shown
   conversation: Conversation | null = null // as lists know it; its title and people may be older
   model: string | null = null // chosen for the next message; null: as before
+  family: Family | null = null // its branches, if it has any
 
   #events: ChatEvents
   #transcript = new Transcript()
@@ -51,7 +57,10 @@ export class Chat {
   #company: Company
   #follow: Follow | null = null
   #before: number | null = null // where the page in front of what is shown ends
+  #isWhole = true // the beginning is loaded
+  #counted: { key: string; number: number } | null = null
   #isStopping = false
+  #describedAt = 0
   #onOpened: () => void = () => {}
   #opened = new Promise<void>((resolve) => (this.#onOpened = resolve))
 
@@ -89,7 +98,9 @@ export class Chat {
     return (
       this.activeRun !== null ||
       this.openAsk?.sending?.state === 'pending' ||
-      this.#unsaved.some(({ sending }) => sending?.state === 'pending' && !sending.waits)
+      this.#unsaved.some(
+        ({ sending, forPeople }) => sending?.state === 'pending' && !sending.waits && !forPeople,
+      )
     )
   }
 
@@ -111,11 +122,17 @@ export class Chat {
     return [...new Set([...(this.#transcript.participants ?? []), ...this.#speakers])]
   }
 
-  /** Facts that lists have about the conversation before its stream is open. */
-  describe(conversation: Conversation): void {
+  /**
+   * What the server says about the conversation, asked for at that time. A list may be older than what is known
+   * already, and newer than the events that come: the history ends with changes of sharing that are not told again.
+   */
+  describe(conversation: Conversation, askedAt = performance.now()): void {
+    if (conversation === this.conversation || askedAt < this.#describedAt) return
+    this.#describedAt = askedAt
     this.conversation = conversation
     this.#transcript.title ??= conversation.title
-    this.#transcript.participants ??= conversation.participants
+    this.#transcript.participants = conversation.participants
+    this.#transcript.visibility = conversation.visibility
     this.changes.notify()
   }
 
@@ -127,7 +144,12 @@ export class Chat {
     return this.#transcript.participants ?? []
   }
 
-  async send(text: string, whenBusy: WhenBusy = 'refuse', files: FilePart[] = []): Promise<void> {
+  async send(
+    text: string,
+    whenBusy: WhenBusy = 'refuse',
+    files: FilePart[] = [],
+    forPeople = false,
+  ): Promise<void> {
     const waits = this.isBusy && whenBusy !== 'refuse' ? whenBusy : undefined
     const item: UserItem = {
       kind: 'user',
@@ -136,6 +158,7 @@ export class Chat {
       displayName: null,
       text,
       files,
+      forPeople,
       at: new Date().toISOString(),
       position: null,
       sending: { state: 'pending', waits },
@@ -148,7 +171,8 @@ export class Chat {
       // The loaded page must not contain a message that is being sent: it would be shown twice. And a
       // second message of a new conversation has to know which one that is.
       if (this.id || waits) await this.#opened
-      await this.#transmit(text, whenBusy, files)
+      if (forPeople) await this.#tell(text, files)
+      else await this.#transmit(text, whenBusy, files)
     } catch (error) {
       this.#failSending(item, error)
     }
@@ -183,6 +207,18 @@ export class Chat {
     if (isSettled) return // somebody was quicker
     this.#transcript.noteAnswer(block, sending)
     this.changes.notify()
+  }
+
+  /** Where a new conversation begins. */
+  project: { id: string; name: string } | null = null
+
+  /** This person writes to the other people and not to the agent. Kept for each conversation. */
+  get isAmongPeople(): boolean {
+    return this.id !== null && recall(`people/${this.id}`, false)
+  }
+
+  set isAmongPeople(isSo: boolean) {
+    if (this.id) remember(`people/${this.id}`, isSo || null)
   }
 
   /** Names of others who are writing now. */
@@ -239,6 +275,7 @@ export class Chat {
     this.#transcript.load(page)
     for (const { userId } of page.messages) if (userId) this.#speakers.add(userId)
     this.#before = page.before
+    this.#isWhole = page.before === null
     this.#onOpened()
     this.changes.notify()
     return page.end
@@ -254,6 +291,7 @@ export class Chat {
       this.#transcript.prepend(page.messages)
       for (const { userId } of page.messages) if (userId) this.#speakers.add(userId)
       this.#before = page.before
+      this.#isWhole = page.before === null
     } catch {
       this.#before = before
       return false
@@ -288,6 +326,28 @@ export class Chat {
     return messageCount - behind.reduce((sum, other) => sum + messagesIn(other), 0)
   }
 
+  /** Makes numberIn know numbers, also while the beginning is not loaded. */
+  async countMessages(): Promise<void> {
+    await this.#opened
+    const last = this.#transcript.items.findLast((item) => messagesIn(item) > 0)
+    if (!last || this.#isWhole) return
+    const number = await this.numberOf(last).catch(() => null)
+    if (number !== null) this.#counted = { key: last.key, number }
+  }
+
+  /** The number of a message as far as it is known here. */
+  numberIn(item: Item): number | null {
+    const { items } = this.#transcript
+    const sum = (from: number, to: number) =>
+      items.slice(from, to).reduce((n, other) => n + messagesIn(other), 0)
+    const at = items.indexOf(item)
+    if (at < 0) return null
+    if (this.#isWhole) return sum(0, at + 1)
+    const known = items.findIndex(({ key }) => key === this.#counted?.key)
+    if (known < 0) return null
+    return this.#counted!.number + (at >= known ? sum(known + 1, at + 1) : -sum(at + 1, known + 1))
+  }
+
   get hasEarlier(): boolean {
     return this.#before !== null
   }
@@ -302,10 +362,24 @@ export class Chat {
     })
   }
 
+  #mentionsIn(text: string): string[] {
+    const others = this.isShared ? this.participants.filter((id) => id !== this.me) : []
+    return others.filter((id) => text.toLowerCase().includes(`@${nameOf(id)}`.toLowerCase()))
+  }
+
+  async #tell(message: string, parts: FilePart[]): Promise<void> {
+    const files = parts.map(({ file }) => file)
+    const mentions = this.#mentionsIn(message)
+    await tellPeople({ message, conversationId: this.id, whenBusy: 'queue', files, mentions })
+  }
+
   async #transmit(text: string, whenBusy: WhenBusy, parts: FilePart[]): Promise<void> {
     const { id: conversationId, model } = this
     const files = parts.map(({ file }) => file)
-    const response = await startChat({ message: text, conversationId, whenBusy, model, files })
+    const mentions = this.#mentionsIn(text)
+    const projectId = conversationId ? undefined : this.project?.id
+    const body = { message: text, conversationId, whenBusy, model, files, mentions, projectId }
+    const response = await startChat(body)
     for await (const { event, data } of frames(response)) {
       if (event === 'chat.start')
         this.#onStarted((data as { conversationId: string }).conversationId)
@@ -343,6 +417,7 @@ export class Chat {
 
   #apply(event: ConversationEvent): void {
     if (this.#company.apply(event)) return
+    if (event.event === 'note') this.notes.notify()
     if (this.#queue.apply(event)) {
       this.changes.notify()
       return
@@ -351,7 +426,15 @@ export class Chat {
     if (!this.#transcript.apply(event)) return
     if (event.event === 'run.done' || event.event === 'run.error') this.#isStopping = false
     if (LISTED.has(event.event) && this.link === 'live') this.#events.onChanged(this)
+    if (SHARING.has(event.event)) void this.#learnRights(this.id!)
     this.changes.notify()
+  }
+
+  /** Who takes part has changed, and with it perhaps what this person may do. */
+  async #learnRights(id: string): Promise<void> {
+    const askedAt = (this.#describedAt = performance.now())
+    const conversation = await getConversation(id).catch(() => null)
+    if (conversation) this.describe(conversation, askedAt)
   }
 
   /** A message from the log replaces the copy that was shown while it was sent. */

@@ -9,7 +9,8 @@ import type {
   ResultPart,
 } from '../api/types'
 
-export type ToolState = 'preparing' | 'waiting' | 'running' | 'ok' | 'error' | 'interrupted'
+export type ToolState =
+  'preparing' | 'waiting' | 'running' | 'ok' | 'error' | 'declined' | 'interrupted'
 
 export interface ToolCall {
   id: string
@@ -38,6 +39,8 @@ export interface TextBlock {
   kind: 'text' | 'thinking'
   key: string
   text: string
+  ms?: number // thinking: how long it took; absent: unknown, or it is under way
+  startedAt?: number // this browser's clock, for thinking seen starting
 }
 
 export interface ToolsBlock {
@@ -55,6 +58,7 @@ export interface AskBlock {
   directory: string | null // of a terminal, where a command would run: only the terminal may allow that
   decision: AskDecision | 'mixed' | null // null: open
   by?: string | null // who answered
+  at?: string // when
   /** Only while this page's own answer is on its way, or when it did not arrive. */
   sending?: Sending
 }
@@ -84,11 +88,28 @@ export interface UserItem {
   at: string
   position: number | null // in the log; null: not yet there
   app?: string // it was written by this app, in the person's name
+  forPeople?: boolean // the agent does not answer it
   contextApps?: string[] // apps whose view was sent with it
   /** Only for own messages that the server does not have yet. */
   sending?: Sending
+  /** From here on the model gets a summary of older messages, or not even that. */
+  compacted?: Compacted
   /** It waits on the server until the agent takes it. */
   queued?: { id: string; mode: 'queue' | 'steer' }
+}
+
+export interface Compacted {
+  messages: number // that the summary stands for
+  summary: string
+  cutBecause?: string // why there is no summary of them
+}
+
+/** A call of the model that is about to be repeated. */
+export interface Retry {
+  attempt: number // that comes next, from 2
+  of: number | null // how many there are; null: not known
+  at: number // when it starts, by this browser's clock
+  why: string
 }
 
 export interface TokenUsage {
@@ -111,9 +132,12 @@ export interface RunItem {
   stopReason: string | null
   error: string | null
   usage: TokenUsage
+  contextTokens: number // that its newest answer and the request for it have; 0: unknown
+  skill: string | null // that was matched
+  retry: Retry | null
   totalMs: number | null
   positions: number[] // of its answers in the log
-  ends: number // how often it ended: each end counts as one message of the conversation
+  ends: number // how often it ended, without those that wait: each counts as one message of the conversation
   version: number // grows with every change, so that views know what to look at again
 }
 
@@ -136,6 +160,9 @@ export function newRun(key: string, at: string): RunItem {
       cacheWrite5mTokens: 0,
       cacheWrite1hTokens: 0,
     },
+    contextTokens: 0,
+    skill: null,
+    retry: null,
     totalMs: null,
     positions: [],
     ends: 0,
@@ -150,6 +177,7 @@ export function closeRun(
   unfinished: ToolState = 'interrupted',
 ): void {
   item.state = state
+  item.retry = null
   item.version++
   for (const block of item.blocks) {
     if (block.kind === 'input') block.outcome ??= 'withdrawn'
@@ -162,6 +190,14 @@ export function closeRun(
 
 function isUnfinished({ state }: ToolCall): boolean {
   return state === 'running' || state === 'preparing' || state === 'waiting'
+}
+
+/** Calls that the history has without a result: in a run that goes on, their tools are at work. */
+export function startStored(item: RunItem): void {
+  for (const block of item.blocks) {
+    if (block.kind !== 'tools') continue
+    for (const call of block.calls) if (call.state === 'preparing') call.state = 'running'
+  }
 }
 
 export function openAsk(item: RunItem | undefined): AskBlock | null {

@@ -27,8 +27,17 @@ export async function look(): Promise<void> {
   if (models.value?.mayChange) models.value = await call<ModelList>('POST', 'models/look', {})
 }
 
+function infoOf(model: string | null): ModelInfo | undefined {
+  return models.value?.models.find(({ name }) => isSameModel(name, model))
+}
+
+/** Tokens that the model takes, its answer included; null: not known. */
+export function contextOf(model: string | null): number | null {
+  return infoOf(model)?.contextTokens ?? null
+}
+
 export function costOf(model: string | null, usage: TokenUsage): number | null {
-  const info = models.value?.models.find(({ name }) => isSameModel(name, model))
+  const info = infoOf(model)
   return info?.usdPerMillionTokens ? cost(info.usdPerMillionTokens, usage) : null
 }
 

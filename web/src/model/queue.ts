@@ -65,6 +65,7 @@ function itemOf(message: QueuedMessage): UserItem {
     displayName: message.displayName,
     text: message.message,
     files: message.files,
+    forPeople: message.forPeople,
     at: message.queuedAt,
     position: null,
     queued: { id: message.queuedId, mode: message.mode },

@@ -1,16 +1,38 @@
 // The history as the events it was made from, so that there is one way to show a conversation.
-import type { ContentPart, ConversationEvent, HistoryMessage } from '../api/types'
+import type {
+  AskDecision,
+  ContentPart,
+  ConversationEvent,
+  ConversationEvents,
+  HistoryMessage,
+} from '../api/types'
 
 export function eventsOf(messages: HistoryMessage[]): ConversationEvent[] {
   return messages.flatMap((message) => [
-    ...(message.role === 'user' ? [userMessage(message)] : answer(message)),
+    ...(message.role === 'user' ? question(message) : answer(message)),
     ...(message.error ? [failure(message)] : []),
   ])
 }
 
+/** A run may have ended, or died, before its first answer: then only the question tells of it. */
+function question(message: HistoryMessage): ConversationEvent[] {
+  const { nextRunId: runId, stopReason } = message
+  const events = [...compacted(message), userMessage(message), ...started(message)]
+  if (runId && stopReason) events.push({ event: 'run.done', data: { runId, stopReason }, id: null })
+  return events
+}
+
+function started({ nextRunId: runId, nextSkill: skill, timestamp: ts }: HistoryMessage): ConversationEvent[] {
+  return runId ? [{ event: 'run.start', data: { runId, ts, skill }, id: null }] : []
+}
+
+function compacted({ compacted: data }: HistoryMessage): ConversationEvent[] {
+  return data ? [{ event: 'history.compacted', data, id: null }] : []
+}
+
 function userMessage(message: HistoryMessage): ConversationEvent {
-  const { userId, displayName, parts, timestamp, position, app, context } = message
-  const data = { content: parts, userId, displayName, ts: timestamp, app, context }
+  const { userId, displayName, parts, timestamp, position, app, context, forPeople } = message
+  const data = { content: parts, userId, displayName, ts: timestamp, app, context, forPeople }
   return { event: 'user.message', data, id: String(position) }
 }
 
@@ -19,6 +41,7 @@ function answer(message: HistoryMessage): ConversationEvent[] {
   const ts = message.timestamp
   const data = { ...message, runId, content: contentOf(message), ts }
   const events: ConversationEvent[] = [{ event: 'llm.done', data, id: String(message.position) }]
+  events.push(...asksOf(message, runId))
   for (const call of message.toolCalls ?? []) {
     const { id, name, ok, ms, output, parts, blob, childId } = call
     const result = childId ? { structuredContent: { conversationId: childId } } : undefined
@@ -32,11 +55,23 @@ function answer(message: HistoryMessage): ConversationEvent[] {
   // Messages of old logs belong to no run, and are complete.
   const stopReason = message.stopReason ?? (message.runId ? null : 'complete')
   if (stopReason) events.push({ event: 'run.done', data: { runId, stopReason }, id: null })
-  return events
+  return [...events, ...started(message)]
+}
+
+/** Questions about the calls that somebody has answered. */
+function asksOf({ asks = [], toolCalls = [] }: HistoryMessage, runId: string): ConversationEvent[] {
+  return asks.flatMap(({ askId, callIds, decision, decisions, userId, timestamp: ts }) => {
+    const calls = toolCalls.filter(({ id }) => callIds.includes(id))
+    const answered = { askId, decision: decision as AskDecision, decisions, userId, ts }
+    return [
+      { event: 'ask.opened', data: { runId, askId, calls }, id: null },
+      { event: 'ask.answered', data: answered as ConversationEvents['ask.answered'], id: null },
+    ] satisfies ConversationEvent[]
+  })
 }
 
 function failure(message: HistoryMessage): ConversationEvent {
-  const runId = message.runId ?? `run/${message.position}/error`
+  const runId = message.runId ?? message.nextRunId ?? `run/${message.position}/error`
   return {
     event: 'run.error',
     data: { runId, error: message.error!, ts: message.timestamp },

@@ -9,10 +9,11 @@ import type {
   Question,
   ResultPart,
 } from '../api/types'
-import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, filesOf, textOf } from './items'
+import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, filesOf, startStored, textOf } from './items'
 import type {
   AskBlock,
   Block,
+  Compacted,
   InputBlock,
   Item,
   RunItem,
@@ -20,6 +21,7 @@ import type {
   TextBlock,
   ToolCall,
   ToolsBlock,
+  ToolState,
   UserItem,
 } from './items'
 import { eventsOf } from './recall'
@@ -45,18 +47,20 @@ export class Transcript {
   visibility: 'private' | 'shared' | null = null
 
   #runs = new Map<string, RunFold>()
+  #compacted: Compacted | undefined // shown with the message that follows
   #folders: { [K in keyof ConversationEvents]?: Folder<K> } = {
     'user.message': (data, id) => this.#addUser(data, id),
     'run.start': (data) => this.#startRun(data),
     'text.delta': (data) => this.#addDelta(data.runId, 'text', data.text),
     'reasoning.delta': (data) => this.#addDelta(data.runId, 'thinking', data.text),
     'text.snapshot': (data) => this.#applySnapshot(data),
+    'run.retry': (data) => this.#noteRetry(data),
+    'history.compacted': (data) => this.#noteCompaction(data),
     'tool.preparing': (data) => this.#updateCall(data, { state: 'preparing', ...uriOf(data) }),
     'tool.input': (data) => this.#notePartial(data),
     'tool.start': (data) => this.#startCall(data),
     'tool.progress': (data) => this.#noteProgress(data),
-    'tool.settled': (data) =>
-      this.#updateCall(data, { state: data.ok ? 'ok' : 'error', ms: data.ms }),
+    'tool.settled': (data) => this.#updateCall(data, { state: this.#outcome(data), ms: data.ms }),
     'tool.done': (data) => this.#finishCall(data),
     'llm.done': (data, id) => this.#commit(data, id),
     'ask.opened': (data) => this.#openAsk(this.#run(data.runId, data.ts).item, data),
@@ -136,6 +140,7 @@ export class Transcript {
   #clear(): void {
     this.items = []
     this.#runs.clear()
+    this.#compacted = undefined
   }
 
   #addUser(data: ConversationEvents['user.message'], id: string | null): void {
@@ -146,11 +151,14 @@ export class Transcript {
       displayName: data.displayName ?? null,
       text: textOf(data.content),
       files: filesOf(data.content),
+      forPeople: data.forPeople,
       at: data.ts ?? '',
       position: id === null ? null : Number(id),
       app: data.app,
+      compacted: this.#compacted,
       contextApps: data.context && [...new Set(data.context.map(({ app }) => app))],
     }
+    this.#compacted = undefined
     // The first words of an answer may overtake the question on its way to the disk.
     const last = this.items.at(-1)
     const open = last?.kind === 'run' && last.state === 'running' ? this.#foldOf(last) : null
@@ -215,12 +223,16 @@ export class Transcript {
     item.version++
   }
 
-  #settleAsk({ askId, decision, decisions, userId }: ConversationEvents['ask.answered']): void {
+  #settleAsk(data: ConversationEvents['ask.answered']): void {
+    const { askId, decision, decisions, userId, ts } = data
     const item = this.#lastRun
     const ask = openAsk(item)
     if (!item || ask?.askId !== askId) return
     ask.decision = decisions ? 'mixed' : decision
     ask.by = userId ?? null
+    ask.at = ts
+    for (const call of ask.calls)
+      if (!(decisions?.[call.id] ?? decision === 'allow')) call.state = 'declined'
     delete ask.sending
     item.version++
   }
@@ -254,6 +266,7 @@ export class Transcript {
     const fold = this.#run(data.runId, data.ts)
     fold.hasStarted = true
     fold.item.model = data.model ?? null
+    fold.item.skill = data.skill ?? null
     fold.item.at ||= data.ts ?? ''
     fold.item.version++
   }
@@ -267,15 +280,38 @@ export class Transcript {
     return block
   }
 
+  /** Whatever comes of an answer shows that the model answers again, and text that it has thought. */
+  #hear({ item, round }: RunFold, isThinking: boolean): void {
+    item.retry = null
+    const thinking = item.blocks.find((b): b is TextBlock => b.key === `${round}/thinking`)
+    if (!isThinking && thinking?.startedAt !== undefined)
+      thinking.ms ??= performance.now() - thinking.startedAt
+  }
+
+  #noteRetry({ runId, attempt, of, waitMs, message }: ConversationEvents['run.retry']): void {
+    const { item } = this.#run(runId)
+    const at = performance.now() + waitMs
+    item.retry = { attempt: attempt + 1, of: of ?? null, at, why: message }
+    item.version++
+  }
+
+  #noteCompaction(data: ConversationEvents['history.compacted']): void {
+    const { summarizedMessageCount: messages = 0, summary, cutBecause } = data
+    this.#compacted = { messages, summary, cutBecause }
+  }
+
   #addDelta(runId: string, kind: TextBlock['kind'], text: string): void {
     const fold = this.#run(runId)
+    this.#hear(fold, kind === 'thinking')
     const block = this.#liveText(fold, kind)
+    if (kind === 'thinking') block.startedAt ??= performance.now()
     // Between two answers the stream has a blank line, which a block of its own does not need.
     block.text = block.text === '' ? text.trimStart() : block.text + text
     fold.item.version++
   }
 
-  #applySnapshot({ runId, text, calls = [] }: ConversationEvents['text.snapshot']): void {
+  #applySnapshot({ runId, text, calls = [], retry, progress = [], elsewhere }: ConversationEvents['text.snapshot']): void {
+    if (elsewhere) return
     this.#interruptOthers(runId)
     if (runId === null) return
     const fold = this.#run(runId)
@@ -283,10 +319,13 @@ export class Transcript {
     if (text.trim() !== '') this.#liveText(fold, 'text').text = text.trimStart()
     else fold.item.blocks = fold.item.blocks.filter((block) => block.key !== key)
     fold.item.version++
+    startStored(fold.item)
     for (const call of calls) {
       const partial = call.input === undefined ? {} : { partial: call.input }
       this.#updateCall({ runId, ...call }, { state: 'preparing', ...uriOf(call), ...partial })
     }
+    for (const note of progress) this.#noteProgress({ runId, ...note })
+    if (retry) this.#noteRetry({ runId, ...retry })
   }
 
   #updateCall(
@@ -296,6 +335,7 @@ export class Transcript {
     const fold = this.#run(runId)
     const { item, round } = fold
     const isNew = change.state === 'preparing'
+    if (isNew) this.#hear(fold, false)
     if (!isNew) fold.hasStarted = true // calls follow run.start in the log
     item.version++
     const known = findCall(
@@ -328,10 +368,17 @@ export class Transcript {
     item.version++
   }
 
+  /** A call that somebody declined has not failed. */
+  #outcome({ runId, id, ok }: { runId: string; id: string; ok: boolean }): ToolState {
+    if (ok) return 'ok'
+    const known = findCall(this.#run(runId).item.blocks, id)
+    return known?.state === 'declined' ? 'declined' : 'error'
+  }
+
   #finishCall(data: ConversationEvents['tool.done']): void {
-    const { ok, ms, output = '', parts, blob, result } = data
+    const { ms, output = '', parts, blob, result } = data
     const childId = DELEGATES.test(data.name) ? childOf(result?.structuredContent) : null
-    const state = ok ? 'ok' : 'error'
+    const state = this.#outcome(data)
     const exitCode = exitCodeOf(parts)
     const change = { state, ms, output, parts, blob, exitCode, ...uriOf(data) } as const
     this.#updateCall(data, childId ? { ...change, childId } : change)
@@ -355,14 +402,15 @@ export class Transcript {
     const prefix = `${round}/`
     const blocks = blocksOf(data.content, prefix)
     this.#describeCalls(blocks, item.blocks, id)
-    const hasThinking = blocks.some((block) => block.kind === 'thinking')
+    const thought = blocks.find((block): block is TextBlock => block.kind === 'thinking')
+    if (thought && data.thinkingMs !== undefined) thought.ms = data.thinkingMs
     // Thinking that only the stream carried stays until the page is left.
-    const thinking = item.blocks.filter(
-      (block) => block.key === `${prefix}thinking` && !hasThinking,
-    )
+    const thinking = item.blocks.filter((block) => block.key === `${prefix}thinking` && !thought)
     item.blocks = item.blocks.filter((block) => !block.key.startsWith(prefix))
     item.blocks.push(...thinking, ...blocks)
     addUsage(item.usage, data)
+    item.contextTokens = (data.inputTokens ?? 0) + (data.outputTokens ?? 0)
+    item.retry = null
     if (id !== null) item.positions.push(Number(id))
     item.model = data.model ?? item.model
     item.version++
@@ -385,7 +433,7 @@ export class Transcript {
     const { item } = this.#run(data.runId, data.ts)
     closeRun(item, 'done', data.stopReason === 'waiting' ? 'waiting' : 'interrupted')
     item.stopReason = data.stopReason
-    item.ends++
+    if (data.stopReason !== 'waiting') item.ends++
     if (data.totalMs !== undefined) item.totalMs = (item.totalMs ?? 0) + data.totalMs
   }
 

@@ -29,6 +29,11 @@ export function drawLink(part: ResultPart): HTMLElement {
   return section('Link to a resource', card)
 }
 
+/** A file that the tool has made: people know it by its name, not by its id. */
+export function drawLinkedFile({ part, call }: Source): HTMLElement {
+  return drawFile({ part: { ...part, uri: part.name, bytes: part.size }, call })
+}
+
 export function drawFile(source: Source): HTMLElement {
   const { part } = source
   const words = [part.mimeType, bytesText(part.bytes ?? 0)].filter(Boolean).join(' · ')

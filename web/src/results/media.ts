@@ -8,8 +8,8 @@ import { h } from '../base/dom'
 import { bytesText, section } from './section'
 import { downloadButton, fetchPart, nameOf, type Source } from './whole'
 
-const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
-const SOUND = /^audio\/(x-)?(wav|mpeg|mp4|ogg|webm|aac|flac)$/
+export const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
+export const SOUND = /^audio\/(x-)?(wav|mpeg|mp4|ogg|webm|aac|flac)$/
 const LOADED_MAX = 8_000_000 // bytes; more only on demand
 
 export function isShown({ mimeType = '' }: ResultPart): boolean {
@@ -51,7 +51,7 @@ function picture(source: Source, data: Blob): HTMLElement {
 }
 
 /** Once it is decoded, its address is not needed any more. */
-function imageOf(data: Blob, alt: string): HTMLImageElement {
+export function imageOf(data: Blob, alt: string): HTMLImageElement {
   const image = h('img')
   const url = URL.createObjectURL(data)
   const forget = () => URL.revokeObjectURL(url)

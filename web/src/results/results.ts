@@ -5,7 +5,7 @@ import type { ResultPart } from '../api/types'
 import { loadStylesheet } from '../base/stylesheet'
 import type { ToolCall } from '../model/items'
 import { drawCommand, isCommand } from './command'
-import { drawFile, drawLink } from './links'
+import { drawFile, drawLink, drawLinkedFile } from './links'
 import { drawMedia, isShown } from './media'
 import { section } from './section'
 import stylesheet from './results.lazy.css'
@@ -43,7 +43,7 @@ function isRepeated({ type, text = '', address }: ResultPart, structured?: Resul
 function drawPart(part: ResultPart, label: string, call: ToolCall): HTMLElement {
   const source: Source = { part, call }
   if (part.type === 'structured') return drawStructured(source, label)
-  if (part.type === 'resource_link') return drawLink(part)
+  if (part.type === 'resource_link') return part.address ? drawLinkedFile(source) : drawLink(part)
   if (part.address && isShown(part)) return drawMedia(source)
   if (part.text === undefined) return part.address ? drawFile(source) : drawUnknown(part)
   const title = part.type === 'resource' ? (part.uri ?? 'Resource') : label

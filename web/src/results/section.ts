@@ -8,7 +8,7 @@ export function section(
   { copy, more = [] }: { copy?: () => string; more?: HTMLElement[] } = {},
 ): HTMLElement {
   const buttons = copy ? [...more, copyButton('Copy output', copy)] : more
-  const head = h('header', {}, h('h4', { dir: 'auto' }, label), h('span', {}, ...buttons))
+  const head = h('header', {}, h('h3', { dir: 'auto' }, label), h('span', {}, ...buttons))
   return h('section', { class: 'tool-section' }, head, content)
 }
 

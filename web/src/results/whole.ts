@@ -3,6 +3,7 @@ import type { ResultPart } from '../api/types'
 import { address, messageOf, request } from '../api/client'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
+import { save } from '../base/save'
 import { toast } from '../base/toast'
 import type { ToolCall } from '../model/items'
 import { bytesText } from './section'
@@ -28,12 +29,7 @@ export async function fetchPart(source: Source, limit?: number): Promise<Respons
 /** Saves the bytes as a file; nothing of it is shown. */
 export async function download(source: Source, name = nameOf(source.part)): Promise<void> {
   try {
-    const bytes = await (await fetchPart(source)).arrayBuffer()
-    const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
-    const link = h('a', { href: url })
-    link.download = name
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(url), 60_000)
+    save(name, await (await fetchPart(source)).arrayBuffer())
   } catch (error) {
     toast(messageOf(error))
   }

@@ -92,7 +92,7 @@ function card(info: AppInfo, mayManage: boolean, onChanged: () => void): HTMLEle
       'header',
       { class: 'card-head' },
       icon('box'),
-      h('h3', {}, h('a', { href }, info.title || info.name)),
+      h('h2', {}, h('a', { href }, info.title || info.name)),
       badge(info.status, STATES[info.status]),
     ),
     info.description && h('p', { class: 'card-text' }, info.description),

@@ -3,12 +3,13 @@ import { call, get, messageOf } from '../api/client'
 import type { ModelInfo, ModelList, ProviderInfo } from '../api/types'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
-import { count, money } from '../base/time'
+import { count, dateText, money } from '../base/time'
 import { toast } from '../base/toast'
 import type { App } from '../model/app'
-import { keyForm, providerLabel } from '../views/model_key'
-import { modelLabel } from '../views/models'
+import { modelLabel, providerLabel } from '../model/model_names'
+import { keyForm } from '../views/model_key'
 import { chooseModel } from '../views/setup'
+import { openEndpointDialog } from './endpoint'
 import { badge, Loading, section, table } from './parts'
 
 export function modelsPart(_app: App): HTMLElement {
@@ -70,9 +71,11 @@ function lookButton(onFound: (list: ModelList) => void): HTMLElement {
   return button
 }
 
-function connectSection({ providers }: ModelList): HTMLElement | null {
+function connectSection({ providers, mayChange }: ModelList): HTMLElement | null {
   const open = providers.filter(({ takesKey }) => takesKey)
-  return open.length > 0 ? section('Connect a provider', keyForm(open)) : null
+  const other = mayChange && textButton('Connect another server', openEndpointDialog, { icon: 'plus' })
+  if (open.length === 0 && !other) return null
+  return section('Connect a provider', open.length > 0 && keyForm(open), other && h('p', {}, other))
 }
 
 function usable({ models, providers }: ModelList): ModelInfo[] {
@@ -100,6 +103,7 @@ function modelRow(model: ModelInfo, mayChange: boolean): (string | HTMLElement)[
   const marks = [
     model.isDefault && badge('default', 'ok'),
     model.isRetired && badge('retired', 'bad'),
+    model.retiresOn !== null && !model.isRetired && badge(`retires on ${dateText(model.retiresOn)}`, 'warn'),
     !model.canUseTools && badge('no tools', 'warn'),
     mayChange && !model.isDefault && !model.isRetired && useButton(model.name),
   ].filter((mark) => mark !== false)

@@ -32,7 +32,7 @@ export function table(
     h(
       'table',
       { class: isStacked ? 'grid is-stacked' : 'grid' },
-      h('thead', {}, h('tr', {}, ...head.map((text) => h('th', {}, text)))),
+      h('thead', {}, h('tr', {}, ...head.map((text) => (text ? h('th', {}, text) : h('td'))))),
       h('tbody', {}, ...rows.map((cells) => h('tr', {}, ...cells.map(cell)))),
     ),
   )

@@ -46,7 +46,7 @@ export function quarantine(info: AppDetail, onChanged: () => void): HTMLElement 
       h(
         'div',
         { class: 'held-tool' },
-        h('h4', {}, 'Instructions of the server'),
+        h('h3', {}, 'Instructions of the server'),
         ...warningNotes(said.warnings),
         change('instructions', said.before, said.after),
       ),
@@ -59,7 +59,7 @@ function heldTool(tool: HeldTool, approve: () => Promise<void>): HTMLElement {
     'div',
     { class: 'held-tool', data: { name: tool.name } },
     h(
-      'h4',
+      'h3',
       {},
       h('code', {}, tool.shownName ?? tool.name),
       ' ',

@@ -174,7 +174,7 @@ export function consentsSection(
   )
   return section(
     'Always allowed by you',
-    lead('Tools that you allowed with “always” when the agent asked. A rule to ask first overrides this.'),
+    lead('Tools that you allowed with “always” when the agent or an app asked; both may call them. A rule to ask first overrides this.'),
     rows.length === 0 ? empty('There are no such tools.') : h('ul', { class: 'names' }, ...rows),
   )
 }

@@ -8,9 +8,15 @@ import { contextScreen } from './context'
 import { permissionsScreen } from './permissions'
 import { settingsScreen } from './settings'
 import { skillsScreen } from './skills'
+import { loadStylesheet } from '../base/stylesheet'
+import stylesheet from './screens.lazy.css'
 import { usageScreen } from './usage'
 
+export { openEndpointDialog } from './endpoint'
 export { openImportDialog } from './import_servers'
+
+/** Its styles are there. */
+export const styled = loadStylesheet(new URL(stylesheet, import.meta.url).href)
 
 export type Screen = (app: App, part: string | undefined) => HTMLElement
 

@@ -7,9 +7,13 @@ import { placements } from '../model/placements'
 import { aboutPart } from './about'
 import { appearancePart } from './appearance'
 import { auditPart } from './audit'
+import { instructionsPart } from './instructions'
+import { importPart } from './import_conversations'
+import { linksPart } from './links'
 import { modelsPart } from './models'
 import { screen } from './parts'
 import { profilePart } from './profile'
+import { promptsPart } from './prompts'
 import { tokensPart } from './tokens'
 import { usersPart } from './users'
 import { workspacesPart } from './workspaces'
@@ -25,11 +29,15 @@ interface Part {
 const PARTS: readonly Part[] = [
   { name: 'profile', label: 'Profile', build: profilePart, isFor: hasUsers },
   { name: 'model', label: 'Models', build: modelsPart },
+  { name: 'instructions', label: 'Instructions', build: instructionsPart },
+  { name: 'prompts', label: 'Prompts', build: promptsPart },
   { name: 'appearance', label: 'Appearance', build: appearancePart },
   { name: 'tokens', label: 'Tokens', build: tokensPart, isFor: hasUsers },
   { name: 'users', label: 'People', build: usersPart, isFor: isAdmin },
   { name: 'workspaces', label: 'Workspaces', build: workspacesPart, isFor: isAdmin },
+  { name: 'links', label: 'Links', build: linksPart, isFor: isWorkspaceAdmin },
   { name: 'audit', label: 'Audit log', build: auditPart, isFor: isOwner },
+  { name: 'import', label: 'Import', build: importPart },
   { name: 'about', label: 'About', build: aboutPart },
 ]
 
@@ -40,6 +48,11 @@ function hasUsers(app: App): boolean {
 function isAdmin(app: App): boolean {
   const role = app.workspace.value?.user.role
   return hasUsers(app) && (role === 'owner' || role === 'admin')
+}
+
+function isWorkspaceAdmin(app: App): boolean {
+  const { id, workspaces = [] } = app.workspace.value ?? {}
+  return workspaces.find((workspace) => workspace.id === id)?.role === 'admin'
 }
 
 function isOwner(app: App): boolean {

@@ -40,6 +40,7 @@ export function tokensPart(app: App): HTMLElement {
       lead(
         'A token lets a program act as you: scripts, other MCP clients, the terminal on another machine.',
       ),
+      h('p', { class: 'lead' }, h('a', { href: './api.html', target: '_blank' }, 'All routes of the API')),
       h('div', { class: 'screen-actions' }, create),
       loading.element,
     ),

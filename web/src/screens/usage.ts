@@ -1,11 +1,18 @@
 // Tokens and money, by day, model and person.
 import { get } from '../api/client'
+import { listConversations } from '../api/conversations'
+import type { Conversation, ConversationPage } from '../api/types'
+import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { select } from '../base/form'
+import { hrefOf } from '../base/router'
+import { save } from '../base/save'
 import { count, money } from '../base/time'
 import type { App } from '../model/app'
+import { titleOf } from '../model/actions'
 import { nameOf } from '../model/people'
-import { modelLabel } from '../views/models'
+import { modelLabel } from '../model/model_names'
+import { budgetPart } from './budget'
 import { empty, Loading, screen, section, table } from './parts'
 
 interface Sums {
@@ -38,16 +45,65 @@ const PERIODS = [
 ]
 const DAY_MS = 86_400_000
 const BARS_MAX = 90
+const NEWEST = 1000 // conversations that are looked at
+const COSTLIEST = 10
 
-export function usageScreen(_app: App, _part: string | undefined): HTMLElement {
+export function usageScreen(app: App, _part: string | undefined): HTMLElement {
   const period = select(PERIODS, '30')
   period.setAttribute('aria-label', 'Period')
+  const asCsv = textButton('Save as CSV', () => shown && save('usage.csv', csvOf(shown)), { icon: 'save' })
+  let shown: Report[] | null = null
+  asCsv.disabled = true
   const loading = new Loading(
     () => load(period.value),
-    ([days, models, users]) => draw(days!, models!, users!, period.value),
+    ([days, models, users]) => {
+      shown = [days!, models!, users!]
+      asCsv.disabled = days!.total.calls === 0
+      return draw(days!, models!, users!, period.value)
+    },
   )
   period.addEventListener('change', () => void loading.reload())
-  return screen(h('div', { class: 'screen-actions' }, period), loading.element)
+  return screen(budgetPart(app), h('div', { class: 'screen-actions' }, period, asCsv), loading.element, costliest())
+}
+
+/** Conversations that cost the most so far, among the newest ones. */
+function costliest(): HTMLElement {
+  const cost = ({ totalCostUsd }: Conversation) => totalCostUsd ?? 0
+  const loading: Loading<ConversationPage> = new Loading(
+    () => listConversations({ limit: NEWEST }),
+    ({ conversations }) => {
+      const rows = conversations
+        .filter((one) => cost(one) > 0)
+        .sort((a, b) => cost(b) - cost(a))
+        .slice(0, COSTLIEST)
+        .map((one) => [
+          h('a', { href: hrefOf({ name: 'conversation', id: one.id }), dir: 'auto' }, titleOf(one)),
+          count(one.totalInputTokens),
+          count(one.totalOutputTokens),
+          money(cost(one)),
+        ])
+      return rows.length === 0 ? [] : [section('By conversation', table(['Conversation', 'Tokens in', 'Tokens out', 'Cost'], rows))]
+    },
+  )
+  return loading.element
+}
+
+const COLUMNS = ['calls', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'knownCostUsd', 'unpricedCalls'] as const
+
+function csvOf(reports: readonly Report[]): string {
+  const lines = reports.flatMap(({ rows }) =>
+    rows.map((row) => {
+      const [kind, name] = row.day ? ['day', row.day] : row.model ? ['model', row.model] : ['person', nameOf(row.user ?? '')]
+      return [kind!, name!, ...COLUMNS.map((column) => String(row[column]))].map(csvField).join(',')
+    }),
+  )
+  return [['by', 'name', ...COLUMNS].join(','), ...lines, ''].join('\r\n')
+}
+
+/** A name must not become a formula in the program that opens the file. */
+function csvField(text: string): string {
+  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
 }
 
 function load(days: string): Promise<Report[]> {

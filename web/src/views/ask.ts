@@ -4,8 +4,9 @@ import { announce } from '../base/announcer'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { icon } from '../base/icons'
+import { fullTime, shortTime } from '../base/time'
 import type { AskBlock } from '../model/items'
-import type { OtherName } from './run'
+import type { NoAnswer, OtherName } from './run'
 import { ToolCard } from './tools'
 
 const NOTES: Record<NonNullable<AskBlock['decision']>, string> = {
@@ -25,25 +26,30 @@ export class AskView {
   readonly element = h('div', { class: 'ask', role: 'group', tabindex: -1 })
   #onAnswer: (answer: Answer) => void
   #otherName: OtherName
-  #shown: AskBlock['decision'] | undefined
+  #noAnswer: NoAnswer
+  #shown: string | undefined
   #buttons: HTMLButtonElement[] = []
   #failure = h('p', { class: 'ask-failure', role: 'alert' })
 
-  constructor(onAnswer: (answer: Answer) => void, otherName: OtherName) {
+  constructor(onAnswer: (answer: Answer) => void, otherName: OtherName, noAnswer: NoAnswer) {
     this.#onAnswer = onAnswer
     this.#otherName = otherName
+    this.#noAnswer = noAnswer
   }
 
   update(ask: AskBlock): void {
-    if (ask.decision !== this.#shown) {
-      this.#shown = ask.decision
-      if (ask.decision === null) this.#drawQuestion(ask)
-      else this.#drawNote(ask.decision, this.#otherName(ask.by))
+    const refusal = this.#noAnswer()
+    const shown = ask.decision ?? `open ${refusal ?? ''}`
+    if (shown !== this.#shown) {
+      const isNews = this.#shown?.startsWith('open') === true
+      this.#shown = shown
+      if (ask.decision === null) this.#drawQuestion(ask, refusal)
+      else this.#drawNote(ask.decision, ask, isNews)
     }
     this.#drawSending(ask)
   }
 
-  #drawQuestion({ calls, canRemember, directory }: AskBlock): void {
+  #drawQuestion({ calls, canRemember, directory }: AskBlock, refusal: string | null): void {
     const names = [...new Set(calls.map(({ name }) => name))].join(', ')
     const cards = calls.map((call) => {
       const card = new ToolCard()
@@ -52,16 +58,17 @@ export class AskView {
     })
     const title = calls.length === 1 ? 'Allow this call?' : `Allow these ${calls.length} calls?`
     const always = this.#button('Always allow', { allow: true, always: true })
-    always.title = `Do not ask again about ${names}`
+    always.title = `Do not ask again about ${names}, whether the agent or an app calls it`
     const allow = [this.#button('Allow', { allow: true }, 'button is-primary'), ...(canRemember ? [always] : [])]
-    this.#buttons = [...(directory ? [] : allow), this.#button('Decline', { allow: false })]
+    const buttons = [...(directory ? [] : allow), this.#button('Decline', { allow: false })]
+    this.#buttons = refusal === null ? buttons : []
     const where = directory ? `It would run in ${directory}, the directory of a terminal. Allow it there.` : ''
     this.element.setAttribute('aria-label', `Permission for ${names}`)
     this.element.replaceChildren(
       h('p', { class: 'ask-title' }, icon('help'), title),
       h('div', { class: 'tools-list' }, ...cards),
       ...(where ? [h('p', {}, where)] : []),
-      h('div', { class: 'ask-buttons' }, ...this.#buttons),
+      refusal === null ? h('div', { class: 'ask-buttons' }, ...this.#buttons) : h('p', { class: 'ask-refusal' }, refusal),
       this.#failure,
     )
     announce(`${title} ${names}`)
@@ -75,14 +82,15 @@ export class AskView {
     return textButton(label, onClick, { class: className })
   }
 
-  #drawNote(decision: NonNullable<AskBlock['decision']>, by: string | null): void {
+  #drawNote(decision: NonNullable<AskBlock['decision']>, { by, at }: AskBlock, isNews: boolean): void {
     const hadFocus = this.element.contains(document.activeElement)
-    const note = signed(NOTES[decision], by)
+    const note = signed(NOTES[decision], this.#otherName(by))
+    const time = at ? h('time', { title: fullTime(at) }, shortTime(at)) : null
     this.#buttons = []
     this.element.classList.add('is-settled')
-    this.element.replaceChildren(icon(decision === 'allow' ? 'check' : 'cross'), note)
+    this.element.replaceChildren(icon(decision === 'allow' ? 'check' : 'cross'), note, time ?? '')
     if (hadFocus) this.element.focus({ preventScroll: true })
-    announce(note)
+    if (isNews) announce(note)
   }
 
   #drawSending({ sending }: AskBlock): void {

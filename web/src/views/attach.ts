@@ -1,15 +1,16 @@
 // Files beside the message that is being written: dropped anywhere, pasted, or chosen. Each is sent
 // to the server immediately, and shown as a chip until the message goes.
 import { messageOf } from '../api/client'
-import { giveFile, partOf, type GivenFile } from '../api/files'
+import { fileAddress, giveFile, partOf, type GivenFile } from '../api/files'
 import type { FilePart } from '../api/types'
 import { iconButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { toast } from '../base/toast'
-import { sizeText } from './files'
+import { fileIcon, sizeText, viewFile } from './files'
 
 const FILES_MAX = 20 // of one message, as the server has it
+const PASTED_MAX = 8000 // characters that stay in the field
 
 interface Chip {
   element: HTMLElement
@@ -61,19 +62,30 @@ export class Attachments {
     const size = h('span', { class: 'file-size' }, '0 %')
     const thumbnail = /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null
     const chip: Chip = { element: h('span', { class: 'attachment is-sending' }), abort: new AbortController(), file: null, thumbnail }
+    const face = thumbnail ? thumbnailOf(thumbnail) : icon('note')
+    const open = () => chip.file && void viewFile(partOf(chip.file), fileAddress(null, partOf(chip.file)))
     chip.element.append(
-      thumbnail ? Object.assign(h('img', {}), { src: thumbnail, alt: '' }) : icon('note'),
-      h('span', { class: 'file-name', dir: 'auto' }, file.name),
-      size,
+      h(
+        'button',
+        { type: 'button', class: 'attachment-open', title: file.name, on: { click: open } },
+        face,
+        h('span', { class: 'file-name', dir: 'auto' }, file.name),
+        size,
+      ),
       iconButton('cross', `Remove ${file.name}`, () => this.#drop(chip)),
     )
     this.#chips.push(chip)
     this.element.append(chip.element)
     this.#changed()
     try {
-      chip.file = await giveFile(file, (share) => setText(size, `${Math.round(share * 100)} %`), chip.abort.signal)
+      const tell = (share: number, isWaiting: boolean) => {
+        setText(size, `${Math.floor(share * 100)} %${isWaiting ? ', waiting for the server' : ''}`)
+        chip.element.style.setProperty('--sent', String(share))
+      }
+      chip.file = await giveFile(file, tell, chip.abort.signal)
       setText(size, sizeText(chip.file.bytes))
       chip.element.classList.remove('is-sending')
+      if (!thumbnail) face.replaceWith(fileIcon(partOf(chip.file), fileAddress(null, partOf(chip.file))))
     } catch (error) {
       if (!chip.abort.signal.aborted) toast(`${file.name}: ${messageOf(error)}`)
       this.#drop(chip)
@@ -103,9 +115,12 @@ export class Attachments {
 
   #onPaste(event: ClipboardEvent): void {
     const data = event.clipboardData
-    const files = [...(data?.files ?? [])]
+    const text = data?.getData('text/plain') ?? ''
     // Spreadsheets put a picture beside the text that is meant.
-    if (files.length === 0 || data?.types.includes('text/plain')) return
+    const files = text === '' ? [...(data?.files ?? [])] : []
+    // A long text would hide what is being written.
+    if (text.length > PASTED_MAX) files.push(new File([text], 'Pasted text.txt', { type: 'text/plain' }))
+    if (files.length === 0) return
     event.preventDefault()
     this.add(files)
   }
@@ -123,6 +138,12 @@ export class Attachments {
     event.preventDefault()
     this.add(files)
   }
+}
+
+function thumbnailOf(url: string): HTMLElement {
+  const image = Object.assign(h('img'), { src: url, alt: '' })
+  image.addEventListener('error', () => image.replaceWith(icon('note')))
+  return image
 }
 
 /** The whole window takes files. */

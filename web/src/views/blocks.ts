@@ -1,6 +1,7 @@
 // The parts of an answer: text, thinking, tool calls, questions.
 import { h, setText, type Keyed } from '../base/dom'
 import { icon } from '../base/icons'
+import { seconds } from '../base/time'
 import { MarkdownView } from '../markdown/view'
 import type { AskBlock, Block, InputBlock, TextBlock, ToolsBlock } from '../model/items'
 import { AskView } from './ask'
@@ -23,12 +24,12 @@ export function newBlockView(block: Block, actions: RunActions): BlockView {
       return { element: view.element, update: (b) => view.update(b as ToolsBlock) }
     }
     case 'ask': {
-      const view = new AskView(actions.onAnswer, actions.otherName)
+      const view = new AskView(actions.onAnswer, actions.otherName, actions.noAnswer)
       return { element: view.element, update: (b) => view.update(b as AskBlock) }
     }
     case 'input': {
       const answer: OnInput = (action, content) => actions.onInput(block, action, content)
-      const view = new InputView(answer, actions.otherName)
+      const view = new InputView(answer, actions.otherName, actions.noAnswer)
       return { element: view.element, update: (b) => view.update(b as InputBlock) }
     }
   }
@@ -41,6 +42,11 @@ export class TextView implements BlockView {
   update(block: Block, isGrowing: boolean): void {
     this.markdown.update((block as TextBlock).text, isGrowing)
   }
+}
+
+function thought(ms: number | undefined): string {
+  if (ms === undefined) return 'Thinking'
+  return ms < 1000 ? 'Thought for a moment' : `Thought for ${seconds(ms)}`
 }
 
 /** Closed until somebody wants to read it, and drawn only then. */
@@ -60,7 +66,7 @@ class ThinkingView implements BlockView {
     this.#block = block as TextBlock
     this.#isGrowing = isGrowing
     this.element.classList.toggle('is-growing', isGrowing)
-    setText(this.#label, isGrowing ? 'Thinking…' : 'Thinking')
+    setText(this.#label, isGrowing ? 'Thinking…' : thought(this.#block.ms))
     this.#draw()
   }
 

@@ -5,19 +5,22 @@ import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { copyText } from '../base/copy'
 import { h } from '../base/dom'
-import { route } from '../base/router'
+import { go, route } from '../base/router'
 import { Scope } from '../base/signal'
 import { toast } from '../base/toast'
 import { forkAt, linkTo, revise } from '../model/actions'
 import type { App } from '../model/app'
+import type { Sibling } from '../model/branches'
 import type { Chat } from '../model/chat'
 import type { UserItem } from '../model/items'
 import { people } from '../model/people'
 import { loadModels, models } from '../model/prices'
+import { walkedHit } from '../model/search'
 import { AppSlots } from './app_slots'
 import { Composer } from './composer'
 import { Messages, type MessageActions } from './messages'
 import { FollowingScroll } from './scroll'
+import { skeleton } from './skeleton'
 import { welcome } from './welcome'
 
 const REST_FACTOR = 3 // after drawing for a while, rest for this many times as long
@@ -35,9 +38,12 @@ export class ChatView {
   #scroll: FollowingScroll
   #content = h('div', { class: 'content' })
   #notice = h('div', { class: 'notice' })
+  #skeleton = skeleton()
+  #reading = h('p', { class: 'dock-note', hidden: true }, 'You can read this conversation. You may not write in it.')
   #typing = h('p', { class: 'typing', role: 'status' })
   #earlier: HTMLButtonElement
   #welcome: HTMLElement | null = null
+  #branches: typeof import('../model/branches') | null = null
   #isScheduled = false
   #restUntil = 0
 
@@ -47,9 +53,11 @@ export class ChatView {
     this.#scroll = new FollowingScroll(this.#content)
     this.#apps = new AppSlots(app, chat, this.#scroll.element, (text) => this.#composer.add(text))
     const actions: MessageActions = {
-      onSend: (text, files) => this.send(text, 'queue', files),
+      onSend: (text, files, forPeople) => this.send(text, 'queue', files, forPeople),
       onEdit: (text) => this.#composer.fill(text),
-      onRevise: (item, text) => void revise(app, chat, item, text),
+      onRevise: (item, text, model) => void revise(app, chat, item, text, model),
+      siblings: (item) => this.#siblings(item),
+      onBranch: (id) => go({ name: 'conversation', id }),
       onFork: (item) => void forkAt(app, chat, item),
       onLink: (position) => void copyText(linkTo(chat.id!, position)),
       onReword: (item, text) => void this.#reword(item, text),
@@ -58,7 +66,7 @@ export class ChatView {
     }
     this.#messages = new Messages(chat, this.#scroll.element, actions, this.#apps)
     this.#composer = new Composer(app, chat, {
-      onSend: (text, whenBusy, files) => this.send(text, whenBusy, files),
+      onSend: (text, whenBusy, files, forPeople) => this.send(text, whenBusy, files, forPeople),
       onTyping: () => chat.noteTyping(),
       onEditLast: () => this.#messages.editLast(),
     })
@@ -67,7 +75,8 @@ export class ChatView {
     })
     this.#content.append(this.#earlier, this.#notice, this.#messages.element, this.#typing)
     this.#watchTop()
-    const dock = h('div', { class: 'dock' }, this.#scroll.jumpButton, this.#composer.element)
+    this.#watchPrinting()
+    const dock = h('div', { class: 'dock' }, this.#scroll.jumpButton, this.#reading, this.#composer.element)
     this.element.append(this.#scroll.element, dock)
     this.#scope.add(chat.changes.subscribe(() => this.#schedule()))
     this.#scope.add(people.subscribe(() => this.#schedule()))
@@ -75,6 +84,7 @@ export class ChatView {
     const prices = setTimeout(() => void loadModels(), PRICES_DELAY_MS)
     this.#scope.add(() => clearTimeout(prices))
     this.#scope.add(route.watch(() => this.#jumpToAddress()))
+    void this.#meetFamily()
     this.#draw()
   }
 
@@ -91,10 +101,67 @@ export class ChatView {
     this.#composer.focus()
   }
 
-  send(text: string, whenBusy: WhenBusy, files: FilePart[] = []): void {
-    void this.#chat.send(text, whenBusy, files)
+  /** Goes to the message after or before the one that has the focus, else that at the top of the window. */
+  step(by: 1 | -1): void {
+    const { items } = this.#chat
+    const focused = this.#messages.keyOf(document.activeElement)
+    const key = focused ?? this.#messages.keyAt(this.#scroll.element.getBoundingClientRect().top)
+    const at = items.findIndex((item) => item.key === key)
+    const next = items[focused === null && by > 0 ? Math.max(0, at) : at + by]
+    const element = next ? this.#messages.show(next) : null
+    if (element) this.#scroll.showAtTop(element)
+  }
+
+  send(text: string, whenBusy: WhenBusy, files: FilePart[] = [], forPeople = false): void {
+    void this.#chat.send(text, whenBusy, files, forPeople)
     this.#scroll.toEnd()
     this.#composer.focus()
+  }
+
+  /** Branches are looked up once it is known that there may be some. */
+  async #meetFamily(): Promise<void> {
+    const chat = this.#chat
+    if (!chat.id) return
+    if (!chat.conversation) {
+      await new Promise<void>((resolve) => {
+        const stop = chat.changes.subscribe(() => {
+          if (chat.conversation) resolve(stop())
+        })
+        this.#scope.add(stop)
+      })
+    }
+    if (!chat.conversation?.may.branch) return
+    this.#branches = await import('../model/branches').catch(() => null)
+    await this.#branches?.meetFamily(chat)
+  }
+
+  #siblings(item: UserItem): Sibling[] {
+    return this.#branches?.siblingsOf(this.#chat, item) ?? []
+  }
+
+  /** Prints the whole conversation: all of it is loaded first. */
+  async print(): Promise<void> {
+    while (this.#chat.hasEarlier && (await this.#chat.loadEarlier())) this.#draw()
+    window.print()
+  }
+
+  /** The browser prints what exists, so everything that is loaded does for that moment, on white. */
+  #watchPrinting(): void {
+    const { dataset } = document.documentElement
+    let theme: string | undefined
+    const begin = () => {
+      theme = dataset.theme
+      dataset.theme = 'light'
+      this.#messages.drawAll(true)
+    }
+    const end = () => {
+      dataset.theme = theme
+      this.#messages.drawAll(false)
+    }
+    addEventListener('beforeprint', begin)
+    addEventListener('afterprint', end)
+    this.#scope.add(() => removeEventListener('beforeprint', begin))
+    this.#scope.add(() => removeEventListener('afterprint', end))
   }
 
   async #attempt(action: Promise<void>): Promise<boolean> {
@@ -134,27 +201,43 @@ export class ChatView {
     this.#scroll.show(element)
     element.classList.add('is-found')
     setTimeout(() => element.classList.remove('is-found'), FLASH_MS)
+    const hit = walkedHit(where.id, where.at)
+    const part = hit && (await import('./hit_walk').catch(() => null))
+    const range = part && element.isConnected ? part.markHit(element, hit) : null
+    if (range) this.#scroll.show(element, range)
   }
 
   /** Scrolling to the top of the loaded messages loads more; the button is for the keyboard. */
   #watchTop(): void {
+    const root = this.#scroll.element
+    let isTopNear = false
+    const loadIfNear = async () => {
+      if (!isTopNear || !this.#scroll.isAway || this.#earlier.disabled) return
+      if (!(await this.#loadEarlier())) return
+      // The observer reports changes only. The top may still be near, so it has to look again.
+      isTopNear = false
+      observer.unobserve(this.#earlier)
+      observer.observe(this.#earlier)
+    }
     const observer = new IntersectionObserver(
       (entries) => {
-        const isSeen = entries.some((entry) => entry.isIntersecting)
-        if (isSeen && this.#scroll.isAway) void this.#loadEarlier()
+        isTopNear = entries.at(-1)!.isIntersecting
+        void loadIfNear()
       },
-      { root: this.#scroll.element, rootMargin: '800px 0px 0px' },
+      { root, rootMargin: '800px 0px 0px' },
     )
     observer.observe(this.#earlier)
+    root.addEventListener('scroll', () => void loadIfNear(), { passive: true })
     this.#scope.add(() => observer.disconnect())
   }
 
-  async #loadEarlier(): Promise<void> {
-    if (this.#earlier.disabled) return
+  async #loadEarlier(): Promise<boolean> {
+    if (this.#earlier.disabled) return false
     this.#earlier.disabled = true
-    await this.#chat.loadEarlier()
+    const isLoaded = await this.#chat.loadEarlier()
     this.#scroll.keepPlace(() => this.#draw())
     this.#earlier.disabled = false
+    return isLoaded
   }
 
   /** Draws at most once per frame, and less often when drawing is slow. */
@@ -201,9 +284,14 @@ export class ChatView {
   #drawNotice(): void {
     const { gone, link, items } = this.#chat
     const isLoading = link === 'connecting' && items.length === 0 && !gone
-    this.#notice.hidden = !gone && !isLoading
-    this.#notice.classList.toggle('is-loading', isLoading)
-    this.#composer.element.hidden = gone !== null
+    this.#notice.hidden = !gone
+    if (isLoading !== (this.#skeleton.parentNode !== null)) {
+      if (isLoading) this.#content.prepend(this.#skeleton)
+      else this.#skeleton.remove()
+    }
+    const isReader = this.#chat.conversation?.may.send === false
+    this.#composer.element.hidden = gone !== null || isReader
+    this.#reading.hidden = gone !== null || !isReader
     if (gone && this.#notice.textContent === '') {
       this.#notice.append(
         h('p', { role: 'alert' }, gone),

@@ -9,24 +9,31 @@ import { isMac } from '../base/keys'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { loadDraft, saveDraft } from '../model/drafts'
+import { nameOf } from '../model/people'
 import { Attachments } from './attach'
+import type { MentionPicker } from './mention'
+import type { SlashMenu } from './slash'
+import { ContextMeter } from './context_meter'
 import { modelChip } from './models'
 
 const DRAFT_DELAY_MS = 300
 const SEEN_MS = 700
 const ASKED_HINT = 'Waiting for your permission. Sending a message declines.'
+const PEOPLE_HINT = 'Only people answer. @agent asks the agent, which then reads what was said.'
+const CALL = /(^|\s)@agent\b/i
 const BUSY_HINT = matchMedia('(hover: none)').matches
   ? 'Sent after this answer. The arrow adds it to the answer.'
   : `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter adds it to the answer.`
 
 export interface ComposerActions {
-  onSend(text: string, whenBusy: WhenBusy, files: FilePart[]): void
+  onSend(text: string, whenBusy: WhenBusy, files: FilePart[], forPeople: boolean): void
   onTyping(): void
   onEditLast(): void
 }
 
 export class Composer {
   readonly element: HTMLFormElement
+  #app: App
   #chat: Chat
   #actions: ComposerActions
   #field = h('textarea', {
@@ -40,13 +47,20 @@ export class Composer {
   #sendButton = h('button', { type: 'submit', class: 'send' }, icon('send'))
   #steerButton = iconButton('steer', 'Add to this answer', () => this.#send('steer'), 'steer')
   #stopButton = iconButton('stop', 'Stop the answer', () => void this.#chat.stop(), 'stop')
+  #peopleButton = iconButton('people', 'Only people', () => this.#switchPeople(), 'people-switch')
+  #context = new ContextMeter()
   #hint = h('p', { class: 'composer-hint' })
   #usualHint: string
   #attachments: Attachments
+  #mentions: MentionPicker | null = null
+  #slash: SlashMenu | null = null
+  #slashLoading: Promise<SlashMenu> | null = null
   #draftTimer = 0
+  #stopWatching: () => void
   #addedMs = -SEEN_MS // when an app has added a text
 
   constructor(app: App, chat: Chat, actions: ComposerActions) {
+    this.#app = app
     this.#chat = chat
     this.#actions = actions
     this.#attachments = new Attachments(this.#field, () => this.update())
@@ -55,6 +69,8 @@ export class Composer {
       { class: 'composer-tools' },
       this.#attachments.button,
       modelChip(app, chat),
+      this.#peopleButton,
+      this.#context.element,
       this.#steerButton,
       this.#stopButton,
       this.#sendButton,
@@ -74,6 +90,7 @@ export class Composer {
     this.#usualHint = app.workspace.value?.model.isDemo
       ? 'Demo model: a few rules, no neural network.'
       : 'Models make mistakes. Check what matters.'
+    this.#stopWatching = app.budgetWarning.subscribe(() => this.update())
     this.update()
     requestAnimationFrame(() => this.#fit())
   }
@@ -104,18 +121,33 @@ export class Composer {
 
   close(): void {
     clearTimeout(this.#draftTimer)
+    this.#stopWatching()
     saveDraft(this.#chat.id, this.#field.value)
     this.#attachments.close()
   }
 
+  /** In a shared conversation messages may be for the other people, unless they call the agent. */
+  get #isForPeople(): boolean {
+    return this.#chat.isShared && this.#chat.isAmongPeople && !CALL.test(this.#field.value)
+  }
+
+  #switchPeople(): void {
+    this.#chat.isAmongPeople = !this.#chat.isAmongPeople
+    this.update()
+    this.focus()
+  }
+
   update(): void {
     const { isBusy, openAsk, isStopping } = this.#chat
+    this.#peopleButton.hidden = !this.#chat.isShared
+    this.#peopleButton.setAttribute('aria-pressed', String(this.#chat.isAmongPeople))
     const hasText = this.#field.value.trim() !== ''
     const isWaiting = isBusy && hasText
     setText(this.#hint, this.#hintFor(isWaiting, openAsk !== null && !isBusy))
+    this.#context.update(this.#chat)
     this.#stopButton.hidden = !isBusy
     this.#stopButton.disabled = isStopping
-    this.#steerButton.hidden = !isWaiting
+    this.#steerButton.hidden = !isWaiting || this.#isForPeople
     this.#sendButton.hidden = isBusy && !hasText
     this.#sendButton.disabled = !hasText || !this.#attachments.isReady
     const label = isBusy ? 'Send after this answer' : 'Send'
@@ -125,8 +157,9 @@ export class Composer {
   }
 
   #hintFor(isWaiting: boolean, isAsked: boolean): string {
+    if (this.#isForPeople) return PEOPLE_HINT
     if (isWaiting) return BUSY_HINT
-    return isAsked ? ASKED_HINT : this.#usualHint
+    return isAsked ? ASKED_HINT : this.#app.budgetWarning.value || this.#usualHint
   }
 
   /** At the cursor, on lines of its own. */
@@ -149,12 +182,35 @@ export class Composer {
     const text = this.#field.value.trim()
     if (text === '' || this.#chat.gone || !this.#attachments.isReady) return
     const files = this.#attachments.take()
+    const forPeople = this.#isForPeople
     this.#field.value = ''
     this.#onInput()
-    this.#actions.onSend(text, whenBusy, files)
+    this.#actions.onSend(text, whenBusy, files, forPeople)
+  }
+
+  /** Names are offered where there are several people; the part of the page for it is loaded with the first @. */
+  async #offerNames(): Promise<void> {
+    const chat = this.#chat
+    if (!chat.isShared || (!this.#mentions && !this.#field.value.includes('@'))) return
+    const part = this.#mentions ? null : await import('./mention').catch(() => null)
+    if (part)
+      this.#mentions ??= new part.MentionPicker(this.#field, () => [
+        ...chat.participants.filter((id) => id !== chat.me).map((id) => nameOf(id)),
+        ...(chat.isAmongPeople ? ['agent'] : []),
+      ])
+    this.#mentions?.update()
+  }
+
+  /** Prompts, skills and commands, behind a slash at the start; loaded with the first of them. */
+  async #offerPrompts(): Promise<void> {
+    if (!this.#slashLoading && !this.#field.value.startsWith('/')) return
+    this.#slashLoading ??= import('./slash').then((part) => part.openSlashMenu(this.#app, this.#field))
+    this.#slash = await this.#slashLoading.catch(() => (this.#slashLoading = null))
+    this.#slash?.update()
   }
 
   #onKey(event: KeyboardEvent): void {
+    if (this.#mentions?.onKey(event) || this.#slash?.onKey(event)) return
     if (event.key === 'ArrowUp' && this.#field.value === '') {
       event.preventDefault()
       this.#actions.onEditLast()
@@ -167,6 +223,8 @@ export class Composer {
 
   #onInput(): void {
     this.#fit()
+    void this.#offerNames()
+    void this.#offerPrompts()
     this.update()
     if (this.#field.value) this.#actions.onTyping()
     clearTimeout(this.#draftTimer)

@@ -3,16 +3,18 @@ import { request } from '../api/client'
 import type { FilePart } from '../api/types'
 import { h } from '../base/dom'
 import { icon } from '../base/icons'
+import { toast } from '../base/toast'
 
 const PICTURES_MAX = 64 // kept, so that scrolling does not load them again
+const WHOLE_MAX = 200_000 // bytes; of a larger picture a small version is shown, if the server makes some
 
 const pictures = new Map<string, Promise<string>>()
 
 /** Pictures are loaded with the login, and never shown from an address of the server. */
-function pictureOf(address: string): Promise<string> {
+function pictureOf(address: string, load: () => Promise<Response>): Promise<string> {
   const known = pictures.get(address)
   if (known) return known
-  const loading = request(address)
+  const loading = load()
     .then((response) => response.blob())
     .then((blob) => URL.createObjectURL(blob))
   loading.catch(() => pictures.delete(address))
@@ -30,26 +32,55 @@ export function sizeText(bytes: number): string {
   return bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-function download(name: string, href: string, className: string, ...inside: Node[]): HTMLElement {
-  const element = h('a', { class: className, href, title: name }, ...inside)
-  element.download = name
+/** Opens a file in a dialog. */
+export async function viewFile(part: FilePart, address: string): Promise<void> {
+  try {
+    const { openViewer } = await import('../files/files')
+    await openViewer(part, address)
+  } catch {
+    toast('The viewer cannot be loaded.')
+  }
+}
+
+/** A click opens the file; the browser's own menu and keys save it. */
+function download(part: FilePart, href: string, className: string, ...inside: Node[]): HTMLElement {
+  const onClick = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    void viewFile(part, href)
+  }
+  const element = h('a', { class: className, href, title: part.name, on: { click: onClick } }, ...inside)
+  element.download = part.name
   return element
 }
 
-function link({ name, bytes }: FilePart, address: string): HTMLElement {
-  const label = h('span', { class: 'file-name', dir: 'auto' }, name)
-  const size = h('span', { class: 'file-size' }, sizeText(bytes))
-  return download(name, address, 'file-link', icon('note'), label, size)
+/** The first page of a PDF takes the place of its icon once the server has drawn it. */
+export function fileIcon({ mimeType }: FilePart, address: string): Element {
+  const element = icon('note')
+  const small = `${address}&thumb=1`
+  if (mimeType === 'application/pdf')
+    pictureOf(small, () => request(small)).then(
+      (src) => element.replaceWith(Object.assign(h('img', { class: 'file-page' }), { src, alt: '' })),
+      () => {},
+    )
+  return element
+}
+
+function link(part: FilePart, address: string): HTMLElement {
+  const label = h('span', { class: 'file-name', dir: 'auto' }, part.name)
+  const size = h('span', { class: 'file-size' }, sizeText(part.bytes))
+  return download(part, address, 'file-link', fileIcon(part, address), label, size)
 }
 
 function picture(part: FilePart, address: string): HTMLElement {
   const image = h('img', { class: 'file-picture' })
   image.alt = part.name
-  const element = download(part.name, address, 'file-frame', image)
-  pictureOf(address).then(
-    (url) => (image.src = url),
-    () => element.replaceWith(link(part, address)),
-  )
+  const element = download(part, address, 'file-frame', image)
+  const onBad = () => element.replaceWith(link(part, address))
+  image.addEventListener('error', onBad)
+  const whole = () => request(address)
+  const load = () => (part.bytes > WHOLE_MAX ? request(`${address}&thumb=1`).catch(whole) : whole())
+  pictureOf(address, load).then((url) => (image.src = url), onBad)
   return element
 }
 

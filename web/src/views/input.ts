@@ -10,7 +10,7 @@ import { safeHref } from '../markdown/render'
 import type { InputBlock } from '../model/items'
 import { signed } from './ask'
 import { payload } from './payload'
-import type { OtherName } from './run'
+import type { NoAnswer, OtherName } from './run'
 
 export type OnInput = (action: InputAction, content?: Record<string, unknown>) => void
 
@@ -31,19 +31,23 @@ export class InputView {
   readonly element = h('form', { class: 'ask', tabindex: -1 })
   #onInput: OnInput
   #otherName: OtherName
-  #shown: string | null | undefined
+  #noAnswer: NoAnswer
+  #shown: string | undefined
   #buttons: HTMLButtonElement[] = []
   #failure = h('p', { class: 'ask-failure', role: 'alert', hidden: true })
 
-  constructor(onInput: OnInput, otherName: OtherName) {
+  constructor(onInput: OnInput, otherName: OtherName, noAnswer: NoAnswer) {
     this.#onInput = onInput
     this.#otherName = otherName
+    this.#noAnswer = noAnswer
   }
 
   update({ request, outcome, by, sending }: InputBlock): void {
-    if (outcome !== this.#shown) {
-      this.#shown = outcome
-      if (outcome === null) this.#drawQuestion(request)
+    const refusal = this.#noAnswer(request.forUserId)
+    const shown = outcome ?? `open ${refusal ?? ''}`
+    if (shown !== this.#shown) {
+      this.#shown = shown
+      if (outcome === null) this.#drawQuestion(request, refusal)
       else this.#drawOutcome(outcome, this.#otherName(by))
     }
     for (const button of this.#buttons) button.disabled = sending?.state === 'pending'
@@ -51,26 +55,23 @@ export class InputView {
     this.#failure.textContent = sending?.state === 'failed' ? sending.message : ''
   }
 
-  #drawQuestion(request: InputRequest): void {
-    const fields = request.kind === 'form' ? fieldsOf(request.schema ?? {}) : []
+  #drawQuestion(request: InputRequest, refusal: string | null): void {
+    const fields = request.kind === 'form' && refusal === null ? fieldsOf(request.schema ?? {}) : []
     const accept = h('button', { type: 'submit', class: 'button is-primary' }, ACCEPT[request.kind])
-    this.#buttons = [
-      accept,
-      textButton('Decline', () => this.#onInput('decline')),
-      textButton('Cancel', () => this.#onInput('cancel')),
-    ]
+    const others = [textButton('Decline', () => this.#onInput('decline')), textButton('Cancel', () => this.#onInput('cancel'))]
+    this.#buttons = refusal === null ? [accept, ...others] : []
     this.element.onsubmit = (event) => {
       event.preventDefault()
       this.element.focus({ preventScroll: true })
       this.#onInput('accept', request.kind === 'form' ? contentOf(fields) : undefined)
     }
-    this.element.setAttribute('aria-label', `${request.source} asks`)
+    this.element.setAttribute('aria-label', `${request.source} asks: ${request.message}`)
     this.element.replaceChildren(
       h('p', { class: 'ask-title' }, icon('help'), `${request.source} asks`),
       h('p', { class: 'ask-message', dir: 'auto' }, request.message),
       ...details(request),
       ...fields.map(([, bound]) => bound.element),
-      h('div', { class: 'ask-buttons' }, ...this.#buttons),
+      refusal === null ? h('div', { class: 'ask-buttons' }, ...this.#buttons) : h('p', { class: 'ask-refusal' }, refusal),
       this.#failure,
     )
     announce(`${request.source} asks: ${request.message}`)
@@ -81,6 +82,7 @@ export class InputView {
     const note = signed(OUTCOMES[outcome] ?? 'The question was withdrawn.', by)
     this.#buttons = []
     this.element.classList.add('is-settled')
+    this.element.removeAttribute('aria-label') // without fields it is not a place to go to
     this.element.replaceChildren(icon(outcome === 'accept' ? 'check' : 'cross'), note)
     if (hadFocus) this.element.focus({ preventScroll: true })
     announce(note)

@@ -4,6 +4,7 @@ import type { FilePart } from '../api/types'
 import { arrange, h, type Keyed } from '../base/dom'
 import type { Chat } from '../model/chat'
 import type { Item, RunItem, UserItem } from '../model/items'
+import type { Sibling } from '../model/branches'
 import { nameOf } from '../model/people'
 import type { AppSlots } from './app_slots'
 import { Chunks } from './chunks'
@@ -12,10 +13,13 @@ import { PersonView, type PersonProps } from './person'
 import { RunView, waiting } from './run'
 
 export interface MessageActions {
-  onSend(text: string, files?: FilePart[]): void
+  onSend(text: string, files?: FilePart[], forPeople?: boolean): void
   onEdit(text: string): void
-  /** Asks the question differently, in a fork that ends before it. */
-  onRevise(item: UserItem, text: string): void
+  /** Asks the question differently, in a branch that ends before it. */
+  onRevise(item: UserItem, text: string, model?: string): void
+  /** The other courses of the conversation at this message. */
+  siblings(item: UserItem): Sibling[]
+  onBranch(id: string): void
   /** A fork that ends with the item. */
   onFork(item: Item): void
   onLink(position: number): void
@@ -39,6 +43,7 @@ export class Messages {
   #chunks: Chunks
   #views = new Map<string, View>()
   #people: string[] = []
+  #isWhole = false
   #waiting = h('div', { class: 'message run' }, waiting('Thinking'))
 
   constructor(
@@ -64,10 +69,16 @@ export class Messages {
     this.#chunks.assign(items)
     const placed: Keyed[] = [...this.#chunks.list]
     // While a message is on its way, the answer's place is shown already.
-    if (last?.kind === 'user' && !isWaiting(last) && this.#chat.isBusy)
+    if (last?.kind === 'user' && !last.forPeople && !isWaiting(last) && this.#chat.isBusy)
       placed.push({ element: this.#waiting })
     arrange(this.element, placed)
     this.#drawChunks(last)
+  }
+
+  /** For paper: everything exists, not only what is near. */
+  drawAll(isOn: boolean): void {
+    this.#isWhole = isOn
+    this.update()
   }
 
   /** Brings an item onto the page and returns its element. */
@@ -77,6 +88,19 @@ export class Messages {
     chunk.isNear = true
     this.update()
     return this.#views.get(item.key)?.element ?? null
+  }
+
+  /** The item whose view has the element in it. */
+  keyOf(element: Element | null): string | null {
+    for (const [key, view] of this.#views) if (element && view.element.contains(element)) return key
+    return null
+  }
+
+  /** The first item that reaches below that height of the window. */
+  keyAt(y: number): string | null {
+    for (const [key, { element }] of this.#views)
+      if (element.isConnected && element.getBoundingClientRect().bottom > y) return key
+    return null
   }
 
   /** Opens the editor of one's last message: a queued one is changed, others are asked again. */
@@ -94,7 +118,7 @@ export class Messages {
     let before: Item | null = null
     let lastPerson: UserItem | null = null
     for (const chunk of this.#chunks.list) {
-      const isShown = chunk.isNear || chunk.items.includes(last!) || chunk.isBusy
+      const isShown = this.#isWhole || chunk.isNear || chunk.items.includes(last!) || chunk.isBusy
       const views: View[] = []
       for (const item of chunk.items) {
         if (isShown) views.push(this.#drawItem(item, before, lastPerson, item === last, used))
@@ -141,12 +165,13 @@ export class Messages {
     const own = actions && question && this.#isOwn(question) ? question : null
     const position = item.positions[0]
     view.update(item, {
-      onRetry: isLast && own ? () => actions!.onSend(own.text, own.files) : null,
-      onRegenerate: own ? () => actions!.onRevise(own, own.text) : null,
+      onRetry: isLast && own && this.#maySend ? () => actions!.onSend(own.text, own.files) : null,
+      onRegenerate: own ? (model) => actions!.onRevise(own, own.text, model) : null,
       onFork: actions && (() => actions.onFork(item)),
       onLink: actions && position !== undefined ? () => actions.onLink(position) : null,
       onAnswer: (answer) => void this.#chat.answer(answer),
       onInput: (block, action, content) => void this.#chat.provide(block, action, content),
+      noAnswer: (id) => this.#noAnswer(id),
       otherName: (id) => (id && id !== this.#chat.me ? nameOf(id) : null),
       nested: (id) => nestedRun(id, this.#chat.me),
       apps: this.#apps,
@@ -171,17 +196,31 @@ export class Messages {
       addressOf: (part) => fileAddress(position === null ? null : this.#chat.id, part),
       onRetry: () => {
         this.#chat.discard(item)
-        actions?.onSend(item.text, item.files)
+        actions?.onSend(item.text, item.files, item.forPeople)
       },
       onEdit: () => {
         this.#chat.discard(item)
         actions?.onEdit(item.text)
       },
-      onFork: actions && position !== null ? (text) => actions.onRevise(item, text) : null,
+      onFork:
+        actions && position !== null && !item.forPeople ? (text) => actions.onRevise(item, text) : null,
+      isBranching: this.#chat.conversation?.may.branch === true,
+      siblings: actions && position !== null ? actions.siblings(item) : [],
+      onBranch: (id) => actions?.onBranch(id),
       onLink: actions && position !== null ? () => actions.onLink(position) : null,
       onReword: actions && queued && isOwn ? (text) => actions.onReword(item, text) : null,
       onWithdraw: mayWithdraw ? () => actions.onWithdraw(item) : null,
     }
+  }
+
+  get #maySend(): boolean {
+    return this.#chat.conversation?.may.send !== false
+  }
+
+  #noAnswer(forUserId: string | undefined): string | null {
+    if (!this.#maySend) return 'A person who may write in this conversation can answer.'
+    if (forUserId && forUserId !== this.#chat.me) return `Only ${nameOf(forUserId)} can answer.`
+    return null
   }
 
   /** Messages of logs without users are one's own. */

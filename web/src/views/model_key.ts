@@ -1,25 +1,15 @@
 // Connects a model: the key of a provider, sent once and never shown again.
-import { call } from '../api/client'
-import type { ProviderInfo } from '../api/types'
+import { call, get } from '../api/client'
+import type { ModelList, ProviderInfo } from '../api/types'
 import { field, form, input, select } from '../base/form'
+import { providerLabel } from '../model/model_names'
 
-const LABELS: Record<string, string> = {
-  anthropic: 'Anthropic',
-  openai: 'OpenAI',
-  google: 'Google',
-  openrouter: 'OpenRouter',
-  groq: 'Groq',
-  mistral: 'Mistral',
-  deepseek: 'DeepSeek',
-  ollama: 'Ollama',
-  llamacpp: 'llama.cpp',
-  lmstudio: 'LM Studio',
-  vllm: 'vLLM',
-  demo: 'Demo',
-}
-
-export function providerLabel(name: string): string {
-  return LABELS[name] ?? name
+/** Where nobody has chosen a model, one that is about to retire is not what a new key begins with. */
+async function leaveRetiring(): Promise<void> {
+  const { default: chosen, models } = await get<ModelList>('models')
+  const model = models.find(({ name }) => name === chosen.model)
+  if (chosen.isConfigured || !model?.retiresOn || !model.successor) return
+  await call('PUT', 'models/default', { model: `${model.provider}:${model.successor}` })
 }
 
 export function keyForm(providers: readonly ProviderInfo[]): HTMLFormElement {
@@ -31,6 +21,7 @@ export function keyForm(providers: readonly ProviderInfo[]): HTMLFormElement {
   const connect = async () => {
     await call('PUT', `providers/${encodeURIComponent(provider.value)}/key`, { apiKey: key.value })
     key.value = ''
+    await leaveRetiring().catch(() => {}) // the key is stored all the same
     location.reload() // everything that shows a model must be redrawn
   }
   const fields = [

@@ -2,15 +2,11 @@
 import { spoken } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
-import { openMenu, type MenuItem } from '../base/menu'
+import { toast } from '../base/toast'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
+import { modelLabel } from '../model/model_names'
 import { loadModels, models } from '../model/prices'
-
-/** "anthropic:claude-x" without its provider; the demo under its own name. */
-export function modelLabel(name: string): string {
-  return name.startsWith('demo:') ? 'Demo model' : name.replace(/^[^:]*:/, '')
-}
 
 export function modelChip(app: App, chat: Chat): HTMLElement {
   const text = h('span', { class: 'chip-text' })
@@ -20,23 +16,25 @@ export function modelChip(app: App, chat: Chat): HTMLElement {
     setText(text, modelLabel(current()))
     chip.title = `Model: ${current()}`
   }
+  const choose = (name: string) => {
+    chat.model = name
+    draw()
+  }
   const open = async () => {
-    await loadModels()
-    openMenu(
-      chip,
-      choices(current(), (name) => {
-        chat.model = name
-        draw()
-      }),
-      'Model',
-    )
+    try {
+      const [{ openPicker }] = await Promise.all([import('../picker/picker'), loadModels()])
+      if (models.value) await openPicker(models.value, current(), choose)
+      else toast('The list of models could not be loaded.')
+    } catch {
+      toast('The list of models could not be loaded. Reload the page.')
+    }
   }
   const chip = h(
     'button',
     {
       type: 'button',
       class: 'chip',
-      aria: { haspopup: 'menu', expanded: false },
+      aria: { haspopup: 'dialog' },
       on: { click: () => void open() },
     },
     spoken('Model:'),
@@ -46,20 +44,4 @@ export function modelChip(app: App, chat: Chat): HTMLElement {
   draw()
   chat.changes.subscribe(draw)
   return chip
-}
-
-/** Only models whose provider can be reached. */
-function choices(current: string, onChoose: (name: string) => void): MenuItem[] {
-  const list = models.value
-  const usable = new Set(list?.providers.filter((p) => p.isUsable).map((p) => p.name))
-  const names = (list?.models ?? [])
-    .filter((model) => usable.has(model.provider) && !model.isRetired)
-    .map(({ name }) => name)
-  const all = names.includes(current) || !current ? names : [current, ...names]
-  return all.map((name) => ({
-    label: modelLabel(name),
-    hint: name.split(':')[0],
-    isChecked: name === current,
-    run: () => onChoose(name),
-  }))
 }

@@ -18,7 +18,7 @@ export function nestedRun(conversationId: string, me: string): HTMLElement {
   return h(
     'section',
     { class: 'nested', aria: { label: 'Delegated run' } },
-    h('h4', {}, 'Delegated run'),
+    h('h3', {}, 'Delegated run'),
     note,
     messages.element,
   )

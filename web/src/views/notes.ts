@@ -10,10 +10,14 @@ import { MarkdownView } from '../markdown/view'
 import type { Chat } from '../model/chat'
 import { nameOf } from '../model/people'
 
+const AT_END_PX = 60 // who is further up is reading
+
 export class NotesPanel {
   readonly element: HTMLElement
   #chat: Chat
   #list = h('div', { class: 'notes-list' })
+  #asked = 0 // the newest list that was asked for; older ones come too late
+  #unsubscribe: () => void
   #field = textarea({ rows: 3, placeholder: 'Write a note', aria: { label: 'New note' } })
 
   constructor(chat: Chat, onClose: () => void) {
@@ -30,7 +34,13 @@ export class NotesPanel {
       this.#list,
       form([this.#field], 'Add note', () => this.#add()),
     )
+    this.#unsubscribe = chat.notes.subscribe(() => void this.load())
     void this.load()
+  }
+
+  close(): void {
+    this.#unsubscribe()
+    this.element.remove()
   }
 
   focus(): void {
@@ -39,8 +49,10 @@ export class NotesPanel {
 
   async load(): Promise<void> {
     if (!this.#chat.id) return
+    const asked = ++this.#asked
     try {
-      this.#draw(await listNotes(this.#chat.id))
+      const notes = await listNotes(this.#chat.id)
+      if (asked === this.#asked) this.#draw(notes)
     } catch (error) {
       this.#list.replaceChildren(h('p', { class: 'list-note' }, messageOf(error)))
     }
@@ -70,7 +82,9 @@ export class NotesPanel {
       { class: 'list-note' },
       'No notes yet. Notes are stored with the conversation and are not sent to the model.',
     )
+    const { scrollHeight, scrollTop, clientHeight } = this.#list
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < AT_END_PX
     this.#list.replaceChildren(...(shown.length > 0 ? shown : [empty]))
-    this.#list.scrollTop = this.#list.scrollHeight
+    this.#list.scrollTop = isAtEnd ? this.#list.scrollHeight : scrollTop
   }
 }

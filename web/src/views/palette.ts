@@ -1,6 +1,7 @@
 // The command palette: every command and every conversation under one field.
 import { closeBeside } from '../base/dialog'
 import { h } from '../base/dom'
+import { fuzzyFind } from '../base/fuzzy'
 import { icon, type IconName } from '../base/icons'
 import { go } from '../base/router'
 import { shortTime } from '../base/time'
@@ -22,7 +23,6 @@ const DELAY_MS = 120
 export class Palette {
   readonly element = h('dialog', { class: 'palette', aria: { label: 'Commands' } })
   #app: App
-  #commands: () => Command[]
   #field = h('input', {
     type: 'text',
     class: 'palette-field',
@@ -47,9 +47,8 @@ export class Palette {
   #at = 0
   #timer = 0
 
-  constructor(app: App, commands: () => Command[]) {
+  constructor(app: App) {
     this.#app = app
-    this.#commands = commands
     this.element.append(
       h('div', { class: 'palette-head' }, icon('search'), this.#field),
       this.#list,
@@ -98,10 +97,8 @@ export class Palette {
   }
 
   #draw(): void {
-    const words = this.#field.value.toLowerCase().split(/\s+/).filter(Boolean)
-    const matching = this.#commands()
-      .filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
-      .slice(0, words.length > 0 ? COMMANDS : 6)
+    const typed = this.#field.value.trim()
+    const matching = fuzzyFind(this.#app.commands(), typed, ({ label }) => label).slice(0, typed ? COMMANDS : 6)
     this.#shown = [...matching, ...this.#found]
     this.#at = Math.min(this.#at, Math.max(0, this.#shown.length - 1))
     this.#list.replaceChildren(

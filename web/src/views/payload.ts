@@ -19,7 +19,7 @@ export function payload(label: string, value: unknown): HTMLElement {
     h(
       'header',
       {},
-      h('h4', {}, label),
+      h('h3', {}, label),
       copyButton(`Copy ${label.toLowerCase()}`, () => text),
     ),
     h('pre', { tabindex: 0, aria: { label } }, code),

@@ -3,9 +3,10 @@ import { iconButton, textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
-import { fullTime } from '../base/time'
+import { count, fullTime } from '../base/time'
 import type { FilePart } from '../api/types'
-import type { UserItem } from '../model/items'
+import type { Sibling } from '../model/branches'
+import type { Compacted, UserItem } from '../model/items'
 import { fileViews } from './files'
 
 export const COLOURS = 8
@@ -16,6 +17,8 @@ const WAITS = {
 }
 
 const FORK_HINT = 'The conversation so far is kept; this becomes a fork of it.'
+const BRANCH_HINT = 'What follows now is kept: the arrows at the message lead back to it.'
+const KEPT = ['is-found', 'is-editing'] // classes that do not follow from the message
 const QUEUE_HINT = 'It stays queued until the agent takes it.'
 
 export interface PersonProps {
@@ -27,26 +30,45 @@ export interface PersonProps {
   addressOf(part: FilePart): string
   onRetry(): void // one that was not sent
   onEdit(): void
-  onFork: ((text: string) => void) | null // asks differently, in a fork
+  onFork: ((text: string) => void) | null // asks differently, in a branch or a fork
+  isBranching: boolean // in a branch
+  siblings: Sibling[] // this course of the conversation and the others at this message; empty: none
+  onBranch(id: string): void
   onReword: ((text: string) => void) | null // one that waits
   onWithdraw: (() => void) | null
   onLink: (() => void) | null
 }
 
 /** Apps that had a part in the message. */
-function viaOf({ app, contextApps = [] }: UserItem): string {
+function viaOf({ app, contextApps = [], forPeople }: UserItem): string {
   const shown = contextApps.length > 0 ? `with what ${contextApps.join(', ')} shows` : ''
-  return [app ? `via ${app}` : '', shown].filter(Boolean).join(', ')
+  return [forPeople ? 'to people only' : '', app ? `via ${app}` : '', shown].filter(Boolean).join(', ')
+}
+
+/** The page keeps all messages; only the model gets less. */
+function compactedNote({ messages, summary, cutBecause }: Compacted): HTMLElement[] {
+  const title = cutBecause
+    ? 'Earlier messages were left out of what the model gets'
+    : 'Earlier messages were summarised for the model'
+  const why = cutBecause ? `${count(messages)} messages. No summary could be made: ${cutBecause}` : `${count(messages)} messages`
+  return [
+    h('summary', {}, h('span', {}, title)),
+    h('p', { class: 'compacted-why' }, why),
+    h('p', { class: 'compacted-text', dir: 'auto' }, summary),
+  ]
 }
 
 export class PersonView {
   readonly element = h('article', { class: 'message person', tabindex: -1 })
-  #label = h('p', { class: 'speaker' }, h('span', { class: 'speaker-dot' }))
+  #heading = h('h2', { class: 'visually-hidden' })
+  #compacted = h('details', { class: 'compacted', hidden: true })
+  #label = h('p', { class: 'speaker', aria: { hidden: true } }, h('span', { class: 'speaker-dot' }))
   #name = h('span', { class: 'speaker-name' })
   #files = h('div', { class: 'message-files' })
   #text = h('div', { class: 'bubble', dir: 'auto' })
   #via = h('p', { class: 'via' })
   #foot = h('footer', { class: 'message-foot person-foot' })
+  #pager = h('div', { class: 'person-pager' })
   #end = h('div', { class: 'person-end' })
   #shown = ''
   #editor: HTMLElement | null = null
@@ -54,7 +76,7 @@ export class PersonView {
 
   constructor() {
     this.#label.append(this.#name)
-    this.element.append(this.#label, this.#files, this.#text, this.#via, this.#foot, this.#end)
+    this.element.append(this.#compacted, this.#heading, this.#label, this.#files, this.#text, this.#via, this.#foot, this.#pager, this.#end)
   }
 
   update(item: UserItem, props: PersonProps): void {
@@ -64,35 +86,46 @@ export class PersonView {
     const state = item.sending?.state ?? (item.queued ? 'queued' : 'stored')
     const canFork = props.onFork !== null || props.onWithdraw !== null
     const via = viaOf(item)
+    const courses = props.siblings.map(({ id }) => id).join()
     const looks = [isOwn, name, hasLabel, isContinued, colour, state, waits, canFork, via]
+    looks.push(courses, props.isBranching)
     const shown = [item.text, failure, ...looks].join('\n')
     if (shown === this.#shown) return
     this.#shown = shown
     const whose = isOwn ? 'is-own' : `is-other p${colour % COLOURS}`
-    this.element.className = `message person is-${state} ${whose}`
+    const kept = KEPT.filter((name) => this.element.classList.contains(name))
+    this.element.className = ['message person', `is-${state}`, whose, ...kept].join(' ')
     this.element.classList.toggle('is-continued', isContinued)
-    this.element.setAttribute('aria-label', isOwn ? 'Your message' : `Message of ${name}`)
+    this.element.classList.toggle('is-for-people', item.forPeople === true)
+    const heading = isOwn ? 'Your message' : `Message of ${name}`
+    this.element.setAttribute('aria-label', heading)
+    setText(this.#heading, heading)
     this.#label.hidden = isOwn || !hasLabel
     setText(this.#name, name)
+    this.#compacted.hidden = !item.compacted
+    if (item.compacted) this.#compacted.replaceChildren(...compactedNote(item.compacted))
     setText(this.#text, item.text)
     this.#files.replaceChildren(...fileViews(item.files ?? [], props.addressOf))
     setText(this.#via, via)
     this.#via.hidden = via === ''
     this.#drawFoot(item, props)
+    this.#pager.replaceChildren(...(props.siblings.length > 1 ? [pager(props)] : []))
     this.#end.replaceChildren(
       ...(failure ? [this.#failure(failure, props)] : []),
       ...(waits ? [this.#waiting(item, waits, props)] : []),
     )
   }
 
-  #drawFoot(item: UserItem, { onFork, onLink }: PersonProps): void {
+  #drawFoot(item: UserItem, props: PersonProps): void {
+    const { onFork, onLink, isBranching } = props
     this.#foot.replaceChildren()
     if (item.sending || item.queued) return
+    const label = isBranching ? 'Edit and ask again' : 'Edit and ask again, in a fork'
     this.#foot.append(copyButton('Copy message', () => item.text))
     if (onFork)
       this.#foot.append(
-        iconButton('edit', 'Edit and ask again, in a fork', () =>
-          this.#openEditor(item.text, FORK_HINT, onFork),
+        iconButton('edit', label, () =>
+          this.#openEditor(item.text, isBranching ? BRANCH_HINT : FORK_HINT, onFork),
         ),
       )
     if (onLink) this.#foot.append(iconButton('link', 'Copy link to this message', onLink))
@@ -119,9 +152,9 @@ export class PersonView {
   }
 
   /** Opens the editor of the message, where it has one. */
-  edit(item: UserItem, { onReword, onFork }: PersonProps): void {
+  edit(item: UserItem, { onReword, onFork, isBranching }: PersonProps): void {
     if (item.queued && onReword) this.#openEditor(item.text, QUEUE_HINT, onReword)
-    else if (onFork) this.#openEditor(item.text, FORK_HINT, onFork)
+    else if (onFork) this.#openEditor(item.text, isBranching ? BRANCH_HINT : FORK_HINT, onFork)
   }
 
   /** The bubble becomes a field; what is sent from it goes into a fork, or waits instead. */
@@ -178,4 +211,24 @@ export class PersonView {
       textButton('Edit', () => props.onEdit()),
     )
   }
+}
+
+/** ‹ 2/3 ›: leads to the other courses of the conversation. */
+function pager({ siblings, onBranch }: PersonProps): HTMLElement {
+  const here = siblings.findIndex(({ isHere }) => isHere)
+  const step = (by: number, label: string) => {
+    const there = siblings[here + by]
+    const look = by < 0 ? 'pager-back' : ''
+    const button = iconButton('chevron', label, () => there && onBranch(there.id), look)
+    button.disabled = !there
+    return button
+  }
+  const text = `${here + 1}/${siblings.length}`
+  return h(
+    'span',
+    { class: 'pager', role: 'group', aria: { label: `Version ${here + 1} of ${siblings.length}` } },
+    step(-1, 'Previous version'),
+    h('span', { class: 'pager-place' }, text),
+    step(1, 'Next version'),
+  )
 }

@@ -2,12 +2,15 @@
 import { spoken, iconButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
-import { openMenu } from '../base/menu'
+import { onContextMenu, openMenu } from '../base/menu'
 import { hrefOf } from '../base/router'
-import { dayLabel, fullTime, shortTime } from '../base/time'
+import { Signal } from '../base/signal'
+import { dayLabel, fullTime, money, shortTime } from '../base/time'
 import type { Conversation } from '../api/types'
 import type { App } from '../model/app'
 import { titleOf } from '../model/actions'
+import { wordsFor } from '../model/notices'
+import type { Filter } from '../model/conversations'
 import { conversationMenu } from './conversation_menu'
 import { VirtualList, type Entry } from './virtual'
 
@@ -21,57 +24,86 @@ interface ListEntry extends Entry {
 
 export class ConversationList {
   readonly element = h('nav', { class: 'conversations', aria: { label: 'Conversations' } })
+  /** The ids of those that are selected; null: nothing is being selected. */
+  readonly selection = new Signal<ReadonlySet<string> | null>(null)
   #app: App
   #list: VirtualList<ListEntry>
-  #note = h('p', { class: 'list-note' })
+  #note = h('p', { class: 'list-note', role: 'status' })
+  #stop: string | null = null // the row that the Tab key reaches
 
   constructor(app: App, onNavigate: () => void) {
     this.#app = app
     this.#list = new VirtualList(
       this.element,
-      (entry) => (entry.item ? new Row(app, entry.item.id, onNavigate) : new Day()),
+      (entry) => (entry.item ? new Row(app, this.selection, entry.item.id, onNavigate) : new Day()),
       () => void app.conversations.loadMore(),
     )
     this.element.prepend(this.#note)
     this.element.addEventListener('keydown', (event) => this.#onKey(event))
+    this.element.addEventListener('focusin', (event) => {
+      this.#stop = (event.target as HTMLElement).closest<HTMLElement>('.row')?.dataset.id ?? null
+      this.#rove()
+    })
+    this.element.addEventListener('scroll', () => this.#rove(), { passive: true }) // rows come and go
     app.conversations.changes.watch(() => this.draw())
     app.chat.subscribe(() => this.draw())
-    app.seen.changes.subscribe(() => this.draw())
+    app.notices.changes.subscribe(() => this.draw())
+    this.selection.subscribe(() => this.draw())
     PHONE.addEventListener('change', () => this.draw())
   }
 
   focus(): void {
-    this.element.querySelector('a')?.focus()
+    this.element.querySelector<HTMLElement>('.row-link[tabindex="0"]')?.focus()
   }
 
   draw(): void {
-    const { items, state, error } = this.#app.conversations
+    const { items, state, error, indexing, filter } = this.#app.conversations
     const entries: ListEntry[] = []
     let label = ''
     for (const item of items) {
-      const day = dayLabel(item.updatedAt)
+      const day = item.isPinned && filter === 'all' ? 'Pinned' : dayLabel(item.updatedAt)
       if (day !== label) entries.push({ key: `day ${day}`, height: HEIGHTS.day, label: day })
       label = day
       const height = PHONE.matches ? HEIGHTS.rowOnPhone : HEIGHTS.row
       entries.push({ key: item.id, height, item })
     }
     this.#list.set(entries)
-    const note = state === 'failed' ? error : 'Your conversations will be listed here.'
-    this.#note.hidden = state === 'loading' || (items.length > 0 && state !== 'failed')
-    setText(this.#note, note)
+    this.#rove()
+    this.#note.hidden = state === 'loading' || (items.length > 0 && state === 'ready' && indexing === null)
+    setText(this.#note, state === 'failed' ? error : noteOf(indexing, filter))
+  }
+
+  /** The list is one stop of the Tab key: the row last used, the open conversation, or the first one. */
+  #rove(): void {
+    const rows = [...this.element.querySelectorAll<HTMLElement>('.row')]
+    const withId = (id: string | null | undefined) => rows.find((row) => row.dataset.id === id)
+    const stop = withId(this.#stop) ?? withId(this.#app.chat.value?.id) ?? rows[0]
+    for (const row of rows)
+      for (const control of row.querySelectorAll<HTMLElement>('a, button'))
+        control.tabIndex = row === stop ? 0 : -1
   }
 
   /** Arrow keys walk the list, also beyond what exists of it at the moment. */
   #onKey(event: KeyboardEvent): void {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const current = (document.activeElement as HTMLElement | null)?.closest<HTMLElement>('.row')
-    if (!step || !current) return
-    event.preventDefault()
     const { items } = this.#app.conversations
-    const at = items.findIndex(({ id }) => id === current.dataset.id)
-    const next = items[at + step]
+    const at = items.findIndex(({ id }) => id === current?.dataset.id)
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key]
+    if (to === undefined || !current) return
+    event.preventDefault()
+    const next = items[to]
     if (next) this.#list.reveal(next.id)?.querySelector('a')?.focus()
   }
+}
+
+const EMPTY: Record<Filter, string> = {
+  all: 'Your conversations will be listed here.',
+  unread: 'You have read everything.',
+  archived: 'You have archived nothing.',
+}
+
+function noteOf(indexing: number | null, filter: Filter): string {
+  return indexing === null ? EMPTY[filter] : `Older conversations are still being read (${indexing} %).`
 }
 
 class Day {
@@ -86,58 +118,86 @@ class Row {
   readonly element: HTMLElement
   #app: App
   #link: HTMLAnchorElement
+  #more: HTMLButtonElement
   #title = h('span', { class: 'row-title', dir: 'auto' })
   #time = h('time', { class: 'row-time' })
   #marks = h('span', { class: 'row-marks' })
+  #selection: Signal<ReadonlySet<string> | null>
+  #box = h('input', { type: 'checkbox', class: 'row-box' })
   #shown = ''
 
-  constructor(app: App, id: string, onClick: () => void) {
+  constructor(app: App, selection: Signal<ReadonlySet<string> | null>, id: string, onClick: () => void) {
     this.#app = app
+    this.#selection = selection
     const href = hrefOf({ name: 'conversation', id })
     this.#link = h(
       'a',
-      { class: 'row-link', href, on: { click: onClick } },
+      {
+        class: 'row-link',
+        href,
+        on: {
+          click: (event) => {
+            if (!selection.value) return onClick()
+            event.preventDefault()
+            this.#toggle(id)
+          },
+        },
+      },
       this.#title,
       this.#marks,
       this.#time,
     )
-    const more = iconButton(
-      'more',
-      'More',
-      () => openMenu(more, conversationMenu(app, id), 'Conversation'),
-      'row-more',
-    )
+    const open = () => openMenu(more, conversationMenu(app, id), 'Conversation')
+    const more = iconButton('more', 'More', open, 'row-more')
     more.setAttribute('aria-haspopup', 'menu')
-    this.element = h('div', { class: 'row', data: { id } }, this.#link, more)
-    this.element.addEventListener('contextmenu', (event) => {
-      event.preventDefault()
-      openMenu(more, conversationMenu(app, id), 'Conversation')
-    })
+    this.#more = more
+    this.#box.addEventListener('change', () => this.#toggle(id))
+    this.element = h('div', { class: 'row', data: { id } }, this.#box, this.#link, more)
+    onContextMenu(this.element, open)
   }
 
   update({ item }: ListEntry): void {
-    const { updatedAt, isRunning, visibility, participants, id } = item!
+    const { updatedAt, isRunning, visibility, participants, id, totalCostUsd } = item!
     const title = titleOf(item!)
-    const isOpen = this.#app.chat.value?.id === id
+    const { value: chat } = this.#app.chat
+    const isOpen = chat?.id === id || chat?.conversation?.branch?.of === id
     const people = visibility === 'shared' ? participants.length : 0
-    const isUnread = !isOpen && !isRunning && this.#app.seen.isUnread(item!)
-    const shown = [title, updatedAt, isRunning, people, isOpen, isUnread].join('\n')
+    const isUnread = !isOpen && !isRunning && !!item!.isUnread
+    const selected = this.#selection.value
+    const isSelected = selected?.has(id)
+    const notice = this.#app.notices.newIn(id)
+    const news = notice ? wordsFor(notice) : item!.lastRun === 'waiting' ? 'The agent needs an answer' : ''
+    const shown = [title, updatedAt, isRunning, people, isOpen, isUnread, news, !!selected, isSelected].join('\n')
     if (shown === this.#shown) return
     this.#shown = shown
+    this.#box.hidden = !selected
+    this.#box.checked = !!isSelected
+    this.#box.setAttribute('aria-label', `Select ${title}`)
     setText(this.#title, title)
     this.#title.title = title
+    this.#more.ariaLabel = `More: ${title}`
     setText(this.#time, shortTime(updatedAt))
     this.#time.dateTime = updatedAt
-    this.#time.title = fullTime(updatedAt)
+    this.#time.title = [fullTime(updatedAt), totalCostUsd ? money(totalCostUsd) : ''].filter(Boolean).join(', ')
     this.element.classList.toggle('is-open', isOpen)
     this.element.classList.toggle('is-unread', isUnread)
     if (isOpen) this.#link.setAttribute('aria-current', 'page')
     else this.#link.removeAttribute('aria-current')
-    this.#drawMarks(people, isRunning, isUnread)
+    this.#drawMarks(people, isRunning, isUnread, news)
   }
 
-  #drawMarks(people: number, isRunning: boolean, isUnread: boolean): void {
+  #toggle(id: string): void {
+    const ids = new Set(this.#selection.value)
+    if (!ids.delete(id)) ids.add(id)
+    this.#selection.value = ids
+  }
+
+  #drawMarks(people: number, isRunning: boolean, isUnread: boolean, news: string): void {
     this.#marks.replaceChildren()
+    if (news !== '')
+      this.#marks.append(
+        h('span', { class: 'mark-news', title: news }, spoken(news), h('span', { aria: { hidden: true } }, news.startsWith('The') ? '?' : '@')),
+      )
     if (people > 0) {
       const title = people === 1 ? 'Shared' : `Shared by ${people} people`
       const mark = h('span', { class: 'mark-shared', title }, icon('people'), spoken(title))

@@ -2,13 +2,15 @@
 import type { Answer } from '../api/chat'
 import type { ModelList } from '../api/types'
 import { announce } from '../base/announcer'
-import { iconButton, textButton } from '../base/controls'
+import { iconButton, spoken, textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
 import { arrange, h, setText, type Keyed } from '../base/dom'
 import { icon } from '../base/icons'
+import { openMenu } from '../base/menu'
+import { hrefOf } from '../base/router'
 import { count, duration, fullTime, money } from '../base/time'
 import { openAsk } from '../model/items'
-import type { AskBlock, Block, InputBlock, RunItem, TextBlock, ToolsBlock } from '../model/items'
+import type { AskBlock, Block, InputBlock, Retry, RunItem, TextBlock, ToolsBlock } from '../model/items'
 import { costOf, models } from '../model/prices'
 import type { AppSlots } from './app_slots'
 import { newBlockView, TextView, type BlockView } from './blocks'
@@ -24,18 +26,21 @@ const STOP_NOTICES: Record<string, string> = {
   refusal: 'The model declined to answer.',
 }
 
+export type NoAnswer = (forUserId?: string) => string | null
 export type OtherName = (userId: string | null | undefined) => string | null
 
 export interface RunActions {
   /** Sends the question again; null when there is none of one's own. */
   onRetry: (() => void) | null
-  /** Another answer to the same question, in a fork. */
-  onRegenerate: (() => void) | null
+  /** Another answer to the same question, of this model or the same as before. */
+  onRegenerate: ((model?: string) => void) | null
   onFork: (() => void) | null
   onLink: (() => void) | null
   /** Called with the answer to the open question. */
   onAnswer: (answer: Answer) => void
   onInput: (block: InputBlock, ...args: Parameters<OnInput>) => void
+  /** Why this person cannot answer a question, which may be for somebody alone; null: they can. */
+  noAnswer: NoAnswer
   /** The name of somebody else; null for oneself and nobody. */
   otherName: OtherName
   nested: NestedRun
@@ -56,28 +61,34 @@ export class RunView {
     aria: { label: 'Answer' },
   })
   #body = h('div', { class: 'run-body' })
+  #skill: HTMLElement | null = null
   #waiting = waiting('')
+  #countdown = 0 // a timer
   #end = h('div', { class: 'run-end' })
   #foot = h('footer', { class: 'message-foot' })
   #views = new Map<string, BlockView>()
   #item: RunItem | null = null
   #version = -1
   #hasRetry: boolean | null = null
+  #noAnswer: string | null = null
   #prices: ModelList | null = null
   #announced = 0
 
   constructor() {
-    this.element.append(this.#body, this.#waiting, this.#end, this.#foot)
+    this.element.append(h('h2', { class: 'visually-hidden' }, 'Answer'), this.#body, this.#waiting, this.#end, this.#foot)
   }
 
   update(item: RunItem, actions: RunActions): void {
     const hasRetry = actions.onRetry !== null
     const isSame = this.#item === item && this.#version === item.version
-    if (isSame && this.#hasRetry === hasRetry && this.#prices === models.value) return
+    const noAnswer = actions.noAnswer()
+    if (isSame && this.#hasRetry === hasRetry && this.#noAnswer === noAnswer && this.#prices === models.value) return
     this.#prices = models.value
+    this.#noAnswer = noAnswer
     this.#item = item
     this.#version = item.version
     this.#hasRetry = hasRetry
+    this.#drawSkill(item)
     this.#drawBlocks(item, actions)
     this.#drawWaiting(item)
     this.#drawEnd(item, actions)
@@ -104,13 +115,32 @@ export class RunView {
     arrange(this.#body, placed)
   }
 
+  #drawSkill({ skill }: RunItem): void {
+    if (this.#skill?.dataset.name === (skill ?? undefined)) return
+    this.#skill?.remove()
+    this.#skill = skill === null ? null : skillChip(skill)
+    if (this.#skill) this.#body.before(this.#skill)
+  }
+
   /** Something is going on that no block shows. */
   #drawWaiting(item: RunItem): void {
     const last = item.blocks.at(-1)
-    const isShown =
-      item.state === 'running' && last?.kind !== 'text' && !item.blocks.some(isCalling)
-    this.#waiting.hidden = !isShown
-    setText(this.#waiting.lastElementChild!, last ? 'Working' : 'Thinking')
+    const isQuiet = last?.kind !== 'text' && !item.blocks.some(isCalling)
+    this.#waiting.hidden = item.state !== 'running' || !(isQuiet || item.retry)
+    clearTimeout(this.#countdown)
+    if (item.retry) this.#drawRetry(item, item.retry)
+    else setText(this.#waiting.lastElementChild!, last ? 'Working' : 'Thinking')
+  }
+
+  /** Counts down while the element is on the page and nothing else has happened. */
+  #drawRetry(item: RunItem, retry: Retry): void {
+    const left = Math.max(0, Math.ceil((retry.at - performance.now()) / 1000))
+    const which = retry.of === null ? `Try ${retry.attempt}` : `Try ${retry.attempt} of ${retry.of}`
+    setText(this.#waiting.lastElementChild!, `${retry.why.replace(/\.$/, '')}. ${which}${left > 0 ? ` in ${left} s` : ''}…`)
+    if (left === 0) return
+    this.#countdown = window.setTimeout(() => {
+      if (item.retry === retry && this.element.isConnected) this.#drawRetry(item, retry)
+    }, 1000)
   }
 
   #drawEnd(item: RunItem, actions: RunActions): void {
@@ -127,6 +157,8 @@ export class RunView {
       this.#end.append(h('div', { class: 'failure is-mild' }, icon('alert'), message, retry))
     } else if (item.stopReason && STOP_NOTICES[item.stopReason]) {
       this.#end.append(h('p', { class: 'stop-notice' }, STOP_NOTICES[item.stopReason]!))
+    } else if (item.blocks.length === 0) {
+      this.#end.append(h('p', { class: 'stop-notice' }, 'The answer is empty.'))
     }
     this.#drawFoot(item, actions)
   }
@@ -135,7 +167,7 @@ export class RunView {
     const text = textOf(item)
     if (text) this.#foot.append(copyButton('Copy answer', () => text))
     if (onRegenerate && item.state === 'done')
-      this.#foot.append(iconButton('retry', 'Answer again, in a fork', onRegenerate))
+      this.#foot.append(againButton(onRegenerate))
     if (onFork && item.ends > 0) this.#foot.append(iconButton('fork', 'Fork from here', onFork))
     if (onLink && item.positions.length > 0)
       this.#foot.append(iconButton('link', 'Copy link to this answer', onLink))
@@ -150,6 +182,26 @@ export class RunView {
     if (more.length > 0) announce(more.map((element) => element.textContent).join('\n'))
     this.#announced = finished.length
   }
+}
+
+function skillChip(name: string): HTMLElement {
+  const props = { class: 'skill-chip', href: hrefOf({ name: 'screen', screen: 'skills' }), data: { name } }
+  return h('a', props, icon('book'), spoken('Skill:'), h('span', { dir: 'auto' }, name))
+}
+
+/** With several models, which one answers is asked first. */
+function againButton(onAgain: (model?: string) => void): HTMLElement {
+  const open = () => {
+    const names = (models.value?.models ?? []).map(({ name }) => name)
+    if (names.length < 2) {
+      onAgain()
+      return
+    }
+    const others = names.map((name) => ({ label: name.replace(/^[^:]*:/, ''), run: () => onAgain(name) }))
+    openMenu(button, [{ label: 'Answer again', icon: 'retry', run: () => onAgain() }, ...others], 'Answer again')
+  }
+  const button = iconButton('retry', 'Answer again', open)
+  return button
 }
 
 /** The calls that an open question lists are not listed a second time. null: nothing is left of it. */

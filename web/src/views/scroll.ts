@@ -3,12 +3,15 @@ import { iconButton } from '../base/controls'
 import { h } from '../base/dom'
 
 const NEAR_PX = 60
+const EDGE_PX = 16
 const SETTLE_MS = [50, 200]
 
 export class FollowingScroll {
   readonly element: HTMLElement
   readonly jumpButton: HTMLButtonElement
   #isFollowing = true
+  #top = 0 // as of the last scrolling
+  #height = 0
   #observer: ResizeObserver
 
   constructor(content: HTMLElement) {
@@ -44,12 +47,27 @@ export class FollowingScroll {
     this.#isFollowing = false
   }
 
-  /** Scrolls so that the element is in the middle, also while what is above it takes shape. */
-  show(element: HTMLElement): void {
+  /**
+   * Scrolls so that the element, or a place in it, is in the middle, also while what is above it takes
+   * shape. What is higher than the window begins at its top.
+   */
+  show(element: HTMLElement, place: Pick<Range, 'getBoundingClientRect'> = element): void {
+    this.#place(element, () => {
+      const box = this.element.getBoundingClientRect()
+      const { top, height } = place.getBoundingClientRect()
+      this.element.scrollTop += top - box.top - Math.max((box.height - height) / 2, EDGE_PX)
+    })
+  }
+
+  /** The same, with the element at the top. */
+  showAtTop(element: HTMLElement): void {
+    this.#place(element, () => element.scrollIntoView({ block: 'start' }))
+  }
+
+  #place(element: HTMLElement, place: () => void): void {
     this.#isFollowing = false
-    const centre = () => element.scrollIntoView({ block: 'center' })
-    centre()
-    for (const delayMs of SETTLE_MS) setTimeout(() => element.isConnected && centre(), delayMs)
+    place()
+    for (const delayMs of SETTLE_MS) setTimeout(() => element.isConnected && place(), delayMs)
     element.setAttribute('tabindex', '-1')
     element.focus({ preventScroll: true })
   }
@@ -66,8 +84,13 @@ export class FollowingScroll {
     return scrollHeight - scrollTop - clientHeight
   }
 
+  /** The page itself only scrolls down while it follows: who moves up is a reader, whatever they move it with. */
   #onScroll(): void {
-    this.#isFollowing = this.#distance() < NEAR_PX
+    const { scrollTop, scrollHeight } = this.element
+    if (this.#distance() < NEAR_PX) this.#isFollowing = true
+    else if (scrollTop < this.#top && scrollHeight >= this.#height) this.#isFollowing = false
+    this.#top = scrollTop
+    this.#height = scrollHeight
     this.#show()
   }
 

@@ -1,9 +1,16 @@
-// Hits of the full-text search: where, and the words that were found.
+// Hits of the full-text search: by conversation, with the words that were found, and chips for the filters.
 import type { SearchHit } from '../api/types'
 import { h, setText } from '../base/dom'
 import { hrefOf } from '../base/router'
 import { count, fullTime, shortTime } from '../base/time'
-import type { Search } from '../model/search'
+import { walk, type HitGroup, type Search } from '../model/search'
+
+const FIRST = 2 // hits of a conversation that are shown first
+
+interface Chip {
+  label: string
+  word(): string
+}
 
 export class SearchResults {
   readonly element = h('nav', { class: 'hits', aria: { label: 'Search results' } })
@@ -11,11 +18,13 @@ export class SearchResults {
   #onNavigate: () => void
   #note = h('p', { class: 'list-note', role: 'status' })
   #list = h('div', {})
+  #open = new Set<string>() // conversations of which all hits are shown
+  #asked = ''
 
-  constructor(search: Search, onNavigate: () => void) {
+  constructor(search: Search, field: HTMLInputElement, me: () => string, onNavigate: () => void) {
     this.#search = search
     this.#onNavigate = onNavigate
-    this.element.append(this.#note, this.#list)
+    this.element.append(chips(search, field, me), this.#note, this.#list)
     this.element.addEventListener('keydown', (event) => this.#onKey(event))
     search.changes.watch(() => this.#draw())
   }
@@ -25,48 +34,64 @@ export class SearchResults {
   }
 
   #draw(): void {
-    const { text, hits, isLoading } = this.#search
+    const { text, groups, hits, isLoading } = this.#search
+    if (text !== this.#asked) this.#open.clear()
+    this.#asked = text
     this.element.hidden = text === ''
     if (isLoading && hits.length === 0) setText(this.#note, 'Searching…')
     else setText(this.#note, this.#describe())
-    this.#list.replaceChildren(...hits.map((hit) => this.#hit(hit)))
+    this.#list.replaceChildren(...groups.map((group) => this.#group(group)))
   }
 
   #describe(): string {
-    const { hits, total, error } = this.#search
+    const { hits, error, isIndexing } = this.#search
     if (error) return error
-    if (hits.length === 0) return 'Nothing found.'
-    const all = total ?? hits.length
-    return all > hits.length
-      ? `The newest ${hits.length} of ${count(all)} hits`
-      : all === 1
-        ? '1 hit'
-        : `${all} hits`
+    if (!isIndexing) return this.#count()
+    const found = hits.length > 0 ? this.#count() : 'Nothing found yet'
+    return `${found}; older conversations are still being read`
   }
 
-  #hit({
-    conversationId: id,
-    position: at,
-    title,
-    timestamp,
-    role,
-    parts,
-  }: SearchHit): HTMLElement {
+  #count(): string {
+    const { hits, total } = this.#search
+    if (hits.length === 0) return 'Nothing found.'
+    if (total === null) return `The newest ${hits.length} hits`
+    if (total > hits.length) return `The newest ${hits.length} of ${count(total)} hits`
+    return total === 1 ? '1 hit' : `${count(Math.max(total, hits.length))} hits`
+  }
+
+  #group(group: HitGroup): HTMLElement {
+    const isOpen = this.#open.has(group.id)
+    const shown = isOpen ? group.hits : group.hits.slice(0, FIRST)
+    const rest = group.hits.length - shown.length
+    const more = h('button', { type: 'button', class: 'hit-more' }, `+${rest} more`)
+    more.addEventListener('click', () => {
+      const before = group.hits[shown.length]
+      this.#open.add(group.id)
+      this.#draw()
+      this.element.querySelector<HTMLElement>(`a[href="${before ? hrefTo(before) : ''}"]`)?.focus()
+    })
+    return h(
+      'section',
+      { class: 'hit-group', aria: { label: group.title || 'Untitled' } },
+      ...shown.map((hit, i) => this.#hit(hit, i === 0)),
+      rest > 0 && more,
+    )
+  }
+
+  #hit(hit: SearchHit, isFirst: boolean): HTMLElement {
+    const { title, timestamp, role, parts } = hit
     const words = parts.map(({ text, isHit }) => (isHit ? h('mark', {}, text) : plain(text)))
     const time = h('time', { class: 'row-time', title: fullTime(timestamp) }, shortTime(timestamp))
+    const name = h('span', { class: 'row-title', dir: 'auto' }, title || 'Untitled')
+    const onClick = () => {
+      const { hits } = this.#search
+      walk.value = { hits, at: hits.indexOf(hit) }
+      this.#onNavigate()
+    }
     return h(
       'a',
-      {
-        class: 'hit',
-        href: hrefOf({ name: 'conversation', id, at }),
-        on: { click: () => this.#onNavigate() },
-      },
-      h(
-        'span',
-        { class: 'hit-head' },
-        h('span', { class: 'row-title', dir: 'auto' }, title || 'Untitled'),
-        time,
-      ),
+      { class: 'hit', href: hrefTo(hit), on: { click: onClick } },
+      isFirst && h('span', { class: 'hit-head' }, name, time),
       h('span', { class: `hit-text is-${role}`, dir: 'auto' }, ...words),
     )
   }
@@ -79,6 +104,37 @@ export class SearchResults {
     event.preventDefault()
     all[at + step]?.focus()
   }
+}
+
+function hrefTo({ conversationId: id, position: at }: SearchHit): string {
+  return hrefOf({ name: 'conversation', id, at })
+}
+
+/** Buttons that put the words of a filter into the field, or take them out again. */
+function chips(search: Search, field: HTMLInputElement, me: () => string): HTMLElement {
+  const all: Chip[] = [
+    { label: 'Titles', word: () => 'in:title' },
+    { label: 'From me', word: () => `from:${me()}` },
+    { label: 'From the agent', word: () => 'from:assistant' },
+    { label: 'Tool results', word: () => 'from:tool' },
+    { label: 'Last 7 days', word: () => `after:${new Date(Date.now() - 7 * 86_400_000).toISOString().slice(0, 10)}` },
+  ]
+  const buttons = all.map(({ label, word }) => {
+    const toggle = () => {
+      const words = field.value.split(/\s+/).filter(Boolean)
+      const [name] = word().split(':')
+      const others = words.filter((w) => !w.toLowerCase().startsWith(`${name}:`))
+      field.value = (words.includes(word()) ? others : [word(), ...others]).join(' ')
+      search.set(field.value.trim())
+      field.focus()
+    }
+    const button = h('button', { type: 'button', class: 'filter-chip', on: { click: toggle } }, label)
+    search.changes.watch(() => {
+      button.setAttribute('aria-pressed', String(search.text.split(/\s+/).includes(word())))
+    })
+    return button
+  })
+  return h('div', { class: 'filter-chips', role: 'group', aria: { label: 'Filters' } }, ...buttons)
 }
 
 /** Without the signs of Markdown, which only disturb in so short a text. */

@@ -8,8 +8,8 @@ import { icon } from '../base/icons'
 import { hrefOf } from '../base/router'
 import { toast } from '../base/toast'
 import { look, models } from '../model/prices'
-import { keyForm, providerLabel } from './model_key'
-import { modelLabel } from './models'
+import { modelLabel, providerLabel } from '../model/model_names'
+import { keyForm } from './model_key'
 
 const NOTHING_FOUND =
   'No model server answers on nb’s machine. Start Ollama, llama.cpp, LM Studio or vLLM, then look again.'
@@ -107,14 +107,16 @@ function modelRow(list: ModelList, name: string, what: string): HTMLElement {
 function keyRow(providers: readonly ProviderInfo[]): HTMLElement {
   const open = providers.filter(({ takesKey }) => takesKey)
   const summary = h('summary', {}, icon('key'), 'Connect a provider with a key')
-  const row = h('details', { class: 'setup-key' }, summary, keyForm(open))
+  const other = async () => (await import('../screens/screens')).openEndpointDialog()
+  const row = h('details', { class: 'setup-key' }, summary, keyForm(open), textButton('Another server', () => void other()))
   row.addEventListener('toggle', () => row.open && row.scrollIntoView({ block: 'nearest' }))
   return row
 }
 
 function toolsBody(): HTMLElement {
   const open = async () => {
-    const { openImportDialog } = await import('../screens/screens')
+    const { openImportDialog, styled } = await import('../screens/screens')
+    await styled
     const showBundles = () => (location.hash = hrefOf({ name: 'screen', screen: 'apps' }))
     openImportDialog(showBundles)
   }

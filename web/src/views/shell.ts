@@ -7,17 +7,21 @@ import { retire, setEnd } from '../base/leave'
 import { go, route, type Route, type ScreenName } from '../base/router'
 import { toasts } from '../base/toast'
 import type { App } from '../model/app'
-import { Attention, sign } from '../model/attention'
+import { Attention, Elsewhere, sign } from '../model/attention'
 import type { Chat } from '../model/chat'
 import { listedPlacements, loadPlacements, placementAt, routeOf } from '../model/placements'
 import { isSidebarOpen, nextTheme } from '../model/preferences'
+import { walk } from '../model/search'
 import { ChatView } from './chat'
 import { conversationMenu } from './conversation_menu'
 import { HelpSheet } from './help'
+import { openProjects } from './list_head'
 import { NotesPanel } from './notes'
 import { Palette, type Command } from './palette'
 import { installShortcuts } from './shortcuts'
+import { sash } from './sash'
 import { Sidebar } from './sidebar'
+import { skeleton } from './skeleton'
 import { Topbar } from './topbar'
 
 const PHONE = matchMedia('(max-width: 767px)')
@@ -54,7 +58,9 @@ export class Shell {
       onMenu: () => this.toggleSidebar(),
       onNotes: () => this.#toggleNotes(),
     })
-    this.#palette = new Palette(app, () => this.#commands())
+    this.#palette = new Palette(app)
+    app.commands = () => this.#commands()
+    this.#sidebar.element.append(sash())
     this.element = h(
       'div',
       { class: 'shell' },
@@ -68,6 +74,7 @@ export class Shell {
       announcer(),
     )
     this.#watch()
+    if (route.value.name === 'conversation') this.#stage.append(h('div', { class: 'content' }, skeleton()))
   }
 
   toggleSidebar(): void {
@@ -92,9 +99,14 @@ export class Shell {
     this.#app.chat.watch((chat) => this.#show(chat))
     route.watch((where) => void this.#showScreen(where))
     route.watch((where) => void this.#showApp(where))
+    walk.subscribe((now) => void this.#walk(now !== null))
     this.#app.isUnreachable.watch(() => this.#describe())
     this.#app.workspace.subscribe(() => this.#describe())
     sign.subscribe(() => this.#describe())
+    this.#app.print = () => this.#print()
+    const elsewhere = new Elsewhere()
+    const { conversations, chat } = this.#app
+    conversations.changes.subscribe(() => elsewhere.look(conversations.items, chat.value?.id ?? null))
     installShortcuts({
       palette: () => this.#palette.toggle(),
       search: () => this.search(),
@@ -102,8 +114,23 @@ export class Shell {
       toggleSidebar: () => this.toggleSidebar(),
       help: () => this.#help.toggle(),
       compose: () => this.#view?.focus(),
+      step: (by) => this.#view?.step(by),
+      print: () => this.#print(),
       escape: () => this.#escape(),
     })
+  }
+
+  #print(): boolean {
+    if (!this.#view || route.value.name !== 'conversation') return false
+    void this.#view.print()
+    return true
+  }
+
+  /** The bar for the hits of a search. */
+  async #walk(isOn: boolean): Promise<void> {
+    if (!isOn || this.element.querySelector('.walk')) return
+    const part = await import('./hit_walk').catch(() => null)
+    if (part && walk.value && !this.element.querySelector('.walk')) this.#stage.before(part.walkBar())
   }
 
   #whenReady(): Promise<void> {
@@ -148,9 +175,10 @@ export class Shell {
   async #showScreen(where: Route): Promise<void> {
     if (where.name !== 'screen') return
     await this.#whenReady()
-    const { openScreen } = await import('../screens/screens')
+    const screens = await import('../screens/screens').catch(() => null)
+    await screens?.styled
     if (route.value !== where) return
-    this.#fill([openScreen(this.#app, where.screen, where.part)])
+    this.#fill([screens?.openScreen(this.#app, where.screen, where.part) ?? notLoaded()])
     this.#describe()
     this.closeDrawer()
   }
@@ -159,13 +187,15 @@ export class Shell {
   async #showApp(where: Route): Promise<void> {
     if (where.name !== 'app') return
     await this.#whenReady()
-    const { openPlacement, noPlacement } = await import('../apps/apps')
+    const apps = await import('../apps/apps').catch(() => null)
     if (!placementAt(where.route)) await loadPlacements()
     if (route.value !== where) return
     const placement = placementAt(where.route)
-    const element = placement
-      ? await openPlacement(this.#app, placement)
-      : noPlacement(where.route)
+    const element = !apps
+      ? notLoaded()
+      : placement
+        ? await apps.openPlacement(this.#app, placement)
+        : apps.noPlacement(where.route)
     if (route.value === where) this.#fill([element])
     else retire(element)
     this.#describe()
@@ -176,7 +206,9 @@ export class Shell {
     const chat = this.#app.chat.value
     const where = route.value
     const place = where.name === 'screen' ? SCREEN_TITLES[where.screen] : appTitle(where)
-    const title = place ?? (chat ? titleOf(chat) : '')
+    const root = chat?.conversation?.branch?.of
+    const rootTitle = root && this.#app.conversations.find(root)?.title
+    const title = place ?? rootTitle ?? (chat ? titleOf(chat) : '')
     const isNamed = place !== null || (chat?.id && chat.title)
     const pageTitle = [sign.value, isNamed ? `${title} · nb` : 'nb'].join(' ').trim()
     if (document.title !== pageTitle) document.title = pageTitle
@@ -220,6 +252,7 @@ export class Shell {
         icon: 'layers' as const,
         run: () => go({ name: 'app', route: routeOf(placement) }),
       })),
+      { label: 'Projects', icon: 'layers', run: () => void openProjects(this.#app) },
       screen('Bundles and tools', 'apps', 'box'),
       screen('Skills', 'skills', 'book'),
       screen('Permissions', 'permissions', 'shield'),
@@ -250,7 +283,7 @@ export class Shell {
   }
 
   #closeNotes(): void {
-    this.#notes?.element.remove()
+    this.#notes?.close()
     this.#notes = null
     this.#stage.classList.remove('has-panel')
   }
@@ -296,7 +329,17 @@ function appTitle(where: Route): string | null {
 /** Until it has a title, a conversation is called by its first words. */
 function titleOf(chat: Chat): string {
   if (chat.gone) return 'Not available'
-  if (!chat.id) return 'New chat'
+  if (!chat.id) return chat.project ? `New chat in ${chat.project.name}` : 'New chat'
   const first = chat.items.find((item) => item.kind === 'user')
   return chat.title ?? (first && !chat.hasEarlier ? first.text : 'New conversation')
+}
+
+/** A server that was updated has other names for the parts of the page. */
+function notLoaded(): HTMLElement {
+  return h(
+    'div',
+    { class: 'list-note', role: 'alert' },
+    h('p', {}, 'This part of the page could not be loaded. The server cannot be reached, or it was updated.'),
+    textButton('Reload the page', () => location.reload(), { class: 'button' }),
+  )
 }

@@ -10,6 +10,10 @@ export interface ShortcutActions {
   toggleSidebar(): void
   help(): void
   compose(): void
+  /** To the next message, or the one before. */
+  step(by: 1 | -1): void
+  /** Returns false when there is no conversation to print: the browser prints the page. */
+  print(): boolean
   /** Returns true when there was something to close or stop. */
   escape(): boolean
 }
@@ -23,9 +27,12 @@ export const SHORTCUTS: readonly { keys: string[]; what: string }[] = [
   { keys: [MOD, 'K'], what: 'Commands and conversations' },
   { keys: [MOD, SHIFT, 'F'], what: 'Search in all messages' },
   { keys: [MOD, SHIFT, 'O'], what: 'New chat' },
+  { keys: [MOD, 'P'], what: 'Print the whole conversation' },
   { keys: [MOD, 'B'], what: 'Show or hide the sidebar' },
   { keys: [MOD, SHIFT, 'L'], what: 'Change the theme' },
   { keys: ['/'], what: 'Go to the message field' },
+  { keys: ['J'], what: 'Next message' },
+  { keys: ['K'], what: 'Previous message' },
   { keys: ['?'], what: 'Show this help' },
 ]
 
@@ -50,7 +57,13 @@ function find(
   if (event.key === 'Escape') return () => actions.escape() || undefined
   if (isMod && event.shiftKey)
     return { o: take(actions.newChat), l: take(nextTheme), f: take(actions.search) }[key]
+  if (isMod && key === 'p') return () => actions.print() || undefined
   if (isMod) return { k: take(actions.palette), b: take(actions.toggleSidebar) }[key]
   if (isTyping(event.target)) return undefined
-  return { '?': take(actions.help), '/': take(actions.compose) }[key]
+  return {
+    '?': take(actions.help),
+    '/': take(actions.compose),
+    j: take(() => actions.step(1)),
+    k: take(() => actions.step(-1)),
+  }[key]
 }

@@ -8,6 +8,7 @@ import type { App } from '../model/app'
 import { listedPlacements, placements, routeOf } from '../model/placements'
 import { nextTheme, theme, type Theme } from '../model/preferences'
 import { Search } from '../model/search'
+import { listHead } from './list_head'
 import { ConversationList } from './rows'
 import { SearchResults } from './search_results'
 
@@ -77,12 +78,19 @@ export class Sidebar {
     this.#app = app
     this.#actions = actions
     this.#list = new ConversationList(app, () => actions.onNavigate())
-    this.#results = new SearchResults(this.#search, () => actions.onNavigate())
+    this.#results = new SearchResults(
+      this.#search,
+      this.#field,
+      () => app.workspace.value?.user.id ?? '',
+      () => actions.onNavigate(),
+    )
+    const listHeadLine = listHead(app, this.#list)
     this.element = h(
       'aside',
       { class: 'sidebar', aria: { label: 'Sidebar' } },
       this.#head(),
       this.#tools(),
+      listHeadLine,
       this.#list.element,
       this.#results.element,
       this.#apps(),
@@ -91,7 +99,9 @@ export class Sidebar {
     )
     this.#field.addEventListener('input', () => this.#search.set(this.#field.value.trim()))
     this.#field.addEventListener('keydown', (event) => this.#onSearchKey(event))
-    this.#search.changes.watch(() => (this.#list.element.hidden = this.#search.text !== ''))
+    this.#search.changes.watch(() => {
+      this.#list.element.hidden = listHeadLine.hidden = this.#search.text !== ''
+    })
   }
 
   focusSearch(): void {

@@ -17,6 +17,7 @@ const STATES: Record<ToolState, { icon: IconName | null; label: string }> = {
   running: { icon: null, label: 'running' },
   ok: { icon: 'check', label: 'done' },
   error: { icon: 'alert', label: 'failed' },
+  declined: { icon: 'cross', label: 'declined' },
   interrupted: { icon: 'cross', label: 'interrupted' },
 }
 
@@ -63,12 +64,14 @@ export class ToolsView {
 }
 
 function describe(calls: readonly ToolCall[]): string {
-  const ended = calls.filter(({ state }) => state === 'ok' || state === 'error')
-  const failed = calls.filter(({ state }) => state === 'error').length
-  if (ended.length < calls.length) return `${ended.length} of ${calls.length} tools done`
+  const countOf = (wanted: ToolState) => calls.filter(({ state }) => state === wanted).length
+  const [failed, declined] = [countOf('error'), countOf('declined')]
+  const ended = countOf('ok') + failed + declined
+  if (ended < calls.length) return `${ended} of ${calls.length} tools done`
   const longest = Math.max(...calls.map(({ ms }) => ms ?? 0))
   const parts = [`${calls.length} tools at the same time`, duration(longest)]
   if (failed > 0) parts.push(`${failed} failed`)
+  if (declined > 0) parts.push(`${declined} declined`)
   return parts.join(' · ')
 }
 
@@ -98,9 +101,10 @@ export class ToolCard {
       this.#preview,
       this.#time,
       icon('chevron'),
+      this.#bar, // seen while the card is closed
     )
     this.#bar.max = 1
-    this.element.append(summary, this.#bar, this.#body)
+    this.element.append(summary, this.#body)
     this.element.addEventListener('toggle', () => this.#drawBody())
   }
 
@@ -136,13 +140,14 @@ export class ToolCard {
     this.element.open = true
   }
 
-  /** "nb__calculate": the source small, the tool plain. */
+  /** "nb__calculate": the source small, the tool plain. "table_view-1a2b__sort" is offered by an open app. */
   #drawName(name: string): void {
     const at = name.indexOf('__')
+    const source = name.slice(0, at).replace(/_view-[0-9a-f]{4}$/, ' (open app)')
     this.#name.title = name
     this.#name.replaceChildren(
       ...(at > 0
-        ? [h('span', { class: 'tool-source' }, name.slice(0, at)), name.slice(at + 2)]
+        ? [h('span', { class: 'tool-source' }, source), name.slice(at + 2)]
         : [name]),
     )
   }
@@ -164,6 +169,7 @@ export class ToolCard {
     if (isTicking) this.#clock = window.setTimeout(() => this.#drawTime(), TICK_MS)
     if (isTicking)
       setText(this.#time, elapsed < TICKS_FROM_MS ? '' : `${Math.floor(elapsed / 1000)} s`)
+    else if (state === 'declined') setText(this.#time, 'declined')
     else setText(this.#time, ms === undefined ? '' : ended + duration(ms))
   }
 

@@ -3,13 +3,15 @@ import { iconButton, spoken } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { openMenu } from '../base/menu'
-import { hrefOf } from '../base/router'
+import { go, hrefOf } from '../base/router'
+import { shortTime } from '../base/time'
 import type { App } from '../model/app'
+import { known, titleOf } from '../model/actions'
 import type { Chat } from '../model/chat'
+import { wordsFor } from '../model/notices'
 import { nameOf } from '../model/people'
-import { conversationMenu, openRenameDialog } from './conversation_menu'
+import { conversationMenu, openRenameDialog, openSharing } from './conversation_menu'
 import { COLOURS } from './person'
-import { openShareDialog } from './share'
 
 const FACES_MAX = 4
 
@@ -29,10 +31,12 @@ export class Topbar {
     icon('fork'),
   )
   #faces = h('button', { type: 'button', class: 'faces' })
+  #share: HTMLButtonElement
   #status = h('div', { class: 'topbar-status', role: 'status' })
   #notes: HTMLButtonElement
   #more: HTMLButtonElement
   #facesShown = ''
+  #bell: HTMLButtonElement
 
   constructor(app: App, actions: TopbarActions) {
     this.#app = app
@@ -45,8 +49,14 @@ export class Topbar {
       'topbar-tool',
     )
     this.#more.setAttribute('aria-haspopup', 'menu')
-    this.#faces.addEventListener('click', () => this.#withId((id) => openShareDialog(app, id)))
-    this.#title.addEventListener('dblclick', () => this.#withId((id) => openRenameDialog(app, id)))
+    this.#faces.addEventListener('click', () => this.#withId((id) => void openSharing(app, id)))
+    this.#share = iconButton('people', 'Share', () => this.#withId((id) => void openSharing(app, id)), 'topbar-tool')
+    this.#title.addEventListener('dblclick', () =>
+      this.#withId((id) => known(app, id)?.may.rename && openRenameDialog(app, id)),
+    )
+    this.#bell = iconButton('bell', 'Notices', () => this.#openNotices(), 'topbar-tool')
+    this.#bell.setAttribute('aria-haspopup', 'menu')
+    app.notices.changes.watch(() => this.#drawBell())
     this.#origin.setAttribute('aria-label', 'Forked from another conversation')
     this.element = h(
       'header',
@@ -56,8 +66,10 @@ export class Topbar {
       this.#origin,
       this.#status,
       this.#faces,
+      this.#share,
       this.#notes,
       this.#more,
+      this.#bell,
       iconButton('plus', 'New chat', () => app.newChat(), 'topbar-new'),
     )
   }
@@ -67,8 +79,10 @@ export class Topbar {
     setText(this.#status, status)
     const hasId = Boolean(chat?.id) && !chat!.gone
     this.#notes.hidden = this.#more.hidden = !hasId
-    const from = hasId ? chat?.conversation?.forkedFrom : undefined
+    const about = hasId ? chat?.conversation : undefined
+    const from = about?.branch ? undefined : about?.forkedFrom
     this.#origin.hidden = !from
+    this.#share.hidden = !hasId || chat!.isShared || !chat!.conversation?.may.share
     if (from) this.#origin.href = hrefOf({ name: 'conversation', id: from })
     this.#drawFaces(hasId ? chat : null)
   }
@@ -95,6 +109,30 @@ export class Topbar {
     if (rest > 0)
       dots.push(h('span', { class: 'face is-rest', aria: { hidden: true } }, `+${rest}`))
     this.#faces.replaceChildren(spoken(`Shared with ${names}`), ...dots)
+  }
+
+  #drawBell(): void {
+    const { items } = this.#app.notices
+    const fresh = items.filter(({ seen }) => !seen).length
+    const label = fresh > 0 ? `Notices, ${fresh} new` : 'Notices'
+    this.#bell.hidden = items.length === 0
+    this.#bell.classList.toggle('is-new', fresh > 0)
+    this.#bell.title = label
+    this.#bell.setAttribute('aria-label', label)
+  }
+
+  #openNotices(): void {
+    const items = this.#app.notices.items.map((notice) => {
+      const conversation = this.#app.conversations.find(notice.conversationId)
+      const where = conversation ? ` in “${titleOf(conversation)}”` : ''
+      return {
+        label: wordsFor(notice) + (notice.kind === 'mention' ? where : where.replace(' in ', ' to ')),
+        hint: shortTime(notice.timestamp),
+        run: () => go({ name: 'conversation', id: notice.conversationId }),
+      }
+    })
+    openMenu(this.#bell, items, 'Notices')
+    void this.#app.notices.markSeen()
   }
 
   #openMore(): void {

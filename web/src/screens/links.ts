@@ -1,0 +1,43 @@
+// Links with which people without an account read conversations of this workspace; for its admins.
+import { listAllLinks, revokeAnyLink, type Link } from '../api/links'
+import { messageOf } from '../api/client'
+import { textButton } from '../base/controls'
+import { h } from '../base/dom'
+import { hrefOf } from '../base/router'
+import { fullTime } from '../base/time'
+import { toast } from '../base/toast'
+import { nameOf } from '../model/people'
+import { empty, lead, Loading, section, table } from './parts'
+
+const OFF = 'Links are off. The setting features.publicLinks of the workspace turns them on.'
+
+export function linksPart(): HTMLElement {
+  const loading = new Loading(listAllLinks, ({ isOn, links }) => [
+    isOn ? null : lead(OFF),
+    links.length === 0
+      ? empty('There are no links.')
+      : table(['Conversation', 'Made by', 'Made', 'Expires', 'Tools', ''], links.map((link) => row(link, () => void loading.reload())), {
+          isStacked: true,
+        }),
+  ])
+  return h(
+    'div',
+    {},
+    section('Links', lead('Owners of conversations make links with which people without an account read them.'), loading.element),
+  )
+}
+
+function row(link: Link, onChanged: () => void): (string | HTMLElement)[] {
+  const revoke = () =>
+    void revokeAnyLink(link)
+      .then(onChanged)
+      .catch((error) => toast(messageOf(error)))
+  return [
+    h('a', { href: hrefOf({ name: 'conversation', id: link.conversationId }) }, 'Open'),
+    nameOf(link.by),
+    fullTime(link.createdAt),
+    fullTime(link.expiresAt),
+    link.tools ? 'shown' : 'names only',
+    textButton('Revoke', revoke, { class: 'button is-dangerous' }),
+  ]
+}

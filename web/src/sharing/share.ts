@@ -1,0 +1,194 @@
+// Participants of a conversation: shared or not, and with whom. Loaded when somebody asks for it.
+import '../main' // as in apps.ts: parts that are loaded later share the whole of the first load
+import { messageOf } from '../api/client'
+import * as api from '../api/conversations'
+import type { Conversation } from '../api/types'
+import { iconButton, textButton } from '../base/controls'
+import { copyText } from '../base/copy'
+import { openDialog, type Dialog } from '../base/dialog'
+import { h } from '../base/dom'
+import { field, input, select } from '../base/form'
+import { icon } from '../base/icons'
+import { loadStylesheet } from '../base/stylesheet'
+import { linkTo } from '../model/actions'
+import type { App } from '../model/app'
+import { nameOf, people, type Person } from '../model/people'
+import { openLeaveDialog } from '../views/conversation_menu'
+import { COLOURS } from '../views/person'
+import { LinksSection } from './links'
+import stylesheet from './share.lazy.css'
+
+const SHOWN_MAX = 50
+const ROLES = [
+  { value: 'write', label: 'can write' },
+  { value: 'read', label: 'can read' },
+]
+
+export async function openShareDialog(app: App, id: string): Promise<void> {
+  await loadStylesheet(new URL(stylesheet, import.meta.url).href)
+  new ShareDialog(app, id)
+}
+
+class ShareDialog {
+  #app: App
+  #id: string
+  #links: LinksSection
+  #dialog: Dialog = openDialog('Share the conversation')
+  #failure = h('p', { class: 'form-failure', role: 'alert', hidden: true })
+  #content = h('div', { class: 'share' }, h('span', { class: 'spinner' }))
+
+  constructor(app: App, id: string) {
+    this.#app = app
+    this.#id = id
+    this.#links = new LinksSection(id)
+    this.#dialog.body.append(this.#content, this.#failure)
+    void this.#change(() => api.getConversation(id))
+  }
+
+  async #change(action: () => Promise<Conversation>): Promise<void> {
+    this.#failure.hidden = true
+    try {
+      const conversation = await action()
+      this.#app.conversations.amend(this.#id, conversation)
+      const { value: chat } = this.#app.chat
+      if (chat?.id === this.#id) chat.describe(conversation)
+      this.#draw(conversation)
+    } catch (error) {
+      this.#failure.textContent = messageOf(error)
+      this.#failure.hidden = false
+    }
+  }
+
+  #draw(conversation: Conversation): void {
+    const { visibility, may } = conversation
+    const isShared = visibility === 'shared'
+    const id = this.#id
+    const choices = may.share
+      ? [
+          this.#choice(!isShared, 'Private', 'Only you can open it.', () => api.unshareConversation(id)),
+          this.#choice(isShared, 'Shared', 'The people below can read it, and write in it if they may.', () =>
+            api.shareConversation(id),
+          ),
+        ]
+      : []
+    const shared = isShared ? [this.#people(conversation)] : []
+    if (isShared && may.share) shared.push(this.#adding(conversation))
+    if (isShared) shared.push(this.#link())
+    if (may.rename) shared.push(this.#links.element)
+    if (may.leave) shared.push(this.#leaving())
+    this.#content.replaceChildren(...choices, ...shared)
+  }
+
+  #leaving(): HTMLElement {
+    const leave = () => {
+      this.#dialog.close()
+      openLeaveDialog(this.#app, this.#id)
+    }
+    return h('p', {}, textButton('Leave the conversation', leave, { icon: 'exit' }))
+  }
+
+  #choice(
+    isChosen: boolean,
+    label: string,
+    hint: string,
+    action: () => Promise<Conversation>,
+  ): HTMLElement {
+    const box = h('input', { type: 'radio', name: 'visibility' })
+    box.checked = isChosen
+    box.addEventListener('change', () => void this.#change(action))
+    const text = h('span', {}, h('strong', {}, label), h('span', { class: 'field-hint' }, hint))
+    return h('label', { class: 'share-choice' }, box, text)
+  }
+
+  #roleOf(userId: string, readers: string[]): HTMLElement {
+    const choice = select(ROLES, readers.includes(userId) ? 'read' : 'write')
+    choice.setAttribute('aria-label', `What ${nameOf(userId)} may do`)
+    choice.addEventListener(
+      'change',
+      () => void this.#change(() => api.addParticipant(this.#id, userId, choice.value as api.Role)),
+    )
+    return choice
+  }
+
+  #people({ participants, readers = [], ownerId, may }: Conversation): HTMLElement {
+    const me = this.#app.workspace.value?.user.id
+    const rows = participants.map((userId, i) => {
+      const remove = iconButton(
+        'cross',
+        `Remove ${nameOf(userId)}`,
+        () => void this.#change(() => api.removeParticipant(this.#id, userId)),
+      )
+      const mayChange = may.share && userId !== ownerId
+      const role = [userId === me && 'you', userId === ownerId && 'owner', !mayChange && readers.includes(userId) && 'reads']
+        .filter(Boolean)
+        .join(', ')
+      return h(
+        'li',
+        { class: `share-person p${i % COLOURS}` },
+        faceOf(userId),
+        nameLines(userId),
+        h('span', { class: 'share-role' }, role),
+        mayChange && this.#roleOf(userId, readers),
+        mayChange && remove,
+      )
+    })
+    return h('ul', { class: 'share-people', aria: { label: 'Participants' } }, ...rows)
+  }
+
+  /** Members who do not take part yet, by name or address; others can be named by their id. */
+  #adding({ participants }: Conversation): HTMLElement {
+    const others = [...people.value.values()].filter(({ id }) => !participants.includes(id))
+    const role = select(ROLES, 'write')
+    role.setAttribute('aria-label', 'What the person may do')
+    const add = (user: string) =>
+      void this.#change(() => api.addParticipant(this.#id, user, role.value as api.Role))
+    const list = h('ul', { class: 'share-people', aria: { label: 'People to add' } })
+    const search = input({ placeholder: 'Name or e-mail address' })
+    const matching = () => {
+      const wanted = search.value.trim().toLowerCase()
+      const isWanted = ({ displayName, email = '' }: Person) =>
+        `${displayName} ${email}`.toLowerCase().includes(wanted)
+      return others.filter(isWanted)
+    }
+    const draw = () => {
+      const shown = matching().slice(0, SHOWN_MAX)
+      list.replaceChildren(
+        ...shown.map(({ id }, i) => {
+          const button = textButton('', () => add(id), { class: `share-person share-pick p${i % COLOURS}` })
+          button.append(faceOf(id), nameLines(id), h('span', { class: 'share-role' }, 'Add'))
+          return h('li', {}, button)
+        }),
+      )
+    }
+    const onSubmit = (event: Event) => {
+      event.preventDefault()
+      const text = search.value.trim()
+      const found = matching()
+      if (text) add(found.length === 1 ? found[0]!.id : text)
+    }
+    search.addEventListener('input', draw)
+    draw()
+    return h(
+      'form',
+      { class: 'share-add', on: { submit: onSubmit } },
+      field('Add a person', search),
+      role,
+      h('button', { type: 'submit', class: 'button is-primary' }, 'Add'),
+      list,
+    )
+  }
+
+  #link(): HTMLElement {
+    const copy = () => void copyText(linkTo(this.#id))
+    return h('p', { class: 'share-link' }, icon('link'), textButton('Copy the link', copy))
+  }
+}
+
+function faceOf(userId: string): HTMLElement {
+  return h('span', { class: 'face', aria: { hidden: true } }, nameOf(userId).slice(0, 1).toUpperCase())
+}
+
+function nameLines(userId: string): HTMLElement {
+  const email = people.value.get(userId)?.email
+  return h('span', { class: 'share-name' }, nameOf(userId), email && h('span', { class: 'field-hint' }, email))
+}

@@ -1,0 +1,87 @@
+// Walking through the hits of a search: a bar above the conversation, and the words marked in the message.
+// Loaded with the first hit that is opened.
+import '../main'
+import { iconButton } from '../base/controls'
+import { h, setText } from '../base/dom'
+import { go, route } from '../base/router'
+import type { SearchHit } from '../api/types'
+import { walk } from '../model/search'
+
+const MARK = 'nb-found'
+const RANGES_MAX = 500
+
+/** The bar; it goes when the walk ends. */
+export function walkBar(): HTMLElement {
+  const place = h('span', { class: 'walk-place', role: 'status' })
+  const step = (by: number) => {
+    const now = walk.value
+    if (!now) return
+    const at = (now.at + by + now.hits.length) % now.hits.length
+    const { conversationId: id, position } = now.hits[at]!
+    walk.value = { ...now, at }
+    go({ name: 'conversation', id, at: position })
+  }
+  const end = () => (walk.value = null)
+  const bar = h(
+    'div',
+    { class: 'walk', role: 'group', aria: { label: 'Hits of the search' } },
+    place,
+    iconButton('chevron', 'Previous hit (Shift+F3)', () => step(-1), 'walk-up'),
+    iconButton('chevron', 'Next hit (F3)', () => step(1), 'walk-down'),
+    iconButton('cross', 'End the search', end),
+  )
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== 'F3') return
+    event.preventDefault()
+    step(event.shiftKey ? -1 : 1)
+  }
+  addEventListener('keydown', onKey)
+  const left = route.subscribe((where) => {
+    const hit = walk.value?.hits[walk.value.at]
+    if (where.name !== 'conversation' || where.id !== hit?.conversationId) end()
+  })
+  const stop = walk.watch((now) => {
+    if (now) {
+      setText(place, `${now.at + 1} of ${now.hits.length}`)
+      return
+    }
+    stop()
+    left()
+    removeEventListener('keydown', onKey)
+    globalThis.CSS?.highlights?.delete(MARK)
+    bar.remove()
+  })
+  return bar
+}
+
+/** Marks the words of the hit in the element. Returns where the first of them is. */
+export function markHit(element: HTMLElement, hit: SearchHit): Range | null {
+  const words = [...new Set(hit.parts.filter(({ isHit }) => isHit).map(({ text }) => fold(text)))]
+  const ranges: Range[] = []
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node && ranges.length < RANGES_MAX; node = walker.nextNode()) {
+    const text = fold(node.nodeValue ?? '')
+    if (text.length !== node.nodeValue?.length) continue // the places would not agree
+    for (const word of words) {
+      for (let at = text.indexOf(word); word && at >= 0; at = text.indexOf(word, at + word.length)) {
+        if (at > 0 && /[\p{L}\p{N}]/u.test(text[at - 1]!) && !/\p{Script=Han}/u.test(word)) continue
+        const range = document.createRange()
+        range.setStart(node, at)
+        range.setEnd(node, at + word.length)
+        ranges.push(range)
+      }
+    }
+  }
+  if (globalThis.CSS?.highlights) CSS.highlights.set(MARK, new Highlight(...ranges))
+  for (const range of ranges) {
+    const details = range.startContainer.parentElement?.closest('details')
+    if (details && !details.open) details.open = true
+    if (range.getBoundingClientRect().height > 0) return range
+  }
+  return null
+}
+
+/** Without case and accents, letter for letter. */
+function fold(text: string): string {
+  return [...text].map((c) => c.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase() || c).join('')
+}

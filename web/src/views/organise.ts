@@ -1,0 +1,121 @@
+// Several conversations at once, and the trash. Loaded when somebody asks for one of them.
+import '../main'
+import { messageOf } from '../api/client'
+import { deleteConversation, listTrash, markConversation, restoreConversation } from '../api/conversations'
+import { textButton } from '../base/controls'
+import { openDialog } from '../base/dialog'
+import { h, setText } from '../base/dom'
+import { fullTime, shortTime } from '../base/time'
+import { toast } from '../base/toast'
+import { titleOf } from '../model/actions'
+import type { App } from '../model/app'
+import type { ConversationList } from './rows'
+
+const AT_ONCE = 4 // requests
+
+/** Does it for each, a few at a time. Returns those that it worked for. */
+async function each(ids: string[], run: (id: string) => Promise<unknown>): Promise<string[]> {
+  const waiting = [...ids]
+  const done: string[] = []
+  let failure = ''
+  const work = async () => {
+    for (let id = waiting.shift(); id; id = waiting.shift()) {
+      try {
+        await run(id)
+        done.push(id)
+      } catch (error) {
+        failure = messageOf(error)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  if (failure) toast(`${ids.length - done.length} of ${ids.length} failed. ${failure}`)
+  return done
+}
+
+function conversations(n: number): string {
+  return n === 1 ? '1 conversation' : `${n} conversations`
+}
+
+/** What can be done with the selected ones. It is gone when the selection ends. */
+export function selectionBar(app: App, list: ConversationList): HTMLElement {
+  const { selection } = list
+  const count = h('span', { class: 'selection-count', role: 'status' })
+  const isArchive = app.conversations.filter === 'archived'
+  const run = async (word: string, action: (id: string) => Promise<unknown>, undo: (id: string) => Promise<unknown>) => {
+    const ids = [...(selection.value ?? [])]
+    selection.value = null
+    const done = await each(ids, action)
+    app.conversations.touch()
+    if (done.length === 0) return
+    const back = async () => {
+      await each(done, undo)
+      app.conversations.touch()
+    }
+    toast(`${word} ${conversations(done.length)}`, { label: 'Undo', run: () => void back() })
+  }
+  const putAway = (isArchived: boolean) => (id: string) => markConversation(id, { isArchived })
+  const archive = textButton(
+    isArchive ? 'Take out' : 'Archive',
+    () => void run(isArchive ? 'Took out' : 'Archived', putAway(!isArchive), putAway(isArchive)),
+  )
+  const remove = textButton('Delete', () => void run('Deleted', deleteConversation, restoreConversation), {
+    class: 'button is-dangerous',
+  })
+  const end = textButton('Cancel', () => (selection.value = null))
+  const bar = h('div', { class: 'selection-bar', role: 'group', aria: { label: 'Selected conversations' } })
+  bar.append(count, archive, remove, end)
+  const stop = selection.watch((ids) => {
+    if (!ids) {
+      stop()
+      bar.remove()
+      return
+    }
+    setText(count, `${ids.size} selected`)
+    const mayAll = [...ids].every((id) => app.conversations.find(id)?.may.delete)
+    archive.disabled = ids.size === 0
+    remove.disabled = ids.size === 0 || !mayAll
+    remove.title = mayAll ? '' : 'Only your own conversations can be deleted.'
+  })
+  return bar
+}
+
+/** What was deleted, with a way back. */
+export function openTrash(app: App): void {
+  const dialog = openDialog('Trash')
+  const note = h('p', { class: 'sheet-note', role: 'status' }, 'Loading…')
+  const list = h('ul', { class: 'trash-list' })
+  dialog.body.append(note, list)
+  const describe = () =>
+    setText(
+      note,
+      list.children.length === 0
+        ? 'The trash is empty. Deleted conversations are kept here for 7 days.'
+        : 'Deleted conversations are kept for 7 days.',
+    )
+  listTrash().then(
+    ({ conversations: all }) => {
+      for (const one of all) {
+        const restore = textButton('Restore', () => void bringBack())
+        const at = one.deletedAt ?? one.updatedAt
+        const row = h(
+          'li',
+          {},
+          h('span', { class: 'trash-title', dir: 'auto' }, titleOf(one)),
+          h('time', { title: fullTime(at) }, shortTime(at)),
+          restore,
+        )
+        const bringBack = async () => {
+          const done = await each([one.id], restoreConversation)
+          if (done.length === 0) return
+          row.remove()
+          describe()
+          app.conversations.touch()
+        }
+        list.append(row)
+      }
+      describe()
+    },
+    (error) => setText(note, messageOf(error)),
+  )
+}

@@ -1,0 +1,8 @@
+// The outline of a conversation, in its place until it is there.
+import { spoken } from '../base/controls'
+import { h } from '../base/dom'
+
+export function skeleton(): HTMLElement {
+  const turns = [1, 2].map(() => h('div', { class: 'skeleton-turn' }, h('i'), h('i'), h('i'), h('i')))
+  return h('div', { class: 'skeleton', role: 'status' }, spoken('Loading the conversation'), ...turns)
+}
