@@ -47,6 +47,13 @@ export function events(id, on = server) {
     return completeLines(file).slice(1)
 }
 
+/** What the page shows of the model's thoughts. Nothing that is sealed for its provider goes there. */
+export async function thoughts(id) {
+    const text = await (await fetch(`${server.url}/v1/conversations/${id}/history`)).text()
+    assert.doesNotMatch(text, /"opaque"|signature|encrypted_content/i)
+    return JSON.parse(text).messages.flatMap(({ parts }) => parts).filter((part) => part.type === 'reasoning').map((part) => part.text)
+}
+
 export const types = (id, on) => events(id, on).map((e) => e.type).filter((t) => !/^(aux|metadata)\.|^llm\.request/.test(t))
 
 export function refusedNothing() {

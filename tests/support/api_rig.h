@@ -13,9 +13,10 @@
  *     struct api_answer a = api_get(t, "dan", api_path(t, "/v1/conversations/%s", id));
  *     assert_refused(a, 404, "not_found", "No such conversation.");
  *
- * api_streams.h has streams of events. Answers and texts are in the arena of the rig. Requests are
- * HTTP/1.0: an answer ends with its connection, and streams have no chunks. Everything that waits
- * fails the test after RIG_PATIENCE_MS. */
+ * api_streams.h has streams of events. Each answer is compared with the document of the API.
+ * Answers and texts are in the arena of the rig. Requests are HTTP/1.0: an answer ends with its
+ * connection, and streams have no chunks. Everything that waits fails the test after
+ * RIG_PATIENCE_MS. */
 #pragma once
 
 #include <arpa/inet.h>
@@ -26,6 +27,7 @@
 
 #include "api/api_impl.h"
 #include "api/identity.h"
+#include "support/api_document.h"
 #include "support/rig.h"
 
 #define API_TOKENS_MAX 16
@@ -404,12 +406,28 @@ static inline struct api_answer api_finish(struct api_client *c)
     return a;
 }
 
+/* The value of a header, or "". */
+static inline const char *api_header(struct api_rig *t, const struct api_answer *a,
+                                     const char *name)
+{
+    str rest = a->head, line;
+    while (str_split(&rest, '\n', &line)) {
+        ptrdiff_t colon = str_find_char(line, ':');
+        if (colon > 0 && str_eq_nocase(str_slice(line, 0, (size_t)colon), str_from(name)))
+            return arena_cstr(&t->rig->arena, str_trim(str_skip(line, (size_t)colon + 1)));
+    }
+    return "";
+}
+
 /* With headers of its own, each followed by \r\n, and a body of any bytes. */
 static inline struct api_answer api_call_with(struct api_rig *t, const char *who,
                                               const char *method, const char *path,
                                               const char *headers, str body)
 {
-    return api_finish(api_begin(t, who, method, path, headers, body));
+    struct api_answer a = api_finish(api_begin(t, who, method, path, headers, body));
+    bool is_json = strcmp(api_header(t, &a, "content-type"), "application/json") == 0;
+    api_document_check(method, path, a.status, is_json ? a.json : NULL);
+    return a;
 }
 
 /* body NULL: none. */
@@ -422,19 +440,6 @@ static inline struct api_answer api_call(struct api_rig *t, const char *who, con
 static inline struct api_answer api_get(struct api_rig *t, const char *who, const char *path)
 {
     return api_call(t, who, "GET", path, NULL);
-}
-
-/* The value of a header, or "". */
-static inline const char *api_header(struct api_rig *t, const struct api_answer *a,
-                                     const char *name)
-{
-    str rest = a->head, line;
-    while (str_split(&rest, '\n', &line)) {
-        ptrdiff_t colon = str_find_char(line, ':');
-        if (colon > 0 && str_eq_nocase(str_slice(line, 0, (size_t)colon), str_from(name)))
-            return arena_cstr(&t->rig->arena, str_trim(str_skip(line, (size_t)colon + 1)));
-    }
-    return "";
 }
 
 __attribute__((format(printf, 2, 3))) static inline const char *api_path(struct api_rig *t,

@@ -129,6 +129,7 @@ static inline void app_start_bundles(struct api_rig *t)
     };
     app_rig.bundles = t->space.bundles = bundles_new(&conf);
     app_rig.changer = (struct bundle_changer){
+        .allow_insecure_remotes = true,
         .loop = t->rig->loop,
         .pool = t->rig->pool,
         .bundles = app_rig.bundles,

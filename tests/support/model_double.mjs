@@ -7,8 +7,9 @@
 //
 // It speaks Anthropic Messages (POST /v1/messages), OpenAI chat completions (POST
 // /v1/chat/completions) and their imitators under a prefix (/mistral/v1/..., /gemini/v1/...,
-// /deepseek/v1/..., /groq/v1/...), streaming and not. It refuses what the real services refuse
-// (model_rules.mjs), answers as the newest user message tells it (model_script.mjs), and cuts
+// /deepseek/v1/..., /groq/v1/...), OpenAI's Responses (POST /v1/responses) and Gemini (POST
+// /v1beta/models/MODEL:streamGenerateContent), Bedrock (POST /model/MODEL/...), streaming and not. It refuses what the real
+// services refuse (model_rules.mjs, model_google.mjs, model_responses.mjs), answers as the newest user message tells it (model_script.mjs), and cuts
 // its streams at random bytes, inside of characters and line ends; the same seed cuts the same
 // way. Requests and refusals are in `log`, and at GET /__log (DELETE /__log forgets them).
 import http from 'node:http'
@@ -16,6 +17,9 @@ import { fileURLToPath } from 'node:url'
 import {
     Refusal, checkAnthropic, checkAnthropicHeaders, checkChat, checkChatHeaders, estimateTokens, parseBody,
 } from './model_rules.mjs'
+import { bedrockFrame, checkBedrock, checkBedrockHeaders } from './model_bedrock.mjs'
+import { checkGoogle, checkGoogleHeaders, googleError, googleEvents, googleResponse, googleView } from './model_google.mjs'
+import { checkResponses, responsesEvents, responsesView, responsesWhole } from './model_responses.mjs'
 import {
     anthropicEvents, anthropicMessage, chatCompletion, chatEvents, plan, readDirective,
 } from './model_script.mjs'
@@ -94,11 +98,11 @@ async function writeCut(res, bytes, how, random) {
     }
 }
 
-function frame(event, random, isChat) {
+function frame(event, random, isNamed) {
     const eol = random() < 0.3 ? '\r\n' : '\n'
     const comment = random() < 0.05 ? `: keep-alive${eol}${eol}` : ''
     if (event.done) return `${comment}data: [DONE]${eol}${eol}`
-    const name = isChat ? '' : `event: ${event.type}${eol}`
+    const name = isNamed ? `event: ${event.type}${eol}` : ''
     return `${comment}${name}data: ${JSON.stringify(event)}${eol}${eol}`
 }
 
@@ -108,9 +112,9 @@ function escapeSome(text, random) {
     return text.replace(/[\u0080-\uffff]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'))
 }
 
-async function stream(double, res, events, directive, isChat) {
+async function stream(double, res, events, directive, { isNamed, encode }) {
     const { random } = double
-    res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'request-id': 'req_' + double.nextId() })
+    res.writeHead(200, { 'content-type': encode ? 'application/vnd.amazon.eventstream' : 'text/event-stream; charset=utf-8', 'request-id': 'req_' + double.nextId() })
     res.socket?.setNoDelay(true)
     for (const event of events) {
         if (res.destroyed) return
@@ -124,13 +128,17 @@ async function stream(double, res, events, directive, isChat) {
             await Promise.race([sleep(HANG_MS), new Promise((resolve) => res.once('close', resolve))])
             return
         }
+        if (directive.garbage) {
+            await writeCut(res, Buffer.from('data: {"this is": no JSON\n\n'), directive.split, random)
+            break
+        }
         if (event.gate) {
             const gate = double.gate(event.gate)
             if (!gate.isOpen) await Promise.race([gate.opened, new Promise((resolve) => res.once('close', resolve))])
             continue
         }
-        const text = escapeSome(frame(event, random, isChat), random)
-        await writeCut(res, Buffer.from(text), directive.split, random)
+        const bytes = encode ? encode(event) : Buffer.from(escapeSome(frame(event, random, isNamed), random))
+        await writeCut(res, bytes, directive.split, random)
         if (directive.delayMs) await sleep(directive.delayMs)
         if (event.type === 'error' || event.error) break
     }
@@ -139,8 +147,51 @@ async function stream(double, res, events, directive, isChat) {
 
 // ---- answering ----
 
-function errorBody(flavour, { type, message, param = null }, id) {
-    if (flavour === 'anthropic') return { type: 'error', error: { type, message }, request_id: id }
+// ---- the APIs ----
+
+// How each one is checked, understood and answered; `model` is the one of the address.
+const APIS = {
+    anthropic: {
+        isNamed: true, // its events have names
+        check: (double, req, body) => checkAnthropic(body, req.headers),
+        checkHeaders: (double, req) => checkAnthropicHeaders(req.headers, double.betas),
+        events: (answer, directive, body, double) => anthropicEvents(answer, directive, body.model, double.random, double.nextId),
+        whole: (answer, directive, body, double) => anthropicMessage(answer, directive, body.model, double.nextId),
+    },
+    chat: {
+        check: (double, req, body, { flavour }) => checkChat(body, flavour),
+        checkHeaders: (double, req) => checkChatHeaders(req.headers),
+        events: (answer, directive, body, double) => chatEvents(answer, directive, body, double.random, double.nextId),
+        whole: (answer, directive, body, double) => chatCompletion(answer, body, double.nextId),
+    },
+    responses: {
+        isNamed: true,
+        check: (double, req, body) => checkResponses(body),
+        checkHeaders: (double, req) => checkChatHeaders(req.headers),
+        view: responsesView,
+        events: (answer, directive, body, double) => responsesEvents(answer, directive, body, double.random, double.nextId),
+        whole: (answer, directive, body, double) => responsesWhole(answer, directive, body, double.nextId),
+    },
+    bedrock: {
+        encode: bedrockFrame,
+        check: (double, req, body, { model }) => checkBedrock(body, model),
+        checkHeaders: (double, req, raw) => checkBedrockHeaders(req, raw),
+        events: (answer, directive, body, double, { model }) => anthropicEvents(answer, directive, model, double.random, double.nextId),
+    },
+    google: {
+        check: (double, req, body, { model }) => checkGoogle(body, model),
+        checkHeaders: (double, req) => checkGoogleHeaders(req.headers),
+        view: googleView,
+        events: (answer, directive, body, double, { model }) => googleEvents(answer, directive, body, double.random, double.nextId, model),
+        whole: (answer, directive, body, double, { model }) => googleResponse(answer, body, double.nextId, model),
+    },
+}
+
+function errorBody({ api, flavour }, error, id) {
+    const { type, message, param = null } = error
+    if (api === 'google') return googleError(error)
+    if (api === 'bedrock') return { message }
+    if (api === 'anthropic') return { type: 'error', error: { type, message }, request_id: id }
     if (flavour === 'mistral') return { object: 'error', message, type, param, code: null }
     const body = { error: { message, type, param, code: type } }
     return flavour === 'gemini' ? [body] : body
@@ -155,11 +206,11 @@ function isErrorDue(double, directive) {
     return before < directive.times
 }
 
-function sendError(double, res, flavour, directive) {
+function sendError(double, res, call, directive) {
     const id = 'req_' + double.nextId()
     const headers = { 'request-id': id }
     if (directive.retryAfter !== undefined) headers['retry-after'] = String(directive.retryAfter)
-    if (directive.retryAfterMs !== undefined) headers['retry-after-ms'] = String(directive.retryAfterMs)
+    if (directive.retryAfterMs !== undefined && call.api !== 'google') headers['retry-after-ms'] = String(directive.retryAfterMs)
     if (directive.shouldRetry !== undefined) headers['x-should-retry'] = String(directive.shouldRetry)
     if (directive.html) {
         res.writeHead(directive.status, { 'content-type': 'text/html', ...headers })
@@ -167,30 +218,22 @@ function sendError(double, res, flavour, directive) {
         return
     }
     const { type = 'api_error', message = 'As you wished' } = directive
-    sendJson(res, directive.status, errorBody(flavour, { type, message }, id), headers)
+    sendJson(res, directive.status, errorBody(call, { ...directive, type, message }, id), headers)
 }
 
-async function answer(double, res, body, flavour) {
-    const directive = readDirective(body)
-    const isChat = flavour !== 'anthropic'
-    if (isErrorDue(double, directive)) return sendError(double, res, flavour, directive)
+async function answer(double, res, body, call) {
+    const api = APIS[call.api]
+    const directive = readDirective(api.view?.(body) ?? body)
+    if (isErrorDue(double, directive)) return sendError(double, res, call, directive)
     if (directive.hang === 'head') {
         await Promise.race([sleep(HANG_MS), new Promise((resolve) => res.once('close', resolve))])
         return
     }
     if (directive.quirks?.includes('error-200'))
-        return sendJson(res, 200, errorBody(flavour, { type: 'server_error', message: 'An error inside of 200' }))
+        return sendJson(res, 200, errorBody(call, { type: 'server_error', message: 'An error inside of 200' }))
     const answer = plan(directive, body, double.nextId)
-    if (!body.stream) {
-        const whole = isChat
-            ? chatCompletion(answer, body, double.nextId)
-            : anthropicMessage(answer, directive, body.model, double.nextId)
-        return sendJson(res, 200, whole)
-    }
-    const events = isChat
-        ? chatEvents(answer, directive, body, double.random, double.nextId)
-        : anthropicEvents(answer, directive, body.model, double.random, double.nextId)
-    await stream(double, res, events, directive, isChat)
+    if (!(call.isStream ?? body.stream)) return sendJson(res, 200, api.whole(answer, directive, body, double, call))
+    await stream(double, res, api.events(answer, directive, body, double, call), directive, api)
 }
 
 // ---- routes ----
@@ -208,24 +251,29 @@ function readBytes(req) {
     })
 }
 
-async function modelCall(double, req, res, flavour) {
+async function modelCall(double, req, res, call) {
     const bytes = await readBytes(req)
+    const api = APIS[call.api]
     const entry = { path: req.url, headers: req.headers, body: null, refusal: null }
     double.log.push(entry)
     try {
         if (!bytes) throw new Refusal('too-large', 'Request exceeds the maximum size', { status: 413, type: 'request_too_large' })
         entry.raw = bytes.toString('utf8')
-        if (flavour === 'anthropic') checkAnthropicHeaders(req.headers, double.betas)
-        else checkChatHeaders(req.headers)
+        api.checkHeaders(double, req, bytes)
         entry.body = parseBody(bytes)
-        if (flavour === 'anthropic') checkAnthropic(entry.body, req.headers)
-        else checkChat(entry.body, flavour)
+        api.check(double, req, entry.body, call)
     } catch (error) {
         if (!(error instanceof Refusal)) throw error
         entry.refusal = { rule: error.rule, message: error.message, status: error.status }
-        return sendJson(res, error.status, errorBody(flavour, error, 'req_' + double.nextId()))
+        return sendJson(res, error.status, errorBody(call, error, 'req_' + double.nextId()))
     }
-    await answer(double, res, entry.body, flavour)
+    await answer(double, res, entry.body, call)
+}
+
+function googleCall(double, req, res, [, name, method]) {
+    const isStream = method === 'streamGenerateContent'
+    if (isStream && !/[?&]alt=sse(&|$)/.test(req.url)) return sendJson(res, 501, { error: { code: 501, message: 'The double streams with alt=sse only' } })
+    return modelCall(double, req, res, { api: 'google', model: decodeURIComponent(name), isStream })
 }
 
 async function countTokens(double, req, res) {
@@ -245,9 +293,12 @@ function sendLog(double, req, res) {
 
 const ROUTES = [
     [/^\/__log$/, sendLog],
-    [/^\/v1\/messages$/, (double, req, res) => modelCall(double, req, res, 'anthropic')],
+    [/^\/v1\/messages$/, (double, req, res) => modelCall(double, req, res, { api: 'anthropic' })],
     [/^\/v1\/messages\/count_tokens$/, countTokens],
-    [/^(?:\/(\w+))?\/v1\/chat\/completions$/, (double, req, res, [, flavour = 'openai']) => modelCall(double, req, res, flavour)],
+    [/^(?:\/(\w+))?\/v1\/chat\/completions$/, (double, req, res, [, flavour = 'openai']) => modelCall(double, req, res, { api: 'chat', flavour })],
+    [/^\/v1\/responses$/, (double, req, res) => modelCall(double, req, res, { api: 'responses' })],
+    [/^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/, googleCall],
+    [/^\/model\/([^/]+)\/invoke-with-response-stream$/, (double, req, res, [, name]) => modelCall(double, req, res, { api: 'bedrock', model: decodeURIComponent(name), isStream: true })],
     [/^(?:\/\w+)?\/v1\/models$/, listModels],
 ]
 

@@ -12,7 +12,7 @@ export class Refusal extends Error {
     }
 }
 
-const refuse = (rule, message, more) => {
+export const refuse = (rule, message, more) => {
     throw new Refusal(rule, message, more)
 }
 
@@ -68,8 +68,8 @@ function allStrings(value) {
     return ''
 }
 
-const isObject = (v) => v !== null && typeof v === 'object' && !Array.isArray(v)
-const isString = (v) => typeof v === 'string'
+export const isObject = (v) => v !== null && typeof v === 'object' && !Array.isArray(v)
+export const isString = (v) => typeof v === 'string'
 const isCount = (v) => Number.isInteger(v) && v >= 0
 
 function onlyFields(where, object, allowed) {
@@ -158,7 +158,7 @@ const ASSISTANT_BLOCKS = [
     'text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'web_search_tool_result', 'novel_block',
 ]
 
-const MAGIC = {
+export const MAGIC = {
     'image/png': '89504e47',
     'image/jpeg': 'ffd8ff',
     'image/gif': '47494638',
@@ -320,6 +320,15 @@ const BLOCK_CHECKS = {
         const bytes = Buffer.from(String(source.data), 'base64')
         if (!bytes.toString('hex').startsWith(magic))
             refuse('image-magic', `${where}image.source.base64.data: The image was specified using the ${source.media_type} media type, but does not appear to be one`)
+    },
+    document(where, { source, title }) {
+        if (source?.type !== 'base64') refuse('document-source', `${where}document.source.type: Input should be 'base64'`)
+        onlyFields(`${where}document.source.base64.`, source, ['type', 'media_type', 'data'])
+        if (source.media_type !== 'application/pdf')
+            refuse('document-type', `${where}document.source.base64.media_type: Input should be 'application/pdf'`)
+        if (!Buffer.from(String(source.data), 'base64').toString('latin1').startsWith('%PDF-'))
+            refuse('document-pdf', 'The PDF specified was not valid.')
+        if (title !== undefined && (!isString(title) || !title)) refuse('document-title', `${where}document.title: Input should be a valid string`)
     },
     tool_use(where, block) {
         if (!/^[a-zA-Z0-9_-]+$/.test(block.id ?? ''))
@@ -519,7 +528,7 @@ function chatSchemaProblem(schema, flavour) {
     return arrayWithoutItems(schema) ? 'array schema missing items' : null
 }
 
-function arrayWithoutItems(schema) {
+export function arrayWithoutItems(schema) {
     if (!isObject(schema)) return false
     if (schema.type === 'array' && !('items' in schema) && !('prefixItems' in schema)) return true
     return Object.values(schema.properties ?? {}).some(arrayWithoutItems) || arrayWithoutItems(schema.items)
@@ -567,7 +576,12 @@ function checkChatContent(content, where, mayHaveImages) {
     for (const part of content) {
         const isText = part.type === 'text' && isString(part.text) && part.text !== ''
         const isImage = mayHaveImages && part.type === 'image_url' && /^(data:image\/|https?:)/.test(part.image_url?.url)
-        if (!isText && !isImage) refuse('content', `Invalid value in '${where}.content': '${part.type}'`)
+        const isFile =
+            mayHaveImages &&
+            part.type === 'file' &&
+            isString(part.file?.filename) &&
+            /^data:application\/pdf;base64,JVBERi0/.test(part.file.file_data)
+        if (!isText && !isImage && !isFile) refuse('content', `Invalid value in '${where}.content': '${part.type}'`)
     }
 }
 

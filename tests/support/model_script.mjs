@@ -16,10 +16,11 @@
 //                                        "cut": "clean" ends the body in good order but too early
 //   {"hang": "head"} {"hang": "middle"}  silence, before or in the answer
 //   {"gate": "name"}                     silence after half of the text or of the arguments, until open("name") of the double
+//   {"garbage": true}                    an event that is no JSON
 //   {"usage": {...}}                     figures for message_start / the last chunk
 //   {"novel": true}                      events, blocks and deltas of the future
 //   {"pause": true}                      a server tool pauses the turn
-//   {"refuse": "why"}                    a refusal
+//   {"refuse": "why"}                    a refusal; for Gemini also "block": "SAFETY", of the prompt, and "quota", beside an error
 //   {"delayMs": 5}                       between events
 //   {"split": "byte"|"none"}             how the stream is cut; random otherwise
 //   {"quirks": ["no-index", "no-id", "no-usage", "no-done", "no-finish", "args-object", "whole-call",

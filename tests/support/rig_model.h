@@ -307,7 +307,7 @@ static inline void model_hash(struct llm_call *c, str model, const struct llm_re
     struct err e = {0};
     str body = STR_NONE;
     arena_init(&a);
-    if (llm_build_request(c->llm, model, req, &a, &body, &e) == 0)
+    if (llm_build_request(c->llm, model, req, NULL, &a, &body, &e) == 0)
         sha256_hex(body, c->sha256);
     arena_done(&a);
 }

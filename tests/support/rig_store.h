@@ -2,6 +2,7 @@
  *
  *   store_fault(RIG_APPEND, "llm.response", -ENOSPC);   the append of such an event fails
  *   store_hold(RIG_READ);  ...  store_go();              reads wait until the test lets them
+ *   store_delay(RIG_READ);  ...  store_deliver();        they are made, but answered later
  *
  * A fault stays until the next store_fault() of its kind (0 = none). */
 #pragma once
@@ -21,11 +22,14 @@ static struct rig_store {
         bool is_once;     /* the second call succeeds */
         const char *type; /* only calls with an event of this type; NULL = all */
         bool is_held;
+        bool is_delayed;
         unsigned made; /* so far */
     } kinds[RIG_STORE_CALLS];
     struct store_op *held[64];
     enum rig_store_call held_kind[64];
     size_t nheld;
+    struct store_op *delayed[64];
+    size_t ndelayed;
 } rig_store;
 
 static inline bool store_has_event(const struct store_op *op, const char *type)
@@ -46,6 +50,11 @@ static inline void store_continue(struct store_op *op, enum rig_store_call kind)
     const char *type = rig_store.kinds[kind].type;
     if (code == 0 || (type && !store_has_event(op, type))) {
         real[kind](op);
+        if (rig_store.kinds[kind].is_delayed) {
+            assert_true(rig_store.ndelayed < ARRAY_LEN(rig_store.delayed));
+            defer_stop(&op->later);
+            rig_store.delayed[rig_store.ndelayed++] = op;
+        }
         return;
     }
     if (rig_store.kinds[kind].is_once)
@@ -120,6 +129,21 @@ static inline void store_go(void)
         store_continue(rig_store.held[i], rig_store.held_kind[i]);
 }
 
+static inline void store_delay(enum rig_store_call kind)
+{
+    rig_store.kinds[kind].is_delayed = true;
+}
+
+/* Calls that were delayed are answered with what was true when they were made. */
+static inline void store_deliver(void)
+{
+    for (size_t i = 0; i < RIG_STORE_CALLS; i++)
+        rig_store.kinds[i].is_delayed = false;
+    for (size_t i = 0; i < rig_store.ndelayed; i++)
+        op_done_later(rig_store.delayed[i]);
+    rig_store.ndelayed = 0;
+}
+
 static inline struct store *store_begin(struct loop *loop, struct bus *bus, struct pool *pool,
                                         const char *workspace_id)
 {
@@ -134,7 +158,7 @@ static inline struct store *store_begin(struct loop *loop, struct bus *bus, stru
     rig_store.ops.append = rig_store_append;
     rig_store.ops.get = rig_store_get;
     rig_store.ops.read = rig_store_read;
-    rig_store.ops.put_blob = rig_store_put_blob;
+    rig_store.ops.put_shared = rig_store_put_blob;
     s->ops = &rig_store.ops;
     return s;
 }

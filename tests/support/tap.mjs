@@ -51,6 +51,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bareFetch, keyHeaders, useKey } from './dev_key.mjs'
+import { useDatabase } from './stored.mjs'
 
 export { assert, bareFetch, keyHeaders }
 
@@ -235,8 +236,9 @@ function readKey(workdir) {
 
 export async function startServer({ args = [], env = {}, workdir, nb: binary = NB, cwd } = {}) {
     workdir ??= tmpdir('nb-work-')
+    useDatabase(workdir)
     const server = start(binary, ['serve', '--port', '0', '--workdir', workdir, ...args], { env, cwd })
-    const match = await server.waitFor(/Open +\S*(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+))\S*\n/)
+    const match = await server.waitFor(/Open +\S*(https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+))\S*\n/)
     server.isServer = true
     server.url = match[1]
     server.port = Number(match[2])

@@ -44,6 +44,20 @@ export async function openTerminal(args, { env = {}, cols = 80, rows = 24, comma
                 const code = fs.readFileSync(status, 'utf8')
                 return code.endsWith('\n') && { code: Number(code) }
             }),
+        // A chat waits only some seconds for a bundle that is starting: asks until the tool is there.
+        hasTool: async (name) => {
+            const line = `/tools ${name}`
+            let asked = 0
+            await eventually(async () => {
+                await term.message(line)
+                asked++
+                const answer = await eventually(async () => {
+                    const parts = (await term.all()).trimEnd().split(line)
+                    return parts.length > asked && /\n(no tool has that word|\w+__\w+)[^]*[❯>]$/.test(parts.at(-1)) && parts.at(-1)
+                })
+                return answer.includes(`\n${name}`)
+            })
+        },
         message: async (text) => {
             await term.type(text)
             await term.key('Enter')

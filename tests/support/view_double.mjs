@@ -168,6 +168,7 @@ export async function startViewDouble(nb, tools) {
         }
         passOn(req, res)
     })
+    double.closeAllConnections = () => server.closeAllConnections()
     double.url = `http://127.0.0.1:${await listen(server)}`
     double.sandboxOrigin = `http://127.0.0.1:${await listen(sandbox)}`
     after(() => {

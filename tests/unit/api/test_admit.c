@@ -1,5 +1,6 @@
 /* From a request to its handler: credentials, scopes, limits, the workspace. */
 #include "api/admit.h"
+#include "api/routes.h"
 #include "support/api_rig.h"
 
 #define WRONG_TOKENS_MAX 300 /* auth/auth_impl.h */
@@ -435,4 +436,30 @@ TEST_WITH(a_token_that_is_revoked_before_the_body_is_complete_is_refused, api_se
                                   .token.id = str_from(api_find_token(t, "ben")->id)});
     assert_status(finish_late(c), 401);
     assert_int_equal(rig_tools.started, 0);
+}
+
+/* ---- the query ---- */
+
+TEST_WITH(a_query_that_cannot_be_decoded_is_refused_on_every_route, api_set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    size_t n;
+    const struct route *routes = api_routes(&n);
+    for (size_t i = 0; i < n; i++) {
+        const char *target = api_path(t, "%s?conversation=%%FF", routes[i].pattern);
+        struct api_answer a = api_call(t, "ana", routes[i].method, target, NULL);
+        if (a.status != 400)
+            fail_msg("%s %s: %d", routes[i].method, target, a.status);
+    }
+}
+
+TEST_WITH(a_filter_that_cannot_be_decoded_does_not_widen_the_answer, api_set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    api_conversation(t, "ben", "hello");
+    assert_refused(api_get(t, "ben", "/v1/search?q=hello&conversation=%FF"), 400, "bad_request",
+                   "conversation: the value cannot be decoded as UTF-8");
+    assert_refused(api_get(t, "ben", "/v1/search?q=hello&%FF=1"), 400, "bad_request",
+                   "The query of the address cannot be decoded as UTF-8.");
+    assert_status(api_get(t, "ben", "/v1/search?q=hello&conversation=conv_none"), 200);
 }

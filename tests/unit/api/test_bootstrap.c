@@ -1,6 +1,7 @@
 /* What the page and the command line ask for first: /v1/bootstrap, /v1/auth/link, /v1/health,
  * /v1/workspace, /metrics. */
 #include "support/api_rig.h"
+#include "telemetry/tracer.h"
 
 /* ---- /v1/bootstrap ---- */
 
@@ -114,6 +115,30 @@ TEST_WITH(health_says_when_conversations_cannot_be_stored, api_set_up, api_tear_
     assert_string_equal(api_text(t, api_get(t, "", "/v1/health").json, "status"), "ok");
 }
 
+TEST_WITH(a_server_is_ready_while_it_listens_and_its_store_works, api_set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    api_listens(t->api, 0);
+    struct api_answer a = api_get(t, "", "/readyz");
+    assert_status(a, 503);
+    assert_string_equal(api_text(t, a.json, "error"), "starting");
+    assert_status(api_get(t, "", "/healthz"), 200);
+    api_listens(t->api, 8080);
+    assert_status(api_get(t, "", "/readyz"), 200);
+
+    const char *path = api_path(t, "/v1/conversations/%s", api_conversation(t, "ben", "hello"));
+    store_fault(RIG_GET, NULL, -EIO);
+    assert_status(api_get(t, "ben", path), 500);
+    a = api_get(t, "", "/readyz");
+    assert_status(a, 503);
+    assert_string_equal(api_text(t, a.json, "error"), "store_failing");
+    assert_status(api_get(t, "", "/healthz"), 200); /* a restart would not help */
+    store_fault(RIG_GET, NULL, 0);
+    assert_status(api_get(t, "ben", path), 200);
+    assert_status(api_get(t, "", "/readyz"), 200);
+    assert_int_equal(t->space.users, 0);
+}
+
 TEST_WITH(the_start_screen_shows_a_path_only_to_admins_of_the_server, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
@@ -161,4 +186,41 @@ TEST_WITH(metrics_count_requests_and_include_those_of_mcp, api_set_up, api_tear_
                         "text/plain; version=0.0.4; charset=utf-8");
     assert_status(api_get(t, "ben", "/metrics"), 403);
     assert_status(api_get(t, "", "/metrics"), 401);
+}
+
+/* What a client writes into a request must not become a name in the metrics: routes and methods
+ * come from nb's own table, and everything else is one series. */
+TEST_WITH(requests_are_timed_by_route_and_not_by_what_clients_write, api_set_up, api_tear_down)
+{
+#define COUNT_OF(labels) "nb_http_request_duration_seconds_count{" labels "}"
+    static const struct {
+        const char *series;
+        uint64_t count;
+    } WANT[] = {
+        {COUNT_OF("method=\"GET\",route=\"/v1/conversations/:id\",status=\"404\""), 2},
+        {COUNT_OF("method=\"GET\",route=\"/v1/health\",status=\"200\""), 1},
+        {COUNT_OF("method=\"GET\",route=\"/metrics\",status=\"403\""), 1},
+        {COUNT_OF("method=\"_OTHER\",status=\"404\""), 2},
+    };
+    struct api_rig *t = *state;
+    struct tracer *tracer = tracer_new(&(struct tracer_conf){0});
+    t->api->deps.tracer = tracer;
+    assert_status(api_get(t, "ben", "/v1/conversations/conv_00000000000000aa"), 404);
+    assert_status(api_get(t, "ben", "/v1/conversations/conv_00000000000000bb?secret=1"), 404);
+    assert_status(api_get(t, "", "/v1/health"), 200);
+    assert_status(api_get(t, "ben", "/metrics"), 403);
+    assert_status(api_get(t, "ben", "/v1/secret"), 404);
+    assert_status(api_call(t, "ben", "SECRET", "/v1/secret", NULL), 404);
+
+    struct api_answer a = api_get(t, "ana", "/metrics");
+    assert_status(a, 200);
+    for (size_t i = 0; i < ARRAY_LEN(WANT); i++)
+        if (metric(&a, WANT[i].series) != WANT[i].count)
+            fail_msg("%s is %llu in:\n%.*s", WANT[i].series,
+                     (unsigned long long)metric(&a, WANT[i].series), STR_ARG(a.body));
+    assert_true(str_find(a.body, STR("ecret"), 0) < 0);
+    assert_true(str_find(a.body, STR("conv_0"), 0) < 0);
+    t->api->deps.tracer = NULL;
+    tracer_free(tracer);
+#undef COUNT_OF
 }

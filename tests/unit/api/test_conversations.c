@@ -71,7 +71,7 @@ TEST_WITH(a_refusal_says_which_right_is_missing, api_set_up, api_tear_down)
     assert_refused(on(t, "dan", "POST", id, "/unshare", NULL), 403, "forbidden",
                    "Only the owner of a conversation and admins of the workspace may share it.");
     assert_refused(on(t, "ana", "POST", id, "/notes", "{\"content\":\"x\"}"), 403, "forbidden",
-                   "You may read this conversation, but only its participants may write in it.");
+                   "You may read this conversation, but you may not write in it.");
 }
 
 TEST_WITH(a_token_for_some_tools_manages_no_conversations, api_set_up, api_tear_down)

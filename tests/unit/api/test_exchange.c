@@ -119,6 +119,26 @@ TEST_WITH(a_number_of_the_query_has_a_range, set_up, tear_down)
     }
 }
 
+TEST_WITH(flags_of_the_query_are_true_or_false, set_up, tear_down)
+{
+    static const struct {
+        const char *target;
+        int value; /* -1 = refused, 2 = the default */
+    } CASES[] = {{"/", 2},           {"/?all=", 2},   {"/?all=true", 1}, {"/?all=false", 0},
+                 {"/?all=TRUE", -1}, {"/?all=1", -1}, {"/?all=yes", -1}, {"/?all=%20true", -1}};
+    for (size_t i = 0; i < 2 * ARRAY_LEN(CASES); i++) {
+        bool otherwise = i % 2, got;
+        int expected = CASES[i / 2].value == 2 ? otherwise : CASES[i / 2].value;
+        struct http_req *r = bare_request("GET", CASES[i / 2].target, "");
+        bool is_ok = api_query_flag(r, "all", otherwise, &got);
+        if (is_ok != (expected >= 0) || (is_ok && got != expected))
+            fail_msg("%s: %d", CASES[i / 2].target, got);
+        if (!is_ok)
+            assert_non_null(strstr(bare.body, "all: expected true or false"));
+        bare_end_request();
+    }
+}
+
 /* ---- responses ---- */
 
 TEST_WITH(a_response_that_is_too_large_becomes_an_error, set_up, tear_down)

@@ -75,6 +75,13 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
     *(bool *)ctx = true;
 }
 
+static void append_event(struct api_rig *t, const char *id, str event)
+{
+    bool is_done = false;
+    store_append(t->rig->store, str_from(id), &event, 1, on_appended, &is_done);
+    rig_until(t->rig, is_done);
+}
+
 static void append_bytes(struct api_rig *t, const char *id, size_t n)
 {
     enum { LINE = 64 * 1024 };
@@ -84,12 +91,24 @@ static void append_bytes(struct api_rig *t, const char *id, size_t n)
     memcpy(line, HEAD, sizeof HEAD - 1);
     memcpy(line + LINE - 2, "\"}", 2);
     str event = str_make(line, LINE);
-    for (size_t i = 0; i < n / LINE; i++) {
-        bool is_done = false;
-        store_append(t->rig->store, str_from(id), &event, 1, on_appended, &is_done);
-        rig_until(t->rig, is_done);
-    }
+    for (size_t i = 0; i < n / LINE; i++)
+        append_event(t, id, event);
     free(line);
+}
+
+TEST_WITH(thoughts_are_part_of_an_export_when_they_are_asked_for, api_set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    const char *id = api_conversation(t, "ben", "hello");
+    static const str EVENT =
+        STR_INIT("{\"type\":\"llm.response\",\"runId\":\"run_x\",\"content\":[{\"type\":"
+                 "\"reasoning\",\"text\":\"a pangolin, perhaps\"}]}");
+    append_event(t, id, EVENT);
+    struct api_answer less = api_get(t, "ben", export_path(t, id, ""));
+    struct api_answer all = api_get(t, "ben", export_path(t, id, "?thoughts=true"));
+    assert_true(str_find(less.body, STR("pangolin"), 0) < 0);
+    assert_true(str_find(all.body, STR("pangolin"), 0) >= 0);
+    assert_status(api_get(t, "ben", export_path(t, id, "?thoughts=2")), 400);
 }
 
 /* Starts an export whose client does not read: it stays in progress. */

@@ -76,9 +76,13 @@ TEST_WITH(errors_of_changes_have_a_status, set_up, tear_down)
         {-ESTALE, "403 forbidden"},   {-EIO, "500 storage_error"},
     };
     static const struct error_case INSTALL[] = {
-        {-EEXIST, "409 already_installed"}, {-ENOENT, "404 not_found"},
-        {-EPERM, "403 forbidden"},          {-EINVAL, "400 bad_request"},
-        {-ENOSPC, "409 too_many_bundles"},  {-EIO, "500 install_failed"},
+        {-EEXIST, "409 already_installed"},
+        {-ENOENT, "404 not_found"},
+        {-EPERM, "403 forbidden"},
+        {-EINVAL, "400 bad_request"},
+        {-ENOSPC, "409 too_many_bundles"},
+        {-EIO, "500 install_failed"},
+        {-EACCES, "400 address_not_allowed"},
     };
     static const struct error_case APPROVAL[] = {
         {-ENOENT, "404 not_found"},   {-EBUSY, "409 changed_meanwhile"}, {-EPERM, "403 forbidden"},
@@ -125,7 +129,22 @@ TEST_WITH(a_turn_that_is_refused_has_a_status, set_up, tear_down)
 
 TEST_WITH(a_failed_run_is_an_error_of_the_provider_or_of_the_server, set_up, tear_down)
 {
-    assert_int_equal(api_run_status("context_too_long"), 413);
-    assert_int_equal(api_run_status("provider_overloaded"), 502);
-    assert_int_equal(api_run_status("storage_error"), 500);
+    static const struct {
+        const char *type;
+        int code; /* of its error */
+        const char *reply;
+    } CASES[] = {
+        {"context_too_long", -EINVAL, "413 context_too_long"},
+        {"budget_exceeded", -EDQUOT, "402 budget_exceeded"},
+        {"provider_overloaded", -EBUSY, "502 provider_overloaded"},
+        {"storage_error", -EIO, "500 storage_error"},
+        {"storage_error", -EHOSTUNREACH, "503 storage_error"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        const struct run_result run = {
+            .stop = RUN_STOP_ERROR, .error_type = CASES[i].type, .err = {CASES[i].code, "why not"}};
+        api_run_failed(bare_request("POST", "/v1/chat", ""), &run, NULL);
+        assert_string_equal(bare_reply(), CASES[i].reply);
+        assert_non_null(strstr(bare.body, "why not"));
+    }
 }

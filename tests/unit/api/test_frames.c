@@ -29,6 +29,16 @@ TEST(what_clients_see)
         {"{\"type\":\"user.message\",\"userId\":\"usr_b\"}", "user.message",
          "{\"userId\":\"usr_b\"}"},
         {"{\"type\":\"llm.response\",\"runId\":\"r\"}", "llm.done", "{\"runId\":\"r\"}"},
+        {"{\"type\":\"llm.response\",\"content\":[{\"type\":\"opaque\",\"provider\":\"p\","
+         "\"block\":"
+         "{\"summary\":[{\"text\":\"hm\"}],\"encrypted_content\":\"sealed\"}},{\"type\":\"opaque\","
+         "\"block\":{\"thoughtSignature\":\"sealed\"}},{\"type\":\"text\",\"text\":\"x\"}],"
+         "\"llmMs\":1}",
+         "llm.done",
+         "{\"content\":[{\"type\":\"reasoning\",\"text\":\"hm\"},{\"type\":\"text\",\"text\":\"x\"}"
+         "],"
+         "\"llmMs\":1}"},
+        {"{\"type\":\"llm.response\",\"content\":\"x\"}", "llm.done", "{\"content\":\"x\"}"},
         {"{\"type\":\"tool.done\",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}}",
          "tool.done",
          "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]},\"output\":\"x\"}"},

@@ -56,6 +56,22 @@ TEST_WITH(a_history_has_what_interfaces_need, api_set_up, api_tear_down)
     assert_null(json_get(json_at(calls, 2), "resourceUri"));
 }
 
+TEST_WITH(a_history_has_thoughts_in_one_form_and_nothing_that_is_sealed, api_set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    const char *id = api_conversation(t, "ben", "hello");
+    append(t, id, "{\"type\":\"user.message\",\"content\":\"x\"}");
+    append(
+        t, id,
+        "{\"type\":\"llm.response\",\"runId\":\"run_t\",\"content\":[{\"type\":\"opaque\","
+        "\"provider\":\"p\",\"model\":\"m\",\"block\":{\"type\":\"thinking\",\"thinking\":\"hm\","
+        "\"signature\":\"sealed\"}},{\"type\":\"text\",\"text\":\"ok\"}]}");
+    struct api_answer a = on(t, "ben", "GET", id, "history", NULL);
+    assert_status(a, 200);
+    assert_true(str_find(a.body, STR("{\"type\":\"reasoning\",\"text\":\"hm\"}"), 0) >= 0);
+    assert_true(str_find(a.body, STR("sealed"), 0) < 0);
+}
+
 TEST_WITH(a_history_has_messages_with_their_calls, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;

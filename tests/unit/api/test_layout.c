@@ -38,6 +38,23 @@ TEST(a_server_that_is_reached_directly_uses_its_second_port)
     expect(&f, "http://192.168.1.7:27248", "http://192.168.1.7:27248");
 }
 
+TEST(with_a_certificate_of_its_own_a_name_leads_to_this_server)
+{
+    struct layout_facts f = at(STR("nb.example.com:27247"), STR("https://nb.example.com:27247"));
+    f.is_tls = true;
+    expect(&f, "https://nb.example.com:27248", "https://nb.example.com:27248");
+    f = at(STR("nb.example.com"), STR("https://nb.example.com"));
+    f.is_tls = true;
+    f.port = 443;
+    f.apps_port = 8444;
+    expect(&f, "https://nb.example.com:8444", "https://nb.example.com:8444");
+    f.is_proxied = true;
+    expect(&f, "", "https://nb.example.com");
+    f = at(STR("[::1]:27247"), STR("https://[::1]:27247")); /* a policy cannot name it */
+    f.is_tls = true;
+    expect(&f, "", "https://[::1]:27247");
+}
+
 TEST(an_origin_of_the_settings_is_used_everywhere)
 {
     struct layout_facts f = at(STR("nb.example.com"), STR("https://nb.example.com"));

@@ -22,6 +22,27 @@ static const struct json *provider(struct api_rig *t, const struct api_answer *a
     return NULL;
 }
 
+TEST_WITH(clients_of_model_services_find_their_list, set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    struct api_answer a = api_get(t, "ben", "/v1/models");
+    const struct json *data = json_get(a.json, "data");
+    assert_string_equal(api_text(t, a.json, "object"), "list");
+    assert_string_equal(api_text(t, json_at(data, 0), "id"), "default");
+    assert_string_equal(api_text(t, json_at(data, 1), "id"), "demo:demo");
+    assert_string_equal(api_text(t, json_at(data, 1), "owned_by"), "demo");
+    a = api_get(t, "ben", "/v1/models/demo:demo");
+    assert_status(a, 200);
+    assert_string_equal(api_text(t, a.json, "object"), "model");
+    assert_string_equal(api_text(t, a.json, "type"), "model");
+    assert_status(api_get(t, "ben", "/v1/models/default"), 200);
+    a = api_get(t, "ben", "/v1/models/agent:nobody");
+    assert_status(a, 404);
+    assert_string_equal(api_text(t, a.json, "error.code"), "model_not_found");
+    assert_status(api_get(t, "cyd", "/v1/models/default"), 403);
+    assert_status(api_get(t, "", "/v1/models/default"), 401);
+}
+
 TEST_WITH(models_are_listed_and_one_is_the_default, set_up, api_tear_down)
 {
     struct api_rig *t = *state;

@@ -87,6 +87,24 @@ TEST_WITH(the_end_of_sharing_takes_access_away, api_set_up, api_tear_down)
     assert_status(on(t, "dan", "GET", id, "history", NULL), 404);
 }
 
+/* The operator stands above all conversations, and has no part in them that could end. */
+TEST_WITH(those_who_take_part_can_leave, api_set_up, api_tear_down)
+{
+    static const char *const STAYING[] = {"ben", "ana", "operator"};
+    struct api_rig *t = *state;
+    const char *id = api_conversation(t, "ben", "hello");
+    api_share(t, "ben", id, "dan");
+    for (size_t i = 0; i < ARRAY_LEN(STAYING); i++) {
+        assert_status(on(t, STAYING[i], "POST", id, "leave", NULL), 403);
+        struct api_answer a =
+            api_call(t, STAYING[i], "GET", api_path(t, "/v1/conversations/%s", id), NULL);
+        assert_string_equal(api_part(t, json_get(a.json, "may"), "leave"), "false");
+    }
+    assert_status(on(t, "dan", "POST", id, "leave", NULL), 200);
+    assert_status(on(t, "dan", "GET", id, "history", NULL), 404);
+    assert_sharing(t, on(t, "ben", "POST", id, "share", "{}"), "shared", "[\"usr_ben\"]");
+}
+
 TEST_WITH(wrong_bodies_of_sharing_are_refused, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;

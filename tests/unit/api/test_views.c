@@ -128,6 +128,61 @@ TEST_WITH(a_call_that_was_stopped_has_a_reason_and_no_result, api_set_up, api_te
     assert_string_equal(api_part(t, a.json, "result"), "null");
 }
 
+/* A conversation of ben's whose run waits for the result of t__slow to be stored. */
+static const char *make_unstored_call(struct api_rig *t)
+{
+    const char *id = api_conversation(t, "ben", "hello");
+    model_calls("t__slow", "{\"a\":1}");
+    MODEL(.text = "later", .is_held = true);
+    assert_status(api_call(t, "ben", "POST", "/v1/chat/start", api_chat_body(t, id, "go", "")),
+                  202);
+    rig_until(t->rig, rig_tools.started == 1);
+    store_hold(RIG_APPEND);
+    tools_release();
+    rig_until(t->rig, rig_store.nheld == 1);
+    return id;
+}
+
+static struct api_client *begin_open(struct api_rig *t, const char *id)
+{
+    const char *body = api_path(t, "{\"conversationId\":\"%s\",\"callId\":\"c1\"}", id);
+    return api_begin(t, "ben", "POST", "/v1/views", "", str_from(body));
+}
+
+TEST_WITH(a_result_that_is_being_stored_is_awaited, api_set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    const char *id = make_unstored_call(t);
+    struct api_answer a = open_call(t, "ben", id);
+    assert_string_equal(api_text(t, a.json, "state"), "running");
+    const char *view = api_text(t, a.json, "viewId");
+    store_go();
+    rig_until(t->rig, model_waiting() > 0);
+    a = api_get(t, "ben", api_path(t, "/v1/views/%s", view));
+    assert_string_equal(api_text(t, a.json, "state"), "done");
+    model_release();
+}
+
+/* The log was read before the result was in it, and the run goes on before that is looked at. */
+TEST_WITH(a_result_that_is_stored_while_the_log_is_read_is_not_a_cancellation, api_set_up,
+          api_tear_down)
+{
+    struct api_rig *t = *state;
+    const char *id = make_unstored_call(t);
+    store_delay(RIG_READ);
+    struct api_client *c = begin_open(t, id);
+    rig_until(t->rig, rig_store.ndelayed == 1);
+    store_go();
+    rig_until(t->rig, model_waiting() > 0);
+    store_deliver();
+    struct api_answer a = api_finish(c);
+    assert_status(a, 200);
+    assert_string_equal(api_text(t, a.json, "state"), "done");
+    assert_string_equal(api_part(t, a.json, "arguments"), "{\"a\":1}");
+    assert_string_equal(api_part(t, a.json, "result.isError"), "false");
+    model_release();
+}
+
 TEST_WITH(a_log_that_cannot_be_read_is_not_an_absent_call, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
@@ -442,4 +497,16 @@ TEST_WITH(a_message_of_an_interface_names_it, api_set_up, api_tear_down)
     assert_string_equal(error_of(t, a), "-32602");
     a = rpc(t, "ben", view, "{\"method\":\"ui/message\",\"params\":{\"content\":[]}}");
     assert_string_equal(error_of(t, a), "-32000"); /* empty: the turn refuses it */
+}
+
+TEST_WITH(a_link_that_was_opened_is_recorded_without_its_secrets, api_set_up, api_tear_down)
+{
+    struct api_rig *t = *state;
+    const char *view = open_view(t, "ben", make_call(t));
+    const char *url = "\"params\":{\"url\":\"https://example.com/a?token=secret#x\"}";
+    struct api_answer a = rpc(t, "ben", view, api_path(t, "{\"method\":\"ui/open-link\",%s}", url));
+    assert_string_equal(error_of(t, a), "-32601"); /* only the page says so */
+    a = rpc(t, "ben", view,
+            api_path(t, "{\"method\":\"ui/open-link\",\"confirmed\":true,%s}", url));
+    assert_string_equal(api_part(t, a.json, "result"), "{}");
 }

@@ -1,8 +1,16 @@
 /* Bundles as sources of the registry. The bundle, the server and the runtime are the test's own. */
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "apps/bundle_impl.h"
+#include "attach/upload.h"
 #include "base/clock.h"
+#include "llm/llm.h"
+#include "media/media.h"
+#include "os/dir.h"
+#include "os/file.h"
+#include "support/tempdir.h"
 #include "support/unit.h"
 #include "tools/registry.h"
 
@@ -41,6 +49,15 @@ const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n)
 {
     *ret_n = b->ntools;
     return b->tools;
+}
+
+static struct tempdir dir; /* of the tests with files */
+
+bool bundle_dirs(const struct bundle *b, struct arena *a, struct bundle_dirs *ret)
+{
+    ret->data = arena_printf(a, "%s/data/srv", dir.path).p;
+    ret->inbox = arena_printf(a, "%s/data/.inbox/srv", dir.path).p;
+    return b->entry.kind != BUNDLE_REMOTE;
 }
 
 bool bundle_is_waiting(const struct bundle *b)
@@ -111,6 +128,43 @@ const struct runtime_deps *runtime_deps(const struct runtime *rt)
 void runtime_tell(struct runtime *rt, enum event_type type, str data)
 {
     snprintf(told, sizeof told, "%.*s", STR_ARG(data));
+}
+
+const struct turn_info *turn_info(void *tool_host)
+{
+    static const struct turn_info INFO = {.model = STR_INIT("m")};
+    return &INFO;
+}
+
+bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret)
+{
+    *ret = (struct llm_model_info){.picture_side = 100};
+    return str_eq(name, STR("m"));
+}
+
+/* ---- pictures: answered by the test ---- */
+
+static struct pictures {
+    size_t n;
+    uint32_t side;
+    char first[16];
+    media_made_fn fn; /* NULL: nothing is being made */
+    void *ctx;
+} making;
+
+struct media_results *media_prepare_results(struct media *m, const str *base64, size_t n,
+                                            uint32_t side, media_made_fn fn, void *ctx)
+{
+    assert_null(making.fn);
+    making = (struct pictures){.n = n, .side = side, .fn = fn, .ctx = ctx};
+    snprintf(making.first, sizeof making.first, "%.*s", STR_ARG(base64[0]));
+    return (struct media_results *)&making;
+}
+
+void media_results_cancel(struct media_results *b)
+{
+    if (b)
+        making.fn = NULL;
 }
 
 /* ---- questions: bundle_ask.c has its own tests ---- */
@@ -205,7 +259,7 @@ static int tear_down(void **state)
 static struct {
     bool is_done, is_error;
     char text[512], progress[64];
-    const struct json *structured, *meta;
+    const struct json *structured, *meta, *files, *views;
 } answer;
 
 static void on_done(void *ctx, const struct tool_result *r)
@@ -215,6 +269,8 @@ static void on_done(void *ctx, const struct tool_result *r)
     answer.is_error = r->is_error;
     answer.structured = r->structured ? json_clone(&arena, r->structured) : NULL;
     answer.meta = r->meta ? json_clone(&arena, r->meta) : NULL;
+    answer.files = r->files ? json_clone(&arena, r->files) : NULL;
+    answer.views = r->views ? json_clone(&arena, r->views) : NULL;
     snprintf(answer.text, sizeof answer.text, "%.*s", STR_ARG(tool_result_to_text(&arena, r)));
 }
 
@@ -224,11 +280,17 @@ static void on_progress(void *ctx, double progress, double total, str message)
              STR_ARG(message));
 }
 
-static struct tool_call *call_by(const struct tool_caller *caller, const char *tool)
+static struct tool_call *call_with(const struct tool_caller *caller, const char *tool,
+                                   const char *args)
 {
     static const struct tool_call_events EVENTS = {on_done, on_progress};
     memset(&answer, 0, sizeof answer);
-    return registry_call(deps.tools, str_from(tool), parse("{\"a\":[1]}"), caller, &EVENTS, NULL);
+    return registry_call(deps.tools, str_from(tool), parse(args), caller, &EVENTS, NULL);
+}
+
+static struct tool_call *call_by(const struct tool_caller *caller, const char *tool)
+{
+    return call_with(caller, tool, "{\"a\":[1]}");
 }
 
 static struct tool_call *call(const struct actor *who, void *tool_host)
@@ -316,6 +378,60 @@ SOURCE_TEST(questions_end_with_the_call)
     assert_int_equal(dropped, 0);
     reply_result("{}");
     assert_int_equal(dropped, 1);
+}
+
+#define PICTURES                                                                                   \
+    "{\"content\":[{\"type\":\"text\",\"text\":\"t\"},{\"type\":\"image\",\"data\":\"AAAA\"},"     \
+    "{\"type\":\"image\",\"data\":\"BBBB\"},{\"type\":\"image\",\"data\":\"CCCC\"}]}"
+
+SOURCE_TEST(pictures_are_prepared_for_the_model_of_the_run)
+{
+    deps.media = (struct media *)&making; /* its address stands for one */
+    offer(ECHO);
+    call(ana, &turn);
+    reply_result(PICTURES);
+    assert_false(answer.is_done);
+    assert_int_equal(making.n, 3);
+    assert_int_equal(making.side, 100);
+    assert_string_equal(making.first, "AAAA");
+    const struct media_made made[] = {{STR("NEWA"), "image/png", 4, 5, STR_NONE},
+                                      {STR_NONE, NULL, 0, 0, STR("it is broken")},
+                                      {.problem = STR_NONE}};
+    making.fn(making.ctx, made);
+    assert_true(answer.is_done);
+    assert_true(
+        str_eq(json_to_str(&arena, answer.views),
+               STR("[{\"part\":1,\"mimeType\":\"image/png\",\"data\":\"NEWA\","
+                   "\"width\":4,\"height\":5},{\"part\":2,\"problem\":\"it is broken\"}]")));
+    making.fn = NULL;
+}
+
+SOURCE_TEST(pictures_for_others_stay_as_they_are)
+{
+    deps.media = (struct media *)&making;
+    offer(ECHO);
+    call(ana, NULL); /* an interface, or a client of /mcp */
+    reply_result(PICTURES);
+    assert_true(answer.is_done && !answer.views && !making.fn);
+    call(ana, &turn);
+    reply_result("{\"content\":[{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"t\"}]}");
+    assert_true(answer.is_done && !answer.views && !making.fn);
+    deps.media = NULL;
+    call(ana, &turn);
+    reply_result(PICTURES);
+    assert_true(answer.is_done && !answer.views);
+}
+
+SOURCE_TEST(a_call_that_is_cancelled_waits_for_no_picture)
+{
+    deps.media = (struct media *)&making;
+    offer(ECHO);
+    struct tool_call *c = call(ana, &turn);
+    reply_result(PICTURES);
+    assert_non_null(making.fn);
+    registry_cancel(c);
+    assert_null(making.fn);
+    assert_false(answer.is_done);
 }
 
 SOURCE_TEST(a_cancelled_call_cancels_the_request)
@@ -501,4 +617,208 @@ SOURCE_TEST(another_bundle_with_the_name_is_not_changed)
     host.changed(host.ctx, &other, BUNDLE_STATE);
     host.changed(host.ctx, &other, BUNDLE_REMOVED);
     assert_non_null(tool_of("srv__echo"));
+}
+
+/* ---- files: bundle_files.c ---- */
+
+#define MAKE                                                                                       \
+    "{\"name\":\"make\",\"inputSchema\":{\"type\":\"object\"},\"_meta\":{\"ai.nimblebrain/"        \
+    "outbox\":"                                                                                    \
+    "true}}"
+#define LOOK                                                                                       \
+    "{\"name\":\"look\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"f\":{\"type\":"     \
+    "\"string\","                                                                                  \
+    "\"x-nb-file\":true},\"fs\":{\"type\":\"array\",\"items\":{\"x-nb-file\":true}}}}}"
+
+static const char *given; /* id of the last file */
+
+static int files_set_up(void **state)
+{
+    int r = set_up(state);
+    assert_int_equal(tempdir_make(&dir), 0);
+    deps.pool = pool_new(loop, "test", 2);
+    struct attach_conf conf = {arena_printf(&arena, "%s/files", dir.path).p, 1000, 2000};
+    deps.files = attach_new(loop, deps.pool, &conf);
+    return r;
+}
+
+static int files_tear_down(void **state)
+{
+    attach_close(deps.files);
+    pool_free(deps.pool);
+    tear_down(state);
+    return tempdir_drop(&dir);
+}
+
+#define FILES_TEST(name) TEST_WITH(name, files_set_up, files_tear_down)
+
+static void until(bool *flag)
+{
+    assert_true(loop_run_until(loop, flag, 60000));
+}
+
+static void on_given_room(void *ctx) {}
+
+static void on_given(void *ctx, const struct err *err, const struct attached *file)
+{
+    assert_null(err);
+    given = arena_cstr(&arena, file->id);
+    *(bool *)ctx = true;
+}
+
+static const char *give(const char *user, const char *name, const char *text)
+{
+    static const struct upload_events EVENTS = {on_given_room, on_given};
+    bool is_done = false;
+    struct upload *u = upload_new(deps.files, str_from(user), &EVENTS, &is_done);
+    upload_name(u, str_from(name));
+    (void)upload_write(u, str_from(text));
+    upload_finish(u);
+    until(&is_done);
+    return given;
+}
+
+static struct actor *operator_of(const char *user)
+{
+    struct principal p = {.user_id = str_from(user), .scopes = SCOPE_ALL, .is_operator = true};
+    return actor_new(NULL, STR("ws"), &p, (struct json_strs){0});
+}
+
+static size_t entries(const char *below)
+{
+    size_t n = 0;
+    DIR_EACH (d, arena_printf(&arena, "%s/data/%s", dir.path, below).p)
+        n++;
+    return n;
+}
+
+/* Runs the loop until a request is sent, or the call is answered. */
+static void until_sent(void)
+{
+    uint64_t end_ms = clock_mono_ms() + 60000;
+    bool never = false;
+    while (!sent.is_open && !answer.is_done && clock_mono_ms() < end_ms)
+        (void)loop_run_until(loop, &never, 1);
+}
+
+static void until_clean(void)
+{
+    uint64_t end_ms = clock_mono_ms() + 60000;
+    bool never = false;
+    size_t left;
+    /* Looked at once each time: a call that was cancelled early may still make its directory. */
+    while ((left = entries(".inbox/srv") + entries("srv/outbox")) > 0 && clock_mono_ms() < end_ms)
+        (void)loop_run_until(loop, &never, 1);
+    assert_int_equal(left, 0);
+}
+
+FILES_TEST(regular_files_in_the_outbox_become_files)
+{
+    struct tool_caller caller = {.actor = ana};
+    struct err e = {0};
+    offer(MAKE);
+    call_with(&caller, "srv__make", "{}");
+    until_sent();
+    str box = json_get_string(json_get(sent.req.params, "_meta"), "ai.nimblebrain/outbox");
+    assert_true(str_starts(box, arena_printf(&arena, "%s/data/srv/outbox/call_", dir.path)));
+    const char *in = arena_cstr(&arena, box);
+    assert_int_equal(
+        file_write_atomic(arena_printf(&arena, "%s/b.txt", in).p, STR("two"), 0600, &e), 0);
+    assert_int_equal(
+        file_write_atomic(arena_printf(&arena, "%s/.a.txt", in).p, STR("one"), 0600, &e), 0);
+    assert_int_equal(symlink("/etc/passwd", arena_printf(&arena, "%s/link", in).p), 0);
+    assert_int_equal(mkfifo(arena_printf(&arena, "%s/pipe", in).p, 0600), 0);
+    char large[1002];
+    memset(large, 'x', sizeof large);
+    assert_int_equal(
+        file_write_atomic(arena_printf(&arena, "%s/large", in).p, str_make(large, 1001), 0600, &e),
+        0);
+    reply_result(
+        "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}],\"files\":[{\"file\":\"x\"}]}");
+    until(&answer.is_done);
+    assert_int_equal(answer.files->len, 2);
+    assert_true(str_eq(json_get_string(json_at(answer.files, 0), "name"), STR("a.txt")));
+    assert_true(str_eq(json_get_string(json_at(answer.files, 1), "name"), STR("b.txt")));
+    assert_non_null(strstr(answer.text, "\"large\" was not kept: The file is too large"));
+    assert_non_null(strstr(answer.text, "2 entries of the outbox were not kept"));
+    until_clean();
+}
+
+FILES_TEST(files_of_a_failed_or_cancelled_call_are_not_kept)
+{
+    struct tool_caller caller = {.actor = ana};
+    offer(MAKE);
+    call_with(&caller, "srv__make", "{}");
+    until_sent();
+    reply_result("{\"content\":[],\"isError\":true}");
+    assert_null(answer.files);
+    until_clean();
+    struct tool_call *c = call_with(&caller, "srv__make", "{}");
+    registry_cancel(c); /* while the directory is being made */
+    until_clean();
+    c = call_with(&caller, "srv__make", "{}");
+    until_sent();
+    registry_cancel(c);
+    until_clean();
+    call_with(&caller, "srv__make", "{}");
+    until_sent();
+    struct mcp_reply r = {.result = parse("{\"content\":[]}")};
+    reply(&r);
+    host.changed(host.ctx, &bundle, BUNDLE_REMOVED); /* while its files are being collected */
+    until_clean();
+}
+
+FILES_TEST(a_file_that_the_call_names_becomes_a_path)
+{
+    struct actor *op = operator_of("usr_ana");
+    struct tool_caller caller = {.actor = op};
+    str bytes;
+    offer(LOOK);
+    const char *id = give("usr_ana", "n.txt", "hello");
+    call_with(&caller, "srv__look",
+              arena_printf(&arena, "{\"f\":\"%s\",\"fs\":[\"n.txt\"]}", id).p);
+    until_sent();
+    const struct json *args = json_get(sent.req.params, "arguments");
+    const char *at = arena_cstr(&arena, json_get_string(args, "f"));
+    assert_true(str_ends(str_from(at), STR("-0/n.txt")));
+    assert_true(str_ends(json_string(json_at(json_get(args, "fs"), 0), STR_NONE), STR("-1/n.txt")));
+    assert_int_equal(file_read(&arena, at, 100, &bytes, NULL), 0);
+    assert_true(str_eq(bytes, STR("hello")));
+    reply_result("{\"content\":[]}");
+    until(&answer.is_done);
+    until_clean();
+    actor_unref(op);
+}
+
+FILES_TEST(files_that_may_not_be_named_are_refused_before_the_server_is_asked)
+{
+    struct actor *op = operator_of("usr_ben");
+    struct tool_caller own = {.actor = op}, app = {.actor = op, .app = STR("srv")},
+                       several = {.actor = both};
+    offer(LOOK);
+    const char *mine = arena_printf(&arena, "{\"f\":\"%s\"}", give("usr_ben", "b", "b")).p;
+    const char *hers = arena_printf(&arena, "{\"f\":\"%s\"}", give("usr_ana", "a", "a")).p;
+    const struct {
+        const struct tool_caller *who;
+        const char *args, *text;
+    } CASES[] = {
+        {&own, hers, "There is no file"},
+        {&own, "{\"f\":\"/etc/passwd\"}", "There is no file"},
+        {&several, mine, "There is no file"},
+        {&own, "{\"fs\":[1]}", "each by its id or its name"},
+        {&app, mine, "An interface cannot give files"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        call_with(CASES[i].who, "srv__look", CASES[i].args);
+        until(&answer.is_done);
+        assert_true(answer.is_error && !sent.is_open);
+        if (!strstr(answer.text, CASES[i].text))
+            fail_msg("%zu: %s", i, answer.text);
+    }
+    bundle.entry.kind = BUNDLE_REMOTE;
+    call_with(&own, "srv__look", mine);
+    until(&answer.is_done);
+    assert_string_equal(answer.text, "srv does not run on this machine: it cannot be given files.");
+    until_clean();
+    actor_unref(op);
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "apps/sampling.h"
+#include "runtime/budget.h"
 #include "support/unit.h"
 
 static struct arena arena;
@@ -40,6 +41,20 @@ struct store_op *store_append(struct store *s, str id, const str *lines, size_t 
     snprintf(appended.line, sizeof appended.line, "%.*s", STR_ARG(lines[0]));
     snprintf(appended.id, sizeof appended.id, "%.*s", STR_ARG(id));
     return NULL;
+}
+
+static bool is_spent;
+static char spender[40];
+
+int budgets_check(struct budgets *b, str user_id, struct err *e)
+{
+    return is_spent ? err_set(e, -EDQUOT, "%.*s has spent it", STR_ARG(user_id)) : 0;
+}
+
+void budgets_note(struct budgets *b, str user_id, str line)
+{
+    assert_true(str_find(line, STR("\"type\":\"aux.usage\""), 0) > 0);
+    snprintf(spender, sizeof spender, "%.*s", STR_ARG(user_id));
 }
 
 str llm_default_model(const struct llm *m, str *ret_why)
@@ -209,14 +224,14 @@ static void without_a_run(const char *given, const char *used)
     struct llm_block text = {.type = LLM_TEXT, .text = STR("hi")};
     struct llm_result r = {.blocks = &text, .n = 1, .model = STR("demo:own")};
     assert_int_equal(json_parse(&arena, STR("{\"messages\":[" HELLO "]}"), 0, &doc, NULL), 0);
-    recorded[0] = '\0';
-    assert_int_equal(sampling_start_for_interface(NULL, STR("conv_1"), str_from(given), STR("srv"), doc,
-                                          on_sampled, NULL, &s, &err),
-                     0);
+    recorded[0] = spender[0] = '\0';
+    const struct sampling_place at = {STR("conv_1"), STR("usr_ann"), str_from(given), STR("srv")};
+    assert_int_equal(sampling_start_for_interface(NULL, &at, doc, on_sampled, NULL, &s, &err), 0);
     assert_string_equal(model, used);
     events->on_done(events_ctx, &r);
     assert_string_equal(recorded, "");
     assert_string_equal(appended.id, "conv_1");
+    assert_string_equal(spender, "usr_ann");
     assert_non_null(strstr(appended.line, "\"source\":\"sampling\""));
 }
 
@@ -225,4 +240,19 @@ TEST_WITH(without_a_run_the_conversation_pays_and_its_model_answers, set_up, tea
     without_a_run("demo:own", "demo:own");
     without_a_run("", "demo:default");
     without_a_run("demo:gone", "demo:default");
+}
+
+TEST_WITH(an_interface_spends_nothing_when_the_budget_is_used_up, set_up, tear_down)
+{
+    const struct sampling_place at = {STR("conv_1"), STR("usr_ann"), STR("demo:own"), STR("srv")};
+    struct sampling *s = NULL;
+    struct json *doc;
+    int before = started;
+    assert_int_equal(json_parse(&arena, STR("{\"messages\":[" HELLO "]}"), 0, &doc, NULL), 0);
+    is_spent = true;
+    assert_int_equal(sampling_start_for_interface(NULL, &at, doc, on_sampled, NULL, &s, &err),
+                     -EDQUOT);
+    is_spent = false;
+    assert_string_equal(err.msg, "usr_ann has spent it");
+    assert_int_equal(started, before);
 }

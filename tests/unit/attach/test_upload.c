@@ -5,6 +5,7 @@
 
 #include "attach/upload.h"
 #include "base/bytes/hash.h"
+#include "base/clock.h"
 #include "os/dir.h"
 #include "os/file.h"
 #include "support/tempdir.h"
@@ -30,14 +31,30 @@ static int begin(void **state)
 {
     arena_init(&arena);
     loop = loop_new(NULL);
-    pool = pool_new(loop, "test", 2);
+    pool = pool_new(loop, "test", 1);
     return tempdir_make(&dir);
 }
 
+static void pass(struct job *j) {}
+
+static bool is_swept;
+
+static void on_passed(struct job *j)
+{
+    is_swept = true;
+}
+
+/* Returns after the first sweep, which would otherwise take what a case leaves without a name. The
+ * pool has one thread: a job behind the sweep is done after it. */
 static void open_files(uint64_t max_bytes, uint64_t quota)
 {
     struct attach_conf conf = {arena_printf(&arena, "%s/files", dir.path).p, max_bytes, quota};
+    struct job behind = {0};
     files = attach_new(loop, pool, &conf);
+    (void)loop_run_until(loop, &(bool){false}, 1); /* the timer of the sweep */
+    is_swept = false;
+    pool_run(pool, &behind, pass, on_passed);
+    assert_true(loop_run_until(loop, &is_swept, 60000));
 }
 
 static int end(void **state)
@@ -186,19 +203,41 @@ TEST_WITH(bytes_that_a_conversation_names_outlive_their_giver, begin, end)
     assert_true(file_exists(path));
     struct timespec old[2] = {{1000, 0}, {1000, 0}};
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-    assert_int_equal(library_sweep(attach_conf(files)->dir, 1e15), 4);
+    assert_int_equal(library_sweep(attach_conf(files)->dir, 1e15).bytes, 4);
     assert_int_equal(unlink(blob), 0);
-    assert_int_equal(library_sweep(attach_conf(files)->dir, 1e15), 0);
+    assert_int_equal(library_sweep(attach_conf(files)->dir, 1e15).bytes, 0);
     assert_int_equal(count_files(), 0);
+}
+
+TEST_WITH(bytes_that_a_message_named_go_with_its_conversation, begin, end)
+{
+    open_files(1 << 20, 1 << 20);
+    give(STR("usr_a"), STR("a"), STR("named"));
+    int64_t now = clock_now_ms();
+    str id = got.file.id;
+    const char *path = library_path(&arena, attach_conf(files)->dir, str_skip(id, 5));
+    const char *blob = arena_printf(&arena, "%s/blob", dir.path).p;
+    assert_int_equal(link(path, blob), 0);
+    library_mark_named(&arena, attach_conf(files)->dir, str_skip(id, 5), STR("usr_a"));
+    assert_int_equal(library_sweep(attach_conf(files)->dir, now).bytes, 5);
+    assert_int_equal(unlink(blob), 0);
+    assert_int_equal(open_file(STR("usr_a"), id), 0); /* somebody is about to use it */
+    close(got.fd);
+    assert_int_equal(library_sweep(attach_conf(files)->dir, now).bytes, 5);
+    library_mark_named(&arena, attach_conf(files)->dir, str_skip(id, 5), STR("usr_a"));
+    attach_sweep(files);
+    while (file_exists(path))
+        (void)loop_run_until(loop, &(bool){false}, 1);
+    assert_int_equal(open_file(STR("usr_a"), id), -ENOENT);
 }
 
 TEST_WITH(a_sweep_spares_what_is_new, begin, end)
 {
     open_files(1 << 20, 1 << 20);
     give(STR("usr_a"), STR("a"), STR("new"));
-    assert_int_equal(library_sweep(attach_conf(files)->dir, 0), 3);
+    assert_int_equal(library_sweep(attach_conf(files)->dir, 0).bytes, 3);
     assert_int_equal(count_files(), 2);
-    assert_int_equal(library_sweep(attach_conf(files)->dir, 1e15), 0);
+    assert_int_equal(library_sweep(attach_conf(files)->dir, 1e15).bytes, 0);
     assert_int_equal(count_files(), 0); /* the description as well */
 }
 
@@ -234,7 +273,7 @@ TEST_WITH(an_upload_that_is_cancelled_leaves_nothing, begin, end)
     upload_cancel(u);
     pool_free(pool); /* waits for its jobs */
     assert_int_equal(count_files(), 0);
-    pool = pool_new(loop, "test", 2);
+    pool = pool_new(loop, "test", 1);
     struct err e = {0};
     assert_int_equal(upload_check(files, 1 << 20, &e), 0); /* nothing is counted any more */
 }
@@ -253,6 +292,7 @@ TEST_WITH(a_file_and_a_workspace_have_ceilings, begin, end)
     assert_int_equal(upload_check(files, 1, &e), -EDQUOT);
     u = start(STR("usr_a"));
     assert_false(upload_write(u, STR("x")));
+    upload_finish(u); /* a caller with all bytes in one piece need not know that it was refused */
     await(&got.is_done);
     assert_int_equal(got.err.code, -EDQUOT);
     assert_int_equal(count_files(), 4);
@@ -272,4 +312,41 @@ TEST_WITH(a_disk_that_refuses_is_an_error, begin, end)
     upload_finish(u);
     await(&got.is_done);
     assert_true(got.err.code < 0);
+}
+
+static int take(str bytes, uint64_t announced)
+{
+    char name[] = "/tmp/nb-take-XXXXXX";
+    struct stat given, later;
+    int fd = mkstemp(name);
+    unlink(name);
+    assert_int_equal(file_write_all(fd, bytes), 0);
+    lseek(fd, 0, SEEK_SET);
+    assert_int_equal(fstat(fd, &given), 0);
+    struct upload *u = start(STR("usr_a"));
+    upload_name(u, STR("taken.txt"));
+    upload_take(u, fd, announced);
+    await(&got.is_done);
+    /* Closed, whatever happened; another thread may have the number for another file already. */
+    assert_true(fstat(fd, &later) < 0 || later.st_ino != given.st_ino);
+    return got.err.code;
+}
+
+TEST_WITH(a_file_is_taken_from_a_descriptor_within_the_same_limits, begin, end)
+{
+    char *large = xcalloc(1, 600000);
+    memset(large, 'x', 600000);
+    open_files(700000, 1000000);
+    assert_int_equal(take(str_make(large, 600000), 600000), 0);
+    assert_true(got.file.bytes == 600000 && str_eq(got.file.name, STR("taken.txt")));
+    assert_int_equal(take(STR("short"), 6), -EINVAL); /* it became shorter */
+    assert_int_equal(take(STR("longer"), 4), 0);      /* it became longer: what was announced */
+    assert_int_equal(got.file.bytes, 4);
+    large[0] = 'y';
+    assert_int_equal(take(str_make(large, 600000), 600000), -EDQUOT);
+    assert_int_equal(take(str_make(large, 600000), 700001), -EFBIG);
+    list(STR("usr_a"));
+    assert_int_equal(got.n, 2);
+    assert_int_equal(count_files(), 4); /* two files, who gave them, and nothing half-kept */
+    free(large);
 }

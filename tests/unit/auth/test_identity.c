@@ -196,7 +196,7 @@ TEST_WITH(a_new_password_ends_sessions, begin, end)
     assert_string_equal(who_is(NULL, session.value, &r), "");
 }
 
-static void note(void *ctx)
+static void note(void *ctx, const struct err *err)
 {
     *(bool *)ctx = true;
 }

@@ -29,7 +29,7 @@ static void on_ended(void *ctx, const struct login_session *x)
 static void open_again(const char *origin)
 {
     sessions_free(s);
-    s = sessions_new(loop, NULL, dir.path, str_from(origin), the_time, on_ended, NULL);
+    s = sessions_new(loop, NULL, dir.path, NULL, str_from(origin), the_time, on_ended, NULL);
 }
 
 static int begin(void **state)
@@ -144,8 +144,9 @@ TEST_WITH(by_user, begin, end)
     assert_non_null(session_find(s, value_of(&v[3])));
 }
 
-static void note(void *ctx)
+static void note(void *ctx, const struct err *err)
 {
+    assert_int_equal(err->code, 0);
     *(bool *)ctx = true;
 }
 
@@ -155,10 +156,11 @@ TEST_WITH(a_restart_logs_nobody_out, begin, end)
     struct stat st;
     char path[128];
     bool is_done = false, is_spent;
+    struct session_wait wait = {.fn = note, .ctx = &is_done};
     const struct login_session *x = session_begin(s, STR("usr_a"), &POLICY, STR("p"), &v);
     char id[32];
     memcpy(id, x->id, sizeof id);
-    sessions_sync(s, note, &is_done);
+    sessions_sync(s, &wait);
     assert_false(is_done);
     assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
     snprintf(path, sizeof path, "%s/auth/sessions.json", dir.path);
@@ -191,14 +193,15 @@ TEST_WITH(what_ended_stays_ended, begin, end)
 {
     struct session_values v;
     bool is_done = false;
+    struct session_wait wait = {.fn = note, .ctx = &is_done};
     const struct login_session *x = session_begin(s, STR("usr_a"), &POLICY, STR_NONE, &v);
     session_end(s, x);
-    sessions_sync(s, note, &is_done);
+    sessions_sync(s, &wait);
     assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
     open_again("local");
     assert_null(session_find(s, value_of(&v)));
     is_done = false;
-    sessions_sync(s, note, &is_done); /* nothing to write: still an answer */
+    sessions_sync(s, &wait); /* nothing to write: still an answer */
     assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
 }
 

@@ -175,3 +175,42 @@ TEST(an_array_grows_in_the_arena_and_keeps_its_elements)
     assert_int_equal(copy[100] | copy[101], 0);
     arena_done(&a);
 }
+
+TEST(a_thread_keeps_chunks_for_its_next_arena)
+{
+    struct arena a, b;
+    arena_keep(true);
+    arena_init(&a);
+    arena_init(&b);
+    char *first = arena_alloc(&a, 100);
+    arena_done(&a);
+    assert_ptr_equal(arena_alloc(&a, 200), first);
+    assert_ptr_not_equal(arena_alloc(&b, 100), first); /* it is in use again */
+    arena_done(&a);
+    arena_done(&b);
+    arena_trim();
+    arena_trim();
+    arena_keep(false);
+}
+
+TEST(only_so_many_chunks_are_kept)
+{
+    struct arena arenas[300];
+    arena_keep(true);
+    for (size_t i = 0; i < ARRAY_LEN(arenas); i++) {
+        arena_init(&arenas[i]);
+        memset(arena_alloc(&arenas[i], 900), 1, 900);
+        memset(arena_alloc(&arenas[i], 1900), 1, 1900);
+        memset(arena_alloc(&arenas[i], 100000), 1, 100000); /* not of a usual size: freed */
+    }
+    for (size_t i = 0; i < ARRAY_LEN(arenas); i++)
+        arena_done(&arenas[i]);
+    for (size_t i = 0; i < ARRAY_LEN(arenas); i++) { /* kept and new ones */
+        memset(arena_alloc(&arenas[i], 900), 2, 900);
+        arena_reset(&arenas[i]);
+        memset(arena_alloc(&arenas[i], 900), 3, 900);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(arenas); i++)
+        arena_done(&arenas[i]);
+    arena_trim();
+}

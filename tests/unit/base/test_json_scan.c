@@ -264,3 +264,24 @@ TEST(agrees_with_the_reader)
     }
     buf_done(&text);
 }
+
+/* Values are scanned in blocks: what matters stands at each place of a block, and at its end. */
+TEST(every_place_of_a_block)
+{
+    static const char *const PIECES[] = {"\"]\"",         "\"\\\"]\"",    "\"\\\\\",[]",
+                                         "\"\\\\\\\"}\"", "{\"a\":[{}]}", "\"\\\\\\\\\",\"[\""};
+    char line[512], value[256];
+    for (int before = 0; before <= 140; before++) {
+        for (size_t k = 0; k < ARRAY_LEN(PIECES); k++) {
+            for (int after = 0; after <= 66; after += 11) {
+                (void)snprintf(value, sizeof value, "[\"%*s\",%s,\"%*s\"]", before, "", PIECES[k],
+                               after, "");
+                (void)snprintf(line, sizeof line, "{\"v\":%s,\"n\":1}", value);
+                assert_true(str_eq(json_scan_field(str_from(line), STR("v")), str_from(value)));
+                assert_true(str_eq(json_scan_field(str_from(line), STR("n")), STR("1")));
+                line[strlen(line) - strlen(",\"n\":1}") - 1] = ' '; /* the value has no end */
+                assert_int_equal(json_scan_field(str_from(line), STR("n")).n, 0);
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 /* The streaming writer: commas, nesting and every kind of value. */
 #include <math.h>
 
-#include "base/json/json.h"
+#include "base/json/json_framed.h"
 #include "support/unit.h"
 
 #define OUT_MAX 4096
@@ -43,6 +43,48 @@ TEST(an_object_of_everything)
                                       "\"min\":-9223372036854775808,\"t\":true,"
                                       "\"v\":\"v\",\"none\":null,\"list\":[1,\"\",\"c\",null,false,"
                                       "null,{\"raw\":1.50},[],{}],\"k\\ny\":0.1}");
+    buf_done(&b);
+}
+
+/* All lengths around those of the machine's words, with and without something to escape. */
+TEST(a_framed_string_is_what_the_writer_writes)
+{
+    char text[80];
+    (void)state;
+    for (size_t n = 0; n < sizeof text; n++) {
+        for (size_t mark = 0; mark <= n; mark++) { /* n: nothing is escaped */
+            struct buf framed, plain;
+            struct json_writer w, v;
+            memset(text, 'x', sizeof text);
+            if (mark < n)
+                text[mark] = mark % 2 ? '"' : '\n';
+            jw_start(&w, &framed, OUT_MAX);
+            jw_start(&v, &plain, OUT_MAX);
+            jw_array(&w);
+            jw_array(&v);
+            for (int i = 0; i < 2; i++) {
+                jw_framed_str(&w, STR("{\"a\":"), str_make(text, n), STR("}"));
+                jw_object(&v);
+                jw_kstr(&v, "a", str_make(text, n));
+                jw_end(&v);
+            }
+            jw_end(&w);
+            jw_end(&v);
+            assert_string_equal(buf_cstr(&framed), buf_cstr(&plain));
+            buf_done(&framed);
+            buf_done(&plain);
+        }
+    }
+}
+
+TEST(a_framed_string_that_does_not_fit)
+{
+    struct buf b;
+    struct json_writer w;
+    (void)state;
+    jw_start(&w, &b, 8);
+    jw_framed_str(&w, STR("{\"a\":"), STR("xyz"), STR("}"));
+    assert_true(buf_failed(&b));
     buf_done(&b);
 }
 
@@ -192,4 +234,33 @@ TEST(close_ends_every_level)
     jw_close(&w);
     assert_string_equal(buf_cstr(&b), "{\"a\":[{\"one\":{\"k\":1}}]}");
     buf_done(&b);
+}
+
+/* Short strings are copied in words that overlap: each length, with each kind of byte at each
+ * place. */
+TEST(every_length_and_place)
+{
+    static const struct {
+        char byte;
+        const char *is;
+    } KINDS[] = {{'x', "x"},          {'"', "\\\""}, {'\\', "\\\\"},   {'\n', "\\n"},
+                 {'\x1f', "\\u001f"}, {' ', " "},    {'\x7f', "\x7f"}, {'\xc3', "\xc3"}};
+    for (size_t n = 1; n <= 40; n++) {
+        for (size_t at = 0; at < n; at++) {
+            for (size_t k = 0; k < ARRAY_LEN(KINDS); k++) {
+                char *text = malloc(n), want[128]; /* exactly n: ASan sees a byte too many */
+                struct buf out;
+                struct json_writer w;
+                memset(text, 'a', n);
+                text[at] = KINDS[k].byte;
+                (void)snprintf(want, sizeof want, "\"%.*s%s%.*s\"", (int)at, text, KINDS[k].is,
+                               (int)(n - at - 1), text + at + 1);
+                jw_start(&w, &out, 1024);
+                jw_str(&w, str_make(text, n));
+                assert_string_equal(buf_cstr(&out), want);
+                buf_done(&out);
+                free(text);
+            }
+        }
+    }
 }

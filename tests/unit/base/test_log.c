@@ -141,6 +141,27 @@ TEST(long_lines_are_cut)
         }
 }
 
+TEST(ids_are_members_of_json_and_the_end_of_text_and_survive_a_long_message)
+{
+    struct sink s;
+    char msg[20000], id[64], trace[64];
+    memset(msg, '"', sizeof msg);
+    memset(id, 'r', sizeof id);
+    memset(trace, 't', sizeof trace);
+    const struct log_ids ids = {str_make(id, sizeof id), str_make(trace, sizeof trace)};
+    struct logger *l = open_log(&s, LOG_INFO, LOG_JSON);
+    log_msg_for(l, LOG_INFO, "http", &ids, "%.*s", (int)sizeof msg, msg);
+    assert_int_equal(s.lines, 1);
+    assert_non_null(strstr(buf_cstr(&s.text), "\",\"requestId\":\"rrrr"));
+    assert_non_null(strstr(buf_cstr(&s.text), "\",\"traceId\":\"tttt"));
+    close_log(&s, l);
+    l = open_log(&s, LOG_INFO, LOG_TEXT);
+    const struct log_ids one = {STR("req_1"), STR("not an id\n")};
+    log_msg_for(l, LOG_INFO, "http", &one, "done");
+    assert_string_equal(buf_cstr(&s.text) + 24, " info  http: done request=req_1\n");
+    close_log(&s, l);
+}
+
 /* A secret across the cut must not leave its first half behind. */
 TEST(scrubbing_comes_before_cutting)
 {

@@ -31,6 +31,21 @@ TEST(text_keeps_lines_and_tabs_alone)
     assert_false(plain_is_text(STR("a\r")));
 }
 
+/* Text is looked at in words: a byte is found in each place of one. */
+TEST(every_byte_in_every_place)
+{
+    char text[24];
+    for (size_t at = 0; at < sizeof text; at++) {
+        for (int c = 0; c < 256; c++) {
+            memset(text, 'x', sizeof text);
+            text[at] = (char)c;
+            bool is_plain = (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t';
+            assert_int_equal(plain_is_text(str_make(text, sizeof text)), is_plain);
+            assert_int_equal(plain_is_line(str_make(text, sizeof text)), c >= 0x20 && c < 0x7f);
+        }
+    }
+}
+
 TEST(line_has_no_hidden_character)
 {
     check(plain_line(&arena, STR("  a\n\tb" RLO "c  d\x1b ")), "a b c d");

@@ -7,13 +7,15 @@
  * Records of the audit log are collected in `audited` ("conversation.delete conv_1 ok run"). */
 #pragma once
 
+#include "attach/attach.h"
 #include "builtin/builtin.h"
 #include "support/rig.h"
 
 struct tool_answer { /* in the arena of the rig */
     bool is_done, is_error;
     const char *text;
-    const struct json *out; /* structuredContent, or NULL */
+    const struct json *out;   /* structuredContent, or NULL */
+    const struct json *files; /* that the call has made, or NULL */
     struct rig *rig;
     struct tool_call *call; /* until the answer */
     char progress[128];
@@ -21,7 +23,8 @@ struct tool_answer { /* in the arena of the rig */
 
 static struct builtin_rig {
     struct builtin *builtin;
-    char audited[4096]; /* a line for each record */
+    struct attach *files; /* at most 64 KiB each, 256 KiB together */
+    char audited[4096];   /* a line for each record */
 } builtin_rig;
 
 /* ---- the audit log ---- */
@@ -52,6 +55,10 @@ static inline int builtin_rig_set_up(void **state)
     struct runtime_deps *deps = (struct runtime_deps *)runtime_deps(r->runtime);
     deps->audit = rig_store.env.audit =
         (struct audit *)&builtin_rig; /* only audit_record uses it */
+    r->store->conf.files_dir = arena_printf(&r->arena, "%s/files", r->root).p;
+    builtin_rig.files = attach_new(
+        r->loop, r->pool, &(struct attach_conf){r->store->conf.files_dir, 64u << 10, 256u << 10});
+    deps->files = builtin_rig.files;
     builtin_rig.builtin = builtin_new(
         &(struct builtin_deps){.runtime = r->runtime, .started_ms = clock_mono_ms() - 3723000});
     if (builtin_register(builtin_rig.builtin, r->tools, &e) < 0)
@@ -62,6 +69,7 @@ static inline int builtin_rig_set_up(void **state)
 static inline int builtin_rig_tear_down(void **state)
 {
     builtin_free(builtin_rig.builtin);
+    attach_close(builtin_rig.files);
     return rig_tear_down(state);
 }
 
@@ -79,6 +87,7 @@ static inline void on_builtin_done(void *ctx, const struct tool_result *result)
     a->text = arena_cstr(&a->rig->arena, tool_result_to_text(&a->rig->arena, result));
     /* The text form repeats structured content only when there is no text. */
     a->out = result->structured ? json_clone(&a->rig->arena, result->structured) : NULL;
+    a->files = result->files ? json_clone(&a->rig->arena, result->files) : NULL;
 }
 
 static inline void on_builtin_progress(void *ctx, double progress, double total, str message)

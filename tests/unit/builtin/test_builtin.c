@@ -20,7 +20,7 @@ BUILTIN_TEST(every_tool_has_a_schema_hints_and_a_scope)
         assert_true(it->tool->scope == SCOPE_READ || it->tool->scope == SCOPE_WRITE ||
                     it->tool->scope == SCOPE_ADMIN);
     }
-    assert_int_equal(n, 19);
+    assert_int_equal(n, 23);
 }
 
 BUILTIN_TEST(an_action_that_only_reads_is_known_as_such)

@@ -36,7 +36,7 @@ BUILTIN_TEST(people_are_named_by_id_address_or_name)
         assert_has(participants(a), "\"usr_ben\"");
         assert_true(str_eq(out_str(a, "visibility"), STR("shared")));
         assert_true(str_eq(out_str(a, "ownerId"), STR("usr_ana")));
-        assert_has(a->text, "is shared: its participants see everything in it and may write. "
+        assert_has(a->text, "is shared: its participants see everything in it. "
                             "Owner: Ana (usr_ana). Participants besides the owner: "
                             "Ben (usr_ben).");
     }

@@ -10,7 +10,7 @@ BUILTIN_TEST(the_overview_names_model_tools_and_store)
     assert_false(a->is_error);
     assert_has(a->text, "nb " NB_VERSION "\n");
     assert_has(a->text, "Model: demo:demo (");
-    assert_has(a->text, "from 3 sources (conversations, nb, t)\n");
+    assert_has(a->text, "from 4 sources (conversations, files, nb, t)\n");
     assert_has(a->text, "Store: ");
     assert_has(a->text, "Uptime: 1 h 2 min 3 s\n");
     assert_has(a->text, "Conversations: 0\n");
@@ -132,7 +132,7 @@ BUILTIN_TEST(an_empty_query_lists_the_first_twenty)
     for (const char *p = a->text; (p = strstr(p, "\n- ")) != NULL; p++)
         n++;
     assert_int_equal(n, 20);
-    assert_has(a->text, "25 tools found; the best matches:\n");
+    assert_has(a->text, "29 tools found; the best matches:\n");
 }
 
 BUILTIN_TEST(nothing_found_names_sources_that_are_absent)

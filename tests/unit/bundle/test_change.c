@@ -240,6 +240,19 @@ TEST_WITH(what_is_wrong_is_told_later_and_writes_nothing, set_up, NULL)
     assert_true(ends == 1 && why.code == -EROFS && looks == 0);
 }
 
+TEST_WITH(an_address_that_is_not_allowed_is_told_before_anything_is_written, set_up, NULL)
+{
+    (void)add("{\"url\":\"http://127.0.0.1:9/mcp\",\"serverName\":\"srv\"}");
+    run_to_the_end();
+    assert_true(ends == 1 && why.code == -EACCES && looks == 0 && !is_in_file);
+    assert_non_null(strstr(why.msg, "loopback"));
+    ends = 0;
+    changer.allow_insecure_remotes = true;
+    (void)add("{\"url\":\"http://127.0.0.1:9/mcp\",\"serverName\":\"srv\"}");
+    run_to_the_end();
+    assert_true(ends == 1 && why.code == 0 && is_in_file);
+}
+
 /* As a workspace does when it is closed: it is gone when the pool comes back. */
 static void leave(void)
 {

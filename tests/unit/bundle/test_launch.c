@@ -6,11 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bundle/confine/process_tree.h"
 #include "bundle/sandbox/launch.h"
+#include "support/descendants.h"
 #include "support/unit.h"
-
-enum { WAIT_MS = 60000 };
 
 /* Starts a launcher in a process of its own, as nb does. */
 static pid_t launch(const char *more, const char *script)
@@ -38,47 +36,22 @@ static int status_of(pid_t pid)
     return status;
 }
 
-static void count_one(void *ctx, const struct process *p, unsigned depth)
-{
-    (*(int *)ctx)++;
-}
-
-static int descendants(void)
-{
-    struct process_table t;
-    int n = 0;
-    assert_int_equal(process_table_read(&t), 0);
-    process_tree_walk(&t, getpid(), count_one, &n);
-    process_table_done(&t);
-    return n;
-}
-
-static void await_processes(int wanted)
-{
-    for (int i = 0; i < WAIT_MS / 10 && descendants() < wanted; i++)
-        (void)poll(NULL, 0, 10);
-    assert_int_equal(descendants(), wanted);
-}
-
-/* Waits for orphans that were given to us, the test being a subreaper. */
-static void await_descendants(int wanted)
-{
-    for (int i = 0; i < WAIT_MS / 10 && descendants() != wanted; i++) {
-        while (waitpid(-1, NULL, WNOHANG) > 0)
-            ;
-        (void)poll(NULL, 0, 10);
-    }
-    while (waitpid(-1, NULL, WNOHANG) > 0)
-        ;
-    assert_int_equal(descendants(), wanted);
-}
-
 TEST(the_code_of_the_server_is_its_own)
 {
     int status = status_of(launch("", "exit 42"));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
     status = status_of(launch("", "kill -11 $$"));
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
+TEST(a_tool_has_limits_and_writes_no_files)
+{
+    const char *script = "[ $(ulimit -t) = 3 ] && [ $(ulimit -v) = 1048576 ] && "
+                         "[ $(ulimit -f) = 0 ] && exit 7";
+    int status = status_of(launch(",\"cpuSeconds\":3,\"memoryBytes\":1073741824", script));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    status = status_of(launch(",\"memoryBytes\":1073741824", script)); /* a server */
+    assert_int_not_equal(WEXITSTATUS(status), 7);
 }
 
 TEST(the_server_has_its_variables_and_no_others)
@@ -97,7 +70,7 @@ TEST(what_the_server_leaves_behind_ends_with_it)
 TEST(a_killed_launcher_takes_all_along)
 {
     pid_t pid = launch("", "setsid sleep 1000 & sleep 1000");
-    await_processes(5); /* outer, inner, shell, two sleeps */
+    await_descendants(5); /* outer, inner, shell, two sleeps */
     kill(pid, SIGKILL);
     (void)status_of(pid);
     await_descendants(0);
@@ -106,7 +79,7 @@ TEST(a_killed_launcher_takes_all_along)
 TEST(a_request_to_end_is_passed_on)
 {
     pid_t pid = launch("", "trap 'exit 5' TERM; sleep 1000 & while :; do wait; done");
-    await_processes(4); /* outer, inner, shell, sleep: the trap is set */
+    await_descendants(4); /* outer, inner, shell, sleep: the trap is set */
     kill(pid, SIGTERM);
     int status = status_of(pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);

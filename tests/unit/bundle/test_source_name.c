@@ -46,7 +46,9 @@ TEST(own_names_and_their_look_alikes_are_reserved)
                                         "skills",
                                         "skill",
                                         "Sk1lls",
-                                        "skil1s"};
+                                        "skil1s",
+                                        "files",
+                                        "f1les"};
     for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
         reserved(NAMES[i]);
 }
@@ -54,7 +56,7 @@ TEST(own_names_and_their_look_alikes_are_reserved)
 TEST(other_names_are_free)
 {
     static const char *const NAMES[] = {"notebook", "nbx",    "bash-tools", "dash",
-                                        "skillful", "hash",   "files",      "conversations-of-x",
+                                        "skillful", "hash",   "filing",     "conversations-of-x",
                                         "my-nb",    "numbers"};
     for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
         str ret;
@@ -70,6 +72,8 @@ TEST(derived_names_give_way)
     is(good("{\"name\":\"@Acme/NB\"}").server_name, "acme-nb");
     is(good("{\"path\":\"/opt/skills\"}").server_name, "local-skills");
     is(good("{\"command\":\"/usr/bin/conversations\"}").server_name, "command-conversations");
+    is(good("{\"command\":\"/usr/bin/x\",\"serverName\":\"files\"}").server_name, "command-files");
+    is(good("{\"url\":\"https://e.com\",\"serverName\":\"Files\"}").server_name, "remote-files");
     bad("{\"name\":\"@nb/conversations\"}", "reserved");
     bad("{\"name\":\"@x/y\",\"serverName\":\"conversations\"}", "serverName: 'conversations' is");
     bad("{\"url\":\"https://e.com\",\"serverName\":\"nb__x\"}", "reserved");

@@ -24,7 +24,7 @@ TEST(clients_receive_only_what_has_a_name_for_them)
     assert_true(str_eq(event_shown_as(EV_LLM_RESPONSE), STR("llm.done")));
     assert_true(str_eq(event_shown_as(EV_TITLE), STR("conversation.title")));
     static const enum event_type HIDDEN[] = {EV_UNKNOWN, EV_LLM_REQUEST, EV_AUX_USAGE,
-                                             EV_HISTORY_COMPACTED, EV_LEGACY_MESSAGE};
+                                             EV_LEGACY_MESSAGE};
     for (size_t i = 0; i < ARRAY_LEN(HIDDEN); i++)
         assert_int_equal(event_shown_as(HIDDEN[i]).n, 0);
 }

@@ -26,7 +26,7 @@ TEST(encode)
 TEST(nobody_listens)
 {
     struct loop *l = loop_new(NULL);
-    struct client *c = client_open_remote(l, "/nonexistent/nb.sock", NULL);
+    struct client *c = client_open_socket(l, "/nonexistent/nb.sock", NULL);
     struct client_ask q = {.path = STR("/v1/health"), .timeout_ms = 2000};
     struct arena a;
     struct json *answer;

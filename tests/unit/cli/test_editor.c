@@ -242,3 +242,41 @@ TEST_WITH(hostile_text_is_drawn_safely, setup, teardown)
     assert_string_equal(drawn(f, 40, &row, &col), "❯ a[2Jb\xef\xbf\xbd");
     assert_int_equal(col, 8);
 }
+
+TEST_WITH(control_x_control_e_asks_for_another_editor, setup, teardown)
+{
+    struct fixture *f = *state;
+    assert_int_equal(keys(f, STR("text\x18\x05")), EDITOR_EXTERNAL);
+    assert_string_equal(seen(f), "text|");
+    assert_int_equal(keys(f, STR("\x18x\x05")), EDITOR_NOTHING); /* not in a row */
+    assert_string_equal(seen(f), "textx|");
+    assert_int_equal(keys(f, STR("\x18\x01y")), EDITOR_NOTHING); /* has no meaning */
+    assert_string_equal(seen(f), "textxy|");
+}
+
+TEST_WITH(tab_behind_conv_asks_for_a_choice, setup, teardown)
+{
+    struct fixture *f = *state;
+    assert_int_equal(keys(f, STR("see @conv\t")), EDITOR_NOTHING); /* nobody handles it */
+    f->e.can_choose = true;
+    assert_int_equal(keys(f, STR("\t")), EDITOR_CHOOSE);
+    editor_mention(&f->e, STR("conv_0123456789abcdef"));
+    assert_string_equal(seen(f), "see @conv_0123456789abcdef |");
+    (void)keys(f, STR("@con\t"));
+    assert_string_equal(seen(f), "see @conv_0123456789abcdef @con|");
+}
+
+TEST_WITH(many_candidates_take_several_rows, setup, teardown)
+{
+    struct fixture *f = *state;
+    struct buf out;
+    size_t row, col;
+    buf_init(&out, 65536);
+    editor_hint(&f->e, STR("/alpha  /beta  /gamma  /delta  a hint of several words  "));
+    editor_draw(&f->e, 20, false, &out, &row, &col);
+    assert_string_equal(buf_cstr(&out), "❯ \n"
+                                        "  /alpha  /beta\n"
+                                        "  /gamma  /delta\n"
+                                        "  a hint of several…");
+    buf_done(&out);
+}

@@ -1,4 +1,4 @@
-#include "cli/chat/permit.h"
+#include "cli/view/permit.h"
 #include "cli/term/text.h"
 #include "runtime/runtime.h"
 #include "support/unit.h"

@@ -46,7 +46,7 @@ static int open_fake(void **state)
     heard = (struct heard){0};
     buf_init(&heard.log, 4096);
     session = (struct chat_session){.ev = &LISTENER, .ctx = &heard, .config = &config};
-    session.client = client_open_remote(NULL, "/nonexistent/nb.sock", NULL);
+    session.client = client_open_socket(NULL, "/nonexistent/nb.sock", NULL);
     arena_init(&session.arena);
     return 0;
 }

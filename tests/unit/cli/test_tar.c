@@ -157,3 +157,49 @@ TEST(shrunken_file)
     fclose(w.out);
     free(bytes);
 }
+
+TEST(a_hard_link_names_an_entry_before_it)
+{
+    struct archive a = {0};
+    struct err e = {0};
+    struct tar_entry last = {0};
+    char text[16], deep[300];
+    memset(deep, 'd', sizeof deep - 1);
+    deep[sizeof deep - 1] = '\0';
+    const char *targets[] = {"first", deep};
+    for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+        struct tar_writer w = {.out = open_memstream(&a.bytes, &a.n)};
+        struct tar_file f = {"second", 0600, 1774434600, 0};
+        add(&w, targets[i], "1");
+        assert_int_equal(tar_add_link(&w, &f, targets[i], &e), 0);
+        assert_int_equal(tar_end(&w, &e), 0);
+        fclose(w.out);
+        assert_int_equal(w.files, 2);
+        assert_int_equal(read_all(a.bytes, a.n, &last, text, sizeof text), 0);
+        assert_string_equal(last.name, "second");
+        assert_string_equal(last.link, targets[i]);
+        assert_int_equal(last.size, 0);
+        free(a.bytes);
+    }
+}
+
+TEST(a_link_out_of_the_archive_is_refused)
+{
+    static const char *const WRONG[] = {"../x", "/etc/passwd", ""};
+    for (size_t i = 0; i < ARRAY_LEN(WRONG); i++) {
+        struct archive a = archive_of("second", "");
+        struct tar_entry last = {0};
+        char text[16];
+        char *h = a.bytes + 2 * 512; /* of the second entry */
+        h[156] = '1';
+        memset(h + 157, 0, 100);
+        memcpy(h + 157, WRONG[i], strlen(WRONG[i]));
+        unsigned sum = 0;
+        memset(h + 148, ' ', 8);
+        for (size_t k = 0; k < 512; k++)
+            sum += (unsigned char)h[k];
+        snprintf(h + 148, 8, "%06o", sum);
+        assert_int_equal(read_all(a.bytes, a.n, &last, text, sizeof text), -EBADMSG);
+        free(a.bytes);
+    }
+}

@@ -42,7 +42,8 @@ TEST_WITH(a_call_from_start_to_end, setup, teardown)
     begin(t, STR("1"), STR("nb__calculate"), "{\"expression\": \"6*7\"}");
     assert_string_equal(text_of(t, false), "* nb__calculate {\"expression\":\"6*7\"}");
     assert_string_equal(text_of(t, true), "");
-    tool_lines_finish(t, STR("1"), STR("nb__calculate"), true, 3, STR("42"), 80);
+    tool_lines_finish(t, STR("1"), STR("nb__calculate"), &(struct tool_end){true, 3, STR("42")},
+                      80);
     assert_string_equal(text_of(t, true), "✓ nb__calculate 42 (3 ms)\n");
     assert_string_equal(text_of(t, false), "");
 }
@@ -52,10 +53,11 @@ TEST_WITH(parallel_calls_keep_their_order, setup, teardown)
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("slow"), "{}");
     begin(t, STR("2"), STR("fast"), "{}");
-    tool_lines_finish(t, STR("2"), STR("fast"), false, 1, STR("no\nsuch thing"), 80);
+    tool_lines_finish(t, STR("2"), STR("fast"), &(struct tool_end){false, 1, STR("no\nsuch thing")},
+                      80);
     assert_string_equal(text_of(t, true), "");
     assert_string_equal(text_of(t, false), "* slow {}\n✗ fast no such thing (1 ms)");
-    tool_lines_finish(t, STR("1"), STR("slow"), true, 9, STR(""), 80);
+    tool_lines_finish(t, STR("1"), STR("slow"), &(struct tool_end){true, 9, STR("")}, 80);
     assert_string_equal(text_of(t, true), "✓ slow (9 ms)\n✗ fast no such thing (1 ms)\n");
 }
 
@@ -63,7 +65,8 @@ TEST_WITH(long_output_leaves_room_for_the_rest, setup, teardown)
 {
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("t"), "{}");
-    tool_lines_finish(t, STR("1"), STR("t"), true, 5, STR("0123456789012345678901234567890"), 20);
+    tool_lines_finish(t, STR("1"), STR("t"),
+                      &(struct tool_end){true, 5, STR("0123456789012345678901234567890")}, 20);
     assert_string_equal(text_of(t, true), "✓ t 01234567… (5 ms)\n");
 }
 
@@ -71,7 +74,7 @@ TEST_WITH(stopped_and_unknown_calls, setup, teardown)
 {
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("t"), "{}");
-    tool_lines_finish(t, STR("?"), STR("u"), true, 1, STR("x"), 80);
+    tool_lines_finish(t, STR("?"), STR("u"), &(struct tool_end){true, 1, STR("x")}, 80);
     tool_lines_stop(t, 80);
     assert_string_equal(text_of(t, true), "✗ t stopped\n✓ u x (1 ms)\n");
 }
@@ -81,7 +84,7 @@ TEST_WITH(foreign_text_is_made_safe, setup, teardown)
     struct tool_lines *t = *state;
     begin(t, STR("1"), STR("a\x1b[2J"), "\"\\u001b[2J\\u202e\"");
     assert_null(strchr(text_of(t, false), '\x1b'));
-    tool_lines_finish(t, STR("1"), STR("x"), true, 1, STR("\x1b]0;t\x07"), 80);
+    tool_lines_finish(t, STR("1"), STR("x"), &(struct tool_end){true, 1, STR("\x1b]0;t\x07")}, 80);
     assert_string_equal(text_of(t, true), "✓ a␛[2J ␛]0;t␇ (1 ms)\n");
 }
 
@@ -91,4 +94,17 @@ TEST_WITH(has_a_ceiling, setup, teardown)
     for (size_t i = 0; i < TOOL_LINES_MAX + 5; i++)
         begin(t, STR("same"), STR("t"), "{}");
     assert_int_equal(t->n, TOOL_LINES_MAX);
+}
+
+TEST_WITH(what_one_line_cannot_show_has_a_number, setup, teardown)
+{
+    struct tool_lines *t = *state;
+    struct tool_end end = {true, 3, STR("one\ntwo"), 7, STR("  +line\n  -line")};
+    assert_true(tool_lines_is_cut(STR("x"), &end, 80));
+    begin(t, STR("1"), STR("x"), "{}");
+    tool_lines_finish(t, STR("1"), STR("x"), &end, 80);
+    assert_string_equal(text_of(t, true), "✓ x one two (3 ms) [7]\n  +line\n  -line\n");
+    end = (struct tool_end){true, 3, STR("0123456789"), 0, STR_NONE};
+    assert_false(tool_lines_is_cut(STR("x"), &end, 21)); /* "✓ x 0123456789 (3 ms)" */
+    assert_true(tool_lines_is_cut(STR("x"), &end, 20));
 }

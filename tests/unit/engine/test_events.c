@@ -22,8 +22,11 @@ TEST(response)
                            .usage = {.input_tokens = 5, .output_tokens = 6},
                            .model = STR("p:m"),
                            .ms = 7};
-    str line = event_llm_response(&a, STR("run_1"), &r);
+    str line = event_llm_response(&a, STR("run_1"), &r, 0);
     assert_true(str_find_char(line, '\n') < 0);
+    assert_true(str_find(line, STR("thinkingMs"), 0) < 0); /* it did not think */
+    str thought = event_llm_response(&a, STR("run_1"), &r, 40);
+    assert_true(str_find(thought, STR("\"thinkingMs\":40,"), 0) > 0);
     struct json *v;
     assert_int_equal(json_parse(&a, line, 0, &v, NULL), 0);
     const struct json *content = json_get(v, "content");
@@ -111,8 +114,8 @@ TEST(every_event_has_the_members_of_the_vocabulary)
         event_run_start(&a, &(struct event_run){.run_id = RUN, .model = M}),
         event_run_start(&a, &(struct event_run){RUN, M, STR("usr_a"), STR("skill"), STR("run_0"),
                                                 STR("run_9"), SETTING}),
-        event_llm_response(&a, RUN, &bare),
-        event_llm_response(&a, RUN, &full),
+        event_llm_response(&a, RUN, &bare, 0),
+        event_llm_response(&a, RUN, &full, 40),
         event_llm_partial(&a, RUN, M, STR("te"), &unknown),
         event_llm_partial(&a, RUN, M, STR("te"), &guess),
         event_unanswered(&a, RUN, M, "failed", &unknown),

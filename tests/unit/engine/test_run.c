@@ -26,6 +26,7 @@ struct world {
     struct run_limits limits;
 
     enum run_gate gate, gate_after_start; /* the latter: when tool.start is appended */
+    const char *handed_over;              /* calls of this tool are the client's */
     const char *fail_at;                  /* appends with this event type fail */
     bool cannot_prepare;
     unsigned prepared, prepared_last; /* calls of prepare; of these with `last` */
@@ -37,7 +38,8 @@ struct world {
     bool is_done;
     enum run_stop stop;
     char error_type[32], ask[16], output[128], response[256];
-    size_t ntools;
+    size_t ntools, nclient_calls;
+    char client_calls[128]; /* "c1 name {};" */
     struct conv_usage usage;
     int iterations;
 };
@@ -103,6 +105,8 @@ static enum run_gate gate(void *ctx, str tool, const struct json *args, str *ret
 {
     const struct world *w = ctx;
     *ret_why = STR("Denied by the test.");
+    if (w->handed_over && str_eq(tool, str_from(w->handed_over)))
+        return RUN_HAND_OVER;
     return w->gate;
 }
 
@@ -117,7 +121,7 @@ static str setting(void *ctx, struct arena *a)
     return STR_NONE;
 }
 
-static void publish(void *ctx, str type, str data)
+static bool publish(void *ctx, str type, str data)
 {
     struct world *w = ctx;
     struct arena a;
@@ -127,6 +131,7 @@ static void publish(void *ctx, str type, str data)
     buf_printf(&w->published, "%.*s %.*s%.*s;", STR_ARG(type), STR_ARG(json_get_string(v, "id")),
                STR_ARG(json_get_string(v, "text")));
     arena_done(&a);
+    return false;
 }
 
 static void on_finished(void *ctx, const struct run_result *r)
@@ -137,6 +142,11 @@ static void on_finished(void *ctx, const struct run_result *r)
     w->ntools = r->ntools;
     w->usage = r->usage;
     w->iterations = r->iterations;
+    w->nclient_calls = r->nclient_calls;
+    for (size_t i = 0, at = 0; i < r->nclient_calls; i++)
+        at += (size_t)snprintf(w->client_calls + at, sizeof w->client_calls - at, "%.*s %.*s %.*s;",
+                               STR_ARG(r->client_calls[i].id), STR_ARG(r->client_calls[i].name),
+                               STR_ARG(r->client_calls[i].args));
     if (r->ntools > 0)
         snprintf(w->output, sizeof w->output, "%.*s", STR_ARG(r->tools[r->ntools - 1].output));
     snprintf(w->response, sizeof w->response, "%.*s", STR_ARG(r->response));
@@ -284,14 +294,38 @@ WITH_RUN(results_are_stored_in_the_order_of_the_calls)
     assert_int_equal(w->ntools, 3);
 }
 
+static void assert_status(struct world *w, const char *want)
+{
+    struct json_writer jw;
+    struct buf b;
+    jw_start(&jw, &b, 4096);
+    jw_object(&jw);
+    run_write_status(w->run, &jw);
+    jw_end(&jw);
+    assert_string_equal(buf_cstr(&b), want);
+    buf_done(&b);
+}
+
 WITH_RUN(progress_of_a_tool_is_published_and_not_stored)
 {
     struct world *w = *state;
+    char large[300];
     model_calls("t__slow", "{}");
     start(w);
     until(w, rig_tools.started == 1);
+    assert_status(w, "{}");
+    memset(large, 'x', sizeof large - 1);
+    large[sizeof large - 1] = '\0';
+    tools_progress(0.5, 0, large);
+    large[200] = '\0'; /* what is kept of it */
+    char want[300];
+    (void)snprintf(want, sizeof want,
+                   "{\"progress\":[{\"id\":\"c1\",\"progress\":0.5,\"message\":\"%s\"}]}", large);
+    assert_status(w, want);
     tools_progress(1, 2, "half");
     assert_true(was_published(w, "tool.progress c1"));
+    assert_status(
+        w, "{\"progress\":[{\"id\":\"c1\",\"progress\":1,\"total\":2,\"message\":\"half\"}]}");
     tools_release();
     finish(w);
     assert_log(w, "llm.response tool.start tool.done llm.response run.done");
@@ -321,6 +355,81 @@ WITH_RUN(a_source_that_is_starting_is_waited_for)
     finish(w);
     assert_int_equal(rig_tools.started, 1);
     assert_string_equal(w->output, "pong");
+}
+
+/* ---- calls that the client executes ---- */
+
+WITH_RUN(a_call_of_the_client_ends_the_run)
+{
+    struct world *w = *state;
+    w->handed_over = "weather";
+    MODEL(.text = "I look.", .calls = {{"weather", "{\"a\":1}"}, {"weather", "{}"}});
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_CLIENT_TOOLS);
+    assert_string_equal(w->client_calls, "c1 weather {\"a\":1};c2 weather {};");
+    assert_int_equal(w->ntools, 0);
+    assert_int_equal(w->iterations, 1);
+    assert_log(w, "llm.response tool.start tool.start run.done");
+}
+
+/* In whichever order the model wrote them: the run ends when its own calls have their results. */
+WITH_RUN(calls_of_both_sides_end_the_run_after_the_results_of_its_own)
+{
+    static const struct model_answer MIXED[] = {
+        {.calls = {{"t__slow", "{}"}, {"weather", "{}"}}},
+        {.calls = {{"weather", "{}"}, {"t__slow", "{}"}}},
+        {.calls = {{"weather", "{}"}, {"t__slow", "{}"}, {"weather", "{}"}}},
+    };
+    for (size_t k = 0; k < ARRAY_LEN(MIXED); k++) {
+        tear_down(state); /* each with a world of its own */
+        set_up(state);
+        struct world *w = *state;
+        w->handed_over = "weather";
+        model_answers(MIXED[k]);
+        start(w);
+        until(w, rig_tools.started == 1);
+        assert_false(w->is_done);
+        tools_release();
+        finish(w);
+        assert_int_equal(w->stop, RUN_STOP_CLIENT_TOOLS);
+        assert_int_equal(w->ntools, 1);
+        assert_int_equal(w->nclient_calls, k == 2 ? 2 : 1);
+        assert_string_equal(w->types[w->ntypes - 2], "tool.done");
+    }
+}
+
+WITH_RUN(a_run_with_calls_of_both_sides_can_be_cancelled)
+{
+    struct world *w = *state;
+    w->handed_over = "weather";
+    MODEL(.calls = {{"weather", "{}"}, {"t__slow", "{}"}});
+    start(w);
+    until(w, rig_tools.started == 1);
+    run_cancel(w->run);
+    finish(w);
+    assert_int_equal(w->stop, RUN_STOP_CANCELLED);
+    assert_log(w, "llm.response tool.start tool.start tool.done run.done");
+}
+
+WITH_RUN(arguments_that_are_not_json_go_back_to_the_model_and_not_to_the_client)
+{
+    struct world *w = *state;
+    w->handed_over = "weather";
+    MODEL(.calls = {{"weather", "{broken"}});
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_COMPLETE);
+    assert_int_equal(w->nclient_calls, 0);
+    assert_int_equal(w->iterations, 2);
+}
+
+WITH_RUN(an_answer_that_the_client_limits_is_not_continued)
+{
+    struct world *w = *state;
+    w->limits.is_cut_final = true;
+    MODEL(.text = "half", .stop = LLM_STOP_LENGTH);
+    start_and_finish(w);
+    assert_int_equal(w->stop, RUN_STOP_LENGTH);
+    assert_int_equal(w->iterations, 1);
 }
 
 /* ---- ends of an answer that are not its end ---- */

@@ -146,6 +146,10 @@ TEST_GATEWAY(a_session_ends_with_the_login_that_opened_it)
     gw_fire(&gw.g->expiry);
     assert_null(gw_session(ends));
     assert_non_null(gw_session(stays));
+    assert_false(timer_active(&gw.g->expiry)); /* nothing is left that can expire */
+    gw.who = with_credential("usr_ana", "", "ses_2", now + 60000);
+    (void)gw_open();
+    assert_true(timer_active(&gw.g->expiry));
 }
 
 TEST_GATEWAY(a_refreshed_login_keeps_its_sessions)
@@ -175,6 +179,7 @@ TEST_GATEWAY(with_a_bearer_token_of_a_provider_only_the_stream_ends)
     gw.who = with_credential("usr_ana", "", "", now + 120000);
     assert_int_equal(status_of(id), 200);
     assert_int_equal(gw_session(id)->expires_ms, now + 120000);
+    assert_true(timer_active(&gw.g->expiry));
 }
 
 /* ---- ceilings ---- */

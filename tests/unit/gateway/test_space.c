@@ -37,7 +37,7 @@ TEST_GATEWAY(a_workspace_is_made_once)
     (void)gw_open();
     assert_ptr_equal(gw.g->spaces.next, gw.g->spaces.prev);
     assert_string_equal(gw_space()->id, RIG_WORKSPACE);
-    assert_true(timer_active(&gw.g->expiry));
+    assert_false(timer_active(&gw.g->expiry)); /* their credentials do not expire */
 }
 
 TEST_GATEWAY(a_removed_member_loses_everything_immediately)

@@ -35,6 +35,35 @@ TEST(query)
     reply_done(&r);
 }
 
+static void check_query(struct http_req *r)
+{
+    str name = STR_NONE;
+    seen[0] = '\0';
+    note(http_query_check(r, &name) ? "good" : "bad", name);
+    http_reply(r, 204, NULL, STR_NONE);
+}
+
+TEST(a_query_that_cannot_be_decoded_is_found_and_named)
+{
+    static const struct {
+        const char *query, *seen;
+    } CASES[] = {
+        {"", "good=(none);"},          {"?a=1&b=%C3%A9&&c", "good=(none);"},
+        {"?a=1&b=%FF", "bad=b;"},      {"?b=%C3", "bad=b;"},
+        {"?b=%zz", "bad=b;"},          {"?b=1%", "bad=b;"},
+        {"?b=%00", "bad=b;"},          {"?a%20b=%ED%A0%80", "bad=a b;"},
+        {"?%FF=1&a=2", "bad=(none);"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct reply r;
+        char text[128];
+        (void)snprintf(text, sizeof text, "GET /%s HTTP/1.1\r\nHost: a\r\n\r\n", CASES[i].query);
+        probe(check_query, str_from(text), &r);
+        assert_string_equal(seen, CASES[i].seen);
+        reply_done(&r);
+    }
+}
+
 static void look_up_headers(struct http_req *r)
 {
     seen[0] = '\0';

@@ -139,6 +139,7 @@ static void flood(struct rig *rig)
         assert_int_equal(rig->closed, 0); /* not from inside sse_send */
         assert_false(sse_send(rig->streams[0], f));
     }
+    assert_true(sse_is_late(rig->streams[0]));
     sse_frame_unref(f);
 }
 
@@ -166,6 +167,7 @@ static void send_three(struct rig *rig)
     sse_send_now(s, STR_NONE, STR_NONE, STR("1"));
     sse_send_now(s, STR_NONE, STR_NONE, STR("2"));
     sse_send_now(s, STR_NONE, STR_NONE, STR("3"));
+    assert_false(sse_is_late(s)); /* the end of the turn sends them */
     assert_int_equal(queued_bytes(rig), 3 * strlen("9\r\ndata: 1\n\n\r\n"));
 }
 

@@ -8,6 +8,8 @@ static const struct asset ASSETS[] = {
      STR_INIT(""), false},
     {STR_INIT("/index.html"), STR_INIT("text/html; charset=utf-8"), STR_INIT("\"html\""),
      STR_INIT("<!doctype html>"), STR_INIT("GZ"), false},
+    {STR_INIT("/sw.js"), STR_INIT("text/javascript; charset=utf-8"), STR_INIT("\"sw\""),
+     STR_INIT("fetch(1)"), STR_INIT(""), false},
 };
 
 static const struct asset *find(str path)
@@ -160,5 +162,17 @@ TEST(methods)
     reply_done(&r);
     probe(serve, STR("POST /icon.svg HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"), &r);
     assert_int_equal(r.status, 404);
+    reply_done(&r);
+}
+
+TEST(a_worker_has_the_policy_of_the_page_and_other_scripts_have_none_of_their_own)
+{
+    struct reply r;
+    get("/sw.js", "", &r);
+    assert_string_equal(reply_header(&r, "Content-Security-Policy"), "default-src 'self'");
+    assert_string_equal(reply_header(&r, "Cache-Control"), "no-cache");
+    reply_done(&r);
+    get("/app-1a2b.js", "", &r);
+    assert_non_null(strstr(r.head, "default-src 'none'"));
     reply_done(&r);
 }

@@ -27,6 +27,11 @@ static inline struct llm_block rig_block_of(struct arena *a, const struct json *
         b.type = LLM_IMAGE;
         b.mime = json_get_string(j, "image");
         b.data = json_string(json_get(j, "data"), STR("iVBORw0KGgo="));
+    } else if (json_get(j, "pdf")) { /* with its text */
+        b.type = LLM_DOCUMENT;
+        b.mime = STR("application/pdf");
+        b.data = json_get_string(j, "pdf");
+        b.name = STR("a.pdf");
     } else if (json_get(j, "use")) {
         b.type = LLM_TOOL_USE;
         b.id = json_get_string(j, "use");

@@ -117,6 +117,23 @@ TEST_WITH(marks_four_places_at_most, setup, teardown)
     assert_null(json_get(json_at(json_get(json_at(messages, 0), "content"), 0), "cache_control"));
 }
 
+TEST_WITH(documents_have_a_title, setup, teardown)
+{
+    struct build *b = *state;
+    history(b, "[[\"u\",{\"pdf\":\"JVBERi0xLjQK\",\"text\":\"words\"}]]");
+    b->caps.can_pdf = true;
+    const struct json *block =
+        json_at(json_get(json_at(json_get(build(b), "messages"), 0), "content"), 0);
+    assert_true(str_eq(json_get_string(block, "type"), STR("document")));
+    assert_true(str_eq(json_get_string(block, "title"), STR("a.pdf")));
+    const struct json *source = json_get(block, "source");
+    assert_true(str_eq(json_get_string(source, "media_type"), STR("application/pdf")));
+    assert_true(str_eq(json_get_string(source, "data"), STR("JVBERi0xLjQK")));
+    b->caps.can_pdf = false;
+    block = json_at(json_get(json_at(json_get(build(b), "messages"), 0), "content"), 0);
+    assert_true(str_eq(json_get_string(block, "text"), STR("words")));
+}
+
 TEST_WITH(leaves_out_what_is_empty, setup, teardown)
 {
     struct build *b = *state;
@@ -237,6 +254,6 @@ TEST_WITH(finds_the_address, setup, teardown)
     struct build *b = *state;
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct provider p = {.base_url = CASES[i].base};
-        assert_true(str_eq(PROVIDER_ANTHROPIC.url(&p, &b->a), CASES[i].url));
+        assert_true(str_eq(PROVIDER_ANTHROPIC.url(&p, STR("m"), &b->a), CASES[i].url));
     }
 }

@@ -62,9 +62,11 @@ static void on_text(void *ctx, str delta)
     w->is_over = true;
 }
 
-static void on_retry(void *ctx, unsigned attempt, uint64_t wait_ms, const struct err *why)
+static void on_retry(void *ctx, unsigned attempt, unsigned of, uint64_t wait_ms,
+                     const struct err *why)
 {
     struct world *w = ctx;
+    assert_true(attempt < of);
     w->retries++;
     w->last_wait_ms = wait_ms;
     assert_int_equal(attempt, w->retries);

@@ -72,8 +72,12 @@ TEST_WITH(models_belong_to_their_maker, setup, teardown)
     struct llm_provider_conf p[] = {
         {.name = STR("openai"), .api_key = STR("k")},
         {.name = STR("own"), .type = STR("openai"), .base_url = STR("http://127.0.0.1:1/v1")},
+        {.name = STR("google"), .api_key = STR("k")},
     };
-    list(w, &(struct llm_conf){.providers = p, .nproviders = 2});
+    list(w, &(struct llm_conf){.providers = p, .nproviders = 3});
+    assert_int_equal(count(w, "google:gemini-3.8-flash"), 1);
+    assert_int_equal(count(w, "google:gemini-4-argon"), 1);
+    assert_int_equal(count(w, "google:gpt-5"), 0);
     assert_int_equal(count(w, "openai:gpt-5"), 1);
     assert_int_equal(count(w, "openai:o3"), 1);
     assert_int_equal(count(w, "own:gpt-5"), 0); /* who knows what it serves */

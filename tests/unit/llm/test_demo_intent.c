@@ -407,3 +407,18 @@ TEST_WITH(shows_the_example_apps, setup, teardown)
         assert_uses(t, 0, CASES[i].tool, CASES[i].args);
     }
 }
+
+TEST_WITH(uses_what_an_open_app_offers, setup, teardown)
+{
+    struct talk *t = *state;
+    struct llm_tool *tools = arena_array(&t->a, 1, sizeof *tools);
+    tools[0] = (struct llm_tool){STR("table_view-1a2b__highlight_row"), STR("An example."), NULL};
+    user(t, "highlight row 2.");
+    plan(t);
+    assert_says(t, "Say `show the table`");
+    assert_int_equal(t->plan.nuses, 0);
+    t->req.tools = tools;
+    t->req.ntools = 1;
+    plan(t);
+    assert_uses(t, 0, "table_view-1a2b__highlight_row", "{\"row\":2}");
+}

@@ -10,6 +10,8 @@ static const struct provider OPENAI = {.name = STR_INIT("openai"), .type = &PROV
 static const struct provider OLLAMA = {
     .name = STR_INIT("ollama"), .type = &PROVIDER_OPENAI, .quirks = QUIRK_LOCAL};
 
+static const struct provider GOOGLE = {.name = STR_INIT("google"), .type = &PROVIDER_GOOGLE};
+
 TEST(reads_every_shape_of_error)
 {
     static const struct {
@@ -72,6 +74,37 @@ TEST(reads_how_long_to_wait)
     assert_true(wait > 15000 && wait <= 20000);
 }
 
+/* Google puts into the body what others put into headers. */
+TEST(reads_the_details_of_google)
+{
+    static const struct {
+        const char *details, *type;
+        int64_t wait_ms;
+    } CASES[] = {
+        {"[{\"@type\":\"x/google.rpc.RetryInfo\",\"retryDelay\":\"37.5s\"}]", "S", 37500},
+        {"[{\"retryDelay\":\"0s\"}]", "S", 0},
+        {"[{\"retryDelay\":\"-3s\"}]", "S", -1},
+        {"[{\"retryDelay\":\"s\"},{\"retryDelay\":7}]", "S", -1},
+        {"[{\"violations\":[{\"quotaId\":\"RequestsPerMinute\"}]}]", "S", -1},
+        {"[{\"violations\":[{},{\"quotaId\":\"RequestsPerDayPerProject\"}]}]", "insufficient_quota",
+         -1},
+        {"[7,{\"violations\":7}]", "S", -1},
+        {"{}", "S", -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct wire_error w = {.retry_after_ms = -1};
+        struct arena a;
+        arena_init(&a);
+        str body = arena_printf(&a, "{\"error\":{\"code\":429,\"status\":\"S\",\"details\":%s}}",
+                                CASES[i].details);
+        wire_error_parse(&a, body, &w);
+        assert_true(str_eq(w.type, str_from(CASES[i].type)));
+        assert_int_equal(w.retry_after_ms, CASES[i].wait_ms);
+        arena_done(&a);
+    }
+}
+
 struct judged {
     const struct provider *p;
     int status;
@@ -117,6 +150,15 @@ TEST(judges)
         {&OPENAI, 503, "", "Loading model", LLM_ERR_OVERLOADED, true, "Loading model"},
         {&OPENAI, 422, "", "extra", LLM_ERR_INVALID, false, "extra"},
         {&OPENAI, 404, "model_not_found", "x", LLM_ERR_MODEL, false, "newer"},
+        {&GOOGLE, 429, "RESOURCE_EXHAUSTED", "check your plan and billing details",
+         LLM_ERR_OVERLOADED, true, "limits the rate"},
+        {&GOOGLE, 429, "insufficient_quota", "a day is over", LLM_ERR_BILLING, false, "credit"},
+        {&GOOGLE, 400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum",
+         LLM_ERR_TOO_LONG, false, "too long"},
+        {&GOOGLE, 400, "INVALID_ARGUMENT", "API key not valid. AIzaSyXYZ", LLM_ERR_AUTH, false,
+         "[redacted]"},
+        {&GOOGLE, 404, "NOT_FOUND", "models/m is not found", LLM_ERR_MODEL, false, "newer"},
+        {&GOOGLE, 0, "UNAVAILABLE", "Busy", LLM_ERR_NETWORK, true, "Busy"},
         {&OLLAMA, 404, "", "model 'm' not found", LLM_ERR_MODEL, false, "ollama pull m"},
     };
     (void)state;
@@ -150,6 +192,11 @@ TEST(never_tells_a_secret)
     assert_null(strstr(f.err.msg, "secret"));
     assert_null(strstr(f.err.msg, "XYZ"));
     assert_non_null(strstr(f.err.msg, "[redacted] and [redacted] \xf0\x9f\x98\x80"));
+    struct provider gateway = {
+        .name = STR("anthropic"), .auth_token = STR("my-token"), .type = &PROVIDER_ANTHROPIC};
+    w.message = STR("who is my-token?");
+    failure_judge(&gateway, STR("m"), STR_NONE, &w, &f);
+    assert_null(strstr(f.err.msg, "my-token"));
 }
 
 TEST(waits_are_honoured_or_given_up)

@@ -201,6 +201,80 @@ TEST_WITH(lists_the_providers, setup, teardown)
     assert_int_equal(llm_providers(m, info, 0), 3);
 }
 
+static void assert_type(struct world *w, struct llm_provider_conf p, const char *type)
+{
+    struct llm_provider_info info;
+    struct llm *m = with(w, &p, 1);
+    (void)llm_providers(m, &info, 1);
+    assert_true(str_eq(info.type, str_from(type)));
+}
+
+TEST_WITH(the_address_tells_the_api, setup, teardown)
+{
+    struct world *w = *state;
+    assert_type(w, (struct llm_provider_conf){.name = STR("openai")}, "openai-responses");
+    assert_type(w,
+                (struct llm_provider_conf){.name = STR("openai"),
+                                           .base_url = STR("https://api.openai.com/v1/")},
+                "openai-responses");
+    assert_type(w,
+                (struct llm_provider_conf){.name = STR("openai"), .base_url = STR("http://h/v1")},
+                "openai");
+    assert_type(w, (struct llm_provider_conf){.name = STR("google")}, "google");
+    assert_type(w, (struct llm_provider_conf){.name = STR("google"), .base_url = STR("http://h")},
+                "google");
+    assert_type(w,
+                (struct llm_provider_conf){
+                    .name = STR("google"),
+                    .base_url = STR("https://generativelanguage.googleapis.com/v1beta/openai")},
+                "openai");
+}
+
+TEST_WITH(a_token_is_as_good_as_a_key, setup, teardown)
+{
+    static const struct llm_provider_conf P[] = {
+        {.name = STR_INIT("anthropic"), .auth_token = STR_INIT(" t ")}};
+    struct llm_provider_info info;
+    struct llm *m = with(*state, P, 1);
+    (void)llm_providers(m, &info, 1);
+    assert_true(info.is_usable);
+    assert_true(str_starts(llm_default_model(m, NULL), STR("anthropic:")));
+}
+
+/* Replay: the request of a log is built for the API that it was sent to. */
+TEST_WITH(an_old_request_keeps_its_api, setup, teardown)
+{
+    static const struct llm_provider_conf P[] = {
+        {.name = STR_INIT("openai"), .api_key = STR_INIT("k")},
+        {.name = STR_INIT("google"), .api_key = STR_INIT("k")},
+        {.name = STR_INIT("anthropic"), .api_key = STR_INIT("k")}};
+    static const struct {
+        const char *model, *sent, *has;
+    } CASES[] = {
+        {"openai:gpt-4o", NULL, "\"input\":["},
+        {"openai:gpt-4o", "{\"input\":{}}", "\"input\":["},
+        {"openai:gpt-4o", "{\"messages\":{}}", "\"messages\":[{\"role\":\"user\""},
+        {"google:gemini-2.5-pro", NULL, "\"contents\":["},
+        {"google:gemini-2.5-pro", "{\"messages\":{}}", "\"stream_options\""},
+        {"anthropic:claude-opus-5", "{\"messages\":{}}", "\"content\":[{\"type\":\"text\""},
+    };
+    struct llm *m = with(*state, P, 3);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct llm_request req = {.max_tokens = 50};
+        struct err e = {0};
+        struct arena a;
+        str body;
+        arena_init(&a);
+        const struct json *sent = CASES[i].sent ? rig_json(&a, CASES[i].sent) : NULL;
+        req.messages = rig_history(&a, "[[\"u\",{\"text\":\"x\"}]]", &req.nmessages);
+        assert_int_equal(llm_build_request(m, str_from(CASES[i].model), &req, sent, &a, &body, &e),
+                         0);
+        if (str_find(body, str_from(CASES[i].has), 0) < 0)
+            fail_msg("%s: %.*s", CASES[i].model, STR_ARG(body));
+        arena_done(&a);
+    }
+}
+
 TEST_WITH(builds_the_same_body_as_a_call, setup, teardown)
 {
     struct llm *m = with(*state, BOTH, 2);
@@ -210,9 +284,9 @@ TEST_WITH(builds_the_same_body_as_a_call, setup, teardown)
     arena_init(&a);
     struct llm_request req = {.max_tokens = 5};
     req.messages = rig_history(&a, "[[\"u\",{\"text\":\"x\"}]]", &req.nmessages);
-    assert_int_equal(llm_build_request(m, STR("claude-x"), &req, &a, &body, &e), 0);
+    assert_int_equal(llm_build_request(m, STR("claude-x"), &req, NULL, &a, &body, &e), 0);
     assert_true(str_starts(body, STR("{\"model\":\"claude-x\",\"max_tokens\":5,")));
     req.nmessages = 0;
-    assert_int_equal(llm_build_request(m, STR("claude-x"), &req, &a, &body, &e), -EINVAL);
+    assert_int_equal(llm_build_request(m, STR("claude-x"), &req, NULL, &a, &body, &e), -EINVAL);
     arena_done(&a);
 }

@@ -139,3 +139,30 @@ TEST(knows_what_retires)
     assert_true(str_eq(c.retires_on, STR("2026-11-30")));
     assert_true(str_eq(c.successor, STR("claude-sonnet-5-5")));
 }
+
+TEST(abilities_of_single_models)
+{
+    static const struct {
+        const char *model;
+        bool can_images, can_pdf, is_reasoning, takes_effort, thinks_enabled;
+    } CASES[] = {
+        {"gemini-3.8-flash", true, true, false, true, false},
+        {"gemini-2.5-flash-lite", true, true, false, false, true},
+        {"gemini-9-novel", true, true, false, true, false},
+        {"gpt-5", true, true, true, false, false},
+        {"gpt-5-chat-latest", true, true, false, false, false},
+        {"gpt-6-sol", true, true, true, false, false},
+        {"o3-mini", false, false, true, false, false},
+        {"llama-3.3-70b-versatile", false, false, false, false, false},
+        {"somebody/else", false, false, false, false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct model_caps c;
+        model_lookup(STR("p"), str_from(CASES[i].model), NULL, &c);
+        if (c.can_images != CASES[i].can_images || c.can_pdf != CASES[i].can_pdf ||
+            c.is_reasoning != CASES[i].is_reasoning || c.takes_effort != CASES[i].takes_effort ||
+            c.thinks_enabled != CASES[i].thinks_enabled || !c.can_tools)
+            fail_msg("%s", CASES[i].model);
+    }
+}

@@ -25,6 +25,9 @@ static void describe_block(struct buf *out, struct arena *a, const struct llm_bl
     case LLM_OPAQUE:
         buf_printf(out, " opaque");
         break;
+    case LLM_DOCUMENT:
+        buf_printf(out, " document(%.*s)", STR_ARG(b->name));
+        break;
     }
 }
 
@@ -114,6 +117,15 @@ static const struct norm_case CASES[] = {
     {"pictures are what their bytes are",
      "[[\"u\",{\"image\":\"image/tiff\"},{\"image\":\"image/gif\",\"data\":\"AAAA\"}]]",
      "U image(image/png) '[a picture is left out: it is not a PNG, JPEG, GIF or WebP picture]'"},
+    {"an answer that is only accompanied says nothing",
+     "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"opaque\":{\"thought\":\"x\"}},{\"opaque\":{"
+     "\"thoughtSignature\":\"s\"}},{\"opaque\":{\"type\":\"reasoning\"}},{\"opaque\":{\"phase\":"
+     "\"p\"}}],[\"u\",{\"text\":\"c\"}]]",
+     "U 'a' 'c'"},
+    {"a signature at the end is no pause",
+     "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"text\":\"b\"},{\"opaque\":{\"thoughtSignature\":\"s\"}}]"
+     "]",
+     "U 'a' | A 'b' opaque | U 'Continue.'"},
     {"opaque blocks go back to where they came from",
      "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"opaque\":{\"type\":\"thinking\"}},{\"opaque\":{\"type\":"
      "\"thinking\"},\"model\":\"other\"},{\"opaque\":{\"type\":\"thinking\"},\"provider\":"

@@ -86,6 +86,21 @@ TEST_WITH(writes_these_bytes, setup, teardown)
         "\"data:image/png;base64,iVBORw0KGgo=\"}},{\"type\":\"text\",\"text\":\"x\"}]}]}");
 }
 
+TEST_WITH(documents_go_to_models_that_take_them, setup, teardown)
+{
+    struct build *b = *state;
+    history(b, "[[\"u\",{\"pdf\":\"JVBERi0xLjQK\",\"text\":\"words\"},{\"text\":\"hi\"}]]");
+    assert_messages(b, "[{\"role\":\"user\",\"content\":\"words\\n\\nhi\"}]");
+    b->caps.can_pdf = true;
+    assert_messages(b, "[{\"role\":\"user\",\"content\":[{\"type\":\"file\",\"file\":{"
+                       "\"filename\":\"a.pdf\",\"file_data\":"
+                       "\"data:application/pdf;base64,JVBERi0xLjQK\"}},"
+                       "{\"type\":\"text\",\"text\":\"hi\"}]}]");
+    /* bytes that are no PDF would make the whole request fail */
+    history(b, "[[\"u\",{\"pdf\":\"UEsDBAAA\",\"text\":\"words\"}]]");
+    assert_messages(b, "[{\"role\":\"user\",\"content\":\"words\"}]");
+}
+
 TEST_WITH(results_are_never_empty, setup, teardown)
 {
     struct build *b = *state;
@@ -192,6 +207,6 @@ TEST_WITH(finds_the_address, setup, teardown)
     struct build *b = *state;
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct provider p = {.base_url = CASES[i].base};
-        assert_true(str_eq(PROVIDER_OPENAI.url(&p, &b->a), CASES[i].url));
+        assert_true(str_eq(PROVIDER_OPENAI.url(&p, STR("m"), &b->a), CASES[i].url));
     }
 }

@@ -26,6 +26,10 @@ TEST(one_tool_leaves_the_others)
           "{\"x\":0.10,\"tools\":[{\"name\":\"a\"},{\"name\":\"c\"}]}");
     drops("{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"a\"}}],\"y\":1}", 0, 0, "a",
           "{\"y\":1}");
+    drops("{\"tools\":[{\"functionDeclarations\":[{\"name\":\"a\"},{\"name\":\"b\"}]}]}", 1, 0, "b",
+          "{\"tools\":[{\"functionDeclarations\":[{\"name\":\"a\"}]}]}");
+    drops("{\"tools\":[{\"functionDeclarations\":[{\"name\":\"a\"}]}],\"y\":1}", 0, 0, "a",
+          "{\"y\":1}");
 }
 
 TEST(the_breakpoint_moves)

@@ -1,21 +1,19 @@
 #include <limits.h>
 #include <signal.h>
+#include <uv.h>
 
-#include "base/clock.h"
-#include "net/curl/curl_loop.h"
 #include "net/fetch.h"
 #include "support/unit.h"
 #include "unit/net/http_double.h"
 
 enum { WAIT_MS = 60000, PIECE = 8 };
 
-enum ending { COMPLETE, CUT, STALLED };
+enum ending { COMPLETE, CUT, STALLED, CLOSED /* complete, then the connection ends */ };
 
 /* What the server sends: numbered pieces in packets of their own, then, after a
  * lull, the rest at once. */
 struct script {
     int pieces;
-    unsigned gap_us;
     bool in_step; /* each piece after the one before was taken */
     unsigned lull_us;
     size_t rest;
@@ -30,7 +28,7 @@ struct world {
     struct fetch *fetch;
     struct buf body;
     int calls; /* of on_data */
-    int cancel_at, pause_at, hurry_at;
+    int cancel_at, pause_at;
     bool is_done;
     struct err err;
     atomic_int taken; /* whole pieces */
@@ -50,8 +48,6 @@ static bool send_pieces(struct exchange *x, struct world *w)
         }
         snprintf(piece, sizeof(piece), "%07d\n", i);
         is_open = dbl_send(x, piece, PIECE);
-        if (w->script.gap_us > 0)
-            usleep(w->script.gap_us);
     }
     return is_open;
 }
@@ -60,7 +56,7 @@ static void serve(struct exchange *x)
 {
     struct world *w = x->d->ctx;
     const struct script *s = &w->script;
-    size_t cut = s->ending == COMPLETE ? 0 : 1;
+    size_t cut = s->ending == CUT || s->ending == STALLED;
     char head[128], *rest = xcalloc(1, s->rest + 1);
     int on = 1;
     setsockopt(x->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -72,7 +68,7 @@ static void serve(struct exchange *x)
     if (is_open)
         dbl_send(x, rest, s->rest);
     free(rest);
-    x->close = s->ending == CUT;
+    x->close = s->ending == CUT || s->ending == CLOSED;
     if (s->ending == STALLED)
         dbl_hang(x);
 }
@@ -100,8 +96,6 @@ static void on_data(void *ctx, str bytes)
     atomic_store(&w->taken, (int)(w->body.n / PIECE));
     if (w->calls == w->pause_at)
         fetch_pause(w->fetch, true);
-    if (w->calls == w->hurry_at)
-        fetch_hurry(w->fetch);
     if (w->calls == w->cancel_at)
         cancel(w);
 }
@@ -116,7 +110,7 @@ static void on_done(void *ctx, const struct err *err)
 
 static const struct fetch_events EVENTS = {on_head, on_data, on_done};
 
-static void start(struct world *w, unsigned flags, struct script script)
+static void start(struct world *w, struct script script)
 {
     char url[64];
     int n = snprintf(url, sizeof(url), "http://127.0.0.1:%d/", w->server->port);
@@ -126,23 +120,27 @@ static void start(struct world *w, unsigned flags, struct script script)
     atomic_store(&w->taken, 0);
     buf_clear(&w->body);
     uint64_t idle_ms = script.ending == STALLED ? 1500 : WAIT_MS;
-    struct fetch_spec spec = {.url = {url, (size_t)n}, .flags = flags, .idle_timeout_ms = idle_ms};
+    struct fetch_spec spec = {.url = {url, (size_t)n}, .idle_timeout_ms = idle_ms};
     w->fetch = fetch_start(w->fetcher, &spec, &EVENTS, w);
 }
 
-/* Returns the milliseconds it took. */
-static uint64_t run(struct world *w, unsigned flags, struct script script)
+static void run(struct world *w, struct script script)
 {
-    uint64_t start_ms = clock_mono_ms();
-    start(w, flags, script);
+    start(w, script);
     assert_true(loop_run_until(w->loop, &w->is_done, WAIT_MS));
-    return clock_mono_ms() - start_ms;
 }
 
 static void run_loop(struct world *w, uint64_t ms)
 {
     bool never = false;
     loop_run_until(w->loop, &never, ms);
+}
+
+static void run_until_calls(struct world *w, int calls)
+{
+    for (int i = 0; i < WAIT_MS && w->calls < calls; i++)
+        run_loop(w, 1);
+    assert_in_range(w->calls, calls, INT_MAX);
 }
 
 static void assert_all_came(const struct world *w)
@@ -181,93 +179,42 @@ static int tear_down(void **state)
 
 /* ---- tests ---- */
 
-/* A rest for every read but the first ones, and a few pieces at a time come out of the kernel;
- * unless the machine is so slow that the pieces are no longer quick. */
-TEST_WITH(quick_pieces_come_together, set_up, tear_down)
+/* Nothing is collected: each piece is delivered before the server sends the next one. */
+TEST_WITH(each_piece_comes_with_its_packet, set_up, tear_down)
 {
     struct world *w = *state;
-    uint64_t ms = run(w, FETCH_PATIENT, (struct script){.pieces = 1000, .gap_us = 100});
+    run(w, (struct script){.pieces = 60, .in_step = true});
     assert_int_equal(w->err.code, 0);
     assert_all_came(w);
-    assert_in_range(w->calls, 1, 100 + ms / 2);
+    assert_int_equal(w->calls, 60);
 }
 
-/* One of many attempts has to be quick: a loaded machine may be slow, a rest always is. */
-static void assert_quick(struct world *w, unsigned flags, struct script script, uint64_t max_ms)
-{
-    uint64_t best_ms = UINT64_MAX, until_ms = clock_mono_ms() + WAIT_MS;
-    while (best_ms > max_ms && clock_mono_ms() < until_ms) {
-        uint64_t ms = run(w, flags, script);
-        assert_int_equal(w->err.code, 0);
-        assert_all_came(w);
-        best_ms = ms < best_ms ? ms : best_ms;
-    }
-    assert_in_range(best_ms, 0, max_ms);
-}
-
-TEST_WITH(first_pieces_come_at_once, set_up, tear_down)
-{
-    assert_quick(*state, FETCH_PATIENT, (struct script){.pieces = 16, .in_step = true},
-                 8 * CURL_REST_MS);
-}
-
-TEST_WITH(impatient_responses_come_at_once, set_up, tear_down)
-{
-    assert_quick(*state, 0, (struct script){.pieces = 60, .in_step = true}, 30 * CURL_REST_MS);
-}
-
-TEST_WITH(a_hurry_ends_all_rests, set_up, tear_down)
+/* curl takes 16 KiB at a time. */
+TEST_WITH(much_at_once_comes_whole, set_up, tear_down)
 {
     struct world *w = *state;
-    w->hurry_at = 20;
-    assert_quick(w, FETCH_PATIENT, (struct script){.pieces = 60, .in_step = true},
-                 30 * CURL_REST_MS);
-}
-
-TEST_WITH(a_connection_forgets_its_last_response, set_up, tear_down)
-{
-    struct world *w = *state;
-    run(w, FETCH_PATIENT, (struct script){.pieces = 200, .gap_us = 100});
-    assert_quick(w, FETCH_PATIENT, (struct script){.pieces = 16, .in_step = true},
-                 8 * CURL_REST_MS);
+    run(w, (struct script){.pieces = 100, .rest = 3u << 20});
+    assert_int_equal(w->err.code, 0);
+    assert_all_came(w);
     assert_int_equal(atomic_load(&w->server->connections), 1);
 }
 
-/* curl takes 16 KiB at a time: a rest after each would make 2 s of this. */
-TEST_WITH(a_socket_is_empty_when_it_rests, set_up, tear_down)
-{
-    assert_quick(*state, FETCH_PATIENT,
-                 (struct script){.pieces = 100, .gap_us = 100, .rest = 3u << 20},
-                 100 * CURL_REST_MS);
-}
-
-/* The end comes when the last rest has found nothing, and when curl has no timer any more that
- * would make it look. */
-TEST_WITH(ends_are_seen_after_a_rest, set_up, tear_down)
+TEST_WITH(ends_are_seen_after_silence, set_up, tear_down)
 {
     struct world *w = *state;
-    struct script script = {.pieces = 100, .gap_us = 100, .lull_us = 250000};
+    struct script script = {.pieces = 100, .lull_us = 250000};
     script.ending = CUT;
-    run(w, FETCH_PATIENT, script);
+    run(w, script);
     assert_int_equal(w->err.code, -ECONNRESET);
     assert_all_came(w);
     script.ending = STALLED;
-    run(w, FETCH_PATIENT, script);
+    run(w, script);
     assert_int_equal(w->err.code, -ETIMEDOUT);
     assert_all_came(w);
 }
 
-/* Pieces in step are one call each, and after the first ones a rest each. */
 static const struct script IN_STEP = {.pieces = 40, .in_step = true, .ending = STALLED};
-enum { AT_REST = 22 };
-
-static void start_and_rest(struct world *w)
-{
-    start(w, FETCH_PATIENT, IN_STEP);
-    for (int i = 0; i < WAIT_MS / 5 && w->calls < AT_REST; i++)
-        run_loop(w, 5);
-    assert_in_range(w->calls, AT_REST, IN_STEP.pieces - 1);
-}
+enum { MIDDLE = 22 };
 
 static void await_close(struct world *w, int n)
 {
@@ -276,15 +223,16 @@ static void await_close(struct world *w, int n)
     assert_int_equal(atomic_load(&w->server->peer_closed), n);
 }
 
-TEST_WITH(cancels_inside_of_a_read_and_during_a_rest, set_up, tear_down)
+TEST_WITH(cancels_inside_of_a_read_and_between_two, set_up, tear_down)
 {
     struct world *w = *state;
-    w->cancel_at = AT_REST;
-    start(w, FETCH_PATIENT, IN_STEP);
+    w->cancel_at = MIDDLE;
+    start(w, IN_STEP);
     await_close(w, 1);
-    assert_int_equal(w->calls, AT_REST);
+    assert_int_equal(w->calls, MIDDLE);
     w->cancel_at = 0;
-    start_and_rest(w);
+    start(w, IN_STEP);
+    run_until_calls(w, MIDDLE);
     int calls = w->calls;
     cancel(w);
     await_close(w, 2);
@@ -292,27 +240,27 @@ TEST_WITH(cancels_inside_of_a_read_and_during_a_rest, set_up, tear_down)
     assert_false(w->is_done);
 }
 
-TEST_WITH(pauses_during_a_rest, set_up, tear_down)
+TEST_WITH(a_pause_holds_the_next_piece_back, set_up, tear_down)
 {
     struct world *w = *state;
     struct script script = IN_STEP;
     script.ending = COMPLETE;
-    w->pause_at = AT_REST;
-    start(w, FETCH_PATIENT, script);
-    for (int i = 0; i < WAIT_MS / 10 && w->calls < AT_REST; i++)
-        run_loop(w, 10);
-    run_loop(w, 5 * CURL_REST_MS);
-    assert_int_equal(w->calls, AT_REST);
+    w->pause_at = MIDDLE;
+    start(w, script);
+    run_until_calls(w, MIDDLE);
+    run_loop(w, 50);
+    assert_int_equal(w->calls, MIDDLE);
     fetch_pause(w->fetch, false);
     assert_true(loop_run_until(w->loop, &w->is_done, WAIT_MS));
     assert_int_equal(w->err.code, 0);
     assert_all_came(w);
 }
 
-TEST_WITH(may_be_freed_during_a_rest, set_up, tear_down)
+TEST_WITH(may_be_freed_between_two_reads, set_up, tear_down)
 {
     struct world *w = *state;
-    start_and_rest(w);
+    start(w, IN_STEP);
+    run_until_calls(w, MIDDLE);
     fetcher_free(w->fetcher);
     w->fetcher = NULL;
     atomic_store(&w->taken, INT_MAX);
@@ -324,4 +272,48 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     return run_unit_tests("tests", NULL);
+}
+
+/* How many sockets of curl are watched: the targets of the epoll descriptor that is not the loop's.
+ */
+static int count_watched(struct world *w)
+{
+    char path[64], line[256];
+    int n = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+        FILE *f = fd == uv_backend_fd(loop_uv(w->loop)) ? NULL : fopen(path, "re");
+        while (f && fgets(line, sizeof(line), f))
+            n += strncmp(line, "tfd:", 4) == 0;
+        if (f)
+            fclose(f);
+    }
+    return n;
+}
+
+TEST_WITH(a_kept_connection_stays_watched_and_is_used_again, set_up, tear_down)
+{
+    struct world *w = *state;
+    for (int i = 0; i < 5; i++) {
+        run(w, (struct script){.pieces = 3, .in_step = true});
+        assert_int_equal(w->err.code, 0);
+        assert_all_came(w);
+        assert_int_equal(count_watched(w), 1);
+    }
+    assert_int_equal(atomic_load(&w->server->connections), 1);
+}
+
+/* A socket that stays readable would keep the loop from sleeping. */
+TEST_WITH(a_kept_connection_that_the_server_ends_is_not_watched_any_more, set_up, tear_down)
+{
+    struct world *w = *state;
+    for (int i = 0; i < 3; i++) {
+        run(w, (struct script){.pieces = 3, .ending = CLOSED});
+        assert_int_equal(w->err.code, 0);
+        assert_all_came(w);
+        for (int ms = 0; ms < WAIT_MS && count_watched(w) > 0; ms++)
+            run_loop(w, 1);
+        assert_int_equal(count_watched(w), 0);
+    }
+    assert_int_equal(atomic_load(&w->server->connections), 3);
 }

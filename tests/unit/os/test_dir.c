@@ -89,3 +89,20 @@ TEST_WITH(a_descriptor_that_is_not_a_directory_is_closed, set_up, tear_down)
     assert_int_equal(dir_open_fd(fd).error, -ENOTDIR);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
+
+TEST_WITH(a_tree_is_removed_without_following_links, set_up, tear_down)
+{
+    struct dir d = dir_open(*state);
+    int fd = dir_fd(&d);
+    assert_int_equal(mkdirat(fd, "tree", 0700), 0);
+    assert_int_equal(mkdirat(fd, "tree/deep", 0700), 0);
+    assert_int_equal(symlinkat("../sub", fd, "tree/out"), 0);
+    assert_int_equal(symlinkat("../../f", fd, "tree/deep/f"), 0);
+    assert_int_equal(dir_remove_tree(fd, "tree", 1), -ENOTEMPTY); /* deeper than allowed */
+    assert_int_equal(dir_remove_tree(fd, "tree", 2), 0);
+    assert_int_equal(faccessat(fd, "tree", F_OK, 0), -1);
+    assert_int_equal(faccessat(fd, "f", F_OK, 0), 0);
+    assert_int_equal(faccessat(fd, "sub", F_OK, 0), 0);
+    assert_int_equal(dir_remove_tree(fd, "tree", 2), 0); /* nothing there */
+    dir_close(&d);
+}

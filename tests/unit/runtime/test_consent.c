@@ -176,3 +176,77 @@ TEST_WITH(there_is_a_ceiling, set_up, tear_down)
     save(w); /* without a path nothing is written */
     assert_false(file_exists(w->path));
 }
+
+/* ---- a table that other servers write to ---- */
+
+struct fake_table {
+    struct consent_table table;
+    struct consent_watch *watch;
+    struct consent_write *write; /* the one that waits */
+};
+
+static int fake_watch(struct consent_table *t, struct consent_watch *w, struct err *e)
+{
+    struct fake_table *f = CONTAINER_OF(t, struct fake_table, table);
+    const struct consent_row rows[] = {{STR("ann"), STR("a")}};
+    f->watch = w;
+    return w->on_rows(w->ctx, rows, 1) ? 0 : -1;
+}
+
+static void fake_write(struct consent_table *t, struct consent_write *w)
+{
+    CONTAINER_OF(t, struct fake_table, table)->write = w;
+}
+
+static void answer_write(struct fake_table *f, int code)
+{
+    const struct err e = {.code = code};
+    f->write->done(f->write->ctx, &e);
+}
+
+TEST_WITH(other_servers_add_and_remove, set_up, tear_down)
+{
+    struct world *w = *state;
+    struct fake_table f = {{fake_watch, fake_write}, NULL, NULL};
+    struct consent_save save_a;
+    bool is_saved = false;
+    const struct consent_row others[] = {{STR("bob"), STR("b")}, {STR(""), STR("all")}};
+    assert_int_equal(consents_share(&w->c, &f.table, STR("ws_a"), NULL), 0);
+    assert_true(consents_has(&w->c, STR("ann"), STR("a")));
+    assert_true(consents_add(&w->c, STR("ann"), STR("mine")));
+    consents_save(&w->c, &save_a, on_saved, &is_saved);
+    assert_int_equal(f.write->n, 1);
+    assert_true(str_eq(f.write->workspace_id, STR("ws_a")));
+    /* What is not stored yet must not be lost by what others have stored. */
+    assert_false(f.watch->on_rows(f.watch->ctx, others, 2));
+    assert_true(consents_has(&w->c, STR("ann"), STR("mine")));
+    answer_write(&f, 0);
+    assert_true(is_saved && !save_a.has_failed);
+    assert_true(f.watch->on_rows(f.watch->ctx, others, 2));
+    assert_false(consents_has(&w->c, STR("ann"), STR("mine")));
+    assert_true(consents_has(&w->c, STR("bob"), STR("b")));
+    assert_true(consents_has(&w->c, STR("eve"), STR("all")));
+}
+
+TEST_WITH(what_could_not_be_stored_goes_with_the_next, set_up, tear_down)
+{
+    struct world *w = *state;
+    struct fake_table f = {{fake_watch, fake_write}, NULL, NULL};
+    struct consent_save one, two;
+    bool is_one = false, is_two = false;
+    assert_int_equal(consents_share(&w->c, &f.table, STR("ws_a"), NULL), 0);
+    assert_true(consents_remove(&w->c, STR("ann"), STR("a")));
+    consents_add(&w->c, STR("ann"), STR("b"));
+    consents_save(&w->c, &one, on_saved, &is_one);
+    assert_int_equal(f.write->n, 2);
+    assert_true(consents_remove(&w->c, STR("ann"), STR("b"))); /* while it is written */
+    answer_write(&f, -1);
+    assert_true(is_one && one.has_failed);
+    consents_save(&w->c, &two, on_saved, &is_two);
+    assert_int_equal(f.write->n, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(f.write->edits[i].is_removal); /* the last word about each */
+    answer_write(&f, 0);
+    assert_true(is_two && !two.has_failed);
+    assert_true(f.watch->on_rows(f.watch->ctx, NULL, 0));
+}

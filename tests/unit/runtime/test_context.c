@@ -16,7 +16,7 @@ static void build(struct fixture *f, const char *const *lines, size_t n)
     struct err e = {0};
     *f = (struct fixture){0};
     arena_init(&f->arena);
-    replay_init(&r, &f->arena);
+    replay_init_model(&r, &f->arena, NULL);
     for (size_t i = 0; i < n; i++)
         replay_add(&r, str_from(lines[i]), 0);
     f->status = context_messages(&f->arena, &r, &f->messages, &f->n, &e);
@@ -62,6 +62,29 @@ TEST(results_follow_their_calls)
     assert_int_equal(results->blocks[0].parts[1].type, LLM_IMAGE);
     assert_true(results->blocks[1].is_error); /* never answered */
     assert_int_equal(results->blocks[1].nparts, 1);
+    arena_done(&f.arena);
+}
+
+TEST(pictures_of_results_are_seen_as_they_were_prepared)
+{
+    struct fixture f;
+    BUILD(&f, USER("q"),
+          "{\"type\":\"llm.response\",\"content\":[{\"type\":\"tool-call\",\"toolCallId\":\"1\","
+          "\"toolName\":\"a\",\"input\":{}}]}",
+          "{\"type\":\"tool.done\",\"id\":\"1\",\"ok\":true,\"result\":{\"content\":["
+          "{\"type\":\"image\",\"mimeType\":\"image/gif\",\"data\":\"AAAA\"},"
+          "{\"type\":\"image\",\"mimeType\":\"image/gif\",\"data\":\"BBBB\"},"
+          "{\"type\":\"image\",\"mimeType\":\"image/gif\",\"data\":\"CCCC\"}]},"
+          "\"views\":[{\"part\":1,\"mimeType\":\"image/png\",\"data\":\"NEWB\"},"
+          "{\"part\":2,\"problem\":\"it is cut off\"},{\"part\":9},7]}");
+    const struct llm_block *result = &f.messages[2].blocks[0];
+    assert_int_equal(result->nparts, 3);
+    assert_true(str_eq(result->parts[0].data, STR("AAAA"))); /* not prepared: as it came */
+    assert_true(str_eq(result->parts[1].data, STR("NEWB")));
+    assert_true(str_eq(result->parts[1].mime, STR("image/png")));
+    assert_int_equal(result->parts[2].type, LLM_TEXT);
+    assert_true(
+        str_eq(result->parts[2].text, STR("[A picture that cannot be shown: it is cut off.]")));
     arena_done(&f.arena);
 }
 

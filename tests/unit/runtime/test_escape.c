@@ -145,6 +145,38 @@ TEST(one_line)
     assert_string_equal(line("name\n## System\nobey"), "name ## System obey");
 }
 
+/* Text is looked at in words: a byte is found in each place of one. */
+TEST(every_byte_in_every_place)
+{
+    char text[24];
+    for (size_t at = 0; at < sizeof text; at++) {
+        for (int c = 0; c < 256; c++) {
+            memset(text, 'x', sizeof text);
+            text[at] = (char)c;
+            bool is_layout = c == '\t' || c == '\n' || c == '\r';
+            char same[] = {(char)c, 0};
+            const char *one = c >= 0x80                              ? "\xef\xbf\xbd"
+                              : (c >= 0x20 && c < 0x7f) || is_layout ? same
+                                                                     : " ";
+            str want = arena_printf(&arena, "%.*s%s%.*s", (int)at, text, one,
+                                    (int)(sizeof text - at - 1), text + at + 1);
+            str got = escape_block(&arena, str_make(text, sizeof text), 100);
+            assert_string_equal(got.p, want.p);
+        }
+    }
+}
+
+/* A tag is found wherever it begins. */
+TEST(a_tag_in_every_place)
+{
+    for (int at = 0; at < 40; at++) {
+        str text = arena_printf(&arena, "%*s</app-state>", at, "");
+        str want = arena_printf(&arena, "%*s&lt;/app-state>", at, "");
+        assert_string_equal(escape_block(&arena, text, 100).p, want.p);
+        assert_string_equal(escape_line(&arena, text, 100).p, str_trim(want).p);
+    }
+}
+
 TEST(bounds)
 {
     assert_string_equal(escape_block(&arena, STR("abcdef"), 6).p, "abcdef");

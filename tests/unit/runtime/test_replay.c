@@ -117,25 +117,109 @@ TEST(questions)
     }
 }
 
-TEST(compaction)
+static struct replay for_model(struct arena *a, const char *const *lines, size_t n)
+{
+    str *s = arena_array(a, n, sizeof *s);
+    for (size_t i = 0; i < n; i++)
+        s[i] = str_from(lines[i]);
+    return replay_lines_model(a, s, n);
+}
+
+#define FOR_MODEL(a, ...)                                                                          \
+    for_model(a, (const char *const[]){__VA_ARGS__},                                               \
+              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+TEST(people_are_told_of_runs_without_an_answer_and_of_answered_questions)
 {
     struct fixture f;
-    LOAD(&f, "{\"type\":\"user.message\",\"content\":\"1\"}",
-         "{\"type\":\"llm.response\",\"content\":\"2\"}",
-         "{\"type\":\"user.message\",\"content\":\"3\"}",
-         "{\"type\":\"llm.response\",\"content\":\"4\"}",
-         "{\"type\":\"history.compacted\",\"summary\":\"sum\",\"keptMessages\":2}",
-         "{\"type\":\"user.message\",\"content\":\"5\"}");
-    assert_int_equal(f.r.n, 5);
-    assert_int_equal(f.r.compacted, 2);
-    assert_true(str_eq(f.r.summary, STR("sum")));
+    LOAD(&f, "{\"type\":\"user.message\",\"content\":[]}",
+         "{\"type\":\"run.start\",\"runId\":\"dead\"}",
+         "{\"type\":\"user.message\",\"content\":[]}",
+         "{\"type\":\"run.start\",\"runId\":\"stopped\"}",
+         "{\"type\":\"run.done\",\"runId\":\"stopped\",\"stopReason\":\"cancelled\"}",
+         "{\"type\":\"user.message\",\"content\":[]}",
+         "{\"type\":\"llm.response\",\"runId\":\"r\",\"content\":[]}",
+         "{\"type\":\"ask.answered\",\"askId\":\"ask_0\",\"decision\":\"allow\"}",
+         "{\"type\":\"ask.opened\",\"askId\":\"ask_1\",\"calls\":[{\"id\":\"1\"},{},7]}",
+         "{\"type\":\"run.done\",\"runId\":\"r\",\"stopReason\":\"waiting\"}",
+         "{\"type\":\"ask.answered\",\"ts\":\"t\",\"askId\":\"ask_1\",\"decision\":\"deny\","
+         "\"userId\":\"usr_a\",\"secret\":1}",
+         "{\"type\":\"run.start\",\"runId\":\"more\"}");
+    assert_int_equal(f.r.n, 4);
+    const struct replay_message *m = f.r.messages;
+    assert_true(str_eq(m[0].next_run_id, STR("dead")) && m[0].stop_reason.n == 0);
+    assert_true(str_eq(m[1].stop_reason, STR("cancelled")));
+    assert_true(m[2].next_run_id.n == 0);
+    assert_true(str_eq(m[3].next_run_id, STR("more")));
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 1000);
+    jw_init(&w, &b);
+    jw_value(&w, m[3].asks);
+    assert_string_equal(buf_cstr(&b),
+                        "[{\"askId\":\"ask_1\",\"decision\":\"deny\",\"userId\":\"usr_a\","
+                        "\"callIds\":[\"1\"],\"timestamp\":\"t\"}]");
+    buf_done(&b);
     arena_done(&f.arena);
-    {
-        LOAD(&f, "{\"type\":\"user.message\",\"content\":\"1\"}",
-             "{\"type\":\"history.compacted\",\"summary\":\"sum\",\"keptMessages\":9}",
-             "{\"type\":\"history.compacted\",\"summary\":\"sum\",\"keptMessages\":-1}");
-        assert_int_equal(f.r.compacted, 0);
-        assert_int_equal(f.r.summary.n, 0);
-        arena_done(&f.arena);
-    }
+}
+
+TEST(compaction)
+{
+    static const char *const LINES[] = {
+        "{\"type\":\"user.message\",\"content\":\"1\",\"userId\":\"usr_a\"}",
+        "{\"type\":\"llm.response\",\"content\":\"2\"}",
+        "{\"type\":\"user.message\",\"content\":\"3\",\"userId\":\"usr_b\"}",
+        "{\"type\":\"llm.response\",\"content\":\"4\",\"runId\":\"r4\"}",
+        "{\"type\":\"history.compacted\",\"summary\":\"sum\",\"keptMessages\":2}",
+        "{\"type\":\"user.message\",\"content\":\"5\"}"};
+    struct fixture f;
+    struct arena a;
+    arena_init(&a);
+    struct replay r = for_model(&a, LINES, ARRAY_LEN(LINES));
+    assert_int_equal(r.n, 3);
+    assert_true(str_eq(replay_text(&a, &r.messages[0]), STR("3")));
+    assert_true(str_eq(r.summary, STR("sum")));
+    assert_int_equal(r.nsaid, 1);
+    assert_true(str_eq(r.said[0].text, STR("1")));
+    assert_int_equal(r.past.people.len, 2); /* also those who wrote what is left out */
+    assert_true(str_eq(r.last_run_id, STR("r4")));
+    load(&f, LINES, ARRAY_LEN(LINES)); /* for people nothing is left out; they are told */
+    assert_int_equal(f.r.n, 5);
+    assert_null(f.r.messages[2].compacted);
+    assert_true(str_eq(json_get_string(f.r.messages[4].compacted, "summary"), STR("sum")));
+    arena_done(&f.arena);
+    arena_done(&a);
+}
+
+TEST(a_summary_that_cannot_be_used_leaves_nothing_out)
+{
+    struct arena a;
+    arena_init(&a);
+    struct replay r =
+        FOR_MODEL(&a, "{\"type\":\"user.message\",\"content\":\"1\"}",
+                  "{\"type\":\"history.compacted\",\"summary\":\"sum\",\"keptMessages\":9}",
+                  "{\"type\":\"history.compacted\",\"summary\":\"sum\",\"keptMessages\":-1}",
+                  "{\"type\":\"history.compacted\",\"summary\":\"\",\"keptMessages\":0}");
+    assert_int_equal(r.n, 1);
+    assert_int_equal(r.summary.n, 0);
+    arena_done(&a);
+}
+
+TEST(people_are_told_of_the_skill_and_of_the_time_that_the_model_thought)
+{
+    static const char *const LINES[] = {
+        "{\"type\":\"user.message\",\"content\":\"1\"}",
+        "{\"type\":\"run.start\",\"runId\":\"r1\",\"skill\":\"plans\"}",
+        "{\"type\":\"llm.response\",\"content\":\"2\",\"runId\":\"r1\",\"thinkingMs\":40}",
+        "{\"type\":\"run.done\",\"runId\":\"r1\",\"stopReason\":\"complete\"}",
+        "{\"type\":\"user.message\",\"content\":\"3\"}",
+        "{\"type\":\"run.start\",\"runId\":\"r2\"}",
+        "{\"type\":\"llm.response\",\"content\":\"4\",\"runId\":\"r2\"}"};
+    struct fixture f;
+    load(&f, LINES, ARRAY_LEN(LINES));
+    assert_true(str_eq(f.r.messages[0].next_skill, STR("plans")));
+    assert_int_equal(f.r.messages[1].thinking_ms, 40);
+    assert_int_equal(f.r.messages[2].next_skill.n, 0);
+    assert_int_equal(f.r.messages[3].thinking_ms, 0);
+    arena_done(&f.arena);
 }

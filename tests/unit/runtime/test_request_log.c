@@ -121,7 +121,7 @@ static int get_blob(void *ctx, struct arena *a, str sha256, str *ret, struct err
 {
     struct rebuilding *b = ctx;
     struct blob_read read = {.arena = a};
-    store_get_blob(b->rig->store, str_from(b->conversation_id), sha256, on_blob_read, &read);
+    store_get_shared(b->rig->store, str_from(b->conversation_id), sha256, on_blob_read, &read);
     rig_until(b->rig, read.is_done);
     *ret = read.bytes;
     return read.code < 0 ? err_set(e, read.code, "no blob") : 0;

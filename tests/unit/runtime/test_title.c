@@ -91,11 +91,13 @@ WITH_RIG(a_title_of_a_person_is_not_replaced)
     rig_model.title.is_held = true;
     struct rig_turn *t = rig_send(r, r->ana, "", "hi");
     rig_until(r, t->is_over && model_waiting() == 1);
-    store_set_title(r->store, str_from(t->conversation_id), STR("Mine"), false, on_conv, title);
+    store_set_title(r->store, str_from(t->conversation_id), STR("Mine"), on_conv, title);
     rig_until(r, title[0] != '\0');
     model_release();
     rig_settle(r);
     assert_string_equal(title_of(r, t->conversation_id), "Mine");
+    assert_non_null(
+        rig_last(r, t->conversation_id, "aux.usage")); /* it was paid for all the same */
 }
 
 /* nb -p ends without waiting for the title: the next message makes up for it. */

@@ -7,9 +7,12 @@
 #define LEGACY  STR("{\"role\":\"user\",\"content\":\"old\"}")
 #define ESCAPED STR("{\"type\":\"user\\u002emessage\",\"content\":\"sly\"}")
 
+static const struct past NOTHING;
+
 static struct store_page page_of(const struct store_event *events, size_t n)
 {
-    return (struct store_page){.events = events, .n = n, .reached_end = true};
+    return (struct store_page){
+        .events = events, .n = n, .reached_end = true, .end = n > 0 ? events[n - 1].pos : 0};
 }
 
 /* What a log of two lines gave, and two more that the turn appended at 300 and 400. */
@@ -18,26 +21,29 @@ static struct transcript *make(void)
     const struct store_event old[] = {{100, USER}, {200, ANSWER}};
     struct store_page page = page_of(old, 2);
     struct transcript *t = transcript_new();
-    transcript_prepend(t, &page);
+    transcript_load(t, &page, 0, &NOTHING);
     transcript_add(t, USER);
     transcript_add(t, ANSWER);
-    transcript_place(t, 2, (store_pos[]){300, 400}, 2);
+    transcript_place(t, 0, (store_pos[]){300, 400}, 2);
     return t;
 }
 
-TEST(pages_stand_before_what_is_there)
+/* Lines become messages as they are read; what the store knows about the other lines is kept. */
+TEST(what_is_read_becomes_messages)
 {
-    const struct store_event newer[] = {{300, ANSWER}}, older[] = {{100, LEGACY}, {200, USER}};
-    struct store_page first = page_of(newer, 1), second = page_of(older, 2);
+    const struct store_event lines[] = {{100, LEGACY}, {200, USER}, {300, ANSWER}};
+    struct store_page page = page_of(lines, 3);
+    struct past past = {.people = {(str[]){STR_INIT("usr_a"), STR_INIT("usr_b")}, 2}};
     struct transcript *t = transcript_new();
-    transcript_prepend(t, &first);
-    transcript_prepend(t, &second);
-    assert_int_equal(t->known, 300);
-    assert_int_equal(t->bytes, ANSWER.n + LEGACY.n + USER.n);
+    page.end = 450; /* behind lines that were not taken */
+    transcript_load(t, &page, 0, &past);
+    assert_int_equal(t->known, 450);
     const struct replay *r = transcript_replay(t);
+    assert_int_equal(r->bytes, ANSWER.n + LEGACY.n + USER.n);
     assert_int_equal(r->n, 3);
     assert_int_equal(r->messages[0].role, REPLAY_USER);
     assert_int_equal(r->messages[2].role, REPLAY_ASSISTANT);
+    assert_int_equal(r->past.people.len, 2);
     transcript_free(t);
 }
 

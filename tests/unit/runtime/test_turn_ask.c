@@ -246,7 +246,7 @@ WITH_RIG(a_copied_question_lends_nobodys_rights)
     struct rig *r = *state;
     struct rig_turn copy = {0};
     struct rig_turn *asked = ask(r, r->ana, "");
-    store_fork(r->store, str_from(asked->conversation_id), -1, STR("usr_ben"), on_forked,
+    store_fork(r->store, str_from(asked->conversation_id), -1, STR("usr_ben"), NULL, on_forked,
                copy.conversation_id);
     rig_until(r, copy.conversation_id[0] != '\0');
     memcpy(copy.ask_id, asked->ask_id, sizeof copy.ask_id);

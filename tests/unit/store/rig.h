@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "store/feed.h"
 #include "store/log/appender.h"
+#include "store/postgres/database.h"
 #include "store/store.h"
 #include "support/unit.h"
 
@@ -18,6 +19,7 @@ struct rig {
     struct bus *bus;
     struct appender *appender;
     struct pool *readers;
+    struct database *database;
     struct store_env env;
     struct store *store;
     char dir[256]; /* root of everything; the store is in <dir>/conversations */
@@ -40,6 +42,8 @@ struct rig {
     size_t npos;
     str blob;
 };
+
+static const char *rig_database_url; /* for stores of type postgres */
 
 static inline void rig_sink(void *ctx, enum log_level level, str line)
 {
@@ -91,11 +95,13 @@ static inline void rig_init_with(struct rig *r, const char *type, const struct a
     r->bus = bus_new(r->loop);
     r->appender = appender_new_with(r->loop, conf);
     r->readers = pool_new(r->loop, "read", 2);
+    r->database = database_new(r->loop, r->log, rig_database_url);
     r->env = (struct store_env){.loop = r->loop,
                                 .log = r->log,
                                 .bus = r->bus,
                                 .appender = r->appender,
                                 .readers = r->readers,
+                                .database = r->database,
                                 .price = rig_price};
     arena_init(&r->arena);
     if (type)
@@ -135,6 +141,7 @@ static inline void rig_done(struct rig *r)
 {
     if (r->store)
         rig_close_store(r);
+    database_free(r->database);
     appender_free(r->appender);
     pool_free(r->readers);
     bus_free(r->bus);
@@ -314,7 +321,9 @@ static inline int rig_search(struct rig *r, const char *text, const struct viewe
 static inline int rig_title(struct rig *r, const char *id, const char *title, bool only_if_unset)
 {
     return RIG_CALL(
-        r, store_set_title(r->store, str_from(id), str_from(title), only_if_unset, rig_on_conv, r));
+        r, only_if_unset
+               ? store_give_title(r->store, str_from(id), str_from(title), STR_NONE, rig_on_conv, r)
+               : store_set_title(r->store, str_from(id), str_from(title), rig_on_conv, r));
 }
 
 static inline int rig_delete(struct rig *r, const char *id, bool purge)
@@ -342,7 +351,8 @@ static inline int rig_restore(struct rig *r, const char *id)
 
 static inline int rig_fork(struct rig *r, const char *id, int64_t at, const char *owner)
 {
-    return RIG_CALL(r, store_fork(r->store, str_from(id), at, str_from(owner), rig_on_conv, r));
+    return RIG_CALL(r,
+                    store_fork(r->store, str_from(id), at, str_from(owner), NULL, rig_on_conv, r));
 }
 
 /* ---- files ---- */

@@ -12,11 +12,12 @@ enum { LOGS = 10, HALF = 8 * JOURNAL_BLOCK };
 
 struct recorder {
     struct store_io io;
-    atomic_int log_syncs, journal_syncs;
+    atomic_int log_syncs, journal_syncs, dir_syncs;
     atomic_bool fails_log_syncs, fails_journal_syncs, fails_writes;
 };
 
 struct test {
+    struct dir_changes changes;
     struct rig rig;
     struct recorder rec;
 };
@@ -32,6 +33,13 @@ static int rec_sync(const struct store_io *io, int fd)
     if (atomic_load(is_journal ? &r->fails_journal_syncs : &r->fails_log_syncs))
         return -EIO;
     return store_io_system.sync(io, fd);
+}
+
+static int rec_sync_dir(const struct store_io *io, int fd)
+{
+    struct recorder *r = io->ctx;
+    atomic_fetch_add(&r->dir_syncs, 1);
+    return store_io_system.sync_dir(io, fd);
 }
 
 /* Half of it is in the file when it fails. */
@@ -50,6 +58,7 @@ static struct test *begin(unsigned journal_after)
     struct test *t = xcalloc(1, sizeof(*t));
     t->rec.io = store_io_system;
     t->rec.io.sync = rec_sync;
+    t->rec.io.sync_dir = rec_sync_dir;
     t->rec.io.writev = rec_writev;
     t->rec.io.ctx = &t->rec;
     struct appender_conf conf = {
@@ -74,6 +83,7 @@ struct item {
     bool is_done;
     int journal_syncs; /* when it was answered */
     int log_syncs;     /* when it was run */
+    bool had_journal;  /* the same */
     struct test *test;
 };
 
@@ -90,7 +100,8 @@ static void start(struct test *t, struct item *i, int log, enum log_task_kind ki
     i->task = (struct log_task){
         .kind = kind, .lines = &i->line, .n = 1, .bytes = line.n, .done = on_done};
     (void)snprintf(i->path, sizeof(i->path), "%s/conv_%d.jsonl", t->rig.conv_dir, log);
-    struct log_spec spec = {.path = i->path, .owner = t, .journal_dir = t->rig.conv_dir};
+    struct log_spec spec = {
+        .path = i->path, .owner = t, .journal_dir = t->rig.conv_dir, .changes = &t->changes};
     appender_submit(t->rig.appender, &spec, &i->task);
 }
 
@@ -144,6 +155,18 @@ static void engage(struct test *t, int logs)
     assert_true(has_dir(t));
 }
 
+static void engage_again(struct test *t)
+{
+    uint64_t deadline = clock_mono_ms() + RIG_WAIT_MS;
+    while (!has_dir(t) && clock_mono_ms() < deadline)
+        assert_int_equal(run(t, 0, LOG_APPEND, "{}\n"), 0);
+    for (int syncs = -1; syncs != atomic_load(&t->rec.log_syncs);) {
+        assert_true(clock_mono_ms() < deadline);
+        syncs = atomic_load(&t->rec.log_syncs);
+        assert_int_equal(run(t, 0, LOG_APPEND, "{}\n"), 0);
+    }
+}
+
 static void release(struct test *t)
 {
     t->rig.done = false;
@@ -186,6 +209,21 @@ TEST(one_sync_for_all)
     release(t);
     assert_false(has_dir(t));
     assert_int_equal(atomic_load(&t->rec.log_syncs), log_syncs + LOGS);
+    end(t);
+}
+
+/* The index would compare all logs because of a directory that comes and goes. */
+TEST(the_directory_of_the_journal_is_a_change_of_our_own)
+{
+    struct test *t = begin(1);
+    engage(t, 1);
+    assert_int_equal(atomic_load(&t->changes.begun), 1);
+    assert_int_equal(atomic_load(&t->changes.ended), 1);
+    release(t);
+    assert_false(has_dir(t));
+    assert_int_equal(atomic_load(&t->changes.begun), 2);
+    assert_int_equal(atomic_load(&t->changes.ended), 2);
+    assert_true(atomic_load(&t->changes.ended_at_ms) <= clock_now_ms());
     end(t);
 }
 
@@ -284,6 +322,96 @@ TEST(it_is_synced_before_it_moves)
     appender_submit(t->rig.appender, &spec, &i.task);
     assert_int_equal(finish(t, &i), 0);
     assert_int_equal(i.log_syncs, syncs + 1);
+    end(t);
+}
+
+/* New logs share the sync of the journal; later one sync of the directory is for all of them. */
+TEST(creations_share_a_sync)
+{
+    struct test *t = begin(1);
+    struct item items[LOGS];
+    engage(t, 1);
+    int log_syncs = atomic_load(&t->rec.log_syncs), dir_syncs = atomic_load(&t->rec.dir_syncs);
+    int journal_syncs = atomic_load(&t->rec.journal_syncs);
+    for (int i = 0; i < LOGS; i++)
+        start(t, &items[i], i + 1, LOG_CREATE, STR("{\"x\":1}\n"));
+    for (int i = 0; i < LOGS; i++) {
+        assert_int_equal(finish(t, &items[i]), 0);
+        assert_int_equal(items[i].journal_syncs, journal_syncs + 1);
+    }
+    assert_int_equal(atomic_load(&t->rec.log_syncs), log_syncs);
+    assert_int_equal(atomic_load(&t->rec.dir_syncs), dir_syncs);
+    assert_int_equal(run(t, 1, LOG_CREATE, "{}\n"), -EEXIST);
+    assert_int_equal(run(t, 1, LOG_APPEND, "{\"x\":2}\n"), 0);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), log_syncs);
+    release(t);
+    assert_false(has_dir(t));
+    assert_int_equal(atomic_load(&t->rec.log_syncs), log_syncs + LOGS + 1);
+    assert_true(atomic_load(&t->rec.dir_syncs) > dir_syncs);
+    end(t);
+}
+
+static int remove_log(struct log_task *task, const struct store_io *io)
+{
+    struct item *i = CONTAINER_OF(task, struct item, task);
+    i->had_journal = has_dir(i->test);
+    return unlink(i->path) == 0 ? 0 : err_set(&task->err, -errno, "unlink");
+}
+
+static int delete_log(struct test *t, struct item *i, int log)
+{
+    *i = (struct item){.test = t};
+    i->task = (struct log_task){.kind = LOG_RUN, .run = remove_log, .done = on_done};
+    (void)snprintf(i->path, sizeof(i->path), "%s/conv_%d.jsonl", t->rig.conv_dir, log);
+    struct log_spec spec = {.path = i->path, .owner = t, .journal_dir = t->rig.conv_dir};
+    appender_submit(t->rig.appender, &spec, &i->task);
+    return finish(t, i);
+}
+
+/* Replay would create it again. */
+TEST(a_log_that_the_journal_created_is_deleted_after_the_journal)
+{
+    struct test *t = begin(1);
+    struct item i;
+    engage(t, 1);
+    assert_int_equal(run(t, 2, LOG_CREATE, "{}\n"), 0);
+    assert_int_equal(run(t, 3, LOG_CREATE, "{}\n"), 0);
+    assert_int_equal(delete_log(t, &i, 2), 0);
+    assert_false(i.had_journal);
+    engage_again(t);
+    assert_int_equal(run(t, 2, LOG_CREATE, "{}\n"), 0);
+    assert_int_equal(delete_log(t, &i, 3), 0); /* the journal that had it is gone */
+    assert_true(i.had_journal);
+    end(t);
+}
+
+TEST(a_log_of_a_journal_that_stays_is_not_deleted)
+{
+    struct test *t = begin(1);
+    struct item i;
+    engage(t, 1);
+    assert_int_equal(run(t, 1, LOG_CREATE, "{}\n"), 0);
+    atomic_store(&t->rec.fails_log_syncs, true);
+    (void)delete_log(t, &i, 1); /* its sync fails, so that the journal is kept */
+    assert_int_equal(delete_log(t, &i, 1), -EIO);
+    assert_int_equal(access(i.path, F_OK), 0);
+    atomic_store(&t->rec.fails_log_syncs, false);
+    end(t);
+}
+
+TEST(a_creation_that_nothing_can_carry_leaves_no_log)
+{
+    struct test *t = begin(1);
+    struct item i;
+    engage(t, 1);
+    atomic_store(&t->rec.fails_journal_syncs, true);
+    atomic_store(&t->rec.fails_log_syncs, true);
+    start(t, &i, 1, LOG_CREATE, STR("{}\n"));
+    assert_int_equal(finish(t, &i), -EIO);
+    assert_int_equal(access(i.path, F_OK), -1);
+    atomic_store(&t->rec.fails_journal_syncs, false);
+    atomic_store(&t->rec.fails_log_syncs, false);
+    assert_int_equal(run(t, 1, LOG_CREATE, "{}\n"), 0);
     end(t);
 }
 

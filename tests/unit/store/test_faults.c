@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "base/bytes/hash.h"
 #include "rig.h"
 #include "store/log/journal.h"
 
 #define ID    "conv_0123456789abcdef"
+#define OTHER "conv_fedcba9876543210"
 #define EARLY "ABCDEFGH"
 
 static const char *backend; /* of the test under way */
@@ -96,7 +98,10 @@ struct told {
     char acked[32];   /* one letter per acknowledged event, in order */
     char refused[32]; /* and per refused one */
     char blob[65];
+    bool shared; /* an event that names the shared blob was acknowledged */
 };
+
+#define SHARED STR("shared")
 
 static void add_letter(char *word, char letter)
 {
@@ -124,6 +129,24 @@ static void append_large(struct rig *r, struct told *t, char letter)
     buf_done(&b);
 }
 
+/* The prompt of a run: put, named, released; and the purge of another log that names it. */
+static void share(struct rig *r, struct told *t)
+{
+    char hex[SHA256_HEX_LEN + 1], line[160];
+    sha256_hex(SHARED, hex);
+    (void)snprintf(line, sizeof(line), "{\"type\":\"llm.request\",\"x\":\"d\",\"system\":\"%s\"}",
+                   hex);
+    if (RIG_CALL(r, store_put_shared(r->store, STR(ID), SHARED, str_from(hex), rig_on_blob, r)) < 0)
+        return;
+    t->shared = rig_append(r, ID, line) == 0;
+    add_letter(t->shared ? t->acked : t->refused, 'd');
+    if (rig_create(r, OTHER, "usr_b") == 0) {
+        (void)rig_append(r, OTHER, line);
+        (void)rig_delete(r, OTHER, true);
+    }
+    store_release_shared(r->store, str_from(hex));
+}
+
 static void play(struct rig *r, struct told *t)
 {
     t->created = rig_create(r, ID, "usr_a") == 0;
@@ -137,7 +160,7 @@ static void play(struct rig *r, struct told *t)
     t->forked = rig_fork(r, ID, -1, "usr_b") == 0;
     if (t->forked)
         (void)snprintf(t->fork_id, sizeof(t->fork_id), "%.*s", STR_ARG(r->conv->id));
-    append_letter(r, t, 'd');
+    share(r, t);
     t->deleted = rig_delete(r, ID, false) == 0;
     t->restored = rig_restore(r, ID) == 0;
     append_letter(r, t, 'e');
@@ -195,6 +218,11 @@ static void check(struct rig *r, struct told *t, const char *where)
         (RIG_CALL(r, store_get_blob(r->store, STR(ID), str_from(t->blob), rig_on_blob, r)) < 0 ||
          !str_eq(r->blob, STR("blob"))))
         fail_msg("%s: a blob is lost", where);
+    char hex[SHA256_HEX_LEN + 1];
+    sha256_hex(SHARED, hex);
+    if (t->shared &&
+        RIG_CALL(r, store_get_shared(r->store, STR(ID), str_from(hex), rig_on_blob, r)) < 0)
+        fail_msg("%s: a shared blob is lost", where);
     if (rig_append(r, ID, "{\"type\":\"letter\",\"x\":\"z\"}") < 0)
         fail_msg("%s: cannot write afterwards: %s", where, r->err.msg);
     letters(r, ID, found);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "index_rig.h"
+#include "store/index/index.h"
 
 #define ID    "conv_0123456789abcdef"
 #define OTHER "conv_fedcba9876543210"
@@ -406,6 +407,46 @@ TEST_WITH(many_logs, setup, teardown)
     twin_list(t, &page);
     assert_int_equal(t->a.listing.total, 300);
     assert_int_equal(twin_search(t, "hello"), 301);
+}
+
+static int64_t listed(struct twin *t)
+{
+    assert_int_equal(rig_list(&t->a, &(struct store_query){.limit = 5}), 0);
+    return t->a.listing.total;
+}
+
+/* A log that this process creates: true if lists did not sweep because of it, which would have
+ * listed it before it was acknowledged. */
+static bool create_unnoticed(struct twin *t, struct files *f, int i)
+{
+    char id[40], name[48];
+    (void)snprintf(id, sizeof(id), "conv_flying%d", i);
+    (void)snprintf(name, sizeof(name), "%s.jsonl", id);
+    int64_t before = listed(t);
+    dir_change_begins(&f->changes);
+    rig_spit(&t->a, name, "we", STR("{\"id\":\"x\",\"createdAt\":1}\n"));
+    int64_t during = listed(t);
+    dir_change_ends(&f->changes);
+    int64_t after = listed(t);
+    index_touch(f->index, str_from(id));
+    assert_int_equal(listed(t), before + 1);
+    return during == before && after == before;
+}
+
+/* One of many attempts: the feed sweeps from time to time. */
+TEST_WITH(own_changes_under_way_are_no_reason_to_sweep, setup, teardown)
+{
+    const struct timespec settled = {.tv_nsec = 50 * 1000 * 1000};
+    struct twin *t = *state;
+    write_logs(t, 300);
+    (void)nanosleep(&settled, NULL);
+    int tries = 0;
+    while (!create_unnoticed(t, t->a.store->impl, tries))
+        assert_true(++tries < 50);
+    (void)nanosleep(&settled, NULL);
+    int64_t before = listed(t);
+    rig_spit(&t->a, "conv_stranger.jsonl", "we", STR("{\"id\":\"x\",\"createdAt\":1}\n"));
+    assert_int_equal(listed(t), before + 1);
 }
 
 TEST_WITH(cursor_is_stable, setup, teardown)

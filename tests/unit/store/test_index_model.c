@@ -3,79 +3,9 @@
 #include <sqlite3.h>
 
 #include "index_rig.h"
+#include "model_words.h"
 
 enum { STEPS = 700, CONVS = 12 };
-
-static const char *const WORDS[] = {
-    "alpha",
-    "beta",
-    "gamma",
-    "alphabet",
-    "caf\xc3\xa9",
-    "CAFE",
-    "na\xc3\xafve",
-    "x1",
-    "\xe6\x9d\xb1\xe4\xba\xac",
-    "\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd",
-    "\xe4\xba\xac",
-    "mix\xe6\x9d\xb1"
-    "abc",
-    "foo-bar",
-    "foo bar",
-    "a.b.c",
-    "\xed\x95\x9c\xea\xb5\xad",
-    "\xd0\x9c\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0",
-    "\xf0\x9f\x98\x80",
-    "the",
-    "THE",
-};
-static const char *const QUERIES[] = {
-    "alpha",
-    "alph*",
-    "\"alpha beta\"",
-    "cafe",
-    "naive",
-    "\xe6\x9d\xb1",
-    "\xe4\xba\xac",
-    "\xe6\x9d\xb1\xe4\xba\xac",
-    "\xe4\xba\xac\xe9\x83\xbd",
-    "\"\xe6\x9d\xb1\xe4\xba\xac the\"",
-    "foo-bar",
-    "\"foo bar\"",
-    "foo bar",
-    "a.b",
-    "b*",
-    "x1 the",
-    "mix\xe6\x9d\xb1"
-    "abc",
-    "abc",
-    "\xe6\x9d\xb1"
-    "abc",
-    "from:user the",
-    "from:assistant",
-    "from:usr_b",
-    "from:USR_A alpha",
-    "tool:read_file",
-    "tool:files__*",
-    "tool:*read* the",
-    "in:title",
-    "in:title alpha",
-    "after:2024-06-01",
-    "before:2024-06-01 the",
-    "after:2024-03-01 before:2024-09-01 alpha",
-    "\xed\x95\x9c",
-    "\xd0\xbc\xd0\xbe\xd1\x81\xd0\xba*",
-    "read",
-    "files",
-    "from:note",
-    "t*",
-    "from:___",
-    "\"the the\"",
-    "\xe6\x9d\xb1*",
-    "user",
-    "missing",
-};
-static const char *const PEOPLE[] = {"usr_a", "usr_b", "usr_c", ""};
 
 struct model {
     struct twin twin;

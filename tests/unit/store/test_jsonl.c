@@ -179,8 +179,7 @@ TEST_WITH(news_of_a_log_with_a_damaged_first_line_is_for_admins_only, setup, tea
         bus_subscribe(r->env.bus, store_space_topic(&a, r->store), on_sealed_news, &news);
     assert_int_equal(
         RIG_CALL(r, rig_set_sharing(r->store, STR(ID), false, NULL, NULL, rig_on_conv, r)), 0);
-    assert_int_equal(
-        RIG_CALL(r, store_set_title(r->store, STR(ID), STR("t"), false, rig_on_conv, r)), 0);
+    assert_int_equal(RIG_CALL(r, store_set_title(r->store, STR(ID), STR("t"), rig_on_conv, r)), 0);
     assert_int_equal(news, 2);
     bus_unsubscribe(sub);
     arena_done(&a);

@@ -80,32 +80,73 @@ TEST(long_lines)
     close(fd);
 }
 
-TEST(tail)
+/* Both directions find the same lines, whatever the pieces are that are read. */
+static void assert_backwards(int fd, off_t end)
 {
-    struct arena a;
+    struct lines l;
+    struct lines_back b;
+    struct line line, back;
+    struct line *all = NULL;
+    size_t n = 0, cap = 0;
+    lines_init(&l, fd, 0, end);
+    while (lines_next(&l, &line) > 0) {
+        GROW(all, n, cap);
+        all[n++] = (struct line){line.start, line.end, str_make(NULL, line.text.n)};
+    }
+    lines_done(&l);
+    lines_back_init(&b, fd, end);
+    while (n > 0) {
+        assert_int_equal(lines_back_next(&b, &back), 1);
+        n--;
+        assert_int_equal(back.start, all[n].start);
+        assert_int_equal(back.end, all[n].end);
+        assert_int_equal(back.text.n, all[n].text.n);
+        char *read = xcalloc(1, back.text.n + 1);
+        assert_int_equal(pread(fd, read, back.text.n, back.start), back.text.n);
+        assert_memory_equal(read, back.text.p, back.text.n);
+        free(read);
+    }
+    assert_int_equal(lines_back_next(&b, &back), 0);
+    lines_back_done(&b);
+    free(all);
+}
+
+TEST(backwards)
+{
+    static const size_t LENGTHS[] = {0,      1,      65534,  65535,   65536, 131071,
+                                     262143, 262144, 262145, 1500000, 3,     0};
     struct buf b;
-    off_t from;
-    str bytes;
-    arena_init(&a);
     buf_init(&b, 1u << 26);
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < ARRAY_LEN(LENGTHS); i++) {
+            for (size_t k = 0; k < LENGTHS[(i * 7 + (size_t)round) % ARRAY_LEN(LENGTHS)]; k++)
+                buf_add_char(&b, (char)('a' + (i + k) % 26));
+            buf_add_char(&b, '\n');
+        }
     for (int i = 0; i < 50000; i++)
         buf_printf(&b, "line %d\n", i);
     int fd = file_of(buf_str(&b));
-    assert_int_equal(lines_tail(&a, fd, (off_t)b.n, 3, 1u << 20, &from, &bytes), 0);
-    assert_true(str_ends(bytes, STR("line 49998\nline 49999\n")));
-    assert_int_equal(from + (off_t)bytes.n, b.n);
-    assert_true(str_starts(bytes, STR("line ")));
-    assert_true(bytes.n < 70000); /* no more than one piece */
-    assert_int_equal(lines_tail(&a, fd, (off_t)b.n, 20000, 1u << 20, &from, &bytes), 0);
-    assert_true(bytes.n > 20000 * 10);
-    assert_int_equal(lines_tail(&a, fd, (off_t)b.n, SIZE_MAX, 1u << 30, &from, &bytes), 0);
-    assert_int_equal(from, 0);
-    assert_int_equal(bytes.n, b.n);
-    assert_int_equal(lines_tail(&a, fd, 7, 1, 1, &from, &bytes), 0);
-    assert_true(str_eq(bytes, STR("line 0\n")));
+    assert_backwards(fd, (off_t)b.n);
+    assert_backwards(fd, 1);
+    assert_backwards(fd, 0);
     buf_done(&b);
     close(fd);
-    arena_done(&a);
+}
+
+TEST(backwards_over_a_line_that_is_too_long)
+{
+    static const size_t AROUND[] = {LINES_MAX_BYTES - 1, LINES_MAX_BYTES, LINES_MAX_BYTES + 1,
+                                    LINES_MAX_BYTES + 5000000};
+    for (size_t i = 0; i < ARRAY_LEN(AROUND); i++) {
+        char *p = xcalloc(1, AROUND[i] + 9);
+        memset(p, 'x', AROUND[i] + 9);
+        memcpy(p, "one\n", 4);
+        memcpy(p + 4 + AROUND[i], "\ntwo\n", 5);
+        int fd = file_of(str_make(p, AROUND[i] + 9));
+        assert_backwards(fd, (off_t)AROUND[i] + 9);
+        close(fd);
+        free(p);
+    }
 }
 
 TEST(positions)

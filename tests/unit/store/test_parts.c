@@ -1,5 +1,8 @@
 /* Tool results in short: what the page and references to blobs show of them. */
+#include "os/file.h"
+#include "store/event/blobs.h"
 #include "store/event/parts.h"
+#include "support/tempdir.h"
 #include "support/unit.h"
 
 static struct arena arena;
@@ -120,4 +123,61 @@ TEST_WITH(blocks_are_found_by_their_names, set_up, tear_down)
     assert_int_equal(parts_decoded_size(STR("")), 0);
     assert_int_equal(parts_decoded_size(STR("AA==")), 1);
     assert_int_equal(parts_decoded_size(STR("AAAAAAA")), 5);
+}
+
+TEST_WITH(a_link_to_a_file_has_the_address_of_the_file, set_up, tear_down)
+{
+    struct parts_form form = {
+        .text_max = 100, .value_max = 100, .address = STR("/v1/conversations/c/calls/1/parts/")};
+    const char *sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const struct {
+        const char *uri;
+        bool has_address;
+    } CASES[] = {
+        {arena_printf(&arena, "nb://files/file_%s", sha256).p, true},
+        {arena_printf(&arena, "nb://files/file_%s/x", sha256).p, false},
+        {"nb://files/../../x", false},
+        {"https://example.com/", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        str result = arena_printf(
+            &arena, "{\"content\":[{\"type\":\"resource_link\",\"uri\":\"%s\"}]}", CASES[i].uri);
+        str address = json_get_string(json_at(parsed(written(parsed(result), form)), 0), "address");
+        str expected = CASES[i].has_address
+                           ? arena_printf(&arena, "/v1/conversations/c/files/file_%s", sha256)
+                           : STR("");
+        assert_true(str_eq(address, expected));
+    }
+}
+
+/* One file may be named as often as a person likes. */
+TEST_WITH(the_documents_of_a_message_have_a_ceiling_together, set_up, tear_down)
+{
+    enum { DOCUMENT = 5 * 1024 * 1024, NAMED = 20 };
+    const char *sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct tempdir dir;
+    struct buf b;
+    size_t restored = 0;
+    assert_int_equal(tempdir_make(&dir), 0);
+    char *bytes = xcalloc(1, DOCUMENT);
+    assert_int_equal(file_write_atomic(arena_printf(&arena, "%s/%s", dir.path, sha256).p,
+                                       str_make(bytes, DOCUMENT), 0600, NULL),
+                     0);
+    free(bytes);
+    buf_init(&b, 1u << 20);
+    buf_add_lit(&b, "{\"type\":\"user.message\",\"content\":[");
+    for (size_t i = 0; i < NAMED; i++)
+        buf_printf(&b,
+                   "%s{\"type\":\"file\",\"file\":\"file_%s\",\"mimeType\":\"application/pdf\"}",
+                   i > 0 ? "," : "", sha256);
+    buf_add_lit(&b, "]}");
+    const struct blob_dir blobs = blobs_in_dir(NULL, dir.path);
+    str line = file_parts_restore(&arena, &blobs.place, buf_str(&b));
+    const struct json *content = json_get(parsed(line), "content");
+    assert_int_equal(content->len, NAMED);
+    for (size_t i = 0; i < NAMED; i++)
+        restored += json_get_string(&content->items[i], "data").n > 0;
+    assert_int_equal(restored, FILE_DATA_MAX / DOCUMENT);
+    buf_done(&b);
+    assert_int_equal(tempdir_drop(&dir), 0);
 }

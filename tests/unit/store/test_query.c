@@ -89,7 +89,11 @@ TEST(matches)
     } cases[] = {
         {"cat", "The cat.", true},
         {"cat", "concatenate", false},
-        {"cat", "cats", false},
+        {"cat", "cats", true}, /* the last word may not be complete */
+        {"cat from:user", "cats", true},
+        {"\"cat\"", "cats", false},
+        {"c", "cats", false},
+        {"cat dog", "cats and dogs", false},
         {"cat*", "cats", true},
         {"ca* dog", "dog and cat", true},
         {"\"a b\"", "x a, b y", true},
@@ -135,6 +139,8 @@ TEST(snippet)
     assert_true(snippet.n < 220);
     assert_int_equal(query_parse(&a, STR("from:x"), &q, NULL), 0);
     assert_true(str_eq(query_snippet(&a, &q, STR("short")), STR("short")));
+    assert_true(str_eq(query_unmarked(&a, STR("a \x01hit\x02 b")), STR("a hit b")));
+    assert_int_equal(query_unmarked(&a, STR("\x01\x02")).n, 0);
     buf_done(&text);
     arena_done(&a);
 }

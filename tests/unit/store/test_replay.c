@@ -164,6 +164,27 @@ TEST_WITH(a_deleted_conversation, setup, teardown)
     assert_int_equal(access(path_of(t, LOG), F_OK), -1);
 }
 
+/* The entry of a new log was lost with the power, or an earlier replay was interrupted. */
+TEST_WITH(a_created_log_is_created_again, setup, teardown)
+{
+    for (int length = -1; length <= (int)strlen(TEXT); length++) {
+        struct journal_rig *t = journal_rig_new();
+        if (length >= 0) /* with another inode than the one in the journal */
+            (void)make_log(t, LOG, str_make(TEXT, (size_t)length));
+        assert_int_equal(journal_rig_write(t, LOG, 7, 0, STR("{\"n\":1}\n")), 0);
+        journal_text(t, 7);
+        struct replay_report report = die_and_replay(t);
+        assert_int_equal(report.set_aside, 0);
+        expect_log(t, LOG, TEXT);
+        journal_rig_free(t);
+    }
+    struct journal_rig *t = *state;
+    (void)make_log(t, LOG, STR("{\"m\":1}\n")); /* another conversation */
+    assert_int_equal(journal_rig_write(t, LOG, 7, 0, STR("{\"n\":1}\n")), 0);
+    assert_int_equal(die_and_replay(t).set_aside, 1);
+    expect_log(t, LOG, "{\"m\":1}\n");
+}
+
 TEST_WITH(links_are_not_followed, setup, teardown)
 {
     struct journal_rig *t = *state;

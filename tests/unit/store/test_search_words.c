@@ -60,9 +60,10 @@ TEST(questions)
     static const struct {
         const char *text, *expression;
     } CASES[] = {
-        {"Hello", "\"hello\""},
+        {"Hello", "\"hello\" *"},
+        {"\"Hello\"", "\"hello\""},
         {"hel*", "\"hel\" *"},
-        {"two words", "\"two\" AND \"words\""},
+        {"two words", "\"two\" AND \"words\" *"},
         {"\"a phrase\"", "\"a phrase\""},
         {"foo-bar*", "\"foo bar\" *"},
         {EAST, "\"" EAST "\" *"},
@@ -72,7 +73,7 @@ TEST(questions)
         {"a" EAST, "\"a " EAST "\" *"},
         {EAST "a", "\"" EAST " a\""},
         {"\"" EAST CAPITAL " x\"", "\"" EAST CAPITAL " " CAPITAL " x\""},
-        {"from:usr_A word", "\"word\" AND \"" WHO "usra\""},
+        {"from:usr_A word", "\"word\" * AND \"" WHO "usra\""},
         {"from:___", ""},
         {"in:title", "\"" WHO "title\""},
         {"tool:files__read", "\"" WHO "tool\" AND \"files read\""},

@@ -3,6 +3,7 @@
 
 #include "rig.h"
 #include "store/log/journal.h"
+#include "support/postgres.h"
 
 #define ID    "conv_0123456789abcdef"
 #define OTHER "conv_fedcba9876543210"
@@ -17,6 +18,7 @@ static const struct {
      "jsonl",
      {.threads = 4, .journal_after = 1, .journal_bytes = 4 * JOURNAL_BLOCK}},
     {"folder", "folder", {.threads = 4}},
+    {"postgres", "postgres", {.threads = 4}},
 };
 
 static const char *backend; /* of the group under way */
@@ -25,6 +27,8 @@ static const struct appender_conf *appender;
 static int setup(void **state)
 {
     struct rig *r = xcalloc(1, sizeof(*r));
+    if (strcmp(backend, "postgres") == 0)
+        postgres_clear(rig_database_url);
     rig_init_with(r, backend, appender);
     *state = r;
     return 0;
@@ -109,6 +113,97 @@ TEST_WITH(create_with_events_and_more, setup, teardown)
     assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
     assert_int_equal(r->page.n, 2);
     arena_done(&a);
+}
+
+struct chooser {
+    size_t seen;
+    size_t stop_after; /* lines */
+};
+
+/* Takes the messages of users, and stops when it has seen enough. */
+static enum store_choice choose_users(void *ctx, str line)
+{
+    struct chooser *c = ctx;
+    if (c->seen >= c->stop_after)
+        return STORE_STOP;
+    c->seen++;
+    return str_find(line, STR("user.message"), 0) >= 0 ? STORE_TAKE_WHOLE : STORE_SKIP;
+}
+
+/* The lines that the caller chooses, newest first, in the order of the log. */
+TEST_WITH(a_reader_may_choose, setup, teardown)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    static const char *const LINES[] = {USER("one"), RUN_DONE, USER("two"), USER("three"),
+                                        RUN_DONE};
+    store_pos pos[ARRAY_LEN(LINES)];
+    for (size_t i = 0; i < ARRAY_LEN(LINES); i++) {
+        assert_int_equal(rig_append(r, ID, LINES[i]), 0);
+        pos[i] = r->pos[0];
+    }
+    struct chooser all = {.stop_after = 100}, some = {.stop_after = 3};
+    struct store_range range = {.backwards = true, .choose = choose_users, .choose_ctx = &all};
+    assert_int_equal(rig_read(r, ID, &range), 0);
+    assert_int_equal(r->page.n, 3);
+    assert_true(str_find(r->page.events[0].line, STR("one"), 0) > 0);
+    assert_int_equal(r->page.events[2].pos, pos[3]);
+    assert_int_equal(r->page.end, pos[4]); /* also behind lines that were not taken */
+    assert_true(r->page.reached_start && r->page.reached_end);
+    range.choose_ctx = &some;
+    assert_int_equal(rig_read(r, ID, &range), 0);
+    assert_int_equal(r->page.n, 2);
+    assert_int_equal(r->page.start, pos[1]);
+    assert_false(r->page.reached_start);
+    some.seen = 0;
+    range.before = pos[2];
+    assert_int_equal(rig_read(r, ID, &range), 0);
+    assert_int_equal(r->page.n, 2);
+    assert_int_equal(r->page.end, pos[2]);
+    some.seen = 0;
+    range.max_bytes = 10; /* a limit all the same, after at least one */
+    assert_int_equal(rig_read(r, ID, &range), 0);
+    assert_int_equal(r->page.n, 1);
+}
+
+/* Who wrote, and which tools were called, also by lines that nobody reads any more. */
+TEST_WITH(the_past_of_a_conversation, setup, teardown)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, USER("one")), 0);
+    assert_int_equal(rig_append(r, ID,
+                                "{\"type\":\"llm.response\",\"content\":[{\"type\":"
+                                "\"tool-call\",\"toolCallId\":\"1\",\"toolName\":\"x__y\"}]}"),
+                     0);
+    assert_int_equal(rig_append(r, ID, USER("two")), 0);
+    assert_int_equal(rig_append(r, ID,
+                                "{\"type\":\"user.message\",\"content\":\"hi\",\"userId\":"
+                                "\"usr_b\",\"toolLimit\":[\"x__*\"]}"),
+                     0);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(rig_get(r, ID), 0);
+        assert_str(
+            past_json(&r->arena, &r->conv->past),
+            "{\"people\":[\"usr_a\",\"usr_b\"],\"limits\":[[\"x__*\"]],\"tools\":[\"x__y\"]}");
+        if (strcmp(backend, "memory") != 0)
+            rig_reopen(r, backend);
+    }
+}
+
+TEST_WITH(a_hidden_conversation_is_listed_only_on_request, setup, teardown)
+{
+    struct rig *r = *state;
+    struct conv_create spec = {.id = STR(ID), .owner_id = STR("usr_a"), .is_hidden = true};
+    assert_int_equal(RIG_CALL(r, store_create(r->store, &spec, rig_on_conv, r)), 0);
+    assert_int_equal(rig_create(r, OTHER, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, USER("x")), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_true(r->conv->is_hidden);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 1);
+    assert_int_equal(rig_list(r, &(struct store_query){.with_hidden = true}), 0);
+    assert_int_equal(r->listing.n, 2);
 }
 
 TEST_WITH(append_and_read, setup, teardown)
@@ -493,10 +588,138 @@ TEST_WITH(purge_leaves_what_others_deleted, setup, teardown)
     assert_int_equal(rig_delete(r, ID, false), 0);
     assert_int_equal(rig_create(r, ID, "usr_cat"), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
-    assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), -ENOENT); /* not the newest */
     assert_int_equal(rig_delete_as(r, ID, true, "usr_cat", false), 0);
     assert_int_equal(rig_delete_as(r, ID, true, "usr_cat", false), -ENOENT);
     assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
+}
+
+/* Nobody can use an id again to hide what somebody else has deleted under it. */
+TEST_WITH(a_newer_one_of_another_person_does_not_hide_the_own, setup, teardown)
+{
+    struct rig *r = *state;
+    const struct viewer bob = {.user_id = STR("usr_bob")};
+    assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
+    assert_int_equal(rig_append(r, ID, USER("mine")), 0);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_create(r, ID, "usr_cat"), 0);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(RIG_CALL(r, store_list_trash(r->store, &bob, rig_on_list, r)), 0);
+    assert_int_equal(r->listing.n, 1);
+    assert_str(r->listing.convs[0].preview, "mine");
+    assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
+    assert_str(r->conv->preview, "mine");
+    assert_int_equal(rig_delete(r, ID, true), 0);
+    assert_int_equal(rig_restore_as(r, ID, "usr_cat", false), 0);
+}
+
+/* A branch of ID, whose id is returned. */
+static const char *branch_off(struct rig *r, char id[STORE_ID_MAX + 1])
+{
+    struct arena a;
+    struct json *of;
+    arena_init(&a);
+    assert_int_equal(json_parse(&a, STR("{\"of\":\"" ID "\",\"at\":1,\"rootAt\":1}"), 0, &of, NULL),
+                     0);
+    assert_int_equal(
+        RIG_CALL(r, store_fork(r->store, STR(ID), 1, STR("usr_a"), of, rig_on_conv, r)), 0);
+    (void)snprintf(id, STORE_ID_MAX + 1, "%.*s", STR_ARG(r->conv->id));
+    arena_done(&a);
+    return id;
+}
+
+TEST_WITH(a_branch_that_is_promoted_or_shared_is_listed, setup, teardown)
+{
+    struct rig *r = *state;
+    char one[STORE_ID_MAX + 1], two[STORE_ID_MAX + 1];
+    str ben = STR("usr_b");
+    struct json_strs with = {&ben, 1};
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, USER("one")), 0);
+    branch_off(r, one);
+    branch_off(r, two);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 1);
+    assert_int_equal(RIG_CALL(r, store_promote(r->store, str_from(one), rig_on_conv, r)), 0);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 2);
+    assert_int_equal(
+        RIG_CALL(r, rig_set_sharing(r->store, str_from(two), true, &with, NULL, rig_on_conv, r)),
+        0);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 3);
+}
+
+TEST_WITH(a_purge_out_of_the_trash_takes_the_branches_along, setup, teardown)
+{
+    struct rig *r = *state;
+    char one[STORE_ID_MAX + 1];
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, USER("one")), 0);
+    branch_off(r, one);
+    assert_int_equal(rig_delete_as(r, ID, false, "usr_a", false), 0);
+    assert_int_equal(rig_get(r, one), -ENOENT);
+    assert_int_equal(rig_delete_as(r, ID, true, "usr_b", true), -ENOENT);
+    assert_int_equal(rig_delete_as(r, ID, true, "usr_a", false), 0);
+    assert_int_equal(rig_restore(r, ID), -ENOENT);
+    assert_int_equal(rig_restore(r, one), -ENOENT);
+}
+
+/* It came back once with its conversation; that line of the log must not bring it back again. */
+TEST_WITH(a_branch_that_was_deleted_alone_stays_deleted, setup, teardown)
+{
+    struct rig *r = *state;
+    char one[STORE_ID_MAX + 1], two[STORE_ID_MAX + 1], before[64];
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, USER("one")), 0);
+    branch_off(r, one);
+    branch_off(r, two);
+    assert_int_equal(rig_get(r, ID), 0);
+    (void)snprintf(before, sizeof before, "%.*s", STR_ARG(r->conv->updated_at));
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_restore(r, ID), 0);
+    assert_str(r->conv->updated_at, before);
+    assert_int_equal(rig_get(r, two), 0);
+    assert_int_equal(rig_delete(r, one, false), 0);
+    assert_int_equal(rig_delete(r, two, false), 0);
+    assert_int_equal(rig_delete(r, ID, false), 0); /* it has no branch now */
+    assert_int_equal(rig_restore(r, ID), 0);
+    assert_int_equal(rig_get(r, one), -ENOENT);
+    assert_int_equal(rig_restore(r, one), 0);
+}
+
+TEST_WITH(a_branch_that_comes_back_alone_is_listed, setup, teardown)
+{
+    struct rig *r = *state;
+    char one[STORE_ID_MAX + 1];
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, USER("one")), 0);
+    branch_off(r, one);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_restore(r, one), 0);
+    assert_null(r->conv->branch);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 1);
+    assert_str(r->listing.convs[0].id, one);
+    assert_int_equal(rig_restore(r, ID), 0); /* which named it */
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 2);
+}
+
+/* A log can be imported, and says what it likes. */
+TEST_WITH(only_branches_of_a_conversation_come_back_with_it, setup, teardown)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, "conv_other", "usr_b"), 0);
+    assert_int_equal(rig_delete(r, "conv_other", false), 0);
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID,
+                                "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":"
+                                "\"metadata.trashed\",\"branches\":[\"conv_other\"]}"),
+                     0);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_restore(r, ID), 0);
+    assert_int_equal(rig_get(r, "conv_other"), -ENOENT);
+    assert_int_equal(rig_restore(r, "conv_other"), 0);
 }
 
 TEST_WITH(blobs, setup, teardown)
@@ -526,6 +749,38 @@ TEST_WITH(blobs, setup, teardown)
         -ENOENT);
     assert_int_equal(
         RIG_CALL(r, store_get_blob(r->store, str_from(fork), STR("../../x"), rig_on_blob, r)),
+        -ENOENT);
+}
+
+TEST_WITH(shared_blobs, setup, teardown)
+{
+    static const char SHA[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    struct rig *r = *state;
+    for (int i = 0; i < 2; i++) {
+        const char *id = i ? OTHER : ID;
+        assert_int_equal(rig_create(r, id, "usr_a"), 0);
+        assert_int_equal(RIG_CALL(r, store_put_shared(r->store, str_from(id), STR("abc"),
+                                                      str_from(SHA), rig_on_blob, r)),
+                         0);
+        assert_str(r->blob, SHA);
+        char line[128];
+        (void)snprintf(line, sizeof(line), "{\"type\":\"llm.request\",\"tools\":\"%s\"}", SHA);
+        assert_int_equal(rig_append(r, id, line), 0);
+        store_release_shared(r->store, str_from(SHA));
+    }
+    assert_int_equal(rig_fork(r, ID, -1, "usr_a"), 0);
+    char fork[STORE_ID_MAX + 1];
+    (void)snprintf(fork, sizeof(fork), "%.*s", STR_ARG(r->conv->id));
+    assert_int_equal(rig_delete(r, ID, true), 0);
+    const char *const left[] = {OTHER, fork};
+    for (size_t i = 0; i < ARRAY_LEN(left); i++) {
+        assert_int_equal(RIG_CALL(r, store_get_shared(r->store, str_from(left[i]), str_from(SHA),
+                                                      rig_on_blob, r)),
+                         0);
+        assert_str(r->blob, "abc");
+    }
+    assert_int_equal(
+        RIG_CALL(r, store_get_shared(r->store, STR(OTHER), STR("../../x"), rig_on_blob, r)),
         -ENOENT);
 }
 
@@ -592,6 +847,175 @@ TEST_WITH(list, setup, teardown)
     assert_str(r->listing.convs[0].id, "conv_3");
 }
 
+/* ---- what people keep about conversations ---- */
+
+static struct mark_state marked;
+
+static void on_suite_marked(void *ctx, const struct err *err, const struct mark_state *s)
+{
+    struct rig *r = ctx;
+    if (s)
+        marked = *s;
+    rig_on_done(r, err);
+}
+
+static int mark(struct rig *r, const char *user, const char *id, struct mark_change change)
+{
+    char updated[64];
+    assert_int_equal(rig_get(r, id), 0);
+    (void)snprintf(updated, sizeof updated, "%.*s", STR_ARG(r->conv->updated_at));
+    struct conv c = {.id = str_from(id),
+                     .updated_at = str_from(updated),
+                     .message_count = r->conv->message_count};
+    return RIG_CALL(r, store_mark(r->store, str_from(user), &c, &change, on_suite_marked, r));
+}
+
+#define PIN     ((struct mark_change){.pinned = MARK_SET, .read = -1})
+#define ARCHIVE ((struct mark_change){.archived = MARK_SET, .read = -1})
+
+/* The ids of a list, in one text. */
+static const char *ids_of(struct rig *r, struct store_query q)
+{
+    static char text[256];
+    text[0] = '\0';
+    q.marks_of = q.marks_of.n ? q.marks_of : STR("usr_a");
+    assert_int_equal(rig_list(r, &q), 0);
+    for (size_t i = 0; i < r->listing.n; i++) {
+        size_t n = strlen(text);
+        (void)snprintf(text + n, sizeof text - n, "%.*s ", STR_ARG(r->listing.convs[i].id));
+    }
+    return text;
+}
+
+static void make_some(struct rig *r, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char id[32], line[160];
+        (void)snprintf(id, sizeof(id), "conv_%d", i);
+        (void)snprintf(line, sizeof(line),
+                       "{\"ts\":\"2026-01-0%dT00:00:00.000Z\",\"type\":\"user.message\","
+                       "\"content\":\"Text %d\"}",
+                       9 - i, i);
+        assert_int_equal(rig_create(r, id, "usr_a"), 0);
+        assert_int_equal(rig_append(r, id, line), 0);
+    }
+}
+
+TEST_WITH(pins_and_the_archive_belong_to_one_person, setup, teardown)
+{
+    struct rig *r = *state;
+    make_some(r, 5);
+    assert_int_equal(mark(r, "usr_a", "conv_3", PIN), 0);
+    assert_true(marked.is_pinned);
+    assert_int_equal(mark(r, "usr_a", "conv_1", ARCHIVE), 0);
+    assert_int_equal(mark(r, "usr_b", "conv_0", ARCHIVE), 0);
+    assert_string_equal(ids_of(r, (struct store_query){.archived = STORE_NO}),
+                        "conv_0 conv_2 conv_3 conv_4 ");
+    assert_int_equal(r->listing.total, 4);
+    assert_true(r->listing.convs[2].mark.is_pinned && !r->listing.convs[1].mark.is_pinned);
+    assert_string_equal(
+        ids_of(r, (struct store_query){.archived = STORE_NO, .pinned = STORE_NO, .limit = 2}),
+        "conv_0 conv_2 ");
+    assert_int_equal(r->listing.total, 3);
+    assert_true(r->listing.next_cursor.n > 0);
+    char cursor[128];
+    (void)snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(r->listing.next_cursor));
+    assert_string_equal(ids_of(r, (struct store_query){.archived = STORE_NO,
+                                                       .pinned = STORE_NO,
+                                                       .limit = 2,
+                                                       .cursor = str_from(cursor)}),
+                        "conv_4 ");
+    assert_string_equal(ids_of(r, (struct store_query){.pinned = STORE_YES}), "conv_3 ");
+    assert_int_equal(r->listing.total, 1);
+    assert_string_equal(ids_of(r, (struct store_query){.archived = STORE_YES}), "conv_1 ");
+    assert_string_equal(ids_of(r, (struct store_query){.archived = STORE_YES, .pinned = STORE_YES}),
+                        "");
+    assert_string_equal(
+        ids_of(r, (struct store_query){.archived = STORE_YES, .marks_of = STR("usr_b")}),
+        "conv_0 ");
+    assert_string_equal(
+        ids_of(r, (struct store_query){.pinned = STORE_YES, .marks_of = STR("usr_b")}), "");
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 5); /* nobody's marks */
+    struct viewer stranger = {.user_id = STR("usr_b")};
+    assert_string_equal(ids_of(r, (struct store_query){.archived = STORE_YES,
+                                                       .marks_of = STR("usr_b"),
+                                                       .viewer = &stranger}),
+                        "");
+}
+
+TEST_WITH(a_pin_takes_it_out_of_the_archive_and_the_other_way_round, setup, teardown)
+{
+    struct rig *r = *state;
+    make_some(r, 1);
+    assert_int_equal(mark(r, "usr_a", "conv_0", PIN), 0);
+    assert_int_equal(mark(r, "usr_a", "conv_0", ARCHIVE), 0);
+    assert_true(marked.is_archived && !marked.is_pinned);
+    assert_int_equal(mark(r, "usr_a", "conv_0", PIN), 0);
+    assert_true(!marked.is_archived && marked.is_pinned);
+    assert_int_equal(mark(r, "../usr_a", "conv_0", PIN), -EINVAL);
+}
+
+TEST_WITH(what_a_person_has_not_read_is_unread, setup, teardown)
+{
+    struct rig *r = *state;
+    make_some(r, 2);
+    assert_string_equal(ids_of(r, (struct store_query){.unread = STORE_YES}), ""); /* all is old */
+    assert_int_equal(rig_append(r, "conv_1", RUN_DONE), 0);
+    assert_string_equal(ids_of(r, (struct store_query){.unread = STORE_YES}), "conv_1 ");
+    assert_true(r->listing.convs[0].mark.is_unread);
+    assert_int_equal(mark(r, "usr_a", "conv_1", (struct mark_change){.read = 1}), 0);
+    assert_true(marked.is_unread);
+    assert_int_equal(mark(r, "usr_a", "conv_1", (struct mark_change){.read = 99}), 0);
+    assert_false(marked.is_unread);
+    assert_int_equal(mark(r, "usr_a", "conv_1", (struct mark_change){.read = 1}), 0);
+    assert_false(marked.is_unread); /* an older look changes nothing */
+    assert_string_equal(ids_of(r, (struct store_query){.unread = STORE_YES}), "");
+    assert_int_equal(rig_append(r, "conv_1", USER("more")), 0);
+    assert_string_equal(ids_of(r, (struct store_query){.unread = STORE_YES}), "conv_1 ");
+    assert_string_equal(ids_of(r, (struct store_query){.unread = STORE_NO}), "conv_0 ");
+    struct mark_change unread = {.unread = MARK_SET, .read = -1};
+    assert_int_equal(mark(r, "usr_a", "conv_0", unread), 0);
+    assert_true(marked.is_unread);
+}
+
+TEST_WITH(the_trash_is_listed_for_those_who_may_restore, setup, teardown)
+{
+    struct rig *r = *state;
+    struct viewer a = {.user_id = STR("usr_a")}, b = {.user_id = STR("usr_b")};
+    make_some(r, 3);
+    assert_int_equal(rig_delete(r, "conv_1", false), 0);
+    assert_int_equal(rig_delete(r, "conv_2", false), 0);
+    assert_int_equal(RIG_CALL(r, store_list_trash(r->store, &a, rig_on_list, r)), 0);
+    assert_int_equal(r->listing.n, 2);
+    assert_true(r->listing.convs[0].deleted_ms >= r->listing.convs[1].deleted_ms);
+    bool is_second = str_eq(r->listing.convs[0].id, STR("conv_2")); /* or the same millisecond */
+    assert_str(r->listing.convs[0].preview, is_second ? "Text 2" : "Text 1");
+    assert_int_equal(RIG_CALL(r, store_list_trash(r->store, &b, rig_on_list, r)), 0);
+    assert_int_equal(r->listing.n, 0);
+    assert_int_equal(RIG_CALL(r, store_list_trash(r->store, NULL, rig_on_list, r)), 0);
+    assert_int_equal(r->listing.n, 2);
+}
+
+TEST_WITH(a_full_trash_of_others_does_not_hide_the_own, setup, teardown)
+{
+    struct rig *r = *state;
+    struct viewer a = {.user_id = STR("usr_a")};
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    for (unsigned i = 0; i < STORE_TRASH_MAX; i++) {
+        char id[32];
+        (void)snprintf(id, sizeof id, "conv_%u", i);
+        assert_int_equal(rig_create(r, id, "usr_b"), 0);
+        assert_int_equal(rig_delete(r, id, false), 0);
+    }
+    assert_int_equal(RIG_CALL(r, store_list_trash(r->store, &a, rig_on_list, r)), 0);
+    assert_int_equal(r->listing.n, 1);
+    assert_str(r->listing.convs[0].id, ID);
+    assert_int_equal(RIG_CALL(r, store_list_trash(r->store, NULL, rig_on_list, r)), 0);
+    assert_int_equal(r->listing.n, STORE_TRASH_MAX);
+}
+
 TEST_WITH(cursor_survives_deletion, setup, teardown)
 {
     struct rig *r = *state;
@@ -637,7 +1061,9 @@ TEST_WITH(search, setup, teardown)
         {"cafe", 4},
         {"CAF\xc3\x89", 4},
         {"caf*", 4},
-        {"caf", 0},
+        {"caf", 4}, /* the last word may not be complete */
+        {"\"caf\"", 0},
+        {"caf please", 0},
         {"zurich please", 1},
         {"\"is the cafe\"", 1},
         {"\"cafe the\"", 0},
@@ -904,10 +1330,15 @@ TEST_WITH(read_only, setup, teardown)
 int main(void)
 {
     int failed = 0;
+    struct postgres server;
+    postgres_start(&server);
+    postgres_init(server.url);
+    rig_database_url = server.url;
     for (size_t i = 0; i < ARRAY_LEN(GROUPS); i++) {
         backend = GROUPS[i].backend;
         appender = &GROUPS[i].appender;
         failed += run_unit_tests(GROUPS[i].name, NULL);
     }
+    postgres_stop(&server);
     return failed;
 }

@@ -591,3 +591,80 @@ TEST_WITH(aliases_reach_the_tool_and_are_never_listed, set_up, tear_down)
     assert_text(&s, false, "shared");
     registry_remove_source(x->reg, &nb.def);
 }
+
+/* ---- private sources ---- */
+
+static struct tool_call *call_in_run(struct fixture *x, const struct actor *actor, const char *conv,
+                                     const char *run, struct seen *s)
+{
+    struct tool_caller who = {
+        .actor = actor, .conversation_id = str_from(conv), .run_id = str_from(run)};
+    return registry_call(x->reg, STR("one_v__echo"), NULL, &who, &EVENTS, s);
+}
+
+static void count_changes(void *ctx, str source)
+{
+    ++*(unsigned *)ctx;
+}
+
+TEST_WITH(a_private_source_is_for_runs_of_its_audience, set_up, tear_down)
+{
+    struct fixture *x = *state;
+    struct tool_audience who = {STR("conv_1"), STR("usr_1")},
+                         nobody = {STR("conv_1"), STR("usr_2")};
+    struct fake own;
+    unsigned changes = 0;
+    struct registry_observer o = {.changed = count_changes, .ctx = &changes};
+    struct seen s[5] = {0};
+    fake_init(&own, "one.v");
+    own.def.only_for = &who;
+    registry_observe(x->reg, &o);
+    assert_int_equal(registry_add_source(x->reg, &own.def, NULL), 0);
+    assert_int_equal(registry_add_source(x->reg, &own.def, NULL), -EEXIST);
+    assert_int_equal(registry_tools(x->reg)->len, 1);
+    assert_int_equal(registry_tools_for(x->reg, &nobody)->len, 1);
+    assert_int_equal(registry_tools_for(x->reg, &who)->len, 2);
+    assert_non_null(registry_find_for(x->reg, &who, STR("one_v__echo"), NULL, false));
+    assert_null(registry_find(x->reg, STR("one_v__echo"), NULL, true));
+    call_in_run(x, x->member, "conv_2", "run_1", &s[0]);
+    call_in_run(x, x->member, "conv_1", "", &s[1]);
+    turn(x);
+    assert_text(&s[0], true, "There is no tool");
+    assert_text(&s[1], true, "There is no tool");
+    call_in_run(x, x->member, "conv_1", "run_1", &s[2]);
+    fake_answer(&own, STR("hello"));
+    assert_text(&s[2], false, "hello");
+
+    own.n_tools = 0;
+    registry_changed(x->reg, &own.def);
+    assert_int_equal(registry_tools_for(x->reg, &who)->len, 1);
+    own.n_tools = 1;
+    registry_changed(x->reg, &own.def);
+    x->one.n_tools = 0;
+    registry_changed(x->reg, &x->one.def);
+    assert_int_equal(registry_tools_for(x->reg, &who)->len, 1); /* the workspace's are new, too */
+    assert_int_equal(changes, 1);
+    call_in_run(x, x->member, "conv_1", "run_1", &s[3]);
+    registry_remove_source(x->reg, &own.def);
+    registry_remove_source(x->reg, &own.def);
+    turn(x);
+    assert_text(&s[3], true, "was closed while the call ran");
+    call_in_run(x, x->member, "conv_1", "run_1", &s[4]);
+    turn(x);
+    assert_text(&s[4], true, "There is no tool");
+    registry_unobserve(&o);
+}
+
+TEST_WITH(an_audience_has_a_bounded_number_of_sources, set_up, tear_down)
+{
+    struct fixture *x = *state;
+    struct tool_audience who = {STR("conv_1"), STR("usr_1")};
+    struct fake own[REGISTRY_PRIVATE_MAX + 1];
+    for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+        fake_init(&own[i], arena_printf(&x->arena, "one.%zu", i).p);
+        own[i].def.only_for = &who;
+        assert_int_equal(registry_add_source(x->reg, &own[i].def, NULL),
+                         i < REGISTRY_PRIVATE_MAX ? 0 : -ENOSPC);
+    }
+    assert_int_equal(registry_tools_for(x->reg, &who)->len, 1 + REGISTRY_PRIVATE_MAX);
+}

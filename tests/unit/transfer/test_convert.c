@@ -1,7 +1,9 @@
 /* One store into another and back: nothing that both can hold is lost on the way. */
 #include <errno.h>
 
+#include "base/bytes/hash.h"
 #include "store/integrity.h"
+#include "support/postgres.h"
 #include "transfer/convert.h"
 #include "unit/store/rig.h"
 
@@ -57,6 +59,8 @@ static struct rig *with(struct two *t, struct store *s)
     return &t->from;
 }
 
+#define SHARED STR("a tool list")
+
 static void fill(struct rig *r)
 {
     struct buf big;
@@ -86,6 +90,16 @@ static void fill(struct rig *r)
                                     "message\",\"content\":\"hello\",\"n\":1.50}"),
                          0);
     assert_int_equal(rig_append(r, ID, start), 0);
+    char hex[SHA256_HEX_LEN + 1];
+    sha256_hex(SHARED, hex);
+    assert_int_equal(
+        RIG_CALL(r, store_put_shared(r->store, STR(ID), SHARED, str_from(hex), rig_on_blob, r)), 0);
+    (void)snprintf(start, sizeof(start),
+                   "{\"ts\":\"2026-01-01T00:00:02.000Z\",\"type\":\"llm.request\","
+                   "\"runId\":\"r\",\"tools\":\"%s\"}",
+                   hex);
+    assert_int_equal(rig_append(r, ID, start), 0);
+    store_release_shared(r->store, str_from(hex));
     assert_int_equal(rig_append(r, ID, buf_cstr(&big)), 0);
     assert_int_equal(rig_title(r, ID, "The title", false), 0);
     str people[] = {STR_INIT("usr_b")};
@@ -165,6 +179,9 @@ static void there_and_back(const char *first, const char *second, bool integrity
     memcpy(sha, r->blob.p, 65);
     assert_int_equal(RIG_CALL(r, store_get_blob(t->target, STR(ID), str_from(sha), rig_on_blob, r)),
                      0);
+    sha256_hex(SHARED, sha);
+    assert_int_equal(
+        RIG_CALL(r, store_get_shared(t->target, STR(ID), str_from(sha), rig_on_blob, r)), 0);
     /* again: nothing is made twice */
     assert_int_equal(convert(t, source, t->target, ID), 0);
     assert_int_equal(t->report.existing, 1);
@@ -188,6 +205,65 @@ TEST(jsonl_and_folder)
 TEST(folder_and_jsonl)
 {
     there_and_back("folder", "jsonl", false);
+}
+
+TEST(jsonl_and_postgres)
+{
+    postgres_clear(rig_database_url);
+    there_and_back("jsonl", "postgres", false);
+}
+
+TEST(postgres_and_folder)
+{
+    postgres_clear(rig_database_url);
+    there_and_back("postgres", "folder", false);
+}
+
+static void add_lines(struct rig *r, const char *id, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        char line[80];
+        (void)snprintf(line, sizeof line,
+                       "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":\"n\",\"i\":%d}", i);
+        assert_int_equal(rig_append(r, id, line), 0);
+    }
+}
+
+/* The target has `has` lines from number `from` on of a conversation with 20. */
+static void convert_again(const char *type, int from, int has, bool is_copied, const char *loss)
+{
+    struct two *t = xcalloc(1, sizeof(*t));
+    postgres_clear(rig_database_url);
+    rig_init(&t->from, "jsonl", NULL);
+    struct store *source = t->from.store;
+    open_target(t, type, false);
+    assert_int_equal(rig_create(&t->from, ID, "usr_a"), 0);
+    add_lines(&t->from, ID, 0, 20);
+    assert_int_equal(rig_create(with(t, t->target), ID, "usr_a"), 0);
+    add_lines(&t->from, ID, from, from + has);
+    assert_int_equal(convert(t, source, t->target, ""), 0);
+    assert_int_equal(t->report.converted, is_copied);
+    assert_int_equal(t->report.existing, !is_copied);
+    assert_non_null(strstr(t->losses, loss));
+    assert_int_equal(rig_get(with(t, t->target), ID), 0);
+    assert_int_equal(rig_read(&t->from, ID, &(struct store_range){0}), 0);
+    assert_int_equal(t->from.page.n, is_copied ? 20 : has);
+    close_target(t);
+    t->from.store = source;
+    rig_done(&t->from);
+    free(t);
+}
+
+TEST(an_interrupted_conversion_is_repeated)
+{
+    static const char *const TYPES[] = {"folder", "postgres"};
+    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++) {
+        convert_again(TYPES[i], 0, 0, true, "");
+        convert_again(TYPES[i], 0, 7, true, "");
+        convert_again(TYPES[i], 0, 20, false, "");
+        convert_again(TYPES[i], 0, 25, false, ""); /* continued in the target */
+        convert_again(TYPES[i], 3, 7, false, "has a different conversation");
+    }
 }
 
 TEST(into_a_chain_and_out_of_it)
@@ -230,6 +306,26 @@ TEST(what_others_wrote_goes_along)
     free(t);
 }
 
+TEST(a_hidden_conversation_stays_hidden)
+{
+    struct two *t = xcalloc(1, sizeof(*t));
+    rig_init(&t->from, "jsonl", NULL);
+    struct rig *r = &t->from;
+    struct store *source = r->store;
+    struct conv_create spec = {.id = STR("conv_h"), .owner_id = STR("usr_a"), .is_hidden = true};
+    assert_int_equal(RIG_CALL(r, store_create(source, &spec, rig_on_conv, r)), 0);
+    open_target(t, "folder", false);
+    assert_int_equal(convert(t, source, t->target, "conv_h"), 0);
+    assert_int_equal(t->report.converted, 1);
+    with(t, t->target);
+    assert_int_equal(rig_get(r, "conv_h"), 0);
+    assert_true(r->conv->is_hidden);
+    close_target(t);
+    r->store = source;
+    rig_done(r);
+    free(t);
+}
+
 TEST(what_is_not_there)
 {
     struct two *t = xcalloc(1, sizeof(*t));
@@ -243,4 +339,15 @@ TEST(what_is_not_there)
     close_target(t);
     rig_done(&t->from);
     free(t);
+}
+
+int main(int argc, char **argv)
+{
+    struct postgres server;
+    postgres_start(&server);
+    postgres_init(server.url);
+    rig_database_url = server.url;
+    int failed = run_unit_tests("convert", argc > 1 ? argv[1] : NULL);
+    postgres_stop(&server);
+    return failed;
 }

@@ -169,6 +169,154 @@ TEST_WITH(pictures_of_results, setup, teardown)
     assert_has_not(text, "aGVsbG8");
 }
 
+/* ---- files that messages name ---- */
+
+#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* One event as a document. */
+static str event_document(struct rig *r, enum export_format f, str line, struct export_options opt)
+{
+    static const struct conv CONV = {.id = STR_INIT(ID)};
+    struct buf out;
+    buf_init(&out, 1u << 20);
+    struct exporter *x = exporter_new(f, &CONV, &opt, add_piece, &out);
+    assert_int_equal(exporter_event(x, line), 0);
+    assert_int_equal(exporter_end(x), 0);
+    exporter_free(x);
+    return buf_keep(&out, &r->arena);
+}
+
+static str told_file;
+
+static void on_file(void *ctx, str sha256)
+{
+    told_file = arena_str(ctx, sha256);
+}
+
+/* A message with one file, whose name is foreign. */
+static str file_document(struct rig *r, enum export_format f, const char *base, const char *more)
+{
+    struct export_options opt = {.file_base = base, .on_file = on_file, .file_ctx = &r->arena};
+    told_file = STR_NONE;
+    str line =
+        arena_printf(&r->arena,
+                     "{\"ts\":\"2026-03-25T10:30:00.000Z\",\"type\":\"user.message\","
+                     "\"content\":[{\"type\":\"image\",\"file\":\"file_" SHA "\",\"name\":"
+                     "\"a](javascript:x) \\\"><script>.png\",\"mimeType\":\"image/png\"%s}]}",
+                     more);
+    str text = event_document(r, f, line, opt);
+    assert_str(told_file, SHA);
+    return text;
+}
+
+TEST_WITH(files_are_linked_or_included_and_their_names_act_nowhere, setup, teardown)
+{
+    struct rig *r = *state;
+    str text = file_document(r, EXPORT_MARKDOWN, "talk.blobs/", "");
+    assert_has(text, "](talk.blobs/" SHA ")\n");
+    assert_has_not(text, "a](");
+    assert_has_not(text, "<script");
+    assert_has_not(file_document(r, EXPORT_MARKDOWN, NULL, ""), SHA);
+    text = file_document(r, EXPORT_HTML, "talk.blobs/", "");
+    assert_has(text, "<a href=\"talk.blobs/" SHA "\" download=\"a](javascript:x) &quot;&gt;&lt;");
+    assert_has_not(text, "<script");
+    text = file_document(r, EXPORT_HTML, "talk.blobs/", ",\"data\":\"aGVsbG8=\"");
+    assert_has(text, "src=\"data:image/png;base64,aGVsbG8=\"");
+    assert_has_not(text, "<script");
+    text = file_document(r, EXPORT_HTML, NULL, ",\"data\":\"\\\"><b>\"");
+    assert_has_not(text, "<b>");
+    assert_has(file_document(r, EXPORT_JSON, NULL, ""), "file_" SHA);
+}
+
+static size_t files_told;
+
+static void count_file(void *ctx, str sha256)
+{
+    files_told++;
+}
+
+TEST_WITH(views_and_files_of_tools_are_told_and_those_of_results_are_not, setup, teardown)
+{
+    struct export_options opt = {.on_file = count_file};
+    files_told = 0;
+    (void)event_document(
+        *state, EXPORT_MARKDOWN,
+        STR("{\"ts\":\"2026-03-25T10:30:00.000Z\",\"type\":\"user.message\",\"content\":[{"
+            "\"type\":\"file\",\"file\":\"file_" SHA "\",\"view\":{\"file\":\"file_" SHA "\"}}]}"),
+        opt);
+    assert_int_equal(files_told, 2);
+    opt.without_tools = true;
+    opt.file_base = "talk.blobs/";
+    str made = event_document(
+        *state, EXPORT_MARKDOWN,
+        STR("{\"ts\":\"2026-03-25T10:30:00.000Z\",\"type\":\"tool.done\",\"name\":\"t\","
+            "\"result\":{\"content\":[{\"type\":\"file\",\"file\":\"file_" SHA
+            "\"}]},\"files\":[{\"type\":\"file\",\"file\":\"file_" SHA
+            "\",\"name\":\"sum.csv\"}]}"),
+        opt);
+    assert_int_equal(files_told, 3);
+    assert_has(made, "\n[sum.csv](talk.blobs/" SHA ")\n");
+}
+
+TEST_WITH(json_has_the_files_of_a_call, setup, teardown)
+{
+    static const struct conv CONV = {.id = STR_INIT(ID)};
+    struct rig *r = *state;
+    struct buf out;
+    buf_init(&out, 1u << 20);
+    struct exporter *x = exporter_new(EXPORT_JSON, &CONV, NULL, add_piece, &out);
+    (void)exporter_event(x, EVENTS[2]);
+    (void)exporter_event(x, STR("{\"type\":\"tool.done\",\"id\":\"t1\",\"ok\":true,\"result\":{},"
+                                "\"files\":[{\"file\":\"file_" SHA "\"}]}"));
+    assert_int_equal(exporter_end(x), 0);
+    exporter_free(x);
+    assert_has(buf_keep(&out, &r->arena), "\"files\":[{\"file\":\"file_" SHA "\"}]");
+}
+
+static str thought_document(struct rig *r, const char *block)
+{
+    struct export_options opt = {.with_reasoning = true};
+    return event_document(
+        r, EXPORT_MARKDOWN,
+        arena_printf(&r->arena,
+                     "{\"ts\":\"2026-03-25T10:30:00.000Z\",\"type\":\"llm.response\","
+                     "\"content\":[{\"type\":\"opaque\",\"provider\":\"p\",\"model\":\"m\","
+                     "\"block\":%s},{\"type\":\"text\",\"text\":\"yes\"}]}",
+                     block),
+        opt);
+}
+
+TEST_WITH(thoughts_of_every_provider_are_readable, setup, teardown)
+{
+    static const char *const BLOCKS[] = {
+        "{\"type\":\"thinking\",\"thinking\":\"let me see\",\"signature\":\"sealed\"}",
+        "{\"thought\":\"let me see\"}",
+        "{\"reasoning_content\":\"let me see\"}",
+        "{\"reasoning\":\"let me see\"}",
+        "{\"type\":\"reasoning\",\"encrypted_content\":\"sealed\",\"summary\":[{\"type\":"
+        "\"summary_text\",\"text\":\"let me see\"}]}",
+        "{\"type\":\"reasoning\",\"summary\":[],\"content\":[{\"type\":\"reasoning_text\","
+        "\"text\":\"let me see\"}]}",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(BLOCKS); i++) {
+        str text = thought_document(*state, BLOCKS[i]);
+        assert_has(text, "> **Reasoning**\n> let me see\n");
+        assert_has_not(text, "sealed");
+    }
+    static const char *const SILENT[] = {"{\"type\":\"redacted_thinking\",\"data\":\"sealed\"}",
+                                         "{\"thoughtSignature\":\"sealed\"}",
+                                         "{\"phase\":\"sealed\"}",
+                                         "{\"summary\":[{\"text\":7},null]}",
+                                         "\"sealed\"",
+                                         "null"};
+    for (size_t i = 0; i < ARRAY_LEN(SILENT); i++) {
+        str text = thought_document(*state, SILENT[i]);
+        assert_has_not(text, "Reasoning");
+        assert_has_not(text, "sealed");
+        assert_has(text, "yes");
+    }
+}
+
 TEST_WITH(options, setup, teardown)
 {
     struct export_options opt = {.without_tools = true, .with_reasoning = true};

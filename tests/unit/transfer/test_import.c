@@ -1,6 +1,8 @@
 /* Conversations from elsewhere: what is taken over, what is not, and that it says so. */
 #include <errno.h>
+#include <unistd.h>
 
+#include "base/bytes/hash.h"
 #include "transfer/export.h"
 #include "transfer/import.h"
 #include "transfer/import_impl.h"
@@ -146,6 +148,35 @@ TEST_WITH(a_log_of_nb, setup, teardown)
     assert_int_equal(import(t, "conv_aaaabbbbccccdddd.jsonl", IMPORT_NB), 0);
     assert_int_equal(t->report.conversations, 0);
     assert_int_equal(t->report.existing, 1);
+}
+
+/* A prompt is once beside all logs of its directory; one that is not there is not a loss of events.
+ */
+TEST_WITH(a_log_of_nb_brings_its_prompt, setup, teardown)
+{
+    struct import_rig *t = *state;
+    struct rig *r = &t->rig;
+    char hex[SHA256_HEX_LEN + 1], name[128], log[600], zeros[SHA256_HEX_LEN + 1];
+    sha256_hex(STR("a prompt"), hex);
+    memset(zeros, '0', sizeof(zeros));
+    put_dir(t, "old");
+    put_dir(t, "old/blobs");
+    (void)snprintf(name, sizeof(name), "old/blobs/%s", hex);
+    put(t, name, STR("a prompt"));
+    (void)snprintf(log, sizeof(log),
+                   "{\"id\":\"conv_aaaabbbbccccdddd\",\"createdAt\":\"2026-03-25T10:30:00.000Z\","
+                   "\"format\":\"events\",\"ownerId\":\"usr_a\"}\n"
+                   "{\"ts\":\"2026-03-25T10:30:01.000Z\",\"type\":\"llm.request\",\"system\":"
+                   "\"%s\",\"tools\":\"%.64s\"}\n",
+                   hex, zeros);
+    put(t, "old/conv_aaaabbbbccccdddd.jsonl", str_from(log));
+    assert_int_equal(import(t, "old", IMPORT_ANY), 0);
+    assert_int_equal(t->report.conversations, 1);
+    assert_int_equal(t->report.lost, 0);
+    assert_int_equal(RIG_CALL(r, store_get_shared(r->store, STR("conv_aaaabbbbccccdddd"),
+                                                  str_from(hex), rig_on_blob, r)),
+                     0);
+    assert_str(r->blob, "a prompt");
 }
 
 struct download {
@@ -419,6 +450,83 @@ TEST_WITH(an_export_of_claude, setup, teardown)
     assert_str(json_get_string(event(r, 0), "ts"), "2025-01-02T03:04:06.000Z");
 }
 
+/* ---- files beside an export ---- */
+
+static const char PNG[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\2\0\0\0\3";
+
+static const char WITH_FILES[] =
+    "[{\"conversation_id\":\"f\",\"title\":\"Files\",\"current_node\":\"b\",\"mapping\":{"
+    "\"a\":{\"message\":{\"id\":\"a\",\"author\":{\"role\":\"user\"},\"metadata\":{\"attachments\":["
+    "{\"id\":\"file-picture1\",\"name\":\"../sea.png\"},{\"id\":\"file-paper001\",\"name\":\"p.pdf\"},"
+    "{\"id\":\"file-missing1\",\"name\":\"m\"},{\"id\":\"file-linked01\",\"name\":\"l\"},"
+    "{\"id\":\"../../etc/passwd\"}]},"
+    "\"content\":{\"content_type\":\"multimodal_text\",\"parts\":[{\"asset_pointer\":"
+    "\"file-service://file-picture1\"},\"Look\"]}},\"children\":[\"b\"]},"
+    "\"b\":{\"parent\":\"a\",\"message\":{\"id\":\"b\",\"author\":{\"role\":\"tool\",\"name\":\"dalle\"},"
+    "\"content\":{\"content_type\":\"multimodal_text\",\"parts\":[{\"asset_pointer\":"
+    "\"sediment://file-drawing1\"}]}},\"children\":[]}}}]";
+
+TEST_WITH(pictures_and_documents_come_along, setup, teardown)
+{
+    struct import_rig *t = *state;
+    struct rig *r = &t->rig;
+    char sha256[SHA256_HEX_LEN + 1];
+    str png = str_make(PNG, sizeof PNG - 1);
+    put_dir(t, "export");
+    put_dir(t, "export/dalle-generations");
+    put(t, "export/conversations.json", str_from(WITH_FILES));
+    put(t, "export/file-picture1-sea_big.png", png);
+    put(t, "export/file-paper001-p.pdf", STR("%PDF-1.7 x"));
+    put(t, "export/dalle-generations/file-drawing1-1.webp", png);
+    const char *linked = arena_printf(&r->arena, "%s/export/file-linked01-l", r->dir).p;
+    assert_int_equal(symlink("/etc/passwd", linked), 0);
+    assert_int_equal(import(t, "export", IMPORT_ANY), 0);
+    assert_int_equal(t->report.conversations, 1);
+    assert_non_null(strstr(t->losses, "an image or a file"));
+    assert_non_null(strstr(t->losses, "3")); /* missing, a link, a path */
+    const char *id = only(r);
+    const struct json *parts = json_get(event(r, 0), "content");
+    assert_int_equal(parts->len, 3);
+    sha256_hex(png, sha256);
+    const struct json *paper = &parts->items[0], *picture = &parts->items[1];
+    assert_str(json_get_string(picture, "type"), "image");
+    assert_str(json_get_string(picture, "mimeType"), "image/png");
+    assert_str(json_get_string(picture, "name"), "sea.png");
+    assert_str(str_skip(json_get_string(picture, "file"), 5), sha256);
+    assert_str(json_get_string(paper, "mimeType"), "application/pdf");
+    assert_str(part_text(event(r, 0), 2), "Look");
+    const struct json *block = json_at(json_get(json_get(event(r, 2), "result"), "content"), 0);
+    assert_str(json_get_string(block, "mimeType"), "image/png");
+    assert_true(json_get_string(block, "data").n > 0);
+    const char *blob =
+        arena_printf(&r->arena, "%s/%s.blobs/%s", r->conv_dir, id, sha256).p;
+    assert_int_equal(access(blob, R_OK), 0);
+}
+
+TEST_WITH(beside_a_single_file_nothing_is_read, setup, teardown)
+{
+    struct import_rig *t = *state;
+    put_dir(t, "home");
+    put(t, "home/conversations.json", str_from(CLAUDE));
+    put(t, "home/b.png", str_make(PNG, sizeof PNG - 1));
+    assert_int_equal(import(t, "home/conversations.json", IMPORT_ANY), 0);
+    assert_int_equal(t->report.lost, 1);
+}
+
+TEST_WITH(files_of_claude_are_found_by_name_or_uuid, setup, teardown)
+{
+    struct import_rig *t = *state;
+    struct rig *r = &t->rig;
+    put_dir(t, "export");
+    put(t, "export/conversations.json", str_from(CLAUDE));
+    put(t, "export/b.png", str_make(PNG, sizeof PNG - 1));
+    put(t, "export/other.json", str_from(CLAUDE));
+    assert_int_equal(import(t, "export", IMPORT_ANY), 0);
+    assert_int_equal(t->report.lost, 0);
+    (void)only(r);
+    assert_str(json_get_string(json_at(json_get(event(r, 0), "content"), 2), "name"), "b.png");
+}
+
 /* ---- bad input ---- */
 
 TEST_WITH(what_cannot_be_read, setup, teardown)
@@ -461,6 +569,73 @@ TEST_WITH(a_circle_of_parents, setup, teardown)
                                                         GPT("b", "user", "", TEXT("two"))) "}}]"));
     assert_int_equal(import(t, "conversations.json", IMPORT_ANY), 0);
     assert_int_equal(t->report.conversations, 1);
+}
+
+/* Otherwise a few MB of nodes make as many copies of a large message as there are nodes. */
+TEST_WITH(a_circle_of_parents_is_told_once, setup, teardown)
+{
+    static const char *const STARTS[] = {"\"current_node\":\"a\",", ""};
+    for (size_t i = 0; i < ARRAY_LEN(STARTS); i++) {
+        struct import_rig *t = *state;
+        put(t, "conversations.json",
+            arena_printf(&t->rig.arena,
+                         "[{\"id\":\"c%zu\",%s\"mapping\":{%s,%s,\"x\":{\"parent\":\"a\"},"
+                         "\"y\":{\"parent\":\"a\"},\"z\":{\"parent\":\"a\"}}}]",
+                         i, STARTS[i],
+                         NODE("a", "\"b\"", "\"b\"", GPT("a", "user", "", TEXT("one"))),
+                         NODE("b", "\"a\"", "\"a\"", GPT("b", "user", "", TEXT("two")))));
+        assert_int_equal(import(t, "conversations.json", IMPORT_ANY), 0);
+        assert_int_equal(t->report.conversations, 1);
+        assert_int_equal(t->report.events, 2);
+    }
+}
+
+/* A mention of a picture has some 30 bytes, and the picture in a result some millions. */
+TEST_WITH(pictures_in_results_have_a_limit, setup, teardown)
+{
+    enum { BYTES = 4 * 1024 * 1024, PARTS = 20 };
+    struct import_rig *t = *state;
+    struct arena *a = &t->rig.arena;
+    char *picture = arena_alloc(a, BYTES);
+    str parts = STR("\"drawn\"");
+    memset(picture, 0, BYTES);
+    memcpy(picture, PNG, sizeof PNG - 1);
+    for (int i = 0; i < PARTS; i++)
+        parts = arena_printf(a, "%.*s,{\"asset_pointer\":\"sediment://file-drawing1\"}",
+                             STR_ARG(parts));
+    put_dir(t, "export");
+    put(t, "export/file-drawing1-1.png", str_make(picture, BYTES));
+    put(t, "export/conversations.json",
+        arena_printf(a,
+                     "[{\"id\":\"p\",\"current_node\":\"a\",\"mapping\":{\"a\":{\"message\":"
+                     "{\"id\":\"a\",\"author\":{\"role\":\"tool\",\"name\":\"dalle\"},"
+                     "\"content\":{\"parts\":[%.*s]}}}}}]",
+                     STR_ARG(parts)));
+    assert_int_equal(import(t, "export", IMPORT_ANY), 0);
+    assert_non_null(strstr(t->losses, "an image or a file"));
+}
+
+/* Neither may the time grow with the product of both. */
+TEST_WITH(many_attachments_and_many_parts, setup, teardown)
+{
+    enum { MANY = 300000 };
+    struct import_rig *t = *state;
+    struct buf b;
+    buf_init(&b, 64u * 1024 * 1024);
+    buf_printf(&b, "[{\"id\":\"m\",\"current_node\":\"a\",\"mapping\":{\"a\":{\"message\":{"
+                   "\"id\":\"a\",\"author\":{\"role\":\"user\"},\"metadata\":{\"attachments\":[");
+    for (int i = 0; i < MANY; i++)
+        buf_printf(&b, "%s{\"id\":\"f\"}", i > 0 ? "," : "");
+    buf_printf(&b, "]},\"content\":{\"parts\":[\"one\"");
+    for (int i = 0; i < MANY; i++)
+        buf_printf(&b, ",{}");
+    buf_printf(&b, "]}}}}}]");
+    put(t, "conversations.json", buf_str(&b));
+    buf_done(&b);
+    assert_int_equal(import(t, "conversations.json", IMPORT_ANY), 0);
+    assert_int_equal(t->report.lost, 2 * MANY);
+    (void)only(&t->rig);
+    assert_str(part_text(event(&t->rig, 0), 0), "one");
 }
 
 TEST_WITH(elements_of_a_file, setup, teardown)

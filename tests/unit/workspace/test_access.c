@@ -6,6 +6,17 @@ static str guests[] = {STR_INIT("owner"), STR_INIT("guest")};
 static const struct conv_acl PRIVATE = {.owner_id = STR_INIT("owner"), .participants = {guests, 2}};
 static const struct conv_acl SHARED = {
     .owner_id = STR_INIT("owner"), .is_shared = true, .participants = {guests, 2}};
+static str readers[] = {STR_INIT("guest")};
+static const struct conv_acl READ = {.owner_id = STR_INIT("owner"),
+                                     .is_shared = true,
+                                     .participants = {guests, 2},
+                                     .readers = {readers, 1}};
+/* A reader who does not take part has no rights by that. */
+static str alone[] = {STR_INIT("owner")};
+static const struct conv_acl STRAY = {.owner_id = STR_INIT("owner"),
+                                      .is_shared = true,
+                                      .participants = {alone, 1},
+                                      .readers = {guests, 2}};
 static const struct conv_acl LEGACY = {0};
 static const struct conv_acl SEALED = {.is_sealed = true};
 
@@ -23,7 +34,9 @@ static const struct row {
     {"guest", true, &SHARED, "VS-P"},   {"guest", true, &PRIVATE, "V--P"},
     {"other", false, &LEGACY, "VSMP"},  {"other", false, &SEALED, "----"},
     {"boss", true, &SEALED, "V--P"},    {"", false, &PRIVATE, "----"},
-    {"", false, &SHARED, "----"},
+    {"", false, &SHARED, "----"},       {"guest", false, &READ, "V---"},
+    {"guest", true, &READ, "V--P"},     {"owner", false, &READ, "VSMP"},
+    {"guest", false, &STRAY, "----"},   {"owner", false, &STRAY, "VSMP"},
 };
 
 TEST(matrix)

@@ -1,0 +1,85 @@
+/* Spans in the JSON encoding of OTLP: hexadecimal ids, 64-bit numbers as strings. */
+#include "support/unit.h"
+#include "telemetry/otlp.h"
+
+static struct buf out;
+
+TEST(a_span_with_everything)
+{
+    const struct otlp_attribute attributes[] = {
+        {"a", .text = STR("x\"y")},
+        {"b", .number = 9007199254740993, .is_number = true},
+        {"c", .text = STR("stop"), .is_list = true},
+        {"left.out", .text = STR_NONE},
+    };
+    struct otlp_span s = {.trace = {0xab},
+                          .id = {1},
+                          .parent = {2},
+                          .has_parent = true,
+                          .name = STR("chat m"),
+                          .kind = OTLP_CLIENT,
+                          .start_ms = 1700000000000,
+                          .end_ms = 1700000000005,
+                          .attributes = attributes,
+                          .nattributes = 4,
+                          .is_error = true,
+                          .message = STR("why")};
+    buf_init(&out, 65536);
+    otlp_add_span(&out, &s);
+    assert_string_equal(
+        buf_cstr(&out),
+        "{\"traceId\":\"ab000000000000000000000000000000\",\"spanId\":\"0100000000000000\","
+        "\"parentSpanId\":\"0200000000000000\",\"name\":\"chat m\",\"kind\":3,"
+        "\"startTimeUnixNano\":\"1700000000000000000\",\"endTimeUnixNano\":\"1700000000005000000\","
+        "\"attributes\":[{\"key\":\"a\",\"value\":{\"stringValue\":\"x\\\"y\"}},"
+        "{\"key\":\"b\",\"value\":{\"intValue\":\"9007199254740993\"}},"
+        "{\"key\":\"c\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":\"stop\"}]}}}],"
+        "\"status\":{\"code\":2,\"message\":\"why\"}}");
+    buf_done(&out);
+}
+
+TEST(a_long_text_is_cut_at_a_character)
+{
+    char text[OTLP_TEXT_MAX + 8];
+    memset(text, 'x', sizeof text);
+    memcpy(text + OTLP_TEXT_MAX - 1, "\xc3\xa9", 2);
+    const struct otlp_attribute one = {"k", .text = {text, sizeof text}};
+    struct otlp_span s = {.name = STR("n"), .attributes = &one, .nattributes = 1};
+    struct arena a;
+    struct json *v;
+    arena_init(&a);
+    buf_init(&out, 65536);
+    otlp_add_span(&out, &s);
+    assert_int_equal(json_parse(&a, buf_str(&out), 0, &v, NULL), 0);
+    str cut =
+        json_get_string(json_get(json_at(json_get(v, "attributes"), 0), "value"), "stringValue");
+    assert_int_equal(cut.n, OTLP_TEXT_MAX - 1);
+    assert_null(json_get(v, "parentSpanId"));
+    buf_done(&out);
+    arena_done(&a);
+}
+
+TEST(a_body_is_json)
+{
+    struct arena a;
+    struct json *v;
+    struct otlp_span s = {.name = STR("n"), .kind = OTLP_INTERNAL};
+    struct buf one;
+    arena_init(&a);
+    buf_init(&out, 65536);
+    struct json_writer w;
+    struct otlp_collector c = {.conf.service_name = STR("my \"nb\""), .instance = STR("i")};
+    buf_init(&one, 65536);
+    otlp_add_span(&one, &s);
+    otlp_begin(&w, &out, OTLP_SPANS, &c);
+    jw_raw(&w, buf_str(&one));
+    jw_raw(&w, buf_str(&one));
+    jw_close(&w);
+    buf_done(&one);
+    assert_int_equal(json_parse(&a, buf_str(&out), 0, &v, NULL), 0);
+    const struct json *scope =
+        json_at(json_get(json_at(json_get(v, "resourceSpans"), 0), "scopeSpans"), 0);
+    assert_int_equal(json_get(scope, "spans")->len, 2);
+    buf_done(&out);
+    arena_done(&a);
+}
