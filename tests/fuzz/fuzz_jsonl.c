@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "store/event/blobs.h"
 #include "store/event/derive.h"
 #include "store/event/lines.h"
 #include "store/event/page.h"
@@ -20,7 +21,8 @@ static const struct store_env ENV = {0};
 
 static struct store_page read_all(struct arena *a, int fd, off_t size)
 {
-    struct page_source source = {.fd = fd, .limit = size, .blob_dir = "/nonexistent"};
+    struct blob_dir blobs = blobs_in_dir(NULL, "/nonexistent");
+    struct page_source source = {.fd = fd, .limit = size, .blobs = &blobs.place};
     struct store_range range = {
         .max_events = SIZE_MAX, .max_bytes = SIZE_MAX / 8, .with_blobs = true};
     struct store_page page;
@@ -33,7 +35,8 @@ static struct store_page read_all(struct arena *a, int fd, off_t size)
 static void read_paged(struct arena *a, int fd, off_t size, const struct store_page *all,
                        struct store_range range)
 {
-    struct page_source source = {.fd = fd, .limit = size, .blob_dir = "/nonexistent"};
+    struct blob_dir blobs = blobs_in_dir(NULL, "/nonexistent");
+    struct page_source source = {.fd = fd, .limit = size, .blobs = &blobs.place};
     size_t at = range.backwards ? all->n : 0;
     for (bool is_over = false; !is_over;) {
         struct store_page page;

@@ -1,5 +1,5 @@
-/* Answers of models, good and bad. The first byte chooses the API and seeds the sizes of the
- * chunks. An answer must not depend on how it was cut, calls without an error must have
+/* Answers of models, good and bad. The first byte chooses the API (its two lowest bits) and seeds
+ * the sizes of the chunks. An answer must not depend on how it was cut, calls without an error must have
  * arguments that are an object, and whatever came can be sent back: the next request is
  * always valid JSON. */
 #include <assert.h>
@@ -10,6 +10,9 @@
 #define BODY_MAX  (16u * 1024 * 1024)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct provider_type *const TYPES[] = {&PROVIDER_ANTHROPIC, &PROVIDER_OPENAI,
+                                                    &PROVIDER_GOOGLE, &PROVIDER_RESPONSES};
 
 struct reader {
     const struct provider_type *type;
@@ -98,8 +101,8 @@ static void compare(struct reader *whole, struct reader *cut)
         assert_same_block(&r.blocks[i], &s.blocks[i]);
         check_block(&a, &r.blocks[i]);
     }
-    send_back(&a, &PROVIDER_ANTHROPIC, &r);
-    send_back(&a, &PROVIDER_OPENAI, &r);
+    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++)
+        send_back(&a, TYPES[i], &r);
     arena_done(&a);
 }
 
@@ -108,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct reader whole, cut;
     if (size == 0)
         return 0;
-    const struct provider_type *type = data[0] & 1 ? &PROVIDER_OPENAI : &PROVIDER_ANTHROPIC;
+    const struct provider_type *type = TYPES[data[0] % ARRAY_LEN(TYPES)];
     str stream = {(const char *)data + 1, size - 1};
     read_stream(&whole, type, stream, 0);
     read_stream(&cut, type, stream, data[0] | 1u);
