@@ -9,7 +9,12 @@ const AXE = fs.readFileSync(path.join(SRC_DIR, 'node_modules/axe-core/axe.min.js
 const PASSES = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-block'] } }
 
 /** The page as it is now, light and dark: one line for each serious or critical finding. */
-export async function serious(page) {
+export const serious = (page) => look(page, ['serious', 'critical'])
+
+/** The same for findings of any level. */
+export const findings = (page) => look(page, ['minor', 'moderate', 'serious', 'critical'])
+
+async function look(page, levels) {
     if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
     const found = []
     for (const [colorScheme, options] of Object.entries(PASSES)) {
@@ -17,7 +22,7 @@ export async function serious(page) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
         await page.locator(`html[data-theme=${colorScheme}]`).waitFor()
         await page.evaluate(untilStill)
-        for (const finding of await page.evaluate(findings, options)) found.push(`${colorScheme}: ${finding}`)
+        for (const finding of await page.evaluate(violations, { options, levels })) found.push(`${colorScheme}: ${finding}`)
     }
     await page.emulateMedia({ colorScheme: null, reducedMotion: null })
     return found
@@ -29,14 +34,14 @@ async function untilStill() {
     await Promise.allSettled(ending.map((animation) => animation.finished))
 }
 
-/** Runs in the page. Rules that find nothing serious are not tried: they take a third of the time. */
-async function findings(options) {
+/** Runs in the page. Rules for other levels are not tried: those for light ones take a third of the time. */
+async function violations({ options, levels }) {
     const all = globalThis.axe._audit?.rules ?? []
-    const light = all.filter(({ impact }) => impact === 'minor' || impact === 'moderate')
-    const rules = Object.fromEntries(light.map(({ id }) => [id, { enabled: false }]))
-    const { violations } = await globalThis.axe.run(document, { resultTypes: ['violations'], preload: false, rules, ...options })
-    return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    const others = all.filter(({ impact }) => impact && !levels.includes(impact))
+    const rules = Object.fromEntries(others.map(({ id }) => [id, { enabled: false }]))
+    const result = await globalThis.axe.run(document, { resultTypes: ['violations'], preload: false, rules, ...options })
+    return result.violations
+        .filter(({ impact }) => levels.includes(impact))
         .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
 }
 

@@ -1,6 +1,8 @@
 // browser.mjs - what the tests of the page share: one Chromium per file, pages that fail the
 // case on any script error or breach of the Content-Security-Policy, and ready-made logs.
 import fs from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
 import { keyCookies } from '../support/dev_key.mjs'
@@ -35,7 +37,8 @@ function stretchMoments(moments) {
 
 let browser
 before(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
+    const env = { ...process.env, LC_ALL: 'C.UTF-8' } // names of files that are not ASCII
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS, env })
 })
 after(() => browser?.close())
 
@@ -66,7 +69,8 @@ const isApp = (url) => url === 'about:srcdoc'
  * false, the browser has opened the link of a server in dev mode before: it has its cookies.
  */
 export async function newContext({ withKey = true, ...options } = {}) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+    // Requests of a service worker would pass by page.route.
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, serviceWorkers: 'block', ...options })
     context.setDefaultTimeout(WAIT_MS)
     if (withKey) openWithKey(context)
     const complaints = []
@@ -95,6 +99,38 @@ export async function newContext({ withKey = true, ...options } = {}) {
             assert.deepEqual(complaints, [])
         },
     }
+}
+
+let allowlist
+/**
+ * Whether the browser obeys Connection-Allowlist, without which nothing keeps a document from connections in
+ * advance and from WebRTC (Chromium 156 does, 150 does not). A page with the header loads a picture first, one
+ * without it second: when the second connection is there, the first would be too.
+ */
+export function obeysAllowlist() {
+    allowlist ??= tryAllowlist()
+    return allowlist
+}
+
+async function tryAllowlist() {
+    const arrived = []
+    const sinks = await Promise.all(['with', 'without'].map((name) => listening(net.createServer((socket) => arrived.push(name) && socket.destroy()))))
+    const [first, second] = sinks.map((sink) => sink.address().port)
+    const host = await listening(http.createServer((req, res) => {
+        const [port, headers] = req.url === '/with' ? [first, { 'connection-allowlist': '()' }] : [second, {}]
+        res.writeHead(200, { 'content-type': 'text/html', ...headers }).end(`<!doctype html><img src="http://127.0.0.1:${port}/">`)
+    }))
+    const page = await browser.newPage()
+    for (const name of ['with', 'without']) await page.goto(`http://127.0.0.1:${host.address().port}/${name}`)
+    await eventually(() => arrived.includes('without'))
+    await page.close()
+    for (const server of [...sinks, host]) server.close()
+    return !arrived.includes('with')
+}
+
+async function listening(server) {
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return server
 }
 
 /** Runs fn with a fresh page and closes its browser context whatever happens. */

@@ -37,7 +37,7 @@ test('an app comes up: it is told its arguments once, then the whole result, and
         assert.equal(structuredContent.tool, 'show')
         assert.deepEqual(_meta, { 'example.com/private': 'only for the view of show' })
 
-        const log = await view.run(() => globalThis.app.log.filter((method) => !/context-changed|ping/.test(method)))
+        const log = await view.run(() => globalThis.app.log.filter((method) => !/context-changed|ping|tools\/list/.test(method)))
         assert.equal(log[0], 'answer 0', 'an id of 0 is answered')
         assert.deepEqual(log.slice(1), [`${TOLD}tool-input`, `${TOLD}tool-result`])
 
@@ -76,6 +76,23 @@ test('the interface is there while its tool still runs, and hears of the result 
         await view.text('result', /late/)
         await answered(page, 1)
         assert.equal(await card.getAttribute('data-state'), 'running')
+        assert.equal(await view.textOf('cancelled'), '')
+    }))
+
+test('a request for the result that fails, or comes before the result is stored, is no end of the call', () =>
+    withPage(server.url, {}, async (page) => {
+        const { view } = await show(page, 'slow', { gate: 'asked', title: 'in the end' })
+        await view.text('input', /asked/)
+        const refusal = (status) => (route) => route.fulfill({ status, json: { error: 'later', message: 'Not now.' } })
+        const early = { state: 'running', arguments: {}, result: null, reason: '' }
+        const failures = [(route) => route.abort(), refusal(429), refusal(503), (route) => route.fulfill({ json: early })]
+        await page.route(/\/v1\/views\/view_[^/]+$/, (route) => {
+            const failure = route.request().method() === 'GET' && failures.shift()
+            return failure ? failure(route) : route.continue()
+        })
+        apps.gate('asked')
+        await view.text('result', /in the end/)
+        assert.equal(failures.length, 0)
         assert.equal(await view.textOf('cancelled'), '')
     }))
 

@@ -1,6 +1,7 @@
 // Working with conversations: searching, jumping, forking, renaming, deleting, notes, sharing,
 // exporting, the palette; and messages sent while the agent is answering.
 import fs from 'node:fs'
+import { DOT_PNG } from '../support/pictures.mjs'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
 import { answer, answered, demoEnv, ENDLESS, hoverAndClick, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
 
@@ -28,6 +29,22 @@ async function menu(page, label) {
     await page.getByRole('button', { name: 'More about this conversation' }).click()
     await page.getByRole('menuitem', { name: label }).click()
 }
+
+test('the list says that older conversations are still being read, and asks again until it is complete', () =>
+    withPage(server.url, {}, async (page) => {
+        let asked = 0
+        await page.route('**/v1/conversations?*', async (route) => {
+            const response = await route.fetch()
+            const body = await response.json()
+            if (asked++ < 2) Object.assign(body, { indexing: { percent: 42 }, conversations: [], nextCursor: null })
+            await route.fulfill({ response, json: body })
+        })
+        await page.reload()
+        await page.getByText('Older conversations are still being read (42 %).').waitFor()
+        await page.locator('.row-title').first().waitFor()
+        await soon(async () => assert.equal(await page.getByText('still being read').isVisible(), false))
+        assert.ok(asked >= 3)
+    }))
 
 test('search: highlighted hits; one leads to its message among ten thousand', () =>
     withPage(server.url, {}, async (page) => {
@@ -107,7 +124,7 @@ test('rename, then delete with undo', () =>
         await eventually(async () => (await titles(page)).includes('Red flowers'))
     }))
 
-test('a fork from an answer; a message edited into a fork; an answer asked for again', () =>
+test('a fork from an answer; a message edited into a branch; an answer asked for again', () =>
     withPage(server.url, {}, async (page) => {
         for (const [i, word] of ['one', 'two', 'three'].entries()) {
             await send(page, `say ${word}`)
@@ -293,7 +310,6 @@ test('a finished answer is shown in the title of a hidden page, and by a notific
 
 test('files that are dropped or pasted are sent with the message, and shown again after a reload', () =>
     withPage(server.url, {}, async (page) => {
-        const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
         const give = (how, name, type, base64) =>
             page.locator('.composer-field').evaluate(
                 (fieldElement, [kind, fileName, mime, text]) => {
@@ -307,7 +323,7 @@ test('files that are dropped or pasted are sent with the message, and shown agai
                 },
                 [how, name, type, base64],
             )
-        await give('paste', 'dot.png', 'image/png', png)
+        await give('paste', 'dot.png', 'image/png', DOT_PNG)
         await give('drop', 'notes.md', '', btoa('# A'))
         await give('drop', 'wrong.txt', '', btoa('x'))
         await page.getByRole('button', { name: 'Remove wrong.txt' }).click()

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR, assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startIssuer } from '../support/issuer.mjs'
-import { phoneSwitch, serious } from './axe.mjs'
+import { findings, phoneSwitch } from './axe.mjs'
 import { answered, demoEnv, ENDLESS, newContext, send, soon } from './browser.mjs'
 
 const PASSWORD = 'correct horse'
@@ -41,7 +41,7 @@ test('the login page: a wrong password is refused, the right one leads in, loggi
     const page = await own.newPage()
     await page.goto(server.url)
     await page.getByRole('heading', { name: 'Log in to Example' }).waitFor()
-    assert.deepEqual(await serious(page), [])
+    assert.deepEqual(await findings(page), [])
     await page.getByLabel('E-mail').fill('ann@example.com')
     await page.getByLabel('Password').fill('wrong horse')
     await page.keyboard.press('Enter')
@@ -56,7 +56,7 @@ test('the login page: a wrong password is refused, the right one leads in, loggi
     await own.close()
 })
 
-test('an admin adds people and puts them into a workspace; axe finds nothing serious', async () => {
+test('an admin adds people and puts them into a workspace; axe finds nothing', async () => {
     const own = await newContext({ reducedMotion: 'reduce' })
     const page = await logIn(own, 'ann@example.com')
     await page.goto(`${server.url}/#/settings/users`)
@@ -70,7 +70,7 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
         await adding.getByRole('button', { name: 'Add', exact: true }).click()
         await page.getByRole('cell', { name, exact: true }).waitFor()
     }
-    assert.deepEqual(await serious(page), [], 'people')
+    assert.deepEqual(await findings(page), [], 'people')
     const outside = await newContext({ reducedMotion: 'reduce' })
     const lost = await outside.newPage()
     await lost.goto(server.url)
@@ -78,7 +78,7 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
     await lost.getByLabel('Password').fill(PASSWORD)
     await lost.keyboard.press('Enter')
     await lost.getByText('You are not a member of any workspace. Ask an administrator').waitFor()
-    assert.deepEqual(await serious(lost), [], 'no workspace')
+    assert.deepEqual(await findings(lost), [], 'no workspace')
     await lost.getByRole('button', { name: 'Log out' }).click()
     await lost.getByLabel('E-mail').waitFor()
     await outside.close()
@@ -93,7 +93,7 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
         await dialog.getByRole('button', { name: 'Add', exact: true }).click()
         await dialog.getByRole('cell', { name, exact: true }).waitFor()
     }
-    assert.deepEqual(await serious(page), [], 'members')
+    assert.deepEqual(await findings(page), [], 'members')
     await page.keyboard.press('Escape')
     await page.getByRole('link', { name: 'Audit log' }).click()
     const newest = page.locator('tbody tr').first()
@@ -115,7 +115,7 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
     const token = await page.getByLabel('Token', { exact: true }).inputValue()
     const headers = { authorization: `Bearer ${token}` }
     assert.equal((await fetch(`${server.url}/v1/conversations`, { headers })).status, 200)
-    assert.deepEqual(await serious(page), [], 'token')
+    assert.deepEqual(await findings(page), [], 'token')
     await page.keyboard.press('Escape')
     await page.getByRole('cell', { name: 'nb__time, files__*' }).waitFor()
     await page.getByRole('button', { name: 'Revoke' }).click()
@@ -135,7 +135,7 @@ test('an admin sets a password and signs somebody out; a member is not offered w
     await page.getByText('Bob has a new password.').first().waitFor()
     await bob.getByRole('button', { name: 'Log out' }).click()
     await page.getByText('All sessions of Bob have ended.').first().waitFor()
-    assert.deepEqual(await serious(page), [], 'people')
+    assert.deepEqual(await findings(page), [], 'people')
     await page.goto(`${server.url}/#/apps`)
     await page.getByRole('button', { name: 'Add a bundle' }).waitFor()
     await own.close()
@@ -207,6 +207,66 @@ test('two people in one conversation: names, colours, live text, presence, typin
     await bobsBrowser.close()
 })
 
+/** The labels of the menu of the open conversation. */
+async function menuOf(page) {
+    await page.getByRole('button', { name: 'More about this conversation' }).click()
+    const labels = await page.getByRole('menuitem').allInnerTexts()
+    await page.keyboard.press('Escape')
+    return labels.map((label) => label.trim())
+}
+
+test('the page offers what one may do: a participant can leave, and neither rename nor delete', async () => {
+    const annsBrowser = await newContext()
+    const bobsBrowser = await newContext()
+    const ann = await logIn(annsBrowser, 'ann@example.com')
+    await send(ann, 'say welcome')
+    await answered(ann, 1)
+    await ann.getByRole('button', { name: 'Share', exact: true }).click() // in the bar, as long as it is private
+    const sharing = ann.getByRole('dialog', { name: 'Share the conversation' })
+    await sharing.getByLabel('Shared').check()
+    await sharing.getByLabel('Add a person').fill('bob@')
+    await sharing.getByRole('button', { name: /^Bob.*Add$/ }).click()
+    await sharing.getByRole('button', { name: 'Remove Bob' }).waitFor()
+    assert.deepEqual(await findings(ann), [])
+    await ann.keyboard.press('Escape')
+    assert.deepEqual(await menuOf(ann), ['Pin', 'Archive', 'Rename', 'Move to a project', 'Share', 'Fork', 'Copy link', 'Export', 'Print', 'Delete'])
+    await soon(async () => assert.equal(await ann.getByRole('button', { name: 'Share', exact: true }).isVisible(), false))
+
+    const bob = await logIn(bobsBrowser, 'bob@example.com', ann.url())
+    await answered(bob, 1)
+    await bob.locator('.row').first().waitFor()
+    assert.deepEqual(await menuOf(bob), ['Pin', 'Archive', 'Participants', 'Fork', 'Copy link', 'Export', 'Print', 'Leave'])
+    await bob.locator('.topbar-title').dblclick()
+    await soon(async () => assert.equal(await bob.getByRole('dialog').count(), 0))
+    await bob.locator('.faces').click()
+    const dialog = bob.getByRole('dialog', { name: 'Share the conversation' })
+    await dialog.getByRole('list', { name: 'Participants' }).waitFor()
+    assert.equal(await dialog.getByRole('radio').count(), 0)
+    assert.equal(await dialog.getByRole('button', { name: /^Remove/ }).count(), 0)
+    await dialog.getByRole('button', { name: 'Leave the conversation' }).click()
+    await bob.getByRole('dialog', { name: 'Leave the conversation' }).getByRole('button', { name: 'Leave' }).click()
+    await bob.locator('.welcome').waitFor()
+    await eventually(async () => (await bob.locator('.row').count()) === 0)
+    await eventually(async () => (await ann.locator('.face').count()) <= 1)
+    await annsBrowser.close()
+    await bobsBrowser.close()
+})
+
+test('an admin who does not take part can read, and is told so instead of being given a field', async () => {
+    const annsBrowser = await newContext()
+    const bobsBrowser = await newContext()
+    const bob = await logIn(bobsBrowser, 'bob@example.com')
+    await send(bob, 'say mine')
+    await answered(bob, 1)
+    const ann = await logIn(annsBrowser, 'ann@example.com', bob.url())
+    await answered(ann, 1)
+    await ann.getByText('You may not write in it.').waitFor()
+    assert.equal(await ann.locator('.composer').isVisible(), false)
+    assert.equal(await bob.locator('.composer').isVisible(), true)
+    await annsBrowser.close()
+    await bobsBrowser.close()
+})
+
 test('a tool asks: another participant fills in the form, and both see the answer and the result', async () => {
     const annsBrowser = await newContext({ reducedMotion: 'reduce' })
     const bobsBrowser = await newContext()
@@ -218,10 +278,10 @@ test('a tool asks: another participant fills in the form, and both see the answe
     await answered(bob, 1)
 
     await send(ann, 'call fx__test_elicitation_sep1034_defaults {}')
-    const [annsForm, bobsForm] = [ann, bob].map((page) => page.getByRole('form', { name: 'fx asks' }))
+    const [annsForm, bobsForm] = [ann, bob].map((page) => page.getByRole('form', { name: /^fx asks: / }))
     await annsForm.getByText('Please review').waitFor()
     await bobsForm.getByText('Please review').waitFor()
-    assert.deepEqual(await serious(ann), [])
+    assert.deepEqual(await findings(ann), [])
     await ann.reload()
     await annsForm.getByText('Please review').waitFor()
     await soon(async () => assert.equal(await bobsForm.getByLabel('name (optional)').inputValue(), 'John Doe'))
@@ -302,7 +362,7 @@ test('a server with a key: the page asks for it once', async () => {
     await page.locator('form').getByLabel('Key').fill('not the key at all')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').waitFor()
-    assert.deepEqual(await serious(page), [])
+    assert.deepEqual(await findings(page), [])
     await page.locator('form').getByLabel('Key').fill(key)
     await page.keyboard.press('Enter')
     await page.locator('.welcome').waitFor()
@@ -336,10 +396,10 @@ for (const basePath of ['', '/team/nb'])
         await goOn.click()
         await page.getByRole('alert').getByText('Login failed').waitFor()
         assert.ok(page.url().startsWith(home), page.url())
-        assert.deepEqual(await serious(page), [])
+        assert.deepEqual(await findings(page), [])
         const phone = await phoneSwitch(page)
         await phone.on()
-        assert.deepEqual(await serious(page), [], 'on a phone')
+        assert.deepEqual(await findings(page), [], 'on a phone')
         await phone.off()
 
         issuer.user = { sub: 'ann', email: 'ann@example.com', email_verified: true, name: 'Ann' }

@@ -178,3 +178,16 @@ test('a published server: its picture, its links and its resource', () =>
         const value = await card(page, 'get-structured-content', { location: 'Chicago' }, 'everything')
         await text(value.locator('.value-tree'), /temperature: \d+/)
     }))
+
+test('a file that a tool has made: its name, its size, and a download of its bytes', async () => {
+    await withPage(server.url, {}, async (page) => {
+        const one = await card(page, 'write', { name: 'report.md', text: '# Report\n' }, 'files')
+        await text(one, /report\.md/)
+        await text(one, /text\/plain · 9 bytes/)
+        await shot(page, 'made-file')
+        const [download] = await Promise.all([page.waitForEvent('download'), one.getByRole('button', { name: /download/i }).click()])
+        assert.equal(download.suggestedFilename(), 'report.md')
+        assert.equal(fs.readFileSync(await download.path(), 'utf8'), '# Report\n')
+        assert.deepEqual(await serious(page), [])
+    })
+})

@@ -3,9 +3,9 @@ import dgram from 'node:dgram'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { assert, before, SRC_DIR, test, WAIT_MS } from '../support/tap.mjs'
+import { assert, before, skip, SRC_DIR, test, WAIT_MS } from '../support/tap.mjs'
 import { chat, server, withAgent } from '../support/agent.mjs'
-import { newContext } from './browser.mjs'
+import { newContext, obeysAllowlist } from './browser.mjs'
 
 const FIXTURE = path.join(SRC_DIR, 'tests/fixtures/views-server.mjs')
 withAgent({ bundles: [{ serverName: 'views', command: process.execPath, args: [FIXTURE], sandbox: { read: [SRC_DIR] } }] })
@@ -97,6 +97,7 @@ test('what the policy blocks is reported, also when the interface navigates itse
 
 // No Content-Security-Policy governs these. They need an address that is not the loopback, where there is one.
 test('neither WebRTC nor a connection in advance reaches a host that was not declared', async () => {
+    if (!(await obeysAllowlist())) skip('this browser does not obey Connection-Allowlist')
     const own = Object.values(os.networkInterfaces()).flat().find((a) => a.family === 'IPv4' && !a.internal)?.address ?? '127.0.0.1'
     const heard = []
     const udp = dgram.createSocket('udp4').on('message', () => heard.push('datagram'))

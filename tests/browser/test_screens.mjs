@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
 import { SRC_DIR, assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
-import { serious } from './axe.mjs'
+import { findings, serious } from './axe.mjs'
 import { demoEnv, soon, withPage } from './browser.mjs'
 import { SAMPLE_ID, writeSample } from './sample.mjs'
 
@@ -23,7 +23,7 @@ test('skills: why a message gets one; a skill is written, edited and deleted', (
         await open(page, 'Try')
         await page.locator('.match').waitFor()
         await open(page, 'New skill')
-        await page.getByLabel('Name').fill('haiku')
+        await page.getByLabel('Name', { exact: true }).fill('haiku')
         await page.getByLabel('Description').fill('Answers in haiku')
         await page.getByLabel('Triggers').fill('in haiku')
         await page.getByLabel('Text', { exact: true }).fill('Answer with a haiku.')
@@ -114,7 +114,7 @@ test('first run: the servers of another program are shown, then added; programs 
     const settings = `{ // as VS Code writes them
         "servers": {
             "Far away": { "url": "https://mcp.example.com/mcp", "disabled": true },
-            "files": { "command": "npx", "args": ["-y", "files-server", "/srv"] },
+            "papers": { "command": "npx", "args": ["-y", "files-server", "/srv"] },
             "nothing": {}, } }`
     await withPage(own.url, {}, async (page) => {
         await open(page, 'Import a file')
@@ -281,3 +281,34 @@ test('bundles: a tool that changed is shown with old and new, and approved', asy
         await page.getByText('Tools (2)').waitFor()
     })
 })
+
+test('settings: an export of Claude.ai is imported, once', () =>
+    withPage(`${server.url}/#/settings/import`, {}, async (page) => {
+        const talk = { uuid: 'c-page', name: 'Notes from Claude', created_at: '2025-01-02T03:04:05Z', chat_messages: [{ uuid: 'm1', sender: 'human', created_at: '2025-01-02T03:04:06Z', text: 'Look', content: [{ type: 'text', text: 'Look' }] }] }
+        const give = async (text) => {
+            await page.getByLabel('From', { exact: true }).selectOption('claude')
+            await page.getByLabel('Export', { exact: true }).setInputFiles({ name: 'conversations.json', mimeType: 'application/json', buffer: Buffer.from(text) })
+            await page.getByRole('button', { name: 'Import', exact: true }).click()
+        }
+        await give(JSON.stringify([talk]))
+        await page.locator('.screen').getByText('1 imported.').waitFor()
+        await page.locator('.row', { hasText: 'Notes from Claude' }).waitFor()
+        await give(JSON.stringify([talk]))
+        await page.locator('.screen').getByText('0 imported; 1 were there already.').waitFor()
+        assert.deepEqual(await findings(page), [])
+    }))
+
+test('settings: another server is tried before it is stored', () =>
+    withPage(`${server.url}/#/settings/model`, {}, async (page) => {
+        await page.getByRole('button', { name: 'Connect another server' }).click()
+        const dialog = page.getByRole('dialog', { name: 'Connect another server' })
+        await dialog.getByLabel('Name').fill('mine')
+        await dialog.getByLabel('Address').fill('http://127.0.0.1:1/v1')
+        await dialog.getByLabel('Model').fill('m')
+        await dialog.getByRole('button', { name: 'Connect', exact: true }).click()
+        await dialog.getByRole('alert').filter({ hasText: /./ }).waitFor()
+        assert.deepEqual(await findings(page), [])
+        await dialog.getByLabel('Address').fill('http://192.168.1.1/v1')
+        await dialog.getByRole('button', { name: 'Connect', exact: true }).click()
+        await dialog.getByRole('alert').getByText('expected a public address').waitFor()
+    }))

@@ -106,6 +106,28 @@ test('a snapshot without a run shows that the unfinished one has died', () => {
     assert.deepEqual(shown(t), ['you: q', 'interrupted [a=interrupted]'])
 })
 
+test('a retry is told until something of the answer comes, and by a snapshot to those who come late', () => {
+    const note = { attempt: 1, of: 5, waitMs: 4000, message: 'busy' }
+    for (const told of [['run.retry', { runId: 'r', ...note }], ['text.snapshot', { runId: 'r', text: '', retry: note }]]) {
+        const t = fold(asked('q'), began, told)
+        const { attempt, of, why } = t.activeRun.retry
+        assert.deepEqual([attempt, of, why], [2, 5, 'busy'])
+        t.apply({ event: 'text.delta', data: { runId: 'r', text: 'here' }, id: null })
+        assert.equal(t.activeRun.retry, null)
+    }
+})
+
+test('a snapshot tells those who come late how far a call is', () => {
+    const t = fold(
+        asked('q'),
+        began,
+        ['llm.done', { runId: 'r', content: [{ type: 'tool-call', toolCallId: 'x', toolName: 'a', input: {} }] }, '3'],
+        ['text.snapshot', { runId: 'r', text: '', progress: [{ id: 'x', progress: 4, total: 10, message: 'on it' }, { id: 'gone', progress: 1 }] }],
+    )
+    const [call] = t.activeRun.blocks.flatMap((block) => block.calls ?? [])
+    assert.deepEqual([call.state, call.progress], ['running', { share: 0.4, message: 'on it' }])
+})
+
 test('text that overtakes its question is shown after it', () => {
     const t = fold(['text.delta', { runId: 'r', text: 'fast' }], asked('q'), began)
     assert.deepEqual(shown(t), ['you: q', 'running [text fast]'])
@@ -133,6 +155,14 @@ test('a failed run keeps its partial text', () => {
     )
     assert.deepEqual(shown(t), ['you: q', 'error [text half]'])
     assert.equal(t.items[1].error, 'broken')
+})
+
+test('an answer that waited for a permission counts as one message, as on the server', () => {
+    const transcript = fold(asked('q'), began, ['run.done', { runId: 'r', stopReason: 'waiting' }, '3'])
+    assert.equal(transcript.items[1].ends, 0)
+    transcript.apply({ event: 'run.start', data: { runId: 'r2', resumes: 'r' }, id: '4' })
+    transcript.apply({ event: 'run.done', data: { runId: 'r2', stopReason: 'complete' }, id: '5' })
+    assert.equal(transcript.items.reduce((sum, { ends = 0 }) => sum + ends, 0), 1)
 })
 
 test('history and stream tell the same story', () => {

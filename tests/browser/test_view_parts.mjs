@@ -60,7 +60,7 @@ test('the handshake: id 0 is answered, with our version and all four members; it
     assert.equal(sent[1].id, 'again')
     bridge.receive(initialized)
     bridge.receive(initialized)
-    assert.deepEqual(events, [['initialized', { name: 'a', displayModes: null }]])
+    assert.deepEqual(events, [['initialized', { name: 'a', displayModes: null, hasTools: false }]])
 })
 
 test('nothing but answers before initialized', async () => {
@@ -82,6 +82,28 @@ test('a view that starts again is told again, and not before it has initialized'
     bridge.receive(initialized)
     bridge.notify('x', {})
     assert.equal(sent.at(-1).method, 'x')
+})
+
+test('the host asks the view: results, errors, no answer in time, an answer that nobody wants', async () => {
+    const { bridge, sent } = connected()
+    const first = bridge.call('tools/list', {}, 60_000)
+    bridge.receive(rpc({ id: sent[0].id, result: { tools: [] } }))
+    bridge.receive(rpc({ id: sent[0].id, result: 'twice' }))
+    assert.deepEqual(await first, { tools: [] })
+    const second = bridge.call('tools/call', { name: 'x' }, 60_000)
+    bridge.receive(rpc({ id: sent[1].id, error: { code: 'seven', message: 7 } }))
+    await assert.rejects(second, (error) => error instanceof parts.RpcError && error.code === -32603 && error.message === '7')
+    await assert.rejects(bridge.call('tools/call', {}, 1), /did not answer/)
+    assert.deepEqual(sent.at(-1), rpc({ method: 'notifications/cancelled', params: { requestId: sent[2].id } }))
+    const abort = new AbortController()
+    const fourth = bridge.call('tools/call', {}, 60_000, abort.signal)
+    abort.abort()
+    await assert.rejects(fourth, /did not answer/)
+    assert.equal(sent.at(-1).params.requestId, sent.at(-2).id)
+    const last = bridge.call('tools/call', {}, 60_000)
+    bridge.close()
+    assert.equal(await last, undefined)
+    await assert.rejects(bridge.call('tools/call', {}, 60_000), /did not answer/)
 })
 
 test('every request is answered: results, null, errors, unknown methods', async () => {
@@ -164,6 +186,20 @@ test('teardown does not wait for a view that never answers', async () => {
     const silent = newBridge()
     await silent.bridge.tearDown('never started')
     assert.equal(silent.sent.length, 0)
+})
+
+test('teardown waits for a view that has begun to finish its work', async () => {
+    let finish
+    const { bridge, sent } = connected({ save: () => new Promise((resolve) => (finish = resolve)) })
+    let isOver = false
+    const done = bridge.tearDown('gone').then(() => (isOver = true))
+    bridge.receive(rpc({ id: 1, method: 'save' }))
+    await new Promise((resolve) => setTimeout(resolve, 2500)) // longer than for a view that does nothing
+    assert.ok(!isOver)
+    finish({ saved: true })
+    await eventually(() => sent.some(({ result }) => result?.saved))
+    bridge.receive(rpc({ id: sent[0].id, result: {} }))
+    await done
 })
 
 test('a flood stops the view; a burst does not', () => {

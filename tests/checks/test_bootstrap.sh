@@ -18,7 +18,7 @@ reset() {
     cp "$root/scripts/bootstrap" "$tree/scripts/"
     cp "$root/package-lock.json" "$tree/"
     for tool in sh dirname cksum grep mkdir env tail; do ln -s "$(command -v $tool)" "$tree/bin/$tool"; done
-    for tool in gcc make ninja pkg-config bwrap npm; do stub $tool 'exit 0'; done
+    for tool in gcc make ninja pkg-config bwrap pdftotext npm; do stub $tool 'exit 0'; done
     stub meson 'echo 1.0.1'
     stub id 'echo 0'
     stub apt-get "echo \"apt-get \$*\" >>'$tree/calls'"

@@ -297,7 +297,7 @@ static int run(int argc, char **argv)
 {
     struct host h = {0};
     char own[4096] = {0}, data[4096];
-    const char *drain = getenv("DRAIN_MS");
+    const char *drain = getenv("DRAIN_MS"), *machine = getenv("MACHINE_MS");
     ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
     assert(n > 0);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -322,7 +322,8 @@ static int run(int argc, char **argv)
         .no_default_bundles = getenv("WITH_BASH") == NULL,
         .times = {.health_ms = strtoull(argv[2], NULL, 10),
                   .backoff_ms = strtoull(argv[3], NULL, 10),
-                  .drain_ms = drain ? strtoull(drain, NULL, 10) : DRAIN_MS},
+                  .drain_ms = drain ? strtoull(drain, NULL, 10) : DRAIN_MS,
+                  .machine_ms = machine ? strtoull(machine, NULL, 10) : 0},
         .host = {.changed = on_changed, .ctx = &h},
     };
     h.bundles = bundles_new(&conf);

@@ -10,21 +10,23 @@ import { listen, openOffice } from '../support/office.mjs'
 let office
 before(async () => {
     office = await openOffice(
-        { ann: 'owner', bob: 'member', cat: 'member', eve: 'member', fay: 'member', dan: 'member' },
-        { ws_team: { fay: 'admin', bob: 'member', cat: 'member', eve: 'member' }, ws_other: { dan: 'admin' }, ws_home: { ann: 'admin' } },
+        { ann: 'owner', bob: 'member', cat: 'member', red: 'member', eve: 'member', fay: 'member', dan: 'member' },
+        { ws_team: { fay: 'admin', bob: 'member', cat: 'member', red: 'member', eve: 'member' }, ws_other: { dan: 'admin' }, ws_home: { ann: 'admin' } },
     )
 })
 
 // Their roles in a conversation of bob's.
-const ROLE = { owner: 'bob', admin: 'fay', participant: 'cat', other: 'eve', stranger: 'dan', instanceOwner: 'ann' }
+const ROLE = { owner: 'bob', admin: 'fay', participant: 'cat', reader: 'red', other: 'eve', stranger: 'dan', instanceOwner: 'ann' }
 
 // The matrix. What is not named is denied: 404 to those who do not see the conversation, 403 to those
 // who do, and 401 to those who do not say who they are.
 const ALLOWED = {
-    view: { private: ['owner', 'admin'], shared: ['owner', 'admin', 'participant'] },
+    view: { private: ['owner', 'admin'], shared: ['owner', 'admin', 'participant', 'reader'] },
     send: { private: ['owner'], shared: ['owner', 'participant'] },
     manage: { private: ['owner'], shared: ['owner'] },
     share: { private: ['owner', 'admin'], shared: ['owner', 'admin'] },
+    leave: { private: [], shared: ['participant', 'reader'] },
+    branch: { private: ['owner'], shared: ['owner'] },
 }
 
 const as = (role) => (role === 'nobody' ? office.nobody : office.as(ROLE[role]))
@@ -34,7 +36,7 @@ async function makeConversation(visibility, text = 'hello') {
     assert.equal(r.status, 200, r.text)
     const id = r.body.conversationId
     if (visibility === 'shared') {
-        const shared = await office.as('bob').post(`/v1/conversations/${id}/share`, { participants: ['usr_cat'] })
+        const shared = await office.as('bob').post(`/v1/conversations/${id}/share`, { participants: ['usr_cat', 'usr_red'], readers: ['usr_red'] })
         assert.equal(shared.status, 200, shared.text)
     }
     return id
@@ -51,16 +53,24 @@ const CONVERSATION_ROUTES = {
     'GET /v1/conversations/:id': ['view', at()],
     'PATCH /v1/conversations/:id': ['manage', at(), () => ({ title: 'x' })],
     'DELETE /v1/conversations/:id': ['manage', at()],
+    'PATCH /v1/conversations/:id/marks': ['view', at('/marks'), () => ({ isPinned: true })],
+    'PUT /v1/conversations/:id/project': ['manage', at('/project'), () => ({ projectId: null })],
     'POST /v1/conversations/:id/restore': ['manage', at('/restore'), () => ({}), (id) => office.as('bob').ask('DELETE', `/v1/conversations/${id}`)],
     'POST /v1/conversations/:id/fork': ['view', at('/fork')],
+    'GET /v1/conversations/:id/branches': ['view', at('/branches')],
+    'POST /v1/conversations/:id/promote': ['manage', at('/promote'), () => ({})],
     'GET /v1/conversations/:id/export': ['view', at('/export')],
     'GET /v1/conversations/:id/notes': ['view', at('/notes')],
     'POST /v1/conversations/:id/notes': ['send', at('/notes'), () => ({ content: 'x' })],
     'POST /v1/conversations/:id/share': ['share', at('/share'), () => ({})],
     'POST /v1/conversations/:id/unshare': ['share', at('/unshare')],
+    'POST /v1/conversations/:id/leave': ['leave', at('/leave')],
     'POST /v1/conversations/:id/participants': ['share', at('/participants'), () => ({ userId: 'usr_cat' })],
     'DELETE /v1/conversations/:id/participants/:user': ['share', at('/participants/usr_eve'), undefined,
         (id) => office.as('bob').post(`/v1/conversations/${id}/participants`, { userId: 'usr_eve' }), ['other']],
+    'GET /v1/conversations/:id/links': ['manage', at('/links')],
+    'POST /v1/conversations/:id/links': ['manage', at('/links'), () => ({}), undefined, ['owner']], // off here: test_links.mjs has it
+    'DELETE /v1/conversations/:id/links/:link': ['manage', at('/links/link_none'), undefined, undefined, [], [404]],
     'GET /v1/conversations/:id/history': ['view', at('/history')],
     'GET /v1/conversations/:id/blobs/:blob': ['view', at(`/blobs/${'0'.repeat(64)}`), undefined, undefined, [], [404]],
     'GET /v1/conversations/:id/calls/:call/parts/:part': ['view', at('/calls/call_none/parts/0'), undefined, undefined, [], [404]],
@@ -90,7 +100,7 @@ for (const visibility of ['private', 'shared']) {
         let cases = 0
         for (const [route, [right, target, body, prepare, skipped = [], okay]] of Object.entries(CONVERSATION_ROUTES)) {
             const method = route.split(' ')[0]
-            for (const role of ['nobody', 'stranger', 'instanceOwner', 'other', 'participant', 'admin', 'owner']) {
+            for (const role of ['nobody', 'stranger', 'instanceOwner', 'other', 'reader', 'participant', 'admin', 'owner']) {
                 if (skipped.includes(role)) continue
                 const id = await makeConversation(visibility)
                 if (prepare) await prepare(id)
@@ -108,11 +118,66 @@ for (const visibility of ['private', 'shared']) {
     })
 }
 
+test('what a conversation says that one may do is what one may do', async () => {
+    for (const visibility of ['private', 'shared']) {
+        const id = await makeConversation(visibility)
+        for (const role of ['owner', 'admin', 'participant', 'reader']) {
+            const isAllowed = (right) => ALLOWED[right][visibility].includes(role)
+            if (!isAllowed('view')) continue
+            const wanted = { send: isAllowed('send'), rename: isAllowed('manage'), delete: isAllowed('manage'), share: isAllowed('share'), leave: isAllowed('leave'), branch: isAllowed('branch') }
+            assert.deepEqual((await as(role).get(`/v1/conversations/${id}`)).body.may, wanted, `${role}, ${visibility}`)
+            const listed = (await as(role).get('/v1/conversations?limit=1000')).body.conversations.find((c) => c.id === id)
+            assert.deepEqual(listed.may, wanted, `list: ${role}, ${visibility}`)
+        }
+    }
+})
+
+test("pins, archive, reading and trash are one person's own", async () => {
+    const id = await makeConversation('shared')
+    const listed = async (role, query) => {
+        const { conversations } = (await as(role).get(`/v1/conversations?limit=1000&${query}`)).body
+        return conversations.some((c) => c.id === id)
+    }
+    const streams = ['participant', 'owner'].map((role) => listen(office.server, '/v1/events', as(role).headers()))
+    for (const s of streams) await s.ready()
+    const [news, own] = streams
+    const pinned = await as('owner').ask('PATCH', `/v1/conversations/${id}/marks`, { isPinned: true, isUnread: true })
+    assert.deepEqual(pinned.body, { conversationId: id, isPinned: true, isArchived: false, isUnread: true })
+    assert.ok(await listed('owner', 'pinned=true'))
+    assert.ok(!(await listed('participant', 'pinned=true')), 'the order of others does not change')
+    assert.ok(!(await listed('admin', 'pinned=true')))
+    assert.equal((await as('participant').get(`/v1/conversations/${id}`)).body.isPinned, false)
+    assert.equal((await as('participant').ask('PATCH', `/v1/conversations/${id}/marks`, { isArchived: true })).status, 200)
+    assert.ok(await listed('owner', 'archived=false'), 'nor does their archive')
+    assert.ok(!(await listed('participant', 'archived=false')))
+    await own.event('conversation.marked', (e) => e.conversationId === id && e.isPinned)
+    await news.event('conversation.marked', (e) => e.conversationId === id && e.isArchived)
+    assert.ok(!news.frames.some((f) => f.event === 'conversation.marked' && f.data.isPinned), 'nobody else is told')
+    for (const s of streams) s.drop()
+    assert.equal((await as('participant').post(`/v1/conversations/${id}/leave`)).status, 200)
+    assert.equal((await as('participant').ask('PATCH', `/v1/conversations/${id}/marks`, { isArchived: false })).status, 404)
+    assert.ok(!(await listed('participant', 'archived=true')), 'an old mark shows nothing')
+    assert.equal((await as('owner').ask('DELETE', `/v1/conversations/${id}`)).status, 200)
+    const trashOf = async (role) => (await as(role).get('/v1/trash')).body.conversations.map((c) => c.id)
+    assert.ok((await trashOf('owner')).includes(id))
+    for (const role of ['admin', 'participant', 'other']) assert.ok(!(await trashOf(role)).includes(id), role)
+})
+
+test('a participant who leaves loses access immediately, and the others are told', async () => {
+    const id = await makeConversation('shared')
+    const left = await as('participant').post(`/v1/conversations/${id}/leave`)
+    assert.deepEqual(left.body, { id, left: true })
+    assert.equal((await as('participant').get(`/v1/conversations/${id}`)).status, 404)
+    assert.equal((await as('participant').post(`/v1/conversations/${id}/leave`)).status, 404)
+    const { participants } = (await as('owner').get(`/v1/conversations/${id}`)).body
+    assert.ok(!participants.includes('usr_cat'), String(participants))
+})
+
 test('lists, search and news show what may be seen, and the rest is as if it were not there', async () => {
     const secret = `zebra${Date.now()}`, open = `yak${Date.now()}`
     const hidden = await makeConversation('private', secret)
     const shared = await makeConversation('shared', open)
-    for (const [role, sees] of Object.entries({ owner: [true, true], admin: [true, true], participant: [false, true], other: [false, false], stranger: [false, false], instanceOwner: [false, false] })) {
+    for (const [role, sees] of Object.entries({ owner: [true, true], admin: [true, true], participant: [false, true], reader: [false, true], other: [false, false], stranger: [false, false], instanceOwner: [false, false] })) {
         const list = (await as(role).get('/v1/conversations?limit=1000')).body.conversations.map((c) => c.id)
         assert.deepEqual([list.includes(hidden), list.includes(shared)], sees, `list: ${role}`)
         const found = await Promise.all([secret, open].map(async (q) => (await eventually(async () => (await as(role).get(`/v1/search?q=${q}`)).body)).results.length > 0))
@@ -134,6 +199,8 @@ test('lists, search and news show what may be seen, and the rest is as if it wer
 
 const OTHER_ROUTES = {
     'GET /v1/health': 'open',
+    'GET /healthz': 'open',
+    'GET /readyz': 'open',
     'POST /v1/auth/login': ['open', '/v1/auth/login', { email: 'x@example.com', password: 'wrong-password' }, [401]],
     'POST /v1/auth/logout': ['open', '/v1/auth/logout', {}],
     'GET /v1/auth/session': ['member', '/v1/auth/session'],
@@ -148,6 +215,11 @@ const OTHER_ROUTES = {
     'DELETE /v1/users/:user': ['org', '/v1/users/usr_none', undefined, [404]],
     'POST /v1/users/:user/password': ['org404', '/v1/users/usr_none/password', { password: 'long enough' }, [404]],
     'POST /v1/users/:user/sign-out': ['org404', '/v1/users/usr_none/sign-out', {}, [404]],
+    'GET /v1/links': 'bundles',
+    'DELETE /v1/links/:link': ['bundles', '/v1/links/link_none', undefined, [404]],
+    'POST /v1/shared': ['open', '/v1/shared', { workspaceId: 'ws_none', secret: 'x' }, [404]],
+    'GET /v1/notices': 'member',
+    'POST /v1/notices/seen': ['member', '/v1/notices/seen', {}],
     'GET /v1/preferences': 'member',
     'PATCH /v1/preferences': ['member', '/v1/preferences', { theme: 'dark' }],
     'GET /v1/tokens': ['member', '/v1/tokens'],
@@ -183,12 +255,19 @@ const OTHER_ROUTES = {
     'POST /v1/resources/read': ['member', '/v1/resources/read', { server: 'none', uri: 'ui://x' }, [404]],
     'GET /v1/files': 'member',
     'POST /v1/files': ['member', '/v1/files', { any: 'bytes' }],
+    'POST /v1/files/uploads': ['member', '/v1/files/uploads', { name: 'x', bytes: 1 }],
+    'GET /v1/files/uploads/:upload': ['member', '/v1/files/uploads/part_none', undefined, [404]],
+    'PATCH /v1/files/uploads/:upload': ['member', '/v1/files/uploads/part_none', {}, [400]],
+    'DELETE /v1/files/uploads/:upload': ['member', '/v1/files/uploads/part_none', undefined, [404]],
     'GET /v1/files/:file': ['member', `/v1/files/file_${'0'.repeat(64)}`, undefined, [404]],
     'DELETE /v1/files/:file': ['member', `/v1/files/file_${'0'.repeat(64)}`, undefined, [404]],
     'GET /v1/views/:view': ['member', '/v1/views/view_none', undefined, [404]],
     'DELETE /v1/views/:view': ['member', '/v1/views/view_none', undefined, [404]],
     'POST /v1/views/:view/rpc': ['member', '/v1/views/view_none/rpc', { method: 'tools/list' }, [404]],
     'POST /v1/views/:view/asks/:ask': ['member', '/v1/views/view_none/asks/ask_none', { decision: 'deny' }, [404]],
+    'PUT /v1/views/:view/tools': ['member', '/v1/views/view_none/tools', { tools: [] }, [404]],
+    'GET /v1/views/:view/calls': ['member', '/v1/views/view_none/calls', undefined, [404]],
+    'POST /v1/views/:view/calls/:call': ['member', '/v1/views/view_none/calls/call_none', { result: {} }, [404, 400]],
     'GET /sandbox/:view': ['open', '/sandbox/view_none', undefined, [404]],
     'GET /v1/shell': 'member',
     'GET /v1/bundles/health': 'member',
@@ -196,21 +275,45 @@ const OTHER_ROUTES = {
     'POST /v1/tools/call': ['member', '/v1/tools/call', { server: 'nb', tool: 'time' }],
     'GET /v1/conversations': 'member',
     'GET /v1/conversations/stats': 'member',
+    'POST /v1/conversations/import': ['member', '/v1/conversations/import', { file: `file_${'0'.repeat(64)}`, kind: 'claude' }, [404]],
+    'GET /v1/conversations/import': ['member', '/v1/conversations/import', undefined, [404]],
     'GET /v1/events': 'stream',
     'POST /v1/events/:stream/watch': ['member', '/v1/events/1/watch', {}, [404]],
     'GET /v1/models': 'member',
+    'GET /v1/models/*': ['member', '/v1/models/none', undefined, [404]],
+    'POST /v1/chat/completions': ['member', '/v1/chat/completions', { messages: [] }, [400]],
+    'POST /v1/responses': ['member', '/v1/responses', { input: [] }, [400]],
+    'GET /v1/responses/:response': ['member', '/v1/responses/resp_none', undefined, [404]],
+    'POST /v1/messages': ['member', '/v1/messages', { messages: [] }, [400]],
+    'GET /v1/openapi.json': ['open', '/v1/openapi.json'],
     'POST /v1/models/look': ['org', '/v1/models/look', {}],
     'PUT /v1/models/default': ['org', '/v1/models/default', { model: '' }, [400]],
     'GET /v1/permissions': 'member',
     'PUT /v1/permissions': ['bundles', '/v1/permissions', { deny: ['no glob!'] }, [400]],
     'DELETE /v1/permissions/consents/:tool': ['member', '/v1/permissions/consents/none', undefined, [404]], // one's own
     'DELETE /v1/permissions/workspace-consents/:tool': ['bundles', '/v1/permissions/workspace-consents/none', undefined, [404]],
+    'POST /v1/providers': ['org', '/v1/providers', { name: 'x', baseURL: 'none', model: 'x' }, [400]],
     'PUT /v1/providers/:name/key': ['org', '/v1/providers/openai/key', { apiKey: 'short' }, [400]],
     'GET /v1/search': ['member', '/v1/search?q=x'],
+    'GET /v1/trash': 'member',
     'GET /v1/auth/link': ['absent', '/v1/auth/link'],
     'POST /v1/auth/link/rotate': ['absent', '/v1/auth/link/rotate', {}],
     'POST /v1/import': ['absent', '/v1/import', { path: '/etc/passwd' }],
     'GET /v1/import': ['absent', '/v1/import'],
+    'GET /v1/projects': 'member',
+    'POST /v1/projects': ['member', '/v1/projects', { name: '' }, [400]],
+    'PATCH /v1/projects/:project': ['member', '/v1/projects/prj_none', { name: 'x' }, [404]],
+    'DELETE /v1/projects/:project': ['member', '/v1/projects/prj_none', undefined, [404]],
+    'GET /v1/budgets': 'member',
+    'PUT /v1/budgets': ['bundles', '/v1/budgets', { workspaceUsd: -1 }, [400]],
+    'GET /v1/instructions': 'member',
+    'PUT /v1/instructions/workspace': ['bundles', '/v1/instructions/workspace', { text: '' }],
+    'PUT /v1/instructions/personal': ['member', '/v1/instructions/personal', { text: '' }],
+    'GET /v1/prompts': 'member',
+    'PUT /v1/prompts/workspace/:name': ['bundles', '/v1/prompts/workspace/none', {}, [400]],
+    'DELETE /v1/prompts/workspace/:name': ['bundles', '/v1/prompts/workspace/none', undefined, [404]],
+    'PUT /v1/prompts/personal/:name': ['member', '/v1/prompts/personal/none', {}, [400]],
+    'DELETE /v1/prompts/personal/:name': ['member', '/v1/prompts/personal/none', undefined, [404]],
     'GET /v1/skills': 'member',
     'PUT /v1/skills/workspace/:name': ['bundles', '/v1/skills/workspace/none', {}, [400]],
     'DELETE /v1/skills/workspace/:name': ['bundles', '/v1/skills/workspace/none', undefined, [404]],

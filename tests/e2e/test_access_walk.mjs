@@ -13,9 +13,9 @@ const LANES = 16 // requests under way together
 // ---- who asks ----
 // name: [person, the token's limits]
 
-const PEOPLE = { root: 'owner', adm: 'admin', fay: 'member', bob: 'member', cat: 'member', eve: 'member', gil: 'member', out: 'member', rem: 'member', vic: 'member' }
+const PEOPLE = { root: 'owner', adm: 'admin', fay: 'member', bob: 'member', cat: 'member', red: 'member', eve: 'member', gil: 'member', out: 'member', rem: 'member', vic: 'member' }
 const SPACES = {
-    [WS]: { fay: 'admin', bob: 'member', cat: 'member', eve: 'member', rem: 'member', vic: 'member' },
+    [WS]: { fay: 'admin', bob: 'member', cat: 'member', red: 'member', eve: 'member', rem: 'member', vic: 'member' },
     ws_b: { gil: 'member', bob: 'member', fay: 'admin' },
     ws_home: { root: 'admin' },
     ws_out: { out: 'admin' },
@@ -40,6 +40,7 @@ const IDENTITIES = {
     bound: ['bob', { workspaceId: WS }],
     boundElsewhere: ['bob', { workspaceId: 'ws_b' }],
     participant: ['cat', {}],
+    reader: ['red', {}],
     otherMember: ['eve', {}],
     memberElsewhere: ['gil', {}],
     outsider: ['out', {}],
@@ -75,10 +76,10 @@ before(async () => {
 // ---- the model ----
 
 const ORG = ['member', 'admin', 'owner']
-const RELATION = { bob: 'owner', cat: 'participant', fay: 'admin' }
+const RELATION = { bob: 'owner', cat: 'participant', red: 'reader', fay: 'admin' }
 const RIGHTS = {
     private: { owner: ['view', 'send', 'manage', 'share'], admin: ['view', 'share'] },
-    shared: { owner: ['view', 'send', 'manage', 'share'], admin: ['view', 'share'], participant: ['view', 'send'] },
+    shared: { owner: ['view', 'send', 'manage', 'share'], admin: ['view', 'share'], participant: ['view', 'send', 'leave'], reader: ['view', 'leave'] },
 }
 const PASS = 'pass'
 
@@ -186,7 +187,7 @@ async function makeConversation(kind) {
     const made = await ask(bob(), 'POST', '/v1/chat', { message: 'hello' }, space)
     assert.equal(made.status, 200, made.text)
     const id = made.body.conversationId
-    if (kind === 'shared') assert.equal((await ask(bob(), 'POST', `/v1/conversations/${id}/share`, { participants: ['usr_cat'] })).status, 200)
+    if (kind === 'shared') assert.equal((await ask(bob(), 'POST', `/v1/conversations/${id}/share`, { participants: ['usr_cat', 'usr_red'], readers: ['usr_red'] })).status, 200)
     if (kind === 'trash') assert.equal((await ask(bob(), 'DELETE', `/v1/conversations/${id}`)).status, 200)
     return id
 }
@@ -249,11 +250,26 @@ const REQUESTS = {
     'POST /v1/apps/:name/restart': { body: {}, okay: [404] },
     'GET /v1/apps/:name/logs': { okay: [404] },
     'GET /v1/apps/:name/resources/*': { path: '/v1/apps/none/resources/primary', okay: [404] },
+    'POST /v1/projects': { body: { name: '' }, okay: [400] },
+    'PATCH /v1/projects/:project': { body: { name: 'x' }, okay: [404] },
+    'DELETE /v1/projects/:project': { okay: [404] },
+    'PUT /v1/conversations/:id/project': { body: { projectId: null } },
+    'PUT /v1/budgets': { body: { workspaceUsd: -1 }, okay: [400] },
+    'PUT /v1/instructions/workspace': { body: { text: '' } },
+    'PUT /v1/instructions/personal': { body: { text: '' } },
+    'PUT /v1/prompts/workspace/:name': { path: '/v1/prompts/workspace/none', body: {}, okay: [400] },
+    'DELETE /v1/prompts/workspace/:name': { path: '/v1/prompts/workspace/none', okay: [404] },
+    'PUT /v1/prompts/personal/:name': { path: '/v1/prompts/personal/none', body: {}, okay: [400] },
+    'DELETE /v1/prompts/personal/:name': { path: '/v1/prompts/personal/none', okay: [404] },
     'PUT /v1/skills/workspace/:name': { path: '/v1/skills/workspace/none', body: {}, okay: [400] },
     'DELETE /v1/skills/workspace/:name': { path: '/v1/skills/workspace/none', okay: [404] },
     'PUT /v1/skills/personal/:name': { path: '/v1/skills/personal/none', body: {}, okay: [400] },
     'DELETE /v1/skills/personal/:name': { path: '/v1/skills/personal/none', okay: [404] },
     'POST /v1/files': { body: {} },
+    'POST /v1/files/uploads': { body: { name: 'x', bytes: 1 } },
+    'GET /v1/files/uploads/:upload': { path: '/v1/files/uploads/part_none', okay: [404] },
+    'PATCH /v1/files/uploads/:upload': { path: '/v1/files/uploads/part_none', okay: [400] },
+    'DELETE /v1/files/uploads/:upload': { path: '/v1/files/uploads/part_none', okay: [404] },
     'GET /v1/conversations/:id/files/:file': { okay: [404] },
     'GET /v1/files/:file': { path: '/v1/files/file_none', okay: [404] },
     'DELETE /v1/files/:file': { path: '/v1/files/file_none', okay: [404] },
@@ -261,16 +277,29 @@ const REQUESTS = {
     'POST /v1/chat': { body: (id) => ({ message: 'x', conversationId: id }), okay: [409] },
     'POST /v1/chat/start': { body: (id) => ({ message: 'x', conversationId: id, whenBusy: 'queue' }) },
     'POST /v1/chat/stream': { body: (id) => ({ message: 'x', conversationId: id, whenBusy: 'queue' }) },
+    'POST /v1/chat/completions': { body: { model: 'default', messages: [{ role: 'user', content: 'x' }] } },
+    'POST /v1/responses': { body: { model: 'default', input: 'x' } },
+    'GET /v1/responses/:response': { path: '/v1/responses/resp_none', okay: [404] },
+    'POST /v1/messages': { body: { model: 'default', max_tokens: 100, messages: [{ role: 'user', content: 'x' }] } },
     'POST /v1/prompt': { body: (id) => ({ message: 'x', conversationId: id }) },
+    'POST /v1/conversations/import': { body: { file: `file_${'0'.repeat(64)}`, kind: 'claude' }, okay: [404] },
+    'GET /v1/conversations/import': { okay: [404] },
     'PATCH /v1/conversations/:id': { body: { title: 'x' }, isDestructive: true },
     'DELETE /v1/conversations/:id': { isDestructive: true },
+    'PATCH /v1/conversations/:id/marks': { body: { isUnread: false } },
     'POST /v1/conversations/:id/restore': { body: {}, isDestructive: true, okay: [404] },
     'POST /v1/conversations/:id/fork': { body: {} },
+    'POST /v1/conversations/:id/promote': { body: {} },
     'POST /v1/conversations/:id/notes': { body: { content: 'x' } },
     'POST /v1/conversations/:id/share': { body: {}, isDestructive: true },
     'POST /v1/conversations/:id/unshare': { body: {}, isDestructive: true },
+    'POST /v1/conversations/:id/leave': { isDestructive: true },
     'POST /v1/conversations/:id/participants': { body: { userId: 'usr_cat' }, isDestructive: true },
     'DELETE /v1/conversations/:id/participants/:user': { tail: '/participants/usr_eve', isDestructive: true, okay: [404] },
+    'POST /v1/conversations/:id/links': { body: {}, okay: [403] }, // off
+    'DELETE /v1/conversations/:id/links/:link': { tail: '/links/link_none', okay: [404] },
+    'DELETE /v1/links/:link': { path: '/v1/links/link_none', okay: [404] },
+    'POST /v1/shared': { body: { workspaceId: 'ws_none', secret: 'x' }, okay: [404] },
     'GET /v1/conversations/:id/blobs/:blob': { tail: `/blobs/${'0'.repeat(64)}`, okay: [404] },
     'GET /v1/conversations/:id/calls/:call/parts/:part': { tail: '/calls/call_none/parts/0', okay: [404] },
     'POST /v1/conversations/:id/typing': { body: {} },
@@ -279,11 +308,14 @@ const REQUESTS = {
     'PATCH /v1/conversations/:id/queue/:message': { tail: '/queue/msg_none', body: { message: 'x' }, okay: [404] },
     'DELETE /v1/conversations/:id/queue/:message': { tail: '/queue/msg_none', okay: [404] },
     'POST /v1/events/:stream/watch': { path: '/v1/events/1/watch', body: {}, okay: [404] },
+    'POST /v1/notices/seen': { body: {} },
+    'GET /v1/models/*': { path: '/v1/models/default' },
     'POST /v1/models/look': { body: {} },
     'PUT /v1/models/default': { body: { model: '' }, okay: [400] },
     'PUT /v1/permissions': { body: { deny: ['no glob!'] }, okay: [400] },
     'DELETE /v1/permissions/consents/:tool': { path: '/v1/permissions/consents/none', okay: [404] },
     'DELETE /v1/permissions/workspace-consents/:tool': { path: '/v1/permissions/workspace-consents/none', okay: [404] },
+    'POST /v1/providers': { body: { name: 'x', baseURL: 'none', model: 'x' }, okay: [400] },
     'PUT /v1/providers/:name/key': { path: '/v1/providers/openai/key', body: { apiKey: 'short' }, okay: [400] },
     'GET /v1/search': { path: '/v1/search?q=x' },
     'POST /v1/import': { body: { path: '/none' } },
@@ -293,6 +325,9 @@ const REQUESTS = {
     'DELETE /v1/views/:view': { okay: [404] },
     'POST /v1/views/:view/rpc': { body: { method: 'ping' }, okay: [404] },
     'POST /v1/views/:view/asks/:ask': { body: { decision: 'deny' }, okay: [404] },
+    'PUT /v1/views/:view/tools': { body: { tools: [] }, okay: [404] },
+    'GET /v1/views/:view/calls': { okay: [404] },
+    'POST /v1/views/:view/calls/:call': { body: { error: 'no' }, okay: [404] },
     'GET /sandbox/:view': { okay: [404] },
     'POST /v1/skills/match': { body: { message: 'x' } },
     'POST /mcp': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, okay: [400, 406, 415] },
@@ -366,7 +401,7 @@ test('every route answers every identity and target as its row says', async () =
     console.log(`# routes: ${table.routes.length} rows, ${Object.keys(who).length} identities, ${cells.length} cells, ${wrong.length} wrong, ${Math.round(performance.now() - started)} ms`)
     assert.deepEqual(wrong, [])
     const after = (await ask(bob(), 'GET', `/v1/conversations/${fixtures.shared}`)).body
-    for (const name of ['title', 'visibility', 'participants', 'ownerId']) assert.deepEqual(after[name], before[name], `refused requests changed ${name}`)
+    for (const name of ['title', 'visibility', 'participants', 'readers', 'ownerId']) assert.deepEqual(after[name], before[name], `refused requests changed ${name}`)
 })
 
 // ---- tools, over REST and over MCP ----
@@ -379,6 +414,9 @@ const ARGUMENTS = {
     nb__manage_bundle: { name: 'none' },
     nb__delegate: { task: 'x' },
     conversations__search: { query: 'hello' },
+    files__search: { query: 'hello' },
+    files__read: { file: 'walk.txt' },
+    files__write: { name: 'walk.txt', text: 'x' },
 }
 const WITH_ID = {
     conversations__get: (id) => ({ id }),

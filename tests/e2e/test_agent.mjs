@@ -2,7 +2,7 @@
 // runs end. Whatever happens, the double must never have a reason to refuse a request.
 import { assert, eventually, sse, test } from '../support/tap.mjs'
 import { listen } from '../support/office.mjs'
-import { chat, double, events, refusedNothing, say, serve, server, types, withAgent } from '../support/agent.mjs'
+import { chat, double, events, refusedNothing, say, serve, server, thoughts, types, withAgent } from '../support/agent.mjs'
 
 withAgent()
 
@@ -42,6 +42,7 @@ test('thinking is kept and goes back unchanged', async () => {
     assert.equal(r.stopReason, 'complete')
     const stored = events(r.conversationId).find((e) => e.type === 'llm.response')
     assert.equal(stored.content[0].type, 'opaque')
+    assert.deepEqual(await thoughts(r.conversationId), ['let me see'])
     await chat({ text: 'more' }, { conversationId: r.conversationId })
     refusedNothing()
 })

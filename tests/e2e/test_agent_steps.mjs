@@ -1,6 +1,7 @@
 // Questions to the user, messages to a busy agent, delegation, skills: runs that are more than one call.
 import fs from 'node:fs'
 import path from 'node:path'
+import { DOT_PNG } from '../support/pictures.mjs'
 import { SRC_DIR, assert, eventually, nb, sse, test, tmpdir } from '../support/tap.mjs'
 import { startsAt } from '../support/bundles.mjs'
 import { chat, double, events, refusedNothing, serve, server, types, withAgent } from '../support/agent.mjs'
@@ -316,7 +317,6 @@ test('a long conversation is compacted, continues, and replays byte for byte', a
         '---\nname: sums\ndescription: does sums\ntype: skill\nmetadata:\n  triggers: ["do the sums"]\n---\nBe exact.\n')
     // a tool result with a picture, as a bundle would have given it
     let id = 'conv_00000000000000aa'
-    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
     const ts = new Date().toISOString()
     const log = [
         { id, createdAt: ts, format: 'events', workspaceId: 'ws_default', ownerId: 'usr_default', visibility: 'private', participants: ['usr_default'] },
@@ -325,7 +325,7 @@ test('a long conversation is compacted, continues, and replays byte for byte', a
         { ts, type: 'llm.response', runId: 'run_0000000000000001', model: 'anthropic:claude-sonnet-4-5-20250929',
             content: [{ type: 'tool-call', toolCallId: 'toolu_dot', toolName: 'paint__dot', input: {} }] },
         { ts, type: 'tool.done', runId: 'run_0000000000000001', id: 'toolu_dot', name: 'paint__dot', ok: true, ms: 1,
-            result: { content: [{ type: 'text', text: 'a dot' }, { type: 'image', data: png, mimeType: 'image/png' }], isError: false } },
+            result: { content: [{ type: 'text', text: 'a dot' }, { type: 'image', data: DOT_PNG, mimeType: 'image/png' }], isError: false } },
         { ts, type: 'llm.response', runId: 'run_0000000000000001', model: 'anthropic:claude-sonnet-4-5-20250929', content: [{ type: 'text', text: 'There.' }] },
         { ts, type: 'run.done', runId: 'run_0000000000000001', stopReason: 'complete' },
     ]
@@ -350,7 +350,7 @@ test('a long conversation is compacted, continues, and replays byte for byte', a
     assert.ok(compacted.length >= 2, 'compacted ' + compacted.length + ' times')
     const last = double.log.filter((e) => e.body?.tools).at(-1)
     assert.match(JSON.stringify(last.body.messages[0]), /conversation-summary|What the user said/)
-    assert.ok(double.log.some((e) => JSON.stringify(e.body?.messages ?? '').includes(png)), 'the picture was sent')
+    assert.ok(double.log.some((e) => JSON.stringify(e.body?.messages ?? '').includes(DOT_PNG)), 'the picture was sent')
     refusedNothing()
     await s.stop()
     const r = await nb(['replay', '--workdir', workdir, '--json', id])
@@ -395,7 +395,7 @@ test('a replay names the part of a request that is not what was sent', async () 
 
     fs.writeFileSync(file, log)
     const sha = JSON.parse(log.split('\n').find((l) => l.includes('"llm.request"'))).system
-    fs.appendFileSync(path.join(workdir, 'conversations', id + '.blobs', sha), ' ')
+    fs.appendFileSync(path.join(workdir, 'conversations', 'blobs', sha), ' ')
     const damaged = await replay()
     assert.deepEqual([...new Set(damaged.calls.map((c) => c.verdict))], ['unknown'])
     assert.match(damaged.calls[0].why, /system prompt cannot be read.*damaged/)

@@ -193,7 +193,7 @@ test('only the owner of the machine may run programs of his choice', async () =>
     const send = (method, route, body) => fetch(server.url + route, { method, body: body && JSON.stringify(body) })
     for (const entry of [{ command: 'sh', serverName: 'x' }, { path: '/tmp', sandbox: 'off' }, { path: '/tmp', allowedEnv: ['HOME'] }, { url: 'http://10.0.0.1', allowPrivate: true }])
         assert.equal((await send('POST', '/v1/apps/install', entry)).status, 403)
-    for (const [entry, status, error] of [[{}, 400, 'bad_request'], [[], 400, 'bad_request'], [{ path: 'a', name: '@a/b' }, 400, 'bad_request'], [{ url: 'https://u:p@x.io' }, 400, 'bad_request'], [{ url: 'https://x.io', serverName: 'kept' }, 409, 'already_installed'], [{ path: '/nonexistent' }, 500, 'install_failed'], [{ url: 'http://169.254.169.254/' }, 500, 'install_failed']]) {
+    for (const [entry, status, error] of [[{}, 400, 'bad_request'], [[], 400, 'bad_request'], [{ path: 'a', name: '@a/b' }, 400, 'bad_request'], [{ url: 'https://u:p@x.io' }, 400, 'bad_request'], [{ url: 'https://x.io', serverName: 'kept' }, 409, 'already_installed'], [{ path: '/nonexistent' }, 500, 'install_failed'], [{ url: 'http://169.254.169.254/' }, 400, 'address_not_allowed'], [{ url: 'http://127.0.0.1:9/mcp' }, 400, 'address_not_allowed'], [{ url: 'https://[::1]/mcp' }, 400, 'address_not_allowed'], [{ url: 'http://x.io/mcp' }, 400, 'address_not_allowed']]) {
         const res = await send('POST', '/v1/apps/install', entry)
         assert.deepEqual([res.status, (await res.json()).error], [status, error], JSON.stringify(entry))
     }

@@ -1,7 +1,7 @@
 // Servers that misbehave, one way each: a clear state and a clear reason, and nobody else notices.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, freePort, SRC_DIR, start, test } from '../support/tap.mjs'
+import { assert, eventually, freePort, sleep, SRC_DIR, start, test } from '../support/tap.mjs'
 import { marked, noneLeft, quick, startHost, unruly } from '../support/bundles.mjs'
 
 const MCP_FIXTURE = path.join(SRC_DIR, 'tests/fixtures/mcp-fixture.mjs')
@@ -199,6 +199,18 @@ test('too much memory: ended, with the reason, and started again', async () => {
     const crashed = await host.state('hungry', 'crashed')
     assert.match(crashed.reason, /more than its limit of 300 MB/)
     await host.state('hungry', 'running')
+    await host.quit()
+})
+
+test('too much memory while nobody uses it: noticed in the memory of the machine', async () => {
+    const host = startHost({ env: { MACHINE_MS: '500' } })
+    host.apply(unruly('hungry', 'ok', { memoryMb: 300 }))
+    await host.state('hungry', 'running')
+    const gate = path.join(host.workdir, 'data/hungry/go')
+    await host.call('hungry', 'eat_later', { mb: 400, gate })
+    await sleep(12_000) // then it rests: three seconds after each of two measurements
+    fs.writeFileSync(gate, '')
+    assert.match((await host.state('hungry', 'crashed')).reason, /more than its limit of 300 MB/)
     await host.quit()
 })
 

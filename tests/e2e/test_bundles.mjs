@@ -42,13 +42,13 @@ test('tools of three servers from npm are called in one turn', async () => {
     const server = await serve([
         everything(),
         command('memory', [npm('server-memory')], { env: { MEMORY_FILE_PATH: path.join(dir, 'memory.json') }, sandbox: { read: [SRC_DIR], write: [dir] } }),
-        command('files', [npm('server-filesystem'), dir], { sandbox: { read: [SRC_DIR, dir] } }),
+        command('fs', [npm('server-filesystem'), dir], { sandbox: { read: [SRC_DIR, dir] } }),
     ])
-    assert.deepEqual((await health(server)).map((b) => [b.name, b.state]), [['everything', 'running'], ['files', 'running'], ['memory', 'running']])
+    assert.deepEqual((await health(server)).map((b) => [b.name, b.state]), [['everything', 'running'], ['fs', 'running'], ['memory', 'running']])
     const answer = await chat(server,
         'call everything__echo {"message":"one"} call everything__get-sum {"a":2,"b":3} ' +
-        `call files__read_text_file {"path":"${dir}/hello.txt"} call memory__read_graph {}`,
-        { allowedTools: ['everything__*', 'files__*', 'memory__*'] })
+        `call fs__read_text_file {"path":"${dir}/hello.txt"} call memory__read_graph {}`,
+        { allowedTools: ['everything__*', 'fs__*', 'memory__*'] })
     assert.equal(answer.stopReason, 'complete')
     assert.match(outputs(answer)[0], /one/)
     assert.match(outputs(answer)[1], /5/)

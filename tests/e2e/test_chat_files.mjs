@@ -1,12 +1,11 @@
 // Files in messages: what the model gets, what is stored, who may read them, and when they go.
 import fs from 'node:fs'
 import path from 'node:path'
+import { DOT_PNG } from '../support/pictures.mjs'
 import { assert, eventually, nb, test, tmpdir } from '../support/tap.mjs'
 import { chat, double, events, refusedNothing, say, serve, server, withAgent } from '../support/agent.mjs'
 
 withAgent({ modelInfo: { 'blind-model': { images: false }, 'some-model': { images: true } } })
-
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 async function give(bytes, name, on = server) {
     const res = await fetch(on.url + '/v1/files', { method: 'POST', body: bytes, headers: { 'x-file-name': encodeURIComponent(name) } })
@@ -14,7 +13,13 @@ async function give(bytes, name, on = server) {
     return res.json()
 }
 
-const picture = (on) => give(Buffer.from(PNG, 'base64'), 'dot.png', on)
+// Width and height in the header of a PNG.
+const pngSize = (base64) => {
+    const bytes = Buffer.from(base64, 'base64')
+    return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)]
+}
+
+const picture = (on) => give(Buffer.from(DOT_PNG, 'base64'), 'dot.png', on)
 const lastRequest = () => double.log.findLast((entry) => entry.body?.tools)
 const lastUser = () => lastRequest().body.messages.findLast((m) => m.role === 'user').content
 
@@ -23,11 +28,14 @@ test('a picture reaches the model as a picture, now and in later turns, and the 
     const r = await chat({ text: 'a dot' }, { files: [file.id] })
     assert.equal(r.response, 'a dot', JSON.stringify(r))
     const [image, text] = lastUser()
-    assert.deepEqual([image.type, image.source.media_type, image.source.data], ['image', 'image/png', PNG])
+    assert.deepEqual([image.type, image.source.media_type], ['image', 'image/png'])
+    assert.deepEqual(pngSize(image.source.data), [1, 1])
     assert.equal(text.type, 'text')
     const stored = events(r.conversationId).find((e) => e.type === 'user.message')
-    assert.deepEqual(stored.content[0], { type: 'image', file: file.id, name: 'dot.png', mimeType: 'image/png', bytes: file.bytes })
-    assert.ok(!JSON.stringify(stored).includes(PNG))
+    const { view, ...part } = stored.content[0]
+    assert.deepEqual(part, { type: 'image', file: file.id, name: 'dot.png', mimeType: 'image/png', bytes: file.bytes })
+    assert.deepEqual([view.mimeType, view.width, view.height], ['image/png', 1, 1])
+    assert.ok(!JSON.stringify(stored).includes('base64') && JSON.stringify(stored).length < 1000)
     const next = await chat({ text: 'still a dot' }, { conversationId: r.conversationId })
     assert.equal(next.response, 'still a dot')
     const images = () => lastRequest().body.messages.flatMap((m) => m.content).filter((b) => b.type === 'image').length
@@ -40,20 +48,22 @@ test('a picture reaches the model as a picture, now and in later turns, and the 
 test('an OpenAI-compatible model gets it as image_url', async () => {
     const r = await chat({ text: 'seen' }, { files: [(await picture()).id], model: 'chat:some-model' })
     assert.equal(r.response, 'seen', JSON.stringify(r))
-    assert.ok(JSON.stringify(lastUser()).includes(`data:image/png;base64,${PNG}`))
+    const part = lastUser().find((p) => p.type === 'image_url')
+    assert.deepEqual(pngSize(part.image_url.url.replace('data:image/png;base64,', '')), [1, 1])
     refusedNothing()
 })
 
-test('a text comes with its name, a long one is cut, other files are only named', async () => {
+test('a text comes with its name and language, a long one as a reference, other files are only named', async () => {
     const small = await give('column\n1\n</attached-file>', 'a.csv')
     const long = await give('x'.repeat(300_000), 'long.txt')
-    const pdf = await give('%PDF-1.7\n\0\x01', 'paper.pdf')
-    const r = await chat({ text: 'read' }, { files: [small.id, long.id, pdf.id] })
+    const archive = await give('PK\x03\x04\0\x01', 'things.zip')
+    const r = await chat({ text: 'read' }, { files: [small.id, long.id, archive.id] })
     assert.equal(r.response, 'read', JSON.stringify(r))
     const [a, b, c] = lastUser().map((block) => block.text)
-    assert.match(a, /"a\.csv"[\s\S]*<attached-file>\ncolumn\n1\n[^<]*\/attached-file>\n<\/attached-file>/)
-    assert.match(b, /\[Cut here: 262144 of 300000 bytes shown\.\]/)
-    assert.match(c, /"paper\.pdf" \(application\/pdf, 11 bytes\)\. You cannot read it/)
+    assert.match(a, /"a\.csv" \(CSV\)[\s\S]*<attached-file>\ncolumn\n1\n[^<]*\/attached-file>\n<\/attached-file>/)
+    assert.ok(b.includes(`the first 16384 of 300000 bytes. Read more of it, in parts, with the tool files__read, id ${long.id}`), b.slice(0, 500))
+    assert.ok(b.length < 17_000)
+    assert.match(c, /"things\.zip" \(application\/zip, 6 bytes\)\. You cannot read it/)
     refusedNothing()
 })
 
@@ -66,9 +76,7 @@ test('a model that cannot see, a file that is not there, a picture that is too l
     assert.match(blind.message, /cannot see pictures/)
     for (const wrong of ['file_' + '0'.repeat(64), 'x', '../../x']) assert.equal((await chat('look', { files: [wrong] })).status, 404)
     assert.equal((await chat('look', { files: Array(21).fill(id) })).status, 400)
-    const large = await give(Buffer.concat([Buffer.from(PNG, 'base64'), Buffer.alloc(4_000_000)]), 'large.png')
-    assert.equal((await chat('look', { files: [large.id] })).status, 413)
-    const wide = Buffer.from(PNG, 'base64')
+    const wide = Buffer.from(DOT_PNG, 'base64')
     wide.writeUInt32BE(100_000, 16)
     wide.writeUInt32BE(100_000, 20)
     const huge = await chat('look', { files: [(await give(wide, 'wide.png')).id] })
@@ -93,7 +101,7 @@ test('the conversation has the file: it outlives its removal, is in a fork, and 
     const bytes = path.join(server.workdir, 'files', sha.slice(0, 2), sha)
     assert.equal(fs.statSync(bytes).nlink, 2)
     await fetch(`${server.url}/v1/conversations/${forked}?purge=true`, { method: 'DELETE' })
-    assert.equal(fs.statSync(bytes).nlink, 1)
+    await eventually(() => !fs.existsSync(bytes))
 })
 
 test('files that nothing refers to go after a day', async () => {
@@ -127,7 +135,7 @@ test('the folder store keeps them too', async () => {
 
 test('nb -f gives pictures to a server that runs, and to one of its own', async () => {
     const dir = tmpdir()
-    fs.writeFileSync(path.join(dir, 'dot.png'), Buffer.from(PNG, 'base64'))
+    fs.writeFileSync(path.join(dir, 'dot.png'), Buffer.from(DOT_PNG, 'base64'))
     fs.writeFileSync(path.join(dir, 'note.txt'), 'a note')
     for (const workdir of [server.workdir, await ownDirectory()]) {
         const args = ['-p', say({ text: 'seen' }), '-f', path.join(dir, 'dot.png'), '-f', path.join(dir, 'note.txt'), '--workdir', workdir]
@@ -135,7 +143,7 @@ test('nb -f gives pictures to a server that runs, and to one of its own', async 
         assert.equal(r.code, 0, r.stdout + r.stderr)
         assert.match(r.stdout, /seen/)
         const [image, text] = lastUser()
-        assert.equal(image.source.data, PNG)
+        assert.deepEqual(pngSize(image.source.data), [1, 1])
         assert.match(text.text, /File note\.txt:[\s\S]*a note/)
     }
     refusedNothing()
@@ -146,3 +154,58 @@ async function ownDirectory() {
     fs.copyFileSync(path.join(server.workdir, 'nimblebrain.json'), path.join(workdir, 'nimblebrain.json'))
     return workdir
 }
+
+test('trash and backup keep the bytes once: a restored conversation has a link, not a copy', async () => {
+    const own = await serve({}, tmpdir())
+    const file = await give('kept once ' + 'x'.repeat(100_000), 'once.txt', own)
+    const r = await chat({ text: 'ok' }, { files: [file.id] }, own)
+    const fork = await (await fetch(`${own.url}/v1/conversations/${r.conversationId}/fork`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).json()
+    const sha = file.id.slice(5)
+    const places = (root) => [path.join(root, 'files', sha.slice(0, 2), sha), ...[r.conversationId, fork.id].map((id) => path.join(root, 'conversations', `${id}.blobs`, sha))]
+    const once = (root) => {
+        const stats = places(root).map((p) => fs.statSync(p))
+        assert.deepEqual(stats.map((s) => [s.ino, s.nlink]), stats.map(() => [stats[0].ino, 3]))
+    }
+    once(own.workdir)
+    const conversation = `${own.url}/v1/conversations/${r.conversationId}`
+    assert.equal((await fetch(conversation, { method: 'DELETE' })).status, 200)
+    assert.equal((await fetch(conversation + '/restore', { method: 'POST' })).status, 200)
+    once(own.workdir)
+    const archive = path.join(tmpdir(), 'backup.tar'), to = tmpdir()
+    const backup = await nb(['backup', archive, '--workdir', own.workdir])
+    assert.equal(backup.code, 0, backup.stderr)
+    assert.equal(fs.readFileSync(archive, 'latin1').split('kept once').length - 1, 1)
+    for (const more of [[], ['--force']]) {
+        const restore = await nb(['restore', archive, '--workdir', to, ...more])
+        assert.equal(restore.code, 0, restore.stderr)
+        once(to)
+        assert.deepEqual(fs.readdirSync(path.dirname(places(to)[1])).filter((n) => n.endsWith('.tmp')), [])
+    }
+})
+
+test('an archive cannot give a key the name of a file', async () => {
+    const header = (name, type, link, size) => {
+        const h = Buffer.alloc(512)
+        const put = (text, at) => h.write(text, at, 'latin1')
+        put(name, 0)
+        put('0000600\0', 100)
+        put('0000000\0', 108)
+        put('0000000\0', 116)
+        put(size.toString(8).padStart(11, '0') + '\0', 124)
+        put('00000000000\0', 136)
+        put('        ', 148)
+        put(type + link, 156)
+        put('ustar\0' + '00', 257)
+        put(h.reduce((sum, b) => sum + b, 0).toString(8).padStart(6, '0') + '\0 ', 148)
+        return h
+    }
+    const sha = 'a'.repeat(64), other = 'b'.repeat(64)
+    const to = tmpdir(), archive = path.join(tmpdir(), 'hostile.tar')
+    fs.writeFileSync(path.join(to, '.secrets.key'), 'KEY')
+    for (const [name, link] of [[`files/aa/${sha}`, '.secrets.key'], ['skills/x.md', '.secrets.key'], [`files/aa/${sha}`, `files/bb/${other}`], [`files/aa/${sha}`, '../../etc/passwd'], [`files/aa/${sha}`, `files/bb/${sha}`]]) {
+        fs.writeFileSync(archive, Buffer.concat([header(name, '1', link, 0), Buffer.alloc(1024)]))
+        const r = await nb(['restore', archive, '--workdir', to])
+        assert.notEqual(r.code, 0, `${name} -> ${link}`)
+        assert.ok(!fs.existsSync(path.join(to, name)), name)
+    }
+})

@@ -236,6 +236,10 @@ test('the routes refuse what is wrong and hide what is absent', async () => {
         ['GET', '/v1/search?q=x&order=random', undefined, 400],
         ['GET', '/v1/search?q=' + 'w+'.repeat(99), undefined, 400],
         ['GET', '/v1/search?q=x&limit=0', undefined, 400],
+        ['GET', '/v1/search?q=hello&conversation=%FF', undefined, 400],
+        ['GET', '/v1/conversations?search=%C3', undefined, 400],
+        ['GET', '/v1/conversations?hidden=%00', undefined, 400],
+        ['POST', `${base}/fork?atMessage=%zz`, undefined, 400],
         ['GET', '/v1/conversations/stats?period=eon', undefined, 400],
         ['POST', '/v1/import', { path: '/etc/passwd' }, 404],
         ['GET', '/v1/import', undefined, 404],
@@ -452,7 +456,7 @@ test('a backup made while the server writes holds whole lines and their blobs', 
     const log = fs.readFileSync(path.join(other.dir, 'conversations', `${id}.jsonl`), 'utf8')
     assert.ok(log.endsWith('\n'))
     for (const [, name, sha] of log.matchAll(/"(system|tools|\$blob)":"([0-9a-f]{64})"/g)) {
-        const blob = path.join(other.dir, 'conversations', `${id}.blobs`, sha)
+        const blob = path.join(other.dir, 'conversations', name === '$blob' ? `${id}.blobs` : 'blobs', sha)
         assert.ok(fs.existsSync(blob), `${name} ${sha} is there`)
     }
     assert.equal((await other.call(['restore', file])).code, 1, 'nothing is replaced unasked')
@@ -599,6 +603,9 @@ test('a search finds phrases, prefixes, other scripts, and keeps to what was ask
     assert.deepEqual(await ids('quick', 'brown'), [a, b].sort())
     assert.deepEqual(await ids('"quick brown"'), [a])
     assert.deepEqual(await ids('uberrasch*'), [b])
+    assert.deepEqual(await ids('quick', 'uberra'), [b], 'the last word may not be complete')
+    await t.fails(1, 'search', '"uberra"')
+    await t.fails(1, 'search', 'uberra', 'quick')
     assert.deepEqual(await ids('東京'), [b])
     assert.deepEqual(await ids('--in', a, 'brown'), [a])
     assert.equal((await t.json('search', '-n', '1', 'brown')).length, 1)

@@ -35,8 +35,9 @@ test('a key in another place, a wrong one, or a part of it opens nothing', async
         assert.equal(await statusWith(server, { authorization: value }), 401, value)
     assert.equal((await bareFetch(`${url}/v1/conversations?key=${key}`)).status, 401)
     assert.equal(await statusWith(server, { cookie: `nb_session=${key}` }), 401)
-    assert.equal(await statusWith(server, { 'x-api-key': key }), 401)
+    for (const value of ['', 'x', key.slice(1), `${key}x`, `Bearer ${key}`]) assert.equal(await statusWith(server, { 'x-api-key': value }), 401, value)
     assert.equal(await statusWith(server, { authorization: `Bearer ${key}` }), 200)
+    assert.equal(await statusWith(server, { 'x-api-key': key }), 200) // where programs that speak to a model service put it
 })
 
 test('the page and its liveness are open, and reveal nothing', async () => {

@@ -1,4 +1,5 @@
 // A disk that fills up: clear errors, nothing half-written, and life goes on once there is room.
+import crypto from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { spawnSync } from 'node:child_process'
@@ -109,4 +110,75 @@ test('a broken work directory: nobody is shown a path, the log says why, and hea
     assert.equal((await bob.post('/v1/chat', { message: 'new' })).status, 200)
     assert.equal((await bob.get('/v1/conversations')).status, 200)
     assert.equal((await bob.get('/v1/search?q=hello')).status, 200)
+})
+
+test('a full disk: no part of a file is kept, neither of an upload nor of what the agent writes', async () => {
+    if (spawnSync('unshare', ['-m', 'true']).status !== 0) skip('no mount namespaces here')
+    const dir = tmpdir()
+    const script = 'mount -t tmpfs -o size=3m,mode=700 tmpfs "$1" && exec "$0" serve --port 0 --workdir "$1"'
+    const server = start('unshare', ['-m', 'sh', '-c', script, NB, dir], { env })
+    const m = await server.waitFor(/http:\/\/127\.0\.0\.1:(\d+)\//)
+    const url = `http://127.0.0.1:${m[1]}`
+    const root = `/proc/${server.pid}/root${dir}`
+    useKeyOf(m[1], root)
+    const give = async (bytes) => {
+        const res = await fetch(url + '/v1/files', { method: 'POST', body: Buffer.alloc(bytes, 'x') })
+        return { status: res.status, ...(await res.json()) }
+    }
+    const write = async (bytes) => {
+        const body = JSON.stringify({ server: 'files', tool: 'write', arguments: { name: 'a.txt', text: 'y'.repeat(bytes) } })
+        return (await fetch(url + '/v1/tools/call', { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()
+    }
+    const all = () => (fs.existsSync(path.join(root, 'files')) ? fs.readdirSync(path.join(root, 'files'), { recursive: true }).filter((n) => n.length > 2) : [])
+    const full = await give(8 * 1024 * 1024)
+    assert.equal(full.status, 507, JSON.stringify(full))
+    assert.match(full.message, /no space left/i)
+    assert.ok(!full.message.includes(dir), full.message)
+    await eventually(() => all().length === 0)
+    const filler = path.join(root, 'filler')
+    assert.throws(() => {
+        for (;;) fs.appendFileSync(filler, Buffer.alloc(64 * 1024))
+    }, /ENOSPC/)
+    fs.truncateSync(filler, fs.statSync(filler).size - 256 * 1024)
+    const refused = await write(700_000)
+    assert.equal(refused.isError, true, JSON.stringify(refused).slice(0, 200))
+    assert.match(refused.content[0].text, /no space left/i)
+    assert.ok(!refused.content[0].text.includes(dir))
+    await eventually(() => all().length === 0)
+    fs.rmSync(filler)
+    const kept = await give(100_000)
+    assert.equal(kept.status, 200, JSON.stringify(kept))
+    assert.equal((await write(100_000)).isError ?? false, false)
+    assert.equal(all().length, 4)
+    await server.stop()
+})
+
+test('files on a full disk: nothing half-kept, nobody is shown a path, and an upload goes on once there is room', async () => {
+    if (spawnSync('unshare', ['-m', 'true']).status !== 0) skip('no mount namespaces here')
+    const dir = tmpdir()
+    const script = 'mount -t tmpfs -o size=3m,mode=700 tmpfs "$1" && exec "$0" serve --port 0 --workdir "$1"'
+    const server = start('unshare', ['-m', 'sh', '-c', script, NB, dir], { env })
+    const m = await server.waitFor(/http:\/\/127\.0\.0\.1:(\d+)\//)
+    const url = `http://127.0.0.1:${m[1]}/v1/files`
+    const root = `/proc/${server.pid}/root${dir}`
+    useKeyOf(m[1], root)
+    const ask = async (target, method, body, headers) => {
+        const res = await fetch(url + target, { method, body, headers })
+        return { status: res.status, ...(await res.json()) }
+    }
+    const bytes = Buffer.alloc(4_000_000, 'full ')
+    const whole = await ask('', 'POST', bytes)
+    assert.deepEqual([whole.status, whole.error], [507, 'storage_full'])
+    assert.ok(!whole.message.includes(dir), whole.message)
+    assert.deepEqual(fs.readdirSync(path.join(root, 'files')), [])
+    const up = await ask('/uploads', 'POST', JSON.stringify({ name: 'x', bytes: bytes.length }))
+    const refused = await ask(`/uploads/${up.id}`, 'PATCH', bytes, { 'Upload-Offset': '0' })
+    assert.deepEqual([refused.status, refused.error], [507, 'storage_full'])
+    assert.ok(!refused.message.includes(dir), refused.message)
+    const { offset } = await ask(`/uploads/${up.id}`, 'GET')
+    assert.ok(offset > 1_000_000 && offset < bytes.length)
+    spawnSync('nsenter', ['-t', String(server.pid), '-m', 'mount', '-o', 'remount,size=20m', dir])
+    const rest = await ask(`/uploads/${up.id}`, 'PATCH', bytes.subarray(offset), { 'Upload-Offset': String(offset) })
+    assert.equal(rest.file.id, 'file_' + crypto.createHash('sha256').update(bytes).digest('hex'))
+    await server.stop('SIGTERM')
 })

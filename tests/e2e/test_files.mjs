@@ -4,9 +4,10 @@ import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
 import crypto from 'node:crypto'
+import { DOT_PNG } from '../support/pictures.mjs'
 import { test, before, assert, startServer, tmpdir, eventually, bareFetch, keyHeaders } from '../support/tap.mjs'
 
-const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+const PNG = Buffer.from(DOT_PNG, 'base64')
 const MIB = 1024 * 1024
 
 let server, dir
@@ -91,6 +92,48 @@ test('a client that stops in the middle leaves nothing', async () => {
     const key = Object.entries(keyHeaders(server.url)).map(([k, v]) => `${k}: ${v}\r\n`).join('')
     socket.write(`POST /v1/files HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n${key}Content-Length: 5000000\r\n\r\n`)
     socket.write(Buffer.alloc(2 * MIB))
+    await eventually(() => stored().some((p) => path.basename(p).startsWith('new_')))
+    socket.destroy()
+    await eventually(() => stored().length === count)
+})
+
+/** Sends the head and some of the body, and reads the first line of the response; '' = the connection ended. */
+async function begin(headers, body) {
+    const socket = net.connect(server.port, '127.0.0.1')
+    const key = Object.entries(keyHeaders(server.url)).map(([k, v]) => `${k}: ${v}\r\n`).join('')
+    socket.on('error', () => {})
+    socket.write(`POST /v1/files HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n${key}${headers}\r\n`)
+    if (body) socket.write(body)
+    const line = await new Promise((resolve) => {
+        let text = ''
+        socket.on('data', (d) => (text += d).includes('\r\n') && resolve(text.split('\r\n')[0]))
+        socket.on('close', () => resolve(''))
+    })
+    socket.destroy()
+    return line
+}
+
+test('10 GB are refused before a byte of them is read, and absurd lengths too', async () => {
+    const count = stored().length
+    assert.match(await begin('Content-Length: 10737418240\r\n'), / 413 /)
+    assert.match(await begin('Content-Length: 18446744073709551615\r\n'), / 4\d\d /)
+    assert.match(await begin('Content-Length: 99999999999999999999999\r\n'), / 400 /)
+    assert.match(await begin('Transfer-Encoding: chunked\r\n', 'ffffffffffffffff\r\nxx'), /^$| 4\d\d /)
+    const form = 'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 10737418240\r\n'
+    assert.match(await begin(form), / 413 /)
+    assert.equal(stored().length, count)
+})
+
+test('a form that ends in the middle of its file, and chunks that do not end, leave nothing', async () => {
+    const count = stored().length
+    const head = '--b\r\nContent-Disposition: form-data; name="f"; filename="f.txt"\r\n\r\n'
+    const text = head + 'x'.repeat(300_000)
+    const type = 'Content-Type: multipart/form-data; boundary=b\r\n'
+    assert.match(await begin(`${type}Content-Length: ${text.length}\r\n`, text), / 400 /)
+    const socket = net.connect(server.port, '127.0.0.1')
+    const key = Object.entries(keyHeaders(server.url)).map(([k, v]) => `${k}: ${v}\r\n`).join('')
+    socket.write(`POST /v1/files HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n${key}Transfer-Encoding: chunked\r\n\r\n100000\r\n`)
+    socket.write(Buffer.alloc(500_000))
     await eventually(() => stored().some((p) => path.basename(p).startsWith('new_')))
     socket.destroy()
     await eventually(() => stored().length === count)

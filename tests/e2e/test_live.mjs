@@ -2,27 +2,21 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { EventSource } from 'eventsource'
-import { SRC_DIR, assert, completeLines, eventually, freePort, startServer, test } from '../support/tap.mjs'
+import { SRC_DIR, assert, eventually, freePort, startServer, test } from '../support/tap.mjs'
 import { client, listen, openOffice, QUICK, withBriefToken } from '../support/office.mjs'
+import { storedEvents } from '../support/stored.mjs'
 
 const PEOPLE = { ann: 'owner', bob: 'member', cat: 'member', dan: 'member' }
 const TEAM = { ws_team: { ann: 'admin', bob: 'member', cat: 'member' }, ws_other: { dan: 'admin' } }
 const open = (options) => openOffice(PEOPLE, TEAM, options)
 
-const lines = (office, id) =>
-    completeLines(path.join(office.workdir, 'workspaces/ws_team/conversations', id + '.jsonl'))
+const lines = (office, id) => storedEvents(office.workdir, 'ws_team', id).map(({ event }) => event)
 
 // Every stored event that clients get to see, with its position: what a stream must bring.
-function visible(office, id) {
-    const bytes = fs.readFileSync(path.join(office.workdir, 'workspaces/ws_team/conversations', id + '.jsonl'))
-    const out = []
-    for (let from = bytes.indexOf(10) + 1, end; (end = bytes.indexOf(10, from)) >= 0;) {
-        const event = JSON.parse(bytes.subarray(from, end))
-        from = end + 1
-        if (!/^(aux\.usage|llm\.request|skills\.|history\.)/.test(event.type)) out.push(String(from))
-    }
-    return out
-}
+const visible = (office, id) =>
+    storedEvents(office.workdir, 'ws_team', id)
+        .filter(({ event }) => !/^(aux\.usage|llm\.request|skills\.)/.test(event.type))
+        .map(({ position }) => position)
 
 async function startConversation(office, owner = 'bob', participants = ['usr_cat']) {
     const c = office.as(owner)
@@ -280,7 +274,11 @@ test('the standard EventSource resumes automatically after the server was killed
     await eventually(() => isStreaming)
     await office.server.kill9()
     const server = await startServer({ workdir: office.workdir, env: QUICK, args: ['--port', port] })
-    const after = await client(server, office.tokens.bob).post('/v1/chat', { message: 'still there?', conversationId: id })
+    // In a database the lease of the killed server has to expire first.
+    const after = await eventually(async () => {
+        const r = await client(server, office.tokens.bob).post('/v1/chat', { message: 'still there?', conversationId: id })
+        return r.status !== 409 && r
+    })
     assert.equal(after.status, 200, after.text)
     await eventually(() => got.at(-1) === visible(office, id).at(-1))
     source.close()

@@ -159,7 +159,7 @@ test('nobody else allows a call that uses a person’s account', async () => {
     const n = g.calls.length
     const refused = await people.bob.post('/v1/chat', { conversationId: id, answer: { askId, allow: true } })
     assert.equal(refused.status, 403, refused.text)
-    assert.match(refused.text, /account of the person/)
+    assert.match(refused.text, /account, or an open app, of the person/)
     assert.equal(g.calls.length, n)
     const allowed = await people.ann.post('/v1/chat', { conversationId: id, answer: { askId, allow: true } })
     assert.equal(allowed.status, 200, allowed.text)

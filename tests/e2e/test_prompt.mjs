@@ -9,11 +9,11 @@ const npm = (name) => path.join(SRC_DIR, `node_modules/@modelcontextprotocol/${n
 const shared = tmpdir()
 const real = (serverName, args, more) => ({ serverName, command: NODE, args, sandbox: { read: [SRC_DIR, shared] }, ...more })
 const bundles = [
-    real('files', [npm('server-filesystem'), shared], { trustScore: 88 }),
+    real('docs', [npm('server-filesystem'), shared], { trustScore: 88 }),
     real('everything', [npm('server-everything'), 'stdio'], { trustScore: 12 }),
 ]
 const tiny = real('tiny', [path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')], { trustScore: 61 })
-const agents = { researcher: { description: 'Deep research\nagent', systemPrompt: 'You research.', tools: ['files__*'] } }
+const agents = { researcher: { description: 'Deep research\nagent', systemPrompt: 'You research.', tools: ['docs__*'] } }
 
 withAgent({ bundles, agents })
 
@@ -36,7 +36,7 @@ test('layer 3 names the apps with their trust scores, and marks texts of servers
     const p = await post('/v1/prompt', { message: 'hello' })
     const apps = layer(p, 'apps')
     assert.equal(apps.layer, 3)
-    assert.match(apps.text, /^- files \(no UI\) — MTF Score: 88$/m)
+    assert.match(apps.text, /^- docs \(no UI\) — MTF Score: 88$/m)
     assert.match(apps.text, /^- everything \(no UI\) — MTF Score: 12$/m)
     assert.match(apps.text, /^- bash \(no UI\)/m)
     const said = layer(p, 'app instructions')
@@ -50,15 +50,15 @@ test('layer 3 names the apps with their trust scores, and marks texts of servers
 })
 
 test('a run that may not use an app does not read about it', async () => {
-    const p = await post('/v1/prompt', { message: 'hello', allowedTools: ['files__read_text_file'] })
-    assert.match(layer(p, 'apps').text, /^- files /m)
+    const p = await post('/v1/prompt', { message: 'hello', allowedTools: ['docs__read_text_file'] })
+    assert.match(layer(p, 'apps').text, /^- docs /m)
     assert.doesNotMatch(p.request, /- everything |app-instructions>/)
 })
 
 test('a bundle of 14 tools hides neither itself nor bash: own tools take no place', async () => {
-    const p = await post('/v1/prompt', { message: 'hello', allowedTools: ['files__*', 'bash__*', 'conversations__*'] })
+    const p = await post('/v1/prompt', { message: 'hello', allowedTools: ['docs__*', 'bash__*', 'conversations__*'] })
     const count = (prefix) => names(p).filter((n) => n.startsWith(prefix)).length
-    assert.equal(count('files__'), 14, names(p).join())
+    assert.equal(count('docs__'), 14, names(p).join())
     assert.ok(names(p).length > 30 && count('nb__') > 0 && count('conversations__') > 0)
     assert.ok(names(p).includes('bash__bash_exec'))
     assert.equal(p.hiddenTools, 0)
@@ -68,42 +68,42 @@ test('a bundle of 14 tools hides neither itself nor bash: own tools take no plac
 test('hidden tools have a line for each app; tools that the conversation uses stay in the list', async () => {
     const s = await serve({ bundles: bundles.slice(0, 1), maxDirectTools: 3 })
     await ready(s)
-    const open = await post('/v1/prompt', { message: 'hello', appContext: { serverName: 'files' } }, s)
-    assert.equal(names(open).filter((n) => n.startsWith('files__')).length, 14, 'the open app is listed whole')
+    const open = await post('/v1/prompt', { message: 'hello', appContext: { serverName: 'docs' } }, s)
+    assert.equal(names(open).filter((n) => n.startsWith('docs__')).length, 14, 'the open app is listed whole')
     const before = await post('/v1/prompt', { message: 'hello' }, s)
     assert.ok(names(before).every((n) => n.startsWith('nb__')), names(before).join())
     const hidden = layer(before, 'hidden tools').text
     assert.match(hidden, /^- bash: 1 tool \(bash_exec\)$/m)
-    assert.match(hidden, /^- files: 14 tools \(create_directory, .*, \.\.\.\)$/m)
+    assert.match(hidden, /^- docs: 14 tools \(create_directory, .*, \.\.\.\)$/m)
     assert.match(hidden, /nb__discover_tools/)
     fs.writeFileSync(path.join(shared, 'a.txt'), 'hello')
     const call = (name, args) => ({ calls: [{ name, args }] })
     const first = await chat([
         call('nb__discover_tools', { query: 'list_directory' }),
-        call('files__list_directory', { path: shared }),
+        call('docs__list_directory', { path: shared }),
         { text: 'a.txt' },
     ], {}, s)
     assert.equal(first.toolCalls[1].ok, true, JSON.stringify(first))
     const next = await post('/v1/prompt', { message: 'and now?', conversationId: first.conversationId }, s)
-    assert.ok(names(next).includes('files__list_directory'), names(next).join())
-    assert.match(layer(next, 'hidden tools').text, /^- files: 13 tools /m)
+    assert.ok(names(next).includes('docs__list_directory'), names(next).join())
+    assert.match(layer(next, 'hidden tools').text, /^- docs: 13 tools /m)
     refusedNothing()
 })
 
 test('the app in front of the person: its tools are listed, its state is shown when it is trusted', async () => {
     const open = (serverName, extra) => post('/v1/prompt', { message: 'hello', appContext: { appName: serverName, serverName, appState: { state: { city: 'Oslo' }, summary: 'looks at Oslo', updatedAt: 'now' }, ...extra } })
-    const trusted = layer(await open('files'), 'active app')
-    assert.match(trusted.author, /the app files, a third party/)
-    assert.match(trusted.text, /this app open: files[^]*<app-state>\n\{"city":"Oslo"\}\n<\/app-state>/)
+    const trusted = layer(await open('docs'), 'active app')
+    assert.match(trusted.author, /the app docs, a third party/)
+    assert.match(trusted.text, /this app open: docs[^]*<app-state>\n\{"city":"Oslo"\}\n<\/app-state>/)
     const unknown = layer(await open('everything'), 'active app')
     assert.match(unknown.text, /this app open: everything/)
     assert.doesNotMatch(unknown.text, /Oslo/)
     assert.equal(layer(await open('absent'), 'active app'), undefined)
-    const long = await open('files', { appState: { state: 'x'.repeat(20000), summary: 'looks at much' } })
+    const long = await open('docs', { appState: { state: 'x'.repeat(20000), summary: 'looks at much' } })
     assert.match(layer(long, 'active app').text, /<app-state>\nlooks at much\n/)
-    const narrow = await post('/v1/prompt', { message: 'hello', allowedTools: ['everything__*'], appContext: { serverName: 'files' } })
+    const narrow = await post('/v1/prompt', { message: 'hello', allowedTools: ['everything__*'], appContext: { serverName: 'docs' } })
     assert.equal(layer(narrow, 'active app'), undefined)
-    const asked = await chat({ text: 'fine' }, { appContext: { serverName: 'files', appState: { state: { city: 'Bergen' } } } })
+    const asked = await chat({ text: 'fine' }, { appContext: { serverName: 'docs', appState: { state: { city: 'Bergen' } } } })
     assert.match(JSON.stringify(double.log.at(-1).body.system), /Bergen/, asked.response)
 })
 
@@ -159,7 +159,7 @@ test('skills are listed and shown without a question, and changed with one', asy
     const overview = await chat([{ calls: [{ name: 'nb__status', args: { scope: 'overview' } }] }, { text: 'done' }])
     assert.match(overview.toolCalls[0].output, /rename: conversations__update \{"id":"conv_\w+","title":"..."\}/)
     const states = await chat([{ calls: [{ name: 'nb__bundle_status', args: {} }] }, { text: 'done' }])
-    assert.match(states.toolCalls[0].output, /^- files .*, trust 88 of 100/m)
+    assert.match(states.toolCalls[0].output, /^- docs .*, trust 88 of 100/m)
 })
 
 test('nb prompt without a server shows exactly what is sent', async () => {

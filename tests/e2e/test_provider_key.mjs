@@ -1,5 +1,6 @@
 // The key of a model provider, entered while the server runs: used immediately, stored, never shown.
 import fs from 'node:fs'
+import http from 'node:http'
 import path from 'node:path'
 import { assert, startServer, test, tmpdir } from '../support/tap.mjs'
 import { client, openOffice } from '../support/office.mjs'
@@ -7,7 +8,7 @@ import { readSealed } from '../support/sealed.mjs'
 
 const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', OLLAMA_HOST: '127.0.0.1:1' }
 const KEY = 'sk-test-0123456789abcdef'
-const setKey = (s, name, apiKey) => client(s).ask('PUT', `/v1/providers/${name}/key`, { apiKey })
+const setKey = (s, name, apiKey) => client(s).ask('PUT', `/v1/providers/${name}/key`, { apiKey, try: false })
 
 test('a key makes its provider the default immediately, and after a restart', async () => {
     const s = await startServer({ env: ENV })
@@ -65,8 +66,46 @@ test('an entered key goes to the server of the settings, and is the one that is 
 
 test('members cannot set keys, and are not asked to', async () => {
     const office = await openOffice({ ann: 'owner', bob: 'member' }, { ws_team: { ann: 'admin', bob: 'admin' } })
-    const put = (who) => who.ask('PUT', '/v1/providers/openai/key', { apiKey: KEY })
+    const put = (who) => who.ask('PUT', '/v1/providers/openai/key', { apiKey: KEY, try: false })
     assert.equal((await put(office.as('bob'))).status, 403)
     assert.ok((await office.as('bob').get('/v1/models')).body.providers.every((p) => !p.takesKey))
     assert.equal((await put(office.as('ann'))).status, 200)
+})
+
+test('a key is tried with its provider before it is stored: one that is refused is not', async () => {
+    const { start } = await import('../support/model_double.mjs')
+    const double = await start({ port: 0, seed: 1 })
+    const asked = []
+    const gate = http.createServer((req, res) => {
+        asked.push(req.headers['x-api-key'])
+        const error = { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } }
+        if (asked.at(-1) !== KEY) return res.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(error))
+        const onward = http.request(double.url + req.url, { method: req.method, headers: req.headers }, (answer) => {
+            res.writeHead(answer.statusCode, answer.headers)
+            answer.pipe(res)
+        })
+        req.pipe(onward)
+    })
+    await new Promise((resolve) => gate.listen(0, '127.0.0.1', resolve))
+    const workdir = tmpdir()
+    const settings = { defaultModel: 'demo:demo', providers: { anthropic: { baseURL: `http://127.0.0.1:${gate.address().port}` }, openai: { baseURL: 'http://127.0.0.1:1/v1' } } }
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
+    const s = await startServer({ env: ENV, workdir })
+    const put = (name, apiKey) => client(s).ask('PUT', `/v1/providers/${name}/key`, { apiKey })
+    const file = path.join(workdir, 'credentials/@providers.json')
+    const refused = await put('anthropic', 'sk-wrong-0123456789')
+    assert.deepEqual([refused.status, refused.body.error], [422, 'key_refused'], refused.text)
+    assert.match(refused.body.message, /does not accept the API key/)
+    assert.ok(!refused.text.includes('sk-wrong'))
+    assert.ok(!fs.existsSync(file), 'not stored')
+    assert.deepEqual(asked, ['sk-wrong-0123456789'], 'asked once')
+
+    const accepted = await put('anthropic', KEY)
+    assert.deepEqual([accepted.status, accepted.body.isAccepted], [200, true], accepted.text)
+    assert.deepEqual(readSealed(workdir, file), { anthropic: KEY })
+    const unknown = await put('openai', KEY)
+    assert.deepEqual([unknown.status, unknown.body.isAccepted], [200, undefined], 'out of reach: kept, untried')
+    assert.equal((await client(s).ask('PUT', '/v1/providers/anthropic/key', { apiKey: KEY, try: 'no' })).status, 400)
+    gate.close()
+    await double.close()
 })

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, SRC_DIR, test } from '../support/tap.mjs'
-import { chat, events, server, withAgent } from '../support/agent.mjs'
+import { assert, nb, SRC_DIR, test } from '../support/tap.mjs'
+import { chat, double, events, refusedNothing, server, withAgent } from '../support/agent.mjs'
+import { exif, jpeg, png, readPng } from '../support/pictures.mjs'
 
 const FIXTURE = path.join(SRC_DIR, 'tests/fixtures/results-server.mjs')
 withAgent({ bundles: [{ serverName: 'results', command: process.execPath, args: [FIXTURE], sandbox: { read: [SRC_DIR] } }] })
@@ -119,4 +120,51 @@ test('a command: how it ended, and the beginning of long output', async () => {
     assert.match(part.value.stdout, /^line 1 /)
     const whole = JSON.parse((await bytesAt(part.address)).bytes)
     assert.ok(whole.stdout.length >= 100_000 && whole.stdout.startsWith(part.value.stdout))
+})
+
+/** The parts of the last result that the model got. */
+const seenResult = () => {
+    const { messages } = double.log.findLast((entry) => entry.body?.tools).body
+    return messages.flatMap((m) => m.content).findLast((part) => part.type === 'tool_result').content
+}
+const pixels = ({ source }) => Buffer.from(source.data, 'base64')
+
+test('the model gets pictures of results without metadata and in its size; the log keeps them as they came', async () => {
+    const photo = jpeg(exif(6)), wide = png(3000, 30, (x) => (x < 1500 ? [255, 0, 0] : [0, 0, 255]))
+    const data = [photo, wide].map((bytes) => bytes.toString('base64'))
+    const { conversationId, call } = await callOf('given', { data })
+    const [, first, second] = seenResult()
+    assert.ok(photo.includes('AT-MY-HOUSE') && !pixels(first).includes('AT-MY-HOUSE') && !pixels(first).includes('Exif'))
+    assert.deepEqual([readPng(pixels(second)).width, readPng(pixels(second)).height], [1568, 15])
+    const done = events(conversationId).find((e) => e.type === 'tool.done')
+    assert.deepEqual(done.result.content.slice(1).map((part) => part.data), data)
+    assert.deepEqual(done.views.map(({ part, width, height }) => [part, width, height]), [[1, 8, 16], [2, 1568, 15]])
+    assert.ok(!JSON.stringify(call).includes('views'), 'clients do not need them')
+
+    const before = JSON.stringify([first, second])
+    assert.equal((await chat({ text: 'again' }, { conversationId })).response, 'again')
+    assert.equal(JSON.stringify(seenResult().slice(1)), before, 'a later turn sends the same')
+    const replay = await nb(['replay', conversationId, '--workdir', server.workdir])
+    assert.equal(replay.code, 0, replay.stdout + replay.stderr)
+    refusedNothing()
+})
+
+test('a picture of a result that is broken becomes a sentence, and the conversation goes on', async () => {
+    const cut = png(16, 8, () => [1, 2, 3]).subarray(0, 60)
+    const { conversationId } = await callOf('given', { data: [cut.toString('base64')] })
+    assert.match(seenResult()[1].text, /^\[A picture that cannot be shown: .*broken or incomplete.*\.\]$/)
+    assert.equal((await chat({ text: 'goes on' }, { conversationId })).response, 'goes on')
+    await callOf('broken')
+    assert.deepEqual(seenResult().map(({ type }) => type), ['text', 'text', 'text'])
+    refusedNothing()
+})
+
+test('large views are blobs like large results', async () => {
+    const { conversationId } = await callOf('picture', { side: 300 })
+    const done = events(conversationId).find((e) => e.type === 'tool.done')
+    assert.ok(done.views.$blob && done.result.$blob, JSON.stringify(done).slice(0, 300))
+    const before = pixels(seenResult()[1])
+    assert.equal(readPng(before).width, 300)
+    assert.equal((await chat({ text: 'again' }, { conversationId })).response, 'again')
+    assert.ok(pixels(seenResult()[1]).equals(before))
 })

@@ -182,10 +182,10 @@ test('declaring the root, the work directory or a missing path is refused with t
 test('a server that stumbles over its sandbox: the reason says what to write', async () => {
     const host = startHost({ backoffMs: 10 })
     host.apply(
-        unruly('files', 'exits', { args: ["Error: EACCES: permission denied, open '/x'"] }),
+        unruly('disks', 'exits', { args: ["Error: EACCES: permission denied, open '/x'"] }),
         unruly('names', 'exits', { args: ['Error: getaddrinfo EAI_AGAIN example.com'] }),
     )
-    assert.match((await host.state('files', 'crashed')).reason, /"sandbox": \{"read": \[\.\.\.\]/)
+    assert.match((await host.state('disks', 'crashed')).reason, /"sandbox": \{"read": \[\.\.\.\]/)
     assert.match((await host.state('names', 'crashed')).reason, /"network": true/)
     await host.quit()
 })

@@ -1,8 +1,9 @@
 // nb in a pipe, as one question, resumed, and with bad input: the binary as a user calls it.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
+import http from 'node:http'
 import path from 'node:path'
-import { assert, eventually, nb, run as sh, start, NB, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, nb, run as sh, start, startServer, NB, test, tmpdir } from '../support/tap.mjs'
 
 const quick = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 
@@ -155,7 +156,7 @@ test('usage errors exit with 2 and say what to do', async () => {
 
 test('every help page begins with a verb, fits 80 columns and does not repeat the global options', async () => {
     const dir = tmpdir()
-    const verbs = new Set('accept add attach ask allow authenticate call change check connect continue copy count create delete disable do enable end expire export find forbid give grant group import include keep leave limit link list listen log make manage move name open pass print read rebuild remove rename repair replace restart restore revoke run search send serve set share show sign sort start stop store turn update use validate wait work write'.split(' '))
+    const verbs = new Set('accept add attach ask allow authenticate call change check connect continue copy count create delete disable do enable end expire export find forbid give grant group import include keep leave limit link list listen log make manage move name open pass print read rebuild remove rename repair replace restart restore revoke run say search send serve set share show sign sort start stop store turn update use validate wait work write'.split(' '))
     const rows = (text, title) => (text.split(`\n${title}:\n`)[1]?.split('\n\n')[0] ?? '').split('\n').filter((l) => /^ {2}(\S| {4}--)/.test(l))
     const walk = async (words) => {
         const page = (await run(dir, ['help', ...words])).stdout
@@ -224,6 +225,44 @@ test('nb doctor reports and has --json', async () => {
     assert.equal(by('data').status, 'ok')
     assert.match(by('model').detail, /demo/)
     assert.equal(by('server').status, 'note')
+})
+
+test('nb doctor has what a report needs, and no secret', async () => {
+    const dir = tmpdir()
+    const settings = { store: { type: 'memory' }, http: { port: 4711, allowedHosts: ['private.example'], publicUrl: 'https://secret-host.example' }, telemetry: { otlp: { endpoint: 'http://127.0.0.1:1', headers: { Authorization: 'Bearer hush-hush-hush' } } } }
+    fs.writeFileSync(path.join(dir, 'nimblebrain.json'), JSON.stringify(settings))
+    const r = await nb(['--workdir', dir, 'doctor'], { env: { ...quick, ANTHROPIC_API_KEY: 'sk-ant-api03-quiet-quiet-quiet' } })
+    assert.match(r.stdout, /system +.+ Linux \d+.* processors, [\d.]+ GB/)
+    assert.match(r.stdout, /libraries +glibc \d.*libuv \d/)
+    const told = /settings +(.*)/.exec(r.stdout)[1]
+    for (const part of ['http.port=4711', 'http.allowedHosts=(set)', 'http.publicUrl=(set)', 'store.type=memory', 'telemetry.otlp.headers=(set)']) assert.ok(told.includes(part), told)
+    assert.doesNotMatch(told, /http\.host|limits\./) // those with their defaults
+    assert.doesNotMatch(r.stdout + r.stderr, /hush|quiet|private\.example|secret-host/)
+})
+
+test('nb upgrade asks nobody by itself; nb health asks the server that runs', async () => {
+    const asked = []
+    let answer = '{"version": "999.0.1"}'
+    const releases = http.createServer((req, res) => { asked.push(req.headers); res.end(answer) })
+    await new Promise((resolve) => releases.listen(0, '127.0.0.1', resolve))
+    const dir = tmpdir(), url = `http://127.0.0.1:${releases.address().port}/newest.json`
+    try {
+        const plain = await run(dir, ['upgrade'])
+        assert.deepEqual([plain.code, asked.length], [0, 0])
+        assert.match((await run(dir, ['upgrade', '--check', url])).stdout, /nb 999\.0\.1 is available/)
+        assert.deepEqual(Object.keys(asked[0]).filter((k) => !['accept', 'host', 'user-agent', 'accept-encoding', 'connection'].includes(k)), [])
+        answer = '{"tag_name": "v0.0.1"}'
+        assert.equal(JSON.parse((await run(dir, ['upgrade', '--check', url, '--json'])).stdout).isNewer, false)
+        for (answer of ['{"version": "1.2"}', '{"version": "1.2.3; rm -rf /"}', '[]', 'x', '{"version": {"a": 1}}']) assert.equal((await run(dir, ['upgrade', '--check', url])).code, 1, answer)
+        assert.match((await run(dir, ['upgrade', '--check', 'http://example.com/x'])).stderr, /https/)
+    } finally {
+        releases.close()
+        releases.closeAllConnections()
+    }
+    assert.equal((await run(dir, ['health'])).code, 1)
+    const server = await startServer({ workdir: dir, env: quick })
+    assert.deepEqual(await run(dir, ['health']).then((r) => [r.code, r.stdout]), [0, 'ok\n'])
+    await server.stop()
 })
 
 // As a shell calls it, for what only a shell can do to its descriptors.

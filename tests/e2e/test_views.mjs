@@ -181,6 +181,28 @@ test('an interface is read once, until its server stops', async () => {
     assert.equal(await reads(x), 1)
 })
 
+test('a view ends when its bundle is replaced under the same name, or removed, and not when it is restarted', async () => {
+    const s = await serve({ bundles })
+    const file = path.join(s.workdir, 'nimblebrain.json')
+    const write = (entries) => fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file)), bundles: entries }))
+    const status = async (view) => (await me(s).get(`/v1/views/${view.viewId}`)).status
+    const first = await opened('views__show', {}, {}, s)
+    const other = await opened('other__show', {}, {}, s)
+    assert.equal((await me(s).post('/v1/apps/views/restart')).status, 200)
+    const second = await eventually(() => opened('views__show', {}, {}, s))
+    assert.deepEqual([await status(first), await status(second)], [200, 200])
+    const waits = views.stream(s, me(s), second, 'tools/call', { name: 'slow', arguments: {} })
+    await waits.until('progress')
+    write([viewsBundle('views', { env: { ANOTHER: 'program' } }), viewsBundle('other')])
+    assert.match((await waits.until('done')).error.message, /view has ended/)
+    await eventually(async () => (await status(first)) === 404 && (await status(second)) === 404)
+    assert.equal(await status(other), 200, 'of another bundle')
+    const third = await eventually(() => opened('views__show', {}, {}, s))
+    write([viewsBundle('other')])
+    await eventually(async () => (await status(third)) === 404)
+    assert.equal(await status(other), 200)
+})
+
 test('an interface calls tools of its own source that are for interfaces', async () => {
     const v = await opened()
     assert.deepEqual((await call(v, 'show', { text: 'again' })).result, {
@@ -272,6 +294,36 @@ test('progress is passed on, and a closed request cancels the call', async () =>
     assert.match((await u.until('done')).error.message, /ended/)
     const w = await opened()
     await eventually(async () => (await seen(w)).cancelled === cancelled + 2)
+})
+
+test('a call as a task: only the view that began it may ask for it', async () => {
+    const v = await opened()
+    assert.deepEqual(v.hostCapabilities.tasks, { cancel: {}, requests: { tools: { call: {} } } })
+    const begin = async (name) => (await rpc(v, 'tools/call', { name: 'job', arguments: { name }, task: { ttl: 60000, other: 1 } })).result.task
+    const { taskId, status } = await begin('one')
+    assert.equal(status, 'working')
+    assert.equal((await rpc(v, 'tasks/get', { taskId })).result.status, 'working')
+    const result = rpc(v, 'tasks/result', { taskId })
+    await call(v, 'release')
+    assert.equal((await result).result.content[0].text, 'one done')
+    const second = await begin('two')
+    assert.equal((await rpc(v, 'tasks/cancel', { taskId: second.taskId })).result.status, 'cancelled')
+
+    const other = await opened()
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+        assert.equal((await rpc(other, method, { taskId })).error.code, -32602)
+        assert.equal((await rpc(v, method, { taskId: 'task-99' })).error.code, -32602)
+        assert.equal((await rpc(v, method, {})).error.code, -32602)
+    }
+    assert.equal((await rpc(v, 'tools/call', { name: 'job', arguments: {}, task: {} })).error.code, -32602, 'arguments are checked')
+    assert.equal((await rpc(v, 'tools/call', { name: 'secret', arguments: {}, task: {} })).error.code, -32602, 'and so is who may call it')
+    assert.equal((await rpc(v, 'tools/call', { name: 'destroy', arguments: {}, task: {} })).error.code, -32001, 'and people are asked')
+    const path = { name: 'job', arguments: { name: 'f', file: '/etc/passwd' } }
+    assert.match((await rpc(v, 'tools/call', { ...path, task: {} })).error.message, /cannot be a task/, 'nor does it name files')
+    assert.match((await rpc(v, 'tools/call', path)).result.content[0].text, /cannot give files/)
+    assert.equal((await call(v, 'job', { name: 'x' })).result.content[0].text, 'job done', 'or it is no task')
+    for (let i = 2; i < 32; i++) await begin(`n${i}`)
+    await eventually(async () => /too many tasks/.test((await rpc(v, 'tools/call', { name: 'job', arguments: { name: 'z' }, task: {} })).error?.message))
 })
 
 test('a view opens while its tool runs', async () => {
