@@ -6,16 +6,13 @@ import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { useKeyOf } from '../tests/support/dev_key.mjs'
+import { line } from './frame/figures.mjs'
 
 const NB = process.env.NB_RELEASE
 const DELTAS = 5000
 const PACED_DELTAS = 1000
 const RUNS = 200
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-bench-'))
-
-function line(what, figure, floor) {
-    console.log(`${what.padEnd(52)} ${figure.padStart(16)}   ${floor ? 'floor: ' + floor : ''}`)
-}
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const turn = () => new Promise((resolve) => setImmediate(resolve))

@@ -6,6 +6,7 @@ import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { useKeyOf } from '../tests/support/dev_key.mjs'
+import { line, percentile } from './frame/figures.mjs'
 
 const NB = process.env.NB_RELEASE
 const ECHO = path.join(process.env.BUILD_DIR, 'bench/mcp_echo')
@@ -15,8 +16,6 @@ const env = { ...process.env, ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-bench-'))
 const tick = 1000 / Number(spawnSync('getconf', ['CLK_TCK']).stdout)
 
-const line = (what, figure, note = '') => console.log(`${what.padEnd(60)} ${figure.padStart(14)}   ${note}`)
-const percentile = (list, p) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * p))]
 const rssKb = (pid) => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1])
 const privateKb = (pid) => [...fs.readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/Private_\w+:\s+(\d+)/g)].reduce((n, m) => n + Number(m[1]), 0)
 
@@ -94,7 +93,7 @@ async function calling() {
         if (answer.isError) throw new Error(JSON.stringify(answer))
         times.push((performance.now() - began) * 1000)
     }
-    line('tool call by HTTP through a stdio bundle, one at a time, p50', `${percentile(times, 0.5).toFixed(0)} µs`, "the client's own time included")
+    line('tool call by HTTP through a stdio bundle, client included', `${percentile(times, 0.5).toFixed(0)} µs`)
     line('  p99', `${percentile(times, 0.99).toFixed(0)} µs`)
     line('  CPU of nb per call', `${(((cpuMs(server.pid) - before) * 1000) / CALLS).toFixed(1)} µs`)
     await stop(server)

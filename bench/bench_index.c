@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "figure.h"
 #include "store/log/appender.h"
 #include "store/store.h"
 
@@ -327,8 +328,15 @@ static int by_value(const void *x, const void *y)
 
 static void report(const char *what, double value, const char *unit, const char *floor)
 {
+    static char group[100]; /* the last line that is not part of another */
+    char chart[220];
+    bool is_part = what[0] == ' ';
     (void)printf("  %-52s %10.2f %-5s %s\n", what, value, unit, floor);
     (void)fflush(stdout);
+    if (!is_part)
+        (void)snprintf(group, sizeof(group), "%s", what);
+    (void)snprintf(chart, sizeof(chart), is_part ? "%s: %s" : "%s", group, what + 2 * is_part);
+    figure(chart, 0, value, unit);
 }
 
 static void spread(const char *what, double *ms, size_t n, const char *floor)

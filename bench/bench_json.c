@@ -3,13 +3,14 @@
  * The documents are made here from a fixed seed: chat events of a conversation log, one
  * large tools/list answer, and small JSON-RPC messages. Parsing means building the
  * document, two lookups and freeing it. All figures are MB of input per second of CPU time
- * of this process, the best of several rounds, all libraries in turn in every round. */
+ * of this process, the median of several rounds, all libraries in turn in every round. */
 #include <cjson/cJSON.h>
 #include <time.h>
 
 #include "../tests/support/peer_jansson.h"
 #include "base/json/json.h"
 #include "base/json/json_scan.h"
+#include "figure.h"
 
 #define ROUNDS    7
 #define DATA_MAX  ((size_t)64 << 20)
@@ -387,14 +388,32 @@ static double mb_per_second(struct job *j)
     return (double)j->set->text.n * (double)passes / spent / 1e6;
 }
 
-static void keep_best(double *best, double value)
+static int by_value(const void *a, const void *b)
 {
-    if (value > *best)
-        *best = value;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
-static void report(const struct set *s, const char *what, const double mbs[LIBS])
+static double median(double rounds[ROUNDS])
 {
+    qsort(rounds, ROUNDS, sizeof(*rounds), by_value);
+    return rounds[ROUNDS / 2];
+}
+
+static void note(const struct set *s, const char *what, int lib, double mbs)
+{
+    char chart[60];
+    (void)snprintf(chart, sizeof(chart), "JSON, %s, %s", what, s->name);
+    figure_of(LIB_NAMES[lib], chart, 0, mbs, "MB/s");
+}
+
+static void report(const struct set *s, const char *what, double rounds[LIBS][ROUNDS])
+{
+    double mbs[LIBS];
+    for (int lib = 0; lib < LIBS; lib++) {
+        mbs[lib] = median(rounds[lib]);
+        note(s, what, lib, mbs[lib]);
+    }
     printf("json %-6s %-5s", s->name, what);
     for (int lib = 0; lib < LIBS; lib++)
         printf("  %s %6.0f MB/s", LIB_NAMES[lib], mbs[lib]);
@@ -404,7 +423,7 @@ static void report(const struct set *s, const char *what, const double mbs[LIBS]
 
 static void bench_set(const struct set *s)
 {
-    double parse[LIBS] = {0}, write[LIBS] = {0};
+    double parse[LIBS][ROUNDS], write[LIBS][ROUNDS];
     void **loaded[LIBS];
     for (int lib = 0; lib < LIBS; lib++) {
         loaded[lib] = xcalloc(s->len, sizeof(void *));
@@ -413,9 +432,8 @@ static void bench_set(const struct set *s)
     }
     for (int round = 0; round < ROUNDS; round++)
         for (int lib = 0; lib < LIBS; lib++) {
-            keep_best(&parse[lib], mb_per_second(&(struct job){s, PARSE[lib], NULL, NULL, 0}));
-            keep_best(&write[lib],
-                      mb_per_second(&(struct job){s, NULL, WRITE[lib], loaded[lib], 0}));
+            parse[lib][round] = mb_per_second(&(struct job){s, PARSE[lib], NULL, NULL, 0});
+            write[lib][round] = mb_per_second(&(struct job){s, NULL, WRITE[lib], loaded[lib], 0});
         }
     for (int lib = 0; lib < LIBS; lib++)
         free(loaded[lib]); /* the documents themselves stay until the process ends */
@@ -436,10 +454,12 @@ static size_t scan_fields(str doc)
 
 static void bench_scan(const struct set *s)
 {
-    double best = 0;
+    double rounds[ROUNDS];
     for (int round = 0; round < ROUNDS; round++)
-        keep_best(&best, mb_per_second(&(struct job){s, scan_fields, NULL, NULL, 0}));
-    printf("json %-6s scan   nb %6.0f MB/s (all top-level fields)\n", s->name, best);
+        rounds[round] = mb_per_second(&(struct job){s, scan_fields, NULL, NULL, 0});
+    double mbs = median(rounds);
+    printf("json %-6s scan   nb %6.0f MB/s (all top-level fields)\n", s->name, mbs);
+    note(s, "scan", OURS, mbs);
 }
 
 int main(void)

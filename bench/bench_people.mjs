@@ -7,6 +7,7 @@ import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { line, percentile } from './frame/figures.mjs'
 
 const NB = process.env.NB_RELEASE
 const IDLE = Number(process.env.IDLE ?? 10000)
@@ -16,8 +17,6 @@ const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-bench-'))
 const token = 'nb_' + randomBytes(32).toString('base64url')
 const tick = 1000 / Number(spawnSync('getconf', ['CLK_TCK']).stdout)
 
-const line = (what, figure, floor) => console.log(`${what.padEnd(52)} ${figure.padStart(16)}   ${floor ? 'floor: ' + floor : ''}`)
-const percentile = (list, p) => list.sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * p))]
 const rssKb = (pid) => Number(fs.readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1])
 const cpuMs = (pid) => {
     const f = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')

@@ -8,19 +8,12 @@ import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { keyHeaders, useKeyOf } from '../tests/support/dev_key.mjs'
+import { line, median } from './frame/figures.mjs'
 
 const NB = process.env.NB_RELEASE
 const env = { ...process.env, NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-bench-'))
 const tick = 1000 / Number(spawnSync('getconf', ['CLK_TCK']).stdout)
-
-function line(what, figure, floor) {
-    console.log(`${what.padEnd(52)} ${figure.padStart(16)}   ${floor ? 'floor: ' + floor : ''}`)
-}
-
-function median(list) {
-    return [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)]
-}
 
 function freePort() {
     return new Promise((resolve) => {

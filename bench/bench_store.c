@@ -1,6 +1,6 @@
 /* bench_store.c - durable appends beside plain write + fdatasync, and one huge conversation.
  *
- *     bench_store [appends]    without the huge conversation
+ *     bench_store [--quick]    without the huge conversation
  *
  * What a disk takes changes from second to second, so the appends to one conversation and the
  * plain writes take turns, and the medians of the rounds are compared.
@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "figure.h"
 #include "store/log/appender.h"
+#include "store/postgres/database.h"
 #include "store/store.h"
 
 enum {
@@ -31,6 +33,7 @@ enum {
 #define BIG_BYTES (1024u * 1024 * 1024)
 
 struct bench {
+    const char *type;
     struct loop *loop;
     struct store_env env;
     struct store *store;
@@ -171,13 +174,25 @@ static double run_load(struct load *l, int convs, int in_flight, uint64_t ms)
     return (double)(l->done - before) / seconds;
 }
 
+static void note(const char *name, const char *what, double value, const char *unit)
+{
+    char chart[100];
+    (void)snprintf(chart, sizeof(chart), "appends, %s: %s", name, what);
+    figure(chart, 0, value, unit);
+}
+
 static void print_load(struct load *l, const char *name, double rate)
 {
     size_t n = l->done < l->cap ? l->done : l->cap;
     qsort(l->waits_us, n, sizeof(*l->waits_us), by_value);
-    printf("  %-44s %9.0f/s   p50 %6.2f ms  p99 %6.2f ms  %5.1f us CPU\n", name, rate,
-           (double)l->waits_us[n / 2] / 1e3, (double)l->waits_us[n * 99 / 100] / 1e3,
-           (double)l->cpu_us / (double)l->done);
+    double p50 = (double)l->waits_us[n / 2] / 1e3, p99 = (double)l->waits_us[n * 99 / 100] / 1e3,
+           cpu = (double)l->cpu_us / (double)l->done;
+    printf("  %-44s %9.0f/s   p50 %6.2f ms  p99 %6.2f ms  %5.1f us CPU\n", name, rate, p50, p99,
+           cpu);
+    note(name, "per second", rate, "/s");
+    note(name, "p50", p50, "ms");
+    note(name, "p99", p99, "ms");
+    note(name, "CPU", cpu, "us");
 }
 
 static double measure_load(struct bench *b, const char *name, int convs, int in_flight)
@@ -231,8 +246,10 @@ static double measure_one(struct bench *b)
     double rate = median(plain);
     printf("  %-44s %9.0f/s   (the peer: a loop of write, fdatasync)\n", "plain write + fdatasync",
            rate);
-    print_load(l, "1 conversation, 1 in flight (target 4,000)", median(one));
+    print_load(l, "1 conversation, 1 in flight", median(one));
     printf("  %-44s %9.2f times\n", "  beside plain", median(ratio));
+    figure_of("write + fdatasync", "appends, 1 conversation, 1 in flight: per second", 0, rate,
+              "/s");
     load_free(l);
     return rate;
 }
@@ -308,7 +325,7 @@ static void time_get(struct bench *b, const char *name)
 
 static void open_store(struct bench *b)
 {
-    struct store_conf conf = {.type = "jsonl", .dir = b->conv_dir, .workspace_id = "ws_bench"};
+    struct store_conf conf = {.type = b->type, .dir = b->conv_dir, .workspace_id = "ws_bench"};
     struct err e = {0};
     if (store_open(&b->env, &conf, &b->store, &e) < 0)
         fail("open", &e);
@@ -332,7 +349,7 @@ static void measure_appends(struct bench *b)
     double plain = measure_one(b);
     measure_load(b, "1 conversation, 32 in flight", 1, 32);
     measure_load(b, "64 conversations, 1 in flight", 64, 1);
-    double many = measure_load(b, "64 conversations, 16 in flight (100,000)", 64, 16);
+    double many = measure_load(b, "64 conversations, 16 in flight", 64, 16);
     printf("  %-44s %9.0f times\n", "  beside plain", many / plain);
 }
 
@@ -365,14 +382,19 @@ int main(int argc, char **argv)
                                 .bus = bus_new(b->loop),
                                 .appender = appender_new(b->loop, THREADS),
                                 .readers = pool_new(b->loop, "read", 2)};
+    /* "postgres": in the database of NB_STORE_URL, which has tables (nb store init) */
+    b->type = argc > 1 && strcmp(argv[1], "postgres") == 0 ? "postgres" : "jsonl";
+    b->env.database = database_new(b->loop, NULL, getenv("NB_STORE_URL"));
     open_store(b);
 
     measure_appends(b);
-    if (argc < 2 || strcmp(argv[1], "appends") != 0)
+    bool is_short = argc > 1; /* --quick, or the type of another store */
+    if (!is_short)
         measure_big(b);
 
     store_close(b->store, on_closed, b);
     loop_run_until(b->loop, &closed, 60000);
+    database_free(b->env.database);
     appender_free(b->env.appender);
     pool_free(b->env.readers);
     bus_free(b->env.bus);

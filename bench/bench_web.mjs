@@ -4,17 +4,13 @@ import { chromium } from 'playwright-core'
 import { keyCookies } from '../tests/support/dev_key.mjs'
 import { startServer, test, tmpdir } from '../tests/support/tap.mjs'
 import { answer, demoEnv, said, writeLog } from '../tests/browser/browser.mjs'
+import { line, median } from './frame/figures.mjs'
 
 const MESSAGES = 2000
 const DELTAS = 5000
 const ROUNDS = 3
 const LONG_ID = 'conv_b000000000000001'
 
-function line(what, figure, floor = '') {
-    console.log(`${what.padEnd(52)} ${figure.padStart(16)}   ${floor && `floor: ${floor}`}`)
-}
-
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
 const ms = (value) => `${value.toFixed(0)} ms`
 
 /** Notes when the field for messages, and the first message, are on the page. */

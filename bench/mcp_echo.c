@@ -1,23 +1,42 @@
-/* mcp_echo.c - the least an MCP server can do: one tool, over stdio. What is measured with it is
- * what stands in front of it.
+/* mcp_echo.c - the least an MCP server can do, over stdio: `echo` answers immediately, `slow` after
+ * SLOW_MS, any number of calls at the same time. What is measured with it is what stands in front
+ * of it.
  *
  *   mcp_echo [modern]     speaks the handshake revisions, or the stateless one */
+#include <poll.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define IN_MAX  (1u << 20)
 #define OUT_MAX (4u << 20)
 
+enum { SLOW_MS = 20, LATER_MAX = 1024, ID_MAX = 64 };
+
+struct later {
+    char id[ID_MAX];
+    int64_t due_us;
+};
+
 static char in[IN_MAX], out[OUT_MAX];
 static size_t nout;
 static bool is_modern;
+static struct later later[LATER_MAX]; /* answers of `slow`, the next one first */
+static size_t nlater;
 
 static const char TOOLS[] =
     "\"tools\":[{\"name\":\"echo\",\"description\":\"Says it again\",\"inputSchema\":{\"type\":"
-    "\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}}]";
+    "\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}},{\"name\":\"slow\","
+    "\"description\":"
+    "\"Says it later\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":"
+    "\"string\"}}}}]";
+static const char RESULT[] = "{\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}";
+static const char MODERN_RESULT[] =
+    "{\"resultType\":\"complete\",\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}";
 
 static void flush_out(void)
 {
@@ -51,17 +70,56 @@ static void reply(const char *id, size_t id_n, const char *kind, const char *bod
                              body);
 }
 
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void reply_later(const char *id, size_t id_n)
+{
+    if (nlater == LATER_MAX || id_n >= ID_MAX)
+        exit(1);
+    struct later *l = &later[nlater++];
+    snprintf(l->id, sizeof l->id, "%.*s", (int)id_n, id);
+    l->due_us = now_us() + SLOW_MS * 1000;
+}
+
+/* Sends what is due. */
+static void reply_due(void)
+{
+    size_t n = 0;
+    for (int64_t now = now_us(); n < nlater && later[n].due_us <= now; n++)
+        reply(later[n].id, strlen(later[n].id), "result", is_modern ? MODERN_RESULT : RESULT);
+    nlater -= n;
+    memmove(later, later + n, nlater * sizeof *later);
+}
+
+/* Until there is input; meanwhile answers that are due go out. */
+static void wait_for_input(void)
+{
+    struct pollfd fd = {.fd = 0, .events = POLLIN};
+    for (;;) {
+        int64_t us = nlater > 0 ? later[0].due_us - now_us() : 0;
+        struct timespec rest = {.tv_nsec = us > 0 ? us * 1000 : 0};
+        if (ppoll(&fd, 1, nlater > 0 ? &rest : NULL, NULL) > 0)
+            return;
+        reply_due();
+        flush_out();
+    }
+}
+
 static void answer(const char *line)
 {
-    static const char RESULT[] = "{\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}";
-    static const char MODERN_RESULT[] =
-        "{\"resultType\":\"complete\",\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}";
     const char *id;
     size_t n;
     char body[1024];
     if (!find_id(line, &id, &n))
         return;
-    if (strstr(line, "\"tools/call\"")) {
+    if (strstr(line, "\"tools/call\"") && strstr(line, "\"slow\"")) {
+        reply_later(id, n);
+    } else if (strstr(line, "\"tools/call\"")) {
         reply(id, n, "result", is_modern ? MODERN_RESULT : RESULT);
     } else if (strstr(line, "\"initialize\"") && !is_modern) {
         reply(id, n, "result",
@@ -90,6 +148,8 @@ int main(int argc, char **argv)
     size_t have = 0;
     is_modern = argc > 1 && strcmp(argv[1], "modern") == 0;
     for (;;) {
+        if (nlater > 0)
+            wait_for_input();
         ssize_t n = read(0, in + have, IN_MAX - 1 - have);
         if (n <= 0)
             return 0;

@@ -241,8 +241,10 @@ int main(int argc, char **argv)
     uint64_t stalled = 0;
     for (int i = 0; i < n; i++)
         stalled += now_us() - conns[i].sent_us > STALL_US;
-    printf("{\"requests\":%llu,\"seconds\":%.3f,\"perSecond\":%.0f,\"p50\":%llu,\"p99\":%llu,"
+    printf("{\"sent\":%llu,\"requests\":%llu,\"seconds\":%.3f,\"perSecond\":%.0f,\"p50\":%llu,"
+           "\"p99\":%llu,"
            "\"errors\":%llu,\"stalled\":%llu}\n",
+           (unsigned long long)(next_id - strtoull(FIRST_ID, NULL, 10)), /* warm-up included */
            (unsigned long long)done, (double)run_us / 1e6, (double)done / ((double)run_us / 1e6),
            (unsigned long long)percentile(0.5), (unsigned long long)percentile(0.99),
            (unsigned long long)errors, (unsigned long long)stalled);

@@ -3,8 +3,9 @@
 // Every web/*.html is a page. A reference to /src/... in it (script, stylesheet) is an entry
 // point for esbuild and is replaced by the hashed name of the bundle, relative to the page,
 // so that it can be hosted below a sub-path. Files of web/public/ are served as they are,
-// under their own names. Nothing is inlined: the page's
+// under their own names, and the manual of docs/ below /docs. Nothing is inlined: the page's
 // Content-Security-Policy allows no inline script or style.
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -40,12 +41,15 @@ if (pages.length === 0) fail(`${webDir} has no .html page`)
 const sources = new Map(pages.map((name) => [name, read(path.join(webDir, name))]))
 fs.rmSync(distDir, { recursive: true, force: true })
 fs.mkdirSync(distDir, { recursive: true })
-const bundles = await bundle([...sources.values()].flatMap(entryPoints))
+// Each page alone: code that two of them share would be cut out into a file that both load.
+const bundles = new Map()
+for (const html of sources.values()) for (const [entry, file] of await bundle(entryPoints(html))) bundles.set(entry, file)
 for (const [name, html] of sources) {
     const page = html.replace(REFERENCE, (_, attribute, entry) => `${attribute}=".${bundles.get(entry)}"`)
     fs.writeFileSync(path.join(distDir, name), page)
 }
 copyPublic(publicDir)
+addManual()
 fs.writeFileSync(path.join(outDir, 'assets.c'), source(list(distDir).map(describe)))
 fs.writeFileSync(depfile, dependencies())
 
@@ -97,6 +101,15 @@ function copyPublic(dir) {
     fs.cpSync(dir, distDir, { recursive: true })
     inputs.add(dir)
     for (const entry of fs.readdirSync(dir, { recursive: true })) inputs.add(path.join(dir, entry))
+}
+
+// The manual at /docs, from the same pages as `make site`.
+function addManual() {
+    const root = path.resolve(webDir, '..')
+    const site = path.join(root, 'scripts/site.mjs')
+    execFileSync(process.execPath, [site, path.join(distDir, 'docs'), '--embedded'], { stdio: 'inherit' })
+    const documents = fs.readdirSync(path.join(root, 'docs')).filter((name) => /\.(md|svg)$/.test(name)).map((name) => `docs/${name}`)
+    for (const name of [site, 'docs', ...documents, 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'examples/README.md']) inputs.add(path.resolve(root, name))
 }
 
 function list(dir) {

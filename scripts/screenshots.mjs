@@ -6,6 +6,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
 import { keyCookies } from '../tests/support/dev_key.mjs'
+import { paper } from '../tests/support/pictures.mjs'
 import { SRC_DIR, nb, startServer, test, tmpdir } from '../tests/support/tap.mjs'
 import { demoEnv, send } from '../tests/browser/browser.mjs'
 import { RTL_ID, SAMPLE_ID, SHARED_ID, writeSample } from '../tests/browser/sample.mjs'
@@ -20,7 +21,7 @@ const DEVICES = {
 
 const MCP_SERVERS = {
     issues: { url: 'https://mcp.example.com/mcp' },
-    files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/srv/documents'] },
+    documents: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/srv/documents'] },
 }
 
 /** Has an example app called by the demo model, and waits until it is drawn. */
@@ -30,6 +31,23 @@ async function showApp(page, message, drawn) {
     await app.locator(drawn).first().waitFor()
     await page.locator('.run[data-state=done]').waitFor()
     await page.locator('.app-card').scrollIntoViewIfNeeded()
+}
+
+const CONTENTS = [
+    ['Yearly report', 'What was planned, what was done,', 'and what it cost.'],
+    ['1  Margins', 'Margins grew in every quarter, most of all in', 'the second, when the importer went into service.', 'The table on the next page has the numbers.'],
+    ['2  Numbers', 'Q1  12.4 %', 'Q2  14.1 %', 'Q3  14.9 %', 'Q4  15.2 %'],
+]
+
+/** A report with a chart on each page, in the viewer. */
+async function showPdf(page) {
+    const bars = [30, 55, 80, 95].map((height, i) => `0.33 0.28 0.84 rg ${72 + i * 110} 120 70 ${height * 3} re f`).join(' ')
+    const lines = ([title, ...rest]) => `BT /F1 32 Tf 72 690 Td (${title}) Tj /F1 18 Tf 0 -48 Td ${rest.map((line) => `(${line}) Tj 0 -28 Td`).join(' ')} ET ${bars}`
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Attach files' }).click()])
+    await chooser.setFiles([{ name: 'report.pdf', mimeType: 'application/pdf', buffer: paper(CONTENTS, { contents: lines }) }])
+    await page.locator('.attachment:not(.is-sending) .attachment-open').click()
+    await page.locator('.pdf-page img').first().waitFor()
+    await page.locator('.pdf-words').first().waitFor()
 }
 
 /** name → where, and what to do there before the picture is taken */
@@ -64,11 +82,12 @@ const SCREENS = {
             await page.getByRole('button', { name: 'Show in full size' }).click()
         },
     ],
+    pdf: ['#/', showPdf],
     permission: [
         '#/',
         async (page) => {
             await send(page, 'calculate 6*7')
-            await page.getByRole('button', { name: 'Always allow' }).waitFor()
+            await page.getByRole('button', { name: 'Allow', exact: true }).waitFor()
         },
     ],
     search: [
@@ -81,7 +100,23 @@ const SCREENS = {
     ],
     palette: [`#/c/${SAMPLE_ID}`, (page) => page.keyboard.press('Control+k')],
     notes: [`#/c/${SAMPLE_ID}`, (page) => page.getByRole('button', { name: 'Notes' }).click()],
-    share: [`#/c/${SHARED_ID}`, (page) => page.locator('.faces').click()],
+    share: [
+        `#/c/${SHARED_ID}`,
+        async (page) => {
+            await page.locator('.faces').click()
+            await page.getByRole('button', { name: 'Make a link' }).click()
+            await page.getByLabel('Link. It is not shown again.').waitFor()
+        },
+    ],
+    link: [
+        `#/c/${SHARED_ID}`,
+        async (page) => {
+            await page.locator('.faces').click()
+            await page.getByRole('button', { name: 'Make a link' }).click()
+            await page.goto(await page.getByLabel('Link. It is not shown again.').inputValue())
+            await page.locator('.shared-message').first().waitFor()
+        },
+    ],
     help: [
         `#/c/${SAMPLE_ID}`,
         (page) =>
@@ -115,6 +150,8 @@ const SCREENS = {
     ],
     'settings-models': ['#/settings/model'],
     'settings-appearance': ['#/settings/appearance'],
+    'settings-import': ['#/settings/import'],
+    'settings-server': ['#/settings/model', (page) => page.getByRole('button', { name: 'Connect another server' }).click()],
     about: ['#/settings/about'],
 }
 
@@ -150,7 +187,7 @@ function startSample() {
     const workdir = tmpdir()
     writeSample(workdir)
     const examples = ['table', 'chart'].map((name) => ({ path: path.join(SRC_DIR, 'examples', name) }))
-    const settings = { permissions: { ask: ['nb__calculate'] }, bundles: examples }
+    const settings = { permissions: { ask: ['nb__calculate'] }, bundles: examples, features: { publicLinks: true } }
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
     return startServer({ env: demoEnv(25), workdir })
 }
@@ -172,6 +209,7 @@ test(
             executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
             args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
         })
+        const failures = []
         for (const [device, options] of Object.entries(DEVICES)) {
             for (const colorScheme of ['light', 'dark']) {
                 const context = await browser.newContext({ ...options, colorScheme })
@@ -187,8 +225,12 @@ test(
                         await addKey(context, url)
                         await page.goto(`${url}/${hash}`)
                         await page.waitForTimeout(500)
-                        await prepare?.(page, device)
-                        await shoot(page, name)
+                        try {
+                            await prepare?.(page, device)
+                            await shoot(page, name)
+                        } catch (error) {
+                            failures.push(`${name}, ${device}, ${colorScheme}: ${error.message}`) // the others are still wanted
+                        }
                         await page.close()
                     }
                 }
@@ -203,6 +245,7 @@ test(
             }
         }
         await browser.close()
+        if (failures.length > 0) throw new Error(failures.join('\n'))
     },
-    { timeoutMs: 900_000 },
+    { timeoutMs: 1_800_000 },
 )
