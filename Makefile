@@ -18,7 +18,7 @@ TESTS   = $(NODE) scripts/run-tests.mjs
 
 .DEFAULT_GOAL := build
 .PHONY: build run test unit e2e conformance crash browser lint format asan unit-tests fuzz fuzzers bench coverage soak \
-        interop seeds house install clean help
+        interop seeds house install deb dist oci site clean help
 
 build: build/build.ninja ## Compile build/nb: optimised, hardened
 	@ninja -C build -j $(JOBS) nb
@@ -44,11 +44,20 @@ fuzzers: build-fuzz/build.ninja
 fuzz: $(NODE) ## Run every fuzzer for FUZZ_SECONDS each
 	@$(TESTS) --only fuzz --fuzz-seconds $(FUZZ_SECONDS) $(ARGS)
 
-soak: $(NODE) ## Repeat e2e and crash tests for SOAK_MINUTES, with 10,000 kills of a writer and 1,200 of bundles and nb each time
-	@KILLS=10000 BUNDLE_KILLS=1000 HOST_KILLS=200 $(TESTS) --only e2e,crash --minutes $(SOAK_MINUTES) $(ARGS)
+ifeq ($(firstword $(ARGS)),memory)
+soak: build $(NODE)
+	@ninja -C build -j $(JOBS) bench/mcp_echo
+	@NB=build/nb BUILD_DIR=build MINUTES=$(if $(filter long,$(ARGS)),120,10) $(NODE) tests/soak/memory.mjs
+else ifeq ($(ARGS),people)
+soak: build $(NODE)
+	@NB=build/nb BUILD_DIR=build MINUTES=10 $(NODE) tests/browser/test_three_people.mjs
+else
+soak: $(NODE) ## Repeat e2e and crash tests for SOAK_MINUTES, with 10,000 kills of a writer and 1,200 of bundles and nb each time (ARGS=memory or "memory long": does memory grow in 10 or 120 minutes of mixed load? ARGS=people: three people in three browsers for 10 minutes)
+	@CAMPAIGN_SECONDS=600 KILLS=10000 BUNDLE_KILLS=1000 HOST_KILLS=200 $(TESTS) --only e2e,crash --minutes $(SOAK_MINUTES) $(ARGS)
+endif
 
-bench: build ## Measure the release build; needs the tools of ./dev bench
-	@scripts/run-bench $(ARGS)
+bench: build $(NODE) ## Measure the release build (ARGS="turns --base REF", ARGS=floors); needs the tools of ./dev bench
+	@$(NODE) scripts/run-bench.mjs $(ARGS)
 
 interop: build $(NODE) ## Agents from npm as clients of /mcp; installs them into build-interop/
 	@scripts/run-interop $(ARGS)
@@ -68,13 +77,25 @@ lint: build/build.ninja ## Layout, includes, types of web/ and static analysis; 
 format: ## Lay out the C sources with clang-format (ARGS="src/base/str.c" for some of them)
 	@clang-format -i $(or $(ARGS),$(SOURCES))
 
-install: build/build.ninja ## Install nb below PREFIX (DESTDIR is honoured)
+install: build/build.ninja ## Install nb, its manual and completions below PREFIX (DESTDIR is honoured)
 	@meson configure build -Dprefix=$(PREFIX)
 	@ninja -C build -j $(JOBS) nb
 	@meson install -C build --no-rebuild --strip
 
+deb: ## A package for Debian in build/packages/; needs the tools of ./dev deb
+	@scripts/build-deb
+
+dist: $(NODE) ## Source and binary archives, SBOM and checksums in build/packages/, each made twice and compared
+	@scripts/dist $(ARGS)
+
+oci: build/build.ninja ## An image for containers in build/packages/, without a daemon
+	@ninja -C build nb && scripts/oci $(ARGS)
+
+site: $(NODE) ## The manual as static pages in build/site/
+	@$(NODE) scripts/site.mjs $(ARGS)
+
 clean: ## Remove everything that was built
-	rm -rf build build-asan build-fuzz build-coverage build-interop
+	rm -rf build build-asan build-deb build-fuzz build-coverage build-interop build-bench-base
 
 help: ## Show this list
 	@sed -n 's/^\([a-z][a-z0-9 ]*\):.*## /\1\t/p' Makefile | awk -F '\t' '{ printf "  make %-26s %s\n", $$1, $$2 }'
