@@ -26,8 +26,8 @@ export function demoEnv(delayMs = 2) {
 }
 
 // Shown only for a moment: a message that was found, "is writing", toasts. A test on a busy
-// machine needs longer to look at it or to click on it.
-const MOMENTS_MS = [2400, 6000, 8000]
+// machine needs longer to look at it or to click on it, and the sandbox of an app to load (4000).
+const MOMENTS_MS = [2400, 4000, 6000, 8000]
 
 /** Runs in the page. */
 function stretchMoments(moments) {

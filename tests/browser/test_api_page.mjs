@@ -30,6 +30,7 @@ test('a route is found by words, opened, and says what it takes and answers', as
         await page.getByRole('searchbox', { name: 'Find a route' }).fill('post token')
         assert.deepEqual(await page.locator('.operation:visible').evaluateAll((all) => all.map((one) => one.id)), ['createToken'])
         await page.locator('#createToken > summary').click()
+        await page.locator('#createToken .details').waitFor() // made after it has opened
         const words = await page.locator('#createToken').innerText()
         for (const word of ['expiresInDays', '1 to 3650', 'required', 'NewToken', 'curl -X POST', '"name"', 'Its value is shown once.']) assert.ok(words.includes(word), word)
     })
@@ -39,14 +40,14 @@ test('an address with the name of a route opens it, and its events lead to their
     await withPage(server.url + '/api.html#streamChat', {}, async (page) => {
         await page.locator('#streamChat[open] .events').waitFor()
         await page.locator('#streamChat .event', { hasText: 'text.delta' }).click()
-        assert.equal(await page.evaluate(() => location.hash), '#model-event.text.delta')
+        await page.waitForURL((url) => url.hash === '#model-event.text.delta')
         assert.match(await page.locator('[id="model-event.text.delta"]').innerText(), /runId/)
     })
 })
 
-test('nothing is wrong with it for people who cannot see it, in light and dark, on a desk and on a phone', async () => {
-    for (const colorScheme of ['light', 'dark'])
-        for (const viewport of [{ width: 1280, height: 900 }, { width: 390, height: 844 }]) {
+for (const colorScheme of ['light', 'dark'])
+    for (const [place, viewport] of Object.entries({ desk: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }))
+        test(`nothing is wrong with it for people who cannot see it, ${colorScheme}, on a ${place}`, async () => {
             const context = await newContext({ colorScheme, viewport })
             const page = await context.newPage()
             await open(page, '#chat')
@@ -58,5 +59,4 @@ test('nothing is wrong with it for people who cannot see it, in light and dark, 
             assert.ok(width <= viewport.width, `${width} pixels wide`)
             if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/api-${colorScheme}-${viewport.width}.png` })
             await context.close()
-        }
-})
+        })

@@ -58,6 +58,7 @@ test('a file that the person chooses is stored, and the app learns its id, name,
         const refused = await during(view, 'synapse/request-file', {}, () => soonClick(asks, 'Refuse'))
         assert.equal(refused.result, null)
         const twice = await during(view, 'synapse/request-file', {}, async () => {
+            await asks.locator('.ask').waitFor() // the first one was asked
             assert.equal((await view.ask('synapse/request-file', {})).result, null, 'one question at a time')
             await soonClick(asks, 'Refuse')
         })

@@ -7,7 +7,7 @@ import { after, assert, bareFetch, before, completeLines, eventually, skip, test
 import { startSink } from '../support/sink.mjs'
 import { page as fixture } from '../fixtures/apps/app-core.mjs'
 import { cardOf, fixtureApp, startApps, viewOf } from './apps.mjs'
-import { answered, newContext, obeysAllowlist, send, soon } from './browser.mjs'
+import { answered, frames, newContext, obeysAllowlist, send, soon } from './browser.mjs'
 
 const namesOf = (part) => [...part.matchAll(/^ {2}'?([\w-]+)'?: /gm)].map(([, name]) => name)
 const [LEAKS, ESCAPES] = fixture('hostile-vectors.js').split('const LEAKS')[1].split('const ESCAPES').map(namesOf)
@@ -400,11 +400,12 @@ test('more questions than anybody wants: a few are shown, the others are answere
     }))
 
 // The page has to guess whether a person has clicked into the frame, so that a few keys may be lost to it.
-/** Key by key. The browser never answers for a key that a frame had when it was removed. */
+/** Key by key, as fast as the page can follow. The browser never answers for a key that a frame had when it was removed. */
 async function typeSlowly(page, text) {
     for (const c of text) {
         await Promise.race([page.keyboard.type(c), delay(5000)])
         await delay(30)
+        await frames(page, 2)
     }
 }
 

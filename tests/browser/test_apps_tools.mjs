@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { assert, before, eventually, SRC_DIR, test } from '../support/tap.mjs'
 import { cardOf, eventsOf, fixtureApp, startApps, viewOf } from './apps.mjs'
-import { answered, send, soon, withPage } from './browser.mjs'
+import { answered, frames, send, soon, withPage } from './browser.mjs'
 
 let apps
 
@@ -11,8 +11,12 @@ before(async () => {
     apps = await startApps((place) => [fixtureApp('friendly', place)])
 })
 
+/** How often an app of any case has offered its three tools. */
+const offers = () => [...apps.server.stderr.matchAll(/views: view_\S+ of friendly offers 3 tools/g)].length
+
 /** An open app; `name` is the public name of what it offers. */
 async function show(page) {
+    const earlier = offers()
     await send(page, 'call friendly__show {"title":"hello"}')
     const view = viewOf(cardOf(page))
     await view.text('state', 'ready')
@@ -21,7 +25,7 @@ async function show(page) {
     const { id } = eventsOf(apps.workdir, page).find((event) => event.type === 'tool.start')
     const { createHash } = await import('node:crypto')
     const suffix = createHash('sha256').update(id).digest('hex').slice(0, 4)
-    await apps.server.waitFor(/views: view_\S+ of friendly offers 3 tools/)
+    await eventually(() => offers() > earlier)
     return { view, card: cardOf(page), name: (tool) => `friendly_view-${suffix}__${tool}` }
 }
 
@@ -44,7 +48,7 @@ test('a tool that may change something asks the person each time', () =>
         for (const [n, choice, box] of [[2, 'Decline', 'box'], [3, 'Allow', 'marked'], [4, 'Allow', 'marked']]) {
             await send(page, `call ${name('mark')} {"text":"marked"}`)
             const ask = page.locator('.run .ask, .ask').last()
-            await ask.waitFor()
+            await ask.getByRole('button', { name: choice, exact: true }).waitFor() // not the one before, which is answered
             assert.equal(await ask.getByRole('button', { name: /always/i }).count(), 0, 'it cannot be remembered')
             assert.equal(await ask.locator('.tool-source').innerText(), 'friendly (open app)')
             await ask.getByRole('button', { name: choice, exact: true }).click()
@@ -91,14 +95,13 @@ test('a call that was made while the page had no connection is answered when it 
 test('a closed app has no tools, and an open one has them after a reload', () =>
     withPage(apps.server.url, {}, async (page) => {
         const { card, name } = await show(page)
+        const earlier = offers()
         await page.reload()
         const view = viewOf(card)
         await view.text('state', 'ready')
-        await eventually(async () => apps.server.stderr.match(/offers 3 tools/g).length >= 2)
-        await soon(async () => {
-            await send(page, `call ${name('read_box')} {}`)
-            await eventually(() => done(page, name('read_box')).some(({ ok }) => ok))
-        })
+        await eventually(() => offers() > earlier)
+        await send(page, `call ${name('read_box')} {}`)
+        await eventually(() => done(page, name('read_box')).some(({ ok }) => ok))
         await card.getByRole('button', { name: 'App menu' }).click()
         await page.getByRole('menuitem', { name: 'Close' }).click()
         await soon(async () => assert.equal(await card.getAttribute('data-state'), 'closed'))
@@ -125,9 +128,11 @@ test('an app that offers nonsense, or changes its offer without end, has no tool
         await view.run(() => void (globalThis.app.onList = null))
         await send(page, 'say still here')
         await page.getByText('still here', { exact: true }).last().waitFor()
-        await soon(async () => {
+        const earlier = offers()
+        await eventually(async () => {
             await view.notify('notifications/tools/list_changed')
-            await apps.server.waitFor(/offers 3 tools[^]*offers 3 tools/)
+            await frames(page)
+            return offers() > earlier
         })
         assert.equal(await cardOf(page).getAttribute('data-state'), 'running')
 

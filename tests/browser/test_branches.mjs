@@ -73,6 +73,7 @@ test('edits and repeated answers are branches: the pager leads through them, and
     await eventually(async () => (await page.locator('.row').count()) === 1)
 
     await page.goto(`${server.url}/#/c/${third}`)
+    await soon(async () => assert.equal(await page.locator('.pager-place').innerText(), '3/3')) // and no longer the one before
     await answered(page, 2)
     await eventually(async () => (await page.locator('.row.is-open').count()) === 1) // that of its conversation
     await page.getByRole('button', { name: 'More about this conversation' }).click()
@@ -101,14 +102,13 @@ test('a reader has no field to write in, and gets one with the role', async () =
     await dialog.getByLabel('Shared').check()
     await dialog.getByLabel('What the person may do').selectOption('read')
     await dialog.getByRole('button', { name: /^Bob.*Add$/ }).click()
-    await dialog.getByLabel('What Bob may do').waitFor()
-    assert.equal(await dialog.getByLabel('What Bob may do').inputValue(), 'read')
+    await soon(async () => assert.equal(await dialog.getByLabel('What Bob may do').inputValue(), 'read'))
     assert.deepEqual(await serious(ann), [])
 
     const bob = await logIn(bobsBrowser, 'bob@example.com', ann.url())
     await answered(bob, 1)
     await bob.getByText('You can read this conversation.').waitFor()
-    assert.equal(await bob.locator('.composer').isVisible(), false)
+    await soon(async () => assert.equal(await bob.locator('.composer').isVisible(), false))
     await dialog.getByLabel('What Bob may do').selectOption('write')
     await bob.locator('.composer').waitFor() // immediately
     await send(bob, 'say thanks')

@@ -26,24 +26,29 @@ const bubbles = (page) => page.locator('.is-own .bubble').allInnerTexts()
 const field = (page) => page.getByLabel('Message', { exact: true })
 
 async function menu(page, label) {
+    await page.locator('.row.is-open').waitFor() // what may be done with it is known
     await page.getByRole('button', { name: 'More about this conversation' }).click()
     await page.getByRole('menuitem', { name: label }).click()
 }
 
 test('the list says that older conversations are still being read, and asks again until it is complete', () =>
     withPage(server.url, {}, async (page) => {
-        let asked = 0
+        let asked = 0, isIndexing = true
         await page.route('**/v1/conversations?*', async (route) => {
             const response = await route.fetch()
             const body = await response.json()
-            if (asked++ < 2) Object.assign(body, { indexing: { percent: 42 }, conversations: [], nextCursor: null })
+            asked++
+            if (isIndexing) Object.assign(body, { indexing: { percent: 42 }, conversations: [], nextCursor: null })
             await route.fulfill({ response, json: body })
         })
         await page.reload()
         await page.getByText('Older conversations are still being read (42 %).').waitFor()
+        await eventually(() => asked >= 2)
+        isIndexing = false
         await page.locator('.row-title').first().waitFor()
         await soon(async () => assert.equal(await page.getByText('still being read').isVisible(), false))
         assert.ok(asked >= 3)
+        await page.unrouteAll({ behavior: 'wait' }) // a list may be under way
     }))
 
 test('search: highlighted hits; one leads to its message among ten thousand', () =>
@@ -80,6 +85,8 @@ test('a hit in a title or in the result of a tool leads to where it belongs', ()
         await send(page, 'say something else')
         await answered(page, 2)
         await eventually(async () => (await titles(page)).some((title) => /123456/.test(title)))
+        const found = async () => (await (await fetch(`${server.url}/v1/search?q=123456`)).json()).results.length > 1
+        await eventually(found) // the page asks once
         await page.getByLabel('Search messages').fill('123456')
         await eventually(async () => (await page.locator('.hit').count()) > 1)
         for (let i = 0; i < (await page.locator('.hit').count()); i++) {
@@ -298,8 +305,9 @@ test('a finished answer is shown in the title of a hidden page, and by a notific
     await page.goto(`${slow.url}/#/settings/appearance`)
     await page.getByLabel('Notify me when an answer is done').check()
     await page.evaluate(() => (location.hash = '#/'))
-    await send(page, 'say all done')
-    await leave(true)
+    await field(page).fill('say all done')
+    await leave(true) // before the answer can end
+    await page.keyboard.press('Enter')
     await page.waitForFunction(() => document.title.startsWith('✓'))
     const [[, body]] = await page.evaluate(() => globalThis.notes)
     assert.match(body, /demo model/)
@@ -394,7 +402,7 @@ test('the palette: commands and conversations, by keyboard alone', () =>
         await send(page, 'say tulips')
         await answered(page, 1)
         const url = page.url()
-        const option = (name) => page.getByRole('option', { name }).first()
+        const option = (name) => page.getByRole('option', { name, selected: true }) // what Enter takes
         await page.keyboard.press('Control+k')
         await page.keyboard.type('new chat')
         await option(/new chat/i).waitFor()

@@ -2,8 +2,8 @@
 import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
-import { assert, before, SRC_DIR, startServer, test, tmpdir } from '../support/tap.mjs'
-import { answer, answered, at, demoEnv, frames, hoverAndClick, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
+import { assert, before, eventually, SRC_DIR, startServer, test, tmpdir } from '../support/tap.mjs'
+import { answer, answered, at, demoEnv, ENDLESS, frames, hoverAndClick, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
 
 const MANY = 'conv_00000000000000aa', EMPTY = 'conv_00000000000000bb'
 const LONE = 'conv_00000000000000cc', ENDED = 'conv_00000000000000dd', ASKED = 'conv_00000000000000ee'
@@ -128,6 +128,8 @@ test('a screen that cannot be loaded says so, and comes when it can be', () =>
 
 test('a search finds words while they are typed, and does not call a part of the hits all of them', () =>
     withPage(server.url, {}, async (page) => {
+        const found = async () => (await (await fetch(`${server.url}/v1/search?q=kern&limit=50`)).json()).results.length === 50
+        await eventually(found) // the index is made in the background
         const field = page.getByLabel('Search messages')
         await field.fill('kern')
         await page.locator('.hit').first().waitFor()
@@ -152,8 +154,10 @@ test('a message at the edge leaves the composer free', () =>
         await chooser.setFiles(Array.from({ length: 21 }, (_, i) => ({ name: `${i}.txt`, mimeType: 'text/plain', buffer: Buffer.from('x') })))
         const toast = page.locator('.toast').first()
         await toast.waitFor()
-        const [above, composer] = [await toast.boundingBox(), await page.locator('.composer').boundingBox()]
-        assert.ok(above.y + above.height <= composer.y, JSON.stringify([above, composer]))
+        await soon(async () => {
+            const [above, composer] = [await toast.boundingBox(), await page.locator('.composer').boundingBox()]
+            assert.ok(above.y + above.height <= composer.y, JSON.stringify([above, composer]))
+        })
     }))
 
 test('a conversation that is not in the list is renamed from its own title', () =>
@@ -162,6 +166,7 @@ test('a conversation that is not in the list is renamed from its own title', () 
         await page.route(/v1\/conversations\?/, (route) => route.fulfill({ contentType: 'application/json', body: '{"conversations":[],"nextCursor":null}' }))
         await page.reload()
         await page.locator('.run').last().waitFor()
+        await page.getByRole('button', { name: 'Share', exact: true }).waitFor() // what may be done with it is known
         const title = await page.locator('.topbar-title').innerText()
         await page.locator('.topbar-title').dblclick()
         assert.equal(await page.getByLabel('Title').inputValue(), title)
@@ -187,6 +192,7 @@ test('a run that is stopped by the death of the server says so after the restart
     await withPage(first.url, {}, async (page) => {
         await send(page, 'count to 400')
         await page.locator('.run[data-state="running"]').waitFor()
+        await eventually(() => /conv_/.test(page.url()))
         id = /conv_\w+/.exec(page.url())[0]
         await first.kill9()
     })
@@ -270,19 +276,22 @@ test('the end of an answer in a conversation that is not open is told, too', asy
     await page.goto(`${slow.url}/#/settings/appearance`)
     await page.getByLabel('Notify me when an answer is done').check()
     await page.evaluate(() => (location.hash = '#/'))
-    await send(page, 'count to 60')
+    await send(page, ENDLESS)
     await page.locator('.run[data-state="running"]').waitFor()
+    await eventually(() => /conv_/.test(page.url()))
     const id = /conv_\w+/.exec(page.url())[0]
     await page.getByRole('button', { name: 'New chat' }).first().click()
     await page.locator('.welcome').waitFor()
+    await page.locator('.row .mark-running').waitFor()
     await page.evaluate(() => {
         globalThis.isAway = true
         document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
     })
+    await fetch(`${slow.url}/v1/conversations/${id}/cancel`, { method: 'POST' })
     await page.waitForFunction(() => globalThis.notes.length > 0)
     const [note] = await page.evaluate(() => globalThis.notes)
     assert.deepEqual([note.tag, note.body], [id, 'The answer is done.'])
-    assert.match(await page.title(), /^✓/)
+    await soon(async () => assert.match(await page.title(), /^✓/))
     await own.close()
 })
 
@@ -315,6 +324,7 @@ test('a conversation is asked for before it is known who is here, and its outlin
 test('letters are as large as the person has set them in the browser', () =>
     withPage(`${server.url}/#/c/${MANY}`, {}, async (page) => {
         await page.locator('.run').last().waitFor()
+        await page.locator('.row-title').first().waitFor()
         const sizes = () => page.evaluate(() => ['.md', '.composer-field', '.topbar-title', '.row-title, .conversation'].map((name) => parseFloat(getComputedStyle(document.querySelector(name) ?? document.body).fontSize)))
         const before = await sizes()
         const devtools = await page.context().newCDPSession(page)

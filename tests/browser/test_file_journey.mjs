@@ -32,7 +32,14 @@ const fileOf = (conversation) => events(conversation).find((e) => e.type === 'us
 /** Everything below the work directory that has these bytes. */
 function copies(workdir, bytes) {
     const all = fs.readdirSync(workdir, { recursive: true, withFileTypes: true }).filter((e) => e.isFile()).map((e) => path.join(e.parentPath, e.name))
-    return all.filter((p) => fs.statSync(p).size === bytes.length && fs.readFileSync(p).equals(bytes))
+    return all.filter((p) => {
+        try {
+            return fs.statSync(p).size === bytes.length && fs.readFileSync(p).equals(bytes)
+        } catch (error) {
+            if (error.code === 'ENOENT') return false // the server has removed it, or has given it its name
+            throw error
+        }
+    })
 }
 
 /** Exports, imports elsewhere, forks and purges; at every step the bytes are where they belong. */

@@ -45,16 +45,11 @@ export class AppTools {
     this.#isStale = true
     if (this.#isListing) return
     this.#isListing = true
-    try {
-      while (this.#isStale && !this.#isClosed) {
-        this.#isStale = false
-        await this.#offer()
-      }
-    } catch {
-      // Without a list there are no tools; the app works without them.
-    } finally {
-      this.#isListing = false
+    while (this.#isStale && !this.#isClosed) {
+      this.#isStale = false
+      await this.#offer().catch(() => {}) // without a list there are no tools; the app works without them
     }
+    this.#isListing = false
   }
 
   close(): void {
