@@ -178,7 +178,8 @@ int llm_resolve(struct llm *m, str name, str *ret_provider, str *ret_model, stru
 /* The model for requests that name none: "provider:model", and the reason in words. Probing local
  * servers is asynchronous: see llm_probe. Never fails: the last choice is the demo. */
 str llm_default_model(const struct llm *m, str *ret_why);
-/* Looks for local model servers if nothing is configured; at most 300 ms; fn is called once. */
+/* Looks for local model servers if nothing is configured; at most 300 ms,
+ * or 3 s for one that OLLAMA_HOST names; fn is called once. */
 void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx);
 /* The same whatever is configured; the default model does not change. Models that were found can be
  * named from now on. Only one search runs at a time: a new one replaces one in progress. */

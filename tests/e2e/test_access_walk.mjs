@@ -391,7 +391,10 @@ async function cell(row, id, target, wrong) {
 
 test('every route answers every identity and target as its row says', async () => {
     for (const kind of CONVERSATIONS) fixtures[kind] = await makeConversation(kind)
-    const before = (await ask(bob(), 'GET', `/v1/conversations/${fixtures.shared}`)).body
+    const before = await eventually(async () => {
+        const { body } = await ask(bob(), 'GET', `/v1/conversations/${fixtures.shared}`)
+        return body.title && body // it is made after the answer
+    })
     const purge = { ...table.routes.find((r) => key(r) === 'DELETE /v1/conversations/:id'), call: '?purge=true' }
     const cells = [], wrong = []
     for (const row of [...table.routes, purge])

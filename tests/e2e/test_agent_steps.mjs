@@ -99,7 +99,7 @@ test('a tool whose bundle is starting is waited for, and asked about if it has t
     assert.match(destroyed.toolCalls[0].output, /needs permission. Call it again/)
     assert.equal(destroyed.stopReason, 'waiting')
     // The answer counts, also while the bundle is not there yet.
-    s.kill9()
+    await s.kill9()
     const restarted = await serve({ noDefaultBundles: true, bundles: [entry('slow', gates[1])] }, s.workdir)
     const [on] = await Promise.all([answer(restarted, destroyed.conversationId, { askId: destroyed.ask.askId, allow: true }), goAfter(3, gates[1])])
     assert.deepEqual(on.toolCalls.map((c) => c.output), ['destroyed'])

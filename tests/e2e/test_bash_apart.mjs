@@ -5,6 +5,7 @@ import { assert, SRC_DIR, skip, test, tmpdir } from '../support/tap.mjs'
 import { startHost } from '../support/bundles.mjs'
 
 const NOBODY = 65534
+const PATIENCE_S = 300 // of a command that waits for its turn
 
 function pathOf(kind, dir) {
     if (kind === 'bubblewrap') return process.env.PATH
@@ -29,7 +30,7 @@ async function withBash(kind, user, fn) {
     const state = await host.state('bash', 'running')
     assert.ok(state.sandbox.startsWith(kind), state.sandbox)
     const run = async (command, more = {}) => {
-        const r = await host.call('bash', 'bash_exec', { command, ...more })
+        const r = await host.call('bash', 'bash_exec', { command, timeout: PATIENCE_S, ...more })
         assert.ok(r.result, JSON.stringify(r))
         return r.result.structuredContent ?? JSON.parse(r.result.content[0].text)
     }
@@ -47,7 +48,7 @@ for (const kind of ['bubblewrap', 'Landlock']) {
                 const spying = 'for i in $(seq 40); do cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " "; sleep 0.05; done'
                 const left = await run(`setsid sh -c '${spying.replaceAll("'", '')} > "$HOME/left"' >/dev/null 2>&1 & echo started`)
                 assert.match(left.stdout, /started/)
-                const spy = host.start('bash', 'bash_exec', { command: `${spying} | grep -c 'SECRET-OF-B[O]B'; echo seen` })
+                const spy = host.start('bash', 'bash_exec', { command: `${spying} | grep -c 'SECRET-OF-B[O]B'; echo seen`, timeout: PATIENCE_S })
                 for (let i = 0; i < 5; i++) assert.match((await run('echo SECRET-OF-BOB; sleep 0.1; : SECRET-OF-BOB')).stdout, /SECRET/)
                 const seen = (await spy.answer()).result
                 assert.match(JSON.stringify(seen), /\D0\\n?.{0,3}nseen/, JSON.stringify(seen).slice(0, 300))

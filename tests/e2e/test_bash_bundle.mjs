@@ -154,8 +154,8 @@ test('commands run side by side; cancelling ends one of them', async () => {
     const dir = tmpdir()
     await b.initialize()
     const all = `touch ${dir}/began-$$; while [ $(ls ${dir} | grep -c began) -lt 10 ]; do sleep 0.1; done` // none ends before all have begun
-    const ids = Array.from({ length: 10 }, () => b.request('tools/call', { name: 'bash_exec', arguments: { command: all } }))
-    const cancelled = b.request('tools/call', { name: 'bash_exec', arguments: { command: `echo $$ > ${dir}/pid; sleep 100` } }, 'word')
+    const ids = Array.from({ length: 10 }, () => b.request('tools/call', { name: 'bash_exec', arguments: { command: all, timeout: 300 } }))
+    const cancelled = b.request('tools/call', { name: 'bash_exec', arguments: { command: `echo $$ > ${dir}/pid; sleep 300`, timeout: 300 } }, 'word')
     await Promise.all(ids.map((id) => b.answer(id)))
     const pid = await eventually(() => fs.readFileSync(`${dir}/pid`, 'utf8').trim())
     b.send({ method: 'notifications/cancelled', params: { requestId: cancelled } })

@@ -67,7 +67,7 @@ test('files in memory are memory of the command that wrote them', () =>
 
 test('long calls of one person do not hold up another; a call that waits says so and can be cancelled', () =>
     withBash('bubblewrap', async (host, run) => {
-        const as = (person, command) => host.start('bash', 'bash_exec', { command }, { person })
+        const as = (person, command) => host.start('bash', 'bash_exec', { command, timeout: PATIENCE_S }, { person })
         const long = Array.from({ length: 16 }, (_, i) => as('ann', `touch began-${i}; ${WAIT}`))
         const began = async () => outputOf(await as('eve', 'ls | grep -c began').answer()).stdout
         while ((await began()) !== '16\n');

@@ -15,10 +15,14 @@ before(async () => {
 
 const set = (who, body) => office.as(who, who === 'dan' ? 'ws_other' : 'ws_team').ask('PUT', '/v1/budgets', body)
 const get = async (who) => (await office.as(who).get('/v1/budgets')).body
+/** The title is made after the answer, and costs something as well. */
+const titled = (who, id) => eventually(async () => (await office.as(who).get(`/v1/conversations/${id}`)).body.title)
 const chat = (who, message = 'say hello') => office.as(who).post('/v1/chat', { message })
 
 test('without a limit nothing is counted; only admins of the workspace set one', async () => {
-    assert.equal((await chat('bob')).status, 200)
+    const first = await chat('bob')
+    assert.equal(first.status, 200)
+    await titled('bob', first.body.conversationId)
     assert.deepEqual((await get('bob')).personal, { state: 'unlimited', limitUsd: null, spentUsd: 0 })
     for (const who of ['bob', 'cat']) assert.equal((await set(who, { personUsd: 1 })).status, 403)
     assert.equal((await office.as('ann', 'ws_team').ask('PUT', '/v1/budgets', { personUsd: 1 })).status, 403)

@@ -1,5 +1,6 @@
 // Servers that misbehave, one way each: a clear state and a clear reason, and nobody else notices.
 import fs from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { assert, eventually, freePort, sleep, SRC_DIR, start, test } from '../support/tap.mjs'
 import { marked, noneLeft, quick, startHost, unruly } from '../support/bundles.mjs'
@@ -13,6 +14,28 @@ function gateOf(host, name) {
         reached: (n) => eventually(() => fs.existsSync(file('began')) && fs.statSync(file('began')).size >= n),
         open: () => fs.writeFileSync(file('go'), ''),
     }
+}
+
+/** An address that leads to a server, or to none: the attempts to connect follow each other faster than a server starts. */
+function doorAt(port) {
+    const sockets = new Set()
+    let server
+    const lead = (to) =>
+        new Promise((resolve, reject) => {
+            server = net.createServer((near) => {
+                const far = net.connect(to, '127.0.0.1')
+                for (const [a, b] of [[near, far], [far, near]]) {
+                    sockets.add(a)
+                    a.on('error', () => {}).on('close', () => (sockets.delete(a), b.destroy())).pipe(b)
+                }
+            })
+            server.on('error', reject).listen(port, '127.0.0.1', resolve)
+        })
+    const shut = () => {
+        server.close()
+        sockets.forEach((s) => s.destroy())
+    }
+    return { lead, shut }
 }
 
 test('a server starts, answers, and leaves nothing behind', async () => {
@@ -215,7 +238,7 @@ test('too much memory while nobody uses it: noticed in the memory of the machine
 })
 
 test('health: checked again and again; an interval without trouble clears the count', async () => {
-    const host = startHost({ healthMs: 300, backoffMs: 20 })
+    const host = startHost({ healthMs: 1000, backoffMs: 20 })
     host.apply(unruly('frail'))
     for (let i = 0; i < 7; i++) {
         const { pid } = await host.state('frail', 'running')
@@ -290,28 +313,26 @@ test('a hundred calls at the same time', async () => {
 
 test('a remote server that goes away and comes back', async () => {
     const port = await freePort()
-    const serve = async () => {
-        const server = start(process.execPath, [MCP_FIXTURE, '--http', String(port)])
-        await server.waitFor(/127\.0\.0\.1/)
-        return server
-    }
-    let server = await serve()
-    const host = startHost({ healthMs: 300 })
+    const serve = async () => Number((await start(process.execPath, [MCP_FIXTURE, '--http', '0']).waitFor(/127\.0\.0\.1:(\d+)/))[1])
+    const [one, two] = [await serve(), await serve()]
+    const door = doorAt(port)
+    await door.lead(one)
+    const host = startHost({ healthMs: 1000 })
     host.apply({ serverName: 'far', url: `http://127.0.0.1:${port}/mcp` })
     await host.state('far', 'running')
     await host.text('far', 'echo', { text: 'x' })
-    await server.kill9()
+    door.shut()
     const crashed = await host.state('far', 'crashed') // noticed by a check, not by a call
     assert.match(crashed.reason, /127\.0\.0\.1/)
     const waiting = host.start('far', 'echo', { text: 'waited' })
-    server = await serve()
+    await door.lead(two)
     assert.ok((await waiting.answer()).result, 'a call waits for the first attempts')
     await host.state('far', 'running')
     await eventually(async () => (await host.info('far')).failures === 0) // after an interval without trouble
     const interrupted = host.start('far', 'sleep', { ms: 600000, tag: 'interrupted' })
     await eventually(async () => (await host.call('far', 'whoami')).result.structuredContent.began.includes('interrupted'))
     host.forget()
-    await server.kill9()
+    door.shut()
     assert.match((await interrupted.answer()).message, /not known whether the call took effect/)
     const failed = await host.call('far', 'echo', { text: 'x' })
     assert.ok(failed.failed < 0)

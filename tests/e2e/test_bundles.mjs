@@ -34,6 +34,13 @@ async function post(server, route, body) {
     return { status: res.status, ...(await res.json()) }
 }
 const chat = (server, message, more = {}) => post(server, '/v1/chat', { message, ...more })
+/** The live events of a conversation, from when this resolves. */
+async function watch(server, id) {
+    const stream = sse(`${server.url}/v1/conversations/${id}/events`)
+    while ((await stream.next()).value?.event !== 'text.snapshot');
+    return stream
+}
+
 const outputs = (answer) => answer.toolCalls.map((c) => c.output)
 
 test('tools of three servers from npm are called in one turn', async () => {
@@ -153,7 +160,7 @@ for (const era of ['legacy', 'modern'])
         const server = await serve([fixture('fx', era)])
         const watcher = await post(server, '/v1/chat', { message: 'hello' })
         const id = watcher.conversationId
-        const stream = sse(`${server.url}/v1/conversations/${id}/events`)
+        const stream = await watch(server, id)
         const reading = (async () => {
             for await (const e of stream) {
                 if (e.event !== 'input.requested') continue
@@ -182,7 +189,7 @@ test('without anybody to ask a form is declined', async () => {
 test('a server may use the model once a person agrees', async () => {
     const server = await serve([fixture('fx', 'legacy')])
     const { conversationId: id } = await chat(server, 'hello')
-    const stream = sse(`${server.url}/v1/conversations/${id}/events`)
+    const stream = await watch(server, id)
     const agreeing = (async () => {
         for await (const e of stream)
             if (e.event === 'input.requested') {

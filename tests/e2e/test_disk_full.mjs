@@ -53,7 +53,7 @@ test('a full disk loses nothing that was acknowledged', async () => {
     const listed = await (await fetch(`http://127.0.0.1:${m[1]}/v1/conversations`)).json()
     assert.ok(listed.conversations.some((c) => c.id === id))
     // make room: drop the caches, which may go at any time
-    fs.rmSync(path.join(root, 'cache'), { recursive: true, force: true })
+    fs.rmSync(path.join(root, 'cache'), { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
     spawnSync('nsenter', ['-t', String(server.pid), '-m', 'mount', '-o', 'remount,size=4m', dir])
     const again = await post({ message: 'is there room now?', conversationId: id })
     assert.equal(again.status, 200, JSON.stringify(again))

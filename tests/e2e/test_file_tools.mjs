@@ -87,9 +87,10 @@ test('names with paths, ids of nothing, and other files of the disk are not foun
 
 test('a removed file is not found and not searched any more', async () => {
     const file = await give('the word Zwetschge is here', 'fruit.txt')
-    assert.equal((await use('search', { query: 'Zwetschge' })).structuredContent.results.length, 1)
+    const found = async () => (await search(async () => (await use('search', { query: 'Zwetschge' })).structuredContent)).length
+    assert.equal(await found(), 1)
     await fetch(`${server.url}/v1/files/${file.id}`, { method: 'DELETE' })
-    assert.equal((await use('search', { query: 'Zwetschge' })).structuredContent.results.length, 0)
+    assert.equal(await found(), 0)
     assert.equal((await use('read', { file: file.id })).isError, true)
 })
 

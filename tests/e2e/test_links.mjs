@@ -94,8 +94,10 @@ test('only the owner makes links; admins of the workspace list and revoke them',
     assert.equal((await office.as('eve').ask('DELETE', `/v1/links/${made.id}`)).status, 404) // of another workspace
     assert.equal((await office.as('fay').ask('DELETE', `/v1/links/${made.id}`)).status, 200)
     await isRefused(open(made.path))
-    const records = (await office.as('ann').get('/v1/audit')).text
-    assert.ok(records.includes('link.add') && records.includes('link.revoke'))
+    await eventually(async () => {
+        const records = (await office.as('ann').get('/v1/audit')).text
+        return records.includes('link.add') && records.includes('link.revoke')
+    })
 })
 
 test('a link that is wrong, revoked, expired, or of a conversation that is gone: the same answer', async () => {
@@ -164,7 +166,13 @@ test('links are off unless the setting says so; the terminal makes, lists and re
 
 test('the number of requests of one address is limited', async () => {
     const made = await link(await talk(bob(), 'say often'))
-    const replies = await Promise.all(Array.from({ length: 125 }, () => read(open(made.path))))
+    // Counted per minute of the clock: again if one began meanwhile.
+    const minute = () => Math.floor(Date.now() / 60000)
+    let began, replies
+    do {
+        began = minute()
+        replies = await Promise.all(Array.from({ length: 125 }, () => read(open(made.path))))
+    } while (minute() !== began)
     const refused = replies.filter(({ status }) => status === 429)
     assert.ok(refused.length > 0)
     assert.ok(Number(refused[0].headers.get('retry-after')) > 0)

@@ -14,7 +14,8 @@
 #include "llm/call/llm_impl.h"
 
 #define PROBE_MS       300u
-#define CONNECT_MS     2 /* to a port of this machine */
+#define NAMED_MS       3000u /* for the server that OLLAMA_HOST names */
+#define CONNECT_MS     2     /* to a port of this machine */
 #define PROBE_BODY_MAX (1024u * 1024)
 #define MODELS_TRIED   8
 
@@ -45,6 +46,7 @@ struct probe_server {
     struct probe *probe;
     const struct server_kind *kind;
     str base; /* "http://127.0.0.1:11434" */
+    uint64_t limit_ms;
     enum look_step step;
     struct fetch *fetch;
     struct buf body;
@@ -223,8 +225,9 @@ static void look_next(struct probe_server *k)
         .on_head = on_probe_head, .on_data = on_probe_data, .on_done = on_probe_end};
     assert(!k->fetch && k->step != LOOK_DONE);
     struct arena *a = &k->probe->arena;
-    struct fetch_spec spec = {
-        .connect_timeout_ms = PROBE_MS, .idle_timeout_ms = PROBE_MS, .body_max = PROBE_BODY_MAX};
+    struct fetch_spec spec = {.connect_timeout_ms = k->limit_ms,
+                              .idle_timeout_ms = k->limit_ms,
+                              .body_max = PROBE_BODY_MAX};
     const char *path = k->step == LOOK_CHECK ? k->kind->check_path : k->kind->models_path;
     if (k->step == LOOK_SHOW) {
         struct json ask = {.type = JSON_OBJECT};
@@ -282,6 +285,7 @@ static void look_start(struct probe *p, struct probe_server *k, const struct ser
     bool is_named = strcmp(kind->name, "ollama") == 0 && p->llm->ollama_host.n > 0;
     *k = (struct probe_server){.probe = p, .kind = kind, .step = LOOK_CHECK};
     buf_init(&k->body, PROBE_BODY_MAX);
+    k->limit_ms = is_named ? NAMED_MS : PROBE_MS;
     k->base = is_named ? named_base(p->llm, &p->arena)
                        : arena_printf(&p->arena, "http://127.0.0.1:%u", kind->port);
     if (!is_named && !is_port_open(kind->port)) {
@@ -307,12 +311,16 @@ static void probe_start(struct llm *m, bool keeps_default, bool is_wanted, void 
     arena_init(&p->arena);
     timer_init(&p->timer, m->loop, probe_finish, p);
     defer_init(&p->end, probe_finish, p);
-    for (size_t i = 0; is_wanted && i < ARRAY_LEN(KINDS); i++)
+    uint64_t limit_ms = 0;
+    for (size_t i = 0; is_wanted && i < ARRAY_LEN(KINDS); i++) {
         look_start(p, &p->looks[i], &KINDS[i]);
+        if (p->looks[i].limit_ms > limit_ms)
+            limit_ms = p->looks[i].limit_ms;
+    }
     if (p->pending == 0)
         defer_start(m->loop, &p->end);
     else
-        timer_start(&p->timer, PROBE_MS);
+        timer_start(&p->timer, limit_ms);
 }
 
 void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx)
