@@ -94,7 +94,7 @@ function clientScenarios(list) {
 async function runScenario(command, scenario, revision) {
     const out = tmpdir('conformance-')
     const { code, stdout, stderr } = await suite(
-        ['client', '--command', command, '--scenario', scenario, '--spec-version', revision, '-o', out],
+        ['client', '--command', command, '--scenario', scenario, '--spec-version', revision, '--timeout', '110000', '-o', out],
         { env: { NB: NB_RELEASE } },
     )
     const checks = readChecks(path.join(out, path.dirname(scenario)))

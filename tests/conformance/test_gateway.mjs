@@ -348,8 +348,9 @@ test('the oldest transport: a stream, and an address to post to', async () => {
     const say = (message) => post({ jsonrpc: '2.0', ...message }, {}, first.data)
     const next = async () => {
         for (;;) {
-            const message = JSON.parse((await stream.next()).value.data)
-            if (message.id !== undefined) return message // a list may have changed meanwhile
+            const { data } = (await stream.next()).value
+            const message = data && JSON.parse(data)
+            if (message?.id !== undefined) return message // a sign of life, or a list that has changed
         }
     }
     assert.equal((await say({ id: 1, method: 'initialize', params: { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'old', version: '1' } } })).status, 202)

@@ -59,13 +59,21 @@ test('over the oldest transport: a notification', async () => {
     const stream = streamEvents(res.body)
     const { data } = (await stream.next()).value
     const say = (message) => fetch(server.url + data, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', ...message }) })
+    /** The next message that fits: there are also signs of life, and lists that have changed. */
+    const until = async (fits) => {
+        for (;;) {
+            const event = (await stream.next()).value
+            const message = event.data && JSON.parse(event.data)
+            if (message && fits(message)) return message
+        }
+    }
     await say({ id: 1, method: 'initialize', params: { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'old', version: '1' } } })
-    await stream.next()
+    await until((m) => m.id === 1)
     await say({ method: 'notifications/initialized' })
     for (const source of SOURCES) {
         const id = `old-${source}`
         await say({ id, method: 'tools/call', params: nap(source, id) })
-        assert.equal(JSON.parse((await stream.next()).value.data).params.message, 'asleep')
+        assert.equal((await until((m) => m.params?.progressToken === id)).params.message, 'asleep')
         await say({ method: 'notifications/cancelled', params: { requestId: id } })
         await saysCancelled(source, id)
     }

@@ -33,11 +33,12 @@ async function seen(bytes, name, more = {}) {
 
 async function refused(bytes, name, status, pattern, more = {}) {
     const file = await give(bytes, name)
-    const before = fs.readdirSync(path.join(server.workdir, 'conversations')).length
+    const logs = () => fs.readdirSync(path.join(server.workdir, 'conversations')).filter((name) => name.endsWith('.jsonl')).length
+    const before = logs()
     const r = await chat({ text: 'seen' }, { files: [file.id], ...more })
     assert.equal(r.status, status, JSON.stringify(r))
     assert.match(r.message, pattern)
-    assert.equal(fs.readdirSync(path.join(server.workdir, 'conversations')).length, before)
+    assert.equal(logs(), before)
     return r
 }
 

@@ -147,8 +147,8 @@ test('on a machine without a browser the address at which it ended is pasted', a
     const entry = { serverName: 'far', url: g.url, allowPrivate: true, transport: { auth: { type: 'oauth' } } }
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles: [entry] }))
     const proc = start(NB, ['bundle', 'auth', 'far', '--paste', '--workdir', workdir], { env: QUICK })
-    await eventually(() => /^ {2}(http\S+)$/m.test(proc.stderr))
-    const url = proc.stderr.match(/^ {2}(http\S+)$/m)[1]
+    await eventually(() => /^ {2}(http\S+)\n/m.test(proc.stderr))
+    const url = proc.stderr.match(/^ {2}(http\S+)\n/m)[1]
     const back = (await fetch(url, { redirect: 'manual' })).headers.get('location')
     proc.child.stdin.write('http://127.0.0.1/callback?code=theirs&state=wrong\n')
     await eventually(() => /does not belong to this sign-in/.test(proc.stderr))

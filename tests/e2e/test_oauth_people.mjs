@@ -210,8 +210,8 @@ test('nb bundle auth signs one person in', async () => {
     await eventually(() => unnamed.result)
     assert.match(unnamed.stderr, /pass --user USER/)
     const proc = start(NB, [...args, '--user', 'cat@example.com'], { env: QUICK })
-    await eventually(() => /^ {2}(http\S+)$/m.test(proc.stderr))
-    const url = proc.stderr.match(/^ {2}(http\S+)$/m)[1]
+    await eventually(() => /^ {2}(http\S+)\n/m.test(proc.stderr))
+    const url = proc.stderr.match(/^ {2}(http\S+)\n/m)[1]
     proc.child.stdin.write((await fetch(`${url}&login=kate`, { redirect: 'manual' })).headers.get('location') + '\n')
     await eventually(() => proc.result)
     assert.equal(proc.result.code, 0, proc.stderr)

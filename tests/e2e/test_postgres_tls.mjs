@@ -2,9 +2,8 @@
 // openssl comes with the package postgresql (through ssl-cert).
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
-import net from 'node:net'
 import path from 'node:path'
-import { after, assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { after, assert, before, freePort, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startPostgres } from '../support/postgres.mjs'
 
 const PASSWORD = 'herons:stand\\still'
@@ -22,14 +21,6 @@ function makeCertificate(host) {
     openssl('req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', `/CN=${host}`, '-keyout', 'server.key', '-out', 'server.csr')
     openssl('x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'names', '-out', 'server.pem')
 }
-
-const freePort = () =>
-    new Promise((resolve) => {
-        const s = net.createServer().listen(0, '127.0.0.1', () => {
-            const { port } = s.address()
-            s.close(() => resolve(port))
-        })
-    })
 
 before(async () => {
     dir = fs.mkdtempSync('/tmp/nb-tls-')

@@ -147,6 +147,7 @@ test('runs and queued messages of a token end when it is revoked', async () => {
 test('a person who leaves the workspace leaves no queued message behind', async () => {
     const id = await busyConversation()
     const tab = listen(office.server, `/v1/conversations/${id}/events`, office.as('bob').headers())
+    await tab.event('queue.snapshot')
     const theirs = await wait('dan', id, 'of dan')
     const kept = await wait('cat', id, say({ text: 'of cat' }))
     assert.equal((await office.as('fay').ask('DELETE', '/v1/workspaces/ws_team/members/usr_dan')).status, 200)

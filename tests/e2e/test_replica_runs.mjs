@@ -38,6 +38,13 @@ async function begin(server, name = 'bob', message = 'hello') {
     return begun.body.conversationId
 }
 
+/** Deltas and events of the queue travel to a stream as soon as the other server knows of it. */
+const isKnown = (server, stream, id) =>
+    eventually(async () => {
+        await server.as('bob').post(`/v1/conversations/${id}/typing`, { isTyping: true })
+        return stream.frames.some((f) => f.event === 'typing')
+    })
+
 const history = async (server, id) => (await server.as('ann').get(`/v1/conversations/${id}`)).body
 const idsOf = (stream) => stream.frames.filter((f) => f.id).map((f) => Number(f.id))
 // The text that a client shows: a snapshot replaces it, deltas append.
@@ -57,6 +64,7 @@ test('streams of another server get the lines and the deltas of a run, in order 
     const id = await begin(a)
     const here = a.watch('bob', id), there = b.watch('bob', id)
     await Promise.all([here.event('presence.snapshot'), there.event('presence.snapshot')])
+    await isKnown(a, there, id)
     const answer = a.as('bob').post('/v1/chat', { message: 'count to 60', conversationId: id })
     const { data } = await there.event('run.start', (d) => d.runId !== there.frames.find((f) => f.event === 'run.start').data.runId)
     await there.event('run.done', (d) => d.runId === data.runId)
@@ -79,7 +87,7 @@ test('streams of another server get the lines and the deltas of a run, in order 
     // Any server ends it.
     const cancelled = await b.as('bob').post(`/v1/conversations/${id}/cancel`)
     assert.equal(cancelled.body.cancelled, true)
-    await late.event('run.done', (d) => d.stopReason === 'cancelled' && d.runId === snapshot.runId)
+    for (const s of [late, there]) await s.event('run.done', (d) => d.stopReason === 'cancelled' && d.runId === snapshot.runId)
     const full = late.frames.find((f) => f.event === 'llm.done' && f.data.runId === snapshot.runId).data.content[0].text
     assert.equal(textOf(late, snapshot.runId), full, 'snapshot and deltas are the whole text')
     assert.equal(textOf(there, snapshot.runId), full, 'also for a stream that was open before')
@@ -92,6 +100,7 @@ test('two servers change one conversation at the same time: nothing is lost, not
     const id = await begin(a)
     const streams = [a.watch('bob', id), b.watch('bob', id)]
     await Promise.all(streams.map((s) => s.event('presence.snapshot')))
+    await isKnown(a, streams[1], id)
     const answer = a.as('bob').post('/v1/chat', { message: 'count to 40', conversationId: id })
     await streams[1].event('text.delta')
     const notes = []
@@ -143,11 +152,7 @@ test('a message to a conversation that runs on another server waits, and is sent
     const [a, b] = await Promise.all([replica(SLOW), replica(SLOW)])
     const id = await begin(a)
     const watch = a.watch('bob', id)
-    // Events of the queue travel as soon as B knows that somebody watches on A.
-    await eventually(async () => {
-        await b.as('bob').post(`/v1/conversations/${id}/typing`, { isTyping: true })
-        return watch.frames.some((f) => f.event === 'typing')
-    })
+    await isKnown(b, watch, id)
     const running = a.as('bob').post('/v1/chat', { message: ENDLESS, conversationId: id })
     await watch.event('text.delta')
     const refused = await b.as('bob').post('/v1/chat', { message: 'now', conversationId: id, whenBusy: 'refuse' })

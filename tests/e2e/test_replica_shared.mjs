@@ -9,7 +9,7 @@ let postgres, office, a, b, dirs
 
 before(async () => {
     postgres = await startPostgres('fsync=off')
-    const env = { ...QUICK, NB_STORE_URL: postgres.url, NB_DEMO_DELAY_MS: '3' }
+    const env = { ...QUICK, NB_STORE_URL: postgres.url, NB_DEMO_DELAY_MS: '10' }
     office = writeOffice({ ann: 'owner', bob: 'member', cat: 'member' }, { ws_team: { ann: 'admin', bob: 'member', cat: 'member' } })
     dirs = [office.workdir, tmpdir('nb-replica-')]
     const settings = { store: { type: 'postgres', replicas: true }, files: { maxMb: 2, quotaMb: 3 }, noDefaultBundles: true }

@@ -2,7 +2,7 @@
 // ever added to. docs/seeds.md lists all statements and their tests.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, before, completeLines, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const OLD = 'conv_abc123'
@@ -35,7 +35,7 @@ async function ask(method, url, body) {
 }
 
 const chat = (message, more) => ask('POST', '/v1/chat', { message, ...more })
-const eventsOf = (id) => fs.readFileSync(logOf(id), 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line))
+const eventsOf = (id) => completeLines(logOf(id)) // a title may be written just now
 
 test('a log begins with the fields of the seed, and totals are not among them', async () => {
     const { conversationId } = await chat('hello')

@@ -8,10 +8,13 @@ const READY = /❯$/
 
 /** Sends a line and waits until the prompt is there again, with what is expected after the line. */
 async function says(t, line, what) {
+    const count = (text) => text.split(`❯ ${line}`).length
+    const before = count(await t.all())
     await t.message(line)
     return eventually(async () => {
         const text = (await t.all()).trimEnd()
         assert.match(text, READY)
+        assert.ok(count(text) > before, text) // not the answer to the same line before
         const part = text.slice(text.lastIndexOf(`❯ ${line}`))
         assert.match(part, what, text)
         return part

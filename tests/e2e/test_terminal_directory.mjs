@@ -1,7 +1,7 @@
 // A terminal beside a running server: commands run in the directory of the terminal, and in no other run.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, before, completeLines, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
 import { client, lend, openOffice, operator, QUICK } from '../support/office.mjs'
 
@@ -12,7 +12,7 @@ let server, own, page
 const bash = (command) => `call bash__bash_exec ${JSON.stringify({ command })}`
 const terminal = (message, ...args) => nb(['--workdir', workdir, '--json', ...args, '-p', message], { env: QUICK, cwd: project })
 
-const events = (id) => fs.readFileSync(path.join(workdir, 'conversations', id + '.jsonl'), 'utf8').trim().split('\n').map((l) => JSON.parse(l))
+const events = (id) => completeLines(path.join(workdir, 'conversations', id + '.jsonl'))
 
 const running = (on) =>
     eventually(async () => (await client(on).get('/v1/bundles/health')).body.every((b) => b.state === 'running'))

@@ -133,10 +133,16 @@ test('behind a proxy there is one origin, unless the settings name another', asy
     assert.deepEqual([named.sandbox.origin, named.sandbox.url], ['https://apps.example.com', `https://apps.example.com/sandbox/${named.viewId}`])
 })
 
-test('a second port that is taken is a warning', async () => {
+/** A free port, with a server on the one behind it. */
+async function portBeforeTaken() {
     const port = await freePort()
-    const taken = net.createServer().listen(port + 1, '127.0.0.1')
-    await new Promise((done) => taken.once('listening', done))
+    const taken = net.createServer()
+    const isOurs = await new Promise((done) => taken.once('error', () => done(false)).listen(port + 1, '127.0.0.1', () => done(true)))
+    return isOurs ? { port, taken } : portBeforeTaken()
+}
+
+test('a second port that is taken is a warning', async () => {
+    const { port, taken } = await portBeforeTaken()
     const workdir = (await serve({ bundles })).workdir + '-two'
     fs.mkdirSync(workdir)
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings({ bundles })))

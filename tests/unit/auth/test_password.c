@@ -19,12 +19,20 @@ TEST(right_and_wrong)
     assert_int_equal(password_verify(STR("$argon2id$broken"), STR("correct horse"), &e), -EACCES);
 }
 
+/* The time that this thread has worked, whatever else the machine does. */
+static uint64_t thread_us(void)
+{
+    struct timespec t;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
 static uint64_t time_of(str hash, int *ret)
 {
     struct err e;
-    uint64_t start = clock_mono_us();
+    uint64_t start = thread_us();
     *ret = password_verify(hash, STR("whatever it is"), &e);
-    return clock_mono_us() - start;
+    return thread_us() - start;
 }
 
 /* Not to the microsecond, but the same work: a name that does not exist must not answer at

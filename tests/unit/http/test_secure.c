@@ -56,7 +56,8 @@ TEST(handshakes_that_take_too_long_are_cut)
     start_secure(&rig, &l, keys);
     int silent = rig_connect(&rig), slow = rig_connect(&rig);
     for (int i = 0; i < 3; i++) { /* the head of a record, byte by byte */
-        send_str(slow, str_make("\x16\x03\x01" + i, 1));
+        if (!try_send(slow, str_make("\x16\x03\x01" + i, 1)))
+            break; /* it is cut already */
         usleep(20000);
     }
     expect_closed(silent);

@@ -90,9 +90,31 @@ static size_t cheap_between_costly(struct rig *rig, int ann, unsigned n)
     return cheap;
 }
 
+/* Whether ann was silent for so long that she may not have counted as one who uses the server. */
+static bool was_ann_away(void)
+{
+    size_t last = 0;
+    for (size_t i = 1; i < nhandled; i++) {
+        if (begun_us[i] - begun_us[last] > SHARE_OTHERS_MS * 1000 / 2)
+            return true;
+        if (handled[i] == '.')
+            last = i;
+    }
+    return false;
+}
+
+/* A machine that is busy with something else may leave ann no time: then once more. */
+static void expect_cheap(size_t (*play)(void), size_t least)
+{
+    size_t cheap = play();
+    for (int i = 0; i < 20 && cheap < least && was_ann_away(); i++)
+        cheap = play();
+    assert_true(cheap >= least);
+}
+
 /* ---- tests ---- */
 
-TEST(others_are_served_between)
+static size_t play_three_costly(void)
 {
     struct rig rig;
     start(&rig);
@@ -102,16 +124,22 @@ TEST(others_are_served_between)
         bob[i] = rig_connect(&rig);
         SEND(bob[i], GET("/costly", "bob"));
     }
-    assert_true(cheap_between_costly(&rig, ann, 3) >= 4);
+    size_t cheap = cheap_between_costly(&rig, ann, 3);
     for (size_t i = 0; i < ARRAY_LEN(bob); i++) {
         read_answer(bob[i]);
         close(bob[i]);
     }
     close(ann);
     rig_stop(&rig);
+    return cheap;
 }
 
-TEST(a_debt_outlives_its_connections)
+TEST(others_are_served_between)
+{
+    expect_cheap(play_three_costly, 4);
+}
+
+static size_t play_debt(void)
 {
     struct rig rig;
     start(&rig);
@@ -122,11 +150,17 @@ TEST(a_debt_outlives_its_connections)
     ask(ann, STR(GET("/", "ann")));
     bob = rig_connect(&rig);
     SEND(bob, GET("/costly", "bob"));
-    assert_true(cheap_between_costly(&rig, ann, 2) >= 3);
+    size_t cheap = cheap_between_costly(&rig, ann, 2);
     read_answer(bob);
     close(bob);
     close(ann);
     rig_stop(&rig);
+    return cheap;
+}
+
+TEST(a_debt_outlives_its_connections)
+{
+    expect_cheap(play_debt, 3);
 }
 
 TEST(who_is_alone_does_not_wait)

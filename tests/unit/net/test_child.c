@@ -348,10 +348,10 @@ TEST(signals_reach_the_whole_group)
 TEST(orphan_delays_the_end_only_briefly)
 {
     struct kid k;
+    uint64_t start = clock_mono_ms(); /* its end may be noticed together with the line */
     spawn_sh(&k, "sleep 600 & echo $!; exit 3");
     await_line(&k);
     pid_t grandchild = line_pid(&k);
-    uint64_t start = clock_mono_ms();
     await_exit(&k);
     assert_int_equal(k.code, 3);
     assert_in_range(clock_mono_ms() - start, 300, WAIT_MS);
@@ -379,7 +379,7 @@ TEST(stop_closes_stdin_first)
 {
     struct kid k;
     spawn_sh(&k, "cat; echo bye");
-    child_stop(k.child, 5000, 6000);
+    child_stop(k.child, WAIT_MS, 2 * WAIT_MS);
     await_exit(&k);
     assert_int_equal(k.code, 0);
     assert_string_equal(buf_cstr(&k.lines), "bye\n");
@@ -391,7 +391,7 @@ TEST(stop_escalates_to_sigterm)
     struct kid k;
     spawn_sh(&k, "trap 'echo term; exit 5' TERM; echo ready; while :; do sleep 0.02; done");
     await_line(&k);
-    child_stop(k.child, 50, 8000);
+    child_stop(k.child, 50, WAIT_MS);
     await_exit(&k);
     assert_int_equal(k.code, 5);
     assert_string_equal(buf_cstr(&k.lines), "ready\nterm\n");
