@@ -378,6 +378,7 @@ test('code can be wrapped, folded when it is long, and downloaded; a footnote ca
     const own = await newContext()
     const page = await own.newPage()
     await page.goto(server.url)
+    await page.locator('.welcome').waitFor() // the message field takes the focus when it is there
     await page.evaluate(await scriptOf('web/src/markdown/view.ts', 'nbMarkdown'))
     await page.evaluate((t) => {
         const view = new globalThis.nbMarkdown.MarkdownView()

@@ -252,7 +252,12 @@ test('installed, the page opens without its server, and keeps nothing of the API
     await page.reload() // through the worker
     await page.locator('.welcome').waitFor()
     const kept = () => page.evaluate(async () => (await (await caches.open('nb-page-1')).keys()).map(({ url }) => new URL(url).pathname))
-    await eventually(async () => (await kept()).some((name) => name.endsWith('.js')) && (await kept()).includes('/'))
+    const parts = await page.locator('script[src], link[rel=stylesheet]').evaluateAll((all) => all.map((e) => new URL(e.src || e.href).pathname))
+    assert.ok(parts.some((name) => name.endsWith('.js')), parts.join())
+    await eventually(async () => {
+        const names = await kept()
+        return ['/', ...parts].every((name) => names.includes(name))
+    })
     for (const name of await kept()) assert.match(name, /^\/$|^\/assets\//)
     await own.stop()
     await page.reload()
@@ -275,6 +280,7 @@ test('the sidebar is as wide as one makes it, by keys and by dragging, and stays
     withPage(server.url, {}, async (page) => {
         const edge = page.getByRole('separator', { name: 'Width of the sidebar' })
         const width = () => page.locator('.sidebar').evaluate((e) => Math.round(e.getBoundingClientRect().width))
+        await page.locator('.welcome').waitFor() // the message field takes the focus when it is there
         const first = await width()
         await edge.focus()
         await page.keyboard.press('ArrowRight')

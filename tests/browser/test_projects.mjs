@@ -46,6 +46,7 @@ test('a project is made, a chat begins in it, another is moved into it; the list
         await head(page).click()
         await page.getByRole('menuitemradio', { name: 'All conversations' }).click()
         await page.getByRole('link', { name: 'say outside' }).click()
+        await page.locator('.bubble', { hasText: 'say outside' }).waitFor()
         await page.getByRole('button', { name: 'More about this conversation' }).click()
         await page.getByRole('menuitem', { name: 'Move to a project' }).click()
         await page.getByRole('dialog').getByRole('button', { name: 'Moon landing' }).click()

@@ -91,6 +91,7 @@ test('the menu has prompts of bundles, skills and commands; Escape closes it, an
         await page.waitForURL(/#\/usage/)
         await page.goto(`${server.url}/#/`)
         await offered(page, '/', '')
+        await page.locator('.slash-kind', { hasText: /^Bundle$/ }).first().waitFor() // commands come first; the rest begins the list anew
         assert.ok((await rows(page).count()) > 3)
         await page.keyboard.press('ArrowUp')
         assert.equal(await rows(page).last().getAttribute('aria-selected'), 'true')
