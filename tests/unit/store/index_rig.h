@@ -111,10 +111,20 @@ static int by_place(const void *a, const void *b)
     return by_id ? by_id : x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
+/* A search ends after 3 seconds with what it has: on a busy machine it is repeated. */
+static inline int search_whole(struct rig *r, const struct store_search_query *q)
+{
+    enum { TRIES = 30 };
+    int code = RIG_CALL(r, store_search(r->store, q, rig_on_search, r));
+    for (int i = 1; i < TRIES && code == 0 && r->hits.is_partial; i++)
+        code = RIG_CALL(r, store_search(r->store, q, rig_on_search, r));
+    return code;
+}
+
 static inline void twin_find(struct twin *t, const struct store_search_query *q)
 {
-    int code = RIG_CALL(&t->a, store_search(t->a.store, q, rig_on_search, &t->a));
-    assert_int_equal(code, RIG_CALL(&t->b, store_search(t->b.store, q, rig_on_search, &t->b)));
+    int code = search_whole(&t->a, q);
+    assert_int_equal(code, search_whole(&t->b, q));
     if (code < 0)
         return;
     struct store_hits *a = &t->a.hits, *b = &t->b.hits;
