@@ -164,6 +164,9 @@ struct store_event {
 
 struct conv_create {
     str id; /* empty: a new conv_<16 hex> */
+    /* random_id made it. Any other id is refused (-EEXIST) also while the trash has it: its owner
+     * could not restore that conversation any more. */
+    bool is_fresh_id;
     str owner_id;
     str channel, model, forked_from;
     int64_t created_ms; /* 0 = now; imports and conversions keep the original time */

@@ -11,6 +11,7 @@
 #include "store/event/lines.h"
 #include "store/event/page.h"
 #include "store/files/shared_blobs.h"
+#include "store/files/trash.h"
 #include "store/index/index.h"
 #include "store/integrity.h"
 
@@ -164,6 +165,8 @@ static int append_prepare(struct log_task *t, const struct store_io *io)
     const char *blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
     struct chain fresh = {.is_known = true};
     bool is_new = t->kind == LOG_CREATE;
+    if (is_new && trash_has_id(op))
+        return err_set(&t->err, -EEXIST, "this conversation already exists: %s", op->path);
     if (is_new && op->store->conf.integrity)
         chain_start(&fresh, t->lines[0]);
     int r = files_prepare(op, is_new, blob_dir, is_new ? &fresh : t->chain);

@@ -246,6 +246,24 @@ int64_t trash_newest_own(struct store_op *op)
     return when;
 }
 
+/* A place without a log is left over from a restoration that was interrupted. */
+static bool has_log(struct store_op *op, int64_t when)
+{
+    const struct files *f = op->store->impl;
+    const char *path = f->layout->trash_log(op, when);
+    return path && access(path, F_OK) == 0;
+}
+
+bool trash_has_id(struct store_op *op)
+{
+    if (op->in.create.is_fresh_id)
+        return false;
+    int64_t when = trash_newest(op, -1);
+    while (when >= 0 && !has_log(op, when))
+        when = trash_newest(op, when);
+    return when >= 0;
+}
+
 /* Purges all conversations of this id that the viewer may manage. Returns 0 when there are none, or
  * -errno. */
 static int purge_own(struct store_op *op)

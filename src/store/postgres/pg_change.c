@@ -408,6 +408,7 @@ static int write_fork(struct pg_conn *c, struct forking *f, str header, struct e
                                      .id = op->id,
                                      .conv = &conv,
                                      .is_new = true,
+                                     .is_fresh_id = true,
                                      .expected = -1,
                                      .lines = &header,
                                      .nlines = 1,

@@ -586,11 +586,32 @@ TEST_WITH(purge_leaves_what_others_deleted, setup, teardown)
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
-    assert_int_equal(rig_create(r, ID, "usr_cat"), 0);
+    assert_int_equal(rig_create_again(r, ID, "usr_cat"), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
     assert_int_equal(rig_delete_as(r, ID, true, "usr_cat", false), 0);
     assert_int_equal(rig_delete_as(r, ID, true, "usr_cat", false), -ENOENT);
     assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
+}
+
+/* Who knows the id of a deleted conversation cannot take it away from those who may restore it, and
+ * hears the same as about one that is there. */
+TEST_WITH(an_id_in_the_trash_is_taken, setup, teardown)
+{
+    struct rig *r = *state;
+    char live[sizeof r->err.msg];
+    assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
+    assert_int_equal(rig_append(r, ID, USER("mine")), 0);
+    assert_int_equal(rig_create(r, ID, "usr_cat"), -EEXIST);
+    memcpy(live, r->err.msg, sizeof live);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_create(r, ID, "usr_cat"), -EEXIST);
+    assert_string_equal(r->err.msg, live);
+    assert_int_equal(rig_get(r, ID), -ENOENT);
+    assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
+    assert_str(r->conv->preview, "mine");
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_delete(r, ID, true), 0);
+    assert_int_equal(rig_create(r, ID, "usr_cat"), 0); /* nothing of it is left */
 }
 
 /* Nobody can use an id again to hide what somebody else has deleted under it. */
@@ -601,7 +622,7 @@ TEST_WITH(a_newer_one_of_another_person_does_not_hide_the_own, setup, teardown)
     assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
     assert_int_equal(rig_append(r, ID, USER("mine")), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
-    assert_int_equal(rig_create(r, ID, "usr_cat"), 0);
+    assert_int_equal(rig_create_again(r, ID, "usr_cat"), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
     assert_int_equal(RIG_CALL(r, store_list_trash(r->store, &bob, rig_on_list, r)), 0);
     assert_int_equal(r->listing.n, 1);
