@@ -301,6 +301,10 @@ struct store_op *store_list_trash(struct store *s, const struct viewer *viewer, 
 typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_bytes);
 /* Durable before the callback; the callback gets the hex sha256. */
 struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx);
+/* The conversation `from` has the same blob: both refer to one copy of its bytes, if the store can
+ * do that. Empty = none is known. */
+struct store_op *store_put_blob_from(struct store *s, str id, str bytes, str from, store_blob_fn fn,
+                                     void *ctx);
 struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx);
 
 /* Prompts and tool lists, which many conversations have in common: the jsonl store keeps each once.

@@ -538,9 +538,16 @@ struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new
 
 struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx)
 {
+    return store_put_blob_from(s, id, bytes, STR_NONE, fn, ctx);
+}
+
+struct store_op *store_put_blob_from(struct store *s, str id, str bytes, str from, store_blob_fn fn,
+                                     void *ctx)
+{
     struct store_op *op = op_new(s, id, answer_blob, ctx);
     op->fn.blob = fn;
     op->in.blob = arena_str(&op->arena, bytes);
+    op->blob_from = arena_str(&op->arena, from);
     if (op_check(op, true))
         op_start(op, s->ops->put_blob);
     return op;

@@ -222,6 +222,7 @@ struct store_op {
     struct viewer viewer;      /* a copy, for query, search, remove and restore */
     bool has_viewer;           /* remove, restore: false = the operator */
     int64_t at_message;        /* fork */
+    str blob_from; /* put_blob: a conversation that has the same blob; empty = none is known */
     str branch_of;             /* restore: only a branch of this conversation; empty = any */
     struct json_strs branches; /* remove, restore: those that go or come with it */
     size_t nbranches;          /* of them, done */
