@@ -95,6 +95,12 @@ static void warn_of_loss(struct open_workspace *sp, const struct store_conf *con
              conf->dir);
 }
 
+static void on_purged(void *ctx, str conversation_id)
+{
+    struct open_workspace *sp = ctx;
+    projects_forget(sp->api.projects, conversation_id);
+}
+
 static int open_store(struct open_workspace *sp, struct err *e)
 {
     struct store_conf conf =
@@ -109,6 +115,8 @@ static int open_store(struct open_workspace *sp, struct err *e)
     int r = store_open(sp->env->store_env, &conf, &sp->api.store, e);
     if (r == 0)
         store_share_files(sp->api.store, sp->env->file_table);
+    if (r == 0 && !sp->env->is_read_only)
+        store_on_purge(sp->api.store, on_purged, sp);
     return r;
 }
 

@@ -278,6 +278,11 @@ struct store_op *store_delete(struct store *s, str id, bool purge, const struct 
  * more. */
 typedef void (*store_removal_fn)(void *ctx, const struct conv *conv);
 void store_on_removal(struct store *s, store_removal_fn fn, void *ctx);
+/* Called with the id of every conversation of which nothing is left: purged by somebody, or because
+ * its time in the trash is over. Register it before the loop continues: a store that was opened
+ * empties its trash. */
+typedef void (*store_purge_fn)(void *ctx, str id);
+void store_on_purge(struct store *s, store_purge_fn fn, void *ctx);
 /* Of the conversations that were deleted under this id, restores the last that the viewer may
  * manage (as above), with the branches that were deleted with it. A branch whose conversation is
  * not there is promoted. -ENOENT not in the trash, -EEXIST the id is in use. */

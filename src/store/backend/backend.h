@@ -136,6 +136,8 @@ struct store {
     struct file_table *file_table; /* store_share_files; or NULL */
     store_removal_fn on_removal;
     void *on_removal_ctx;
+    store_purge_fn on_purge;
+    void *on_purge_ctx;
     pthread_mutex_t marking; /* file stores: held while the document of a person is changed */
 };
 
@@ -244,6 +246,8 @@ struct store_op {
         size_t nnotes;
         struct mark_state mark;
         struct share_links links;
+        struct json_strs purged; /* of a sweep of the trash; purged_cap is their room */
+        size_t purged_cap;
         str blob;
         struct {
             int fd;
@@ -294,6 +298,11 @@ int64_t store_lease_epoch(const struct store_lease *l);
     "this server was not heard of for too long: another server has taken over the conversation"
 /* A step: the conversation is new in lists; it was created, forked, promoted or restored. */
 void op_appeared(struct store_op *op);
+/* Loop thread: nothing is left of this conversation; of those that a sweep has purged. */
+void tell_purge(const struct store *s, str id);
+void tell_swept(const struct store_op *op);
+/* For a sweep, on its thread. */
+void note_swept(struct store_op *op, str id);
 /* The next change of sharing that waits for op, which has ended. */
 void sharing_next(struct store *s, str id);
 
