@@ -163,6 +163,11 @@ static struct doc_place document(struct open_workspace *sp, const char *name)
                               .name = str_from(name)};
 }
 
+static bool is_user(const void *roster, str user_id)
+{
+    return roster_user(roster, user_id) != NULL;
+}
+
 /* After the mirror: other servers may have changed them. */
 static void open_documents(struct open_workspace *sp)
 {
@@ -172,6 +177,8 @@ static void open_documents(struct open_workspace *sp)
     sp->api.texts = texts_open(&texts);
     sp->api.projects = projects_open(&projects);
     sp->api.budgets = budgets_open(&budgets);
+    if (sp->env->has_many && !sp->env->is_read_only) /* some may be gone since it was closed */
+        texts_retain(sp->api.texts, is_user, directory_roster(sp->env->directory));
 }
 
 static void on_mentions(void *ctx, str conversation_id, str by, const struct json_strs *people)
