@@ -247,6 +247,12 @@ void open_workspace_resume_queue(struct open_workspace *sp)
     timer_start(&sp->release, 0);
 }
 
+static const char *root_of(struct arena *a, const struct open_workspace_env *env, str id)
+{
+    const char *dir = env->config->work_dir;
+    return env->has_many ? arena_printf(a, "%s/workspaces/%.*s", dir, STR_ARG(id)).p : dir;
+}
+
 static struct open_workspace *open_workspace_new(struct open_workspaces *set, str id)
 {
     struct open_workspace *sp = xcalloc(1, sizeof *sp);
@@ -260,10 +266,7 @@ static struct open_workspace *open_workspace_new(struct open_workspaces *set, st
     timer_init(&sp->release, env->loop, on_release, sp);
     sp->api.id = arena_str(&sp->arena, id);
     sp->api.config = &sp->config;
-    sp->api.root =
-        env->has_many
-            ? arena_printf(&sp->arena, "%s/workspaces/%.*s", env->config->work_dir, STR_ARG(id)).p
-            : env->config->work_dir;
+    sp->api.root = root_of(&sp->arena, env, id);
     sp->api.tools = registry_new(env->loop);
     registry_set_result_limit(sp->api.tools, (size_t)sp->config.limits.max_tool_result_size);
     return sp;
@@ -361,6 +364,19 @@ void open_workspaces_serve(struct open_workspaces *s)
 struct open_workspace *open_workspaces_find(const struct open_workspaces *s, str id)
 {
     return map_get(&s->open, id);
+}
+
+struct links_peek *open_workspaces_peek_links(const struct open_workspaces *s, str id,
+                                              store_links_fn fn, void *ctx)
+{
+    struct arena a;
+    arena_init(&a);
+    const char *root = root_of(&a, &s->env, id);
+    struct store_conf conf =
+        open_workspace_store_conf(&a, s->env.config, arena_cstr(&a, id), root, NULL, NULL);
+    struct links_peek *p = store_peek_links(s->env.store_env, &conf, fn, ctx);
+    arena_done(&a);
+    return p;
 }
 
 struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, struct err *e)

@@ -457,6 +457,12 @@ typedef void (*store_links_fn)(void *ctx, const struct err *err, const struct sh
 /* All links, expired ones too, after the change; NULL: only returns them. Errors of links_apply. */
 struct store_op *store_links(struct store *s, const struct link_change *change, store_links_fn fn,
                              void *ctx);
+/* The same of a workspace whose store may not be open, without opening it: requests of strangers
+ * ask this. A store in memory has none. */
+struct links_peek;
+struct links_peek *store_peek_links(const struct store_env *env, const struct store_conf *conf,
+                                    store_links_fn fn, void *ctx);
+void store_peek_cancel(struct links_peek *p); /* no callback; accepts NULL */
 
 struct store_search_query {
     const struct viewer *viewer;

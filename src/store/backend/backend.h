@@ -107,12 +107,18 @@ struct store_ops {
     int (*person_read)(struct store *s, str user_id, struct arena *a, str *ret, struct err *e);
     int (*person_change)(struct store *s, str user_id, document_edit_fn edit, void *ctx,
                          struct err *e);
+    /* Makes person_read work for a store that is not open, with env and conf alone; false, or NULL:
+     * it cannot. */
+    bool (*peek)(struct store *s);
     /* To the streams of this person on other servers; NULL: there are none. */
     void (*tell_person)(struct store *s, str user_id, str type, str data);
 };
 
 extern const struct store_ops store_memory_ops, store_jsonl_ops, store_folder_ops,
     store_postgres_ops;
+
+const struct store_ops *store_backend(const char *type); /* NULL: there is no such type */
+#define LINKS_DOCUMENT "links"                           /* of person_read; not the id of a user */
 
 struct store_trouble { /* trouble.c */
     void *kind;        /* of the call that failed; NULL = no trouble */
@@ -345,6 +351,7 @@ void ledger_read(struct store_op *op); /* op->out.blob */
 int ledger_file_add(struct store *s, str lines, struct err *e);
 int ledger_file_page(struct store *s, uint64_t after, struct arena *a, str *ret, struct err *e);
 /* The documents of people in a store of files, and a step of lists: in.query.marks. Blocking. */
+bool person_file_peek(struct store *s);
 int person_file_read(struct store *s, str user_id, struct arena *a, str *ret, struct err *e);
 int person_file_change(struct store *s, str user_id, document_edit_fn edit, void *ctx,
                        struct err *e);
