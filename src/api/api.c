@@ -20,6 +20,7 @@
 #include "bus/vocabulary.h"
 #include "http/static.h"
 #include "workspace/notices.h"
+#include "workspace/texts.h"
 
 /* The page loads nothing from other hosts and runs no inline script. */
 static const char *const NOT_PAGES[] = {"/v1/", "/mcp", "/docs/", NULL};
@@ -205,6 +206,20 @@ static void change_role(struct api *api, const struct directory_item *item)
     tell_space(api, item, event_name(EV_MEMBER_CHANGED));
 }
 
+/* In every workspace: the person may have left some before. Those that are not open do the same
+ * when they are opened. */
+static void forget_user(struct api *api, str user_id)
+{
+    const struct roster *all = directory_roster(api->deps.directory);
+    hub_end_user(api, STR_NONE, user_id);
+    for (size_t i = 0; i < all->nworkspaces; i++) {
+        const struct api_space *s =
+            api->deps.find_space(api->deps.space_ctx, all->workspaces[i].id);
+        if (s)
+            texts_forget(s->texts, user_id);
+    }
+}
+
 static void on_news(void *ctx, const struct directory_item *item)
 {
     struct api *api = ctx;
@@ -219,7 +234,7 @@ static void on_news(void *ctx, const struct directory_item *item)
         tell_space(api, item, event_name(EV_MEMBER_JOINED));
         break;
     case NEWS_USER_REMOVED:
-        hub_end_user(api, STR_NONE, item->user_id);
+        forget_user(api, item->user_id);
         break;
     case NEWS_WORKSPACE_REMOVED:
         hub_end_workspace(api, item->workspace_id);

@@ -83,7 +83,9 @@ struct api_deps { /* borrowed */
     void (*hold_space)(void *ctx, struct api_space *s);
     void (*release_space)(void *ctx, struct api_space *s);
     struct api_space *(*find_space)(void *ctx, str id); /* only if it is open, or NULL */
-    void (*close_space)(void *ctx, str id);             /* the workspace was deleted */
+    /* Its links for people without an account, without opening it. NULL: it cannot be done. */
+    struct links_peek *(*peek_links)(void *ctx, str id, store_links_fn fn, void *fn_ctx);
+    void (*close_space)(void *ctx, str id); /* the workspace was deleted */
     void *space_ctx;
     struct api_mcp mcp;
     /* authorization server, for clients that get a 401; empty = this server issues the tokens */

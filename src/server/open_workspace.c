@@ -95,6 +95,12 @@ static void warn_of_loss(struct open_workspace *sp, const struct store_conf *con
              conf->dir);
 }
 
+static void on_purged(void *ctx, str conversation_id)
+{
+    struct open_workspace *sp = ctx;
+    projects_forget(sp->api.projects, conversation_id);
+}
+
 static int open_store(struct open_workspace *sp, struct err *e)
 {
     struct store_conf conf =
@@ -109,6 +115,8 @@ static int open_store(struct open_workspace *sp, struct err *e)
     int r = store_open(sp->env->store_env, &conf, &sp->api.store, e);
     if (r == 0)
         store_share_files(sp->api.store, sp->env->file_table);
+    if (r == 0 && !sp->env->is_read_only)
+        store_on_purge(sp->api.store, on_purged, sp);
     return r;
 }
 
@@ -155,6 +163,11 @@ static struct doc_place document(struct open_workspace *sp, const char *name)
                               .name = str_from(name)};
 }
 
+static bool is_user(const void *roster, str user_id)
+{
+    return roster_user(roster, user_id) != NULL;
+}
+
 /* After the mirror: other servers may have changed them. */
 static void open_documents(struct open_workspace *sp)
 {
@@ -164,6 +177,8 @@ static void open_documents(struct open_workspace *sp)
     sp->api.texts = texts_open(&texts);
     sp->api.projects = projects_open(&projects);
     sp->api.budgets = budgets_open(&budgets);
+    if (sp->env->has_many && !sp->env->is_read_only) /* some may be gone since it was closed */
+        texts_retain(sp->api.texts, is_user, directory_roster(sp->env->directory));
 }
 
 static void on_mentions(void *ctx, str conversation_id, str by, const struct json_strs *people)
@@ -232,6 +247,12 @@ void open_workspace_resume_queue(struct open_workspace *sp)
     timer_start(&sp->release, 0);
 }
 
+static const char *root_of(struct arena *a, const struct open_workspace_env *env, str id)
+{
+    const char *dir = env->config->work_dir;
+    return env->has_many ? arena_printf(a, "%s/workspaces/%.*s", dir, STR_ARG(id)).p : dir;
+}
+
 static struct open_workspace *open_workspace_new(struct open_workspaces *set, str id)
 {
     struct open_workspace *sp = xcalloc(1, sizeof *sp);
@@ -245,10 +266,7 @@ static struct open_workspace *open_workspace_new(struct open_workspaces *set, st
     timer_init(&sp->release, env->loop, on_release, sp);
     sp->api.id = arena_str(&sp->arena, id);
     sp->api.config = &sp->config;
-    sp->api.root =
-        env->has_many
-            ? arena_printf(&sp->arena, "%s/workspaces/%.*s", env->config->work_dir, STR_ARG(id)).p
-            : env->config->work_dir;
+    sp->api.root = root_of(&sp->arena, env, id);
     sp->api.tools = registry_new(env->loop);
     registry_set_result_limit(sp->api.tools, (size_t)sp->config.limits.max_tool_result_size);
     return sp;
@@ -346,6 +364,19 @@ void open_workspaces_serve(struct open_workspaces *s)
 struct open_workspace *open_workspaces_find(const struct open_workspaces *s, str id)
 {
     return map_get(&s->open, id);
+}
+
+struct links_peek *open_workspaces_peek_links(const struct open_workspaces *s, str id,
+                                              store_links_fn fn, void *ctx)
+{
+    struct arena a;
+    arena_init(&a);
+    const char *root = root_of(&a, &s->env, id);
+    struct store_conf conf =
+        open_workspace_store_conf(&a, s->env.config, arena_cstr(&a, id), root, NULL, NULL);
+    struct links_peek *p = store_peek_links(s->env.store_env, &conf, fn, ctx);
+    arena_done(&a);
+    return p;
 }
 
 struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, struct err *e)

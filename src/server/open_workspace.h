@@ -119,6 +119,9 @@ void open_workspaces_serve(struct open_workspaces *s); /* from now on, also for 
 struct open_workspace *open_workspaces_open(struct open_workspaces *s, str id, struct err *e);
 struct open_workspace *open_workspaces_find(const struct open_workspaces *s,
                                             str id); /* in use, or NULL */
+/* store_peek_links of a workspace, which is not opened. */
+struct links_peek *open_workspaces_peek_links(const struct open_workspaces *s, str id,
+                                              store_links_fn fn, void *ctx);
 void open_workspaces_hold(struct open_workspace *sp);
 void open_workspaces_release(struct open_workspace *sp);
 /* The workspace was deleted: it cannot be found any more, runs are cancelled, and after the last

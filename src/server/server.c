@@ -246,6 +246,12 @@ static struct api_space *find_space(void *ctx, str id)
     return sp ? &sp->api : NULL;
 }
 
+static struct links_peek *peek_links(void *ctx, str id, store_links_fn fn, void *fn_ctx)
+{
+    struct server *s = ctx;
+    return open_workspaces_peek_links(&s->workspaces, id, fn, fn_ctx);
+}
+
 static void close_space(void *ctx, str id)
 {
     struct server *s = ctx;
@@ -320,6 +326,7 @@ static int server_build(struct server *s, struct err *e)
         .hold_space = hold_space,
         .release_space = release_space,
         .find_space = find_space,
+        .peek_links = peek_links,
         .close_space = close_space,
         .space_ctx = s,
         .mcp = mcp_endpoint(s->gateway),

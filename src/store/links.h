@@ -12,7 +12,8 @@
 
 #define LINKS_MAX      1000u /* of a workspace; expired ones make room */
 #define LINKS_CONV_MAX 20u
-#define LINKS_TEXT_MAX (1024u * 1024) /* the document, as JSON */
+#define LINKS_TEXT_MAX (4u * 1024 * 1024) /* the document, as JSON */
+#define LINK_TITLE_MAX 300u
 
 struct share_link {
     str id;          /* "link_..." */
@@ -20,6 +21,7 @@ struct share_link {
     str conv_id, by; /* by: the owner who made it */
     int64_t made_ms, expires_ms;
     uint64_t until; /* position in the log */
+    str title;      /* that the conversation had there; empty: none, or not known */
     bool has_tools; /* inputs and results of tools are shown, not only their names */
 };
 

@@ -123,7 +123,9 @@ static void add_lines(struct store_op *op, struct memory_conv *c)
 
 static void memory_create(struct store_op *op)
 {
-    if (map_get(&memory(op)->convs, op->id)) {
+    const struct memory *m = memory(op);
+    bool is_trashed = !op->in.create.is_fresh_id && map_get(&m->trash, op->id);
+    if (is_trashed || map_get(&m->convs, op->id)) {
         err_set(&op->err, -EEXIST, "this conversation already exists: %.*s", STR_ARG(op->id));
     } else if (memory_prepare(op, 1)) {
         op->lines[0] = header_line(&op->arena, op->store, op->id, &op->in.create, clock_now_ms());

@@ -68,7 +68,7 @@ static void on_store_close(void *ctx)
         s->ops->close(s);
 }
 
-static const struct store_ops *backend_of(const char *type)
+const struct store_ops *store_backend(const char *type)
 {
     for (size_t i = 0; i < ARRAY_LEN(BACKENDS); i++)
         if (strcmp(BACKENDS[i]->type, type) == 0)
@@ -78,26 +78,26 @@ static const struct store_ops *backend_of(const char *type)
 
 bool store_type_has_files(const char *type)
 {
-    const struct store_ops *ops = backend_of(type);
+    const struct store_ops *ops = store_backend(type);
     return ops && ops->has_files;
 }
 
 bool store_type_is_shared(const char *type)
 {
-    const struct store_ops *ops = backend_of(type);
+    const struct store_ops *ops = store_backend(type);
     return ops && ops->is_shared;
 }
 
 int store_prepare(const struct store_env *env, const char *type, struct err *e)
 {
-    const struct store_ops *ops = backend_of(type);
+    const struct store_ops *ops = store_backend(type);
     return ops && ops->prepare ? ops->prepare(env, e) : 0;
 }
 
 int store_open(const struct store_env *env, const struct store_conf *conf, struct store **ret,
                struct err *e)
 {
-    const struct store_ops *ops = backend_of(conf->type);
+    const struct store_ops *ops = store_backend(conf->type);
     if (!ops)
         return err_set(e, -EINVAL,
                        "store.type: \"%s\" is not one of jsonl, folder, memory, postgres",

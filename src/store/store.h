@@ -164,6 +164,9 @@ struct store_event {
 
 struct conv_create {
     str id; /* empty: a new conv_<16 hex> */
+    /* random_id made it. Any other id is refused (-EEXIST) also while the trash has it: its owner
+     * could not restore that conversation any more. */
+    bool is_fresh_id;
     str owner_id;
     str channel, model, forked_from;
     int64_t created_ms; /* 0 = now; imports and conversions keep the original time */
@@ -275,6 +278,11 @@ struct store_op *store_delete(struct store *s, str id, bool purge, const struct 
  * more. */
 typedef void (*store_removal_fn)(void *ctx, const struct conv *conv);
 void store_on_removal(struct store *s, store_removal_fn fn, void *ctx);
+/* Called with the id of every conversation of which nothing is left: purged by somebody, or because
+ * its time in the trash is over. Register it before the loop continues: a store that was opened
+ * empties its trash. */
+typedef void (*store_purge_fn)(void *ctx, str id);
+void store_on_purge(struct store *s, store_purge_fn fn, void *ctx);
 /* Of the conversations that were deleted under this id, restores the last that the viewer may
  * manage (as above), with the branches that were deleted with it. A branch whose conversation is
  * not there is promoted. -ENOENT not in the trash, -EEXIST the id is in use. */
@@ -298,6 +306,10 @@ struct store_op *store_list_trash(struct store *s, const struct viewer *viewer, 
 typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_bytes);
 /* Durable before the callback; the callback gets the hex sha256. */
 struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx);
+/* The conversation `from` has the same blob: both refer to one copy of its bytes, if the store can
+ * do that. Empty = none is known. */
+struct store_op *store_put_blob_from(struct store *s, str id, str bytes, str from, store_blob_fn fn,
+                                     void *ctx);
 struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx);
 
 /* Prompts and tool lists, which many conversations have in common: the jsonl store keeps each once.
@@ -445,6 +457,12 @@ typedef void (*store_links_fn)(void *ctx, const struct err *err, const struct sh
 /* All links, expired ones too, after the change; NULL: only returns them. Errors of links_apply. */
 struct store_op *store_links(struct store *s, const struct link_change *change, store_links_fn fn,
                              void *ctx);
+/* The same of a workspace whose store may not be open, without opening it: requests of strangers
+ * ask this. A store in memory has none. */
+struct links_peek;
+struct links_peek *store_peek_links(const struct store_env *env, const struct store_conf *conf,
+                                    store_links_fn fn, void *ctx);
+void store_peek_cancel(struct links_peek *p); /* no callback; accepts NULL */
 
 struct store_search_query {
     const struct viewer *viewer;

@@ -30,6 +30,34 @@ static void on_rest_purged(void *ctx, const struct err *err)
     op_done(op);
 }
 
+void store_on_purge(struct store *s, store_purge_fn fn, void *ctx)
+{
+    assert(!s->on_purge);
+    s->on_purge = fn;
+    s->on_purge_ctx = ctx;
+}
+
+void tell_purge(const struct store *s, str id)
+{
+    if (s->on_purge)
+        s->on_purge(s->on_purge_ctx, id);
+}
+
+void tell_swept(const struct store_op *op)
+{
+    for (size_t i = 0; i < op->out.purged.len; i++)
+        tell_purge(op->store, op->out.purged.items[i]);
+}
+
+void note_swept(struct store_op *op, str id)
+{
+    struct json_strs *all = &op->out.purged;
+    if (all->len > 0 && str_eq(all->items[all->len - 1], id))
+        return;
+    ARENA_GROW(&op->arena, all->items, all->len, op->out.purged_cap);
+    all->items[all->len++] = arena_str(&op->arena, id);
+}
+
 /* The same id may have been deleted several times: of one that came back from the trash to be
  * purged, older ones may still be there. */
 static void removed(struct store_op *op)
@@ -37,6 +65,8 @@ static void removed(struct store_op *op)
     announce(op, EV_CONVERSATION_DELETED, &op->announcement);
     store_publish(op->store, op->id, event_name(EV_CONVERSATION_DELETED),
                   STR("{\"type\":\"conversation.deleted\"}"));
+    if (op->in.is_purge)
+        tell_purge(op->store, op->id);
     if (!op->is_back || op->store->is_closing) {
         op_done(op);
         return;

@@ -23,6 +23,11 @@ static const char *person_path(const struct store *s, struct arena *a, str user_
     return arena_printf(a, "%s/%.*s.json", people_dir(s, a), STR_ARG(user_id)).p;
 }
 
+bool person_file_peek(struct store *s)
+{
+    return s->conf.dir != NULL;
+}
+
 int person_file_read(struct store *s, str user_id, struct arena *a, str *ret, struct err *e)
 {
     const char *path = person_path(s, a, user_id);

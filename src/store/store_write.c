@@ -78,6 +78,7 @@ struct store_op *store_create(struct store *s, const struct conv_create *spec, s
     struct store_op *op = op_new(s, spec->id.n ? spec->id : str_from(fresh), answer_conv, ctx);
     op->fn.conv = fn;
     copy_spec(op, spec);
+    op->in.create.is_fresh_id |= spec->id.n == 0;
     copy_lines(op, spec->events, spec->nevents, 1);
     op->in.create.events = op->lines + 1;
     op->step = created;
@@ -526,6 +527,7 @@ struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new
         return op;
     struct conv_create *spec = &op->in.create;
     spec->forked_from = op->id;
+    spec->is_fresh_id = true;
     spec->owner_id = arena_str(&op->arena, new_owner);
     spec->branch = branch ? json_clone(&op->arena, branch) : NULL;
     op->id = arena_str(&op->arena, str_from(fresh));
@@ -536,9 +538,16 @@ struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new
 
 struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx)
 {
+    return store_put_blob_from(s, id, bytes, STR_NONE, fn, ctx);
+}
+
+struct store_op *store_put_blob_from(struct store *s, str id, str bytes, str from, store_blob_fn fn,
+                                     void *ctx)
+{
     struct store_op *op = op_new(s, id, answer_blob, ctx);
     op->fn.blob = fn;
     op->in.blob = arena_str(&op->arena, bytes);
+    op->blob_from = arena_str(&op->arena, from);
     if (op_check(op, true))
         op_start(op, s->ops->put_blob);
     return op;

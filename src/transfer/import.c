@@ -41,11 +41,22 @@ void import_report_done(struct import_report *r)
     arena_done(&r->arena);
 }
 
-str import_id(struct arena *a, const char *kind, str foreign_id)
+static str id_of_text(struct arena *a, str text)
 {
     char hex[SHA256_HEX_LEN + 1];
-    sha256_hex(arena_printf(a, "%s:%.*s", kind, STR_ARG(foreign_id)), hex);
+    sha256_hex(text, hex);
     return arena_printf(a, "conv_%.16s", hex);
+}
+
+/* The line feeds keep ids of owners apart from those of nobody, which have a colon there. */
+str talk_conv_id(struct talk *t, struct arena *a, const char *kind, str foreign_id)
+{
+    str id = id_of_text(a, arena_printf(a, "%s:%.*s", kind, STR_ARG(foreign_id)));
+    if (t->owner_id.n == 0)
+        return id;
+    t->old_id = id;
+    return id_of_text(
+        a, arena_printf(a, "%s\n%.*s\n%.*s", kind, STR_ARG(t->owner_id), STR_ARG(foreign_id)));
 }
 
 struct json *import_metadata(struct arena *a, const char *kind, str foreign_id)
@@ -381,7 +392,7 @@ static void name_session(struct importer *im)
     struct json *metadata = import_metadata(a, "claude-code", id);
     if (im->code.cwd.n)
         json_set(a, metadata, STR("cwd"), json_of_str(im->code.cwd));
-    im->conv = (struct conv_create){.id = import_id(a, "claude-code", id),
+    im->conv = (struct conv_create){.id = talk_conv_id(&im->talk, a, "claude-code", id),
                                     .created_ms = im->talk.first_ms,
                                     .metadata = metadata};
     begin_conv(im);
@@ -448,8 +459,12 @@ static void importer_take(struct importer *im, struct import_batch *ret)
     while (im->taken + n < t->n && n < IMPORT_BATCH_MAX &&
            (n == 0 || bytes + t->events[im->taken + n].n <= IMPORT_BATCH_BYTES))
         bytes += t->events[im->taken + n++].n;
-    *ret = (struct import_batch){
-        .is_new = im->is_new, .conv = im->conv, .events = n ? t->events + im->taken : NULL, .n = n};
+    *ret = (struct import_batch){.is_new = im->is_new,
+                                 .conv = im->conv,
+                                 .old_id = t->old_id,
+                                 .is_export = is_array_kind(im->kind),
+                                 .events = n ? t->events + im->taken : NULL,
+                                 .n = n};
     if (is_array_kind(im->kind) && im->is_new) {
         ret->blobs = t->files;
         ret->nblobs = t->nfiles;
@@ -460,6 +475,11 @@ static void importer_take(struct importer *im, struct import_batch *ret)
     }
     im->taken += n;
     im->is_new = false;
+}
+
+void importer_use_owner(struct importer *im, str owner_id)
+{
+    im->talk.owner_id = arena_str(&im->arena, owner_id);
 }
 
 void importer_use_views(struct importer *im, const struct import_views *v)

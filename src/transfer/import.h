@@ -21,9 +21,9 @@
  * the file.
  *
  * Times are kept: the ts of an event is its original time. Ids of nb and of folders are kept;
- * foreign ids become conv_<16 hex> made from the foreign id, so that a second import finds the
- * conversation
- * (-EEXIST) instead of creating it twice. Data that cannot be imported is counted and listed in the
+ * foreign ids become conv_<16 hex> made from the owner and the foreign id, so that a second import
+ * of the same person finds the conversation (-EEXIST) instead of creating it twice, and nobody
+ * learns what others have imported. Data that cannot be imported is counted and listed in the
  * report.
  *
  * An importer reads; import_run writes its batches into a store. Files may have any size: logs are
@@ -43,6 +43,10 @@
 #define IMPORT_VIEWS_BYTES    (64u * 1024 * 1024) /* pictures made for models, of a conversation */
 #define IMPORT_PICTURES_BYTES (64u * 1024 * 1024) /* pictures in results of tools, likewise */
 #define IMPORT_ASKED_MAX      4000u               /* names of files, in one conversation */
+/* One import of an export: what its conversations need in the store. A file that several of them
+ * name is stored once. */
+#define IMPORT_TOTAL_BYTES (8ull * 1024 * 1024 * 1024)
+#define IMPORT_TOTAL_FILES 200000u /* each conversation counts its own */
 
 enum import_kind {
     IMPORT_ANY, /* detect the format */
@@ -98,7 +102,9 @@ struct import_blob {
 struct import_batch {
     bool is_new;             /* the batch begins a conversation, described by `conv` */
     struct conv_create conv; /* without owner and without events */
-    const str *events;       /* title changes and notes are among them */
+    str old_id;        /* earlier versions gave it this id, for all owners; empty = the same */
+    bool is_export;    /* of ChatGPT or Claude.ai */
+    const str *events; /* title changes and notes are among them */
     size_t n;
     /* Blobs that the events refer to: files to store before the events. */
     const struct import_blob *blobs;
@@ -107,6 +113,8 @@ struct import_batch {
 
 int importer_open(const char *path, enum import_kind kind, struct import_report *report,
                   struct importer **ret, struct err *e);
+/* Ids of other programs become those of this owner; copied. Without, of nobody. */
+void importer_use_owner(struct importer *im, str owner_id);
 /* Messages and results of other programs get views of their pictures; `v` outlives the importer.
  * Without, models get them as they are. */
 void importer_use_views(struct importer *im, const struct import_views *v);
@@ -127,6 +135,8 @@ struct import_spec {
     enum import_kind kind;
     str owner_id; /* of the new conversations; empty = no owner, unless the source names one */
     struct import_views views; /* make NULL: none */
+    /* Of an export; 0 = IMPORT_TOTAL_BYTES, IMPORT_TOTAL_FILES. */
+    uint64_t max_bytes, max_files;
     /* May be NULL. Called after every batch. */
     void (*progress)(void *ctx, const struct import_report *r, double share);
 };

@@ -252,7 +252,7 @@ void import_chatgpt(struct talk *t, struct arena *a, const struct json *v, struc
     str id = json_get_string(v, "conversation_id");
     if (!id.n)
         id = json_get_string(v, "id");
-    *conv = (struct conv_create){.id = import_id(a, "chatgpt", id),
+    *conv = (struct conv_create){.id = talk_conv_id(t, a, "chatgpt", id),
                                  .created_ms = ms_of(json_get(v, "create_time")),
                                  .metadata = import_metadata(a, "chatgpt", id)};
     talk_at_ms(t, conv->created_ms);

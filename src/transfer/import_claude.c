@@ -71,7 +71,7 @@ void import_claude(struct talk *t, struct arena *a, const struct json *v, struct
 {
     const struct json *messages = json_get(v, "chat_messages");
     str id = json_get_string(v, "uuid");
-    *conv = (struct conv_create){.id = import_id(a, "claude", id),
+    *conv = (struct conv_create){.id = talk_conv_id(t, a, "claude", id),
                                  .metadata = import_metadata(a, "claude", id)};
     (void)clock_parse_iso(json_get_string(v, "created_at"), &conv->created_ms);
     talk_at(t, json_get_string(v, "created_at"));

@@ -27,6 +27,8 @@ void assets_open(struct assets *s, const char *dir); /* NULL: there are none */
 void assets_done(struct assets *s);
 
 struct talk {
+    str owner_id;     /* of all conversations; empty = nobody */
+    str old_id;       /* of this one; in the arena of the conversation */
     struct arena out; /* of the events */
     str *events;      /* heap */
     size_t n, cap, bytes;
@@ -138,8 +140,8 @@ bool import_is_code(const struct json *line);
 void import_code_line(struct code_session *s, struct talk *t, struct arena *a,
                       const struct json *line);
 
-/* conv_<16 hex> for a foreign id: the same every time. */
-str import_id(struct arena *a, const char *kind, str foreign_id);
+/* conv_<16 hex> for a foreign id: for the same owner the same every time. */
+str talk_conv_id(struct talk *t, struct arena *a, const char *kind, str foreign_id);
 /* {"importedFrom":kind,"sourceId":id} */
 struct json *import_metadata(struct arena *a, const char *kind, str foreign_id);
 

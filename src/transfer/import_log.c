@@ -84,7 +84,7 @@ static str last_name(str *path)
     return name;
 }
 
-static str id_of(struct log_reader *r, const struct json *v)
+static str id_of(struct log_reader *r, struct talk *t, const struct json *v)
 {
     str id = json_get_string(v, "id");
     str dir = str_from(r->path), name = last_name(&dir);
@@ -94,7 +94,7 @@ static str id_of(struct log_reader *r, const struct json *v)
         name.n -= 6;
     if (store_id_valid(name)) /* the id of the path takes precedence over line 1 */
         return arena_str(&r->arena, name);
-    return store_id_valid(id) ? arena_str(&r->arena, id) : import_id(&r->arena, "nb", name);
+    return store_id_valid(id) ? arena_str(&r->arena, id) : talk_conv_id(t, &r->arena, "nb", name);
 }
 
 static void tell_sharing(struct talk *t, struct arena *a, const struct json *v)
@@ -132,7 +132,7 @@ static void tell_header(struct log_reader *r, struct talk *t, const struct json 
 {
     struct arena *a = &r->arena;
     *conv = (struct conv_create){
-        .id = id_of(r, v),
+        .id = id_of(r, t, v),
         .owner_id = arena_str(a, json_get_string(v, "ownerId")),
         .channel = arena_str(a, json_get_string(v, "channel")),
         .model = arena_str(a, json_get_string(v, "model")),

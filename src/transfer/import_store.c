@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/bytes/hash.h"
 #include "os/file.h"
 #include "store/backend/backend.h"
 #include "store/event/blobs.h"
@@ -30,6 +31,10 @@ struct import {
     struct arena conv_arena; /* the id of the current conversation */
     str id;
     size_t next_blob;
+
+    /* sha256 of a blob -> id of the conversation that has it; later ones refer to the same bytes */
+    struct map stored;
+    uint64_t max_bytes, max_files, bytes, files;
 
     struct job job; /* either this is pending, or op */
     bool is_working, is_cancelled, must_skip;
@@ -57,6 +62,7 @@ static void import_free(struct import *im)
 {
     release_held(im);
     importer_close(im->importer);
+    map_done(&im->stored);
     import_report_done(&im->report);
     arena_done(&im->arena);
     arena_done(&im->conv_arena);
@@ -93,14 +99,20 @@ static bool job_ended(struct import *im)
 
 static void next_step(struct import *im);
 
+static int open_importer(struct import *im)
+{
+    int r = importer_open(im->path, im->kind, &im->report, &im->importer, &im->err);
+    if (r == 0)
+        importer_use_owner(im->importer, im->owner_id);
+    if (r == 0 && im->views.make)
+        importer_use_views(im->importer, &im->views);
+    return r;
+}
+
 static void next_batch(struct job *j)
 {
     struct import *im = CONTAINER_OF(j, struct import, job);
-    im->status = 0;
-    if (!im->importer)
-        im->status = importer_open(im->path, im->kind, &im->report, &im->importer, &im->err);
-    if (im->status == 0 && im->views.make)
-        importer_use_views(im->importer, &im->views);
+    im->status = im->importer ? 0 : open_importer(im);
     if (im->status == 0 && im->must_skip)
         importer_skip(im->importer);
     if (im->status == 0)
@@ -109,7 +121,8 @@ static void next_batch(struct job *j)
     im->next_blob = 0;
 }
 
-static void on_created(void *ctx, const struct err *err, const struct conv *conv);
+static void on_old_found(void *ctx, const struct err *err, const struct conv *old);
+static void create_conv(struct import *im);
 
 static void on_batch(struct job *j)
 {
@@ -129,6 +142,34 @@ static void on_batch(struct job *j)
         return;
     }
     im->is_unfinished = false;
+    if (im->batch.old_id.n > 0)
+        im->op = store_get(im->store, im->batch.old_id, on_old_found, im);
+    else
+        create_conv(im);
+}
+
+static void skip_existing(struct import *im)
+{
+    im->report.existing++;
+    im->must_skip = true;
+    start_job(im, next_batch, on_batch);
+}
+
+/* One that somebody else imported says nothing about this import. */
+static void on_old_found(void *ctx, const struct err *err, const struct conv *old)
+{
+    struct import *im = ctx;
+    im->op = NULL;
+    if (!err && str_eq(old->acl.owner_id, im->owner_id))
+        skip_existing(im);
+    else
+        create_conv(im);
+}
+
+static void on_created(void *ctx, const struct err *err, const struct conv *conv);
+
+static void create_conv(struct import *im)
+{
     struct conv_create spec = im->batch.conv;
     if (im->owner_id.n)
         spec.owner_id = im->owner_id;
@@ -147,9 +188,7 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
         im->is_unfinished = true;
         next_step(im);
     } else if (err->code == -EEXIST) {
-        im->report.existing++;
-        im->must_skip = true;
-        start_job(im, next_batch, on_batch);
+        skip_existing(im);
     } else {
         import_finish(im, err);
     }
@@ -184,19 +223,26 @@ static bool import_step(struct import *im, const struct err *err)
 
 /* ---- blobs, then events ---- */
 
+static void name_blob(struct import *im)
+{
+    char hex[SHA256_HEX_LEN + 1];
+    sha256_hex(im->blob, hex);
+    im->blob_sha = arena_str(&im->scratch, str_from(hex));
+}
+
 static void read_blob(struct job *j)
 {
     struct import *im = CONTAINER_OF(j, struct import, job);
     const struct import_blob *b = &im->batch.blobs[im->next_blob];
     arena_reset(&im->scratch);
     im->status = 0;
-    if (!b->path) {
-        im->blob = b->bytes;
-        return;
-    }
-    str path = str_from(b->path);
-    if (b->is_file) {
+    im->blob = b->bytes;
+    str path = str_from(b->path ? b->path : "");
+    if (b->is_file)
         im->status = file_read(&im->scratch, path.p, IMPORT_FILE_BYTES, &im->blob, &im->err);
+    if (!b->path || b->is_file) {
+        if (im->status == 0)
+            name_blob(im);
         return;
     }
     size_t slash = (size_t)str_rfind_char(path, '/');
@@ -205,11 +251,33 @@ static void read_blob(struct job *j)
     im->status = blobs_get(&im->scratch, dir, im->blob_sha, &im->blob, &im->err);
 }
 
+/* Logs of nb are not counted: their import needs what they need already. */
+static bool may_store(struct import *im, uint64_t bytes, uint64_t files)
+{
+    struct err e = {0};
+    if (!im->batch.is_export)
+        return true;
+    im->bytes += bytes;
+    im->files += files;
+    if (im->bytes <= im->max_bytes && im->files <= im->max_files)
+        return true;
+    bool is_large = im->bytes > im->max_bytes;
+    err_set(&e, -E2BIG,
+            "one import stores at most %llu %s, and this export has more; what was imported stays: "
+            "import it again to continue, or remove files from it",
+            (unsigned long long)(is_large ? im->max_bytes >> 20 : im->max_files),
+            is_large ? "MiB" : "files");
+    take_back(im, &e);
+    return false;
+}
+
 static void on_blob_written(void *ctx, const struct err *err, str sha256)
 {
     struct import *im = ctx;
     if (!import_step(im, err))
         return;
+    if (!map_get(&im->stored, sha256))
+        map_put(&im->stored, sha256, arena_cstr(&im->arena, im->id));
     im->next_blob++;
     next_step(im);
 }
@@ -235,10 +303,14 @@ static void on_blob_read(struct job *j)
         next_step(im);
         return;
     }
+    const char *from = map_get(&im->stored, im->blob_sha);
+    if (!may_store(im, from ? 0 : im->blob.n, 1))
+        return;
     if (im->batch.blobs[im->next_blob].is_shared)
         im->op = store_put_shared(im->store, im->id, im->blob, im->blob_sha, on_shared_written, im);
     else
-        im->op = store_put_blob(im->store, im->id, im->blob, on_blob_written, im);
+        im->op = store_put_blob_from(im->store, im->id, im->blob, str_from(from ? from : ""),
+                                     on_blob_written, im);
 }
 
 static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
@@ -251,12 +323,20 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
     start_job(im, next_batch, on_batch);
 }
 
+static uint64_t bytes_of_events(const struct import_batch *b)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < b->n; i++)
+        bytes += b->events[i].n;
+    return bytes;
+}
+
 static void next_step(struct import *im)
 {
     assert(im->is_unfinished && im->next_blob <= im->batch.nblobs);
     if (im->next_blob < im->batch.nblobs)
         start_job(im, read_blob, on_blob_read);
-    else
+    else if (may_store(im, bytes_of_events(&im->batch), 0))
         im->op = store_append(im->store, im->id, im->batch.events, im->batch.n, on_appended, im);
 }
 
@@ -273,6 +353,8 @@ struct import *import_run(struct store *s, const struct import_spec *spec, impor
     im->kind = spec->kind;
     im->owner_id = arena_str(&im->arena, spec->owner_id);
     im->views = spec->views;
+    im->max_bytes = spec->max_bytes > 0 ? spec->max_bytes : IMPORT_TOTAL_BYTES;
+    im->max_files = spec->max_files > 0 ? spec->max_files : IMPORT_TOTAL_FILES;
     im->progress = spec->progress;
     im->fn = fn;
     im->ctx = ctx;

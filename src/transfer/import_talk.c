@@ -58,6 +58,7 @@ void talk_restart(struct talk *t)
     t->run = 0;
     t->ts[0] = 0;
     t->first_ms = 0;
+    t->old_id = STR_NONE;
     t->view_bytes = t->picture_bytes = t->asked = 0;
     t->files = NULL; /* of the arena of the conversation before */
     t->nfiles = t->files_cap = 0;

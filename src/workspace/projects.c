@@ -301,3 +301,13 @@ struct doc_change *projects_assign(struct projects *p, str conversation_id, str 
     doc_change_start(p->file, c, apply_assignment, d, fn, ctx);
     return c;
 }
+
+/* Without a callback: a change that fails leaves an entry, which says nothing about a right. */
+void projects_forget(struct projects *p, str conversation_id)
+{
+    if (!p)
+        return;
+    refresh_map(p);
+    if (map_get(&p->by_conversation, conversation_id))
+        (void)projects_assign(p, conversation_id, STR_NONE, NULL, NULL);
+}

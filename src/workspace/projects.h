@@ -60,3 +60,5 @@ struct doc_change *projects_change(struct projects *p, const struct project_edit
 /* Puts a conversation into a project; an empty id takes it out. */
 struct doc_change *projects_assign(struct projects *p, str conversation_id, str id,
                                    doc_changed_fn fn, void *ctx);
+/* A conversation was purged: no project has it any more. p may be NULL. */
+void projects_forget(struct projects *p, str conversation_id);

@@ -202,3 +202,32 @@ struct doc_change *texts_change(struct texts *t, const struct text_edit *edit, d
     doc_change_start(t->file, c, apply_edit, copy, fn, ctx);
     return c;
 }
+
+/* ---- people who are gone ---- */
+
+static int apply_forgetting(void *data, struct arena *a, struct json *doc, struct err *e)
+{
+    const str *user_id = data;
+    struct json *people = object_in(a, doc, STR("people"));
+    json_unset(people, arena_cstr(a, *user_id));
+    return 0;
+}
+
+/* Without a callback: if the change fails, the next opening of the workspace makes it. */
+void texts_forget(struct texts *t, str user_id)
+{
+    if (!t || user_id.n == 0 || !set_of(t, user_id))
+        return;
+    struct doc_change *c = doc_change_new();
+    str *copy = ARENA_NEW(&c->arena, str);
+    *copy = arena_str(&c->arena, user_id);
+    doc_change_start(t->file, c, apply_forgetting, copy, NULL, NULL);
+}
+
+void texts_retain(struct texts *t, bool (*exists)(const void *ctx, str user_id), const void *ctx)
+{
+    const struct json *people = json_get(doc_file_root(t->file), "people");
+    for (size_t i = 0; json_is(people, JSON_OBJECT) && i < people->len; i++)
+        if (!exists(ctx, people->members[i].key))
+            texts_forget(t, people->members[i].key);
+}

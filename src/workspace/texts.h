@@ -43,3 +43,8 @@ struct text_edit {
 /* Checks it and changes the document; -EINVAL for a value that is too long. */
 struct doc_change *texts_change(struct texts *t, const struct text_edit *edit, doc_changed_fn fn,
                                 void *ctx);
+
+/* Removes what one person wrote for themself: their account was deleted. t may be NULL. */
+void texts_forget(struct texts *t, str user_id);
+/* The same for all who do not exist any more. */
+void texts_retain(struct texts *t, bool (*exists)(const void *ctx, str user_id), const void *ctx);

@@ -190,6 +190,16 @@ test('a person imports the archive that they have given; nobody else’s file, a
     assert.equal((await office.as('ann').post('/v1/conversations/import', { file: archive, kind: 'claude' })).status, 404)
     for (const kind of ['nb', 'folder', 'claude-code', 'x']) assert.equal((await office.as('bob').post('/v1/conversations/import', { file: plain, kind })).status, 400, kind)
 
+    // Ann has the same export, and hears nothing of his import; what is in his trash comes back as it was.
+    const same = await give('ann', 'export.zip', zip([{ name: 'conversations.json', data: JSON.stringify(claude()) }]))
+    const first = await ended('ann', same, 'claude')
+    assert.deepEqual([first.conversations, first.existing], [1, 0])
+    const { id: notes } = conversations.find(({ title }) => title === 'Notes')
+    assert.equal((await office.as('bob').ask('DELETE', `/v1/conversations/${notes}`)).status, 200)
+    const again = await ended('bob', archive, 'claude')
+    assert.deepEqual([again.conversations, again.existing], [0, 1])
+    assert.equal((await office.as('bob').post(`/v1/conversations/${notes}/restore`)).status, 200)
+
     const hostile = await give('bob', 'evil.zip', zip([{ name: '../../out.json', data: '[]' }]))
     const wrong = await ended('bob', hostile, 'claude')
     assert.match(wrong.error, /out\.json/)

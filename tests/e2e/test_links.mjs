@@ -164,6 +164,34 @@ test('links are off unless the setting says so; the terminal makes, lists and re
     assert.ok(!(await conv('links', id)).stdout.includes(row.id))
 })
 
+test('a stranger cannot make the server open a workspace', async () => {
+    const own = await openOffice({ ann: 'owner' }, { ws_team: { ann: 'admin' } }, { settings: { features: { publicLinks: true } } })
+    const logs = path.join(own.workdir, 'workspaces/ws_team/conversations')
+    const ask = (secret) => fetch(`${own.server.url}/v1/shared`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ workspaceId: 'ws_team', secret }) })
+    assert.equal((await ask('guess')).status, 404)
+    assert.ok(!fs.existsSync(logs), 'it is not open')
+    const { conversationId } = (await own.as('ann').post('/v1/chat', { message: 'say hello' })).body
+    const made = await link(conversationId, {}, own.as('ann'))
+    await own.server.stop('SIGTERM')
+    const again = await startServer({ workdir: own.workdir, env: QUICK })
+    const { secret } = open(made.path)
+    const read = async (given) => (await fetch(`${again.url}/v1/shared`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ workspaceId: 'ws_team', secret: given }) })).status
+    assert.equal(await read('guess'), 404)
+    assert.equal(await read(secret), 200)
+})
+
+test('a link shows the title of its moment, and numbers people the same on all pages', async () => {
+    const id = await talk(bob(), 'say one')
+    await bob().ask('PATCH', `/v1/conversations/${id}`, { title: 'Plans' })
+    await bob().post(`/v1/conversations/${id}/share`, { participants: ['usr_cat'] })
+    await office.as('cat').post('/v1/chat', { conversationId: id, message: 'say two' })
+    const made = await link(id)
+    await bob().ask('PATCH', `/v1/conversations/${id}`, { title: 'Who is to go' })
+    const { body } = await read(open(made.path))
+    assert.equal(body.title, 'Plans')
+    assert.deepEqual(body.messages.filter(({ role }) => role === 'user').map(({ person }) => person), [1, 2])
+})
+
 test('the number of requests of one address is limited', async () => {
     const made = await link(await talk(bob(), 'say often'))
     // Counted per minute of the clock: again if one began meanwhile.

@@ -101,3 +101,14 @@ test('instructions reach runs of those who see the project; the rights of their 
     assert.equal((await patch('bob', id, { members: ['usr_fay'] })).status, 200)
     assert.equal(await told('cat', cats), undefined)
 })
+
+test('a conversation that is purged is in no project any more', async () => {
+    const id = await make('bob', { name: 'Vostok' })
+    const own = await chat('bob', { message: 'say hello', projectId: id })
+    await eventually(async () => (await listed('bob', id)).includes(own))
+    const count = async () => (await office.as('bob').get('/v1/projects')).body.projects.find((p) => p.id === id).conversationCount
+    assert.equal((await office.as('bob').ask('DELETE', `/v1/conversations/${own}`)).status, 200)
+    assert.equal(await count(), 1, 'it may come back from the trash')
+    assert.equal((await office.as('bob').ask('DELETE', `/v1/conversations/${own}?purge=true`)).status, 200)
+    await eventually(async () => (await count()) === 0)
+})

@@ -1,7 +1,7 @@
 // Instructions and saved prompts: who writes them, who reads them, and whose runs get them.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { client, openOffice, QUICK } from '../support/office.mjs'
 
 let office
@@ -99,4 +99,21 @@ test('texts outlive the server; commands read and write them; a damaged file is 
     const again = await run('instructions', 'set', file)
     assert.notEqual(again.code, 0)
     assert.equal(fs.readFileSync(path.join(workdir, 'texts.json'), 'utf8'), '{"people":')
+})
+
+test('texts of a person go with the account, also from workspaces that are not in use', async () => {
+    const own = await openOffice({ ann: 'owner', cat: 'member' }, { ws_team: { ann: 'admin', cat: 'member' }, ws_rest: { ann: 'admin' } })
+    const file = (ws) => path.join(own.workdir, 'workspaces', ws, 'texts.json')
+    const has = (ws, text) => fs.readFileSync(file(ws), 'utf8').includes(text)
+    const text = (words) => ({ instructions: { text: words } })
+    fs.writeFileSync(file('ws_rest'), JSON.stringify({ people: { usr_cat: text('KINGFISHER'), usr_ann: text('HERON') } }))
+    for (const [who, words] of [['cat', 'KINGFISHER'], ['ann', 'HERON']])
+        assert.equal((await own.as(who, 'ws_team').ask('PUT', '/v1/instructions/personal', { text: words })).status, 200)
+    assert.equal((await own.as('ann', 'ws_team').ask('DELETE', '/v1/workspaces/ws_team/members/usr_cat')).status, 200)
+    assert.ok(has('ws_team', 'KINGFISHER'), 'for the day she comes back')
+    assert.equal((await own.as('ann').ask('DELETE', '/v1/users/usr_cat')).status, 200)
+    await eventually(() => !has('ws_team', 'KINGFISHER'))
+    assert.match((await own.as('ann', 'ws_rest').get('/v1/instructions')).text, /HERON/)
+    await eventually(() => !has('ws_rest', 'KINGFISHER'))
+    assert.ok(has('ws_team', 'HERON') && has('ws_rest', 'HERON'))
 })

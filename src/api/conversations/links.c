@@ -161,6 +161,7 @@ static void add_link(struct api_wait *w, const struct conv *c)
     made->link.made_ms = clock_now_ms();
     made->link.expires_ms = made->link.made_ms + made->body.days * DAY_MS;
     made->link.until = c->end;
+    made->link.title = arena_str(&w->req->arena, c->title);
     made->link.has_tools = made->body.has_tools;
     struct link_change change = {.add = &made->link, .now_ms = made->link.made_ms};
     assert(!w->op && made->link.expires_ms > made->link.made_ms);

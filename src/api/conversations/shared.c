@@ -1,9 +1,10 @@
 /* POST /v1/shared - a conversation for somebody who has a link to it, and perhaps no account.
  *
  * The secret is in the body, not in the address: addresses are in logs of proxies and in histories
- * of browsers. Whatever is wrong with a link, the reply is the same. The reply has what people and
- * the agent wrote, up to the moment the link was made; messages for people only, notes, thoughts
- * and names of people are left out. */
+ * of browsers. Whatever is wrong with a link, the reply is the same. A workspace that nobody uses
+ * is opened only for a link that exists: until then, its links are read, and nothing else. The
+ * reply has what people and the agent wrote, up to the moment the link was made, and the title of
+ * that moment; messages for people only, notes, thoughts and names of people are left out. */
 #include <assert.h>
 
 #include "api/api_impl.h"
@@ -17,6 +18,7 @@
 #include "store/event/text.h"
 
 #define SHARED_PER_MINUTE 120 /* requests of one address */
+#define PEEKS_MAX         64u /* requests that wait for the links of a workspace that is not open */
 #define SECRET_MAX        64
 #define OUTPUT_MAX        (16u * 1024) /* of one tool */
 
@@ -37,8 +39,10 @@ const struct json_field API_SHARED_FIELDS[] = {
 struct shared {
     struct history_wish wish; /* first: w->data */
     struct api_wait wait;
+    struct links_peek *peek; /* the workspace is not open */
+    str workspace_id, secret;
     struct share_link link;
-    str title;
+    struct json_strs people; /* in the order of their first messages, which stays */
     int64_t before;
 };
 
@@ -51,7 +55,12 @@ static void shared_close(struct shared *s)
 {
     store_op_cancel(s->wait.op);
     s->wait.op = NULL;
-    api_release(s->wait.api, s->wait.space);
+    if (s->peek)
+        s->wait.api->link_peeks--;
+    store_peek_cancel(s->peek);
+    s->peek = NULL;
+    if (s->wait.space)
+        api_release(s->wait.api, s->wait.space);
     s->wait.space = NULL;
 }
 
@@ -77,13 +86,13 @@ static struct http_req *shared_end(struct shared *s)
 
 /* ---- the page ---- */
 
-static int number_of(str *people, size_t *n, str user_id)
+/* The same on all pages. Those behind the ceiling of the list (past.h) share a number. */
+static int number_of(const struct json_strs *people, str user_id)
 {
-    for (size_t i = 0; i < *n; i++)
-        if (str_eq(people[i], user_id))
-            return (int)i + 1;
-    people[(*n)++] = user_id;
-    return (int)*n;
+    size_t i = 0;
+    while (i < people->len && !str_eq(people->items[i], user_id))
+        i++;
+    return (int)i + 1;
 }
 
 static void write_shared_tool(struct json_writer *w, struct arena *a, const struct replay_tool *t,
@@ -135,11 +144,9 @@ static void shared_reply(struct api_wait *w, const struct err *err, const struct
     }
     const struct replay *h = &page->messages;
     struct arena *a = &w->req->arena;
-    str *people = arena_array(a, h->n + 1, sizeof *people);
-    size_t npeople = 0;
     struct api_json j;
     api_json_begin(&j);
-    jw_kstr_or_null(&j.w, "title", s->title);
+    jw_kstr_or_null(&j.w, "title", s->link.title);
     jw_key(&j.w, "createdAt");
     api_write_time(&j.w, s->link.made_ms);
     jw_key(&j.w, "expiresAt");
@@ -149,7 +156,7 @@ static void shared_reply(struct api_wait *w, const struct err *err, const struct
         const struct replay_message *m = &h->messages[i];
         bool is_user = m->role == REPLAY_USER;
         if (!m->is_for_people)
-            write_shared_message(&j.w, a, m, is_user ? number_of(people, &npeople, m->user_id) : 0,
+            write_shared_message(&j.w, a, m, is_user ? number_of(&s->people, m->user_id) : 0,
                                  s->link.has_tools);
     }
     jw_end(&j.w);
@@ -162,12 +169,14 @@ static void shared_reply(struct api_wait *w, const struct err *err, const struct
 /* ---- the link ---- */
 
 /* The link dies with the rights of the person who made it. */
+static bool is_maker_here(const struct shared *s, str user_id)
+{
+    return directory_role(s->wait.api->deps.directory, s->workspace_id, user_id) != WS_NONE;
+}
+
 static bool is_link_valid(const struct shared *s, const struct conv *c)
 {
-    const struct roster *all = directory_roster(s->wait.api->deps.directory);
-    const struct workspace *ws = roster_workspace(all, s->wait.space->id);
-    return str_eq(c->acl.owner_id, s->link.by) && !c->parent && ws &&
-           workspace_role(ws, s->link.by) != WS_NONE;
+    return str_eq(c->acl.owner_id, s->link.by) && !c->parent && is_maker_here(s, s->link.by);
 }
 
 static void on_shared_found(void *ctx, const struct err *err, const struct conv *c)
@@ -179,7 +188,7 @@ static void on_shared_found(void *ctx, const struct err *err, const struct conv 
         return;
     }
     int64_t until = (int64_t)s->link.until;
-    s->title = arena_str(&s->wait.req->arena, c->title);
+    s->people = json_strs_copy(&s->wait.req->arena, c->past.people);
     s->wait.data = &s->wish;
     s->wish.reply = shared_reply;
     s->wish.range = history_range(0, s->before > 0 && s->before < until ? s->before : until);
@@ -200,7 +209,7 @@ static const struct share_link *find_link(const struct share_links *links, str s
 static void on_shared_links(void *ctx, const struct err *err, const struct share_links *links)
 {
     struct shared *s = ctx;
-    const struct share_link *found = err ? NULL : find_link(links, s->link.hash);
+    const struct share_link *found = err ? NULL : find_link(links, s->secret);
     s->wait.op = NULL;
     if (!found) {
         refuse(shared_end(s));
@@ -209,6 +218,7 @@ static void on_shared_links(void *ctx, const struct err *err, const struct share
     struct arena *a = &s->wait.req->arena;
     s->link = *found;
     s->link.by = arena_str(a, found->by);
+    s->link.title = arena_str(a, found->title);
     s->wait.id = arena_str(a, found->conv_id);
     s->wait.op = store_get(s->wait.space->store, s->wait.id, on_shared_found, s);
 }
@@ -227,15 +237,53 @@ static bool take_rate(struct api *api, struct http_req *r)
     return false;
 }
 
-/* NULL: there is no such workspace, or it has no links. */
-static struct api_space *open_shared(struct api *api, str workspace_id)
+/* ---- the workspace ---- */
+
+static void use_space(struct shared *s, struct api_space *space)
 {
+    if (!space || !space->config->features.public_links) {
+        refuse(shared_end(s));
+        return;
+    }
+    s->wait.space = api_hold(s->wait.api, space);
+    s->wait.op = store_links(space->store, NULL, on_shared_links, s);
+}
+
+static void on_links_peeked(void *ctx, const struct err *err, const struct share_links *links)
+{
+    struct shared *s = ctx;
+    struct api *api = s->wait.api;
     struct err e = {0};
-    if (!workspace_id_ok(workspace_id) ||
-        !roster_workspace(directory_roster(api->deps.directory), workspace_id))
-        return NULL;
-    struct api_space *space = api->deps.open_space(api->deps.space_ctx, workspace_id, &e);
-    return space && space->config->features.public_links ? space : NULL;
+    const struct share_link *found = err ? NULL : find_link(links, s->secret);
+    assert(s->peek && api->link_peeks > 0);
+    api->link_peeks--;
+    s->peek = NULL;
+    if (found && is_maker_here(s, found->by))
+        use_space(s, api->deps.open_space(api->deps.space_ctx, s->workspace_id, &e));
+    else
+        refuse(shared_end(s));
+}
+
+static void peek_space(struct shared *s)
+{
+    struct api *api = s->wait.api;
+    if (!api->deps.peek_links) {
+        refuse(shared_end(s));
+    } else if (api->link_peeks >= PEEKS_MAX) {
+        struct http_req *r = shared_end(s);
+        http_add_header(r, "Retry-After", STR("1"));
+        http_reply_error(r, 503, "busy", "Too many links are being read. Retry in a second.", NULL);
+    } else {
+        api->link_peeks++;
+        s->peek = api->deps.peek_links(api->deps.space_ctx, s->workspace_id, on_links_peeked, s);
+    }
+}
+
+static bool may_have_link(const struct api *api, const struct shared_body *body)
+{
+    return body->secret.n > 0 && body->secret.n <= SECRET_MAX &&
+           api->deps.config->features.public_links && workspace_id_ok(body->workspace_id) &&
+           roster_workspace(directory_roster(api->deps.directory), body->workspace_id);
 }
 
 void api_shared_read(void *ctx, struct http_req *r)
@@ -244,21 +292,22 @@ void api_shared_read(void *ctx, struct http_req *r)
     struct shared_body body = {0};
     if (!api_decode_body(r, API_SHARED_FIELDS, &body) || !take_rate(api, r))
         return;
-    struct api_space *space = body.secret.n > 0 && body.secret.n <= SECRET_MAX
-                                  ? open_shared(api, body.workspace_id)
-                                  : NULL;
-    if (!space) {
+    if (!may_have_link(api, &body)) {
         refuse(r);
         return;
     }
     struct shared *s = ARENA_NEW(&r->arena, struct shared);
     assert(!r->user && !r->on_gone);
     s->wait.api = api;
-    s->wait.space = api_hold(api, space);
     s->wait.req = r;
     s->before = body.before;
-    s->link.hash = body.secret; /* until it is found */
+    s->workspace_id = body.workspace_id;
+    s->secret = body.secret;
     r->user = s;
     r->on_gone = on_shared_gone;
-    s->wait.op = store_links(space->store, NULL, on_shared_links, s);
+    struct api_space *space = api->deps.find_space(api->deps.space_ctx, s->workspace_id);
+    if (space)
+        use_space(s, space);
+    else
+        peek_space(s);
 }

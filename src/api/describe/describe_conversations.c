@@ -114,7 +114,7 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
         {"GET", "/v1/links", "listAllLinks", "List links of a workspace for people without an account", JSON_OF("LinkList"), .errors = "500"},
         {"DELETE", "/v1/links/:link", "revokeAnyLink", "Revoke a link of anybody", JSON_OF("Done"), .errors = "404 500 507"},
         {"POST", "/v1/shared", "readShared", "Read a conversation with a link", JSON_OF("SharedPage"),
-         .about = "The newest page first. Without messages for people only, notes, thoughts and names of people.", .body = API_SHARED_FIELDS, .errors = "404"},
+         .about = "The newest page first. The title is that of the moment the link was made. Without messages for people only, notes, thoughts and names of people.", .body = API_SHARED_FIELDS, .errors = "404 503"},
         {"GET", "/v1/search", "search", "Search in messages", JSON_OF("SearchPage"),
          .query = MEMBERS({"q!", "string(1..)", "The words."}, {"conversation", "string", "Only in this conversation."}, {"limit", "integer(1..200)", "How many; absent: 20."},
                           {"order", "'newest'|'relevance'", "Absent: newest."}), .errors = "500 503"},
@@ -201,7 +201,7 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
             {"title", "string|null", NULL}, {"createdAt", "time", "Of the link."}, {"expiresAt", "time", NULL}, {"messages", "SharedMessage[]", NULL},
             {"before", "integer|null", "Asks for the page in front of this one."})},
         {"SharedMessage", "A message.", MEMBERS(
-            {"role", "'user'|'assistant'", NULL}, {"person?", "integer", "Numbers people of one page, from 1."}, {"content", "string", NULL}, {"timestamp", "string", NULL},
+            {"role", "'user'|'assistant'", NULL}, {"person?", "integer", "Numbers people, from 1; the same on all pages."}, {"content", "string", NULL}, {"timestamp", "string", NULL},
             {"files?", "string[]", "Names of files; the files themselves are not shared."}, {"tools", "SharedTool[]", NULL})},
         {"SharedTool", "A tool that was called.", MEMBERS({"name", "string", NULL}, {"input?", "any", "If the link shows it."}, {"output?", "string", "Its text, likewise."})},
         {"HistoryMessage", "A message; a run of several answers is several messages.", MEMBERS(

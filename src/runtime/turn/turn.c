@@ -290,6 +290,7 @@ static void create_log(struct turn *t)
     turn_join_project(t);
     struct conv_create spec = {
         .id = t->conversation_id,
+        .is_fresh_id = true,
         .owner_id = req->child ? req->child->owner_id : actor_user(t->actor),
         .channel = req->channel,
         .metadata = req->metadata,

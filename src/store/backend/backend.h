@@ -107,12 +107,18 @@ struct store_ops {
     int (*person_read)(struct store *s, str user_id, struct arena *a, str *ret, struct err *e);
     int (*person_change)(struct store *s, str user_id, document_edit_fn edit, void *ctx,
                          struct err *e);
+    /* Makes person_read work for a store that is not open, with env and conf alone; false, or NULL:
+     * it cannot. */
+    bool (*peek)(struct store *s);
     /* To the streams of this person on other servers; NULL: there are none. */
     void (*tell_person)(struct store *s, str user_id, str type, str data);
 };
 
 extern const struct store_ops store_memory_ops, store_jsonl_ops, store_folder_ops,
     store_postgres_ops;
+
+const struct store_ops *store_backend(const char *type); /* NULL: there is no such type */
+#define LINKS_DOCUMENT "links"                           /* of person_read; not the id of a user */
 
 struct store_trouble { /* trouble.c */
     void *kind;        /* of the call that failed; NULL = no trouble */
@@ -136,6 +142,8 @@ struct store {
     struct file_table *file_table; /* store_share_files; or NULL */
     store_removal_fn on_removal;
     void *on_removal_ctx;
+    store_purge_fn on_purge;
+    void *on_purge_ctx;
     pthread_mutex_t marking; /* file stores: held while the document of a person is changed */
 };
 
@@ -222,6 +230,7 @@ struct store_op {
     struct viewer viewer;      /* a copy, for query, search, remove and restore */
     bool has_viewer;           /* remove, restore: false = the operator */
     int64_t at_message;        /* fork */
+    str blob_from; /* put_blob: a conversation that has the same blob; empty = none is known */
     str branch_of;             /* restore: only a branch of this conversation; empty = any */
     struct json_strs branches; /* remove, restore: those that go or come with it */
     size_t nbranches;          /* of them, done */
@@ -243,6 +252,8 @@ struct store_op {
         size_t nnotes;
         struct mark_state mark;
         struct share_links links;
+        struct json_strs purged; /* of a sweep of the trash; purged_cap is their room */
+        size_t purged_cap;
         str blob;
         struct {
             int fd;
@@ -293,6 +304,11 @@ int64_t store_lease_epoch(const struct store_lease *l);
     "this server was not heard of for too long: another server has taken over the conversation"
 /* A step: the conversation is new in lists; it was created, forked, promoted or restored. */
 void op_appeared(struct store_op *op);
+/* Loop thread: nothing is left of this conversation; of those that a sweep has purged. */
+void tell_purge(const struct store *s, str id);
+void tell_swept(const struct store_op *op);
+/* For a sweep, on its thread. */
+void note_swept(struct store_op *op, str id);
 /* The next change of sharing that waits for op, which has ended. */
 void sharing_next(struct store *s, str id);
 
@@ -335,6 +351,7 @@ void ledger_read(struct store_op *op); /* op->out.blob */
 int ledger_file_add(struct store *s, str lines, struct err *e);
 int ledger_file_page(struct store *s, uint64_t after, struct arena *a, str *ret, struct err *e);
 /* The documents of people in a store of files, and a step of lists: in.query.marks. Blocking. */
+bool person_file_peek(struct store *s);
 int person_file_read(struct store *s, str user_id, struct arena *a, str *ret, struct err *e);
 int person_file_change(struct store *s, str user_id, document_edit_fn edit, void *ctx,
                        struct err *e);

@@ -1,14 +1,14 @@
 /* links.c - the links of a store (links.h): the document, and the call. */
+#include "store/links.h"
+
 #include <assert.h>
 #include <errno.h>
 
 #include "base/bytes/hash.h"
 #include "base/clock.h"
 #include "base/json/json.h"
+#include "base/utf8.h"
 #include "store/backend/backend.h"
-#include "store/links.h"
-
-#define DOCUMENT "links" /* not the id of a user */
 
 /* ---- the document ---- */
 
@@ -20,6 +20,7 @@ static void take_link(struct arena *a, struct share_links *l, const struct json 
         .hash = arena_str(a, json_get_string(v, "sha256")),
         .conv_id = arena_str(a, json_get_string(v, "conversationId")),
         .by = arena_str(a, json_get_string(v, "by")),
+        .title = arena_str(a, utf8_truncate(json_get_string(v, "title"), LINK_TITLE_MAX)),
         .has_tools = json_get_bool(v, "tools", false),
     };
     int64_t until = json_get_int(v, "until", -1);
@@ -70,6 +71,7 @@ str links_write(struct arena *a, const struct share_links *l)
         put_time(&w, "made", one->made_ms);
         put_time(&w, "expires", one->expires_ms);
         jw_kint(&w, "until", (int64_t)one->until);
+        jw_kstr_if(&w, "title", one->title);
         jw_kbool(&w, "tools", one->has_tools);
         jw_end(&w);
     }
@@ -142,10 +144,10 @@ static void links_work(struct store_op *op)
     struct store *s = op->store;
     str text = STR_NONE;
     if (op->in.link.has_change) {
-        (void)s->ops->person_change(s, STR(DOCUMENT), change_links, op, &op->err);
+        (void)s->ops->person_change(s, STR(LINKS_DOCUMENT), change_links, op, &op->err);
         return;
     }
-    if (s->ops->person_read(s, STR(DOCUMENT), &op->arena, &text, &op->err) == 0)
+    if (s->ops->person_read(s, STR(LINKS_DOCUMENT), &op->arena, &text, &op->err) == 0)
         (void)links_parse(&op->arena, text, &op->out.links, &op->err);
 }
 
@@ -156,6 +158,7 @@ static struct share_link link_copy(struct arena *a, const struct share_link *fro
     to.hash = arena_str(a, from->hash);
     to.conv_id = arena_str(a, from->conv_id);
     to.by = arena_str(a, from->by);
+    to.title = arena_str(a, utf8_truncate(from->title, LINK_TITLE_MAX));
     return to;
 }
 

@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/hash.h"
 #include "base/clock.h"
 #include "base/json/json_scan.h"
 #include "store/event/blobs.h"
 #include "store/event/lines.h"
 #include "store/event/page.h"
 #include "store/files/shared_blobs.h"
+#include "store/files/trash.h"
 #include "store/index/index.h"
 #include "store/integrity.h"
 
@@ -164,6 +166,8 @@ static int append_prepare(struct log_task *t, const struct store_io *io)
     const char *blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
     struct chain fresh = {.is_known = true};
     bool is_new = t->kind == LOG_CREATE;
+    if (is_new && trash_has_id(op))
+        return err_set(&t->err, -EEXIST, "this conversation already exists: %s", op->path);
     if (is_new && op->store->conf.integrity)
         chain_start(&fresh, t->lines[0]);
     int r = files_prepare(op, is_new, blob_dir, is_new ? &fresh : t->chain);
@@ -305,6 +309,26 @@ int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err 
 
 /* ---- blobs ---- */
 
+/* A hard link to the blob of the conversation that has it already; false: it has not. */
+static bool link_blob(struct store_op *op, const char *dir)
+{
+    struct files *f = files(op);
+    const char *have =
+        store_id_valid(op->blob_from) && f->layout->path(f, &op->arena, op->blob_from)
+            ? f->layout->blob_dir(f, &op->arena, op->blob_from)
+            : NULL;
+    char hex[SHA256_HEX_LEN + 1];
+    struct stat st;
+    if (!have || strcmp(have, dir) == 0)
+        return false;
+    sha256_hex(op->in.blob, hex);
+    op->out.blob = arena_str(&op->arena, str_from(hex));
+    const char *from = arena_printf(&op->arena, "%s/%s", have, hex).p;
+    const struct blob_dir to = blobs_in_dir(&f->blob_io, dir);
+    return stat(from, &st) == 0 && (size_t)st.st_size == op->in.blob.n &&
+           to.place.keep_file(&to.place, &op->arena, from, op->out.blob, NULL) == 0;
+}
+
 static int put_blob(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
@@ -313,6 +337,8 @@ static int put_blob(struct log_task *t, const struct store_io *io)
     if (stat(op->path, &st) < 0)
         return err_set(&t->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
     const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
+    if (link_blob(op, dir))
+        return 0;
     return blobs_put(&op->arena, &f->blob_io, dir, op->in.blob, &op->out.blob, &t->err);
 }
 

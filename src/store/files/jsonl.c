@@ -107,6 +107,7 @@ const struct store_ops store_jsonl_ops = {
     .ledger_add = ledger_file_add,
     .ledger_page = ledger_file_page,
     .list_trash = trash_list,
+    .peek = person_file_peek,
     .person_read = person_file_read,
     .person_change = person_file_change,
     .get = files_get,

@@ -164,12 +164,11 @@ static int trash_run_remove(struct log_task *t, const struct store_io *io)
 typedef bool (*due_fn)(const struct store_op *op, int64_t when, str id);
 
 /* The path of the next entry that `is_due` selects, or NULL. */
-static const char *next_due(struct store_op *op, struct dir *d, due_fn is_due)
+static const char *next_due(struct store_op *op, struct dir *d, due_fn is_due, str *ret_id)
 {
     while (dir_next(d)) {
         int64_t when;
-        str id;
-        if (parse_name(op, str_from(d->name), &when, &id) && is_due(op, when, id))
+        if (parse_name(op, str_from(d->name), &when, ret_id) && is_due(op, when, *ret_id))
             return arena_printf(&op->arena, "%s/%s", trash_dir(op->store, &op->arena), d->name).p;
     }
     return NULL;
@@ -179,7 +178,8 @@ static void add_names(struct store_op *op, due_fn is_due, struct shared_purge *p
 {
     struct dir d = dir_open(trash_dir(op->store, &op->arena));
     const char *path;
-    while (d.error == 0 && (path = next_due(op, &d, is_due)) != NULL)
+    str id;
+    while (d.error == 0 && (path = next_due(op, &d, is_due, &id)) != NULL)
         if (str_ends(str_from(path), STR(".jsonl")))
             shared_purge_add(purge, path);
     dir_close(&d);
@@ -191,10 +191,13 @@ static int remove_due(struct store_op *op, due_fn is_due)
     struct files *f = op->store->impl;
     struct dir d = dir_open(trash_dir(op->store, &op->arena));
     const char *path;
+    str id;
     int n = 0, r = d.error == -ENOENT ? 0 : d.error;
-    while (r >= 0 && d.error == 0 && (path = next_due(op, &d, is_due)) != NULL) {
+    while (r >= 0 && d.error == 0 && (path = next_due(op, &d, is_due, &id)) != NULL) {
         r = io_remove_tree(f->io, path, f->layout->trash_depth);
         n++;
+        if (r >= 0 && op->id.n == 0)
+            note_swept(op, id);
     }
     dir_close(&d);
     return r < 0 ? r : n;
@@ -244,6 +247,24 @@ int64_t trash_newest_own(struct store_op *op)
     while (when >= 0 && !trash_may_manage(op, when))
         when = trash_newest(op, when);
     return when;
+}
+
+/* A place without a log is left over from a restoration that was interrupted. */
+static bool has_log(struct store_op *op, int64_t when)
+{
+    const struct files *f = op->store->impl;
+    const char *path = f->layout->trash_log(op, when);
+    return path && access(path, F_OK) == 0;
+}
+
+bool trash_has_id(struct store_op *op)
+{
+    if (op->in.create.is_fresh_id)
+        return false;
+    int64_t when = trash_newest(op, -1);
+    while (when >= 0 && !has_log(op, when))
+        when = trash_newest(op, when);
+    return when >= 0;
 }
 
 /* Purges all conversations of this id that the viewer may manage. Returns 0 when there are none, or
@@ -423,7 +444,7 @@ void trash_purge_expired(struct store_op *op)
 
 static void swept(struct store_op *op)
 {
-    (void)op;
+    tell_swept(op);
 }
 
 void trash_start_sweep(struct store *s, void (*work)(struct store_op *op))

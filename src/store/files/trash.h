@@ -25,6 +25,9 @@ const char *trash_dir(const struct store *s, struct arena *a);
 /* When the newest conversation of this id in the trash was deleted that the viewer may manage; -1 =
  * none. Blocking. */
 int64_t trash_newest_own(struct store_op *op);
+/* The trash has the id of a new conversation, which is refused then in the words for an id that is
+ * in use: nobody is told whose it is, nor that it is in the trash. Blocking. */
+bool trash_has_id(struct store_op *op);
 void trash_purge(struct store_op *op);  /* op_run: all of this id that the viewer may manage */
 void trash_removed(struct log_task *t); /* `done` of a removal; a purge goes on in the trash */
 void trash_purge_expired(struct store_op *op);

@@ -244,6 +244,7 @@ const struct store_ops store_folder_ops = {
     .type = "folder",
     .has_files = true,
     .list_trash = trash_list,
+    .peek = person_file_peek,
     .person_read = person_file_read,
     .person_change = person_file_change,
     .open = folder_open,

@@ -9,6 +9,7 @@
 #include "base/bytes/random.h"
 #include "base/clock.h"
 #include "store/event/lines.h"
+#include "store/files/trash.h"
 #include "store/folder/folder_impl.h"
 #include "store/index/index.h"
 #include "store/log/recover.h"
@@ -196,6 +197,8 @@ static int run_create(struct log_task *t, const struct store_io *io)
     struct folder_builder b = {.op = files_op(t), .io = io};
     struct store_op *op = b.op;
     struct chain chain = {.is_known = true};
+    if (trash_has_id(op))
+        return err_set(&t->err, -EEXIST, "this conversation already exists: %.*s", STR_ARG(op->id));
     int r = builder_begin(&b);
     t->lines[0] = op->lines[0];
     if (op->store->conf.integrity)

@@ -117,6 +117,7 @@ static struct pg_group *group_of(struct pg_batch *b, struct store_op *op)
     *g = (struct pg_group){.store = op->store,
                            .id = op->id,
                            .is_new = is_create(op),
+                           .is_fresh_id = is_create(op) && op->in.create.is_fresh_id,
                            .expected = -1,
                            .epoch = op->lease_epoch,
                            .at_end = op->has_at_end ? (int64_t)op->at_end : -1,

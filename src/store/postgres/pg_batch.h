@@ -48,6 +48,7 @@ struct pg_group { /* what a batch does to one conversation */
     struct store *store;
     str id;
     struct pg_cached *conv; /* NULL: it does not exist */
+    bool is_fresh_id;       /* is_new: the trash cannot have it */
     bool is_new, is_won, is_settled, is_derived;
     unsigned tries;        /* ends that other servers have moved */
     int64_t epoch;         /* of the lease that the lines are written under; 0 = none */

@@ -292,7 +292,7 @@ void pg_restore(struct store_op *op)
 
 static int purge_expired(struct pg_conn *c, void *ctx, struct err *e)
 {
-    static const char EXPIRED[] = "SELECT key FROM nb_conversation WHERE workspace = $1"
+    static const char EXPIRED[] = "SELECT key, id FROM nb_conversation WHERE workspace = $1"
                                   " AND (deleted_ms < 0 OR (deleted_ms > 0 AND deleted_ms <"
                                   " $2::bigint)) ORDER BY key LIMIT 1000";
     struct store_op *op = ctx;
@@ -308,6 +308,8 @@ static int purge_expired(struct pg_conn *c, void *ctx, struct err *e)
         r = set_deleted(c, a, key, -key, e);
         if (r == 0)
             r = purge_key(c, a, key, e);
+        if (r == 0)
+            note_swept(op, pg_get_text(c, &q, i, 1));
     }
     pg_clear(c, &q, 1);
     return r;
@@ -322,6 +324,7 @@ static void answer_sweep(struct store_op *op)
 {
     if (op->err.code)
         log_warn(op->store->env->log, "store", "the trash cannot be emptied: %s", op->err.msg);
+    tell_swept(op);
 }
 
 void pg_sweep(struct store *s)
@@ -408,6 +411,7 @@ static int write_fork(struct pg_conn *c, struct forking *f, str header, struct e
                                      .id = op->id,
                                      .conv = &conv,
                                      .is_new = true,
+                                     .is_fresh_id = true,
                                      .expected = -1,
                                      .lines = &header,
                                      .nlines = 1,

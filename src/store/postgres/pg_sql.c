@@ -15,7 +15,7 @@ enum { NOTIFY_MAX = 7000, SEPARATOR = 0x1f };
 struct columns { /* one element for each group */
     int64_t *keys, *expected, *last, *number, *epoch;
     str *workspace, *id, *created, *updated, *owner, *participants, *title, *preview, *summary;
-    bool *is_shared, *is_sealed, *is_hidden;
+    bool *is_shared, *is_sealed, *is_hidden, *is_fresh_id;
     size_t n;
 };
 
@@ -24,7 +24,7 @@ static void columns_init(struct columns *k, struct arena *a, size_t n)
     int64_t **numbers[] = {&k->keys, &k->expected, &k->last, &k->number, &k->epoch};
     str **texts[] = {&k->workspace,    &k->id,    &k->created, &k->updated, &k->owner,
                      &k->participants, &k->title, &k->preview, &k->summary};
-    bool **flags[] = {&k->is_shared, &k->is_sealed, &k->is_hidden};
+    bool **flags[] = {&k->is_shared, &k->is_sealed, &k->is_hidden, &k->is_fresh_id};
     k->n = 0;
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         *numbers[i] = arena_array(a, n + 1, sizeof(int64_t));
@@ -69,6 +69,7 @@ static void columns_add(struct columns *k, struct arena *a, size_t number, const
     k->is_shared[i] = c->acl.is_shared;
     k->is_sealed[i] = c->acl.is_sealed;
     k->is_hidden[i] = c->is_hidden;
+    k->is_fresh_id[i] = g->is_fresh_id;
 }
 
 struct line_rows { /* one element for each line; `group` is the number of its group */
@@ -176,16 +177,20 @@ int pg_sql_load(struct pg_conn *c, struct pg_batch *b, struct err *e)
     " FROM unnest(" group "::bigint[], " seq "::bigint[], " at "::bigint[], " words                \
     "::text[]) AS t(no, seq, at, words) JOIN " rows " r ON r.no = t.no RETURNING 1)"
 
+/* An id in the trash is taken. A row that a concurrent transaction moves to the trash, or back, is
+ * in this snapshot in one of both places. */
 static const char CREATE[] =
     "WITH w AS (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[],"
     " $5::text[], $6::text[], $7::text[], $8::boolean[], $9::boolean[], $10::boolean[],"
-    " $11::text[], $12::text[], $13::text[], $14::text[]) AS t(no, workspace, id, last, created_at,"
-    " updated_at, owner_id, is_shared, is_sealed, is_hidden, participants, title, preview,"
-    " summary)),"
+    " $11::text[], $12::text[], $13::text[], $14::text[], $22::boolean[]) AS t(no, workspace, id,"
+    " last, created_at, updated_at, owner_id, is_shared, is_sealed, is_hidden, participants, title,"
+    " preview, summary, is_fresh_id)),"
     " won AS (INSERT INTO nb_conversation (workspace, id, last, created_at, updated_at, owner_id,"
     " is_shared, is_sealed, is_hidden, participants, title, preview, summary)"
     " SELECT workspace, id, last, created_at, updated_at, owner_id, is_shared, is_sealed,"
     " is_hidden, string_to_array(participants, chr(31)), title, preview, summary FROM w"
+    " WHERE is_fresh_id OR NOT EXISTS (SELECT 1 FROM nb_conversation t"
+    " WHERE t.workspace = w.workspace AND t.id = w.id AND t.deleted_ms >= 0)"
     " ON CONFLICT (workspace, id, deleted_ms) DO NOTHING RETURNING key, workspace, id),"
     " made AS (SELECT w.no, won.key FROM won JOIN w ON w.workspace = won.workspace"
     " AND w.id = won.id),"
@@ -278,6 +283,7 @@ static bool create_params(struct pg_batch *b, struct pg_params *p)
     for (size_t i = 0; i < ARRAY_LEN(after); i++)
         pg_texts(p, after[i], k.n);
     add_lines_params(p, &l);
+    pg_bools(p, k.is_fresh_id, k.n);
     return k.n > 0;
 }
 

@@ -32,6 +32,14 @@ static int pg_open(struct store *s, struct err *e)
     return 0;
 }
 
+static bool pg_peek(struct store *s)
+{
+    struct database *db = s->env->database;
+    s->impl = db;
+    s->readers = db ? db->readers : s->readers;
+    return db != NULL;
+}
+
 static bool pg_has_leases(const struct store *s)
 {
     return pg_database(s)->replica != NULL;
@@ -77,6 +85,7 @@ const struct store_ops store_postgres_ops = {
     .ledger_add = pg_ledger_add,
     .ledger_page = pg_ledger_page,
     .list_trash = pg_list_trash,
+    .peek = pg_peek,
     .person_read = pg_person_read,
     .person_change = pg_person_change,
     .tell_person = pg_tell_person,

@@ -1,4 +1,6 @@
 /* Links for people without an account (conversations/links.c, conversations/shared.c). */
+#include "base/bytes/hash.h"
+#include "base/clock.h"
 #include "support/api_streams.h"
 
 static struct api_answer on(struct api_rig *t, const char *who, const char *method, const char *id,
@@ -175,4 +177,133 @@ TEST_WITH(one_address_sends_so_many_requests_in_a_minute, links_on, api_tear_dow
         status =
             read_link(t, "{\"workspaceId\":\"" RIG_WORKSPACE "\",\"secret\":\"guess\"}").status;
     assert_int_equal(status, 429);
+}
+
+static struct api_space *find_none(void *ctx, str id)
+{
+    return NULL;
+}
+
+static struct peeks {
+    unsigned opened, peeked;
+    store_links_fn fn;
+    void *ctx;
+    struct share_links links;
+    struct deferred later;
+} peeks;
+
+static struct api_space *open_counted(void *ctx, str id, struct err *e)
+{
+    peeks.opened++;
+    return api_rig_open(ctx, id, e);
+}
+
+static void answer_peek(void *ctx)
+{
+    peeks.fn(peeks.ctx, NULL, &peeks.links);
+}
+
+static struct links_peek *peek(void *ctx, str id, store_links_fn fn, void *fn_ctx)
+{
+    struct api_rig *t = ctx;
+    peeks.peeked++;
+    peeks.fn = fn;
+    peeks.ctx = fn_ctx;
+    defer_start(t->rig->loop, &peeks.later);
+    return (struct links_peek *)&peeks; /* nobody looks into it: no request ends before its reply */
+}
+
+/* A workspace that nobody uses: ben has made a link to a conversation of it. */
+static const char *closed_space(struct api_rig *t, struct share_link *made)
+{
+    const char *id = api_conversation(t, "ben", "hello");
+    const char *link = secret_of(t, on(t, "ben", "POST", id, "", NULL));
+    char hash[SHA256_HEX_LEN + 1];
+    struct json *v;
+    assert_int_equal(json_parse(&t->rig->arena, str_from(link), JSON_COPY, &v, NULL), 0);
+    sha256_hex(json_get_string(v, "secret"), hash);
+    *made = (struct share_link){.hash = arena_printf(&t->rig->arena, "%s", hash),
+                                .by = STR("usr_ben"),
+                                .expires_ms = clock_now_ms() + 3600 * 1000};
+    peeks = (struct peeks){.links = {.items = made, .n = 1}};
+    defer_init(&peeks.later, answer_peek, NULL);
+    t->api->deps.find_space = find_none;
+    t->api->deps.open_space = open_counted;
+    t->api->deps.peek_links = peek;
+    return link;
+}
+
+static void use_again(struct api_rig *t)
+{
+    t->api->deps.find_space = api_rig_find;
+    t->api->deps.open_space = api_rig_open;
+}
+
+TEST_WITH(a_workspace_is_opened_only_for_a_link_that_works, links_on, api_tear_down)
+{
+    struct api_rig *t = *state;
+    struct share_link made;
+    const char *link = closed_space(t, &made);
+    const char *guess = "{\"workspaceId\":\"" RIG_WORKSPACE "\",\"secret\":\"guess\"}";
+    assert_gone(t, guess);
+    assert_int_equal(peeks.peeked, 1);
+    t->rig->config.features.public_links = false; /* not even read */
+    assert_gone(t, link);
+    t->rig->config.features.public_links = true;
+    assert_int_equal(peeks.peeked, 1);
+    made.by = STR("usr_none"); /* is not a member */
+    assert_gone(t, link);
+    made.by = STR("usr_ben");
+    made.expires_ms = 1;
+    assert_gone(t, link);
+    assert_int_equal(peeks.opened, 0);
+    made.expires_ms = clock_now_ms() + 3600 * 1000;
+    assert_status(read_link(t, link), 200);
+    assert_int_equal(peeks.opened, 1);
+    use_again(t);
+}
+
+TEST_WITH(the_title_is_that_of_the_moment, links_on, api_tear_down)
+{
+    struct api_rig *t = *state;
+    const char *id = api_conversation(t, "ben", "hello");
+    const char *path = api_path(t, "/v1/conversations/%s", id);
+    assert_status(api_call(t, "ben", "PATCH", path, "{\"title\":\"Then\"}"), 200);
+    const char *link = secret_of(t, on(t, "ben", "POST", id, "", NULL));
+    assert_status(api_call(t, "ben", "PATCH", path, "{\"title\":\"Secret now\"}"), 200);
+    struct api_answer page = read_link(t, link);
+    assert_string_equal(api_text(t, page.json, "title"), "Then");
+}
+
+static void store_said(struct api_rig *t, const char *id, const char *who, const char *text)
+{
+    str line = arena_printf(&t->rig->arena,
+                            "{\"type\":\"user.message\",\"userId\":\"%s\",\"content\":[{\"type\":"
+                            "\"text\",\"text\":\"%s\"}]}",
+                            who, text);
+    rig_append(t->rig, id, line.p);
+}
+
+/* The newest page has the last of them, and not the first. */
+TEST_WITH(people_keep_their_numbers_on_all_pages, links_on, api_tear_down)
+{
+    struct api_rig *t = *state;
+    const char *id = api_conversation(t, "ben", "first");
+    const char *early = secret_of(t, on(t, "ben", "POST", id, "", NULL));
+    char *big = arena_alloc(&t->rig->arena, 900 * 1024);
+    memset(big, 'x', 900 * 1024 - 1);
+    big[900 * 1024 - 1] = '\0';
+    store_said(t, id, "usr_ana", "second");
+    store_said(t, id, "usr_ben", big);
+    store_said(t, id, "usr_ana", big);
+    store_said(t, id, "usr_ana", "last");
+    const char *link = secret_of(t, on(t, "ben", "POST", id, "", NULL));
+    struct api_answer page = read_link(t, link);
+    const struct json *all = json_get(page.json, "messages");
+    assert_true(json_get_int(page.json, "before", 0) > 0);
+    assert_string_equal(api_text(t, json_at(all, all->len - 1), "content"), "last");
+    assert_int_equal(json_get_int(json_at(all, all->len - 1), "person", 0), 2);
+    assert_int_equal(json_get_int(json_at(all, 0), "person", 0), 2);
+    page = read_link(t, early);
+    assert_int_equal(json_get_int(json_at(json_get(page.json, "messages"), 0), "person", 0), 1);
 }

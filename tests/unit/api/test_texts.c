@@ -67,6 +67,22 @@ TEST_WITH(personal_texts_are_for_nobody_else, set_up, tear_down)
     assert_int_equal(prompts(t, "ben"), 0);
 }
 
+/* Who only leaves the workspace finds the texts when they come back; nobody else reads them. */
+TEST_WITH(texts_go_with_the_account_not_with_the_membership, set_up, tear_down)
+{
+    struct api_rig *t = *state;
+    const char *body = "{\"text\":\"Mine.\"}";
+    assert_status(put(t, "dan", "/v1/instructions/personal", body), 200);
+    assert_status(put(t, "ben", "/v1/instructions/personal", body), 200);
+    api_set_role(t, "usr_dan", WS_NONE);
+    assert_status(api_get(t, "dan", "/v1/instructions"), 403);
+    api_set_role(t, "usr_dan", WS_MEMBER);
+    assert_string_equal(instructions(t, "dan", "personal"), "Mine.");
+    api_change(t, (struct change){.kind = CHANGE_USER_REMOVE, .user_id = STR("usr_dan")});
+    rig_until(t->rig, texts_instructions(t->space.texts, STR("usr_dan")).n == 0);
+    assert_string_equal(instructions(t, "ben", "personal"), "Mine.");
+}
+
 TEST_WITH(bad_texts_are_refused, set_up, tear_down)
 {
     static const char *const BODIES[] = {"[]",

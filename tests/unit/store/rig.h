@@ -286,6 +286,14 @@ static inline int rig_create(struct rig *r, const char *id, const char *owner)
     return RIG_CALL(r, store_create(r->store, &spec, rig_on_conv, r));
 }
 
+/* Although the trash has the id, as older versions did. */
+static inline int rig_create_again(struct rig *r, const char *id, const char *owner)
+{
+    struct conv_create spec = {
+        .id = str_from(id), .is_fresh_id = true, .owner_id = str_from(owner)};
+    return RIG_CALL(r, store_create(r->store, &spec, rig_on_conv, r));
+}
+
 static inline int rig_append_n(struct rig *r, const char *id, const str *events, size_t n)
 {
     return RIG_CALL(r, store_append(r->store, str_from(id), events, n, rig_on_append, r));

@@ -386,6 +386,12 @@ TEST_WITH(fork_links_blobs, setup, teardown)
     assert_int_equal(st.st_nlink, 2);
 }
 
+static void on_purge(void *ctx, str id)
+{
+    assert_str(id, ID);
+    ++*(int *)ctx;
+}
+
 TEST_WITH(trash_expires, setup, teardown)
 {
     struct rig *r = *state;
@@ -396,8 +402,11 @@ TEST_WITH(trash_expires, setup, teardown)
     (void)snprintf(old, sizeof(old), "trash/%lld-" FILE_ID,
                    (long long)(clock_now_ms() - 8LL * 24 * 3600 * 1000));
     assert_int_equal(rename(rig_path(r, FILE_ID), rig_path(r, old)), 0);
+    int told = 0;
     rig_reopen(r, "jsonl");
+    store_on_purge(r->store, on_purge, &told);
     rig_reopen(r, "jsonl"); /* closing waits for the sweep */
+    assert_int_equal(told, 1);
     assert_int_equal(rig_restore(r, ID), -ENOENT);
     assert_int_equal(rig_restore(r, "conv_young"), 0);
 }

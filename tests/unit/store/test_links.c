@@ -119,3 +119,24 @@ TEST_WITH(a_link_is_removed_by_its_id_and_only_from_its_conversation, set_up, te
     assert_int_equal(links_apply(&arena, &l, &right, &e), 0);
     assert_int_equal(l.n, 0);
 }
+
+/* A title is for a page, and the document has a limit. */
+TEST_WITH(titles_are_cut, set_up, tear_down)
+{
+    struct share_links l = {0}, back;
+    struct err e = {0};
+    char text[LINK_TITLE_MAX * 2];
+    memset(text, '"', sizeof text);
+    for (unsigned i = 0; i < LINKS_MAX; i++) {
+        char conv[32];
+        snprintf(conv, sizeof conv, "conv_%016u", i);
+        struct share_link one = link_of("link_1", arena_printf(&arena, "%s", conv).p, 9 * DAY);
+        one.title = str_make(text, LINK_TITLE_MAX);
+        assert_int_equal(
+            links_apply(&arena, &l, &(struct link_change){.add = &one, .now_ms = DAY}, &e), 0);
+    }
+    l.items[0].title = str_make(text, sizeof text);
+    assert_int_equal(links_parse(&arena, links_write(&arena, &l), &back, &e), 0);
+    assert_int_equal(back.n, LINKS_MAX);
+    assert_int_equal(back.items[0].title.n, LINK_TITLE_MAX);
+}

@@ -43,8 +43,11 @@ static void record(struct content *c, int number)
 
 static void step_create(struct model *m, unsigned i)
 {
-    int r = rig_create(m->rig, m->id[i], "usr_a");
-    assert_int_equal(r, m->is_live[i] ? -EEXIST : 0);
+    bool is_fresh = pick(m, 2);
+    int r = is_fresh ? rig_create_again(m->rig, m->id[i], "usr_a")
+                     : rig_create(m->rig, m->id[i], "usr_a");
+    bool is_taken = m->is_live[i] || (!is_fresh && m->trashed[i] > 0);
+    assert_int_equal(r, is_taken ? -EEXIST : 0);
     if (r == 0) {
         m->is_live[i] = true;
         memset(&m->live[i], 0, sizeof(m->live[i]));

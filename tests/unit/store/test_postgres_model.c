@@ -84,6 +84,7 @@ static void live_create(struct lives *m)
     if (pick(m, 4) == 0)
         assert_int_equal(json_parse(&a, str_from(text), JSON_COPY, &parent, NULL), 0);
     struct conv_create spec = {.id = str_from(id_of(m, id)),
+                               .is_fresh_id = pick(m, 2),
                                .owner_id = str_from(PICK(m, PEOPLE)),
                                .created_ms = m->now_ms,
                                .parent = parent,

@@ -586,11 +586,32 @@ TEST_WITH(purge_leaves_what_others_deleted, setup, teardown)
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
-    assert_int_equal(rig_create(r, ID, "usr_cat"), 0);
+    assert_int_equal(rig_create_again(r, ID, "usr_cat"), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
     assert_int_equal(rig_delete_as(r, ID, true, "usr_cat", false), 0);
     assert_int_equal(rig_delete_as(r, ID, true, "usr_cat", false), -ENOENT);
     assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
+}
+
+/* Who knows the id of a deleted conversation cannot take it away from those who may restore it, and
+ * hears the same as about one that is there. */
+TEST_WITH(an_id_in_the_trash_is_taken, setup, teardown)
+{
+    struct rig *r = *state;
+    char live[sizeof r->err.msg];
+    assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
+    assert_int_equal(rig_append(r, ID, USER("mine")), 0);
+    assert_int_equal(rig_create(r, ID, "usr_cat"), -EEXIST);
+    memcpy(live, r->err.msg, sizeof live);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_create(r, ID, "usr_cat"), -EEXIST);
+    assert_string_equal(r->err.msg, live);
+    assert_int_equal(rig_get(r, ID), -ENOENT);
+    assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
+    assert_str(r->conv->preview, "mine");
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_delete(r, ID, true), 0);
+    assert_int_equal(rig_create(r, ID, "usr_cat"), 0); /* nothing of it is left */
 }
 
 /* Nobody can use an id again to hide what somebody else has deleted under it. */
@@ -601,7 +622,7 @@ TEST_WITH(a_newer_one_of_another_person_does_not_hide_the_own, setup, teardown)
     assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
     assert_int_equal(rig_append(r, ID, USER("mine")), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
-    assert_int_equal(rig_create(r, ID, "usr_cat"), 0);
+    assert_int_equal(rig_create_again(r, ID, "usr_cat"), 0);
     assert_int_equal(rig_delete(r, ID, false), 0);
     assert_int_equal(RIG_CALL(r, store_list_trash(r->store, &bob, rig_on_list, r)), 0);
     assert_int_equal(r->listing.n, 1);
@@ -610,6 +631,75 @@ TEST_WITH(a_newer_one_of_another_person_does_not_hide_the_own, setup, teardown)
     assert_str(r->conv->preview, "mine");
     assert_int_equal(rig_delete(r, ID, true), 0);
     assert_int_equal(rig_restore_as(r, ID, "usr_cat", false), 0);
+}
+
+static void on_links(void *ctx, const struct err *err, const struct share_links *links)
+{
+    struct rig *r = ctx;
+    assert_true((err == NULL) == (links != NULL));
+    r->nnotes = links ? links->n : 0;
+    rig_end(r, err);
+}
+
+static void rig_peek(struct rig *r)
+{
+    const struct store_conf conf = *store_conf(r->store);
+    r->nnotes = 99;
+    assert_int_equal(RIG_CALL(r, store_peek_links(&r->env, &conf, on_links, r)), 0);
+}
+
+/* Strangers ask for links; the store need not be open for that. */
+TEST_WITH(links_are_read_without_opening_the_store, setup, teardown)
+{
+    struct rig *r = *state;
+    const struct share_link one = {
+        .id = STR("link_1"),
+        .hash = STR("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
+        .conv_id = STR(ID),
+        .by = STR("usr_a"),
+        .title = STR("Then"),
+        .made_ms = 1,
+        .expires_ms = clock_now_ms() + 3600 * 1000};
+    const struct link_change add = {.add = &one, .now_ms = clock_now_ms()};
+    bool is_memory = strcmp(store_conf(r->store)->type, "memory") == 0;
+    rig_peek(r);
+    assert_int_equal(r->nnotes, 0);
+    assert_int_equal(RIG_CALL(r, store_links(r->store, &add, on_links, r)), 0);
+    rig_peek(r);
+    assert_int_equal(r->nnotes, is_memory ? 0 : 1);
+    struct links_peek *p = store_peek_links(&r->env, store_conf(r->store), on_links, r);
+    store_peek_cancel(p); /* and no callback */
+    rig_peek(r);
+}
+
+struct purges {
+    size_t n;
+    char last[STORE_ID_MAX + 1];
+};
+
+static void on_purge(void *ctx, str id)
+{
+    struct purges *p = ctx;
+    p->n++;
+    (void)snprintf(p->last, sizeof p->last, "%.*s", STR_ARG(id));
+}
+
+/* Not while the trash has it: it may come back. */
+TEST_WITH(a_purge_is_told_when_nothing_is_left, setup, teardown)
+{
+    struct rig *r = *state;
+    struct purges told = {0};
+    store_on_purge(r->store, on_purge, &told);
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_create(r, OTHER, "usr_a"), 0);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_delete_as(r, ID, true, "usr_b", false), -ENOENT);
+    assert_int_equal(told.n, 0);
+    assert_int_equal(rig_delete(r, ID, true), 0);
+    assert_true(told.n > 0);
+    assert_string_equal(told.last, ID);
+    assert_int_equal(rig_delete(r, OTHER, true), 0);
+    assert_string_equal(told.last, OTHER);
 }
 
 /* A branch of ID, whose id is returned. */

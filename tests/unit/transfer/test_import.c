@@ -52,13 +52,24 @@ static void on_progress(void *ctx, const struct import_report *r, double share)
     t->progress++;
 }
 
-static int import(struct import_rig *t, const char *name, enum import_kind kind)
+static int import_as(struct import_rig *t, const char *name, struct import_spec spec)
 {
     struct rig *r = &t->rig;
     char path[600];
     (void)snprintf(path, sizeof(path), "%s/%s", r->dir, name);
-    struct import_spec spec = {.path = path, .kind = kind, .progress = on_progress};
+    spec.path = path;
+    spec.progress = on_progress;
     return RIG_CALL(r, import_run(r->store, &spec, on_imported, t));
+}
+
+static int import(struct import_rig *t, const char *name, enum import_kind kind)
+{
+    return import_as(t, name, (struct import_spec){.kind = kind});
+}
+
+static int import_of(struct import_rig *t, const char *name, const char *owner)
+{
+    return import_as(t, name, (struct import_spec){.owner_id = str_from(owner)});
 }
 
 /* A file beside the store. */
@@ -450,6 +461,61 @@ TEST_WITH(an_export_of_claude, setup, teardown)
     assert_str(json_get_string(event(r, 0), "ts"), "2025-01-02T03:04:06.000Z");
 }
 
+/* ---- whose it is ---- */
+
+static void assert_report(const struct import_rig *t, int64_t made, int64_t existing)
+{
+    assert_int_equal(t->report.conversations, made);
+    assert_int_equal(t->report.existing, existing);
+}
+
+/* Two people with the same export: neither hears of the other. */
+TEST_WITH(each_person_imports_an_export_once, setup, teardown)
+{
+    struct import_rig *t = *state;
+    struct rig *r = &t->rig;
+    put(t, "conversations.json", str_from(CLAUDE));
+    static const char *const PEOPLE[] = {"usr_a", "usr_b"};
+    for (size_t i = 0; i < ARRAY_LEN(PEOPLE); i++) {
+        assert_int_equal(import_of(t, "conversations.json", PEOPLE[i]), 0);
+        assert_report(t, 1, 0);
+        assert_int_equal(import_of(t, "conversations.json", PEOPLE[i]), 0);
+        assert_report(t, 0, 1);
+    }
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 2);
+}
+
+/* Earlier versions made the id from the foreign id alone. */
+TEST_WITH(an_import_of_an_earlier_version_is_found, setup, teardown)
+{
+    struct import_rig *t = *state;
+    struct rig *r = &t->rig;
+    char hex[SHA256_HEX_LEN + 1], id[32];
+    put(t, "conversations.json", str_from(CLAUDE));
+    sha256_hex(STR("claude:c-1"), hex);
+    (void)snprintf(id, sizeof id, "conv_%.16s", hex);
+    assert_int_equal(rig_create(r, id, "usr_a"), 0);
+    assert_int_equal(import_of(t, "conversations.json", "usr_a"), 0);
+    assert_report(t, 0, 1);
+    assert_int_equal(import_of(t, "conversations.json", "usr_b"), 0);
+    assert_report(t, 1, 0);
+    assert_int_equal(import(t, "conversations.json", IMPORT_ANY), 0); /* of nobody: as before */
+    assert_report(t, 0, 1);
+}
+
+TEST_WITH(a_log_in_the_trash_is_not_imported_again, setup, teardown)
+{
+    struct import_rig *t = *state;
+    struct rig *r = &t->rig;
+    put(t, "conv_aaaabbbbccccdddd.jsonl", STR(NB_LOG));
+    assert_int_equal(import_of(t, "conv_aaaabbbbccccdddd.jsonl", "usr_a"), 0);
+    assert_int_equal(rig_delete(r, "conv_aaaabbbbccccdddd", false), 0);
+    assert_int_equal(import_of(t, "conv_aaaabbbbccccdddd.jsonl", "usr_b"), 0);
+    assert_report(t, 0, 1);
+    assert_int_equal(rig_restore_as(r, "conv_aaaabbbbccccdddd", "usr_a", false), 0);
+}
+
 /* ---- files beside an export ---- */
 
 static const char PNG[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\2\0\0\0\3";
@@ -501,6 +567,63 @@ TEST_WITH(pictures_and_documents_come_along, setup, teardown)
     const char *blob =
         arena_printf(&r->arena, "%s/%s.blobs/%s", r->conv_dir, id, sha256).p;
     assert_int_equal(access(blob, R_OK), 0);
+}
+
+/* Three conversations that name one file. */
+static void put_three(struct import_rig *t)
+{
+    struct arena *a = &t->rig.arena;
+    str all = STR_NONE;
+    for (int i = 0; i < 3; i++)
+        all = arena_printf(a,
+                           "%.*s%c{\"id\":\"n%d\",\"current_node\":\"a\",\"mapping\":{\"a\":{"
+                           "\"message\":{\"id\":\"a\",\"author\":{\"role\":\"user\"},"
+                           "\"metadata\":{\"attachments\":[{\"id\":\"file-paper001\"}]},"
+                           "\"content\":{\"parts\":[\"read\"]}}}}}",
+                           STR_ARG(all), i == 0 ? '[' : ',', i);
+    put_dir(t, "export");
+    put(t, "export/file-paper001-p.txt", STR("a text"));
+    put(t, "export/conversations.json", arena_printf(a, "%.*s]", STR_ARG(all)));
+}
+
+TEST_WITH(a_file_of_several_conversations_is_stored_once, setup, teardown)
+{
+    struct import_rig *t = *state;
+    struct rig *r = &t->rig;
+    char sha256[SHA256_HEX_LEN + 1];
+    sha256_hex(STR("a text"), sha256);
+    put_three(t);
+    assert_int_equal(import_of(t, "export", "usr_a"), 0);
+    assert_report(t, 3, 0);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        struct stat st;
+        const char *blob = arena_printf(&r->arena, "%s/%.*s.blobs/%s", r->conv_dir,
+                                        STR_ARG(r->listing.convs[i].id), sha256)
+                               .p;
+        assert_int_equal(stat(blob, &st), 0);
+        assert_int_equal(st.st_nlink, 3);
+    }
+}
+
+/* The next import skips what there is, so that it continues. */
+TEST_WITH(an_import_has_a_limit_and_is_continued, setup, teardown)
+{
+    struct import_rig *t = *state;
+    const struct import_spec two = {.owner_id = STR("usr_a"), .max_files = 2};
+    const struct import_spec small = {.owner_id = STR("usr_b"), .max_bytes = 5};
+    put_three(t);
+    assert_int_equal(import_as(t, "export", two), -E2BIG);
+    assert_report(t, 2, 0);
+    assert_non_null(strstr(t->rig.err.msg, "at most 2 files"));
+    assert_int_equal(import_as(t, "export", two), 0);
+    assert_report(t, 1, 2);
+    assert_int_equal(import_as(t, "export", small), -E2BIG);
+    assert_report(t, 0, 0);
+    assert_non_null(strstr(t->rig.err.msg, "at most 0 MiB"));
+    assert_int_equal(rig_list(&t->rig, &(struct store_query){0}), 0);
+    assert_int_equal(t->rig.listing.n, 3); /* nothing incomplete */
 }
 
 TEST_WITH(beside_a_single_file_nothing_is_read, setup, teardown)

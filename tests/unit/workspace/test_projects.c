@@ -149,3 +149,22 @@ TEST_WITH(the_first_project_can_be_removed_before_it_has_conversations, set_up, 
     assert_int_equal(change(w, x, false), 0);
     assert_int_equal(projects_count(w->p), 0);
 }
+
+TEST_WITH(a_purged_conversation_makes_room, set_up, tear_down)
+{
+    struct world *w = *state;
+    char conv[32];
+    struct conv_project p;
+    assert_int_equal(change(w, named("prj_a", "Alpha"), true), 0);
+    for (unsigned i = 0; i < PROJECT_CONVERSATIONS_MAX; i++) {
+        snprintf(conv, sizeof conv, "conv_%u", i);
+        assert_int_equal(assign(w, conv, "prj_a"), 0);
+    }
+    assert_int_equal(assign(w, "conv_more", "prj_a"), -EPERM);
+    projects_forget(w->p, STR("conv_7"));
+    projects_forget(w->p, STR("conv_none"));
+    projects_forget(NULL, STR("conv_7"));
+    assert_int_equal(assign(w, "conv_more", "prj_a"), 0);
+    assert_false(projects_of(w->p, STR("conv_7"), &p));
+    assert_true(projects_of(w->p, STR("conv_8"), &p));
+}

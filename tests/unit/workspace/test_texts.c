@@ -208,3 +208,38 @@ TEST(open_braces_are_read_once)
     arena_done(&a);
     free(p);
 }
+
+static bool is_not_ben(const void *ctx, str user_id)
+{
+    return !str_eq(user_id, STR("usr_ben"));
+}
+
+/* Until the change is on disk, then from there. */
+static void read_again(struct world *w)
+{
+    assert_int_equal(change(w, (struct text_edit){.text = STR("for all")}), 0);
+}
+
+TEST_WITH(nothing_is_left_of_a_person_who_is_gone, set_up, tear_down)
+{
+    struct world *w = *state;
+    static const char *const PEOPLE[] = {"usr_ben", "usr_cyd"};
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < ARRAY_LEN(PEOPLE); k++) {
+            struct text_edit x = {.owner = str_from(PEOPLE[k]), .text = STR("mine")};
+            assert_int_equal(change(w, x), 0);
+            x.name = STR("p");
+            assert_int_equal(change(w, x), 0);
+        }
+        if (i == 0)
+            texts_forget(w->t, STR("usr_ben"));
+        else
+            texts_retain(w->t, is_not_ben, NULL);
+        read_again(w);
+        assert_true(has(w, "usr_ben", "") && has(w, "usr_cyd", "mine") && has(w, "", "for all"));
+        assert_int_equal(prompts(w, "usr_ben")->len, 0);
+        assert_int_equal(prompts(w, "usr_cyd")->len, 1);
+    }
+    texts_forget(w->t, STR("usr_none"));
+    texts_forget(NULL, STR("usr_ben"));
+}

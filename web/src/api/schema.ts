@@ -598,7 +598,7 @@ export interface SharedPage {
 /** A message. */
 export interface SharedMessage {
   role: 'user' | 'assistant'
-  /** Numbers people of one page, from 1. */
+  /** Numbers people, from 1; the same on all pages. */
   person?: number
   content: string
   timestamp: string
