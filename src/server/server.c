@@ -22,6 +22,7 @@
 #include "server/presence.h"
 #include "server/providers.h"
 #include "server/shared.h"
+#include "store/index/index.h"
 #include "store/log/appender.h"
 #include "store/postgres/database.h"
 #include "telemetry/tracer.h"
@@ -104,6 +105,7 @@ static void prepare_spaces(struct server *s)
         .bus = s->bus,
         .appender = s->appender,
         .readers = s->readers,
+        .indexes = index_group_new(s->loop),
         .price = llm_price,
         .price_ctx = s->llm,
         .audit = s->audit,
@@ -523,6 +525,7 @@ void server_free(struct server *s)
     media_stop(s->media);
     pool_free(s->media_pool);
     pool_free(s->pages_pool);
+    index_group_free(s->store_env.indexes);
     pool_free(s->readers);
     media_free(s->media); /* an import uses it on a thread of the readers */
     audit_free(s->audit); /* so that the audit log also records what the pool ends */
