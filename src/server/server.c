@@ -52,6 +52,7 @@ struct server {
     struct database *database; /* connects when a store of type postgres is opened */
     struct audit *audit;
     struct store_env store_env;
+    struct builtin_catalog *builtins;
     struct instance instance;
     struct shared_people people;
     struct directory *directory;
@@ -111,6 +112,7 @@ static void prepare_spaces(struct server *s)
         .audit = s->audit,
         .database = s->database,
     };
+    s->builtins = builtin_catalog_new();
     struct open_workspace_env env = {
         .loop = s->loop,
         .log = s->log,
@@ -124,6 +126,7 @@ static void prepare_spaces(struct server *s)
         .api = &s->api,
         .gateway = s->gateway,
         .store_env = &s->store_env,
+        .builtins = s->builtins,
         .directory = s->directory,
         .tracer = s->tracer,
         .consents = s->people.consents ? pg_consents_table(s->people.consents) : NULL,
@@ -529,6 +532,7 @@ void server_free(struct server *s)
     pool_free(s->readers);
     media_free(s->media); /* an import uses it on a thread of the readers */
     audit_free(s->audit); /* so that the audit log also records what the pool ends */
+    builtin_catalog_free(s->builtins);
     bus_free(s->bus);
     lock_close(s->claim_fd);
     arena_done(&s->arena);
