@@ -228,25 +228,25 @@ static const char *annotations(const struct builtin_tool *t)
 }
 
 /* Matched by name alone: an action of the same name in another scope must not change anything. */
-static struct json_strs reading_actions(struct builtin *b, const struct builtin_tool *t)
+static struct json_strs reading_actions(struct arena *a, const struct builtin_tool *t)
 {
-    struct json_strs out = {arena_array(&b->arena, t->nactions, sizeof(str)), 0};
+    struct json_strs out = {arena_array(a, t->nactions, sizeof(str)), 0};
     for (size_t i = 0; i < t->nactions; i++)
         if (t->actions[i].is_read_only)
             out.items[out.len++] = str_from(t->actions[i].name);
     return out;
 }
 
-static void describe_builtin(struct builtin *b, const struct builtin_tool *t, struct tool *ret)
+static void describe_builtin(struct arena *a, const struct builtin_tool *t, struct tool *ret)
 {
     *ret = (struct tool){
         .name = str_from(t->name),
         .title = str_from(t->title),
         .description = str_from(t->description),
-        .input_schema = parse_const(&b->arena, t->schema),
-        .annotations = parse_const(&b->arena, annotations(t)),
+        .input_schema = parse_const(a, t->schema),
+        .annotations = parse_const(a, annotations(t)),
         .scope = rule_of(t, NULL).scope,
-        .reading_actions = reading_actions(b, t),
+        .reading_actions = reading_actions(a, t),
         .is_workspace_change = t->is_workspace_change,
         .timeout_ms = t->timeout_ms,
     };
@@ -258,18 +258,51 @@ static bool is_on(const struct builtin *b, const struct builtin_tool *t)
     return t->feature == 0 || *(const bool *)((const char *)&c->features + t->feature - 1);
 }
 
+struct builtin_catalog {
+    struct arena arena;
+    struct tool *tools[BUILTIN_SOURCES_MAX]; /* as in SOURCES */
+};
+
+static size_t count_builtins(size_t source)
+{
+    size_t n = 0;
+    while (SOURCES[source].tools[n])
+        n++;
+    return n;
+}
+
+struct builtin_catalog *builtin_catalog_new(void)
+{
+    static_assert(ARRAY_LEN(SOURCES) <= BUILTIN_SOURCES_MAX, "");
+    struct builtin_catalog *c = xcalloc(1, sizeof *c);
+    arena_init(&c->arena);
+    for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++) {
+        size_t n = count_builtins(i);
+        c->tools[i] = arena_array(&c->arena, n, sizeof *c->tools[i]);
+        for (size_t k = 0; k < n; k++)
+            describe_builtin(&c->arena, SOURCES[i].tools[k], &c->tools[i][k]);
+    }
+    return c;
+}
+
+void builtin_catalog_free(struct builtin_catalog *c)
+{
+    if (!c)
+        return;
+    arena_done(&c->arena);
+    free(c);
+}
+
 static void make_source(struct builtin *b, size_t i)
 {
     struct builtin_source *s = &b->sources[i];
     s->builtin = b;
     s->table = SOURCES[i].tools;
-    size_t n = 0;
-    while (s->table[n])
-        n++;
+    size_t n = count_builtins(i);
     s->tools = arena_array(&b->arena, n, sizeof *s->tools);
     for (size_t k = 0; k < n; k++)
         if (is_on(b, s->table[k]))
-            describe_builtin(b, s->table[k], &s->tools[s->ntools++]);
+            s->tools[s->ntools++] = b->deps.catalog->tools[i][k];
     s->source = (struct tool_source){.name = SOURCES[i].name,
                                      .list = list_builtins,
                                      .start = start_builtin,
@@ -277,14 +310,16 @@ static void make_source(struct builtin *b, size_t i)
                                      .probe = probe_builtin,
                                      .self = s,
                                      .call_size = sizeof(struct builtin_call),
+                                     .is_constant = !b->own,
                                      .max_concurrent = SOURCES[i].max_concurrent};
 }
 
 struct builtin *builtin_new(const struct builtin_deps *deps)
 {
-    static_assert(ARRAY_LEN(SOURCES) <= BUILTIN_SOURCES_MAX, "");
     struct builtin *b = xcalloc(1, sizeof *b);
     b->deps = *deps;
+    if (!b->deps.catalog)
+        b->deps.catalog = b->own = builtin_catalog_new();
     arena_init(&b->arena);
     for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
         make_source(b, i);
@@ -313,6 +348,7 @@ void builtin_free(struct builtin *b)
         return;
     for (size_t i = 0; b->registry && i < ARRAY_LEN(SOURCES); i++)
         registry_remove_source(b->registry, &b->sources[i].source);
+    builtin_catalog_free(b->own);
     arena_done(&b->arena);
     free(b);
 }

@@ -23,10 +23,17 @@ struct builtin_access {
 };
 bool builtin_access_at(size_t i, struct builtin_access *ret); /* false past the last */
 
+/* The descriptions of all tools, parsed once for all workspaces of a server. Must outlive their
+ * registries and every toolset. */
+struct builtin_catalog;
+struct builtin_catalog *builtin_catalog_new(void);
+void builtin_catalog_free(struct builtin_catalog *c); /* accepts NULL */
+
 struct builtin_deps { /* borrowed */
     struct runtime *runtime;
-    uint64_t started_ms;       /* monotonic */
-    struct mpak_conf registry; /* of bundles; no fetcher = no registry */
+    uint64_t started_ms;                   /* monotonic */
+    struct mpak_conf registry;             /* of bundles; no fetcher = no registry */
+    const struct builtin_catalog *catalog; /* NULL = its own */
 };
 
 struct builtin *builtin_new(const struct builtin_deps *deps);

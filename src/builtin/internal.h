@@ -73,6 +73,7 @@ struct builtin_source { /* one of the namespaces: "nb", "conversations", "files"
 
 struct builtin {
     struct builtin_deps deps;
+    struct builtin_catalog *own; /* deps.catalog; NULL = that of the server */
     struct arena arena;
     struct registry *registry;      /* once registered */
     struct bundles *bundles;        /* or NULL */

@@ -222,6 +222,7 @@ static int make_runtime(struct open_workspace *sp, struct err *e)
     struct builtin_deps bdeps = {
         .runtime = sp->api.runtime,
         .started_ms = env->started_ms,
+        .catalog = env->builtins,
         .registry = {.fetcher = env->fetcher, .base_url = sp->config.registry_url},
     };
     sp->builtin = builtin_new(&bdeps);

@@ -28,6 +28,7 @@ struct open_workspace_env { /* shared by all open workspaces; borrowed */
     struct api *const *api;  /* is made later; it tells people who are mentioned */
     struct gateway *gateway; /* is notified of changes of bundles and before a workspace is freed */
     const struct store_env *store_env;
+    const struct builtin_catalog *builtins;
     const struct directory *directory;
     struct tracer *tracer;          /* NULL = runs are not traced */
     struct consent_table *consents; /* of several servers; NULL = files */

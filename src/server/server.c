@@ -22,6 +22,7 @@
 #include "server/presence.h"
 #include "server/providers.h"
 #include "server/shared.h"
+#include "store/index/index.h"
 #include "store/log/appender.h"
 #include "store/postgres/database.h"
 #include "telemetry/tracer.h"
@@ -51,6 +52,7 @@ struct server {
     struct database *database; /* connects when a store of type postgres is opened */
     struct audit *audit;
     struct store_env store_env;
+    struct builtin_catalog *builtins;
     struct instance instance;
     struct shared_people people;
     struct directory *directory;
@@ -104,11 +106,13 @@ static void prepare_spaces(struct server *s)
         .bus = s->bus,
         .appender = s->appender,
         .readers = s->readers,
+        .indexes = index_group_new(s->loop),
         .price = llm_price,
         .price_ctx = s->llm,
         .audit = s->audit,
         .database = s->database,
     };
+    s->builtins = builtin_catalog_new();
     struct open_workspace_env env = {
         .loop = s->loop,
         .log = s->log,
@@ -122,6 +126,7 @@ static void prepare_spaces(struct server *s)
         .api = &s->api,
         .gateway = s->gateway,
         .store_env = &s->store_env,
+        .builtins = s->builtins,
         .directory = s->directory,
         .tracer = s->tracer,
         .consents = s->people.consents ? pg_consents_table(s->people.consents) : NULL,
@@ -530,9 +535,11 @@ void server_free(struct server *s)
     media_stop(s->media);
     pool_free(s->media_pool);
     pool_free(s->pages_pool);
+    index_group_free(s->store_env.indexes);
     pool_free(s->readers);
     media_free(s->media); /* an import uses it on a thread of the readers */
     audit_free(s->audit); /* so that the audit log also records what the pool ends */
+    builtin_catalog_free(s->builtins);
     bus_free(s->bus);
     lock_close(s->claim_fd);
     arena_done(&s->arena);

@@ -17,8 +17,8 @@ struct skills {
     struct skills **views; /* of users with personal skills; a view has none */
     size_t n_views;
     struct arena arena;
-    struct skill *items; /* `cap` of them */
-    size_t len, cap;
+    struct skill *items; /* heap: most sets are far smaller than the largest */
+    size_t len, cap, max;
     const struct skill **context;
     size_t n_context;
     struct skill_problems problems;
@@ -60,6 +60,12 @@ static struct skill *skills_lookup(const struct skills *s, str name)
     return NULL;
 }
 
+static void skills_push(struct skills *s, const struct skill *skill)
+{
+    GROW(s->items, s->len, s->cap);
+    s->items[s->len++] = *skill;
+}
+
 /* A later skill takes the place of an earlier one of the same name, so that overriding a skill does
  * not change the order of matching. */
 static void skills_add(struct skills *s, const struct skill *skill)
@@ -71,8 +77,8 @@ static void skills_add(struct skills *s, const struct skill *skill)
                           "not loaded: a personal skill cannot replace a skill of the same name");
     else if (earlier)
         *earlier = *skill;
-    else if (s->len < s->cap)
-        s->items[s->len++] = *skill;
+    else if (s->len < s->max)
+        skills_push(s, skill);
     else
         skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, skill->path, 0,
                           "not loaded: there are %zu skills already", s->len);
@@ -278,7 +284,7 @@ static int by_priority(const void *x, const void *y)
 
 static void collect_context(struct skills *s)
 {
-    assert(!s->context && s->len <= s->cap);
+    assert(!s->context && s->len <= s->max);
     s->context = arena_array(&s->arena, s->len, sizeof(*s->context));
     for (size_t i = 0; i < s->len; i++)
         if (s->items[i].type == SKILL_CONTEXT)
@@ -298,10 +304,9 @@ static struct skills *view_new(struct skills *s, const struct skill_dir *people,
     arena_init(&v->arena);
     v->parent = s;
     v->user_id = arena_str(&v->arena, str_from(user));
-    v->cap = s->len + SKILL_PERSONAL_MAX;
-    v->items = arena_array(&v->arena, v->cap, sizeof(*v->items));
-    memcpy(v->items, s->items, s->len * sizeof(*v->items));
-    v->len = s->len;
+    v->max = s->len + SKILL_PERSONAL_MAX;
+    for (size_t i = 0; i < s->len; i++)
+        skills_push(v, &s->items[i]);
     struct skill_dir own = {
         .path = arena_printf(&v->arena, "%.*s/%s/skills", STR_ARG(people->path), user),
         .origin = SKILL_PERSONAL};
@@ -318,6 +323,7 @@ static struct skills *view_new(struct skills *s, const struct skill_dir *people,
 static void view_free(struct skills *v)
 {
     assert(v->parent && v->refs == 0 && v->n_views == 0);
+    free(v->items);
     arena_done(&v->arena);
     free(v);
 }
@@ -355,9 +361,8 @@ struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
     struct skills *s = xcalloc(1, sizeof(*s));
 
     s->refs = 1;
-    s->cap = SKILLS_MAX;
+    s->max = SKILLS_MAX;
     arena_init(&s->arena);
-    s->items = arena_array(&s->arena, SKILLS_MAX, sizeof(*s->items));
     for (size_t i = 0; i < skills_embedded_len; i++) {
         const struct skill_embedded *e = &skills_embedded[i];
         add_skill_text(s, e->path, e->text, &(struct skill_dir){.origin = e->origin}, STR_NONE);
@@ -395,6 +400,7 @@ struct skills *skills_unref(struct skills *s)
     if (--s->refs == 0) {
         for (size_t i = 0; i < s->n_views; i++)
             view_free(s->views[i]);
+        free(s->items);
         arena_done(&s->arena);
         free(s);
     }

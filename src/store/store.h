@@ -73,6 +73,8 @@ struct store_env { /* shared by all stores of a process; must outlive them */
     void *price_ctx;
     struct audit *audit;       /* records the calls that have a doer; NULL = no audit */
     struct database *database; /* of stores of type postgres (postgres/database.h); NULL = none */
+    /* What the indexes of file stores share (index/index.h); NULL = each has its own. */
+    struct index_group *indexes;
 };
 
 struct store_conf {

@@ -179,7 +179,9 @@ struct toolset_part *registry_source_part(struct registry_source *s)
     if (!s->part) {
         size_t n = 0;
         const struct tool *tools = s->def->list(s->def->self, &n);
-        s->part = toolset_part_new(str_from(s->def->name), tools, n);
+        str name = str_from(s->def->name);
+        s->part = s->def->is_constant ? toolset_part_borrow(name, tools, n)
+                                      : toolset_part_new(name, tools, n);
     }
     return s->part;
 }

@@ -164,4 +164,6 @@ struct tool_source {
      * UINT_MAX, to avoid a deadlock. */
     unsigned max_concurrent;
     uint64_t timeout_ms; /* 0 = 120 s */
+    /* Texts and JSON of its tools outlive every toolset, so that they are not copied. */
+    bool is_constant;
 };

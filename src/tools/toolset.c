@@ -49,7 +49,14 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
     };
 }
 
-struct toolset_part *toolset_part_new(str source, const struct tool *tools, size_t n)
+static struct tool borrow_tool(struct arena *a, const struct tool *t)
+{
+    (void)a;
+    return *t;
+}
+
+static struct toolset_part *part_new(str source, const struct tool *tools, size_t n,
+                                     struct tool (*take)(struct arena *a, const struct tool *t))
 {
     struct toolset_part *p = xcalloc(1, sizeof(*p));
     struct map seen;
@@ -64,12 +71,22 @@ struct toolset_part *toolset_part_new(str source, const struct tool *tools, size
     for (size_t i = 0; i < n; i++) {
         if (map_get(&seen, tools[i].name))
             continue;
-        p->tools[p->len] = copy_tool(&p->arena, &tools[i]);
+        p->tools[p->len] = take(&p->arena, &tools[i]);
         map_put(&seen, tools[i].name, &p->tools[p->len]);
         p->len++;
     }
     map_done(&seen);
     return p;
+}
+
+struct toolset_part *toolset_part_new(str source, const struct tool *tools, size_t n)
+{
+    return part_new(source, tools, n, copy_tool);
+}
+
+struct toolset_part *toolset_part_borrow(str source, const struct tool *tools, size_t n)
+{
+    return part_new(source, tools, n, borrow_tool);
 }
 
 static struct toolset_part *part_ref(struct toolset_part *p)

@@ -29,6 +29,8 @@ struct toolset {
  * TOOLSET_PART_MAX are left out. */
 #define TOOLSET_PART_MAX 10000
 struct toolset_part *toolset_part_new(str source, const struct tool *tools, size_t n);
+/* The same without copies of what the tools point to: it must outlive the part. */
+struct toolset_part *toolset_part_borrow(str source, const struct tool *tools, size_t n);
 struct toolset_part *toolset_part_unref(struct toolset_part *p); /* takes NULL; returns NULL */
 
 /* Takes its own references to the parts. */

@@ -46,11 +46,11 @@ struct memory_watch {
     struct timer timer;
     struct job job;
     bool is_looking, is_stopped;
-    bool is_used;     /* since the last measurement began */
-    unsigned calm;    /* measurements in a row without a change */
-    uint64_t rest_ms; /* resting: the time of the next measurement */
-    struct sample samples[BUNDLES_MAX + 1];
-    size_t n;
+    bool is_used;           /* since the last measurement began */
+    unsigned calm;          /* measurements in a row without a change */
+    uint64_t rest_ms;       /* resting: the time of the next measurement */
+    struct sample *samples; /* heap; most workspaces have few bundles, or none */
+    size_t n, cap;
     size_t turn;                    /* the bundle whose directory is measured */
     struct arena arena;             /* owns the paths */
     struct machine_usage machine;   /* at the last measurement */
@@ -263,12 +263,14 @@ static void memory_look(struct memory_watch *w)
     w->is_used = false;
     for (size_t i = 0; i < w->set->n; i++) {
         int pid = pid_of(w->set->items[i]);
-        if (pid > 0)
-            w->samples[w->n++] = (struct sample){
-                .pid = pid,
-                .memory_max = bundle_memory_max(&w->set->items[i]->entry),
-                .is_wrapped = str_starts(w->set->items[i]->facts.sandbox, STR("bubblewrap")),
-            };
+        if (pid <= 0)
+            continue;
+        GROW(w->samples, w->n, w->cap);
+        w->samples[w->n++] = (struct sample){
+            .pid = pid,
+            .memory_max = bundle_memory_max(&w->set->items[i]->entry),
+            .is_wrapped = str_starts(w->set->items[i]->facts.sandbox, STR("bubblewrap")),
+        };
     }
     choose_directories(w);
     if (w->n == 0)
@@ -309,5 +311,6 @@ void memory_watch_free(struct memory_watch *w)
     assert(!w->is_looking);
     timer_stop(&w->timer);
     arena_done(&w->arena);
+    free(w->samples);
     free(w);
 }

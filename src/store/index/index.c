@@ -185,6 +185,7 @@ void index_sync_start(struct index *ix)
     j->state = ix->state;
     j->mark = ix->mark;
     j->is_busy = true;
+    index_connect(ix);
     pool_run(ix->store->env->readers, &j->job, sync_work, sync_done);
 }
 
@@ -255,21 +256,17 @@ void index_scan_instead(struct store_op *op)
     op_run(op, op->work);
 }
 
-static void db_delete(struct index_db *db)
-{
-    index_db_close(db);
-    free(db);
-}
-
 static void query_done(struct job *job)
 {
     struct query_job *q = CONTAINER_OF(job, struct query_job, job);
     struct index *ix = q->ix;
     /* After an error the connection may be to a file that is gone. */
-    if (q->status == 0 && ix->nidle < INDEX_IDLE_MAX)
+    if (q->status == 0 && ix->nidle < INDEX_IDLE_MAX && !list_empty(&ix->open)) {
         ix->idle[ix->nidle++] = q->db;
-    else
-        db_delete(q->db);
+    } else {
+        index_db_close(q->db);
+        free(q->db);
+    }
     if (q->has_written)
         feed_soon(ix);
     if (q->status < 0)
@@ -284,6 +281,7 @@ void index_query(struct index *ix, struct store_op *op, int64_t birth,
     struct query_job *q = ARENA_NEW(&op->arena, struct query_job);
     *q = (struct query_job){.op = op, .ix = ix, .birth = birth, .counting = counting};
     q->job = (struct job){.work = query_work, .done = query_done};
+    index_connect(ix);
     if (ix->nidle > 0) {
         q->db = ix->idle[--ix->nidle];
     } else {
@@ -352,6 +350,8 @@ struct index *index_new(struct store *s, const char *dir)
     struct index *ix = xcalloc(1, sizeof(*ix));
     struct files *f = s->impl;
     ix->store = s;
+    ix->has_own_group = !s->env->indexes;
+    ix->group = s->env->indexes ? s->env->indexes : index_group_new(s->env->loop);
     ix->own = &f->changes;
     ix->dir = str_dup(str_from(dir));
     ix->path = cache_path(s, "index.db");
@@ -362,6 +362,8 @@ struct index *index_new(struct store *s, const char *dir)
     list_init(&ix->batch);
     list_init(&ix->sweeping);
     list_init(&ix->too_late);
+    list_init(&ix->open);
+    list_init(&ix->feed.node);
     index_db_init(&ix->sync.db, ix->path, ix->dir, s->env);
     index_db_init(&ix->sweep.db, ix->path, ix->dir, s->env);
     index_db_init(&ix->feed.db, ix->path, ix->dir, s->env);
@@ -375,18 +377,15 @@ struct index *index_new(struct store *s, const char *dir)
 void index_free_if_idle(struct index *ix)
 {
     assert(ix->on_free);
-    if (ix->sync.is_busy || ix->sweep.is_busy || ix->feed.is_busy)
+    if (index_is_busy(ix))
         return;
     loop_fn done = ix->on_free;
     assert(list_empty(&ix->waiting) && list_empty(&ix->batch) && list_empty(&ix->sweeping) &&
            list_empty(&ix->too_late));
-    while (ix->nidle > 0)
-        db_delete(ix->idle[--ix->nidle]);
-    index_db_close(&ix->sync.db);
-    index_db_close(&ix->sweep.db);
-    index_db_close(&ix->feed.db);
-    pool_free(ix->pool);
-    ix->pool = NULL;
+    index_disconnect(ix);
+    if (ix->has_own_group)
+        index_group_free(ix->group);
+    ix->group = NULL;
     ix->on_free = NULL;
     done(ix->on_free_ctx);
 }
@@ -406,6 +405,7 @@ void index_stop(struct index *ix, loop_fn done, void *ctx)
     timer_stop(&ix->timer);
     timer_stop(&ix->shrink);
     timer_stop(&ix->patience);
+    list_del(&ix->feed.node);
     ix->is_mixed = index_has_foreign_change(&ix->state, ix);
     /* What was written last, so that the next process finds a complete index. */
     ix->sync.is_last = !ix->sync.is_busy && map_len(&ix->touched) > 0 && ix->mark.fd >= 0 &&

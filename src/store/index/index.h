@@ -28,14 +28,19 @@
  * that it returns against the file, and so notices appends of other processes. If the database was
  * replaced since the sync, or fails, the call falls back to scanning the logs.
  *
- * Feed: one at a time. It gathers text, and sweeps for changes of other processes, on a thread with
- * low priority, and writes the text to the full-text index in slices on the reader pool: a thread
- * that has to wait for a processor must not hold the lock that a list needs. A search reads the
- * ends of logs that the feed has not reached.
+ * Feed: one at a time for each index, and FEEDS_MAX in a group. It gathers text, and sweeps for
+ * changes of other processes, on a thread with low priority, and writes the text to the full-text
+ * index in slices on the reader pool: a thread that has to wait for a processor must not hold the
+ * lock that a list needs. A search reads the ends of logs that the feed has not reached.
  *
  * Who may touch what: each job owns its struct (sync_job, sweep_job, query_job, feed_job) while
  * is_busy, with a copy of sweep_state; `index_learn` takes the results over on the loop thread.
  * Only `stop`, `writers`, `own` and `progress`, which are atomic, change while a job may read them.
+ *
+ * Group: what the indexes of a process share, so that a workspace that is open and not used costs
+ * little: the threads of the feed, and a limit of how many indexes keep connections. The
+ * connections of an index that was not used for some time are closed, and so are those of the index
+ * that was used least recently when there are too many; the next job opens what it needs.
  *
  *   index.c        calls, the sync job     search_feed.c  adds text to the full-text index
  *   index_background.c  sweep and feed     search_find.c  runs a search
@@ -49,6 +54,11 @@
 #include "store/backend/file_store.h"
 
 struct index;
+struct index_group;
+
+/* Loop thread; must outlive the stores that use it. */
+struct index_group *index_group_new(struct loop *l);
+void index_group_free(struct index_group *g); /* accepts NULL */
 
 /* dir: the directory in which logs are created and deleted. The cache directory is created when
  * it is first needed. */

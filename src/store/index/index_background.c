@@ -1,7 +1,7 @@
 /* index_background.c - the sweep of the directory and the feed of the full-text index. */
 #include <assert.h>
 #include <errno.h>
-#include <sys/resource.h>
+#include <malloc.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,8 +19,112 @@ enum {
     CHANGING_SLICE = 64,   /* and one that has rows to write for all of a slice */
     SHRINK_MS = 10000,     /* between two releases of memory, which block other allocations, and
                               the next write needs the memory again */
-    LOW_PRIORITY = 10,
+    CLOSE_MS = 30000,      /* unused connections are closed after this time */
+    FEEDS_MAX = 2,         /* of all indexes; the others wait */
 };
+
+/* ---- what indexes share ---- */
+
+static struct pool *group_pool(struct index_group *g)
+{
+    if (!g->pool) {
+        g->pool = pool_new(g->loop, "nb-index", FEEDS_MAX);
+        pool_give_way(g->pool);
+    }
+    return g->pool;
+}
+
+bool index_is_busy(const struct index *ix)
+{
+    return ix->sync.is_busy || ix->sweep.is_busy || ix->feed.is_busy;
+}
+
+void index_disconnect(struct index *ix)
+{
+    assert(!index_is_busy(ix));
+    while (ix->nidle > 0) {
+        struct index_db *db = ix->idle[--ix->nidle];
+        index_db_close(db);
+        free(db);
+    }
+    index_db_close(&ix->sync.db);
+    index_db_close(&ix->sweep.db);
+    index_db_close(&ix->feed.db);
+    ix->feed.has_fed = false; /* its memory is released with the connection */
+    timer_stop(&ix->shrink);
+    ix->group->nopen -= !list_empty(&ix->open);
+    list_del(&ix->open);
+}
+
+static void trim_work(struct job *j)
+{
+    (void)j;
+    (void)malloc_trim(0);
+}
+
+static void trim_done(struct job *j)
+{
+    CONTAINER_OF(j, struct index_group, trim)->is_trimming = false;
+}
+
+static void on_close(void *ctx)
+{
+    struct index_group *g = ctx;
+    uint64_t now = clock_mono_ms();
+    size_t before = g->nopen;
+    LIST_EACH (ix, &g->open, struct index, open)
+        if (now - ix->connected_ms >= CLOSE_MS && !index_is_busy(ix))
+            index_disconnect(ix);
+    if (g->nopen > 0)
+        timer_start(&g->close, CLOSE_MS);
+    if (g->nopen == before || g->is_trimming)
+        return;
+    g->is_trimming = true;
+    pool_run(group_pool(g), &g->trim, trim_work, trim_done);
+}
+
+/* With more than INDEX_OPEN_MAX that are busy, all of them stay. */
+static void close_oldest(struct index_group *g)
+{
+    LIST_EACH (ix, &g->open, struct index, open) {
+        if (g->nopen <= INDEX_OPEN_MAX)
+            return;
+        if (!index_is_busy(ix))
+            index_disconnect(ix);
+    }
+}
+
+void index_connect(struct index *ix)
+{
+    struct index_group *g = ix->group;
+    g->nopen += list_empty(&ix->open);
+    list_del(&ix->open);
+    close_oldest(g); /* not this one, which is in no list now */
+    list_push(&g->open, &ix->open);
+    ix->connected_ms = clock_mono_ms();
+    if (!timer_active(&g->close))
+        timer_start(&g->close, CLOSE_MS);
+}
+
+struct index_group *index_group_new(struct loop *l)
+{
+    struct index_group *g = xcalloc(1, sizeof(*g));
+    g->loop = l;
+    list_init(&g->open);
+    list_init(&g->feeds);
+    timer_init(&g->close, l, on_close, g);
+    return g;
+}
+
+void index_group_free(struct index_group *g)
+{
+    if (!g)
+        return;
+    assert(g->nopen == 0 && g->nfeeds == 0 && list_empty(&g->feeds));
+    timer_stop(&g->close);
+    pool_free(g->pool);
+    free(g);
+}
 
 /* ---- the directory ---- */
 
@@ -191,6 +295,7 @@ void index_sweep_start(struct index *ix)
         j->state = ix->state;
         j->began_ms = now;
         j->is_busy = true;
+        index_connect(ix);
         pool_run(ix->store->env->readers, &j->job, sweep_work, sweep_done);
     }
     uint64_t until = j->began_ms + PATIENCE_MS;
@@ -216,9 +321,6 @@ static void gather_work(struct job *job)
     struct index *ix = CONTAINER_OF(f, struct index, feed);
     struct index_sync s = {
         .db = &f->db, .store = ix->store, .stop = &ix->stop, .yield = &ix->writers};
-    if (!f->is_low)
-        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOW_PRIORITY);
-    f->is_low = true;
     int r = index_db_ready(&f->db);
     if (r >= 0 && (f->must_sweep || f->state.birth != f->db.birth))
         r = index_sweep_dir(&s, ix, 0, &f->state);
@@ -239,6 +341,39 @@ static void write_work(struct job *job)
     f->has_fed |= f->status > 0;
 }
 
+static bool is_feed_sweep_due(const struct index *ix)
+{
+    uint64_t rest_ms = SWEEP_SHARE * ix->state.sweep_ms;
+    return clock_mono_ms() >
+           ix->state.swept_ms + (rest_ms > SWEEP_EVERY_MS ? rest_ms : SWEEP_EVERY_MS);
+}
+
+static void feed_done(struct job *job);
+
+static void feed_begin(struct index *ix)
+{
+    struct feed_job *f = &ix->feed;
+    uint64_t now = clock_mono_ms();
+    f->must_sweep |= is_feed_sweep_due(ix);
+    f->slice_max = now - ix->used_ms >= WATCHED_MS    ? SEARCH_SLICE_MAX
+                   : now - ix->wrote_ms >= WATCHED_MS ? WATCHED_SLICE
+                                                      : CHANGING_SLICE;
+    f->state = ix->state;
+    f->is_busy = true;
+    ix->group->nfeeds++;
+    index_connect(ix);
+    pool_run(group_pool(ix->group), &f->job, gather_work, feed_done);
+}
+
+static void feed_next(struct index_group *g)
+{
+    while (g->nfeeds < FEEDS_MAX && !list_empty(&g->feeds)) {
+        struct index *ix = LIST_ENTRY(list_pop(&g->feeds), struct index, feed.node);
+        if (!ix->sweep.is_busy) /* which starts the feed at its end */
+            feed_begin(ix);
+    }
+}
+
 static void feed_done(struct job *job)
 {
     struct feed_job *f = CONTAINER_OF(job, struct feed_job, job);
@@ -251,6 +386,8 @@ static void feed_done(struct job *job)
     search_slice_free(f->slice);
     f->slice = NULL;
     f->is_busy = false;
+    ix->group->nfeeds--;
+    feed_next(ix->group);
     if (ix->on_free) {
         index_free_if_idle(ix);
         return;
@@ -265,13 +402,6 @@ static void feed_done(struct job *job)
         index_feed_start(ix);
 }
 
-static bool is_feed_sweep_due(const struct index *ix)
-{
-    uint64_t rest_ms = SWEEP_SHARE * ix->state.sweep_ms;
-    return clock_mono_ms() >
-           ix->state.swept_ms + (rest_ms > SWEEP_EVERY_MS ? rest_ms : SWEEP_EVERY_MS);
-}
-
 void index_feed_start(struct index *ix)
 {
     struct feed_job *f = &ix->feed;
@@ -280,16 +410,9 @@ void index_feed_start(struct index *ix)
         f->is_wanted = f->is_busy;
         return;
     }
-    if (!ix->pool)
-        ix->pool = pool_new(ix->store->env->loop, "nb-index", 1);
-    uint64_t now = clock_mono_ms();
-    f->must_sweep |= is_feed_sweep_due(ix);
-    f->slice_max = now - ix->used_ms >= WATCHED_MS    ? SEARCH_SLICE_MAX
-                   : now - ix->wrote_ms >= WATCHED_MS ? WATCHED_SLICE
-                                                      : CHANGING_SLICE;
-    f->state = ix->state;
-    f->is_busy = true;
-    pool_run(ix->pool, &f->job, gather_work, feed_done);
+    if (list_empty(&f->node))
+        list_push(&ix->group->feeds, &f->node);
+    feed_next(ix->group);
 }
 
 void index_feed_if_due(struct index *ix)

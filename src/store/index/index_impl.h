@@ -10,6 +10,7 @@
 
 enum {
     INDEX_IDLE_MAX = 4,    /* connections kept for the next query */
+    INDEX_OPEN_MAX = 32,   /* indexes of a group that keep connections */
     INDEX_SMALL_DIR = 200, /* a directory with so few logs is swept by every sync */
 };
 
@@ -22,8 +23,24 @@ struct sweep_state {      /* of the directory; each job gets a copy */
     int64_t birth;        /* of the database that it was compared with */
 };
 
+struct index_group {
+    struct loop *loop;
+    struct pool *pool;     /* for feeds; NULL = there was none yet */
+    struct list_node open; /* indexes with connections, in the order of their last use */
+    size_t nopen;
+    struct timer close; /* while there are any */
+    struct job trim;
+    bool is_trimming;
+    struct list_node feeds; /* that wait for a place */
+    size_t nfeeds;          /* under way */
+};
+
 struct index {
     struct store *store;
+    struct index_group *group;
+    bool has_own_group;
+    struct list_node open; /* in group->open */
+    uint64_t connected_ms; /* time of the last use of a connection */
     char *dir, *path, *mark_path;
     atomic_bool stop;
     loop_fn on_free;
@@ -71,7 +88,8 @@ struct index {
 
     struct feed_job { /* full text, in the background */
         struct job job;
-        bool is_busy, is_wanted, must_sweep, is_low, has_fed;
+        struct list_node node; /* in group->feeds */
+        bool is_busy, is_wanted, must_sweep, has_fed;
         struct sweep_state state;
         struct index_db db;
         struct search_slice *slice; /* between its two jobs */
@@ -79,7 +97,6 @@ struct index {
         uint64_t shrunk_ms;
         int status;
     } feed;
-    struct pool *pool;
     struct timer timer, shrink;
 };
 
@@ -94,6 +111,11 @@ void index_sync_start(struct index *ix);
 void index_free_if_idle(struct index *ix);
 
 /* ---- index_background.c ---- */
+bool index_is_busy(const struct index *ix); /* but for queries */
+/* A job that needs a connection begins. */
+void index_connect(struct index *ix);
+/* Closes the connections of which no job is under way. */
+void index_disconnect(struct index *ix);
 int index_sweep_dir(struct index_sync *s, const struct index *ix, size_t names_max,
                     struct sweep_state *state);
 /* Has another process created or deleted a log since the state was recorded? */

@@ -19,8 +19,9 @@ enum {
     MANY_MS = 1000,               /* to this */
     YIELD_NAP_US = 300,
     YIELD_NAPS = 100,
-    ROWS = 256,   /* read at a time */
-    PORTION = 64, /* logs */
+    ROWS = 256,     /* read at a time */
+    BUCKETS = 1024, /* of names */
+    PORTION = 64,   /* logs */
     PORTION_MAX = 16384,
 };
 
@@ -326,54 +327,103 @@ static void add_name(struct log_names *names, str id, int64_t mtime_ns)
     names->items[names->n++] = (struct log_name){arena_str(names->arena, id), mtime_ns};
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return str_cmp(((const struct log_name *)a)->id, ((const struct log_name *)b)->id);
-}
-
 static int latest_first(const void *a, const void *b)
 {
     int64_t x = ((const struct log_name *)a)->mtime_ns, y = ((const struct log_name *)b)->mtime_ns;
     return (x < y) - (x > y);
 }
 
-struct there { /* what the directory holds */
+/* A directory may hold a million names, and is swept again and again, so the names are not kept:
+ *
+ *   1. names are counted, and their hashes added to the sums of buckets;
+ *   2. each row is compared with its file; the hash of a file that is there is subtracted;
+ *   3. a bucket whose sum is not zero has names without a row: its names are looked up.
+ *
+ * What it takes does not depend on the number of names, only on that of the differences. */
+struct sweep {
     struct index_sync *sync;
-    struct log_names names;
-    struct arena scratch;
-    size_t logs; /* without the notes beside them */
-    size_t max;  /* 0 = no limit */
+    struct log_names *differ;
+    struct arena path, notes; /* of one file */
+    size_t logs;              /* without the notes beside them */
+    size_t max;               /* 0 = no limit */
+    uint64_t buckets[BUCKETS];
+    int status;
 };
 
-static bool add_log(void *ctx, str id)
+/* FNV-1a, mixed at the end, so that two sets of names have the same sum only by an accident of one
+ * in 2^64. */
+static uint64_t hash_name(str id)
 {
-    struct there *t = ctx;
-    struct files *f = t->sync->store->impl;
-    struct stat st;
-    add_name(&t->names, id, 0);
-    t->logs++;
-    if (f->layout->notes_path) {
-        arena_reset(&t->scratch);
-        const char *notes = f->layout->notes_path(f, &t->scratch, id);
-        if (notes && lstat(notes, &st) == 0 && S_ISREG(st.st_mode))
-            add_name(&t->names, arena_printf(&t->scratch, "%.*s" INDEX_NOTES, STR_ARG(id)), 0);
-    }
-    return (!t->max || t->logs <= t->max) && !atomic_load(t->sync->stop);
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < id.n; i++)
+        h = (h ^ (uint8_t)id.p[i]) * 0x100000001b3u;
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
+    return h ^ h >> 33;
 }
 
-/* Adds the file to `differ` unless the row describes it. log: NULL = there is no row. */
-static void compare_file(struct index_sync *s, struct arena *scratch, str id,
-                         const struct index_log *log, struct log_names *differ)
+static uint64_t *bucket_of(struct sweep *w, str id, uint64_t *ret_hash)
 {
-    struct files *f = s->store->impl;
+    *ret_hash = hash_name(id);
+    return &w->buckets[*ret_hash % BUCKETS];
+}
+
+/* Calls fn with the row of a log, and with that of the notes beside it. */
+static void each_row(struct sweep *w, str id, void (*fn)(struct sweep *w, str row_id))
+{
+    struct files *f = w->sync->store->impl;
     struct stat st;
-    arena_reset(scratch);
-    const char *path = index_path(f, scratch, id);
+    fn(w, id);
+    if (!f->layout->notes_path)
+        return;
+    arena_reset(&w->notes);
+    const char *notes = f->layout->notes_path(f, &w->notes, id);
+    if (notes && lstat(notes, &st) == 0 && S_ISREG(st.st_mode))
+        fn(w, arena_printf(&w->notes, "%.*s" INDEX_NOTES, STR_ARG(id)));
+}
+
+/* Adds the file to `differ` unless the row describes it. log: NULL = there is no row. False: the
+ * file is not there. */
+static bool compare_file(struct sweep *w, str id, const struct index_log *log)
+{
+    struct files *f = w->sync->store->impl;
+    struct stat st;
+    arena_reset(&w->path);
+    const char *path = index_path(f, &w->path, id);
     bool is_there = path && stat(path, &st) == 0;
     if (is_there && log && index_is_current(log, &st))
-        return;
+        return true;
     int64_t ns = is_there ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
-    add_name(differ, id, ns);
+    add_name(w->differ, id, ns);
+    return is_there;
+}
+
+static void count_name(struct sweep *w, str id)
+{
+    uint64_t hash;
+    *bucket_of(w, id, &hash) += hash;
+}
+
+static bool count_log(void *ctx, str id)
+{
+    struct sweep *w = ctx;
+    w->logs++;
+    each_row(w, id, count_name);
+    return (!w->max || w->logs <= w->max) && !atomic_load(w->sync->stop);
+}
+
+static int count_names(struct sweep *w)
+{
+    struct index_sync *s = w->sync;
+    struct err e = {0};
+    int r = s->store->ops->each_id(s->store, count_log, w, &e);
+    if (r == 0 && w->max && w->logs > w->max)
+        r = -E2BIG;
+    if (r == 0 && s->progress) {
+        atomic_store(&s->progress->behind, w->logs); /* as long as nothing is compared */
+        atomic_store(&s->progress->total, w->logs);
+    }
+    return r;
 }
 
 struct row {
@@ -398,18 +448,16 @@ static int next_rows(struct index_sync *s, str after, struct arena *a, struct ro
     return r < 0 ? r : n;
 }
 
-/* Compares the sorted names of the directory with the sorted rows, like a merge. */
-static int compare_dir(struct index_sync *s, const struct log_names *there,
-                       struct log_names *differ)
+static int compare_rows(struct sweep *w)
 {
+    struct index_sync *s = w->sync;
     struct row *rows = xcalloc(ROWS, sizeof(*rows));
-    struct arena ids[2], scratch; /* the last id of the rows before is needed for the next ones */
+    struct arena ids[2]; /* the last id of the rows before is needed for the next ones */
     str last = STR_NONE;
-    size_t at = 0;
+    uint64_t hash;
     int n = ROWS, turn = 0;
     arena_init(&ids[0]);
     arena_init(&ids[1]);
-    arena_init(&scratch);
     while (n == ROWS && !atomic_load(s->stop)) {
         turn = !turn;
         arena_reset(&ids[turn]);
@@ -418,40 +466,56 @@ static int compare_dir(struct index_sync *s, const struct log_names *there,
             atomic_store(&s->progress->has_rows, true);
         for (int i = 0; i < n; i++) {
             last = rows[i].id;
-            while (at < there->n && str_cmp(there->items[at].id, last) < 0)
-                compare_file(s, &scratch, there->items[at++].id, NULL, differ);
-            bool is_there = at < there->n && str_eq(there->items[at].id, last);
-            if (is_there)
-                compare_file(s, &scratch, last, &rows[i].log, differ);
-            else
-                add_name(differ, last, 0);
-            at += is_there;
+            if (compare_file(w, last, &rows[i].log))
+                *bucket_of(w, last, &hash) -= hash;
         }
     }
-    while (n >= 0 && at < there->n && !atomic_load(s->stop))
-        compare_file(s, &scratch, there->items[at++].id, NULL, differ);
     arena_done(&ids[0]);
     arena_done(&ids[1]);
-    arena_done(&scratch);
     free(rows);
-    return n < 0 ? n : atomic_load(s->stop) ? -ECANCELED : 0;
+    return n < 0 ? n : 0;
 }
 
-static int find_differences(struct there *t, struct log_names *differ)
+static void seek_row(struct sweep *w, str id)
 {
-    struct index_sync *s = t->sync;
+    struct index_log log = {0};
+    uint64_t hash;
+    if (w->status < 0 || *bucket_of(w, id, &hash) == 0)
+        return;
+    w->status = index_log_read(w->sync->db, id, &log);
+    if (w->status == 0 && !log.no)
+        (void)compare_file(w, id, NULL);
+}
+
+static bool seek_log(void *ctx, str id)
+{
+    struct sweep *w = ctx;
+    each_row(w, id, seek_row);
+    return w->status == 0 && !atomic_load(w->sync->stop);
+}
+
+static int seek_names(struct sweep *w)
+{
+    const struct store *store = w->sync->store;
     struct err e = {0};
-    int r = s->store->ops->each_id(s->store, add_log, t, &e);
-    if (r == 0 && t->max && t->logs > t->max)
-        r = -E2BIG;
-    if (r == 0 && s->progress) {
-        atomic_store(&s->progress->behind, t->logs); /* as long as nothing is compared */
-        atomic_store(&s->progress->total, t->logs);
-    }
-    if (t->names.n > 1)
-        qsort(t->names.items, t->names.n, sizeof(*t->names.items), by_bytes);
+    bool is_same = true;
+    for (size_t i = 0; i < BUCKETS; i++)
+        is_same &= w->buckets[i] == 0;
+    int r = is_same ? 0 : store->ops->each_id(w->sync->store, seek_log, w, &e);
+    return r < 0 ? r : w->status;
+}
+
+static int find_differences(struct sweep *w)
+{
+    struct index_sync *s = w->sync;
+    struct log_names *differ = w->differ;
+    int r = count_names(w);
     if (r == 0)
-        r = compare_dir(s, &t->names, differ);
+        r = compare_rows(w);
+    if (r == 0)
+        r = seek_names(w);
+    if (r == 0 && atomic_load(s->stop))
+        r = -ECANCELED;
     if (differ->n > 1)
         qsort(differ->items, differ->n, sizeof(*differ->items), latest_first);
     if (r == 0 && s->progress)
@@ -475,19 +539,21 @@ static void copy_in_portions(const struct log_names *latest_first, str *ret)
 int index_sweep(struct index_sync *s, struct arena *a, size_t names_max, str **ret, size_t *ret_n,
                 size_t *ret_total)
 {
-    struct arena names;
-    arena_init(&names);
-    struct there there = {.sync = s, .names = {.arena = &names}, .max = names_max};
     struct log_names differ = {.arena = a};
-    arena_init(&there.scratch);
-    int r = find_differences(&there, &differ);
-    *ret_total = there.logs;
+    struct sweep *w = xcalloc(1, sizeof(*w));
+    w->sync = s;
+    w->differ = &differ;
+    w->max = names_max;
+    arena_init(&w->path);
+    arena_init(&w->notes);
+    int r = find_differences(w);
+    *ret_total = w->logs;
     *ret_n = differ.n;
     *ret = arena_array(a, differ.n + 1, sizeof(str));
     copy_in_portions(&differ, *ret);
-    free(there.names.items);
     free(differ.items);
-    arena_done(&there.scratch);
-    arena_done(&names);
+    arena_done(&w->path);
+    arena_done(&w->notes);
+    free(w);
     return r;
 }

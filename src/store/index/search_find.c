@@ -11,7 +11,7 @@
 #include "store/index/search_feed.h"
 #include "store/index/search_words.h"
 
-enum { BUDGET_MS = 3000, HITS_MAX = 20000, COUNT_MAX = 20000, BROAD_PAGES = 512 };
+enum { BUDGET_MS = 3000, HITS_MAX = 20000, COUNT_MAX = 20000, BROAD_PAGES = 128 };
 
 struct log_info {       /* shared by the hits of one log; in the arena of the op */
     str row, id, title; /* row: of the log in the index; id: of its conversation */

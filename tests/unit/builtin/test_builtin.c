@@ -66,6 +66,30 @@ BUILTIN_TEST(a_feature_that_is_off_has_no_tool)
     assert_has(use(r, r->ana, "nb__delegate", "{\"task\":\"x\"}")->text, "nb__delegate");
 }
 
+/* A workspace has no copies of its own of what all workspaces have. */
+BUILTIN_TEST(workspaces_share_the_descriptions_of_tools)
+{
+    struct rig *r = *state;
+    struct builtin_catalog *catalog = builtin_catalog_new();
+    struct builtin_deps deps = {.runtime = r->runtime, .catalog = catalog};
+    struct registry *registries[2];
+    struct builtin *builtins[2];
+    const struct tool *tools[2];
+    for (int i = 0; i < 2; i++) {
+        registries[i] = registry_new(r->loop);
+        builtins[i] = builtin_new(&deps);
+        assert_int_equal(builtin_register(builtins[i], registries[i], NULL), 0);
+        tools[i] = toolset_find(registry_tools(registries[i]), STR("nb__manage_skill"))->tool;
+    }
+    assert_ptr_equal(tools[0]->input_schema, tools[1]->input_schema);
+    assert_ptr_equal(tools[0]->annotations, tools[1]->annotations);
+    for (int i = 0; i < 2; i++) {
+        builtin_free(builtins[i]);
+        registry_free(registries[i]);
+    }
+    builtin_catalog_free(catalog);
+}
+
 /* ---- arguments ---- */
 
 BUILTIN_TEST(wrong_arguments_are_named)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "skill/skill.h"
+#include "support/heap_count.h"
 #include "support/unit.h"
 
 struct world {
@@ -421,4 +422,18 @@ TEST_WITH(personal_skills_have_a_ceiling, set_up, tear_down)
     assert_int_equal(skills_len(skills_for(w->set, STR("usr_ann"))),
                      skills_len(w->set) + SKILL_PERSONAL_MAX);
     assert_problem(w->set, SKILL_ERROR, "already");
+}
+
+/* Each workspace has a set, and most have only the skills of nb. */
+TEST_WITH(a_set_takes_memory_for_the_skills_that_it_has, set_up, tear_down)
+{
+    struct world *w = *state;
+    heap_count_begin();
+    w->set = skills_load(NULL, 0, NULL);
+    long bytes = heap_count_end();
+    size_t texts = 0;
+    for (size_t i = 0; i < skills_len(w->set); i++)
+        texts += skills_at(w->set, i)->body.n;
+    assert_true(bytes > (long)texts);
+    assert_true(bytes < (long)(2 * texts + 32768));
 }

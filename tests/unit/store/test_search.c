@@ -123,6 +123,21 @@ TEST_WITH(by_relevance, setup, teardown)
     assert_str(r->hits.hits[1].snippet, "\x01tea\x02 tea tea");
 }
 
+static void say_words(struct twin *t, unsigned messages, unsigned words)
+{
+    for (unsigned i = 0; i < messages; i++) {
+        struct buf b;
+        buf_init(&b, 1 << 20);
+        buf_printf(&b, "{\"ts\":\"2024-05-01T10:00:%02u.000Z\",\"type\":\"user.message\",", i);
+        buf_add_lit(&b, "\"userId\":\"usr_a\",\"content\":\"rare");
+        for (unsigned k = 0; k < words; k++)
+            buf_printf(&b, " pre%07u", i * words + k);
+        buf_add_lit(&b, "\"}");
+        assert_int_equal(rig_append(&t->a, ID, buf_cstr(&b)), 0);
+        buf_done(&b);
+    }
+}
+
 /* More words begin like this than are merged in memory: found in the newest messages all the same,
  * and only there where they are. */
 TEST_WITH(a_beginning_of_very_many_words, setup, teardown)
@@ -130,17 +145,7 @@ TEST_WITH(a_beginning_of_very_many_words, setup, teardown)
     enum { MESSAGES = 12, WORDS = 25000 };
     struct twin *t = *state;
     assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
-    for (unsigned i = 0; i < MESSAGES; i++) {
-        struct buf b;
-        buf_init(&b, 1 << 20);
-        buf_printf(&b, "{\"ts\":\"2024-05-01T10:00:%02u.000Z\",\"type\":\"user.message\",", i);
-        buf_add_lit(&b, "\"userId\":\"usr_a\",\"content\":\"rare");
-        for (unsigned k = 0; k < WORDS; k++)
-            buf_printf(&b, " pre%07u", i * WORDS + k);
-        buf_add_lit(&b, "\"}");
-        assert_int_equal(rig_append(&t->a, ID, buf_cstr(&b)), 0);
-        buf_done(&b);
-    }
+    say_words(t, MESSAGES, WORDS);
     say_at(t, ID, "2024-05-01T11:00:00.000Z", "other words");
     say_at(t, ID, "2024-05-01T11:00:01.000Z", "prehistoric and other words");
     settle(t);
@@ -150,6 +155,28 @@ TEST_WITH(a_beginning_of_very_many_words, setup, teardown)
     assert_int_equal(twin_search(t, "other pre"), 1);
     assert_int_equal(twin_search(t, "pre0000001"), 1);
     assert_int_equal(twin_search(t, "prfx"), 0);
+}
+
+/* The most that SQLite uses during a search for this, beyond what it uses before. */
+static sqlite3_int64 memory_of_search(struct twin *t, const char *text)
+{
+    struct rig *r = &t->a;
+    const struct store_search_query q = {.text = str_from(text), .limit = 10};
+    assert_int_equal(RIG_CALL(r, store_search(r->store, &q, rig_on_search, r)), 0);
+    sqlite3_int64 before = sqlite3_memory_used();
+    (void)sqlite3_memory_highwater(1);
+    assert_int_equal(RIG_CALL(r, store_search(r->store, &q, rig_on_search, r)), 0);
+    return sqlite3_memory_highwater(0) - before;
+}
+
+TEST_WITH(a_search_for_a_beginning_takes_little_memory, setup, teardown)
+{
+    enum { MESSAGES = 3, WORDS = 25000, MEMORY_MAX = 128 * 1024 };
+    struct twin *t = *state;
+    assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
+    say_words(t, MESSAGES, WORDS);
+    settle(t);
+    assert_true(memory_of_search(t, "pre") < MEMORY_MAX);
 }
 
 TEST_WITH(one_conversation, setup, teardown)

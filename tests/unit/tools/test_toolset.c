@@ -185,3 +185,18 @@ TEST(at_most_five_suggestions)
     assert_int_equal(suggest_tools(t, STR("get"), false, found), 5);
     toolset_unref(t);
 }
+
+TEST(a_part_may_borrow_what_its_tools_point_to)
+{
+    struct json schema = {.type = JSON_OBJECT};
+    struct tool tool = {.name = STR("read"), .description = STR("Reads."), .input_schema = &schema};
+    struct toolset *borrowed =
+        set_of(toolset_part_borrow(STR("s"), &tool, 1), PART("nb", "status"));
+    struct toolset *copied = set_of(toolset_part_new(STR("s"), &tool, 1), PART("nb", "status"));
+    assert_ptr_equal(toolset_find(borrowed, STR("s__read"))->tool->input_schema, &schema);
+    assert_ptr_equal(toolset_find(borrowed, STR("s__read"))->tool->description.p,
+                     tool.description.p);
+    assert_ptr_not_equal(toolset_find(copied, STR("s__read"))->tool->input_schema, &schema);
+    toolset_unref(borrowed);
+    toolset_unref(copied);
+}
