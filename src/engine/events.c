@@ -155,7 +155,7 @@ static void content_part(struct json_writer *w, const struct llm_block *b)
     jw_end(w);
 }
 
-static const char *finish_name(enum llm_stop stop)
+const char *event_finish_name(enum llm_stop stop)
 {
     static const char *const NAMES[] = {
         [LLM_STOP_END] = "stop",      [LLM_STOP_TOOL] = "tool-calls",
@@ -179,7 +179,7 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r,
     jw_kint(&l.w, "llmMs", (int64_t)r->ms);
     if (thinking_ms > 0)
         jw_kint(&l.w, "thinkingMs", (int64_t)thinking_ms);
-    jw_kstr(&l.w, "finishReason", str_from(finish_name(r->stop)));
+    jw_kstr(&l.w, "finishReason", str_from(event_finish_name(r->stop)));
     if (r->stop_detail.n > 0)
         jw_kstr(&l.w, "finishDetail", r->stop_detail);
     if (r->request_id.n > 0)
@@ -201,7 +201,7 @@ str event_quoted_response(struct arena *a, const struct llm_block *blocks, size_
     for (size_t i = 0; i < n; i++)
         content_part(&l.w, &blocks[i]);
     jw_end(&l.w);
-    jw_kstr(&l.w, "finishReason", str_from(finish_name(LLM_STOP_END)));
+    jw_kstr(&l.w, "finishReason", str_from(event_finish_name(LLM_STOP_END)));
     jw_kbool(&l.w, "quoted", true);
     return line_end(&l, a);
 }
@@ -234,7 +234,7 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text, const st
     jw_karray(&l.w, "content");
     text_part(&l.w, text);
     jw_end(&l.w);
-    jw_kstr(&l.w, "finishReason", STR("cancelled"));
+    jw_kcstr(&l.w, "finishReason", EVENT_FINISH_CANCELLED);
     partial_usage(&l.w, u);
     return line_end(&l, a);
 }

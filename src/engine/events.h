@@ -11,6 +11,8 @@ struct event_run {
     str setting;                       /* a JSON value (runtime/turn/setting.h); may be empty */
 };
 str event_run_start(struct arena *a, const struct event_run *r);
+const char *event_finish_name(enum llm_stop stop); /* finishReason */
+#define EVENT_FINISH_CANCELLED "cancelled"         /* that of event_llm_partial */
 /* thinking_ms: how long the model was seen thinking; 0 = not at all. */
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r,
                        uint64_t thinking_ms);

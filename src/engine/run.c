@@ -283,6 +283,15 @@ void run_start(struct run *r)
     defer_start(r->loop, &r->next);
 }
 
+/* Text of a call that was cancelled, as a line. */
+static str keep_partial(struct run *r, const struct event_usage *spent)
+{
+    run_tell_answer(r, &(struct run_answer){.model = r->model,
+                                            .usage = &spent->usage,
+                                            .finish_reason = EVENT_FINISH_CANCELLED});
+    return event_llm_partial(&r->step, r->id, r->model, run_streamed(r), spent);
+}
+
 /* Stops the model call, the probes and the tools that are in progress. Streamed text is kept: the
  * returned line (may be empty) contains it and is appended before the end. */
 static str halt(struct run *r, str why)
@@ -296,7 +305,7 @@ static str halt(struct run *r, str why)
         drafts_clear(&r->drafts);
         deltas_flush(&r->deltas);
         if (run_streamed(r).n > 0)
-            partial = event_llm_partial(&r->step, r->id, r->model, run_streamed(r), &spent);
+            partial = keep_partial(r, &spent);
         else if (spent.is_known)
             partial = event_unanswered(&r->step, r->id, r->model, "cancelled", &spent);
     }

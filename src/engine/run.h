@@ -44,6 +44,13 @@ struct run_tool_record {         /* one finished call, for the caller's summary 
     uint64_t ms;
 };
 
+struct run_answer { /* of one model call; borrowed */
+    str model;      /* "provider:model" */
+    const struct conv_usage *usage;
+    const char *finish_reason; /* as in the log */
+    uint64_t ms;               /* 0 = it was cancelled */
+};
+
 struct run_result {
     enum run_stop stop;
     str response; /* all text of all iterations; the concatenation of the deltas */
@@ -104,6 +111,11 @@ struct run_host {
     str (*setting)(void *ctx, struct arena *a);
     /* Returns true if a watcher is behind: it has not taken what it was sent before. */
     bool (*publish)(void *ctx, str type, str data);
+    /* For measurements, so that nobody reads them out of the lines: a model call was answered, or
+     * cancelled after a part of its answer; a tool call has its result (the record is without input
+     * and output). Both may be NULL. */
+    void (*model_answered)(void *ctx, const struct run_answer *a);
+    void (*tool_answered)(void *ctx, const struct run_tool_record *c);
     /* The run has ended and its last event is durable. It is freed after this returns. */
     void (*finished)(void *ctx, const struct run_result *result);
 };

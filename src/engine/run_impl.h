@@ -155,6 +155,7 @@ void run_append(struct run *r, const str *lines, size_t n, run_appended_fn fn);
 
 /* Usage of the call in progress so far; adds it to the usage of the run. */
 struct event_usage run_count_unanswered(struct run *r);
+void run_tell_answer(struct run *r, const struct run_answer *a); /* to the host */
 void run_call_model(struct run *r);
 void run_after_response(struct run *r);                                   /* leaves RUN_MODEL */
 void run_after_checks(struct run *r);                                     /* leaves RUN_CHECKING */

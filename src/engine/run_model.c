@@ -229,6 +229,12 @@ void run_after_checks(struct run *r)
 
 /* ---- RUN_MODEL: the last callback of the model call ---- */
 
+void run_tell_answer(struct run *r, const struct run_answer *a)
+{
+    if (r->host.model_answered)
+        r->host.model_answered(r->ctx, a);
+}
+
 static void on_model_done(void *ctx, const struct llm_result *res)
 {
     struct run *r = ctx;
@@ -241,6 +247,10 @@ static void on_model_done(void *ctx, const struct llm_result *res)
     r->result.model = arena_str(&r->arena, res->model);
     stop_thinking(r);
     r->response_line = event_llm_response(&r->step, r->id, res, r->thinking_ms);
+    run_tell_answer(r, &(struct run_answer){.model = res->model,
+                                            .usage = &res->usage,
+                                            .finish_reason = event_finish_name(res->stop),
+                                            .ms = res->ms});
     r->response_stop = res->stop;
     r->response_saved = r->response.n;
     r->needs_separator = r->response.n > 0;

@@ -125,6 +125,13 @@ static struct event_call event_of(struct run_call *c)
     return (struct event_call){c->run->id, c->id, c->name, c->ui_uri};
 }
 
+static void tell_result(struct run *r, const struct run_call *c)
+{
+    const struct run_tool_record rec = {.id = c->id, .name = c->name, .ok = c->ok, .ms = c->ms};
+    if (r->host.tool_answered)
+        r->host.tool_answered(r->ctx, &rec);
+}
+
 static void answer_call(struct run_call *c, const struct tool_result *res)
 {
     struct run *r = c->run;
@@ -137,6 +144,7 @@ static void answer_call(struct run_call *c, const struct tool_result *res)
     c->output = tool_result_to_text(&r->step, res);
     c->line = event_tool_done(&r->step, &call, res, c->ms);
     publish_settled(r, c);
+    tell_result(r, c);
 }
 
 /* The run ends when the other calls of the response have their results. */

@@ -1,9 +1,14 @@
 #include "telemetry/otlp.h"
 
+#include <assert.h>
+
 #include "base/bytes/base64.h"
+#include "base/json/json_framed.h"
 #include "base/utf8.h"
 
 #define NS_PER_MS 1000000
+#define KEY_MAX   64 /* of nb's own keys */
+#define INT64_LEN 20
 
 static void write_id(struct json_writer *w, const char *key, const uint8_t *id, size_t n)
 {
@@ -12,40 +17,62 @@ static void write_id(struct json_writer *w, const char *key, const uint8_t *id, 
     jw_kcstr(w, key, text);
 }
 
+static str int64_text(char out[INT64_LEN], int64_t v)
+{
+    uint64_t rest = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    char *at = out + INT64_LEN;
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (v < 0)
+        *--at = '-';
+    return str_make(at, (size_t)(out + INT64_LEN - at));
+}
+
 static void write_int64(struct json_writer *w, const char *key, int64_t v)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)v);
-    jw_kcstr(w, key, text);
+    char text[INT64_LEN];
+    jw_kstr(w, key, int64_text(text, v));
 }
 
-static void write_text(struct json_writer *w, str text)
+/* A batch has thousands of attributes: all around a value is one piece. The keys are nb's own, and
+ * have nothing to escape. */
+static void write_framed(struct json_writer *w, const char *key, str kind, str value, str after)
 {
-    jw_kstr(w, "stringValue", utf8_truncate(text, OTLP_TEXT_MAX));
+    static const char BEFORE[] = "{\"key\":\"", BETWEEN[] = "\",\"value\":{";
+    char before[sizeof BEFORE + KEY_MAX + sizeof BETWEEN + KEY_MAX];
+    size_t n = strlen(key);
+    assert(n <= KEY_MAX && kind.n <= KEY_MAX);
+    char *at = mempcpy(before, BEFORE, sizeof BEFORE - 1);
+    at = mempcpy(at, key, n);
+    at = mempcpy(at, BETWEEN, sizeof BETWEEN - 1);
+    at = mempcpy(at, kind.p, kind.n);
+    jw_framed_str(w, str_make(before, (size_t)(at - before)), value, after);
 }
 
-static void write_attribute(struct json_writer *w, const struct otlp_attribute *a)
+static void write_real(struct json_writer *w, const struct otlp_attribute *a)
 {
     jw_object(w);
     jw_kcstr(w, "key", a->key);
     jw_kobject(w, "value");
-    if (a->is_number) {
-        write_int64(w, "intValue", a->number);
-    } else if (a->is_real) {
-        jw_kdouble(w, "doubleValue", a->real);
-    } else if (a->is_list) {
-        jw_kobject(w, "arrayValue");
-        jw_karray(w, "values");
-        jw_object(w);
-        write_text(w, a->text);
-        jw_end(w);
-        jw_end(w);
-        jw_end(w);
-    } else {
-        write_text(w, a->text);
-    }
+    jw_kdouble(w, "doubleValue", a->real);
     jw_end(w);
     jw_end(w);
+}
+
+static void write_attribute(struct json_writer *w, const struct otlp_attribute *a)
+{
+    char digits[INT64_LEN];
+    str text = utf8_truncate(a->text, OTLP_TEXT_MAX);
+    if (a->is_number)
+        write_framed(w, a->key, STR("\"intValue\":"), int64_text(digits, a->number), STR("}}"));
+    else if (a->is_real)
+        write_real(w, a);
+    else if (a->is_list)
+        write_framed(w, a->key, STR("\"arrayValue\":{\"values\":[{\"stringValue\":"), text,
+                     STR("}]}}}"));
+    else
+        write_framed(w, a->key, STR("\"stringValue\":"), text, STR("}}"));
 }
 
 static void write_attributes(struct json_writer *w, const struct otlp_attribute *all, size_t n)
@@ -57,26 +84,25 @@ static void write_attributes(struct json_writer *w, const struct otlp_attribute 
     jw_end(w);
 }
 
-void otlp_add_span(struct buf *out, const struct otlp_span *s)
+void otlp_write_span(struct json_writer *w, const struct otlp_span *s)
 {
-    struct json_writer w;
-    jw_init(&w, out);
-    jw_object(&w);
-    write_id(&w, "traceId", s->trace, sizeof s->trace);
-    write_id(&w, "spanId", s->id, sizeof s->id);
+    jw_object(w);
+    write_id(w, "traceId", s->trace, sizeof s->trace);
+    write_id(w, "spanId", s->id, sizeof s->id);
     if (s->has_parent)
-        write_id(&w, "parentSpanId", s->parent, sizeof s->parent);
-    jw_kstr(&w, "name", utf8_truncate(s->name, OTLP_TEXT_MAX));
-    jw_kint(&w, "kind", s->kind);
-    write_int64(&w, "startTimeUnixNano", s->start_ms * NS_PER_MS);
-    write_int64(&w, "endTimeUnixNano", s->end_ms * NS_PER_MS);
-    write_attributes(&w, s->attributes, s->nattributes);
-    jw_kobject(&w, "status");
+        write_id(w, "parentSpanId", s->parent, sizeof s->parent);
+    jw_kstr(w, "name", utf8_truncate(s->name, OTLP_TEXT_MAX));
+    jw_kint(w, "kind", s->kind);
+    write_int64(w, "startTimeUnixNano", s->start_ms * NS_PER_MS);
+    write_int64(w, "endTimeUnixNano", s->end_ms * NS_PER_MS);
+    write_attributes(w, s->attributes, s->nattributes);
+    jw_kobject(w, "status");
     if (s->is_error) {
-        jw_kint(&w, "code", 2);
-        jw_kstr_if(&w, "message", utf8_truncate(s->message, OTLP_TEXT_MAX));
+        jw_kint(w, "code", 2);
+        jw_kstr_if(w, "message", utf8_truncate(s->message, OTLP_TEXT_MAX));
     }
-    jw_close(&w);
+    jw_end(w);
+    jw_end(w);
 }
 
 /* ---- metrics ---- */

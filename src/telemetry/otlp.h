@@ -31,7 +31,7 @@ struct otlp_span {
     str message; /* of the error; may be empty */
 };
 
-void otlp_add_span(struct buf *out, const struct otlp_span *s); /* one JSON object */
+void otlp_write_span(struct json_writer *w, const struct otlp_span *s); /* one object */
 
 /* Values since start_ms in classes: `counts` has one more than `bounds`, for those above. */
 struct otlp_point {
@@ -49,7 +49,7 @@ void otlp_begin_metric(struct json_writer *w, const char *name, const char *unit
 void otlp_write_point(struct json_writer *w, const struct otlp_point *p);
 void otlp_end_metric(struct json_writer *w);
 
-/* Begins the body of a request: spans (jw_raw) or metrics follow, then jw_close. */
+/* Begins the body of a request: spans or metrics follow, then jw_close. */
 enum otlp_signal { OTLP_SPANS, OTLP_METRICS };
 void otlp_begin(struct json_writer *w, struct buf *out, enum otlp_signal signal,
                 const struct otlp_collector *c);

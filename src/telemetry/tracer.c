@@ -5,26 +5,18 @@
 
 #include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/json/json_scan.h"
 #include "base/map.h"
-#include "bus/vocabulary.h"
-#include "telemetry/otlp.h"
+#include "telemetry/model_name.h"
 
-#define SPAN_MAX 65536
-
-struct traced_call {
-    char id[128]; /* longer ones are cut: then two calls may share a start */
-    int64_t start_ms;
-};
+#define IDS_BYTES 1024 /* random bytes that are drawn together: each time is a system call */
 
 struct traced_run {
     uint8_t trace[16], id[8], parent[8];
     bool has_parent, is_sampled;
     int64_t start_ms;
     struct arena arena;
-    str conversation_id, workspace_id, model;
-    struct traced_call *calls; /* TRACER_CALLS_MAX; made for the first */
-    size_t ncalls;
+    str conversation_id, workspace_id; /* empty without a collector */
+    str model;
 };
 
 struct tracer {
@@ -36,6 +28,8 @@ struct tracer {
     struct metric_exporter *metrics;
     struct map runs; /* run id -> struct traced_run */
     uint64_t dropped;
+    uint8_t ids[IDS_BYTES];
+    size_t nids; /* bytes of them that are not used yet */
     loop_fn on_stopped;
     void *on_stopped_ctx;
 };
@@ -76,60 +70,31 @@ static bool has_spans(const struct tracer *t, const struct traced_run *r)
 
 /* ---- spans ---- */
 
-static void send_span(struct tracer *t, const struct otlp_span *s)
+static void draw_id(struct tracer *t, uint8_t *out, size_t n)
 {
-    struct buf b;
-    buf_init(&b, SPAN_MAX);
-    otlp_add_span(&b, s);
-    if (buf_failed(&b))
-        t->dropped++;
-    else
-        span_exporter_add(t->exporter, buf_str(&b));
-    buf_done(&b);
+    assert(n <= sizeof t->ids);
+    if (t->nids < n) {
+        random_bytes(t->ids, sizeof t->ids);
+        t->nids = sizeof t->ids;
+    }
+    t->nids -= n;
+    memcpy(out, t->ids + t->nids, n);
 }
 
-static void child_of(const struct traced_run *r, struct otlp_span *s)
+/* A call of the run, which lasted until now. */
+static struct trace_span child_of(struct tracer *t, const struct traced_run *r, enum span_type type,
+                                  uint64_t ms)
 {
-    memcpy(s->trace, r->trace, sizeof s->trace);
-    memcpy(s->parent, r->id, sizeof s->parent);
-    random_bytes(s->id, sizeof s->id);
-    s->has_parent = true;
-}
-
-/* "anthropic:claude..." as the conventions name providers. */
-static str provider_of(str model)
-{
-    static const struct {
-        const char *nb, *name;
-    } NAMES[] = {{"google", "gcp.gemini"},
-                 {"gemini", "gcp.gemini"},
-                 {"bedrock", "aws.bedrock"},
-                 {"mistral", "mistral_ai"},
-                 {"xai", "x_ai"}};
-    str rest = model, provider;
-    if (str_find_char(model, ':') < 0)
-        return STR("nb");
-    (void)str_split(&rest, ':', &provider);
-    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
-        if (str_eq(provider, str_from(NAMES[i].nb)))
-            return str_from(NAMES[i].name);
-    return provider;
-}
-
-static str bare_model(str model)
-{
-    ptrdiff_t at = str_find_char(model, ':');
-    return at < 0 ? model : str_skip(model, (size_t)at + 1);
-}
-
-static struct otlp_attribute text_attribute(const char *key, str text)
-{
-    return (struct otlp_attribute){.key = key, .text = text};
-}
-
-static struct otlp_attribute number_attribute(const char *key, int64_t n)
-{
-    return (struct otlp_attribute){.key = key, .number = n, .is_number = true};
+    int64_t now = clock_now_ms();
+    struct trace_span s = {.type = type,
+                           .has_parent = true,
+                           .start_ms = now - (int64_t)ms,
+                           .end_ms = now,
+                           .texts = {[SPAN_CONVERSATION] = r->conversation_id}};
+    memcpy(s.trace, r->trace, sizeof s.trace);
+    memcpy(s.parent, r->id, sizeof s.parent);
+    draw_id(t, s.id, sizeof s.id);
+    return s;
 }
 
 /* ---- runs ---- */
@@ -139,9 +104,7 @@ static void new_trace(struct tracer *t, struct traced_run *own, const struct tra
     const struct traced_run *up = map_get(&t->runs, r->parent_run_id);
     const struct trace_context *c = r->parent;
     own->is_sampled = true;
-    if (!t->exporter)
-        return;
-    random_bytes(own->id, sizeof own->id);
+    draw_id(t, own->id, sizeof own->id);
     if (up) {
         memcpy(own->trace, up->trace, sizeof own->trace);
         memcpy(own->parent, up->id, sizeof own->parent);
@@ -153,7 +116,7 @@ static void new_trace(struct tracer *t, struct traced_run *own, const struct tra
         own->has_parent = true;
         own->is_sampled = c->is_sampled;
     } else {
-        random_bytes(own->trace, sizeof own->trace);
+        draw_id(t, own->trace, sizeof own->trace);
     }
 }
 
@@ -167,11 +130,13 @@ void tracer_run_begin(struct tracer *t, const struct tracer_run *r)
     }
     struct traced_run *own = xcalloc(1, sizeof *own);
     arena_init(&own->arena);
-    own->conversation_id = arena_str(&own->arena, r->conversation_id);
-    own->workspace_id = arena_str(&own->arena, r->workspace_id);
     own->model = arena_str(&own->arena, r->model);
     own->start_ms = clock_now_ms();
-    new_trace(t, own, r);
+    if (t->exporter) {
+        own->conversation_id = arena_str(&own->arena, r->conversation_id);
+        own->workspace_id = arena_str(&own->arena, r->workspace_id);
+        new_trace(t, own, r);
+    }
     (void)map_put(&t->runs, r->run_id, own);
 }
 
@@ -189,7 +154,6 @@ struct trace_context tracer_run_context(const struct tracer *t, str run_id)
 static void free_run(struct traced_run *r)
 {
     arena_done(&r->arena);
-    free(r->calls);
     free(r);
 }
 
@@ -198,38 +162,29 @@ static void add_operation(struct tracer *t, const char *name, str model, int64_t
 {
     str labels[INSTRUMENT_LABELS_MAX] = {str_from(name), STR_NONE, STR_NONE, str_from(error)};
     if (model.n > 0) {
-        labels[1] = provider_of(model);
-        labels[2] = bare_model(model);
+        labels[1] = model_provider(model);
+        labels[2] = model_bare(model);
     }
     instruments_add(t->instruments, INSTRUMENT_OPERATIONS, labels, (double)ms / 1000);
 }
 
-static void end_run(struct tracer *t, const struct traced_run *r, const struct tracer_end *e)
+static void run_span(struct tracer *t, const struct traced_run *r, const struct tracer_end *e)
 {
-    const struct otlp_attribute attributes[] = {
-        text_attribute("gen_ai.operation.name", STR("invoke_agent")),
-        text_attribute("gen_ai.agent.name", STR("nb")),
-        text_attribute("gen_ai.provider.name", provider_of(r->model)),
-        text_attribute("gen_ai.request.model", bare_model(r->model)),
-        text_attribute("gen_ai.conversation.id", r->conversation_id),
-        number_attribute("gen_ai.usage.input_tokens", e->usage->input_tokens),
-        number_attribute("gen_ai.usage.output_tokens", e->usage->output_tokens),
-        text_attribute("nb.workspace.id", r->workspace_id),
-        text_attribute("nb.stop_reason", str_from(e->stop_reason)),
-        text_attribute("error.type", str_from(e->error_type)),
-    };
-    struct otlp_span s = {.has_parent = r->has_parent,
-                          .name = STR("invoke_agent nb"),
-                          .kind = OTLP_INTERNAL,
-                          .start_ms = r->start_ms,
-                          .end_ms = clock_now_ms(),
-                          .attributes = attributes,
-                          .nattributes = ARRAY_LEN(attributes),
-                          .is_error = e->error_type != NULL};
+    struct trace_span s = {.type = SPAN_RUN,
+                           .has_parent = r->has_parent,
+                           .start_ms = r->start_ms,
+                           .end_ms = clock_now_ms(),
+                           .input_tokens = e->usage->input_tokens,
+                           .output_tokens = e->usage->output_tokens,
+                           .texts = {[SPAN_CONVERSATION] = r->conversation_id,
+                                     [SPAN_WORKSPACE] = r->workspace_id,
+                                     [SPAN_MODEL_ASKED] = r->model,
+                                     [SPAN_REASON] = str_from(e->stop_reason),
+                                     [SPAN_ERROR] = str_from(e->error_type)}};
     memcpy(s.trace, r->trace, sizeof s.trace);
     memcpy(s.id, r->id, sizeof s.id);
     memcpy(s.parent, r->parent, sizeof s.parent);
-    send_span(t, &s);
+    span_exporter_add(t->exporter, &s);
 }
 
 void tracer_run_end(struct tracer *t, str run_id, const struct tracer_end *e)
@@ -239,159 +194,61 @@ void tracer_run_end(struct tracer *t, str run_id, const struct tracer_end *e)
         return;
     add_operation(t, "invoke_agent", r->model, clock_now_ms() - r->start_ms, e->error_type);
     if (has_spans(t, r))
-        end_run(t, r, e);
+        run_span(t, r, e);
     free_run(r);
 }
 
-/* ---- lines of the log ---- */
+/* ---- calls ---- */
 
-static str line_text(str line, const char *key)
+static void model_span(struct tracer *t, const struct traced_run *r,
+                       const struct tracer_model_call *c, const double *usd)
 {
-    return json_scan_plain(json_scan_field(line, str_from(key)));
+    struct trace_span s = child_of(t, r, SPAN_MODEL, c->ms);
+    s.input_tokens = c->usage->input_tokens;
+    s.output_tokens = c->usage->output_tokens;
+    s.cache_read_tokens = c->usage->cache_read_tokens;
+    s.has_cost = usd != NULL;
+    s.cost_usd = usd ? *usd : 0;
+    s.texts[SPAN_MODEL_ASKED] = r->model;
+    s.texts[SPAN_MODEL_USED] = c->model;
+    s.texts[SPAN_REASON] = str_from(c->finish_reason);
+    span_exporter_add(t->exporter, &s);
 }
 
-static int64_t line_int(str line, const char *key)
+void tracer_model_called(struct tracer *t, str run_id, const struct tracer_model_call *c)
 {
-    int64_t v;
-    return parse_i64(json_scan_field(line, str_from(key)), &v) < 0 || v < 0 ? 0 : v;
-}
-
-static struct conv_usage line_usage(str line)
-{
-    return (struct conv_usage){
-        .input_tokens = line_int(line, "inputTokens"),
-        .output_tokens = line_int(line, "outputTokens"),
-        .cache_read_tokens = line_int(line, "cacheReadTokens"),
-        .cache_write_5m_tokens = line_int(line, "cacheWrite5mTokens"),
-        .cache_write_1h_tokens = line_int(line, "cacheWrite1hTokens"),
-    };
-}
-
-static void model_span(struct tracer *t, struct traced_run *r, str line, const struct conv_usage *u,
-                       const double *usd)
-{
-    struct arena a;
-    arena_init(&a);
-    str named = line_text(line, "model"), model = named.n > 0 ? named : r->model;
-    str finish = line_text(line, "finishReason");
-    int64_t now = clock_now_ms();
-    struct otlp_attribute attributes[] = {
-        text_attribute("gen_ai.operation.name", STR("chat")),
-        text_attribute("gen_ai.provider.name", provider_of(r->model)),
-        text_attribute("gen_ai.request.model", bare_model(r->model)),
-        text_attribute("gen_ai.response.model", bare_model(model)),
-        text_attribute("gen_ai.conversation.id", r->conversation_id),
-        number_attribute("gen_ai.usage.input_tokens", u->input_tokens),
-        number_attribute("gen_ai.usage.output_tokens", u->output_tokens),
-        number_attribute("gen_ai.usage.cache_read.input_tokens", u->cache_read_tokens),
-        {.key = "gen_ai.response.finish_reasons", .text = finish, .is_list = true},
-        {.key = "nb.cost_usd", .is_real = usd != NULL, .real = usd ? *usd : 0},
-    };
-    struct otlp_span s = {
-        .name = arena_printf(&a, "chat %.*s", STR_ARG(bare_model(r->model))),
-        .kind = OTLP_CLIENT,
-        .start_ms = now - line_int(line, "llmMs"),
-        .end_ms = now,
-        .attributes = attributes,
-        .nattributes = ARRAY_LEN(attributes),
-    };
-    child_of(r, &s);
-    send_span(t, &s);
-    arena_done(&a);
-}
-
-static void model_call(struct tracer *t, struct traced_run *r, str line)
-{
-    struct conv_usage u = line_usage(line);
-    str labels[INSTRUMENT_LABELS_MAX] = {STR("chat"), provider_of(r->model), bare_model(r->model)};
+    const struct traced_run *r = t ? map_get(&t->runs, run_id) : NULL;
     double usd = 0;
-    bool has_price = t->price && t->price(t->price_ctx, r->model, &u, &usd);
-    add_operation(t, "chat", r->model, line_int(line, "llmMs"), NULL);
+    if (!r)
+        return;
+    str labels[INSTRUMENT_LABELS_MAX] = {STR("chat"), model_provider(r->model),
+                                         model_bare(r->model)};
+    bool has_price = t->price && t->price(t->price_ctx, r->model, c->usage, &usd);
+    add_operation(t, "chat", r->model, (int64_t)c->ms, NULL);
     if (has_price)
         instruments_add(t->instruments, INSTRUMENT_COST, labels, usd);
     labels[3] = STR("input");
-    instruments_add(t->instruments, INSTRUMENT_TOKENS, labels, (double)u.input_tokens);
+    instruments_add(t->instruments, INSTRUMENT_TOKENS, labels, (double)c->usage->input_tokens);
     labels[3] = STR("output");
-    instruments_add(t->instruments, INSTRUMENT_TOKENS, labels, (double)u.output_tokens);
+    instruments_add(t->instruments, INSTRUMENT_TOKENS, labels, (double)c->usage->output_tokens);
     if (has_spans(t, r))
-        model_span(t, r, line, &u, has_price ? &usd : NULL);
+        model_span(t, r, c, has_price ? &usd : NULL);
 }
 
-static void note_call(struct traced_run *r, str line)
+void tracer_tool_called(struct tracer *t, str run_id, const struct tracer_tool_call *c)
 {
-    str id = line_text(line, "id");
-    if (r->ncalls == TRACER_CALLS_MAX || id.n == 0)
-        return;
-    if (!r->calls)
-        r->calls = xcalloc(TRACER_CALLS_MAX, sizeof *r->calls);
-    struct traced_call *c = &r->calls[r->ncalls++];
-    snprintf(c->id, sizeof c->id, "%.*s", STR_ARG(id));
-    c->start_ms = clock_now_ms();
-}
-
-/* Results are recorded in the order of the calls, which may be later than they came: the start was
- * noted. A call without one began its duration ago. */
-static int64_t call_start(struct traced_run *r, str id, int64_t ms)
-{
-    for (size_t i = 0; i < r->ncalls; i++) {
-        struct traced_call *c = &r->calls[i];
-        if (!str_eq(str_from(c->id), str_slice(id, 0, sizeof c->id - 1)))
-            continue;
-        int64_t start_ms = c->start_ms;
-        *c = r->calls[--r->ncalls];
-        return start_ms;
-    }
-    return clock_now_ms() - ms;
-}
-
-static void tool_span(struct tracer *t, struct traced_run *r, str line, bool ok, int64_t ms)
-{
-    struct arena a;
-    arena_init(&a);
-    str name = line_text(line, "name"), id = line_text(line, "id");
-    const struct otlp_attribute attributes[] = {
-        text_attribute("gen_ai.operation.name", STR("execute_tool")),
-        text_attribute("gen_ai.tool.name", name),
-        text_attribute("gen_ai.tool.call.id", id),
-        text_attribute("gen_ai.tool.type", STR("function")),
-        text_attribute("gen_ai.conversation.id", r->conversation_id),
-        text_attribute("error.type", ok ? STR_NONE : STR("tool_error")),
-    };
-    struct otlp_span s = {
-        .name = arena_printf(&a, "execute_tool %.*s", STR_ARG(name)),
-        .kind = OTLP_INTERNAL,
-        .start_ms = call_start(r, id, ms),
-        .attributes = attributes,
-        .nattributes = ARRAY_LEN(attributes),
-        .is_error = !ok,
-    };
-    s.end_ms = s.start_ms + ms;
-    child_of(r, &s);
-    send_span(t, &s);
-    arena_done(&a);
-}
-
-static void tool_call(struct tracer *t, struct traced_run *r, str line)
-{
-    bool ok = str_eq(json_scan_field(line, STR("ok")), STR("true"));
-    int64_t ms = line_int(line, "ms");
-    add_operation(t, "execute_tool", STR_NONE, ms, ok ? NULL : "tool_error");
-    if (has_spans(t, r))
-        tool_span(t, r, line, ok, ms);
-}
-
-void tracer_run_line(struct tracer *t, str run_id, str line)
-{
-    struct traced_run *r = t ? map_get(&t->runs, run_id) : NULL;
+    const struct traced_run *r = t ? map_get(&t->runs, run_id) : NULL;
+    const char *error = c->ok ? NULL : "tool_error";
     if (!r)
         return;
-    enum event_type type = event_type_of(line_text(line, "type"));
-    if (type == EV_LLM_RESPONSE)
-        model_call(t, r, line);
-    else if (type == EV_TOOL_START && has_spans(t, r))
-        note_call(r, line);
-    else if (type == EV_TOOL_DONE)
-        tool_call(t, r, line);
+    add_operation(t, "execute_tool", STR_NONE, (int64_t)c->ms, error);
+    if (!has_spans(t, r))
+        return;
+    struct trace_span s = child_of(t, r, SPAN_TOOL, c->ms);
+    s.texts[SPAN_TOOL_NAME] = c->name;
+    s.texts[SPAN_CALL_ID] = c->id;
+    s.texts[SPAN_ERROR] = str_from(error);
+    span_exporter_add(t->exporter, &s);
 }
 
 /* ---- life ---- */

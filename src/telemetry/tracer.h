@@ -3,9 +3,11 @@
  *
  *   trace_context.h    the caller's trace (traceparent)
  *   instruments.h      histograms, also those of requests
+ *   span.h             what is kept of a span until it is sent
+ *   model_name.h       providers and models by their names there
  *   otlp.h             spans and histograms as JSON
  *   collector.h        where they go
- *   span_exporter.h    queue of spans and their requests
+ *   span_exporter.h    queue of spans, their JSON (on a thread of its own) and their requests
  *   metric_exporter.h  requests with the histograms
  *   tracer.h           runs, model calls and tool calls
  *
@@ -22,8 +24,7 @@
 #include "telemetry/span_exporter.h"
 #include "telemetry/trace_context.h"
 
-#define TRACER_RUNS_MAX  4096 /* at the same time; others are not traced, and counted as dropped */
-#define TRACER_CALLS_MAX 128  /* of a run, at the same time */
+#define TRACER_RUNS_MAX 4096 /* at the same time; others are not traced, and counted as dropped */
 
 struct tracer;
 
@@ -48,8 +49,21 @@ struct tracer_run {
 void tracer_run_begin(struct tracer *t, const struct tracer_run *r);
 /* The trace of the run, if its spans are sent. */
 struct trace_context tracer_run_context(const struct tracer *t, str run_id);
-/* A line that the run appends to the log: responses of models and tool calls become spans. */
-void tracer_run_line(struct tracer *t, str run_id, str line);
+
+/* What the run has just learned about a call of its own; everything is borrowed. */
+struct tracer_model_call {
+    str model; /* that answered, "provider:model"; empty = the model of the run */
+    const struct conv_usage *usage;
+    const char *finish_reason;
+    uint64_t ms;
+};
+void tracer_model_called(struct tracer *t, str run_id, const struct tracer_model_call *c);
+struct tracer_tool_call {
+    str id, name;
+    bool ok;
+    uint64_t ms;
+};
+void tracer_tool_called(struct tracer *t, str run_id, const struct tracer_tool_call *c);
 
 struct tracer_end {
     const struct conv_usage *usage;

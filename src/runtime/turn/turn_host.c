@@ -87,8 +87,6 @@ void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, voi
     *p = (struct pending_append){.turn = t, .fn = fn, .fn_ctx = fn_ctx, .first = t->transcript->n};
     for (size_t i = 0; i < n; i++)
         transcript_add(t->transcript, lines[i]);
-    for (size_t i = 0; t->rt->deps.tracer && i < n; i++)
-        tracer_run_line(t->rt->deps.tracer, str_from(t->run_id), lines[i]);
     for (size_t i = 0; i < n; i++)
         budgets_note(t->rt->deps.budgets, actor_user(t->actor), lines[i]);
     t->log.appends++;
@@ -206,7 +204,6 @@ static str subject_of(const struct turn *t)
     return has_text ? t->text : json_get_string(&files->items[0], "name");
 }
 
-/* The last callback of the run, which frees itself afterwards. */
 static void trace_begin(const struct turn *t)
 {
     const struct turn_child *child = t->msg->req.child;
@@ -227,6 +224,21 @@ static void trace_end(const struct turn *t, const struct run_result *res)
     tracer_run_end(t->rt->deps.tracer, str_from(t->run_id), &end);
 }
 
+static void trace_answer(void *turn, const struct run_answer *a)
+{
+    const struct turn *t = turn;
+    struct tracer_model_call c = {a->model, a->usage, a->finish_reason, a->ms};
+    tracer_model_called(t->rt->deps.tracer, str_from(t->run_id), &c);
+}
+
+static void trace_tool(void *turn, const struct run_tool_record *r)
+{
+    const struct turn *t = turn;
+    struct tracer_tool_call c = {r->id, r->name, r->ok, r->ms};
+    tracer_tool_called(t->rt->deps.tracer, str_from(t->run_id), &c);
+}
+
+/* The last callback of the run, which frees itself afterwards. */
 static void on_run_finished(void *ctx, const struct run_result *res)
 {
     struct turn *t = ctx;
@@ -302,6 +314,8 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .actor = turn_actor,
         .setting = run_setting,
         .publish = publish_to_watchers,
+        .model_answered = trace_answer,
+        .tool_answered = trace_tool,
         .finished = on_run_finished,
     };
     const struct runtime_deps *d = &t->rt->deps;

@@ -35,6 +35,7 @@ struct world {
     char ids[LINES_MAX][16];   /* ids of tool calls in it */
     size_t ntypes;
     struct buf published; /* "type text;" */
+    struct buf measured;  /* "model reason in/out;" and "tool id ok;" */
     bool is_done;
     enum run_stop stop;
     char error_type[32], ask[16], output[128], response[256];
@@ -154,6 +155,20 @@ static void on_finished(void *ctx, const struct run_result *r)
     snprintf(w->ask, sizeof w->ask, "%.4s", r->ask ? json_get_string(r->ask, "askId").p : "");
 }
 
+static void on_answer(void *ctx, const struct run_answer *a)
+{
+    struct world *w = ctx;
+    buf_printf(&w->measured, "%.*s %s %lld/%lld;", STR_ARG(a->model), a->finish_reason,
+               (long long)a->usage->input_tokens, (long long)a->usage->output_tokens);
+}
+
+static void on_result(void *ctx, const struct run_tool_record *c)
+{
+    struct world *w = ctx;
+    buf_printf(&w->measured, "%.*s %.*s %s;", STR_ARG(c->name), STR_ARG(c->id),
+               c->ok ? "ok" : "failed");
+}
+
 static const struct run_host HOST = {
     .append = append,
     .prepare = prepare,
@@ -161,6 +176,8 @@ static const struct run_host HOST = {
     .actor = actor_of,
     .setting = setting,
     .publish = publish,
+    .model_answered = on_answer,
+    .tool_answered = on_result,
     .finished = on_finished,
 };
 
@@ -178,6 +195,7 @@ static int set_up(void **state)
     list_init(&w->appends);
     defer_init(&w->appended, on_appended, w);
     buf_init(&w->published, 1u << 16);
+    buf_init(&w->measured, 1u << 16);
     model_begin();
     tools_begin(w->loop, w->tools);
     *state = w;
@@ -194,6 +212,7 @@ static int tear_down(void **state)
     model_end();
     actor_unref(w->actor);
     buf_done(&w->published);
+    buf_done(&w->measured);
     loop_free(w->loop);
     free(w);
     return 0;
@@ -273,6 +292,16 @@ WITH_RUN(a_call_is_durable_before_it_starts_and_its_result_before_the_next_step)
     assert_int_equal(rig_tools.started, 1);
     assert_string_equal(w->output, "pong");
     assert_log(w, "llm.response tool.start tool.done llm.response run.done");
+}
+
+WITH_RUN(the_host_learns_what_each_call_used_without_reading_the_log)
+{
+    struct world *w = *state;
+    MODEL(.calls = {{"t__ping", "{}"}}, .usage = {.input_tokens = 7, .output_tokens = 3});
+    MODEL(.text = "done", .usage = {.input_tokens = 9, .output_tokens = 4});
+    start_and_finish(w);
+    assert_string_equal(buf_cstr(&w->measured), "demo:demo tool-calls 7/3;t__ping c1 ok;"
+                                                "demo:demo stop 9/4;");
 }
 
 /* The log must not depend on which tool is faster; watchers learn of each result immediately. */
@@ -654,6 +683,7 @@ WITH_RUN(cancelling_a_running_tool_records_a_result)
     assert_int_equal(w->stop, RUN_STOP_CANCELLED);
     assert_int_equal(rig_tools.cancelled, 1);
     assert_log(w, "llm.response tool.start tool.done run.done");
+    assert_non_null(strstr(buf_cstr(&w->measured), "t__hang c1 failed;"));
 }
 
 WITH_RUN(cancelling_before_the_first_step_ends_the_run)
@@ -678,6 +708,7 @@ WITH_RUN(text_that_was_streamed_before_a_cancellation_is_stored_and_counted)
     assert_string_equal(w->response, "half");
     assert_int_equal(w->usage.input_tokens, 10); /* billed, although it has no response */
     assert_log(w, "llm.response run.done");
+    assert_non_null(strstr(buf_cstr(&w->measured), "demo:demo cancelled 10/"));
 }
 
 WITH_RUN(a_cancelled_call_without_output_leaves_no_text)

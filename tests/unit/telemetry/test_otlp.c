@@ -4,6 +4,13 @@
 
 static struct buf out;
 
+static void write_span(const struct otlp_span *s)
+{
+    struct json_writer w;
+    jw_start(&w, &out, 65536);
+    otlp_write_span(&w, s);
+}
+
 TEST(a_span_with_everything)
 {
     const struct otlp_attribute attributes[] = {
@@ -24,8 +31,7 @@ TEST(a_span_with_everything)
                           .nattributes = 4,
                           .is_error = true,
                           .message = STR("why")};
-    buf_init(&out, 65536);
-    otlp_add_span(&out, &s);
+    write_span(&s);
     assert_string_equal(
         buf_cstr(&out),
         "{\"traceId\":\"ab000000000000000000000000000000\",\"spanId\":\"0100000000000000\","
@@ -48,8 +54,7 @@ TEST(a_long_text_is_cut_at_a_character)
     struct arena a;
     struct json *v;
     arena_init(&a);
-    buf_init(&out, 65536);
-    otlp_add_span(&out, &s);
+    write_span(&s);
     assert_int_equal(json_parse(&a, buf_str(&out), 0, &v, NULL), 0);
     str cut =
         json_get_string(json_get(json_at(json_get(v, "attributes"), 0), "value"), "stringValue");
@@ -64,18 +69,14 @@ TEST(a_body_is_json)
     struct arena a;
     struct json *v;
     struct otlp_span s = {.name = STR("n"), .kind = OTLP_INTERNAL};
-    struct buf one;
     arena_init(&a);
     buf_init(&out, 65536);
     struct json_writer w;
     struct otlp_collector c = {.conf.service_name = STR("my \"nb\""), .instance = STR("i")};
-    buf_init(&one, 65536);
-    otlp_add_span(&one, &s);
     otlp_begin(&w, &out, OTLP_SPANS, &c);
-    jw_raw(&w, buf_str(&one));
-    jw_raw(&w, buf_str(&one));
+    otlp_write_span(&w, &s);
+    otlp_write_span(&w, &s);
     jw_close(&w);
-    buf_done(&one);
     assert_int_equal(json_parse(&a, buf_str(&out), 0, &v, NULL), 0);
     const struct json *scope =
         json_at(json_get(json_at(json_get(v, "resourceSpans"), 0), "scopeSpans"), 0);
