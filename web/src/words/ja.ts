@@ -1,0 +1,5 @@
+import type { Words } from '../base/words'
+
+const words: Words = {}
+
+export default words
