@@ -61,16 +61,17 @@ export function dateText(iso: string): string {
 }
 
 export function duration(ms: number): string {
-  if (ms < 1) return '<1 ms'
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+  if (ms < 1) return t('<1 ms')
+  if (ms < 1000) return t('{n} ms', { n: Math.round(ms) })
+  const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 }
+  if (ms < 60_000) return t('{n} s', { n: (ms / 1000).toLocaleString(locale(), digits) })
+  return t('{minutes} min {seconds} s', { minutes: Math.floor(ms / 60_000), seconds: Math.round((ms % 60_000) / 1000) })
 }
 
 /** The same in whole seconds. */
 export function seconds(ms: number): string {
   const s = Math.round(ms / 1000)
-  return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`
+  return s < 60 ? t('{n} s', { n: s }) : t('{minutes} min {seconds} s', { minutes: Math.floor(s / 60), seconds: s % 60 })
 }
 
 export function count(n: number): string {
@@ -79,6 +80,7 @@ export function count(n: number): string {
 
 /** US dollars, with as many digits as small amounts need. */
 export function money(usd: number): string {
-  if (usd > 0 && usd < 0.01) return `$${usd.toPrecision(2)}`
-  return usd.toLocaleString(locale(), { style: 'currency', currency: 'USD' })
+  const isSmall = usd > 0 && usd < 0.01
+  const digits = isSmall ? { minimumSignificantDigits: 2, maximumSignificantDigits: 2 } : {}
+  return usd.toLocaleString(locale(), { style: 'currency', currency: 'USD', ...digits })
 }
