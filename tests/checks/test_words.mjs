@@ -1,126 +1,164 @@
-// The words of the page: every text that people read goes through t(), tn(), tParts() or msg(), and every language has all
-// of them, with the same placeholders and all plural forms.
+// The words of the page (web/src/base/words.ts): every text that people read goes through t(), tn(), tParts() or msg(), and
+// every language has all of them, with the same placeholders and all plural forms.
+//
+// A line that ends in "// not shown" has a text for programs that looks like one for people: the value of a header, a
+// message to an app. LIST_WORDS=1 prints all texts, for translators.
 import fs from 'node:fs'
 import path from 'node:path'
-import { parse } from 'acorn'
 import { transformSync } from 'esbuild'
+import { parseAst } from 'rolldown/parseAst'
 import { assert, SRC_DIR, test } from '../support/tap.mjs'
 
 const root = path.join(SRC_DIR, 'web/src')
 const LANGUAGES = ['ar', 'de', 'es', 'fr', 'ja', 'zh']
-const SAME = /^(nb|OK|JSON|CSV|PDF|MCP|API|URL|[^\p{L}]*|\{\w+\}|.*(https?:|@).*)$/u // needs no translation
-const MARKERS = new Set(['t', 'msg', 'tParts', 'tn'])
-// Members and arguments that a program reads, not a person.
-const TECHNICAL_MEMBERS = new Set(['class', 'id', 'type', 'role', 'name', 'rel', 'target', 'for', 'autocomplete', 'key', 'code', 'kind', 'event', 'method', 'href', 'lang', 'dir'])
-const TECHNICAL_CALLS = new Set(['addEventListener', 'removeEventListener', 'querySelector', 'querySelectorAll', 'closest', 'matches', 'getAttribute', 'setAttribute', 'startsWith', 'endsWith', 'includes', 'split', 'Error', 'TypeError', 'RangeError', 'DOMException', 'warn', 'debug', 'matchMedia', 'createElementNS', 'recall', 'remember', 'Set', 'toggleAttribute', 'get', 'has', 'execCommand'])
+const MARKERS = new Set(['t', 'tn', 'tParts', 'msg'])
+const UNTRANSLATED = /^(nb|OK|JSON|CSV|PDF|MCP|API|URL|[^\p{L}]*|\{\w+\}|.*(https?:|@).*)$/u // the same in every language
+const HIDDEN = /^.*\/\/ not shown$/m // the rest of a line
+const GAP = '\0' // in the place of ${} in a template
 
-const files = fs.readdirSync(root, { recursive: true }).filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts') && !name.startsWith('words/') && name !== 'api/schema.ts')
+// Files whose texts are not those of the page.
+const FOREIGN = [
+    /^reference\//, // the page of the API: its text is that of the API's document, which is in English only
+    /^math\//, // names of LaTeX and MathML; where a formula has an error, it is shown as it was written
+    /^markdown\/highlight\.ts$/, // keywords of programming languages
+    /^model\/model_names\.ts$/, // products
+]
 
-const treeOf = (file) => {
-    const source = fs.readFileSync(path.join(root, file), 'utf8')
-    const { code } = transformSync(source, { loader: 'ts', target: 'es2022', charset: 'utf8' })
-    return { source, tree: parse(code, { ecmaVersion: 2023, sourceType: 'module' }) }
-}
+const setOf = (names) => new Set(names.split(' '))
+// What is given to these is read by a program.
+const MEMBERS = setOf('class id type role name rel target for autocomplete key code kind event method href lang dir')
+const VARIABLES = setOf('className font')
+const CALLS = setOf(
+    'addEventListener removeEventListener querySelector querySelectorAll closest matches getAttribute toggleAttribute ' +
+        'startsWith endsWith includes split get has recall remember matchMedia execCommand createElementNS warn debug Set RpcError',
+)
 
-const calleeName = ({ callee }) => callee?.name ?? callee?.property?.name
+// ---- the sources ----
 
+const isSource = (name) => /(?<!\.d)\.ts$/.test(name) && !name.startsWith('words/') && name !== 'api/schema.ts'
+const files = fs.readdirSync(root, { recursive: true }).filter(isSource).sort()
+
+/** Calls visit(node, parents) for all that becomes JavaScript; the nearest parent is the last. */
 function walk(node, visit, parents = []) {
-    if (!node || typeof node.type !== 'string') return
-    if (visit(node, parents) === false) return
+    if (/^TS(?!AsExpression|NonNullExpression|SatisfiesExpression)/.test(node.type)) return // a type
+    visit(node, parents)
     for (const [key, value] of Object.entries(node)) {
-        if (key === 'type') continue
-        for (const child of Array.isArray(value) ? value : [value]) if (child && typeof child === 'object') walk(child, visit, [...parents, { node, key }])
+        const children = Array.isArray(value) ? value : [value]
+        for (const child of children) if (typeof child?.type === 'string') walk(child, visit, [...parents, { node, key }])
     }
 }
 
-/** The text of a literal, with `${}` as a gap; null for anything else. */
+/** The text of a literal, or of several that are added; null: it is something else. */
 function textOf(node) {
     if (node?.type === 'Literal' && typeof node.value === 'string') return node.value
-    if (node?.type === 'TemplateLiteral') return node.quasis.map(({ value }) => value.cooked).join('\u0000')
-    return null
+    if (node?.type === 'TemplateLiteral') return node.quasis.map(({ value }) => value.cooked).join(GAP)
+    if (node?.type !== 'BinaryExpression' || node.operator !== '+') return null
+    const [left, right] = [textOf(node.left), textOf(node.right)]
+    return left === null || right === null ? null : left + right
 }
 
-const placeholders = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()
+const isCall = ({ type }) => type === 'CallExpression' || type === 'NewExpression'
+const nameOf = (node) => node.name ?? node.property?.name ?? node.value // `f`, `object.f`, 'f'
+const isMarker = (node) => node.type === 'CallExpression' && MARKERS.has(node.callee.name)
 
-const keys = new Map() // key → { isPlural, file }
-const loose = [] // texts outside
-const dynamic = [] // calls with something else than a literal
+// ---- what is wrong with a call of a marker ----
 
-function collect(file, node) {
-    const name = calleeName(node)
-    if (name === 'tn') {
-        const [, one, other] = node.arguments.map(textOf)
-        if (one === null || other === null || other?.includes('\u0000')) return dynamic.push(`${file}: tn() without literals`)
-        keys.set(other, { isPlural: true, file })
-    } else {
-        const [first] = node.arguments
-        const text = textOf(first)
-        if (text?.includes('\u0000')) dynamic.push(`${file}: a template in ${name}(): use {name} and values`)
-        else if (text !== null) keys.set(text, { isPlural: false, file })
-        else if (name === 'msg') dynamic.push(`${file}: msg() without a literal`)
-    }
+/** Modules are read before the language is known, and with them their static members. */
+const isLater = ({ node }) => /Function/.test(node.type) || (node.type === 'PropertyDefinition' && !node.static)
+
+const texts = new Map() // key → { key, isPlural, one?, file }
+const faults = []
+
+function note(file, call, parents) {
+    const name = call.callee.name
+    const isPlural = name === 'tn'
+    const given = (isPlural ? call.arguments.slice(1, 3) : call.arguments.slice(0, 1)).map(textOf)
+    const fault = (what) => faults.push(`${file}: ${name}(): ${what}`)
+    if (name !== 'msg' && !parents.some(isLater)) fault('called while the module is read; use msg() here')
+    if (given.some((text) => text?.includes(GAP))) return fault('a template; use {name} and values')
+    if (given.includes(null)) return isPlural || name === 'msg' ? fault('not a literal') : undefined // t(row.label): msg() has it
+    const text = { key: given.at(-1), isPlural, ...(isPlural && { one: given[0] }), file }
+    const known = texts.get(text.key)
+    if (known && (known.isPlural !== isPlural || known.one !== text.one)) fault(`“${text.key}” has other forms in ${known.file}`)
+    texts.set(text.key, known ?? text)
 }
 
-/** Two words, or one with a capital letter: a person reads that. */
-const isProse = (text) => /\p{L}{2,}[,.:;!?…]? \(?\p{L}{2,}/u.test(text) || /^[\u0000 ]*\p{Lu}\p{Ll}+[.:…!?]?[\u0000 ]*$/u.test(text)
+// ---- texts outside of them ----
 
-function isTechnical(text, parents) {
-    const at = parents.at(-1)
-    if (/^(Import|Export)/.test(at.node.type) || at.node.type === 'SwitchCase' || at.node.type === 'TaggedTemplateExpression') return true
-    if (at.node.type === 'BinaryExpression' && /^[=!]==?$/.test(at.node.operator)) return true
-    if (at.node.type === 'MemberExpression' || (at.node.type === 'Property' && at.key === 'key')) return true
-    for (const { node } of [...parents].reverse()) {
-        if (node.type === 'Property') return TECHNICAL_MEMBERS.has(node.key.name ?? node.key.value)
-        if (node.type === 'CallExpression' || node.type === 'NewExpression') return TECHNICAL_CALLS.has(calleeName(node)) || (calleeName(node) === 'h' && node.arguments[0] && textOf(node.arguments[0]) === text)
-        if (/Function|Statement|Declaration/.test(node.type)) return false
+/** Two words, or one with a capital letter. */
+const isProse = (text) => /\p{L}{2,}[,.:;!?…]? \(?\p{L}{2,}/u.test(text) || /^[\0 ]*\p{Lu}\p{Ll}+[.:…!?]?[\0 ]*$/u.test(text)
+
+/** By where it stands. */
+function isForPrograms(parents) {
+    const { node: parent, key } = parents.at(-1)
+    if (/^(Import|Export|SwitchCase|TaggedTemplate|MemberExpression)/.test(parent.type)) return true
+    if (parent.type === 'Property' && key === 'key') return true
+    if (parent.type === 'BinaryExpression' && /^([=!]==?|in)$/.test(parent.operator)) return true
+    for (const { node } of parents.toReversed()) {
+        if (node.type === 'Property') return MEMBERS.has(nameOf(node.key))
+        if (node.type === 'VariableDeclarator') return VARIABLES.has(node.id.name)
+        if (node.type === 'AssignmentExpression') return VARIABLES.has(nameOf(node.left))
+        if (isCall(node)) return CALLS.has(nameOf(node.callee))
+        if (/Function|Statement/.test(node.type)) return false
     }
     return false
 }
 
+/** It is a text of t() and the like, or a part of one. */
+function isMarked({ start }, parents) {
+    const call = parents.findLast(({ node }) => isCall(node))?.node
+    const isIn = (given) => given.start <= start && start < given.end
+    return call !== undefined && isMarker(call) && call.arguments.some((given) => textOf(given) !== null && isIn(given))
+}
+
+const loose = []
+
 for (const file of files) {
-    const { source, tree } = treeOf(file)
-    // A line that ends in "// not shown" has texts for programs: keys of the keyboard, names of headers.
-    const hidden = source.split('\n').filter((line) => /\/\/ not shown$/.test(line)).join('\n')
-    walk(tree, (node, parents) => {
-        if (node.type === 'CallExpression' && MARKERS.has(node.callee.name)) return void collect(file, node)
-        const text = textOf(node)
-        if (text === null || parents.length === 0) return
-        if (parents.some(({ node: above, key }) => above.type === 'CallExpression' && MARKERS.has(above.callee.name) && key === 'arguments') && node.type === 'Literal') {
-            const call = parents.findLast(({ node: above }) => above.type === 'CallExpression')
-            if (MARKERS.has(call.node.callee.name)) return
-        }
-        if (!isProse(text) || isTechnical(text, parents)) return
-        if (hidden.includes(text.split('\u0000')[0] || text)) return
-        loose.push(`${file}: ${text.replaceAll('\u0000', '${}')}`)
+    const source = fs.readFileSync(path.join(root, file), 'utf8')
+    const isForeign = FOREIGN.some((pattern) => pattern.test(file))
+    walk(parseAst(source, { lang: 'ts' }), (node, parents) => {
+        if (isMarker(node)) note(file, node, parents)
+        const text = node.type === 'BinaryExpression' ? null : textOf(node)
+        if (text === null || isForeign || !isProse(text) || isForPrograms(parents) || isMarked(node, parents)) return
+        const isHidden = HIDDEN.test(source.slice(node.end, source.indexOf('\n', node.end)))
+        if (!isHidden) loose.push(`${file}: ${text.replaceAll(GAP, '${}')}`)
     })
 }
 
-const tables = Object.fromEntries(await Promise.all(LANGUAGES.map(async (code) => {
-    const { code: js } = transformSync(fs.readFileSync(path.join(root, 'words', `${code}.ts`), 'utf8'), { loader: 'ts' })
-    return [code, (await import(`data:text/javascript,${encodeURIComponent(js)}`)).default]
-})))
+if (process.env.LIST_WORDS) console.log(JSON.stringify([...texts.values()], null, 1))
 
-if (process.env.LIST_WORDS) console.log(JSON.stringify([...keys].map(([key, { isPlural, file }]) => ({ key, isPlural, file })), null, 1))
-
-test('texts are literals, so that they can be found', () => assert.deepEqual(dynamic, []))
+test('texts can be found in the sources, and are not needed before the language is known', () => assert.deepEqual(faults, []))
 test('nothing that people read is outside the tables', () => assert.deepEqual(loose, []))
-for (const code of LANGUAGES) {
-    const table = tables[code]
-    test(`${code} has every text, and no other`, () => {
-        assert.deepEqual([...keys.keys()].filter((key) => !(key in table) && !SAME.test(key)), [])
-        assert.deepEqual(Object.keys(table).filter((key) => !keys.has(key)), [])
+
+// ---- the languages ----
+
+async function tableOf(language) {
+    const { code } = transformSync(fs.readFileSync(path.join(root, 'words', `${language}.ts`), 'utf8'), { loader: 'ts' })
+    return (await import(`data:text/javascript,${encodeURIComponent(code)}`)).default
+}
+
+const placeholders = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort().join()
+
+/** A form for one or two may say so in words instead of {n}. */
+function hasPlaceholders(form, { key, isPlural }) {
+    return placeholders(form) === placeholders(key) || (isPlural && placeholders(`${form}{n}`) === placeholders(key))
+}
+
+function isRight(words, text, categories) {
+    if (!text.isPlural) return typeof words === 'string' && hasPlaceholders(words, text)
+    const hasAll = typeof words === 'object' && categories.every((category) => category in words)
+    return hasAll && Object.values(words).every((form) => hasPlaceholders(form, text))
+}
+
+for (const language of LANGUAGES) {
+    test(`${language} has every text, and no other`, async () => {
+        const table = await tableOf(language)
+        assert.deepEqual([...texts.keys()].filter((key) => !(key in table) && !UNTRANSLATED.test(key)), [])
+        assert.deepEqual(Object.keys(table).filter((key) => !texts.has(key)), [])
     })
-    test(`${code} has the placeholders and plural forms of each text`, () => {
-        const categories = new Intl.PluralRules(code).resolvedOptions().pluralCategories
-        const wrong = Object.entries(table).filter(([key, value]) => {
-            const forms = typeof value === 'string' ? { other: value } : value
-            if ((typeof value === 'object') !== Boolean(keys.get(key)?.isPlural)) return true
-            if (typeof value === 'object' && !categories.every((category) => category in value)) return true
-            const wanted = placeholders(key)
-            const isSame = (text) => JSON.stringify(placeholders(text)) === JSON.stringify(wanted)
-            const isWithoutNumber = (text) => JSON.stringify([...placeholders(text), 'n'].sort()) === JSON.stringify(wanted)
-            return !Object.values(forms).every((text) => isSame(text) || (typeof value === 'object' && isWithoutNumber(text)))
-        })
-        assert.deepEqual(wrong, [])
+    test(`${language} has the placeholders and plural forms of each text`, async () => {
+        const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions()
+        const known = Object.entries(await tableOf(language)).filter(([key]) => texts.has(key))
+        assert.deepEqual(known.filter(([key, words]) => !isRight(words, texts.get(key), pluralCategories)), [])
     })
 }
