@@ -473,7 +473,7 @@ const words: Words = {
     'El agente las recibe con tus mensajes en este espacio de trabajo. No se usan en conversaciones en las que hayan escrito otras personas.',
   'Instructions of the workspace': 'Instrucciones del espacio de trabajo',
   'The agent gets them with every message of every member. Admins of the workspace write them, and everybody can read them.':
-    'El agente las recibe con cada mensaje de cada miembro. Las escriben los administradores del espacio de trabajo y puede leerlas cualquiera.',
+    'El agente las recibe con cada mensaje de cada miembro. Las escriben los administradores del espacio de trabajo y todos los miembros pueden leerlas.',
   'Saved. The next message uses them.': 'Guardado. Se usarán con el próximo mensaje.',
   'Instructions for your own messages': 'Instrucciones para tus propios mensajes',
   'Instructions for everybody': 'Instrucciones para todos',
@@ -784,7 +784,7 @@ const words: Words = {
   'Several people are writing…': 'Varias personas están escribiendo…',
   '{first} and {second} are writing…': '{first} y {second} están escribiendo…',
   '{name} is writing…': '{name} está escribiendo…',
-  'Waiting for your permission. Sending a message declines.': 'Esperando tu permiso. Si envías un mensaje, se rechaza.',
+  'Waiting for your permission. Sending a message declines.': 'Esperando tu permiso. Enviar un mensaje equivale a rechazar.',
   'Only people answer. @agent asks the agent, which then reads what was said.':
     'Solo responden las personas. Con @agent se pregunta al agente, que entonces lee lo que se ha dicho.',
   'Sent after this answer. The arrow adds it to the answer.': 'Se envía después de esta respuesta. La flecha lo añade a la respuesta.',
