@@ -432,7 +432,7 @@ const words: Words = {
   'Add {n} servers': { one: '{n} Server hinzufügen', other: '{n} Server hinzufügen' },
   'The file contains no servers.': 'Die Datei enthält keine Server.',
   'Servers that run a program can be added only on nb’s machine itself: otherwise anybody with a browser could run programs there. In a terminal:':
-    'Server, die ein Programm ausführen, lassen sich nur auf dem Rechner von nb selbst hinzufügen: Sonst könnten alle mit einem Browser dort Programme ausführen. In einem Terminal:',
+    'Server, die ein Programm ausführen, lassen sich nur auf dem Rechner von nb selbst hinzufügen: Sonst könnte jede Person mit einem Browser dort Programme ausführen. In einem Terminal:',
   'Copy command': 'Befehl kopieren',
   added: 'hinzugefügt',
   'not added': 'nicht hinzugefügt',
@@ -613,7 +613,7 @@ const words: Words = {
     'Ein Skill ist ein Text, den der Agent erhält, wenn eine Nachricht dazu passt. Kontext-Skills sind immer dabei.',
   'All skills': 'Alle Skills',
   'A message as people would write it': 'Eine Nachricht, wie man sie schreiben würde',
-  'Which skill would a message select?': 'Welchen Skill würde eine Nachricht auswählen?',
+  'Which skill would a message select?': 'Welchen Skill würde eine Nachricht auslösen?',
   Try: 'Ausprobieren',
   Priority: 'Priorität',
   Triggers: 'Auslöser',
@@ -699,7 +699,7 @@ const words: Words = {
   'A week': 'Eine Woche',
   'People without an account': 'Personen ohne Konto',
   'Whoever has the link reads what has been written up to now, and nothing that follows.':
-    'Wer den Link hat, liest alles, was bis jetzt geschrieben wurde, und nichts, was danach kommt.',
+    'Wer den Link hat, kann alles lesen, was bis jetzt geschrieben wurde, aber nichts, was danach kommt.',
   'Show inputs and results of tools, not only their names': 'Eingaben und Ergebnisse von Tools zeigen, nicht nur ihre Namen',
   'Make a link': 'Link erstellen',
   'Link. It is not shown again.': 'Link. Er wird nicht noch einmal angezeigt.',
