@@ -5,6 +5,8 @@
 //     tn(n, '{n} file', '{n} files')                   forms by the plural rules of the language
 //     h('p', {}, ...tParts('{person} has left.', { person: h('b', {}, name) }))
 //
+// A text with two meanings has a note for translators behind a bar, which nobody sees: t('Archive|list').
+//
 // A table of a module is made before the language is known: it has msg('Delete'), and t() where it is
 // shown. Every other language has all keys in src/words/; tests/checks/test_words.mjs compares.
 import { recall, remember } from './storage'
@@ -82,7 +84,7 @@ export const msg = (text: string): string => text
 
 export function t(text: string, values?: Values): string {
   const found = words[text]
-  return fill(typeof found === 'string' ? found : text, values)
+  return fill(typeof found === 'string' ? found : text.split('|')[0]!, values)
 }
 
 /** `{n}` is the number, written as the language writes it. */

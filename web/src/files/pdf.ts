@@ -34,7 +34,7 @@ export async function showPdf(part: FilePart, address: string, where: Stage): Pr
 }
 
 function ended(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
+  return /[.!?。！？؟]$/.test(text) ? text : `${text}.`
 }
 
 class Column {

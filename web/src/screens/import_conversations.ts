@@ -33,7 +33,7 @@ export function importPart(app: App): HTMLElement {
   }
   const fields = [
     field(t('From'), kind),
-    field(t('Export'), file, t('The archive as it was downloaded, or its conversations.json.')),
+    field(t('Export|file'), file, t('The archive as it was downloaded, or its conversations.json.')),
   ]
   return h(
     'div',

@@ -11,7 +11,7 @@ import { consentsSection, rulesEditor, rulesShown } from './rules'
 const DECISIONS: Record<Rule, readonly [string, 'ok' | 'warn' | 'bad']> = {
   allow: [msg('allowed'), 'ok'],
   ask: [msg('asks'), 'warn'],
-  deny: [msg('never'), 'bad'],
+  deny: [msg('never|allowed'), 'bad'],
 }
 
 export function permissionsScreen(_app: App, _part: string | undefined): HTMLElement {

@@ -219,7 +219,7 @@ function openEditor(skill: Skill | null, onChanged: () => void): void {
 
 function listOf(text: string): string[] {
   return text
-    .split(',')
+    .split(/[,，、،]/)
     .map((part) => part.trim())
     .filter(Boolean)
 }

@@ -89,7 +89,7 @@ function openCreate(app: App, onChanged: () => void): void {
       scopes: boxes.filter(([, , box]) => box.checked).map(([scope]) => scope),
       workspaceId: where.value || null,
       tools: tools.value
-        .split(',')
+        .split(/[,，、،]/)
         .map((glob) => glob.trim())
         .filter(Boolean),
       expiresInDays: expiry.value ? Number(expiry.value) : null,

@@ -498,6 +498,7 @@ const words: Words = {
   Connect: 'ربط',
   From: 'المصدر',
   Export: 'تصدير',
+  'Export|file': 'ملف التصدير',
   'The archive as it was downloaded, or its conversations.json.': 'الأرشيف كما نزّلته، أو ملف conversations.json الموجود فيه.',
   'Import conversations': 'استيراد المحادثات',
   'ChatGPT: Settings, Data controls, Export data. Claude.ai: Settings, Privacy, Export data. What was imported before is not imported twice.':
@@ -624,6 +625,7 @@ const words: Words = {
   allowed: 'مسموح بها',
   asks: 'بعد السؤال',
   never: 'أبدًا',
+  'never|allowed': 'لا يُسمح أبدًا',
   'Find a tool': 'البحث عن أداة',
   'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, for bundles without a sandbox, and for changes of the workspace itself.':
     'تثبيت حزمة يعني الموافقة على أدواتها. يسأل الوكيل أولًا قبل استخدام الأدوات التي تعلن أنها تُتلف شيئًا، وأدوات الحزم التي لا تعمل في بيئة معزولة، وقبل إجراء تغييرات على مساحة العمل نفسها.',
@@ -921,6 +923,7 @@ const words: Words = {
   'Take out of the archive': 'إلغاء الأرشفة',
   'Take out of the archive this conversation': 'إلغاء أرشفة هذه المحادثة',
   Archive: 'أرشفة',
+  'Archive|list': 'الأرشيف',
   'Archive this conversation': 'أرشفة هذه المحادثة',
   'Mark as read': 'تمييز كمقروءة',
   'Mark as unread': 'تمييز كغير مقروءة',

@@ -408,7 +408,8 @@ const words: Words = {
   'One that it has. It becomes the default.': 'Eines, das der Server hat. Es wird zum Standard.',
   Connect: 'Verbinden',
   From: 'Quelle',
-  Export: 'Export',
+  Export: 'Exportieren',
+  'Export|file': 'Export',
   'The archive as it was downloaded, or its conversations.json.':
     'Das Archiv, wie es heruntergeladen wurde, oder die conversations.json daraus.',
   'Import conversations': 'Unterhaltungen importieren',
@@ -494,6 +495,7 @@ const words: Words = {
   allowed: 'erlaubt',
   asks: 'fragt nach',
   never: 'nie',
+  'never|allowed': 'nie',
   'Find a tool': 'Tool suchen',
   'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, for bundles without a sandbox, and for changes of the workspace itself.':
     'Mit der Installation eines Bundles sind seine Tools erlaubt. Der Agent fragt vorher bei Tools, die sich selbst als destruktiv bezeichnen, bei Bundles ohne Sandbox und bei Änderungen am Workspace selbst.',
@@ -771,7 +773,8 @@ const words: Words = {
   'Pin this conversation': 'Diese Unterhaltung anheften',
   'Take out of the archive': 'Aus dem Archiv holen',
   'Take out of the archive this conversation': 'Diese Unterhaltung aus dem Archiv holen',
-  Archive: 'Archiv',
+  Archive: 'Archivieren',
+  'Archive|list': 'Archiv',
   'Archive this conversation': 'Diese Unterhaltung archivieren',
   'Mark as read': 'Als gelesen markieren',
   'Mark as unread': 'Als ungelesen markieren',

@@ -430,6 +430,7 @@ const words: Words = {
   Connect: 'Conectar',
   From: 'Origen',
   Export: 'Exportar',
+  'Export|file': 'Exportación',
   'The archive as it was downloaded, or its conversations.json.': 'El archivo comprimido tal como se descargó, o su conversations.json.',
   'Import conversations': 'Importar conversaciones',
   'ChatGPT: Settings, Data controls, Export data. Claude.ai: Settings, Privacy, Export data. What was imported before is not imported twice.':
@@ -524,6 +525,7 @@ const words: Words = {
   allowed: 'permitida',
   asks: 'pregunta',
   never: 'nunca',
+  'never|allowed': 'nunca',
   'Find a tool': 'Buscar una herramienta',
   'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, for bundles without a sandbox, and for changes of the workspace itself.':
     'Al instalar un paquete se aceptan sus herramientas. El agente pregunta antes de usar las que se declaran destructivas o las de paquetes sin aislamiento, y antes de modificar el propio espacio de trabajo.',
@@ -804,6 +806,7 @@ const words: Words = {
   'Take out of the archive': 'Desarchivar',
   'Take out of the archive this conversation': 'Desarchivar esta conversación',
   Archive: 'Archivar',
+  'Archive|list': 'Archivo',
   'Archive this conversation': 'Archivar esta conversación',
   'Mark as read': 'Marcar como leída',
   'Mark as unread': 'Marcar como no leída',

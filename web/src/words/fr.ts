@@ -426,7 +426,8 @@ const words: Words = {
   'One that it has. It becomes the default.': 'L’un de ceux qu’il propose. Il devient le modèle par défaut.',
   'Connect': 'Connecter',
   'From': 'Depuis',
-  'Export': 'Export',
+  'Export': 'Exporter',
+  'Export|file': 'Export',
   'The archive as it was downloaded, or its conversations.json.':
     'L’archive telle qu’elle a été téléchargée, ou son fichier conversations.json.',
   'Import conversations': 'Importer des conversations',
@@ -522,6 +523,7 @@ const words: Words = {
   'allowed': 'autorisé',
   'asks': 'sur confirmation',
   'never': 'jamais',
+  'never|allowed': 'jamais',
   'Find a tool': 'Rechercher un outil',
   'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, for bundles without a sandbox, and for changes of the workspace itself.':
     'Installer un bundle, c’est consentir à ses outils. L’agent demande d’abord votre accord pour les outils qui se déclarent destructeurs, pour les bundles sans bac à sable et pour les modifications de l’espace de travail lui-même.',
@@ -802,6 +804,7 @@ const words: Words = {
   'Take out of the archive': 'Désarchiver',
   'Take out of the archive this conversation': 'Désarchiver cette conversation',
   'Archive': 'Archiver',
+  'Archive|list': 'Archives',
   'Archive this conversation': 'Archiver cette conversation',
   'Mark as read': 'Marquer comme lue',
   'Mark as unread': 'Marquer comme non lue',

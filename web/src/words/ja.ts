@@ -374,6 +374,7 @@ const words: Words = {
   Connect: '接続',
   From: 'インポート元',
   Export: 'エクスポート',
+  'Export|file': 'エクスポートファイル',
   'The archive as it was downloaded, or its conversations.json.': 'ダウンロードしたままのアーカイブ、またはその中の conversations.json。',
   'Import conversations': '会話をインポート',
   'ChatGPT: Settings, Data controls, Export data. Claude.ai: Settings, Privacy, Export data. What was imported before is not imported twice.':
@@ -448,6 +449,7 @@ const words: Words = {
   allowed: '許可',
   asks: '確認',
   never: 'なし',
+  'never|allowed': '許可しない',
   'Find a tool': 'ツールを検索',
   'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, for bundles without a sandbox, and for changes of the workspace itself.':
     'バンドルをインストールすると、そのツールの使用に同意したことになります。破壊的な操作を行うと宣言しているツール、サンドボックスなしのバンドル、ワークスペース自体の変更については、エージェントが事前に確認します。',
@@ -717,6 +719,7 @@ const words: Words = {
   'Take out of the archive': 'アーカイブを解除',
   'Take out of the archive this conversation': 'この会話のアーカイブを解除',
   Archive: 'アーカイブ',
+  'Archive|list': 'アーカイブ',
   'Archive this conversation': 'この会話をアーカイブ',
   'Mark as read': '既読にする',
   'Mark as unread': '未読にする',

@@ -391,6 +391,7 @@ const words: Words = {
   Connect: '连接',
   From: '来源',
   Export: '导出',
+  'Export|file': '导出文件',
   'The archive as it was downloaded, or its conversations.json.': '下载的原始压缩包，或其中的 conversations.json。',
   'Import conversations': '导入对话',
   'ChatGPT: Settings, Data controls, Export data. Claude.ai: Settings, Privacy, Export data. What was imported before is not imported twice.':
@@ -466,6 +467,7 @@ const words: Words = {
   allowed: '允许',
   asks: '需询问',
   never: '从不',
+  'never|allowed': '禁止',
   'Find a tool': '查找工具',
   'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, for bundles without a sandbox, and for changes of the workspace itself.':
     '安装工具包即表示同意使用其工具。对于声明具有破坏性的工具、没有沙盒的工具包以及对工作区本身的更改，智能体会先询问。',
@@ -739,6 +741,7 @@ const words: Words = {
   'Take out of the archive': '取消归档',
   'Take out of the archive this conversation': '取消归档此对话',
   Archive: '归档',
+  'Archive|list': '归档',
   'Archive this conversation': '归档此对话',
   'Mark as read': '标为已读',
   'Mark as unread': '标为未读',
