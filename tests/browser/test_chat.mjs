@@ -34,7 +34,7 @@ test('a first visit: the demo says what it is and offers three things to try', a
         assert.ok(request.url().startsWith(fresh.url), request.url())
         if (!request.url().includes('/v1/')) bytes += (await request.sizes()).responseBodySize
     }
-    assert.ok(bytes > 10_000 && bytes < 80_000, `first load: ${bytes} bytes`)
+    assert.ok(bytes > 10_000 && bytes < 85_000, `first load: ${bytes} bytes`)
     await own.close()
 })
 

@@ -1,3 +1,4 @@
+import { loadWords } from './base/words'
 import { App } from './model/app'
 import { applyPreferences } from './model/preferences'
 import { linkKey, takeLinkKey } from './model/link_key'
@@ -6,6 +7,7 @@ import { loginView } from './views/login'
 import { noWorkspaceView } from './views/no_workspace'
 import { Shell } from './views/shell'
 
+await loadWords()
 applyPreferences()
 const app = new App()
 const place = document.getElementById('app')!

@@ -1,4 +1,5 @@
 // Bundles and their tools.
+import { t } from '../base/words'
 import { call, get } from './client'
 import type { App as AppInfo, AppDetail, ImportedServer } from './schema'
 
@@ -79,6 +80,6 @@ export async function callTool(server: string, tool: string, args: object): Prom
   const body = { server, tool, arguments: args }
   const { content, isError } = await call<ToolResult>('POST', 'tools/call', body)
   const text = content.map((part) => part.text ?? '').join('\n')
-  if (isError) throw new Error(text || 'The tool failed.')
+  if (isError) throw new Error(text || t('The tool failed.'))
   return text
 }

@@ -1,5 +1,6 @@
 // Requests to the server. Addresses are relative to the page, so that it may be hosted
 // below a sub-path. What can be asked for is in the files beside this one.
+import { t } from '../base/words'
 
 /** A refusal or a failure, with a message that a person can read. */
 export class ApiError extends Error {
@@ -59,7 +60,7 @@ async function attempt(url: string, init: RequestInit): Promise<Response> {
     return await fetch(url, { ...init, headers })
   } catch (error) {
     if (init.signal?.aborted) throw error
-    throw new ApiError(0, 'unreachable', 'The server cannot be reached.')
+    throw new ApiError(0, 'unreachable', t('The server cannot be reached.'))
   }
 }
 
@@ -80,7 +81,7 @@ async function refusal(response: Response): Promise<ApiError> {
   return new ApiError(
     response.status,
     typeof error === 'string' ? error : 'error',
-    typeof message === 'string' ? message : `The server returned HTTP status ${response.status}.`,
+    typeof message === 'string' ? message : t('The server returned HTTP status {status}.', { status: response.status }),
     details,
   )
 }

@@ -1,4 +1,5 @@
 // Files that people give to the agent, and where messages that name them get them from.
+import { t } from '../base/words'
 import { address, ApiError, session } from './client'
 import type { File as GivenFile } from './schema'
 import type { FilePart } from './types'
@@ -32,7 +33,7 @@ export function transmit<T>(
   const sending = new XMLHttpRequest()
   signal.addEventListener('abort', () => sending.abort())
   return new Promise((resolve, reject) => {
-    const fail = () => reject(new ApiError(0, 'unreachable', 'The server cannot be reached.'))
+    const fail = () => reject(new ApiError(0, 'unreachable', t('The server cannot be reached.')))
     sending.upload.addEventListener('progress', ({ loaded, total }) => onProgress(loaded / total))
     sending.addEventListener('error', fail)
     sending.addEventListener('abort', fail)
@@ -58,7 +59,7 @@ function parse(text: string): Record<string, unknown> {
 }
 
 function refusalOf(status: number, { message }: Record<string, unknown>): string {
-  return typeof message === 'string' ? message : `The server returned HTTP status ${status}.`
+  return typeof message === 'string' ? message : t('The server returned HTTP status {status}.', { status })
 }
 
 export function partOf({ id, name, mimeType, bytes }: GivenFile): FilePart {

@@ -1,6 +1,7 @@
 // Events of the server, for every tab: one connection per browser. The tab that holds the
 // lock has the stream and notifies the others; when it closes, another tab takes over. Where locks
 // are not to be had (a page without TLS), every tab has its own.
+import { t } from '../base/words'
 import { ApiError, session } from './client'
 import { Hub, type FromHub, type ToHub } from './hub'
 import type { Frame } from './sse'
@@ -134,7 +135,7 @@ export class Live {
   #take(watch: Watch, frame: Frame): void {
     if (frame.event === 'watch.ended') {
       this.#watches.delete(watch.key)
-      const why = 'This conversation was deleted, or is no longer shared with you.'
+      const why = t('This conversation was deleted, or is no longer shared with you.')
       watch.onEnd(new ApiError(404, 'not_found', why))
     } else if (watch.waiting) {
       watch.waiting.push(frame)

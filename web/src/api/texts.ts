@@ -1,4 +1,5 @@
 // Instructions and saved prompts, and the prompts of bundles, which come by MCP.
+import { t } from '../base/words'
 import { call, get, request, withJson } from './client'
 import type { InstructionSets, SavedPrompt, SavedPromptList } from './schema'
 
@@ -38,7 +39,7 @@ async function mcp<T>(method: string, params: Record<string, unknown> = {}): Pro
   }
   const init = withJson('POST', { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } })
   const headers = new Headers(init.headers)
-  headers.set('accept', 'application/json, text/event-stream')
+  headers.set('accept', 'application/json, text/event-stream') // not shown
   headers.set('mcp-protocol-version', REVISION)
   headers.set('mcp-method', method)
   if (typeof params.name === 'string') headers.set('mcp-name', params.name)
@@ -46,7 +47,7 @@ async function mcp<T>(method: string, params: Record<string, unknown> = {}): Pro
   const text = await response.text()
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
   const answer = JSON.parse(isStream ? lastData(text) : text) as { result?: T; error?: { message: string } }
-  if (answer.error || !answer.result) throw new Error(answer.error?.message ?? 'The bundle did not answer.')
+  if (answer.error || !answer.result) throw new Error(answer.error?.message ?? t('The bundle did not answer.'))
   return answer.result
 }
 
@@ -69,6 +70,6 @@ export async function fillBundlePrompt(name: string, values: Record<string, stri
   const { messages = [] } = await mcp<{ messages?: PromptMessage[] }>('prompts/get', { name, arguments: values })
   const texts = messages.map(({ content }) => content.text ?? content.resource?.text ?? '')
   const text = texts.filter(Boolean).join('\n\n')
-  if (!text) throw new Error('This prompt has no text.')
+  if (!text) throw new Error(t('This prompt has no text.'))
   return text
 }

@@ -1,5 +1,6 @@
 // Views: interfaces of tools (MCP Apps), as the server holds them. The page shows them and carries
 // their requests to the server, which decides.
+import { t } from '../base/words'
 import { address, ApiError, call, get, request, withJson } from './client'
 import type { View, ViewState as ViewProgress } from './schema'
 import { frames } from './sse'
@@ -142,7 +143,7 @@ async function exchange(
     else if (event === 'ask') onAsk?.(data as ViewAsk)
     else if (event === 'done') return outcome(data)
   }
-  throw new ApiError(0, 'unreachable', 'The connection to the server was lost.')
+  throw new ApiError(0, 'unreachable', t('The connection to the server was lost.'))
 }
 
 function outcome(data: unknown): unknown {

@@ -9,6 +9,7 @@ import { iconButton, textButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { drawIcon, icon } from '../base/icons'
 import { openMenu, type MenuItem } from '../base/menu'
+import { msg, t } from '../base/words'
 import type { AppInfo, Params, ViewCall } from './bridge'
 import type { DataChange } from './changes'
 import { heightOf, hostsOf } from './checks'
@@ -27,7 +28,7 @@ const PING_MS = 30_000
 const PING_WAIT_MS = 15_000
 const CHANGE_MS = 100 // changes of data within this time are told once
 
-const THIEF = 'The app was stopped: it took the keyboard again and again from the field you were writing in.'
+const THIEF = msg('The app was stopped: it took the keyboard again and again from the field you were writing in.')
 
 const EXPAND = 'M14 5h5v5M19 5l-6 6M10 19H5v-5M5 19l6-6'
 const SHRINK = 'M19 10h-5V5M14 10l6-6M5 14h5v5M10 14l-6 6'
@@ -94,14 +95,14 @@ export class AppCard implements SessionHost, RequestPlace {
     this.stateKey = options.stateKey
     this.#requests = new PageRequests(this)
     this.#expand = iconButton('none', '', () => this.toggleFullscreen(), 'app-tool')
-    this.#more = iconButton('more', 'App menu', () => this.#openMenu(), 'app-tool')
+    this.#more = iconButton('more', t('App menu'), () => this.#openMenu(), 'app-tool')
     this.#more.setAttribute('aria-haspopup', 'menu')
     setText(this.#title, options.label)
     const by = h('div', { class: 'app-name' }, this.#title, this.#by)
     const head = h('header', { class: 'app-head' }, icon('box'), by, this.#status, this.#expand, this.#more)
     this.element = h(
       'section',
-      { class: 'app-card', tabindex: -1, aria: { label: `App: ${options.label}` } },
+      { class: 'app-card', tabindex: -1, aria: { label: t('App: {title}', { title: options.label }) } },
       head,
       this.consents.element,
       this.#body,
@@ -166,7 +167,7 @@ export class AppCard implements SessionHost, RequestPlace {
   /** Ends the view and leaves what it was about. */
   async rest(): Promise<void> {
     if (this.state === 'closed' || this.state === 'problem') return
-    await this.#end('resting', 'The view is not visible.')
+    await this.#end('resting', 'The view is not visible.') // not shown
   }
 
   /** Ends the view, and the card with it. */
@@ -246,22 +247,22 @@ export class AppCard implements SessionHost, RequestPlace {
     setText(this.#title, title)
     const hosts = view.resource ? hostsOf(view.resource.csp) : []
     const facts = [
-      ...(title === view.app ? [] : [`by ${view.app}`]),
-      ...(hosts.length > 0 ? [`may contact ${hosts.join(', ')}`] : []),
+      ...(title === view.app ? [] : [t('by {app}', { app: view.app })]),
+      ...(hosts.length > 0 ? [t('may contact {hosts}', { hosts: hosts.join(', ') })] : []),
     ]
     setText(this.#by, facts.join(', '))
     this.#by.title = facts.join('\n') // the line may be cut off
-    this.element.setAttribute('aria-label', `App: ${title}`)
+    this.element.setAttribute('aria-label', t('App: {title}', { title }))
     this.element.classList.toggle('is-plain', !isWhole && view.resource?.prefersBorder === false)
-    if (view.resource && view.resource.dropped.length > 0)
-      this.onNotice(`Some addresses that this app asked for are not allowed: ${view.resource.dropped.join(', ')}`)
+    const dropped = view.resource?.dropped.join(', ')
+    if (dropped) this.onNotice(t('Some addresses that this app asked for are not allowed: {addresses}', { addresses: dropped }))
   }
 
   mount(frame: HTMLIFrameElement): void {
     this.#frame?.remove()
     this.#frame = frame
     this.#endGuard()
-    this.#endGuard = guardFocus(frame, () => this.onProblem(THIEF))
+    this.#endGuard = guardFocus(frame, () => this.onProblem(t(THIEF)))
     this.#body.replaceChildren(frame, ...this.#textParts())
     this.#setHeight(this.#height)
   }
@@ -310,7 +311,7 @@ export class AppCard implements SessionHost, RequestPlace {
     this.#show('loading')
     session.update(this.#call)
     void session.start()
-    this.#later(SLOW_MS, () => this.state === 'loading' && setText(this.#status, 'Not started yet'))
+    this.#later(SLOW_MS, () => this.state === 'loading' && setText(this.#status, t('Not started yet')))
     this.#watchLife(session)
   }
 
@@ -355,11 +356,11 @@ export class AppCard implements SessionHost, RequestPlace {
 
   async #close(): Promise<void> {
     this.setMode('inline')
-    await this.#end('closed', 'The view was closed.')
+    await this.#end('closed', 'The view was closed.') // not shown
   }
 
   async #reload(): Promise<void> {
-    await this.#end('resting', 'The view is reloaded.')
+    await this.#end('resting', 'The view is reloaded.') // not shown
     this.#isReloaded = true
     this.open()
   }
@@ -389,7 +390,7 @@ export class AppCard implements SessionHost, RequestPlace {
     this.state = state
     this.element.dataset.state = state
     this.element.setAttribute('aria-busy', String(state === 'loading'))
-    setText(this.#status, state === 'loading' ? 'Loading…' : '')
+    setText(this.#status, state === 'loading' ? t('Loading…') : '')
     if (state !== 'loading' && state !== 'running') this.#drawRest()
     this.#drawMode()
     this.#options.onChange(this)
@@ -398,9 +399,9 @@ export class AppCard implements SessionHost, RequestPlace {
   /** The place of a view that is not there: what is wrong, and the result as text. */
   #drawRest(): void {
     if (this.#frame) return
-    const again = textButton(this.state === 'problem' ? 'Try again' : 'Open', () => this.#openAgain())
+    const again = textButton(this.state === 'problem' ? t('Try again') : t('Open'), () => this.#openAgain())
     const isClosed = this.state === 'closed'
-    const note = isClosed ? 'The app is closed.' : this.#problem
+    const note = isClosed ? t('The app is closed.') : this.#problem
     const hasNote = isClosed || this.state === 'problem'
     this.#body.replaceChildren(
       ...(hasNote ? [h('div', { class: 'app-note' }, icon('alert'), h('p', {}, note), again)] : []),
@@ -421,7 +422,7 @@ export class AppCard implements SessionHost, RequestPlace {
     this.element.dataset.mode = mode
     const hasView = this.state === 'loading' || this.state === 'running'
     this.#expand.hidden = isInline && !(hasView && allowedModes.includes('fullscreen'))
-    const label = isInline ? 'Show in full size' : 'Back to the conversation'
+    const label = isInline ? t('Show in full size') : t('Back to the conversation')
     this.#expand.replaceChildren(drawIcon('expand', isInline ? EXPAND : SHRINK))
     this.#expand.title = label
     this.#expand.setAttribute('aria-label', label)
@@ -462,13 +463,13 @@ export class AppCard implements SessionHost, RequestPlace {
     openMenu(
       this.#more,
       [
-        ...item('inline', 'Back to the conversation'),
-        ...item('fullscreen', 'Full size'),
-        ...item('pip', 'Small window'),
-        { label: 'Reload', icon: 'retry', run: () => void this.#reload() },
-        ...(this.#options.isWhole ? [] : [{ label: 'Close', icon: 'cross', run: () => void this.#close() } as MenuItem]),
+        ...item('inline', t('Back to the conversation')),
+        ...item('fullscreen', t('Full size')),
+        ...item('pip', t('Small window')),
+        { label: t('Reload'), icon: 'retry', run: () => void this.#reload() },
+        ...(this.#options.isWhole ? [] : [{ label: t('Close'), icon: 'cross', run: () => void this.#close() } as MenuItem]),
       ],
-      'App menu',
+      t('App menu'),
     )
   }
 

@@ -1,4 +1,5 @@
 // What views ask the page to do, checked: links, files, messages. Pure.
+import { msg, t } from '../base/words'
 import { isObject } from './bridge'
 
 const SCHEMES = ['http:', 'https:', 'mailto:']
@@ -121,30 +122,40 @@ export function heightOf(height: unknown, max: number): number | null {
   return Math.min(Math.ceil(height), max)
 }
 
-const KINDS: Record<string, string> = {
-  script: 'scripts',
-  style: 'styles',
-  img: 'pictures',
-  font: 'fonts',
-  media: 'media',
-  connect: 'data',
-  frame: 'a page',
-  child: 'a page',
-  worker: 'workers',
-  form: 'a form',
-  object: 'objects',
-  base: 'a base address',
+/** By the directive of a policy. */
+const LOADS: Record<string, string> = {
+  script: msg('This app wanted to load scripts from {origin}, which its author did not declare.'),
+  style: msg('This app wanted to load styles from {origin}, which its author did not declare.'),
+  img: msg('This app wanted to load pictures from {origin}, which its author did not declare.'),
+  font: msg('This app wanted to load fonts from {origin}, which its author did not declare.'),
+  media: msg('This app wanted to load media from {origin}, which its author did not declare.'),
+  connect: msg('This app wanted to load data from {origin}, which its author did not declare.'),
+  frame: msg('This app wanted to load a page from {origin}, which its author did not declare.'),
+  child: msg('This app wanted to load a page from {origin}, which its author did not declare.'),
+  worker: msg('This app wanted to load workers from {origin}, which its author did not declare.'),
+  form: msg('This app wanted to load a form from {origin}, which its author did not declare.'),
+  object: msg('This app wanted to load objects from {origin}, which its author did not declare.'),
+  base: msg('This app wanted to load a base address from {origin}, which its author did not declare.'),
 }
+const LOADS_SOMETHING = msg('This app wanted to load something from {origin}, which its author did not declare.')
+
+/** What is not loaded from anywhere: it is in the page itself. */
+const RUNS: Record<string, string> = {
+  script: msg('This app wanted to run scripts ({uri}), which is not allowed here.'),
+  style: msg('This app wanted to run styles ({uri}), which is not allowed here.'),
+}
+const RUNS_TEXT = msg('This app wanted to run code from text ({uri}), which is not allowed here.')
+const RUNS_SOMETHING = msg('This app wanted to run something ({uri}), which is not allowed here.')
 
 /** A breach of the app's own policy, in words. */
 export function violationText(directive: string, blockedUri: string): string {
-  const kind = KINDS[directive.split('-')[0]!] ?? 'something'
-  const from = originOf(blockedUri)
-  if (from === null) {
-    const what = kind === 'scripts' && blockedUri === 'eval' ? 'code from text' : kind
-    return `This app wanted to run ${what} (${blockedUri.slice(0, 60)}), which is not allowed here.`
-  }
-  return `This app wanted to load ${kind} from ${from}, which its author did not declare.`
+  const kind = directive.split('-')[0]!
+  const uri = blockedUri.slice(0, 60)
+  const origin = originOf(blockedUri)
+  if (origin !== null) return t(LOADS[kind] ?? LOADS_SOMETHING, { origin })
+  if (kind === 'script' && uri === 'eval') return t(RUNS_TEXT, { uri })
+  if (LOADS[kind] && !RUNS[kind]) return t(LOADS[kind], { origin: uri }) // "data", "blob"
+  return t(RUNS[kind] ?? RUNS_SOMETHING, { uri })
 }
 
 function originOf(uri: string): string | null {

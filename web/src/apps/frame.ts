@@ -1,13 +1,14 @@
 // The outer frame of a view: it loads the proxy document of the sandbox, which puts the app's HTML
 // into a frame of its own and passes messages on. Everything that comes from it is untrusted.
 import { h } from '../base/dom'
+import { t } from '../base/words'
 import type { View, ViewResource } from '../api/views'
 
 const READY_MS = 4000 // until the sandbox has loaded
 const SAID_MS = 1000 // until a sandbox that has loaded has said so; an error page never does
 const SANDBOX = 'ui/notifications/sandbox-'
-const INNER_SANDBOX = 'allow-scripts allow-forms'
-const OUTER_SANDBOX = { apart: 'allow-scripts allow-same-origin allow-forms', same: INNER_SANDBOX }
+const INNER_SANDBOX = 'allow-scripts allow-forms' // not shown
+const OUTER_SANDBOX = { apart: 'allow-scripts allow-same-origin allow-forms', same: INNER_SANDBOX } // not shown
 
 /** Permissions of the protocol → features of a frame. */
 const FEATURES: Record<string, string> = {
@@ -46,7 +47,7 @@ export class Frame {
     this.#resource = resource
     this.#origin = sandbox.origin
     this.#target = sandbox.origin === 'null' ? '*' : sandbox.origin // an opaque origin has no name
-    this.element = h('iframe', { class: 'app-frame', title: `${title || view.app} (app)` })
+    this.element = h('iframe', { class: 'app-frame', title: t('{title} (app)', { title: title || view.app }) })
     this.element.setAttribute('sandbox', OUTER_SANDBOX[sandbox.isApart ? 'apart' : 'same'])
     this.element.setAttribute('allow', featuresOf(resource.permissions))
     this.element.setAttribute('referrerpolicy', 'no-referrer')

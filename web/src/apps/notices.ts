@@ -1,6 +1,7 @@
 // What should be known about an app that is shown: lines below its frame.
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
+import { t } from '../base/words'
 
 const MAX = 5
 
@@ -9,8 +10,8 @@ export class Notices {
   #silence: HTMLElement
 
   constructor(onReload: () => void) {
-    const reload = textButton('Reload', onReload, { icon: 'retry' })
-    this.#silence = h('li', { class: 'app-silence' }, 'The app does not answer.', reload)
+    const reload = textButton(t('Reload'), onReload, { icon: 'retry' })
+    this.#silence = h('li', { class: 'app-silence' }, t('The app does not answer.'), reload)
   }
 
   /** Each text is shown once. */

@@ -4,6 +4,7 @@ import { messageOf } from '../api/client'
 import { giveFile } from '../api/files'
 import { INVALID_PARAMS, RpcError } from '../api/views'
 import { h } from '../base/dom'
+import { t } from '../base/words'
 import type { Params } from './bridge'
 import type { Consents } from './consent'
 
@@ -21,13 +22,13 @@ export async function pickFiles(
   if (accept !== undefined && (typeof accept !== 'string' || !ACCEPT.test(accept)))
     throw new RpcError(INVALID_PARAMS, 'accept is not a list of types.')
   if (typeof maxSize !== 'number' || !(maxSize > 0)) throw new RpcError(INVALID_PARAMS, 'maxSize is not a size.')
-  const what = multiple === true ? 'files' : 'a file'
-  const note = h('p', {}, 'What you choose is copied to your files on the server. The app learns its name, type and size.')
+  const question = multiple === true ? t('{title} asks you for files', { title }) : t('{title} asks you for a file', { title })
+  const note = h('p', {}, t('What you choose is copied to your files on the server. The app learns its name, type and size.'))
   const choices = [
-    { value: 'choose' as const, label: 'Choose…', isPrimary: true },
-    { value: 'refuse' as const, label: 'Refuse' },
+    { value: 'choose' as const, label: t('Choose…'), isPrimary: true },
+    { value: 'refuse' as const, label: t('Refuse') },
   ]
-  if ((await consents.ask(`${title} asks you for ${what}`, [note], choices, signal)) !== 'choose') return null
+  if ((await consents.ask(question, [note], choices, signal)) !== 'choose') return null
   const files = await choose(accept, multiple === true, signal)
   if (files.length === 0) return null
   const max = Math.min(maxSize, SIZE_MAX)

@@ -1,6 +1,7 @@
 // An app with a place of its own: the main area, or a part of the settings.
 import { h } from '../base/dom'
 import { setEnd } from '../base/leave'
+import { t } from '../base/words'
 import type { App } from '../model/app'
 import { listedPlacements, type Placement } from '../model/placements'
 import { AppCard } from './card'
@@ -35,7 +36,7 @@ export async function openPlacement(app: App, placement: Placement): Promise<HTM
     endChanges()
     endStreaming()
     removeEventListener('pagehide', onLeaving)
-    if (card.isAlive) return card.leave('The app was left.')
+    if (card.isAlive) return card.leave('The app was left.') // not shown
     card.kill()
     return null
   })
@@ -55,10 +56,9 @@ function streamingContext(app: App): object {
 
 /** What to say where there is no such app. */
 export function noPlacement(route: string): HTMLElement {
-  const others = listedPlacements().length > 0 ? ' The sidebar lists the apps that are.' : ''
-  return h(
-    'div',
-    { class: 'notice' },
-    h('p', { role: 'alert' }, `No app of this workspace is shown at “${route}”.${others}`),
-  )
+  const text =
+    listedPlacements().length > 0
+      ? t('No app of this workspace is shown at “{route}”. The sidebar lists the apps that are.', { route })
+      : t('No app of this workspace is shown at “{route}”.', { route })
+  return h('div', { class: 'notice' }, h('p', { role: 'alert' }, text))
 }

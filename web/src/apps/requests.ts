@@ -6,6 +6,7 @@ import { h } from '../base/dom'
 import { isMac } from '../base/keys'
 import { save } from '../base/save'
 import { toast } from '../base/toast'
+import { locale, t, tn } from '../base/words'
 import { payload } from '../views/payload'
 import { ToolCard } from '../views/tools'
 import { isObject, type Params, type ViewCall } from './bridge'
@@ -112,21 +113,21 @@ export class PageRequests {
       card.element.open = true
       body.push(h('div', { class: 'tools-list' }, card.element))
     } else if (ask.detail !== undefined) {
-      body.push(h('div', { class: 'tools-list tool' }, payload('Request', ask.detail)))
+      body.push(h('div', { class: 'tools-list tool' }, payload(t('Request'), ask.detail)))
     }
     if (ask.canRemember) body.push(h('p', { class: 'ask-scope' }, alwaysText(ask.tool ?? '')))
     const choices: Choice<'allow' | 'always' | 'deny'>[] = [
-      { value: 'allow', label: 'Allow', isPrimary: true },
-      ...(ask.canRemember ? [{ value: 'always' as const, label: 'Always allow' }] : []),
-      { value: 'deny', label: 'Decline' },
+      { value: 'allow', label: t('Allow'), isPrimary: true },
+      ...(ask.canRemember ? [{ value: 'always' as const, label: t('Always allow') }] : []),
+      { value: 'deny', label: t('Decline') },
     ]
-    const what = isTool ? `${title} wants to call this tool` : `${title} wants to use the model`
+    const what = isTool ? t('{title} wants to call this tool', { title }) : t('{title} wants to use the model', { title })
     const choice = await consents.ask(what, body, choices, signal)
     if (signal.aborted) return // the request is gone, and the question with it
     try {
       await answerAsk(viewId, ask.askId, choice ?? 'deny')
     } catch (error) {
-      toast(error instanceof Error ? error.message : 'The answer could not be sent.')
+      toast(error instanceof Error ? error.message : t('The answer could not be sent.'))
     }
   }
 
@@ -140,7 +141,7 @@ export class PageRequests {
     const key = `${conversationId} ${session.view?.app}`
     const isKnown = always.has(key)
     if (!isKnown) {
-      const choice = await consents.ask(`${title} wants to send a message`, [quote(text)], SEND, signal)
+      const choice = await consents.ask(t('{title} wants to send a message', { title }), [quote(text)], sendChoices(), signal)
       if (choice !== 'send' && choice !== 'always') return NOT_DONE
       if (choice === 'always') always.add(key)
     }
@@ -149,7 +150,7 @@ export class PageRequests {
       const result = await session.relay('ui/message', message, { signal, confirmed: !isKnown })
       return isObject(result) ? result : {}
     } catch (error) {
-      if (error instanceof RpcError) toast(`The message was not sent. ${error.message}`)
+      if (error instanceof RpcError) toast(t('The message was not sent. {why}', { why: error.message }))
       return NOT_DONE
     }
   }
@@ -175,13 +176,15 @@ export class PageRequests {
     const link = linkOf(params.url)
     if (!link) return NOT_DONE
     const { consents, title } = this.#place
-    const where = link.protocol === 'mailto:' ? 'your mail program' : link.host
+    const isMail = link.protocol === 'mailto:'
     const choice = await consents.ask(
-      `${title} wants to open ${where}`,
+      isMail
+        ? t('{title} wants to open your mail program', { title })
+        : t('{title} wants to open {host}', { title, host: link.host }),
       [h('p', { class: 'ask-link', dir: 'ltr' }, link.href)],
       [
-        { value: 'open', label: 'Open', isPrimary: true, href: link.href },
-        { value: 'refuse', label: 'Refuse' },
+        { value: 'open', label: t('Open'), isPrimary: true, href: link.href },
+        { value: 'refuse', label: t('Refuse') },
       ],
       signal,
     )
@@ -210,19 +213,19 @@ export class PageRequests {
     const { consents, title } = this.#place
     const total = files.reduce((sum, { size }) => sum + size, 0)
     if (total > DOWNLOAD_MAX) {
-      toast(`${title} wanted to save ${megabytes(total)}; at most ${megabytes(DOWNLOAD_MAX)} are possible.`)
+      const values = { title, size: megabytes(total), max: megabytes(DOWNLOAD_MAX) }
+      toast(t('{title} wanted to save {size}; at most {max} are possible.', values))
       return NOT_DONE
     }
     const rows = files.map(({ name, data, size }) =>
       h('li', {}, h('bdi', {}, name), data === null ? '' : ` (${bytes(size)})`),
     )
-    const what = files.length === 1 ? 'a file' : `${files.length} files`
     const choice = await consents.ask(
-      `${title} wants to save ${what}`,
+      tn(files.length, '{title} wants to save a file', '{title} wants to save {n} files', { title }),
       [h('ul', { class: 'app-files' }, ...rows)],
       [
-        { value: 'save', label: 'Save', isPrimary: true },
-        { value: 'refuse', label: 'Refuse' },
+        { value: 'save', label: t('Save'), isPrimary: true },
+        { value: 'refuse', label: t('Refuse') },
       ],
       signal,
     )
@@ -234,7 +237,7 @@ export class PageRequests {
       }
       return {}
     } catch {
-      toast('The file could not be read from the app.')
+      toast(t('The file could not be read from the app.'))
       return NOT_DONE
     }
   }
@@ -288,19 +291,23 @@ export class PageRequests {
   }
 }
 
-const SEND: readonly Choice<'send' | 'refuse' | 'always'>[] = [
-  { value: 'send', label: 'Send', isPrimary: true },
-  { value: 'refuse', label: 'Refuse' },
+const sendChoices = (): readonly Choice<'send' | 'refuse' | 'always'>[] => [
+  { value: 'send', label: t('Send'), isPrimary: true },
+  { value: 'refuse', label: t('Refuse') },
   {
     value: 'always',
-    label: 'Always in this conversation',
-    title: 'Later messages are sent without a question; the agent may then use tools of this app only.',
+    label: t('Always in this conversation'),
+    title: t('Later messages are sent without a question; the agent may then use tools of this app only.'),
   },
 ]
 
 /** Consents belong to a person and a tool, whoever calls it. */
 function alwaysText(tool: string): string {
-  return `“Always” counts for you, in this workspace: the agent in your conversations and the interfaces of this app may then call ${tool} without a question. Bundles, Tools and permissions shows what you have allowed.`
+  return t(
+    '“Always” counts for you, in this workspace: the agent in your conversations and the interfaces of this app may then ' +
+      'call {tool} without a question. Bundles, Tools and permissions shows what you have allowed.',
+    { tool },
+  )
 }
 
 function quote(text: string): HTMLElement {
@@ -308,10 +315,12 @@ function quote(text: string): HTMLElement {
 }
 
 function bytes(n: number): string {
-  if (n < 1024) return `${n} bytes`
-  return n < 1024 * 1024 ? `${Math.round(n / 1024)} kB` : megabytes(n)
+  if (n < 1024) return tn(n, '{n} byte', '{n} bytes')
+  return n < 1024 * 1024 ? t('{size} kB', { size: Math.round(n / 1024) }) : megabytes(n)
 }
 
 function megabytes(n: number): string {
-  return `${(n / 1024 / 1024).toFixed(n < 10 * 1024 * 1024 ? 1 : 0)} MB`
+  const places = n < 10 * 1024 * 1024 ? 1 : 0
+  const digits = { minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: false }
+  return t('{size} MB', { size: (n / 1024 / 1024).toLocaleString(locale(), digits) })
 }

@@ -5,6 +5,7 @@ import { ApiError } from '../api/client'
 import { askView, closeView, getView, isLost, openView } from '../api/views'
 import { INVALID_PARAMS, REFUSED, RpcError } from '../api/views'
 import type { RequestEvents, View, ViewAsk, ViewProgress, ViewTarget } from '../api/views'
+import { msg, t } from '../base/words'
 import { Bridge, type AppInfo, type Params, type ViewCall } from './bridge'
 import { violationText } from './checks'
 import { ToolFeed } from './feed'
@@ -169,7 +170,7 @@ export class Session {
     this.update(this.#call)
     const { resource, problem } = view
     if (problem || !resource || resource.html === null) {
-      this.#host.onProblem(problem?.message ?? 'The app has no interface to show.')
+      this.#host.onProblem(problem?.message ?? t('The app has no interface to show.'))
       return
     }
     this.#frame?.close()
@@ -194,7 +195,7 @@ export class Session {
       notification: (method, params) => this.#notification(method, params),
       onInitialized: (app) => this.#onInitialized(app),
       onRestarted: () => this.#stopListening(),
-      onFlood: () => this.#host.onProblem(FLOOD),
+      onFlood: () => this.#host.onProblem(t(FLOOD)),
     })
   }
 
@@ -220,7 +221,7 @@ export class Session {
   async #onUnreachable({ viewId, sandbox }: View): Promise<void> {
     if (this.#isClosed) return
     if (!sandbox.isApart) {
-      this.#host.onProblem('The sandbox for apps could not be loaded.')
+      this.#host.onProblem(t('The sandbox for apps could not be loaded.'))
       return
     }
     canBeApart = false
@@ -360,7 +361,7 @@ export class Session {
 
   /** What the frame shows is not what its server has now: another version, or another program. */
   #replaced(): RpcError {
-    this.#host.onProblem(REPLACED)
+    this.#host.onProblem(t(REPLACED))
     return new RpcError(REFUSED, REPLACED)
   }
 
@@ -382,8 +383,8 @@ export class Session {
   }
 }
 
-const REPLACED = 'The app was replaced or removed while it was open.'
-const FLOOD = 'The app was stopped: it sent messages without end.'
+const REPLACED = msg('The app was replaced or removed while it was open.')
+const FLOOD = msg('The app was stopped: it sent messages without end.')
 
 function checkSize(params: Params): void {
   if (!isWithin(params, RELAY_MAX)) throw new RpcError(REFUSED, 'The message is larger than 1 MiB.')
@@ -399,5 +400,5 @@ function checkSize(params: Params): void {
 
 function problemOf(error: unknown): string {
   if (error instanceof ApiError || error instanceof RpcError) return error.message
-  return 'The app could not be opened.'
+  return t('The app could not be opened.')
 }

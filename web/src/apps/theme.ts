@@ -1,5 +1,6 @@
 // The page's look and circumstances as views are told of them. The names of the style variables are a
 // closed list: one that is not in it makes apps refuse the whole handshake.
+import { chosenLanguage, locale } from '../base/words'
 
 type Tokens = (name: string) => string
 
@@ -87,7 +88,7 @@ export function styleVariables(light: Tokens, dark: Tokens): Record<string, stri
     if (source === 'transparent') return 'transparent'
     const [name, isSoft] = source.startsWith('soft ') ? [source.slice(5), true] : [source, false]
     const of = (tokens: Tokens) =>
-      isSoft ? `color-mix(in srgb, ${tokens(name)} 14%, ${tokens('--bg')})` : tokens(name)
+      isSoft ? `color-mix(in srgb, ${tokens(name)} 14%, ${tokens('--bg')})` : tokens(name) // not shown
     return choose([of(light), of(dark)])
   }
   const variables: Record<string, string> = {}
@@ -149,9 +150,12 @@ function themeContext(): object {
   return { theme: isDark() ? 'dark' : 'light', styles: { variables: allVariables() } }
 }
 
+/** The language that was chosen here, else that of the browser: the app may have it where the page has not. */
 function languageContext(): object {
-  const { locale, timeZone } = Intl.DateTimeFormat().resolvedOptions()
-  return { locale: navigator.language || locale, timeZone }
+  return {
+    locale: chosenLanguage() ? locale() : navigator.language || locale(),
+    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  }
 }
 
 /** The part of the context that has nothing to do with one view. */

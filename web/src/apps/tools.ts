@@ -114,10 +114,10 @@ function essence({ name, title, description, inputSchema, annotations }: Record<
 }
 
 function resultOf(result: unknown): object {
-  if (!isObject(result) || !isWithin(result, RESULT_BYTES)) return { error: 'The result is not valid, or too large.' }
-  return { result }
+  const isGood = isObject(result) && isWithin(result, RESULT_BYTES)
+  return isGood ? { result } : { error: 'The result is not valid, or too large.' } // not shown
 }
 
 function errorOf(error: unknown): object {
-  return { error: error instanceof Error ? error.message : 'no reason given' }
+  return { error: error instanceof Error ? error.message : 'no reason given' } // not shown
 }

@@ -4,13 +4,14 @@ import { icon } from './icons'
 import { announce } from './announcer'
 import { iconButton } from './controls'
 import { toast } from './toast'
+import { t } from './words'
 
 const SHOWN_MS = 1600
 
 export function copyButton(label: string, read: () => string): HTMLButtonElement {
   const onClick = async () => {
     const isCopied = await copy(read())
-    announce(isCopied ? 'Copied' : 'The browser did not allow copying.')
+    announce(isCopied ? t('Copied') : t('The browser did not allow copying.'))
     button.replaceChildren(icon(isCopied ? 'check' : 'cross'))
     setTimeout(() => button.replaceChildren(icon('copy')), SHOWN_MS)
   }
@@ -18,9 +19,9 @@ export function copyButton(label: string, read: () => string): HTMLButtonElement
   return button
 }
 
-/** Copies without a button of its own, and tells how it went. */
-export async function copyText(text: string, what = 'Link'): Promise<void> {
-  toast((await copy(text)) ? `${what} copied` : 'The browser did not allow copying.')
+/** Copies a link without a button of its own, and tells how it went. */
+export async function copyText(link: string): Promise<void> {
+  toast((await copy(link)) ? t('Link copied') : t('The browser did not allow copying.'))
 }
 
 /** The clipboard exists only on secure pages; a selection can be copied on the others too. */

@@ -1,6 +1,7 @@
 // Dialogs: modal, titled, closed by Escape, by their cross and by a click beside them.
 import { iconButton } from './controls'
 import { h } from './dom'
+import { t } from './words'
 
 let count = 0
 
@@ -21,7 +22,7 @@ export function openDialog(title: string, className = ''): Dialog {
       'header',
       { class: 'sheet-head' },
       h('h2', { id }, title),
-      iconButton('cross', 'Close', close),
+      iconButton('cross', t('Close'), close),
     ),
     body,
   )

@@ -72,7 +72,8 @@ function position(menu: HTMLElement, at: DOMRect): void {
   const below = at.bottom + GAP_PX
   const fits = below + height + EDGE_PX <= innerHeight
   const top = fits ? below : Math.max(EDGE_PX, at.top - height - GAP_PX)
-  const left = Math.min(Math.max(EDGE_PX, at.left), innerWidth - width - EDGE_PX)
+  const start = getComputedStyle(menu).direction === 'rtl' ? at.right - width : at.left
+  const left = Math.min(Math.max(EDGE_PX, start), innerWidth - width - EDGE_PX)
   menu.style.top = `${top}px`
   menu.style.left = `${left}px`
 }

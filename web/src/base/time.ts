@@ -1,4 +1,5 @@
-// Dates and durations as people read them, in the browser's language.
+// Dates and durations as people read them, in the language of the page.
+import { locale, t } from './words'
 
 const DAY_MS = 86_400_000
 
@@ -23,13 +24,13 @@ export function dayLabel(iso: string, now = new Date()): string {
 
 function makeDayLabel(iso: string, now: Date): string {
   const date = new Date(iso)
-  if (Number.isNaN(date.getTime())) return 'Undated'
+  if (Number.isNaN(date.getTime())) return t('Undated')
   const days = Math.round((startOfDay(now) - startOfDay(date)) / DAY_MS)
-  if (days <= 0) return 'Today' // a clock ahead of ours must not show "Tomorrow"
-  if (days === 1) return 'Yesterday'
-  if (days < 7) return date.toLocaleDateString(undefined, { weekday: 'long' })
-  if (days < 31) return 'Last 30 days'
-  return date.toLocaleDateString(undefined, { month: 'long', year: 'numeric' })
+  if (days <= 0) return t('Today') // a clock ahead of ours must not show "Tomorrow"
+  if (days === 1) return t('Yesterday')
+  if (days < 7) return date.toLocaleDateString(locale(), { weekday: 'long' })
+  if (days < 31) return t('Last 30 days')
+  return date.toLocaleDateString(locale(), { month: 'long', year: 'numeric' })
 }
 
 /** The time for today, else the day: short enough for a list. */
@@ -37,10 +38,10 @@ export function shortTime(iso: string, now = new Date()): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return ''
   if (startOfDay(date) >= startOfDay(now)) {
-    return date.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })
+    return date.toLocaleTimeString(locale(), { hour: 'numeric', minute: '2-digit' })
   }
   const isThisYear = date.getFullYear() === now.getFullYear()
-  return date.toLocaleDateString(undefined, {
+  return date.toLocaleDateString(locale(), {
     day: 'numeric',
     month: 'short',
     year: isThisYear ? undefined : 'numeric',
@@ -50,34 +51,36 @@ export function shortTime(iso: string, now = new Date()): string {
 export function fullTime(iso: string): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return ''
-  return date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+  return date.toLocaleString(locale(), { dateStyle: 'medium', timeStyle: 'short' })
 }
 
 /** A day of a calendar, "2026-11-30". */
 export function dateText(iso: string): string {
   const date = new Date(`${iso}T12:00:00`)
-  return Number.isNaN(date.getTime()) ? iso : date.toLocaleDateString(undefined, { dateStyle: 'medium' })
+  return Number.isNaN(date.getTime()) ? iso : date.toLocaleDateString(locale(), { dateStyle: 'medium' })
 }
 
 export function duration(ms: number): string {
-  if (ms < 1) return '<1 ms'
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+  if (ms < 1) return t('<1 ms')
+  if (ms < 1000) return t('{n} ms', { n: Math.round(ms) })
+  const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 }
+  if (ms < 60_000) return t('{n} s', { n: (ms / 1000).toLocaleString(locale(), digits) })
+  return t('{minutes} min {seconds} s', { minutes: Math.floor(ms / 60_000), seconds: Math.round((ms % 60_000) / 1000) })
 }
 
 /** The same in whole seconds. */
 export function seconds(ms: number): string {
   const s = Math.round(ms / 1000)
-  return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`
+  return s < 60 ? t('{n} s', { n: s }) : t('{minutes} min {seconds} s', { minutes: Math.floor(s / 60), seconds: s % 60 })
 }
 
 export function count(n: number): string {
-  return n.toLocaleString()
+  return n.toLocaleString(locale())
 }
 
 /** US dollars, with as many digits as small amounts need. */
 export function money(usd: number): string {
-  if (usd > 0 && usd < 0.01) return `$${usd.toPrecision(2)}`
-  return usd.toLocaleString(undefined, { style: 'currency', currency: 'USD' })
+  const isSmall = usd > 0 && usd < 0.01
+  const digits = isSmall ? { minimumSignificantDigits: 2, maximumSignificantDigits: 2 } : {}
+  return usd.toLocaleString(locale(), { style: 'currency', currency: 'USD', ...digits })
 }

@@ -2,14 +2,16 @@
 import { announce } from './announcer'
 import { iconButton, textButton } from './controls'
 import { h } from './dom'
+import { msg, t } from './words'
 
 const SHOWN_MS = 8000
 
-export const NOT_LOADED = 'This part of the page could not be loaded. Reload the page.'
+export const NOT_LOADED = msg('This part of the page could not be loaded. Reload the page.')
 
-const stack = h('section', { class: 'toasts', aria: { label: 'Messages of the page' } })
+const stack = h('section', { class: 'toasts' })
 
 export function toasts(): HTMLElement {
+  stack.setAttribute('aria-label', t('Messages of the page'))
   return stack
 }
 
@@ -26,10 +28,10 @@ export function toast(text: string, action?: ToastAction): void {
   }
   const element = h(
     'div',
-    { class: 'toast', role: 'group', aria: { label: 'Notification' } },
+    { class: 'toast', role: 'group', aria: { label: t('Notification') } },
     h('p', {}, text),
     action && textButton(action.label, act, { class: 'toast-action' }),
-    iconButton('cross', 'Dismiss', remove),
+    iconButton('cross', t('Dismiss'), remove),
   )
   let timer = setTimeout(remove, SHOWN_MS)
   element.addEventListener('pointerenter', () => clearTimeout(timer))

@@ -4,6 +4,7 @@ import { ApiError, messageOf, request } from '../api/client'
 import type { FilePages } from '../api/schema'
 import type { FilePart } from '../api/types'
 import { h, isTyping } from '../base/dom'
+import { t, tn, tParts } from '../base/words'
 import { PdfPage } from './pdf_page'
 
 const REQUESTS_MAX = 2 // at a time: the server has other things to do
@@ -25,14 +26,15 @@ export async function showPdf(part: FilePart, address: string, where: Stage): Pr
   try {
     listed = (await (await request(`${address}&pages=1`, { signal: where.signal })).json()) as FilePages
   } catch (error) {
-    if (error instanceof ApiError) throw new ApiError(error.status, error.code, `${ended(messageOf(error))} Download it to read it.`)
-    throw error
+    if (!(error instanceof ApiError)) throw error
+    const text = t('{why} Download it to read it.', { why: ended(messageOf(error)) })
+    throw new ApiError(error.status, error.code, text)
   }
   new Column(part, address, listed, where)
 }
 
 function ended(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
+  return /[.!?。！？؟]$/.test(text) ? text : `${text}.`
 }
 
 class Column {
@@ -43,7 +45,7 @@ class Column {
   #current = 0
   #zoom = FITTED
   #where: Stage
-  #number = h('input', { class: 'input pdf-number', type: 'number', aria: { label: 'Page' } })
+  #number = h('input', { class: 'input pdf-number', type: 'number', aria: { label: t('Page') } })
 
   constructor(part: FilePart, address: string, { count, pages }: FilePages, where: Stage) {
     this.#where = where
@@ -53,9 +55,9 @@ class Column {
     stage.classList.add('pdf-stage')
     stage.tabIndex = 0
     stage.setAttribute('role', 'region')
-    stage.setAttribute('aria-label', `${part.name}, ${pagesText(count)}`)
+    stage.setAttribute('aria-label', tn(count, '{name}, {n} page', '{name}, {n} pages', { name: part.name }))
     stage.replaceChildren(column)
-    if (pages.length < count) column.append(h('p', { class: 'result-note' }, `The first ${pages.length} of ${pagesText(count)} are shown. Download the file to read the rest.`))
+    if (pages.length < count) column.append(h('p', { class: 'result-note' }, cutText(pages.length, count)))
     this.#addControls(count)
     this.#watch(signal)
     stage.focus({ preventScroll: true })
@@ -69,9 +71,9 @@ class Column {
     this.#number.value = '1'
     this.#number.addEventListener('change', () => this.#show(Number(this.#number.value) - 1))
     this.#where.addControls(
-      h('span', { class: 'pdf-place' }, this.#number, ` of ${count}`),
-      button('−', 'Smaller', () => this.#setZoom(this.#zoom - 1)),
-      button('+', 'Larger', () => this.#setZoom(this.#zoom + 1)),
+      h('span', { class: 'pdf-place' }, ...tParts('{place} of {total}', { place: this.#number, total: String(count) })),
+      button('−', t('Smaller'), () => this.#setZoom(this.#zoom - 1)),
+      button('+', t('Larger'), () => this.#setZoom(this.#zoom + 1)),
     )
   }
 
@@ -162,7 +164,7 @@ class Column {
     this.#zoom = zoom
     stage.style.setProperty('--pdf-zoom', String(ZOOMS[zoom]))
     stage.scrollTop = share * stage.scrollHeight
-    tell(`${Math.round(ZOOMS[zoom]! * 100)} %`)
+    tell(t('{percent} %', { percent: Math.round(ZOOMS[zoom]! * 100) }))
     for (const page of this.#pages) page.isResized = true
     this.#load()
   }
@@ -186,7 +188,11 @@ const KEYS: Record<string, { zoom?: number; page?: number }> = {
   ArrowLeft: { page: -1 },
 }
 
-function pagesText(count: number): string {
-  return count === 1 ? '1 page' : `${count} pages`
+function cutText(shown: number, count: number): string {
+  return tn(
+    count,
+    'The first {shown} of {n} page are shown. Download the file to read the rest.',
+    'The first {shown} of {n} pages are shown. Download the file to read the rest.',
+    { shown },
+  )
 }
-

@@ -4,6 +4,7 @@ import { messageOf, request } from '../api/client'
 import type { FileWords, PageSize, PageWord } from '../api/schema'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
+import { t } from '../base/words'
 import { imageOf } from '../results/media'
 
 const SIDE = 1600 // pixels of the longer side of a usual picture
@@ -27,7 +28,7 @@ export class PdfPage {
   constructor(address: string, number: number, count: number, size: PageSize, onRetry: () => void) {
     this.#address = address
     this.#size = size
-    this.#label = `Page ${number} of ${count}`
+    this.#label = t('Page {number} of {total}', { number, total: count })
     this.#onRetry = onRetry
     this.number = number
     this.element = h('div', { class: 'pdf-page', role: 'group', aria: { label: this.#label } })
@@ -66,7 +67,7 @@ export class PdfPage {
     if (this.#image) this.#image.replaceWith(image)
     else this.element.replaceChildren(image)
     this.#image = image
-    image.addEventListener('error', () => this.#fail('The picture of this page is not valid.'))
+    image.addEventListener('error', () => this.#fail(t('The picture of this page is not valid.')))
   }
 
   #fail(text: string): void {
@@ -77,7 +78,8 @@ export class PdfPage {
     }
     this.drop()
     this.#hasFailed = true
-    this.element.replaceChildren(h('p', { class: 'result-note' }, text), textButton('Try again', retry, { class: 'result-action' }))
+    const button = textButton(t('Try again'), retry, { class: 'result-action' })
+    this.element.replaceChildren(h('p', { class: 'result-note' }, text), button)
   }
 
   /** Words are an addition: a page without them can still be read. */

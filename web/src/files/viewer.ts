@@ -6,6 +6,7 @@ import type { FilePart } from '../api/types'
 import { openDialog } from '../base/dialog'
 import { h } from '../base/dom'
 import { loadStylesheet } from '../base/stylesheet'
+import { t } from '../base/words'
 import { highlight } from '../markdown/highlight'
 import { drawDiff, isDiff } from '../results/diff'
 import { imageOf, PICTURES, SOUND } from '../results/media'
@@ -24,7 +25,7 @@ const ZOOM_MAX = 16
 export async function openViewer(part: FilePart, address: string): Promise<void> {
   await Promise.all([loadResultStyles(), loadStylesheet(new URL(stylesheet, import.meta.url).href)])
   const dialog = openDialog(part.name, 'viewer')
-  const save = h('a', { class: 'button viewer-save', href: address }, 'Download')
+  const save = h('a', { class: 'button viewer-save', href: address }, t('Download'))
   save.download = part.name
   const bar = h('div', { class: 'viewer-bar' }, h('span', { class: 'viewer-what' }, whatOf(part)), save)
   const stage = h('div', { class: 'viewer-stage' }, h('span', { class: 'spinner' }))
@@ -59,7 +60,7 @@ async function show(part: FilePart, address: string, stage: HTMLElement, bar: HT
     const tell = (text: string) => (bar.querySelector('.viewer-what')!.textContent = `${whatOf(part)} · ${text}`)
     await showPdf(part, address, { stage, addControls, tell, signal })
   } else {
-    stage.replaceChildren(note('Files of this type are not shown here. Download it to open it.'))
+    stage.replaceChildren(note(t('Files of this type are not shown here. Download it to open it.')))
   }
 }
 
@@ -76,16 +77,16 @@ function showPicture(part: FilePart, data: Blob, stage: HTMLElement, bar: HTMLEl
   }
   const step = (factor: number) => set((zoom || fitted() || 1) * factor)
   const turn = () => set(zoom === 0 ? 1 : 0)
-  image.addEventListener('error', () => stage.replaceChildren(note('This picture cannot be shown: its data is not valid.')))
+  image.addEventListener('error', () => stage.replaceChildren(note(t('This picture cannot be shown: its data is not valid.'))))
   image.addEventListener('load', () => {
     bar.querySelector('.viewer-what')!.textContent = `${whatOf(part)} · ${image.naturalWidth} × ${image.naturalHeight}`
   })
   bar.querySelector('.viewer-save')!.before(
-    zoomButton('−', 'Smaller', () => step(1 / ZOOM_STEP)),
-    zoomButton('+', 'Larger', () => step(ZOOM_STEP)),
+    zoomButton('−', t('Smaller'), () => step(1 / ZOOM_STEP)),
+    zoomButton('+', t('Larger'), () => step(ZOOM_STEP)),
   )
-  const button = h('button', { type: 'button', class: 'viewer-picture', aria: { label: 'Original size, or fitted' }, on: { click: turn } }, image)
-  stage.replaceChildren(button)
+  const props = { type: 'button', class: 'viewer-picture', aria: { label: t('Original size, or fitted') } }
+  stage.replaceChildren(h('button', { ...props, on: { click: turn } }, image))
 }
 
 function zoomButton(sign: string, label: string, click: () => void): HTMLButtonElement {
@@ -107,7 +108,8 @@ async function showText(part: FilePart, address: string, stage: HTMLElement, bar
   const response = await request(address, { signal, headers: { range: `bytes=0-${TEXT_MAX - 1}` } })
   const text = await response.text()
   const isCut = part.bytes > TEXT_MAX
-  if (isCut) bar.querySelector('.viewer-what')!.textContent = `The first ${bytesText(TEXT_MAX)} of ${bytesText(part.bytes)}`
+  const values = { size: bytesText(TEXT_MAX), total: bytesText(part.bytes) }
+  if (isCut) bar.querySelector('.viewer-what')!.textContent = t('The first {size} of {total}', values)
   stage.replaceChildren(drawFile(part, text, isCut))
 }
 

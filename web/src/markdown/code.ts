@@ -3,6 +3,7 @@ import { copyButton } from '../base/copy'
 import { iconButton } from '../base/controls'
 import { h } from '../base/dom'
 import { save } from '../base/save'
+import { t } from '../base/words'
 import { GrowingCode } from './highlight'
 import type { Code } from './tree'
 
@@ -37,13 +38,13 @@ export function codeNode({ language, text }: Code): HTMLElement {
       h(
         'span',
         { class: 'code-actions' },
-        toggle('fold', 'Fold', () => figure.classList.toggle('is-folded')),
-        toggle('wrap', 'Wrap lines', () => figure.classList.toggle('is-wrapped')),
-        iconButton('save', 'Download', () => save(`code.${extensionOf(label)}`, read())),
-        copyButton('Copy code', read),
+        toggle('fold', t('Fold'), () => figure.classList.toggle('is-folded')),
+        toggle('wrap', t('Wrap lines'), () => figure.classList.toggle('is-wrapped')),
+        iconButton('save', t('Download'), () => save(`code.${extensionOf(label)}`, read())),
+        copyButton(t('Copy code'), read),
       ),
     ),
-    h('pre', { tabindex: 0, aria: { label: `Code, ${label}` } }, code),
+    h('pre', { tabindex: 0, aria: { label: t('Code, {language}', { language: label }) } }, code),
   )
   const growing = new GrowingCode(code, language)
   growing.update(text)

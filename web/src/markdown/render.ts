@@ -2,16 +2,24 @@
 // tree; text only ever becomes text, and an address becomes a link only if it is one of the
 // few harmless kinds.
 import { append, h } from '../base/dom'
+import { msg, t } from '../base/words'
 import { codeNode } from './code'
 import { formulaNode } from './formula'
 import { parseInline } from './inline'
 import { TagReader } from './raw'
-import { labelOf, type Block, type Details, type Footnote, type Html, type Inline, type List, type ListItem } from './tree'
+import { labelOf, type Alert, type Block, type Details, type Footnote, type Html, type Inline, type List, type ListItem } from './tree'
 import type { Names, Quote, Table } from './tree'
 
 const LINK = /^(?:https?:\/\/|mailto:)/i
 const PICTURE = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z\d+/]+={0,2}$/
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
+const ALERT_TITLES: Record<Alert, string> = {
+  note: msg('Note'),
+  tip: msg('Tip'),
+  important: msg('Important'),
+  warning: msg('Warning'),
+  caution: msg('Caution'),
+}
 const VERBATIM_HTML = /^\s*<(?:script|style|pre|textarea)\b/i
 
 /** The address to link to, or null when it must not be a link. */
@@ -124,7 +132,7 @@ class Renderer {
     const inner = this.#blocks(quote.blocks, isOpenEnded)
     const { alert } = quote
     if (!alert) return filled(h('blockquote', { dir: directionOf([quote]) }), inner)
-    const title = h('p', { class: 'md-alert-title' }, alert[0]!.toUpperCase() + alert.slice(1))
+    const title = h('p', { class: 'md-alert-title' }, t(ALERT_TITLES[alert]))
     return filled(h('div', { class: `md-alert is-${alert}`, role: 'note', dir: directionOf([quote]) }, title), inner)
   }
 
@@ -141,7 +149,7 @@ class Renderer {
   #item(item: ListItem, isTight: boolean, isOpenEnded: boolean): HTMLElement {
     const element = h('li', { class: item.task === null ? undefined : 'md-task' })
     if (item.task !== null) {
-      const label = item.task ? 'done' : 'not done'
+      const label = item.task ? t('done') : t('not done')
       const box = h('input', { type: 'checkbox', disabled: true, aria: { label } })
       box.checked = item.task
       element.append(box)
@@ -170,7 +178,7 @@ class Renderer {
     const head = row(table.head, 'th', isOpenEnded && table.rows.length === 0)
     const isLast = (i: number) => isOpenEnded && i === table.rows.length - 1
     const body = table.rows.map((cells, i) => row(cells, 'td', isLast(i)))
-    const props = { class: 'table', tabindex: 0, role: 'group', aria: { label: 'Table' } } // a message may have several
+    const props = { class: 'table', tabindex: 0, role: 'group', aria: { label: t('Table') } } // a message may have several
     const drawn = h('table', { dir: directionOf([table]) }, h('thead', {}, head), filled(h('tbody'), body))
     return h('div', props, drawn)
   }
@@ -187,7 +195,7 @@ class Renderer {
     const element = h('details', { class: 'md-details' })
     element.open = isOpen
     element.append(
-      h('summary', { dir: 'auto' }, ...(summary ? this.#inline(summary.trim(), false) : ['Details'])),
+      h('summary', { dir: 'auto' }, ...(summary ? this.#inline(summary.trim(), false) : [t('Details')])),
     )
     return filled(element, this.#blocks(blocks, isOpenEnded))
   }
@@ -196,7 +204,7 @@ class Renderer {
     const inner = this.#blocks(blocks, isOpenEnded)
     const number = h('sup', {}, label)
     const props = { class: 'md-footnote', tabindex: -1, data: { note: labelOf(label) } }
-    return h('div', { ...props, role: 'note', aria: { label: `Footnote ${label}` } }, number, filled(h('div'), inner))
+    return h('div', { ...props, role: 'note', aria: { label: t('Footnote {label}', { label }) } }, number, filled(h('div'), inner))
   }
 }
 
@@ -222,7 +230,7 @@ function linkNode(to: string, title: string, isImage: boolean, children: Node[])
     picture.src = to
     return picture
   }
-  const shown = isImage && !text ? [document.createTextNode('picture')] : children
+  const shown = isImage && !text ? [document.createTextNode(t('picture'))] : children
   const href = safeHref(to)
   if (!href) return h('span', { class: 'md-nolink', title: to }, ...shown)
   const props = { href, target: '_blank', rel: 'noopener noreferrer', title: title || undefined }
@@ -237,7 +245,7 @@ function noteNode(label: string, name: string): Node {
     note?.scrollIntoView({ block: 'nearest' })
     note?.focus({ preventScroll: true })
   }
-  const props = { type: 'button', class: 'md-note', aria: { label: `Footnote ${label}` }, on: { click: go } }
+  const props = { type: 'button', class: 'md-note', aria: { label: t('Footnote {label}', { label }) }, on: { click: go } }
   const button = h('button', props, label)
   return h('sup', {}, button)
 }

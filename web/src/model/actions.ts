@@ -5,21 +5,23 @@ import * as api from '../api/conversations'
 import type { Conversation, FilePart } from '../api/types'
 import { go, hrefOf, route } from '../base/router'
 import { toast } from '../base/toast'
+import { msg, t } from '../base/words'
 import type { App } from './app'
 import type { Chat } from './chat'
 import type { Item, UserItem } from './items'
 
-async function attempt<T>(what: string, action: () => Promise<T>): Promise<T | null> {
+/** failure: what is told when it fails, with `{why}`. */
+async function attempt<T>(failure: string, action: () => Promise<T>): Promise<T | null> {
   try {
     return await action()
   } catch (error) {
-    toast(`${what} failed. ${messageOf(error)}`)
+    toast(t(failure, { why: messageOf(error) }))
     return null
   }
 }
 
 export function titleOf(conversation: Pick<Conversation, 'title' | 'preview'>): string {
-  return conversation.title ?? (conversation.preview.trim() || 'New conversation')
+  return conversation.title ?? (conversation.preview.trim() || t('New conversation'))
 }
 
 /** What is known about it, wherever it is known. */
@@ -31,7 +33,7 @@ export function known(app: App, id: string): Conversation | undefined {
 export async function rename(app: App, id: string, title: string): Promise<void> {
   const before = app.conversations.find(id)?.title
   app.conversations.amend(id, { title })
-  const done = await attempt('Renaming', () => api.renameConversation(id, title))
+  const done = await attempt(msg('Renaming failed. {why}'), () => api.renameConversation(id, title))
   if (!done && before !== undefined) app.conversations.amend(id, { title: before })
   app.conversations.touch()
 }
@@ -49,16 +51,16 @@ export async function remove(app: App, id: string): Promise<void> {
   const title = titleOf(known(app, id) ?? { title: null, preview: '' })
   const isOpen = closeIfOpen(app, id)
   app.conversations.hide(id)
-  const done = await attempt('Deleting', () => api.deleteConversation(id))
+  const done = await attempt(msg('Deleting failed. {why}'), () => api.deleteConversation(id))
   app.conversations.unhide(id)
   app.conversations.touch()
-  if (done) toast(`Deleted “${title}”`, { label: 'Undo', run: () => void restore(app, id, isOpen) })
+  if (done) toast(t('Deleted “{title}”', { title }), { label: t('Undo'), run: () => void restore(app, id, isOpen) })
 }
 
 /** Changes what this person keeps about it: pins, archive, reading. */
 export async function mark(app: App, id: string, change: api.MarkChange): Promise<void> {
-  const what = change.isArchived === undefined ? 'Marking' : 'Archiving'
-  const done = await attempt(what, () => api.markConversation(id, change))
+  const failure = change.isArchived === undefined ? msg('Marking failed. {why}') : msg('Archiving failed. {why}')
+  const done = await attempt(failure, () => api.markConversation(id, change))
   if (done) app.conversations.amend(id, done)
   app.conversations.touch()
 }
@@ -67,40 +69,42 @@ export async function archive(app: App, id: string): Promise<void> {
   const title = titleOf(known(app, id) ?? { title: null, preview: '' })
   await mark(app, id, { isArchived: true })
   const undo = () => void mark(app, id, { isArchived: false })
-  toast(`Archived “${title}”`, { label: 'Undo', run: undo })
+  toast(t('Archived “{title}”', { title }), { label: t('Undo'), run: undo })
 }
 
 /** Ends one's own part in it: it goes from the list, and only those who stay can bring it back. */
 export async function leave(app: App, id: string): Promise<void> {
   const title = titleOf(known(app, id) ?? { title: null, preview: '' })
-  const done = await attempt('Leaving', async () => {
+  const done = await attempt(msg('Leaving failed. {why}'), async () => {
     await api.leaveConversation(id)
     return true
   })
   if (!done) return
   closeIfOpen(app, id)
   app.conversations.touch()
-  toast(`You have left “${title}”`)
+  toast(t('You have left “{title}”', { title }))
 }
 
 async function restore(app: App, id: string, wasOpen: boolean): Promise<void> {
-  const done = await attempt('Restoring', () => api.restoreConversation(id))
+  const done = await attempt(msg('Restoring failed. {why}'), () => api.restoreConversation(id))
   app.conversations.touch()
   if (done && wasOpen) go({ name: 'conversation', id })
 }
 
 export async function fork(app: App, id: string): Promise<void> {
-  const made = await attempt('Forking', () => api.forkConversation(id))
+  const made = await attempt(msg('Forking failed. {why}'), () => api.forkConversation(id))
   if (made) open(app, made)
 }
 
 /** A fork that ends with the item. */
 export async function forkAt(app: App, chat: Chat, item: Item): Promise<void> {
-  const made = await attempt('Forking', async () =>
+  const made = await attempt(msg('Forking failed. {why}'), async () =>
     api.forkConversation(chat.id!, await chat.numberOf(item)),
   )
   if (made) open(app, made)
 }
+
+const ASKING_FAILED = msg('Asking again failed. {why}')
 
 /**
  * Asks differently, or the same once more: in a branch that ends before the question, or in a fork
@@ -113,11 +117,11 @@ export async function revise(
   text: string,
   model: string | null = null,
 ): Promise<void> {
-  const files = await attempt('Asking again', () => filesFor(chat, item))
-  const number = files && (await attempt('Asking again', () => chat.numberOf(item)))
+  const files = await attempt(ASKING_FAILED, () => filesFor(chat, item))
+  const number = files && (await attempt(ASKING_FAILED, () => chat.numberOf(item)))
   if (files === null || number === null) return
   const kind = chat.conversation?.may.branch ? 'branch' : undefined
-  const made = await attempt('Asking again', () =>
+  const made = await attempt(ASKING_FAILED, () =>
     api.forkConversation(chat.id!, number - 1, kind),
   )
   if (!made) return
@@ -137,7 +141,7 @@ async function filesFor(chat: Chat, { userId, files = [] }: UserItem): Promise<F
 
 /** A branch becomes a conversation of its own. */
 export async function promote(app: App, id: string): Promise<void> {
-  const made = await attempt('Making it a conversation of its own', () => api.promoteBranch(id))
+  const made = await attempt(msg('Making it a conversation of its own failed. {why}'), () => api.promoteBranch(id))
   const { value: chat } = app.chat
   if (!made) return
   if (chat?.id === id) {
@@ -145,7 +149,7 @@ export async function promote(app: App, id: string): Promise<void> {
     chat.describe(made)
   }
   app.conversations.touch()
-  toast('It is a conversation of its own now.')
+  toast(t('It is a conversation of its own now.'))
 }
 
 function open(app: App, conversation: Conversation): void {

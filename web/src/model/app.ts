@@ -10,6 +10,7 @@ import type { IconName } from '../base/icons'
 import { go, route, type Route } from '../base/router'
 import { Signal } from '../base/signal'
 import { recall, remember } from '../base/storage'
+import { msg, t } from '../base/words'
 import { Chat } from './chat'
 import { Conversations } from './conversations'
 import { saveDraft } from './drafts'
@@ -162,7 +163,7 @@ export class App {
   /** Names for ids; not everybody may see them all. */
   async #meet(): Promise<void> {
     const { id, user } = this.workspace.value!
-    learnPeople([{ id: user.id, displayName: user.displayName ?? 'You' }])
+    learnPeople([{ id: user.id, displayName: user.displayName ?? t('You') }])
     if (!id) return
     const members = await listMembers(id).catch(() => [])
     learnPeople(
@@ -240,7 +241,7 @@ export class App {
   async #lookAtBudget(): Promise<void> {
     this.#budgetMs = performance.now()
     const { personal, workspace } = await getBudgets().catch(() => ({ personal: null, workspace: null }))
-    const parts = [personal && warningOf('You have', personal), workspace && warningOf('The workspace has', workspace)]
+    const parts = [personal && warningOf(PERSONAL, personal), workspace && warningOf(WORKSPACE, workspace)]
     this.budgetWarning.value = parts.filter(Boolean).join(' ')
   }
 
@@ -251,9 +252,19 @@ export class App {
   }
 }
 
-function warningOf(who: string, { state }: Budget): string {
-  if (state === 'stopped') return `${who} used up the budget of this month.`
-  return state === 'warning' ? `${who} used more than 80 % of the budget of this month.` : ''
+type Warnings = Partial<Record<Budget['state'], string>>
+
+const PERSONAL: Warnings = {
+  warning: msg('You have used more than 80 % of the budget of this month.'),
+  stopped: msg('You have used up the budget of this month.'),
+}
+const WORKSPACE: Warnings = {
+  warning: msg('The workspace has used more than 80 % of the budget of this month.'),
+  stopped: msg('The workspace has used up the budget of this month.'),
+}
+
+function warningOf(warnings: Warnings, { state }: Budget): string {
+  return t(warnings[state] ?? '')
 }
 
 function isForgotten({ status, code }: ApiError): boolean {

@@ -4,6 +4,7 @@ import type { Conversation } from '../api/types'
 import { go } from '../base/router'
 import { Signal } from '../base/signal'
 import { recall, remember } from '../base/storage'
+import { msg, t } from '../base/words'
 import type { Chat } from './chat'
 import { openAsk, type RunItem, type TextBlock } from './items'
 
@@ -60,7 +61,7 @@ export class Elsewhere {
     if (!document.hidden) return
     for (const { id, title, lastRun } of ended) {
       sign.value = lastRun === 'waiting' ? '?' : '✓'
-      if (wantsNotifications.value) show(id, title, ENDS[lastRun ?? ''] ?? 'The answer is done.')
+      if (wantsNotifications.value) show(id, title, t(ENDS[lastRun ?? ''] ?? DONE))
     }
   }
 
@@ -79,10 +80,11 @@ export function callBack(id: string, body: string): void {
   if (wantsNotifications.value) show(id, null, body)
 }
 
+const DONE = msg('The answer is done.')
 const ENDS: Record<string, string> = {
-  waiting: 'The agent needs an answer.',
-  error: 'The answer failed.',
-  interrupted: 'The answer was interrupted.',
+  waiting: msg('The agent needs an answer.'),
+  error: msg('The answer failed.'),
+  interrupted: msg('The answer was interrupted.'),
 }
 
 function isAsking(run: RunItem): boolean {
@@ -94,7 +96,7 @@ function isAsking(run: RunItem): boolean {
 
 function notify(chat: Chat, run: RunItem, isWaiting: boolean): void {
   const last = run.blocks.findLast((block): block is TextBlock => block.kind === 'text')
-  const body = isWaiting ? ENDS.waiting! : (last?.text.slice(0, BODY_CHARS) ?? '')
+  const body = isWaiting ? t(ENDS.waiting!) : (last?.text.slice(0, BODY_CHARS) ?? '')
   show(chat.id, chat.title, body)
 }
 

@@ -11,6 +11,7 @@ import { frames } from '../api/sse'
 import type { Conversation, ConversationEvent, FilePart, InputAction } from '../api/types'
 import { Signal } from '../base/signal'
 import { recall, remember } from '../base/storage'
+import { t } from '../base/words'
 import type { Family } from './branches'
 import { Company } from './company'
 import { nameOf } from './people'
@@ -410,7 +411,7 @@ export class Chat {
   #failSending(item: UserItem, error: unknown): void {
     if (!this.#unsaved.includes(item)) return // it arrived; only the answer's stream broke
     const message =
-      error instanceof ApiError ? error.message : 'The connection was lost while sending.'
+      error instanceof ApiError ? error.message : t('The connection was lost while sending.')
     item.sending = { state: 'failed', message }
     this.changes.notify()
   }
@@ -458,7 +459,7 @@ export class Chat {
   #keepDropped(item: UserItem, by: string | null, error: string | null): void {
     const isOwn = item.userId === null || item.userId === this.me
     if (!isOwn || by === this.me) return
-    const message = error ?? (by ? `${nameOf(by)} withdrew it.` : 'It was withdrawn.')
+    const message = error ?? (by ? t('{name} withdrew it.', { name: nameOf(by) }) : t('It was withdrawn.'))
     const { queued: _, ...rest } = item
     this.#unsaved.push({ ...rest, sending: { state: 'failed', message } })
   }
@@ -471,8 +472,8 @@ export class Chat {
   #end(error: ApiError): void {
     const wasHere = this.items.length > 0
     const absent = wasHere
-      ? 'This conversation was deleted, or is no longer shared with you.'
-      : 'This conversation does not exist, or is not shared with you.'
+      ? t('This conversation was deleted, or is no longer shared with you.')
+      : t('This conversation does not exist, or is not shared with you.')
     this.gone = error.status === 404 ? absent : error.message
     this.#transcript = new Transcript() // what may not be seen is not shown
     this.#unsaved = []

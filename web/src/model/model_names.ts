@@ -1,5 +1,6 @@
 // Names of models and providers as people know them. Ids of other families, and those that a local
 // server uses, stay as they are.
+import { t } from '../base/words'
 
 const PROVIDERS: Record<string, string> = {
   anthropic: 'Anthropic',
@@ -14,7 +15,6 @@ const PROVIDERS: Record<string, string> = {
   llamacpp: 'llama.cpp',
   lmstudio: 'LM Studio',
   vllm: 'vLLM',
-  demo: 'Demo',
 }
 
 const FAMILY = /^(?:claude|gpt|gemini|llama|mistral|codestral|deepseek|o\d)(?=-|$)/
@@ -22,12 +22,12 @@ const DATE = /-(?:\d{8}|\d{4}-\d\d-\d\d)$/
 const WORDS: Record<string, string> = { gpt: 'GPT', oss: 'OSS', deepseek: 'DeepSeek' }
 
 export function providerLabel(name: string): string {
-  return PROVIDERS[name] ?? name
+  return name === 'demo' ? t('Demo') : (PROVIDERS[name] ?? name)
 }
 
 /** "anthropic:claude-sonnet-4-5-20250929" as "Claude Sonnet 4.5". */
 export function modelLabel(name: string): string {
-  if (name.startsWith('demo:')) return 'Demo model'
+  if (name.startsWith('demo:')) return t('Demo model')
   const id = name.replace(/^[^:]*:/, '')
   if (!FAMILY.test(id) || /[:/]/.test(id)) return id
   return id

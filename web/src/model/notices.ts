@@ -3,6 +3,7 @@
 import { call, get } from '../api/client'
 import type { Notice } from '../api/types'
 import { Signal } from '../base/signal'
+import { t } from '../base/words'
 import { callBack } from './attention'
 import { nameOf } from './people'
 
@@ -45,5 +46,6 @@ function keyOf({ kind, conversationId, timestamp }: Notice): string {
 }
 
 export function wordsFor({ kind, by }: Notice): string {
-  return kind === 'mention' ? `${nameOf(by)} mentioned you` : `${nameOf(by)} added you`
+  const values = { name: nameOf(by) }
+  return kind === 'mention' ? t('{name} mentioned you', values) : t('{name} added you', values)
 }

@@ -1,6 +1,7 @@
 // Names of people, by id: from the workspace's members where they may be seen, else from what
 // messages say.
 import { Signal } from '../base/signal'
+import { t } from '../base/words'
 
 export interface Person {
   id: string
@@ -18,5 +19,5 @@ export function learnPeople(more: readonly Person[]): void {
 /** Without a display name: the id without its prefix. */
 export function nameOf(userId: string | null, said: string | null = null): string {
   const known = userId ? people.value.get(userId)?.displayName : null
-  return known ?? said ?? userId?.replace(/^(?:usr|user)_/, '') ?? 'Someone'
+  return known ?? said ?? userId?.replace(/^(?:usr|user)_/, '') ?? t('Someone')
 }

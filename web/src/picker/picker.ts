@@ -9,6 +9,7 @@ import { recall, remember } from '../base/storage'
 import { loadStylesheet } from '../base/stylesheet'
 import { spoken } from '../base/controls'
 import { count, dateText, money } from '../base/time'
+import { t } from '../base/words'
 import { modelLabel, providerLabel } from '../model/model_names'
 import stylesheet from './picker.lazy.css'
 
@@ -60,14 +61,14 @@ class Picker {
     type: 'text',
     class: 'palette-field',
     role: 'combobox',
-    placeholder: 'Search models',
+    placeholder: t('Search models'),
     autocomplete: 'off',
-    aria: { label: 'Search models', controls: 'picker-list', expanded: true, autocomplete: 'list' },
+    aria: { label: t('Search models'), controls: 'picker-list', expanded: true, autocomplete: 'list' },
   })
-  #list = h('div', { id: 'picker-list', class: 'palette-list', role: 'listbox', aria: { label: 'Models' } })
+  #list = h('div', { id: 'picker-list', class: 'palette-list', role: 'listbox', aria: { label: t('Models') } })
   #dialog = h(
     'dialog',
-    { class: 'palette picker', aria: { label: 'Choose a model' } },
+    { class: 'palette picker', aria: { label: t('Choose a model') } },
     h('div', { class: 'palette-head' }, icon('search'), this.#field),
     this.#list,
   )
@@ -97,7 +98,7 @@ class Picker {
       const title = h('p', { class: 'palette-group', role: 'presentation' }, label)
       return [title, h('div', { role: 'group', aria: { label } }, ...rows)]
     })
-    const none = h('p', { class: 'list-note' }, 'No model of that name can be used.')
+    const none = h('p', { class: 'list-note' }, t('No model of that name can be used.'))
     this.#list.replaceChildren(...(drawn.length > 0 ? drawn : [none]))
     this.#at = at ?? Math.max(0, current)
     this.#mark()
@@ -115,7 +116,7 @@ class Picker {
     const rest = found.filter((model) => !recent.includes(model))
     const providers = [...new Set(rest.map(({ provider }) => provider))]
     return [
-      ...(recent.length > 0 ? [{ label: 'Recent', models: recent }] : []),
+      ...(recent.length > 0 ? [{ label: t('Recent'), models: recent }] : []),
       ...providers.map((name) => ({
         label: providerLabel(name),
         models: rest.filter(({ provider }) => provider === name),
@@ -143,10 +144,10 @@ class Picker {
           'span',
           { class: 'picker-name' },
           h('span', { dir: 'auto' }, modelLabel(name)),
-          isCurrent && spoken('in use'),
-          canSeeImages && ability('eye', EYE, 'sees pictures'),
-          canThink && ability('bulb', BULB, 'thinks'),
-          isDefault && h('span', { class: 'badge is-plain' }, 'default'),
+          isCurrent && spoken(t('in use')),
+          canSeeImages && ability('eye', EYE, t('sees pictures')),
+          canThink && ability('bulb', BULB, t('thinks')),
+          isDefault && h('span', { class: 'badge is-plain' }, t('default')),
         ),
         retirement(model),
       ),
@@ -194,19 +195,22 @@ function ability(name: string, line: string, what: string): HTMLElement {
 /** Warned of as long as it still answers. */
 function retirement({ retiresOn, successor }: ModelInfo): HTMLElement | null {
   if (!retiresOn) return null
-  const instead = successor ? `; its successor is ${modelLabel(`:${successor}`)}` : ''
-  return h('span', { class: 'picker-warning' }, `Retires on ${dateText(retiresOn)}${instead}`)
+  const date = dateText(retiresOn)
+  const text = successor
+    ? t('Retires on {date}; its successor is {model}', { date, model: modelLabel(`:${successor}`) })
+    : t('Retires on {date}', { date })
+  return h('span', { class: 'picker-warning' }, text)
 }
 
 function sizeOf({ contextTokens }: ModelInfo): string {
   if (contextTokens === null) return ''
-  if (contextTokens >= 1_000_000) return `${count(Math.round(contextTokens / 100_000) / 10)}M tokens`
-  return `${count(Math.round(contextTokens / 1000))}k tokens`
+  if (contextTokens >= 1_000_000) return t('{n}M tokens', { n: count(Math.round(contextTokens / 100_000) / 10) })
+  return t('{n}k tokens', { n: count(Math.round(contextTokens / 1000)) })
 }
 
 /** Per million tokens, in and out. */
 function priceOf({ usdPerMillionTokens: price }: ModelInfo): string {
   if (!price) return ''
-  if (price.input === 0 && price.output === 0) return 'free'
-  return `${money(price.input)} in, ${money(price.output)} out`
+  if (price.input === 0 && price.output === 0) return t('free')
+  return t('{input} in, {output} out', { input: money(price.input), output: money(price.output) })
 }

@@ -1,5 +1,6 @@
 // A unified diff, line by line.
 import { h } from '../base/dom'
+import { t, tn } from '../base/words'
 import { section } from './section'
 
 const LINES_MAX = 3000 // more on demand
@@ -11,12 +12,12 @@ export function isDiff(text: string): boolean {
 
 export function drawDiff(label: string, text: string): HTMLElement {
   const lines = text.replace(/\r\n/g, '\n').replace(/\n$/, '').split('\n')
-  const element = h('pre', { class: 'diff', tabindex: 0, dir: 'ltr', aria: { label: 'Diff' } })
+  const element = h('pre', { class: 'diff', tabindex: 0, dir: 'ltr', aria: { label: t('Diff') } })
   const draw = (from: number, to: number) =>
     element.append(...lines.slice(from, to).map((line) => h('span', { class: kindOf(line) }, `${line}\n`)))
   draw(0, LINES_MAX)
   if (lines.length > LINES_MAX) {
-    const more = h('button', { type: 'button', class: 'show-all' }, `Show all ${lines.length} lines`)
+    const more = h('button', { type: 'button', class: 'show-all' }, tn(lines.length, 'Show all {n} line', 'Show all {n} lines'))
     more.addEventListener('click', () => {
       more.remove()
       draw(LINES_MAX, lines.length)
@@ -24,7 +25,8 @@ export function drawDiff(label: string, text: string): HTMLElement {
     element.append(more)
   }
   const changed = (sign: string) => lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length
-  return section(`${label} · ${changed('+')} added, ${changed('-')} removed`, element, { copy: () => text })
+  const counts = t('{added} added, {removed} removed', { added: changed('+'), removed: changed('-') })
+  return section(`${label} · ${counts}`, element, { copy: () => text })
 }
 
 function kindOf(line: string): string {

@@ -2,6 +2,7 @@
 import type { ResultPart } from '../api/types'
 import { h } from '../base/dom'
 import { icon } from '../base/icons'
+import { t } from '../base/words'
 import { bytesText, section } from './section'
 import { downloadButton, nameOf, type Source } from './whole'
 
@@ -26,7 +27,7 @@ export function drawLink(part: ResultPart): HTMLElement {
       words && h('p', { class: 'result-note' }, words),
     ),
   )
-  return section('Link to a resource', card)
+  return section(t('Link to a resource'), card)
 }
 
 /** A file that the tool has made: people know it by its name, not by its id. */
@@ -48,6 +49,6 @@ export function drawFile(source: Source): HTMLElement {
       h('p', { class: 'result-note' }, words),
     ),
   )
-  const label = part.type === 'resource' ? 'Resource' : 'File'
+  const label = part.type === 'resource' ? t('Resource') : t('File')
   return section(label, card, { more: [downloadButton(source)] })
 }

@@ -5,6 +5,7 @@ import type { ResultPart } from '../api/types'
 import { textButton } from '../base/controls'
 import { openDialog } from '../base/dialog'
 import { h } from '../base/dom'
+import { t } from '../base/words'
 import { bytesText, section } from './section'
 import { downloadButton, fetchPart, nameOf, type Source } from './whole'
 
@@ -31,21 +32,21 @@ export function drawMedia(source: Source): HTMLElement {
     }
   }
   if (bytes <= LOADED_MAX) void load()
-  else box.append(textButton(`Show ${bytesText(bytes)}`, () => void load(), { class: 'result-action' }))
+  else box.append(textButton(t('Show {size}', { size: bytesText(bytes) }), () => void load(), { class: 'result-action' }))
   const what = `${mimeType.split('/')[1]?.replace(/^x-/, '').toUpperCase()} · ${bytesText(bytes)}`
-  const label = `${isPicture ? 'Picture' : 'Sound'} · ${what}`
+  const label = `${isPicture ? t('Picture') : t('Sound')} · ${what}`
   return section(label, box, { more: [downloadButton(source)] })
 }
 
 function picture(source: Source, data: Blob): HTMLElement {
-  const image = imageOf(data, `Picture from ${source.call.name}`)
+  const image = imageOf(data, t('Picture from {tool}', { tool: source.call.name }))
   const zoom = () => {
     const dialog = openDialog(nameOf(source.part), 'result-zoom')
     dialog.body.append(imageOf(data, image.alt))
   }
-  const button = h('button', { type: 'button', aria: { label: 'Enlarge the picture' }, on: { click: zoom } }, image)
+  const button = h('button', { type: 'button', aria: { label: t('Enlarge the picture') }, on: { click: zoom } }, image)
   image.addEventListener('error', () =>
-    button.replaceWith(h('p', { class: 'result-note' }, 'This picture cannot be shown: its data is not valid.')),
+    button.replaceWith(h('p', { class: 'result-note' }, t('This picture cannot be shown: its data is not valid.'))),
   )
   return button
 }
@@ -64,7 +65,7 @@ export function imageOf(data: Blob, alt: string): HTMLImageElement {
 }
 
 function sound({ call }: Source, data: Blob): HTMLElement {
-  const player = h('audio', { aria: { label: `Sound from ${call.name}` } })
+  const player = h('audio', { aria: { label: t('Sound from {tool}', { tool: call.name }) } })
   player.controls = true
   player.src = URL.createObjectURL(data)
   return player

@@ -3,6 +3,7 @@
 import '../main' // as in apps.ts: parts that are loaded later share the whole of the first load
 import type { ResultPart } from '../api/types'
 import { loadStylesheet } from '../base/stylesheet'
+import { t } from '../base/words'
 import type { ToolCall } from '../model/items'
 import { drawCommand, isCommand } from './command'
 import { drawFile, drawLink, drawLinkedFile } from './links'
@@ -46,14 +47,14 @@ function drawPart(part: ResultPart, label: string, call: ToolCall): HTMLElement 
   if (part.type === 'resource_link') return part.address ? drawLinkedFile(source) : drawLink(part)
   if (part.address && isShown(part)) return drawMedia(source)
   if (part.text === undefined) return part.address ? drawFile(source) : drawUnknown(part)
-  const title = part.type === 'resource' ? (part.uri ?? 'Resource') : label
+  const title = part.type === 'resource' ? (part.uri ?? t('Resource')) : label
   return drawCut(source, part.text, (text) => drawText(title, text))
 }
 
 function drawStructured(source: Source, label: string): HTMLElement {
   const { value } = source.part
   return drawCut(source, value, (shown) => {
-    if (shown === undefined) return section('Structured content', null)
+    if (shown === undefined) return section(t('Structured content'), null)
     const isText = typeof shown === 'string' && shown !== value // the whole of it, as JSON
     const whole = isText ? parseJson(shown) : shown
     if (isCommand(whole)) return drawCommand(label, whole)
@@ -61,6 +62,6 @@ function drawStructured(source: Source, label: string): HTMLElement {
   })
 }
 
-function drawUnknown(part: ResultPart): HTMLElement {
-  return section(`Part of type ${part.type || 'unknown'}`, null)
+function drawUnknown({ type }: ResultPart): HTMLElement {
+  return section(type ? t('Part of type {type}', { type }) : t('Part of type unknown'), null)
 }

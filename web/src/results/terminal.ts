@@ -1,6 +1,7 @@
 // The output of programs: colours and styles of ANSI sequences; everything else that terminals
 // would do with them is left out.
 import { h } from '../base/dom'
+import { t } from '../base/words'
 
 // CSI, OSC up to its end, and other sequences of two characters; C1 controls are dropped below.
 const SEQUENCE = /\x1b\[([0-?]*)[ -/]*([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_a-z0-9=>]|\x1b/g
@@ -18,11 +19,11 @@ export function hasColours(text: string): boolean {
   return /\x1b\[[\d;]*m/.test(text)
 }
 
-export function drawTerminal(text: string, label = 'Output'): HTMLElement {
+export function drawTerminal(text: string, label = t('Output')): HTMLElement {
   const element = h('pre', { class: 'terminal', tabindex: 0, dir: 'ltr', aria: { label } })
   fill(element, text.slice(0, SHOWN_MAX))
   if (text.length <= SHOWN_MAX) return element
-  const more = h('button', { type: 'button', class: 'show-all' }, 'Show the rest')
+  const more = h('button', { type: 'button', class: 'show-all' }, t('Show the rest'))
   more.addEventListener('click', () => {
     more.remove()
     element.append(plain(text.slice(SHOWN_MAX)))

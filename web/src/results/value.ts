@@ -2,6 +2,7 @@
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { count } from '../base/time'
+import { t, tn } from '../base/words'
 import { section } from './section'
 
 const ROWS = 50
@@ -34,7 +35,7 @@ export function drawValue(label: string, value: unknown, source?: string): HTMLE
   let isTable = true
   const draw = () => {
     content.replaceChildren(isTable ? table(rows) : tree(value))
-    button.textContent = isTable ? 'As JSON' : 'As table'
+    button.textContent = isTable ? t('As JSON') : t('As table')
   }
   const turn = () => {
     isTable = !isTable
@@ -42,7 +43,7 @@ export function drawValue(label: string, value: unknown, source?: string): HTMLE
   }
   const button = textButton('', turn, { class: 'result-action' })
   draw()
-  return section(`${label} · ${count(rows.length)} rows`, content, { copy, more: [button] })
+  return section(`${label} · ${tn(rows.length, '{n} row', '{n} rows')}`, content, { copy, more: [button] })
 }
 
 type Row = Record<string, unknown>
@@ -64,18 +65,35 @@ function table(rows: Row[]): HTMLElement {
   const head = h('tr', {}, ...names.map((name) => h('th', { dir: 'auto' }, name)))
   const box = h(
     'div',
-    { class: 'value-table', tabindex: 0, role: 'region', aria: { label: 'Table' } },
+    { class: 'value-table', tabindex: 0, role: 'region', aria: { label: t('Table') } },
     h('table', {}, h('thead', {}, head), body),
   )
   draw(0, ROWS)
-  if (rows.length > ROWS) box.append(moreButton(rows.length, 'rows', ROWS_MAX, (to) => draw(ROWS, to)))
+  if (rows.length > ROWS) box.append(moreButton(rows.length, moreRows, ROWS_MAX, (to) => draw(ROWS, to)))
   return box
 }
 
-function moreButton(n: number, what: string, max: number, draw: (to: number) => void): HTMLElement {
+/** What a button says that shows them all, or as many as there may be. */
+type MoreLabel = (n: number, shown: number) => string
+
+const moreRows: MoreLabel = (n, shown) =>
+  shown < n
+    ? tn(n, 'Show {shown} of {n} row', 'Show {shown} of {n} rows', { shown: count(shown) })
+    : tn(n, 'Show all {n} row', 'Show all {n} rows')
+
+const moreItems: MoreLabel = (n, shown) =>
+  shown < n
+    ? tn(n, 'Show {shown} of {n} item', 'Show {shown} of {n} items', { shown: count(shown) })
+    : tn(n, 'Show all {n} item', 'Show all {n} items')
+
+const moreMembers: MoreLabel = (n, shown) =>
+  shown < n
+    ? tn(n, 'Show {shown} of {n} member', 'Show {shown} of {n} members', { shown: count(shown) })
+    : tn(n, 'Show all {n} member', 'Show all {n} members')
+
+function moreButton(n: number, label: MoreLabel, max: number, draw: (to: number) => void): HTMLElement {
   const to = Math.min(n, max)
-  const label = n <= max ? `Show all ${count(n)} ${what}` : `Show ${count(to)} of ${count(n)} ${what}`
-  const more = textButton(label, () => {
+  const more = textButton(label(n, to), () => {
     more.remove()
     draw(to)
   }, { class: 'show-all' })
@@ -109,7 +127,9 @@ function node(name: string | null, value: unknown, level: number): HTMLElement {
   const open = () => {
     if (!branch.open || children.childElementCount > 0) return
     draw(0, CHILDREN)
-    if (entries.length > CHILDREN) children.append(moreButton(entries.length, isList ? 'items' : 'members', CHILDREN_MAX, (to) => draw(CHILDREN, to)))
+    if (entries.length <= CHILDREN) return
+    const label = isList ? moreItems : moreMembers
+    children.append(moreButton(entries.length, label, CHILDREN_MAX, (to) => draw(CHILDREN, to)))
   }
   branch.append(h('summary', {}, key, key && ' ', h('span', { class: 'value-size' }, size)), children)
   branch.addEventListener('toggle', open)

@@ -5,6 +5,7 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { save } from '../base/save'
 import { toast } from '../base/toast'
+import { t } from '../base/words'
 import type { ToolCall } from '../model/items'
 import { bytesText } from './section'
 
@@ -18,7 +19,7 @@ export interface Source {
 /** Only addresses of this server's API are asked. */
 function addressOf({ part, call }: Source, query: Record<string, number | undefined> = {}): string {
   const path = part.address ?? ''
-  if (!path.startsWith('/v1/conversations/')) throw new Error('This result has no address.')
+  if (!path.startsWith('/v1/conversations/')) throw new Error(t('This result has no address.'))
   return address(path.slice('/v1/'.length), { position: call.position, ...query })
 }
 
@@ -55,7 +56,7 @@ export function nameOf({ type, uri, mimeType = '', address: at = '' }: ResultPar
 }
 
 export function downloadButton(source: Source): HTMLButtonElement {
-  return textButton('Download', () => void download(source), { class: 'result-action' })
+  return textButton(t('Download'), () => void download(source), { class: 'result-action' })
 }
 
 /** Draws what is there, and below it how much is missing. */
@@ -70,7 +71,8 @@ export function drawCut<T>(source: Source, shown: T, draw: (whole: T | string) =
     try {
       const text = await (await fetchPart(source, SHOWN_MAX)).text()
       const isWhole = bytes <= SHOWN_MAX
-      note.textContent = isWhole ? bytesText(bytes) : `The first ${bytesText(SHOWN_MAX)} of ${bytesText(bytes)}`
+      const values = { size: bytesText(SHOWN_MAX), total: bytesText(bytes) }
+      note.textContent = isWhole ? bytesText(bytes) : t('The first {size} of {total}', values)
       element.replaceChildren(draw(text), bar)
       all.remove()
     } catch (error) {
@@ -78,8 +80,8 @@ export function drawCut<T>(source: Source, shown: T, draw: (whole: T | string) =
       toast(messageOf(error))
     }
   }
-  const note = h('span', {}, `${bytesText(Math.min(has, bytes))} of ${bytesText(bytes)}`)
-  const all = textButton('Show all', () => void showAll(), { class: 'result-action' })
+  const note = h('span', {}, t('{size} of {total}', { size: bytesText(Math.min(has, bytes)), total: bytesText(bytes) }))
+  const all = textButton(t('Show all'), () => void showAll(), { class: 'result-action' })
   const bar = h('div', { class: 'result-bar' }, note, all, downloadButton(source))
   element.append(bar)
   return element

@@ -1,6 +1,7 @@
 // Version and build of this server.
 import { h } from '../base/dom'
 import { count, duration } from '../base/time'
+import { t } from '../base/words'
 import type { App } from '../model/app'
 import { facts, section } from './parts'
 
@@ -10,13 +11,13 @@ export function aboutPart(app: App): HTMLElement {
     'div',
     {},
     section(
-      'About',
+      t('About'),
       facts([
-        ['Version', `nb ${workspace.version}`],
-        ['Store', workspace.store],
-        ['Data', workspace.dataDir ?? ''],
-        ['Running for', duration(workspace.status.uptime * 1000)],
-        ['Tools', count(workspace.status.totalTools)],
+        [t('Version'), `nb ${workspace.version}`],
+        [t('Store'), workspace.store],
+        [t('Data'), workspace.dataDir ?? ''],
+        [t('Running for'), duration(workspace.status.uptime * 1000)],
+        [t('Tools'), count(workspace.status.totalTools)],
       ]),
     ),
   )

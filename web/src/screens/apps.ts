@@ -10,6 +10,7 @@ import { icon } from '../base/icons'
 import { hrefOf } from '../base/router'
 import { count, duration } from '../base/time'
 import { toast } from '../base/toast'
+import { msg, t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { openAddDialog } from './add_app'
 import { openImportDialog } from './import_servers'
@@ -17,12 +18,20 @@ import { badge, empty, facts, lead, Loading, screen, section } from './parts'
 import { effectNote, quarantine, warningNotes } from './quarantine'
 import { signInActions, signInNote } from './sign_in'
 
-const STATES: Record<AppInfo['status'], 'ok' | 'bad' | 'warn' | 'plain'> = {
-  running: 'ok',
-  starting: 'warn',
-  crashed: 'bad',
-  dead: 'bad',
-  stopped: 'plain',
+const STATES: Record<AppInfo['status'], readonly [string, 'ok' | 'bad' | 'warn' | 'plain']> = {
+  running: [msg('running'), 'ok'],
+  starting: [msg('starting'), 'warn'],
+  crashed: [msg('crashed'), 'bad'],
+  dead: [msg('dead'), 'bad'],
+  stopped: [msg('stopped'), 'plain'],
+}
+
+const KINDS: Record<AppInfo['kind'], string> = {
+  named: msg('named'),
+  local: msg('local'),
+  remote: msg('remote'),
+  command: msg('command'),
+  'built-in': msg('built-in'),
 }
 
 const ACTIONS: Record<AppInfo['status'], readonly AppAction[]> = {
@@ -33,7 +42,7 @@ const ACTIONS: Record<AppInfo['status'], readonly AppAction[]> = {
   stopped: ['start'],
 }
 
-const LABELS: Record<AppAction, string> = { start: 'Start', stop: 'Stop', restart: 'Restart' }
+const LABELS: Record<AppAction, string> = { start: msg('Start'), stop: msg('Stop'), restart: msg('Restart') }
 
 export function appsScreen(app: App, part: string | undefined): HTMLElement {
   return part ? detail(part, app.mayManage) : list(app.mayManage)
@@ -44,7 +53,7 @@ function list(mayManage: boolean): HTMLElement {
   const loading = new Loading(listApps, (apps) => [
     apps.length === 0
       ? empty(
-          'No bundle is installed. A bundle is a server that brings tools: files, a database, an API.',
+          t('No bundle is installed. A bundle is a server that brings tools: files, a database, an API.'),
         )
       : h(
           'div',
@@ -53,22 +62,22 @@ function list(mayManage: boolean): HTMLElement {
         ),
   ])
   watchNews(loading)
-  const add = textButton('Add a bundle', () => openAddDialog(() => void loading.reload()), {
+  const add = textButton(t('Add a bundle'), () => openAddDialog(() => void loading.reload()), {
     class: 'button is-primary',
     icon: 'plus',
   })
-  const take = textButton('Import', () => openImportDialog(() => void loading.reload()), {
+  const take = textButton(t('Import'), () => openImportDialog(() => void loading.reload()), {
     icon: 'copy',
   })
   const rights = h(
     'a',
     { class: 'button', href: hrefOf({ name: 'screen', screen: 'permissions' }) },
     icon('shield'),
-    'Tools and permissions',
+    t('Tools and permissions'),
   )
   return screen(
     lead(
-      'Bundles are MCP servers. They run in a sandbox, and nb starts them again when they fail.',
+      t('Bundles are MCP servers. They run in a sandbox, and nb starts them again when they fail.'),
     ),
     h('div', { class: 'screen-actions' }, ...(mayManage ? [add, take] : []), rights),
     loading.element,
@@ -93,7 +102,7 @@ function card(info: AppInfo, mayManage: boolean, onChanged: () => void): HTMLEle
       { class: 'card-head' },
       icon('box'),
       h('h2', {}, h('a', { href }, info.title || info.name)),
-      badge(info.status, STATES[info.status]),
+      stateBadge(info),
     ),
     info.description && h('p', { class: 'card-text' }, info.description),
     info.reason && h('p', { class: 'card-reason' }, info.reason),
@@ -105,9 +114,9 @@ function card(info: AppInfo, mayManage: boolean, onChanged: () => void): HTMLEle
       { class: 'card-meta' },
       [
         info.name,
-        info.kind,
+        t(KINDS[info.kind]),
         info.version,
-        info.toolCount === 1 ? '1 tool' : `${count(info.toolCount)} tools`,
+        tn(info.toolCount, '{n} tool', '{n} tools'),
         trust(info),
       ]
         .filter(Boolean)
@@ -118,11 +127,16 @@ function card(info: AppInfo, mayManage: boolean, onChanged: () => void): HTMLEle
 }
 
 function changedTools({ quarantinedCount }: AppInfo): string {
-  return quarantinedCount === 1 ? '1 tool changed' : `${count(quarantinedCount)} tools changed`
+  return tn(quarantinedCount, '{n} tool changed', '{n} tools changed')
+}
+
+function stateBadge({ status }: AppInfo): HTMLElement {
+  const [label, kind] = STATES[status]
+  return badge(t(label), kind)
 }
 
 function trust({ trustScore }: AppInfo): string | null {
-  return trustScore === null ? null : `trust ${trustScore}`
+  return trustScore === null ? null : t('trust {score}', { score: trustScore })
 }
 
 function actions(info: AppInfo, mayManage: boolean, onChanged: () => void): HTMLElement[] {
@@ -140,7 +154,7 @@ function stateActions(info: AppInfo, onChanged: () => void): HTMLElement[] {
       await changeApp(info.name, action).catch((error) => toast(messageOf(error)))
       onChanged()
     }
-    const button = textButton(LABELS[action], () => void run())
+    const button = textButton(t(LABELS[action]), () => void run())
     return button
   })
 }
@@ -152,24 +166,24 @@ function detail(name: string, mayManage: boolean): HTMLElement {
       h(
         'div',
         { class: 'screen-actions' },
-        badge(info.status, STATES[info.status]),
+        stateBadge(info),
         ...actions(info, mayManage, () => void loading.reload()),
         mayManage &&
           !info.protected &&
-          textButton('Remove', () => confirmRemoval(info), { class: 'button is-dangerous' }),
+          textButton(t('Remove'), () => confirmRemoval(info), { class: 'button is-dangerous' }),
       ),
       info.reason && h('p', { class: 'card-reason' }, info.reason),
       info.description && h('p', {}, info.description),
       signInNote(info),
       quarantine(info, () => void loading.reload()),
-      section('About', facts(factsOf(info))),
+      section(t('About'), facts(factsOf(info))),
       section(
-        `Tools (${info.tools.length})`,
+        t('Tools ({n})', { n: info.tools.length }),
         info.tools.length === 0
           ? empty(
               info.auth?.per === 'person'
-                ? 'The tools are known after somebody has signed in.'
-                : 'The tools are not known yet; the bundle has not run.',
+                ? t('The tools are known after somebody has signed in.')
+                : t('The tools are not known yet; the bundle has not run.'),
             )
           : h(
               'dl',
@@ -180,7 +194,7 @@ function detail(name: string, mayManage: boolean): HTMLElement {
               ]),
             ),
       ),
-      section('Log', logs(name)),
+      section(t('Log'), logs(name)),
     ],
   )
   watchNews(loading)
@@ -188,38 +202,38 @@ function detail(name: string, mayManage: boolean): HTMLElement {
     'a',
     { class: 'back', href: hrefOf({ name: 'screen', screen: 'apps' }) },
     icon('chevron'),
-    'All bundles',
+    t('All bundles'),
   )
   return screen(back, h('h2', { class: 'screen-title' }, name), loading.element)
 }
 
 function factsOf(info: AppDetail): [string, string | null][] {
   return [
-    ['Source', `${info.bundleName} (${info.kind})`],
-    ['Version', info.version],
-    ['Author', info.author],
-    ['Trust', info.trustScore === null ? 'unknown' : String(info.trustScore)],
-    ['Sandbox', info.sandbox],
-    ['Protocol', info.protocolVersion],
-    ['Running for', info.uptimeMs === null ? null : duration(info.uptimeMs)],
+    [t('Source'), `${info.bundleName} (${t(KINDS[info.kind])})`],
+    [t('Version'), info.version],
+    [t('Author'), info.author],
+    [t('Trust'), info.trustScore === null ? t('unknown') : String(info.trustScore)],
+    [t('Sandbox'), info.sandbox],
+    [t('Protocol'), info.protocolVersion],
+    [t('Running for'), info.uptimeMs === null ? null : duration(info.uptimeMs)],
     [
-      'Memory',
-      info.rssBytes === null ? null : `${count(Math.round(info.rssBytes / 1_048_576))} MB`,
+      t('Memory'),
+      info.rssBytes === null ? null : t('{size} MB', { size: count(Math.round(info.rssBytes / 1_048_576)) }),
     ],
-    ['Process', info.pid === null ? null : String(info.pid)],
-    ['Restarts', String(info.restartCount)],
+    [t('Process'), info.pid === null ? null : String(info.pid)],
+    [t('Restarts'), String(info.restartCount)],
   ]
 }
 
 /** Servers print what they like; only admins may read it. */
 function logs(name: string): HTMLElement {
-  const box = h('pre', { class: 'log', tabindex: 0, aria: { label: 'Log' } }, 'Loading…')
+  const box = h('pre', { class: 'log', tabindex: 0, aria: { label: t('Log') } }, t('Loading…'))
   const load = async () => {
     try {
-      box.textContent = (await getLogs(name)) || '(nothing was written)'
+      box.textContent = (await getLogs(name)) || t('(nothing was written)')
     } catch (error) {
       const isDenied = error instanceof ApiError && error.status === 403
-      box.textContent = isDenied ? 'Only admins may read it.' : messageOf(error)
+      box.textContent = isDenied ? t('Only admins may read it.') : messageOf(error)
     }
     box.scrollTop = box.scrollHeight
   }
@@ -228,18 +242,18 @@ function logs(name: string): HTMLElement {
     'div',
     {},
     box,
-    textButton('Refresh', () => void load(), { icon: 'retry' }),
+    textButton(t('Refresh'), () => void load(), { icon: 'retry' }),
   )
 }
 
 function confirmRemoval(info: AppInfo): void {
-  const dialog = openDialog(`Remove ${info.name}?`)
+  const dialog = openDialog(t('Remove {name}?', { name: info.name }))
   const remove = async () => {
     dialog.close()
     try {
       await uninstallApp(info.name)
       location.hash = hrefOf({ name: 'screen', screen: 'apps' })
-      toast(`${info.name} was removed. Its data is kept.`)
+      toast(t('{name} was removed. Its data is kept.', { name: info.name }))
     } catch (error) {
       toast(messageOf(error))
     }
@@ -248,13 +262,13 @@ function confirmRemoval(info: AppInfo): void {
     h(
       'p',
       {},
-      'Its tools disappear from every conversation of this workspace. Its data stays on the server.',
+      t('Its tools disappear from every conversation of this workspace. Its data stays on the server.'),
     ),
     h(
       'div',
       { class: 'form-buttons' },
-      textButton('Remove', () => void remove(), { class: 'button is-dangerous' }),
-      textButton('Cancel', () => dialog.close()),
+      textButton(t('Remove'), () => void remove(), { class: 'button is-dangerous' }),
+      textButton(t('Cancel'), () => dialog.close()),
     ),
   )
 }

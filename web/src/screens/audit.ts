@@ -6,29 +6,32 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { field, select, type Option } from '../base/form'
 import { toast } from '../base/toast'
+import { locale, msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { badge, empty, lead, Loading, section, table } from './parts'
 
-const KINDS: readonly Option[] = [
-  { value: '', label: 'Everything' },
-  { value: 'login', label: 'Logins' },
-  { value: 'auth.*', label: 'Refused credentials' },
-  { value: 'user.*', label: 'People' },
-  { value: 'token.*', label: 'Tokens' },
-  { value: 'workspace.*', label: 'Workspaces' },
-  { value: 'member.*', label: 'Members' },
-  { value: 'bundle.*', label: 'Bundles' },
-  { value: 'skill.*', label: 'Skills' },
-  { value: 'permission*', label: 'Permissions' },
-  { value: 'conversation.*', label: 'Conversations' },
-  { value: 'participant.*', label: 'Participants' },
-  { value: 'settings.*', label: 'Settings' },
+const kinds = (): readonly Option[] => [
+  { value: '', label: t('Everything') },
+  { value: 'login', label: t('Logins') },
+  { value: 'auth.*', label: t('Refused credentials') },
+  { value: 'user.*', label: t('People') },
+  { value: 'token.*', label: t('Tokens') },
+  { value: 'workspace.*', label: t('Workspaces') },
+  { value: 'member.*', label: t('Members') },
+  { value: 'bundle.*', label: t('Bundles') },
+  { value: 'skill.*', label: t('Skills') },
+  { value: 'permission*', label: t('Permissions') },
+  { value: 'conversation.*', label: t('Conversations') },
+  { value: 'participant.*', label: t('Participants') },
+  { value: 'settings.*', label: t('Settings') },
 ]
+
+const OUTCOMES: Record<string, string> = { ok: msg('ok'), denied: msg('denied'), failed: msg('failed') }
 
 export function auditPart(_app: App): HTMLElement {
   const place = h('div', {})
-  const person = select([{ value: '', label: 'Everybody' }])
-  const kind = select(KINDS)
+  const person = select([{ value: '', label: t('Everybody') }])
+  const kind = select(kinds())
   const names = new Map<string, string>()
   const show = () =>
     place.replaceChildren(records({ actor: person.value, action: kind.value }, names))
@@ -40,9 +43,9 @@ export function auditPart(_app: App): HTMLElement {
   })
   void meet.catch(() => undefined).then(show) // without names, ids are shown
   return section(
-    'Audit log',
-    lead('Logins, changes, sharing and exports, and what was refused. Nothing here can be changed.'),
-    h('div', { class: 'screen-actions' }, field('Person', person), field('Kind', kind)),
+    t('Audit log'),
+    lead(t('Logins, changes, sharing and exports, and what was refused. Nothing here can be changed.')),
+    h('div', { class: 'screen-actions' }, field(t('Person'), person), field(t('Kind'), kind)),
     place,
   )
 }
@@ -64,7 +67,7 @@ function records(filter: AuditFilter, names: Names): HTMLElement {
   const loading = new Loading(
     () => listAudit(filter, null),
     (first) => {
-      if (first.records.length === 0) return [empty('No records found.')]
+      if (first.records.length === 0) return [empty(t('No records found.'))]
       return pages(filter, first, names)
     },
   )
@@ -76,7 +79,7 @@ function pages(filter: AuditFilter, first: AuditPage, names: Names): HTMLElement
   const list = draw(first.records, names)
   const body = list.querySelector('tbody')!
   let next = first.next ?? null
-  const more = textButton('Show older', () => void add())
+  const more = textButton(t('Show older'), () => void add())
   more.hidden = next === null
   const add = async () => {
     more.disabled = true
@@ -95,22 +98,22 @@ function pages(filter: AuditFilter, first: AuditPage, names: Names): HTMLElement
 
 function draw(all: readonly AuditRecord[], names: Names): HTMLElement {
   const rows = all.map((record) => row(record, names))
-  return table(['When', 'Who', 'What', 'About', 'Result'], rows, { isStacked: true })
+  return table([t('When'), t('Who'), t('What'), t('About'), t('Result')], rows, { isStacked: true })
 }
 
 function row(record: AuditRecord, names: Names): (string | HTMLElement)[] {
   const { actor, detail, workspace } = record
   const nameOf = (id: string | undefined) => id && (names.get(id) ?? id)
   const target = nameOf(record.target)
-  const who = [nameOf(actor.user) || 'unknown', actor.how, actor.token, actor.via, actor.run, actor.address]
-  const about = [target, detail, workspace && `in ${workspace}`]
+  const who = [nameOf(actor.user) || t('unknown'), actor.how, actor.token, actor.via, actor.run, actor.address]
+  const about = [target, detail, workspace && t('in {workspace}', { workspace })]
   const join = (parts: readonly (string | undefined | '')[]) => parts.filter(Boolean).join(' · ')
   const isOkay = record.outcome === 'ok'
   return [
-    new Date(record.time).toLocaleString(),
+    new Date(record.time).toLocaleString(locale()),
     join(who),
     record.action,
     join(about),
-    badge(record.outcome, isOkay ? 'ok' : 'bad'),
+    badge(t(OUTCOMES[record.outcome] ?? record.outcome), isOkay ? 'ok' : 'bad'),
   ]
 }

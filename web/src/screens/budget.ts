@@ -5,6 +5,7 @@ import { openDialog } from '../base/dialog'
 import { h } from '../base/dom'
 import { field, form, input } from '../base/form'
 import { money } from '../base/time'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { people } from '../model/people'
 import { lead, Loading, section } from './parts'
@@ -14,14 +15,15 @@ export function budgetPart(_app: App): HTMLElement {
     const { personal, workspace, limits, isCounting } = budgets
     const isSet = personal.state !== 'unlimited' || workspace.state !== 'unlimited'
     if (!isSet && !limits) return []
-    const edit = limits && textButton('Change the budget', () => openEditor(budgets, (next) => loading.show(next)), { icon: 'edit' })
+    const open = () => openEditor(budgets, (next) => loading.show(next))
+    const edit = limits && textButton(t('Change the budget'), open, { icon: 'edit' })
     return [
       section(
-        'Budget of this month',
-        !isSet && lead('There is no limit. Admins of the workspace can set one.'),
-        isCounting && lead('The logs of this month are still being read.'),
-        meter('You', personal),
-        meter('Workspace', workspace),
+        t('Budget of this month'),
+        !isSet && lead(t('There is no limit. Admins of the workspace can set one.')),
+        isCounting && lead(t('The logs of this month are still being read.')),
+        meter(t('You'), personal),
+        meter(t('Workspace'), workspace),
         edit && h('div', { class: 'form-buttons' }, edit),
       ),
     ]
@@ -29,46 +31,49 @@ export function budgetPart(_app: App): HTMLElement {
   return loading.element
 }
 
-const WORDS: Record<Budget['state'], string> = {
-  unlimited: '',
-  ok: '',
-  warning: 'more than 80 % is used',
-  stopped: 'used up: no model is called until it is raised or the next month begins',
+/** Alone, and with the amounts for those who may see them. */
+const WORDS: Record<Exclude<Budget['state'], 'unlimited'>, readonly [plain: string, withAmounts: string]> = {
+  ok: [msg('within the budget'), msg('{spent} of {limit}')],
+  warning: [msg('more than 80 % is used'), msg('{spent} of {limit}, more than 80 % is used')],
+  stopped: [
+    msg('used up: no model is called until it is raised or the next month begins'),
+    msg('{spent} of {limit}, used up: no model is called until it is raised or the next month begins'),
+  ],
 }
 
 function meter(label: string, { state, limitUsd, spentUsd }: Budget): HTMLElement | null {
   if (state === 'unlimited') return null
   const hasAmounts = typeof limitUsd === 'number' && spentUsd !== undefined
-  const bar = h('meter', { class: `budget-meter is-${state}`, aria: { label: `Budget: ${label}` } })
+  const bar = h('meter', { class: `budget-meter is-${state}`, aria: { label: t('Budget: {whose}', { whose: label }) } })
   bar.max = 1
   bar.value = hasAmounts ? Math.min(1, limitUsd > 0 ? spentUsd / limitUsd : 1) : 0
-  const amounts = hasAmounts ? `${money(spentUsd)} of ${money(limitUsd)}` : ''
+  const [plain, withAmounts] = WORDS[state]
   return h(
     'div',
     { class: 'budget' },
     h('span', { class: 'budget-label' }, label),
     hasAmounts && bar,
-    h('span', {}, [amounts, WORDS[state]].filter(Boolean).join(', ') || 'within the budget'),
+    h('span', {}, hasAmounts ? t(withAmounts, { spent: money(spentUsd), limit: money(limitUsd) }) : t(plain)),
   )
 }
 
 function amountField(label: string, value: number | null | undefined, hint = ''): { element: HTMLElement; read(): number | null } {
-  const box = input({ type: 'number', value: value === null || value === undefined ? '' : String(value), placeholder: 'no limit' })
+  const box = input({ type: 'number', value: value === null || value === undefined ? '' : String(value), placeholder: t('no limit') })
   box.min = '0'
   box.step = 'any'
   return { element: field(label, box, hint), read: () => (box.value.trim() === '' ? null : Number(box.value)) }
 }
 
 function openEditor({ limits }: Budgets, onSaved: (budgets: Budgets) => void): void {
-  const dialog = openDialog('Budget of each month')
-  const workspace = amountField('Workspace, in US dollars', limits?.workspaceUsd, 'All members together. Empty: no limit.')
-  const person = amountField('Each person, in US dollars', limits?.personUsd, 'For everybody who has no amount below.')
+  const dialog = openDialog(t('Budget of each month'))
+  const workspace = amountField(t('Workspace, in US dollars'), limits?.workspaceUsd, t('All members together. Empty: no limit.'))
+  const person = amountField(t('Each person, in US dollars'), limits?.personUsd, t('For everybody who has no amount below.'))
   const own = [...people.value.values()].map(({ id, displayName }) => ({ id, ...amountField(displayName, limits?.people[id]) }))
   const submit = async () => {
     const amounts = Object.fromEntries(own.map(({ id, read }) => [id, read()]))
     onSaved(await setBudgets({ workspaceUsd: workspace.read(), personUsd: person.read(), people: amounts }))
     dialog.close()
   }
-  const single = own.length > 1 ? [h('details', {}, h('summary', {}, 'Single people'), ...own.map(({ element }) => element))] : []
-  dialog.body.append(form([workspace.element, person.element, ...single], 'Save', submit))
+  const single = own.length > 1 ? [h('details', {}, h('summary', {}, t('Single people')), ...own.map(({ element }) => element))] : []
+  dialog.body.append(form([workspace.element, person.element, ...single], t('Save'), submit))
 }

@@ -4,6 +4,7 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { field, form, input } from '../base/form'
 import { count } from '../base/time'
+import { t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { payload } from '../views/payload'
 import { matchView, type SkillMatch } from './match'
@@ -30,7 +31,7 @@ interface Preview {
 
 /** part: the conversation to look at. */
 export function contextScreen(app: App, part: string | undefined): HTMLElement {
-  const message = input({ dir: 'auto', required: true, value: 'What can you do here?' })
+  const message = input({ dir: 'auto', required: true, value: t('What can you do here?') })
   const conversation = input({ placeholder: 'conv_…', value: part ?? '' })
   const result = h('div', { role: 'status' })
   const submit = async () => {
@@ -39,10 +40,10 @@ export function contextScreen(app: App, part: string | undefined): HTMLElement {
   }
   const asked = form(
     [
-      field('Message', message),
-      field('Conversation (optional)', conversation, 'Its history is sent with the message.'),
+      field(t('Message'), message),
+      field(t('Conversation (optional)'), conversation, t('Its history is sent with the message.')),
     ],
-    'Show what would be sent',
+    t('Show what would be sent'),
     submit,
   )
   const recent = app.conversations.items.slice(0, 3).map(({ id, title, preview }) =>
@@ -52,7 +53,7 @@ export function contextScreen(app: App, part: string | undefined): HTMLElement {
     }),
   )
   return screen(
-    lead('Nothing is sent to the model here. This shows the request that a message would cause.'),
+    lead(t('Nothing is sent to the model here. This shows the request that a message would cause.')),
     asked,
     recent.length > 0 && h('div', { class: 'screen-actions' }, ...recent),
     result,
@@ -63,32 +64,36 @@ function draw(preview: Preview): HTMLElement[] {
   const { tokens } = preview
   return [
     section(
-      'Size',
+      t('Size'),
       weights([
-        ['Prompt', tokens.prompt],
-        ['Tools', tokens.tools],
-        ['Messages', tokens.messages],
+        [t('Prompt'), tokens.prompt],
+        [t('Tools'), tokens.tools],
+        [t('Messages'), tokens.messages],
       ]),
       facts([
-        ['Model', preview.model],
-        ['Tokens, about', count(tokens.total)],
-        ['Messages', count(preview.messages)],
-        ['Compaction', preview.isCompactionDue ? 'due with the next message' : 'not due'],
+        [t('Model'), preview.model],
+        [t('Tokens, about'), count(tokens.total)],
+        [t('Messages'), count(preview.messages)],
+        [t('Compaction'), preview.isCompactionDue ? t('due with the next message') : t('not due')],
       ]),
     ),
-    section('Skill', matchView(preview.match)),
-    section('Prompt', ...preview.layers.map((layer) => layerView(layer))),
+    section(t('Skill'), matchView(preview.match)),
+    section(t('Prompt'), ...preview.layers.map((layer) => layerView(layer))),
     section(
-      `Tools (${preview.tools.length})`,
-      facts(preview.tools.map(({ name, tokens: n }) => [name, `${count(n)} tokens`])),
+      t('Tools ({n})', { n: preview.tools.length }),
+      facts(preview.tools.map(({ name, tokens: n }) => [name, tn(n, '{n} token', '{n} tokens')])),
       preview.hiddenTools > 0 &&
         h(
           'p',
           { class: 'lead' },
-          `${count(preview.hiddenTools)} more can be found by the agent when it needs them.`,
+          tn(
+            preview.hiddenTools,
+            '{n} more can be found by the agent when it needs it.',
+            '{n} more can be found by the agent when it needs them.',
+          ),
         ),
     ),
-    section('Request', payload('Request', preview.request)),
+    section(t('Request'), payload(t('Request'), preview.request)),
   ]
 }
 
@@ -98,7 +103,7 @@ function weights(parts: readonly [string, number][]): HTMLElement {
     'div',
     { class: 'weights' },
     ...parts.flatMap(([label, n]) => {
-      const meter = h('meter', { aria: { label: `${label}: ${count(n)} tokens` } })
+      const meter = h('meter', { aria: { label: tn(n, '{part}: {n} token', '{part}: {n} tokens', { part: label }) } })
       meter.max = most
       meter.value = n
       return [h('span', {}, label), meter, h('span', { class: 'weights-number' }, count(n))]
@@ -115,7 +120,9 @@ function layerView({
   text,
 }: Preview['layers'][number]): HTMLElement {
   const title = `${layer}. ${name}`
-  const meta = `by ${author}, ${count(tokens)} tokens${isVolatile ? ', changes from run to run' : ''}`
+  const meta = isVolatile
+    ? tn(tokens, 'by {author}, {n} token, changes from run to run', 'by {author}, {n} tokens, changes from run to run', { author })
+    : tn(tokens, 'by {author}, {n} token', 'by {author}, {n} tokens', { author })
   return h(
     'details',
     { class: 'layer' },

@@ -2,9 +2,10 @@
 import { call } from '../api/client'
 import { openDialog } from '../base/dialog'
 import { field, form, input } from '../base/form'
+import { t } from '../base/words'
 
 export function openEndpointDialog(): void {
-  const dialog = openDialog('Connect another server')
+  const dialog = openDialog(t('Connect another server'))
   const name = input({ required: true, placeholder: 'my-server', spellcheck: 'false' })
   const address = input({ type: 'url', required: true, placeholder: 'https://llm.example.com/v1', spellcheck: 'false' })
   const key = input({ type: 'password', autocomplete: 'off', spellcheck: 'false' })
@@ -14,10 +15,10 @@ export function openEndpointDialog(): void {
     location.reload() // everything that shows a model must be redrawn
   }
   const fields = [
-    field('Name', name, 'Lower-case letters, digits and hyphens. Models are named with it: my-server:model.'),
-    field('Address', address, 'Of its OpenAI API, with /v1 at the end for most servers. A public address with https.'),
-    field('API key', key, 'If it needs one. Stored on the server, and never shown again.'),
-    field('Model', model, 'One that it has. It becomes the default.'),
+    field(t('Name'), name, t('Lower-case letters, digits and hyphens. Models are named with it: my-server:model.')),
+    field(t('Address'), address, t('Of its OpenAI API, with /v1 at the end for most servers. A public address with https.')),
+    field(t('API key'), key, t('If it needs one. Stored on the server, and never shown again.')),
+    field(t('Model'), model, t('One that it has. It becomes the default.')),
   ]
-  dialog.body.append(form(fields, 'Connect', connect))
+  dialog.body.append(form(fields, t('Connect'), connect))
 }

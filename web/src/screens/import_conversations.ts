@@ -5,7 +5,7 @@ import type { Import } from '../api/schema'
 import { announce } from '../base/announcer'
 import { h, setText } from '../base/dom'
 import { field, form, select } from '../base/form'
-import { count } from '../base/time'
+import { t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { lead, section } from './parts'
 
@@ -32,16 +32,21 @@ export function importPart(app: App): HTMLElement {
     file.value = ''
   }
   const fields = [
-    field('From', kind),
-    field('Export', file, 'The archive as it was downloaded, or its conversations.json.'),
+    field(t('From'), kind),
+    field(t('Export|file'), file, t('The archive as it was downloaded, or its conversations.json.')),
   ]
   return h(
     'div',
     {},
     section(
-      'Import conversations',
-      lead('ChatGPT: Settings, Data controls, Export data. Claude.ai: Settings, Privacy, Export data. What was imported before is not imported twice.'),
-      form(fields, 'Import', submit),
+      t('Import conversations'),
+      lead(
+        t(
+          'ChatGPT: Settings, Data controls, Export data. Claude.ai: Settings, Privacy, Export data. ' +
+            'What was imported before is not imported twice.',
+        ),
+      ),
+      form(fields, t('Import'), submit),
       state,
       result,
     ),
@@ -50,12 +55,12 @@ export function importPart(app: App): HTMLElement {
 
 /** The file is given like any other, and taken back when its conversations are there. */
 async function importFile(file: File, kind: string, say: (text: string) => void): Promise<Import> {
-  const onProgress = (share: number) => say(`Sending: ${Math.round(share * 100)} %`)
+  const onProgress = (share: number) => say(t('Sending: {percent} %', { percent: Math.round(share * 100) }))
   const { id } = await giveFile(file, onProgress, new AbortController().signal)
   try {
     let now = await call<Import>('POST', 'conversations/import', { file: id, kind })
     while (now.isRunning) {
-      say(`Importing: ${count(now.conversations)} conversations`)
+      say(tn(now.conversations, 'Importing: {n} conversation', 'Importing: {n} conversations'))
       await new Promise((resolve) => setTimeout(resolve, POLL_MS))
       now = await get<Import>('conversations/import')
     }
@@ -69,9 +74,9 @@ async function importFile(file: File, kind: string, say: (text: string) => void)
 
 function report({ conversations, existing, lost, losses }: Import): HTMLElement[] {
   const parts = [
-    `${count(conversations)} imported`,
-    existing > 0 ? `${count(existing)} were there already` : '',
-    lost > 0 ? `${count(lost)} items could not be imported` : '',
+    tn(conversations, '{n} imported', '{n} imported'),
+    existing > 0 ? tn(existing, '{n} were there already', '{n} were there already') : '',
+    lost > 0 ? tn(lost, '{n} item could not be imported', '{n} items could not be imported') : '',
   ]
   const list = losses.length > 0 ? [h('ul', {}, ...losses.map((text) => h('li', {}, text)))] : []
   return [h('p', {}, `${parts.filter(Boolean).join('; ')}.`), ...list]

@@ -8,13 +8,14 @@ import { openDialog, type Dialog } from '../base/dialog'
 import { h } from '../base/dom'
 import { field, form, textarea } from '../base/form'
 import { toast } from '../base/toast'
+import { t, tn } from '../base/words'
 import { badge } from './parts'
 
 const FILE_MAX = 900_000 // bytes; the server takes a megabyte with what is around it
 const PLAIN_NAME = /^\w[\w.-]*$/
 
 export function openImportDialog(onAdded: () => void): void {
-  const dialog = openDialog('Import MCP servers')
+  const dialog = openDialog(t('Import MCP servers'))
   dialog.body.append(importForm(dialog, onAdded))
 }
 
@@ -32,9 +33,9 @@ export function importForm(dialog: Dialog, onAdded: () => void): HTMLElement {
     if (!file) return
     fileName = file.name
     text.value = file.size > FILE_MAX ? '' : await file.text()
-    if (file.size > FILE_MAX) toast('This file is too large to be a settings file.')
+    if (file.size > FILE_MAX) toast(t('This file is too large to be a settings file.'))
   }
-  const picker = h('input', { type: 'file', class: 'input', aria: { label: 'Settings file' } })
+  const picker = h('input', { type: 'file', class: 'input', aria: { label: t('Settings file') } })
   picker.accept = '.json,.jsonc,application/json'
   picker.addEventListener('change', () => void take(picker.files?.[0]))
   const place = h('div', {})
@@ -43,9 +44,9 @@ export function importForm(dialog: Dialog, onAdded: () => void): HTMLElement {
     const servers = await readSettings(text.value)
     place.replaceChildren(preview(servers, fileName, dialog, onAdded))
   }
-  const hint = 'As Claude Desktop, Cursor, VS Code and other MCP clients keep them. Nothing is added yet.'
-  const fields = [picker, field('Settings', text, hint)]
-  place.append(form(fields, 'Show what is in it', submit))
+  const hint = t('As Claude Desktop, Cursor, VS Code and other MCP clients keep them. Nothing is added yet.')
+  const fields = [picker, field(t('Settings'), text, hint)]
+  place.append(form(fields, t('Show what is in it'), submit))
   return place
 }
 
@@ -74,36 +75,35 @@ function preview(
     if (added > 0) onAdded()
     button.hidden = true
     if (added === servers.length) dialog.close()
-    toast(added === 1 ? '1 server was added.' : `${added} servers were added.`)
+    toast(tn(added, '{n} server was added.', '{n} servers were added.'))
   }
-  const button = textButton(label(addable.length), () => void add(), { class: 'button is-primary' })
+  const button = textButton(tn(addable.length, 'Add {n} server', 'Add {n} servers'), () => void add(), { class: 'button is-primary' })
   button.hidden = addable.length === 0
   return h(
     'div',
     { class: 'form' },
     h('ul', { class: 'import-list' }, ...[...rows.values()].map(({ element }) => element)),
-    servers.length === 0 && h('p', {}, 'The file contains no servers.'),
+    servers.length === 0 && h('p', {}, t('The file contains no servers.')),
     servers.some(({ isForOwner }) => isForOwner) && onMachine(fileName),
-    h('div', { class: 'form-buttons' }, button, textButton('Close', () => dialog.close())),
+    h('div', { class: 'form-buttons' }, button, textButton(t('Close'), () => dialog.close())),
   )
-}
-
-function label(count: number): string {
-  return count === 1 ? 'Add 1 server' : `Add ${count} servers`
 }
 
 /** The exact command for those that the server does not take from a browser. */
 function onMachine(fileName: string): HTMLElement {
-  const command = `nb bundle import ${quote(fileName)}`
+  const command = `nb bundle import ${quote(fileName)}` // not shown
   return h(
     'div',
     { class: 'import-command' },
     h(
       'p',
       {},
-      'Servers that run a program can be added only on nb’s machine itself: otherwise anybody with a browser could run programs there. In a terminal:',
+      t(
+        'Servers that run a program can be added only on nb’s machine itself: ' +
+          'otherwise anybody with a browser could run programs there. In a terminal:',
+      ),
     ),
-    h('p', { class: 'command' }, h('code', {}, command), copyButton('Copy command', () => command)),
+    h('p', { class: 'command' }, h('code', {}, command), copyButton(t('Copy command'), () => command)),
   )
 }
 
@@ -133,10 +133,10 @@ class Row {
   async add(): Promise<boolean> {
     try {
       await installApp(this.#server.entry!)
-      this.#state.replaceChildren(badge('added', 'ok'))
+      this.#state.replaceChildren(badge(t('added'), 'ok'))
       return true
     } catch (error) {
-      this.#state.replaceChildren(badge('not added', 'bad'))
+      this.#state.replaceChildren(badge(t('not added'), 'bad'))
       this.#failure.textContent = messageOf(error)
       this.#failure.hidden = false
       return false
@@ -145,6 +145,6 @@ class Row {
 }
 
 function stateOf({ entry, isForOwner }: ImportedServer): HTMLElement {
-  if (isForOwner) return badge('in the terminal', 'warn')
-  return entry ? badge('can be added', 'ok') : badge('cannot be used', 'bad')
+  if (isForOwner) return badge(t('in the terminal'), 'warn')
+  return entry ? badge(t('can be added'), 'ok') : badge(t('cannot be used'), 'bad')
 }

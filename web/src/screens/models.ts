@@ -5,6 +5,7 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { count, dateText, money } from '../base/time'
 import { toast } from '../base/toast'
+import { t, tParts } from '../base/words'
 import type { App } from '../model/app'
 import { modelLabel, providerLabel } from '../model/model_names'
 import { keyForm } from '../views/model_key'
@@ -17,24 +18,23 @@ export function modelsPart(_app: App): HTMLElement {
     () => get<ModelList>('models'),
     (list) => [
       section(
-        'In use',
+        t('In use'),
         h(
           'p',
           {},
-          h('strong', {}, modelLabel(list.default.model)),
-          ` because ${list.default.why}.`,
+          ...tParts('{model} because {why}.', { model: h('strong', {}, modelLabel(list.default.model)), why: list.default.why }),
         ),
       ),
       section(
-        'Models and prices',
+        t('Models and prices'),
         table(
-          ['Model', 'Context', 'Per million in', 'Per million out', ''],
+          [t('Model'), t('Context'), t('Per million in'), t('Per million out'), ''],
           usable(list).map((model) => modelRow(model, list.mayChange)),
           { isStacked: true },
         ),
       ),
       section(
-        'Providers',
+        t('Providers'),
         h('div', { class: 'cards' }, ...list.providers.filter(isHere).map(providerCard)),
         missing(list.providers),
         list.mayChange && lookButton((found) => loading.show(found)),
@@ -52,7 +52,7 @@ function isHere({ isConfigured }: ProviderInfo): boolean {
 function missing(providers: readonly ProviderInfo[]): HTMLElement | null {
   const names = providers.filter((p) => !isHere(p)).map(({ name }) => providerLabel(name))
   if (names.length === 0) return null
-  return h('p', { class: 'card-meta is-note' }, `Not connected: ${names.join(', ')}.`)
+  return h('p', { class: 'card-meta is-note' }, t('Not connected: {names}.', { names: names.join(', ') }))
 }
 
 /** Servers that were started after nb. */
@@ -61,21 +61,21 @@ function lookButton(onFound: (list: ModelList) => void): HTMLElement {
     button.disabled = true
     try {
       onFound(await call<ModelList>('POST', 'models/look', {}))
-      toast('Looked for Ollama, llama.cpp, LM Studio and vLLM on nb’s machine.')
+      toast(t('Looked for Ollama, llama.cpp, LM Studio and vLLM on nb’s machine.'))
     } catch (error) {
       button.disabled = false
       toast(messageOf(error))
     }
   }
-  const button = textButton('Look for local models', () => void look(), { icon: 'retry' })
+  const button = textButton(t('Look for local models'), () => void look(), { icon: 'retry' })
   return button
 }
 
 function connectSection({ providers, mayChange }: ModelList): HTMLElement | null {
   const open = providers.filter(({ takesKey }) => takesKey)
-  const other = mayChange && textButton('Connect another server', openEndpointDialog, { icon: 'plus' })
+  const other = mayChange && textButton(t('Connect another server'), openEndpointDialog, { icon: 'plus' })
   if (open.length === 0 && !other) return null
-  return section('Connect a provider', open.length > 0 && keyForm(open), other && h('p', {}, other))
+  return section(t('Connect a provider'), open.length > 0 && keyForm(open), other && h('p', {}, other))
 }
 
 function usable({ models, providers }: ModelList): ModelInfo[] {
@@ -91,7 +91,7 @@ function providerCard(provider: ProviderInfo): HTMLElement {
       'header',
       { class: 'card-head' },
       h('h3', {}, providerLabel(provider.name)),
-      provider.isUsable ? badge('usable', 'ok') : badge('not usable', 'bad'),
+      provider.isUsable ? badge(t('usable'), 'ok') : badge(t('not usable'), 'bad'),
     ),
     provider.problem && h('p', { class: 'card-text' }, provider.problem),
     provider.baseUrl !== '' && h('p', { class: 'card-meta' }, provider.baseUrl),
@@ -101,27 +101,27 @@ function providerCard(provider: ProviderInfo): HTMLElement {
 function modelRow(model: ModelInfo, mayChange: boolean): (string | HTMLElement)[] {
   const price = model.usdPerMillionTokens
   const marks = [
-    model.isDefault && badge('default', 'ok'),
-    model.isRetired && badge('retired', 'bad'),
-    model.retiresOn !== null && !model.isRetired && badge(`retires on ${dateText(model.retiresOn)}`, 'warn'),
-    !model.canUseTools && badge('no tools', 'warn'),
+    model.isDefault && badge(t('default'), 'ok'),
+    model.isRetired && badge(t('retired'), 'bad'),
+    model.retiresOn !== null && !model.isRetired && badge(t('retires on {date}', { date: dateText(model.retiresOn) }), 'warn'),
+    !model.canUseTools && badge(t('no tools'), 'warn'),
     mayChange && !model.isDefault && !model.isRetired && useButton(model.name),
   ].filter((mark) => mark !== false)
   return [
     modelLabel(model.name),
     model.contextTokens === null ? '–' : count(model.contextTokens),
-    price ? perMillion(price.input) : 'unknown',
-    price ? perMillion(price.output) : 'unknown',
+    price ? perMillion(price.input) : t('unknown'),
+    price ? perMillion(price.output) : t('unknown'),
     h('span', { class: 'badges' }, ...marks),
   ]
 }
 
 function perMillion(usd: number): string {
-  return usd === 0 ? 'free' : money(usd)
+  return usd === 0 ? t('free') : money(usd)
 }
 
 function useButton(name: string): HTMLElement {
-  const button = textButton('Use', () => void chooseModel(name))
-  button.setAttribute('aria-label', `Use ${modelLabel(name)} by default`)
+  const button = textButton(t('Use'), () => void chooseModel(name))
+  button.setAttribute('aria-label', t('Use {model} by default', { model: modelLabel(name) }))
   return button
 }

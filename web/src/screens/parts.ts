@@ -2,6 +2,7 @@
 import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
+import { t } from '../base/words'
 
 type Child = Node | string | null | undefined | false
 
@@ -73,7 +74,7 @@ export class Loading<T> {
       this.show(await this.#load())
     } catch (error) {
       this.#settle()
-      const again = textButton('Try again', () => void this.reload())
+      const again = textButton(t('Try again'), () => void this.reload())
       this.element.replaceChildren(
         h('p', { class: 'form-failure', role: 'alert' }, messageOf(error)),
         again,

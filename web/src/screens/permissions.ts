@@ -3,22 +3,23 @@ import { listTools, type ToolInfo } from '../api/bundles'
 import { getPermissions, type Permissions, type Rule } from '../api/permissions'
 import { h } from '../base/dom'
 import { input } from '../base/form'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { badge, empty, lead, Loading, screen, section } from './parts'
 import { consentsSection, rulesEditor, rulesShown } from './rules'
 
 const DECISIONS: Record<Rule, readonly [string, 'ok' | 'warn' | 'bad']> = {
-  allow: ['allowed', 'ok'],
-  ask: ['asks', 'warn'],
-  deny: ['never', 'bad'],
+  allow: [msg('allowed'), 'ok'],
+  ask: [msg('asks'), 'warn'],
+  deny: [msg('never|allowed'), 'bad'],
 }
 
 export function permissionsScreen(_app: App, _part: string | undefined): HTMLElement {
   const consents = h('div')
   const filter = input({
     type: 'search',
-    placeholder: 'Find a tool',
-    aria: { label: 'Find a tool' },
+    placeholder: t('Find a tool'),
+    aria: { label: t('Find a tool') },
   })
   let tools: ToolInfo[] = []
   let decisions = new Map<string, Rule>()
@@ -36,13 +37,15 @@ export function permissionsScreen(_app: App, _part: string | undefined): HTMLEle
       tools = all
       use(now)
       const rules = now.mayChange ? rulesEditor(now, use) : rulesShown(now)
-      return [rules, consents, section('Tools', filter, list)]
+      return [rules, consents, section(t('Tools'), filter, list)]
     },
   )
   return screen(
     lead(
-      'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, ' +
-        'for bundles without a sandbox, and for changes of the workspace itself.',
+      t(
+        'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, ' +
+          'for bundles without a sandbox, and for changes of the workspace itself.',
+      ),
     ),
     loading.element,
   )
@@ -57,7 +60,7 @@ function groups(
   const found = tools.filter(({ name, description }) =>
     words.every((word) => `${name} ${description}`.toLowerCase().includes(word)),
   )
-  if (found.length === 0) return [empty(filter ? 'Nothing found.' : 'There are no tools.')]
+  if (found.length === 0) return [empty(filter ? t('Nothing found.') : t('There are no tools.'))]
   const sources = [...new Set(found.map(({ server }) => server))]
   return sources.map((source) => {
     const own = found.filter(({ server }) => server === source)
@@ -71,14 +74,19 @@ function groups(
   })
 }
 
+function decisionBadge(decision: Rule): HTMLElement {
+  const [label, kind] = DECISIONS[decision]
+  return badge(t(label), kind)
+}
+
 function row(
   { tool, name, title, description, annotations = {} }: ToolInfo,
   decision: Rule | undefined,
 ): HTMLElement {
   const marks = [
-    annotations.readOnlyHint && badge('only reads'),
-    annotations.destructiveHint && !annotations.readOnlyHint && badge('may destroy'),
-    annotations.openWorldHint && badge('external access'),
+    annotations.readOnlyHint && badge(t('only reads')),
+    annotations.destructiveHint && !annotations.readOnlyHint && badge(t('may destroy')),
+    annotations.openWorldHint && badge(t('external access')),
   ]
   return h(
     'details',
@@ -89,7 +97,7 @@ function row(
       h('code', { title: name }, tool),
       h('span', { class: 'tool-row-title' }, title ?? ''),
       ...marks,
-      decision && badge(...DECISIONS[decision]),
+      decision && decisionBadge(decision),
     ),
     h('p', {}, description),
   )

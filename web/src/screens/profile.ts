@@ -5,8 +5,10 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { field, form, input } from '../base/form'
 import { toast } from '../base/toast'
+import { t } from '../base/words'
 import type { App } from '../model/app'
 import { facts, section } from './parts'
+import { roleName } from './roles'
 
 const PASSWORD_MIN = 8
 
@@ -16,16 +18,16 @@ export function profilePart(app: App): HTMLElement {
     'div',
     {},
     section(
-      'Profile',
+      t('Profile'),
       facts([
-        ['E-mail', user.email],
-        ['Role', user.role],
-        ['Id', user.id],
+        [t('E-mail'), user.email],
+        [t('Role'), user.role && roleName(user.role)],
+        [t('Id'), user.id],
       ]),
       nameForm(app),
     ),
-    authMode === 'local' && section('Password', passwordForm()),
-    section('Sessions', sessions()),
+    authMode === 'local' && section(t('Password'), passwordForm()),
+    section(t('Sessions'), sessions()),
   )
 }
 
@@ -36,9 +38,9 @@ function nameForm(app: App): HTMLElement {
     const { displayName } = await setProfile(name.value.trim())
     workspace.user.displayName = displayName ?? undefined
     app.workspace.notify()
-    toast('Saved.')
+    toast(t('Saved.'))
   }
-  return form([field('Name', name, 'Others see this name beside your messages.')], 'Save', submit)
+  return form([field(t('Name'), name, t('Others see this name beside your messages.'))], t('Save'), submit)
 }
 
 function passwordForm(): HTMLElement {
@@ -48,12 +50,12 @@ function passwordForm(): HTMLElement {
   const submit = async () => {
     await setPassword(current.value, next.value)
     current.value = next.value = ''
-    toast('The password was changed.')
+    toast(t('The password was changed.'))
   }
-  const hint = `At least ${PASSWORD_MIN} characters.`
+  const hint = t('At least {min} characters.', { min: PASSWORD_MIN })
   return form(
-    [field('Current password', current), field('New password', next, hint)],
-    'Change',
+    [field(t('Current password'), current), field(t('New password'), next, hint)],
+    t('Change'),
     submit,
   )
 }
@@ -70,8 +72,8 @@ function sessions(): HTMLElement {
   return h(
     'div',
     { class: 'form-buttons' },
-    textButton('Log out', () => void leave(logout), { icon: 'exit' }),
-    textButton('Log out everywhere', () => void leave(signOutEverywhere), {
+    textButton(t('Log out'), () => void leave(logout), { icon: 'exit' }),
+    textButton(t('Log out everywhere'), () => void leave(signOutEverywhere), {
       class: 'button is-dangerous',
     }),
   )

@@ -5,22 +5,32 @@ import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { toast } from '../base/toast'
+import { msg, t } from '../base/words'
 import { badge, section } from './parts'
 
 const EFFECTS: Record<AppTool['effect'], string | null> = {
   reads: null,
   changes: null,
-  destroys: 'may destroy things',
-  undeclared: 'may change things (not declared)',
+  destroys: msg('may destroy things'),
+  undeclared: msg('may change things (not declared)'),
+}
+
+const REASONS: Record<HeldTool['why'], string> = {
+  new: msg('new'),
+  changed: msg('changed'),
+  shadows: msg('shadows'),
+  hidden: msg('hidden'),
+  repeated: msg('repeated'),
+  too_large: msg('too large'),
 }
 
 export function effectNote(tool: AppTool): HTMLElement | null {
   const note = EFFECTS[tool.effect]
-  return note ? h('p', { class: 'tool-note' }, note) : null
+  return note ? h('p', { class: 'tool-note' }, t(note)) : null
 }
 
 export function warningNotes(warnings: readonly string[]): HTMLElement[] {
-  return warnings.map((text) => h('p', { class: 'tool-note is-warning' }, `Warning: ${text}`))
+  return warnings.map((text) => h('p', { class: 'tool-note is-warning' }, t('Warning: {text}', { text })))
 }
 
 /** Nothing for members, and when no tool waits. */
@@ -35,22 +45,22 @@ export function quarantine(info: AppDetail, onChanged: () => void): HTMLElement 
   }
   const all = approve(held, said?.digest)
   return section(
-    `Waiting for approval (${info.quarantinedCount})`,
+    t('Waiting for approval ({n})', { n: info.quarantinedCount }),
     h(
       'p',
       {},
-      'These tools are not what was approved. They are neither listed nor callable until an admin approves them.',
+      t('These tools are not what was approved. They are neither listed nor callable until an admin approves them.'),
     ),
     ...held.map((tool) => heldTool(tool, approve([tool]))),
     said &&
       h(
         'div',
         { class: 'held-tool' },
-        h('h3', {}, 'Instructions of the server'),
+        h('h3', {}, t('Instructions of the server')),
         ...warningNotes(said.warnings),
         change('instructions', said.before, said.after),
       ),
-    textButton('Approve all', () => void all(), { class: 'button is-primary' }),
+    textButton(t('Approve all'), () => void all(), { class: 'button is-primary' }),
   )
 }
 
@@ -63,12 +73,12 @@ function heldTool(tool: HeldTool, approve: () => Promise<void>): HTMLElement {
       {},
       h('code', {}, tool.shownName ?? tool.name),
       ' ',
-      badge(tool.why.replace('_', ' '), 'warn'),
+      badge(t(REASONS[tool.why]), 'warn'),
     ),
     h('p', {}, tool.detail),
     ...warningNotes(tool.warnings),
     ...tool.changes.map((c) => change(c.field, c.before, c.after)),
-    textButton('Approve', () => void approve()),
+    textButton(t('Approve'), () => void approve()),
   )
 }
 

@@ -13,18 +13,17 @@ import { iconButton, textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { field, form, input, select } from '../base/form'
 import { toast } from '../base/toast'
+import { msg, t } from '../base/words'
 import { empty, lead, section } from './parts'
 
 const NAME = /^[\w*-]{1,128}$/ // as the server has it
 
-const TITLES: Record<Rule, string> = { allow: 'Always allow', ask: 'Ask first', deny: 'Never allow' }
+const TITLES: Record<Rule, string> = { allow: msg('Always allow'), ask: msg('Ask first'), deny: msg('Never allow') }
 
-const DEFAULTS = [
-  { value: 'allow', label: 'Allow, but ask before dangerous ones' },
-  { value: 'ask', label: 'Ask' },
+const defaults = () => [
+  { value: 'allow', label: t('Allow, but ask before dangerous ones') },
+  { value: 'ask', label: t('Ask') },
 ]
-
-const HINT = 'The name of a tool, or several with *: files__read, mail__*'
 
 /** Names that are added and removed; the last thing typed counts too, added or not. */
 class NameList {
@@ -43,11 +42,11 @@ class NameList {
     this.#input = input({
       class: 'input is-code',
       spellcheck: 'false',
-      aria: { label: `${title}: name` },
+      aria: { label: t('{list}: name', { list: title }) },
       on: { keydown: (event) => this.#onKey(event) },
     })
-    const add = textButton('Add', () => void this.commit(), { icon: 'plus' })
-    add.setAttribute('aria-label', `${title}: add`)
+    const add = textButton(t('Add'), () => void this.commit(), { icon: 'plus' })
+    add.setAttribute('aria-label', t('{list}: add', { list: title }))
     this.element = h(
       'fieldset',
       { class: 'field' },
@@ -69,7 +68,7 @@ class NameList {
     const isName = name === '' || NAME.test(name)
     this.#failure.textContent = isName
       ? ''
-      : `“${name}” matches no tool. Names have letters, digits, _ and -, and * for any of them.`
+      : t('“{name}” matches no tool. Names have letters, digits, _ and -, and * for any of them.', { name })
     this.#failure.hidden = isName
     if (!isName) {
       this.#input.focus()
@@ -80,7 +79,7 @@ class NameList {
       this.#names.push(name)
       this.#draw()
       this.#onChanged()
-      announce(`${this.#title}: ${name} added`)
+      announce(t('{list}: {name} added', { list: this.#title, name }))
     }
     return true
   }
@@ -96,7 +95,7 @@ class NameList {
     this.#draw()
     this.#input.focus()
     this.#onChanged()
-    announce(`${this.#title}: ${name} removed`)
+    announce(t('{list}: {name} removed', { list: this.#title, name }))
   }
 
   #draw(): void {
@@ -105,7 +104,7 @@ class NameList {
         'li',
         { class: 'name' },
         h('code', {}, name),
-        iconButton('cross', `${this.#title}: remove ${name}`, () => this.#remove(name)),
+        iconButton('cross', t('{list}: remove {name}', { list: this.#title, name }), () => this.#remove(name)),
       ),
     )
     this.#list.replaceChildren(...rows)
@@ -115,24 +114,26 @@ class NameList {
 
 export function rulesEditor(now: Permissions, onSaved: (next: Permissions) => void): HTMLElement {
   const status = h('p', { class: 'field-hint', role: 'status' })
-  const onChanged = () => (status.textContent = 'Not saved yet.')
-  const lists = RULES.map((rule) => [rule, new NameList(TITLES[rule], now[rule], onChanged)] as const)
-  const fallback = select(DEFAULTS, now.default)
+  const onChanged = () => (status.textContent = t('Not saved yet.'))
+  const lists = RULES.map((rule) => [rule, new NameList(t(TITLES[rule]), now[rule], onChanged)] as const)
+  const fallback = select(defaults(), now.default)
   fallback.addEventListener('change', onChanged)
   const save = async () => {
     if (!lists.every(([, list]) => list.commit())) return
     const named = Object.fromEntries(lists.map(([rule, list]) => [rule, list.names]))
     const next = await setPermissions({ ...named, default: fallback.value } as Rules)
-    status.textContent = 'Saved. The rules take effect now.'
-    toast('The permissions are saved and take effect now.')
+    status.textContent = t('Saved. The rules take effect now.')
+    toast(t('The permissions are saved and take effect now.'))
     onSaved(next)
   }
   return section(
-    'Rules',
-    lead(`${HINT}. Never overrides always, always overrides ask.`),
+    t('Rules'),
+    lead(
+      t('The name of a tool, or several with *: files__read, mail__*. Never overrides always, always overrides ask.'),
+    ),
     form(
-      [...lists.map(([, list]) => list.element), field('All other tools', fallback), status],
-      'Save',
+      [...lists.map(([, list]) => list.element), field(t('All other tools'), fallback), status],
+      t('Save'),
       save,
     ),
   )
@@ -141,14 +142,14 @@ export function rulesEditor(now: Permissions, onSaved: (next: Permissions) => vo
 /** For those who may only look. */
 export function rulesShown(now: Permissions): HTMLElement {
   const rows = RULES.filter((rule) => now[rule].length > 0).flatMap((rule) => [
-    h('dt', {}, TITLES[rule]),
+    h('dt', {}, t(TITLES[rule])),
     h('dd', {}, h('code', {}, now[rule].join(', '))),
   ])
-  const fallback = DEFAULTS.find(({ value }) => value === now.default)?.label ?? now.default
+  const fallback = defaults().find(({ value }) => value === now.default)?.label ?? now.default
   return section(
-    'Rules',
-    lead('Only admins of the workspace may change the rules.'),
-    h('dl', { class: 'facts' }, ...rows, h('dt', {}, 'All other tools'), h('dd', {}, fallback)),
+    t('Rules'),
+    lead(t('Only admins of the workspace may change the rules.')),
+    h('dl', { class: 'facts' }, ...rows, h('dt', {}, t('All other tools')), h('dd', {}, fallback)),
   )
 }
 
@@ -160,7 +161,7 @@ export function consentsSection(
   const withdraw = (tool: string) =>
     void withdrawConsent(tool)
       .then((next) => {
-        toast(`${tool} asks again from now on.`)
+        toast(t('{tool} asks again from now on.', { tool }))
         onChanged(next)
       })
       .catch((error) => toast(messageOf(error)))
@@ -169,12 +170,17 @@ export function consentsSection(
       'li',
       { class: 'name' },
       h('code', {}, tool),
-      iconButton('cross', `Ask again for ${tool}`, () => withdraw(tool)),
+      iconButton('cross', t('Ask again for {tool}', { tool }), () => withdraw(tool)),
     ),
   )
   return section(
-    'Always allowed by you',
-    lead('Tools that you allowed with “always” when the agent or an app asked; both may call them. A rule to ask first overrides this.'),
-    rows.length === 0 ? empty('There are no such tools.') : h('ul', { class: 'names' }, ...rows),
+    t('Always allowed by you'),
+    lead(
+      t(
+        'Tools that you allowed with “always” when the agent or an app asked; both may call them. ' +
+          'A rule to ask first overrides this.',
+      ),
+    ),
+    rows.length === 0 ? empty(t('There are no such tools.')) : h('ul', { class: 'names' }, ...rows),
   )
 }

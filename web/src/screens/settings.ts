@@ -2,6 +2,7 @@
 import { h } from '../base/dom'
 import { retire } from '../base/leave'
 import { hrefOf } from '../base/router'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { placements } from '../model/placements'
 import { aboutPart } from './about'
@@ -27,18 +28,18 @@ interface Part {
 }
 
 const PARTS: readonly Part[] = [
-  { name: 'profile', label: 'Profile', build: profilePart, isFor: hasUsers },
-  { name: 'model', label: 'Models', build: modelsPart },
-  { name: 'instructions', label: 'Instructions', build: instructionsPart },
-  { name: 'prompts', label: 'Prompts', build: promptsPart },
-  { name: 'appearance', label: 'Appearance', build: appearancePart },
-  { name: 'tokens', label: 'Tokens', build: tokensPart, isFor: hasUsers },
-  { name: 'users', label: 'People', build: usersPart, isFor: isAdmin },
-  { name: 'workspaces', label: 'Workspaces', build: workspacesPart, isFor: isAdmin },
-  { name: 'links', label: 'Links', build: linksPart, isFor: isWorkspaceAdmin },
-  { name: 'audit', label: 'Audit log', build: auditPart, isFor: isOwner },
-  { name: 'import', label: 'Import', build: importPart },
-  { name: 'about', label: 'About', build: aboutPart },
+  { name: 'profile', label: msg('Profile'), build: profilePart, isFor: hasUsers },
+  { name: 'model', label: msg('Models'), build: modelsPart },
+  { name: 'instructions', label: msg('Instructions'), build: instructionsPart },
+  { name: 'prompts', label: msg('Prompts'), build: promptsPart },
+  { name: 'appearance', label: msg('Appearance'), build: appearancePart },
+  { name: 'tokens', label: msg('Tokens'), build: tokensPart, isFor: hasUsers },
+  { name: 'users', label: msg('People'), build: usersPart, isFor: isAdmin },
+  { name: 'workspaces', label: msg('Workspaces'), build: workspacesPart, isFor: isAdmin },
+  { name: 'links', label: msg('Links'), build: linksPart, isFor: isWorkspaceAdmin },
+  { name: 'audit', label: msg('Audit log'), build: auditPart, isFor: isOwner },
+  { name: 'import', label: msg('Import'), build: importPart },
+  { name: 'about', label: msg('About'), build: aboutPart },
 ]
 
 function hasUsers(app: App): boolean {
@@ -79,7 +80,8 @@ function appParts(): Part[] {
 }
 
 export function settingsScreen(app: App, part: string | undefined): HTMLElement {
-  const parts = [...PARTS.filter(({ isFor }) => !isFor || isFor(app)), ...appParts()]
+  const own = PARTS.filter(({ isFor }) => !isFor || isFor(app)).map((one) => ({ ...one, label: t(one.label) }))
+  const parts = [...own, ...appParts()]
   const chosen = parts.find(({ name }) => name === part) ?? parts[0]!
   const links = parts.map(({ name, label }) => {
     const href = hrefOf({ name: 'screen', screen: 'settings', part: name })
@@ -89,7 +91,7 @@ export function settingsScreen(app: App, part: string | undefined): HTMLElement 
       label,
     )
   })
-  const tabs = h('nav', { class: 'tabs', aria: { label: 'Settings' } }, ...links)
+  const tabs = h('nav', { class: 'tabs', aria: { label: t('Settings') } }, ...links)
   // On a phone there are more of them than fit.
   requestAnimationFrame(() => {
     tabs.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })

@@ -5,12 +5,13 @@ import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { toast } from '../base/toast'
+import { msg, t } from '../base/words'
 
 const RESULTS: Record<string, string> = {
-  ok: 'You are signed in.',
-  denied: 'The server refused the sign-in. Nothing has changed.',
-  expired: 'That sign-in is not valid any more, or was started in another browser. Start it again.',
-  failed: 'The sign-in failed. The server’s log says why.',
+  ok: msg('You are signed in.'),
+  denied: msg('The server refused the sign-in. Nothing has changed.'),
+  expired: msg('That sign-in is not valid any more, or was started in another browser. Start it again.'),
+  failed: msg('The sign-in failed. The server’s log says why.'),
 }
 
 /** Only pages are opened: an address of another kind could run a program. */
@@ -23,8 +24,8 @@ function isPage(address: string): boolean {
 export function signInNote(info: AppInfo): HTMLElement | null {
   if (info.auth?.per !== 'person') return null
   const text = info.auth.needsSignIn
-    ? 'Each person signs in here with an account of their own. You have not signed in.'
-    : 'You are signed in with an account of your own. Nobody else’s messages use it.'
+    ? t('Each person signs in here with an account of their own. You have not signed in.')
+    : t('You are signed in with an account of your own. Nobody else’s messages use it.')
   return h('p', { class: 'card-text' }, text)
 }
 
@@ -34,7 +35,7 @@ export function signInActions(info: AppInfo, onChanged: () => void): HTMLElement
     signIn.disabled = true
     try {
       const address = await startSignIn(info)
-      if (!isPage(address)) throw new Error('The server returned a sign-in address that is not a web page.')
+      if (!isPage(address)) throw new Error(t('The server returned a sign-in address that is not a web page.'))
       location.assign(address)
     } catch (error) {
       toast(messageOf(error))
@@ -46,10 +47,10 @@ export function signInActions(info: AppInfo, onChanged: () => void): HTMLElement
     onChanged()
   }
   const needs = info.auth.needsSignIn
-  const signIn = textButton(needs ? 'Sign in' : 'Sign in again', () => void enter(), {
+  const signIn = textButton(needs ? t('Sign in') : t('Sign in again'), () => void enter(), {
     class: needs ? 'button is-primary' : 'button',
   })
-  return needs ? [signIn] : [signIn, textButton('Sign out', () => void leave())]
+  return needs ? [signIn] : [signIn, textButton(t('Sign out'), () => void leave())]
 }
 
 /** The result of a sign-in from which the browser has just returned. */
@@ -60,5 +61,5 @@ export function tellSignIn(): void {
   query.delete('signIn')
   const rest = query.toString()
   history.replaceState(null, '', location.pathname + (rest && `?${rest}`) + location.hash)
-  toast(RESULTS[result] ?? RESULTS.failed!)
+  toast(t(RESULTS[result] ?? RESULTS.failed!))
 }

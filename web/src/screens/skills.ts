@@ -6,6 +6,7 @@ import { openDialog } from '../base/dialog'
 import { h } from '../base/dom'
 import { field, form, input, select, textarea } from '../base/form'
 import { toast } from '../base/toast'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { MarkdownView } from '../markdown/view'
 import { matchView, type SkillMatch } from './match'
@@ -35,6 +36,18 @@ interface SkillList {
 /** Where skills of this workspace lie; the only workspace of a server has them in the global place. */
 const EDITABLE = ['workspace', 'global']
 
+const TYPES: Record<string, string> = { skill: msg('skill'), context: msg('context') }
+
+const SOURCES: Record<string, string> = {
+  core: msg('core'),
+  'built-in': msg('built-in'),
+  global: msg('global'),
+  configured: msg('configured'),
+  project: msg('project'),
+  workspace: msg('workspace'),
+  personal: msg('personal'),
+}
+
 const PRIORITY = { default: 50, min: 11, max: 99 }
 
 export function skillsScreen(app: App, _part: string | undefined): HTMLElement {
@@ -43,7 +56,7 @@ export function skillsScreen(app: App, _part: string | undefined): HTMLElement {
     ({ skills, problems }) => [
       problems.length > 0 &&
         section(
-          'Problems',
+          t('Problems'),
           h(
             'ul',
             { class: 'problems' },
@@ -51,27 +64,27 @@ export function skillsScreen(app: App, _part: string | undefined): HTMLElement {
               h(
                 'li',
                 {},
-                badge(severity, severity === 'error' ? 'bad' : 'warn'),
+                severity === 'error' ? badge(t('error'), 'bad') : badge(t('warning'), 'warn'),
                 ` ${path}:${line} ${message}`,
               ),
             ),
           ),
         ),
-      skills.length === 0 ? empty('There are no skills.') : null,
+      skills.length === 0 ? empty(t('There are no skills.')) : null,
       ...skills.map((skill) => skillView(skill, app.mayManage, () => void loading.reload())),
     ],
   )
-  const create = textButton('New skill', () => openEditor(null, () => void loading.reload()), {
+  const create = textButton(t('New skill'), () => openEditor(null, () => void loading.reload()), {
     class: 'button is-primary',
     icon: 'plus',
   })
   return screen(
     lead(
-      'A skill is a text that the agent gets when a message matches it. Context skills are always included.',
+      t('A skill is a text that the agent gets when a message matches it. Context skills are always included.'),
     ),
     app.mayManage && h('div', { class: 'screen-actions' }, create),
     tester(),
-    section('All skills', loading.element),
+    section(t('All skills'), loading.element),
   )
 }
 
@@ -80,7 +93,7 @@ function tester(): HTMLElement {
   const message = input({
     dir: 'auto',
     required: true,
-    placeholder: 'A message as people would write it',
+    placeholder: t('A message as people would write it'),
   })
   const result = h('div', { role: 'status' })
   const submit = async () => {
@@ -88,8 +101,8 @@ function tester(): HTMLElement {
     result.replaceChildren(matchView(match))
   }
   return section(
-    'Which skill would a message select?',
-    form([field('Message', message)], 'Try', submit),
+    t('Which skill would a message select?'),
+    form([field(t('Message'), message)], t('Try'), submit),
     result,
   )
 }
@@ -105,8 +118,8 @@ function skillView(skill: Skill, mayManage: boolean, onChanged: () => void): HTM
       {},
       h('span', { class: 'skill-name' }, skill.name),
       h('span', { class: 'skill-text' }, skill.description),
-      badge(skill.type),
-      badge(skill.source),
+      badge(t(TYPES[skill.type] ?? skill.type)),
+      badge(t(SOURCES[skill.source] ?? skill.source)),
     ),
     body,
   )
@@ -116,12 +129,12 @@ function skillView(skill: Skill, mayManage: boolean, onChanged: () => void): HTM
     markdown.update(skill.body, false)
     body.append(
       facts([
-        ['Priority', String(skill.priority)],
-        ['Triggers', skill.triggers.join(', ')],
-        ['Keywords', skill.keywords.join(', ')],
-        ['Tools', skill.allowedTools.join(', ')],
-        ['Needs bundles', skill.requiresBundles.join(', ')],
-        ['File', skill.path],
+        [t('Priority'), String(skill.priority)],
+        [t('Triggers'), skill.triggers.join(', ')],
+        [t('Keywords'), skill.keywords.join(', ')],
+        [t('Tools'), skill.allowedTools.join(', ')],
+        [t('Needs bundles'), skill.requiresBundles.join(', ')],
+        [t('File'), skill.path],
       ]),
       markdown.element,
       ...(isOwn ? [ownActions(skill, onChanged)] : []),
@@ -133,14 +146,14 @@ function skillView(skill: Skill, mayManage: boolean, onChanged: () => void): HTM
 function ownActions(skill: Skill, onChanged: () => void): HTMLElement {
   const remove = async () => {
     await change('delete', skill.name)
-    toast(`The skill ${skill.name} was deleted.`)
+    toast(t('The skill {name} was deleted.', { name: skill.name }))
     onChanged()
   }
   return h(
     'div',
     { class: 'form-buttons' },
-    textButton('Edit', () => openEditor(skill, onChanged), { icon: 'edit' }),
-    textButton('Delete', () => void remove().catch((error: Error) => toast(error.message)), {
+    textButton(t('Edit'), () => openEditor(skill, onChanged), { icon: 'edit' }),
+    textButton(t('Delete'), () => void remove().catch((error: Error) => toast(error.message)), {
       class: 'button is-dangerous',
     }),
   )
@@ -155,14 +168,14 @@ function change(
 }
 
 function openEditor(skill: Skill | null, onChanged: () => void): void {
-  const dialog = openDialog(skill ? `Edit ${skill.name}` : 'New skill', 'is-wide')
+  const dialog = openDialog(skill ? t('Edit {name}', { name: skill.name }) : t('New skill'), 'is-wide')
   const name = input({ required: true, value: skill?.name ?? '', readonly: skill !== null })
   name.pattern = '[A-Za-z0-9_\\-]+'
   const description = input({ required: true, dir: 'auto', value: skill?.description ?? '' })
   const type = select(
     [
-      { value: 'skill', label: 'Skill: when a message matches it' },
-      { value: 'context', label: 'Context: always' },
+      { value: 'skill', label: t('Skill: when a message matches it') },
+      { value: 'context', label: t('Context: always') },
     ],
     skill?.type ?? 'skill',
   )
@@ -192,21 +205,21 @@ function openEditor(skill: Skill | null, onChanged: () => void): void {
     onChanged()
   }
   const fields = [
-    field('Name', name, 'Letters, digits, - and _.'),
-    field('Description', description),
-    field('Type', type),
-    field('Triggers', triggers, 'Phrases, separated by commas. One of them is enough.'),
-    field('Keywords', keywords, 'Words, separated by commas. Two of them are enough.'),
-    field('Tools', tools, 'Names or patterns such as files__*, separated by commas. Empty: all.'),
-    field('Priority', priority, `${PRIORITY.min} to ${PRIORITY.max}; the lower comes first.`),
-    field('Text', body, 'Markdown.'),
+    field(t('Name'), name, t('Letters, digits, - and _.')),
+    field(t('Description'), description),
+    field(t('Type'), type),
+    field(t('Triggers'), triggers, t('Phrases, separated by commas. One of them is enough.')),
+    field(t('Keywords'), keywords, t('Words, separated by commas. Two of them are enough.')),
+    field(t('Tools'), tools, t('Names or patterns such as files__*, separated by commas. Empty: all.')),
+    field(t('Priority'), priority, t('{min} to {max}; the lower comes first.', { min: PRIORITY.min, max: PRIORITY.max })),
+    field(t('Text'), body, t('Markdown.')),
   ]
-  dialog.body.append(form(fields, 'Save', submit))
+  dialog.body.append(form(fields, t('Save'), submit))
 }
 
 function listOf(text: string): string[] {
   return text
-    .split(',')
+    .split(/[,，、،]/)
     .map((part) => part.trim())
     .filter(Boolean)
 }

@@ -8,27 +8,28 @@ import { h } from '../base/dom'
 import { checkbox, field, form, input, select } from '../base/form'
 import { fullTime } from '../base/time'
 import { toast } from '../base/toast'
+import { t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { empty, lead, Loading, section, table } from './parts'
 
-const EXPIRIES = [
-  { value: '30', label: '30 days' },
-  { value: '90', label: '90 days' },
-  { value: '365', label: 'One year' },
-  { value: '', label: 'Never' },
+const expiries = () => [
+  { value: '30', label: tn(30, '{n} day', '{n} days') },
+  { value: '90', label: tn(90, '{n} day', '{n} days') },
+  { value: '365', label: t('One year') },
+  { value: '', label: t('Never') },
 ]
 
 export function tokensPart(app: App): HTMLElement {
   const loading = new Loading(listTokens, (tokens) => [
     tokens.length === 0
-      ? empty('There are no tokens.')
+      ? empty(t('There are no tokens.'))
       : table(
-          ['Name', 'May', 'Limited to', 'Last used', 'Expires', ''],
+          [t('Name'), t('May'), t('Limited to'), t('Last used'), t('Expires'), ''],
           tokens.map((token) => row(app, token, () => void loading.reload())),
           { isStacked: true },
         ),
   ])
-  const create = textButton('New token', () => openCreate(app, () => void loading.reload()), {
+  const create = textButton(t('New token'), () => openCreate(app, () => void loading.reload()), {
     class: 'button is-primary',
     icon: 'plus',
   })
@@ -36,11 +37,11 @@ export function tokensPart(app: App): HTMLElement {
     'div',
     {},
     section(
-      'Tokens',
+      t('Tokens'),
       lead(
-        'A token lets a program act as you: scripts, other MCP clients, the terminal on another machine.',
+        t('A token lets a program act as you: scripts, other MCP clients, the terminal on another machine.'),
       ),
-      h('p', { class: 'lead' }, h('a', { href: './api.html', target: '_blank' }, 'All routes of the API')),
+      h('p', { class: 'lead' }, h('a', { href: './api.html', target: '_blank' }, t('All routes of the API'))),
       h('div', { class: 'screen-actions' }, create),
       loading.element,
     ),
@@ -62,22 +63,22 @@ function row(app: App, token: Token, onChanged: () => void): (string | HTMLEleme
       .catch((error) => toast(messageOf(error)))
   return [
     token.name,
-    token.scopes.join(', ') || 'everything',
+    token.scopes.join(', ') || t('everything'),
     limits(app, token) || '–',
-    token.lastUsedAt ? fullTime(token.lastUsedAt) : 'never',
-    token.expiresAt ? fullTime(token.expiresAt) : 'never',
-    textButton('Revoke', revoke, { class: 'button is-dangerous' }),
+    token.lastUsedAt ? fullTime(token.lastUsedAt) : t('never'),
+    token.expiresAt ? fullTime(token.expiresAt) : t('never'),
+    textButton(t('Revoke'), revoke, { class: 'button is-dangerous' }),
   ]
 }
 
 function openCreate(app: App, onChanged: () => void): void {
-  const dialog = openDialog('New token')
-  const name = input({ required: true, placeholder: 'Purpose of the token' })
+  const dialog = openDialog(t('New token'))
+  const name = input({ required: true, placeholder: t('Purpose of the token') })
   const boxes = SCOPES.map((scope) => [scope, ...checkbox(scope, scope !== 'admin')] as const)
-  const expiry = select(EXPIRIES, '90')
+  const expiry = select(expiries(), '90')
   const spaces = app.workspace.value?.workspaces ?? []
   const where = select([
-    { value: '', label: 'All my workspaces' },
+    { value: '', label: t('All my workspaces') },
     ...spaces.map(({ id, name: label }) => ({ value: id, label })),
   ])
   where.value = ''
@@ -88,7 +89,7 @@ function openCreate(app: App, onChanged: () => void): void {
       scopes: boxes.filter(([, , box]) => box.checked).map(([scope]) => scope),
       workspaceId: where.value || null,
       tools: tools.value
-        .split(',')
+        .split(/[,，、،]/)
         .map((glob) => glob.trim())
         .filter(Boolean),
       expiresInDays: expiry.value ? Number(expiry.value) : null,
@@ -96,12 +97,12 @@ function openCreate(app: App, onChanged: () => void): void {
     onChanged()
     const shown = input({ value: token, readonly: true, class: 'input is-code' })
     dialog.body.replaceChildren(
-      h('p', { class: 'lead' }, 'Copy the token now. It is not shown again.'),
+      h('p', { class: 'lead' }, t('Copy the token now. It is not shown again.')),
       h(
         'div',
         { class: 'share-add' },
-        field('Token', shown),
-        copyButton('Copy the token', () => token),
+        field(t('Token'), shown),
+        copyButton(t('Copy the token'), () => token),
       ),
     )
     shown.select()
@@ -109,15 +110,15 @@ function openCreate(app: App, onChanged: () => void): void {
   const scopes = h(
     'fieldset',
     { class: 'field' },
-    h('legend', {}, 'May'),
+    h('legend', {}, t('May')),
     ...boxes.map(([, element]) => element),
   )
   const fields = [
-    field('Name', name),
+    field(t('Name'), name),
     scopes,
-    field('Workspaces', where),
-    field('Tools', tools, 'Names or patterns such as files__*, separated by commas. Empty: all.'),
-    field('Expires after', expiry),
+    field(t('Workspaces'), where),
+    field(t('Tools'), tools, t('Names or patterns such as files__*, separated by commas. Empty: all.')),
+    field(t('Expires after'), expiry),
   ]
-  dialog.body.append(form(fields, 'Create', submit))
+  dialog.body.append(form(fields, t('Create'), submit))
 }

@@ -8,6 +8,7 @@ import { select } from '../base/form'
 import { hrefOf } from '../base/router'
 import { save } from '../base/save'
 import { count, money } from '../base/time'
+import { msg, t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { titleOf } from '../model/actions'
 import { nameOf } from '../model/people'
@@ -37,11 +38,11 @@ interface Report {
   rows: Row[]
 }
 
-const PERIODS = [
-  { value: '7', label: 'Last 7 days' },
-  { value: '30', label: 'Last 30 days' },
-  { value: '90', label: 'Last 90 days' },
-  { value: '', label: 'All time' },
+const periods = () => [
+  { value: '7', label: t('Last 7 days') },
+  { value: '30', label: t('Last 30 days') },
+  { value: '90', label: t('Last 90 days') },
+  { value: '', label: t('All time') },
 ]
 const DAY_MS = 86_400_000
 const BARS_MAX = 90
@@ -49,9 +50,9 @@ const NEWEST = 1000 // conversations that are looked at
 const COSTLIEST = 10
 
 export function usageScreen(app: App, _part: string | undefined): HTMLElement {
-  const period = select(PERIODS, '30')
-  period.setAttribute('aria-label', 'Period')
-  const asCsv = textButton('Save as CSV', () => shown && save('usage.csv', csvOf(shown)), { icon: 'save' })
+  const period = select(periods(), '30')
+  period.setAttribute('aria-label', t('Period'))
+  const asCsv = textButton(t('Save as CSV'), () => shown && save('usage.csv', csvOf(shown)), { icon: 'save' })
   let shown: Report[] | null = null
   asCsv.disabled = true
   const loading = new Loading(
@@ -82,7 +83,9 @@ function costliest(): HTMLElement {
           count(one.totalOutputTokens),
           money(cost(one)),
         ])
-      return rows.length === 0 ? [] : [section('By conversation', table(['Conversation', 'Tokens in', 'Tokens out', 'Cost'], rows))]
+      if (rows.length === 0) return []
+      const head = [t('Conversation'), t('Tokens in'), t('Tokens out'), t('Cost')]
+      return [section(t('By conversation'), table(head, rows))]
     },
   )
   return loading.element
@@ -115,30 +118,31 @@ function load(days: string): Promise<Report[]> {
   )
 }
 
-const NOTHING =
-  'No model was called in this period. Every answer of a model is counted here: its tokens, its cost and the person who asked.'
+const NOTHING = msg(
+  'No model was called in this period. Every answer of a model is counted here: its tokens, its cost and the person who asked.',
+)
 
 function draw(days: Report, models: Report, users: Report, period: string): HTMLElement[] {
   const { total, conversations } = days
-  if (total.calls === 0) return [empty(NOTHING)]
+  if (total.calls === 0) return [empty(t(NOTHING))]
   return [
     h(
       'div',
       { class: 'tiles' },
-      tile('Tokens in', count(total.inputTokens)),
-      tile('Tokens out', count(total.outputTokens)),
-      tile('From the cache', percent(total.cacheReadTokens, total.inputTokens)),
-      tile('Cost', costText(total)),
-      tile('Conversations', count(conversations)),
+      tile(t('Tokens in'), count(total.inputTokens)),
+      tile(t('Tokens out'), count(total.outputTokens)),
+      tile(t('From the cache'), percent(total.cacheReadTokens, total.inputTokens)),
+      tile(t('Cost'), costText(total)),
+      tile(t('Conversations'), count(conversations)),
     ),
-    section('By day', chart(fill(days.rows, period))),
+    section(t('By day'), chart(fill(days.rows, period))),
     section(
-      'By model',
-      breakdown('Model', models.rows, (row) => modelLabel(row.model ?? '')),
+      t('By model'),
+      breakdown(t('Model'), models.rows, (row) => modelLabel(row.model ?? '')),
     ),
     section(
-      'By person',
-      breakdown('Person', users.rows, (row) => nameOf(row.user || null)),
+      t('By person'),
+      breakdown(t('Person'), users.rows, (row) => nameOf(row.user || null)),
     ),
   ]
 }
@@ -153,13 +157,14 @@ function tile(label: string, value: string): HTMLElement {
 }
 
 function percent(part: number, whole: number): string {
-  return whole === 0 ? '0 %' : `${Math.round((part / whole) * 100)} %`
+  return t('{percent} %', { percent: whole === 0 ? 0 : Math.round((part / whole) * 100) })
 }
 
 /** Usage without a price is named, not counted as zero. */
 function costText({ costUsd, knownCostUsd, unpricedCalls }: Sums): string {
   if (costUsd !== null) return money(costUsd)
-  return knownCostUsd > 0 ? `${money(knownCostUsd)} + ${count(unpricedCalls)} calls` : 'unknown'
+  if (knownCostUsd <= 0) return t('unknown')
+  return tn(unpricedCalls, '{cost} + {n} call', '{cost} + {n} calls', { cost: money(knownCostUsd) })
 }
 
 /** Days without use are part of the picture. */
@@ -197,14 +202,19 @@ function chart(rows: readonly Row[]): HTMLElement {
   svg.setAttribute('preserveAspectRatio', 'none')
   svg.setAttribute('class', 'chart')
   svg.setAttribute('role', 'img')
-  svg.setAttribute('aria-label', `Tokens by day, at most ${count(most)}`)
+  svg.setAttribute('aria-label', t('Tokens by day, at most {most}', { most: count(most) }))
   rows.forEach((row, i) => {
     const scale = (HEIGHT - 4) / most
     const inHeight = row.inputTokens * scale
     const outHeight = row.outputTokens * scale
     const group = document.createElementNS(SVG, 'g')
     const title = document.createElementNS(SVG, 'title')
-    title.textContent = `${row.day}: ${count(row.inputTokens)} in, ${count(row.outputTokens)} out, ${costText(row)}`
+    title.textContent = t('{day}: {input} in, {output} out, {cost}', {
+      day: row.day ?? '',
+      input: count(row.inputTokens),
+      output: count(row.outputTokens),
+      cost: costText(row),
+    })
     group.append(
       title,
       bar(i, 0, HEIGHT, 'chart-hover'),
@@ -217,7 +227,7 @@ function chart(rows: readonly Row[]): HTMLElement {
   return h(
     'figure',
     { class: 'figure' },
-    h('p', { class: 'chart-scale' }, `${count(most)} tokens`),
+    h('p', { class: 'chart-scale' }, tn(most, '{n} token', '{n} tokens')),
     svgHost(svg),
     h('figcaption', {}, h('span', {}, first), legend(), h('span', {}, last)),
   )
@@ -234,9 +244,9 @@ function legend(): HTMLElement {
     'span',
     { class: 'legend' },
     h('i', { class: 'legend-in' }),
-    'in',
+    t('in'),
     h('i', { class: 'legend-out' }),
-    'out',
+    t('out'),
   )
 }
 
@@ -255,7 +265,7 @@ function breakdown(label: string, rows: readonly Row[], name: (row: Row) => stri
     (a, b) => b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens,
   )
   return table(
-    [label, 'Calls', 'Tokens in', 'Tokens out', 'Cost'],
+    [label, t('Calls'), t('Tokens in'), t('Tokens out'), t('Cost')],
     sorted.map((row) => [
       name(row) || '–',
       count(row.calls),

@@ -14,29 +14,31 @@ import { openDialog } from '../base/dialog'
 import { h } from '../base/dom'
 import { field, form, input, select } from '../base/form'
 import { toast } from '../base/toast'
+import { t } from '../base/words'
 import type { App } from '../model/app'
 import { Loading, section, table } from './parts'
+import { roleOptions } from './roles'
 
-const ROLES = ['member', 'admin', 'owner'].map((value) => ({ value, label: value }))
+const ROLES = ['member', 'admin', 'owner']
 
 export function usersPart(app: App): HTMLElement {
   const me = app.workspace.value?.user.id
   const local = app.workspace.value?.authMode === 'local'
   const loading = new Loading(listUsers, (users) => [
     table(
-      ['Name', 'E-mail', 'Role', ''],
+      [t('Name'), t('E-mail'), t('Role'), ''],
       users.map((user) => row(user, user.id === me, local, () => void loading.reload())),
       { isStacked: true },
     ),
   ])
-  const create = textButton('Add a person', () => openCreate(local, () => void loading.reload()), {
+  const create = textButton(t('Add a person'), () => openCreate(local, () => void loading.reload()), {
     class: 'button is-primary',
     icon: 'plus',
   })
   return h(
     'div',
     {},
-    section('People', h('div', { class: 'screen-actions' }, create), loading.element),
+    section(t('People'), h('div', { class: 'screen-actions' }, create), loading.element),
   )
 }
 
@@ -51,12 +53,12 @@ function row(
       toast(messageOf(error))
       onChanged()
     })
-  const role = select(ROLES, user.orgRole)
-  role.setAttribute('aria-label', `Role of ${user.displayName ?? user.id}`)
+  const role = select(roleOptions(...ROLES), user.orgRole)
+  role.setAttribute('aria-label', t('Role of {name}', { name: user.displayName ?? user.id }))
   role.disabled = isMe
   role.addEventListener('change', () => attempt(changeUser(user.id, { orgRole: role.value })))
   const remove = textButton(
-    'Remove',
+    t('Remove'),
     () => confirmRemoval(user, () => attempt(removeUser(user.id))),
     {
       class: 'button is-dangerous',
@@ -65,52 +67,52 @@ function row(
   const name = user.displayName ?? user.id
   const signOut = () =>
     void signOutUser(user.id)
-      .then(() => toast(`All sessions of ${name} have ended.`))
+      .then(() => toast(t('All sessions of {name} have ended.', { name })))
       .catch((error) => toast(messageOf(error)))
   const buttons = h(
     'div',
     { class: 'form-buttons' },
-    hasPasswords && textButton('Set password', () => openPassword(user, name)),
-    textButton('Log out', signOut),
+    hasPasswords && textButton(t('Set password'), () => openPassword(user, name)),
+    textButton(t('Log out'), signOut),
     remove,
   )
-  return [name, user.email ?? '–', role, isMe ? 'you' : buttons]
+  return [name, user.email ?? '–', role, isMe ? t('you') : buttons]
 }
 
 function openPassword(user: User, name: string): void {
-  const dialog = openDialog(`Password of ${name}`)
+  const dialog = openDialog(t('Password of {name}', { name }))
   const password = input({ type: 'password', required: true, autocomplete: 'new-password' })
   const submit = async () => {
     await resetPassword(user.id, password.value)
     dialog.close()
-    toast(`${name} has a new password. All sessions have ended.`)
+    toast(t('{name} has a new password. All sessions have ended.', { name }))
   }
-  const note = 'At least 8 characters. Ends all sessions of this person.'
-  dialog.body.append(form([field('New password', password, note)], 'Set', submit))
+  const note = t('At least 8 characters. Ends all sessions of this person.')
+  dialog.body.append(form([field(t('New password'), password, note)], t('Set'), submit))
 }
 
 function confirmRemoval(user: User, run: () => void): void {
-  const dialog = openDialog(`Remove ${user.displayName ?? user.id}?`)
+  const dialog = openDialog(t('Remove {name}?', { name: user.displayName ?? user.id }))
   const remove = () => {
     dialog.close()
     run()
   }
   dialog.body.append(
-    h('p', {}, 'Sessions, tokens and open pages of this person end immediately. Conversations stay.'),
+    h('p', {}, t('Sessions, tokens and open pages of this person end immediately. Conversations stay.')),
     h(
       'div',
       { class: 'form-buttons' },
-      textButton('Remove', remove, { class: 'button is-dangerous' }),
-      textButton('Cancel', () => dialog.close()),
+      textButton(t('Remove'), remove, { class: 'button is-dangerous' }),
+      textButton(t('Cancel'), () => dialog.close()),
     ),
   )
 }
 
 function openCreate(hasPassword: boolean, onChanged: () => void): void {
-  const dialog = openDialog('Add a person')
+  const dialog = openDialog(t('Add a person'))
   const email = input({ type: 'email', required: true })
   const name = input({ required: true, dir: 'auto' })
-  const role = select(ROLES, 'member')
+  const role = select(roleOptions(...ROLES), 'member')
   const password = input({ type: 'password', required: true, autocomplete: 'new-password' })
   const submit = async () => {
     const user = { email: email.value.trim(), displayName: name.value.trim(), orgRole: role.value }
@@ -118,14 +120,14 @@ function openCreate(hasPassword: boolean, onChanged: () => void): void {
     dialog.close()
     onChanged()
   }
-  const fields = [field('E-mail', email), field('Name', name), field('Role', role)]
+  const fields = [field(t('E-mail'), email), field(t('Name'), name), field(t('Role'), role)]
   if (hasPassword)
     fields.push(
       field(
-        'First password',
+        t('First password'),
         password,
-        'At least 8 characters; to be changed after the first login.',
+        t('At least 8 characters; to be changed after the first login.'),
       ),
     )
-  dialog.body.append(form(fields, 'Add', submit))
+  dialog.body.append(form(fields, t('Add'), submit))
 }

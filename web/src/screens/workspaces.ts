@@ -7,20 +7,22 @@ import { h } from '../base/dom'
 import { field, form, input, select } from '../base/form'
 import { count } from '../base/time'
 import { toast } from '../base/toast'
+import { t } from '../base/words'
 import type { App } from '../model/app'
 import { Loading, section, table } from './parts'
+import { roleOptions } from './roles'
 
-const ROLES = ['member', 'admin'].map((value) => ({ value, label: value }))
+const ROLES = ['member', 'admin']
 
 export function workspacesPart(app: App): HTMLElement {
   const loading = new Loading(api.listWorkspaces, (workspaces) => [
     table(
-      ['Name', 'Members', 'Bundles', ''],
+      [t('Name'), t('Members'), t('Bundles'), ''],
       workspaces.map((workspace) => [
         workspace.name,
         count(workspace.memberCount),
         count(workspace.bundleCount),
-        textButton('Members', () => openMembers(workspace, () => void loading.reload()), {
+        textButton(t('Members'), () => openMembers(workspace, () => void loading.reload()), {
           icon: 'people',
         }),
       ]),
@@ -30,30 +32,30 @@ export function workspacesPart(app: App): HTMLElement {
     void loading.reload()
     void app.refresh().catch(() => {}) // the switcher learns of it with the next visit
   }
-  const create = textButton('New workspace', () => openCreate(onCreated), {
+  const create = textButton(t('New workspace'), () => openCreate(onCreated), {
     class: 'button is-primary',
     icon: 'plus',
   })
   return h(
     'div',
     {},
-    section('Workspaces', h('div', { class: 'screen-actions' }, create), loading.element),
+    section(t('Workspaces'), h('div', { class: 'screen-actions' }, create), loading.element),
   )
 }
 
 function openCreate(onChanged: () => void): void {
-  const dialog = openDialog('New workspace')
+  const dialog = openDialog(t('New workspace'))
   const name = input({ required: true, dir: 'auto' })
   const submit = async () => {
     await api.addWorkspace(name.value.trim())
     dialog.close()
     onChanged()
   }
-  dialog.body.append(form([field('Name', name)], 'Create', submit))
+  dialog.body.append(form([field(t('Name'), name)], t('Create'), submit))
 }
 
 function openMembers(workspace: api.WorkspaceInfo, onChanged: () => void): void {
-  const dialog = openDialog(`Members of ${workspace.name}`, 'is-wide')
+  const dialog = openDialog(t('Members of {name}', { name: workspace.name }), 'is-wide')
   const reload = () => {
     void loading.reload()
     onChanged()
@@ -64,14 +66,14 @@ function openMembers(workspace: api.WorkspaceInfo, onChanged: () => void): void 
     () => api.listMembers(workspace.id),
     (members) => [
       table(
-        ['Name', 'E-mail', 'Role', ''],
+        [t('Name'), t('E-mail'), t('Role'), ''],
         members.map((member) => row(workspace.id, member, attempt)),
         { isStacked: true },
       ),
     ],
   )
   const who = input({ required: true, placeholder: 'name@example.com' })
-  const role = select(ROLES, 'member')
+  const role = select(roleOptions(...ROLES), 'member')
   const add = async () => {
     await api.addMember(workspace.id, who.value.trim(), role.value)
     who.value = ''
@@ -79,7 +81,7 @@ function openMembers(workspace: api.WorkspaceInfo, onChanged: () => void): void 
   }
   dialog.body.append(
     loading.element,
-    form([field('Add a person, by e-mail', who), field('Role', role)], 'Add', add),
+    form([field(t('Add a person, by e-mail'), who), field(t('Role'), role)], t('Add'), add),
   )
 }
 
@@ -89,12 +91,12 @@ function row(
   attempt: (action: Promise<unknown>) => void,
 ): (string | HTMLElement)[] {
   const name = member.displayName ?? member.userId
-  const role = select(ROLES, member.role)
-  role.setAttribute('aria-label', `Role of ${name}`)
+  const role = select(roleOptions(...ROLES), member.role)
+  role.setAttribute('aria-label', t('Role of {name}', { name }))
   role.addEventListener('change', () =>
     attempt(api.changeMember(workspaceId, member.userId, role.value)),
   )
-  const remove = textButton('Remove', () => attempt(api.removeMember(workspaceId, member.userId)), {
+  const remove = textButton(t('Remove'), () => attempt(api.removeMember(workspaceId, member.userId)), {
     class: 'button is-dangerous',
   })
   return [name, member.email ?? '–', role, remove]

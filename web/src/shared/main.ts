@@ -4,6 +4,7 @@ import type { SharedMessage, SharedPage } from '../api/schema'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { fullTime } from '../base/time'
+import { loadWords, t, tn } from '../base/words'
 import { MarkdownView } from '../markdown/view'
 import { payload } from '../views/payload'
 
@@ -26,16 +27,16 @@ async function ask(before?: number): Promise<SharedPage> {
   })
   if (response.ok) return (await response.json()) as SharedPage
   const { message } = (await response.json().catch(() => ({}))) as { message?: string }
-  throw new Error(message ?? 'The server cannot be reached.')
+  throw new Error(message ?? t('The server cannot be reached.'))
 }
 
 /** "3 tools" with their names; inputs and results if the link has them. */
 function toolsOf({ tools }: SharedMessage): HTMLElement | null {
   if (tools.length === 0) return null
   const rows = tools.map(({ name, input, output }) =>
-    h('li', {}, h('code', {}, name), input !== undefined && payload('Input', input), output && payload('Result', output)),
+    h('li', {}, h('code', {}, name), input !== undefined && payload(t('Input'), input), output && payload(t('Result'), output)),
   )
-  const summary = tools.length === 1 ? 'Used a tool' : `Used ${tools.length} tools`
+  const summary = tn(tools.length, 'Used a tool', 'Used {n} tools')
   return h('details', { class: 'shared-tools' }, h('summary', {}, summary), h('ul', {}, ...rows))
 }
 
@@ -47,7 +48,8 @@ function textOf(text: string): HTMLElement {
 
 function drawMessage(message: SharedMessage, people: number): HTMLElement {
   const isPerson = message.role === 'user'
-  const name = isPerson ? (people > 1 ? `Person ${message.person}` : 'Question') : 'Answer'
+  const asker = people > 1 ? t('Person {n}', { n: message.person ?? '' }) : t('Question')
+  const name = isPerson ? asker : t('Answer')
   const element = h('article', { class: isPerson ? 'shared-message is-person' : 'shared-message' })
   element.append(h('h2', {}, name, h('time', {}, fullTime(message.timestamp))), ...partsOf(message))
   return element
@@ -76,7 +78,7 @@ function drawMessages(messages: SharedMessage[], people: number): HTMLElement[] 
 function drawPage({ messages, before }: SharedPage): void {
   const people = Math.max(0, ...messages.map(({ person = 0 }) => person))
   const shown = messages.filter(({ content, tools, files = [] }) => content || tools.length > 0 || files.length > 0)
-  const more = textButton('Show earlier messages', () => void loadEarlier(more, before!))
+  const more = textButton(t('Show earlier messages'), () => void loadEarlier(more, before!))
   list.prepend(...(before ? [more] : []), ...drawMessages(shown, people))
 }
 
@@ -96,16 +98,22 @@ async function start(): Promise<void> {
   list.replaceChildren()
   try {
     const page = await ask()
-    document.title = page.title ?? 'A shared conversation'
+    document.title = page.title ?? t('A shared conversation')
     drawPage(page)
-    const about = `As it was on ${fullTime(page.createdAt)}. Can be read until ${fullTime(page.expiresAt)}.`
+    const about = t('As it was on {made}. Can be read until {end}.', {
+      made: fullTime(page.createdAt),
+      end: fullTime(page.expiresAt),
+    })
     place.replaceChildren(h('header', {}, h('h1', { dir: 'auto' }, document.title), h('p', {}, about)), list)
   } catch (error) {
-    place.replaceChildren(h('header', {}, h('h1', {}, 'A shared conversation'), h('p', { role: 'alert' }, (error as Error).message)))
+    document.title = t('A shared conversation')
+    const alert = h('p', { role: 'alert' }, (error as Error).message)
+    place.replaceChildren(h('header', {}, h('h1', {}, document.title), alert))
   }
 }
 
 applyTheme()
 theme.addEventListener('change', applyTheme)
+await loadWords()
 addEventListener('hashchange', () => void start())
 void start()

@@ -6,19 +6,20 @@ import { copyButton, copyText } from '../base/copy'
 import { h } from '../base/dom'
 import { checkbox, field, input, select } from '../base/form'
 import { fullTime } from '../base/time'
+import { t, tn } from '../base/words'
 
-const EXPIRIES = [
-  { value: '1', label: 'One day' },
-  { value: '7', label: 'A week' },
-  { value: '30', label: '30 days' },
-  { value: '365', label: 'One year' },
+const expiries = () => [
+  { value: '1', label: t('One day') },
+  { value: '7', label: t('A week') },
+  { value: '30', label: tn(30, '{n} day', '{n} days') },
+  { value: '365', label: t('One year') },
 ]
 
 export class LinksSection {
   readonly element = h('section', { class: 'share-links', hidden: true })
   #id: string
   #made = h('div', {})
-  #list = h('ul', { class: 'share-people', aria: { label: 'Links' } })
+  #list = h('ul', { class: 'share-people', aria: { label: t('Links') } })
   #failure = h('p', { class: 'form-failure', role: 'alert', hidden: true })
 
   constructor(id: string) {
@@ -32,8 +33,8 @@ export class LinksSection {
     if (!found?.isOn) return
     this.#drawList(found.links)
     this.element.replaceChildren(
-      h('h3', {}, 'People without an account'),
-      h('p', { class: 'field-hint' }, 'Whoever has the link reads what has been written up to now, and nothing that follows.'),
+      h('h3', {}, t('People without an account')),
+      h('p', { class: 'field-hint' }, t('Whoever has the link reads what has been written up to now, and nothing that follows.')),
       this.#form(),
       this.#made,
       this.#list,
@@ -43,8 +44,8 @@ export class LinksSection {
   }
 
   #form(): HTMLElement {
-    const expiry = select(EXPIRIES, '30')
-    const [tools, box] = checkbox('Show inputs and results of tools, not only their names', false)
+    const expiry = select(expiries(), '30')
+    const [tools, box] = checkbox(t('Show inputs and results of tools, not only their names'), false)
     const onSubmit = (event: Event) => {
       event.preventDefault()
       void this.#attempt(async () => {
@@ -55,8 +56,8 @@ export class LinksSection {
     return h(
       'form',
       { class: 'share-add', on: { submit: onSubmit } },
-      field('Expires after', expiry),
-      h('button', { type: 'submit', class: 'button' }, 'Make a link'),
+      field(t('Expires after'), expiry),
+      h('button', { type: 'submit', class: 'button' }, t('Make a link')),
       tools,
     )
   }
@@ -64,7 +65,12 @@ export class LinksSection {
   #drawMade(address: string): void {
     const shown = input({ value: address, readonly: true, class: 'input is-code' })
     this.#made.replaceChildren(
-      h('div', { class: 'share-add' }, field('Link. It is not shown again.', shown), copyButton('Copy this link', () => address)),
+      h(
+        'div',
+        { class: 'share-add' },
+        field(t('Link. It is not shown again.'), shown),
+        copyButton(t('Copy this link'), () => address),
+      ),
     )
     shown.select()
     this.#made.scrollIntoView({ block: 'nearest' })
@@ -77,8 +83,13 @@ export class LinksSection {
         h(
           'li',
           { class: 'share-person' },
-          h('span', { class: 'share-name' }, `Expires on ${fullTime(link.expiresAt)}`, h('span', { class: 'field-hint' }, describe(link))),
-          textButton('Revoke', () => void this.#attempt(() => revokeLink(link)), { class: 'button is-dangerous' }),
+          h(
+            'span',
+            { class: 'share-name' },
+            t('Expires on {date}', { date: fullTime(link.expiresAt) }),
+            h('span', { class: 'field-hint' }, describe(link)),
+          ),
+          textButton(t('Revoke'), () => void this.#attempt(() => revokeLink(link)), { class: 'button is-dangerous' }),
         ),
       ),
     )
@@ -97,5 +108,6 @@ export class LinksSection {
 }
 
 function describe({ createdAt, tools }: Link): string {
-  return `made on ${fullTime(createdAt)}${tools ? ', with tools' : ''}`
+  const date = fullTime(createdAt)
+  return tools ? t('made on {date}, with tools', { date }) : t('made on {date}', { date })
 }

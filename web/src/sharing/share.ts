@@ -10,6 +10,7 @@ import { h } from '../base/dom'
 import { field, input, select } from '../base/form'
 import { icon } from '../base/icons'
 import { loadStylesheet } from '../base/stylesheet'
+import { t } from '../base/words'
 import { linkTo } from '../model/actions'
 import type { App } from '../model/app'
 import { nameOf, people, type Person } from '../model/people'
@@ -19,9 +20,9 @@ import { LinksSection } from './links'
 import stylesheet from './share.lazy.css'
 
 const SHOWN_MAX = 50
-const ROLES = [
-  { value: 'write', label: 'can write' },
-  { value: 'read', label: 'can read' },
+const roles = () => [
+  { value: 'write', label: t('can write') },
+  { value: 'read', label: t('can read') },
 ]
 
 export async function openShareDialog(app: App, id: string): Promise<void> {
@@ -33,7 +34,7 @@ class ShareDialog {
   #app: App
   #id: string
   #links: LinksSection
-  #dialog: Dialog = openDialog('Share the conversation')
+  #dialog: Dialog = openDialog(t('Share the conversation'))
   #failure = h('p', { class: 'form-failure', role: 'alert', hidden: true })
   #content = h('div', { class: 'share' }, h('span', { class: 'spinner' }))
 
@@ -65,8 +66,8 @@ class ShareDialog {
     const id = this.#id
     const choices = may.share
       ? [
-          this.#choice(!isShared, 'Private', 'Only you can open it.', () => api.unshareConversation(id)),
-          this.#choice(isShared, 'Shared', 'The people below can read it, and write in it if they may.', () =>
+          this.#choice(!isShared, t('Private'), t('Only you can open it.'), () => api.unshareConversation(id)),
+          this.#choice(isShared, t('Shared'), t('The people below can read it, and write in it if they may.'), () =>
             api.shareConversation(id),
           ),
         ]
@@ -84,7 +85,7 @@ class ShareDialog {
       this.#dialog.close()
       openLeaveDialog(this.#app, this.#id)
     }
-    return h('p', {}, textButton('Leave the conversation', leave, { icon: 'exit' }))
+    return h('p', {}, textButton(t('Leave the conversation'), leave, { icon: 'exit' }))
   }
 
   #choice(
@@ -101,8 +102,8 @@ class ShareDialog {
   }
 
   #roleOf(userId: string, readers: string[]): HTMLElement {
-    const choice = select(ROLES, readers.includes(userId) ? 'read' : 'write')
-    choice.setAttribute('aria-label', `What ${nameOf(userId)} may do`)
+    const choice = select(roles(), readers.includes(userId) ? 'read' : 'write')
+    choice.setAttribute('aria-label', t('What {name} may do', { name: nameOf(userId) }))
     choice.addEventListener(
       'change',
       () => void this.#change(() => api.addParticipant(this.#id, userId, choice.value as api.Role)),
@@ -115,13 +116,12 @@ class ShareDialog {
     const rows = participants.map((userId, i) => {
       const remove = iconButton(
         'cross',
-        `Remove ${nameOf(userId)}`,
+        t('Remove {name}', { name: nameOf(userId) }),
         () => void this.#change(() => api.removeParticipant(this.#id, userId)),
       )
       const mayChange = may.share && userId !== ownerId
-      const role = [userId === me && 'you', userId === ownerId && 'owner', !mayChange && readers.includes(userId) && 'reads']
-        .filter(Boolean)
-        .join(', ')
+      const isReader = !mayChange && readers.includes(userId)
+      const role = [userId === me && t('you'), userId === ownerId && t('owner'), isReader && t('reads')].filter(Boolean).join(', ')
       return h(
         'li',
         { class: `share-person p${i % COLOURS}` },
@@ -132,18 +132,18 @@ class ShareDialog {
         mayChange && remove,
       )
     })
-    return h('ul', { class: 'share-people', aria: { label: 'Participants' } }, ...rows)
+    return h('ul', { class: 'share-people', aria: { label: t('Participants') } }, ...rows)
   }
 
   /** Members who do not take part yet, by name or address; others can be named by their id. */
   #adding({ participants }: Conversation): HTMLElement {
     const others = [...people.value.values()].filter(({ id }) => !participants.includes(id))
-    const role = select(ROLES, 'write')
-    role.setAttribute('aria-label', 'What the person may do')
+    const role = select(roles(), 'write')
+    role.setAttribute('aria-label', t('What the person may do'))
     const add = (user: string) =>
       void this.#change(() => api.addParticipant(this.#id, user, role.value as api.Role))
-    const list = h('ul', { class: 'share-people', aria: { label: 'People to add' } })
-    const search = input({ placeholder: 'Name or e-mail address' })
+    const list = h('ul', { class: 'share-people', aria: { label: t('People to add') } })
+    const search = input({ placeholder: t('Name or e-mail address') })
     const matching = () => {
       const wanted = search.value.trim().toLowerCase()
       const isWanted = ({ displayName, email = '' }: Person) =>
@@ -155,7 +155,7 @@ class ShareDialog {
       list.replaceChildren(
         ...shown.map(({ id }, i) => {
           const button = textButton('', () => add(id), { class: `share-person share-pick p${i % COLOURS}` })
-          button.append(faceOf(id), nameLines(id), h('span', { class: 'share-role' }, 'Add'))
+          button.append(faceOf(id), nameLines(id), h('span', { class: 'share-role' }, t('Add')))
           return h('li', {}, button)
         }),
       )
@@ -171,16 +171,16 @@ class ShareDialog {
     return h(
       'form',
       { class: 'share-add', on: { submit: onSubmit } },
-      field('Add a person', search),
+      field(t('Add a person'), search),
       role,
-      h('button', { type: 'submit', class: 'button is-primary' }, 'Add'),
+      h('button', { type: 'submit', class: 'button is-primary' }, t('Add')),
       list,
     )
   }
 
   #link(): HTMLElement {
     const copy = () => void copyText(linkTo(this.#id))
-    return h('p', { class: 'share-link' }, icon('link'), textButton('Copy the link', copy))
+    return h('p', { class: 'share-link' }, icon('link'), textButton(t('Copy the link'), copy))
   }
 }
 

@@ -5,20 +5,24 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { icon } from '../base/icons'
 import { fullTime, shortTime } from '../base/time'
+import { msg, t, tn } from '../base/words'
 import type { AskBlock } from '../model/items'
 import type { NoAnswer, OtherName } from './run'
 import { ToolCard } from './tools'
 
-const NOTES: Record<NonNullable<AskBlock['decision']>, string> = {
-  allow: 'Allowed.',
-  deny: 'Declined.',
-  declined: 'Declined: a message was sent instead.',
-  mixed: 'Answered call by call.',
+/** How a question ended, and the same with the name of somebody else who ended it. */
+export type Ending = readonly [plain: string, withName: string]
+
+const NOTES: Record<NonNullable<AskBlock['decision']>, Ending> = {
+  allow: [msg('Allowed.'), msg('Allowed by {name}.')],
+  deny: [msg('Declined.'), msg('Declined by {name}.')],
+  declined: [msg('Declined: a message was sent instead.'), msg('Declined by {name}: a message was sent instead.')],
+  mixed: [msg('Answered call by call.'), msg('Answered call by call by {name}.')],
 }
 
 /** "Allowed." by somebody else: "Allowed by Bob." */
-export function signed(note: string, by: string | null): string {
-  return by ? note.replace(/[.:]|$/, (end) => ` by ${by}${end}`) : note
+export function signed([plain, withName]: Ending, by: string | null): string {
+  return by ? t(withName, { name: by }) : t(plain)
 }
 
 export class AskView {
@@ -56,14 +60,15 @@ export class AskView {
       card.update(call)
       return card.element
     })
-    const title = calls.length === 1 ? 'Allow this call?' : `Allow these ${calls.length} calls?`
-    const always = this.#button('Always allow', { allow: true, always: true })
-    always.title = `Do not ask again about ${names}, whether the agent or an app calls it`
-    const allow = [this.#button('Allow', { allow: true }, 'button is-primary'), ...(canRemember ? [always] : [])]
-    const buttons = [...(directory ? [] : allow), this.#button('Decline', { allow: false })]
+    const title = tn(calls.length, 'Allow this call?', 'Allow these {n} calls?')
+    const always = this.#button(t('Always allow'), { allow: true, always: true })
+    always.title = t('Do not ask again about {names}, whether the agent or an app calls it', { names })
+    const once = this.#button(t('Allow'), { allow: true }, 'button is-primary') // not shown
+    const allow = [once, ...(canRemember ? [always] : [])]
+    const buttons = [...(directory ? [] : allow), this.#button(t('Decline'), { allow: false })]
     this.#buttons = refusal === null ? buttons : []
-    const where = directory ? `It would run in ${directory}, the directory of a terminal. Allow it there.` : ''
-    this.element.setAttribute('aria-label', `Permission for ${names}`)
+    const where = directory ? t('It would run in {directory}, the directory of a terminal. Allow it there.', { directory }) : ''
+    this.element.setAttribute('aria-label', t('Permission for {names}', { names }))
     this.element.replaceChildren(
       h('p', { class: 'ask-title' }, icon('help'), title),
       h('div', { class: 'tools-list' }, ...cards),

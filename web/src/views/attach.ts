@@ -7,6 +7,7 @@ import { iconButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { toast } from '../base/toast'
+import { t } from '../base/words'
 import { fileIcon, sizeText, viewFile } from './files'
 
 const FILES_MAX = 20 // of one message, as the server has it
@@ -21,7 +22,7 @@ interface Chip {
 
 export class Attachments {
   readonly element = h('div', { class: 'attachments', hidden: true })
-  readonly button = iconButton('clip', 'Attach files', () => this.#choose(), 'attach')
+  readonly button = iconButton('clip', t('Attach files'), () => this.#choose(), 'attach')
   #chips: Chip[] = []
   #onChange: () => void
   #ends = new AbortController()
@@ -54,12 +55,12 @@ export class Attachments {
 
   add(files: readonly File[]): void {
     const room = FILES_MAX - this.#chips.length
-    if (files.length > room) toast(`A message has at most ${FILES_MAX} files.`)
+    if (files.length > room) toast(t('A message has at most {max} files.', { max: FILES_MAX }))
     for (const file of files.slice(0, room)) void this.#give(file)
   }
 
   async #give(file: File): Promise<void> {
-    const size = h('span', { class: 'file-size' }, '0 %')
+    const size = h('span', { class: 'file-size' }, t('{percent} %', { percent: 0 }))
     const thumbnail = /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null
     const chip: Chip = { element: h('span', { class: 'attachment is-sending' }), abort: new AbortController(), file: null, thumbnail }
     const face = thumbnail ? thumbnailOf(thumbnail) : icon('note')
@@ -72,14 +73,15 @@ export class Attachments {
         h('span', { class: 'file-name', dir: 'auto' }, file.name),
         size,
       ),
-      iconButton('cross', `Remove ${file.name}`, () => this.#drop(chip)),
+      iconButton('cross', t('Remove {name}', { name: file.name }), () => this.#drop(chip)),
     )
     this.#chips.push(chip)
     this.element.append(chip.element)
     this.#changed()
     try {
       const tell = (share: number, isWaiting: boolean) => {
-        setText(size, `${Math.floor(share * 100)} %${isWaiting ? ', waiting for the server' : ''}`)
+        const percent = Math.floor(share * 100)
+        setText(size, isWaiting ? t('{percent} %, waiting for the server', { percent }) : t('{percent} %', { percent }))
         chip.element.style.setProperty('--sent', String(share))
       }
       chip.file = await giveFile(file, tell, chip.abort.signal)
@@ -119,7 +121,7 @@ export class Attachments {
     // Spreadsheets put a picture beside the text that is meant.
     const files = text === '' ? [...(data?.files ?? [])] : []
     // A long text would hide what is being written.
-    if (text.length > PASTED_MAX) files.push(new File([text], 'Pasted text.txt', { type: 'text/plain' }))
+    if (text.length > PASTED_MAX) files.push(new File([text], `${t('Pasted text')}.txt`, { type: 'text/plain' }))
     if (files.length === 0) return
     event.preventDefault()
     this.add(files)

@@ -2,6 +2,7 @@
 import { h, setText, type Keyed } from '../base/dom'
 import { icon } from '../base/icons'
 import { seconds } from '../base/time'
+import { t } from '../base/words'
 import { MarkdownView } from '../markdown/view'
 import type { AskBlock, Block, InputBlock, TextBlock, ToolsBlock } from '../model/items'
 import { AskView } from './ask'
@@ -45,14 +46,14 @@ export class TextView implements BlockView {
 }
 
 function thought(ms: number | undefined): string {
-  if (ms === undefined) return 'Thinking'
-  return ms < 1000 ? 'Thought for a moment' : `Thought for ${seconds(ms)}`
+  if (ms === undefined) return t('Thinking')
+  return ms < 1000 ? t('Thought for a moment') : t('Thought for {time}', { time: seconds(ms) })
 }
 
 /** Closed until somebody wants to read it, and drawn only then. */
 class ThinkingView implements BlockView {
   #markdown = new MarkdownView()
-  #label = h('span', {}, 'Thinking')
+  #label = h('span', {}, t('Thinking'))
   #block: TextBlock | null = null
   #isGrowing = false
   readonly element = h(
@@ -66,7 +67,7 @@ class ThinkingView implements BlockView {
     this.#block = block as TextBlock
     this.#isGrowing = isGrowing
     this.element.classList.toggle('is-growing', isGrowing)
-    setText(this.#label, isGrowing ? 'Thinking…' : thought(this.#block.ms))
+    setText(this.#label, isGrowing ? t('Thinking…') : thought(this.#block.ms))
     this.#draw()
   }
 

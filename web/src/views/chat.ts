@@ -8,6 +8,7 @@ import { h } from '../base/dom'
 import { go, route } from '../base/router'
 import { Scope } from '../base/signal'
 import { toast } from '../base/toast'
+import { t } from '../base/words'
 import { forkAt, linkTo, revise } from '../model/actions'
 import type { App } from '../model/app'
 import type { Sibling } from '../model/branches'
@@ -28,7 +29,7 @@ const FLASH_MS = 2400
 const PRICES_DELAY_MS = 1500 // they are looked at last
 
 export class ChatView {
-  readonly element = h('section', { class: 'chat', aria: { label: 'Chat' } })
+  readonly element = h('section', { class: 'chat', aria: { label: t('Chat') } })
   #app: App
   #chat: Chat
   #scope = new Scope()
@@ -39,7 +40,7 @@ export class ChatView {
   #content = h('div', { class: 'content' })
   #notice = h('div', { class: 'notice' })
   #skeleton = skeleton()
-  #reading = h('p', { class: 'dock-note', hidden: true }, 'You can read this conversation. You may not write in it.')
+  #reading = h('p', { class: 'dock-note', hidden: true }, t('You can read this conversation. You may not write in it.'))
   #typing = h('p', { class: 'typing', role: 'status' })
   #earlier: HTMLButtonElement
   #welcome: HTMLElement | null = null
@@ -70,7 +71,7 @@ export class ChatView {
       onTyping: () => chat.noteTyping(),
       onEditLast: () => this.#messages.editLast(),
     })
-    this.#earlier = textButton('Load earlier messages', () => void this.#loadEarlier(), {
+    this.#earlier = textButton(t('Load earlier messages'), () => void this.#loadEarlier(), {
       class: 'more',
     })
     this.#content.append(this.#earlier, this.#notice, this.#messages.element, this.#typing)
@@ -192,7 +193,7 @@ export class ChatView {
     this.#scroll.leave()
     const item = await this.#chat.reveal(where.at)
     if (!item) {
-      if (!this.#chat.gone) toast('That message is not in this conversation.')
+      if (!this.#chat.gone) toast(t('That message is not in this conversation.'))
       return
     }
     this.#draw()
@@ -295,7 +296,7 @@ export class ChatView {
     if (gone && this.#notice.textContent === '') {
       this.#notice.append(
         h('p', { role: 'alert' }, gone),
-        textButton('Start a new chat', () => this.#app.newChat()),
+        textButton(t('Start a new chat'), () => this.#app.newChat()),
       )
     }
   }
@@ -303,8 +304,13 @@ export class ChatView {
   #drawTyping(): void {
     const names = this.#chat.typing
     this.#typing.hidden = names.length === 0
-    const who = names.length > 2 ? 'Several people' : names.join(' and ')
-    const text = names.length === 0 ? '' : `${who} ${names.length === 1 ? 'is' : 'are'} writing…`
+    const text = typingText(names)
     if (this.#typing.textContent !== text) this.#typing.textContent = text
   }
+}
+
+function typingText([first = '', second = '', ...more]: readonly string[]): string {
+  if (more.length > 0) return t('Several people are writing…')
+  if (second) return t('{first} and {second} are writing…', { first, second })
+  return first && t('{name} is writing…', { name: first })
 }

@@ -5,7 +5,8 @@ import type { FilePart } from '../api/types'
 import { iconButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
-import { isMac } from '../base/keys'
+import { MOD } from '../base/keys'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { loadDraft, saveDraft } from '../model/drafts'
@@ -18,12 +19,12 @@ import { modelChip } from './models'
 
 const DRAFT_DELAY_MS = 300
 const SEEN_MS = 700
-const ASKED_HINT = 'Waiting for your permission. Sending a message declines.'
-const PEOPLE_HINT = 'Only people answer. @agent asks the agent, which then reads what was said.'
+const ASKED_HINT = msg('Waiting for your permission. Sending a message declines.')
+const PEOPLE_HINT = msg('Only people answer. @agent asks the agent, which then reads what was said.')
 const CALL = /(^|\s)@agent\b/i
 const BUSY_HINT = matchMedia('(hover: none)').matches
-  ? 'Sent after this answer. The arrow adds it to the answer.'
-  : `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter adds it to the answer.`
+  ? msg('Sent after this answer. The arrow adds it to the answer.')
+  : msg('Enter queues it. {key} Enter adds it to the answer.')
 
 export interface ComposerActions {
   onSend(text: string, whenBusy: WhenBusy, files: FilePart[], forPeople: boolean): void
@@ -40,14 +41,14 @@ export class Composer {
     class: 'composer-field',
     rows: 1,
     dir: 'auto',
-    placeholder: 'Write a message',
+    placeholder: t('Write a message'),
     enterkeyhint: 'send',
-    aria: { label: 'Message' },
+    aria: { label: t('Message') },
   })
   #sendButton = h('button', { type: 'submit', class: 'send' }, icon('send'))
-  #steerButton = iconButton('steer', 'Add to this answer', () => this.#send('steer'), 'steer')
-  #stopButton = iconButton('stop', 'Stop the answer', () => void this.#chat.stop(), 'stop')
-  #peopleButton = iconButton('people', 'Only people', () => this.#switchPeople(), 'people-switch')
+  #steerButton = iconButton('steer', t('Add to this answer'), () => this.#send('steer'), 'steer')
+  #stopButton = iconButton('stop', t('Stop the answer'), () => void this.#chat.stop(), 'stop')
+  #peopleButton = iconButton('people', t('Only people'), () => this.#switchPeople(), 'people-switch')
   #context = new ContextMeter()
   #hint = h('p', { class: 'composer-hint' })
   #usualHint: string
@@ -88,8 +89,8 @@ export class Composer {
     this.#field.addEventListener('input', () => this.#onInput())
     this.#field.value = loadDraft(chat.id)
     this.#usualHint = app.workspace.value?.model.isDemo
-      ? 'Demo model: a few rules, no neural network.'
-      : 'Models make mistakes. Check what matters.'
+      ? t('Demo model: a few rules, no neural network.')
+      : t('Models make mistakes. Check what matters.')
     this.#stopWatching = app.budgetWarning.subscribe(() => this.update())
     this.update()
     requestAnimationFrame(() => this.#fit())
@@ -150,16 +151,16 @@ export class Composer {
     this.#steerButton.hidden = !isWaiting || this.#isForPeople
     this.#sendButton.hidden = isBusy && !hasText
     this.#sendButton.disabled = !hasText || !this.#attachments.isReady
-    const label = isBusy ? 'Send after this answer' : 'Send'
+    const label = isBusy ? t('Send after this answer') : t('Send')
     if (this.#sendButton.title === label) return
     this.#sendButton.title = label
     this.#sendButton.setAttribute('aria-label', label)
   }
 
   #hintFor(isWaiting: boolean, isAsked: boolean): string {
-    if (this.#isForPeople) return PEOPLE_HINT
-    if (isWaiting) return BUSY_HINT
-    return isAsked ? ASKED_HINT : this.#app.budgetWarning.value || this.#usualHint
+    if (this.#isForPeople) return t(PEOPLE_HINT)
+    if (isWaiting) return t(BUSY_HINT, { key: t(MOD) })
+    return isAsked ? t(ASKED_HINT) : this.#app.budgetWarning.value || this.#usualHint
   }
 
   /** At the cursor, on lines of its own. */

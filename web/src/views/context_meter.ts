@@ -2,6 +2,7 @@
 // the request for it have used.
 import { h } from '../base/dom'
 import { count } from '../base/time'
+import { t } from '../base/words'
 import type { Chat } from '../model/chat'
 import { contextOf } from '../model/prices'
 
@@ -34,7 +35,8 @@ export class ContextMeter {
 
   #draw(used: number, size: number): void {
     const share = Math.min(1, used / size)
-    const label = `Context: ${count(used)} of ${count(size)} tokens used, ${Math.round(share * 100)} %`
+    const values = { used: count(used), size: count(size), percent: Math.round(share * 100) }
+    const label = t('Context: {used} of {size} tokens used, {percent} %', values)
     this.#arc.setAttribute('stroke-dasharray', `${share * LENGTH} ${LENGTH}`)
     this.element.classList.toggle('is-high', share >= HIGH)
     this.element.title = label

@@ -4,6 +4,7 @@ import type { FilePart } from '../api/types'
 import { h } from '../base/dom'
 import { icon } from '../base/icons'
 import { toast } from '../base/toast'
+import { locale, t } from '../base/words'
 
 const PICTURES_MAX = 64 // kept, so that scrolling does not load them again
 const WHOLE_MAX = 200_000 // bytes; of a larger picture a small version is shown, if the server makes some
@@ -28,8 +29,10 @@ function pictureOf(address: string, load: () => Promise<Response>): Promise<stri
 }
 
 export function sizeText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  return bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+  if (bytes < 1000) return t('{size} B', { size: bytes })
+  if (bytes < 1e6) return t('{size} kB', { size: Math.round(bytes / 1000) })
+  const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1, useGrouping: false }
+  return t('{size} MB', { size: (bytes / 1e6).toLocaleString(locale(), digits) })
 }
 
 /** Opens a file in a dialog. */
@@ -38,7 +41,7 @@ export async function viewFile(part: FilePart, address: string): Promise<void> {
     const { openViewer } = await import('../files/files')
     await openViewer(part, address)
   } catch {
-    toast('The viewer cannot be loaded.')
+    toast(t('The viewer cannot be loaded.'))
   }
 }
 

@@ -5,6 +5,7 @@ import { iconButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { go, route } from '../base/router'
 import type { SearchHit } from '../api/types'
+import { t } from '../base/words'
 import { walk } from '../model/search'
 
 const MARK = 'nb-found'
@@ -24,11 +25,11 @@ export function walkBar(): HTMLElement {
   const end = () => (walk.value = null)
   const bar = h(
     'div',
-    { class: 'walk', role: 'group', aria: { label: 'Hits of the search' } },
+    { class: 'walk', role: 'group', aria: { label: t('Hits of the search') } },
     place,
-    iconButton('chevron', 'Previous hit (Shift+F3)', () => step(-1), 'walk-up'),
-    iconButton('chevron', 'Next hit (F3)', () => step(1), 'walk-down'),
-    iconButton('cross', 'End the search', end),
+    iconButton('chevron', t('Previous hit (Shift+F3)'), () => step(-1), 'walk-up'),
+    iconButton('chevron', t('Next hit (F3)'), () => step(1), 'walk-down'),
+    iconButton('cross', t('End the search'), end),
   )
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'F3') return
@@ -42,7 +43,7 @@ export function walkBar(): HTMLElement {
   })
   const stop = walk.watch((now) => {
     if (now) {
-      setText(place, `${now.at + 1} of ${now.hits.length}`)
+      setText(place, t('{place} of {total}', { place: now.at + 1, total: now.hits.length }))
       return
     }
     stop()

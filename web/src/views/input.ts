@@ -6,20 +6,22 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { checkbox, field, input, select, type Option } from '../base/form'
 import { icon } from '../base/icons'
+import { msg, t } from '../base/words'
 import { safeHref } from '../markdown/render'
 import type { InputBlock } from '../model/items'
-import { signed } from './ask'
+import { signed, type Ending } from './ask'
 import { payload } from './payload'
 import type { NoAnswer, OtherName } from './run'
 
 export type OnInput = (action: InputAction, content?: Record<string, unknown>) => void
 
-const OUTCOMES: Record<string, string> = {
-  accept: 'Answered.',
-  decline: 'Declined.',
-  cancel: 'Cancelled.',
-  timeout: 'Nobody answered in time.',
+const OUTCOMES: Record<string, Ending> = {
+  accept: [msg('Answered.'), msg('Answered by {name}.')],
+  decline: [msg('Declined.'), msg('Declined by {name}.')],
+  cancel: [msg('Cancelled.'), msg('Cancelled by {name}.')],
+  timeout: [msg('Nobody answered in time.'), msg('Nobody answered in time.')],
 }
+const WITHDRAWN: Ending = [msg('The question was withdrawn.'), msg('The question was withdrawn by {name}.')]
 
 /** A field on the page and what it says; undefined: nothing. */
 interface BoundField {
@@ -57,29 +59,34 @@ export class InputView {
 
   #drawQuestion(request: InputRequest, refusal: string | null): void {
     const fields = request.kind === 'form' && refusal === null ? fieldsOf(request.schema ?? {}) : []
-    const accept = h('button', { type: 'submit', class: 'button is-primary' }, ACCEPT[request.kind])
-    const others = [textButton('Decline', () => this.#onInput('decline')), textButton('Cancel', () => this.#onInput('cancel'))]
+    const accept = h('button', { type: 'submit', class: 'button is-primary' }, t(ACCEPT[request.kind]))
+    const others = [
+      textButton(t('Decline'), () => this.#onInput('decline')),
+      textButton(t('Cancel'), () => this.#onInput('cancel')),
+    ]
     this.#buttons = refusal === null ? [accept, ...others] : []
     this.element.onsubmit = (event) => {
       event.preventDefault()
       this.element.focus({ preventScroll: true })
       this.#onInput('accept', request.kind === 'form' ? contentOf(fields) : undefined)
     }
-    this.element.setAttribute('aria-label', `${request.source} asks: ${request.message}`)
+    const { source, message } = request
+    const asked = t('{source} asks: {message}', { source, message })
+    this.element.setAttribute('aria-label', asked)
     this.element.replaceChildren(
-      h('p', { class: 'ask-title' }, icon('help'), `${request.source} asks`),
-      h('p', { class: 'ask-message', dir: 'auto' }, request.message),
+      h('p', { class: 'ask-title' }, icon('help'), t('{source} asks', { source })),
+      h('p', { class: 'ask-message', dir: 'auto' }, message),
       ...details(request),
       ...fields.map(([, bound]) => bound.element),
       refusal === null ? h('div', { class: 'ask-buttons' }, ...this.#buttons) : h('p', { class: 'ask-refusal' }, refusal),
       this.#failure,
     )
-    announce(`${request.source} asks: ${request.message}`)
+    announce(asked)
   }
 
   #drawOutcome(outcome: string, by: string | null): void {
     const hadFocus = this.element.contains(document.activeElement)
-    const note = signed(OUTCOMES[outcome] ?? 'The question was withdrawn.', by)
+    const note = signed(OUTCOMES[outcome] ?? WITHDRAWN, by)
     this.#buttons = []
     this.element.classList.add('is-settled')
     this.element.removeAttribute('aria-label') // without fields it is not a place to go to
@@ -90,14 +97,14 @@ export class InputView {
 }
 
 const ACCEPT: Record<InputRequest['kind'], string> = {
-  form: 'Send',
-  url: 'I have opened it',
-  sampling: 'Allow',
+  form: msg('Send'),
+  url: msg('I have opened it'),
+  sampling: msg('Allow'),
 }
 
 /** A link is shown in full: who follows it should know where it leads. */
 function details({ kind, url, detail }: InputRequest): HTMLElement[] {
-  if (kind === 'sampling') return detail ? [payload('Input for the model', detail)] : []
+  if (kind === 'sampling') return detail ? [payload(t('Input for the model'), detail)] : []
   const href = kind === 'url' && url ? safeHref(url) : null
   if (!href) return []
   const props = { href, target: '_blank', rel: 'noopener noreferrer', class: 'ask-link' }
@@ -118,7 +125,7 @@ function contentOf(fields: [string, BoundField][]): Record<string, unknown> {
 }
 
 function bind(schema: FieldSchema, title: string, isRequired: boolean): BoundField {
-  const label = isRequired ? title : `${title} (optional)`
+  const label = isRequired ? title : t('{title} (optional)', { title })
   const options = optionsOf(schema)
   if (schema.type === 'boolean') {
     const [element, box] = checkbox(title, schema.default === true)

@@ -3,27 +3,28 @@ import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { openMenu, type MenuItem } from '../base/menu'
 import { NOT_LOADED, toast } from '../base/toast'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import type { Filter } from '../model/conversations'
 import type { ConversationList } from './rows'
 
-const LABELS: Record<Filter, string> = { all: 'All conversations', unread: 'Unread', archived: 'Archive' }
+const LABELS: Record<Filter, string> = { all: msg('All conversations'), unread: msg('Unread'), archived: msg('Archive|list') }
 const FILTERS = Object.keys(LABELS) as Filter[]
 
 export function listHead(app: App, list: ConversationList): HTMLElement {
   const label = h('span', {})
   const items = (): MenuItem[] => [
     ...FILTERS.map((filter) => ({
-      label: LABELS[filter],
+      label: t(LABELS[filter]),
       isChecked: app.conversations.filter === filter && !app.conversations.project,
       run: () => {
         list.selection.value = null
         app.conversations.setFilter(filter)
       },
     })),
-    { label: 'Projects', icon: 'layers', run: () => void openProjects(app) },
-    { label: 'Select several', icon: 'layers', run: () => void select() },
-    { label: 'Trash', icon: 'trash', run: () => void organise().then((part) => part?.openTrash(app)) },
+    { label: t('Projects'), icon: 'layers', run: () => void openProjects(app) },
+    { label: t('Select several'), icon: 'layers', run: () => void select() },
+    { label: t('Trash'), icon: 'trash', run: () => void organise().then((part) => part?.openTrash(app)) },
   ]
   const button = h(
     'button',
@@ -31,7 +32,7 @@ export function listHead(app: App, list: ConversationList): HTMLElement {
       type: 'button',
       class: 'list-filter',
       aria: { haspopup: 'menu', expanded: false },
-      on: { click: () => openMenu(button, items(), 'Conversations to show') },
+      on: { click: () => openMenu(button, items(), t('Conversations to show')) },
     },
     label,
     icon('chevron'),
@@ -43,7 +44,7 @@ export function listHead(app: App, list: ConversationList): HTMLElement {
     list.selection.value = new Set()
     head.after(part.selectionBar(app, list))
   }
-  app.conversations.changes.watch(() => setText(label, app.conversations.project?.name ?? LABELS[app.conversations.filter]))
+  app.conversations.changes.watch(() => setText(label, app.conversations.project?.name ?? t(LABELS[app.conversations.filter])))
   return head
 }
 
@@ -52,7 +53,7 @@ export async function projects(): Promise<typeof import('./projects') | null> {
   try {
     return await import('./projects')
   } catch {
-    toast('This part of the page could not be loaded. Reload the page.')
+    toast(t(NOT_LOADED))
     return null
   }
 }
@@ -65,7 +66,7 @@ async function organise(): Promise<typeof import('./organise') | null> {
   try {
     return await import('./organise')
   } catch {
-    toast(NOT_LOADED)
+    toast(t(NOT_LOADED))
     return null
   }
 }

@@ -3,14 +3,15 @@ import { loginWays, login, authorizeAddress, type LoginWays } from '../api/peopl
 import { h } from '../base/dom'
 import { field, form, input } from '../base/form'
 import { logo } from '../base/icons'
+import { t, tParts } from '../base/words'
 import { wasLinkRefused } from '../model/link_key'
 
 export function loginView(onDone: () => void): HTMLElement {
   const place = h('div', { class: 'login-form' }, h('span', { class: 'spinner' }))
-  const title = h('h1', {}, 'Log in')
+  const title = h('h1', {}, t('Log in'))
   void loginWays().then((ways) => {
-    if (ways.mode === 'dev') title.textContent = 'Open nb'
-    if (ways.orgName) title.textContent = `Log in to ${ways.orgName}`
+    if (ways.mode === 'dev') title.textContent = t('Open nb')
+    if (ways.orgName) title.textContent = t('Log in to {name}', { name: ways.orgName })
     place.replaceChildren(...fieldsFor(ways, onDone))
     place.querySelector('input')?.focus()
   })
@@ -22,13 +23,13 @@ function fieldsFor({ mode }: LoginWays, onDone: () => void): HTMLElement[] {
   const notice = h(
     'p',
     { class: 'form-failure', role: 'alert' },
-    'Login failed. Try again.',
+    t('Login failed. Try again.'),
   )
   if (mode === 'oidc') {
     const link = h(
       'a',
       { class: 'button is-primary login-link', href: authorizeAddress() },
-      'Continue',
+      t('Continue'),
     )
     return failed ? [notice, link] : [link]
   }
@@ -42,7 +43,7 @@ function byKey(onDone: () => void): HTMLElement {
     await login({ key: key.value })
     onDone()
   }
-  return form([field('Key', key, 'The administrator of this server has it (NB_API_KEY).')], 'Log in', submit)
+  return form([field(t('Key'), key, t('The administrator of this server has it (NB_API_KEY).'))], t('Log in'), submit)
 }
 
 /** Without users the page opens with the link that the terminal printed, or with its key. */
@@ -52,23 +53,23 @@ function byLink(onDone: () => void): HTMLElement[] {
     await login({ key: key.value.trim().replace(/^.*#key=/, '') })
     onDone()
   }
+  const serve = h('code', {}, 'nb serve') // not shown
+  const link = h('code', {}, 'nb link') // not shown
   const hint = h(
     'p',
     { class: 'field-hint' },
-    'This page needs the key of this installation. Open the link that ',
-    h('code', {}, 'nb serve'),
-    ' printed. To print the link again, run ',
-    h('code', {}, 'nb link'),
-    ' in a terminal of this machine.',
+    ...tParts('This page needs the key of this installation. Open the link that {command} printed.', { command: serve }),
+    ' ',
+    ...tParts('To print the link again, run {command} in a terminal of this machine.', { command: link }),
   )
   const refused = h(
     'p',
     { class: 'form-failure', role: 'alert' },
-    'That link is not valid any more. Run nb link for the current one.',
+    t('That link is not valid any more. Run nb link for the current one.'),
   )
   const paste = form(
-    [field('Key', key, 'Or paste the link or the key (nb link --key) here.')],
-    'Open',
+    [field(t('Key'), key, t('Or paste the link or the key (nb link --key) here.'))],
+    t('Open'),
     submit,
   )
   return wasLinkRefused ? [refused, hint, paste] : [hint, paste]
@@ -81,5 +82,5 @@ function byPassword(onDone: () => void): HTMLElement {
     await login({ email: email.value.trim(), password: password.value })
     onDone()
   }
-  return form([field('E-mail', email), field('Password', password)], 'Log in', submit)
+  return form([field(t('E-mail'), email), field(t('Password'), password)], t('Log in'), submit)
 }

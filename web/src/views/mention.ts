@@ -1,5 +1,6 @@
 // Completion of @Name in the field: the people of the conversation, and the agent.
 import { h } from '../base/dom'
+import { t } from '../base/words'
 
 const TYPED = /(?:^|\s)@([^\s@]*)$/
 const SHOWN_MAX = 6
@@ -7,7 +8,7 @@ const SHOWN_MAX = 6
 export class MentionPicker {
   #field: HTMLTextAreaElement
   #names: () => string[]
-  #list = h('ul', { class: 'mentions', role: 'listbox', id: 'mentions', hidden: true, aria: { label: 'People' } })
+  #list = h('ul', { class: 'mentions', role: 'listbox', id: 'mentions', hidden: true, aria: { label: t('People') } })
   #shown: string[] = []
   #at = 0
 

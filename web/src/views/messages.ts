@@ -2,6 +2,7 @@
 import { fileAddress } from '../api/files'
 import type { FilePart } from '../api/types'
 import { arrange, h, type Keyed } from '../base/dom'
+import { t } from '../base/words'
 import type { Chat } from '../model/chat'
 import type { Item, RunItem, UserItem } from '../model/items'
 import type { Sibling } from '../model/branches'
@@ -35,7 +36,7 @@ export class Messages {
   readonly element = h('div', {
     class: 'messages',
     role: 'log',
-    aria: { label: 'Conversation', live: 'off' },
+    aria: { label: t('Conversation'), live: 'off' },
   })
   #chat: Chat
   #actions: MessageActions | null // null: only to be read
@@ -44,7 +45,7 @@ export class Messages {
   #views = new Map<string, View>()
   #people: string[] = []
   #isWhole = false
-  #waiting = h('div', { class: 'message run' }, waiting('Thinking'))
+  #waiting = h('div', { class: 'message run' }, waiting(t('Thinking')))
 
   constructor(
     chat: Chat,
@@ -218,8 +219,8 @@ export class Messages {
   }
 
   #noAnswer(forUserId: string | undefined): string | null {
-    if (!this.#maySend) return 'A person who may write in this conversation can answer.'
-    if (forUserId && forUserId !== this.#chat.me) return `Only ${nameOf(forUserId)} can answer.`
+    if (!this.#maySend) return t('A person who may write in this conversation can answer.')
+    if (forUserId && forUserId !== this.#chat.me) return t('Only {name} can answer.', { name: nameOf(forUserId) })
     return null
   }
 

@@ -2,6 +2,7 @@
 import { call, get } from '../api/client'
 import type { ModelList, ProviderInfo } from '../api/types'
 import { field, form, input, select } from '../base/form'
+import { t } from '../base/words'
 import { providerLabel } from '../model/model_names'
 
 /** Where nobody has chosen a model, one that is about to retire is not what a new key begins with. */
@@ -25,8 +26,8 @@ export function keyForm(providers: readonly ProviderInfo[]): HTMLFormElement {
     location.reload() // everything that shows a model must be redrawn
   }
   const fields = [
-    field('Provider', provider),
-    field('API key', key, 'Stored on the server, readable only by its owner, and never shown again.'),
+    field(t('Provider'), provider),
+    field(t('API key'), key, t('Stored on the server, readable only by its owner, and never shown again.')),
   ]
-  return form(fields, 'Connect', connect)
+  return form(fields, t('Connect'), connect)
 }

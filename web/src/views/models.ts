@@ -3,6 +3,7 @@ import { spoken } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { toast } from '../base/toast'
+import { t } from '../base/words'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { modelLabel } from '../model/model_names'
@@ -14,7 +15,7 @@ export function modelChip(app: App, chat: Chat): HTMLElement {
     chat.model ?? chat.conversation?.lastModel ?? app.workspace.value?.model.name ?? ''
   const draw = () => {
     setText(text, modelLabel(current()))
-    chip.title = `Model: ${current()}`
+    chip.title = t('Model: {model}', { model: current() })
   }
   const choose = (name: string) => {
     chat.model = name
@@ -24,9 +25,9 @@ export function modelChip(app: App, chat: Chat): HTMLElement {
     try {
       const [{ openPicker }] = await Promise.all([import('../picker/picker'), loadModels()])
       if (models.value) await openPicker(models.value, current(), choose)
-      else toast('The list of models could not be loaded.')
+      else toast(t('The list of models could not be loaded.'))
     } catch {
-      toast('The list of models could not be loaded. Reload the page.')
+      toast(t('The list of models could not be loaded. Reload the page.'))
     }
   }
   const chip = h(
@@ -37,7 +38,7 @@ export function modelChip(app: App, chat: Chat): HTMLElement {
       aria: { haspopup: 'dialog' },
       on: { click: () => void open() },
     },
-    spoken('Model:'),
+    spoken(t('Model:')),
     text,
     icon('chevron'),
   )

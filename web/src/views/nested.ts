@@ -1,6 +1,7 @@
 // The run of a child agent inside the card of the call that started it: read-only, live while
 // it runs.
 import { h } from '../base/dom'
+import { t } from '../base/words'
 import { Chat } from '../model/chat'
 import { Messages } from './messages'
 
@@ -9,7 +10,7 @@ export function nestedRun(conversationId: string, me: string): HTMLElement {
   const messages = new Messages(chat, null, null)
   const note = h('p', { class: 'nested-note' })
   const draw = () => {
-    note.textContent = chat.gone ?? (chat.items.length === 0 ? 'Loading…' : '')
+    note.textContent = chat.gone ?? (chat.items.length === 0 ? t('Loading…') : '')
     note.hidden = note.textContent === ''
     messages.update()
     if (chat.link === 'live' && !chat.activeRun && chat.items.length > 0) chat.close()
@@ -17,8 +18,8 @@ export function nestedRun(conversationId: string, me: string): HTMLElement {
   chat.changes.watch(draw)
   return h(
     'section',
-    { class: 'nested', aria: { label: 'Delegated run' } },
-    h('h3', {}, 'Delegated run'),
+    { class: 'nested', aria: { label: t('Delegated run') } },
+    h('h3', {}, t('Delegated run')),
     note,
     messages.element,
   )

@@ -2,10 +2,11 @@
 import { logout } from '../api/people'
 import { h } from '../base/dom'
 import { logo } from '../base/icons'
+import { t } from '../base/words'
 
 export function noWorkspaceView(reason: string): HTMLElement {
-  const again = h('button', { class: 'button is-primary', type: 'button' }, 'Try again')
-  const leave = h('button', { class: 'button', type: 'button' }, 'Log out')
+  const again = h('button', { class: 'button is-primary', type: 'button' }, t('Try again'))
+  const leave = h('button', { class: 'button', type: 'button' }, t('Log out'))
   again.addEventListener('click', () => location.reload())
   leave.addEventListener('click', () => {
     void logout().finally(() => location.reload())
@@ -17,7 +18,7 @@ export function noWorkspaceView(reason: string): HTMLElement {
       'div',
       { class: 'login-card' },
       logo(),
-      h('h1', {}, 'No workspace'),
+      h('h1', {}, t('No workspace')),
       h('p', { role: 'alert' }, reason),
       h('div', { class: 'login-form' }, again, leave),
     ),

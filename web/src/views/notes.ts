@@ -6,6 +6,7 @@ import { iconButton } from '../base/controls'
 import { h } from '../base/dom'
 import { form, textarea } from '../base/form'
 import { fullTime } from '../base/time'
+import { t } from '../base/words'
 import { MarkdownView } from '../markdown/view'
 import type { Chat } from '../model/chat'
 import { nameOf } from '../model/people'
@@ -18,21 +19,21 @@ export class NotesPanel {
   #list = h('div', { class: 'notes-list' })
   #asked = 0 // the newest list that was asked for; older ones come too late
   #unsubscribe: () => void
-  #field = textarea({ rows: 3, placeholder: 'Write a note', aria: { label: 'New note' } })
+  #field = textarea({ rows: 3, placeholder: t('Write a note'), aria: { label: t('New note') } })
 
   constructor(chat: Chat, onClose: () => void) {
     this.#chat = chat
     this.element = h(
       'aside',
-      { class: 'panel', aria: { label: 'Notes' } },
+      { class: 'panel', aria: { label: t('Notes') } },
       h(
         'header',
         { class: 'panel-head' },
-        h('h2', {}, 'Notes'),
-        iconButton('cross', 'Close the notes', onClose),
+        h('h2', {}, t('Notes')),
+        iconButton('cross', t('Close the notes'), onClose),
       ),
       this.#list,
-      form([this.#field], 'Add note', () => this.#add()),
+      form([this.#field], t('Add note'), () => this.#add()),
     )
     this.#unsubscribe = chat.notes.subscribe(() => void this.load())
     void this.load()
@@ -69,7 +70,7 @@ export class NotesPanel {
     const shown = notes.map(({ author, timestamp, content }) => {
       const markdown = new MarkdownView()
       markdown.update(content, false)
-      const by = author ? nameOf(author) : 'The agent'
+      const by = author ? nameOf(author) : t('The agent')
       return h(
         'article',
         { class: 'note' },
@@ -80,7 +81,7 @@ export class NotesPanel {
     const empty = h(
       'p',
       { class: 'list-note' },
-      'No notes yet. Notes are stored with the conversation and are not sent to the model.',
+      t('No notes yet. Notes are stored with the conversation and are not sent to the model.'),
     )
     const { scrollHeight, scrollTop, clientHeight } = this.#list
     const isAtEnd = scrollHeight - scrollTop - clientHeight < AT_END_PX

@@ -7,14 +7,17 @@ import { openDialog } from '../base/dialog'
 import { h, setText } from '../base/dom'
 import { fullTime, shortTime } from '../base/time'
 import { toast } from '../base/toast'
+import { t, tn } from '../base/words'
 import { titleOf } from '../model/actions'
 import type { App } from '../model/app'
 import type { ConversationList } from './rows'
 
 const AT_ONCE = 4 // requests
 
+type Act = (id: string) => Promise<unknown>
+
 /** Does it for each, a few at a time. Returns those that it worked for. */
-async function each(ids: string[], run: (id: string) => Promise<unknown>): Promise<string[]> {
+async function each(ids: string[], run: Act): Promise<string[]> {
   const waiting = [...ids]
   const done: string[] = []
   let failure = ''
@@ -29,12 +32,11 @@ async function each(ids: string[], run: (id: string) => Promise<unknown>): Promi
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  if (failure) toast(`${ids.length - done.length} of ${ids.length} failed. ${failure}`)
+  if (failure) {
+    const values = { total: ids.length, why: failure }
+    toast(tn(ids.length - done.length, '{n} of {total} failed. {why}', '{n} of {total} failed. {why}', values))
+  }
   return done
-}
-
-function conversations(n: number): string {
-  return n === 1 ? '1 conversation' : `${n} conversations`
 }
 
 /** What can be done with the selected ones. It is gone when the selection ends. */
@@ -42,7 +44,7 @@ export function selectionBar(app: App, list: ConversationList): HTMLElement {
   const { selection } = list
   const count = h('span', { class: 'selection-count', role: 'status' })
   const isArchive = app.conversations.filter === 'archived'
-  const run = async (word: string, action: (id: string) => Promise<unknown>, undo: (id: string) => Promise<unknown>) => {
+  const run = async (action: Act, undo: Act, describe: (n: number) => string) => {
     const ids = [...(selection.value ?? [])]
     selection.value = null
     const done = await each(ids, action)
@@ -52,18 +54,23 @@ export function selectionBar(app: App, list: ConversationList): HTMLElement {
       await each(done, undo)
       app.conversations.touch()
     }
-    toast(`${word} ${conversations(done.length)}`, { label: 'Undo', run: () => void back() })
+    toast(describe(done.length), { label: t('Undo'), run: () => void back() })
   }
   const putAway = (isArchived: boolean) => (id: string) => markConversation(id, { isArchived })
+  const putAwayText = (n: number) =>
+    isArchive
+      ? tn(n, 'Took out {n} conversation', 'Took out {n} conversations')
+      : tn(n, 'Archived {n} conversation', 'Archived {n} conversations')
+  const deletedText = (n: number) => tn(n, 'Deleted {n} conversation', 'Deleted {n} conversations')
   const archive = textButton(
-    isArchive ? 'Take out' : 'Archive',
-    () => void run(isArchive ? 'Took out' : 'Archived', putAway(!isArchive), putAway(isArchive)),
+    isArchive ? t('Take out') : t('Archive'),
+    () => void run(putAway(!isArchive), putAway(isArchive), putAwayText),
   )
-  const remove = textButton('Delete', () => void run('Deleted', deleteConversation, restoreConversation), {
+  const remove = textButton(t('Delete'), () => void run(deleteConversation, restoreConversation, deletedText), {
     class: 'button is-dangerous',
   })
-  const end = textButton('Cancel', () => (selection.value = null))
-  const bar = h('div', { class: 'selection-bar', role: 'group', aria: { label: 'Selected conversations' } })
+  const end = textButton(t('Cancel'), () => (selection.value = null))
+  const bar = h('div', { class: 'selection-bar', role: 'group', aria: { label: t('Selected conversations') } })
   bar.append(count, archive, remove, end)
   const stop = selection.watch((ids) => {
     if (!ids) {
@@ -71,32 +78,32 @@ export function selectionBar(app: App, list: ConversationList): HTMLElement {
       bar.remove()
       return
     }
-    setText(count, `${ids.size} selected`)
+    setText(count, tn(ids.size, '{n} selected', '{n} selected'))
     const mayAll = [...ids].every((id) => app.conversations.find(id)?.may.delete)
     archive.disabled = ids.size === 0
     remove.disabled = ids.size === 0 || !mayAll
-    remove.title = mayAll ? '' : 'Only your own conversations can be deleted.'
+    remove.title = mayAll ? '' : t('Only your own conversations can be deleted.')
   })
   return bar
 }
 
 /** What was deleted, with a way back. */
 export function openTrash(app: App): void {
-  const dialog = openDialog('Trash')
-  const note = h('p', { class: 'sheet-note', role: 'status' }, 'Loading…')
+  const dialog = openDialog(t('Trash'))
+  const note = h('p', { class: 'sheet-note', role: 'status' }, t('Loading…'))
   const list = h('ul', { class: 'trash-list' })
   dialog.body.append(note, list)
   const describe = () =>
     setText(
       note,
       list.children.length === 0
-        ? 'The trash is empty. Deleted conversations are kept here for 7 days.'
-        : 'Deleted conversations are kept for 7 days.',
+        ? t('The trash is empty. Deleted conversations are kept here for 7 days.')
+        : t('Deleted conversations are kept for 7 days.'),
     )
   listTrash().then(
     ({ conversations: all }) => {
       for (const one of all) {
-        const restore = textButton('Restore', () => void bringBack())
+        const restore = textButton(t('Restore'), () => void bringBack())
         const at = one.deletedAt ?? one.updatedAt
         const row = h(
           'li',

@@ -6,6 +6,7 @@ import { icon, type IconName } from '../base/icons'
 import { go } from '../base/router'
 import { shortTime } from '../base/time'
 import { listConversations } from '../api/conversations'
+import { t } from '../base/words'
 import { titleOf } from '../model/actions'
 import type { App } from '../model/app'
 
@@ -21,16 +22,16 @@ const COMMANDS = 8
 const DELAY_MS = 120
 
 export class Palette {
-  readonly element = h('dialog', { class: 'palette', aria: { label: 'Commands' } })
+  readonly element = h('dialog', { class: 'palette', aria: { label: t('Commands') } })
   #app: App
   #field = h('input', {
     type: 'text',
     class: 'palette-field',
     role: 'combobox',
-    placeholder: 'Search commands and conversations',
+    placeholder: t('Search commands and conversations'),
     autocomplete: 'off',
     aria: {
-      label: 'Search commands and conversations',
+      label: t('Search commands and conversations'),
       controls: 'palette-list',
       expanded: true,
       autocomplete: 'list',
@@ -40,7 +41,7 @@ export class Palette {
     id: 'palette-list',
     class: 'palette-list',
     role: 'listbox',
-    aria: { label: 'Results' },
+    aria: { label: t('Results') },
   })
   #shown: Command[] = []
   #found: Command[] = []
@@ -102,9 +103,9 @@ export class Palette {
     this.#shown = [...matching, ...this.#found]
     this.#at = Math.min(this.#at, Math.max(0, this.#shown.length - 1))
     this.#list.replaceChildren(
-      ...this.#group('Commands', matching, 0),
-      ...this.#group('Conversations', this.#found, matching.length),
-      ...(this.#shown.length === 0 ? [h('p', { class: 'list-note' }, 'Nothing found.')] : []),
+      ...this.#group(t('Commands'), matching, 0),
+      ...this.#group(t('Conversations'), this.#found, matching.length),
+      ...(this.#shown.length === 0 ? [h('p', { class: 'list-note' }, t('Nothing found.'))] : []),
     )
     this.#mark()
   }

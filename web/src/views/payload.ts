@@ -2,7 +2,7 @@
 import { textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
 import { h } from '../base/dom'
-import { count } from '../base/time'
+import { t, tn } from '../base/words'
 import { highlight } from '../markdown/highlight'
 
 const SHOWN_MAX = 20_000 // characters before "show all"
@@ -12,7 +12,7 @@ export function payload(label: string, value: unknown): HTMLElement {
   const text = pretty(value)
   const code = h('code', { dir: 'ltr' })
   const language = /^\s*[[{]/.test(text) ? 'json' : ''
-  const show = (shown: string) => code.replaceChildren(...highlight(shown || '(empty)', language))
+  const show = (shown: string) => code.replaceChildren(...highlight(shown || t('(empty)'), language))
   const element = h(
     'section',
     { class: 'tool-section' },
@@ -20,7 +20,7 @@ export function payload(label: string, value: unknown): HTMLElement {
       'header',
       {},
       h('h3', {}, label),
-      copyButton(`Copy ${label.toLowerCase()}`, () => text),
+      copyButton(copyLabel(label), () => text),
     ),
     h('pre', { tabindex: 0, aria: { label } }, code),
   )
@@ -30,11 +30,25 @@ export function payload(label: string, value: unknown): HTMLElement {
     show(text)
     more.remove()
   }
-  const more = textButton(`Show all ${count(text.length)} characters`, onMore, {
+  const more = textButton(tn(text.length, 'Show all {n} character', 'Show all {n} characters'), onMore, {
     class: 'show-all',
   })
   element.append(more)
   return element
+}
+
+/** What is copied has a name of its own in each language; anything else is called by its address. */
+function copyLabel(label: string): string {
+  const known = new Map([
+    [t('Input'), t('Copy input')],
+    [t('Output'), t('Copy output')],
+    [t('Error'), t('Copy error')],
+    [t('Request'), t('Copy request')],
+    [t('Result'), t('Copy result')],
+    [t('Resource'), t('Copy resource')],
+    [t('Input for the model'), t('Copy input for the model')],
+  ])
+  return known.get(label) ?? t('Copy {what}', { what: label.toLowerCase() })
 }
 
 /** JSON laid out; other text as it is. */

@@ -3,8 +3,9 @@ import { iconButton, textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
-import { count, fullTime } from '../base/time'
+import { fullTime } from '../base/time'
 import type { FilePart } from '../api/types'
+import { msg, t, tn } from '../base/words'
 import type { Sibling } from '../model/branches'
 import type { Compacted, UserItem } from '../model/items'
 import { fileViews } from './files'
@@ -12,14 +13,14 @@ import { fileViews } from './files'
 export const COLOURS = 8
 
 const WAITS = {
-  queue: 'Queued: sent after this answer.',
-  steer: 'Added to the answer at its next step.',
+  queue: msg('Queued: sent after this answer.'),
+  steer: msg('Added to the answer at its next step.'),
 }
 
-const FORK_HINT = 'The conversation so far is kept; this becomes a fork of it.'
-const BRANCH_HINT = 'What follows now is kept: the arrows at the message lead back to it.'
+const FORK_HINT = msg('The conversation so far is kept; this becomes a fork of it.')
+const BRANCH_HINT = msg('What follows now is kept: the arrows at the message lead back to it.')
 const KEPT = ['is-found', 'is-editing'] // classes that do not follow from the message
-const QUEUE_HINT = 'It stays queued until the agent takes it.'
+const QUEUE_HINT = msg('It stays queued until the agent takes it.')
 
 export interface PersonProps {
   isOwn: boolean
@@ -41,16 +42,20 @@ export interface PersonProps {
 
 /** Apps that had a part in the message. */
 function viaOf({ app, contextApps = [], forPeople }: UserItem): string {
-  const shown = contextApps.length > 0 ? `with what ${contextApps.join(', ')} shows` : ''
-  return [forPeople ? 'to people only' : '', app ? `via ${app}` : '', shown].filter(Boolean).join(', ')
+  const apps = contextApps.join(', ')
+  const shown = apps && tn(contextApps.length, 'with what {apps} shows', 'with what {apps} shows', { apps })
+  return [forPeople ? t('to people only') : '', app ? t('via {app}', { app }) : '', shown].filter(Boolean).join(', ')
 }
 
 /** The page keeps all messages; only the model gets less. */
 function compactedNote({ messages, summary, cutBecause }: Compacted): HTMLElement[] {
   const title = cutBecause
-    ? 'Earlier messages were left out of what the model gets'
-    : 'Earlier messages were summarised for the model'
-  const why = cutBecause ? `${count(messages)} messages. No summary could be made: ${cutBecause}` : `${count(messages)} messages`
+    ? t('Earlier messages were left out of what the model gets')
+    : t('Earlier messages were summarised for the model')
+  const cut = { why: cutBecause ?? '' }
+  const why = cutBecause
+    ? tn(messages, '{n} message. No summary could be made: {why}', '{n} messages. No summary could be made: {why}', cut)
+    : tn(messages, '{n} message', '{n} messages')
   return [
     h('summary', {}, h('span', {}, title)),
     h('p', { class: 'compacted-why' }, why),
@@ -94,10 +99,10 @@ export class PersonView {
     this.#shown = shown
     const whose = isOwn ? 'is-own' : `is-other p${colour % COLOURS}`
     const kept = KEPT.filter((name) => this.element.classList.contains(name))
-    this.element.className = ['message person', `is-${state}`, whose, ...kept].join(' ')
+    this.element.className = ['message person', `is-${state}`, whose, ...kept].join(' ') // not shown
     this.element.classList.toggle('is-continued', isContinued)
     this.element.classList.toggle('is-for-people', item.forPeople === true)
-    const heading = isOwn ? 'Your message' : `Message of ${name}`
+    const heading = isOwn ? t('Your message') : t('Message of {name}', { name })
     this.element.setAttribute('aria-label', heading)
     setText(this.#heading, heading)
     this.#label.hidden = isOwn || !hasLabel
@@ -120,15 +125,15 @@ export class PersonView {
     const { onFork, onLink, isBranching } = props
     this.#foot.replaceChildren()
     if (item.sending || item.queued) return
-    const label = isBranching ? 'Edit and ask again' : 'Edit and ask again, in a fork'
-    this.#foot.append(copyButton('Copy message', () => item.text))
+    const label = isBranching ? t('Edit and ask again') : t('Edit and ask again, in a fork')
+    this.#foot.append(copyButton(t('Copy message'), () => item.text))
     if (onFork)
       this.#foot.append(
         iconButton('edit', label, () =>
           this.#openEditor(item.text, isBranching ? BRANCH_HINT : FORK_HINT, onFork),
         ),
       )
-    if (onLink) this.#foot.append(iconButton('link', 'Copy link to this message', onLink))
+    if (onLink) this.#foot.append(iconButton('link', t('Copy link to this message'), onLink))
     this.#foot.append(h('span', { class: 'message-meta' }, fullTime(item.at)))
   }
 
@@ -140,9 +145,9 @@ export class PersonView {
       'p',
       { class: 'waits' },
       icon('clock'),
-      h('span', {}, WAITS[how]),
-      item.queued && onReword && iconButton('edit', 'Edit message', () => edit()),
-      item.queued && onWithdraw && iconButton('cross', 'Withdraw', onWithdraw),
+      h('span', {}, t(WAITS[how])),
+      item.queued && onReword && iconButton('edit', t('Edit message'), () => edit()),
+      item.queued && onWithdraw && iconButton('cross', t('Withdraw'), onWithdraw),
     )
   }
 
@@ -160,7 +165,7 @@ export class PersonView {
   /** The bubble becomes a field; what is sent from it goes into a fork, or waits instead. */
   #openEditor(text: string, hint: string, onSend: (text: string) => void): void {
     if (this.#editor) return
-    const area = h('textarea', { class: 'edit-field', dir: 'auto', aria: { label: 'New wording' } })
+    const area = h('textarea', { class: 'edit-field', dir: 'auto', aria: { label: t('New wording') } })
     area.value = text
     this.#area = area
     const close = () => {
@@ -187,12 +192,12 @@ export class PersonView {
       'div',
       { class: 'editor' },
       area,
-      h('p', { class: 'editor-hint' }, hint),
+      h('p', { class: 'editor-hint' }, t(hint)),
       h(
         'div',
         { class: 'editor-buttons' },
-        textButton('Cancel', close),
-        textButton('Send', submit, { class: 'button is-primary' }),
+        textButton(t('Cancel'), close),
+        textButton(t('Send'), submit, { class: 'button is-primary' }),
       ),
     )
     this.element.classList.add('is-editing')
@@ -206,9 +211,9 @@ export class PersonView {
       'div',
       { class: 'failure', role: 'alert' },
       icon('alert'),
-      h('p', {}, `Not sent. ${message}`),
-      textButton('Try again', () => props.onRetry(), { icon: 'retry' }),
-      textButton('Edit', () => props.onEdit()),
+      h('p', {}, t('Not sent. {why}', { why: message })),
+      textButton(t('Try again'), () => props.onRetry(), { icon: 'retry' }),
+      textButton(t('Edit'), () => props.onEdit()),
     )
   }
 }
@@ -224,11 +229,12 @@ function pager({ siblings, onBranch }: PersonProps): HTMLElement {
     return button
   }
   const text = `${here + 1}/${siblings.length}`
+  const label = t('Version {place} of {total}', { place: here + 1, total: siblings.length })
   return h(
     'span',
-    { class: 'pager', role: 'group', aria: { label: `Version ${here + 1} of ${siblings.length}` } },
-    step(-1, 'Previous version'),
+    { class: 'pager', role: 'group', aria: { label } },
+    step(-1, t('Previous version')),
     h('span', { class: 'pager-place' }, text),
-    step(1, 'Next version'),
+    step(1, t('Next version')),
   )
 }

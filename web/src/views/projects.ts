@@ -11,15 +11,12 @@ import { checkbox, field, form, input, textarea } from '../base/form'
 import { icon } from '../base/icons'
 import { loadStylesheet } from '../base/stylesheet'
 import { toast } from '../base/toast'
+import { t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { nameOf, people } from '../model/people'
 import stylesheet from './projects.lazy.css'
 
 const styled = loadStylesheet(new URL(stylesheet, import.meta.url).href)
-
-function conversations(n: number): string {
-  return n === 1 ? '1 conversation' : `${n} conversations`
-}
 
 function fail(error: unknown): void {
   toast(messageOf(error))
@@ -28,11 +25,14 @@ function fail(error: unknown): void {
 /** All projects; choosing one shows its conversations in the list. */
 export async function openProjects(app: App): Promise<void> {
   await styled
-  const dialog = openDialog('Projects', 'is-wide')
+  const dialog = openDialog(t('Projects'), 'is-wide')
   const list = h('div', { class: 'choices', aria: { busy: true } })
-  const create = textButton('New project', () => openEditor(app, dialog, null), { class: 'button is-primary', icon: 'plus' })
+  const create = textButton(t('New project'), () => openEditor(app, dialog, null), {
+    class: 'button is-primary',
+    icon: 'plus',
+  })
   dialog.body.append(
-    h('p', { class: 'lead' }, 'A project keeps conversations together and gives the agent instructions for all of them.'),
+    h('p', { class: 'lead' }, t('A project keeps conversations together and gives the agent instructions for all of them.')),
     list,
     h('div', { class: 'form-buttons' }, create),
   )
@@ -42,15 +42,16 @@ export async function openProjects(app: App): Promise<void> {
   }
   try {
     const projects = await listProjects()
-    if (projects.length === 0) list.append(h('p', { class: 'empty' }, 'There are no projects yet.'))
+    if (projects.length === 0) list.append(h('p', { class: 'empty' }, t('There are no projects yet.')))
     for (const project of projects) {
       const open = textButton('', choose(project), { class: 'choice' })
       open.append(
         icon('layers'),
         h('span', { class: 'project-name', dir: 'auto' }, project.name),
-        h('span', { class: 'field-hint' }, `${conversations(project.conversationCount)}, ${peopleOf(project)}`),
+        h('span', { class: 'field-hint' }, describe(project)),
       )
-      const edit = project.mayManage && iconButton('edit', `Change ${project.name}`, () => openEditor(app, dialog, project))
+      const label = t('Change {name}', { name: project.name })
+      const edit = project.mayManage && iconButton('edit', label, () => openEditor(app, dialog, project))
       list.append(h('div', { class: 'project-row' }, open, edit))
     }
   } catch (error) {
@@ -59,13 +60,17 @@ export async function openProjects(app: App): Promise<void> {
   list.removeAttribute('aria-busy')
 }
 
-function peopleOf({ ownerId, members }: Project): string {
-  return members.length === 0 ? `only ${nameOf(ownerId)}` : `${nameOf(ownerId)} and ${members.map((id) => nameOf(id)).join(', ')}`
+/** How much there is in it, and whose it is. */
+function describe({ ownerId, members, conversationCount: n }: Project): string {
+  const who = { owner: nameOf(ownerId), members: members.map((id) => nameOf(id)).join(', ') }
+  return members.length === 0
+    ? tn(n, '{n} conversation, only {owner}', '{n} conversations, only {owner}', who)
+    : tn(n, '{n} conversation, {owner} and {members}', '{n} conversations, {owner} and {members}', who)
 }
 
 function openEditor(app: App, from: Dialog, project: Project | null): void {
   from.close()
-  const dialog = openDialog(project ? `Change ${project.name}` : 'New project', 'is-wide')
+  const dialog = openDialog(project ? t('Change {name}', { name: project.name }) : t('New project'), 'is-wide')
   const name = input({ required: true, dir: 'auto', value: project?.name ?? '' })
   name.maxLength = 100
   const instructions = textarea({ rows: 6, value: project?.instructions ?? '' })
@@ -85,23 +90,24 @@ function openEditor(app: App, from: Dialog, project: Project | null): void {
     dialog.close()
     if (app.conversations.project?.id === project!.id) app.conversations.setProject(null)
     app.conversations.touch()
-    toast(`The project ${project!.name} was deleted. Its conversations are still there.`)
+    toast(t('The project {name} was deleted. Its conversations are still there.', { name: project!.name }))
   }
   const group =
     boxes.length > 0
-      ? [h('fieldset', { class: 'field project-members' }, h('legend', {}, 'Members'), ...boxes.map(({ parts: [label] }) => label))]
+      ? [h('fieldset', { class: 'field project-members' }, h('legend', {}, t('Members')), ...boxes.map(({ parts: [label] }) => label))]
       : []
-  const hint = 'The agent gets them in conversations of this project.'
-  const edited = form([field('Name', name), field('Instructions', instructions, hint), ...group], project ? 'Save' : 'Create', submit)
+  const hint = t('The agent gets them in conversations of this project.')
+  const fields = [field(t('Name'), name), field(t('Instructions'), instructions, hint), ...group]
+  const edited = form(fields, project ? t('Save') : t('Create'), submit)
   if (project)
-    edited.lastElementChild!.append(textButton('Delete the project', () => void remove().catch(fail), { class: 'button is-dangerous' }))
+    edited.lastElementChild!.append(textButton(t('Delete the project'), () => void remove().catch(fail), { class: 'button is-dangerous' }))
   dialog.body.append(edited)
 }
 
 /** Puts a conversation into a project, or takes it out. */
 export async function openMove(app: App, id: string): Promise<void> {
   await styled
-  const dialog = openDialog('Move to a project')
+  const dialog = openDialog(t('Move to a project'))
   try {
     const [projects, { projectId, participants, ownerId }] = await Promise.all([listProjects(), getConversation(id)])
     const me = app.workspace.value?.user.id
@@ -111,7 +117,7 @@ export async function openMove(app: App, id: string): Promise<void> {
       app.conversations.touch()
       const others = project ? [project.ownerId, ...project.members].filter((who) => who !== ownerId && who !== me && !participants.includes(who)) : []
       if (project && others.length > 0) offerSharing(app, id, project, others)
-      else toast(project ? `Moved to ${project.name}.` : 'Taken out of the project.')
+      else toast(project ? t('Moved to {project}.', { project: project.name }) : t('Taken out of the project.'))
     }
     const choices = projects.map((project) => {
       const isHere = project.id === projectId
@@ -119,10 +125,11 @@ export async function openMove(app: App, id: string): Promise<void> {
       button.setAttribute('aria-pressed', String(isHere))
       return button
     })
-    if (projectId) choices.push(textButton('No project', () => void choose(null)().catch(fail), { class: 'choice', icon: 'cross' }))
-    const create = textButton('New project', () => openEditor(app, dialog, null), { icon: 'plus' })
+    if (projectId)
+      choices.push(textButton(t('No project'), () => void choose(null)().catch(fail), { class: 'choice', icon: 'cross' }))
+    const create = textButton(t('New project'), () => openEditor(app, dialog, null), { icon: 'plus' })
     dialog.body.append(
-      h('p', { class: 'field-hint' }, 'Who may read the conversation does not change.'),
+      h('p', { class: 'field-hint' }, t('Who may read the conversation does not change.')),
       h('div', { class: 'choices' }, ...choices),
       h('div', { class: 'form-buttons' }, create),
     )
@@ -136,8 +143,10 @@ function offerSharing(app: App, id: string, project: Project, others: string[]):
   const share = async () => {
     for (const who of others) await addParticipant(id, who, 'write')
     app.conversations.touch()
-    toast('Shared.')
+    toast(t('Shared.'))
   }
   const names = others.map((who) => nameOf(who)).join(', ')
-  toast(`Moved to ${project.name}. ${names} cannot read it.`, { label: 'Share', run: () => void share().catch(fail) })
+  const values = { project: project.name, names }
+  const text = tn(others.length, 'Moved to {project}. {names} cannot read it.', 'Moved to {project}. {names} cannot read it.', values)
+  toast(text, { label: t('Share'), run: () => void share().catch(fail) })
 }

@@ -1,5 +1,6 @@
 // Results of tools that are more than plain text: what draws them is loaded with the first of them.
 import { h } from '../base/dom'
+import { t } from '../base/words'
 import type { ToolCall } from '../model/items'
 import { payload } from './payload'
 
@@ -14,7 +15,7 @@ export function hasMedia({ parts = [] }: ToolCall): boolean {
 }
 
 export function richResult(label: string, call: ToolCall): HTMLElement {
-  const element = h('div', { class: 'results' }, payload(label, 'Loading…'))
+  const element = h('div', { class: 'results' }, payload(label, t('Loading…')))
   const draw = async () => {
     try {
       const { drawResult, loadStyles } = await import('../results/results')

@@ -7,6 +7,7 @@ import { hrefOf } from '../base/router'
 import { Signal } from '../base/signal'
 import { dayLabel, fullTime, money, shortTime } from '../base/time'
 import type { Conversation } from '../api/types'
+import { msg, t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { titleOf } from '../model/actions'
 import { wordsFor } from '../model/notices'
@@ -23,7 +24,7 @@ interface ListEntry extends Entry {
 }
 
 export class ConversationList {
-  readonly element = h('nav', { class: 'conversations', aria: { label: 'Conversations' } })
+  readonly element = h('nav', { class: 'conversations', aria: { label: t('Conversations') } })
   /** The ids of those that are selected; null: nothing is being selected. */
   readonly selection = new Signal<ReadonlySet<string> | null>(null)
   #app: App
@@ -61,7 +62,7 @@ export class ConversationList {
     const entries: ListEntry[] = []
     let label = ''
     for (const item of items) {
-      const day = item.isPinned && filter === 'all' ? 'Pinned' : dayLabel(item.updatedAt)
+      const day = item.isPinned && filter === 'all' ? t('Pinned') : dayLabel(item.updatedAt)
       if (day !== label) entries.push({ key: `day ${day}`, height: HEIGHTS.day, label: day })
       label = day
       const height = PHONE.matches ? HEIGHTS.rowOnPhone : HEIGHTS.row
@@ -97,13 +98,13 @@ export class ConversationList {
 }
 
 const EMPTY: Record<Filter, string> = {
-  all: 'Your conversations will be listed here.',
-  unread: 'You have read everything.',
-  archived: 'You have archived nothing.',
+  all: msg('Your conversations will be listed here.'),
+  unread: msg('You have read everything.'),
+  archived: msg('You have archived nothing.'),
 }
 
 function noteOf(indexing: number | null, filter: Filter): string {
-  return indexing === null ? EMPTY[filter] : `Older conversations are still being read (${indexing} %).`
+  return indexing === null ? t(EMPTY[filter]) : t('Older conversations are still being read ({percent} %).', { percent: indexing })
 }
 
 class Day {
@@ -147,8 +148,8 @@ class Row {
       this.#marks,
       this.#time,
     )
-    const open = () => openMenu(more, conversationMenu(app, id), 'Conversation')
-    const more = iconButton('more', 'More', open, 'row-more')
+    const open = () => openMenu(more, conversationMenu(app, id), t('Conversation'))
+    const more = iconButton('more', t('More'), open, 'row-more')
     more.setAttribute('aria-haspopup', 'menu')
     this.#more = more
     this.#box.addEventListener('change', () => this.#toggle(id))
@@ -166,16 +167,16 @@ class Row {
     const selected = this.#selection.value
     const isSelected = selected?.has(id)
     const notice = this.#app.notices.newIn(id)
-    const news = notice ? wordsFor(notice) : item!.lastRun === 'waiting' ? 'The agent needs an answer' : ''
+    const news = notice ? wordsFor(notice) : item!.lastRun === 'waiting' ? t('The agent needs an answer') : ''
     const shown = [title, updatedAt, isRunning, people, isOpen, isUnread, news, !!selected, isSelected].join('\n')
     if (shown === this.#shown) return
     this.#shown = shown
     this.#box.hidden = !selected
     this.#box.checked = !!isSelected
-    this.#box.setAttribute('aria-label', `Select ${title}`)
+    this.#box.setAttribute('aria-label', t('Select {title}', { title }))
     setText(this.#title, title)
     this.#title.title = title
-    this.#more.ariaLabel = `More: ${title}`
+    this.#more.ariaLabel = t('More: {title}', { title })
     setText(this.#time, shortTime(updatedAt))
     this.#time.dateTime = updatedAt
     this.#time.title = [fullTime(updatedAt), totalCostUsd ? money(totalCostUsd) : ''].filter(Boolean).join(', ')
@@ -183,7 +184,7 @@ class Row {
     this.element.classList.toggle('is-unread', isUnread)
     if (isOpen) this.#link.setAttribute('aria-current', 'page')
     else this.#link.removeAttribute('aria-current')
-    this.#drawMarks(people, isRunning, isUnread, news)
+    this.#drawMarks(people, isRunning, isUnread, news, notice ? '@' : '?')
   }
 
   #toggle(id: string): void {
@@ -192,26 +193,26 @@ class Row {
     this.#selection.value = ids
   }
 
-  #drawMarks(people: number, isRunning: boolean, isUnread: boolean, news: string): void {
+  #drawMarks(people: number, isRunning: boolean, isUnread: boolean, news: string, sign: string): void {
     this.#marks.replaceChildren()
     if (news !== '')
       this.#marks.append(
-        h('span', { class: 'mark-news', title: news }, spoken(news), h('span', { aria: { hidden: true } }, news.startsWith('The') ? '?' : '@')),
+        h('span', { class: 'mark-news', title: news }, spoken(news), h('span', { aria: { hidden: true } }, sign)),
       )
     if (people > 0) {
-      const title = people === 1 ? 'Shared' : `Shared by ${people} people`
+      const title = tn(people, 'Shared', 'Shared by {n} people')
       const mark = h('span', { class: 'mark-shared', title }, icon('people'), spoken(title))
       if (people > 1)
         mark.append(h('span', { class: 'mark-count', aria: { hidden: true } }, String(people)))
       this.#marks.append(mark)
     }
     if (isRunning) {
-      const title = 'The agent is answering'
-      this.#marks.append(h('span', { class: 'mark-running', title }, spoken('answering')))
+      const title = t('The agent is answering')
+      this.#marks.append(h('span', { class: 'mark-running', title }, spoken(t('answering'))))
     }
     if (isUnread) {
-      const title = 'New messages since your last visit'
-      this.#marks.append(h('span', { class: 'mark-unread', title }, spoken('unread')))
+      const title = t('New messages since your last visit')
+      this.#marks.append(h('span', { class: 'mark-unread', title }, spoken(t('unread'))))
     }
   }
 }

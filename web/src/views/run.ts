@@ -9,6 +9,7 @@ import { icon } from '../base/icons'
 import { openMenu } from '../base/menu'
 import { hrefOf } from '../base/router'
 import { count, duration, fullTime, money } from '../base/time'
+import { msg, t } from '../base/words'
 import { openAsk } from '../model/items'
 import type { AskBlock, Block, InputBlock, Retry, RunItem, TextBlock, ToolsBlock } from '../model/items'
 import { costOf, models } from '../model/prices'
@@ -19,11 +20,22 @@ import type { NestedRun } from './tools'
 
 /** How a run ended, where that is worth a word. */
 const STOP_NOTICES: Record<string, string> = {
-  cancelled: 'Stopped.',
-  max_iterations: 'Stopped: the limit of steps for one answer was reached.',
-  token_budget: 'Stopped: the token budget of this answer is used up.',
-  length: 'Cut off: the answer reached its maximum length.',
-  refusal: 'The model declined to answer.',
+  cancelled: msg('Stopped.'),
+  max_iterations: msg('Stopped: the limit of steps for one answer was reached.'),
+  token_budget: msg('Stopped: the token budget of this answer is used up.'),
+  length: msg('Cut off: the answer reached its maximum length.'),
+  refusal: msg('The model declined to answer.'),
+}
+
+/** The same in a word or two, for the line below the answer. */
+const STOP_WORDS: Record<string, string> = {
+  cancelled: msg('cancelled'),
+  max_iterations: msg('max iterations'),
+  token_budget: msg('token budget'),
+  length: msg('length'),
+  refusal: msg('refusal'),
+  waiting: msg('waiting'),
+  error: msg('error'),
 }
 
 export type NoAnswer = (forUserId?: string) => string | null
@@ -58,7 +70,7 @@ export class RunView {
   readonly element = h('article', {
     class: 'message run',
     tabindex: -1,
-    aria: { label: 'Answer' },
+    aria: { label: t('Answer') },
   })
   #body = h('div', { class: 'run-body' })
   #skill: HTMLElement | null = null
@@ -75,7 +87,7 @@ export class RunView {
   #announced = 0
 
   constructor() {
-    this.element.append(h('h2', { class: 'visually-hidden' }, 'Answer'), this.#body, this.#waiting, this.#end, this.#foot)
+    this.element.append(h('h2', { class: 'visually-hidden' }, t('Answer')), this.#body, this.#waiting, this.#end, this.#foot)
   }
 
   update(item: RunItem, actions: RunActions): void {
@@ -129,14 +141,13 @@ export class RunView {
     this.#waiting.hidden = item.state !== 'running' || !(isQuiet || item.retry)
     clearTimeout(this.#countdown)
     if (item.retry) this.#drawRetry(item, item.retry)
-    else setText(this.#waiting.lastElementChild!, last ? 'Working' : 'Thinking')
+    else setText(this.#waiting.lastElementChild!, last ? t('Working') : t('Thinking'))
   }
 
   /** Counts down while the element is on the page and nothing else has happened. */
   #drawRetry(item: RunItem, retry: Retry): void {
     const left = Math.max(0, Math.ceil((retry.at - performance.now()) / 1000))
-    const which = retry.of === null ? `Try ${retry.attempt}` : `Try ${retry.attempt} of ${retry.of}`
-    setText(this.#waiting.lastElementChild!, `${retry.why.replace(/\.$/, '')}. ${which}${left > 0 ? ` in ${left} s` : ''}…`)
+    setText(this.#waiting.lastElementChild!, retryText(retry, left))
     if (left === 0) return
     this.#countdown = window.setTimeout(() => {
       if (item.retry === retry && this.element.isConnected) this.#drawRetry(item, retry)
@@ -148,29 +159,29 @@ export class RunView {
     this.#foot.replaceChildren()
     if (item.state === 'running') return
     const { onRetry } = actions
-    const retry = onRetry && textButton('Try again', onRetry, { icon: 'retry' })
+    const retry = onRetry && textButton(t('Try again'), onRetry, { icon: 'retry' })
     if (item.state === 'error') {
-      const message = h('p', {}, item.error ?? 'The answer failed.')
+      const message = h('p', {}, item.error ?? t('The answer failed.'))
       this.#end.append(h('div', { class: 'failure', role: 'alert' }, icon('alert'), message, retry))
     } else if (item.state === 'interrupted') {
-      const message = h('p', {}, 'This answer was interrupted.')
+      const message = h('p', {}, t('This answer was interrupted.'))
       this.#end.append(h('div', { class: 'failure is-mild' }, icon('alert'), message, retry))
     } else if (item.stopReason && STOP_NOTICES[item.stopReason]) {
-      this.#end.append(h('p', { class: 'stop-notice' }, STOP_NOTICES[item.stopReason]!))
+      this.#end.append(h('p', { class: 'stop-notice' }, t(STOP_NOTICES[item.stopReason]!)))
     } else if (item.blocks.length === 0) {
-      this.#end.append(h('p', { class: 'stop-notice' }, 'The answer is empty.'))
+      this.#end.append(h('p', { class: 'stop-notice' }, t('The answer is empty.')))
     }
     this.#drawFoot(item, actions)
   }
 
   #drawFoot(item: RunItem, { onRegenerate, onFork, onLink }: RunActions): void {
     const text = textOf(item)
-    if (text) this.#foot.append(copyButton('Copy answer', () => text))
+    if (text) this.#foot.append(copyButton(t('Copy answer'), () => text))
     if (onRegenerate && item.state === 'done')
       this.#foot.append(againButton(onRegenerate))
-    if (onFork && item.ends > 0) this.#foot.append(iconButton('fork', 'Fork from here', onFork))
+    if (onFork && item.ends > 0) this.#foot.append(iconButton('fork', t('Fork from here'), onFork))
     if (onLink && item.positions.length > 0)
-      this.#foot.append(iconButton('link', 'Copy link to this answer', onLink))
+      this.#foot.append(iconButton('link', t('Copy link to this answer'), onLink))
     this.#foot.append(h('span', { class: 'message-meta' }, describe(item)))
   }
 
@@ -184,9 +195,15 @@ export class RunView {
   }
 }
 
+function retryText({ why, attempt, of }: Retry, left: number): string {
+  const values = { why: why.replace(/\.$/, ''), attempt, of: of ?? 0, left }
+  if (of === null) return left > 0 ? t('{why}. Try {attempt} in {left} s…', values) : t('{why}. Try {attempt}…', values)
+  return left > 0 ? t('{why}. Try {attempt} of {of} in {left} s…', values) : t('{why}. Try {attempt} of {of}…', values)
+}
+
 function skillChip(name: string): HTMLElement {
   const props = { class: 'skill-chip', href: hrefOf({ name: 'screen', screen: 'skills' }), data: { name } }
-  return h('a', props, icon('book'), spoken('Skill:'), h('span', { dir: 'auto' }, name))
+  return h('a', props, icon('book'), spoken(t('Skill:')), h('span', { dir: 'auto' }, name))
 }
 
 /** With several models, which one answers is asked first. */
@@ -198,9 +215,9 @@ function againButton(onAgain: (model?: string) => void): HTMLElement {
       return
     }
     const others = names.map((name) => ({ label: name.replace(/^[^:]*:/, ''), run: () => onAgain(name) }))
-    openMenu(button, [{ label: 'Answer again', icon: 'retry', run: () => onAgain() }, ...others], 'Answer again')
+    openMenu(button, [{ label: t('Answer again'), icon: 'retry', run: () => onAgain() }, ...others], t('Answer again'))
   }
-  const button = iconButton('retry', 'Answer again', open)
+  const button = iconButton('retry', t('Answer again'), open)
   return button
 }
 
@@ -238,10 +255,10 @@ function describe(item: RunItem): string {
   return [
     fullTime(item.at),
     item.model?.replace(/^[^:]*:/, ''),
-    hasTokens ? `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out` : null,
+    hasTokens ? t('{input} in, {output} out', { input: count(usage.inputTokens), output: count(usage.outputTokens) }) : null,
     cost ? money(cost) : null,
     item.totalMs !== null ? duration(item.totalMs) : null,
-    item.stopReason && item.stopReason !== 'complete' ? item.stopReason.replace('_', ' ') : null,
+    item.stopReason && item.stopReason !== 'complete' ? t(STOP_WORDS[item.stopReason] ?? item.stopReason.replace('_', ' ')) : null,
   ]
     .filter(Boolean)
     .join(' · ')

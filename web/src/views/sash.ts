@@ -1,6 +1,7 @@
 // The edge of the sidebar: drag it, or move it with the arrow keys; a double click brings the first width back.
 import { h } from '../base/dom'
 import { recall, remember } from '../base/storage'
+import { t } from '../base/words'
 
 const FIRST = 272 // as in tokens.css
 const MIN = 200
@@ -12,8 +13,8 @@ export function sash(): HTMLElement {
     class: 'sash',
     role: 'separator',
     tabindex: 0,
-    title: 'Width of the sidebar',
-    aria: { label: 'Width of the sidebar', orientation: 'vertical', valuemin: MIN, valuemax: MAX },
+    title: t('Width of the sidebar'),
+    aria: { label: t('Width of the sidebar'), orientation: 'vertical', valuemin: MIN, valuemax: MAX },
   })
   let width = FIRST
   const set = (wanted: number) => {

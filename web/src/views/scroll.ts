@@ -1,6 +1,7 @@
 // Scrolling that follows what grows at the end, but only as long as one is there.
 import { iconButton } from '../base/controls'
 import { h } from '../base/dom'
+import { t } from '../base/words'
 
 const NEAR_PX = 60
 const EDGE_PX = 16
@@ -16,7 +17,7 @@ export class FollowingScroll {
 
   constructor(content: HTMLElement) {
     this.element = h('div', { class: 'scroll' }, content)
-    this.jumpButton = iconButton('down', 'Jump to the latest message', () => this.toEnd(), 'jump')
+    this.jumpButton = iconButton('down', t('Jump to the latest message'), () => this.toEnd(), 'jump')
     this.jumpButton.hidden = true
     this.element.addEventListener('scroll', () => this.#onScroll(), { passive: true })
     this.element.addEventListener('wheel', (event) => event.deltaY < 0 && this.#leave(), {

@@ -2,7 +2,8 @@
 import type { SearchHit } from '../api/types'
 import { h, setText } from '../base/dom'
 import { hrefOf } from '../base/router'
-import { count, fullTime, shortTime } from '../base/time'
+import { fullTime, shortTime } from '../base/time'
+import { t, tn } from '../base/words'
 import { walk, type HitGroup, type Search } from '../model/search'
 
 const FIRST = 2 // hits of a conversation that are shown first
@@ -13,7 +14,7 @@ interface Chip {
 }
 
 export class SearchResults {
-  readonly element = h('nav', { class: 'hits', aria: { label: 'Search results' } })
+  readonly element = h('nav', { class: 'hits', aria: { label: t('Search results') } })
   #search: Search
   #onNavigate: () => void
   #note = h('p', { class: 'list-note', role: 'status' })
@@ -38,7 +39,7 @@ export class SearchResults {
     if (text !== this.#asked) this.#open.clear()
     this.#asked = text
     this.element.hidden = text === ''
-    if (isLoading && hits.length === 0) setText(this.#note, 'Searching…')
+    if (isLoading && hits.length === 0) setText(this.#note, t('Searching…'))
     else setText(this.#note, this.#describe())
     this.#list.replaceChildren(...groups.map((group) => this.#group(group)))
   }
@@ -47,23 +48,24 @@ export class SearchResults {
     const { hits, error, isIndexing } = this.#search
     if (error) return error
     if (!isIndexing) return this.#count()
-    const found = hits.length > 0 ? this.#count() : 'Nothing found yet'
-    return `${found}; older conversations are still being read`
+    if (hits.length === 0) return t('Nothing found yet; older conversations are still being read')
+    return t('{found}; older conversations are still being read', { found: this.#count() })
   }
 
   #count(): string {
     const { hits, total } = this.#search
-    if (hits.length === 0) return 'Nothing found.'
-    if (total === null) return `The newest ${hits.length} hits`
-    if (total > hits.length) return `The newest ${hits.length} of ${count(total)} hits`
-    return total === 1 ? '1 hit' : `${count(Math.max(total, hits.length))} hits`
+    if (hits.length === 0) return t('Nothing found.')
+    const shown = hits.length
+    if (total === null) return tn(shown, 'The newest {n} hit', 'The newest {n} hits')
+    if (total > shown) return tn(total, 'The newest {shown} of {n} hit', 'The newest {shown} of {n} hits', { shown })
+    return tn(shown, '{n} hit', '{n} hits')
   }
 
   #group(group: HitGroup): HTMLElement {
     const isOpen = this.#open.has(group.id)
     const shown = isOpen ? group.hits : group.hits.slice(0, FIRST)
     const rest = group.hits.length - shown.length
-    const more = h('button', { type: 'button', class: 'hit-more' }, `+${rest} more`)
+    const more = h('button', { type: 'button', class: 'hit-more' }, tn(rest, '+{n} more', '+{n} more'))
     more.addEventListener('click', () => {
       const before = group.hits[shown.length]
       this.#open.add(group.id)
@@ -72,7 +74,7 @@ export class SearchResults {
     })
     return h(
       'section',
-      { class: 'hit-group', aria: { label: group.title || 'Untitled' } },
+      { class: 'hit-group', aria: { label: group.title || t('Untitled') } },
       ...shown.map((hit, i) => this.#hit(hit, i === 0)),
       rest > 0 && more,
     )
@@ -82,7 +84,7 @@ export class SearchResults {
     const { title, timestamp, role, parts } = hit
     const words = parts.map(({ text, isHit }) => (isHit ? h('mark', {}, text) : plain(text)))
     const time = h('time', { class: 'row-time', title: fullTime(timestamp) }, shortTime(timestamp))
-    const name = h('span', { class: 'row-title', dir: 'auto' }, title || 'Untitled')
+    const name = h('span', { class: 'row-title', dir: 'auto' }, title || t('Untitled'))
     const onClick = () => {
       const { hits } = this.#search
       walk.value = { hits, at: hits.indexOf(hit) }
@@ -113,11 +115,11 @@ function hrefTo({ conversationId: id, position: at }: SearchHit): string {
 /** Buttons that put the words of a filter into the field, or take them out again. */
 function chips(search: Search, field: HTMLInputElement, me: () => string): HTMLElement {
   const all: Chip[] = [
-    { label: 'Titles', word: () => 'in:title' },
-    { label: 'From me', word: () => `from:${me()}` },
-    { label: 'From the agent', word: () => 'from:assistant' },
-    { label: 'Tool results', word: () => 'from:tool' },
-    { label: 'Last 7 days', word: () => `after:${new Date(Date.now() - 7 * 86_400_000).toISOString().slice(0, 10)}` },
+    { label: t('Titles'), word: () => 'in:title' },
+    { label: t('From me'), word: () => `from:${me()}` },
+    { label: t('From the agent'), word: () => 'from:assistant' },
+    { label: t('Tool results'), word: () => 'from:tool' },
+    { label: t('Last 7 days'), word: () => `after:${new Date(Date.now() - 7 * 86_400_000).toISOString().slice(0, 10)}` },
   ]
   const buttons = all.map(({ label, word }) => {
     const toggle = () => {
@@ -134,7 +136,7 @@ function chips(search: Search, field: HTMLInputElement, me: () => string): HTMLE
     })
     return button
   })
-  return h('div', { class: 'filter-chips', role: 'group', aria: { label: 'Filters' } }, ...buttons)
+  return h('div', { class: 'filter-chips', role: 'group', aria: { label: t('Filters') } }, ...buttons)
 }
 
 /** Without the signs of Markdown, which only disturb in so short a text. */

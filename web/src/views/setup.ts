@@ -7,12 +7,13 @@ import { h } from '../base/dom'
 import { icon } from '../base/icons'
 import { hrefOf } from '../base/router'
 import { toast } from '../base/toast'
+import { msg, t } from '../base/words'
 import { look, models } from '../model/prices'
 import { modelLabel, providerLabel } from '../model/model_names'
 import { keyForm } from './model_key'
 
 const NOTHING_FOUND =
-  'No model server answers on nb’s machine. Start Ollama, llama.cpp, LM Studio or vLLM, then look again.'
+  msg('No model server answers on nb’s machine. Start Ollama, llama.cpp, LM Studio or vLLM, then look again.')
 
 /** Makes a model the default; everything that shows a model is redrawn. */
 export async function chooseModel(model: string): Promise<void> {
@@ -47,8 +48,8 @@ export function setup(): HTMLElement {
   return h(
     'div',
     { class: 'setup' },
-    card('spark', 'Choose a model', place),
-    models.value?.mayChange && card('box', 'Add your tools', toolsBody()),
+    card('spark', t('Choose a model'), place),
+    models.value?.mayChange && card('box', t('Add your tools'), toolsBody()),
   )
 }
 
@@ -61,18 +62,18 @@ function spinner(): HTMLElement {
 }
 
 function modelRows(list: ModelList, onLook: () => void): HTMLElement[] {
-  const rows = [modelRow(list, 'demo:demo', 'A few rules, no key, no network')]
+  const rows = [modelRow(list, 'demo:demo', t('A few rules, no key, no network'))]
   if (!list.mayChange) {
-    const note = 'An admin of this server can connect a model in Settings, Models.'
+    const note = t('An admin of this server can connect a model in Settings, Models.')
     return [...rows, h('p', { class: 'setup-note' }, note)]
   }
   const local = localModels(list)
   const found = local.map(({ name, provider }) =>
-    modelRow(list, name, `${providerLabel(provider)}, on nb’s machine`),
+    modelRow(list, name, t('{provider}, on nb’s machine', { provider: providerLabel(provider) })),
   )
-  const again = textButton('Look again', onLook, { icon: 'retry' })
+  const again = textButton(t('Look again'), onLook, { icon: 'retry' })
   const none = [
-    h('p', { class: 'setup-note' }, NOTHING_FOUND),
+    h('p', { class: 'setup-note' }, t(NOTHING_FOUND)),
     h('div', { class: 'setup-buttons' }, again),
   ]
   return [...rows, ...(local.length > 0 ? found : none), keyRow(list.providers)]
@@ -89,8 +90,8 @@ function modelRow(list: ModelList, name: string, what: string): HTMLElement {
     button.disabled = true
     void chooseModel(name).finally(() => (button.disabled = false))
   }
-  const button = textButton('Use', use)
-  button.setAttribute('aria-label', `Use ${modelLabel(name)}`)
+  const button = textButton(t('Use'), use)
+  button.setAttribute('aria-label', t('Use {model}', { model: modelLabel(name) }))
   return h(
     'div',
     { class: 'setup-row' },
@@ -100,15 +101,15 @@ function modelRow(list: ModelList, name: string, what: string): HTMLElement {
       h('strong', {}, modelLabel(name)),
       h('span', { class: 'setup-what' }, what),
     ),
-    isUsed ? h('span', { class: 'badge is-ok' }, 'in use') : list.mayChange && button,
+    isUsed ? h('span', { class: 'badge is-ok' }, t('in use')) : list.mayChange && button,
   )
 }
 
 function keyRow(providers: readonly ProviderInfo[]): HTMLElement {
   const open = providers.filter(({ takesKey }) => takesKey)
-  const summary = h('summary', {}, icon('key'), 'Connect a provider with a key')
+  const summary = h('summary', {}, icon('key'), t('Connect a provider with a key'))
   const other = async () => (await import('../screens/screens')).openEndpointDialog()
-  const row = h('details', { class: 'setup-key' }, summary, keyForm(open), textButton('Another server', () => void other()))
+  const row = h('details', { class: 'setup-key' }, summary, keyForm(open), textButton(t('Another server'), () => void other()))
   row.addEventListener('toggle', () => row.open && row.scrollIntoView({ block: 'nearest' }))
   return row
 }
@@ -126,17 +127,17 @@ function toolsBody(): HTMLElement {
     h(
       'p',
       { class: 'setup-note' },
-      'Import the MCP servers of Claude Desktop, Cursor, VS Code or any other client: their settings are one file.',
+      t('Import the MCP servers of Claude Desktop, Cursor, VS Code or any other client: their settings are one file.'),
     ),
     h(
       'div',
       { class: 'setup-buttons' },
-      textButton('Import a file', () => void open(), { icon: 'copy' }),
+      textButton(t('Import a file'), () => void open(), { icon: 'copy' }),
       h(
         'a',
         { class: 'button', href: hrefOf({ name: 'screen', screen: 'apps' }) },
         icon('plus'),
-        'Add a bundle',
+        t('Add a bundle'),
       ),
     ),
   )

@@ -6,6 +6,7 @@ import { MOD, SHIFT } from '../base/keys'
 import { retire, setEnd } from '../base/leave'
 import { go, route, type Route, type ScreenName } from '../base/router'
 import { toasts } from '../base/toast'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { Attention, Elsewhere, sign } from '../model/attention'
 import type { Chat } from '../model/chat'
@@ -27,12 +28,12 @@ import { Topbar } from './topbar'
 const PHONE = matchMedia('(max-width: 767px)')
 
 const SCREEN_TITLES: Record<ScreenName, string> = {
-  apps: 'Bundles and tools',
-  skills: 'Skills',
-  usage: 'Usage',
-  context: 'What the model sees',
-  permissions: 'Permissions',
-  settings: 'Settings',
+  apps: msg('Bundles and tools'),
+  skills: msg('Skills'),
+  usage: msg('Usage'),
+  context: msg('What the model sees'),
+  permissions: msg('Permissions'),
+  settings: msg('Settings'),
 }
 
 export class Shell {
@@ -64,7 +65,7 @@ export class Shell {
     this.element = h(
       'div',
       { class: 'shell' },
-      textButton('Skip to the conversation', () => this.#view?.focus(), { class: 'skip' }),
+      textButton(t('Skip to the conversation'), () => this.#view?.focus(), { class: 'skip' }),
       this.#sidebar.element,
       h('div', { class: 'scrim', on: { click: () => this.closeDrawer() } }),
       h('main', { class: 'main' }, this.#topbar.element, this.#stage),
@@ -205,7 +206,7 @@ export class Shell {
   #describe(): void {
     const chat = this.#app.chat.value
     const where = route.value
-    const place = where.name === 'screen' ? SCREEN_TITLES[where.screen] : appTitle(where)
+    const place = where.name === 'screen' ? t(SCREEN_TITLES[where.screen]) : appTitle(where)
     const root = chat?.conversation?.branch?.of
     const rootTitle = root && this.#app.conversations.find(root)?.title
     const title = place ?? rootTitle ?? (chat ? titleOf(chat) : '')
@@ -213,60 +214,60 @@ export class Shell {
     const pageTitle = [sign.value, isNamed ? `${title} · nb` : 'nb'].join(' ').trim()
     if (document.title !== pageTitle) document.title = pageTitle
     const isLost = this.#app.isUnreachable.value || (chat?.link === 'lost' && !chat.gone)
-    this.#topbar.update(title, chat, isLost ? 'Offline, trying again…' : '')
+    this.#topbar.update(title, chat, isLost ? t('Offline, trying again…') : '')
   }
 
   #commands(): Command[] {
     const { value: chat } = this.#app.chat
-    const screen = (label: string, name: ScreenName, icon: Command['icon']): Command => ({
-      label,
+    const screen = (name: ScreenName, icon: Command['icon']): Command => ({
+      label: t(SCREEN_TITLES[name]),
       icon,
       run: () => go({ name: 'screen', screen: name }),
     })
     const here = chat?.id
-      ? conversationMenu(this.#app, chat.id).map(({ label, icon, run }) => ({
-          label: `${label}${label.endsWith('link') ? ' to' : ''} this conversation`,
+      ? conversationMenu(this.#app, chat.id).map(({ label, command, icon, run }) => ({
+          label: command ?? label,
           icon: icon ?? ('note' as const),
           run,
         }))
       : []
     return [
       {
-        label: 'New chat',
+        label: t('New chat'),
         icon: 'plus',
-        keys: `${MOD} ${SHIFT} O`,
+        keys: `${t(MOD)} ${t(SHIFT)} O`,
         run: () => this.#app.newChat(),
       },
       {
-        label: 'Search in all messages',
+        label: t('Search in all messages'),
         icon: 'search',
-        keys: `${MOD} ${SHIFT} F`,
+        keys: `${t(MOD)} ${t(SHIFT)} F`,
         run: () => this.search(),
       },
       ...here,
       ...(chat?.id
-        ? [{ label: 'Notes', icon: 'note' as const, run: () => this.#toggleNotes() }]
+        ? [{ label: t('Notes'), icon: 'note' as const, run: () => this.#toggleNotes() }]
         : []),
       ...listedPlacements().map((placement) => ({
         label: placement.label || placement.app,
         icon: 'layers' as const,
         run: () => go({ name: 'app', route: routeOf(placement) }),
       })),
-      { label: 'Projects', icon: 'layers', run: () => void openProjects(this.#app) },
-      screen('Bundles and tools', 'apps', 'box'),
-      screen('Skills', 'skills', 'book'),
-      screen('Permissions', 'permissions', 'shield'),
-      screen('Usage', 'usage', 'chart'),
-      screen('What the model sees', 'context', 'layers'),
-      screen('Settings', 'settings', 'gear'),
-      { label: 'Change the theme', icon: 'moon', keys: `${MOD} ${SHIFT} L`, run: nextTheme },
+      { label: t('Projects'), icon: 'layers', run: () => void openProjects(this.#app) },
+      screen('apps', 'box'),
+      screen('skills', 'book'),
+      screen('permissions', 'shield'),
+      screen('usage', 'chart'),
+      screen('context', 'layers'),
+      screen('settings', 'gear'),
+      { label: t('Change the theme'), icon: 'moon', keys: `${t(MOD)} ${t(SHIFT)} L`, run: nextTheme },
       {
-        label: 'Show or hide the sidebar',
+        label: t('Show or hide the sidebar'),
         icon: 'sidebar',
-        keys: `${MOD} B`,
+        keys: `${t(MOD)} B`,
         run: () => this.toggleSidebar(),
       },
-      { label: 'Keyboard shortcuts', icon: 'help', keys: '?', run: () => this.#help.open() },
+      { label: t('Keyboard shortcuts'), icon: 'help', keys: '?', run: () => this.#help.open() },
     ]
   }
 
@@ -317,7 +318,7 @@ export class Shell {
     this.element.dataset.sidebar = isShown ? 'open' : 'closed'
     this.#sidebar.element.inert = !isShown
     menuButton.setAttribute('aria-expanded', String(isShown))
-    menuButton.ariaLabel = menuButton.title = isShown ? 'Hide sidebar' : 'Show sidebar'
+    menuButton.ariaLabel = menuButton.title = isShown ? t('Hide sidebar') : t('Show sidebar')
   }
 }
 
@@ -328,10 +329,10 @@ function appTitle(where: Route): string | null {
 
 /** Until it has a title, a conversation is called by its first words. */
 function titleOf(chat: Chat): string {
-  if (chat.gone) return 'Not available'
-  if (!chat.id) return chat.project ? `New chat in ${chat.project.name}` : 'New chat'
+  if (chat.gone) return t('Not available')
+  if (!chat.id) return chat.project ? t('New chat in {project}', { project: chat.project.name }) : t('New chat')
   const first = chat.items.find((item) => item.kind === 'user')
-  return chat.title ?? (first && !chat.hasEarlier ? first.text : 'New conversation')
+  return chat.title ?? (first && !chat.hasEarlier ? first.text : t('New conversation'))
 }
 
 /** A server that was updated has other names for the parts of the page. */
@@ -339,7 +340,7 @@ function notLoaded(): HTMLElement {
   return h(
     'div',
     { class: 'list-note', role: 'alert' },
-    h('p', {}, 'This part of the page could not be loaded. The server cannot be reached, or it was updated.'),
-    textButton('Reload the page', () => location.reload(), { class: 'button' }),
+    h('p', {}, t('This part of the page could not be loaded. The server cannot be reached, or it was updated.')),
+    textButton(t('Reload the page'), () => location.reload(), { class: 'button' }),
   )
 }

@@ -1,6 +1,7 @@
 // The keys that work everywhere on the page.
 import { isTyping } from '../base/dom'
 import { isModKey, MOD, SHIFT } from '../base/keys'
+import { msg } from '../base/words'
 import { nextTheme } from '../model/preferences'
 
 export interface ShortcutActions {
@@ -19,21 +20,21 @@ export interface ShortcutActions {
 }
 /** For the help sheet, in its order. */
 export const SHORTCUTS: readonly { keys: string[]; what: string }[] = [
-  { keys: ['Enter'], what: 'Send the message' },
-  { keys: [SHIFT, 'Enter'], what: 'New line' },
-  { keys: ['↑'], what: 'Edit your last message, from an empty field' },
-  { keys: ['Esc'], what: 'Stop the answer, or close what is open' },
-  { keys: [MOD, 'Enter'], what: 'Add the message to the running answer' },
-  { keys: [MOD, 'K'], what: 'Commands and conversations' },
-  { keys: [MOD, SHIFT, 'F'], what: 'Search in all messages' },
-  { keys: [MOD, SHIFT, 'O'], what: 'New chat' },
-  { keys: [MOD, 'P'], what: 'Print the whole conversation' },
-  { keys: [MOD, 'B'], what: 'Show or hide the sidebar' },
-  { keys: [MOD, SHIFT, 'L'], what: 'Change the theme' },
-  { keys: ['/'], what: 'Go to the message field' },
-  { keys: ['J'], what: 'Next message' },
-  { keys: ['K'], what: 'Previous message' },
-  { keys: ['?'], what: 'Show this help' },
+  { keys: [msg('Enter')], what: msg('Send the message') },
+  { keys: [SHIFT, msg('Enter')], what: msg('New line') },
+  { keys: ['↑'], what: msg('Edit your last message, from an empty field') },
+  { keys: [msg('Esc')], what: msg('Stop the answer, or close what is open') },
+  { keys: [MOD, msg('Enter')], what: msg('Add the message to the running answer') },
+  { keys: [MOD, 'K'], what: msg('Commands and conversations') },
+  { keys: [MOD, SHIFT, 'F'], what: msg('Search in all messages') },
+  { keys: [MOD, SHIFT, 'O'], what: msg('New chat') },
+  { keys: [MOD, 'P'], what: msg('Print the whole conversation') },
+  { keys: [MOD, 'B'], what: msg('Show or hide the sidebar') },
+  { keys: [MOD, SHIFT, 'L'], what: msg('Change the theme') },
+  { keys: ['/'], what: msg('Go to the message field') },
+  { keys: ['J'], what: msg('Next message') },
+  { keys: ['K'], what: msg('Previous message') },
+  { keys: ['?'], what: msg('Show this help') },
 ]
 
 export function installShortcuts(actions: ShortcutActions): void {

@@ -4,6 +4,7 @@ import { h, setText } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
 import { openMenu } from '../base/menu'
 import { hrefOf, route, type Route, type ScreenName } from '../base/router'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { listedPlacements, placements, routeOf } from '../model/placements'
 import { nextTheme, theme, type Theme } from '../model/preferences'
@@ -19,16 +20,18 @@ export interface SidebarActions {
 }
 
 const THEMES: Record<Theme, { icon: IconName; label: string }> = {
-  system: { icon: 'screen', label: 'Theme: same as the system' },
-  light: { icon: 'sun', label: 'Theme: light' },
-  dark: { icon: 'moon', label: 'Theme: dark' },
+  system: { icon: 'screen', label: msg('Theme: same as the system') },
+  light: { icon: 'sun', label: msg('Theme: light') },
+  dark: { icon: 'moon', label: msg('Theme: dark') },
 }
 
+const ROLES: Record<string, string> = { admin: msg('admin'), member: msg('member') }
+
 const PLACES: readonly { screen: ScreenName; label: string; icon: IconName }[] = [
-  { screen: 'apps', label: 'Bundles', icon: 'box' },
-  { screen: 'skills', label: 'Skills', icon: 'book' },
-  { screen: 'usage', label: 'Usage', icon: 'chart' },
-  { screen: 'settings', label: 'Settings', icon: 'gear' },
+  { screen: 'apps', label: msg('Bundles'), icon: 'box' },
+  { screen: 'skills', label: msg('Skills'), icon: 'book' },
+  { screen: 'usage', label: msg('Usage'), icon: 'chart' },
+  { screen: 'settings', label: msg('Settings'), icon: 'gear' },
 ]
 
 /** Icons that apps ask for by the names of a known set, as far as there is one like it here. */
@@ -66,10 +69,10 @@ export class Sidebar {
   #field = h('input', {
     type: 'search',
     class: 'search-input',
-    placeholder: 'Search messages',
+    placeholder: t('Search messages'),
     autocomplete: 'off',
     dir: 'auto',
-    aria: { label: 'Search messages' },
+    aria: { label: t('Search messages') },
   })
   #list: ConversationList
   #results: SearchResults
@@ -87,7 +90,7 @@ export class Sidebar {
     const listHeadLine = listHead(app, this.#list)
     this.element = h(
       'aside',
-      { class: 'sidebar', aria: { label: 'Sidebar' } },
+      { class: 'sidebar', aria: { label: t('Sidebar') } },
       this.#head(),
       this.#tools(),
       listHeadLine,
@@ -110,7 +113,7 @@ export class Sidebar {
   }
 
   #head(): HTMLElement {
-    const collapse = iconButton('sidebar', 'Hide sidebar', () => this.#actions.onCollapse())
+    const collapse = iconButton('sidebar', t('Hide sidebar'), () => this.#actions.onCollapse())
     return h('div', { class: 'sidebar-head' }, logo(), this.#workspaceName(), collapse)
   }
 
@@ -121,11 +124,11 @@ export class Sidebar {
       const { workspaces = [], id } = this.#app.workspace.value ?? {}
       const items = workspaces.map((workspace) => ({
         label: workspace.name,
-        hint: workspace.role ?? '',
+        hint: t(ROLES[workspace.role ?? ''] ?? workspace.role ?? ''),
         isChecked: workspace.id === id,
         run: () => this.#app.switchWorkspace(workspace.id),
       }))
-      openMenu(button, items, 'Workspaces')
+      openMenu(button, items, t('Workspaces'))
     }
     const button = h(
       'button',
@@ -146,7 +149,7 @@ export class Sidebar {
   }
 
   #tools(): HTMLElement {
-    const create = textButton('New chat', () => this.#newChat(), {
+    const create = textButton(t('New chat'), () => this.#newChat(), {
       class: 'new-chat',
       icon: 'plus',
     })
@@ -160,16 +163,16 @@ export class Sidebar {
 
   #places(): HTMLElement {
     const links = PLACES.map(({ screen, label, icon: name }) => {
-      const link = this.#link({ name: 'screen', screen }, label, name)
+      const link = this.#link({ name: 'screen', screen }, t(label), name)
       route.watch((where) => mark(link, where.name === 'screen' && where.screen === screen))
       return link
     })
-    return h('nav', { class: 'places', aria: { label: 'Workspace' } }, ...links)
+    return h('nav', { class: 'places', aria: { label: t('Workspace') } }, ...links)
   }
 
   /** Apps with a place of their own, where there are any. */
   #apps(): HTMLElement {
-    const nav = h('nav', { class: 'places is-apps', aria: { label: 'Apps' } })
+    const nav = h('nav', { class: 'places is-apps', aria: { label: t('Apps') } })
     const links = new Map<string, HTMLElement>()
     const markAll = (where: Route) => {
       for (const [to, link] of links) mark(link, where.name === 'app' && where.route === to)
@@ -182,7 +185,7 @@ export class Sidebar {
         links.set(to.route, this.#link(to, label || app, LOOKS[look ?? ''] ?? 'layers'))
       }
       nav.hidden = links.size === 0
-      nav.replaceChildren(h('p', { class: 'places-title' }, 'Apps'), ...links.values())
+      nav.replaceChildren(h('p', { class: 'places-title' }, t('Apps')), ...links.values())
       markAll(route.value)
     })
     route.subscribe(markAll)
@@ -200,15 +203,15 @@ export class Sidebar {
     theme.watch((value) => {
       const { icon: name, label } = THEMES[value]
       themeButton.replaceChildren(icon(name))
-      themeButton.title = label
-      themeButton.setAttribute('aria-label', label)
+      themeButton.title = t(label)
+      themeButton.setAttribute('aria-label', t(label))
     })
     const who = h('span', { class: 'who' })
     this.#app.workspace.watch((workspace) => {
       setText(who, workspace?.user.displayName ?? '')
       who.title = workspace?.user.email ?? ''
     })
-    const help = iconButton('help', 'Keyboard shortcuts', () => this.#actions.onHelp())
+    const help = iconButton('help', t('Keyboard shortcuts'), () => this.#actions.onHelp())
     return h('div', { class: 'sidebar-foot' }, who, themeButton, help)
   }
 

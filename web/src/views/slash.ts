@@ -9,6 +9,7 @@ import { fuzzyFind } from '../base/fuzzy'
 import { icon, type IconName } from '../base/icons'
 import { loadStylesheet } from '../base/stylesheet'
 import { toast } from '../base/toast'
+import { t } from '../base/words'
 import type { App } from '../model/app'
 import stylesheet from './slash.lazy.css'
 
@@ -40,7 +41,7 @@ export async function openSlashMenu(app: App, box: HTMLTextAreaElement): Promise
 export class SlashMenu {
   #app: App
   #box: HTMLTextAreaElement
-  #list = h('ul', { class: 'slash', role: 'listbox', id: 'slash', hidden: true, aria: { label: 'Prompts and commands' } })
+  #list = h('ul', { class: 'slash', role: 'listbox', id: 'slash', hidden: true, aria: { label: t('Prompts and commands') } })
   #known: Entry[] = []
   #loadedMs = -FRESH_MS
   #shown: Entry[] = []
@@ -114,7 +115,7 @@ export class SlashMenu {
     const commands = this.#app.commands().map(({ label, icon, keys, run }) => ({
       label,
       detail: keys ?? '',
-      kind: 'Command',
+      kind: t('Command'),
       icon,
       run: (menu: SlashMenu) => {
         menu.fill('')
@@ -170,7 +171,7 @@ function promptEntry({ name, description, scope, text }: SavedPrompt): Entry {
   return {
     label: name,
     detail: description || text.slice(0, 80),
-    kind: scope === 'personal' ? 'My prompt' : 'Prompt',
+    kind: scope === 'personal' ? t('My prompt') : t('Prompt'),
     icon: 'note',
     run: async (menu) => {
       const names = [...new Set([...text.matchAll(VARIABLE)].map(([, variable]) => variable!))]
@@ -184,7 +185,7 @@ function bundleEntry({ name, title, description, arguments: wanted = [] }: Bundl
   return {
     label: name.replace('__', ': '),
     detail: title ?? description ?? '',
-    kind: 'Bundle',
+    kind: t('Bundle'),
     icon: 'box',
     run: async (menu) => {
       const questions = wanted.map((arg) => ({ name: arg.name, hint: arg.description, isRequired: arg.required === true }))
@@ -195,7 +196,7 @@ function bundleEntry({ name, title, description, arguments: wanted = [] }: Bundl
 }
 
 function skillEntry({ name, description, triggers }: SkillInfo): Entry {
-  return { label: name, detail: description, kind: 'Skill', icon: 'book', run: (menu) => menu.fill(`${triggers[0]!} `) }
+  return { label: name, detail: description, kind: t('Skill'), icon: 'book', run: (menu) => menu.fill(`${triggers[0]!} `) }
 }
 
 interface Question {
@@ -218,7 +219,7 @@ function askFor(title: string, questions: Question[]): Promise<Record<string, st
       values = Object.fromEntries(fields.filter(({ box }) => box.value !== '').map(({ name, box }) => [name, box.value]))
       dialog.close()
     }
-    const asked = form(fields.map(({ element }) => element), 'Insert', submit)
+    const asked = form(fields.map(({ element }) => element), t('Insert'), submit)
     asked.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing || !(event.target instanceof HTMLTextAreaElement)) return
       event.preventDefault()

@@ -3,6 +3,7 @@ import { spoken } from '../base/controls'
 import { arrange, h, setText } from '../base/dom'
 import { icon, type IconName } from '../base/icons'
 import { duration } from '../base/time'
+import { msg, t, tn } from '../base/words'
 import type { ToolCall, ToolsBlock, ToolState } from '../model/items'
 import { payload, preview } from './payload'
 import { hasMedia, isRich, richResult } from './rich'
@@ -12,13 +13,13 @@ const TICK_MS = 1000
 const TICKS_FROM_MS = 2000 // quick calls need no clock
 
 const STATES: Record<ToolState, { icon: IconName | null; label: string }> = {
-  preparing: { icon: null, label: 'preparing' },
-  waiting: { icon: 'clock', label: 'waiting' },
-  running: { icon: null, label: 'running' },
-  ok: { icon: 'check', label: 'done' },
-  error: { icon: 'alert', label: 'failed' },
-  declined: { icon: 'cross', label: 'declined' },
-  interrupted: { icon: 'cross', label: 'interrupted' },
+  preparing: { icon: null, label: msg('preparing') },
+  waiting: { icon: 'clock', label: msg('waiting') },
+  running: { icon: null, label: msg('running') },
+  ok: { icon: 'check', label: msg('done') },
+  error: { icon: 'alert', label: msg('failed') },
+  declined: { icon: 'cross', label: msg('declined') },
+  interrupted: { icon: 'cross', label: msg('interrupted') },
 }
 
 /** Shows the run that a call delegated to. */
@@ -26,7 +27,7 @@ export type NestedRun = (conversationId: string) => HTMLElement
 
 /** The calls of one answer. Several of them run at the same time and form a group. */
 export class ToolsView {
-  readonly element = h('details', { class: 'tools', aria: { label: 'Tool calls' } })
+  readonly element = h('details', { class: 'tools', aria: { label: t('Tool calls') } })
   #label = h('span', { class: 'tools-label' })
   #summary = h('summary', { class: 'tools-summary' }, icon('chevron'), this.#label)
   #cards = new Map<string, ToolCard>()
@@ -67,11 +68,11 @@ function describe(calls: readonly ToolCall[]): string {
   const countOf = (wanted: ToolState) => calls.filter(({ state }) => state === wanted).length
   const [failed, declined] = [countOf('error'), countOf('declined')]
   const ended = countOf('ok') + failed + declined
-  if (ended < calls.length) return `${ended} of ${calls.length} tools done`
+  if (ended < calls.length) return tn(calls.length, '{ended} of {n} tool done', '{ended} of {n} tools done', { ended })
   const longest = Math.max(...calls.map(({ ms }) => ms ?? 0))
-  const parts = [`${calls.length} tools at the same time`, duration(longest)]
-  if (failed > 0) parts.push(`${failed} failed`)
-  if (declined > 0) parts.push(`${declined} declined`)
+  const parts = [tn(calls.length, '{n} tool at the same time', '{n} tools at the same time'), duration(longest)]
+  if (failed > 0) parts.push(tn(failed, '{n} failed', '{n} failed'))
+  if (declined > 0) parts.push(tn(declined, '{n} declined', '{n} declined'))
   return parts.join(' · ')
 }
 
@@ -81,7 +82,7 @@ export class ToolCard {
   #name = h('span', { class: 'tool-name' })
   #preview = h('span', { class: 'tool-preview', dir: 'auto' })
   #time = h('span', { class: 'tool-time' })
-  #bar = h('progress', { class: 'tool-progress', aria: { label: 'Progress' } })
+  #bar = h('progress', { class: 'tool-progress', aria: { label: t('Progress') } })
   #body = h('div', { class: 'tool-body' })
   #nested: NestedRun | null
   #call: ToolCall | null = null
@@ -122,7 +123,7 @@ export class ToolCard {
       this.element.classList.toggle('has-failed', hasFailed)
       this.#status.replaceChildren(
         name ? icon(hasFailed ? 'alert' : name) : h('span', { class: 'spinner' }),
-        spoken(hasFailed ? `done, exit code ${call.exitCode}` : label),
+        spoken(hasFailed ? t('done, exit code {code}', { code: call.exitCode! }) : t(label)),
       )
       this.#drawName(call.name)
       setText(this.#preview, line || preview(call.input))
@@ -143,7 +144,8 @@ export class ToolCard {
   /** "nb__calculate": the source small, the tool plain. "table_view-1a2b__sort" is offered by an open app. */
   #drawName(name: string): void {
     const at = name.indexOf('__')
-    const source = name.slice(0, at).replace(/_view-[0-9a-f]{4}$/, ' (open app)')
+    const app = /^(.*)_view-[0-9a-f]{4}$/.exec(name.slice(0, at))?.[1]
+    const source = app === undefined ? name.slice(0, at) : t('{app} (open app)', { app })
     this.#name.title = name
     this.#name.replaceChildren(
       ...(at > 0
@@ -162,14 +164,14 @@ export class ToolCard {
   /** A call that takes long shows that time passes. */
   #drawTime(): void {
     const { state, ms, startedAt, exitCode } = this.#call!
-    const ended = exitCode ? `exit ${exitCode} · ` : ''
+    const ended = exitCode ? `${t('exit {code}', { code: exitCode })} · ` : ''
     clearTimeout(this.#clock)
     const isTicking = state === 'running' && startedAt !== undefined
     const elapsed = isTicking ? performance.now() - startedAt : 0
     if (isTicking) this.#clock = window.setTimeout(() => this.#drawTime(), TICK_MS)
     if (isTicking)
-      setText(this.#time, elapsed < TICKS_FROM_MS ? '' : `${Math.floor(elapsed / 1000)} s`)
-    else if (state === 'declined') setText(this.#time, 'declined')
+      setText(this.#time, elapsed < TICKS_FROM_MS ? '' : t('{n} s', { n: Math.floor(elapsed / 1000) }))
+    else if (state === 'declined') setText(this.#time, t('declined'))
     else setText(this.#time, ms === undefined ? '' : ended + duration(ms))
   }
 
@@ -183,9 +185,9 @@ export class ToolCard {
     if (shown === this.#bodyShown) return
     this.#bodyShown = shown
     if (call.childId && this.#nested) this.#child ??= this.#nested(call.childId)
-    const label = call.state === 'error' ? 'Error' : 'Output'
+    const label = call.state === 'error' ? t('Error') : t('Output')
     this.#body.replaceChildren(
-      payload('Input', call.input),
+      payload(t('Input'), call.input),
       ...(this.#child ? [this.#child] : []),
       ...(call.output === undefined
         ? []

@@ -1,10 +1,12 @@
 // The bar above the open conversation: its title, who takes part, and what can be done with it.
+import type { Notice } from '../api/types'
 import { iconButton, spoken } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { openMenu } from '../base/menu'
 import { go, hrefOf } from '../base/router'
 import { shortTime } from '../base/time'
+import { t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { known, titleOf } from '../model/actions'
 import type { Chat } from '../model/chat'
@@ -27,7 +29,7 @@ export class Topbar {
   #title = h('h1', { class: 'topbar-title', dir: 'auto' })
   #origin = h(
     'a',
-    { class: 'topbar-origin', title: 'Forked from another conversation' },
+    { class: 'topbar-origin', title: t('Forked from another conversation') },
     icon('fork'),
   )
   #faces = h('button', { type: 'button', class: 'faces' })
@@ -40,24 +42,24 @@ export class Topbar {
 
   constructor(app: App, actions: TopbarActions) {
     this.#app = app
-    this.menuButton = iconButton('sidebar', 'Show sidebar', () => actions.onMenu(), 'menu-button')
-    this.#notes = iconButton('note', 'Notes', () => actions.onNotes(), 'topbar-tool')
+    this.menuButton = iconButton('sidebar', t('Show sidebar'), () => actions.onMenu(), 'menu-button')
+    this.#notes = iconButton('note', t('Notes'), () => actions.onNotes(), 'topbar-tool')
     this.#more = iconButton(
       'more',
-      'More about this conversation',
+      t('More about this conversation'),
       () => this.#openMore(),
       'topbar-tool',
     )
     this.#more.setAttribute('aria-haspopup', 'menu')
     this.#faces.addEventListener('click', () => this.#withId((id) => void openSharing(app, id)))
-    this.#share = iconButton('people', 'Share', () => this.#withId((id) => void openSharing(app, id)), 'topbar-tool')
+    this.#share = iconButton('people', t('Share'), () => this.#withId((id) => void openSharing(app, id)), 'topbar-tool')
     this.#title.addEventListener('dblclick', () =>
       this.#withId((id) => known(app, id)?.may.rename && openRenameDialog(app, id)),
     )
-    this.#bell = iconButton('bell', 'Notices', () => this.#openNotices(), 'topbar-tool')
+    this.#bell = iconButton('bell', t('Notices'), () => this.#openNotices(), 'topbar-tool')
     this.#bell.setAttribute('aria-haspopup', 'menu')
     app.notices.changes.watch(() => this.#drawBell())
-    this.#origin.setAttribute('aria-label', 'Forked from another conversation')
+    this.#origin.setAttribute('aria-label', t('Forked from another conversation'))
     this.element = h(
       'header',
       { class: 'topbar' },
@@ -70,7 +72,7 @@ export class Topbar {
       this.#notes,
       this.#more,
       this.#bell,
-      iconButton('plus', 'New chat', () => app.newChat(), 'topbar-new'),
+      iconButton('plus', t('New chat'), () => app.newChat(), 'topbar-new'),
     )
   }
 
@@ -95,7 +97,7 @@ export class Topbar {
     this.#faces.hidden = who.length === 0
     if (shown === this.#facesShown) return
     this.#facesShown = shown
-    const names = who.map((id) => nameOf(id) + (present.has(id) ? ' (here)' : '')).join(', ')
+    const names = who.map((id) => (present.has(id) ? t('{name} (here)', { name: nameOf(id) }) : nameOf(id))).join(', ')
     this.#faces.title = names
     const dots = who.slice(0, FACES_MAX).map((id, i) => {
       const state = present.has(id) ? 'is-here' : 'is-away'
@@ -108,13 +110,13 @@ export class Topbar {
     const rest = who.length - dots.length
     if (rest > 0)
       dots.push(h('span', { class: 'face is-rest', aria: { hidden: true } }, `+${rest}`))
-    this.#faces.replaceChildren(spoken(`Shared with ${names}`), ...dots)
+    this.#faces.replaceChildren(spoken(t('Shared with {names}', { names })), ...dots)
   }
 
   #drawBell(): void {
     const { items } = this.#app.notices
     const fresh = items.filter(({ seen }) => !seen).length
-    const label = fresh > 0 ? `Notices, ${fresh} new` : 'Notices'
+    const label = fresh > 0 ? tn(fresh, 'Notices, {n} new', 'Notices, {n} new') : t('Notices')
     this.#bell.hidden = items.length === 0
     this.#bell.classList.toggle('is-new', fresh > 0)
     this.#bell.title = label
@@ -124,23 +126,27 @@ export class Topbar {
   #openNotices(): void {
     const items = this.#app.notices.items.map((notice) => {
       const conversation = this.#app.conversations.find(notice.conversationId)
-      const where = conversation ? ` in “${titleOf(conversation)}”` : ''
       return {
-        label: wordsFor(notice) + (notice.kind === 'mention' ? where : where.replace(' in ', ' to ')),
+        label: conversation ? noticeText(notice, titleOf(conversation)) : wordsFor(notice),
         hint: shortTime(notice.timestamp),
         run: () => go({ name: 'conversation', id: notice.conversationId }),
       }
     })
-    openMenu(this.#bell, items, 'Notices')
+    openMenu(this.#bell, items, t('Notices'))
     void this.#app.notices.markSeen()
   }
 
   #openMore(): void {
-    this.#withId((id) => openMenu(this.#more, conversationMenu(this.#app, id), 'Conversation'))
+    this.#withId((id) => openMenu(this.#more, conversationMenu(this.#app, id), t('Conversation')))
   }
 
   #withId(run: (id: string) => void): void {
     const id = this.#app.chat.value?.id
     if (id) run(id)
   }
+}
+
+function noticeText({ kind, by }: Notice, title: string): string {
+  const values = { name: nameOf(by), title }
+  return kind === 'mention' ? t('{name} mentioned you in “{title}”', values) : t('{name} added you to “{title}”', values)
 }

@@ -5,6 +5,7 @@ import type { ExampleApp, Workspace } from '../api/types'
 import { h } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
 import { toast } from '../base/toast'
+import { msg, t } from '../base/words'
 import { loadModels, models } from '../model/prices'
 import { isUndecided, setup } from './setup'
 
@@ -15,29 +16,30 @@ interface Suggestion {
   prepare?(): Promise<void> // before the text is sent
 }
 
+/** Their texts are what the demo model understands, in every language. */
 const DEMO: readonly Suggestion[] = [
-  { icon: 'wrench', title: 'Call two tools in parallel', text: 'call time {} call status {}' },
-  { icon: 'spark', title: 'Watch an answer stream', text: 'count to 100' },
-  { icon: 'help', title: 'See what it understands', text: 'help' },
+  { icon: 'wrench', title: msg('Call two tools in parallel'), text: 'call time {} call status {}' }, // not shown
+  { icon: 'spark', title: msg('Watch an answer stream'), text: 'count to 100' }, // not shown
+  { icon: 'help', title: msg('See what it understands'), text: 'help' },
 ]
 
 const REAL: readonly Suggestion[] = [
   {
     icon: 'wrench',
-    title: 'See what it can do',
-    text: 'Which tools do you have, and what would you use each of them for?',
+    title: msg('See what it can do'),
+    text: msg('Which tools do you have, and what would you use each of them for?'),
   },
-  { icon: 'clock', title: 'Check on the workspace', text: 'What is the status of this workspace?' },
+  { icon: 'clock', title: msg('Check on the workspace'), text: msg('What is the status of this workspace?') },
   {
     icon: 'spark',
-    title: 'Think something through',
-    text: 'Help me plan a small project: ask me questions first, then propose steps in a table.',
+    title: msg('Think something through'),
+    text: msg('Help me plan a small project: ask me questions first, then propose steps in a table.'),
   },
 ]
 
 const DEMO_LEAD =
-  'The demo model is active: it follows a few rules and calls real tools, so that you can look around.'
-const REAL_LEAD = 'Ask anything. Several people can join a conversation.'
+  msg('The demo model is active: it follows a few rules and calls real tools, so that you can look around.')
+const REAL_LEAD = msg('Ask anything. Several people can join a conversation.')
 
 /** An example app is installed when somebody first tries it. */
 function tryExample(example: ExampleApp): Suggestion {
@@ -63,7 +65,7 @@ function button(suggestion: Suggestion, onTry: (text: string) => void): HTMLButt
     'button',
     { type: 'button', class: 'suggestion', on: { click: () => void click() } },
     icon(suggestion.icon),
-    h('span', { class: 'suggestion-title' }, suggestion.title),
+    h('span', { class: 'suggestion-title' }, t(suggestion.title)),
     h('span', { class: 'suggestion-text' }, suggestion.text),
   )
   return element
@@ -72,17 +74,18 @@ function button(suggestion: Suggestion, onTry: (text: string) => void): HTMLButt
 export function welcome(workspace: Workspace, onTry: (text: string) => void): HTMLElement {
   const { isDemo } = workspace.model
   const examples = isDemo ? (workspace.examples ?? []).slice(0, 1).map(tryExample) : []
-  const all = [...examples, ...(isDemo ? DEMO : REAL)]
+  const real = REAL.map((suggestion) => ({ ...suggestion, text: t(suggestion.text) }))
+  const all = [...examples, ...(isDemo ? DEMO : real)]
   const suggestions = all.map((suggestion) => button(suggestion, onTry))
   const element = h(
     'section',
     { class: 'welcome' },
     logo(),
-    h('h2', {}, isDemo ? 'Welcome to nb' : 'What shall we work on?'),
-    h('p', { class: 'welcome-lead' }, isDemo ? DEMO_LEAD : REAL_LEAD),
+    h('h2', {}, isDemo ? t('Welcome to nb') : t('What shall we work on?')),
+    h('p', { class: 'welcome-lead' }, t(isDemo ? DEMO_LEAD : REAL_LEAD)),
     h(
       'div',
-      { class: 'suggestions', role: 'group', aria: { label: 'Things to try' } },
+      { class: 'suggestions', role: 'group', aria: { label: t('Things to try') } },
       ...suggestions,
     ),
   )
