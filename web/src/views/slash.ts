@@ -108,7 +108,17 @@ export class SlashMenu {
     const found = await Promise.all(sources.map((source) => source.catch(() => [] as Entry[])))
     this.#known = found.flat()
     const typed = this.#typed()
-    if (typed !== null && document.activeElement === this.#box) this.#find(typed)
+    if (typed === null || document.activeElement !== this.#box) return
+    const marked = this.#at > 0 ? this.#shown[this.#at] : undefined
+    this.#find(typed)
+    if (marked) this.#markAgain(marked)
+  }
+
+  /** A row that the person has gone to stays marked when more rows come. */
+  #markAgain({ label, kind }: Entry): void {
+    const at = this.#shown.findIndex((entry) => entry.label === label && entry.kind === kind)
+    this.#at = Math.max(0, at)
+    this.#draw()
   }
 
   #find(typed: string): void {
