@@ -54,9 +54,9 @@ test('a language that was chosen counts more than that of the browser, and anoth
     }))
 
 test('a language that cannot be loaded is replaced by English', () =>
-    withPage('about:blank', { locale: 'fr' }, async (page) => {
+    withPage(server.url, { locale: 'fr' }, async (page) => {
         await page.route(/\/assets\/fr-[^/]*\.js$/, (route) => route.abort())
-        await page.goto(server.url)
+        await page.reload()
         await page.getByLabel('Message', { exact: true }).waitFor()
         assert.deepEqual(await langOf(page), ['en', ''])
     }))
