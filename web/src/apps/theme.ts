@@ -1,6 +1,6 @@
 // The page's look and circumstances as views are told of them. The names of the style variables are a
 // closed list: one that is not in it makes apps refuse the whole handshake.
-import { chosenLanguage, locale } from '../base/words'
+import { chosenLanguage, languageTag } from '../base/words'
 
 type Tokens = (name: string) => string
 
@@ -153,7 +153,7 @@ function themeContext(): object {
 /** The language that was chosen here, else that of the browser: the app may have it where the page has not. */
 function languageContext(): object {
   return {
-    locale: chosenLanguage() ? locale() : navigator.language || locale(),
+    locale: chosenLanguage() ? languageTag() : navigator.language || languageTag(),
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
 }

@@ -74,9 +74,15 @@ export async function loadWords(): Promise<void> {
   if (language.isRightToLeft) document.documentElement.dir = 'rtl'
 }
 
-/** For dates and numbers: the browser's own form of the language, if it has one. */
-export function locale(): string {
+/** The browser's own form of the language, if it has one. */
+export function languageTag(): string {
   return navigator.languages.find((tag) => isOf(tag, language.code)) ?? language.code
+}
+
+/** For dates and numbers. Arabic has two kinds of digits; 0 to 9 is what numbers that nothing formats have too. */
+export function locale(): string {
+  const tag = languageTag()
+  return language.code === 'ar' ? new Intl.Locale(tag, { numberingSystem: 'latn' }).toString() : tag
 }
 
 /** Marks a text that is shown by t() later. */
@@ -99,10 +105,17 @@ export function tn(n: number, one: string, other: string, values?: Values): stri
 export function tParts(text: string, values: Readonly<Record<string, Node | string>>): (Node | string)[] {
   return t(text)
     .split(/\{(\w+)\}/)
-    .map((piece, i) => (i % 2 === 0 ? piece : (values[piece] ?? `{${piece}}`)))
+    .map((piece, i) => (i % 2 === 0 ? piece : partOf(values[piece] ?? `{${piece}}`)))
     .filter((piece) => piece !== '')
 }
 
 function fill(text: string, values?: Values): string {
-  return values ? text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)) : text
+  return values ? text.replace(/\{(\w+)\}/g, (whole, name: string) => isolated(String(values[name] ?? whole))) : text
+}
+
+const partOf = (value: Node | string) => (typeof value === 'string' ? isolated(value) : value)
+
+/** In a text from right to left, a name or a sentence of another direction is kept apart (FSI, PDI): neither mixes up the other. */
+function isolated(value: string): string {
+  return language.isRightToLeft && /\p{L}/u.test(value) ? `\u2068${value}\u2069` : value
 }
