@@ -152,10 +152,16 @@ export function violationText(directive: string, blockedUri: string): string {
   const kind = directive.split('-')[0]!
   const uri = blockedUri.slice(0, 60)
   const origin = originOf(blockedUri)
-  if (origin !== null) return t(LOADS[kind] ?? LOADS_SOMETHING, { origin })
+  const [loads, runs] = [textFor(LOADS, kind), textFor(RUNS, kind)]
+  if (origin !== null) return t(loads ?? LOADS_SOMETHING, { origin })
   if (kind === 'script' && uri === 'eval') return t(RUNS_TEXT, { uri })
-  if (LOADS[kind] && !RUNS[kind]) return t(LOADS[kind], { origin: uri }) // "data", "blob"
-  return t(RUNS[kind] ?? RUNS_SOMETHING, { uri })
+  if (loads && !runs) return t(loads, { origin: uri }) // "data", "blob"
+  return t(runs ?? RUNS_SOMETHING, { uri })
+}
+
+/** The sandbox may say anything, "constructor" too. */
+function textFor(texts: Record<string, string>, kind: string): string | undefined {
+  return Object.hasOwn(texts, kind) ? texts[kind] : undefined
 }
 
 function originOf(uri: string): string | null {

@@ -7,12 +7,12 @@ import { h } from '../base/dom'
 import { toast } from '../base/toast'
 import { msg, t } from '../base/words'
 
-const RESULTS: Record<string, string> = {
-  ok: msg('You are signed in.'),
-  denied: msg('The server refused the sign-in. Nothing has changed.'),
-  expired: msg('That sign-in is not valid any more, or was started in another browser. Start it again.'),
-  failed: msg('The sign-in failed. The server’s log says why.'),
-}
+const FAILED = msg('The sign-in failed. The server’s log says why.')
+const RESULTS = new Map([
+  ['ok', msg('You are signed in.')],
+  ['denied', msg('The server refused the sign-in. Nothing has changed.')],
+  ['expired', msg('That sign-in is not valid any more, or was started in another browser. Start it again.')],
+])
 
 /** Only pages are opened: an address of another kind could run a program. */
 function isPage(address: string): boolean {
@@ -61,5 +61,5 @@ export function tellSignIn(): void {
   query.delete('signIn')
   const rest = query.toString()
   history.replaceState(null, '', location.pathname + (rest && `?${rest}`) + location.hash)
-  toast(t(RESULTS[result] ?? RESULTS.failed!))
+  toast(t(RESULTS.get(result) ?? FAILED))
 }
