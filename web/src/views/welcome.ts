@@ -65,7 +65,7 @@ function button(suggestion: Suggestion, onTry: (text: string) => void): HTMLButt
     'button',
     { type: 'button', class: 'suggestion', on: { click: () => void click() } },
     icon(suggestion.icon),
-    h('span', { class: 'suggestion-title' }, t(suggestion.title)),
+    h('span', { class: 'suggestion-title' }, suggestion.title),
     h('span', { class: 'suggestion-text' }, suggestion.text),
   )
   return element
@@ -74,8 +74,9 @@ function button(suggestion: Suggestion, onTry: (text: string) => void): HTMLButt
 export function welcome(workspace: Workspace, onTry: (text: string) => void): HTMLElement {
   const { isDemo } = workspace.model
   const examples = isDemo ? (workspace.examples ?? []).slice(0, 1).map(tryExample) : []
-  const real = REAL.map((suggestion) => ({ ...suggestion, text: t(suggestion.text) }))
-  const all = [...examples, ...(isDemo ? DEMO : real)]
+  const demo = DEMO.map((suggestion) => ({ ...suggestion, title: t(suggestion.title) }))
+  const real = REAL.map(({ title, text, ...rest }) => ({ ...rest, title: t(title), text: t(text) }))
+  const all = [...examples, ...(isDemo ? demo : real)]
   const suggestions = all.map((suggestion) => button(suggestion, onTry))
   const element = h(
     'section',
