@@ -7,8 +7,8 @@ import { loginView } from './views/login'
 import { noWorkspaceView } from './views/no_workspace'
 import { Shell } from './views/shell'
 
+applyPreferences() // before anything can be seen
 await loadWords()
-applyPreferences()
 const app = new App()
 const place = document.getElementById('app')!
 const shell = new Shell(app)
