@@ -27,7 +27,7 @@ export function conversationMenu(app: App, id: string): ConversationItem[] {
     isArchived
       ? {
           label: t('Take out of the archive'),
-          command: t('Take out of the archive this conversation'),
+          command: t('Take this conversation out of the archive'),
           icon: 'archive',
           run: () => mark({ isArchived: false }),
         }
@@ -49,7 +49,7 @@ export function conversationMenu(app: App, id: string): ConversationItem[] {
     },
     may?.rename && {
       label: t('Move to a project'),
-      command: t('Move to a project this conversation'),
+      command: t('Move this conversation to a project'),
       icon: 'layers',
       run: () => void projects().then((part) => part?.openMove(app, id)),
     },
@@ -57,13 +57,13 @@ export function conversationMenu(app: App, id: string): ConversationItem[] {
       ? { label: t('Share'), command: t('Share this conversation'), icon: 'people', run: () => void openSharing(app, id) }
       : {
           label: t('Participants'),
-          command: t('Participants this conversation'),
+          command: t('Participants of this conversation'),
           icon: 'people',
           run: () => void openSharing(app, id),
         },
     actions.known(app, id)?.branch && {
       label: t('Make it a conversation of its own'),
-      command: t('Make it a conversation of its own this conversation'),
+      command: t('Make this a conversation of its own'),
       icon: 'fork',
       run: () => void actions.promote(app, id),
     },
