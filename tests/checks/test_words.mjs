@@ -125,6 +125,14 @@ for (const file of files) {
     })
 }
 
+// Styles have no words: content: attr(data-…) shows what a script has put there.
+const isStyle = (name) => name.endsWith('.css') && !FOREIGN.some((pattern) => pattern.test(name))
+for (const file of fs.readdirSync(root, { recursive: true }).filter(isStyle)) {
+    const contents = fs.readFileSync(path.join(root, file), 'utf8').match(/\bcontent:[^;]*/g) ?? []
+    const strings = contents.flatMap((content) => content.match(/'[^']*'|"[^"]*"/g) ?? [])
+    loose.push(...strings.filter((text) => /\p{L}{2}/u.test(text)).map((text) => `${file}: ${text}`))
+}
+
 if (process.env.LIST_WORDS) console.log(JSON.stringify([...texts.values()], null, 1))
 
 test('texts can be found in the sources, and are not needed before the language is known', () => assert.deepEqual(faults, []))

@@ -1,6 +1,7 @@
 // The places of apps in a conversation. They are made here, where calls of tools are drawn; what fills
 // them is loaded with the first of them.
 import { h, type Keyed } from '../base/dom'
+import { t } from '../base/words'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import type { RunItem, ToolCall, ToolsBlock } from '../model/items'
@@ -27,7 +28,7 @@ export class AppSlots {
   place(run: RunItem, block: ToolsBlock, call: ToolCall): Keyed {
     // An id may come again in a later answer of the model.
     const key = `${run.key} ${block.key.split('/')[0]} ${call.id}`
-    const slot = this.#slots.get(key) ?? { element: h('div', { class: 'app-slot' }), call }
+    const slot = this.#slots.get(key) ?? { element: emptySlot(), call }
     slot.call = call
     this.#slots.set(key, slot)
     if (this.#stage) this.#stage.update(key, slot.element, call)
@@ -63,4 +64,8 @@ export class AppSlots {
       this.#isLoading = false // the next change of a call tries again
     }
   }
+}
+
+function emptySlot(): HTMLElement {
+  return h('div', { class: 'app-slot', data: { away: t('Shown in a small window') } })
 }

@@ -150,5 +150,7 @@ function thumbnailOf(url: string): HTMLElement {
 
 /** The whole window takes files. */
 function target(isTarget: boolean): void {
-  document.documentElement.classList.toggle('is-file-target', isTarget)
+  const { classList, dataset } = document.documentElement
+  dataset.dropHint = t('Drop files to attach them')
+  classList.toggle('is-file-target', isTarget)
 }

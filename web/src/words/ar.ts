@@ -24,6 +24,7 @@ const words: Words = {
   'Back to the conversation': 'العودة إلى المحادثة',
   'Full size': 'الحجم الكامل',
   'Small window': 'نافذة صغيرة',
+  'Shown in a small window': 'معروض في نافذة صغيرة',
   Reload: 'إعادة التحميل',
   Close: 'إغلاق',
   'This app wanted to load scripts from {origin}, which its author did not declare.':
@@ -888,6 +889,7 @@ const words: Words = {
   'It would run in {directory}, the directory of a terminal. Allow it there.': 'سيعمل في {directory}، وهو مجلد طرفية. امنح الإذن من هناك.',
   'Permission for {names}': 'طلب إذن لـ {names}',
   'Attach files': 'إرفاق ملفات',
+  'Drop files to attach them': 'أفلِت الملفات لإرفاقها',
   'A message has at most {max} files.': 'الحد الأقصى لعدد ملفات الرسالة هو {max}.',
   '{percent} %, waiting for the server': '{percent}%، بانتظار الخادم',
   'Pasted text': 'نص ملصق',

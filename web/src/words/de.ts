@@ -26,6 +26,7 @@ const words: Words = {
   'Back to the conversation': 'Zurück zur Unterhaltung',
   'Full size': 'Volle Größe',
   'Small window': 'Kleines Fenster',
+  'Shown in a small window': 'In einem kleinen Fenster geöffnet',
   Reload: 'Neu laden',
   Close: 'Schließen',
   'This app wanted to load scripts from {origin}, which its author did not declare.':
@@ -739,6 +740,7 @@ const words: Words = {
     'Würde in {directory} ausgeführt, dem Verzeichnis eines Terminals. Bitte dort erlauben.',
   'Permission for {names}': 'Erlaubnis für {names}',
   'Attach files': 'Dateien anhängen',
+  'Drop files to attach them': 'Dateien ablegen, um sie anzuhängen',
   'A message has at most {max} files.': 'Eine Nachricht kann höchstens {max} Dateien haben.',
   '{percent} %, waiting for the server': '{percent} %, wartet auf den Server',
   'Pasted text': 'Eingefügter Text',

@@ -25,6 +25,7 @@ const words: Words = {
   'Back to the conversation': 'Volver a la conversación',
   'Full size': 'Tamaño completo',
   'Small window': 'Ventana pequeña',
+  'Shown in a small window': 'Se muestra en una ventana pequeña',
   Reload: 'Recargar',
   Close: 'Cerrar',
   'This app wanted to load scripts from {origin}, which its author did not declare.':
@@ -771,6 +772,7 @@ const words: Words = {
     'Se ejecutaría en {directory}, el directorio de una terminal. Permítelo allí.',
   'Permission for {names}': 'Permiso para {names}',
   'Attach files': 'Adjuntar archivos',
+  'Drop files to attach them': 'Suelta los archivos para adjuntarlos',
   'A message has at most {max} files.': 'Un mensaje puede tener {max} archivos como máximo.',
   '{percent} %, waiting for the server': '{percent} %, esperando al servidor',
   'Pasted text': 'Texto pegado',

@@ -25,6 +25,7 @@ const words: Words = {
   'Back to the conversation': 'Retour à la conversation',
   'Full size': 'Grand format',
   'Small window': 'Petite fenêtre',
+  'Shown in a small window': 'Affichée dans une petite fenêtre',
   'Reload': 'Recharger',
   'Close': 'Fermer',
   'This app wanted to load scripts from {origin}, which its author did not declare.':
@@ -769,6 +770,7 @@ const words: Words = {
     'L’exécution aurait lieu dans {directory}, le répertoire d’un terminal. Autorisez-la dans ce terminal.',
   'Permission for {names}': 'Autorisation pour {names}',
   'Attach files': 'Joindre des fichiers',
+  'Drop files to attach them': 'Déposez les fichiers pour les joindre',
   'A message has at most {max} files.': 'Un message contient au maximum {max} fichiers.',
   '{percent} %, waiting for the server': '{percent} %, en attente du serveur',
   'Pasted text': 'Texte collé',

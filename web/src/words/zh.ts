@@ -24,6 +24,7 @@ const words: Words = {
   'Back to the conversation': '返回对话',
   'Full size': '全屏',
   'Small window': '小窗口',
+  'Shown in a small window': '正在小窗口中显示',
   Reload: '重新加载',
   Close: '关闭',
   'This app wanted to load scripts from {origin}, which its author did not declare.':
@@ -706,6 +707,7 @@ const words: Words = {
     '它将在 {directory}（某个终端的目录）中运行。请在该终端中允许。',
   'Permission for {names}': '{names} 的权限请求',
   'Attach files': '添加附件',
+  'Drop files to attach them': '松开即可添加附件',
   'A message has at most {max} files.': '一条消息最多可附带 {max} 个文件。',
   '{percent} %, waiting for the server': '{percent}%，正在等待服务器',
   'Pasted text': '粘贴的文本',
