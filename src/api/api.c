@@ -207,12 +207,13 @@ static void change_role(struct api *api, const struct directory_item *item)
 }
 
 /* In every workspace: the person may have left some before. Those that are not open do the same
- * when they are opened. */
+ * when they are opened. A person whose documents cannot be read is not known here either, but not
+ * gone. */
 static void forget_user(struct api *api, str user_id)
 {
     const struct roster *all = directory_roster(api->deps.directory);
     hub_end_user(api, STR_NONE, user_id);
-    for (size_t i = 0; i < all->nworkspaces; i++) {
+    for (size_t i = 0; !all->misses_users && i < all->nworkspaces; i++) {
         const struct api_space *s =
             api->deps.find_space(api->deps.space_ctx, all->workspaces[i].id);
         if (s)

@@ -177,8 +177,9 @@ static void open_documents(struct open_workspace *sp)
     sp->api.texts = texts_open(&texts);
     sp->api.projects = projects_open(&projects);
     sp->api.budgets = budgets_open(&budgets);
-    if (sp->env->has_many && !sp->env->is_read_only) /* some may be gone since it was closed */
-        texts_retain(sp->api.texts, is_user, directory_roster(sp->env->directory));
+    const struct roster *all = directory_roster(sp->env->directory);
+    if (sp->env->has_many && !sp->env->is_read_only && !all->misses_users)
+        texts_retain(sp->api.texts, is_user, all); /* some may be gone since it was closed */
 }
 
 static void on_mentions(void *ctx, str conversation_id, str by, const struct json_strs *people)

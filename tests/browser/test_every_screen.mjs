@@ -148,7 +148,7 @@ const SCREENS = {
         },
     ],
     models: ['#/settings/model', (page) => shown(page, '.card')],
-    appearance: ['#/settings/appearance', (page) => shown(page, '.share-choice')],
+    appearance: ['#/settings/appearance', (page) => shown(page, '.radio-choice')],
     about: ['#/settings/about', (page) => shown(page, '.facts')],
 }
 

@@ -312,8 +312,10 @@ static int read_users(struct roster_docs *d, struct roster *r, struct err *e)
     for (size_t i = 0; i < ids.len; i++) {
         struct err problem = {0};
         struct user *u = &r->users[r->nusers];
-        if (user_read(&r->arena, d, ids.items[i], u, &problem) < 0) {
+        rc = user_read(&r->arena, d, ids.items[i], u, &problem);
+        if (rc < 0) {
             note_problem(r, problem.msg);
+            r->misses_users |= rc != -ENOENT;
             *u = (struct user){0};
             continue;
         }

@@ -83,6 +83,7 @@ struct roster {
     struct workspace *workspaces;
     size_t nworkspaces;
     struct json_strs problems;
+    bool misses_users; /* some cannot be read: who is not here may still exist */
     struct map by_id, by_email, by_token, by_subject, workspaces_by_id;
 };
 

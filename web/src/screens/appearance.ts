@@ -20,7 +20,7 @@ export function appearancePart(_app: App): HTMLElement {
     theme.watch((chosen) => (box.checked = chosen === value))
     box.addEventListener('change', () => (theme.value = value))
     const text = h('span', {}, h('strong', {}, t(label)), h('span', { class: 'field-hint' }, hint && t(hint)))
-    return h('label', { class: 'share-choice' }, box, text)
+    return h('label', { class: 'radio-choice' }, box, text)
   })
   return h(
     'div',

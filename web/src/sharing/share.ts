@@ -98,7 +98,7 @@ class ShareDialog {
     box.checked = isChosen
     box.addEventListener('change', () => void this.#change(action))
     const text = h('span', {}, h('strong', {}, label), h('span', { class: 'field-hint' }, hint))
-    return h('label', { class: 'share-choice' }, box, text)
+    return h('label', { class: 'radio-choice' }, box, text)
   }
 
   #roleOf(userId: string, readers: string[]): HTMLElement {
