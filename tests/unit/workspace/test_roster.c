@@ -93,9 +93,13 @@ TEST_WITH(bad_files_are_named, make_dir, drop_dir)
         "{\"id\":\"usr_bad\",\"id\":\"usr_bad\"}",
     };
     put("users/usr_good/profile.json", "{\"id\":\"usr_good\",\"email\":\"g@x\"}");
+    struct roster *good = load(false);
+    assert_false(good->misses_users);
+    roster_free(good);
     for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
         put("users/usr_bad/profile.json", BAD[i]);
         struct roster *r = load(false);
+        assert_true(r->misses_users); /* not gone: nothing of theirs is removed */
         assert_int_equal(r->nusers, 1);
         assert_null(roster_user(r, STR("usr_bad")));
         assert_non_null(roster_user(r, STR("usr_good")));
