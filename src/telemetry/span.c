@@ -5,7 +5,7 @@
 #include "telemetry/otlp.h"
 
 #define ESCAPED_MAX 6    /* bytes of JSON for a byte of text */
-#define WRITTEN_MAX 2    /* a text is an attribute, and may be in the name of the span */
+#define WRITTEN_MAX 3    /* a text is up to two attributes, and may be in the name of the span */
 #define FIXED_MAX   4096 /* keys, ids, times, numbers and brackets */
 
 /* ---- a copy ---- */

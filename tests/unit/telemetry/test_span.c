@@ -129,11 +129,17 @@ TEST_WITH(long_texts_are_cut_and_the_largest_json_is_known, NULL, forget)
         assert_true(out.n > 3 * OTLP_TEXT_MAX * 6 && out.n <= span_json_max(own));
         free(own);
     }
-    struct trace_span s = example(SPAN_TOOL);
+    struct trace_span s = example(SPAN_MODEL); /* the model is there three times */
+    s.texts[SPAN_MODEL_ASKED] = str_make(text, sizeof text);
+    struct trace_span *own = span_new(&s);
+    (void)json_of(own);
+    assert_true(out.n > 3 * OTLP_TEXT_MAX * 6 - 64 && out.n <= span_json_max(own));
+    free(own);
+    s = example(SPAN_TOOL);
     memset(text, 'x', sizeof text);
     memcpy(text + OTLP_TEXT_MAX - 1, "\xc3\xa9", 2);
     s.texts[SPAN_CALL_ID] = str_make(text, sizeof text);
-    struct trace_span *own = span_new(&s);
+    own = span_new(&s);
     assert_int_equal(own->texts[SPAN_CALL_ID].n, OTLP_TEXT_MAX - 1); /* a character stays whole */
     free(own);
 }
