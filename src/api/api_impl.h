@@ -57,7 +57,7 @@ struct api {
     struct list_node sign_ins;      /* app_auth.c: sign-ins to remote servers from the page */
     struct api_import *import;      /* import.c: the latest import, or NULL */
     struct person_counts exporting; /* export.c: exports in progress */
-    size_t link_peeks;              /* shared.c: reading links of workspaces that are not open */
+    size_t link_looks;              /* shared.c: requests whose link is looked for */
     struct compat_threads *threads; /* compat_threads.c; NULL: nothing is remembered yet */
 
     struct api_document *document; /* openapi.c: NULL until somebody asks for it */

@@ -1,7 +1,7 @@
 // The words of the page (web/src/base/words.ts): every text that people read goes through t(), tn(), tParts() or msg(), and
 // every language has all of them, with the same placeholders and all plural forms.
 //
-// A line that ends in "// not shown" has a text for programs that looks like one for people: the value of a header, a
+// A line that ends in "// not translated" has a text for programs that looks like one for people: the value of a header, a
 // message to an app. LIST_WORDS=1 prints all texts, for translators.
 import fs from 'node:fs'
 import path from 'node:path'
@@ -13,7 +13,7 @@ const root = path.join(SRC_DIR, 'web/src')
 const LANGUAGES = ['ar', 'de', 'es', 'fr', 'ja', 'zh']
 const MARKERS = new Set(['t', 'tn', 'tParts', 'msg'])
 const UNTRANSLATED = /^(nb|OK|JSON|CSV|PDF|MCP|API|URL|[^\p{L}]*|\{\w+\}|.*(https?:|@).*)$/u // the same in every language
-const HIDDEN = /^.*\/\/ not shown$/m // the rest of a line
+const HIDDEN = /^.*\/\/ not translated$/m // the rest of a line
 const GAP = '\0' // in the place of ${} in a template
 
 // Files whose texts are not those of the page.

@@ -2,8 +2,9 @@
  *
  * The secret is in the body, not in the address: addresses are in logs of proxies and in histories
  * of browsers. Whatever is wrong with a link, the reply is the same. A workspace that nobody uses
- * is opened only for a link that exists: until then, its links are read, and nothing else. The
- * reply has what people and the agent wrote, up to the moment the link was made, and the title of
+ * is opened only for a link that exists: until then, its links are read, and nothing else. A
+ * workspace that does not exist is asked for its links too: the ceiling of such readings would
+ * otherwise tell which exist. The reply has what people and the agent wrote, up to the moment the link was made, and the title of
  * that moment; messages for people only, notes, thoughts and names of people are left out. */
 #include <assert.h>
 
@@ -18,7 +19,7 @@
 #include "store/event/text.h"
 
 #define SHARED_PER_MINUTE 120 /* requests of one address */
-#define PEEKS_MAX         64u /* requests that wait for the links of a workspace that is not open */
+#define LOOKS_MAX         64u /* requests whose link is looked for at the same time */
 #define SECRET_MAX        64
 #define OUTPUT_MAX        (16u * 1024) /* of one tool */
 
@@ -39,6 +40,7 @@ const struct json_field API_SHARED_FIELDS[] = {
 struct shared {
     struct history_wish wish; /* first: w->data */
     struct api_wait wait;
+    bool has_place;          /* of LOOKS_MAX, until its link is found or refused */
     struct links_peek *peek; /* the workspace is not open */
     str workspace_id, secret;
     struct share_link link;
@@ -51,12 +53,18 @@ static struct shared *shared_of(struct api_wait *w)
     return CONTAINER_OF(w, struct shared, wait);
 }
 
+static void leave_place(struct shared *s)
+{
+    assert(!s->has_place || s->wait.api->link_looks > 0);
+    s->wait.api->link_looks -= s->has_place;
+    s->has_place = false;
+}
+
 static void shared_close(struct shared *s)
 {
+    leave_place(s);
     store_op_cancel(s->wait.op);
     s->wait.op = NULL;
-    if (s->peek)
-        s->wait.api->link_peeks--;
     store_peek_cancel(s->peek);
     s->peek = NULL;
     if (s->wait.space)
@@ -215,6 +223,7 @@ static void on_shared_links(void *ctx, const struct err *err, const struct share
         refuse(shared_end(s));
         return;
     }
+    leave_place(s);
     struct arena *a = &s->wait.req->arena;
     s->link = *found;
     s->link.by = arena_str(a, found->by);
@@ -255,8 +264,7 @@ static void on_links_peeked(void *ctx, const struct err *err, const struct share
     struct api *api = s->wait.api;
     struct err e = {0};
     const struct share_link *found = err ? NULL : find_link(links, s->secret);
-    assert(s->peek && api->link_peeks > 0);
-    api->link_peeks--;
+    assert(s->peek && s->has_place);
     s->peek = NULL;
     if (found && is_maker_here(s, found->by))
         use_space(s, api->deps.open_space(api->deps.space_ctx, s->workspace_id, &e));
@@ -267,23 +275,26 @@ static void on_links_peeked(void *ctx, const struct err *err, const struct share
 static void peek_space(struct shared *s)
 {
     struct api *api = s->wait.api;
-    if (!api->deps.peek_links) {
-        refuse(shared_end(s));
-    } else if (api->link_peeks >= PEEKS_MAX) {
-        struct http_req *r = shared_end(s);
-        http_add_header(r, "Retry-After", STR("1"));
-        http_reply_error(r, 503, "busy", "Too many links are being read. Retry in a second.", NULL);
-    } else {
-        api->link_peeks++;
+    if (api->deps.peek_links)
         s->peek = api->deps.peek_links(api->deps.space_ctx, s->workspace_id, on_links_peeked, s);
-    }
+    else
+        refuse(shared_end(s));
 }
 
-static bool may_have_link(const struct api *api, const struct shared_body *body)
+/* Depends on nothing that the caller does not know. */
+static bool may_be_link(const struct api *api, const struct shared_body *body)
 {
     return body->secret.n > 0 && body->secret.n <= SECRET_MAX &&
-           api->deps.config->features.public_links && workspace_id_ok(body->workspace_id) &&
-           roster_workspace(directory_roster(api->deps.directory), body->workspace_id);
+           api->deps.config->features.public_links && workspace_id_ok(body->workspace_id);
+}
+
+static bool is_busy(const struct api *api, struct http_req *r)
+{
+    if (api->link_looks < LOOKS_MAX)
+        return false;
+    http_add_header(r, "Retry-After", STR("1"));
+    http_reply_error(r, 503, "busy", "Too many links are being read. Retry in a second.", NULL);
+    return true;
 }
 
 void api_shared_read(void *ctx, struct http_req *r)
@@ -292,10 +303,12 @@ void api_shared_read(void *ctx, struct http_req *r)
     struct shared_body body = {0};
     if (!api_decode_body(r, API_SHARED_FIELDS, &body) || !take_rate(api, r))
         return;
-    if (!may_have_link(api, &body)) {
+    if (!may_be_link(api, &body)) {
         refuse(r);
         return;
     }
+    if (is_busy(api, r))
+        return;
     struct shared *s = ARENA_NEW(&r->arena, struct shared);
     assert(!r->user && !r->on_gone);
     s->wait.api = api;
@@ -305,6 +318,8 @@ void api_shared_read(void *ctx, struct http_req *r)
     s->secret = body.secret;
     r->user = s;
     r->on_gone = on_shared_gone;
+    s->has_place = true;
+    api->link_looks++;
     struct api_space *space = api->deps.find_space(api->deps.space_ctx, s->workspace_id);
     if (space)
         use_space(s, space);

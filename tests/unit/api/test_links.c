@@ -263,6 +263,30 @@ TEST_WITH(a_workspace_is_opened_only_for_a_link_that_works, links_on, api_tear_d
     use_again(t);
 }
 
+/* Open, closed or not there: the ceiling says nothing about a workspace. */
+TEST_WITH(too_many_requests_are_refused_alike, links_on, api_tear_down)
+{
+    static const char *const GUESSES[] = {
+        "{\"workspaceId\":\"" RIG_WORKSPACE "\",\"secret\":\"guess\"}",
+        "{\"workspaceId\":\"ws_none\",\"secret\":\"guess\"}",
+    };
+    struct api_rig *t = *state;
+    struct share_link made;
+    for (int is_closed = 0; is_closed < 2; is_closed++) {
+        if (is_closed)
+            (void)closed_space(t, &made);
+        for (size_t i = 0; i < ARRAY_LEN(GUESSES); i++) {
+            assert_gone(t, GUESSES[i]);
+            t->api->link_looks = 64;
+            assert_status(read_link(t, GUESSES[i]), 503);
+            t->api->link_looks = 0;
+        }
+    }
+    assert_int_equal(peeks.peeked, 2); /* both are asked for */
+    assert_int_equal(peeks.opened, 0);
+    use_again(t);
+}
+
 TEST_WITH(the_title_is_that_of_the_moment, links_on, api_tear_down)
 {
     struct api_rig *t = *state;

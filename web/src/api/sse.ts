@@ -26,7 +26,7 @@ export async function* frames(response: Response, onBytes?: () => void): AsyncGe
         pending = pending.slice(end + 2)
         if (frame) yield frame
       }
-      if (pending.length > FRAME_MAX) throw new Error('An event of the stream is too large.') // not shown
+      if (pending.length > FRAME_MAX) throw new Error('An event of the stream is too large.') // not translated
     }
   } finally {
     reader.cancel().catch(() => {}) // already broken: nothing left to release

@@ -39,7 +39,7 @@ async function mcp<T>(method: string, params: Record<string, unknown> = {}): Pro
   }
   const init = withJson('POST', { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } })
   const headers = new Headers(init.headers)
-  headers.set('accept', 'application/json, text/event-stream') // not shown
+  headers.set('accept', 'application/json, text/event-stream') // not translated
   headers.set('mcp-protocol-version', REVISION)
   headers.set('mcp-method', method)
   if (typeof params.name === 'string') headers.set('mcp-name', params.name)

@@ -176,8 +176,8 @@ export class Bridge {
   #onRequest(id: Id, method: string, params: Params): void {
     if (method === 'ping') this.#post({ id, result: {} })
     else if (method === 'ui/initialize') this.#greet(id, params)
-    else if (this.#calls.has(id)) this.#fail(id, INVALID_REQUEST, 'The id is in use.') // not shown
-    else if (this.#calls.size >= CALLS_MAX) this.#fail(id, REFUSED, 'Too many requests at a time.') // not shown
+    else if (this.#calls.has(id)) this.#fail(id, INVALID_REQUEST, 'The id is in use.') // not translated
+    else if (this.#calls.size >= CALLS_MAX) this.#fail(id, REFUSED, 'Too many requests at a time.') // not translated
     else void this.#serve(id, method, params)
   }
 

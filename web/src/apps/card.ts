@@ -167,7 +167,7 @@ export class AppCard implements SessionHost, RequestPlace {
   /** Ends the view and leaves what it was about. */
   async rest(): Promise<void> {
     if (this.state === 'closed' || this.state === 'problem') return
-    await this.#end('resting', 'The view is not visible.') // not shown
+    await this.#end('resting', 'The view is not visible.') // not translated
   }
 
   /** Ends the view, and the card with it. */
@@ -356,11 +356,11 @@ export class AppCard implements SessionHost, RequestPlace {
 
   async #close(): Promise<void> {
     this.setMode('inline')
-    await this.#end('closed', 'The view was closed.') // not shown
+    await this.#end('closed', 'The view was closed.') // not translated
   }
 
   async #reload(): Promise<void> {
-    await this.#end('resting', 'The view is reloaded.') // not shown
+    await this.#end('resting', 'The view is reloaded.') // not translated
     this.#isReloaded = true
     this.open()
   }

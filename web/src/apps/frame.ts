@@ -7,8 +7,8 @@ import type { View, ViewResource } from '../api/views'
 const READY_MS = 4000 // until the sandbox has loaded
 const SAID_MS = 1000 // until a sandbox that has loaded has said so; an error page never does
 const SANDBOX = 'ui/notifications/sandbox-'
-const INNER_SANDBOX = 'allow-scripts allow-forms' // not shown
-const OUTER_SANDBOX = { apart: 'allow-scripts allow-same-origin allow-forms', same: INNER_SANDBOX } // not shown
+const INNER_SANDBOX = 'allow-scripts allow-forms' // not translated
+const OUTER_SANDBOX = { apart: 'allow-scripts allow-same-origin allow-forms', same: INNER_SANDBOX } // not translated
 
 /** Permissions of the protocol → features of a frame. */
 const FEATURES: Record<string, string> = {

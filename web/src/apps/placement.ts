@@ -36,7 +36,7 @@ export async function openPlacement(app: App, placement: Placement): Promise<HTM
     endChanges()
     endStreaming()
     removeEventListener('pagehide', onLeaving)
-    if (card.isAlive) return card.leave('The app was left.') // not shown
+    if (card.isAlive) return card.leave('The app was left.') // not translated
     card.kill()
     return null
   })

@@ -68,7 +68,7 @@ export class AppStage {
   async close(): Promise<void> {
     this.#stop()
     const cards = [...this.#entries.values()].map(({ card }) => card)
-    await Promise.all(cards.map((card) => card.leave('The conversation was left.'))) // not shown
+    await Promise.all(cards.map((card) => card.leave('The conversation was left.'))) // not translated
   }
 
   /** Ends all views immediately: the conversation may not be seen any more. */

@@ -88,7 +88,7 @@ export function styleVariables(light: Tokens, dark: Tokens): Record<string, stri
     if (source === 'transparent') return 'transparent'
     const [name, isSoft] = source.startsWith('soft ') ? [source.slice(5), true] : [source, false]
     const of = (tokens: Tokens) =>
-      isSoft ? `color-mix(in srgb, ${tokens(name)} 14%, ${tokens('--bg')})` : tokens(name) // not shown
+      isSoft ? `color-mix(in srgb, ${tokens(name)} 14%, ${tokens('--bg')})` : tokens(name) // not translated
     return choose([of(light), of(dark)])
   }
   const variables: Record<string, string> = {}

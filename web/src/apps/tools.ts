@@ -115,9 +115,9 @@ function essence({ name, title, description, inputSchema, annotations }: Record<
 
 function resultOf(result: unknown): object {
   const isGood = isObject(result) && isWithin(result, RESULT_BYTES)
-  return isGood ? { result } : { error: 'The result is not valid, or too large.' } // not shown
+  return isGood ? { result } : { error: 'The result is not valid, or too large.' } // not translated
 }
 
 function errorOf(error: unknown): object {
-  return { error: error instanceof Error ? error.message : 'no reason given' } // not shown
+  return { error: error instanceof Error ? error.message : 'no reason given' } // not translated
 }

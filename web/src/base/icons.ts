@@ -69,7 +69,7 @@ export function drawIcon(name: string, line: string): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg')
   const path = document.createElementNS(SVG, 'path')
   svg.setAttribute('viewBox', '0 0 24 24')
-  svg.setAttribute('class', `icon icon-${name}`) // not shown
+  svg.setAttribute('class', `icon icon-${name}`) // not translated
   svg.setAttribute('aria-hidden', 'true')
   path.setAttribute('d', line)
   svg.appendChild(path)

@@ -91,7 +91,7 @@ function preview(
 
 /** The exact command for those that the server does not take from a browser. */
 function onMachine(fileName: string): HTMLElement {
-  const command = `nb bundle import ${quote(fileName)}` // not shown
+  const command = `nb bundle import ${quote(fileName)}` // not translated
   return h(
     'div',
     { class: 'import-command' },

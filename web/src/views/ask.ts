@@ -63,7 +63,7 @@ export class AskView {
     const title = tn(calls.length, 'Allow this call?', 'Allow these {n} calls?')
     const always = this.#button(t('Always allow'), { allow: true, always: true })
     always.title = t('Do not ask again about {names}, whether the agent or an app calls it', { names })
-    const once = this.#button(t('Allow'), { allow: true }, 'button is-primary') // not shown
+    const once = this.#button(t('Allow'), { allow: true }, 'button is-primary') // not translated
     const allow = [once, ...(canRemember ? [always] : [])]
     const buttons = [...(directory ? [] : allow), this.#button(t('Decline'), { allow: false })]
     this.#buttons = refusal === null ? buttons : []

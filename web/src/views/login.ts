@@ -53,8 +53,8 @@ function byLink(onDone: () => void): HTMLElement[] {
     await login({ key: key.value.trim().replace(/^.*#key=/, '') })
     onDone()
   }
-  const serve = h('code', {}, 'nb serve') // not shown
-  const link = h('code', {}, 'nb link') // not shown
+  const serve = h('code', {}, 'nb serve') // not translated
+  const link = h('code', {}, 'nb link') // not translated
   const hint = h(
     'p',
     { class: 'field-hint' },

@@ -99,7 +99,7 @@ export class PersonView {
     this.#shown = shown
     const whose = isOwn ? 'is-own' : `is-other p${colour % COLOURS}`
     const kept = KEPT.filter((name) => this.element.classList.contains(name))
-    this.element.className = ['message person', `is-${state}`, whose, ...kept].join(' ') // not shown
+    this.element.className = ['message person', `is-${state}`, whose, ...kept].join(' ') // not translated
     this.element.classList.toggle('is-continued', isContinued)
     this.element.classList.toggle('is-for-people', item.forPeople === true)
     const heading = isOwn ? t('Your message') : t('Message of {name}', { name })

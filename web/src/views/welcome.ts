@@ -18,8 +18,8 @@ interface Suggestion {
 
 /** Their texts are what the demo model understands, in every language. */
 const DEMO: readonly Suggestion[] = [
-  { icon: 'wrench', title: msg('Call two tools in parallel'), text: 'call time {} call status {}' }, // not shown
-  { icon: 'spark', title: msg('Watch an answer stream'), text: 'count to 100' }, // not shown
+  { icon: 'wrench', title: msg('Call two tools in parallel'), text: 'call time {} call status {}' }, // not translated
+  { icon: 'spark', title: msg('Watch an answer stream'), text: 'count to 100' }, // not translated
   { icon: 'help', title: msg('See what it understands'), text: 'help' },
 ]
 
