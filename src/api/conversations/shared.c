@@ -2,10 +2,12 @@
  *
  * The secret is in the body, not in the address: addresses are in logs of proxies and in histories
  * of browsers. Whatever is wrong with a link, the reply is the same. A workspace that nobody uses
- * is opened only for a link that exists: until then, its links are read, and nothing else. A
- * workspace that does not exist is asked for its links too: the ceiling of such readings would
- * otherwise tell which exist. The reply has what people and the agent wrote, up to the moment the link was made, and the title of
- * that moment; messages for people only, notes, thoughts and names of people are left out. */
+ * is opened only for a link that exists: until then, its links are read, and nothing else. One that
+ * does not exist is asked for its links too: the ceiling of such readings would otherwise tell
+ * which exist. The reply has what people and the agent wrote, up to the moment the link was made,
+ * and the title of that moment; messages for people only, notes, thoughts and names of people are
+ * left out.
+ */
 #include <assert.h>
 
 #include "api/api_impl.h"
