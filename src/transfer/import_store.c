@@ -14,6 +14,15 @@
 #include "transfer/import.h"
 #include "transfer/import_impl.h"
 
+/* Of one copy of a blob. File systems limit the links of a file (ext4: 65000, NTFS: 1024), and a
+ * store copies the bytes behind that: so that they are counted, the import makes the copy. */
+#define COPY_USES_MAX 1000u
+
+struct stored_blob {
+    const char *id; /* of a conversation that has the copy */
+    unsigned uses;
+};
+
 struct import {
     struct store *store;
     struct arena arena; /* of the strings given */
@@ -32,7 +41,8 @@ struct import {
     str id;
     size_t next_blob;
 
-    /* sha256 of a blob -> id of the conversation that has it; later ones refer to the same bytes */
+    /* sha256 of a blob -> struct stored_blob; later conversations refer to the same bytes. At most
+     * IMPORT_TOTAL_FILES, also of logs */
     struct map stored;
     uint64_t max_bytes, max_files, bytes, files;
 
@@ -271,13 +281,33 @@ static bool may_store(struct import *im, uint64_t bytes, uint64_t files)
     return false;
 }
 
+/* A conversation that has the blob, and whose copy may be used once more; NULL: there is none. */
+static const char *stored_in(const struct import *im, str sha256)
+{
+    const struct stored_blob *b = map_get(&im->stored, sha256);
+    return b && b->uses < COPY_USES_MAX ? b->id : NULL;
+}
+
+static void note_stored(struct import *im, str sha256)
+{
+    struct stored_blob *b = map_get(&im->stored, sha256);
+    if (b && b->uses < COPY_USES_MAX) {
+        b->uses++;
+        return;
+    }
+    if (!b && map_len(&im->stored) >= IMPORT_TOTAL_FILES)
+        return;
+    if (!b)
+        map_put(&im->stored, sha256, b = ARENA_NEW(&im->arena, struct stored_blob));
+    *b = (struct stored_blob){.id = arena_cstr(&im->arena, im->id), .uses = 1};
+}
+
 static void on_blob_written(void *ctx, const struct err *err, str sha256)
 {
     struct import *im = ctx;
     if (!import_step(im, err))
         return;
-    if (!map_get(&im->stored, sha256))
-        map_put(&im->stored, sha256, arena_cstr(&im->arena, im->id));
+    note_stored(im, sha256);
     im->next_blob++;
     next_step(im);
 }
@@ -303,7 +333,7 @@ static void on_blob_read(struct job *j)
         next_step(im);
         return;
     }
-    const char *from = map_get(&im->stored, im->blob_sha);
+    const char *from = stored_in(im, im->blob_sha);
     if (!may_store(im, from ? 0 : im->blob.n, 1))
         return;
     if (im->batch.blobs[im->next_blob].is_shared)
