@@ -38,7 +38,7 @@ struct api_space {
     struct ui_pages *pages;         /* interfaces of tools that were read; with `bundles` */
     struct bundle_changer *changer; /* NULL = bundles cannot be added or removed here */
     size_t users;                   /* requests and streams that hold it */
-    bool is_closing;                /* the workspace was deleted: it accepts no new holders */
+    bool is_closing; /* the workspace was deleted, or the server stops: no new holders */
 };
 
 /* The caller, where a request is handed to another floor. */

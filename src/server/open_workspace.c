@@ -324,6 +324,8 @@ static void on_runtime_stopped(void *ctx)
 static void stop(struct open_workspace *sp)
 {
     assert(sp->api.users == 0 && open_workspaces_find(sp->set, sp->api.id) != sp);
+    assert(sp->api.is_closing && !sp->is_stopping);
+    sp->is_stopping = true;
     list_del(&sp->node);
     timer_stop(&sp->release);
     gateway_space_gone(sp->env->gateway, sp->api.tools);
@@ -422,7 +424,17 @@ void open_workspaces_hold(struct open_workspace *sp)
 void open_workspaces_release(struct open_workspace *sp)
 {
     assert(sp->api.users > 0);
-    if (--sp->api.users == 0 && sp->api.is_closing)
+    if (--sp->api.users == 0 && sp->api.is_closing && !sp->is_stopping)
+        stop(sp);
+}
+
+/* It stops when its last holder has released it. */
+static void close_when_unused(struct open_workspace *sp)
+{
+    assert(!sp->api.is_closing && list_empty(&sp->node));
+    sp->api.is_closing = true;
+    list_push(&sp->set->closing, &sp->node);
+    if (sp->api.users == 0)
         stop(sp);
 }
 
@@ -434,14 +446,10 @@ void open_workspaces_close(struct open_workspaces *s, str id, loop_fn done, void
             done(ctx);
         return;
     }
-    assert(!sp->api.is_closing && list_empty(&sp->node));
     sp->on_closed = done;
     sp->on_closed_ctx = ctx;
-    sp->api.is_closing = true;
-    list_push(&s->closing, &sp->node);
     runtime_cancel_all(sp->api.runtime);
-    if (sp->api.users == 0)
-        stop(sp);
+    close_when_unused(sp);
 }
 
 void open_workspaces_close_all(struct open_workspaces *s, loop_fn done, void *ctx)
@@ -457,10 +465,8 @@ void open_workspaces_close_all(struct open_workspaces *s, loop_fn done, void *ct
     for (size_t i = 0; (m = map_next(&s->open, &i)) != NULL;) {
         struct open_workspace *sp = m->value;
         map_del(&s->open, m->key);
-        stop(sp);
+        close_when_unused(sp); /* a notice may still be written */
     }
-    LIST_FOREACH (n, &s->closing)
-        stop(LIST_ENTRY(n, struct open_workspace, node));
 }
 
 void open_workspaces_done(struct open_workspaces *s)

@@ -46,7 +46,8 @@ struct open_workspace {
     struct api_space api; /* id, root, config, store, runtime, tools: the part that the API sees */
     const struct open_workspace_env *env;
     struct open_workspaces *set;
-    struct list_node node; /* in set->closing, while requests or streams hold it */
+    struct list_node node; /* in set->closing, while requests, streams or notices hold it */
+    bool is_stopping;      /* since its last holder has released it */
     struct arena arena;
     /* the server's settings, overridden by the workspace's; borrows strings */
     struct config config;

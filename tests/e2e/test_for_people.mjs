@@ -107,6 +107,22 @@ test('people who are added or mentioned get a notice, live and later, and nobody
     live.drop()
 })
 
+test('a server that is asked to stop while people are being told ends in order, and they are told later', async () => {
+    const people = { ann: 'owner', bob: 'member', cat: 'member' }, env = { NB_DEMO_DELAY_MS: '0' }
+    const own = await openOffice(people, { ws_team: { ann: 'admin', bob: 'member', cat: 'member' } }, { env })
+    const shares = []
+    for (let i = 0; i < 8; i++) {
+        const { conversationId } = (await own.as('bob').post('/v1/chat', { message: `say ${i}` })).body
+        shares.push(own.as('bob').post(at(conversationId, '/share'), { participants: ['usr_cat'] }))
+    }
+    const answers = await Promise.all(shares)
+    const { code } = await own.server.stop()
+    assert.deepEqual([code, ...new Set(answers.map(({ status }) => status))], [0, 200], own.server.stderr)
+    const server = await startServer({ workdir: own.workdir, env: { ...QUICK, ...env } })
+    const kept = (await client(server, own.tokens.cat, 'ws_team').get('/v1/notices')).body.notices
+    assert.equal(kept.filter(({ kind }) => kind === 'added').length, 8)
+})
+
 test('one that waits survives a restart as what it is', async () => {
     const { id } = await shared()
     await bob().post('/v1/chat/start', { message: 'count to 10000', conversationId: id })

@@ -343,7 +343,8 @@ void hub_tell_user(const struct hub *h, str user_id, str type, str data)
 void hub_tell_everywhere(struct api *api, const struct api_space *space, str user_id, str type,
                          str data)
 {
-    hub_tell_user(hub_of(api, space), user_id, type, data);
+    if (!space->is_closing) /* else its streams have ended */
+        hub_tell_user(hub_of(api, space), user_id, type, data);
     store_tell_person(space->store, user_id, type, data);
 }
 

@@ -53,7 +53,7 @@ static void on_notice_stored(void *ctx, const struct err *err)
 static void tell(struct api *api, struct api_space *space, str user,
                  const struct person_notice *what)
 {
-    if (!notices_add(space->notices, user, what))
+    if (!notices_add(space->notices, user, what) || space->is_closing)
         return;
     struct telling *t = xcalloc(1, sizeof *t);
     t->api = api;
@@ -97,7 +97,7 @@ static void on_mention_found(void *ctx, const struct err *err, const struct conv
 void notify_mentioned(struct api *api, struct api_space *space, str conversation_id, str by,
                       const struct json_strs *people)
 {
-    if (!space->notices || people->len == 0)
+    if (!space->notices || people->len == 0 || space->is_closing)
         return;
     struct mention *m = xcalloc(1, sizeof *m);
     arena_init(&m->arena);
