@@ -47,9 +47,11 @@ async function visit(browser, url, fn) {
     return result
 }
 
+/** Compressed bytes of the page's files, each once, by their headers: the browser reports none for a file that it has in a cache. */
 const sizeOf = async (requests) => {
-    const sizes = await Promise.all(requests.filter((request) => !/\/v1\/|\/sandbox\//.test(request.url())).map((request) => request.sizes()))
-    return sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0)
+    const files = new Map(requests.filter((request) => !/\/v1\/|\/sandbox\//.test(request.url())).map((request) => [request.url(), request]))
+    const sizes = await Promise.all([...files.values()].map(async (request) => Number(await (await request.response()).headerValue('content-length'))))
+    return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 /** The call of a tool with an interface, until the app has its result. */
