@@ -103,6 +103,8 @@ help: ## Show this list
 build/build.ninja:
 	@$(call configure,build,-Dwerror=$(WERROR))
 
+# Hundreds of test programs: lld links them in half the time of ld.
+build-asan/build.ninja build-fuzz/build.ninja: export CC_LD = $(if $(shell command -v ld.lld),lld)
 build-asan/build.ninja:
 	@$(call configure,build-asan,$(SANITIZE) $(ASAN_ARGS) -Dwerror=true)
 

@@ -186,7 +186,7 @@ async function measureServer({ url, pid }) {
 test(
     'apps',
     async () => {
-        const launch = { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] }
+        const launch = { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] }
         const browser = await chromium.launch(launch)
         const plain = await startApps(() => [])
         const { server } = await startApps((place) => [fixtureApp('friendly', place)])

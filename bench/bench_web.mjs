@@ -114,7 +114,7 @@ test(
         writeLog(workdir, LONG_ID, turns.flat())
         const { url } = await startServer({ env: demoEnv(1), workdir })
         const browser = await chromium.launch({
-            executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+            executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',
             args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
         })
         await measureFirstLoad(browser, url)

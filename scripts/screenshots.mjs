@@ -206,7 +206,7 @@ test(
         fs.mkdirSync(outDir, { recursive: true })
         const [sample, people] = [await startSample(), await startWithPeople()]
         const browser = await chromium.launch({
-            executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+            executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',
             args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
         })
         const failures = []

@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core'
 import { keyCookies } from '../support/dev_key.mjs'
 import { after, assert, before, eventually, WAIT_MS } from '../support/tap.mjs'
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell'
 const ARGS = [
     '--no-sandbox',
     '--disable-gpu',
