@@ -14,6 +14,8 @@ SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # Warnings that follow values through the code are wrong at -O1: build/ gives them, at -O2.
 ASAN_ARGS = -Dc_args="-g1 -Wno-format-truncation -Wno-maybe-uninitialized -Wno-stringop-truncation"
 SOURCES = $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
+# Hundreds of test programs: lld links them in half the time.
+LINKER  = $(if $(shell command -v ld.lld),lld,bfd)
 TESTS   = $(NODE) scripts/run-tests.mjs
 
 .DEFAULT_GOAL := build
@@ -32,16 +34,16 @@ test: $(NODE) ## Build and run every test; ends with "N passed, N failed"
 unit e2e conformance crash browser: $(NODE) ## Only the unit (e2e, conformance ...) tests (ARGS="word in name")
 	@$(TESTS) --only $@ $(ARGS)
 
-asan: build-asan/build.ninja ## Compile build-asan/ with ASan and UBSan, unit tests included
-	@ninja -C build-asan -j $(JOBS) nb unit-tests
+asan: build-asan/build.ninja ## Compile build-asan/ with ASan and UBSan, unit tests and fuzzers included
+	@ninja -C build-asan -j $(JOBS) nb unit-tests fuzzers
 
 unit-tests: build-asan/build.ninja
-	@ninja -C build-asan -j $(JOBS) unit-tests
+	@ninja -C build-asan -j $(JOBS) unit-tests fuzzers
 
 fuzzers: build-fuzz/build.ninja
 	@ninja -C build-fuzz -j $(JOBS) fuzzers
 
-fuzz: $(NODE) ## Run every fuzzer for FUZZ_SECONDS each
+fuzz: $(NODE) ## Run every fuzzer for FUZZ_SECONDS each, with libFuzzer
 	@$(TESTS) --only fuzz --fuzz-seconds $(FUZZ_SECONDS) $(ARGS)
 
 ifeq ($(firstword $(ARGS)),memory)
@@ -103,8 +105,7 @@ help: ## Show this list
 build/build.ninja:
 	@$(call configure,build,-Dwerror=$(WERROR))
 
-# Hundreds of test programs: lld links them in half the time of ld.
-build-asan/build.ninja build-fuzz/build.ninja: export CC_LD = $(if $(shell command -v ld.lld),lld)
+build-asan/build.ninja build-fuzz/build.ninja: export CC_LD = $(LINKER)
 build-asan/build.ninja:
 	@$(call configure,build-asan,$(SANITIZE) $(ASAN_ARGS) -Dwerror=true)
 

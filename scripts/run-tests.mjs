@@ -1,7 +1,7 @@
 // run-tests.mjs - builds, then runs every test and ends with one line: N passed, N failed.
 //
 //   --only SUITE,...   checks, unit, e2e, conformance, crash, browser, fuzz (default: all these), interop
-//   --fuzz-seconds N   per fuzzer (default 3; new inputs are kept when given)
+//   --fuzz-seconds N   per fuzzer, with libFuzzer; new inputs are kept (default: 2, the same inputs each time)
 //   --minutes N        repeat until the time is up or something fails
 //   --dir DIR          sanitizer build to test (default build-asan)
 //   WORD...            only tests with one of these words in their name; a whole name means that test alone
@@ -11,8 +11,8 @@
 // plan, or runs another number of cases, has failed. So has one during which any program
 // left a sanitizer report, whether the test noticed or not.
 //
-// As many tests as there are cores run beside each other, and half as many again of those that
-// mostly wait for others (WAITING). The fuzzers are compiled with low priority while tests run.
+// As many tests as there are cores run beside each other, and as many again of those that mostly
+// wait for others (WAITING).
 // How each case ended is kept in .cache/test-results.json, which scripts/seeds.mjs reads.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
@@ -25,7 +25,7 @@ const SUITES = ['checks', 'unit', 'e2e', 'conformance', 'crash', 'browser', 'fuz
 const ORDER = ['checks', 'browser', 'conformance', 'unit', 'e2e', 'crash', 'fuzz'] // long ones first: no core waits at the end
 const WAITING = ['e2e', 'crash'] // suites that use less than half a core
 const EXTRA_SUITES = ['interop'] // only when asked for: scripts/run-interop installs what it needs
-const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['fuzzers'] } // others: build and asan
+const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['unit-tests'] } // others: build and asan
 const SOAK_TIMEOUT_S = 3600 // one test of a soak run
 const TIMEOUT_S = 900 // one test file; only one that hangs reaches it
 const BUILD_SILENCE_S = 900 // of a build: one that compiles says so, on a busy machine after minutes
@@ -66,18 +66,21 @@ function fail(message) {
     process.exit(2)
 }
 
-// What is built before the first test. The fuzzers have time until the end, unless nothing else runs.
 function targets() {
+    if (isLongFuzzing()) return ['fuzzers']
     const wanted = new Set(suites.flatMap((suite) => NEEDS[suite] ?? ['build', 'asan']))
-    if (suites.length > 1) wanted.delete('fuzzers')
     if (options.dir !== 'build-asan') ['asan', 'unit-tests'].forEach((name) => wanted.delete(name)) // the caller's
     return wanted
 }
 
-async function build(target, priority = []) {
+function isLongFuzzing() {
+    return options['fuzz-seconds'] !== undefined
+}
+
+async function build(target) {
     const began = Date.now()
-    const [command, ...args] = [...priority, 'make', '--no-print-directory', target]
-    const result = await execute(command, args, { ...process.env }, BUILD_SILENCE_S, { isSilence: true })
+    const args = ['--no-print-directory', target]
+    const result = await execute('make', args, { ...process.env }, BUILD_SILENCE_S, { isSilence: true })
     conclude(`build ${target}`, { ...result, passed: 0, failed: 0, skipped: 0 }, began)
 }
 
@@ -96,6 +99,7 @@ function chosen(jobs) {
 
 function jobsOf(suite) {
     if (suite === 'unit') return unitJobs()
+    if (suite === 'fuzz') return fuzzJobs()
     const dir = path.join(root, 'tests', suite)
     if (!fs.existsSync(dir)) return []
     return fs
@@ -125,43 +129,42 @@ function unitJobs() {
 }
 
 function fuzzJobs() {
-    const dir = path.join(root, 'build-fuzz')
-    const seconds = Number(options['fuzz-seconds'] ?? SMOKE_SECONDS)
-    if (!fs.existsSync(dir)) return [] // its build has failed
+    const dir = isLongFuzzing() ? path.join(root, 'build-fuzz') : testDir
     return introspect(dir, 'targets')
         .filter((target) => /^fuzz_/.test(target.name))
-        .map((target) => {
-            const name = target.name.slice('fuzz_'.length)
-            return {
-                name: `fuzz/${name}`,
-                command: (tmp) => [
-                    target.filename[0],
-                    `-max_total_time=${seconds}`,
-                    ...(options['fuzz-seconds'] ? [] : ['-seed=1']), // a smoke run is the same every time
-                    '-timeout=10',
-                    '-rss_limit_mb=2048',
-                    '-print_final_stats=1',
-                    `-artifact_prefix=${dir}/crash-${name}-`,
-                    ...corpora(name, options['fuzz-seconds'] ? dir : tmp),
-                ],
-                timeoutS: seconds + 120,
-                count: ({ code }) => ({ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 }),
-            }
-        })
+        .map((target) => (isLongFuzzing() ? longFuzzJob : replayJob)(target.name.slice('fuzz_'.length), target.filename[0], dir))
 }
 
-// libFuzzer writes what it finds into the first directory: never into the seeds of the repository.
-function corpora(name, dir) {
-    const seeds = path.join(root, 'tests/fuzz/corpus', name)
-    const found = path.join(dir, 'corpus', name)
+function seedsOf(name) {
+    return path.join(root, 'tests/fuzz/corpus', name)
+}
+
+/** tests/fuzz/replay.c */
+function replayJob(name, program, dir) {
+    return {
+        name: `fuzz/${name}`,
+        command: () => [program, String(SMOKE_SECONDS), path.join(dir, `crash-${name}`), seedsOf(name)],
+        timeoutS: TIMEOUT_S,
+        count: countCases,
+    }
+}
+
+function longFuzzJob(name, program, dir) {
+    const seconds = Number(options['fuzz-seconds'])
+    const found = path.join(dir, 'corpus', name) // libFuzzer writes into the first directory: not into the seeds
     fs.mkdirSync(found, { recursive: true })
-    return fs.existsSync(seeds) ? [found, seeds] : [found]
+    const limits = [`-max_total_time=${seconds}`, '-timeout=10', '-rss_limit_mb=2048', '-print_final_stats=1']
+    return {
+        name: `fuzz/${name}`,
+        command: () => [program, ...limits, `-artifact_prefix=${dir}/crash-${name}-`, found, seedsOf(name)],
+        timeoutS: seconds + 120,
+        count: ({ code }) => ({ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 }),
+    }
 }
 
 async function runAll() {
     const order = [...suites].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b))
-    const queue = chosen(order.filter((suite) => suite !== 'fuzz').flatMap(jobsOf))
-    const fuzzing = suites.includes('fuzz') ? buildFuzzers().then(() => queue.push(...chosen(fuzzJobs()))) : null
+    const queue = chosen(order.flatMap(jobsOf))
     const take = (isMine) => {
         const found = queue.findIndex(isMine)
         return found < 0 ? undefined : queue.splice(found, 1)[0]
@@ -170,18 +173,9 @@ async function runAll() {
         for (let job; (job = take(isMine)); ) await runJob(job)
     }
     const cores = os.availableParallelism()
-    const workers = async () => {
-        const any = Array.from({ length: cores }, () => work(() => true))
-        const waiting = Array.from({ length: Math.ceil(cores / 2) }, () => work(({ suite }) => WAITING.includes(suite)))
-        await Promise.all([...any, ...waiting])
-    }
-    await workers()
-    await fuzzing
-    await workers() // those fuzzers that came after the last test
-}
-
-async function buildFuzzers() {
-    if (suites.length > 1) await build('fuzzers', ['nice', '-n', '10'])
+    const any = Array.from({ length: cores }, () => work(() => true))
+    const waiting = Array.from({ length: cores }, () => work(({ suite }) => WAITING.includes(suite)))
+    await Promise.all([...any, ...waiting])
 }
 
 async function runJob(job) {

@@ -190,8 +190,9 @@ struct target {
     const struct json *any;
 };
 
-static void ignore_key(void *ctx, const char *path)
+static void ignore_key(void *ctx, const char *path, const char *meant)
 {
+    assert(!meant || meant[0]);
     *(size_t *)ctx += strlen(path);
 }
 

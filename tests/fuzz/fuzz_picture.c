@@ -27,7 +27,7 @@ static void check_gif(str file)
     picture_find_alpha(&p);
     picture_fit(&p, 64);
     assert(p.width <= 64 && p.height <= 64);
-    picture_orient(&p, file.n % 10);
+    picture_orient(&p, (unsigned)(file.n % 10));
     picture_on_white(&p);
     picture_done(&p);
 }
