@@ -4,9 +4,10 @@
 // A line that ends in "// not translated" has a text for programs that looks like one for people: the value of a header, a
 // message to an app. LIST_WORDS=1 prints all texts, for translators.
 import fs from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import path from 'node:path'
+import { parse } from 'acorn'
 import { transformSync } from 'esbuild'
-import { parseAst } from 'rolldown/parseAst'
 import { assert, SRC_DIR, test } from '../support/tap.mjs'
 
 const root = path.join(SRC_DIR, 'web/src')
@@ -38,9 +39,14 @@ const CALLS = setOf(
 const isSource = (name) => /(?<!\.d)\.ts$/.test(name) && !name.startsWith('words/') && name !== 'api/schema.ts'
 const files = fs.readdirSync(root, { recursive: true }).filter(isSource).sort()
 
-/** Calls visit(node, parents) for all that becomes JavaScript; the nearest parent is the last. */
+/** Blanks in the place of types: what is left stays where it was. Members that constructors declare have no such form. */
+function withoutTypes(source) {
+    const plain = source.replace(/\b(?:public|private|protected|readonly)\b(?= +(?:readonly )?\w+\??[:!=])/g, (word) => ' '.repeat(word.length))
+    return stripTypeScriptTypes(plain)
+}
+
+/** Calls visit(node, parents) for everything; the nearest parent is the last. */
 function walk(node, visit, parents = []) {
-    if (/^TS(?!AsExpression|NonNullExpression|SatisfiesExpression)/.test(node.type)) return // a type
     visit(node, parents)
     for (const [key, value] of Object.entries(node)) {
         const children = Array.isArray(value) ? value : [value]
@@ -116,7 +122,7 @@ const loose = []
 for (const file of files) {
     const source = fs.readFileSync(path.join(root, file), 'utf8')
     const isForeign = FOREIGN.some((pattern) => pattern.test(file))
-    walk(parseAst(source, { lang: 'ts' }), (node, parents) => {
+    walk(parse(withoutTypes(source), { ecmaVersion: 'latest', sourceType: 'module' }), (node, parents) => {
         if (isMarker(node)) note(file, node, parents)
         const text = node.type === 'BinaryExpression' ? null : textOf(node)
         if (text === null || isForeign || !isProse(text) || isForPrograms(parents) || isMarked(node, parents)) return
