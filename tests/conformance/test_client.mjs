@@ -2,10 +2,9 @@
 // real program. A scenario can pass without a check having run, so the checks are counted.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, BUILD_DIR, NB_RELEASE, run, SRC_DIR, test, tmpdir } from '../support/tap.mjs'
+import { assert, BUILD_DIR, NB_RELEASE, SRC_DIR, test, tmpdir } from '../support/tap.mjs'
+import { startSuite } from '../support/conformance.mjs'
 
-const SUITE = path.join(SRC_DIR, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
-const LOOPBACK = path.join(SRC_DIR, 'tests/support/loopback.cjs')
 const CLIENT = path.join(BUILD_DIR, 'tests/conformance/conformance-client')
 
 // Checks that succeed in each scenario.
@@ -75,9 +74,8 @@ const AUTH_CHECKS_LEGACY = {
 }
 const OAUTH_CLIENT = `${process.execPath} ${path.join(SRC_DIR, 'tests/support/oauth_client.mjs')}`
 
-function suite(args, opts) {
-    return run(process.execPath, ['--require', LOOPBACK, SUITE, ...args], opts)
-}
+const suites = [startSuite({ NB: NB_RELEASE }), startSuite({ NB: NB_RELEASE })]
+const suite = suites[0]
 
 // The list has a section of scored client scenarios, and marks the others with [client].
 function clientScenarios(list) {
@@ -91,17 +89,14 @@ function clientScenarios(list) {
     return names
 }
 
-async function runScenario(command, scenario, revision) {
+async function runScenario(command, scenario, revision, by = suite) {
     const out = tmpdir('conformance-')
-    const { code, stdout, stderr } = await suite(
-        ['client', '--command', command, '--scenario', scenario, '--spec-version', revision, '--timeout', '110000', '-o', out],
-        { env: { NB: NB_RELEASE } },
-    )
+    const ran = await by(['client', '--command', command, '--scenario', scenario, '--spec-version', revision, '--timeout', '110000', '-o', out])
     const checks = readChecks(path.join(out, path.dirname(scenario)))
-    const told = `${scenario}\n${stdout}\n${stderr}`
+    const told = `${scenario}\n${ran.told}`
     const bad = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
     assert.deepEqual(bad, [], told)
-    assert.equal(code, 0, told)
+    assert.equal(ran.code, 0, told)
     return { told, passed: checks.filter(({ status }) => status === 'SUCCESS').length }
 }
 
@@ -135,10 +130,10 @@ for (const [revision, checks] of Object.entries({ '2025-11-25': AUTH_CHECKS_LEGA
     test(`${revision}: signing in: every scenario`, async () => {
         const queue = Object.keys(checks)
         const seen = {}
-        const worker = async () => {
-            for (let name; (name = queue.shift()); ) seen[name] = (await runScenario(OAUTH_CLIENT, `auth/${name}`, revision)).passed
+        const worker = async (by) => {
+            for (let name; (name = queue.shift()); ) seen[name] = (await runScenario(OAUTH_CLIENT, `auth/${name}`, revision, by)).passed
         }
-        await Promise.all([worker(), worker(), worker()])
+        await Promise.all(suites.map(worker))
         const sorted = (all) => Object.fromEntries(Object.entries(all).sort())
         assert.deepEqual(sorted(seen), sorted(checks))
     })

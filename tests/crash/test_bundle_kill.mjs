@@ -6,8 +6,8 @@ import path from 'node:path'
 import { assert, eventually, sleep, startServer, test, tmpdir } from '../support/tap.mjs'
 import { marked, noneLeft, quick, startHost, unruly } from '../support/bundles.mjs'
 
-const BUNDLE_KILLS = Number(process.env.BUNDLE_KILLS ?? 25)
-const HOST_KILLS = Number(process.env.HOST_KILLS ?? 10)
+const BUNDLE_KILLS = Number(process.env.BUNDLE_KILLS ?? 10)
+const HOST_KILLS = Number(process.env.HOST_KILLS ?? 5)
 const SANDBOXES = [undefined, 'off']
 
 /** One of the processes of a bundle: launcher, sandbox, server or what the server started. */
@@ -68,7 +68,7 @@ for (const sandbox of SANDBOXES) {
                 unruly('forks', 'forks', { sandbox }),
                 unruly('stubborn', 'stubborn', { sandbox }),
             )
-            await sleep((i * 37) % 400)
+            await sleep((i * 89) % 400)
             process.kill(host.proc.pid, 'SIGKILL')
             await host.proc.exited
             await noneLeft(host.mark)

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { assert, eventually, sleep, sse, startServer, test, tmpdir } from '../support/tap.mjs'
 
-const ROUNDS = Number(process.env.ROUNDS ?? 25)
+const ROUNDS = Number(process.env.ROUNDS ?? 10)
 const PEOPLE = 6
 const MOST_ANSWERS = 40 // before a kill
 const env = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
