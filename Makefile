@@ -55,7 +55,7 @@ soak: build $(NODE)
 	@NB=build/nb BUILD_DIR=build MINUTES=10 $(NODE) tests/browser/test_three_people.mjs
 else
 soak: $(NODE) ## Repeat e2e and crash tests for SOAK_MINUTES, with 10,000 kills of a writer and 1,200 of bundles and nb each time (ARGS=memory or "memory long": does memory grow in 10 or 120 minutes of mixed load? ARGS=people: three people in three browsers for 10 minutes)
-	@CAMPAIGN_SECONDS=600 KILLS=10000 BUNDLE_KILLS=1000 HOST_KILLS=200 $(TESTS) --only e2e,crash --minutes $(SOAK_MINUTES) $(ARGS)
+	@CAMPAIGN_SECONDS=600 KILLS=10000 ROUNDS=100 BUNDLE_KILLS=1000 HOST_KILLS=200 $(TESTS) --only e2e,crash --minutes $(SOAK_MINUTES) $(ARGS)
 endif
 
 bench: build $(NODE) ## Measure the release build (ARGS="turns --base REF", ARGS=floors); needs the tools of ./dev bench
