@@ -1,7 +1,7 @@
 // run-tests.mjs - builds, then runs every test and ends with one line: N passed, N failed.
 //
 //   --only SUITE,...   checks, unit, e2e, conformance, crash, browser, fuzz (default: all these), interop
-//   --fuzz-seconds N   per fuzzer, with libFuzzer; new inputs are kept (default: 2, the same inputs each time)
+//   --fuzz-seconds N   per fuzzer, with libFuzzer; new inputs are kept (default: 1, the same inputs each time)
 //   --minutes N        repeat until the time is up or something fails
 //   --dir DIR          sanitizer build to test (default build-asan)
 //   WORD...            only tests with one of these words in their name; a whole name means that test alone
@@ -29,7 +29,7 @@ const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['unit-tests'] } 
 const SOAK_TIMEOUT_S = 3600 // one test of a soak run
 const TIMEOUT_S = 900 // one test file; only one that hangs reaches it
 const BUILD_SILENCE_S = 900 // of a build: one that compiles says so, on a busy machine after minutes
-const SMOKE_SECONDS = 2
+const SMOKE_SECONDS = 1 // of each fuzzer
 const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
 const LINES_SHOWN = 200 // of a failed test
 const GRACE_MS = 3000 // between SIGTERM and SIGKILL for a test that takes too long
@@ -51,12 +51,14 @@ if (unknown) fail(`no suite ${unknown}; there are ${known.join(', ')}`)
 const testDir = path.resolve(root, options.dir)
 const total = { passed: 0, failed: 0, skipped: 0 }
 
+const start = Date.now()
 const results = {} // suite/name → case → 'ok', 'not ok' or 'skip'
 
 for (const target of targets()) if (total.failed === 0) await build(target)
 if (total.failed === 0) await runSuites()
 keepResults()
 if (total.skipped > 0) console.log(`${total.skipped} skipped`)
+console.log(`${((Date.now() - start) / 60_000).toFixed(1)} minutes`)
 console.log(`${total.passed} passed, ${total.failed} failed`)
 // Not process.exit(): it would cut off what a slow reader of our output has not yet read.
 process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
