@@ -219,6 +219,10 @@ bool store_keeps_queue(const struct store *s);
 int store_queue_put(struct store *s, str id, str document, struct err *e); /* empty = remove it */
 /* All messages of this server, to which it adds those of servers that are gone. */
 int store_queue_take(struct store *s, struct arena *a, struct json_strs *ret, struct err *e);
+/* Messages for a conversation that other servers have, as documents. Only with store_keeps_queue.
+ */
+typedef void (*store_queue_fn)(void *ctx, const struct err *err, const struct json_strs *documents);
+struct store_op *store_read_queue(struct store *s, str id, store_queue_fn fn, void *ctx);
 
 /* A key that all servers of the workspace have: `key` has 32 random bytes, which become the key if
  * there is none yet. Blocks. Only with store_has_leases. */

@@ -41,6 +41,20 @@ struct store_op *store_read_spending(struct store *s, str month, store_spending_
     return op;
 }
 
+static void answer_queue(struct store_op *op)
+{
+    op->fn.queue(op->ctx, op_err(op), op->err.code ? NULL : &op->out.queue);
+}
+
+struct store_op *store_read_queue(struct store *s, str id, store_queue_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_queue, ctx);
+    op->fn.queue = fn;
+    if (op_check(op, false))
+        op_run(op, s->ops->read_queue);
+    return op;
+}
+
 int store_recount_spending(struct store *s, struct err *e)
 {
     return s->ops->recount_spending ? s->ops->recount_spending(s, e) : 0;

@@ -88,6 +88,7 @@ struct store_ops {
     /* Queued messages; blocking. NULL: they are files (runtime/queue_files.h). */
     int (*queue_put)(struct store *s, str id, str document, struct err *e);
     int (*queue_take)(struct store *s, struct arena *a, struct json_strs *ret, struct err *e);
+    void (*read_queue)(struct store_op *op); /* out.queue */
     int (*shared_key)(struct store *s, const char *name, uint8_t key[32], struct err *e);
     /* What appends have cost (op->spend): both blocking. NULL: it is not counted. read_spending:
      * of the month in.text.text, out.spending. */
@@ -192,6 +193,7 @@ struct store_op {
         store_mark_fn mark;
         store_links_fn links;
         store_spending_fn spending;
+        store_queue_fn queue;
         integrity_fn integrity;
         repair_fn repair;
     } fn;
@@ -273,6 +275,7 @@ struct store_op {
         struct repairing *repairing; /* repair.c */
         struct store_lease *lease;
         struct store_spending spending;
+        struct json_strs queue;
     } out;
 
     struct log_task task;                  /* file stores */

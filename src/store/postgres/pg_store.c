@@ -78,6 +78,7 @@ const struct store_ops store_postgres_ops = {
     .forward = pg_forward,
     .queue_put = pg_queue_put,
     .queue_take = pg_queue_take,
+    .read_queue = pg_read_queue,
     .shared_key = pg_shared_key,
     .read_spending = pg_read_spending,
     .recount_spending = pg_recount_spending,
