@@ -211,8 +211,8 @@ static void record_usage(const struct sampling *s, str line)
         turn_record(s->tool_host, line); /* which counts it */
         return;
     }
-    budgets_note(d->budgets, s->user_id, line);
-    store_append(d->store, s->conversation_id, &line, 1, on_recorded, d->log);
+    const struct store_terms terms = {.spend = budgets_note(d->budgets, s->user_id, &line, 1)};
+    store_append_if(d->store, s->conversation_id, &terms, &line, 1, on_recorded, d->log);
 }
 
 static void on_sampling_done(void *ctx, const struct llm_result *r)

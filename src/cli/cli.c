@@ -18,7 +18,7 @@
 #include "config/setting.h"
 #include "net/first_process.h"
 #include "server/place.h"
-#include "workspace/audit_file.h"
+#include "server/shared.h"
 
 #define COMPLAINT_MAX (64u * 1024)
 
@@ -447,7 +447,12 @@ void cli_record(const struct config *c, const char *action, str target, bool is_
         .outcome = is_done ? STR("ok") : STR("failed"),
         .detail = detail,
     };
-    if (audit_append(c->work_dir, &entry, 1, NULL, &e) < 0) {
+    struct shared_audit to;
+    int r = shared_audit_open(&to, c, &e);
+    if (r == 0)
+        r = to.log->append(to.log, &entry, 1, NULL, &e);
+    shared_audit_close(&to);
+    if (r < 0) {
         err_prefix(&e, "warning: this was not recorded in the audit log");
         cli_complain(str_from(e.msg));
     }

@@ -9,12 +9,14 @@
 #include "base/map.h"
 #include "store/event/derive.h"
 
-#define FILE_MAX  (1024u * 1024)
-#define MONTH_LEN 7 /* of 2026-03 */
-#define NO_LIMIT  (-1.0)
+#define FILE_MAX (1024u * 1024)
+#define NO_LIMIT (-1.0)
 
 struct spender {
-    double usd;
+    double logs;   /* as read from the logs */
+    double stored; /* as counted by the store */
+    double noted;  /* calls of this server: all, or since the reading of the store began */
+    double older;  /* since the reading before began, until the one under way has ended */
 };
 
 struct budgets {
@@ -22,11 +24,16 @@ struct budgets {
     struct store *store; /* NULL before budgets_start and after budgets_stop */
     struct llm *llm;
     struct store_env prices;
-    struct usage_job *job;     /* reads the month so far */
-    char month[MONTH_LEN + 1]; /* that is counted; empty = none */
-    double usd;                /* of the workspace */
-    struct arena arena;        /* of the people */
-    struct map people;         /* user id -> struct spender */
+    struct usage_job *job; /* reads the month so far */
+    struct store_op *op;   /* reads what the store has counted */
+    char op_month[STORE_MONTH_LEN + 1];
+    bool is_read;                     /* that has ended once in this month */
+    uint64_t read_ms;                 /* when the last one began */
+    struct list_node waiting, served; /* struct budget_wait: for the next reading, for this one */
+    char month[STORE_MONTH_LEN + 1];  /* that is counted; empty = none */
+    struct spender all;               /* the workspace */
+    struct arena arena;               /* of the people */
+    struct map people;                /* user id -> struct spender */
 };
 
 /* ---- limits ---- */
@@ -59,25 +66,29 @@ static bool has_limits(const struct budgets *b)
 
 /* ---- counting ---- */
 
-static void count_for(struct budgets *b, str user_id, double usd)
+static double spent(const struct spender *s)
+{
+    return s ? s->logs + s->stored + s->older + s->noted : 0;
+}
+
+/* NULL for nobody in particular. */
+static struct spender *spender_of(struct budgets *b, str user_id)
 {
     struct spender *s = map_get(&b->people, user_id);
-    b->usd += usd;
-    if (user_id.n == 0)
-        return;
-    if (!s) {
+    if (!s && user_id.n > 0) {
         s = ARENA_NEW(&b->arena, struct spender);
         map_put(&b->people, arena_str(&b->arena, user_id), s);
     }
-    s->usd += usd;
+    return s;
 }
 
 static void forget_spending(struct budgets *b)
 {
     usage_cancel(b->job);
     b->job = NULL;
-    b->usd = 0;
+    b->all = (struct spender){0};
     b->month[0] = '\0';
+    b->is_read = false;
     map_done(&b->people);
     map_init(&b->people);
     arena_done(&b->arena);
@@ -92,22 +103,125 @@ static void on_month_read(void *ctx, const struct err *err, const struct usage_r
         b->month[0] = '\0'; /* the next call tries again */
         return;
     }
-    for (size_t i = 0; i < r->n; i++)
-        count_for(b, r->rows[i].key, r->rows[i].cost_usd);
+    for (size_t i = 0; i < r->n; i++) {
+        spender_of(b, r->rows[i].key)->logs += r->rows[i].cost_usd;
+        b->all.logs += r->rows[i].cost_usd;
+    }
+}
+
+/* The calls of this month before `to_ms`; later ones are counted elsewhere. */
+static void read_logs(struct budgets *b, int64_t to_ms)
+{
+    int64_t from = 0;
+    char first[sizeof "2026-03-01"];
+    snprintf(first, sizeof first, "%.7s-01", b->month);
+    if (clock_parse_iso(str_from(first), &from) < 0 || !b->store || to_ms <= from)
+        return;
+    struct usage_query q = {.by = USAGE_BY_USER, .from_ms = from, .to_ms = to_ms};
+    b->job = usage_start(b->store, b->llm, &q, on_month_read, b);
+}
+
+/* ---- what the store has counted ---- */
+
+static void each_spender(struct budgets *b, void (*fn)(struct spender *s))
+{
+    struct map_entry *e;
+    fn(&b->all);
+    for (size_t i = 0; (e = map_next(&b->people, &i)) != NULL;)
+        fn(e->value);
+}
+
+static void begin_reading(struct spender *s)
+{
+    s->older += s->noted;
+    s->noted = 0;
+}
+
+static void reading_failed(struct spender *s)
+{
+    s->noted += s->older;
+    s->older = 0;
+}
+
+static void forget_stored(struct spender *s)
+{
+    s->stored = s->older = 0;
+}
+
+static void read_store(struct budgets *b);
+
+static void call_all(struct list_node *waits)
+{
+    struct list_node *n;
+    while ((n = list_pop(waits)) != NULL) {
+        struct budget_wait *w = LIST_ENTRY(n, struct budget_wait, node);
+        w->fn(w->ctx);
+    }
+}
+
+static void call_waiting(struct budgets *b)
+{
+    call_all(&b->served);
+    if (!b->month[0]) /* the limits are gone */
+        call_all(&b->waiting);
+    else if (!list_empty(&b->waiting) && !b->op)
+        read_store(b);
+}
+
+static void take_stored(struct budgets *b, const struct store_spending *r)
+{
+    each_spender(b, forget_stored);
+    for (size_t i = 0; i < r->n; i++) {
+        struct spender *s = spender_of(b, r->rows[i].user_id);
+        if (s)
+            s->stored = r->rows[i].usd;
+        b->all.stored += r->rows[i].usd;
+    }
+    if (!b->is_read)
+        read_logs(b, r->since_ms);
+    b->is_read = true;
+}
+
+static void on_store_read(void *ctx, const struct err *err, const struct store_spending *r)
+{
+    struct budgets *b = ctx;
+    b->op = NULL;
+    if (err || strcmp(b->op_month, b->month) != 0)
+        each_spender(b, reading_failed);
+    else
+        take_stored(b, r);
+    call_waiting(b);
+}
+
+static void read_store(struct budgets *b)
+{
+    struct list_node *n;
+    assert(!b->op && b->store);
+    while ((n = list_pop(&b->waiting)) != NULL)
+        list_push(&b->served, n);
+    each_spender(b, begin_reading);
+    b->read_ms = clock_mono_ms();
+    memcpy(b->op_month, b->month, sizeof b->op_month);
+    b->op = store_read_spending(b->store, str_from(b->month), on_store_read, b);
+}
+
+static bool is_shared(const struct budgets *b)
+{
+    return b->store && store_counts_spending(b->store);
+}
+
+static bool is_stale(const struct budgets *b)
+{
+    return !b->is_read || clock_mono_ms() - b->read_ms >= BUDGET_STALE_MS;
 }
 
 /* What is appended from now on is added by budgets_note: the logs are read up to this moment. */
-static void read_month(struct budgets *b, const char *month)
+static void begin_month(struct budgets *b, const char *month)
 {
-    int64_t now = clock_now_ms(), from = 0;
-    char first[sizeof "2026-03-01"];
     forget_spending(b);
     snprintf(b->month, sizeof b->month, "%.7s", month);
-    snprintf(first, sizeof first, "%.7s-01", month);
-    if (clock_parse_iso(str_from(first), &from) < 0 || !b->store)
-        return;
-    struct usage_query q = {.by = USAGE_BY_USER, .from_ms = from, .to_ms = now};
-    b->job = usage_start(b->store, b->llm, &q, on_month_read, b);
+    if (!is_shared(b))
+        read_logs(b, clock_now_ms());
 }
 
 static void follow(struct budgets *b)
@@ -119,38 +233,75 @@ static void follow(struct budgets *b)
         return;
     }
     clock_iso(clock_now_ms(), now);
-    now[MONTH_LEN] = '\0';
+    now[STORE_MONTH_LEN] = '\0';
     if (strcmp(b->month, now) != 0)
-        read_month(b, now);
+        begin_month(b, now);
+    if (is_shared(b) && !b->op && is_stale(b))
+        read_store(b);
 }
 
-void budgets_note(struct budgets *b, str user_id, str line)
+void budgets_fresh(struct budgets *b, struct budget_wait *wait, loop_fn fn, void *ctx)
+{
+    if (b)
+        follow(b);
+    if (!b || !is_shared(b) || !b->month[0]) {
+        fn(ctx);
+        return;
+    }
+    *wait = (struct budget_wait){.fn = fn, .ctx = ctx};
+    list_push(&b->waiting, &wait->node);
+    if (!b->op)
+        read_store(b);
+}
+
+void budgets_forget(struct budget_wait *wait)
+{
+    if (wait->node.next)
+        list_del(&wait->node);
+}
+
+static double cost_of(const struct budgets *b, str line)
 {
     struct event_head head;
     struct json *v;
     struct arena a;
-    double usd;
-    if (!b || !b->month[0] || !event_scan(line, &head) ||
-        (head.type != EV_LLM_RESPONSE && head.type != EV_AUX_USAGE))
-        return;
+    double usd = 0;
+    if (!event_scan(line, &head) || (head.type != EV_LLM_RESPONSE && head.type != EV_AUX_USAGE))
+        return 0;
     arena_init(&a);
     /* A delegated run notes its own calls, and a quoted answer was made elsewhere. */
     if (json_parse(&a, line, 0, &v, NULL) == 0 && !json_get(v, "quoted") &&
         !str_eq(json_get_string(v, "source"), STR("delegate"))) {
         struct conv_usage u = {0};
         derive_usage(v, &u);
-        if (derive_cost(&b->prices, v, json_get_string(v, "model"), &u, &usd))
-            count_for(b, user_id, usd);
+        if (!derive_cost(&b->prices, v, json_get_string(v, "model"), &u, &usd) || !(usd > 0))
+            usd = 0;
     }
     arena_done(&a);
+    return usd < BUDGET_USD_MAX ? usd : BUDGET_USD_MAX;
+}
+
+struct store_spend budgets_note(struct budgets *b, str user_id, const str *lines, size_t n)
+{
+    struct store_spend sum = {.user_id = user_id};
+    if (!b || (!b->month[0] && !is_shared(b)))
+        return sum;
+    for (size_t i = 0; i < n; i++)
+        sum.usd += cost_of(b, lines[i]);
+    if (sum.usd > 0 && b->month[0]) {
+        struct spender *s = spender_of(b, user_id);
+        if (s)
+            s->noted += sum.usd;
+        b->all.noted += sum.usd;
+    }
+    return sum;
 }
 
 /* ---- asking ---- */
 
 static double spent_by(const struct budgets *b, str user_id)
 {
-    const struct spender *s = map_get(&b->people, user_id);
-    return s ? s->usd : 0;
+    return spent(map_get(&b->people, user_id));
 }
 
 static bool is_spent(double limit, double usd)
@@ -168,7 +319,7 @@ int budgets_check(struct budgets *b, str user_id, struct err *e)
                        "Your budget of $%.2f for this month is used up. An admin of the workspace "
                        "can raise it; the next month begins with a new one.",
                        person_limit(b, user_id));
-    if (is_spent(workspace_limit(b), b->usd))
+    if (is_spent(workspace_limit(b), spent(&b->all)))
         return err_set(e, -EDQUOT,
                        "The budget of this workspace for this month is used up. An admin can raise "
                        "it; the next month begins with a new one.");
@@ -225,10 +376,10 @@ void budgets_write(struct budgets *b, str user_id, bool is_admin, struct json_wr
         follow(b);
     bool is_counted = b && b->month[0];
     jw_kcstr(w, "month", is_counted ? b->month : NULL);
-    jw_kbool(w, "isCounting", b && b->job);
+    jw_kbool(w, "isCounting", is_counted && (b->job || (is_shared(b) && !b->is_read)));
     write_part(w, "personal", b ? person_limit(b, user_id) : NO_LIMIT,
                is_counted ? spent_by(b, user_id) : 0, true);
-    write_part(w, "workspace", b ? workspace_limit(b) : NO_LIMIT, is_counted ? b->usd : 0,
+    write_part(w, "workspace", b ? workspace_limit(b) : NO_LIMIT, is_counted ? spent(&b->all) : 0,
                is_admin);
     if (b && is_admin)
         write_limits(w, b);
@@ -292,6 +443,8 @@ struct budgets *budgets_open(const struct doc_place *at)
     b->file = doc_file_open(at, FILE_MAX);
     arena_init(&b->arena);
     map_init(&b->people);
+    list_init(&b->waiting);
+    list_init(&b->served);
     return b;
 }
 
@@ -313,8 +466,12 @@ void budgets_stop(struct budgets *b)
 {
     if (!b)
         return;
+    assert(list_empty(&b->waiting) && list_empty(&b->served));
     usage_cancel(b->job);
     b->job = NULL;
+    if (b->op)
+        store_op_cancel(b->op);
+    b->op = NULL;
     b->store = NULL;
 }
 

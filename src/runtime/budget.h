@@ -5,7 +5,11 @@
  * the logs (usage.h) when the first limit is set or the workspace is opened, and each model call is
  * added when it is appended. Until the logs are read, only what is added counts. Months are those
  * of UTC. Calls whose price is not known cost nothing here. The limits are a document
- * (workspace/doc_file.h). Loop thread. */
+ * (workspace/doc_file.h).
+ *
+ * If several servers use the store, it counts for all of them (store_counts_spending): each append
+ * names what it has cost, whether there is a limit or not, and what is known here is read from the
+ * store, plus the calls of this server since that reading began. Loop thread. */
 #pragma once
 
 #include "runtime/usage.h"
@@ -14,6 +18,7 @@
 #define BUDGET_WARNING    0.8 /* of a limit: from here on people are warned */
 #define BUDGET_USD_MAX    1e9
 #define BUDGET_PEOPLE_MAX 1000u
+#define BUDGET_STALE_MS   500u /* what the store has counted is read again when it is older */
 
 struct budgets;
 
@@ -26,10 +31,21 @@ void budgets_free(struct budgets *b); /* accepts NULL */
 
 /* Below, b may be NULL: nothing is limited. */
 
+struct budget_wait { /* embedded; zeroed before the first use */
+    struct list_node node;
+    loop_fn fn;
+    void *ctx;
+};
+/* Calls fn when what other servers had spent before this call is known, or cannot be found out;
+ * immediately if nothing is limited or there are no others. */
+void budgets_fresh(struct budgets *b, struct budget_wait *wait, loop_fn fn, void *ctx);
+void budgets_forget(struct budget_wait *wait); /* fn is not called any more; absent is fine */
+
 /* -EDQUOT: this person, or the workspace, may spend nothing more in this month. */
 int budgets_check(struct budgets *b, str user_id, struct err *e);
-/* An event that is being appended for a run of this person; only model calls count. */
-void budgets_note(struct budgets *b, str user_id, str line);
+/* Events that are being appended for a run of this person; only model calls count. The result goes
+ * with the append; user_id is borrowed. */
+struct store_spend budgets_note(struct budgets *b, str user_id, const str *lines, size_t n);
 
 /* The members {month, isCounting, personal, workspace}; with amounts of the workspace and all
  * limits for admins. */

@@ -331,9 +331,12 @@ static const struct actor *acting(const struct message *m)
     return m->turn ? m->turn->actor : m->actor;
 }
 
+/* A different server may have the run that a message here waits for. */
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id)
 {
     const struct message *m = current_message(rt, conversation_id);
+    if (store_has_leases(rt->deps.store) && runtime_active_run(rt, conversation_id).n == 0)
+        return false;
     return m && str_eq(actor_user(acting(m)), user_id);
 }
 

@@ -51,6 +51,7 @@ struct server {
     struct appender *appender;
     struct database *database; /* connects when a store of type postgres is opened */
     struct audit *audit;
+    struct pg_audit audit_table; /* if servers share the log */
     struct store_env store_env;
     struct builtin_catalog *builtins;
     struct instance instance;
@@ -392,6 +393,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->appender = appender_new(l, SYNC_THREADS);
     s->database = database_new(l, log, config->store.url);
     s->audit = audit_new(l, log, config->work_dir);
+    shared_audit_use(&s->audit_table, config, s->database, s->audit);
     int r = server_build(s, e);
     if (r < 0) {
         server_free(s);
@@ -531,7 +533,6 @@ void server_free(struct server *s)
     appender_free(s->appender);
     pool_free(s->files); /* its jobs use the database */
     shared_people_close(&s->people);
-    database_free(s->database);
     media_stop(s->media);
     pool_free(s->media_pool);
     pool_free(s->pages_pool);
@@ -539,6 +540,7 @@ void server_free(struct server *s)
     pool_free(s->readers);
     media_free(s->media); /* an import uses it on a thread of the readers */
     audit_free(s->audit); /* so that the audit log also records what the pool ends */
+    database_free(s->database);
     builtin_catalog_free(s->builtins);
     bus_free(s->bus);
     lock_close(s->claim_fd);

@@ -99,3 +99,34 @@ int shared_change(const struct config *c, bool is_sole, const struct change *wha
     visitor_close(&v);
     return r;
 }
+
+void shared_audit_use(struct pg_audit *table, const struct config *c, struct database *db,
+                      struct audit *a)
+{
+    if (!c->store.replicas)
+        return;
+    pg_audit_init(table, db);
+    audit_share(a, &table->log);
+}
+
+int shared_audit_open(struct shared_audit *x, const struct config *c, struct err *e)
+{
+    *x = (struct shared_audit){.log = &x->files.log};
+    audit_dir_init(&x->files, c->work_dir);
+    if (!c->store.replicas)
+        return 0;
+    x->loop = loop_new(NULL);
+    x->db = database_new(x->loop, NULL, c->store.url);
+    x->log = &x->table.log;
+    pg_audit_init(&x->table, x->db);
+    int r = shared_prepare(c, x->db, e);
+    return r < 0 ? r : database_open(x->db, false, e);
+}
+
+void shared_audit_close(struct shared_audit *x)
+{
+    if (!x->loop)
+        return;
+    database_free(x->db);
+    loop_free(x->loop);
+}

@@ -47,6 +47,7 @@ struct store_op; /* a pending call; valid until its callback */
 #define STORE_SPILL_BYTES  (64u * 1024)        /* larger results are stored as blobs */
 #define STORE_PAGE_EVENTS  1000                /* defaults of store_read */
 #define STORE_PAGE_BYTES   (8u * 1024 * 1024)
+#define STORE_MONTH_LEN    7 /* of 2026-03 */
 #define STORE_LIST_DEFAULT 20
 #define STORE_LIST_MAX     1000
 
@@ -218,25 +219,50 @@ bool store_keeps_queue(const struct store *s);
 int store_queue_put(struct store *s, str id, str document, struct err *e); /* empty = remove it */
 /* All messages of this server, to which it adds those of servers that are gone. */
 int store_queue_take(struct store *s, struct arena *a, struct json_strs *ret, struct err *e);
+/* Messages for a conversation that other servers have, as documents. Only with store_keeps_queue.
+ */
+typedef void (*store_queue_fn)(void *ctx, const struct err *err, const struct json_strs *documents);
+struct store_op *store_read_queue(struct store *s, str id, store_queue_fn fn, void *ctx);
 
 /* A key that all servers of the workspace have: `key` has 32 random bytes, which become the key if
  * there is none yet. Blocks. Only with store_has_leases. */
 int store_shared_key(struct store *s, const char *name, uint8_t key[32], struct err *e);
 
+/* What the model calls of an append have cost, and who pays for them (runtime/budget.h). */
+struct store_spend {
+    str user_id; /* empty = nobody in particular */
+    double usd;  /* 0 = nothing */
+};
+
 struct store_terms {
     const struct store_lease *lease; /* NULL = none */
+    struct store_spend spend;        /* counted if the lines are stored (store_read_spending) */
     bool has_end;                    /* only if the log ends at `end`; else -EBUSY */
     store_pos end;
 };
 struct store_op *store_append_if(struct store *s, str id, const struct store_terms *terms,
                                  const str *events, size_t n, store_append_fn fn, void *ctx);
 
+/* A store that several servers use counts what they spend together. Any other store does not: the
+ * one server counts. */
+bool store_counts_spending(const struct store *s);
+struct store_spending {
+    int64_t since_ms; /* calls before this are in the logs only */
+    const struct store_spend *rows;
+    size_t n;
+};
+typedef void (*store_spending_fn)(void *ctx, const struct err *err, const struct store_spending *r);
+struct store_op *store_read_spending(struct store *s, str month, store_spending_fn fn, void *ctx);
+/* Logs were brought here from elsewhere: what was counted is dropped, and the calls up to now are
+ * those of the logs. Blocks. */
+int store_recount_spending(struct store *s, struct err *e);
+
 struct store_op *store_set_title(struct store *s, str id, str title, store_conv_fn fn, void *ctx);
 /* An automatic title, which never replaces a title. It is stored with "auto":true, so that a rename
  * wins even if it was written just before. `event`, if not empty, is appended with the title, or
- * alone if there is one already. */
-struct store_op *store_give_title(struct store *s, str id, str title, str event, store_conv_fn fn,
-                                  void *ctx);
+ * alone if there is one already; `spend` is what it has cost. */
+struct store_op *store_give_title(struct store *s, str id, str title, str event,
+                                  const struct store_spend *spend, store_conv_fn fn, void *ctx);
 /* The calls with `by` are audited: the store records them with their result, also when they are
  * cancelled. NULL: nb itself makes the call, and it is not recorded.
  *

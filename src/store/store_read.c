@@ -22,6 +22,44 @@ struct store_op *store_deleted_usage(struct store *s, uint64_t after, store_blob
     return op;
 }
 
+bool store_counts_spending(const struct store *s)
+{
+    return s->ops->read_spending != NULL;
+}
+
+static void answer_spending(struct store_op *op)
+{
+    op->fn.spending(op->ctx, op_err(op), op->err.code ? NULL : &op->out.spending);
+}
+
+struct store_op *store_read_spending(struct store *s, str month, store_spending_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, STR_NONE, answer_spending, ctx);
+    op->fn.spending = fn;
+    op->in.text.text = arena_str(&op->arena, month);
+    op_run(op, s->ops->read_spending);
+    return op;
+}
+
+static void answer_queue(struct store_op *op)
+{
+    op->fn.queue(op->ctx, op_err(op), op->err.code ? NULL : &op->out.queue);
+}
+
+struct store_op *store_read_queue(struct store *s, str id, store_queue_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_queue, ctx);
+    op->fn.queue = fn;
+    if (op_check(op, false))
+        op_run(op, s->ops->read_queue);
+    return op;
+}
+
+int store_recount_spending(struct store *s, struct err *e)
+{
+    return s->ops->recount_spending ? s->ops->recount_spending(s, e) : 0;
+}
+
 static struct store_op *read_blob(struct store *s, str id, str sha256,
                                   void (*get)(struct store_op *op), store_blob_fn fn, void *ctx)
 {

@@ -97,6 +97,11 @@ static void answer_append(struct store_op *op)
     op->fn.append(op->ctx, NULL, op->pos, op->nlines);
 }
 
+static void op_set_spend(struct store_op *op, const struct store_spend *spend)
+{
+    op->spend = (struct store_spend){arena_str(&op->arena, spend->user_id), spend->usd};
+}
+
 struct store_op *store_append(struct store *s, str id, const str *events, size_t n,
                               store_append_fn fn, void *ctx)
 {
@@ -111,6 +116,7 @@ struct store_op *store_append_if(struct store *s, str id, const struct store_ter
     op->lease_epoch = terms->lease ? store_lease_epoch(terms->lease) : 0;
     op->has_at_end = terms->has_end;
     op->at_end = terms->end;
+    op_set_spend(op, &terms->spend);
     copy_lines(op, events, n, 0);
     if (!op_check(op, true))
         return op;
@@ -238,10 +244,11 @@ struct store_op *store_set_title(struct store *s, str id, str title, store_conv_
     return title_start(title_new(s, id, title, fn, ctx));
 }
 
-struct store_op *store_give_title(struct store *s, str id, str title, str event, store_conv_fn fn,
-                                  void *ctx)
+struct store_op *store_give_title(struct store *s, str id, str title, str event,
+                                  const struct store_spend *spend, store_conv_fn fn, void *ctx)
 {
     struct store_op *op = title_new(s, id, title, fn, ctx);
+    op_set_spend(op, spend);
     op->in.text.event = arena_str(&op->arena, event);
     op->in.text.only_if_unset = true;
     return title_start(op);

@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "loop/timer.h"
+#include "workspace/audit_log.h"
 
 #define BATCH_MAX 256
 
@@ -28,7 +29,9 @@ struct audit {
     struct loop *loop;
     struct logger *log;
     char work_dir[PATH_MAX];
-    struct pool *pool; /* one thread: records keep their order */
+    struct audit_dir files;
+    struct audit_log *to; /* the files, or what several servers share */
+    struct pool *pool;    /* one thread: records keep their order */
     struct timer retry;
     struct list_node queue;
     size_t nqueue;
@@ -41,7 +44,8 @@ struct audit {
 static void batch_work(struct job *j)
 {
     struct batch *b = CONTAINER_OF(j, struct batch, job);
-    (void)audit_append(b->audit->work_dir, b->entries, b->n, &b->written, &b->err);
+    struct audit_log *to = b->audit->to;
+    (void)to->append(to, b->entries, b->n, &b->written, &b->err);
 }
 
 static void drop_first(struct audit *a)
@@ -128,12 +132,25 @@ struct audit *audit_new(struct loop *l, struct logger *log, const char *work_dir
     a->loop = l;
     a->log = log;
     snprintf(a->work_dir, sizeof a->work_dir, "%s", work_dir);
+    audit_dir_init(&a->files, a->work_dir);
+    a->to = &a->files.log;
     a->pool = pool_new(l, "nb-audit", 1);
     list_init(&a->queue);
     timer_init(&a->retry, l, on_audit_retry, a);
     a->batch.job.work = batch_work;
     a->batch.job.done = batch_done;
     return a;
+}
+
+void audit_share(struct audit *a, struct audit_log *to)
+{
+    assert(a->nqueue == 0 && !a->is_writing);
+    a->to = to;
+}
+
+struct audit_log *audit_place(struct audit *a)
+{
+    return a->to;
 }
 
 void audit_free(struct audit *a)
@@ -145,6 +162,8 @@ void audit_free(struct audit *a)
     batch_start(a);
     pool_free(a->pool); /* each batch that is written starts the next */
     assert(!a->is_writing);
+    if (a->nqueue > 0)
+        log_error(a->log, "audit", "%zu records of the audit log are lost", a->nqueue);
     while (a->nqueue > 0)
         drop_first(a);
     free(a);

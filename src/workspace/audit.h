@@ -12,11 +12,15 @@
 #include "workspace/audit_file.h"
 
 struct audit;
+struct audit_log;
 
 #define AUDIT_QUEUE_MAX 4096
 #define AUDIT_RETRY_MS  5000
 
 struct audit *audit_new(struct loop *l, struct logger *log, const char *work_dir);
+/* Another log (audit_log.h) in place of the files; before the first record. Borrowed. */
+void audit_share(struct audit *a, struct audit_log *to);
+struct audit_log *audit_place(struct audit *a); /* for readers */
 void audit_free(struct audit *a); /* writes what is in the queue first; accepts NULL */
 
 void audit_record(struct audit *a, const struct audit_entry *e); /* a may be NULL */

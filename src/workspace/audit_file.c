@@ -84,7 +84,6 @@ static void write_line(struct buf *b, const struct audit_entry *e, uint64_t seq,
     sha256_hex(str_make(b->p + start, b->n - start), hash);
     jw_kstr(&w, "hash", str_from(hash));
     jw_end(&w);
-    buf_add_char(b, '\n');
 }
 
 static bool read_hash(const struct json *v, const char *key, char out[SHA256_HEX_LEN + 1])
@@ -123,6 +122,36 @@ bool audit_line_read(str line, struct audit_line *ret)
     ret->is_true = is_line && hash_fits(line, ret->hash);
     arena_done(&a);
     return is_line;
+}
+
+void audit_head_init(struct audit_head *h)
+{
+    *h = (struct audit_head){0};
+    memcpy(h->hash, ZEROS, sizeof ZEROS);
+}
+
+bool audit_line_continues(str line, struct audit_head *h)
+{
+    struct audit_line l;
+    if (!audit_line_read(line, &l) || !l.is_true || l.seq != h->seq + 1 ||
+        memcmp(l.prev, h->hash, SHA256_HEX_LEN) != 0)
+        return false;
+    h->seq = l.seq;
+    memcpy(h->hash, l.hash, sizeof h->hash);
+    return true;
+}
+
+int audit_line_make(struct arena *a, const struct audit_entry *entry, struct audit_head *h,
+                    str *ret, struct err *e)
+{
+    struct buf b;
+    buf_init(&b, AUDIT_LINE_MAX);
+    write_line(&b, entry, h->seq + 1, h->hash);
+    bool has_failed = buf_failed(&b);
+    *ret = buf_keep(&b, a);
+    if (has_failed || !audit_line_continues(*ret, h))
+        return err_set(e, -EMSGSIZE, "a record for the audit log is too long");
+    return 0;
 }
 
 /* ---- names ---- */
@@ -264,10 +293,8 @@ static void load_head(struct writer *w)
     char text[HEAD_BYTES + 1];
     ssize_t n = pread(w->lock, text, sizeof text, 0);
     w->last = (struct audit_head){0};
-    if (n <= 0 || head_parse(str_make(text, (size_t)n), &w->last) < 0)
-        w->last = (struct audit_head){0};
-    if (w->last.seq == 0)
-        memcpy(w->last.hash, ZEROS, sizeof ZEROS);
+    if (n <= 0 || head_parse(str_make(text, (size_t)n), &w->last) < 0 || w->last.seq == 0)
+        audit_head_init(&w->last);
 }
 
 /* Moves the bytes after the last line feed from the log to a file beside it. */
@@ -366,31 +393,43 @@ static int start_file(struct writer *w, const char *month)
     return r < 0 ? r : sync_dir(w);
 }
 
-static int append_one(struct writer *w, const struct audit_entry *e)
+/* The line follows w->last, and `next` is the head after it. */
+static int write_record(struct writer *w, str line, int64_t time_ms, const struct audit_head *next)
 {
-    struct buf b;
-    struct audit_line line;
     char iso[CLOCK_ISO_LEN + 1], month[8];
-    clock_iso(e->time_ms, iso);
+    clock_iso(time_ms, iso);
     snprintf(month, sizeof month, "%.4s%.2s", iso, iso + 5);
     bool is_full = w->fd < 0 || w->size >= AUDIT_FILE_MAX || strcmp(month, w->month) > 0;
     int r = is_full ? start_file(w, month) : 0;
     if (r < 0)
         return r;
-    buf_init(&b, AUDIT_LINE_MAX);
-    write_line(&b, e, w->last.seq + 1, w->last.hash);
+    str text = arena_printf(&w->arena, "%.*s\n", STR_ARG(line));
     errno = 0;
-    if (buf_failed(&b) || !audit_line_read(str_slice(buf_str(&b), 0, b.n - 1), &line))
-        r = err_set(w->e, -EMSGSIZE, "a record for the audit log is too long");
-    else if (write(w->fd, b.p, b.n) != (ssize_t)b.n) /* a torn one is repaired by the next writer */
-        r = err_errno(w->e, errno ? -errno : -EIO, "cannot write", "the audit log");
-    else {
-        w->size += b.n;
-        w->last.seq = line.seq;
-        memcpy(w->last.hash, line.hash, sizeof line.hash);
-    }
-    buf_done(&b);
-    return r;
+    if (write(w->fd, text.p, text.n) != (ssize_t)text.n) /* the next writer repairs a torn one */
+        return err_errno(w->e, errno ? -errno : -EIO, "cannot write", "the audit log");
+    w->size += text.n;
+    w->last.seq = next->seq;
+    memcpy(w->last.hash, next->hash, sizeof next->hash);
+    return 0;
+}
+
+static int append_one(struct writer *w, const struct audit_entry *e)
+{
+    struct audit_head next = w->last;
+    str line;
+    int r = audit_line_make(&w->arena, e, &next, &line, w->e);
+    return r < 0 ? r : write_record(w, line, e->time_ms, &next);
+}
+
+static int extend_one(struct writer *w, str line)
+{
+    struct audit_head next = w->last;
+    struct json *v;
+    int64_t ms = 0;
+    if (!audit_line_continues(line, &next) || json_parse(&w->arena, line, 0, &v, NULL) < 0 ||
+        clock_parse_iso(json_get_string(v, "time"), &ms) < 0)
+        return err_set(w->e, -EEXIST, AUDIT_IS_ANOTHER);
+    return write_record(w, line, ms, &next);
 }
 
 static int report_torn(struct writer *w)
@@ -405,7 +444,22 @@ static int report_torn(struct writer *w)
     return append_one(w, &e);
 }
 
-static int append_all(struct writer *w, const struct audit_entry *entries, size_t n, size_t *ret_n)
+/* Entries, or lines of another log. */
+struct records {
+    const struct audit_entry *entries; /* NULL: lines */
+    const str *lines;
+    size_t n, written;
+};
+
+static int append_record(struct writer *w, const struct records *x, size_t i)
+{
+    if (!x->entries)
+        return extend_one(w, x->lines[i]);
+    struct audit_entry clean = audit_entry_copy(&w->arena, &x->entries[i]);
+    return append_one(w, &clean);
+}
+
+static int append_all(struct writer *w, struct records *x)
 {
     int r = open_lock(w);
     if (r < 0)
@@ -415,10 +469,9 @@ static int append_all(struct writer *w, const struct audit_entry *entries, size_
     uint64_t before = w->last.seq;
     if (r == 0 && w->torn > 0)
         r = report_torn(w);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        struct audit_entry clean = audit_entry_copy(&w->arena, &entries[i]);
-        r = append_one(w, &clean);
-        *ret_n += r == 0;
+    for (size_t i = 0; r == 0 && i < x->n; i++) {
+        r = append_record(w, x, i);
+        x->written += r == 0;
     }
     if (w->fd >= 0 && w->last.seq > before && fdatasync(w->fd) < 0 && r == 0)
         r = err_errno(w->e, -errno, "cannot sync", "the audit log");
@@ -427,20 +480,32 @@ static int append_all(struct writer *w, const struct audit_entry *entries, size_
     return r;
 }
 
-int audit_append(const char *work_dir, const struct audit_entry *entries, size_t n, size_t *ret_n,
-                 struct err *e)
+static int append_to(const char *work_dir, struct records *x, struct err *e)
 {
     struct err own = {0};
-    size_t written = 0;
     struct writer w = {.work_dir = work_dir, .lock = -1, .fd = -1, .e = e ? e : &own};
-    if (n == 0)
+    if (x->n == 0)
         return 0;
     arena_init(&w.arena);
-    int r = append_all(&w, entries, n, &written);
-    if (ret_n)
-        *ret_n = written;
+    int r = append_all(&w, x);
     file_close(w.fd);
     lock_close(w.lock);
     arena_done(&w.arena);
     return r;
+}
+
+int audit_append(const char *work_dir, const struct audit_entry *entries, size_t n, size_t *ret_n,
+                 struct err *e)
+{
+    struct records x = {.entries = entries, .n = n};
+    int r = append_to(work_dir, &x, e);
+    if (ret_n)
+        *ret_n = x.written;
+    return r;
+}
+
+int audit_extend(const char *work_dir, const str *lines, size_t n, struct err *e)
+{
+    struct records x = {.lines = lines, .n = n};
+    return append_to(work_dir, &x, e);
 }

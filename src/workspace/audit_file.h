@@ -42,6 +42,10 @@ struct audit_entry audit_entry_copy(struct arena *a, const struct audit_entry *e
 int audit_append(const char *work_dir, const struct audit_entry *entries, size_t n, size_t *ret_n,
                  struct err *e);
 
+/* Lines of another log, byte for byte. -EEXIST unless they continue the chain of this one. */
+#define AUDIT_IS_ANOTHER "the records do not continue those that are there: they are another log"
+int audit_extend(const char *work_dir, const str *lines, size_t n, struct err *e);
+
 /* ---- one line ---- */
 
 struct audit_line {
@@ -52,6 +56,20 @@ struct audit_line {
 
 /* False when this is not a line of an audit log. */
 bool audit_line_read(str line, struct audit_line *ret);
+
+/* ---- a chain ---- */
+
+struct audit_head {
+    uint64_t seq, first; /* of the last line; of the file it is in. 0 = no line yet */
+    char hash[SHA256_HEX_LEN + 1];
+};
+
+void audit_head_init(struct audit_head *h); /* of a log without lines */
+/* The line after `h` for this entry (a copy of audit_entry_copy), which becomes the head. */
+int audit_line_make(struct arena *a, const struct audit_entry *entry, struct audit_head *h,
+                    str *ret, struct err *e);
+/* Is this a true line that follows `h`? Then it is the head. */
+bool audit_line_continues(str line, struct audit_head *h);
 
 /* ---- files ---- */
 
@@ -64,11 +82,6 @@ struct audit_file_name {
 int audit_files(struct arena *a, const char *work_dir, struct audit_file_name **ret, size_t *ret_n,
                 struct err *e);
 const char *audit_path(struct arena *a, const char *work_dir, const char *name);
-
-struct audit_head {
-    uint64_t seq, first; /* of the last line; of the file it is in. 0 = no line yet */
-    char hash[SHA256_HEX_LEN + 1];
-};
 
 /* -ENOENT when nothing was ever recorded; -EINVAL when the file is damaged. */
 int audit_head_read(const char *work_dir, struct audit_head *ret, struct err *e);

@@ -27,6 +27,21 @@ struct audit_page {
 int audit_read(struct arena *a, const char *work_dir, const struct audit_query *q,
                struct audit_page *ret, struct err *e);
 
+/* For a log that has its lines elsewhere: each line, in the order of the query. */
+struct audit_search {
+    struct arena *arena; /* of the result */
+    struct arena scratch;
+    const struct audit_query *q;
+    struct audit_page *page;
+    size_t limit;
+    bool is_over;
+};
+
+void audit_search_init(struct audit_search *s, struct arena *a, const struct audit_query *q,
+                       struct audit_page *ret);
+bool audit_search_line(struct audit_search *s, str line); /* false: the page is full */
+void audit_search_done(struct audit_search *s);
+
 #define AUDIT_PROBLEMS_MAX 50
 
 struct audit_report {
@@ -39,3 +54,22 @@ struct audit_report {
 
 /* Reads everything. 0 also when the chain is broken; then nproblems > 0. */
 int audit_verify(struct arena *a, const char *work_dir, struct audit_report *ret, struct err *e);
+
+/* The same for lines that are elsewhere: init, file, each line, end. */
+struct audit_check {
+    struct arena *arena;
+    struct audit_report *report;
+    struct audit_head head; /* read before the lines: a log is never behind it */
+    bool has_head;
+    const char *file;
+    uint64_t line;
+    uint64_t seq;                  /* of the line before; 0 = none */
+    char hash[SHA256_HEX_LEN + 1]; /* its hash */
+};
+
+/* head: NULL = it is not known. */
+void audit_check_init(struct audit_check *c, struct arena *a, struct audit_report *ret,
+                      const struct audit_head *head);
+void audit_check_file(struct audit_check *c, const char *name);
+void audit_check_line(struct audit_check *c, str line);
+void audit_check_end(struct audit_check *c, const char *head_name);

@@ -138,6 +138,17 @@ test('a queued message is seen, changed and withdrawn on the server that does no
     const late = listen(b, `/v1/conversations/${id}/events?after=0`, as(b, 'bob').headers())
     const added = (text) => late.event('queue.added', (d) => d.message === text)
     const [one, two] = [(await added('one')).data.queuedId, (await added('two')).data.queuedId]
+    // So does the list, on both servers, and only for people who may see the conversation.
+    const queue = async (server, name = 'bob') => (await as(server, name).get(`/v1/conversations/${id}/queue`)).body.messages
+    const there = await queue(b)
+    assert.deepEqual(there.map((m) => [m.queuedId, m.message, m.userId, m.displayName, m.mode]), [[one, 'one', 'usr_bob', 'Bob', 'queue'], [two, 'two', 'usr_bob', 'Bob', 'queue']])
+    assert.deepEqual(there, await queue(a), 'the same objects')
+    assert.equal((await as(b, 'cat').get(`/v1/conversations/${id}/queue`)).status, 404)
+    const other = (await as(b, 'bob').post('/v1/chat', { message: 'hello' })).body.conversationId
+    assert.deepEqual((await as(b, 'bob').get(`/v1/conversations/${other}/queue`)).body.messages, [], 'not of another conversation')
+    // One that waits on B, for the run on A: both servers have the three in the order of their times.
+    waiting.push(as(b, 'bob').post('/v1/chat', { message: 'three, with \0', conversationId: id, whenBusy: 'queue' }))
+    for (const server of [a, b]) await eventually(async () => (await queue(server)).map((m) => m.message).join('|') === 'one|two|three, with \0', 'all three')
     const edit = (name, body) => as(b, name).ask('PATCH', `/v1/conversations/${id}/queue/${one}`, body)
     assert.equal((await edit('cat', { message: 'not mine' })).status, 404, 'who may not see the conversation')
     const changed = await edit('bob', { message: 'one, in other words' })
@@ -147,11 +158,12 @@ test('a queued message is seen, changed and withdrawn on the server that does no
     const gone = await as(b, 'bob').ask('DELETE', `/v1/conversations/${id}/queue/${two}`)
     assert.equal(gone.status, 200, gone.text)
     assert.equal(gone.body.withdrawn, true)
+    for (const server of [a, b]) await eventually(async () => (await queue(server)).length === 2, 'without the one that was withdrawn')
     await Promise.all([first, late].map((s) => s.event('queue.removed', (d) => d.queuedId === two && d.reason === 'withdrawn')))
     assert.equal((await as(b, 'bob').post(`/v1/conversations/${id}/cancel`)).status, 200)
     await answer
     await late.event('user.message', (d) => d.content?.[0]?.text === 'one, in other words')
-    await Promise.all(waiting)
+    assert.equal((await Promise.all(waiting))[2].status, 200, 'the run was stopped, not the message that waits on the server that was asked')
     for (const s of [first, late]) s.drop()
 })
 
@@ -171,6 +183,8 @@ test('nb store convert carries files, notices, marks and skills into the tables 
     const root = (dir) => path.join(dir, 'workspaces/ws_old')
     fs.mkdirSync(path.join(root(old.workdir), 'skills'))
     fs.writeFileSync(path.join(root(old.workdir), 'skills/owls.md'), skill('owls', 'Owls hear.'))
+    const consents = [{ tool: 'birds__list', userId: 'usr_dan' }, { tool: 'birds__all' }, { tool: 'birds__count', userId: 'usr_gone' }]
+    fs.writeFileSync(path.join(root(old.workdir), 'permissions.json'), JSON.stringify({ consents }))
     const single = await startServer({ workdir: old.workdir, env: QUICK })
     const dan = client(single, old.tokens.dan, 'ws_old')
     const given = await fetch(single.url + '/v1/files', { method: 'POST', body: 'old bytes', headers: dan.headers({ 'x-file-name': 'old.txt' }) })
@@ -181,13 +195,20 @@ test('nb store convert carries files, notices, marks and skills into the tables 
     await eventually(async () => (await client(single, old.tokens.eve, 'ws_old').get('/v1/notices')).body.notices.length === 1)
     await single.stop('SIGTERM')
 
-    const convert = async (workdir, to) => {
+    const convert = async (workdir, to, expected = 0) => {
         const r = await nb(['--workdir', workdir, 'store', 'convert', '--to', to, '--json'], { env: { ...QUICK, NB_STORE_URL: postgres.url } })
-        assert.equal(r.code, 0, r.stderr + r.stdout)
+        assert.equal(r.code, expected, r.stderr + r.stdout)
         return JSON.parse(r.stdout)
     }
-    const first = await convert(old.workdir, 'postgres')
-    assert.deepEqual([first.files, first.notices, first.failed, first.existing], [1, 1, 0, 0])
+    // A permission of somebody who is not a member must not come back with a copy.
+    const refused = await convert(old.workdir, 'postgres', 1)
+    assert.deepEqual([refused.permissions, refused.failed], [2, 1])
+    assert.match(refused.problems[0], /permission of usr_gone for birds__count was not copied/)
+    fs.writeFileSync(path.join(root(old.workdir), 'permissions.json'), JSON.stringify({ consents: consents.slice(0, 2) }))
+    assert.equal((await convert(old.workdir, 'postgres')).permissions, 0)
+    const first = refused
+    assert.deepEqual([first.files, first.notices, first.existing], [1, 1, 0])
+    assert.ok(first.stays.some((s) => /audit log of this work directory/.test(s)) && first.stays.some((s) => /trash/.test(s)) && first.stays.some((s) => /logins/.test(s)), 'it says what stays')
     assert.ok(first.marks >= 1)
     const again = await convert(old.workdir, 'postgres')
     assert.deepEqual([again.files, again.notices, again.marks, again.failed], [0, 0, 0, 0], 'it can be repeated')
@@ -201,4 +222,7 @@ test('nb store convert carries files, notices, marks and skills into the tables 
     for (const name of same) assert.equal(fs.readFileSync(path.join(root(back), name), 'utf8'), fs.readFileSync(path.join(root(old.workdir), name), 'utf8'), name)
     const notices = (dir) => JSON.parse(fs.readFileSync(path.join(root(dir), 'notices.json'), 'utf8'))
     assert.deepEqual(notices(back), notices(old.workdir))
+    assert.equal(returned.permissions, 2)
+    const kept = JSON.parse(fs.readFileSync(path.join(root(back), 'permissions.json'), 'utf8')).consents
+    assert.deepEqual(kept.map((c) => [c.userId, c.tool]), [[undefined, 'birds__all'], ['usr_dan', 'birds__list']])
 })

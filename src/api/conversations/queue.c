@@ -8,13 +8,31 @@
 #include "api/exchange.h"
 #include "api/handlers.h"
 
-static void send_list(struct api_wait *w, const struct conv *c)
+static void reply_queue(struct api_wait *w, const struct json *messages)
 {
     struct api_json j;
     api_json_begin(&j);
     jw_kstr(&j.w, "conversationId", w->id);
-    jw_kval(&j.w, "messages", queue_json(w->space->runtime, w->id, &w->req->arena));
+    jw_kval(&j.w, "messages", messages);
     api_json_send(&j, w->req);
+}
+
+static void on_others_read(void *ctx, const struct err *err, const struct json_strs *documents)
+{
+    struct api_wait *w = ctx;
+    w->op = NULL;
+    if (err)
+        api_fail(w->req, FROM_STORE, err);
+    else
+        reply_queue(w, queue_json_with(w->space->runtime, w->id, documents, &w->req->arena));
+}
+
+static void send_list(struct api_wait *w, const struct conv *c)
+{
+    if (store_keeps_queue(w->space->store))
+        w->op = store_read_queue(w->space->store, w->id, on_others_read, w);
+    else
+        reply_queue(w, queue_json(w->space->runtime, w->id, &w->req->arena));
 }
 
 void api_queue_list(void *ctx, struct http_req *r)

@@ -3,6 +3,8 @@
  * Newest first with ?before=SEQ; ?after=SEQ goes forward, for collectors. JSON, or JSON lines
  * (Accept: application/jsonl or application/x-ndjson, or ?format=jsonl): the lines themselves,
  * byte for byte, so that a collector can check the chain. */
+#include "workspace/audit.h"
+
 #include <assert.h>
 #include <errno.h>
 
@@ -11,7 +13,7 @@
 #include "api/handlers.h"
 #include "base/clock.h"
 #include "loop/pool.h"
-#include "workspace/audit_read.h"
+#include "workspace/audit_log.h"
 
 #define LIMIT_DEFAULT 100
 
@@ -20,7 +22,7 @@ struct audit_wait {
     struct api *api;
     struct http_req *req; /* NULL: the client disconnected */
     struct arena arena;
-    const char *work_dir;
+    struct audit_log *log;
     bool is_lines;
     struct audit_query query;
     struct audit_page page;
@@ -30,7 +32,7 @@ struct audit_wait {
 static void audit_work(struct job *j)
 {
     struct audit_wait *w = CONTAINER_OF(j, struct audit_wait, job);
-    (void)audit_read(&w->arena, w->work_dir, &w->query, &w->page, &w->err);
+    (void)w->log->read(w->log, &w->arena, &w->query, &w->page, &w->err);
 }
 
 static void add_next(struct audit_wait *w)
@@ -71,7 +73,9 @@ static void send_json(struct audit_wait *w)
 static void audit_done(struct job *j)
 {
     struct audit_wait *w = CONTAINER_OF(j, struct audit_wait, job);
-    if (w->req && w->err.code < 0) {
+    if (w->req && w->err.code == -EHOSTUNREACH) {
+        api_fail(w->req, FROM_STORE, &w->err);
+    } else if (w->req && w->err.code < 0) {
         log_error(w->api->deps.log, "audit", "%s", w->err.msg);
         http_reply_error(w->req, 500, NULL, "The audit log cannot be read. See the server's log.",
                          NULL);
@@ -134,7 +138,7 @@ void api_audit_list(void *ctx, struct http_req *r)
     w->job = (struct job){.work = audit_work, .done = audit_done};
     w->api = api;
     w->req = r;
-    w->work_dir = api->deps.config->work_dir;
+    w->log = audit_place(api->deps.audit);
     assert(!r->user && !r->on_gone);
     r->user = w;
     r->on_gone = on_audit_gone;

@@ -7,6 +7,17 @@
 #include "api/handlers.h"
 #include "runtime/budget.h"
 
+struct budget_get {
+    struct http_req *req;
+    struct budget_wait wait;
+};
+
+static void on_get_gone(struct http_req *r)
+{
+    struct budget_get *g = r->user;
+    budgets_forget(&g->wait);
+}
+
 static void reply_budgets(struct http_req *r)
 {
     struct api_json j;
@@ -15,9 +26,19 @@ static void reply_budgets(struct http_req *r)
     api_json_send(&j, r);
 }
 
+static void on_spending_known(void *ctx)
+{
+    struct budget_get *g = ctx;
+    reply_budgets(g->req);
+}
+
 void api_budgets_get(void *ctx, struct http_req *r)
 {
-    reply_budgets(r);
+    struct budget_get *g = ARENA_NEW(&r->arena, struct budget_get);
+    g->req = r;
+    r->user = g;
+    r->on_gone = on_get_gone;
+    budgets_fresh(api_space(r)->budgets, &g->wait, on_spending_known, g);
 }
 
 struct budget_put {

@@ -75,6 +75,8 @@ static int convert_stores(struct cmd *x, struct stores *s, const struct store_co
         (void)convert_run(&spec, on_converted, &k);
         cmd_wait(s->x, &k.is_done);
         progress_end(&k.progress);
+        if (!k.err.code)
+            (void)store_recount_spending(spec.to, &k.err);
         if (!cmd_json(x, convert_json(x, &k.report)))
             print_convert(&k.report, to->dir ? to->dir : "the database");
     }

@@ -7,12 +7,18 @@
 #include "cli/command.h"
 #include "cli/term/text.h"
 #include "server/place.h"
-#include "workspace/audit_read.h"
+#include "server/shared.h"
 #include "workspace/roster/roster.h"
 
 #define FOLLOW_MS  500
 #define TAIL_COUNT 50
 #define DAY_MS     (24LL * 3600 * 1000)
+
+#define FILES_ARG                                                                                  \
+    {                                                                                              \
+        "files", 0, ARG_FLAG, NULL,                                                                \
+            "use the files of this machine, although servers share a log (store.replicas)"         \
+    }
 
 static const struct arg ARGS[] = {
     {"since", 0, ARG_STRING, "WHEN", "show records since a date, or since 30m, 12h or 7d ago"},
@@ -20,7 +26,10 @@ static const struct arg ARGS[] = {
     {"action", 0, ARG_STRING, "GLOB", "show only these actions: login, 'bundle.*'"},
     {"limit", 'n', ARG_INT, "N", "show at most N records, the newest (default: 50)"},
     {"follow", 'f', ARG_FLAG, NULL, "print new records until Ctrl-C"},
+    FILES_ARG,
     {0}};
+
+static const struct arg VERIFY_ARGS[] = {FILES_ARG, {0}};
 
 /* 30m, 12h, 7d */
 static bool parse_span(str s, int64_t *ret_ms)
@@ -100,13 +109,14 @@ static void print_record(const struct cmd *x, str line)
 }
 
 /* Prints the records of a page, in order of time. */
-static int show_page(struct cmd *x, const struct audit_query *q, uint64_t *ret_next)
+static int show_page(struct cmd *x, struct audit_log *log, const struct audit_query *q,
+                     uint64_t *ret_next)
 {
     struct arena a;
     struct audit_page page;
     struct err e = {0};
     arena_init(&a);
-    int r = audit_read(&a, x->config.work_dir, q, &page, &e);
+    int r = log->read(log, &a, q, &page, &e);
     for (size_t i = 0; r == 0 && i < page.n; i++)
         print_record(x, page.lines[q->is_newest_first ? page.n - 1 - i : i]);
     if (r == 0 && page.n > 0)
@@ -115,27 +125,35 @@ static int show_page(struct cmd *x, const struct audit_query *q, uint64_t *ret_n
     return r < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
-static int show_newest(struct cmd *x, struct audit_query q, uint64_t *ret_last)
+static int show_newest(struct cmd *x, struct audit_log *log, struct audit_query q,
+                       uint64_t *ret_last)
 {
     struct audit_head head;
     uint64_t unused;
     q.is_newest_first = true;
-    int code = show_page(x, &q, &unused);
-    *ret_last =
-        code == EXIT_DONE && audit_head_read(x->config.work_dir, &head, NULL) == 0 ? head.seq : 0;
+    int code = show_page(x, log, &q, &unused);
+    *ret_last = code == EXIT_DONE && log->last(log, &head, NULL) == 0 ? head.seq : 0;
     return code;
 }
 
-static int audit_follow(struct cmd *x, struct audit_query q, uint64_t last)
+static int audit_follow(struct cmd *x, struct audit_log *log, struct audit_query q, uint64_t last)
 {
     struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000L};
     while (true) {
         q.after = last;
-        int code = show_page(x, &q, &last);
+        int code = show_page(x, log, &q, &last);
         if (code != EXIT_DONE || fflush(stdout) != 0)
             return EXIT_FAILED;
         (void)nanosleep(&pause, NULL);
     }
+}
+
+/* Of all servers, or with --files what this machine has recorded in files. */
+static int open_audit(struct cmd *x, struct shared_audit *ret, struct err *e)
+{
+    struct config c = x->config;
+    c.store.replicas = c.store.replicas && !cmd_flag(x, "files");
+    return shared_audit_open(ret, &c, e);
 }
 
 /* ---- verify ---- */
@@ -167,8 +185,13 @@ static struct json *report_json(struct cmd *x, const struct audit_report *r)
 static int audit_check(struct cmd *x)
 {
     struct audit_report report;
+    struct shared_audit from;
     struct err e = {0};
-    if (audit_verify(&x->arena, x->config.work_dir, &report, &e) < 0)
+    int r = open_audit(x, &from, &e);
+    if (r == 0)
+        r = from.log->verify(from.log, &x->arena, &report, &e);
+    shared_audit_close(&from);
+    if (r < 0)
         return cli_fail(&e);
     if (!cmd_json(x, report_json(x, &report)))
         print_report(&report);
@@ -183,6 +206,8 @@ static int audit_list(struct cmd *x)
     int limit = cmd_int(x, "limit");
     struct audit_query q = {.action = str_from(cmd_opt(x, "action")),
                             .limit = limit > 0 ? (size_t)limit : TAIL_COUNT};
+    struct shared_audit from;
+    struct err e = {0};
     uint64_t last;
     if (since && !parse_span(str_from(since), &q.since_ms) &&
         clock_parse_iso(str_from(since), &q.since_ms) < 0)
@@ -192,8 +217,15 @@ static int audit_list(struct cmd *x)
     if (place_roster(&x->config, &x->roster, NULL) < 0)
         x->roster = NULL; /* records are then printed with ids */
     q.actor = actor_id(x->roster, cmd_opt(x, "actor"));
-    int code = show_newest(x, q, &last);
-    return code == EXIT_DONE && cmd_flag(x, "follow") ? audit_follow(x, q, last) : code;
+    if (open_audit(x, &from, &e) < 0) {
+        shared_audit_close(&from);
+        return cli_fail(&e);
+    }
+    int code = show_newest(x, from.log, q, &last);
+    if (code == EXIT_DONE && cmd_flag(x, "follow"))
+        code = audit_follow(x, from.log, q, last);
+    shared_audit_close(&from);
+    return code;
 }
 
 static const struct command AUDIT_LIST = {
@@ -209,6 +241,7 @@ static const struct command AUDIT_VERIFY = {
     .summary = "check that no record was changed, removed or moved",
     .help = "Prints the number and the hash of the last record. Keep both elsewhere: they show "
             "later whether the whole log was rewritten. Exits with 1 when the chain is broken.\n",
+    .args = VERIFY_ARGS,
     .needs = NEEDS_SETTINGS,
     .run = audit_check,
 };
@@ -218,10 +251,11 @@ static const struct command *const AUDIT_COMMANDS[] = {&AUDIT_LIST, &AUDIT_VERIF
 const struct command CMD_AUDIT = {
     .name = "audit",
     .summary = "show who did what, and check the record",
-    .help =
-        "Recorded are logins, changes of users, tokens, workspaces, bundles, permissions and "
-        "settings, answers to permission questions, sharing, exports and backups. Texts of "
-        "messages and secrets are never recorded. The files are in audit/ of the work directory.\n",
+    .help = "Recorded are logins, changes of users, tokens, workspaces, bundles, permissions and "
+            "settings, answers to permission questions, sharing, exports and backups. Texts of "
+            "messages and secrets are never recorded. The files are in audit/ of the work "
+            "directory; with store.replicas the records of all "
+            "servers are in the database.\n",
     .args = ARGS,
     .needs = NEEDS_SETTINGS,
     .run = audit_list,

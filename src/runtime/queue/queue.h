@@ -13,6 +13,10 @@
 /* [{queuedId, userId, displayName, mode, message, queuedAt}], the next one first. */
 struct json *queue_json(const struct runtime *rt, str conversation_id, struct arena *a);
 
+/* With those that other servers have (store_read_queue), in the order of their times. */
+struct json *queue_json_with(const struct runtime *rt, str conversation_id,
+                             const struct json_strs *documents, struct arena *a);
+
 struct queue_ref {
     str conversation_id, queued_id;
     str sender;             /* user id of the person who sent it; empty = anybody */

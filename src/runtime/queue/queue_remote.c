@@ -1,4 +1,4 @@
-/* queue_remote.c - changes of messages that are queued on another server.
+/* queue_remote.c - messages that are queued on another server: lists of them, and changes.
  *
  * The server that has the message in its memory makes the change, with the same checks as for its
  * own clients: the question names the sender, and the actor who edits. A server that does not have
@@ -6,10 +6,68 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/clock.h"
 #include "bus/vocabulary.h"
 #include "runtime/queue/queue.h"
 #include "runtime/turn/turn.h"
 #include "store/others.h"
+#include "workspace/roster/directory.h"
+
+/* ---- listing ---- */
+
+static bool has_queued(const struct json *list, str queued_id)
+{
+    for (size_t i = 0; i < list->len; i++)
+        if (str_eq(json_get_string(&list->items[i], "queuedId"), queued_id))
+            return true;
+    return false;
+}
+
+/* As queue.added has it; of the document only what people see. */
+static struct json *shown_document(const struct runtime *rt, struct arena *a,
+                                   const struct json *doc)
+{
+    char at[CLOCK_ISO_LEN + 1];
+    struct json *one = json_new(a, JSON_OBJECT);
+    str user_id = json_get_string(doc, "userId");
+    const struct directory *d = rt->deps.directory;
+    const struct user *u = d ? roster_user(directory_roster(d), user_id) : NULL;
+    const struct json *files = json_get(doc, "files");
+    clock_iso(json_get_int(doc, "queuedMs", 0), at);
+    json_set(a, one, STR("queuedId"), json_of_str(json_get_string(doc, "queuedId")));
+    json_set(a, one, STR("userId"), json_of_str(user_id));
+    json_set(a, one, STR("displayName"),
+             u && u->display_name.n > 0 ? json_of_str(arena_str(a, u->display_name))
+                                        : *json_new(a, JSON_NULL));
+    json_set(a, one, STR("mode"), json_of_str(STR("queue"))); /* only its own server steers */
+    json_set(a, one, STR("message"), json_of_str(json_get_string(doc, "message")));
+    if (files)
+        json_set(a, one, STR("files"), *files);
+    if (json_get_bool(doc, "forPeople", false))
+        json_set(a, one, STR("forPeople"), json_of_bool(true));
+    json_set(a, one, STR("queuedAt"), json_of_str(arena_str(a, str_from(at))));
+    return one;
+}
+
+static int by_queued_time(const void *a, const void *b)
+{
+    return str_cmp(json_get_string(a, "queuedAt"), json_get_string(b, "queuedAt"));
+}
+
+struct json *queue_json_with(const struct runtime *rt, str conversation_id,
+                             const struct json_strs *documents, struct arena *a)
+{
+    struct json *list = queue_json(rt, conversation_id, a), *doc;
+    size_t own = list->len;
+    for (size_t i = 0; i < documents->len; i++)
+        if (json_parse(a, documents->items[i], JSON_COPY, &doc, NULL) == 0 &&
+            str_eq(json_get_string(doc, "conversationId"), conversation_id) &&
+            !has_queued(list, json_get_string(doc, "queuedId")))
+            json_push(a, list, *shown_document(rt, a, doc));
+    if (list->len > own)
+        qsort(list->items, list->len, sizeof *list->items, by_queued_time);
+    return list;
+}
 
 /* ---- asking ---- */
 

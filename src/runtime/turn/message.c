@@ -8,6 +8,8 @@
 #include "runtime/turn/request_log.h"
 #include "runtime/turn/turn.h"
 
+#define TURN_NAME_MAX 256u
+
 /* ---- the request, copied ---- */
 
 static const struct turn_child *copy_child(struct message *m, const struct turn_child *c)
@@ -253,6 +255,37 @@ int message_check_text(str text, struct err *e)
     if (!utf8_valid(text))
         return err_set(e, -EINVAL, "The message is not valid UTF-8.");
     return 0;
+}
+
+/* Names become part of every event and are printed on terminals. */
+static bool is_valid_name(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+            return false;
+    return s.n <= TURN_NAME_MAX;
+}
+
+int message_check_request(const struct turn_request *req, struct err *e)
+{
+    const struct turn_client *client = req->client;
+    bool is_answer = req->answer.ask_id.n > 0;
+    assert(!client || (req->is_unattended && req->when_busy == TURN_REFUSE_BUSY));
+    if (!is_valid_name(req->model) || !is_valid_name(req->channel))
+        return err_set(e, -EINVAL,
+                       "model and channel must have at most %u bytes and no control characters.",
+                       TURN_NAME_MAX);
+    if (client && req->message.n == 0 && (client->nlines > 0 || req->files))
+        return 0;
+    if (is_answer && req->conversation_id.n == 0)
+        return err_set(e, -EINVAL,
+                       "An answer needs conversationId, the conversation of its question.");
+    if (req->is_for_people && (req->conversation_id.n == 0 || is_answer || client))
+        return err_set(e, -EINVAL,
+                       "A message for people needs a conversation, and cannot answer a question.");
+    bool has_files = json_is(req->files, JSON_ARRAY) && req->files->len > 0;
+    bool is_complete = is_answer || (has_files && str_trim(req->message).n == 0);
+    return is_complete ? 0 : message_check_text(req->message, e);
 }
 
 static struct json_strs token_limit(const struct actor *a)

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
+#include "runtime/budget.h"
 #include "runtime/history/escape.h"
 #include "runtime/history/usage_event.h"
 #include "runtime/turn/turn.h"
@@ -16,7 +17,7 @@ struct title {
     struct list_node node;
     struct runtime *rt;
     struct arena arena;
-    str conversation_id, user_text;
+    str conversation_id, user_id, user_text;
     struct llm_call *call; /* NULL while the title is being stored */
     struct timer timeout;
     struct buf text;
@@ -86,7 +87,8 @@ static void save_title(struct title *t, str title, str usage)
     timer_stop(&t->timeout);
     if (title.n == 0)
         title = fallback(t->user_text);
-    store_give_title(t->rt->deps.store, t->conversation_id, title, usage, on_titled, t);
+    const struct store_spend spend = budgets_note(t->rt->deps.budgets, t->user_id, &usage, 1);
+    store_give_title(t->rt->deps.store, t->conversation_id, title, usage, &spend, on_titled, t);
 }
 
 static void on_title_text(void *ctx, str delta)
@@ -141,8 +143,10 @@ static bool is_under_way(const struct runtime *rt, str conversation_id)
     return false;
 }
 
-void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer)
+void title_start(struct turn *turn, str user_text, str answer)
 {
+    struct runtime *rt = turn->rt;
+    str conversation_id = turn->conversation_id, model = turn->model;
     static const struct llm_events EVENTS = {
         .on_text = on_title_text, .on_done = on_title_done, .on_fail = on_title_fail};
     if (rt->on_stopped || is_under_way(rt, conversation_id))
@@ -152,6 +156,7 @@ void title_start(struct runtime *rt, str conversation_id, str model, str user_te
     arena_init(&t->arena);
     buf_init(&t->text, 4096);
     t->conversation_id = arena_str(&t->arena, conversation_id);
+    t->user_id = arena_str(&t->arena, actor_user(turn->actor));
     t->user_text = arena_str(&t->arena, user_text);
     timer_init(&t->timeout, rt->deps.loop, on_title_timeout, t);
     timer_start(&t->timeout, TITLE_TIMEOUT_MS);

@@ -1,8 +1,9 @@
 /* turn.c - a turn from its message to the start of its run, in the order in which it runs.
  *
  *   turn_start, or queue_begin for a message that waited
- *     turn_begin          are the skills up to date?
- *     on_skills_fresh     is the request valid?
+ *     turn_begin          what have other servers spent?
+ *     on_spending_fresh   are the skills up to date?
+ *     on_skills_fresh     is the request valid, and within the budget?
  *     guide_load          usage of the app that is open (guide.c)      } if there is one, and
  *     load_grant          the directory of the sender's terminal       } not for an answer
  *     open_conversation --+-- create_conversation      no conversation id: a new one
@@ -42,10 +43,10 @@
 #define NEWER_BYTES_MAX   (4u * 1024 * 1024)
 #define HISTORY_BYTES_MAX (32u * 1024 * 1024)
 #define FIRST_EVENTS_MAX  256
-#define TURN_NAME_MAX     256u
 
 /* The steps, in their order. */
 static void turn_begin(void *ctx);
+static void on_spending_fresh(void *ctx);
 static void on_skills_fresh(void *ctx);
 static void load_grant(struct turn *t);
 static void open_conversation(struct turn *t);
@@ -126,45 +127,20 @@ static void turn_begin(void *ctx)
     struct turn *t = ctx;
     assert(t->msg->state == MESSAGE_STARTING && !t->run);
     t->app = t->msg->app; /* turn_focus() may have been called after turn_start() */
+    budgets_fresh(t->rt->deps.budgets, &t->spending, on_spending_fresh, t);
+}
+
+static void on_spending_fresh(void *ctx)
+{
+    struct turn *t = ctx;
     skill_watch_check(t->rt->watch, &t->check, false, on_skills_fresh, t);
-}
-
-/* Names become part of every event and are printed on terminals. */
-static bool is_valid_name(str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
-            return false;
-    return s.n <= TURN_NAME_MAX;
-}
-
-static int check_request(const struct turn_request *req, struct err *e)
-{
-    const struct turn_client *client = req->client;
-    bool is_answer = req->answer.ask_id.n > 0;
-    assert(!client || (req->is_unattended && req->when_busy == TURN_REFUSE_BUSY));
-    if (!is_valid_name(req->model) || !is_valid_name(req->channel))
-        return err_set(e, -EINVAL,
-                       "model and channel must have at most %u bytes and no control characters.",
-                       TURN_NAME_MAX);
-    if (client && req->message.n == 0 && (client->nlines > 0 || req->files))
-        return 0;
-    if (is_answer && req->conversation_id.n == 0)
-        return err_set(e, -EINVAL,
-                       "An answer needs conversationId, the conversation of its question.");
-    if (req->is_for_people && (req->conversation_id.n == 0 || is_answer || client))
-        return err_set(e, -EINVAL,
-                       "A message for people needs a conversation, and cannot answer a question.");
-    bool has_files = json_is(req->files, JSON_ARRAY) && req->files->len > 0;
-    bool is_complete = is_answer || (has_files && str_trim(req->message).n == 0);
-    return is_complete ? 0 : message_check_text(req->message, e);
 }
 
 static void on_skills_fresh(void *ctx)
 {
     struct turn *t = ctx;
     struct err e = {0};
-    if (check_request(&t->msg->req, &e) < 0)
+    if (message_check_request(&t->msg->req, &e) < 0)
         turn_refuse(t, TURN_BAD_REQUEST, &e);
     else if (!t->msg->req.is_for_people && !t->msg->req.on_preview &&
              budgets_check(t->rt->deps.budgets, actor_user(t->actor), &e) < 0)
@@ -346,7 +322,7 @@ static void want_title(struct turn *t, const struct conv *conv)
     }
     t->conv = conv->title.n == 0 && !has_answer ? TURN_CONV_UNTITLED : TURN_CONV_TITLED;
     if (conv->title.n == 0 && has_answer && !turn_is_child(t))
-        title_start(t->rt, t->conversation_id, t->model, conv->preview, STR_NONE);
+        title_start(t, conv->preview, STR_NONE);
 }
 
 /* The same words when there is none and when this person may not see it: the existence of a

@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "engine/permission.h"
 #include "loop/timer.h"
+#include "runtime/budget.h"
 #include "runtime/consent.h"
 #include "runtime/history/model_lines.h"
 #include "runtime/history/transcript_cache.h"
@@ -78,8 +79,8 @@ struct runtime {
     char taken[QUEUE_TAKEN_KEPT][RANDOM_ID_MAX];
     struct bus_sub *sharing; /* changes of the rights in conversations */
     struct deferred revoked; /* ends messages of people who may not write any more */
-    struct map strays; /* ids of rows that were not in memory (queue_restore.c) */
-    struct map left;   /* queued messages that are kept for the next start */
+    struct map strays;       /* ids of rows that were not in memory (queue_restore.c) */
+    struct map left;         /* queued messages that are kept for the next start */
     runtime_mention_fn on_mentions;
     void *on_mentions_ctx;
     size_t nmessages, nrecords; /* in progress */
@@ -188,6 +189,7 @@ struct turn {
     struct message *msg; /* owns the turn */
     struct arena arena;
     struct deferred begin;
+    struct budget_wait spending;
     struct skill_check check;
 
     str conversation_id;
@@ -254,6 +256,7 @@ void message_enter(struct message *m, enum message_state state);
 void message_announce(struct message *m, str conversation_id, str run_id, bool is_new);
 str message_event(const struct message *m, struct arena *a); /* its user.message */
 int message_check_text(str text, struct err *e);
+int message_check_request(const struct turn_request *req, struct err *e);
 int turn_check_sight(const struct turn *t, struct err *e); /* can its model see its files? */
 /* Notifies the listener and frees the message with its turn; the next message gets its turn. */
 void message_refuse(struct message *m, enum turn_refusal why, const struct err *err);
@@ -354,7 +357,7 @@ bool focus_of(const struct turn *t, struct prompt_focus *ret); /* false: no app 
  * After the first answer; or together with the next message, if the program ended before the title
  * was stored (nb -p does not wait for it). Does nothing while the runtime stops, or when a title of
  * the conversation is in progress. answer may be empty. */
-void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer);
+void title_start(struct turn *turn, str user_text, str answer);
 void title_give_up(struct runtime *rt); /* cancels model calls for titles */
 
 /* ---- rules.c ---- */

@@ -18,6 +18,7 @@ struct pending_append {
     struct turn *turn;
     run_appended_fn fn;
     void *fn_ctx;
+    struct store_spend spend;
     size_t first;   /* index in the transcript */
     size_t skipped; /* llm.request lines in front, which are not in the transcript */
 };
@@ -66,7 +67,7 @@ static void start_append(struct pending_append *p, const str *lines, size_t n)
         lines = with_requests(t, lines, n);
         n += p->skipped;
     }
-    const struct store_terms terms = {.lease = t->busy ? t->busy->lease : NULL};
+    const struct store_terms terms = {.lease = t->busy ? t->busy->lease : NULL, .spend = p->spend};
     store_append_if(t->rt->deps.store, t->conversation_id, &terms, lines, n, on_appended, p);
 }
 
@@ -87,8 +88,7 @@ void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, voi
     *p = (struct pending_append){.turn = t, .fn = fn, .fn_ctx = fn_ctx, .first = t->transcript->n};
     for (size_t i = 0; i < n; i++)
         transcript_add(t->transcript, lines[i]);
-    for (size_t i = 0; i < n; i++)
-        budgets_note(t->rt->deps.budgets, actor_user(t->actor), lines[i]);
+    p->spend = budgets_note(t->rt->deps.budgets, actor_user(t->actor), lines, n);
     t->log.appends++;
     if (t->log.holds > 0)
         hold_append(p, lines, n);
@@ -242,7 +242,6 @@ static void trace_tool(void *turn, const struct run_tool_record *r)
 static void on_run_finished(void *ctx, const struct run_result *res)
 {
     struct turn *t = ctx;
-    struct runtime *rt = t->rt;
     assert(t->msg->state == MESSAGE_RUNNING && t->run);
     t->run = NULL;
     log_end(t, res);
@@ -251,7 +250,7 @@ static void on_run_finished(void *ctx, const struct run_result *res)
     notify_steerers(t, res);
     bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
     if (t->conv != TURN_CONV_TITLED && has_answer && !turn_is_child(t))
-        title_start(rt, t->conversation_id, t->model, subject_of(t), res->response);
+        title_start(t, subject_of(t), res->response);
     assert(t->log.appends == 0 &&
            t->log.holds == 0); /* appends are answered in order, and the end was the last */
     turn_end(t);

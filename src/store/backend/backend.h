@@ -31,12 +31,12 @@
 #include <pthread.h>
 
 #include "attach/file_place.h"
+#include "store/backend/unreadable.h"
 #include "store/event/derive.h"
 #include "store/integrity.h"
 #include "store/log/appender.h"
 #include "store/others.h"
 #include "store/repair.h"
-#include "store/backend/unreadable.h"
 #include "workspace/documents.h"
 
 /* Called with each line of a log, line 1 included; false stops the scan. */
@@ -88,7 +88,12 @@ struct store_ops {
     /* Queued messages; blocking. NULL: they are files (runtime/queue_files.h). */
     int (*queue_put)(struct store *s, str id, str document, struct err *e);
     int (*queue_take)(struct store *s, struct arena *a, struct json_strs *ret, struct err *e);
+    void (*read_queue)(struct store_op *op); /* out.queue */
     int (*shared_key)(struct store *s, const char *name, uint8_t key[32], struct err *e);
+    /* What appends have cost (op->spend): both blocking. NULL: it is not counted. read_spending:
+     * of the month in.text.text, out.spending. */
+    void (*read_spending)(struct store_op *op);
+    int (*recount_spending)(struct store *s, struct err *e);
 
     /* Blocking, inside op_run: used by the calls that scan. */
     int (*scan)(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e);
@@ -187,6 +192,8 @@ struct store_op {
         store_lease_fn lease;
         store_mark_fn mark;
         store_links_fn links;
+        store_spending_fn spending;
+        store_queue_fn queue;
         integrity_fn integrity;
         repair_fn repair;
     } fn;
@@ -197,8 +204,9 @@ struct store_op {
     /* append: the end that the caller has read; the call fails with -EBUSY if there is more */
     store_pos at_end;
     bool has_at_end;
-    unsigned tries; /* of a change that was made again, because of a concurrent one */
-    union {         /* the arguments, copied */
+    struct store_spend spend; /* of what is appended */
+    unsigned tries;           /* of a change that was made again, because of a concurrent one */
+    union {                   /* the arguments, copied */
         struct conv_create create; /* create, fork */
         struct store_range range;
         struct store_query query;
@@ -227,11 +235,11 @@ struct store_op {
             bool has_change;
         } link;
     } in;
-    struct viewer viewer;      /* a copy, for query, search, remove and restore */
-    bool has_viewer;           /* remove, restore: false = the operator */
-    int64_t at_message;        /* fork */
+    struct viewer viewer; /* a copy, for query, search, remove and restore */
+    bool has_viewer;      /* remove, restore: false = the operator */
+    int64_t at_message;   /* fork */
     str blob_from; /* put_blob: a conversation that has the same blob; empty = none is known */
-    str branch_of;             /* restore: only a branch of this conversation; empty = any */
+    str branch_of; /* restore: only a branch of this conversation; empty = any */
     struct json_strs branches; /* remove, restore: those that go or come with it */
     size_t nbranches;          /* of them, done */
     bool is_back;              /* remove: it was taken out of the trash to be purged */
@@ -266,6 +274,8 @@ struct store_op {
         const struct integrity_report *integrity;
         struct repairing *repairing; /* repair.c */
         struct store_lease *lease;
+        struct store_spending spending;
+        struct json_strs queue;
     } out;
 
     struct log_task task;                  /* file stores */

@@ -262,15 +262,45 @@ static const char *const VERSION_12[] = {
     NULL,
 };
 
+static const char *const VERSION_13[] = {
+    /* What model calls have cost (runtime/budget.h), in US dollars: a row for each person and
+     * month, to which the transaction that stores the line of a call adds. Calls before `since` are
+     * only in the logs; without a row there, that is the time of this migration. */
+    "CREATE TABLE nb_spending ("
+    " workspace text COLLATE \"C\" NOT NULL,"
+    " month text COLLATE \"C\" NOT NULL,"
+    " user_id text COLLATE \"C\" NOT NULL,"
+    " usd double precision NOT NULL,"
+    " PRIMARY KEY (workspace, month, user_id))",
+    "CREATE TABLE nb_spending_since ("
+    " workspace text COLLATE \"C\" PRIMARY KEY,"
+    " since timestamptz NOT NULL)",
+    NULL,
+};
+
+static const char *const VERSION_14[] = {
+    /* The audit log of all servers (workspace/audit_log.h), whose only changes are inserts; and its
+     * last record, whose row an append locks. */
+    "CREATE TABLE nb_audit ("
+    " seq bigint PRIMARY KEY,"
+    " line text NOT NULL)",
+    "CREATE TABLE nb_audit_head ("
+    " no integer PRIMARY KEY CHECK (no = 1),"
+    " seq bigint NOT NULL,"
+    " hash text NOT NULL)",
+    "INSERT INTO nb_audit_head (no, seq, hash) VALUES (1, 0, repeat('0', 64))",
+    NULL,
+};
+
 /* In the order of their versions, which may leave numbers out. A database gets those that it lacks,
  * also when it has a later one. */
 static const struct migration {
     int version, needs;
     const char *const *statements;
 } MIGRATIONS[] = {
-    {1, 1, VERSION_1},   {2, 1, VERSION_2},   {3, 1, VERSION_3}, {4, 1, VERSION_4},
-    {5, 1, VERSION_5},   {6, 1, VERSION_6},   {8, 1, VERSION_8}, {10, 1, VERSION_10},
-    {11, 1, VERSION_11}, {12, 1, VERSION_12},
+    {1, 1, VERSION_1},   {2, 1, VERSION_2},   {3, 1, VERSION_3},   {4, 1, VERSION_4},
+    {5, 1, VERSION_5},   {6, 1, VERSION_6},   {8, 1, VERSION_8},   {10, 1, VERSION_10},
+    {11, 1, VERSION_11}, {12, 1, VERSION_12}, {13, 1, VERSION_13}, {14, 1, VERSION_14},
 };
 
 static bool is_applied(struct pg_conn *c, const struct pg_query *rows, const struct migration *m)

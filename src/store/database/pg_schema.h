@@ -8,7 +8,7 @@
 
 #include "store/database/pg_conn.h"
 
-#define PG_SCHEMA_VERSION 12 /* the newest that this nb knows */
+#define PG_SCHEMA_VERSION 14 /* the newest that this nb knows */
 
 struct pg_schema_state {
     int64_t version, needs; /* the highest; 0: there are no tables */

@@ -46,6 +46,7 @@ void pg_tell_person(struct store *s, str user_id, str type, str data);
  * whose memory it waits; a different server takes it when that is gone. */
 int pg_queue_put(struct store *s, str id, str document, struct err *e); /* empty = remove it */
 int pg_queue_take(struct store *s, struct arena *a, struct json_strs *ret, struct err *e);
+void pg_read_queue(struct store_op *op); /* blocking */
 int pg_shared_key(struct store *s, const char *name, uint8_t key[32], struct err *e); /* nb_key */
 
 struct relay_state {

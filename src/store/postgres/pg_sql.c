@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/clock.h"
 #include "store/postgres/pg_batch.h"
 #include "store/postgres/pg_store.h"
 
@@ -199,6 +200,16 @@ static const char CREATE[] =
     " JOIN made ON made.no = e.no RETURNING 1)," TEXTS("$18", "$19", "$20", "$21",
                                                        "made") " SELECT no, key FROM made";
 
+/* What the lines have cost, if they are stored. In the order of the keys, so that two servers do
+ * not wait for each other. */
+#define SPENDING(group, workspace, month, user, usd, rows)                                         \
+    " spent AS (INSERT INTO nb_spending AS n (workspace, month, user_id, usd) SELECT s.workspace," \
+    " s.month, s.user_id, sum(s.usd::double precision) FROM unnest(" group                         \
+    "::bigint[], " workspace "::text[], " month "::text[], " user "::text[], " usd                 \
+    "::text[]) AS s(no, workspace, month, user_id, usd) JOIN " rows " r ON r.no = s.no"            \
+    " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 ON CONFLICT (workspace, month, user_id)"                   \
+    " DO UPDATE SET usd = n.usd + excluded.usd RETURNING 1)"
+
 static const char APPEND[] =
     "WITH w AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
     " $5::text[], $6::boolean[], $7::text[], $8::text[], $9::text[], $10::text[], $18::bigint[],"
@@ -212,8 +223,9 @@ static const char APPEND[] =
     " EXISTS (SELECT 1 FROM nb_lease l WHERE l.epoch = w.epoch)) RETURNING w.no, c.key),"
     " added AS (INSERT INTO nb_event (conversation, seq, line) SELECT won.key, e.seq, e.line"
     " FROM unnest($11::bigint[], $12::bigint[], $13::text[]) AS e(no, seq, line)"
-    " JOIN won ON won.no = e.no RETURNING 1)," TEXTS("$14", "$15", "$16", "$17",
-                                                     "won") " SELECT no, key FROM won";
+    " JOIN won ON won.no = e.no RETURNING 1)," TEXTS(
+        "$14", "$15", "$16", "$17", "won") "," SPENDING("$20", "$21", "$22", "$23", "$24",
+                                                        "won") " SELECT no, key FROM won";
 
 static const char BLOBS[] =
     "INSERT INTO nb_blob (workspace, sha256, bytes)"
@@ -287,6 +299,33 @@ static bool create_params(struct pg_batch *b, struct pg_params *p)
     return k.n > 0;
 }
 
+static void add_spend_params(struct pg_batch *b, struct pg_params *p)
+{
+    struct arena *a = &b->arena;
+    int64_t *group = arena_array(a, b->nops + 1, sizeof *group);
+    str *columns[4]; /* workspace, month, user, amount */
+    size_t n = 0;
+    char now[CLOCK_ISO_LEN + 1];
+    clock_iso(clock_now_ms(), now);
+    str month = arena_str(a, str_make(now, STORE_MONTH_LEN));
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        columns[i] = arena_array(a, b->nops + 1, sizeof(str));
+    for (size_t i = 0; i < b->ngroups; i++)
+        for (size_t k = 0; k < b->groups[i].nops; k++) {
+            const struct store_spend *x = &b->groups[i].ops[k]->spend;
+            if (!(x->usd > 0) || b->groups[i].is_settled)
+                continue;
+            group[n] = (int64_t)i;
+            columns[0][n] = pg_workspace(b->groups[i].store);
+            columns[1][n] = month;
+            columns[2][n] = pg_column_text(a, x->user_id.p ? x->user_id : STR(""));
+            columns[3][n++] = arena_printf(a, "%.17g", x->usd);
+        }
+    pg_ints(p, group, n);
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        pg_texts(p, columns[i], n);
+}
+
 static bool append_params(struct pg_batch *b, struct pg_params *p)
 {
     struct columns k;
@@ -304,6 +343,7 @@ static bool append_params(struct pg_batch *b, struct pg_params *p)
     add_lines_params(p, &l);
     pg_ints(p, k.epoch, k.n);
     pg_bools(p, k.is_hidden, k.n);
+    add_spend_params(b, p);
     return k.n > 0;
 }
 

@@ -65,6 +65,10 @@ void pg_list_trash(struct store_op *op); /* blocking */
 int pg_person_read(struct store *s, str user_id, struct arena *a, str *ret, struct err *e);
 int pg_person_change(struct store *s, str user_id, document_edit_fn edit, void *ctx, struct err *e);
 
+/* ---- ../shared/pg_spending.c ---- */
+void pg_read_spending(struct store_op *op); /* blocking */
+int pg_recount_spending(struct store *s, struct err *e);
+
 /* ---- pg_list.c, pg_search.c ---- */
 void pg_list(struct store_op *op);
 void pg_counts_clear(struct database *db); /* after the pools have ended */

@@ -81,6 +81,34 @@ int pg_queue_take(struct store *s, struct arena *a, struct json_strs *ret, struc
     return r;
 }
 
+/* Only text is compared here, which may find too much: the caller reads the documents. (They may
+ * have \u0000, which PostgreSQL refuses to read as JSON.) */
+static int read_others(struct pg_conn *c, void *ctx, struct err *e)
+{
+    static const char OTHERS[] = "SELECT document FROM nb_queue WHERE workspace = $1"
+                                 " AND replica <> $2 AND position($3::text IN document) > 0"
+                                 " LIMIT 1000";
+    struct store_op *op = ctx;
+    struct pg_params p;
+    pg_params_init(&p, &op->arena);
+    pg_text(&p, pg_workspace(op->store));
+    pg_text(&p, str_from(pg_database(op->store)->replica->id));
+    pg_text(&p, op->id);
+    struct pg_query q = {.sql = OTHERS, .params = &p};
+    int r = pg_conn_run(c, &q, 1, e);
+    size_t n = r == 0 ? (size_t)pg_rows(c, &q) : 0;
+    op->out.queue = (struct json_strs){arena_array(&op->arena, n + 1, sizeof(str)), n};
+    for (size_t i = 0; i < n; i++)
+        op->out.queue.items[i] = arena_str(&op->arena, pg_get_text(c, &q, (int)i, 0));
+    pg_clear(c, &q, 1);
+    return r;
+}
+
+void pg_read_queue(struct store_op *op)
+{
+    (void)database_read(pg_database(op->store), read_others, op, &op->err);
+}
+
 /* ---- keys ---- */
 
 struct key_call {

@@ -17,7 +17,7 @@
 #define NOTICES_NAME "notices.json"
 #define NOTICES_MAX  (16u * 1024 * 1024)
 
-__attribute__((format(printf, 2, 3))) static void problem(struct carry *c, const char *fmt, ...)
+void carry_problem(struct carry *c, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -124,7 +124,7 @@ static int files_in_below(struct carry *c, const struct carry_place *p, const ch
         if (r < 0 && !is_local(r))
             return r;
         if (r < 0)
-            problem(c, "files/%s/%.*s: %s", name, STR_ARG(copy), e->msg);
+            carry_problem(c, "files/%s/%.*s: %s", name, STR_ARG(copy), e->msg);
         err_clear(e);
     }
     return 0;
@@ -222,7 +222,7 @@ static int files_out(struct carry *c, const struct carry_place *p, struct err *e
                 continue;
             r = file_out(c, p, dir, &f, e);
             if (r < 0 && is_local(r)) {
-                problem(c, "%.*s: %s", STR_ARG(list[k].id), e->msg);
+                carry_problem(c, "%.*s: %s", STR_ARG(list[k].id), e->msg);
                 err_clear(e);
                 r = 0;
             }
@@ -250,8 +250,8 @@ static int put_if_absent(void *ctx, struct arena *a, str old, str *ret, struct e
 static void count_text(struct carry *c, const struct carried_text *t, str name, int64_t *counter)
 {
     if (t->differs)
-        problem(c, "%.*s: the other side has one that differs, which was not changed",
-                STR_ARG(name));
+        carry_problem(c, "%.*s: the other side has one that differs, which was not changed",
+                      STR_ARG(name));
     else if (t->was_there)
         c->report.existing++;
     else
@@ -443,7 +443,9 @@ int carry_to_tables(struct carry *c, const struct carry_place *p, struct err *e)
     int r = files_in(c, p, e);
     if (r == 0)
         r = notices_in(c, p, e);
-    return r < 0 ? r : marks_in(c, p, e);
+    if (r == 0)
+        r = marks_in(c, p, e);
+    return r < 0 ? r : consents_in(c, p, e);
 }
 
 int carry_to_files(struct carry *c, const struct carry_place *p, struct err *e)
@@ -451,5 +453,7 @@ int carry_to_files(struct carry *c, const struct carry_place *p, struct err *e)
     int r = files_out(c, p, e);
     if (r == 0)
         r = notices_out(c, p, e);
-    return r < 0 ? r : marks_out(c, p, e);
+    if (r == 0)
+        r = marks_out(c, p, e);
+    return r < 0 ? r : consents_out(c, p, e);
 }

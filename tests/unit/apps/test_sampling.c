@@ -34,10 +34,11 @@ static struct {
     char line[1024], id[40];
 } appended;
 
-struct store_op *store_append(struct store *s, str id, const str *lines, size_t n,
-                              store_append_fn fn, void *ctx)
+struct store_op *store_append_if(struct store *s, str id, const struct store_terms *terms,
+                                 const str *lines, size_t n, store_append_fn fn, void *ctx)
 {
     assert_int_equal(n, 1);
+    assert_true(terms->spend.usd == 1); /* as budgets_note said */
     snprintf(appended.line, sizeof appended.line, "%.*s", STR_ARG(lines[0]));
     snprintf(appended.id, sizeof appended.id, "%.*s", STR_ARG(id));
     return NULL;
@@ -51,10 +52,12 @@ int budgets_check(struct budgets *b, str user_id, struct err *e)
     return is_spent ? err_set(e, -EDQUOT, "%.*s has spent it", STR_ARG(user_id)) : 0;
 }
 
-void budgets_note(struct budgets *b, str user_id, str line)
+struct store_spend budgets_note(struct budgets *b, str user_id, const str *lines, size_t n)
 {
-    assert_true(str_find(line, STR("\"type\":\"aux.usage\""), 0) > 0);
+    assert_int_equal(n, 1);
+    assert_true(str_find(lines[0], STR("\"type\":\"aux.usage\""), 0) > 0);
     snprintf(spender, sizeof spender, "%.*s", STR_ARG(user_id));
+    return (struct store_spend){user_id, 1};
 }
 
 str llm_default_model(const struct llm *m, str *ret_why)

@@ -124,6 +124,11 @@ static int check(struct world *w, const char *user)
     return budgets_check(w->b, str_from(user), &e);
 }
 
+static void note(struct world *w, str user, str line)
+{
+    (void)budgets_note(w->b, user, &line, 1);
+}
+
 /* Until the logs of the month are read. */
 static void read_logs(struct world *w)
 {
@@ -136,11 +141,11 @@ TEST_WITH(without_a_limit_nothing_is_refused_or_counted, setup, teardown)
 {
     struct world *w = *state;
     budgets_start(w->b, w->rig.store, w->llm);
-    budgets_note(w->b, STR("usr_ann"), response(w, "claude-opus-5", MILLION, ""));
+    note(w, STR("usr_ann"), response(w, "claude-opus-5", MILLION, ""));
     assert_int_equal(check(w, "usr_ann"), 0);
     assert_true(has_state(w, "usr_ann", "personal", "unlimited"));
     assert_int_equal(budgets_check(NULL, STR("usr_ann"), NULL), 0);
-    budgets_note(NULL, STR("usr_ann"), STR("{}"));
+    assert_true(budgets_note(NULL, STR("usr_ann"), &STR("{}"), 1).usd == 0);
 }
 
 TEST_WITH(the_month_so_far_and_each_call_count, setup, teardown)
@@ -152,13 +157,13 @@ TEST_WITH(the_month_so_far_and_each_call_count, setup, teardown)
     budgets_start(w->b, w->rig.store, w->llm);
     read_logs(w);
     assert_true(has_state(w, "usr_ann", "personal", "ok")); /* 5 of 12 */
-    budgets_note(w->b, STR("usr_ann"), response(w, "claude-opus-5", MILLION, ""));
+    note(w, STR("usr_ann"), response(w, "claude-opus-5", MILLION, ""));
     assert_true(has_state(w, "usr_ann", "personal", "warning")); /* 10 of 12 */
-    budgets_note(w->b, STR("usr_ann"), response(w, "nobody-knows-it", MILLION, ""));
-    budgets_note(w->b, STR("usr_ann"), response(w, "claude-opus-5", MILLION, ",\"quoted\":true"));
-    budgets_note(w->b, STR("usr_ann"), STR("not json"));
+    note(w, STR("usr_ann"), response(w, "nobody-knows-it", MILLION, ""));
+    note(w, STR("usr_ann"), response(w, "claude-opus-5", MILLION, ",\"quoted\":true"));
+    note(w, STR("usr_ann"), STR("not json"));
     assert_int_equal(check(w, "usr_ann"), 0);
-    budgets_note(w->b, STR("usr_ann"), response(w, "claude-opus-5", MILLION, ""));
+    note(w, STR("usr_ann"), response(w, "claude-opus-5", MILLION, ""));
     assert_int_equal(check(w, "usr_ann"), -EDQUOT);
     assert_int_equal(check(w, "usr_ben"), 0);
     assert_int_equal(set(w, "people", "{\"usr_ann\":null}"), 0);
@@ -174,7 +179,7 @@ TEST_WITH(the_workspace_has_a_budget_of_its_own, setup, teardown)
     budgets_start(w->b, w->rig.store, w->llm);
     read_logs(w);
     assert_int_equal(check(w, "usr_cyd"), 0);
-    budgets_note(w->b, STR("usr_ben"), response(w, "claude-opus-5", MILLION, ""));
+    note(w, STR("usr_ben"), response(w, "claude-opus-5", MILLION, ""));
     assert_int_equal(check(w, "usr_cyd"), -EDQUOT);
     assert_null(json_get(json_get(shown(w, "usr_cyd", false), "workspace"), "spentUsd"));
     assert_non_null(json_get(json_get(shown(w, "usr_cyd", true), "workspace"), "spentUsd"));

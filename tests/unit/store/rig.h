@@ -328,10 +328,11 @@ static inline int rig_search(struct rig *r, const char *text, const struct viewe
 
 static inline int rig_title(struct rig *r, const char *id, const char *title, bool only_if_unset)
 {
-    return RIG_CALL(
-        r, only_if_unset
-               ? store_give_title(r->store, str_from(id), str_from(title), STR_NONE, rig_on_conv, r)
-               : store_set_title(r->store, str_from(id), str_from(title), rig_on_conv, r));
+    return RIG_CALL(r,
+                    only_if_unset
+                        ? store_give_title(r->store, str_from(id), str_from(title), STR_NONE,
+                                           &(struct store_spend){0}, rig_on_conv, r)
+                        : store_set_title(r->store, str_from(id), str_from(title), rig_on_conv, r));
 }
 
 static inline int rig_delete(struct rig *r, const char *id, bool purge)
