@@ -6,7 +6,7 @@ import { assert, before, nb, run, SRC_DIR, test, tmpdir } from '../support/tap.m
 import { startPostgres } from '../support/postgres.mjs'
 import { createDatabase, databaseUrl } from '../support/stored.mjs'
 
-const FILES = ['chat_api', 'access', 'live', 'queue', 'for_people']
+const FILES = ['chat_api', 'access', 'live', 'queue', 'for_people', 'project_files']
 let postgres
 
 before(async () => {
