@@ -41,7 +41,7 @@ struct found_file {
 };
 
 /* One look at the directory; pool thread. */
-struct look {
+struct page_look {
     struct arena arena;
     struct found_file *files;
     size_t n, cap;
@@ -56,7 +56,7 @@ struct page_dir {
     const char *dir;
     struct timer timer;
     struct job job;
-    struct look *now, *next;       /* next: of the job */
+    struct page_look *now, *next;  /* next: of the job */
     char seen[SHA256_HEX_LEN + 1]; /* version of the last look: it is read when it stays */
     bool is_looking, is_closed, is_read;
 };
@@ -86,8 +86,8 @@ static str mime_of(const char *name)
     return STR_NONE;
 }
 
-static int add_found(struct look *k, str below, const char *name, const struct stat *st,
-                     struct err *e)
+static int page_look_add(struct page_look *k, str below, const char *name, const struct stat *st,
+                         struct err *e)
 {
     str mime = mime_of(name);
     if (mime.n == 0)
@@ -106,7 +106,7 @@ static int add_found(struct look *k, str below, const char *name, const struct s
     return 0;
 }
 
-static int find_files(struct look *k, struct dir *d, str below, unsigned depth, struct err *e)
+static int find_files(struct page_look *k, struct dir *d, str below, unsigned depth, struct err *e)
 {
     int r = d->error;
     while (r == 0 && dir_next(d)) {
@@ -118,7 +118,7 @@ static int find_files(struct look *k, struct dir *d, str below, unsigned depth, 
             r = find_files(k, &inner, arena_printf(&k->arena, "%.*s/%s", STR_ARG(below), d->name),
                            depth + 1, e);
         } else if (S_ISREG(st.st_mode)) {
-            r = add_found(k, below, d->name, &st, e);
+            r = page_look_add(k, below, d->name, &st, e);
         }
     }
     dir_close(d);
@@ -130,7 +130,7 @@ static int by_path(const void *a, const void *b)
     return str_cmp(((const struct found_file *)a)->path, ((const struct found_file *)b)->path);
 }
 
-static int look_at(struct look *k, const char *dir, struct err *e)
+static int look_at(struct page_look *k, const char *dir, struct err *e)
 {
     struct sha256_pieces h;
     struct dir d = dir_open(dir);
@@ -186,7 +186,7 @@ static int compare_assets(const void *a, const void *b)
     return str_cmp(((const struct asset *)a)->path, ((const struct asset *)b)->path);
 }
 
-static int read_files(struct look *k, const char *dir, struct err *e)
+static int read_files(struct page_look *k, const char *dir, struct err *e)
 {
     struct arena *a = &k->arena;
     struct asset *items = arena_array(a, k->n + 2, sizeof *items);
@@ -210,14 +210,14 @@ static int read_files(struct look *k, const char *dir, struct err *e)
     return 0;
 }
 
-static struct look *look_new(void)
+static struct page_look *look_new(void)
 {
-    struct look *k = xcalloc(1, sizeof *k);
+    struct page_look *k = xcalloc(1, sizeof *k);
     arena_init(&k->arena);
     return k;
 }
 
-static void look_free(struct look *k)
+static void look_free(struct page_look *k)
 {
     if (!k)
         return;
@@ -230,7 +230,7 @@ static void look_free(struct look *k)
 static void look_work(struct job *j)
 {
     struct page_dir *p = CONTAINER_OF(j, struct page_dir, job);
-    struct look *k = p->next;
+    struct page_look *k = p->next;
     p->is_read = false;
     if (look_at(k, p->dir, NULL) < 0)
         return;
@@ -283,7 +283,7 @@ static int check_dir(const char *dir, struct err *e)
 int page_dir_open(struct loop *l, struct pool *pool, struct logger *log, const char *dir,
                   struct page_dir **ret, struct err *e)
 {
-    struct look *k = look_new();
+    struct page_look *k = look_new();
     int r = check_dir(dir, e);
     if (r == 0)
         r = look_at(k, dir, e);
