@@ -67,6 +67,24 @@ function entryPoints(html) {
     return [...html.matchAll(REFERENCE)].map((match) => match[2])
 }
 
+// A stylesheet that is loaded later is one file with all that it imports; what imports it gets its address.
+function lazyStyles() {
+    const load = async ({ path: file }) => {
+        const { outputFiles, metafile } = await esbuild.build({
+            absWorkingDir: webDir,
+            entryPoints: [file],
+            bundle: true,
+            minify: true,
+            write: false,
+            metafile: true,
+            target: 'es2022',
+        })
+        for (const input of Object.keys(metafile.inputs)) inputs.add(path.resolve(webDir, input))
+        return { contents: outputFiles[0].contents, loader: 'file' }
+    }
+    return { name: 'lazy styles', setup: ({ onLoad }) => onLoad({ filter: /\.lazy\.css$/ }, load) }
+}
+
 // Returns the map from entry point to the path it is served under.
 async function bundle(entries) {
     const result = await esbuild
@@ -84,7 +102,8 @@ async function bundle(entries) {
             target: 'es2022',
             legalComments: 'none',
             metafile: true,
-            loader: { '.lazy.css': 'file', '.svg': 'file', '.png': 'file', '.woff2': 'file' },
+            loader: { '.svg': 'file', '.png': 'file', '.woff2': 'file' },
+            plugins: [lazyStyles()],
         })
         .catch(() => process.exit(1)) // esbuild has printed where and why
     for (const input of Object.keys(result.metafile.inputs)) inputs.add(path.resolve(webDir, input))

@@ -18,6 +18,7 @@
 #include "base/bytes/random.h"
 #include "bundle/bundle.h"
 #include "bus/vocabulary.h"
+#include "http/page_dir.h"
 #include "http/static.h"
 #include "workspace/notices.h"
 #include "workspace/texts.h"
@@ -57,6 +58,7 @@ static bool serve_page(struct api *api, struct http_req *r)
         .page_csp = l.is_apart ? arena_printf(&r->arena, PAGE_CSP " %.*s", STR_ARG(l.origin))
                                : STR(PAGE_CSP),
         .apart = NOT_PAGES,
+        .changing = api->deps.page_dir ? page_dir_table(api->deps.page_dir) : NULL,
     };
     return static_serve(r, &site);
 }

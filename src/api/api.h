@@ -77,6 +77,7 @@ struct api_deps { /* borrowed */
     uint64_t started_ms;       /* monotonic */
     struct database *database; /* for metrics; NULL = none */
     struct tracer *tracer;     /* the same */
+    struct page_dir *page_dir; /* the page of a directory; NULL = the embedded one */
 
     /* Opens the workspace on first use; NULL and *e when that fails. */
     struct api_space *(*open_space)(void *ctx, str id, struct err *e);

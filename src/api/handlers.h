@@ -71,7 +71,10 @@ api_handler api_skills_delete, api_skills_delete_personal, api_skills_put, api_s
 api_handler api_skills_list, api_skills_match;
 /* people/budgets.c */
 api_handler api_budgets_get, api_budgets_set;
-/* conversations/projects.c */
+/* projects/project_files.c */
+api_handler api_project_files_list, api_project_files_add, api_project_files_get,
+    api_project_files_remove;
+/* projects/projects.c */
 api_handler api_projects_list, api_projects_add, api_projects_set, api_projects_remove;
 api_handler api_conversations_move;
 /* apps/texts.c */

@@ -75,6 +75,8 @@ static const struct trail_row ROWS[] = {
     {"POST", "/v1/projects", "project.add", -1, {"name", "members"}, false},
     {"PATCH", "/v1/projects/:project", "project.change", 0, {"name", "members"}, false},
     {"DELETE", "/v1/projects/:project", "project.remove", 0, {0}, false},
+    {"POST", "/v1/projects/:project/files", "project.file_add", 0, {"file"}, false},
+    {"DELETE", "/v1/projects/:project/files/:file", "project.file_remove", 1, {0}, false},
     {"PUT", "/v1/conversations/:id/project", "conversation.move", 0, {"projectId"}, false},
     {"PUT", "/v1/budgets", "budget.set", 9, {"workspaceUsd", "personUsd", "people"}, false},
     {"PUT", "/v1/models/default", "settings.model", -1, {"model"}, false},

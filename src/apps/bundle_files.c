@@ -325,8 +325,8 @@ struct bundle_files *bundle_files_start(struct bundle_source *s, const struct to
     if (!find_wanted(f, t) || check_possible(f, s) < 0)
         defer_start(runtime_deps(f->rt)->loop, &f->later);
     else if (f->nin > 0)
-        f->seen =
-            seen_files_start(f->rt, call->who.actor, call->who.conversation_id, on_wanted_seen, f);
+        f->seen = seen_files_start(f->rt, call->who.actor, call->who.conversation_id,
+                                   call->who.run_id.n > 0, on_wanted_seen, f);
     else
         run_job(f, prepare_work, on_prepared);
     return f;

@@ -140,14 +140,14 @@ struct attach_op {
     struct job job;
     struct attach *attach;
     struct arena arena;
-    str user_id;
+    str user_id, to_id;
     str *ids;
     struct attached *files;
     size_t n;
     int fd;
     uint64_t freed;
     struct err err;
-    bool is_cancelled;
+    bool is_cancelled, is_shared; /* with a project that did not have it before */
     attach_list_fn on_list;
     attach_open_fn on_open;
     attach_done_fn on_done;
@@ -162,13 +162,15 @@ static void attach_answer(struct job *j)
         attach_count(op->attach, -(int64_t)op->freed);
     if (op->is_cancelled && op->fd >= 0)
         close(op->fd);
+    else if (op->is_cancelled && op->is_shared) /* nobody knows of it */
+        attach_remove(op->attach, op->to_id, op->ids[0], NULL, NULL);
     else if (op->is_cancelled)
         ;
     else if (op->on_list)
         op->on_list(op->ctx, err, op->files, op->n);
     else if (op->on_open)
         op->on_open(op->ctx, err, op->files, op->fd);
-    else
+    else if (op->on_done)
         op->on_done(op->ctx, err);
     attach_release(op->attach);
     arena_done(&op->arena);
@@ -273,5 +275,57 @@ struct attach_op *attach_remove(struct attach *a, str user_id, str id, attach_do
     struct attach_op *op = attach_op_new(a, user_id, &id, 1, ctx);
     op->on_done = fn;
     pool_run(a->pool, &op->job, remove_work, attach_answer);
+    return op;
+}
+
+static void share_work(struct job *j)
+{
+    struct attach_op *op = CONTAINER_OF(j, struct attach_op, job);
+    const struct file_place *place = &op->attach->place;
+    str sha256 = str_skip(op->ids[0], 5);
+    find_work(j);
+    if (op->err.code < 0)
+        return;
+    struct attached there;
+    bool was_there = file_place_find(&op->arena, place, op->to_id, sha256, &there, NULL) == 0;
+    op->is_shared = file_place_share(&op->arena, place, op->user_id, sha256, op->to_id,
+                                     &op->files[0], &op->err) == 0 &&
+                    !was_there;
+    if (op->err.code == 0) /* it goes with the project */
+        file_place_mark_named(&op->arena, place, sha256, op->user_id);
+}
+
+struct attach_op *attach_share(struct attach *a, str user_id, str id, str project_id,
+                               attach_list_fn fn, void *ctx)
+{
+    assert(library_is_keeper(project_id));
+    struct attach_op *op = attach_op_new(a, user_id, &id, 1, ctx);
+    op->to_id = arena_str(&op->arena, project_id);
+    op->on_list = fn;
+    pool_run(a->pool, &op->job, share_work, attach_answer);
+    return op;
+}
+
+/* One that has gone meanwhile is gone. */
+static void remove_all_work(struct job *j)
+{
+    struct attach_op *op = CONTAINER_OF(j, struct attach_op, job);
+    list_work(j);
+    for (size_t i = 0; i < op->n && op->err.code == 0; i++) {
+        uint64_t freed = 0;
+        int r = file_place_remove(&op->arena, &op->attach->place, op->user_id,
+                                  str_skip(op->files[i].id, 5), &freed, &op->err);
+        op->freed += freed;
+        if (r == -ENOENT)
+            err_clear(&op->err);
+    }
+}
+
+struct attach_op *attach_remove_all(struct attach *a, str project_id, attach_done_fn fn, void *ctx)
+{
+    assert(library_is_keeper(project_id));
+    struct attach_op *op = attach_op_new(a, project_id, NULL, 0, ctx);
+    op->on_done = fn;
+    pool_run(a->pool, &op->job, remove_all_work, attach_answer);
     return op;
 }

@@ -2,7 +2,8 @@
  *
  * The work on disk (library.h) is done by a pool; results come as callbacks on the loop thread,
  * never before the call has returned. People see here only what they have given themselves; a file
- * that a message names belongs to its conversation.
+ * that a message names belongs to its conversation. The id of a project stands for a person where
+ * files of the project are meant; the caller has checked who may do that.
  *
  *   sniff.h      what a file is, from its bytes
  *   file_name.h  names as people see them
@@ -55,7 +56,14 @@ typedef void (*attach_open_fn)(void *ctx, const struct err *err, const struct at
 struct attach_op *attach_open(struct attach *a, str user_id, str id, attach_open_fn fn, void *ctx);
 
 typedef void (*attach_done_fn)(void *ctx, const struct err *err);
+/* fn may be NULL here and below: nobody waits. */
 struct attach_op *attach_remove(struct attach *a, str user_id, str id, attach_done_fn fn,
                                 void *ctx);
+/* A file that a person has given becomes one of a project, too: one file, or an error. If the call
+ * is cancelled, the project has what it had. */
+struct attach_op *attach_share(struct attach *a, str user_id, str id, str project_id,
+                               attach_list_fn fn, void *ctx);
+/* All files of a project, which ends. */
+struct attach_op *attach_remove_all(struct attach *a, str project_id, attach_done_fn fn, void *ctx);
 
 void attach_cancel(struct attach_op *op); /* no callback; accepts NULL */

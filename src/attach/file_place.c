@@ -7,6 +7,7 @@
 
 #include "base/bytes/hash.h"
 #include "base/bytes/random.h"
+#include "base/clock.h"
 #include "os/dir.h"
 #include "os/file.h"
 
@@ -135,6 +136,26 @@ int file_place_remove(struct arena *a, const struct file_place *p, str user_id, 
     if (r == 0 && *ret_freed > 0)
         library_drop_copy(a, p->dir, sha256);
     return r;
+}
+
+/* The bytes are in the table and count already. */
+int file_place_share(struct arena *a, const struct file_place *p, str from_id, str sha256,
+                     str to_id, struct attached *ret, struct err *e)
+{
+    uint64_t total;
+    if (!p->table)
+        return library_share(a, p->dir, from_id, sha256, to_id, ret, e);
+    int r = file_place_find(a, p, from_id, sha256, ret, e);
+    if (r == 0)
+        r = file_place_bring(a, p, sha256, e);
+    ret->at_ms = clock_now_ms();
+    const struct file_put what = {.workspace_id = p->workspace_id,
+                                  .sha256 = sha256,
+                                  .user_id = to_id,
+                                  .what = ret,
+                                  .path = library_path(a, p->dir, sha256),
+                                  .quota = UINT64_MAX};
+    return r < 0 ? r : put(p, &what, &total, e);
 }
 
 void file_place_mark_named(struct arena *a, const struct file_place *p, str sha256, str user_id)

@@ -33,6 +33,9 @@ int file_place_list(struct arena *a, const struct file_place *p, str user_id, st
                     size_t *ret_n, struct err *e);
 int file_place_remove(struct arena *a, const struct file_place *p, str user_id, str sha256,
                       uint64_t *ret_freed, struct err *e);
+/* As library_share. */
+int file_place_share(struct arena *a, const struct file_place *p, str from_id, str sha256,
+                     str to_id, struct attached *ret, struct err *e);
 void file_place_mark_named(struct arena *a, const struct file_place *p, str sha256, str user_id);
 /* -EHOSTUNREACH: how much there is in the table is not known. */
 int file_place_sweep(const struct file_place *p, int64_t now_ms, struct library_size *ret,

@@ -12,6 +12,7 @@
 #include "base/json/json.h"
 #include "os/dir.h"
 #include "os/file.h"
+#include "workspace/roster/roster.h"
 
 enum { META_MAX = 16 * 1024 };
 
@@ -153,7 +154,26 @@ int library_find(struct arena *a, const char *dir, str user_id, str sha256, stru
     return 0;
 }
 
+int library_share(struct arena *a, const char *dir, str from_id, str sha256, str to_id,
+                  struct attached *ret, struct err *e)
+{
+    int r = library_find(a, dir, from_id, sha256, ret, e);
+    ret->at_ms = clock_now_ms();
+    return r < 0 ? r
+                 : file_write_atomic(meta_path(a, dir, sha256, to_id), meta_text(a, ret), 0600, e);
+}
+
 /* ---- who gave it ---- */
+
+bool library_is_keeper(str giver_id)
+{
+    return str_starts(giver_id, STR("prj_"));
+}
+
+bool library_giver_ok(str giver_id)
+{
+    return user_id_ok(giver_id) || (library_is_keeper(giver_id) && str_is_made_of(giver_id, "_"));
+}
 
 /* The next description of these bytes in an open directory; false: there is none. */
 static bool next_giver(struct dir *d, str sha256)
@@ -311,14 +331,15 @@ static bool is_old(const struct stat *st, int64_t now_ms)
     return is_older(st, now_ms, LIBRARY_KEEP_MS);
 }
 
-/* Somebody gave the bytes lately and has not sent them. */
+/* Somebody gave the bytes lately and has not sent them, or a project has them. */
 static bool is_awaited(int parent, const char *below, str sha256, int64_t now_ms)
 {
     struct stat st;
     bool ret = false;
     struct dir d = dir_open_below(parent, below);
     while (!ret && next_giver(&d, sha256))
-        ret = fstatat(dir_fd(&d), d.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_old(&st, now_ms);
+        ret = library_is_keeper(str_skip(str_from(d.name), SHA256_HEX_LEN + 1)) ||
+              (fstatat(dir_fd(&d), d.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_old(&st, now_ms));
     dir_close(&d);
     return ret;
 }

@@ -14,7 +14,8 @@
  * Bytes without a reference stay for LIBRARY_KEEP_MS after each person who gave them did so (the
  * time of the description), or until the last of these removes them. A person who sends them in a
  * message gives up that time: then they go with the last conversation that has them. Bytes that nb
- * made have a time of their own. */
+ * made have a time of their own. A project that has bytes is one who gave them, too, by its id; it
+ * keeps them until it removes them. */
 #pragma once
 
 #include "base/arena.h"
@@ -70,6 +71,13 @@ int library_list(struct arena *a, const char *dir, str user_id, struct attached 
 /* The bytes go too if nobody else has given them and no conversation names them. */
 int library_remove(struct arena *a, const char *dir, str user_id, str sha256, uint64_t *ret_freed,
                    struct err *e);
+/* A file of one who gave it becomes one of another, too. */
+int library_share(struct arena *a, const char *dir, str from_id, str sha256, str to_id,
+                  struct attached *ret, struct err *e);
+/* One that keeps bytes without a limit of time: a project. */
+bool library_is_keeper(str giver_id);
+/* A person or a project. */
+bool library_giver_ok(str giver_id);
 /* Removes what nothing refers to any more, and pictures of pages that are old. */
 struct library_size {
     uint64_t bytes; /* of files that are kept */

@@ -38,7 +38,7 @@ void file_tool_gather(struct builtin_call *c,
     *g = (struct file_gather){c, then};
     c->files = seen_files_start(c->builtin->deps.runtime, c->call.who.actor,
                                 id.n > 0 ? store_id_meant(id) : c->call.who.conversation_id,
-                                on_gathered, g);
+                                id.n == 0 && c->call.who.run_id.n > 0, on_gathered, g);
 }
 
 const struct attached *file_tool_pick(struct builtin_call *c, const struct file_set *set)
@@ -53,7 +53,14 @@ const struct attached *file_tool_pick(struct builtin_call *c, const struct file_
 
 /* ---- list ---- */
 
-static struct json *file_json(struct builtin_call *c, const struct attached *f, bool is_own)
+static str whose(const struct file_set *set, size_t i)
+{
+    return i < set->nconv                   ? STR("conversation")
+           : i < set->nconv + set->nproject ? STR("project")
+                                            : STR("you");
+}
+
+static struct json *file_json(struct builtin_call *c, const struct attached *f, str of)
 {
     struct arena *a = &c->call.arena;
     char iso[CLOCK_ISO_LEN + 1];
@@ -64,7 +71,7 @@ static struct json *file_json(struct builtin_call *c, const struct attached *f, 
     json_set(a, o, STR("mimeType"), json_of_str(f->mime));
     json_set(a, o, STR("bytes"), json_of_int((int64_t)f->bytes));
     json_set(a, o, STR("createdAt"), json_of_str(arena_str(a, str_from(iso))));
-    json_set(a, o, STR("of"), json_of_str(is_own ? STR("you") : STR("conversation")));
+    json_set(a, o, STR("of"), json_of_str(of));
     return o;
 }
 
@@ -82,7 +89,7 @@ static void reply_list(struct builtin_call *c, const struct file_set *set)
             continue;
         if (total++ >= limit)
             continue;
-        json_push(a, files, *file_json(c, f, i >= set->nconv));
+        json_push(a, files, *file_json(c, f, whose(set, i)));
         buf_printf(&b, "%.*s  %.*s  %llu bytes  %.*s\n", STR_ARG(f->id), STR_ARG(f->mime),
                    (unsigned long long)f->bytes, STR_ARG(f->name));
     }
@@ -106,8 +113,8 @@ static void list_files(struct builtin_call *c)
 const struct builtin_tool BUILTIN_FILES_LIST = {
     .name = "list",
     .title = "List files",
-    .description = "List the files of this conversation and those that the user has given, the "
-                   "latest first.",
+    .description = "List the files of this conversation, of its project, and those that the user "
+                   "has given, the latest first.",
     .schema = "{\"type\":\"object\",\"properties\":{" CONVERSATION_PROPERTY ","
               "\"search\":{\"type\":\"string\",\"description\":\"Only with this text in the "
               "name\"},"
@@ -186,8 +193,9 @@ static void search_files(struct builtin_call *c)
 const struct builtin_tool BUILTIN_FILES_SEARCH = {
     .name = "search",
     .title = "Search in files",
-    .description = "Search the text of the files of this conversation and of those that the user "
-                   "has given. Words, \"phrases\", prefix*; all of them must be near each other. "
+    .description = "Search the text of the files of this conversation, of its project, and of "
+                   "those that the user has given. Words, \"phrases\", prefix*; all of them must "
+                   "be near each other. "
                    "files__read with the offset of a result reads that place.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"query\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":2000},"

@@ -60,15 +60,21 @@ static bool wants_page(const struct http_req *r, const struct static_site *site)
     return str_find_nocase(accept, STR("text/html")) >= 0;
 }
 
+static const struct asset *find_in(const struct static_site *site, str path)
+{
+    return site->changing ? asset_table_find(site->changing, path) : site->find(path);
+}
+
 static const struct asset *static_choose(struct http_req *r, const struct static_site *site)
 {
     if (str_ends(r->path, STR("/"))) {
-        const struct asset *index = site->find(arena_concat(&r->arena, r->path, STR("index.html")));
+        const struct asset *index =
+            find_in(site, arena_concat(&r->arena, r->path, STR("index.html")));
         if (index)
             return index;
     }
-    const struct asset *a = site->find(r->path);
-    return a || !wants_page(r, site) ? a : site->find(STR("/index.html"));
+    const struct asset *a = find_in(site, r->path);
+    return a || !wants_page(r, site) ? a : find_in(site, STR("/index.html"));
 }
 
 /* The compressed copy is a different representation, so it has its own tag. */
@@ -87,7 +93,7 @@ static bool has_policy(const struct asset *a)
            (!a->is_immutable && str_starts(a->mime, STR("text/javascript")));
 }
 
-void static_reply(struct http_req *r, const struct asset *a, str page_csp)
+static void reply_asset(struct http_req *r, const struct asset *a, str page_csp, bool is_copied)
 {
     bool is_gzip =
         a->gzip.n > 0 && static_accepts_coding(http_get_header(r, "Accept-Encoding"), STR("gzip"));
@@ -105,7 +111,16 @@ void static_reply(struct http_req *r, const struct asset *a, str page_csp)
     }
     if (is_gzip)
         http_add_header(r, "Content-Encoding", STR("gzip"));
-    http_reply_static(r, 200, arena_cstr(&r->arena, a->mime), is_gzip ? a->gzip : a->bytes);
+    const char *mime = arena_cstr(&r->arena, a->mime);
+    if (is_copied)
+        http_reply(r, 200, mime, is_gzip ? a->gzip : a->bytes);
+    else
+        http_reply_static(r, 200, mime, is_gzip ? a->gzip : a->bytes);
+}
+
+void static_reply(struct http_req *r, const struct asset *a, str page_csp)
+{
+    reply_asset(r, a, page_csp, false);
 }
 
 bool static_serve(struct http_req *r, const struct static_site *site)
@@ -114,6 +129,6 @@ bool static_serve(struct http_req *r, const struct static_site *site)
         return false;
     const struct asset *a = static_choose(r, site);
     if (a)
-        static_reply(r, a, site->page_csp);
+        reply_asset(r, a, site->page_csp, site->changing != NULL);
     return a != NULL;
 }

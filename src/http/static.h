@@ -12,6 +12,7 @@ struct static_site {
     const struct asset *(*find)(str path); /* assets_find */
     str page_csp;                          /* Content-Security-Policy of HTML; empty: the default */
     const char *const *apart;              /* prefixes that never get the page: "/v1/", NULL ends */
+    const struct asset_table *changing;    /* instead of `find`: its bytes are copied; or NULL */
 };
 
 /* Answers a GET or HEAD request for a file or the page. False: there is nothing to serve

@@ -5,6 +5,8 @@
 
 #include "base/utf8.h"
 #include "store/store.h"
+#include "workspace/projects.h"
+#include "workspace/roster/directory.h"
 
 enum { PARENTS_MAX = 8 };
 
@@ -14,6 +16,9 @@ struct seen_files {
     struct arena arena;
     struct file_set set;
     size_t cap, parents;
+    bool is_of_run;
+    str listed_as;  /* the conversation as its project lists it: a branch is where its origin is */
+    str project_id; /* whose the next nproject are */
     struct store_op *op;
     struct attach_op *own;
     struct deferred later;
@@ -25,7 +30,7 @@ struct seen_files {
 static void seen_add(struct seen_files *s, const struct attached *f)
 {
     struct arena *a = &s->arena;
-    for (size_t i = 0; i < s->set.nconv; i++)
+    for (size_t i = 0; i < s->set.nconv + s->set.nproject; i++)
         if (str_eq(s->set.items[i].id, f->id))
             return;
     ARENA_GROW(a, s->set.items, s->set.n, s->cap);
@@ -65,6 +70,25 @@ static void find_own(struct seen_files *s)
         defer_start(d->loop, &s->later);
 }
 
+static void add_project_files(struct seen_files *s)
+{
+    const struct runtime_deps *d = runtime_deps(s->rt);
+    const struct roster *all = d->directory ? directory_roster(d->directory) : NULL;
+    struct conv_project p;
+    if (!d->files || !projects_of(d->projects, s->listed_as, &p) ||
+        !project_is_seen_by(&p, s->actor))
+        return;
+    s->project_id = arena_str(&s->arena, p.id);
+    for (size_t i = 0; i < project_file_count(&p); i++) {
+        struct project_file f = project_file_at(&p, i);
+        const struct attached one = {
+            .id = f.id, .name = f.name, .mime = f.mime, .bytes = f.bytes, .at_ms = f.at_ms};
+        if (project_author_counts(all, d->workspace_id, s->actor, f.by))
+            seen_add(s, &one);
+    }
+    s->set.nproject = s->set.n - s->set.nconv;
+}
+
 static void on_conv_files(void *ctx, const struct err *err, const struct attached *files, size_t n)
 {
     struct seen_files *s = ctx;
@@ -76,6 +100,7 @@ static void on_conv_files(void *ctx, const struct err *err, const struct attache
     for (size_t i = 0; i < n; i++)
         seen_add(s, &files[i]);
     s->set.nconv = s->set.n;
+    add_project_files(s);
     find_own(s);
 }
 
@@ -88,13 +113,18 @@ static void refuse_conversation(struct seen_files *s)
     seen_done(s, &e);
 }
 
+static bool may_view(const struct seen_files *s, const struct conv *conv)
+{
+    return s->is_of_run ? actor_first_allows(s->actor, &conv->acl, CONV_VIEW)
+                        : actor_allows(s->actor, &conv->acl, CONV_VIEW);
+}
+
 static void on_seen_conv(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct seen_files *s = ctx;
     struct store *store = runtime_deps(s->rt)->store;
     s->op = NULL;
-    if (err ? err->code == -ENOENT || err->code == -EINVAL
-            : !actor_allows(s->actor, &conv->acl, CONV_VIEW)) {
+    if (err ? err->code == -ENOENT || err->code == -EINVAL : !may_view(s, conv)) {
         refuse_conversation(s);
         return;
     }
@@ -107,15 +137,18 @@ static void on_seen_conv(void *ctx, const struct err *err, const struct conv *co
         s->set.conv_id = arena_str(&s->arena, parent);
         s->op = store_get(store, s->set.conv_id, on_seen_conv, s);
     } else {
+        str of = json_get_string(conv->branch, "of");
+        s->listed_as = of.n > 0 ? arena_str(&s->arena, of) : s->set.conv_id;
         s->op = store_list_files(store, s->set.conv_id, on_conv_files, s);
     }
 }
 
 struct seen_files *seen_files_start(struct runtime *rt, const struct actor *actor, str conv_id,
-                                    seen_files_fn fn, void *ctx)
+                                    bool is_of_run, seen_files_fn fn, void *ctx)
 {
     struct seen_files *s = xcalloc(1, sizeof *s);
-    *s = (struct seen_files){.rt = rt, .actor = actor_ref(actor), .fn = fn, .ctx = ctx};
+    *s = (struct seen_files){
+        .rt = rt, .actor = actor_ref(actor), .is_of_run = is_of_run, .fn = fn, .ctx = ctx};
     arena_init(&s->arena);
     defer_init(&s->later, on_seen_later, s);
     s->set.conv_id = arena_str(&s->arena, conv_id);
@@ -163,13 +196,16 @@ void seen_files_open(struct seen_files *s, const struct attached *file, seen_ope
 {
     const struct runtime_deps *d = runtime_deps(s->rt);
     assert(!s->op && !s->own && file >= s->set.items && file < s->set.items + s->set.n);
+    size_t at = (size_t)(file - s->set.items);
+    bool is_own = at >= s->set.nconv + s->set.nproject;
     s->open_fn = fn;
     s->ctx = ctx;
-    if (file < s->set.items + s->set.nconv)
+    if (at < s->set.nconv)
         s->op = store_open_file(d->store, s->set.conv_id, str_skip(file->id, 5),
                                 on_conv_file_opened, s);
     else
-        s->own = attach_open(d->files, actor_sole_user(s->actor), file->id, on_own_file_opened, s);
+        s->own = attach_open(d->files, is_own ? actor_sole_user(s->actor) : s->project_id, file->id,
+                             on_own_file_opened, s);
 }
 
 void seen_files_free(struct seen_files *s)

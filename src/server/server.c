@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "base/clock.h"
 #include "bundle/settings/credentials.h"
+#include "http/page_dir.h"
 #include "media/media.h"
 #include "net/fetch.h"
 #include "os/file.h"
@@ -65,6 +66,7 @@ struct server {
     struct open_workspace *home;
     struct gateway *gateway;
     struct api *api;
+    struct page_dir *page_dir;
     struct http_server *http;
     struct tls_keys *keys;            /* NULL = plain HTTP */
     struct http_server *sandbox_http; /* documents around interfaces of tools; NULL = none */
@@ -308,6 +310,8 @@ static int server_build(struct server *s, struct err *e)
     r = choose_home(s, e);
     if (r == 0 && !s->opt.is_serving)
         r = open_home(s, e);
+    if (r == 0 && s->opt.page_dir)
+        r = page_dir_open(s->loop, s->readers, s->log, s->opt.page_dir, &s->page_dir, e);
     if (r < 0)
         return r;
     struct api_deps deps = {
@@ -328,6 +332,7 @@ static int server_build(struct server *s, struct err *e)
         .started_ms = s->started_ms,
         .tracer = s->tracer,
         .database = s->database,
+        .page_dir = s->page_dir,
         .open_space = open_space,
         .hold_space = hold_space,
         .release_space = release_space,
@@ -525,6 +530,7 @@ void server_free(struct server *s)
     directory_free(s->directory);
     instance_done(&s->instance);
     api_free(s->api);
+    page_dir_free(s->page_dir);
     gateway_free(s->gateway);
     open_workspaces_done(&s->workspaces);
     llm_free(s->llm);

@@ -28,6 +28,7 @@ struct server_options {
     const struct service *service;
     /* directories of a terminal: skills of .agents/ and .claude/ are read there */
     const char *home_dir, *project_dir;
+    const char *page_dir; /* with the page, instead of the embedded one; or NULL */
 };
 
 /* `config` is borrowed and must outlive the server. */

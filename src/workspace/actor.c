@@ -431,6 +431,12 @@ bool actor_allows(const struct actor *a, const struct conv_acl *acl, enum conv_r
     return !a->is_overfull;
 }
 
+bool actor_first_allows(const struct actor *a, const struct conv_acl *acl, enum conv_right right)
+{
+    struct viewer v = viewer_now(a, &a->people[0]);
+    return !a->is_overfull && access_allows(&v, acl, right);
+}
+
 bool actor_covers(const struct actor *a, const struct actor *b)
 {
     for (size_t i = 0; i < a->nfilters; i++)

@@ -122,6 +122,8 @@ bool actor_has_token(const struct actor *a, str token_id);
 bool actor_has_session(const struct actor *a, str session_id);
 /* The right in a conversation, now. An actor that is not current has none. */
 bool actor_allows(const struct actor *a, const struct conv_acl *acl, enum conv_right right);
+/* The same for the one it acts for alone: the right to what a run has in its messages anyway. */
+bool actor_first_allows(const struct actor *a, const struct conv_acl *acl, enum conv_right right);
 /* The current roles, for one query of the store. Lives in the arena. */
 const struct viewer *actor_viewer(const struct actor *a, struct arena *arena);
 /* The same, but NULL for an operator, whom the store lets see everything. */

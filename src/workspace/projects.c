@@ -1,5 +1,5 @@
-/* {"projects": {ID: {name, ownerId, members, instructions, instructionsBy, createdAt, updatedAt}},
- *  "conversations": {CONVERSATION: ID}} */
+/* {"projects": {ID: {name, ownerId, members, instructions, instructionsBy, createdAt, updatedAt,
+ *  files: [{id, name, mimeType, bytes, at, by}]}}, "conversations": {CONVERSATION: ID}} */
 #include "workspace/projects.h"
 
 #include <assert.h>
@@ -63,7 +63,7 @@ static bool read_project(str id, const struct json *v, struct conv_project *ret)
 {
     if (!json_is(v, JSON_OBJECT))
         return false;
-    const struct json *members = json_get(v, "members");
+    const struct json *members = json_get(v, "members"), *files = json_get(v, "files");
     *ret = (struct conv_project){
         .id = id,
         .name = json_get_string(v, "name"),
@@ -73,6 +73,7 @@ static bool read_project(str id, const struct json *v, struct conv_project *ret)
         .created_at = json_get_string(v, "createdAt"),
         .updated_at = json_get_string(v, "updatedAt"),
         .members = json_is(members, JSON_ARRAY) ? members : NULL,
+        .files = json_is(files, JSON_ARRAY) ? files : NULL,
     };
     return ret->name.n > 0 && ret->owner_id.n > 0;
 }
@@ -164,6 +165,46 @@ bool project_is_managed_by(const struct conv_project *p, const struct actor *who
     return owns || actor_is_admin(who);
 }
 
+bool project_author_counts(const struct roster *all, str workspace_id, const struct actor *who,
+                           str author)
+{
+    if (!all || all->is_sole || actor_has_user(who, author))
+        return true;
+    const struct workspace *ws = roster_workspace(all, workspace_id);
+    return ws && workspace_role(ws, author) == WS_ADMIN;
+}
+
+/* ---- files ---- */
+
+size_t project_file_count(const struct conv_project *p)
+{
+    return p->files ? p->files->len : 0;
+}
+
+struct project_file project_file_at(const struct conv_project *p, size_t i)
+{
+    assert(i < project_file_count(p));
+    const struct json *f = json_at(p->files, i);
+    return (struct project_file){
+        .id = json_get_string(f, "id"),
+        .name = json_get_string(f, "name"),
+        .mime = json_get_string(f, "mimeType"),
+        .bytes = (uint64_t)json_get_int(f, "bytes", 0),
+        .at_ms = json_get_int(f, "at", 0),
+        .by = json_get_string(f, "by"),
+    };
+}
+
+bool project_file_find(const struct conv_project *p, str id, struct project_file *ret)
+{
+    for (size_t i = 0; i < project_file_count(p); i++) {
+        *ret = project_file_at(p, i);
+        if (ret->id.n > 0 && str_eq(ret->id, id))
+            return true;
+    }
+    return false;
+}
+
 /* ---- changing ---- */
 
 struct edit_data {
@@ -205,6 +246,49 @@ static void set_members(struct arena *a, struct json *project, struct json_strs 
         if (!str_eq(members.items[i], json_get_string(project, "ownerId")))
             json_push(a, list, json_of_str(arena_str(a, members.items[i])));
     json_set(a, project, STR("members"), *list);
+}
+
+static void unlist_file(struct json *files, str id)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < files->len; i++)
+        if (!str_eq(json_get_string(&files->items[i], "id"), id))
+            files->items[kept++] = files->items[i];
+    files->len = kept;
+}
+
+/* The latest first. */
+static void list_file(struct arena *a, struct json *files, const struct project_file *f, str by)
+{
+    struct json *one = json_new(a, JSON_OBJECT);
+    set_text(a, one, "id", f->id);
+    set_text(a, one, "name", f->name);
+    set_text(a, one, "mimeType", f->mime);
+    json_set(a, one, STR("bytes"), json_of_int((int64_t)f->bytes));
+    json_set(a, one, STR("at"), json_of_int(f->at_ms));
+    set_text(a, one, "by", by);
+    json_push(a, files, *one);
+    for (uint32_t i = files->len - 1; i > 0; i--)
+        files->items[i] = files->items[i - 1];
+    files->items[0] = *one;
+}
+
+static int apply_files(struct arena *a, struct json *project, const struct project_edit *x,
+                       struct err *e)
+{
+    if (x->add_file.id.n == 0 && x->remove_file.n == 0)
+        return 0;
+    struct json *files = json_get(project, "files");
+    if (!json_is(files, JSON_ARRAY))
+        files = json_set(a, project, STR("files"), *json_new(a, JSON_ARRAY));
+    unlist_file(files, x->remove_file.n > 0 ? x->remove_file : x->add_file.id);
+    if (x->add_file.id.n == 0)
+        return 0;
+    if (files->len >= PROJECT_FILES_MAX)
+        return err_set(e, -EPERM, "The project has %u files, which is the limit.",
+                       PROJECT_FILES_MAX);
+    list_file(a, files, &x->add_file, x->by);
+    return 0;
 }
 
 static void remove_project(struct arena *a, struct json *doc, str id)
@@ -252,7 +336,7 @@ static int apply_project(void *data, struct arena *a, struct json *doc, struct e
         set_text(a, project, "instructions", x->instructions);
         set_text(a, project, "instructionsBy", x->by);
     }
-    return 0;
+    return apply_files(a, project, x, e);
 }
 
 struct doc_change *projects_change(struct projects *p, const struct project_edit *edit, bool is_new,
@@ -267,6 +351,10 @@ struct doc_change *projects_change(struct projects *p, const struct project_edit
     d->edit.name = arena_str(&c->arena, str_trim(edit->name));
     d->edit.instructions = arena_str(&c->arena, str_trim(edit->instructions));
     d->edit.members = json_strs_copy(&c->arena, edit->members);
+    d->edit.remove_file = arena_str(&c->arena, edit->remove_file);
+    d->edit.add_file.id = arena_str(&c->arena, edit->add_file.id);
+    d->edit.add_file.name = arena_str(&c->arena, edit->add_file.name);
+    d->edit.add_file.mime = arena_str(&c->arena, edit->add_file.mime);
     doc_change_start(p->file, c, apply_project, d, fn, ctx);
     return c;
 }

@@ -1,20 +1,24 @@
 /* projects.h - projects of a workspace: conversations that belong together, with instructions.
  *
- * A project has an owner, members and instructions; a conversation is in one project at most. A
- * project gives no right to a conversation: who may read one is decided by the conversation alone.
- * Its instructions are part of runs in its conversations, if everybody behind the run may see the
- * project (runtime/turn/compose.c). All projects are one document (doc_file.h). Loop thread. */
+ * A project has an owner, members, instructions and files; a conversation is in one project at
+ * most. A project gives no right to a conversation: who may read one is decided by the conversation
+ * alone. Its instructions are part of runs in its conversations, and its files can be read there,
+ * if everybody behind the run may see the project (runtime/turn/compose.c, runtime/seen_files.h).
+ * The document says which files it has; the library has their bytes, given by the project
+ * (attach/library.h). All projects are one document (doc_file.h). Loop thread. */
 #pragma once
 
 #include "base/json/json_decode.h"
 #include "workspace/actor.h"
 #include "workspace/doc_file.h"
+#include "workspace/roster/roster.h"
 
 #define PROJECTS_MAX              200u
 #define PROJECT_NAME_MAX          100u
 #define PROJECT_INSTRUCTIONS_MAX  8000u
 #define PROJECT_MEMBERS_MAX       100u /* without the owner */
 #define PROJECT_CONVERSATIONS_MAX 1000u
+#define PROJECT_FILES_MAX         100u
 
 struct projects;
 
@@ -23,6 +27,14 @@ struct conv_project { /* borrowed from the document: until the loop continues */
     str instructions, instructions_by; /* who wrote them last */
     str created_at, updated_at;
     const struct json *members; /* an array of ids, or NULL */
+    const struct json *files;   /* an array, or NULL: project_file_at */
+};
+
+struct project_file { /* borrowed, likewise */
+    str id, name, mime;
+    uint64_t bytes;
+    int64_t at_ms;
+    str by; /* who added it */
 };
 
 struct projects *projects_open(const struct doc_place *at); /* blocking */
@@ -44,13 +56,23 @@ bool project_is_seen_by(const struct conv_project *p, const struct actor *who);
 /* The same for changing it: owner or admin. */
 bool project_is_managed_by(const struct conv_project *p, const struct actor *who);
 
+size_t project_file_count(const struct conv_project *p);
+struct project_file project_file_at(const struct conv_project *p, size_t i); /* in their order */
+bool project_file_find(const struct conv_project *p, str id, struct project_file *ret);
+/* Words and files of a project count only if they are from somebody whose rights limit the actor,
+ * or from an admin of the workspace. all: NULL, or with a sole user: they always do. */
+bool project_author_counts(const struct roster *all, str workspace_id, const struct actor *who,
+                           str author);
+
 struct project_edit {
     str id; /* empty = a new one */
     str by;
     bool is_removal; /* its conversations stay */
     bool has_name, has_instructions, has_members;
     str name, instructions;
-    struct json_strs members; /* ids of members of the workspace */
+    struct json_strs members;     /* ids of members of the workspace */
+    struct project_file add_file; /* with an id: it is added, or takes the place of the same one */
+    str remove_file;              /* its id */
 };
 #define PROJECT_ID_MAX 32
 void project_new_id(char out[PROJECT_ID_MAX]);

@@ -59,6 +59,37 @@ test('a project is made, a chat begins in it, another is moved into it; the list
         await page.getByRole('link', { name: 'say inside' }).waitFor()
     }))
 
+test('files of a project are added, opened, downloaded and removed; the agent reads them', () =>
+    withPage(server.url, {}, async (page) => {
+        const api = async (target, init) => (await fetch(server.url + target, { headers: { 'content-type': 'application/json' }, ...init })).json()
+        const { id } = await api('/v1/projects', { method: 'POST', body: JSON.stringify({ name: 'Moon files' }) })
+        await openProjects(page)
+        await page.getByRole('button', { name: 'Files of Moon files' }).click()
+        await page.getByText('This project has no files yet.').waitFor()
+        const chosen = page.waitForEvent('filechooser')
+        await page.getByRole('button', { name: 'Add files' }).click()
+        await (await chosen).setFiles([
+            { name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('the eagle lands at noon') },
+            { name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') },
+        ])
+        const file = (name) => page.locator('.project-files .file-link', { hasText: name })
+        await file('plan.txt').waitFor()
+        await file('list.csv').waitFor()
+        assert.deepEqual(await findings(page), [])
+        assert.deepEqual((await api(`/v1/projects/${id}/files`)).files.map(({ name }) => name), ['list.csv', 'plan.txt'])
+        const answer = await api('/v1/chat', { method: 'POST', body: JSON.stringify({ message: 'call files__read {"file": "plan.txt"}', projectId: id }) })
+        assert.match(answer.toolCalls[0].output, /the eagle lands at noon/)
+        await file('plan.txt').click()
+        await page.locator('.viewer-text', { hasText: 'the eagle lands at noon' }).waitFor()
+        const saved = page.waitForEvent('download')
+        await page.locator('.viewer').getByRole('link', { name: 'Download' }).click()
+        assert.equal((await saved).suggestedFilename(), 'plan.txt')
+        await page.locator('.viewer').getByRole('button', { name: 'Close' }).click()
+        await page.getByRole('button', { name: 'Remove list.csv' }).click()
+        await file('list.csv').waitFor({ state: 'detached' })
+        assert.deepEqual((await api(`/v1/projects/${id}/files`)).files.map(({ name }) => name), ['plan.txt'])
+    }))
+
 test('a budget is set in Usage; a warning stands below the field, and a message beyond it is refused with the reason', () =>
     withPage(`${server.url}/#/usage`, {}, async (page) => {
         await fetch(`${server.url}/v1/chat`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message: 'say hello' }) })

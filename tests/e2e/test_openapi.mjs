@@ -122,6 +122,12 @@ let people = 0
 const person = async () => (await made('POST', '/v1/users', { email: `walk${++people}@example.com` })).id
 const workspace = async () => (await made('POST', '/v1/workspaces', { name: `Walk ${++people}` })).id
 const upload = async () => (await send({ method: 'POST', target: '/v1/files?name=a.txt', body: 'some text', headers: { 'content-type': 'text/plain' } })).json.id
+const projectFile = async (file) => {
+    const project = await PARAMETERS.project()
+    const added = await root('POST', `/v1/projects/${project}/files`, { file: file ?? (await upload()) })
+    assert.equal(added.status, 200, added.text)
+    return { project, file: added.json.id }
+}
 const thousandPages = async () => (await send({ method: 'POST', target: '/v1/files?name=a.pdf', body: paper(Array(1000).fill('page')), headers: { 'content-type': 'application/pdf' } })).json.id
 const member = async () => {
     const user = await person()
@@ -189,6 +195,8 @@ const REQUESTS = {
     readResource: () => ({ body: { server: 'views', uri: 'ui://views/show' } }),
     callTool: () => ({ body: { server: 'nb', tool: 'calculate', arguments: { expression: '6*7' } } }),
     addProject: () => ({ body: { name: 'Walk' } }), changeProject: () => ({ body: { name: 'Walk on' } }), moveConversation: () => ({ body: { projectId: null } }),
+    addProjectFile: async () => ({ body: { file: await upload() } }),
+    getProjectFile: async () => ({ path: await projectFile(await thousandPages()) }), removeProjectFile: async () => ({ path: await projectFile() }),
     setBudgets: () => ({ body: { personUsd: 1000000 } }),
     saveSkill: () => ({ path: { name: 'walk-skill' }, body: { description: 'Walks', body: 'Walk.', type: 'skill', priority: 50, triggers: ['walk'] } }),
     deleteSkill: () => ({ path: { name: 'walk-skill' } }),

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "api/bodies.h"
-#include "api/conversations/projects.h"
 #include "api/handlers.h"
+#include "api/projects/projects.h"
 #include "api/routes.h"
 #include "api/trail.h"
 #include "attach/attach.h"

@@ -4,6 +4,15 @@
 
 /* clang-format off */
 
+#define RANGE_HEADER MEMBERS({"Range", "string", "A range of bytes."})
+#define PREVIEW_PARAMETERS \
+    {"thumb", "'1'", "A small version of a picture, or of the first page of a PDF, instead."}, \
+    {"pages", "'1'", "How many pages a PDF has, and their sizes, instead."}, \
+    {"page", "integer(1..1000)", "A page of a PDF as a picture instead."}, \
+    {"size", "'large'", "With `page`: a picture for enlarging."}, \
+    {"words", "integer(1..1000)", "What is written on a page of a PDF instead."}
+#define PREVIEW_ANSWER {200, "application/json", "FilePages|FileWords", "With `pages` or `words`."}
+
 const struct api_section DESCRIBE_CHAT = {
     .tag = "Chat",
     .about = "Messages to the agent. Three routes take the same body and differ in when they answer.",
@@ -78,7 +87,14 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
         {"GET", "/v1/projects", "listProjects", "List projects that you may see", JSON_OF("ProjectList")},
         {"POST", "/v1/projects", "addProject", "Create a project", JSON_OF("Project"), .body = API_PROJECT_FIELDS, .errors = "409 500"},
         {"PATCH", "/v1/projects/:project", "changeProject", "Change a project", JSON_OF("Project"), .body = API_PROJECT_FIELDS, .errors = "409 500"},
-        {"DELETE", "/v1/projects/:project", "removeProject", "Delete a project; its conversations stay", JSON_OF("Done"), .errors = "409 500"},
+        {"DELETE", "/v1/projects/:project", "removeProject", "Delete a project and its files; its conversations stay", JSON_OF("Done"), .errors = "409 500 503"},
+        {"GET", "/v1/projects/:project/files", "listProjectFiles", "List the files of a project", JSON_OF("ProjectFileList")},
+        {"POST", "/v1/projects/:project/files", "addProjectFile", "Add a file that you have given to a project", JSON_OF("ProjectFile"),
+         .about = "The agent can read it in conversations of the project.", .body = API_PROJECT_FILE_FIELDS, .errors = "409 500 503 507"},
+        {"GET", "/v1/projects/:project/files/:file", "getProjectFile", "Download a file of a project",
+         {{200, "application/octet-stream", NULL, "The bytes."}, PREVIEW_ANSWER, {206, "application/octet-stream", NULL, "The range that was asked for."}},
+         .query = MEMBERS(PREVIEW_PARAMETERS), .headers = RANGE_HEADER, .errors = "416 500 501 503"},
+        {"DELETE", "/v1/projects/:project/files/:file", "removeProjectFile", "Take a file out of a project", JSON_OF("Done"), .errors = "409 500 503"},
         {"GET", "/v1/trash", "listTrash", "List conversations in the trash that you may restore", JSON_OF("Trash"), .about = "Deleted conversations are kept for 7 days.", .errors = "500"},
         {"POST", "/v1/conversations/:id/restore", "restoreConversation", "Take a conversation out of the trash", JSON_OF("Conversation"), .errors = "409 500"},
         {"POST", "/v1/conversations/:id/fork", "forkConversation", "Copy a conversation", JSON_OF("Conversation"), .flags = API_BODY_MAY_BE_ABSENT,
@@ -159,7 +175,10 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
         {"Project", "Conversations that belong together.", MEMBERS(
             {"id", "string", NULL}, {"name", "string", NULL}, {"ownerId", "string", NULL}, {"members", "string[]", "Without the owner."},
             {"instructions", "string", "Part of runs in its conversations."}, {"instructionsBy", "string|null", "Who wrote them."},
-            {"createdAt", "time", NULL}, {"updatedAt", "time", NULL}, {"conversationCount", "integer", "Also those that you may not see."}, {"mayManage", "boolean", NULL})},
+            {"createdAt", "time", NULL}, {"updatedAt", "time", NULL}, {"conversationCount", "integer", "Also those that you may not see."}, {"fileCount", "integer", NULL}, {"mayManage", "boolean", NULL})},
+        {"ProjectFileList", "Files of a project, the latest first.", MEMBERS({"files", "ProjectFile[]", NULL})},
+        {"ProjectFile", "A file of a project.", MEMBERS(
+            {"id", "string", NULL}, {"name", "string", NULL}, {"mimeType", "string", NULL}, {"bytes", "integer", NULL}, {"createdAt", "time|null", NULL}, {"addedBy", "string", "Who added it."})},
         {"ConversationMarks", "What the caller keeps about a conversation.", MEMBERS(
             {"conversationId", "string", NULL}, {"isPinned", "boolean", NULL}, {"isArchived", "boolean", NULL}, {"isUnread", "boolean", NULL})},
         {"Trash", "Conversations in the trash, the last deleted first.", MEMBERS({"conversations", "TrashedConversation[]", NULL})},
@@ -262,15 +281,6 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
             {"existing", "integer", NULL}, {"events", "integer", NULL}, {"lost", "integer", NULL}, {"losses", "string[]", NULL}, {"error", "string|null", NULL})},
         {0}},
 };
-
-#define RANGE_HEADER MEMBERS({"Range", "string", "A range of bytes."})
-#define PREVIEW_PARAMETERS \
-    {"thumb", "'1'", "A small version of a picture, or of the first page of a PDF, instead."}, \
-    {"pages", "'1'", "How many pages a PDF has, and their sizes, instead."}, \
-    {"page", "integer(1..1000)", "A page of a PDF as a picture instead."}, \
-    {"size", "'large'", "With `page`: a picture for enlarging."}, \
-    {"words", "integer(1..1000)", "What is written on a page of a PDF instead."}
-#define PREVIEW_ANSWER {200, "application/json", "FilePages|FileWords", "With `pages` or `words`."}
 
 const struct api_section DESCRIBE_FILES = {
     .tag = "Files",

@@ -82,14 +82,19 @@ static void on_file_opened(void *ctx, const struct err *err, const struct attach
         download_reply(w->api, w->req, file, fd);
 }
 
-void api_files_get(void *ctx, struct http_req *r)
+void api_file_send(struct api *api, struct http_req *r, str giver_id, str id)
 {
     struct file_preview preview;
     if (!preview_query(r, &preview))
         return;
-    struct files_wait *w = files_wait_new(ctx, r);
+    struct files_wait *w = files_wait_new(api, r);
     w->preview = preview;
-    w->op = attach_open(api_space(r)->files, api_user(r), r->params[0], on_file_opened, w);
+    w->op = attach_open(api_space(r)->files, giver_id, id, on_file_opened, w);
+}
+
+void api_files_get(void *ctx, struct http_req *r)
+{
+    api_file_send(ctx, r, api_user(r), r->params[0]);
 }
 
 static void on_file_removed(void *ctx, const struct err *err)

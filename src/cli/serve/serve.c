@@ -13,6 +13,7 @@
 static const struct arg ARGS[] = {
     {"port", 0, ARG_STRING, "N", "listen on this port (default: 27247; 0 picks a free one)"},
     {"host", 0, ARG_STRING, "ADDR", "listen on this address (default: 127.0.0.1)"},
+    {"web", 0, ARG_STRING, "DIR", "serve the page in this directory, and load it again on changes"},
     {"open", 0, ARG_FLAG, NULL, "open the page in the browser, if there is a desktop"},
     {0}};
 
@@ -74,12 +75,15 @@ static int listen_or_explain(struct serve *s, uint16_t *ret_port)
     return r;
 }
 
-static int serve_until_stopped(const struct cli *cli, struct config *c, bool is_opening,
-                               struct serve *s)
+static int serve_until_stopped(struct cmd *x, struct serve *s)
 {
     struct err e = {0};
-    struct server_options opt = {
-        .with_bundles = true, .with_local_probe = true, .is_serving = true, .service = &s->service};
+    struct config *c = &x->config;
+    struct server_options opt = {.with_bundles = true,
+                                 .with_local_probe = true,
+                                 .is_serving = true,
+                                 .service = &s->service,
+                                 .page_dir = cmd_opt(x, "web")};
     uint16_t port;
     if (service_open(&s->service, s->loop, &e) < 0)
         return cli_fail(&e);
@@ -92,9 +96,9 @@ static int serve_until_stopped(const struct cli *cli, struct config *c, bool is_
     /* Before the announcement, so that a signal already means a graceful end. */
     struct signals *signals = signals_new(s->loop, on_serve_signal, s);
     str link = server_page_link(s->server, &c->arena);
-    announce(cli, c, s->server, link, server_page_url(s->server, &c->arena));
+    announce(x->cli, c, s->server, link, server_page_url(s->server, &c->arena));
     service_ready(&s->service, port);
-    if (is_opening)
+    if (cmd_flag(x, "open"))
         browser_open(c->work_dir, link);
     loop_run(s->loop);
     signals_free(signals);
@@ -119,7 +123,7 @@ static int run_serve(struct cmd *x)
     session_log_begin(&session, c, "server");
     struct logger *log = cli_logger(x->cli, c, LOG_DEBUG, &session);
     struct serve s = {.loop = loop_new(log)};
-    code = serve_until_stopped(x->cli, c, cmd_flag(x, "open"), &s);
+    code = serve_until_stopped(x, &s);
     service_close(&s.service);
     loop_free(s.loop);
     logger_free(log);

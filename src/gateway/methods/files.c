@@ -77,7 +77,7 @@ void gw_files_list(struct gw_request *q,
     l->then = then;
     q->work = l;
     q->on_cancel = on_listing_cancel;
-    l->seen = seen_files_start(q->space->runtime, q->actor, STR_NONE, on_files_seen, q);
+    l->seen = seen_files_start(q->space->runtime, q->actor, STR_NONE, false, on_files_seen, q);
 }
 
 /* ---- read ---- */
@@ -209,5 +209,5 @@ void gw_files_read(struct gw_request *q)
     buf_init(&r->bytes, 4 * RESOURCE_MAX);
     q->work = r;
     q->on_cancel = on_resource_cancel;
-    r->seen = seen_files_start(q->space->runtime, q->actor, STR_NONE, on_resource_seen, r);
+    r->seen = seen_files_start(q->space->runtime, q->actor, STR_NONE, false, on_resource_seen, r);
 }

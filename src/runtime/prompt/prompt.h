@@ -70,6 +70,7 @@ struct prompt_input {
      * run. Each may be empty. */
     str workspace_instructions, personal_instructions;
     str project_name, project_instructions, project_author; /* empty = none; author may be */
+    bool has_project_files;
 
     const struct prompt_app *apps; /* in any order */
     size_t n_apps;

@@ -295,17 +295,21 @@ static str personal_instructions(const struct turn *t)
     return user.n > 0 ? texts_instructions(t->rt->deps.texts, user) : STR_NONE;
 }
 
-/* Only words of somebody whose rights limit the run, or of an admin. */
+static bool author_counts(const struct turn *t, str author)
+{
+    const struct runtime_deps *d = &t->rt->deps;
+    return project_author_counts(d->directory ? directory_roster(d->directory) : NULL,
+                                 d->workspace_id, t->actor, author);
+}
+
 static void add_project(const struct turn *t, struct prompt_input *in)
 {
     struct conv_project p;
-    if (!turn_project(t, &p) || p.instructions.n == 0)
+    if (!turn_project(t, &p))
         return;
-    const struct directory *d = t->rt->deps.directory;
-    const struct workspace *ws =
-        d ? roster_workspace(directory_roster(d), t->rt->deps.workspace_id) : NULL;
-    if (!turn_is_sole(t) && !actor_has_user(t->actor, p.instructions_by) &&
-        !(ws && workspace_role(ws, p.instructions_by) == WS_ADMIN))
+    for (size_t i = 0; i < project_file_count(&p); i++)
+        in->has_project_files |= author_counts(t, project_file_at(&p, i).by);
+    if (p.instructions.n == 0 || !author_counts(t, p.instructions_by))
         return;
     const struct user *author = find_user(t, p.instructions_by);
     in->project_name = p.name;

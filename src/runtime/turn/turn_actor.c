@@ -42,17 +42,26 @@ bool turn_project(const struct turn *t, struct conv_project *ret)
     return is_there && project_is_seen_by(ret, t->actor);
 }
 
-/* The instructions of admins are in every run anyway, as those of the workspace. Those of somebody
- * who is not a member any more are left out (compose.c). */
+/* What admins say is in every run anyway, as the instructions of the workspace. Words of
+ * somebody who is not a member any more are left out (project_author_counts). */
+static void join_member(struct turn *t, const struct workspace *ws, str author)
+{
+    if (ws && workspace_role(ws, author) == WS_MEMBER && !actor_has_user(t->actor, author))
+        turn_narrow(t, actor_join_author(t->actor, author, (struct json_strs){0}));
+}
+
+/* Those whose instructions and files the model gets, or can read. */
 void turn_join_project(struct turn *t)
 {
     struct conv_project p;
     const struct directory *d = t->rt->deps.directory;
-    if (turn_is_sole(t) || !turn_project(t, &p) || p.instructions.n == 0)
+    if (turn_is_sole(t) || !turn_project(t, &p))
         return;
     const struct workspace *ws = roster_workspace(directory_roster(d), t->rt->deps.workspace_id);
-    if (ws && workspace_role(ws, p.instructions_by) == WS_MEMBER)
-        turn_narrow(t, actor_join_author(t->actor, p.instructions_by, (struct json_strs){0}));
+    if (p.instructions.n > 0)
+        join_member(t, ws, p.instructions_by);
+    for (size_t i = 0; i < project_file_count(&p); i++)
+        join_member(t, ws, project_file_at(&p, i).by);
 }
 
 bool turn_has_others(const struct turn *t)

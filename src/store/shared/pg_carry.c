@@ -51,7 +51,7 @@ static bool parse_name(str name, struct one_file *ret)
         !str_ends(rest, STR(".json")) || rest.n <= 6)
         return false;
     ret->user_id = str_slice(rest, 1, rest.n - 5);
-    return user_id_ok(ret->user_id);
+    return library_giver_ok(ret->user_id);
 }
 
 static int hash_file(int fd, char hex[SHA256_HEX_LEN + 1])
@@ -213,7 +213,7 @@ static int files_out(struct carry *c, const struct carry_place *p, struct err *e
     int r = read_rows(c, p, "SELECT DISTINCT user_id FROM nb_file_giver WHERE workspace = $1",
                       &people, e);
     for (size_t i = 0; r == 0 && i < people.n; i++) {
-        if (!user_id_ok(people.items[i]))
+        if (!library_giver_ok(people.items[i]))
             continue;
         r = c->files->list(c->files, c->arena, p->workspace_id, people.items[i], &list, &n, e);
         for (size_t k = 0; r == 0 && k < n; k++) {

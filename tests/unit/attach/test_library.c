@@ -168,3 +168,29 @@ TEST_WITH(a_result_takes_it_from_the_only_person_who_gave_it, shelf_setup, shelf
     library_mark_named(&s->a, s->dir.path, sha256, STR_NONE);
     assert_int_equal(library_sweep(s->dir.path, now).bytes, 0);
 }
+
+TEST_WITH(a_project_keeps_bytes_until_it_removes_them, shelf_setup, shelf_teardown)
+{
+    struct shelf *s = *state;
+    struct err e = {0};
+    struct attached found;
+    uint64_t freed;
+    str sha256;
+    int64_t later = clock_now_ms() + 100 * LIBRARY_KEEP_MS;
+    const char *path = given_by(s, STR("usr_a"), &sha256);
+    str project = STR("prj_0123456789abcdef");
+    assert_int_equal(library_share(&s->a, s->dir.path, STR("usr_b"), sha256, project, &found, &e),
+                     -ENOENT);
+    assert_int_equal(library_share(&s->a, s->dir.path, STR("usr_a"), sha256, project, &found, &e),
+                     0);
+    assert_true(str_eq(found.name, STR("a.txt")));
+    library_mark_named(&s->a, s->dir.path, sha256, STR("usr_a"));
+    library_mark_named(&s->a, s->dir.path, sha256, STR_NONE);
+    assert_int_equal(library_sweep(s->dir.path, later).bytes, 5);
+    assert_int_equal(library_find(&s->a, s->dir.path, project, sha256, &found, &e), 0);
+    assert_int_equal(library_remove(&s->a, s->dir.path, project, sha256, &freed, &e), 0);
+    assert_int_equal(library_sweep(s->dir.path, later).bytes, 0);
+    assert_false(file_exists(path));
+    assert_true(library_giver_ok(project) && library_giver_ok(STR("usr_a")));
+    assert_false(library_giver_ok(STR("prj_../x")) || library_giver_ok(STR("thumb")));
+}

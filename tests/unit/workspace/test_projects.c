@@ -168,3 +168,34 @@ TEST_WITH(a_purged_conversation_makes_room, set_up, tear_down)
     assert_false(projects_of(w->p, STR("conv_7"), &p));
     assert_true(projects_of(w->p, STR("conv_8"), &p));
 }
+
+TEST_WITH(a_project_has_files_up_to_a_limit, set_up, tear_down)
+{
+    struct world *w = *state;
+    struct conv_project p;
+    struct project_file f;
+    char id[32];
+    assert_int_equal(change(w, named("prj_a", "Alpha"), true), 0);
+    for (unsigned i = 0; i < PROJECT_FILES_MAX; i++) {
+        snprintf(id, sizeof id, "file_%u", i);
+        struct project_edit x = {.id = STR("prj_a"),
+                                 .add_file = {.id = str_from(id), .name = STR("n"), .bytes = i}};
+        assert_int_equal(change(w, x, false), 0);
+    }
+    struct project_edit more = {.id = STR("prj_a"), .add_file = {.id = STR("file_more")}};
+    struct project_edit again = {.id = STR("prj_a"), .add_file = {.id = STR("file_7")}};
+    struct project_edit none = {.id = STR("prj_b"), .add_file = {.id = STR("file_7")}};
+    assert_int_equal(change(w, more, false), -EPERM);
+    assert_int_equal(change(w, none, false), -ENOENT);
+    assert_int_equal(change(w, again, false), 0);
+    assert_true(projects_find(w->p, STR("prj_a"), &p));
+    assert_int_equal(project_file_count(&p), PROJECT_FILES_MAX);
+    assert_true(str_eq(project_file_at(&p, 0).id, STR("file_7")));
+    assert_true(project_file_find(&p, STR("file_3"), &f) && f.bytes == 3);
+    assert_true(str_eq(f.by, STR("usr_ben")));
+    struct project_edit less = {.id = STR("prj_a"), .remove_file = STR("file_3")};
+    assert_int_equal(change(w, less, false), 0);
+    assert_int_equal(change(w, more, false), 0);
+    assert_true(projects_find(w->p, STR("prj_a"), &p));
+    assert_false(project_file_find(&p, STR("file_3"), &f) || project_file_find(&p, STR(""), &f));
+}

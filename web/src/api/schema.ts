@@ -425,7 +425,24 @@ export interface Project {
   updatedAt: string
   /** Also those that you may not see. */
   conversationCount: number
+  fileCount: number
   mayManage: boolean
+}
+
+/** Files of a project, the latest first. */
+export interface ProjectFileList {
+  files: ProjectFile[]
+}
+
+/** A file of a project. */
+export interface ProjectFile {
+  id: string
+  name: string
+  mimeType: string
+  bytes: number
+  createdAt: string | null
+  /** Who added it. */
+  addedBy: string
 }
 
 /** What the caller keeps about a conversation. */

@@ -9,7 +9,7 @@ import { iconButton, textButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { drawIcon, icon } from '../base/icons'
 import { openMenu, type MenuItem } from '../base/menu'
-import { msg, t } from '../base/words'
+import { msg, t, tList } from '../base/words'
 import type { AppInfo, Params, ViewCall } from './bridge'
 import type { DataChange } from './changes'
 import { heightOf, hostsOf } from './checks'
@@ -248,13 +248,13 @@ export class AppCard implements SessionHost, RequestPlace {
     const hosts = view.resource ? hostsOf(view.resource.csp) : []
     const facts = [
       ...(title === view.app ? [] : [t('by {app}', { app: view.app })]),
-      ...(hosts.length > 0 ? [t('may contact {hosts}', { hosts: hosts.join(', ') })] : []),
+      ...(hosts.length > 0 ? [t('may contact {hosts}', { hosts: tList(hosts) })] : []),
     ]
     setText(this.#by, facts.join(', '))
     this.#by.title = facts.join('\n') // the line may be cut off
     this.element.setAttribute('aria-label', t('App: {title}', { title }))
     this.element.classList.toggle('is-plain', !isWhole && view.resource?.prefersBorder === false)
-    const dropped = view.resource?.dropped.join(', ')
+    const dropped = tList(view.resource?.dropped ?? [])
     if (dropped) this.onNotice(t('Some addresses that this app asked for are not allowed: {addresses}', { addresses: dropped }))
   }
 

@@ -3,6 +3,7 @@
 //
 //     t('Delete')                                      t('Shared by {name}', { name })
 //     tn(n, '{n} file', '{n} files')                   forms by the plural rules of the language
+//     tList(names)
 //     h('p', {}, ...tParts('{person} has left.', { person: h('b', {}, name) }))
 //
 // A text with two meanings has a note for translators behind a bar, which nobody sees: t('Archive|list').
@@ -99,6 +100,11 @@ export function tn(n: number, one: string, other: string, values?: Values): stri
   const forms: Forms = typeof found === 'object' ? found : { one, other }
   const form = forms[plurals.select(n)] ?? forms.other ?? other
   return fill(form, { n: n.toLocaleString(locale()), ...values })
+}
+
+/** Names, as the language puts them together: "Ann, Ben, and Cat". */
+export function tList(names: readonly string[]): string {
+  return new Intl.ListFormat(locale()).format(names.map(isolated))
 }
 
 /** A sentence with elements in it: its pieces, in the order of the language. */

@@ -5,7 +5,7 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { count, dateText, money } from '../base/time'
 import { toast } from '../base/toast'
-import { t, tParts } from '../base/words'
+import { t, tList, tParts } from '../base/words'
 import type { App } from '../model/app'
 import { modelLabel, providerLabel } from '../model/model_names'
 import { keyForm } from '../views/model_key'
@@ -52,7 +52,7 @@ function isHere({ isConfigured }: ProviderInfo): boolean {
 function missing(providers: readonly ProviderInfo[]): HTMLElement | null {
   const names = providers.filter((p) => !isHere(p)).map(({ name }) => providerLabel(name))
   if (names.length === 0) return null
-  return h('p', { class: 'card-meta is-note' }, t('Not connected: {names}.', { names: names.join(', ') }))
+  return h('p', { class: 'card-meta is-note' }, t('Not connected: {names}.', { names: tList(names) }))
 }
 
 /** Servers that were started after nb. */

@@ -62,6 +62,7 @@ export class Loading<T> {
   )
   #load: () => Promise<T>
   #draw: (value: T) => Child[]
+  #asked = 0 // what comes for an earlier question, or after show(), is not drawn
 
   constructor(load: () => Promise<T>, draw: (value: T) => Child[]) {
     this.#load = load
@@ -70,9 +71,12 @@ export class Loading<T> {
   }
 
   async reload(): Promise<void> {
+    const asked = ++this.#asked
     try {
-      this.show(await this.#load())
+      const value = await this.#load()
+      if (asked === this.#asked) this.show(value)
     } catch (error) {
+      if (asked !== this.#asked) return
       this.#settle()
       const again = textButton(t('Try again'), () => void this.reload())
       this.element.replaceChildren(
@@ -83,6 +87,7 @@ export class Loading<T> {
   }
 
   show(value: T): void {
+    this.#asked++
     this.#settle()
     const children = this.#draw(value).filter(
       (child) => child !== null && child !== undefined && child !== false,

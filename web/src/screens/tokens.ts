@@ -8,7 +8,7 @@ import { h } from '../base/dom'
 import { checkbox, field, form, input, select } from '../base/form'
 import { fullTime } from '../base/time'
 import { toast } from '../base/toast'
-import { t, tn } from '../base/words'
+import { t, tList, tn } from '../base/words'
 import type { App } from '../model/app'
 import { empty, lead, Loading, section, table } from './parts'
 
@@ -51,9 +51,8 @@ export function tokensPart(app: App): HTMLElement {
 /** The workspace and the tools that it is for. */
 function limits(app: App, { workspaceId, tools }: Token): string {
   const workspace = app.workspace.value?.workspaces?.find(({ id }) => id === workspaceId)
-  return [workspaceId && (workspace?.name ?? workspaceId), ...tools]
-    .filter(Boolean)
-    .join(', ')
+  const place = workspaceId && (workspace?.name ?? workspaceId)
+  return tList(place ? [place, ...tools] : tools)
 }
 
 function row(app: App, token: Token, onChanged: () => void): (string | HTMLElement)[] {
@@ -63,7 +62,7 @@ function row(app: App, token: Token, onChanged: () => void): (string | HTMLEleme
       .catch((error) => toast(messageOf(error)))
   return [
     token.name,
-    token.scopes.join(', ') || t('everything'),
+    tList(token.scopes) || t('everything'),
     limits(app, token) || '–',
     token.lastUsedAt ? fullTime(token.lastUsedAt) : t('never'),
     token.expiresAt ? fullTime(token.expiresAt) : t('never'),

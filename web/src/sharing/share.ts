@@ -37,12 +37,14 @@ class ShareDialog {
   #dialog: Dialog = openDialog(t('Share the conversation'))
   #failure = h('p', { class: 'form-failure', role: 'alert', hidden: true })
   #content = h('div', { class: 'share' }, h('span', { class: 'spinner' }))
+  #redraw = () => {} // what names people, when more of them are known; the field keeps its text
 
   constructor(app: App, id: string) {
     this.#app = app
     this.#id = id
     this.#links = new LinksSection(id)
     this.#dialog.body.append(this.#content, this.#failure)
+    this.#dialog.element.addEventListener('close', people.subscribe(() => this.#redraw()))
     void this.#change(() => api.getConversation(id))
   }
 
@@ -72,8 +74,15 @@ class ShareDialog {
           ),
         ]
       : []
-    const shared = isShared ? [this.#people(conversation)] : []
-    if (isShared && may.share) shared.push(this.#adding(conversation))
+    const participants = h('ul', { class: 'share-people', aria: { label: t('Participants') } })
+    const adding = isShared && may.share ? this.#adding(conversation) : null
+    const shared: HTMLElement[] = isShared ? [participants] : []
+    this.#redraw = () => {
+      participants.replaceChildren(...this.#people(conversation))
+      adding?.draw()
+    }
+    this.#redraw()
+    if (adding) shared.push(adding.element)
     if (isShared) shared.push(this.#link())
     if (may.rename) shared.push(this.#links.element)
     if (may.leave) shared.push(this.#leaving())
@@ -111,9 +120,9 @@ class ShareDialog {
     return choice
   }
 
-  #people({ participants, readers = [], ownerId, may }: Conversation): HTMLElement {
+  #people({ participants, readers = [], ownerId, may }: Conversation): HTMLElement[] {
     const me = this.#app.workspace.value?.user.id
-    const rows = participants.map((userId, i) => {
+    return participants.map((userId, i) => {
       const remove = iconButton(
         'cross',
         t('Remove {name}', { name: nameOf(userId) }),
@@ -132,12 +141,10 @@ class ShareDialog {
         mayChange && remove,
       )
     })
-    return h('ul', { class: 'share-people', aria: { label: t('Participants') } }, ...rows)
   }
 
   /** Members who do not take part yet, by name or address; others can be named by their id. */
-  #adding({ participants }: Conversation): HTMLElement {
-    const others = [...people.value.values()].filter(({ id }) => !participants.includes(id))
+  #adding({ participants }: Conversation): { element: HTMLElement; draw: () => void } {
     const role = select(roles(), 'write')
     role.setAttribute('aria-label', t('What the person may do'))
     const add = (user: string) =>
@@ -146,9 +153,9 @@ class ShareDialog {
     const search = input({ placeholder: t('Name or e-mail address') })
     const matching = () => {
       const wanted = search.value.trim().toLowerCase()
-      const isWanted = ({ displayName, email = '' }: Person) =>
-        `${displayName} ${email}`.toLowerCase().includes(wanted)
-      return others.filter(isWanted)
+      const isWanted = ({ id, displayName, email = '' }: Person) =>
+        !participants.includes(id) && `${displayName} ${email}`.toLowerCase().includes(wanted)
+      return [...people.value.values()].filter(isWanted)
     }
     const draw = () => {
       const shown = matching().slice(0, SHOWN_MAX)
@@ -167,8 +174,7 @@ class ShareDialog {
       if (text) add(found.length === 1 ? found[0]!.id : text)
     }
     search.addEventListener('input', draw)
-    draw()
-    return h(
+    const element = h(
       'form',
       { class: 'share-add', on: { submit: onSubmit } },
       field(t('Add a person'), search),
@@ -176,6 +182,7 @@ class ShareDialog {
       h('button', { type: 'submit', class: 'button is-primary' }, t('Add')),
       list,
     )
+    return { element, draw }
   }
 
   #link(): HTMLElement {

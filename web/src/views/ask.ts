@@ -5,7 +5,7 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { icon } from '../base/icons'
 import { fullTime, shortTime } from '../base/time'
-import { msg, t, tn } from '../base/words'
+import { msg, t, tList, tn } from '../base/words'
 import type { AskBlock } from '../model/items'
 import type { NoAnswer, OtherName } from './run'
 import { ToolCard } from './tools'
@@ -54,7 +54,7 @@ export class AskView {
   }
 
   #drawQuestion({ calls, canRemember, directory }: AskBlock, refusal: string | null): void {
-    const names = [...new Set(calls.map(({ name }) => name))].join(', ')
+    const names = tList([...new Set(calls.map(({ name }) => name))])
     const cards = calls.map((call) => {
       const card = new ToolCard()
       card.update(call)

@@ -69,7 +69,7 @@ export function fileIcon({ mimeType }: FilePart, address: string): Element {
   return element
 }
 
-function link(part: FilePart, address: string): HTMLElement {
+export function fileLink(part: FilePart, address: string): HTMLElement {
   const label = h('span', { class: 'file-name', dir: 'auto' }, part.name)
   const size = h('span', { class: 'file-size' }, sizeText(part.bytes))
   return download(part, address, 'file-link', fileIcon(part, address), label, size)
@@ -79,7 +79,7 @@ function picture(part: FilePart, address: string): HTMLElement {
   const image = h('img', { class: 'file-picture' })
   image.alt = part.name
   const element = download(part, address, 'file-frame', image)
-  const onBad = () => element.replaceWith(link(part, address))
+  const onBad = () => element.replaceWith(fileLink(part, address))
   image.addEventListener('error', onBad)
   const whole = () => request(address)
   const load = () => (part.bytes > WHOLE_MAX ? request(`${address}&thumb=1`).catch(whole) : whole())
@@ -89,6 +89,6 @@ function picture(part: FilePart, address: string): HTMLElement {
 
 export function fileViews(files: readonly FilePart[], addressOf: (part: FilePart) => string): Node[] {
   return files.map((part) =>
-    part.type === 'image' ? picture(part, addressOf(part)) : link(part, addressOf(part)),
+    part.type === 'image' ? picture(part, addressOf(part)) : fileLink(part, addressOf(part)),
   )
 }

@@ -5,7 +5,7 @@ import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { fullTime } from '../base/time'
 import type { FilePart } from '../api/types'
-import { msg, t, tn } from '../base/words'
+import { msg, t, tList, tn } from '../base/words'
 import type { Sibling } from '../model/branches'
 import type { Compacted, UserItem } from '../model/items'
 import { fileViews } from './files'
@@ -42,7 +42,7 @@ export interface PersonProps {
 
 /** Apps that had a part in the message. */
 function viaOf({ app, contextApps = [], forPeople }: UserItem): string {
-  const apps = contextApps.join(', ')
+  const apps = tList(contextApps)
   const shown = apps && tn(contextApps.length, 'with what {apps} shows', 'with what {apps} shows', { apps })
   return [forPeople ? t('to people only') : '', app ? t('via {app}', { app }) : '', shown].filter(Boolean).join(', ')
 }

@@ -11,9 +11,10 @@ import { checkbox, field, form, input, textarea } from '../base/form'
 import { icon } from '../base/icons'
 import { loadStylesheet } from '../base/stylesheet'
 import { toast } from '../base/toast'
-import { t, tn } from '../base/words'
+import { t, tList, tn } from '../base/words'
 import type { App } from '../model/app'
 import { nameOf, people } from '../model/people'
+import { openProjectFiles } from './project_files'
 import stylesheet from './projects.lazy.css'
 
 const styled = loadStylesheet(new URL(stylesheet, import.meta.url).href)
@@ -32,7 +33,7 @@ export async function openProjects(app: App): Promise<void> {
     icon: 'plus',
   })
   dialog.body.append(
-    h('p', { class: 'lead' }, t('A project keeps conversations together and gives the agent instructions for all of them.')),
+    h('p', { class: 'lead' }, t('A project keeps conversations together and gives the agent instructions and files for all of them.')),
     list,
     h('div', { class: 'form-buttons' }, create),
   )
@@ -52,7 +53,11 @@ export async function openProjects(app: App): Promise<void> {
       )
       const label = t('Change {name}', { name: project.name })
       const edit = project.mayManage && iconButton('edit', label, () => openEditor(app, dialog, project))
-      list.append(h('div', { class: 'project-row' }, open, edit))
+      const files = iconButton('clip', t('Files of {name}', { name: project.name }), () => {
+        dialog.close()
+        openProjectFiles(project)
+      })
+      list.append(h('div', { class: 'project-row' }, open, files, edit))
     }
   } catch (error) {
     list.append(h('p', { class: 'form-failure', role: 'alert' }, messageOf(error)))
@@ -62,10 +67,9 @@ export async function openProjects(app: App): Promise<void> {
 
 /** How much there is in it, and whose it is. */
 function describe({ ownerId, members, conversationCount: n }: Project): string {
-  const who = { owner: nameOf(ownerId), members: members.map((id) => nameOf(id)).join(', ') }
   return members.length === 0
-    ? tn(n, '{n} conversation, only {owner}', '{n} conversations, only {owner}', who)
-    : tn(n, '{n} conversation, {owner} and {members}', '{n} conversations, {owner} and {members}', who)
+    ? tn(n, '{n} conversation, only {owner}', '{n} conversations, only {owner}', { owner: nameOf(ownerId) })
+    : tn(n, '{n} conversation, {names}', '{n} conversations, {names}', { names: tList([ownerId, ...members].map((id) => nameOf(id))) })
 }
 
 function openEditor(app: App, from: Dialog, project: Project | null): void {
@@ -145,7 +149,7 @@ function offerSharing(app: App, id: string, project: Project, others: string[]):
     app.conversations.touch()
     toast(t('Shared.'))
   }
-  const names = others.map((who) => nameOf(who)).join(', ')
+  const names = tList(others.map((who) => nameOf(who)))
   const values = { project: project.name, names }
   const text = tn(others.length, 'Moved to {project}. {names} cannot read it.', 'Moved to {project}. {names} cannot read it.', values)
   toast(text, { label: t('Share'), run: () => void share().catch(fail) })

@@ -6,7 +6,7 @@ import { icon } from '../base/icons'
 import { openMenu } from '../base/menu'
 import { go, hrefOf } from '../base/router'
 import { shortTime } from '../base/time'
-import { t, tn } from '../base/words'
+import { t, tList, tn } from '../base/words'
 import type { App } from '../model/app'
 import { known, titleOf } from '../model/actions'
 import type { Chat } from '../model/chat'
@@ -97,7 +97,7 @@ export class Topbar {
     this.#faces.hidden = who.length === 0
     if (shown === this.#facesShown) return
     this.#facesShown = shown
-    const names = who.map((id) => (present.has(id) ? t('{name} (here)', { name: nameOf(id) }) : nameOf(id))).join(', ')
+    const names = tList(who.map((id) => (present.has(id) ? t('{name} (here)', { name: nameOf(id) }) : nameOf(id))))
     this.#faces.title = names
     const dots = who.slice(0, FACES_MAX).map((id, i) => {
       const state = present.has(id) ? 'is-here' : 'is-away'

@@ -1119,8 +1119,8 @@ const words: Words = {
   'Previous version': 'النسخة السابقة',
   'Next version': 'النسخة التالية',
   'New project': 'مشروع جديد',
-  'A project keeps conversations together and gives the agent instructions for all of them.':
-    'يجمع المشروع المحادثات معًا ويعطي الوكيل تعليمات تشملها كلها.',
+  'A project keeps conversations together and gives the agent instructions and files for all of them.':
+    'يجمع المشروع المحادثات معًا ويعطي الوكيل تعليمات وملفات تشملها كلها.',
   'There are no projects yet.': 'لا توجد مشاريع بعد.',
   'Change {name}': 'تعديل {name}',
   '{n} conversations, only {owner}': {
@@ -1131,14 +1131,19 @@ const words: Words = {
     many: '{n} محادثة، {owner} فقط',
     other: '{n} محادثة، {owner} فقط',
   },
-  '{n} conversations, {owner} and {members}': {
-    zero: 'لا محادثات، {owner} و{members}',
-    one: 'محادثة واحدة، {owner} و{members}',
-    two: 'محادثتان، {owner} و{members}',
-    few: '{n} محادثات، {owner} و{members}',
-    many: '{n} محادثة، {owner} و{members}',
-    other: '{n} محادثة، {owner} و{members}',
+  '{n} conversations, {names}': {
+    zero: 'لا محادثات، {names}',
+    one: 'محادثة واحدة، {names}',
+    two: 'محادثتان، {names}',
+    few: '{n} محادثات، {names}',
+    many: '{n} محادثة، {names}',
+    other: '{n} محادثة، {names}',
   },
+  'Files of {name}': 'ملفات {name}',
+  'The agent can read them in conversations of this project. All members of the project can open them.':
+    'يمكن للوكيل قراءتها في محادثات هذا المشروع، ويمكن لجميع أعضاء المشروع فتحها.',
+  'Add files': 'إضافة ملفات',
+  'This project has no files yet.': 'لا توجد ملفات في هذا المشروع بعد.',
   'The project {name} was deleted. Its conversations are still there.': 'تم حذف المشروع {name}. محادثاته لا تزال موجودة.',
   'The agent gets them in conversations of this project.': 'يتلقاها الوكيل في محادثات هذا المشروع.',
   'Delete the project': 'حذف المشروع',

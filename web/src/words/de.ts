@@ -922,15 +922,20 @@ const words: Words = {
   'Previous version': 'Vorherige Version',
   'Next version': 'Nächste Version',
   'New project': 'Neues Projekt',
-  'A project keeps conversations together and gives the agent instructions for all of them.':
-    'Ein Projekt hält Unterhaltungen zusammen und gibt dem Agenten gemeinsame Anweisungen.',
+  'A project keeps conversations together and gives the agent instructions and files for all of them.':
+    'Ein Projekt hält Unterhaltungen zusammen und gibt dem Agenten gemeinsame Anweisungen und Dateien.',
   'There are no projects yet.': 'Es gibt noch keine Projekte.',
   'Change {name}': '{name} bearbeiten',
   '{n} conversations, only {owner}': { one: '{n} Unterhaltung, nur {owner}', other: '{n} Unterhaltungen, nur {owner}' },
-  '{n} conversations, {owner} and {members}': {
-    one: '{n} Unterhaltung, {owner} und {members}',
-    other: '{n} Unterhaltungen, {owner} und {members}',
+  '{n} conversations, {names}': {
+    one: '{n} Unterhaltung, {names}',
+    other: '{n} Unterhaltungen, {names}',
   },
+  'Files of {name}': 'Dateien von {name}',
+  'The agent can read them in conversations of this project. All members of the project can open them.':
+    'Der Agent kann sie in Unterhaltungen dieses Projekts lesen. Alle Mitglieder des Projekts können sie öffnen.',
+  'Add files': 'Dateien hinzufügen',
+  'This project has no files yet.': 'Dieses Projekt hat noch keine Dateien.',
   'The project {name} was deleted. Its conversations are still there.':
     'Das Projekt {name} wurde gelöscht. Seine Unterhaltungen sind noch da.',
   'The agent gets them in conversations of this project.': 'Der Agent erhält sie in Unterhaltungen dieses Projekts.',

@@ -970,8 +970,8 @@ const words: Words = {
   'Previous version': 'Versión anterior',
   'Next version': 'Versión siguiente',
   'New project': 'Nuevo proyecto',
-  'A project keeps conversations together and gives the agent instructions for all of them.':
-    'Un proyecto agrupa conversaciones y da al agente instrucciones para todas ellas.',
+  'A project keeps conversations together and gives the agent instructions and files for all of them.':
+    'Un proyecto agrupa conversaciones y da al agente instrucciones y archivos para todas ellas.',
   'There are no projects yet.': 'Aún no hay proyectos.',
   'Change {name}': 'Editar {name}',
   '{n} conversations, only {owner}': {
@@ -979,11 +979,16 @@ const words: Words = {
     many: '{n} de conversaciones, solo {owner}',
     other: '{n} conversaciones, solo {owner}',
   },
-  '{n} conversations, {owner} and {members}': {
-    one: '{n} conversación, {owner} y {members}',
-    many: '{n} de conversaciones, {owner} y {members}',
-    other: '{n} conversaciones, {owner} y {members}',
+  '{n} conversations, {names}': {
+    one: '{n} conversación, {names}',
+    many: '{n} de conversaciones, {names}',
+    other: '{n} conversaciones, {names}',
   },
+  'Files of {name}': 'Archivos de {name}',
+  'The agent can read them in conversations of this project. All members of the project can open them.':
+    'El agente puede leerlos en las conversaciones de este proyecto. Todos los miembros del proyecto pueden abrirlos.',
+  'Add files': 'Añadir archivos',
+  'This project has no files yet.': 'Este proyecto aún no tiene archivos.',
   'The project {name} was deleted. Its conversations are still there.':
     'Se ha eliminado el proyecto {name}. Sus conversaciones se conservan.',
   'The agent gets them in conversations of this project.': 'El agente las recibe en las conversaciones de este proyecto.',

@@ -968,8 +968,8 @@ const words: Words = {
   'Previous version': 'Version précédente',
   'Next version': 'Version suivante',
   'New project': 'Nouveau projet',
-  'A project keeps conversations together and gives the agent instructions for all of them.':
-    'Un projet regroupe des conversations et donne à l’agent des instructions communes.',
+  'A project keeps conversations together and gives the agent instructions and files for all of them.':
+    'Un projet regroupe des conversations et donne à l’agent des instructions et des fichiers communs.',
   'There are no projects yet.': 'Il n’y a pas encore de projets.',
   'Change {name}': 'Modifier {name}',
   '{n} conversations, only {owner}': {
@@ -977,11 +977,16 @@ const words: Words = {
     many: '{n} de conversations, {owner} uniquement',
     other: '{n} conversations, {owner} uniquement',
   },
-  '{n} conversations, {owner} and {members}': {
-    one: '{n} conversation, {owner} et {members}',
-    many: '{n} de conversations, {owner} et {members}',
-    other: '{n} conversations, {owner} et {members}',
+  '{n} conversations, {names}': {
+    one: '{n} conversation, {names}',
+    many: '{n} de conversations, {names}',
+    other: '{n} conversations, {names}',
   },
+  'Files of {name}': 'Fichiers de {name}',
+  'The agent can read them in conversations of this project. All members of the project can open them.':
+    'L’agent peut les lire dans les conversations de ce projet. Tous les membres du projet peuvent les ouvrir.',
+  'Add files': 'Ajouter des fichiers',
+  'This project has no files yet.': 'Ce projet n’a pas encore de fichiers.',
   'The project {name} was deleted. Its conversations are still there.':
     'Le projet {name} a été supprimé. Ses conversations sont toujours là.',
   'The agent gets them in conversations of this project.': 'L’agent les reçoit dans les conversations de ce projet.',

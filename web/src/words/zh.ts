@@ -878,12 +878,17 @@ const words: Words = {
   'Previous version': '上一个版本',
   'Next version': '下一个版本',
   'New project': '新建项目',
-  'A project keeps conversations together and gives the agent instructions for all of them.':
-    '项目可将相关对话归到一起，并为智能体提供适用于所有这些对话的指令。',
+  'A project keeps conversations together and gives the agent instructions and files for all of them.':
+    '项目可将相关对话归到一起，并为智能体提供适用于所有这些对话的指令和文件。',
   'There are no projects yet.': '还没有项目。',
   'Change {name}': '更改 {name}',
   '{n} conversations, only {owner}': { other: '{n} 个对话，仅 {owner}' },
-  '{n} conversations, {owner} and {members}': { other: '{n} 个对话，{owner} 和 {members}' },
+  '{n} conversations, {names}': { other: '{n} 个对话，{names}' },
+  'Files of {name}': '{name} 的文件',
+  'The agent can read them in conversations of this project. All members of the project can open them.':
+    '智能体可以在此项目的对话中读取这些文件，项目的所有成员都可以打开它们。',
+  'Add files': '添加文件',
+  'This project has no files yet.': '此项目还没有文件。',
   'The project {name} was deleted. Its conversations are still there.': '已删除项目 {name}，其中的对话仍然保留。',
   'The agent gets them in conversations of this project.': '智能体会在此项目的对话中收到这些指令。',
   'Delete the project': '删除项目',

@@ -3,15 +3,15 @@
  * The owner of a project and the admins of the workspace change it. Members see it, and put
  * conversations of their own into it, which gives nobody a right to them. For everybody else a
  * project does not exist. */
-#include "workspace/projects.h"
+#include "api/projects/projects.h"
 
 #include <assert.h>
 #include <errno.h>
 
 #include "api/api_impl.h"
 #include "api/bodies.h"
-#include "api/conversations/projects.h"
 #include "api/handlers.h"
+#include "attach/attach.h"
 
 /* ---- what other requests ask ---- */
 
@@ -67,6 +67,7 @@ static void write_project(struct json_writer *w, const struct http_req *r,
     jw_kstr(w, "updatedAt", p->updated_at);
     jw_kint(w, "conversationCount",
             (int64_t)projects_conversations(api_space(r)->projects, &a, p->id).len);
+    jw_kint(w, "fileCount", (int64_t)project_file_count(p));
     jw_kbool(w, "mayManage", project_is_managed_by(p, api_actor(r)));
     arena_done(&a);
 }
@@ -94,13 +95,16 @@ void api_projects_list(void *ctx, struct http_req *r)
 struct project_wait {
     struct http_req *req;
     struct doc_change *change;
-    str id; /* of the project to reply with; empty = {"ok": true} */
+    struct attach_op *op; /* before the change */
+    str id;               /* of the project to reply with; empty = {"ok": true} */
 };
 
 static void on_project_gone(struct http_req *r)
 {
     struct project_wait *w = r->user;
-    doc_change_forget(w->change);
+    attach_cancel(w->op);
+    if (w->change)
+        doc_change_forget(w->change);
 }
 
 static void on_project_changed(void *ctx, const struct err *err)
@@ -205,34 +209,59 @@ void api_projects_add(void *ctx, struct http_req *r)
     w->change = projects_change(api_space(r)->projects, &x, true, on_project_changed, w);
 }
 
-/* Members are told that they may not; for others there is no such project. */
-static bool may_manage(struct http_req *r)
+bool api_see_project(struct http_req *r, struct conv_project *ret)
 {
-    struct conv_project p;
-    if (!find_seen(r, r->params[0], &p))
-        return api_not_found(r, "project");
-    return project_is_managed_by(&p, api_actor(r)) ||
-           api_forbidden(r,
-                         "Only the owner of the project and admins of the workspace may do this.");
+    return find_seen(r, r->params[0], ret) || api_not_found(r, "project");
+}
+
+bool api_manage_project(struct http_req *r, struct conv_project *ret)
+{
+    return api_see_project(r, ret) &&
+           (project_is_managed_by(ret, api_actor(r)) ||
+            api_forbidden(
+                r, "Only the owner of the project and admins of the workspace may do this."));
 }
 
 void api_projects_set(void *ctx, struct http_req *r)
 {
     struct project_edit x;
-    if (!may_manage(r) || !read_edit(ctx, r, &x))
+    struct conv_project p;
+    if (!api_manage_project(r, &p) || !read_edit(ctx, r, &x))
         return;
     x.id = r->params[0];
     struct project_wait *w = wait_for_change(r, x.id);
     w->change = projects_change(api_space(r)->projects, &x, false, on_project_changed, w);
 }
 
+/* A file that was added meanwhile goes, too. */
+static void on_project_removed(void *ctx, const struct err *err)
+{
+    struct project_wait *w = ctx;
+    if (!err)
+        attach_remove_all(api_space(w->req)->files, w->req->params[0], NULL, NULL);
+    on_project_changed(ctx, err);
+}
+
+static void on_project_emptied(void *ctx, const struct err *err)
+{
+    struct project_wait *w = ctx;
+    struct http_req *r = w->req;
+    struct project_edit x = {.id = r->params[0], .by = api_user(r), .is_removal = true};
+    w->op = NULL;
+    if (err)
+        api_fail(r, FROM_FILES, err);
+    else
+        w->change = projects_change(api_space(r)->projects, &x, false, on_project_removed, w);
+}
+
+/* Its files first: should the rest fail, the project is still there, and can be removed again. */
 void api_projects_remove(void *ctx, struct http_req *r)
 {
-    if (!may_manage(r))
+    struct conv_project p;
+    if (!api_manage_project(r, &p))
         return;
-    struct project_edit x = {.id = r->params[0], .by = api_user(r), .is_removal = true};
     struct project_wait *w = wait_for_change(r, STR_NONE);
-    w->change = projects_change(api_space(r)->projects, &x, false, on_project_changed, w);
+    w->op = attach_remove_all(api_space(r)->files, r->params[0], on_project_emptied, w);
 }
 
 /* ---- PUT /v1/conversations/:id/project ---- */
