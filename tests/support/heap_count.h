@@ -1,12 +1,13 @@
 /* heap_count.h - how much memory a piece of code takes, in bytes, exactly.
  *
+ *     heap_count_needed();   first of all in a test that cannot do without
  *     heap_count_begin();
  *     work();
  *     heap_count_end();      what this thread has allocated and not freed since
  *     heap_count_most();     the most of it at any moment
  *
- * Only in builds with AddressSanitizer, which tells of each allocation; elsewhere the test is
- * skipped. Allocations of other threads are not counted. One count at a time. */
+ * Only in builds with AddressSanitizer, which tells of each allocation; elsewhere nothing is counted,
+ * and heap_count_needed skips the test. Allocations of other threads are not counted. One count at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,6 +37,10 @@ static inline void on_heap_free(const volatile void *p)
         heap_now -= (long)__sanitizer_get_allocated_size(p);
 }
 
+static inline void heap_count_needed(void)
+{
+}
+
 static inline void heap_count_begin(void)
 {
     static bool is_installed;
@@ -57,9 +62,13 @@ static inline long heap_count_most(void)
     return heap_most;
 }
 #else
-static inline void heap_count_begin(void)
+static inline void heap_count_needed(void)
 {
     skip();
+}
+
+static inline void heap_count_begin(void)
+{
 }
 
 static inline long heap_count_end(void)

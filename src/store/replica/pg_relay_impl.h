@@ -43,6 +43,7 @@ struct pg_relay {
     size_t nservers;   /* other ones that are alive */
     struct pg_listener *listener;
     bool is_listening, is_dead;
+    bool must_load; /* reading who watches elsewhere has failed */
     struct list_node asks; /* struct store_ask: questions of this server */
     uint64_t lag_us;       /* of the last echo */
     struct timer poll;

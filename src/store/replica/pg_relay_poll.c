@@ -12,6 +12,7 @@ struct relay_poll { /* the ends of all watched logs */
     int64_t *last; /* -1: it is not there */
     size_t n;
     int code;
+    bool is_repeated; /* asked for again meanwhile */
 };
 
 struct relay_load { /* who watches elsewhere */
@@ -27,6 +28,14 @@ struct relay_load { /* who watches elsewhere */
 };
 
 static void free_if_dead(struct pg_relay *r);
+static void load_watches(struct pg_relay *r);
+
+/* The database was not there. While nobody listens, it is asked again anyway. */
+static void read_again_later(struct pg_relay *r)
+{
+    if (r->is_listening && !r->is_dead)
+        timer_start(&r->poll, RELAY_POLL_MS);
+}
 
 struct store *relay_store(const struct pg_relay *r, str workspace)
 {
@@ -73,7 +82,10 @@ static void poll_done(struct job *j)
 {
     struct relay_poll *p = CONTAINER_OF(j, struct relay_poll, job);
     struct pg_relay *r = p->relay;
+    bool is_repeated = p->is_repeated;
     r->polling = NULL;
+    if (p->code < 0)
+        read_again_later(r);
     for (size_t i = 0; p->code == 0 && i < p->n; i++) {
         struct relay_conv *v = relay_conv_of(r, p->keys[i]);
         if (v && p->last[i] < 0)
@@ -83,12 +95,17 @@ static void poll_done(struct job *j)
     }
     arena_done(&p->arena);
     free(p);
+    if (is_repeated && !r->is_dead)
+        relay_ask(r);
     free_if_dead(r);
 }
 
+/* A reading under way may have begun before lines that nobody will tell about, or may fail. */
 void relay_ask(struct pg_relay *r)
 {
     struct map_entry *e;
+    if (r->polling)
+        r->polling->is_repeated = true;
     if (r->polling || map_len(&r->convs) == 0)
         return;
     struct relay_poll *p = xcalloc(1, sizeof *p);
@@ -112,10 +129,11 @@ void relay_ask(struct pg_relay *r)
 static void on_poll(void *ctx)
 {
     struct pg_relay *r = ctx;
-    if (r->is_listening)
-        return;
     relay_ask(r);
-    timer_start(&r->poll, RELAY_POLL_MS);
+    if (r->must_load)
+        load_watches(r);
+    if (!r->is_listening)
+        timer_start(&r->poll, RELAY_POLL_MS);
 }
 
 /* ---- who watches elsewhere ---- */
@@ -149,15 +167,16 @@ static void load_work(struct job *j)
     l->code = database_read(l->relay->db, load_read, l, &e);
 }
 
-static void load_watches(struct pg_relay *r);
-
 static void load_done(struct job *j)
 {
     struct relay_load *l = CONTAINER_OF(j, struct relay_load, job);
     struct pg_relay *r = l->relay;
     bool is_repeated = l->is_repeated;
     r->loading = NULL;
-    if (l->code == 0)
+    r->must_load = l->code < 0;
+    if (r->must_load)
+        read_again_later(r);
+    else
         remote_clear(r);
     for (size_t i = 0; i < l->n; i++) {
         const struct loaded_watch *w = &l->rows[i];

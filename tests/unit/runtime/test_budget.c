@@ -1,5 +1,7 @@
 #include <errno.h>
 
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "runtime/budget.h"
 #include "support/tempdir.h"
@@ -96,8 +98,11 @@ static void create(struct world *w, const char *owner, int tokens)
     str line = response(w, "claude-opus-5", tokens, "");
     struct conv_create spec = {.owner_id = str_from(owner), .events = &line, .nevents = 1};
     w->is_done = false;
+    int64_t at = clock_now_ms(); /* of the line, or later */
     store_create(w->rig.store, &spec, on_created, w);
     assert_true(loop_run_until(w->rig.loop, &w->is_done, RIG_WAIT_MS));
+    while (clock_now_ms() <= at) /* the logs are read up to the millisecond of the start */
+        (void)usleep(200);
 }
 
 static const struct json *shown(struct world *w, const char *user, bool is_admin)

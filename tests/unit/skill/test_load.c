@@ -428,6 +428,7 @@ TEST_WITH(personal_skills_have_a_ceiling, set_up, tear_down)
 TEST_WITH(a_set_takes_memory_for_the_skills_that_it_has, set_up, tear_down)
 {
     struct world *w = *state;
+    heap_count_needed();
     heap_count_begin();
     w->set = skills_load(NULL, 0, NULL);
     long bytes = heap_count_end();

@@ -76,6 +76,7 @@ static long sweep_unchanged(struct twin *t, size_t total)
 TEST_WITH(four_times_as_many_logs_are_swept_in_the_same_memory, setup, teardown)
 {
     struct twin *t = *state;
+    heap_count_needed();
     for (int i = 0; i < FEW; i++)
         write_log(&t->a, i);
     long few = sweep_unchanged(t, FEW);
