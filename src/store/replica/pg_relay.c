@@ -161,7 +161,8 @@ static bool is_watched(struct pg_relay *r, str key, const struct relay_conv *v)
 static void hint_at(struct relay_conv *v, store_pos pos)
 {
     struct bus_msg hint = {.topic = v->topic, .pos = pos};
-    bus_publish(v->relay->bus, &hint);
+    if (pos > 0) /* else the log is empty; 0 would mean an event that is not in it */
+        bus_publish(v->relay->bus, &hint);
 }
 
 /* Nothing was published yet, so nobody knows which lines streams have: those that are behind the
