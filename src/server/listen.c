@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 
@@ -70,6 +71,16 @@ static int listen_sockets(struct http_server *s, const struct service *service, 
         is_first = false;
     }
     return 0;
+}
+
+void listen_raise_limit(struct logger *log)
+{
+    struct rlimit lim;
+    if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur >= lim.rlim_max)
+        return;
+    lim.rlim_cur = lim.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &lim) < 0)
+        log_warn(log, "server", "cannot raise the limit of open files: %s", err_reason(-errno));
 }
 
 int listen_keys(const struct config_http *c, struct logger *log, struct tls_keys **ret,

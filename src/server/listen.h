@@ -14,6 +14,9 @@
 int listen_check(const struct config *c, enum auth_mode mode, const struct service *service,
                  struct err *e);
 
+/* As many open files, and so connections, as the system allows. */
+void listen_raise_limit(struct logger *log);
+
 /* The certificate of the settings; *ret is NULL if they have none. */
 int listen_keys(const struct config_http *c, struct logger *log, struct tls_keys **ret,
                 struct err *e);

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -79,16 +78,6 @@ struct server {
 const char *server_socket_path(struct config *c, struct arena *a)
 {
     return presence_socket(a, c->work_dir);
-}
-
-static void raise_file_limit(struct logger *log)
-{
-    struct rlimit lim;
-    if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur >= lim.rlim_max)
-        return;
-    lim.rlim_cur = lim.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &lim) < 0)
-        log_warn(log, "server", "cannot raise the limit of open files: %s", err_reason(-errno));
 }
 
 /* A wrong time zone does not prevent the start: UTC is used. */
@@ -387,7 +376,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->claim_fd = -1;
     s->started_ms = clock_mono_ms();
     arena_init(&s->arena);
-    raise_file_limit(log);
+    listen_raise_limit(log);
     check_time_zone(config, log);
     s->bus = bus_new(l);
     s->fetcher = fetcher_new(l);

@@ -1,5 +1,4 @@
 #include <errno.h>
-
 #include <unistd.h>
 
 #include "base/clock.h"
