@@ -6,7 +6,7 @@ import { openDialog } from '../base/dialog'
 import { h } from '../base/dom'
 import { field, form, input, select, textarea } from '../base/form'
 import { toast } from '../base/toast'
-import { msg, t, tList } from '../base/words'
+import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { MarkdownView } from '../markdown/view'
 import { matchView, type SkillMatch } from './match'
@@ -130,10 +130,10 @@ function skillView(skill: Skill, mayManage: boolean, onChanged: () => void): HTM
     body.append(
       facts([
         [t('Priority'), String(skill.priority)],
-        [t('Triggers'), tList(skill.triggers)],
-        [t('Keywords'), tList(skill.keywords)],
-        [t('Tools'), tList(skill.allowedTools)],
-        [t('Needs bundles'), tList(skill.requiresBundles)],
+        [t('Triggers'), skill.triggers.join(', ')],
+        [t('Keywords'), skill.keywords.join(', ')],
+        [t('Tools'), skill.allowedTools.join(', ')],
+        [t('Needs bundles'), skill.requiresBundles.join(', ')],
         [t('File'), skill.path],
       ]),
       markdown.element,

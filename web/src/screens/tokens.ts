@@ -8,7 +8,7 @@ import { h } from '../base/dom'
 import { checkbox, field, form, input, select } from '../base/form'
 import { fullTime } from '../base/time'
 import { toast } from '../base/toast'
-import { t, tList, tn } from '../base/words'
+import { t, tn } from '../base/words'
 import type { App } from '../model/app'
 import { empty, lead, Loading, section, table } from './parts'
 
@@ -52,7 +52,7 @@ export function tokensPart(app: App): HTMLElement {
 function limits(app: App, { workspaceId, tools }: Token): string {
   const workspace = app.workspace.value?.workspaces?.find(({ id }) => id === workspaceId)
   const place = workspaceId && (workspace?.name ?? workspaceId)
-  return tList(place ? [place, ...tools] : tools)
+  return (place ? [place, ...tools] : tools).join(', ')
 }
 
 function row(app: App, token: Token, onChanged: () => void): (string | HTMLElement)[] {
@@ -62,7 +62,7 @@ function row(app: App, token: Token, onChanged: () => void): (string | HTMLEleme
       .catch((error) => toast(messageOf(error)))
   return [
     token.name,
-    tList(token.scopes) || t('everything'),
+    token.scopes.join(', ') || t('everything'),
     limits(app, token) || '–',
     token.lastUsedAt ? fullTime(token.lastUsedAt) : t('never'),
     token.expiresAt ? fullTime(token.expiresAt) : t('never'),
