@@ -26,7 +26,7 @@ struct api_space {
     const char *root; /* its directory */
     const struct config *config;
     struct store *store;
-    struct attach *files;      /* what people have given */
+    struct attach *files;      /* what people have given; NULL = none can be given */
     struct media *media;       /* in other forms */
     struct notices *notices;   /* of its people; NULL = none are kept */
     struct texts *texts;       /* instructions and saved prompts; NULL = none can be written */

@@ -237,7 +237,7 @@ void api_projects_set(void *ctx, struct http_req *r)
 static void on_project_removed(void *ctx, const struct err *err)
 {
     struct project_wait *w = ctx;
-    if (!err)
+    if (!err && api_space(w->req)->files)
         attach_remove_all(api_space(w->req)->files, w->req->params[0], NULL, NULL);
     on_project_changed(ctx, err);
 }
@@ -261,7 +261,10 @@ void api_projects_remove(void *ctx, struct http_req *r)
     if (!api_manage_project(r, &p))
         return;
     struct project_wait *w = wait_for_change(r, STR_NONE);
-    w->op = attach_remove_all(api_space(r)->files, r->params[0], on_project_emptied, w);
+    if (api_space(r)->files)
+        w->op = attach_remove_all(api_space(r)->files, r->params[0], on_project_emptied, w);
+    else
+        on_project_emptied(w, NULL);
 }
 
 /* ---- PUT /v1/conversations/:id/project ---- */

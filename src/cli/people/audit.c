@@ -14,11 +14,7 @@
 #define TAIL_COUNT 50
 #define DAY_MS     (24LL * 3600 * 1000)
 
-#define FILES_ARG                                                                                  \
-    {                                                                                              \
-        "files", 0, ARG_FLAG, NULL,                                                                \
-            "use the files of this machine, although servers share a log (store.replicas)"         \
-    }
+#define FILES_HELP "use the files of this machine, although servers share a log (store.replicas)"
 
 static const struct arg ARGS[] = {
     {"since", 0, ARG_STRING, "WHEN", "show records since a date, or since 30m, 12h or 7d ago"},
@@ -26,10 +22,10 @@ static const struct arg ARGS[] = {
     {"action", 0, ARG_STRING, "GLOB", "show only these actions: login, 'bundle.*'"},
     {"limit", 'n', ARG_INT, "N", "show at most N records, the newest (default: 50)"},
     {"follow", 'f', ARG_FLAG, NULL, "print new records until Ctrl-C"},
-    FILES_ARG,
+    {"files", 0, ARG_FLAG, NULL, FILES_HELP},
     {0}};
 
-static const struct arg VERIFY_ARGS[] = {FILES_ARG, {0}};
+static const struct arg VERIFY_ARGS[] = {{"files", 0, ARG_FLAG, NULL, FILES_HELP}, {0}};
 
 /* 30m, 12h, 7d */
 static bool parse_span(str s, int64_t *ret_ms)
