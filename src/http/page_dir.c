@@ -293,7 +293,7 @@ int page_dir_open(struct loop *l, struct pool *pool, struct logger *log, const c
         look_free(k);
         struct err why = *e;
         return err_set(e, r,
-                       "There is no page in %s: %s. scripts/build-web writes one "
+                       "%s does not contain a built page: %s. scripts/build-web writes one "
                        "(web/README.md).",
                        dir, why.msg);
     }

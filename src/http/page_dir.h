@@ -14,7 +14,7 @@
 
 struct page_dir;
 
-/* Blocking. -ENOENT: there is no page. dir and pool are borrowed. */
+/* Blocking. -ENOENT: the directory does not contain a built page. dir and pool are borrowed. */
 int page_dir_open(struct loop *l, struct pool *pool, struct logger *log, const char *dir,
                   struct page_dir **ret, struct err *e);
 /* Valid until the loop continues. */

@@ -37,7 +37,7 @@ struct budget_wait { /* embedded; zeroed before the first use */
     void *ctx;
 };
 /* Calls fn when what other servers had spent before this call is known, or cannot be found out;
- * immediately if nothing is limited or there are no others. */
+ * immediately without limits, or without other servers. */
 void budgets_fresh(struct budgets *b, struct budget_wait *wait, loop_fn fn, void *ctx);
 void budgets_forget(struct budget_wait *wait); /* fn is not called any more; absent is fine */
 

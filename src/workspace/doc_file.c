@@ -6,6 +6,8 @@
 #include "base/bytes/hash.h"
 #include "os/file.h"
 
+#define CHANGED_HERE "-"
+
 struct doc_file {
     struct pool *pool;
     struct logger *log;
@@ -16,7 +18,8 @@ struct doc_file {
     uint64_t version;
     struct document_table *table; /* NULL: the file is all there is */
     char *workspace_id, *name;
-    char seen[SHA256_HEX_LEN + 1]; /* the file when it was last read; empty: there was none */
+    /* the text when it was last read; empty: there was none; CHANGED_HERE: it was changed since */
+    char seen[SHA256_HEX_LEN + 1];
     bool is_unreadable, is_closing;
     bool is_stale;            /* the file is to be read again, behind the changes */
     struct list_node changes; /* the first is being made, unless the file is being read */
@@ -110,10 +113,12 @@ static void on_document_written(struct job *j)
     struct doc_file *f = CONTAINER_OF(j, struct doc_file, job);
     struct doc_change *c = LIST_ENTRY(list_pop(&f->changes), struct doc_change, node);
     bool is_done = f->err.code == 0;
-    if (is_done)
+    if (is_done) {
         take_next(f);
-    else
+        memcpy(f->seen, CHANGED_HERE, sizeof CHANGED_HERE);
+    } else {
         arena_done(&f->next_arena);
+    }
     if (c->fn) /* which may close the document: it still works */
         c->fn(c->ctx, is_done ? NULL : &f->err);
     arena_done(&c->arena);
@@ -163,19 +168,35 @@ void doc_change_forget(struct doc_change *c)
 
 /* ---- reading ---- */
 
-/* Sets next and next_seen; without a file, to an empty document and "". */
-static int read_next(struct doc_file *f, struct err *e)
+/* What all servers have, or the file: of the two the table is never older than a change that was
+ * made here, and the file is there without the database. *ret_found: there is a document. */
+static int read_document_text(struct doc_file *f, bool is_open, str *ret, bool *ret_found,
+                              struct err *e)
+{
+    if (f->table && is_open &&
+        f->table->read(f->table, &f->next_arena, str_from(f->workspace_id), str_from(f->name), ret,
+                       e) == 0) {
+        *ret_found = ret->n > 0;
+        return ret->n <= f->max_bytes ? 0 : err_set(e, -EFBIG, "it is too large");
+    }
+    *e = (struct err){0};
+    *ret_found = file_exists(f->path);
+    return *ret_found ? file_read(&f->next_arena, f->path, f->max_bytes, ret, e) : 0;
+}
+
+/* Sets next and next_seen; without a document, to an empty one and "". */
+static int read_next(struct doc_file *f, bool is_open, struct err *e)
 {
     str text;
+    bool is_found;
     f->next = json_new(&f->next_arena, JSON_OBJECT);
     f->next_seen[0] = '\0';
-    if (!file_exists(f->path))
-        return 0;
-    int r = file_read(&f->next_arena, f->path, f->max_bytes, &text, e);
-    if (r == 0)
-        sha256_hex(text, f->next_seen);
-    if (r == 0 && strcmp(f->next_seen, f->seen) != 0)
-        r = json_parse(&f->next_arena, text, JSON_UNIQUE, &f->next, e);
+    int r = read_document_text(f, is_open, &text, &is_found, e);
+    if (r < 0 || !is_found)
+        return r;
+    sha256_hex(text, f->next_seen);
+    if (strcmp(f->next_seen, f->seen) != 0)
+        r = json_parse(&f->next_arena, text, JSON_COPY | JSON_UNIQUE, &f->next, e);
     if (r == 0 && f->next->type != JSON_OBJECT)
         r = err_set(e, -EINVAL, "not a JSON object");
     return r;
@@ -184,7 +205,7 @@ static int read_next(struct doc_file *f, struct err *e)
 static void reread_document(struct job *j) /* pool thread */
 {
     struct doc_file *f = CONTAINER_OF(j, struct doc_file, job);
-    (void)read_next(f, &f->err);
+    (void)read_next(f, true, &f->err);
 }
 
 static void take_read(struct doc_file *f)
@@ -249,7 +270,7 @@ struct doc_file *doc_file_open(const struct doc_place *at, size_t max_bytes)
     arena_init(&f->arena);
     arena_init(&f->next_arena);
     f->root = json_new(&f->arena, JSON_OBJECT);
-    f->is_unreadable = read_next(f, &f->err) < 0;
+    f->is_unreadable = read_next(f, false, &f->err) < 0;
     take_read(f);
     return f;
 }

@@ -8,7 +8,7 @@
  *
  * If several servers have the document, a change is made in their table (documents.h), on what the
  * table has; workspace/mirror.h brings it into the files of all servers, and doc_file_reload reads
- * it from there. Loop thread. */
+ * it again. Loop thread. */
 #pragma once
 
 #include "base/json/json.h"

@@ -6,7 +6,7 @@ import { assert, before, nb, run, SRC_DIR, test, tmpdir } from '../support/tap.m
 import { startPostgres } from '../support/postgres.mjs'
 import { createDatabase, databaseUrl } from '../support/stored.mjs'
 
-const FILES = ['chat_api', 'live', 'queue', 'for_people', 'access']
+const FILES = ['chat_api', 'live', 'queue', 'for_people', 'project_files', 'access']
 const LONGEST = 'access'
 let postgres, longest
 

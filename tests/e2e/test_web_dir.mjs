@@ -17,7 +17,7 @@ test('a directory without a page is refused, and the message says why', async ()
     const open = page({ 'index.html': '<p>x' })
     fs.chmodSync(open, 0o777)
     const cases = [
-        [path.join(tmpdir(), 'none'), /There is no page in .*: it cannot be opened/],
+        [path.join(tmpdir(), 'none'), /does not contain a built page: it cannot be opened/],
         [page({ 'readme.txt': 'x' }), /it has no index\.html\. scripts\/build-web writes one/],
         [page({ 'index.html': '<script type="module" src="/src/main.ts"></script>' }), /the source of a page/],
         [open, /every user of this machine can write to it/],

@@ -46,7 +46,8 @@ int carry_to_files(struct carry *c, const struct carry_place *p, struct err *e);
 int carry_people(struct carry *c, struct roster_source *from, struct roster_source *to,
                  struct err *e);
 
-/* For the files of this room: something was not carried, and the call goes on. */
+/* Internal to pg_carry*.c and carry_*.c: reports an item that was not copied; the conversion
+ * continues. */
 __attribute__((format(printf, 2, 3))) void carry_problem(struct carry *c, const char *fmt, ...);
 /* carry_consents.c: permissions.json and nb_consent. */
 int consents_in(struct carry *c, const struct carry_place *p, struct err *e);

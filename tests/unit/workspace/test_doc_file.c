@@ -16,7 +16,7 @@ struct world {
     struct tempdir dir;
     struct doc_file *f;
     char path[128];
-    int codes[8]; /* in the order of the callbacks */
+    int codes[16]; /* in the order of the callbacks */
     size_t n;
 };
 
@@ -192,24 +192,63 @@ TEST_WITH(with_other_servers_a_change_is_made_on_what_the_table_has, set_up, tea
     change(w, 1);
     finish(w, 4);
     assert_true(w->codes[3] < 0);
-    /* The file comes from another server; one that has not changed is not read. */
+    doc_file_free(w->f);
+    w->f = NULL;
+    arena_done(&shelf.arena);
+}
+
+/* Behind a reading: a change that fails and leaves everything as it is. */
+static void change_in_vain(struct world *w, size_t n)
+{
+    doc_change_start(w->f, doc_change_new(), fill, NULL, on_changed, w);
+    finish(w, n);
+    assert_true(w->codes[n - 1] < 0);
+}
+
+TEST_WITH(with_other_servers_the_table_is_read_and_without_it_the_file, set_up, tear_down)
+{
+    struct world *w = *state;
+    struct shelf shelf;
+    shelf_init(&shelf);
+    doc_file_free(w->f);
+    w->f = doc_file_open(&(struct doc_place){.pool = w->pool,
+                                             .path = w->path,
+                                             .table = &shelf.table,
+                                             .workspace_id = STR("ws_a"),
+                                             .name = STR("doc.json")},
+                         DOC_MAX);
+    change(w, 1);
+    finish(w, 1);
+    /* The mirror has written what it read before the change: that is not taken. */
     assert_int_equal(file_write_atomic(w->path, STR("{\"n\":5}"), 0600, NULL), 0);
     doc_file_reload(w->f);
-    change(w, 1); /* behind the reading; it fails, as the one before */
-    finish(w, 5);
+    change_in_vain(w, 2);
+    assert_int_equal(value(w), 1);
+    shelf.rows[0].bytes = STR("{\"n\":30}"); /* another server */
+    doc_file_reload(w->f);
+    change_in_vain(w, 3);
+    assert_int_equal(value(w), 30);
+    change(w, 1);
+    finish(w, 4);
+    assert_int_equal(value(w), 61);
+    shelf.rows[0].bytes = STR("{\"n\":30}"); /* the same as before is news again */
+    doc_file_reload(w->f);
+    change_in_vain(w, 5);
+    assert_int_equal(value(w), 30);
+    shelf.fails = -EHOSTUNREACH;
+    doc_file_reload(w->f);
+    change_in_vain(w, 6);
     assert_int_equal(value(w), 5);
     assert_int_equal(file_write_atomic(w->path, STR("{"), 0600, NULL), 0);
     doc_file_reload(w->f);
-    change(w, 1);
-    finish(w, 6);
+    change_in_vain(w, 7);
     assert_int_equal(value(w), 5);
     /* A reading that is asked for during a change follows it, also when the change fails. */
     assert_int_equal(file_write_atomic(w->path, STR("{\"n\":6}"), 0600, NULL), 0);
-    change(w, 1);
+    doc_change_start(w->f, doc_change_new(), fill, NULL, on_changed, w);
     doc_file_reload(w->f);
-    finish(w, 7);
-    change(w, 1);
     finish(w, 8);
+    change_in_vain(w, 9);
     assert_int_equal(value(w), 6);
     doc_file_free(w->f);
     w->f = NULL;
