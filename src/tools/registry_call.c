@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/schema/schema.h"
 #include "tools/registry_impl.h"
-#include "tools/schema/schema.h"
 
 static unsigned limit_of(const struct registry_source *s)
 {

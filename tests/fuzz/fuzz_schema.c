@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/schema/schema.h"
 #include "base/utf8.h"
-#include "tools/schema/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* schema_logic.c - keywords that combine schemas, and references between them. */
-#include "tools/schema/schema_impl.h"
+#include "base/schema/schema_impl.h"
 
 /* Fails at this path. If the deepest failure of the branches is inside the value, it is the best
  * explanation and is reported instead. */

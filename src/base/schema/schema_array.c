@@ -1,5 +1,5 @@
 /* schema_array.c - keywords about arrays. */
-#include "tools/schema/schema_impl.h"
+#include "base/schema/schema_impl.h"
 
 static struct schema_path element(const struct schema_path *up, size_t index)
 {

@@ -1,4 +1,4 @@
-#include "tools/schema/schema_regex.h"
+#include "base/schema/schema_regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* schema_object.c - keywords about objects. */
+#include "base/schema/schema_impl.h"
 #include "base/utf8.h"
-#include "tools/schema/schema_impl.h"
 
 #define NAME_SHOWN_MAX 80
 

@@ -1,11 +1,11 @@
-#include "tools/schema/schema.h"
+#include "base/schema/schema.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 
+#include "base/schema/schema_impl.h"
 #include "base/utf8.h"
-#include "tools/schema/schema_impl.h"
 
 #define PATH_BYTES_MAX 300
 #define PATH_KEY_MAX   64

@@ -1,8 +1,8 @@
 /* schema_scalar.c - keywords about any value, numbers and strings. */
 #include <math.h>
 
+#include "base/schema/schema_impl.h"
 #include "base/utf8.h"
-#include "tools/schema/schema_impl.h"
 
 #define QUOTED_MAX 200 /* bytes of an enumeration shown in an error */
 

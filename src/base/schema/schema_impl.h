@@ -1,8 +1,8 @@
 /* schema_impl.h - what the parts of the JSON Schema validator share. */
 #pragma once
 
-#include "tools/schema/schema.h"
-#include "tools/schema/schema_regex.h"
+#include "base/schema/schema.h"
+#include "base/schema/schema_regex.h"
 
 struct schema_path { /* on the stack, from the value up to the root */
     const struct schema_path *up;

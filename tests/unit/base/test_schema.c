@@ -1,7 +1,7 @@
 #include <errno.h>
 
+#include "base/schema/schema.h"
 #include "support/unit.h"
-#include "tools/schema/schema.h"
 
 struct schema_case {
     const char *schema, *value;
