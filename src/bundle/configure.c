@@ -7,8 +7,8 @@
 #include "bundle/entry/entry.h"
 #include "bundle/package/package.h"
 #include "bundle/package/user_config.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/supervise/bundle_impl.h"
+#include "workspace/secrets/credentials.h"
 
 #define TEXT_MAX (64u * 1024)
 
@@ -118,7 +118,7 @@ static int store_values(const struct bundle_change_op *op, const struct configur
 {
     struct arena a;
     arena_init(&a);
-    str slug = credentials_slug(&a, &c->entry);
+    str slug = entry_credentials(&a, &c->entry);
     int r = 0;
     for (size_t i = 0; r == 0 && i < c->values->len; i++) {
         const struct json_member *m = &c->values->members[i];
@@ -177,7 +177,7 @@ static int load_configuration(struct bundle_change_op *op, struct configuration 
     if (r == 0)
         r = package_manifest(a, dir, &c->manifest, &op->err);
     if (r == 0)
-        r = credentials_load(a, op->credentials_dir, credentials_slug(a, &c->entry), &c->stored,
+        r = credentials_load(a, op->credentials_dir, entry_credentials(a, &c->entry), &c->stored,
                              &op->err);
     return r;
 }

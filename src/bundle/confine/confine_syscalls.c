@@ -6,11 +6,13 @@
  * do: without namespaces a bundle sees the processes, sockets and files of the whole machine. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/btrfs.h>
 #include <linux/fs.h>
 #include <linux/fsverity.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -33,6 +35,12 @@
 #endif
 #ifndef __NR_file_setattr
 #define __NR_file_setattr 469
+#endif
+#ifndef __NR_listns
+#define __NR_listns 470
+#endif
+#ifndef __NR_memfd_secret
+#define __NR_memfd_secret 447
 #endif
 
 #define IOPRIO_OF_USER 3          /* IOPRIO_WHO_USER */
@@ -67,8 +75,8 @@ struct rule {
     {                                                                                              \
         __NR_##name, mechanism, EPERM, NOT_ZERO, argument, 0, 0                                    \
     }
-#define REFUSE_CLONE(flag)    REFUSE_IF(clone, ALWAYS, 0, flag, flag, EPERM)
-#define REFUSE_IOCTL(request) REFUSE_IF(ioctl, LANDLOCK, 1, LOW_HALF, request, EPERM)
+#define REFUSE_CLONE(flag)               REFUSE_IF(clone, ALWAYS, 0, flag, flag, EPERM)
+#define REFUSE_IOCTL(request, mechanism) REFUSE_IF(ioctl, mechanism, 1, LOW_HALF, request, EPERM)
 
 static const struct rule RULES[] = {
     /* other processes */
@@ -76,8 +84,16 @@ static const struct rule RULES[] = {
     REFUSE(process_vm_readv, ALWAYS),
     REFUSE(process_vm_writev, ALWAYS),
     REFUSE(pidfd_getfd, ALWAYS),
+    REFUSE(process_madvise, ALWAYS),
+    REFUSE(process_mrelease, ALWAYS),
     REFUSE(kcmp, ALWAYS),
     REFUSE_OTHERS(prlimit64, ALWAYS, 0),
+    REFUSE_OTHERS(migrate_pages, ALWAYS, 0),
+    REFUSE_OTHERS(move_pages, ALWAYS, 0),
+
+    /* typing into a terminal that another program reads */
+    REFUSE_IOCTL(TIOCSTI, ALWAYS),
+    REFUSE_IOCTL(TIOCLINUX, ALWAYS),
 
     /* another view of the file system */
     REFUSE(mount, ALWAYS),
@@ -96,6 +112,10 @@ static const struct rule RULES[] = {
     REFUSE(open_by_handle_at, ALWAYS),
     REFUSE(fanotify_init, ALWAYS),
     REFUSE(quotactl, ALWAYS),
+    REFUSE(quotactl_fd, ALWAYS),
+#ifdef __NR_lookup_dcookie
+    REFUSE(lookup_dcookie, ALWAYS),
+#endif
     REFUSE(swapon, ALWAYS),
     REFUSE(swapoff, ALWAYS),
     REFUSE(acct, ALWAYS),
@@ -104,6 +124,7 @@ static const struct rule RULES[] = {
     REFUSE(setns, ALWAYS),
     REFUSE(unshare, ALWAYS),
     ABSENT(clone3, ALWAYS),
+    ABSENT(listns, ALWAYS),
     REFUSE_CLONE(CLONE_NEWUSER),
     REFUSE_CLONE(CLONE_NEWNS),
     REFUSE_CLONE(CLONE_NEWPID),
@@ -124,6 +145,8 @@ static const struct rule RULES[] = {
     REFUSE(syslog, ALWAYS),
     REFUSE(settimeofday, ALWAYS),
     REFUSE(clock_settime, ALWAYS),
+    REFUSE(clock_adjtime, ALWAYS),
+    REFUSE(adjtimex, ALWAYS),
     REFUSE(sethostname, ALWAYS),
     REFUSE(setdomainname, ALWAYS),
     REFUSE(vhangup, ALWAYS),
@@ -134,6 +157,14 @@ static const struct rule RULES[] = {
     REFUSE(iopl, ALWAYS),
     REFUSE(ioperm, ALWAYS),
 #endif
+#ifdef __NR_modify_ldt
+    REFUSE(modify_ldt, ALWAYS),
+    REFUSE(uselib, ALWAYS),
+    REFUSE(_sysctl, ALWAYS),
+#endif
+
+    /* memory that nb cannot measure */
+    ABSENT(memfd_secret, ALWAYS),
 
     /* keys of the user, and I/O that filters cannot see */
     REFUSE(keyctl, ALWAYS),
@@ -164,10 +195,24 @@ static const struct rule RULES[] = {
     REFUSE(chown, LANDLOCK),
     REFUSE(lchown, LANDLOCK),
 #endif
-    REFUSE_IOCTL(FS_IOC_SETFLAGS),
-    REFUSE_IOCTL(FS_IOC_FSSETXATTR),
-    REFUSE_IOCTL(SET_GENERATION),
-    REFUSE_IOCTL(FS_IOC_ENABLE_VERITY),
+    REFUSE_IOCTL(FS_IOC_SETFLAGS, LANDLOCK),
+    REFUSE_IOCTL(FS_IOC_FSSETXATTR, LANDLOCK),
+    REFUSE_IOCTL(SET_GENERATION, LANDLOCK),
+    REFUSE_IOCTL(FS_IOC_ENABLE_VERITY, LANDLOCK),
+
+    /* Nor does it cover requests that change a directory which was opened for reading: subvolumes
+     * and snapshots of Btrfs, encryption of a file system and its keys. */
+    REFUSE_IOCTL(BTRFS_IOC_SUBVOL_CREATE, LANDLOCK),
+    REFUSE_IOCTL(BTRFS_IOC_SUBVOL_CREATE_V2, LANDLOCK),
+    REFUSE_IOCTL(BTRFS_IOC_SUBVOL_SETFLAGS, LANDLOCK),
+    REFUSE_IOCTL(BTRFS_IOC_SNAP_CREATE, LANDLOCK),
+    REFUSE_IOCTL(BTRFS_IOC_SNAP_CREATE_V2, LANDLOCK),
+    REFUSE_IOCTL(BTRFS_IOC_SNAP_DESTROY, LANDLOCK),
+    REFUSE_IOCTL(BTRFS_IOC_SNAP_DESTROY_V2, LANDLOCK),
+    REFUSE_IOCTL(BTRFS_IOC_SET_RECEIVED_SUBVOL, LANDLOCK),
+    REFUSE_IOCTL(FS_IOC_SET_ENCRYPTION_POLICY, LANDLOCK),
+    REFUSE_IOCTL(FS_IOC_ADD_ENCRYPTION_KEY, LANDLOCK),
+    REFUSE_IOCTL(FS_IOC_REMOVE_ENCRYPTION_KEY, LANDLOCK),
 
     /* memory and queues that all programs of the user share */
     REFUSE(shmget, LANDLOCK),

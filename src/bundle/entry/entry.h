@@ -118,6 +118,10 @@ str bundle_last_segment(str s);
 
 /* "@scope/name" -> "scope-name", for sep '-'. */
 char *package_slug(struct arena *a, str name, char sep);
+/* The name of the bundle's file of credentials without ".json": "scope@package" for a package of
+ * the registry, so that no other package of the same short name can read it; otherwise the server
+ * name. */
+str entry_credentials(struct arena *a, const struct bundle_entry *entry);
 
 /* "@scope/My_Server" -> "my-server". -EINVAL: it is empty or too long. -EPERM: it is reserved. */
 int bundle_server_name(struct arena *a, str source, str *ret, struct err *e);

@@ -181,12 +181,15 @@ int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure
     if (c == ADDRESS_METADATA)
         return err_set(e, -EACCES, "the URL points to the metadata service of a cloud");
     if (c != ADDRESS_PUBLIC && !is_own)
-        return err_set(e, -EACCES,
-                       "the URL points to %s; set \"allowPrivate\": true in its entry to allow it",
-                       address_class_name(c));
+        return err_set(
+            e, -EACCES,
+            "the URL points to %s; \"allowPrivate\": true in its entry, or nb bundle add "
+            "--allow-private, allows that",
+            address_class_name(c));
     if (!u.is_https && !is_own)
-        return err_set(e, -EACCES,
-                       "the URL must start with https:// (or set \"allowPrivate\": true for a "
-                       "server in your own network)");
+        return err_set(
+            e, -EACCES,
+            "the URL must start with https://; \"allowPrivate\": true in its entry, or nb "
+            "bundle add --allow-private, allows http:// in your own network");
     return 0;
 }

@@ -26,6 +26,14 @@ char *package_slug(struct arena *a, str name, char sep)
     return slug;
 }
 
+str entry_credentials(struct arena *a, const struct bundle_entry *entry)
+{
+    if (entry->kind != BUNDLE_NAMED)
+        return entry->server_name;
+    /* "@scope/package": neither part can hold an @ or a slash. */
+    return str_from(package_slug(a, entry->name, '@'));
+}
+
 /* ---- reserved names ---- */
 
 static bool is_taken_for(struct arena *a, str name, str own)

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "bundle/oauth/oauth.h"
-#include "bundle/settings/credentials.h"
+#include "workspace/secrets/credentials.h"
 
 static const char *const AUTH_NAMES[] = {
     [OAUTH_AUTH_NONE] = "none", [OAUTH_AUTH_BASIC] = "basic", [OAUTH_AUTH_POST] = "post"};

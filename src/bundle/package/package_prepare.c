@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "bundle/package/package.h"
-#include "bundle/settings/credentials.h"
+#include "workspace/secrets/credentials.h"
 
 static const char *from_environment(void *ctx, const char *name)
 {
@@ -41,7 +41,7 @@ static int load_values(struct arena *a, const struct package_use *use, struct pa
         .home_dir = use->home_dir,
         .may_lack = use->may_lack_values,
     };
-    str slug = credentials_slug(a, use->entry);
+    str slug = entry_credentials(a, use->entry);
     int rc = credentials_load(a, use->credentials_dir, slug, &stored, e);
     if (rc < 0)
         return rc;

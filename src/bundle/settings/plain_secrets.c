@@ -4,7 +4,7 @@
 
 #include "base/bytes/hash.h"
 #include "base/text/secret_name.h"
-#include "bundle/settings/credentials.h"
+#include "workspace/secrets/credentials.h"
 
 #define KEY_PREFIX "@" /* prefix of stored names; no manifest can request them */
 
@@ -113,7 +113,7 @@ static int store(struct arena *a, const char *dir, const struct bundle_entry *b,
     source_of(b, source);
     json_set(a, kept, STR("source"), json_of_str(arena_str(a, str_from(source))));
     json_set(a, kept, STR("value"), plain);
-    return credentials_set(dir, credentials_slug(a, b), stored_key(a, p),
+    return credentials_set(dir, entry_credentials(a, b), stored_key(a, p),
                            p->kind == PLACE_OPTION ? &plain : kept, e);
 }
 
@@ -255,7 +255,7 @@ int plain_secrets_unseal(struct arena *a, const char *credentials_dir, struct bu
 {
     struct unsealing u = {.arena = a, .entry = b, .e = e};
     struct json *stored;
-    int r = credentials_load(a, credentials_dir, credentials_slug(a, b), &stored, e);
+    int r = credentials_load(a, credentials_dir, entry_credentials(a, b), &stored, e);
     u.stored = r == 0 ? stored : NULL;
     source_of(b, u.source);
     for (size_t i = 0; r == 0 && i < b->nenv; i++)

@@ -240,8 +240,13 @@ static int merge_members(struct file *f, const char *key, const struct json *mem
     struct json *section = json_get(root, key);
     if (!json_is(section, JSON_OBJECT))
         section = json_new(&f->arena, JSON_OBJECT);
-    for (size_t i = 0; i < members->len; i++)
-        json_set(&f->arena, section, members->members[i].key, members->members[i].value);
+    for (size_t i = 0; i < members->len; i++) {
+        const struct json_member *one = &members->members[i];
+        if (one->value.type == JSON_NULL)
+            json_unset(section, arena_cstr(&f->arena, one->key));
+        else
+            json_set(&f->arena, section, one->key, one->value);
+    }
     return settings_text_set(&f->arena, f->text, key, section, ret, e);
 }
 

@@ -28,7 +28,8 @@ int settings_remove_bundle(const char *path, str server_name, struct err *e);
 int settings_replace_bundle(const char *path, str server_name, const struct json *entry,
                             struct err *e);
 
-/* Sets these members of a section, such as "permissions"; its other members stay. */
+/* Sets these members of a section, such as "permissions", and removes those that are null; its
+ * other members stay. */
 int settings_set_members(const char *path, const char *section, const struct json *members,
                          struct err *e);
 

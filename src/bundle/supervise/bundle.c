@@ -5,9 +5,9 @@
 #include "base/text/hidden.h"
 #include "bundle/entry/package_command.h"
 #include "bundle/plan/bundle_want.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/supervise/bundle_impl.h"
 #include "bundle/supervise/fault.h"
+#include "workspace/secrets/credentials.h"
 
 const char *bundle_state_name(enum bundle_state s)
 {
@@ -141,8 +141,8 @@ const char *bundle_token_dir(const struct bundle *b, struct arena *a)
 
 str bundle_token_slug(const struct bundle *b, struct arena *a)
 {
-    return b->user_id.n > 0 ? credentials_person_slug(a, &b->entry, b->user_id)
-                            : credentials_slug(a, &b->entry);
+    return b->user_id.n > 0 ? credentials_person_slug(a, b->entry.server_name, b->user_id)
+                            : entry_credentials(a, &b->entry);
 }
 
 str bundle_sign_in_advice(const struct bundle *b, struct arena *a)

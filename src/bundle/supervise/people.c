@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/supervise/bundle_impl.h"
+#include "workspace/secrets/credentials.h"
 
 struct person {
     struct list_node node; /* in bundle.people, the most recently used at the end */
@@ -363,7 +363,7 @@ static int check_person(const struct bundle *face, str user_id, struct err *e)
         return err_set(e, -EXDEV, "%.*s is used with the account of one person",
                        STR_ARG(face->entry.server_name));
     arena_init(&a);
-    bool is_id = credentials_person_slug(&a, &face->entry, user_id).n > 0;
+    bool is_id = credentials_person_slug(&a, face->entry.server_name, user_id).n > 0;
     arena_done(&a);
     return is_id ? 0 : err_set(e, -ENOKEY, "this person cannot have an account");
 }

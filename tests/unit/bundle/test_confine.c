@@ -1,9 +1,12 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/btrfs.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -154,6 +157,34 @@ static int read_key(void)
     return open(at("home/.ssh/id"), O_RDONLY | O_CLOEXEC);
 }
 
+/* The argument is not read: the filter refuses, or the file system does not know the request. */
+static int request_of_dir(unsigned long request)
+{
+    int fd = open(at("home/notes"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int rc = ioctl(fd, request, NULL);
+    int code = errno;
+    close(fd);
+    errno = code;
+    return rc;
+}
+
+static int make_subvolume(void)
+{
+    return request_of_dir(BTRFS_IOC_SUBVOL_CREATE);
+}
+
+static int encrypt_dir(void)
+{
+    return request_of_dir(FS_IOC_SET_ENCRYPTION_POLICY);
+}
+
+static int set_flags(void)
+{
+    return request_of_dir(FS_IOC_SETFLAGS);
+}
+
 TEST_WITH(sockets, rig_open, rig_close)
 {
     needs_both();
@@ -204,6 +235,9 @@ TEST_WITH(files, rig_open, rig_close)
     assert_int_equal(attempt(&s, write_notes), EACCES);
     assert_int_equal(attempt(&s, empty_notes), EACCES);
     assert_int_equal(attempt(&s, change_mode), EPERM);
+    assert_int_equal(attempt(&s, make_subvolume), EPERM);
+    assert_int_equal(attempt(&s, encrypt_dir), EPERM);
+    assert_int_equal(attempt(&s, set_flags), EPERM);
     assert_int_equal(attempt(&s, read_key), EACCES);
     path_list_add(&rig.arena, &s.write, str_from(at("home/notes")));
     assert_int_equal(attempt(&s, write_notes), 0);

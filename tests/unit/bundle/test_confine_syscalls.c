@@ -8,6 +8,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +18,11 @@
 
 #define PROGRAM_MAX 1024
 #define X32_BIT     0x40000000
+
+/* Not in the headers of every kernel. */
+#define NR_MEMFD_SECRET   447
+#define NR_OPEN_TREE_ATTR 467
+#define NR_LISTNS         470
 
 static struct sock_filter program[PROGRAM_MAX];
 static size_t program_n;
@@ -71,9 +77,9 @@ static uint32_t run(const struct seccomp_data *d)
     return 0;
 }
 
-static int answer_of(uint32_t arch, int nr, uint64_t first)
+static int answer_of(uint32_t arch, int nr, uint64_t first, uint64_t second)
 {
-    struct seccomp_data d = {.nr = nr, .arch = arch, .args = {first}};
+    struct seccomp_data d = {.nr = nr, .arch = arch, .args = {first, second}};
     uint32_t r = run(&d);
     if (r == SECCOMP_RET_ALLOW)
         return 0;
@@ -83,7 +89,7 @@ static int answer_of(uint32_t arch, int nr, uint64_t first)
 
 static int answer(int nr, uint64_t first)
 {
-    return answer_of(seccomp_arch_native(), nr, first);
+    return answer_of(seccomp_arch_native(), nr, first, 0);
 }
 
 TEST(calls_that_reach_beyond_the_sandbox_are_refused_by_their_numbers)
@@ -98,13 +104,40 @@ TEST(calls_that_reach_beyond_the_sandbox_are_refused_by_their_numbers)
         __NR_perf_event_open, __NR_userfaultfd,      __NR_reboot,
         __NR_syslog,          __NR_clock_settime,    __NR_sethostname,
         __NR_keyctl,          __NR_add_key,          __NR_request_key,
-        __NR_io_uring_setup,  __NR_io_uring_enter,
+        __NR_io_uring_setup,  __NR_io_uring_enter,   __NR_io_uring_register,
+        __NR_process_madvise, __NR_process_mrelease, __NR_pidfd_getfd,
+        __NR_quotactl,        __NR_quotactl_fd,      __NR_fanotify_init,
+        __NR_clock_adjtime,   __NR_adjtimex,         __NR_fsconfig,
+        __NR_fsmount,         __NR_fspick,           NR_OPEN_TREE_ATTR,
+#ifdef __x86_64__
+        __NR_modify_ldt,      __NR_uselib,           __NR__sysctl,
+#endif
     };
+    static const int OF_OTHERS[] = {__NR_prlimit64, __NR_migrate_pages, __NR_move_pages};
     read_filter();
     for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++)
         assert_int_equal(answer(REFUSED[i], 0), EPERM);
-    assert_int_equal(answer(__NR_prlimit64, 0), 0);
-    assert_int_equal(answer(__NR_prlimit64, 1), EPERM);
+    for (size_t i = 0; i < ARRAY_LEN(OF_OTHERS); i++) {
+        assert_int_equal(answer(OF_OTHERS[i], 0), 0);
+        assert_int_equal(answer(OF_OTHERS[i], 1), EPERM);
+    }
+}
+
+TEST(calls_that_programs_can_do_without_do_not_exist)
+{
+    static const int ABSENT[] = {__NR_clone3, NR_MEMFD_SECRET, NR_LISTNS};
+    read_filter();
+    for (size_t i = 0; i < ARRAY_LEN(ABSENT); i++)
+        assert_int_equal(answer(ABSENT[i], 0), ENOSYS);
+}
+
+TEST(nothing_can_be_typed_into_a_terminal)
+{
+    static const uint64_t TYPING[] = {TIOCSTI, TIOCLINUX, TIOCSTI | UINT64_C(1) << 32};
+    read_filter();
+    for (size_t i = 0; i < ARRAY_LEN(TYPING); i++)
+        assert_int_equal(answer_of(seccomp_arch_native(), __NR_ioctl, 0, TYPING[i]), EPERM);
+    assert_int_equal(answer_of(seccomp_arch_native(), __NR_ioctl, 0, TIOCGWINSZ), 0);
 }
 
 TEST(a_process_may_have_children_but_no_namespaces)
@@ -114,7 +147,6 @@ TEST(a_process_may_have_children_but_no_namespaces)
     read_filter();
     assert_int_equal(answer(__NR_clone, SIGCHLD), 0);
     assert_int_equal(answer(__NR_clone, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND), 0);
-    assert_int_equal(answer(__NR_clone3, 0), ENOSYS);
     for (size_t i = 0; i < ARRAY_LEN(SPACES); i++)
         assert_int_equal(answer(__NR_clone, SPACES[i] | SIGCHLD), EPERM);
 }
@@ -148,7 +180,7 @@ TEST(calls_of_other_architectures_do_not_exist)
     read_filter();
     for (size_t i = 0; i < ARRAY_LEN(ARCHS); i++)
         for (int nr = 0; nr < 512 && ARCHS[i] != seccomp_arch_native(); nr++)
-            assert_int_equal(answer_of(ARCHS[i], nr, 0), ENOSYS);
+            assert_int_equal(answer_of(ARCHS[i], nr, 0, 0), ENOSYS);
 #ifdef __x86_64__
     assert_int_equal(answer(X32_BIT | __NR_getpid, 0), ENOSYS);
 #endif

@@ -136,3 +136,12 @@ TEST_WITH(a_list_names_the_entry_that_is_wrong, setup, teardown)
     assert_int_equal(bundle_entries_decode(&arena, v, "/d", &all, &n, &e), -EINVAL);
     assert_non_null(strstr(e.msg, "the limit is"));
 }
+
+TEST_WITH(a_package_has_a_file_of_credentials_of_its_own, setup, teardown)
+{
+    struct bundle_entry named = {
+        .kind = BUNDLE_NAMED, .name = STR("@a/b-c"), .server_name = STR("b-c")};
+    struct bundle_entry local = {.kind = BUNDLE_LOCAL, .server_name = STR("b-c")};
+    assert_true(str_eq(entry_credentials(&arena, &named), STR("a@b-c")));
+    assert_true(str_eq(entry_credentials(&arena, &local), STR("b-c")));
+}

@@ -2,9 +2,9 @@
 #include <sys/stat.h>
 
 #include "bundle/oauth/oauth.h"
-#include "bundle/settings/credentials.h"
 #include "support/tempdir.h"
 #include "unit/bundle/arena_rig.h"
+#include "workspace/secrets/credentials.h"
 
 TEST(what_is_kept_comes_back)
 {

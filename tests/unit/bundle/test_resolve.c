@@ -4,11 +4,11 @@
 #include "bundle/package/manifest.h"
 #include "bundle/package/mpak.h"
 #include "bundle/package/resolve.h"
-#include "bundle/settings/credentials.h"
 #include "os/file.h"
 #include "support/unit.h"
 #include "unit/bundle/registry_rig.h"
 #include "unit/bundle/zip_writer.h"
+#include "workspace/secrets/credentials.h"
 
 static struct rig rig;
 static struct resolver *resolver;

@@ -1,9 +1,9 @@
 #include <errno.h>
 
-#include "bundle/settings/sealed.h"
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
+#include "workspace/secrets/sealed.h"
 
 TEST(secret_is_encrypted_and_needs_its_key)
 {

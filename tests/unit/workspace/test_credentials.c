@@ -3,13 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bundle/settings/credentials.h"
 #include "os/file.h"
-#include "store/event/io.h"
+#include "support/tempdir.h"
 #include "support/unit.h"
+#include "workspace/secrets/credentials.h"
 
 static struct arena arena;
-static char root[64];
+static struct tempdir tempdir;
+static const char *root;
 static const char *dir;
 
 static int set(const char *key, const char *value, struct err *e)
@@ -29,9 +30,9 @@ static str get(const char *key)
 static int setup(void **state)
 {
     arena_init(&arena);
-    snprintf(root, sizeof root, "/tmp/nb-cred-XXXXXX");
-    if (!mkdtemp(root))
+    if (tempdir_make(&tempdir) < 0)
         return -1;
+    root = tempdir.path;
     dir = arena_printf(&arena, "%s/credentials", root).p;
     return 0;
 }
@@ -39,7 +40,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     arena_done(&arena);
-    return io_remove_tree(&store_io_system, root, 8);
+    return tempdir_drop(&tempdir);
 }
 
 TEST_WITH(values_are_kept_for_the_owner_alone, setup, teardown)
@@ -73,15 +74,6 @@ TEST_WITH(a_broken_file_is_not_quoted, setup, teardown)
     assert_int_equal(credentials_load(&arena, dir, STR("echo"), &all, &e), -EINVAL);
     assert_null(strstr(e.msg, "s3cret"));
     assert_int_equal(set("a", "b", &e), -EINVAL);
-}
-
-TEST_WITH(a_package_has_a_file_of_its_own, setup, teardown)
-{
-    struct bundle_entry named = {
-        .kind = BUNDLE_NAMED, .name = STR("@a/b-c"), .server_name = STR("b-c")};
-    struct bundle_entry local = {.kind = BUNDLE_LOCAL, .server_name = STR("b-c")};
-    assert_true(str_eq(credentials_slug(&arena, &named), STR("a@b-c")));
-    assert_true(str_eq(credentials_slug(&arena, &local), STR("b-c")));
 }
 
 TEST_WITH(what_mpak_stored_is_read, setup, teardown)

@@ -1,4 +1,4 @@
-#include "bundle/settings/sealed.h"
+#include "workspace/secrets/sealed.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,22 +1,19 @@
 /* credentials.h - values that people have set for bundles: {workspace}/credentials/.
  *
- * One file per bundle, {"key": value}, encrypted (sealed.h), mode 0600 in a directory of mode 0700.
- * Without the key, reading returns -ENOKEY, and setting a value begins a new file. Changes are made
- * under a lock and written atomically. Values are never logged and never part of a message.
- * Blocking: for pool threads and commands. */
+ * One file per bundle (its name: entry_credentials, bundle/entry/entry.h), {"key": value},
+ * encrypted (sealed.h), mode 0600 in a directory of mode 0700. Without the key, reading returns
+ * -ENOKEY, and setting a value begins a new file. Changes are made under a lock and written
+ * atomically. Values are never logged and never part of a message. Blocking: for pool threads and
+ * commands. */
 #pragma once
 
-#include "bundle/entry/entry.h"
+#include "base/json/json.h"
 
 #define CREDENTIALS_BYTES_MAX (256u * 1024)
 /* keys of model providers; not a valid slug of a bundle */
 #define CREDENTIALS_PROVIDERS "@providers"
 #define CREDENTIALS_INSTANCE  "@instance" /* secrets of instance.json */
 #define CREDENTIALS_OIDC      "oidcClientSecret"
-
-/* The name of the bundle's file without ".json": "scope@package" for a package of the registry, so
- * that no other package of the same short name can read it; otherwise the server name. */
-str credentials_slug(struct arena *a, const struct bundle_entry *entry);
 
 /* Accounts of people at servers where each person signs in: {workspace}/credentials/people/, one
  * file for each person and bundle, "<user id>@<server name>". The name is part of the encrypted
@@ -25,7 +22,7 @@ str credentials_slug(struct arena *a, const struct bundle_entry *entry);
 #define CREDENTIALS_PEOPLE "people"
 const char *credentials_people_dir(struct arena *a, const char *credentials_dir);
 /* Empty when the id cannot be part of a file's name. */
-str credentials_person_slug(struct arena *a, const struct bundle_entry *entry, str user_id);
+str credentials_person_slug(struct arena *a, str server_name, str user_id);
 /* The people with a stored account, unordered; at most `max`. There may be none. */
 size_t credentials_people(struct arena *a, const char *credentials_dir, str server_name, size_t max,
                           str *ret_user_ids);

@@ -1,28 +1,20 @@
-#include "bundle/settings/credentials.h"
+#include "workspace/secrets/credentials.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "bundle/settings/sealed.h"
 #include "os/dir.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "workspace/secrets/sealed.h"
 
 #define DIR_MODE      0700
 #define PERSON_ID_MAX 128
 #define MASK          "****"
 #define MASK_SHOWN    2 /* visible characters of a longer value */
 #define MASK_LONG     4 /* values up to this length show nothing */
-
-str credentials_slug(struct arena *a, const struct bundle_entry *entry)
-{
-    if (entry->kind != BUNDLE_NAMED)
-        return entry->server_name;
-    /* "@scope/package": neither part can hold an @ or a slash (entry.c). */
-    return str_from(package_slug(a, entry->name, '@'));
-}
 
 /* ---- accounts of people ---- */
 
@@ -36,11 +28,11 @@ static bool is_plain_id(str id)
     return id.n > 0 && id.n <= PERSON_ID_MAX && str_is_made_of(id, "_-");
 }
 
-str credentials_person_slug(struct arena *a, const struct bundle_entry *entry, str user_id)
+str credentials_person_slug(struct arena *a, str server_name, str user_id)
 {
     if (!is_plain_id(user_id))
         return STR_NONE;
-    return arena_printf(a, "%.*s@%.*s", STR_ARG(user_id), STR_ARG(entry->server_name));
+    return arena_printf(a, "%.*s@%.*s", STR_ARG(user_id), STR_ARG(server_name));
 }
 
 /* "<user id>@<server>.json" -> the user id; empty for other files. */
