@@ -1,20 +1,26 @@
 #include "telemetry/otlp.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "base/bytes/base64.h"
 #include "base/json/json_framed.h"
 #include "base/utf8.h"
 
-#define NS_PER_MS 1000000
-#define KEY_MAX   64 /* of nb's own keys */
-#define INT64_LEN 20
+#define NS_PER_MS   1000000
+#define KEY_MAX     64 /* of nb's own keys */
+#define INT64_LEN   20
+#define REAL_DIGITS 9 /* amounts are US dollars: a token costs more than 1e-9 */
+#define REAL_SCALE  1000000000
+#define REAL_MAX    1e6 /* above it, a double has fewer digits */
 
+/* All keys are nb's own, and have nothing to escape. */
 static void write_id(struct json_writer *w, const char *key, const uint8_t *id, size_t n)
 {
     char text[33];
     hex_encode(text, id, n);
-    jw_kcstr(w, key, text);
+    jw_key_plain(w, str_from(key));
+    jw_str(w, str_make(text, 2 * n));
 }
 
 static str int64_text(char out[INT64_LEN], int64_t v)
@@ -32,11 +38,11 @@ static str int64_text(char out[INT64_LEN], int64_t v)
 static void write_int64(struct json_writer *w, const char *key, int64_t v)
 {
     char text[INT64_LEN];
-    jw_kstr(w, key, int64_text(text, v));
+    jw_key_plain(w, str_from(key));
+    jw_str(w, int64_text(text, v));
 }
 
-/* A batch has thousands of attributes: all around a value is one piece. The keys are nb's own, and
- * have nothing to escape. */
+/* A batch has thousands of attributes: all around a value is one piece. */
 static void write_framed(struct json_writer *w, const char *key, str kind, str value, str after)
 {
     static const char BEFORE[] = "{\"key\":\"", BETWEEN[] = "\",\"value\":{";
@@ -50,12 +56,37 @@ static void write_framed(struct json_writer *w, const char *key, str kind, str v
     jw_framed_str(w, str_make(before, (size_t)(at - before)), value, after);
 }
 
+/* A number with up to REAL_DIGITS digits behind its point; printf would need as long as the rest of
+ * a span. */
+static void write_decimal(struct json_writer *w, double v)
+{
+    char text[INT64_LEN];
+    int64_t scaled = llround(fabs(v) * REAL_SCALE);
+    str whole = int64_text(text, scaled / REAL_SCALE);
+    char out[1 + INT64_LEN + 1 + REAL_DIGITS], *at = out;
+    if (v < 0 && scaled > 0)
+        *at++ = '-';
+    at = mempcpy(at, whole.p, whole.n);
+    int64_t rest = scaled % REAL_SCALE;
+    if (rest > 0)
+        *at++ = '.';
+    for (int64_t place = REAL_SCALE / 10; rest > 0; place /= 10) {
+        *at++ = (char)('0' + rest / place);
+        rest %= place;
+    }
+    jw_raw(w, str_make(out, (size_t)(at - out)));
+}
+
 static void write_real(struct json_writer *w, const struct otlp_attribute *a)
 {
     jw_object(w);
     jw_kcstr(w, "key", a->key);
     jw_kobject(w, "value");
-    jw_kdouble(w, "doubleValue", a->real);
+    jw_key(w, "doubleValue");
+    if (fabs(a->real) < REAL_MAX)
+        write_decimal(w, a->real);
+    else
+        jw_double(w, a->real);
     jw_end(w);
     jw_end(w);
 }

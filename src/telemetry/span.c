@@ -1,5 +1,7 @@
 #include "telemetry/span.h"
 
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "telemetry/model_name.h"
 #include "telemetry/otlp.h"
@@ -8,7 +10,19 @@
 #define WRITTEN_MAX 3    /* a text is up to two attributes, and may be in the name of the span */
 #define FIXED_MAX   4096 /* keys, ids, times, numbers and brackets */
 
-/* ---- a copy ---- */
+/* ---- packed ---- */
+
+/* The texts follow, without anything between them. */
+struct span_record {
+    double cost_usd;
+    int64_t start_ms, end_ms;
+    int64_t input_tokens, output_tokens, cache_read_tokens;
+    uint8_t trace[16], id[8], parent[8];
+    uint16_t lengths[SPAN_TEXTS];
+    uint8_t type;
+    bool has_parent, has_cost;
+};
+static_assert(OTLP_TEXT_MAX <= UINT16_MAX, "a length fits its field");
 
 static size_t text_bytes(const struct trace_span *s)
 {
@@ -20,7 +34,7 @@ static size_t text_bytes(const struct trace_span *s)
 
 size_t span_size(const struct trace_span *s)
 {
-    return sizeof *s + text_bytes(s);
+    return sizeof(struct span_record) + text_bytes(s);
 }
 
 size_t span_json_max(const struct trace_span *s)
@@ -28,21 +42,61 @@ size_t span_json_max(const struct trace_span *s)
     return FIXED_MAX + WRITTEN_MAX * ESCAPED_MAX * text_bytes(s);
 }
 
-struct trace_span *span_new(const struct trace_span *s)
+/* Bytes behind each other are not aligned for a struct: it is copied in and out. */
+void span_pack(struct buf *out, const struct trace_span *s)
 {
-    struct trace_span *own = xcalloc(1, span_size(s));
-    char *at = (char *)(own + 1);
-    *own = *s;
+    struct span_record r = {.cost_usd = s->cost_usd,
+                            .start_ms = s->start_ms,
+                            .end_ms = s->end_ms,
+                            .input_tokens = s->input_tokens,
+                            .output_tokens = s->output_tokens,
+                            .cache_read_tokens = s->cache_read_tokens,
+                            .type = (uint8_t)s->type,
+                            .has_parent = s->has_parent,
+                            .has_cost = s->has_cost};
+    memcpy(r.trace, s->trace, sizeof r.trace);
+    memcpy(r.id, s->id, sizeof r.id);
+    memcpy(r.parent, s->parent, sizeof r.parent);
+    if (buf_reserve(out, span_size(s)) < 0)
+        return;
+    char *at = out->p + out->n + sizeof r;
     for (size_t i = 0; i < SPAN_TEXTS; i++) {
         str text = s->texts[i];
         if (text.n > OTLP_TEXT_MAX)
             text = utf8_truncate(text, OTLP_TEXT_MAX);
+        r.lengths[i] = (uint16_t)text.n;
         if (text.n > 0)
-            memcpy(at, text.p, text.n);
-        own->texts[i] = str_make(at, text.n);
-        at += text.n;
+            at = mempcpy(at, text.p, text.n);
     }
-    return own;
+    memcpy(out->p + out->n, &r, sizeof r);
+    out->n = (size_t)(at - out->p);
+}
+
+bool span_unpack(str *rest, struct trace_span *ret)
+{
+    struct span_record r;
+    if (rest->n < sizeof r)
+        return false;
+    memcpy(&r, rest->p, sizeof r);
+    *rest = str_skip(*rest, sizeof r);
+    *ret = (struct trace_span){.type = r.type,
+                               .has_parent = r.has_parent,
+                               .has_cost = r.has_cost,
+                               .start_ms = r.start_ms,
+                               .end_ms = r.end_ms,
+                               .input_tokens = r.input_tokens,
+                               .output_tokens = r.output_tokens,
+                               .cache_read_tokens = r.cache_read_tokens,
+                               .cost_usd = r.cost_usd};
+    memcpy(ret->trace, r.trace, sizeof r.trace);
+    memcpy(ret->id, r.id, sizeof r.id);
+    memcpy(ret->parent, r.parent, sizeof r.parent);
+    for (size_t i = 0; i < SPAN_TEXTS; i++) {
+        assert(r.lengths[i] <= rest->n);
+        ret->texts[i] = str_make(rest->p, r.lengths[i]);
+        *rest = str_skip(*rest, r.lengths[i]);
+    }
+    return true;
 }
 
 /* ---- JSON ---- */

@@ -5,34 +5,30 @@
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "base/log.h"
-#include "loop/pool.h"
 #include "loop/timer.h"
 #include "telemetry/otlp.h"
 
-#define BODY_MAX     (EXPORTER_BYTES_MAX + 64u * 1024)
-#define BACKOFF_MS   1000
-#define SAID_EACH_MS 60000
+#define BACKOFF_MS      1000
+#define SAID_EACH_MS    60000
+#define SPARE_BYTES_MAX (512u * 1024)
 
-/* The spans of one request. While its job runs, it belongs to the thread of the pool. */
+/* The spans of one request. While it is sent, the collector's thread reads it. */
 struct span_batch {
-    struct job job;
-    const struct otlp_collector *collector;
-    struct trace_span *spans[EXPORTER_BATCH_MAX];
+    struct list_node node;
+    struct buf spans; /* packed */
     size_t n;
-    struct buf body;
+    size_t json_max; /* of all its spans */
 };
 
 struct span_exporter {
-    const struct otlp_collector *collector;
-    struct pool *pool;
-    struct list_node waiting; /* struct trace_span */
-    struct span_batch batch;  /* n = 0: nothing is under way */
-    size_t nspans, nbytes;    /* waiting, and in the batch */
+    struct otlp_collector *collector;
+    struct collector_request request;
+    struct list_node batches;   /* struct span_batch, oldest first; only the last may be extended */
+    struct list_node spare;     /* empty ones, whose memory is used again */
+    struct span_batch *sending; /* the oldest, while its request is under way; else NULL */
+    bool is_over;               /* nothing is sent any more */
+    size_t nspans, nbytes;      /* of all batches */
     unsigned tries;
-    bool is_writing; /* the thread has the batch */
-    bool is_over;    /* nothing is sent any more */
-    struct fetch_whole *request;
     struct timer flush, limit;
     struct span_exporter_counts counts;
     uint64_t said_ms;
@@ -40,7 +36,75 @@ struct span_exporter {
     void *on_stopped_ctx;
 };
 
-static void span_exporter_flush(void *exporter);
+/* ---- batches ---- */
+
+static struct span_batch *oldest_batch(const struct span_exporter *x)
+{
+    assert(!list_empty(&x->batches));
+    return LIST_ENTRY(x->batches.next, struct span_batch, node);
+}
+
+static struct span_batch *newest_batch(const struct span_exporter *x)
+{
+    return list_empty(&x->batches) ? NULL : LIST_ENTRY(x->batches.prev, struct span_batch, node);
+}
+
+/* A batch that was sent stays as it was, so that each of its spans is sent equally often. */
+static bool batch_has_room(const struct span_exporter *x, const struct span_batch *b, size_t json)
+{
+    bool was_sent = b == oldest_batch(x) && (x->sending || x->tries > 0);
+    return !was_sent && b->n < EXPORTER_BATCH_MAX && b->json_max + json <= EXPORTER_BYTES_MAX;
+}
+
+static struct span_batch *take_batch(struct span_exporter *x)
+{
+    struct list_node *node = list_pop(&x->spare);
+    if (node)
+        return LIST_ENTRY(node, struct span_batch, node);
+    struct span_batch *b = xcalloc(1, sizeof *b);
+    buf_init(&b->spans, EXPORTER_BYTES_MAX);
+    return b;
+}
+
+/* The batch of the next span, whose JSON has up to `json` bytes. */
+static struct span_batch *open_batch(struct span_exporter *x, size_t json)
+{
+    struct span_batch *b = newest_batch(x);
+    if (b && batch_has_room(x, b, json))
+        return b;
+    b = take_batch(x);
+    list_push(&x->batches, &b->node);
+    return b;
+}
+
+/* What a burst has needed beyond one request's spans goes back. */
+static void free_batch(struct span_exporter *x, struct span_batch *b)
+{
+    assert(b->n <= x->nspans && b->spans.n <= x->nbytes);
+    x->nspans -= b->n;
+    x->nbytes -= b->spans.n;
+    list_del(&b->node);
+    if (b->spans.cap > SPARE_BYTES_MAX || !list_empty(&x->spare)) {
+        buf_done(&b->spans);
+        free(b);
+        return;
+    }
+    buf_clear(&b->spans);
+    b->n = b->json_max = 0;
+    list_push(&x->spare, &b->node);
+}
+
+static void drop_batch(struct span_exporter *x, const char *why)
+{
+    struct span_batch *b = oldest_batch(x);
+    x->counts.dropped += b->n;
+    if (x->said_ms == 0 || clock_mono_ms() - x->said_ms > SAID_EACH_MS) {
+        x->said_ms = clock_mono_ms();
+        log_warn(x->collector->conf.log, "telemetry", "spans were not exported (%llu so far): %s",
+                 (unsigned long long)x->counts.dropped, why);
+    }
+    free_batch(x, b);
+}
 
 /* ---- the end ---- */
 
@@ -57,8 +121,8 @@ static void span_exporter_stopped(struct span_exporter *x)
 static void on_stop_limit(void *exporter)
 {
     struct span_exporter *x = exporter;
-    fetch_whole_cancel(x->request);
-    x->request = NULL;
+    if (x->sending)
+        collector_cancel(&x->request);
     x->is_over = true;
     span_exporter_stopped(x);
 }
@@ -70,33 +134,11 @@ void span_exporter_stop(struct span_exporter *x, loop_fn done, void *ctx)
     x->on_stopped_ctx = ctx;
     x->tries = EXPORTER_TRIES - 1; /* this one is the last */
     timer_start(&x->limit, x->nspans > 0 ? EXPORTER_STOP_MS : 0);
-    if (!x->request)
+    if (!x->sending)
         timer_start(&x->flush, 0);
 }
 
 /* ---- one request ---- */
-
-static void free_batch(struct span_exporter *x)
-{
-    assert(x->batch.n <= x->nspans && !x->is_writing);
-    for (size_t i = 0; i < x->batch.n; i++) {
-        x->nbytes -= span_size(x->batch.spans[i]);
-        free(x->batch.spans[i]);
-    }
-    x->nspans -= x->batch.n;
-    x->batch.n = 0;
-}
-
-static void drop_batch(struct span_exporter *x, const char *why)
-{
-    x->counts.dropped += x->batch.n;
-    if (x->said_ms == 0 || clock_mono_ms() - x->said_ms > SAID_EACH_MS) {
-        x->said_ms = clock_mono_ms();
-        log_warn(x->collector->conf.log, "telemetry", "spans were not exported (%llu so far): %s",
-                 (unsigned long long)x->counts.dropped, why);
-    }
-    free_batch(x);
-}
 
 static bool is_retryable(const struct err *err, int status)
 {
@@ -104,7 +146,7 @@ static bool is_retryable(const struct err *err, int status)
 }
 
 /* {"partialSuccess": {"rejectedSpans": "3"}}; the number may also be a number. */
-static size_t rejected_spans(struct span_exporter *x, str body)
+static size_t rejected_spans(const struct span_batch *b, str body)
 {
     struct arena a;
     struct json *doc;
@@ -118,115 +160,92 @@ static size_t rejected_spans(struct span_exporter *x, str body)
             n = (uint64_t)v->i;
     }
     arena_done(&a);
-    return n < x->batch.n ? (size_t)n : x->batch.n;
+    return n < b->n ? (size_t)n : b->n;
 }
 
-static void span_exporter_answered(struct span_exporter *x, const struct err *err, int status,
-                                   str body)
+static void note_answer(struct span_exporter *x)
 {
+    const struct collector_request *r = &x->request;
     char text[64];
-    if (err->code == 0 && status >= 200 && status < 300) {
-        size_t rejected = rejected_spans(x, body);
+    if (r->err.code == 0 && r->status >= 200 && r->status < 300) {
+        struct span_batch *b = oldest_batch(x);
+        size_t rejected = rejected_spans(b, buf_str(&r->body));
         x->counts.dropped += rejected;
-        x->counts.sent += x->batch.n - rejected;
-        free_batch(x);
+        x->counts.sent += b->n - rejected;
+        free_batch(x, b);
         x->tries = 0;
         return;
     }
-    if (is_retryable(err, status) && ++x->tries < EXPORTER_TRIES)
+    if (is_retryable(&r->err, r->status) && ++x->tries < EXPORTER_TRIES)
         return;
-    snprintf(text, sizeof text, "the collector answered with %d", status);
-    drop_batch(x, err->code != 0 ? err->msg : text);
+    snprintf(text, sizeof text, "the collector answered with %d", r->status);
+    drop_batch(x, r->err.code != 0 ? r->err.msg : text);
     x->tries = 0;
 }
 
-/* A request costs the loop as much as many spans do: what came meanwhile waits as long as a first
- * span does, unless it fills a request. */
+/* Spans that came meanwhile wait as long as a first span does, unless they fill a request. */
 static uint64_t next_delay_ms(const struct span_exporter *x)
 {
     if (x->tries > 0)
         return BACKOFF_MS << (x->tries - 1);
-    return x->on_stopped || x->nspans >= EXPORTER_BATCH_MAX ? 0 : EXPORTER_DELAY_MS;
+    bool is_full = x->nspans >= EXPORTER_BATCH_MAX || oldest_batch(x) != newest_batch(x);
+    return x->on_stopped || is_full ? 0 : EXPORTER_DELAY_MS;
 }
 
-static void on_exported(void *exporter, const struct err *err, int status, str body)
+static void on_batch_sent(struct collector_request *r)
 {
-    struct span_exporter *x = exporter;
-    x->request = NULL;
-    span_exporter_answered(x, err, status, body);
+    struct span_exporter *x = CONTAINER_OF(r, struct span_exporter, request);
+    assert(x->sending);
+    x->sending = NULL;
+    if (x->is_over || x->collector->is_stopping)
+        return;
+    note_answer(x);
     if (x->nspans == 0 && x->on_stopped)
         span_exporter_stopped(x);
     else if (x->nspans > 0)
         timer_start(&x->flush, next_delay_ms(x));
 }
 
-/* ---- one batch ---- */
-
-static void write_batch(struct job *j) /* on the thread of the pool */
+static void write_batch(struct collector_request *r, struct buf *out) /* on the thread */
 {
-    struct span_batch *b = CONTAINER_OF(j, struct span_batch, job);
+    const struct span_exporter *x = CONTAINER_OF(r, struct span_exporter, request);
+    str rest = buf_str(&x->sending->spans);
+    struct trace_span s;
     struct json_writer w;
-    otlp_begin(&w, &b->body, OTLP_SPANS, b->collector);
-    for (size_t i = 0; i < b->n; i++)
-        span_write(&w, b->spans[i]);
+    otlp_begin(&w, out, OTLP_SPANS, x->collector);
+    while (span_unpack(&rest, &s))
+        span_write(&w, &s);
     jw_close(&w);
-}
-
-static void on_batch_written(struct job *j)
-{
-    struct span_batch *b = CONTAINER_OF(j, struct span_batch, job);
-    struct span_exporter *x = CONTAINER_OF(b, struct span_exporter, batch);
-    assert(x->is_writing && !x->request && !buf_failed(&b->body)); /* fill_batch left room */
-    x->is_writing = false;
-    if (!x->is_over)
-        x->request = collector_post(x->collector, "/v1/traces", buf_str(&b->body), on_exported, x);
-    buf_done(&b->body);
-}
-
-/* As many spans as a request takes, or as surely fit its body. */
-static void fill_batch(struct span_exporter *x)
-{
-    size_t room = EXPORTER_BYTES_MAX;
-    struct span_batch *b = &x->batch;
-    assert(b->n == 0);
-    while (b->n < EXPORTER_BATCH_MAX && !list_empty(&x->waiting)) {
-        struct trace_span *s = LIST_ENTRY(x->waiting.next, struct trace_span, node);
-        if (span_json_max(s) > room)
-            break;
-        room -= span_json_max(s);
-        list_del(&s->node);
-        b->spans[b->n++] = s;
-    }
-    assert(b->n > 0); /* one always fits */
 }
 
 static void span_exporter_flush(void *exporter)
 {
     struct span_exporter *x = exporter;
-    if (x->is_writing || x->request || x->nspans == 0)
+    if (x->sending || x->is_over || x->nspans == 0)
         return;
-    if (x->batch.n == 0) /* else it is sent again */
-        fill_batch(x);
-    buf_init(&x->batch.body, BODY_MAX);
-    x->is_writing = true;
-    pool_run(x->pool, &x->batch.job, write_batch, on_batch_written);
+    x->sending = oldest_batch(x);
+    collector_send(x->collector, &x->request);
 }
 
 /* ---- the queue ---- */
 
 void span_exporter_add(struct span_exporter *x, const struct trace_span *s)
 {
-    size_t size = span_size(s);
+    size_t size = span_size(s), json = span_json_max(s);
     if (x->nspans == EXPORTER_SPANS_MAX || x->nbytes + size > EXPORTER_BYTES_MAX) {
         x->counts.dropped++;
         return;
     }
-    struct trace_span *own = span_new(s);
-    list_push(&x->waiting, &own->node);
+    struct span_batch *b = open_batch(x, json);
+    size_t before = b->spans.n;
+    span_pack(&b->spans, s);
+    assert(!buf_failed(&b->spans));
+    b->n++;
+    b->json_max += json;
     x->nspans++;
-    x->nbytes += span_size(own);
-    if (x->batch.n > 0)
-        return; /* on_exported starts the timer */
+    x->nbytes += b->spans.n - before;
+    if (x->sending || x->tries > 0)
+        return; /* on_batch_sent starts the timer */
     if (x->nspans == 1)
         timer_start(&x->flush, EXPORTER_DELAY_MS);
     else if (x->nspans == EXPORTER_BATCH_MAX)
@@ -242,30 +261,36 @@ struct span_exporter_counts span_exporter_counts(const struct span_exporter *x)
 
 /* ---- life ---- */
 
-struct span_exporter *span_exporter_new(const struct otlp_collector *c)
+struct span_exporter *span_exporter_new(struct otlp_collector *c)
 {
     struct span_exporter *x = xcalloc(1, sizeof *x);
-    list_init(&x->waiting);
-    x->collector = x->batch.collector = c;
-    x->pool = pool_new(c->conf.loop, "nb-telemetry", 1);
-    pool_give_way(x->pool);
+    list_init(&x->batches);
+    list_init(&x->spare);
+    x->collector = c;
+    x->request.path = "/v1/traces";
+    x->request.write = write_batch;
+    x->request.done = on_batch_sent;
     timer_init(&x->flush, c->conf.loop, span_exporter_flush, x);
     timer_init(&x->limit, c->conf.loop, on_stop_limit, x);
     return x;
 }
 
+static void free_batches(struct list_node *all)
+{
+    LIST_EACH (b, all, struct span_batch, node) {
+        buf_done(&b->spans);
+        free(b);
+    }
+}
+
 void span_exporter_free(struct span_exporter *x)
 {
-    struct list_node *node;
     if (!x)
         return;
-    x->is_over = true;
-    pool_free(x->pool); /* ends a batch that is being written */
-    fetch_whole_cancel(x->request);
+    assert(!x->sending);
     timer_stop(&x->flush);
     timer_stop(&x->limit);
-    free_batch(x);
-    while ((node = list_pop(&x->waiting)) != NULL)
-        free(LIST_ENTRY(node, struct trace_span, node));
+    free_batches(&x->batches);
+    free_batches(&x->spare);
     free(x);
 }

@@ -2,13 +2,13 @@
  *
  * Spans wait in a queue with a ceiling; a span that finds no room, or that the collector does not
  * take after EXPORTER_TRIES, is dropped and counted. Adding a span never waits and never fails: it
- * is a copy of a few hundred bytes. A thread of the exporter's own makes the JSON of a batch.
+ * is a copy of a few hundred bytes into the buffer of its batch. The collector's thread makes the
+ * JSON of a batch and sends it.
  *
- *   IDLE --EXPORTER_DELAY_MS after the first span, or with a full batch--> WRITING (on the thread)
+ *   IDLE --EXPORTER_DELAY_MS after the first span, or with a full batch--> SENDING (on the thread)
  *     ^                                                                      |    ^
- *     +---- taken, refused, or tried often enough ---- SENDING <-------------+    |
- *                                                         +-- later: no answer, --+
- *                                                             429, 502, 503, 504
+ *     +---- taken, refused, or tried often enough ---------------------------+    |
+ *                                       later: no answer, 429, 502, 503, 504 +----+
  *
  * Spans that come while a batch is under way belong to the next one. Loop thread only. */
 #pragma once
@@ -28,9 +28,9 @@ struct span_exporter_counts {
     size_t queued;
 };
 
-struct span_exporter *span_exporter_new(const struct otlp_collector *c);     /* c outlives it */
+struct span_exporter *span_exporter_new(struct otlp_collector *c);           /* c outlives it */
 void span_exporter_add(struct span_exporter *x, const struct trace_span *s); /* copied */
 struct span_exporter_counts span_exporter_counts(const struct span_exporter *x);
 /* Sends what is there, once, for at most EXPORTER_STOP_MS; then calls done. */
 void span_exporter_stop(struct span_exporter *x, loop_fn done, void *ctx);
-void span_exporter_free(struct span_exporter *x); /* accepts NULL */
+void span_exporter_free(struct span_exporter *x); /* after collector_stop; accepts NULL */

@@ -294,6 +294,7 @@ void tracer_free(struct tracer *t)
     for (size_t i = 0; (e = map_next(&t->runs, &i)) != NULL;)
         free_run(e->value);
     map_done(&t->runs);
+    collector_stop(&t->collector);
     span_exporter_free(t->exporter);
     metric_exporter_free(t->metrics);
     collector_done(&t->collector);

@@ -6,8 +6,8 @@
  *   span.h             what is kept of a span until it is sent
  *   model_name.h       providers and models by their names there
  *   otlp.h             spans and histograms as JSON
- *   collector.h        where they go
- *   span_exporter.h    queue of spans, their JSON (on a thread of its own) and their requests
+ *   collector.h        where they go, and the thread that sends them
+ *   span_exporter.h    queue of spans, in batches
  *   metric_exporter.h  requests with the histograms
  *   tracer.h           runs, model calls and tool calls
  *

@@ -146,6 +146,21 @@ test('a run, its model calls and its tool calls are one trace of the caller, wit
     assert.deepEqual([c.named('execute_tool').at(-1).status.code, c.named('execute_tool').at(-1).a['error.type']], [2, 'tool_error'])
 })
 
+test('a tool call that a person declines, by an answer or by another message, has a span in the run that follows', async () => {
+    const c = await collector()
+    const s = await serve({ endpoint: c.url }, { permissions: { ask: ['nb__calculate'] } })
+    const post = async (body) => (await fetch(s.url + '/v1/chat', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })).json()
+    for (const [i, next] of [({ askId }) => ({ answer: { askId, allow: false } }), () => ({ message: 'hello' })].entries()) {
+        const first = await chat(s, 'call nb__calculate {"expression":"6*7"}')
+        assert.equal(first.stopReason, 'waiting')
+        assert.equal((await post({ conversationId: first.conversationId, ...next(first.ask) })).stopReason, 'complete')
+        await eventually(() => c.named('invoke_agent').length === 2 * (i + 1))
+        const [run, tools] = [c.named('invoke_agent').at(-1), c.named('execute_tool')]
+        assert.equal(tools.length, i + 1)
+        assert.deepEqual([tools[i].name, tools[i].a['error.type'], tools[i].traceId, tools[i].parentSpanId], ['execute_tool nb__calculate', 'tool_error', run.traceId, run.spanId])
+    }
+})
+
 test('a collector that is down, slow or refuses costs nothing but spans, and they are counted', async () => {
     let isRefusing = false
     const c = await collector((n) => (n === 1 ? [503, ''] : n === 2 ? [200, '{"partialSuccess":{"rejectedSpans":"1"}}'] : isRefusing ? [400, 'no'] : [200, '{}']))

@@ -44,6 +44,40 @@ TEST(a_span_with_everything)
     buf_done(&out);
 }
 
+static const char *real_of(double v)
+{
+    static char text[64];
+    const struct otlp_attribute one = {"k", .real = v, .is_real = true};
+    struct otlp_span s = {.name = STR("n"), .attributes = &one, .nattributes = 1};
+    write_span(&s);
+    const char *at = strstr(buf_cstr(&out), "\"doubleValue\":");
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(at + 14, "}"), at + 14);
+    buf_done(&out);
+    return text;
+}
+
+TEST(amounts_are_exact_to_a_billionth)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } CASES[] = {
+        {0, "0"},
+        {-0.0, "0"},
+        {0.25, "0.25"},
+        {0.000123456789, "0.000123457"},
+        {5e-8, "0.00000005"},
+        {1e-12, "0"},
+        {-1.5, "-1.5"},
+        {12, "12"},
+        {999999.125, "999999.125"},
+        {2e12, "2000000000000"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+        assert_string_equal(real_of(CASES[i].value), CASES[i].text);
+}
+
 TEST(a_long_text_is_cut_at_a_character)
 {
     char text[OTLP_TEXT_MAX + 8];

@@ -1,11 +1,10 @@
 /* Spans as they wait for their batch: copies, and the JSON that is made of them. */
-#include <stdlib.h>
-
 #include "support/unit.h"
 #include "telemetry/otlp.h"
 #include "telemetry/span.h"
 
 static struct buf out;
+static struct buf packed;
 
 static const char *json_of(const struct trace_span *s)
 {
@@ -16,10 +15,25 @@ static const char *json_of(const struct trace_span *s)
     return buf_cstr(&out);
 }
 
+/* The span as another thread gets it. */
+static const struct trace_span *repack(const struct trace_span *s)
+{
+    static struct trace_span own;
+    buf_done(&packed);
+    buf_init(&packed, 1u << 20);
+    span_pack(&packed, s);
+    str rest = buf_str(&packed);
+    assert_true(span_unpack(&rest, &own));
+    assert_int_equal(rest.n, 0);
+    assert_false(span_unpack(&rest, &own));
+    return &own;
+}
+
 static int forget(void **state)
 {
     (void)state;
     buf_done(&out);
+    buf_done(&packed);
     return 0;
 }
 
@@ -49,6 +63,25 @@ static struct trace_span example(enum span_type type)
     "\"endTimeUnixNano\":\"1700000000005000000\",\"attributes\":["
 #define TEXT(key, value)   "{\"key\":\"" key "\",\"value\":{\"stringValue\":\"" value "\"}}"
 #define NUMBER(key, value) "{\"key\":\"" key "\",\"value\":{\"intValue\":\"" value "\"}}"
+
+TEST_WITH(spans_are_packed_behind_each_other, NULL, forget)
+{
+    struct trace_span s = example(SPAN_RUN), own;
+    buf_init(&packed, 1u << 20);
+    for (int i = 0; i < 3; i++) {
+        s.start_ms = i;
+        s.texts[SPAN_REASON] = i == 1 ? STR("odd") : STR_NONE;
+        span_pack(&packed, &s);
+    }
+    str rest = buf_str(&packed);
+    for (int i = 0; i < 3; i++) {
+        assert_true(span_unpack(&rest, &own));
+        assert_int_equal(own.start_ms, i);
+        assert_int_equal(own.texts[SPAN_REASON].n, i == 1 ? 3 : 0);
+        assert_memory_equal(own.trace, s.trace, sizeof s.trace);
+    }
+    assert_false(span_unpack(&rest, &own));
+}
 
 TEST_WITH(a_run, NULL, forget)
 {
@@ -100,16 +133,16 @@ TEST_WITH(a_tool_call_that_failed, NULL, forget)
     assert_non_null(strstr(json, TEXT("error.type", "tool_error") "],\"status\":{\"code\":2}}"));
 }
 
-TEST_WITH(a_copy_needs_nothing_of_the_original, NULL, forget)
+TEST_WITH(a_packed_span_needs_nothing_of_the_original, NULL, forget)
 {
     char model[] = "demo:demo";
     struct trace_span s = example(SPAN_MODEL);
     s.texts[SPAN_MODEL_ASKED] = str_from(model);
-    struct trace_span *own = span_new(&s);
+    const struct trace_span *own = repack(&s);
     memset(model, 'x', sizeof model - 1);
     memset(&s, 0, sizeof s);
     assert_non_null(strstr(json_of(own), "\"chat demo\""));
-    free(own);
+    assert_int_equal(packed.n, span_size(own));
 }
 
 /* The room that is left for a span in its request is enough, whatever its texts are. */
@@ -122,24 +155,21 @@ TEST_WITH(long_texts_are_cut_and_the_largest_json_is_known, NULL, forget)
         for (size_t i = 0; i < SPAN_TEXTS; i++)
             s.texts[i] = str_make(text, sizeof text);
         size_t size = span_size(&s);
-        struct trace_span *own = span_new(&s);
-        assert_int_equal(size, sizeof s + SPAN_TEXTS * OTLP_TEXT_MAX);
+        const struct trace_span *own = repack(&s);
+        assert_int_equal(packed.n, size);
         assert_int_equal(span_size(own), size);
         (void)json_of(own);
         assert_true(out.n > 3 * OTLP_TEXT_MAX * 6 && out.n <= span_json_max(own));
-        free(own);
     }
     struct trace_span s = example(SPAN_MODEL); /* the model is there three times */
     s.texts[SPAN_MODEL_ASKED] = str_make(text, sizeof text);
-    struct trace_span *own = span_new(&s);
+    const struct trace_span *own = repack(&s);
     (void)json_of(own);
     assert_true(out.n > 3 * OTLP_TEXT_MAX * 6 - 64 && out.n <= span_json_max(own));
-    free(own);
     s = example(SPAN_TOOL);
     memset(text, 'x', sizeof text);
     memcpy(text + OTLP_TEXT_MAX - 1, "\xc3\xa9", 2);
     s.texts[SPAN_CALL_ID] = str_make(text, sizeof text);
-    own = span_new(&s);
+    own = repack(&s);
     assert_int_equal(own->texts[SPAN_CALL_ID].n, OTLP_TEXT_MAX - 1); /* a character stays whole */
-    free(own);
 }
