@@ -1,6 +1,6 @@
 /* feed.c - the states of a feed: reading pages of the log, then live. Messages that arrive while it
  * reads are dropped: events are published after they are in the log, so that the next page returns
- * them. A live feed reads again when it learns that another server has appended lines. */
+ * them. */
 #include "store/feed.h"
 
 #include <assert.h>
@@ -20,8 +20,8 @@ struct feed {
     struct store_op *op; /* the pending read */
     store_pos at;        /* delivered up to here */
     store_pos published; /* the newest position seen on the bus */
+    uint64_t echo;       /* store_ops.feed_live */
     bool is_live;
-    bool is_answer;     /* feed_open_live: it does not know where in the log it began */
     bool is_delivering; /* a callback is running: closing must wait until it returns */
     bool is_closed;
 };
@@ -69,10 +69,10 @@ static bool is_deleted(const struct bus_msg *msg)
     return msg->pos == 0 && str_eq(msg->type, event_name(EV_CONVERSATION_DELETED));
 }
 
-/* Lines of another server, which this one has not read. */
-static bool is_hint(const struct bus_msg *msg)
+/* It may belong in front of lines that were delivered already, and text.snapshot follows. */
+static bool is_stale(const struct feed *f, const struct bus_msg *msg)
 {
-    return msg->pos > 0 && msg->data.n == 0;
+    return msg->is_of_other_run && msg->heard < f->echo;
 }
 
 static void on_msg(void *ctx, struct bus_msg *msg)
@@ -86,12 +86,10 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     }
     if (msg->pos > f->published)
         f->published = msg->pos;
-    if (is_hint(msg) && f->is_live && !f->op && !f->is_answer && msg->pos > f->at)
-        read_on(f);
-    if (!f->is_live || is_hint(msg) || (f->op && msg->pos > 0))
+    if (!f->is_live)
         return;
     if (msg->pos == 0) {
-        if (f->ev.on_ephemeral)
+        if (f->ev.on_ephemeral && !is_stale(f, msg))
             f->ev.on_ephemeral(f->ctx, msg);
     } else if (msg->pos > f->at) {
         f->at = msg->pos;
@@ -106,6 +104,8 @@ static void go_live(struct feed *f)
 {
     assert(!f->is_live && !f->is_closed && !f->op);
     f->is_live = true;
+    if (f->store->ops->feed_live)
+        f->echo = f->store->ops->feed_live(f->store, str_from(f->id), f->at);
     if (f->ev.on_live)
         f->ev.on_live(f->ctx);
 }
@@ -157,7 +157,7 @@ static void on_feed_page(void *ctx, const struct err *err, const struct store_pa
         return;
     else if (!page->reached_end || f->published > f->at)
         read_on(f);
-    else if (!f->is_live)
+    else
         go_live(f);
 }
 
@@ -197,7 +197,6 @@ struct feed *feed_open_live(struct store *s, str id, const struct feed_events *e
 {
     struct feed *f = feed_new(s, id, ev, ctx);
     f->is_live = true;
-    f->is_answer = true;
     return f;
 }
 

@@ -2,8 +2,9 @@
  *
  * It subscribes to the bus before it reads the log, so that no event is missed in between, and
  * drops events at positions that it has already delivered, so that no event is delivered twice.
- * Ephemeral messages (deltas, typing) are delivered only when the feed is live. Loop thread only.
- */
+ * Ephemeral messages (deltas, typing) are delivered only when the feed is live; those of a run on
+ * another server a moment later, when they cannot belong in front of lines that were delivered.
+ * Loop thread only. */
 #pragma once
 
 #include "store/store.h"

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/json/json_decode.h"
 
 #define LINKS_MAX      1000u /* of a workspace; expired ones make room */
 #define LINKS_CONV_MAX 20u
@@ -33,8 +33,9 @@ struct share_links {
 /* One change, at a time. Expired links are dropped with it. */
 struct link_change {
     const struct share_link *add;
-    str remove;  /* id; without `add` */
-    str conv_id; /* remove: only a link of this conversation; empty = of any */
+    str remove;              /* id; without `add` */
+    str conv_id;             /* remove: only a link of this conversation; empty = of any */
+    struct json_strs purged; /* without both: ids of conversations of which nothing is left */
     int64_t now_ms;
 };
 

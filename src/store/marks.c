@@ -109,6 +109,12 @@ const struct mark *marks_find(const struct marks *m, str id)
     return at < m->n && str_eq(m->items[at].id, id) ? &m->items[at] : NULL;
 }
 
+/* The owner has read the answers where they asked for them, and nobody else has written. */
+static bool was_read_in_terminal(const struct conv *c)
+{
+    return str_eq(c->channel, STR("tui")) && !c->acl.is_shared;
+}
+
 struct mark_state marks_state(const struct marks *m, const struct conv *c)
 {
     const struct mark *one = marks_find(m, c->id);
@@ -116,8 +122,8 @@ struct mark_state marks_state(const struct marks *m, const struct conv *c)
     return (struct mark_state){
         .is_pinned = one && one->is_pinned,
         .is_archived = one && one->is_archived,
-        .is_unread =
-            has_read ? c->message_count > one->read : str_cmp(c->updated_at, m->since) >= 0,
+        .is_unread = has_read ? c->message_count > one->read
+                              : str_cmp(c->updated_at, m->since) >= 0 && !was_read_in_terminal(c),
     };
 }
 

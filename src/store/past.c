@@ -8,14 +8,20 @@
 
 /* ---- people, and the limits of their tokens ---- */
 
-static void add_person(struct past *p, struct arena *a, str user_id)
+static void add_person(struct json_strs *to, struct arena *a, str user_id)
 {
     str id = utf8_truncate(user_id, PAST_PERSON_BYTES);
-    if (id.n == 0 || json_strs_has(&p->people, id) || p->people.len >= PAST_PEOPLE_MAX)
+    if (id.n == 0 || json_strs_has(to, id) || to->len >= PAST_PEOPLE_MAX)
         return;
-    if (!p->people.items)
-        p->people.items = arena_array(a, PAST_PEOPLE_MAX, sizeof(str));
-    p->people.items[p->people.len++] = arena_str(a, id);
+    if (!to->items)
+        to->items = arena_array(a, PAST_PEOPLE_MAX, sizeof(str));
+    to->items[to->len++] = arena_str(a, id);
+}
+
+static void add_each_person(struct json_strs *to, struct arena *a, const struct json *ids)
+{
+    for (size_t i = 0; json_is(ids, JSON_ARRAY) && i < ids->len; i++)
+        add_person(to, a, json_string(&ids->items[i], STR_NONE));
 }
 
 static bool is_same_limit(const struct json_strs *x, const struct json_strs *y)
@@ -63,7 +69,8 @@ static void add_limit(struct past *p, struct arena *a, const struct json *globs)
 
 void past_user(struct past *p, struct arena *a, const struct json *event)
 {
-    add_person(p, a, json_get_string(event, "userId"));
+    add_person(&p->people, a, json_get_string(event, "userId"));
+    add_each_person(&p->others, a, json_get(event, "wordsOf"));
     add_limit(p, a, json_get(event, "toolLimit"));
 }
 
@@ -76,7 +83,8 @@ bool past_knows_user(const struct past *p, str line)
     while (is_known && json_scan_next(&scan, &key, &value)) {
         if (str_eq(key, STR("userId")))
             is_known = json_strs_has(&p->people, json_scan_plain(value));
-        else if (str_eq(key, STR("toolLimit")) || str_find_char(key, '\\') >= 0)
+        else if (str_eq(key, STR("toolLimit")) || str_eq(key, STR("wordsOf")) ||
+                 str_find_char(key, '\\') >= 0)
             is_known = false;
     }
     return is_known && !scan.failed;
@@ -142,7 +150,9 @@ struct past past_copy(struct arena *a, const struct past *p)
 {
     struct past copy = {0};
     for (size_t i = 0; i < p->people.len; i++)
-        add_person(&copy, a, p->people.items[i]);
+        add_person(&copy.people, a, p->people.items[i]);
+    for (size_t i = 0; i < p->others.len; i++)
+        add_person(&copy.others, a, p->others.items[i]);
     if (p->nlimits > 0)
         copy.limits = arena_array(a, PAST_LIMITS_MAX, sizeof *copy.limits);
     for (size_t i = 0; i < p->nlimits; i++)
@@ -159,6 +169,8 @@ str past_json(struct arena *a, const struct past *p)
     jw_start(&w, &b, PAST_JSON_MAX);
     jw_object(&w);
     jw_kstrs(&w, "people", p->people.items, p->people.len);
+    if (p->others.len > 0)
+        jw_kstrs(&w, "others", p->others.items, p->others.len);
     jw_karray(&w, "limits");
     for (size_t i = 0; i < p->nlimits; i++) {
         jw_array(&w);
@@ -184,8 +196,10 @@ int past_parse(struct arena *a, str json, struct past *ret)
     const struct json *tools = r == 0 ? json_get(v, "tools") : NULL;
     if (!json_is(people, JSON_ARRAY) || !json_is(limits, JSON_ARRAY) || !json_is(tools, JSON_ARRAY))
         r = -EINVAL;
-    for (size_t i = 0; r == 0 && i < people->len; i++)
-        add_person(&p, a, json_string(&people->items[i], STR_NONE));
+    if (r == 0) {
+        add_each_person(&p.people, a, people);
+        add_each_person(&p.others, a, json_get(v, "others"));
+    }
     for (size_t i = 0; r == 0 && i < limits->len; i++)
         add_limit(&p, a, &limits->items[i]);
     for (size_t i = 0; r == 0 && i < tools->len; i++)

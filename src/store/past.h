@@ -1,5 +1,6 @@
-/* past.h - what a turn must know about messages that it does not read: who wrote them, the tool
- * limits of the tokens they were sent with, and the tools that were called last.
+/* past.h - what a turn must know about messages that it does not read: who wrote them, whose words
+ * their runs could read besides, the tool limits of the tokens they were sent with, and the tools
+ * that were called last.
  *
  * It is fed with every message in order. The state after the last message is the same whether it
  * was fed from the start or continued from a copy, also one that has seen some of the messages
@@ -21,6 +22,7 @@
 
 struct past {                 /* zeroed = nothing has been written */
     struct json_strs people;  /* user ids, in the order of their first messages */
+    struct json_strs others;  /* those who wrote instructions or gave files that runs could read */
     struct json_strs *limits; /* likewise; never without items */
     size_t nlimits;
     struct json_strs tools; /* names of the tools that were called; the latest last */

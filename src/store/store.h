@@ -207,7 +207,7 @@ void store_lease_release(struct store_lease *l); /* accepts NULL */
 
 /* Another server has streams of this conversation open. */
 bool store_is_watched_elsewhere(const struct store *s, str id);
-/* For the server that works on the conversation, if there is one: "cancel". Nobody answers. */
+/* For other servers: "cancel" the run, or the conversation is "removed". Nobody answers. */
 void store_tell_others(struct store *s, str id, str order);
 
 /* Like store_publish, but only to streams of other servers. */
@@ -335,7 +335,7 @@ typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_by
 /* Durable before the callback; the callback gets the hex sha256. */
 struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx);
 /* The conversation `from` has the same blob: both refer to one copy of its bytes, if the store can
- * do that. Empty = none is known. */
+ * do that. Empty = none is known. -ESTALE: it has not, any more, and nothing was stored. */
 struct store_op *store_put_blob_from(struct store *s, str id, str bytes, str from, store_blob_fn fn,
                                      void *ctx);
 struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx);

@@ -37,16 +37,21 @@ void store_on_purge(struct store *s, store_purge_fn fn, void *ctx)
     s->on_purge_ctx = ctx;
 }
 
-void tell_purge(const struct store *s, str id)
+static void tell_purged(struct store *s, struct json_strs ids)
 {
-    if (s->on_purge)
-        s->on_purge(s->on_purge_ctx, id);
+    for (size_t i = 0; s->on_purge && i < ids.len; i++)
+        s->on_purge(s->on_purge_ctx, ids.items[i]);
+    links_forget(s, ids);
+}
+
+void tell_purge(struct store *s, str id)
+{
+    tell_purged(s, (struct json_strs){&id, 1});
 }
 
 void tell_swept(const struct store_op *op)
 {
-    for (size_t i = 0; i < op->out.purged.len; i++)
-        tell_purge(op->store, op->out.purged.items[i]);
+    tell_purged(op->store, op->out.purged);
 }
 
 void note_swept(struct store_op *op, str id)

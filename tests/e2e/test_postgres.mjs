@@ -4,6 +4,7 @@ import path from 'node:path'
 import { assert, before, completeLines, eventually, nb, run, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startPostgres } from '../support/postgres.mjs'
 import { openOffice } from '../support/office.mjs'
+import { sql } from '../support/stored.mjs'
 
 const NO_KEYS = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 let postgres
@@ -145,6 +146,31 @@ test('a database that goes away: 503, no addresses for users, and life goes on w
     assert.equal((await bob.get(`/v1/conversations/${id}`)).status, 200)
 })
 
+test('the disk of the database is full: the run ends, messages are refused, what was acknowledged is there, and life goes on when there is room', async () => {
+    const office = await openOffice({ ann: 'owner', bob: 'member' }, { ws_team: { ann: 'admin', bob: 'member' } },
+        { env: { ...env, NB_DEMO_DELAY_MS: '20' }, settings: { store: { type: 'postgres' } } })
+    const bob = office.as('bob', 'ws_team')
+    const begun = await bob.post('/v1/chat', { message: 'the first' })
+    assert.equal(begun.status, 200, begun.text)
+    const conversationId = begun.body.conversationId
+    const order = (text) => sql(postgres.home, 'postgres', text)
+    const running = bob.post('/v1/chat', { message: 'count to 10000', conversationId })
+    await eventually(async () => (await bob.get(`/v1/conversations/${conversationId}`)).body.lastRun === 'running')
+    order(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+           CREATE TRIGGER no_room BEFORE INSERT ON nb_event FOR EACH ROW EXECUTE FUNCTION no_room()`)
+    await bob.post(`/v1/conversations/${conversationId}/cancel`)
+    const refused = [await running, await bob.post('/v1/chat', { message: 'lost', conversationId }), await bob.post('/v1/chat', { message: 'lost too' })]
+    for (const r of refused) assert.deepEqual([r.status, r.body.error], [500, 'storage_error'], r.text)
+    const renamed = await bob.ask('PATCH', `/v1/conversations/${conversationId}`, { title: 'lost as well' })
+    assert.deepEqual([renamed.status, renamed.body.error], [507, 'storage_full'], renamed.text)
+    assert.equal((await bob.get('/v1/conversations')).status, 200, 'reading needs no room')
+    order('DROP TRIGGER no_room ON nb_event')
+    assert.equal((await bob.post('/v1/chat', { message: 'the last', conversationId })).status, 200)
+    const { text } = await bob.get(`/v1/conversations/${conversationId}/history`)
+    for (const word of ['the first', 'count to 10000', 'the last']) assert.ok(text.includes(word), word)
+    assert.ok(!text.includes('lost'))
+})
+
 test('the last use of a token is in the database, not in a file', async () => {
     const office = await openOffice({ ann: 'owner', bob: 'member' }, { ws_team: { ann: 'admin', bob: 'member' } },
         { env, settings: { store: { type: 'postgres' } } })
@@ -177,13 +203,21 @@ test('conversations move into the database and back, and the way can be repeated
         assert.equal(r.code, 0, r.stderr)
         return JSON.parse(r.stdout)
     }
-    assert.equal((await convert('conversations', 'convert', '--to', 'postgres')).converted, 3)
+    // What a deleted conversation has cost stays, and is counted once.
+    await nb(['--workdir', dir, '-p', 'four'], { env })
+    const [deleted] = fs.readdirSync(files).filter((f) => f.endsWith('.jsonl') && !ids.includes(f))
+    assert.equal((await nb(['--workdir', dir, 'conversations', 'rm', deleted.replace('.jsonl', ''), '--yes'], { env })).code, 0)
+    const usage = (at) => fs.readFileSync(path.join(at, '.deleted-usage'), 'utf8').trim().split('\n')
+    const first = await convert('conversations', 'convert', '--to', 'postgres')
+    assert.deepEqual([first.converted, first.deletedUsage], [3, usage(files).length])
     const again = await convert('conversations', 'convert', '--to', 'postgres')
-    assert.deepEqual([again.converted, again.existing, again.lost], [0, 3, 0])
+    assert.deepEqual([again.converted, again.existing, again.lost, again.deletedUsage], [0, 3, 0, 0])
     fs.writeFileSync(path.join(dir, 'nimblebrain.json'), JSON.stringify({ store: { type: 'postgres' } }))
     const back = tmpdir()
     const returned = await convert('conversations', 'convert', '--to', 'jsonl', '--dir', back)
     assert.ok(returned.converted >= 3)
+    assert.equal(returned.deletedUsage, usage(back).length)
+    for (const line of usage(files)) assert.equal(usage(back).filter((l) => l === line).length, 1)
     for (const name of ids) {
         const before = completeLines(path.join(files, name)).slice(1)
         const after = completeLines(path.join(back, name)).slice(1)

@@ -225,4 +225,10 @@ test('nb store convert carries files, notices, marks and skills into the tables 
     assert.equal(returned.permissions, 2)
     const kept = JSON.parse(fs.readFileSync(path.join(root(back), 'permissions.json'), 'utf8')).consents
     assert.deepEqual(kept.map((c) => [c.userId, c.tool]), [[undefined, 'birds__all'], ['usr_dan', 'birds__list']])
+    // One that was withdrawn on the side that is copied would be valid again on the other one.
+    const only = ({ problems }) => problems.filter((p) => p.includes('it was withdrawn, or is new'))
+    fs.writeFileSync(path.join(root(back), 'permissions.json'), JSON.stringify({ consents: [...kept, { tool: 'birds__feed', userId: 'usr_eve' }] }))
+    assert.match(only(await convert(back, 'jsonl', 1)).join(), /^the permission of usr_eve for birds__feed is only in permissions\.json/)
+    fs.writeFileSync(path.join(root(old.workdir), 'permissions.json'), JSON.stringify({ consents: consents.slice(0, 1) }))
+    assert.match(only(await convert(old.workdir, 'postgres', 1)).join(), /^the permission of everybody for birds__all is only in the database/)
 })

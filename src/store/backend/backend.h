@@ -79,6 +79,10 @@ struct store_ops {
     bool (*has_leases)(const struct store *s); /* NULL: no */
     /* Publishes to streams of all servers; NULL: there is only this one. */
     void (*publish)(struct store *s, struct bus_msg *msg);
+    /* A feed has read up to here, and gets what is published from now on. Returns the number of an
+     * echo: events of runs on other servers that arrive before it may be older than lines that the
+     * feed has read (bus_msg.heard). NULL: there is only this server. */
+    uint64_t (*feed_live)(struct store *s, str id, store_pos at);
     bool (*is_watched_elsewhere)(const struct store *s, str id);
     void (*tell)(struct store *s, str id, str order); /* store_tell_others */
     struct store_ask *(*ask)(struct store *s, str id, str question, store_reply_fn fn, void *ctx);
@@ -314,9 +318,11 @@ int64_t store_lease_epoch(const struct store_lease *l);
     "this server was not heard of for too long: another server has taken over the conversation"
 /* A step: the conversation is new in lists; it was created, forked, promoted or restored. */
 void op_appeared(struct store_op *op);
-/* Loop thread: nothing is left of this conversation; of those that a sweep has purged. */
-void tell_purge(const struct store *s, str id);
+/* Loop thread: nothing is left of this conversation; of those that a sweep has purged. Their links
+ * go too: an import may make a conversation with the same id again. */
+void tell_purge(struct store *s, str id);
 void tell_swept(const struct store_op *op);
+void links_forget(struct store *s, struct json_strs conv_ids); /* links.c */
 /* For a sweep, on its thread. */
 void note_swept(struct store_op *op, str id);
 /* The next change of sharing that waits for op, which has ended. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json/json_scan.h"
 #include "base/map.h"
 #include "store/backend/backend.h"
 #include "store/event/derive.h"
@@ -186,4 +187,91 @@ void ledger_read(struct store_op *op)
     struct store *s = op->store;
     if (s->ops->ledger_page)
         s->ops->ledger_page(s, op->in.range.after, &op->arena, &op->out.blob, &op->err);
+}
+
+/* ---- from one store to another ---- */
+
+struct ledger_copy {
+    struct map there; /* "id deletedAt" -> how many lines the target has of this deletion */
+    struct map seen;  /* the same of the source, so far */
+    struct arena arena;
+    struct buf missing;
+    int64_t n;
+};
+
+typedef void (*ledger_line_fn)(struct ledger_copy *c, str line);
+
+static int64_t *lines_of(struct ledger_copy *c, struct map *m, str line)
+{
+    char key[STORE_ID_MAX + 64];
+    str id = json_scan_plain(json_scan_field(line, STR("conversationId")));
+    str at = json_scan_field(line, STR("deletedAt"));
+    int n = snprintf(key, sizeof key, "%.*s %.*s", STR_ARG(id), STR_ARG(at));
+    str name = str_make(key, n > 0 && (size_t)n < sizeof key ? (size_t)n : 0);
+    int64_t *count = map_get(m, name);
+    if (!count) {
+        count = ARENA_NEW(&c->arena, int64_t);
+        map_put(m, name, count);
+    }
+    return count;
+}
+
+static void count_there(struct ledger_copy *c, str line)
+{
+    ++*lines_of(c, &c->there, line);
+}
+
+/* A copy that was interrupted has the first lines of a deletion. */
+static void keep_missing(struct ledger_copy *c, str line)
+{
+    if (++*lines_of(c, &c->seen, line) <= *lines_of(c, &c->there, line))
+        return;
+    buf_add_str(&c->missing, line);
+    buf_add_char(&c->missing, '\n');
+    c->n++;
+}
+
+/* Calls fn for each line; then adds what is missing to the target, page by page. */
+static int each_ledger_line(struct ledger_copy *c, struct store *from, ledger_line_fn fn,
+                            struct store *to, struct err *e)
+{
+    uint64_t after = 0;
+    for (;;) {
+        struct arena page;
+        str lines = STR_NONE, line;
+        arena_init(&page);
+        int r = from->ops->ledger_page(from, after, &page, &lines, e);
+        after += lines.n;
+        bool is_over = r < 0 || lines.n == 0;
+        while (!is_over && str_split(&lines, '\n', &line))
+            if (line.n > 0)
+                fn(c, line);
+        arena_done(&page);
+        if (r == 0 && c->missing.n > 0)
+            r = to->ops->ledger_add(to, buf_str(&c->missing), e);
+        buf_clear(&c->missing);
+        if (is_over || r < 0)
+            return r;
+    }
+}
+
+int store_copy_deleted_usage(struct store *from, struct store *to, int64_t *ret_n, struct err *e)
+{
+    struct ledger_copy c = {0};
+    *ret_n = 0;
+    if (!from->ops->ledger_page || !to->ops->ledger_page)
+        return 0;
+    map_init(&c.there);
+    map_init(&c.seen);
+    arena_init(&c.arena);
+    buf_init(&c.missing, LINES_MAX + LEDGER_PAGE);
+    int r = each_ledger_line(&c, to, count_there, NULL, e);
+    if (r == 0)
+        r = each_ledger_line(&c, from, keep_missing, to, e);
+    *ret_n = r == 0 ? c.n : 0;
+    buf_done(&c.missing);
+    arena_done(&c.arena);
+    map_done(&c.seen);
+    map_done(&c.there);
+    return r;
 }

@@ -94,6 +94,8 @@ static size_t count_of(const struct share_links *l, str conv_id)
 
 static bool is_removed(const struct share_link *one, const struct link_change *c)
 {
+    if (c->purged.len > 0)
+        return json_strs_has(&c->purged, one->conv_id);
     return !c->add && str_eq(one->id, c->remove) &&
            (c->conv_id.n == 0 || str_eq(one->conv_id, c->conv_id));
 }
@@ -109,7 +111,7 @@ int links_apply(struct arena *a, struct share_links *l, const struct link_change
     }
     l->n = kept;
     if (!c->add)
-        return has_removed ? 0 : err_set(e, -ENOENT, "There is no such link.");
+        return has_removed || c->purged.len > 0 ? 0 : err_set(e, -ENOENT, "There is no such link.");
     if (count_of(l, c->add->conv_id) >= LINKS_CONV_MAX)
         return err_set(e, -E2BIG, "This conversation has %u links, which is the limit. Revoke one.",
                        LINKS_CONV_MAX);
@@ -133,16 +135,29 @@ static int change_links(void *ctx, struct arena *a, str old, str *ret, struct er
     struct store_op *op = ctx;
     struct share_links *links = &op->out.links;
     int r = links_parse(&op->arena, arena_str(&op->arena, old), links, e);
+    size_t before = links->n;
     if (r == 0)
         r = links_apply(&op->arena, links, &op->in.link.change, e);
-    *ret = r == 0 ? links_write(a, links) : STR_NONE;
+    bool is_same = op->in.link.change.purged.len > 0 && links->n == before;
+    *ret = r < 0 ? STR_NONE : is_same ? old : links_write(a, links);
     return r;
+}
+
+/* Most stores have no links: nothing is locked for a purge there. */
+static bool has_document(struct store_op *op)
+{
+    struct store *s = op->store;
+    str text = STR_NONE;
+    return s->ops->person_read(s, STR(LINKS_DOCUMENT), &op->arena, &text, &op->err) == 0 &&
+           text.n > 0;
 }
 
 static void links_work(struct store_op *op)
 {
     struct store *s = op->store;
     str text = STR_NONE;
+    if (op->in.link.change.purged.len > 0 && !has_document(op))
+        return;
     if (op->in.link.has_change) {
         (void)s->ops->person_change(s, STR(LINKS_DOCUMENT), change_links, op, &op->err);
         return;
@@ -172,6 +187,7 @@ struct store_op *store_links(struct store *s, const struct link_change *change, 
         op->in.link.change = *change;
         op->in.link.change.remove = arena_str(&op->arena, change->remove);
         op->in.link.change.conv_id = arena_str(&op->arena, change->conv_id);
+        op->in.link.change.purged = json_strs_copy(&op->arena, change->purged);
     }
     if (change && change->add) {
         op->in.link.add = link_copy(&op->arena, change->add);
@@ -184,4 +200,18 @@ struct store_op *store_links(struct store *s, const struct link_change *change, 
         op_run(op, links_work);
     }
     return op;
+}
+
+static void on_links_forgotten(void *ctx, const struct err *err, const struct share_links *links)
+{
+    const struct store *s = ctx;
+    if (err)
+        log_warn(s->env->log, "store", "links of deleted conversations stay: %s", err->msg);
+}
+
+void links_forget(struct store *s, struct json_strs conv_ids)
+{
+    struct link_change change = {.purged = conv_ids, .now_ms = clock_now_ms()};
+    if (conv_ids.len > 0 && !s->is_closing && !s->conf.read_only)
+        store_links(s, &change, on_links_forgotten, s);
 }

@@ -44,6 +44,9 @@ bool derive_cost(const struct store_env *env, const struct json *event, str mode
 /* The usage of deleted conversations: a page of complete JSON lines (ledger.c) from `after` on;
  * empty at the end. */
 struct store_op *store_deleted_usage(struct store *s, uint64_t after, store_blob_fn fn, void *ctx);
+/* Adds what the source has of it and the target does not: it can be repeated. ret_n: calls of
+ * models. Blocking, while nothing else uses the target. */
+int store_copy_deleted_usage(struct store *from, struct store *to, int64_t *ret_n, struct err *e);
 
 /* Deep copy of a conversation. */
 struct conv *conv_clone(struct arena *a, const struct conv *c);

@@ -309,8 +309,9 @@ int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err 
 
 /* ---- blobs ---- */
 
-/* A hard link to the blob of the conversation that has it already; false: it has not. */
-static bool link_blob(struct store_op *op, const char *dir)
+/* A hard link to the blob of the conversation that has it already. Not a copy in its place: the
+ * caller counts what is stored, and the conversation may have been deleted. */
+static int link_blob(struct store_op *op, const char *dir, struct err *e)
 {
     struct files *f = files(op);
     const char *have =
@@ -319,14 +320,14 @@ static bool link_blob(struct store_op *op, const char *dir)
             : NULL;
     char hex[SHA256_HEX_LEN + 1];
     struct stat st;
-    if (!have || strcmp(have, dir) == 0)
-        return false;
     sha256_hex(op->in.blob, hex);
     op->out.blob = arena_str(&op->arena, str_from(hex));
-    const char *from = arena_printf(&op->arena, "%s/%s", have, hex).p;
+    const char *from = arena_printf(&op->arena, "%s/%s", have ? have : "", hex).p;
     const struct blob_dir to = blobs_in_dir(&f->blob_io, dir);
-    return stat(from, &st) == 0 && (size_t)st.st_size == op->in.blob.n &&
-           to.place.keep_file(&to.place, &op->arena, from, op->out.blob, NULL) == 0;
+    bool is_linked = have && stat(from, &st) == 0 && (size_t)st.st_size == op->in.blob.n &&
+                     to.place.keep_file(&to.place, &op->arena, from, op->out.blob, NULL) == 0;
+    return is_linked ? 0
+                     : err_set(e, -ESTALE, "%.*s does not have this blob", STR_ARG(op->blob_from));
 }
 
 static int put_blob(struct log_task *t, const struct store_io *io)
@@ -337,8 +338,8 @@ static int put_blob(struct log_task *t, const struct store_io *io)
     if (stat(op->path, &st) < 0)
         return err_set(&t->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
     const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
-    if (link_blob(op, dir))
-        return 0;
+    if (op->blob_from.n > 0 && !str_eq(op->blob_from, op->id))
+        return link_blob(op, dir, &t->err);
     return blobs_put(&op->arena, &f->blob_io, dir, op->in.blob, &op->out.blob, &t->err);
 }
 

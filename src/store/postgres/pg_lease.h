@@ -44,7 +44,7 @@ struct replica_events { /* any may be NULL */
      * lease ends its run. */
     void (*on_abandoned)(void *ctx, str workspace_id, str conversation_id);
     /* Another server asks for something about a conversation that may run here: "cancel" it,
-     * "progress" (a stream there needs the text so far). */
+     * "progress" (a stream there needs the text so far), "removed" (it is being deleted). */
     void (*on_order)(void *ctx, str workspace_id, str conversation_id, str order);
     /* A question (store_ask_others). The server that has its subject answers with store_reply.
      * `question` is valid during the call. */

@@ -6,7 +6,8 @@
  * runs, whose access is that of their parents, are decided row by row.
  *
  * Counting reads all of them, so a list has its exact total only up to COUNT_EXACT. The total of a
- * longer one is kept, and counted again behind an answer when it is older than COUNT_AGE_MS. */
+ * longer one is counted behind its first answer, kept, and counted again behind an answer when it
+ * is older than COUNT_AGE_MS. */
 #include <assert.h>
 #include <errno.h>
 
@@ -30,11 +31,12 @@ enum {
 #define SEARCHED                                                                                   \
     " AND ($3::text = '' OR strpos(" LOWER("title") ", $3::text) > 0 OR strpos(" LOWER(            \
         "preview") ", $3::text) > 0)"
-#define OWN       " AND owner_id = $4::text AND owner_id <> ''"
-#define OWNERLESS " AND owner_id = '' AND NOT is_sealed"
 #define SHARED                                                                                     \
     " AND is_shared AND $4::text <> '' AND participants @> ARRAY[$4::text] AND owner_id <> "       \
     "$4::text AND (owner_id <> '' OR is_sealed)"
+
+/* Of a count: if almost everything is shared with the person, the newest are found soonest */
+#define NEWEST " ORDER BY updated_at DESC, id DESC"
 
 /* Only those, or all but those, that the person marked */
 #define MARKED " AND (id = ANY($5::text[])) = $6::boolean"
@@ -44,10 +46,23 @@ enum {
 #define PAGE_OF(at, who)                                                                           \
     "(SELECT key, id, last, summary, " at " AS at" LIVE VISIBLE SEARCHED MARKED who " AND (" at    \
     ", id) < ($7::text, $8::text) ORDER BY " at " DESC, id DESC LIMIT $9::bigint)"
+
+/* The owner is a range, never an equality: then only the index that begins with the owner has the
+ * order, whatever the statistics say. Where one person owns almost everything, an equality may read
+ * the whole workspace to find the few conversations of another. */
+#define OWN            " AND owner_id BETWEEN $4::text AND $4::text AND owner_id <> ''"
+#define OWNERLESS      " AND owner_id BETWEEN '' AND '' AND NOT is_sealed"
+#define OWN_PAGE       PAGE_OF_OWNER("$4::text", " AND owner_id <> ''")
+#define OWNERLESS_PAGE PAGE_OF_OWNER("''", " AND NOT is_sealed")
+#define PAGE_OF_OWNER(owner, who)                                                                  \
+    "(SELECT key, id, last, summary, updated_at AS at" LIVE VISIBLE SEARCHED MARKED who            \
+    " AND owner_id >= " owner " AND (owner_id, updated_at, id) < (" owner ", $7::text, $8::text)"  \
+    " ORDER BY owner_id DESC, updated_at DESC, id DESC LIMIT $9::bigint)"
+
 #define PAGE_END " ORDER BY at DESC, id DESC LIMIT $9::bigint"
-#define MINE_OF(at)                                                                                \
-    "SELECT key, id, last, summary, at FROM (" PAGE_OF(at, OWN) " UNION ALL " PAGE_OF(             \
-        at, OWNERLESS) " UNION ALL " PAGE_OF(at, SHARED) ") t" PAGE_END
+#define MINE_OF(own, ownerless, at)                                                                \
+    "SELECT key, id, last, summary, at FROM (" own " UNION ALL " ownerless                         \
+    " UNION ALL " PAGE_OF(at, SHARED) ") t" PAGE_END
 /* $4 is always used, so that both kinds take the same parameters */
 #define ALL_OF(at)                                                                                 \
     "SELECT key, id, last, summary, at FROM " PAGE_OF(at,                                          \
@@ -55,12 +70,15 @@ enum {
                                                                                    "t" PAGE_END
 
 static const char *const PAGES[2][2] = {
-    {[STORE_BY_UPDATED] = MINE_OF("updated_at"), [STORE_BY_CREATED] = MINE_OF("created_at")},
+    {[STORE_BY_UPDATED] = MINE_OF(OWN_PAGE, OWNERLESS_PAGE, "updated_at"),
+     [STORE_BY_CREATED] =
+         MINE_OF(PAGE_OF("created_at", " AND owner_id = $4::text AND owner_id <> ''"),
+                 PAGE_OF("created_at", " AND owner_id = '' AND NOT is_sealed"), "created_at")},
     {[STORE_BY_UPDATED] = ALL_OF("updated_at"), [STORE_BY_CREATED] = ALL_OF("created_at")},
 };
 static const char *const COUNTS[2] = {
     "SELECT sum(n)::bigint FROM (" COUNT_OF(OWN) " UNION ALL " COUNT_OF(
-        OWNERLESS) " UNION ALL " COUNT_OF(SHARED) ") t",
+        OWNERLESS) " UNION ALL " COUNT_OF(SHARED NEWEST) ") t",
     COUNT_OF(" AND $4::text IS NOT NULL"),
 };
 
@@ -207,6 +225,7 @@ static void count_keep(struct pg_lister *l, str key, bool sees_all)
     n->sees_all = sees_all;
     n->total = l->total;
     n->at_ms = clock_mono_ms();
+    n->is_wanted = true;
     select_params(&n->params, &n->arena, l->op);
     pg_int(&n->params, INT64_MAX);
     pthread_mutex_lock(&db->lock);
@@ -230,6 +249,7 @@ static int count_read(struct pg_conn *c, void *ctx, struct err *e)
     pthread_mutex_lock(&n->db->lock);
     n->total = total >= 0 ? total : n->total;
     n->at_ms = clock_mono_ms(); /* also if it failed: not again immediately */
+    n->is_wanted = false;
     pthread_mutex_unlock(&n->db->lock);
     return r;
 }
@@ -275,25 +295,11 @@ static void list_done(struct store_op *op)
     op_done(op);
 }
 
-/* A list that is longer than COUNT_EXACT. */
-static int count_all(struct pg_conn *c, struct pg_lister *l, bool sees_all, struct err *e)
+/* A list that is longer than COUNT_EXACT: the first answer says so, later ones have the total. */
+static void use_count(struct pg_lister *l, str key, bool sees_all)
 {
-    struct arena *a = &l->op->arena;
-    struct pg_params p;
-    str key = count_key(a, l->op, sees_all);
-    if (key.n > 0 && count_find(l, key))
-        return 0;
-    select_params(&p, a, l->op);
-    pg_int(&p, INT64_MAX);
-    struct pg_query q = {.sql = COUNTS[sees_all], .params = &p, .is_once = true};
-    int r = pg_conn_run(c, &q, 1, e);
-    if (r == 0) {
-        l->total = pg_get_int(c, &q, 0, 0);
-        if (key.n > 0)
-            count_keep(l, key, sees_all);
-    }
-    pg_clear(c, &q, 1);
-    return r;
+    if (l->total > COUNT_EXACT && key.n > 0 && !count_find(l, key))
+        count_keep(l, key, sees_all);
 }
 
 static int select_page(struct pg_conn *c, void *ctx, struct err *e)
@@ -309,15 +315,23 @@ static int select_page(struct pg_conn *c, void *ctx, struct err *e)
     pg_text(&page, q->cursor.n > 0 ? pg_column_text(a, l->place.updated_at) : STR("~"));
     pg_text(&page, l->place.id);
     pg_int(&page, (int64_t)q->limit + 1);
-    struct pg_query both[] = {{.sql = PAGES[sees_all][q->sort], .params = &page},
-                              {.sql = COUNTS[sees_all], .params = &count}};
-    int r = pg_conn_run(c, both, ARRAY_LEN(both), e);
-    if (r == 0) {
+    /* Planned for each person: one may own or share almost everything, and another nothing. */
+    struct pg_query both[] = {
+        {.sql = PAGES[sees_all][q->sort], .params = &page, .is_once = !sees_all},
+        {.sql = COUNTS[sees_all], .params = &count, .is_once = !sees_all}};
+    /* One that is much longer is still longer: it is not counted for each answer. */
+    str key = count_key(a, l->op, sees_all);
+    bool is_long = key.n > 0 && count_find(l, key) && l->total > 2 * COUNT_EXACT;
+    size_t n = is_long ? 1 : ARRAY_LEN(both);
+    int r = pg_conn_run(c, both, n, e);
+    if (r == 0 && !is_long) {
         l->total = pg_get_int(c, &both[1], 0, 0);
-        r = take_rows(c, l, &both[0], e);
+        use_count(l, key, sees_all);
     }
-    pg_clear(c, both, ARRAY_LEN(both));
-    return r == 0 && l->total > COUNT_EXACT ? count_all(c, l, sees_all, e) : r;
+    if (r == 0)
+        r = take_rows(c, l, &both[0], e);
+    pg_clear(c, both, n);
+    return r;
 }
 
 /* ---- row by row ---- */

@@ -50,6 +50,7 @@ struct outbox {
     struct outbox_load load;
     struct buf open; /* the payload that has room */
     uint64_t npayloads;
+    uint64_t ntaken;            /* how often everything was taken out */
     uint64_t taken_ms;          /* the last time that something was taken out */
     atomic_bool has_lost;       /* a load may not have arrived: streams are registered again */
     struct outbox_flush *flush; /* a transaction without appends is under way, or NULL */

@@ -10,6 +10,14 @@
  * in the order of the log on every server, each once, also when two servers append at the same
  * time: a line of this server waits for lines of others in front of it.
  *
+ * An event that is not in the log has its place among the lines by the order of notifications,
+ * which is that of commits: it waits for the lines that were announced before it, and lines that
+ * were not announced yet wait for it. The log is read only up to what was announced.
+ *
+ * A stream reads the log itself until it is live, and may be ahead of the notifications then. So it
+ * asks for the text of the run so far (progress), drops events of runs on other servers until
+ * this server hears its own question, and gets the answer, a text.snapshot, after that.
+ *
  * Events that are not in the log (text deltas, presence, typing, the queue) travel only if another
  * server has streams of the conversation (nb_watch). News of a workspace travel if they are
  * about something that all servers share. Before the lines of a change of sharing are published,
@@ -34,6 +42,7 @@ void relay_remove_store(struct store *s);
 /* store_ops.publish */
 void pg_publish(struct store *s, struct bus_msg *msg);
 bool pg_is_watched_elsewhere(const struct store *s, str id);
+uint64_t pg_feed_live(struct store *s, str id, store_pos at);
 void pg_tell(struct store *s, str id, str order);
 void pg_forward(struct store *s, const struct bus_msg *msg);
 struct store_ask *pg_ask(struct store *s, str id, str question, store_reply_fn fn, void *ctx);

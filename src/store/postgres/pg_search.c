@@ -8,7 +8,13 @@
 #include "store/postgres/pg_store.h"
 #include "store/postgres/pg_text.h"
 
-enum { SEARCH_MS = 3000, CANDIDATES = 200, CONVS_TOGETHER = 32, COUNT_LIMIT = 20000 };
+enum {
+    SEARCH_MS = 3000,
+    CANDIDATES_MIN = 50, /* read together at first, then twice as many each time */
+    CANDIDATES_MAX = 800,
+    CONVS_TOGETHER = 32,
+    COUNT_LIMIT = 20000
+};
 
 struct found_conv { /* in the arena of the op */
     str id, title;
@@ -20,14 +26,21 @@ struct pg_hit {
     double score;
 };
 
+/* Where candidates are looked for. ANYWHERE: the newest ones are chosen before anything is joined
+ * to them, because a word that thousands of texts have would read all their rows; those of other
+ * workspaces have no line then. If most are of other workspaces, the search continues with OURS. */
+enum text_place { ANYWHERE, OURS, IN_ONE };
+
 struct pg_finder {
     struct store_op *op;
+    enum text_place place;
     struct query query;
     str words;        /* a tsquery; empty: every text is a candidate */
     struct map convs; /* key, as 8 bytes -> struct found_conv */
     struct rank rank;
     struct pg_hit *hits; /* heap */
     size_t n, cap, want;
+    int ncandidates;
     int64_t at_ms, seq, key; /* of the last candidate */
     struct arena scratch;
     uint64_t deadline_ms;
@@ -72,7 +85,7 @@ static int read_convs(struct pg_conn *c, struct pg_finder *f, const struct pg_qu
     struct pg_params p;
     for (int i = from; i < pg_rows(c, rows) && n < CONVS_TOGETHER; i++) {
         keys[n] = pg_get_int(c, rows, i, 2);
-        if (map_get(&f->convs, key_name(&keys[n])))
+        if (pg_get_text(c, rows, i, 3).n == 0 || map_get(&f->convs, key_name(&keys[n])))
             continue;
         map_put(&f->convs, key_name(&keys[n]), ARENA_NEW(&f->op->arena, struct found_conv));
         n++;
@@ -130,13 +143,32 @@ static void check_candidate(struct pg_finder *f, const struct found_conv *conv, 
         keep_hit(f, conv, pos, &text, v);
 }
 
-#define FROM_TEXTS                                                                                 \
-    " FROM nb_text t JOIN nb_conversation c ON c.key = t.conversation"                             \
-    " JOIN nb_event e ON e.conversation = t.conversation AND e.seq = t.seq"                        \
-    " WHERE c.workspace = $1 AND c.deleted_ms = 0 AND ($2::text = '' OR c.id = $2::text)"          \
-    " AND t.at_ms >= $3::bigint AND t.at_ms < $4::bigint"                                          \
+#define CHOSEN                                                                                     \
+    "SELECT t.at_ms, t.seq, t.conversation, COALESCE(e.line, '') FROM (SELECT t.at_ms, t.seq,"     \
+    " t.conversation FROM nb_text t"
+#define OF_WORKSPACE                                                                               \
+    " JOIN nb_conversation o ON o.key = t.conversation AND o.workspace = $1 AND o.deleted_ms = 0"
+#define IN_TIME                                                                                    \
+    " WHERE t.at_ms >= $3::bigint AND t.at_ms < $4::bigint"                                        \
     " AND (t.at_ms, t.seq, t.conversation) < ($5::bigint, $6::bigint, $7::bigint)"
-#define NEWEST_FIRST " ORDER BY t.at_ms DESC, t.seq DESC, t.conversation DESC LIMIT $8::bigint"
+#define NOT_ONE " AND $2::text = ''"
+#define ONE                                                                                        \
+    " AND t.conversation = (SELECT key FROM nb_conversation WHERE workspace = $1 AND id = "        \
+    "$2::text AND deleted_ms = 0)"
+#define WORDS  " AND (t.words @@ ($9::text)::tsquery OR t.words IS NULL)"
+#define NEWEST " ORDER BY t.at_ms DESC, t.seq DESC, t.conversation DESC"
+#define WITH_LINES                                                                                 \
+    NEWEST " LIMIT $8::bigint) t LEFT JOIN nb_conversation c ON c.key = t.conversation"            \
+           " AND c.workspace = $1 AND c.deleted_ms = 0 LEFT JOIN nb_event e"                       \
+           " ON e.conversation = c.key AND e.seq = t.seq" NEWEST
+
+static const char *const CANDIDATES[][2] = {
+    /* without words, with words */
+    [ANYWHERE] = {CHOSEN IN_TIME NOT_ONE WITH_LINES, CHOSEN IN_TIME NOT_ONE WORDS WITH_LINES},
+    [OURS] = {CHOSEN OF_WORKSPACE IN_TIME NOT_ONE WITH_LINES,
+              CHOSEN OF_WORKSPACE IN_TIME NOT_ONE WORDS WITH_LINES},
+    [IN_ONE] = {CHOSEN IN_TIME ONE WITH_LINES, CHOSEN IN_TIME ONE WORDS WITH_LINES},
+};
 
 static void candidate_params(const struct pg_finder *f, struct pg_params *p, struct arena *a)
 {
@@ -149,18 +181,29 @@ static void candidate_params(const struct pg_finder *f, struct pg_params *p, str
     pg_int(p, f->at_ms);
     pg_int(p, f->seq);
     pg_int(p, f->key);
-    pg_int(p, CANDIDATES);
+    pg_int(p, f->ncandidates);
     if (f->words.n > 0)
         pg_text(p, f->words);
 }
 
+/* `at` candidates were checked, of which `ours` are of the workspace. */
+static void next_page(struct pg_finder *f, const struct pg_conn *c, const struct pg_query *q,
+                      int at, int ours)
+{
+    int n = pg_rows(c, q);
+    f->is_over = at == n && n < f->ncandidates;
+    if (n == 0)
+        return;
+    f->at_ms = pg_get_int(c, q, n - 1, 0);
+    f->seq = pg_get_int(c, q, n - 1, 1);
+    f->key = pg_get_int(c, q, n - 1, 2);
+    f->ncandidates = 2 * f->ncandidates < CANDIDATES_MAX ? 2 * f->ncandidates : CANDIDATES_MAX;
+    if (f->place == ANYWHERE && 4 * ours < at)
+        f->place = OURS;
+}
+
 static int check_page(struct pg_conn *c, void *ctx, struct err *e)
 {
-    static const char WITH_WORDS[] =
-        "SELECT t.at_ms, t.seq, t.conversation, e.line" FROM_TEXTS
-        " AND (t.words @@ ($9::text)::tsquery OR t.words IS NULL)" NEWEST_FIRST;
-    static const char ANY[] =
-        "SELECT t.at_ms, t.seq, t.conversation, e.line" FROM_TEXTS NEWEST_FIRST;
     struct pg_finder *f = ctx;
     struct arena a;
     struct pg_params p;
@@ -169,24 +212,23 @@ static int check_page(struct pg_conn *c, void *ctx, struct err *e)
     arena_init(&a);
     candidate_params(f, &p, &a);
     /* Planned for these words: how many texts have them decides which index is read. */
-    struct pg_query q = {.sql = f->words.n > 0 ? WITH_WORDS : ANY, .params = &p, .is_once = true};
+    struct pg_query q = {
+        .sql = CANDIDATES[f->place][f->words.n > 0], .params = &p, .is_once = true};
     int r = pg_conn_run(c, &q, 1, e);
-    int n = r == 0 ? pg_rows(c, &q) : 0;
-    for (int i = 0; i < n && r == 0 && f->n < f->want; i++) {
-        r = conv_of_row(c, f, &q, i, &conv, e);
-        if (r < 0)
-            break;
-        check_candidate(f, conv, (store_pos)pg_get_int(c, &q, i, 1), pg_get_text(c, &q, i, 3));
-        f->is_over = i + 1 == n && n < CANDIDATES;
+    int n = r == 0 ? pg_rows(c, &q) : 0, at = 0, ours = 0;
+    for (; at < n && r == 0 && f->n < f->want; at++) {
+        str line = pg_get_text(c, &q, at, 3);
+        if (line.n == 0)
+            continue;
+        ours++;
+        r = conv_of_row(c, f, &q, at, &conv, e);
+        if (r == 0)
+            check_candidate(f, conv, (store_pos)pg_get_int(c, &q, at, 1), line);
     }
-    f->is_over |= r == 0 && n == 0;
-    if (r < 0) {
+    if (r < 0)
         f->n = before; /* the page is read again, over another connection */
-    } else if (n > 0) {
-        f->at_ms = pg_get_int(c, &q, n - 1, 0);
-        f->seq = pg_get_int(c, &q, n - 1, 1);
-        f->key = pg_get_int(c, &q, n - 1, 2);
-    }
+    else
+        next_page(f, c, &q, at, ours);
     pg_clear(c, &q, 1);
     arena_done(&a);
     return r;
@@ -194,7 +236,8 @@ static int check_page(struct pg_conn *c, void *ctx, struct err *e)
 
 /* ---- relevance ---- */
 
-/* How many texts of the workspace have the words; empty: how many there are. */
+/* How many texts of the workspace have the words; empty: how many there are. More than COUNT_LIMIT
+ * are not told apart. */
 static int count_texts(struct pg_conn *c, struct pg_finder *f, str words, int64_t *ret,
                        struct err *e)
 {
@@ -206,7 +249,7 @@ static int count_texts(struct pg_conn *c, struct pg_finder *f, str words, int64_
     pg_params_init(&p, &f->op->arena);
     pg_text(&p, pg_workspace(f->op->store));
     pg_text(&p, words);
-    pg_int(&p, words.n > 0 ? COUNT_LIMIT : INT64_MAX);
+    pg_int(&p, COUNT_LIMIT);
     struct pg_query q = {.sql = COUNT, .params = &p};
     int r = pg_conn_run(c, &q, 1, e);
     if (r == 0)
@@ -262,6 +305,8 @@ static void search_work(struct store_op *op)
                           .at_ms = INT64_MAX,
                           .seq = INT64_MAX,
                           .key = INT64_MAX,
+                          .ncandidates = CANDIDATES_MIN,
+                          .place = op->in.search.conv_id.n > 0 ? IN_ONE : ANYWHERE,
                           .deadline_ms = clock_mono_ms() + SEARCH_MS};
     const struct store_search_query *q = &op->in.search;
     if (query_parse(&op->arena, q->text, &f.query, &op->err) < 0)

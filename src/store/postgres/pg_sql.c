@@ -9,7 +9,7 @@
 #include "store/postgres/pg_batch.h"
 #include "store/postgres/pg_store.h"
 
-enum { NOTIFY_MAX = 7000, SEPARATOR = 0x1f };
+enum { NOTIFY_MAX = 7900, NOTIFY_FULL = 7000, SEPARATOR = 0x1f };
 
 /* ---- the columns of a conversation ---- */
 
@@ -239,7 +239,7 @@ static const char USES[] =
     " AND c.id = w.id AND c.deleted_ms = 0 ON CONFLICT (conversation, sha256) DO NOTHING";
 
 /* For processes that listen: which conversations have new lines. */
-static const char NOTIFY[] = "SELECT pg_notify('nb', $1::text)";
+static const char NOTIFY[] = "SELECT pg_notify('nb', p) FROM unnest($1::text[]) AS t(p)";
 
 static size_t count_batch_lines(const struct pg_batch *b)
 {
@@ -369,24 +369,30 @@ static void blob_params(struct pg_batch *b, struct pg_params *blobs, struct pg_p
     pg_texts(uses, sha, b->nblobs);
 }
 
-/* A notification of kind "a" (pg_outbox.h): "workspace conversation last" for each group, or "*" if
- * that is too long. */
+/* Notifications of kind "a" (pg_outbox.h): "workspace conversation last" for each group. */
 static void notify_params(struct pg_batch *b, struct pg_params *p)
 {
     struct buf text;
-    const char *me = b->db->replica ? b->db->replica->id : "-";
+    str *all = arena_array(&b->arena, b->ngroups + 1, sizeof *all);
+    size_t n = 0;
     buf_init(&text, NOTIFY_MAX);
-    buf_printf(&text, "%s 0 a", me);
     for (size_t i = 0; i < b->ngroups; i++) {
         const struct pg_group *g = &b->groups[i];
-        if (!g->is_settled && g->nlines > 0)
-            buf_printf(&text, "\n%.*s %.*s %lld", STR_ARG(pg_workspace(g->store)), STR_ARG(g->id),
-                       (long long)(g->expected + (int64_t)g->nlines));
+        if (g->is_settled || g->nlines == 0)
+            continue;
+        if (text.n > NOTIFY_FULL) {
+            all[n++] = arena_str(&b->arena, buf_str(&text));
+            buf_clear(&text);
+        }
+        if (text.n == 0)
+            buf_printf(&text, "%s %zu a", b->db->replica ? b->db->replica->id : "-", n);
+        buf_printf(&text, "\n%.*s %.*s %lld", STR_ARG(pg_workspace(g->store)), STR_ARG(g->id),
+                   (long long)(g->expected + (int64_t)g->nlines));
     }
-    bool is_too_long = buf_failed(&text);
-    str all = buf_keep(&text, &b->arena);
+    assert(!buf_failed(&text)); /* ids are short (STORE_ID_MAX) */
+    all[n++] = buf_keep(&text, &b->arena);
     pg_params_init(p, &b->arena);
-    pg_text(p, is_too_long ? arena_printf(&b->arena, "%s 0 a\n*", me) : all);
+    pg_texts(p, all, n);
 }
 
 static void take_won(const struct pg_conn *c, struct pg_batch *b, const struct pg_query *q)

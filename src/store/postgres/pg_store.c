@@ -73,6 +73,7 @@ const struct store_ops store_postgres_ops = {
     .take_lease = pg_take_lease,
     .has_leases = pg_has_leases,
     .publish = pg_publish,
+    .feed_live = pg_feed_live,
     .is_watched_elsewhere = pg_is_watched_elsewhere,
     .tell = pg_tell,
     .forward = pg_forward,

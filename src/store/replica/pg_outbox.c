@@ -117,6 +117,8 @@ static void end_payload(struct outbox *o)
     if (l->npayloads < OUTBOX_PAYLOADS) {
         GROW(l->payloads, l->npayloads, l->payloads_cap);
         l->payloads[l->npayloads++] = str_make(str_dup(buf_str(&o->open)), o->open.n);
+    } else {
+        atomic_store(&o->has_lost, true);
     }
     buf_clear(&o->open);
 }
@@ -159,6 +161,7 @@ void outbox_take(struct outbox *o, struct outbox_load *ret)
     end_payload(o);
     if (!is_empty(o))
         o->taken_ms = clock_mono_ms();
+    o->ntaken++;
     *ret = o->load;
     o->load = (struct outbox_load){0};
     timer_stop(&o->timer);

@@ -16,6 +16,7 @@ struct waiting_event {
     struct list_node node;
     struct arena arena;
     struct bus_msg msg;
+    store_pos after; /* lines up to here were announced when it arrived */
 };
 
 static void conv_wait(struct relay_conv *v, const struct bus_msg *msg)
@@ -26,16 +27,24 @@ static void conv_wait(struct relay_conv *v, const struct bus_msg *msg)
     arena_init(&e->arena);
     e->msg = (struct bus_msg){.topic = arena_str(&e->arena, msg->topic),
                               .type = arena_str(&e->arena, msg->type),
-                              .data = arena_str(&e->arena, msg->data)};
+                              .data = arena_str(&e->arena, msg->data),
+                              .is_of_other_run = msg->is_of_other_run,
+                              .heard = msg->heard};
+    e->after = v->wanted;
     list_push(&v->waiting, &e->node);
     v->nwaiting++;
 }
 
-static struct waiting_event *next_waiting(struct relay_conv *v)
+/* NULL: those that are left belong behind a later line. */
+static struct waiting_event *next_waiting(struct relay_conv *v, store_pos published)
 {
-    struct list_node *n = list_pop(&v->waiting);
-    v->nwaiting -= n != NULL;
-    return n ? LIST_ENTRY(n, struct waiting_event, node) : NULL;
+    struct list_node *n = v->nwaiting > 0 ? v->waiting.next : NULL;
+    struct waiting_event *e = n ? LIST_ENTRY(n, struct waiting_event, node) : NULL;
+    if (!e || e->after > published)
+        return NULL;
+    list_del(&e->node);
+    v->nwaiting--;
+    return e;
 }
 
 static void waiting_free(struct waiting_event *e)
@@ -63,7 +72,7 @@ static void conv_free(struct relay_conv *v)
 {
     struct waiting_event *e;
     store_op_cancel(v->op);
-    while ((e = next_waiting(v)) != NULL)
+    while ((e = next_waiting(v, UINT64_MAX)) != NULL)
         waiting_free(e);
     arena_done(&v->arena);
     free(v);
@@ -106,17 +115,27 @@ void relay_on_topic(void *ctx, str topic, bool is_watched)
     relay_tell_watch(r, pg_workspace(s), v->id, true);
 }
 
-/* Nothing is read any more: what waited is published. A subscriber may end the last stream. */
-static void conv_settle(struct relay_conv *v)
+/* True if v still exists: a subscriber may have ended the last stream of it. */
+static bool is_watched(struct pg_relay *r, str key, const struct relay_conv *v)
+{
+    return relay_conv_of(r, key) == v;
+}
+
+/* Publishes what belongs in front of the line after `published`, unless a reading begins meanwhile.
+ * False: nobody watches any more. */
+static bool publish_waiting(struct relay_conv *v, store_pos published)
 {
     struct pg_relay *r = v->relay;
     struct waiting_event *e;
-    char key[512];
-    str name = conv_key(v->store, v->id, key, sizeof key);
-    while (relay_conv_of(r, name) == v && !v->op && (e = next_waiting(v)) != NULL) {
+    char place[512];
+    str key = conv_key(v->store, v->id, place, sizeof place);
+    while (!v->op && (e = next_waiting(v, published)) != NULL) {
         bus_publish(r->bus, &e->msg);
         waiting_free(e);
+        if (!is_watched(r, key, v))
+            return false;
     }
+    return true;
 }
 
 static void publish_line(struct relay_conv *v, store_pos pos, str line)
@@ -126,7 +145,6 @@ static void publish_line(struct relay_conv *v, store_pos pos, str line)
                           .data = line,
                           .pos = pos};
     v->known = pos;
-    v->is_known = true;
     bus_publish(v->relay->bus, &msg);
 }
 
@@ -151,30 +169,13 @@ static void publish_deleted(struct relay_conv *v)
     bus_publish(v->relay->bus, &msg);
 }
 
-/* True if v still exists: a subscriber may have ended the last stream of it. */
-static bool is_watched(struct pg_relay *r, str key, const struct relay_conv *v)
+/* Lines first; without any to read, what has waited for them. */
+static void conv_continue(struct relay_conv *v)
 {
-    return relay_conv_of(r, key) == v;
-}
-
-/* Streams that are behind this position read the log. */
-static void hint_at(struct relay_conv *v, store_pos pos)
-{
-    struct bus_msg hint = {.topic = v->topic, .pos = pos};
-    if (pos > 0) /* else the log is empty; 0 would mean an event that is not in it */
-        bus_publish(v->relay->bus, &hint);
-}
-
-/* Nothing was published yet, so nobody knows which lines streams have: those that are behind the
- * end read the log themselves. Lines of this server that could not be published meanwhile follow.
- */
-static void publish_end(struct relay_conv *v, store_pos end)
-{
-    v->known = v->own > 0 ? v->own - 1 : end;
-    v->is_known = true;
-    v->own = 0;
-    /* The end may have been read before lines of others in front of the own one were there. */
-    hint_at(v, v->known > end ? v->known : end);
+    if (v->is_known && v->wanted > v->known)
+        conv_read(v);
+    else
+        (void)publish_waiting(v, UINT64_MAX);
 }
 
 static void on_refreshed(void *ctx, const struct err *err, const struct conv *c)
@@ -186,21 +187,14 @@ static void on_refreshed(void *ctx, const struct err *err, const struct conv *c)
     v->op = NULL;
     v->has_failed = err && err->code != -ENOENT;
     if (err) {
-        v->is_known = false;
         if (err->code == -ENOENT)
             publish_deleted(v);
         return;
     }
     v->checked = c->end;
     publish_rules(v, c);
-    if (is_watched(r, key, v) && !v->is_known)
-        publish_end(v, v->checked);
-    if (!is_watched(r, key, v))
-        return;
-    if (v->wanted > v->known)
-        conv_read(v);
-    else
-        conv_settle(v);
+    if (is_watched(r, key, v))
+        conv_continue(v);
 }
 
 /* A read that failed has left lines behind: nobody may tell about the log again. */
@@ -228,24 +222,36 @@ static void publish_page(struct relay_conv *v, const struct store_page *page)
     char place[512];
     str key = conv_key(v->store, v->id, place, sizeof place);
     for (size_t i = 0; i < page->n; i++) {
-        if (page->events[i].pos > v->known)
-            publish_line(v, page->events[i].pos, page->events[i].line);
+        if (page->events[i].pos <= v->known)
+            continue;
+        if (!publish_waiting(v, page->events[i].pos - 1))
+            return;
+        publish_line(v, page->events[i].pos, page->events[i].line);
         if (!is_watched(r, key, v))
             return;
     }
-    if (!page->reached_end || v->wanted > v->known)
-        conv_read(v);
-    else
-        conv_settle(v);
+    /* An append that was refused has announced lines that do not exist. */
+    if (page->reached_end && v->wanted == v->reading_to && v->wanted > v->known)
+        v->wanted = v->known;
+    conv_continue(v);
 }
 
 static void on_relay_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct relay_conv *v = ctx;
     v->op = NULL;
+    if (!err && page->is_beyond_end) /* the database is older than it was: feeds know what is new */
+        v->known = v->wanted = 0;
+    if (err && err->code != -ENOENT) {
+        v->has_failed = true; /* the next pulse reads again (relay_conv_retry) */
+        return;
+    }
     if (err || page->is_beyond_end) {
-        v->is_known = false;
         relay_conv_refresh(v);
+        return;
+    }
+    if (v->known < v->reading_after) { /* a feed that has less began meanwhile */
+        conv_read(v);
         return;
     }
     for (size_t i = 0; i < page->n; i++)
@@ -256,11 +262,16 @@ static void on_relay_page(void *ctx, const struct err *err, const struct store_p
     publish_page(v, page);
 }
 
+/* Not beyond what was announced: events that belong in front of later lines are still under way. */
 static void conv_read(struct relay_conv *v)
 {
-    struct store_range range = {
-        .after = v->known, .max_events = PAGE_EVENTS, .max_bytes = PAGE_BYTES};
-    assert(!v->op && v->is_known);
+    store_pos more = v->wanted - v->known;
+    struct store_range range = {.after = v->known,
+                                .max_events = more < PAGE_EVENTS ? (size_t)more : PAGE_EVENTS,
+                                .max_bytes = PAGE_BYTES};
+    assert(!v->op && v->is_known && v->wanted > v->known);
+    v->reading_after = v->known;
+    v->reading_to = v->wanted;
     v->op = store_read(v->store, v->id, &range, on_relay_page, v);
 }
 
@@ -268,31 +279,58 @@ void relay_conv_grown(struct relay_conv *v, store_pos last)
 {
     if (last > v->wanted)
         v->wanted = last;
-    if (v->op || (v->is_known && last <= v->known))
-        return;
-    if (!v->is_known)
-        relay_conv_refresh(v);
-    else
+    if (!v->op && v->is_known && v->wanted > v->known)
         conv_read(v);
+}
+
+uint64_t pg_feed_live(struct store *s, str id, store_pos at)
+{
+    char place[512];
+    struct pg_relay *r = pg_database(s)->relay;
+    struct relay_conv *v = r ? relay_conv_of(r, conv_key(s, id, place, sizeof place)) : NULL;
+    if (!v)
+        return 0;
+    /* Feeds drop what they have: the one that has least decides where publishing begins. */
+    if (!v->is_known || at < v->known) {
+        store_pos end = v->is_known ? v->known : at;
+        v->known = at;
+        v->is_known = true;
+        relay_conv_grown(v, end);
+    }
+    return relay_ask_progress(v);
 }
 
 /* ---- what happens here ---- */
 
+/* Events wait while lines that were announced before them are not published. */
+static bool is_behind(const struct relay_conv *v)
+{
+    return v->op || v->nwaiting > 0 || (v->is_known && v->wanted > v->known);
+}
+
 static void publish_stored(struct pg_relay *r, struct relay_conv *v, struct bus_msg *msg)
 {
-    if (v->op || (v->is_known && msg->pos > v->known + 1)) {
-        if (!v->is_known && v->own == 0)
-            v->own = msg->pos;
-        relay_conv_grown(v, msg->pos); /* lines of another server come first */
-    } else if (!v->is_known || msg->pos > v->known) {
-        bool was_known = v->is_known;
-        v->known = msg->pos;
+    if (!v->is_known) { /* no feed has reported yet: those that read the log find it there */
+        v->known = msg->pos - 1;
         v->is_known = true;
-        v->wanted = msg->pos > v->wanted ? msg->pos : v->wanted;
-        if (!was_known)
-            hint_at(v, msg->pos - 1); /* lines of others may be in front of it */
-        bus_publish(r->bus, msg);
     }
+    if (msg->pos <= v->known)
+        return;
+    if (is_behind(v) || msg->pos > v->known + 1) {
+        relay_conv_grown(v, msg->pos); /* lines of another server come first */
+        return;
+    }
+    v->known = msg->pos;
+    v->wanted = msg->pos > v->wanted ? msg->pos : v->wanted;
+    bus_publish(r->bus, msg);
+}
+
+static bool is_type_in(str type, const enum event_type *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(type, event_name(list[i])))
+            return true;
+    return false;
 }
 
 static bool is_shared_news(str type)
@@ -300,10 +338,16 @@ static bool is_shared_news(str type)
     static const enum event_type SHARED[] = {EV_CONVERSATION_CREATED, EV_CONVERSATION_RENAMED,
                                              EV_CONVERSATION_SHARED, EV_CONVERSATION_DELETED,
                                              EV_DATA_CHANGED};
-    for (size_t i = 0; i < ARRAY_LEN(SHARED); i++)
-        if (str_eq(type, event_name(SHARED[i])))
-            return true;
-    return false;
+    return is_type_in(type, SHARED, ARRAY_LEN(SHARED));
+}
+
+/* Its meaning depends on the lines in front of it. */
+static bool is_of_run(str type)
+{
+    static const enum event_type OF_RUN[] = {
+        EV_TEXT_DELTA, EV_REASONING_DELTA, EV_RUN_RETRY,    EV_TOOL_PREPARING,
+        EV_TOOL_INPUT, EV_TOOL_PROGRESS,   EV_TOOL_SETTLED, EV_TEXT_SNAPSHOT};
+    return is_type_in(type, OF_RUN, ARRAY_LEN(OF_RUN));
 }
 
 bool pg_is_watched_elsewhere(const struct store *s, str id)
@@ -334,7 +378,7 @@ void pg_publish(struct store *s, struct bus_msg *msg)
         goes_out = is_shared_news(msg->type);
     if (goes_out)
         relay_forward(r, pg_workspace(s), msg);
-    if (v && v->op)
+    if (v && is_behind(v))
         conv_wait(v, msg);
     else
         bus_publish(r->bus, msg);
@@ -347,7 +391,11 @@ void relay_event(struct pg_relay *r, struct bus_msg *msg)
 {
     struct relay_conv *v =
         str_starts(msg->topic, STR("conv/")) ? relay_conv_of(r, str_skip(msg->topic, 5)) : NULL;
-    if (v && v->op)
+    msg->is_of_other_run = v && is_of_run(msg->type);
+    msg->heard = r->heard;
+    if (msg->is_of_other_run && r->heard < r->stale_until)
+        return;
+    if (v && is_behind(v))
         conv_wait(v, msg);
     else
         bus_publish(r->bus, msg);

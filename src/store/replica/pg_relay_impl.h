@@ -16,13 +16,14 @@ struct relay_conv { /* streams of it are open here */
     struct store *store;
     struct arena arena;
     str topic, id;
-    bool is_known;     /* else nobody knows which lines the streams have */
-    store_pos known;   /* published on the bus up to here */
-    store_pos wanted;  /* the log is at least this long */
-    store_pos checked; /* the rules of the conversation were read at this end or later */
-    store_pos own; /* the first line of this server that was not published while !is_known; or 0 */
+    bool is_known;       /* else no stream has said where it is */
+    store_pos known;     /* published on the bus up to here, for the stream that has least */
+    store_pos wanted;    /* the log was announced up to here */
+    store_pos checked;   /* the rules of the conversation were read at this end or later */
     bool has_failed;     /* the last attempt to read */
     struct store_op *op; /* lines or rules are being read; then nothing is published */
+    store_pos reading_after, reading_to;   /* known and wanted when the reading of lines began */
+    uint64_t progress_echo, progress_load; /* of the last order "progress" (relay_ask_progress) */
     struct list_node waiting;
     size_t nwaiting;
 };
@@ -43,9 +44,13 @@ struct pg_relay {
     size_t nservers;   /* other ones that are alive */
     struct pg_listener *listener;
     bool is_listening, is_dead;
-    bool must_load; /* reading who watches elsewhere has failed */
-    struct list_node asks; /* struct store_ask: questions of this server */
-    uint64_t lag_us;       /* of the last echo */
+    bool must_load;         /* reading who watches elsewhere has failed */
+    struct list_node asks;  /* struct store_ask: questions of this server */
+    uint64_t lag_us;        /* of the last echo */
+    uint64_t echoes, heard; /* numbered messages: told, and heard again */
+    /* The ends of logs were read: what was told before this echo belongs in front of lines that are
+     * published already. */
+    uint64_t stale_until;
     struct timer poll;
     struct relay_poll *polling; /* under way, or NULL */
     struct relay_load *loading;
@@ -62,6 +67,9 @@ void relay_event(struct pg_relay *r, struct bus_msg *msg);
 /* ---- pg_relay_wire.c ---- */
 void relay_forward(struct pg_relay *r, str workspace, const struct bus_msg *msg);
 void relay_tell_watch(struct pg_relay *r, str workspace, str id, bool is_on);
+/* Asks for the text so far of a run on another server. Returns the number of the echo after which
+ * everything is heard that was told before the question: the answer follows it. */
+uint64_t relay_ask_progress(struct relay_conv *v);
 /* kind: "ask" or "reply"; json: an object. */
 void relay_tell_ask(struct pg_relay *r, const char *kind, str workspace, str id, str ask_id,
                     str json);

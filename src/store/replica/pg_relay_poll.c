@@ -78,6 +78,15 @@ static void poll_work(struct job *j)
     p->code = database_read(p->relay->db, poll_read, p, &e);
 }
 
+/* The ends that were read may be ahead of what was heard, and events may have been missed. */
+static void ask_again(struct pg_relay *r)
+{
+    struct map_entry *e;
+    r->stale_until = 0;
+    for (size_t i = 0; (e = map_next(&r->convs, &i)) != NULL;)
+        r->stale_until = relay_ask_progress(e->value);
+}
+
 static void poll_done(struct job *j)
 {
     struct relay_poll *p = CONTAINER_OF(j, struct relay_poll, job);
@@ -93,6 +102,8 @@ static void poll_done(struct job *j)
         else if (v && p->last[i] > 0)
             relay_conv_grown(v, (store_pos)p->last[i]);
     }
+    if (p->code == 0 && r->is_listening && !r->is_dead)
+        ask_again(r);
     arena_done(&p->arena);
     free(p);
     if (is_repeated && !r->is_dead)
@@ -106,6 +117,8 @@ void relay_ask(struct pg_relay *r)
     struct map_entry *e;
     if (r->polling)
         r->polling->is_repeated = true;
+    if (map_len(&r->convs) == 0)
+        r->stale_until = 0; /* nobody missed anything; a new feed has an echo of its own */
     if (r->polling || map_len(&r->convs) == 0)
         return;
     struct relay_poll *p = xcalloc(1, sizeof *p);
@@ -246,6 +259,10 @@ void pg_relay_repeat(struct database *db)
         }
         relay_conv_retry(v);
     }
+    if (has_lost) { /* perhaps questions for the text of runs, and texts that others wait for */
+        relay_ask(r);
+        load_watches(r);
+    }
 }
 
 /* ---- its life ---- */
@@ -257,6 +274,8 @@ static void on_connected(void *ctx)
     timer_stop(&r->poll);
     parts_clear(r);
     load_watches(r);
+    if (map_len(&r->convs) > 0)
+        r->stale_until = UINT64_MAX; /* lines were missed, until poll_done */
     relay_ask(r);
 }
 

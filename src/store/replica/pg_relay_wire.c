@@ -2,7 +2,8 @@
  *
  *   {"k":"event","w":workspace,"c":conversation or "","t":type,"a":audience?,"d":data}
  *   {"k":"watch","w":workspace,"c":conversation,"on":bool}    streams begin or end there
- *   {"k":"order","w":workspace,"c":conversation,"o":order}    for the server that runs it
+ *   {"k":"order","w":workspace,"c":conversation,"o":order,"i":number?}    for the server that runs
+ * it
  *   {"k":"ask","w":workspace,"c":conversation,"i":id,"q":question}    who has it answers (pg_ask.c)
  *   {"k":"reply","w":workspace,"c":"","i":id,"q":reply}
  *   {"k":"echo","w":"","c":"","o":microseconds}    to itself: how long does a notification take?
@@ -152,6 +153,25 @@ void relay_tell_watch(struct pg_relay *r, str workspace, str id, bool is_on)
     begin(&w, &b, "watch", workspace, id);
     jw_kbool(&w, "on", is_on);
     tell(r, &w, &b);
+}
+
+/* Questions that leave with the same transaction are one. */
+uint64_t relay_ask_progress(struct relay_conv *v)
+{
+    struct pg_relay *r = v->relay;
+    struct json_writer w;
+    struct buf b;
+    if (v->progress_echo > 0 && v->progress_load == r->db->outbox.ntaken)
+        return v->progress_echo;
+    char number[24];
+    v->progress_echo = ++r->echoes;
+    v->progress_load = r->db->outbox.ntaken;
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)v->progress_echo);
+    begin(&w, &b, "order", pg_workspace(v->store), v->id);
+    jw_kcstr(&w, "o", "progress");
+    jw_kcstr(&w, "i", number);
+    tell(r, &w, &b);
+    return v->progress_echo;
 }
 
 void pg_tell(struct store *s, str id, str order)
@@ -396,12 +416,20 @@ void parts_clear(struct pg_relay *r)
     map_init(&r->parts);
 }
 
-static void take_echo(struct pg_relay *r, str line)
+static bool take_number(str line, const char *member, uint64_t *ret)
 {
-    uint64_t then, now = clock_mono_us();
-    if (str_eq(json_scan_plain(json_scan_field(line, STR("k"))), STR("echo")) &&
-        parse_u64(json_scan_plain(json_scan_field(line, STR("o"))), &then) == 0 && then <= now)
-        r->lag_us = now - then;
+    return parse_u64(json_scan_plain(json_scan_field(line, str_from(member))), ret) == 0;
+}
+
+/* A message of this server. */
+static void take_own(struct pg_relay *r, str line)
+{
+    uint64_t number, now = clock_mono_us();
+    str kind = json_scan_plain(json_scan_field(line, STR("k")));
+    if (str_eq(kind, STR("echo")) && take_number(line, "o", &number) && number <= now)
+        r->lag_us = now - number;
+    else if (str_eq(kind, STR("order")) && take_number(line, "i", &number) && number > r->heard)
+        r->heard = number;
 }
 
 void relay_on_notice(void *ctx, str payload)
@@ -415,7 +443,7 @@ void relay_on_notice(void *ctx, str payload)
         return;
     if (str_eq(server, str_from(r->db->replica->id))) {
         while (head.p[0] == 'm' && rest.n > 0)
-            take_echo(r, take_word(&rest, '\n'));
+            take_own(r, take_word(&rest, '\n'));
         return;
     }
     if (head.p[0] == 'a')

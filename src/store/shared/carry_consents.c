@@ -141,10 +141,28 @@ static int check_consents(struct carry *c, const struct consent_rows *from,
     return 0;
 }
 
+/* A permission that was withdrawn while the others were elsewhere must not be valid again unseen.
+ */
+static void report_only_there(struct carry *c, const struct consent_rows *from,
+                              const struct consent_rows *to, const char *place)
+{
+    for (size_t i = 0; i < to->n; i++) {
+        str user_id = to->rows[i].user_id, tool = to->rows[i].tool;
+        if (!is_of(from, user_id, tool))
+            carry_problem(
+                c, "the permission of %.*s for %.*s is only in %s: it was withdrawn, or is new",
+                STR_ARG(user_id.n > 0 ? user_id : STR("everybody")), STR_ARG(tool), place);
+    }
+}
+
 int consents_in(struct carry *c, const struct carry_place *p, struct err *e)
 {
     struct consent_rows from, back;
     int r = read_consent_file(c, p, &from, e);
+    if (r == 0)
+        r = read_consent_table(c, p, &back, e);
+    if (r == 0)
+        report_only_there(c, &from, &back, "the database");
     if (r < 0 || from.n == 0)
         return r;
     r = database_read(c->db, insert_consents, &from, e);
@@ -189,6 +207,8 @@ int consents_out(struct carry *c, const struct carry_place *p, struct err *e)
     int r = read_consent_table(c, p, &rows, e);
     if (r == 0)
         r = read_consent_file(c, p, &back, e);
+    if (r == 0 && (c->is_shared || rows.n > 0)) /* else servers never had them there */
+        report_only_there(c, &rows, &back, CONSENTS_NAME);
     if (r < 0 || rows.n == 0)
         return r;
     all =

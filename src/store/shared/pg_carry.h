@@ -36,6 +36,7 @@ struct carry {
     struct file_table *files;
     struct document_table *documents;
     struct arena *arena;
+    bool is_shared; /* servers use the tables (store.replicas) */
     struct carry_report report;
 };
 

@@ -140,3 +140,19 @@ TEST_WITH(titles_are_cut, set_up, tear_down)
     assert_int_equal(back.n, LINKS_MAX);
     assert_int_equal(back.items[0].title.n, LINK_TITLE_MAX);
 }
+
+TEST_WITH(links_go_with_conversations_that_are_purged, set_up, tear_down)
+{
+    struct share_links l = {0};
+    struct err e = {0};
+    str gone[] = {STR("conv_0000000000000001"), STR("conv_0000000000000003")};
+    struct link_change purge = {.purged = {gone, ARRAY_LEN(gone)}, .now_ms = DAY};
+    assert_int_equal(add(&l, "link_1", "conv_0000000000000001", 9 * DAY), 0);
+    assert_int_equal(add(&l, "link_2", "conv_0000000000000002", 9 * DAY), 0);
+    assert_int_equal(add(&l, "link_3", "conv_0000000000000001", 9 * DAY), 0);
+    for (int i = 0; i < 2; i++) { /* that there are none is not an error */
+        assert_int_equal(links_apply(&arena, &l, &purge, &e), 0);
+        assert_int_equal(l.n, 1);
+        assert_true(str_eq(l.items[0].id, STR("link_2")));
+    }
+}

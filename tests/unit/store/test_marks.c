@@ -50,6 +50,23 @@ TEST_WITH(a_document_is_read_as_it_was_written, set_up, tear_down)
     assert_true(str_eq(marks_write(&arena, &again), text));
 }
 
+TEST_WITH(a_conversation_of_a_terminal_was_read_there, set_up, tear_down)
+{
+    struct marks m;
+    struct conv c = conv_of(1, 2);
+    assert_int_equal(marks_parse(&arena, STR("{\"since\":\"2025-01-01T00:00:00.000Z\"}"), &m, NULL),
+                     0);
+    c.channel = STR("web");
+    assert_true(marks_state(&m, &c).is_unread);
+    c.channel = STR("tui");
+    assert_false(marks_state(&m, &c).is_unread);
+    c.acl.is_shared = true; /* others may have written */
+    assert_true(marks_state(&m, &c).is_unread);
+    c.acl.is_shared = false;
+    assert_int_equal(apply(&m, 1, (struct mark_change){.unread = MARK_SET, .read = -1}), 0);
+    assert_true(marks_state(&m, &c).is_unread); /* the person says otherwise */
+}
+
 TEST_WITH(what_is_not_a_mark_is_left_out_and_what_is_not_json_is_refused, set_up, tear_down)
 {
     struct marks m;

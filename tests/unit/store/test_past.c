@@ -117,7 +117,9 @@ CASE(it_is_bounded)
     arena_init(&keep);
     struct past p = {0};
     for (int i = 0; i < 3000; i++) {
-        (void)snprintf(event, sizeof event, "{\"userId\":\"usr_%d\",\"toolLimit\":[\"%d\"]}", i, i);
+        (void)snprintf(event, sizeof event,
+                       "{\"userId\":\"usr_%d\",\"toolLimit\":[\"%d\"],\"wordsOf\":[\"usr_o%d\"]}",
+                       i, i, i);
         past_user(&p, &keep, parse(&f->arena, event));
         (void)snprintf(name, sizeof name, "tool_%d", i);
         (void)snprintf(event, sizeof event,
@@ -127,6 +129,7 @@ CASE(it_is_bounded)
         past_answer(&p, &keep, parse(&f->arena, event));
     }
     assert_int_equal(p.people.len, PAST_PEOPLE_MAX);
+    assert_int_equal(p.others.len, PAST_PEOPLE_MAX);
     assert_int_equal(p.nlimits, PAST_LIMITS_MAX);
     assert_int_equal(p.tools.len, PAST_TOOLS_MAX);
     assert_true(str_eq(p.tools.items[PAST_TOOLS_MAX - 1], STR("tool_2999")));
@@ -163,6 +166,7 @@ CASE(a_line_of_somebody_known_need_not_be_parsed)
     assert_false(past_knows_user(&f->past, STR("{\"userId\":\"usr\\u005fa\"}")));
     assert_false(past_knows_user(&f->past, STR("{\"user\\u0049d\":\"usr_b\"}")));
     assert_false(past_knows_user(&f->past, STR("{\"userId\":\"usr_a\",\"toolLimit\":[]}")));
+    assert_false(past_knows_user(&f->past, STR("{\"userId\":\"usr_a\",\"wordsOf\":[]}")));
     assert_false(past_knows_user(&f->past, STR("{\"userId\":\"usr_a\"")));
 }
 
@@ -176,7 +180,8 @@ CASE(json_and_back)
                                       "{\"people\":{},\"limits\":[],\"tools\":[]}"};
     struct fixture *f = *state, back = {0};
     user(f, "{\"userId\":\"usr_\\\"a\",\"toolLimit\":[]}");
-    user(f, "{\"userId\":\"usr_b\",\"toolLimit\":[\"b\",\"a\"]}");
+    user(f, "{\"userId\":\"usr_b\",\"toolLimit\":[\"b\",\"a\"],\"wordsOf\":[\"usr_c\",7]}");
+    assert_int_equal(f->past.others.len, 1);
     call(f, "x");
     call(f, "y");
     arena_init(&back.arena);

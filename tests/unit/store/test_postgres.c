@@ -518,6 +518,50 @@ TEST_WITH(a_text_with_very_many_words_is_found, setup, teardown)
     assert_int_equal(r->hits.n, 0);
 }
 
+/* So many conversations of a workspace, each with a newer text that has the word. */
+#define MANY(workspace, n)                                                                         \
+    "DO $$ BEGIN INSERT INTO nb_conversation (workspace, id, last, created_at, updated_at, "       \
+    "owner_id, "                                                                                   \
+    "is_shared, is_sealed, is_hidden, participants, title, preview, summary) SELECT '" workspace   \
+    "', 'conv_many' || i, 1, at, at, 'usr_b', false, false, false, ARRAY['usr_b'], '', '', "       \
+    "'{\"updatedAt\":\"' || at || '\",\"workspaceId\":\"" workspace                                \
+    "\",\"createdAt\":\"' || at || '\",\"ownerId\":\"usr_b\",\"participants\":[\"usr_b\"]}' FROM " \
+    "(SELECT i, '2026-02-01T00:00:00.000Z'::text AS at FROM generate_series(1, " n ") i) m;"       \
+    "INSERT INTO nb_event SELECT key, 1, '{\"ts\":\"2026-02-01T00:00:00.000Z\",\"type\":"          \
+    "\"user.message\",\"content\":\"kingfisher\"}' FROM nb_conversation WHERE id ~ 'many';"        \
+    "INSERT INTO nb_text SELECT key, 1, 1770000000000, array_to_tsvector('{user,kingfisher}') "    \
+    "FROM nb_conversation WHERE id ~ 'many'; END $$"
+
+TEST_WITH(texts_of_another_workspace_hide_none_of_this_one, setup, teardown)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_append(r, ID,
+                                "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":\"user.message\","
+                                "\"content\":\"a kingfisher\"}"),
+                     0);
+    postgres_sql(server.url, MANY("ws_elsewhere", "500"));
+    assert_int_equal(rig_search(r, "kingfisher", NULL), 0);
+    assert_int_equal(r->hits.n, 1);
+    assert_int_equal(r->hits.total, 1);
+    assert_str(r->hits.hits[0].conv_id, ID);
+}
+
+TEST_WITH(the_total_of_a_long_list_is_counted_behind_its_first_answer, setup, teardown)
+{
+    struct rig *r = *state;
+    uint64_t end = clock_mono_ms() + RIG_WAIT_MS;
+    postgres_sql(server.url, MANY("ws_test", "2500"));
+    assert_int_equal(rig_list(r, &(struct store_query){.limit = 3}), 0);
+    assert_int_equal(r->listing.n, 3);
+    assert_int_equal(r->listing.total, 1001);
+    while (r->listing.total != 2501 && clock_mono_ms() < end)
+        assert_int_equal(rig_list(r, &(struct store_query){.limit = 3}), 0);
+    assert_int_equal(r->listing.total, 2501);
+    assert_int_equal(rig_list(r, &(struct store_query){.limit = 3}), 0);
+    assert_int_equal(r->listing.total, 2501); /* kept */
+    assert_int_equal(r->listing.n, 3);
+}
+
 /* ---- trash ---- */
 
 TEST_WITH(the_trash_is_emptied_after_its_time, setup, teardown)

@@ -4,6 +4,7 @@
 
 #include "rig.h"
 #include "store/backend/backend.h"
+#include "store/replica/pg_relay_impl.h"
 #include "support/postgres.h"
 
 #define ID         "conv_0123456789abcdef"
@@ -227,13 +228,14 @@ enum { SEEN_MAX = 64 };
 struct seen {
     char *items[SEEN_MAX];
     size_t n, want;
-    bool is_over;
+    bool is_over, has_all;
 };
 
 static void note(struct seen *s, str text)
 {
     assert_true(s->n < SEEN_MAX);
     s->items[s->n++] = str_dup(text);
+    s->has_all = s->n >= s->want;
 }
 
 static void on_event(void *ctx, store_pos pos, str line)
@@ -274,10 +276,13 @@ static void seen_done(struct seen *s)
     s->n = 0;
 }
 
+/* The stream on b gets what is published on a from now on. */
 static bool is_known_there(void *ctx)
 {
     const struct pair *p = ctx;
-    return store_is_watched_elsewhere(p->a.store, STR(ID));
+    const struct pg_relay *b = p->b.database->relay;
+    return store_is_watched_elsewhere(p->a.store, STR(ID)) && b->is_listening && !b->polling &&
+           b->heard == b->echoes;
 }
 
 TEST_WITH(streams_get_events_of_other_servers_in_their_order, setup, teardown)
@@ -293,33 +298,121 @@ TEST_WITH(streams_get_events_of_other_servers_in_their_order, setup, teardown)
     s.want = 2; /* the line, and that it is live */
     run_until(p, has_seen, &s);
     run_until(p, is_known_there, p);
-    /* streams read the first line of others by themselves; from then on there is one order */
-    assert_int_equal(rig_append(&p->a, ID, NOTE("first")), 0);
-    s.want = 3;
-    run_until(p, has_seen, &s);
     store_publish(p->a.store, STR(ID), STR("text.delta"), STR("{\"text\":\"1\"}"));
     store_publish(p->a.store, STR(ID), STR("text.delta"), STR("{\"text\":\"2\"}"));
     assert_int_equal(rig_append(&p->a, ID, NOTE("line")), 0);
     store_publish(p->a.store, STR(ID), STR("text.delta"), STR("{\"text\":\"3\"}"));
     assert_int_equal(rig_append(&p->b, ID, NOTE("mine")), 0);
     assert_int_equal(rig_append(&p->a, ID, NOTE("line")), 0);
-    s.want = 9;
+    s.want = 8;
     run_until(p, has_seen, &s);
-    const char *const stored[] = {"1", "2", "3", "4", "5"};
-    const char *const deltas[] = {"{\"text\":\"1\"}", "{\"text\":\"2\"}", "{\"text\":\"3\"}"};
-    size_t n = 0, told_live = 0, ndeltas = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.items[i][0] == 'l')
-            told_live++;
-        else if (s.items[i][0] != '{')
-            assert_string_equal(s.items[i], stored[n++]);
-        else
-            assert_string_equal(s.items[i], deltas[ndeltas++]);
-        assert_true(ndeltas < 3 || n >= 3); /* the line in front of the last delta came first */
+    const char *const first[] = {"1", "live", "{\"text\":\"1\"}", "{\"text\":\"2\"}", "2"};
+    for (size_t i = 0; i < ARRAY_LEN(first); i++)
+        assert_string_equal(s.items[i], first[i]);
+    /* the last event is behind line 2 of its server and in front of line 4; line 3 is of another */
+    bool is_first = s.items[5][0] == '{';
+    assert_string_equal(s.items[is_first ? 5 : 6], "{\"text\":\"3\"}");
+    assert_string_equal(s.items[is_first ? 6 : 5], "3");
+    assert_string_equal(s.items[7], "4");
+    feed_close(f);
+    seen_done(&s);
+}
+
+/* The other server hears of everything in one go, and reads both lines together. */
+TEST_WITH(an_event_between_two_lines_stays_between_them, setup, teardown)
+{
+    struct pair *p = *state;
+    struct seen s = {.want = 1};
+    struct feed *f = feed_open(p->b.store, STR(ID), 0, &FEED, &s);
+    run_until(p, has_seen, &s);
+    run_until(p, is_known_there, p);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(rig_append(&p->a, ID, NOTE("line")), 0);
+        store_publish(p->a.store, STR(ID), STR("text.delta"), STR("{\"text\":\"x\"}"));
     }
-    assert_int_equal(n, 5);
-    assert_int_equal(ndeltas, 3);
-    assert_int_equal(told_live, 1);
+    assert_int_equal(rig_append(&p->a, ID, NOTE("line")), 0);
+    s.want = 12;
+    run_until(p, has_seen, &s);
+    for (size_t i = 1; i < s.n; i++) {
+        char line[16];
+        (void)snprintf(line, sizeof line, "%zu", (i + 1) / 2);
+        assert_string_equal(s.items[i], i % 2 == 1 ? line : "{\"text\":\"x\"}");
+    }
+    feed_close(f);
+    seen_done(&s);
+}
+
+static void hear(struct rig *r, const char *kind, const char *text)
+{
+    char payload[256];
+    (void)snprintf(payload, sizeof payload, "srv_other 1 %s\n%s", kind, text);
+    relay_on_notice(r->database->relay, str_from(payload));
+}
+
+static void hear_event(struct rig *r, const char *type, const char *text)
+{
+    char message[200];
+    (void)snprintf(message, sizeof message,
+                   "{\"k\":\"event\",\"w\":\"%s\",\"c\":\"" ID
+                   "\",\"t\":\"%s\",\"d\":{\"text\":\"%s\"}}",
+                   r->store->conf.workspace_id, type, text);
+    hear(r, "m", message);
+}
+
+/* It was told before this stream asked for the text so far: the answer will have it. */
+TEST_WITH(a_stream_that_begins_gets_nothing_from_before_the_lines_it_has_read, setup, teardown)
+{
+    struct pair *p = *state;
+    struct seen first = {.want = 1}, second = {.want = 1};
+    struct feed *one = feed_open(p->b.store, STR(ID), 0, &FEED, &first);
+    run_until(p, has_seen, &first);
+    run_until(p, is_known_there, p);
+    struct feed *two = feed_open(p->b.store, STR(ID), 0, &FEED, &second);
+    assert_true(loop_run_until(p->b.loop, &second.has_all, RIG_WAIT_MS));
+    hear_event(&p->b, "text.delta", "old");
+    hear_event(&p->b, "typing", "now");
+    run_until(p, is_known_there, p);
+    hear_event(&p->b, "text.delta", "new");
+    assert_int_equal(first.n, 4);
+    assert_string_equal(first.items[1], "{\"text\":\"old\"}");
+    assert_int_equal(second.n, 3);
+    assert_string_equal(second.items[1], "{\"text\":\"now\"}");
+    assert_string_equal(second.items[2], "{\"text\":\"new\"}");
+    feed_close(one);
+    feed_close(two);
+    seen_done(&first);
+    seen_done(&second);
+}
+
+static bool is_idle(void *ctx)
+{
+    const struct relay_conv *v = ctx;
+    return !v->op;
+}
+
+/* The transaction of a server that has lost its lease notifies too. */
+TEST_WITH(lines_that_were_announced_and_refused_are_not_read_for_ever, setup, teardown)
+{
+    struct pair *p = *state;
+    struct seen s = {.want = 1};
+    char grown[128];
+    struct feed *f = feed_open(p->b.store, STR(ID), 0, &FEED, &s);
+    run_until(p, has_seen, &s);
+    run_until(p, is_known_there, p);
+    (void)snprintf(grown, sizeof grown, "%s " ID " 7", p->b.store->conf.workspace_id);
+    hear(&p->b, "a", grown);
+    struct map_entry *e;
+    size_t at = 0;
+    assert_non_null(e = map_next(&p->b.database->relay->convs, &at));
+    struct relay_conv *v = e->value;
+    assert_non_null(v->op);
+    run_until(p, is_idle, v);
+    hear_event(&p->b, "text.delta", "x"); /* it does not wait for them */
+    assert_int_equal(rig_append(&p->a, ID, NOTE("line")), 0);
+    s.want = 3;
+    run_until(p, has_seen, &s);
+    assert_string_equal(s.items[1], "{\"text\":\"x\"}");
+    assert_string_equal(s.items[2], "1");
     feed_close(f);
     seen_done(&s);
 }
