@@ -200,6 +200,31 @@ test('a message that cannot be sent is kept, and sent on request', () =>
         await soon(async () => assert.equal(await page.getByRole('alert').count(), 0))
     }))
 
+test('messages that could not be sent outlive the next one and a reload, in this tab', () =>
+    withPage(server.url, {}, async (page) => {
+        await send(page, 'say zero')
+        await answered(page, 1)
+        await page.route('**/v1/chat/stream', (route) => route.abort())
+        for (const text of ['say one', 'say two']) {
+            await send(page, text)
+            await page.locator('.is-own', { hasText: text }).getByText('Not sent').waitFor()
+        }
+        assert.equal(await page.locator('.is-own').count(), 3)
+        assert.equal(await page.getByText('Thinking').count(), 0, 'nobody thinks about what was not sent')
+        await page.unroute('**/v1/chat/stream')
+        await page.reload()
+        await soon(async () => assert.equal(await page.getByText('Not sent').count(), 2))
+        const other = await page.context().newPage()
+        await other.goto(page.url())
+        await other.getByText('say zero').first().waitFor()
+        assert.equal(await other.getByText('Not sent').count(), 0, 'another tab does not send it too')
+        await page.locator('.is-own', { hasText: 'say one' }).getByRole('button', { name: 'Try again' }).click()
+        await answered(page, 2)
+        await page.reload()
+        await soon(async () => assert.equal(await page.getByText('Not sent').count(), 1))
+        await soon(async () => assert.equal(await page.locator('.is-own', { hasText: 'say one' }).count(), 1))
+    }))
+
 test('a refusal of the server is shown in its own words', () =>
     withPage(server.url, {}, async (page) => {
         const body = JSON.stringify({ error: 'run_in_progress', message: 'The agent is still answering.' })

@@ -11,7 +11,7 @@ let server, page, own
 /** What a file exports, bundled as a script that defines a global of this name. */
 async function scriptOf(file, globalName) {
     const entryPoints = [path.join(SRC_DIR, file)]
-    const { outputFiles } = await esbuild.build({ entryPoints, bundle: true, write: false, format: 'iife', globalName })
+    const { outputFiles } = await esbuild.build({ entryPoints, bundle: true, write: false, format: 'iife', globalName, loader: { '.css': 'empty' }, logOverride: { 'empty-import-meta': 'silent' } })
     return `${outputFiles[0].text}; globalThis.${globalName} = ${globalName}`
 }
 

@@ -110,7 +110,7 @@ test('a list that was asked for earlier does not replace a newer one', () =>
         await pinned.waitFor({ state: 'detached' })
     }))
 
-test('several at once: archived with undo, deleted; the trash gives one back', () =>
+test('several at once: archived with undo, deleted; the trash gives one back and deletes one permanently', () =>
     withPage(server.url, {}, async (page) => {
         await make('Red one', 'Red two', 'Blue three')
         await row(page, 'Blue three').waitFor()
@@ -136,7 +136,13 @@ test('several at once: archived with undo, deleted; the trash gives one back', (
         await entry('Red two').waitFor()
         await entry('Red one').getByRole('button', { name: 'Restore' }).click()
         await entry('Red one').waitFor({ state: 'detached' })
-        await entry('Red two').waitFor()
+        await entry('Red two').getByRole('button', { name: 'Delete permanently' }).click()
+        const sure = page.getByRole('dialog', { name: 'Delete permanently' })
+        await sure.getByText('“Red two” cannot be restored after that.').waitFor()
+        await sure.getByRole('button', { name: 'Delete permanently' }).click()
+        await sure.waitFor({ state: 'detached' })
+        await entry('Red two').waitFor({ state: 'detached' })
+        await trash.getByText('The trash is empty.').waitFor()
         await page.keyboard.press('Escape')
         await row(page, 'Red one').waitFor()
         assert.equal(await row(page, 'Red two').count(), 0)

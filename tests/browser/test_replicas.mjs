@@ -1,32 +1,14 @@
 // A page in front of three servers: the one that streams the answer is killed. The page connects again through the load balancer,
 // shows that the answer was interrupted, and goes on, without being loaded again.
 import fs from 'node:fs'
-import net from 'node:net'
 import path from 'node:path'
-import { after, assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { startBalancer } from '../support/balancer.mjs'
 import { startPostgres } from '../support/postgres.mjs'
 import { answered, demoEnv, ENDLESS, newContext, send, soon } from './browser.mjs'
 
 const PASSWORD = 'correct horse'
 let servers, balancer
-
-/** New connections go to the servers that are alive, in turns; one that breaks is closed on both sides. */
-function balance() {
-    let turn = 0
-    const sockets = new Set()
-    const server = net.createServer((near) => {
-        const alive = servers.filter((s) => !s.result)
-        const far = net.connect(alive[turn++ % alive.length].port, '127.0.0.1')
-        const end = () => [near, far].forEach((s) => (sockets.delete(s), s.destroy()))
-        for (const s of [near, far]) sockets.add(s), s.on('error', end).on('close', end)
-        near.pipe(far).pipe(near)
-    })
-    after(() => {
-        server.close()
-        sockets.forEach((s) => s.destroy())
-    })
-    return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve({ url: `http://127.0.0.1:${server.address().port}` })))
-}
 
 before(async () => {
     const postgres = await startPostgres('fsync=off')
@@ -45,7 +27,7 @@ before(async () => {
             if (dir !== dirs[0]) fs.copyFileSync(path.join(dirs[0], file), path.join(dir, file))
         servers.push(await startServer({ workdir: dir, env }))
     }
-    balancer = await balance()
+    balancer = await startBalancer(() => servers)
 })
 
 test('the server of an answer is killed: the page says so without a reload, and the conversation goes on', async () => {

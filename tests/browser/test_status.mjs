@@ -71,7 +71,7 @@ test('the skill of an answer and the share of the context that is used are shown
         for (const isReloaded of [false, true]) {
             if (isReloaded) await page.reload()
             await page.getByRole('link', { name: 'Skill: travel-plans' }).waitFor()
-            await page.getByRole('img', { name: /^Context: 100,\d{3} of 200,000 tokens used, 50 %$/ }).waitFor()
+            await page.getByRole('img', { name: /^Context: 100,\d{3} of 200,000 tokens used, 50%$/ }).waitFor()
         }
         assert.deepEqual(await findings(page), [])
     }))

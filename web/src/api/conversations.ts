@@ -73,6 +73,11 @@ export function deleteConversation(id: string): Promise<unknown> {
   return call('DELETE', `conversations/${id}`)
 }
 
+/** Out of the trash, too. */
+export function purgeConversation(id: string): Promise<unknown> {
+  return call('DELETE', `conversations/${id}?purge=true`)
+}
+
 export interface MarkChange {
   isPinned?: boolean
   isArchived?: boolean

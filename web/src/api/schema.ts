@@ -1018,6 +1018,8 @@ export interface Provider {
   isLocal: boolean
   /** The caller may set a key. */
   takesKey: boolean
+  /** A key was entered while nb ran, and the caller may delete it. */
+  hasEnteredKey: boolean
 }
 
 /** The default model after the change. */
@@ -1025,6 +1027,8 @@ export interface ModelSetup {
   provider: string
   /** The provider was asked, and accepts the key. */
   isAccepted?: boolean
+  /** Why the key was stored although the provider could not be asked. */
+  doubt?: string
   defaultModel: string
   why: string
 }

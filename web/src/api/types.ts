@@ -23,6 +23,7 @@ export type {
   FilePart,
   Model as ModelInfo,
   ModelList,
+  ModelSetup,
   Note,
   Notice,
   Provider as ProviderInfo,

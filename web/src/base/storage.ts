@@ -3,19 +3,22 @@
 
 const PREFIX = 'nb.'
 
-export function recall<T>(key: string, otherwise: T): T {
+const place = (isOfTab: boolean): Storage => (isOfTab ? sessionStorage : localStorage)
+
+/** isOfTab: the value of this tab, which loading the page again does not change. */
+export function recall<T>(key: string, otherwise: T, isOfTab = false): T {
   try {
-    const text = localStorage.getItem(PREFIX + key)
+    const text = place(isOfTab).getItem(PREFIX + key)
     return text === null ? otherwise : (JSON.parse(text) as T)
   } catch {
     return otherwise
   }
 }
 
-export function remember(key: string, value: unknown): void {
+export function remember(key: string, value: unknown, isOfTab = false): void {
   try {
-    if (value === null || value === undefined) localStorage.removeItem(PREFIX + key)
-    else localStorage.setItem(PREFIX + key, JSON.stringify(value))
+    if (value === null || value === undefined) place(isOfTab).removeItem(PREFIX + key)
+    else place(isOfTab).setItem(PREFIX + key, JSON.stringify(value))
   } catch {
     // Forgetting is acceptable.
   }

@@ -164,7 +164,7 @@ class Column {
     this.#zoom = zoom
     stage.style.setProperty('--pdf-zoom', String(ZOOMS[zoom]))
     stage.scrollTop = share * stage.scrollHeight
-    tell(t('{percent} %', { percent: Math.round(ZOOMS[zoom]! * 100) }))
+    tell(t('{percent}%', { percent: Math.round(ZOOMS[zoom]! * 100) }))
     for (const page of this.#pages) page.isResized = true
     this.#load()
   }

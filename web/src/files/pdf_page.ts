@@ -78,7 +78,7 @@ export class PdfPage {
     }
     this.drop()
     this.#hasFailed = true
-    const button = textButton(t('Try again'), retry, { class: 'result-action' })
+    const button = textButton(t('Try again'), retry)
     this.element.replaceChildren(h('p', { class: 'result-note' }, text), button)
   }
 

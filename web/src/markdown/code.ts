@@ -4,6 +4,7 @@ import { iconButton } from '../base/controls'
 import { h } from '../base/dom'
 import { save } from '../base/save'
 import { t } from '../base/words'
+import { settleDiagram } from './diagram'
 import { GrowingCode } from './highlight'
 import type { Code } from './tree'
 
@@ -14,6 +15,7 @@ const EXTENSIONS: Record<string, string> = {
   javascript: 'js',
   kotlin: 'kt',
   markdown: 'md',
+  mermaid: 'mmd',
   python: 'py',
   ruby: 'rb',
   rust: 'rs',
@@ -24,7 +26,8 @@ const EXTENSIONS: Record<string, string> = {
 
 const drawn = new WeakMap<HTMLElement, GrowingCode>()
 
-export function codeNode({ language, text }: Code): HTMLElement {
+/** isGrowing: its end has not been seen. */
+export function codeNode({ language, text }: Code, isGrowing: boolean): HTMLElement {
   const label = language || 'text'
   const code = h('code', { dir: 'ltr' })
   const read = () => code.textContent ?? ''
@@ -40,7 +43,7 @@ export function codeNode({ language, text }: Code): HTMLElement {
         { class: 'code-actions' },
         toggle('fold', t('Fold'), () => figure.classList.toggle('is-folded')),
         toggle('wrap', t('Wrap lines'), () => figure.classList.toggle('is-wrapped')),
-        iconButton('save', t('Download'), () => save(`code.${extensionOf(label)}`, read())),
+        iconButton('save', t('Download'), () => save(`code.${extensionOf(label)}`, read()), 'code-save'),
         copyButton(t('Copy code'), read),
       ),
     ),
@@ -50,15 +53,17 @@ export function codeNode({ language, text }: Code): HTMLElement {
   growing.update(text)
   drawn.set(figure, growing)
   measure(figure, text)
+  settleDiagram(figure, language, text, isGrowing)
   return figure
 }
 
 /** Updates a code block in place, so that its scroll position survives while it grows. */
-export function updateCode(figure: HTMLElement, { language, text }: Code): boolean {
+export function updateCode(figure: HTMLElement, { language, text }: Code, isGrowing: boolean): boolean {
   const growing = drawn.get(figure)
   if (!growing || growing.language !== language) return false
   growing.update(text)
   measure(figure, text)
+  settleDiagram(figure, language, text, isGrowing)
   return true
 }
 

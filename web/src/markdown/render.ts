@@ -62,7 +62,7 @@ class Renderer {
       case 'paragraph':
         return textNode(this.#inline(block.text, isOpenEnded))
       case 'code':
-        return codeNode(block)
+        return codeNode(block, isOpenEnded)
       case 'formula':
         return formulaNode(block.text, true)
       case 'quote':

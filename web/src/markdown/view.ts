@@ -88,7 +88,7 @@ export class MarkdownView {
       return
     }
     const outline = { level: above }
-    const isGrown = old?.block.type === 'code' && block.type === 'code' && updateCode(old.element, block)
+    const isGrown = old?.block.type === 'code' && block.type === 'code' && updateCode(old.element, block, isOpen)
     const element = isGrown ? old.element : renderBlock(block, isOpen, this.#names, outline)
     if (!old) this.element.append(element)
     else if (!isGrown) old.element.replaceWith(element)

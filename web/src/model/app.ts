@@ -255,11 +255,11 @@ export class App {
 type Warnings = Partial<Record<Budget['state'], string>>
 
 const PERSONAL: Warnings = {
-  warning: msg('You have used more than 80 % of the budget of this month.'),
+  warning: msg('You have used more than 80% of the budget of this month.'),
   stopped: msg('You have used up the budget of this month.'),
 }
 const WORKSPACE: Warnings = {
-  warning: msg('The workspace has used more than 80 % of the budget of this month.'),
+  warning: msg('The workspace has used more than 80% of the budget of this month.'),
   stopped: msg('The workspace has used up the budget of this month.'),
 }
 

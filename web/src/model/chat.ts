@@ -14,6 +14,7 @@ import { recall, remember } from '../base/storage'
 import { t } from '../base/words'
 import type { Family } from './branches'
 import { Company } from './company'
+import { loadUnsent, saveUnsent } from './drafts'
 import { nameOf } from './people'
 import { Queue } from './queue'
 import { messagesIn, startOf, textOf } from './items'
@@ -28,6 +29,7 @@ export interface ChatEvents {
 }
 
 /** The part of a conversation that lists show. */
+const SKEW_MS = 60_000 // between the clocks of the browser and the server
 const LISTED = new Set<string>(['user.message', 'run.done', 'run.error', 'conversation.title'])
 
 const SHARING = new Set<string>(['conversation.participants', 'conversation.visibility'])
@@ -70,8 +72,25 @@ export class Chat {
     this.me = me
     this.#events = events
     this.#company = new Company(me, () => this.changes.notify())
+    this.#unsaved = loadUnsent(id, me).map(({ message, ...rest }) => ({
+      ...rest,
+      kind: 'user',
+      key: `sent/${++sentCount}`,
+      userId: me,
+      displayName: null,
+      position: null,
+      sending: { state: 'failed', message },
+    }))
     if (id) this.#open(id, () => this.#loadHistory(id))
     else this.link = 'live'
+  }
+
+  /** What could not be sent outlives the page. */
+  #keepUnsent(): void {
+    const failed = this.#unsaved.flatMap(({ text, files = [], forPeople = false, at, sending }) =>
+      sending?.state === 'failed' ? [{ text, files, forPeople, at, message: sending.message }] : [],
+    )
+    saveUnsent(this.id, this.me, failed)
   }
 
   close(): void {
@@ -164,8 +183,9 @@ export class Chat {
       position: null,
       sending: { state: 'pending', waits },
     }
-    this.#unsaved = this.#unsaved.filter((other) => other.sending?.state === 'pending')
+    this.#unsaved = this.#unsaved.filter((other) => other.sending?.state === 'pending' || other.text !== text)
     this.#unsaved.push(item)
+    this.#keepUnsent()
     this.#isStopping &&= waits !== undefined
     this.changes.notify()
     try {
@@ -255,7 +275,18 @@ export class Chat {
   /** Takes a message that could not be sent out of the page again. */
   discard(item: UserItem): void {
     this.#unsaved = this.#unsaved.filter((other) => other !== item)
+    this.#keepUnsent()
     this.changes.notify()
+  }
+
+  /** "Not sent" may have been only the answer to it: then the log has the message. */
+  #dropArrived(): void {
+    const arrived = (one: UserItem) => (item: Item) =>
+      item.kind === 'user' && item.text === one.text && Date.parse(item.at) > Date.parse(one.at) - SKEW_MS
+    this.#unsaved = this.#unsaved.filter(
+      (one) => one.sending?.state === 'pending' || !this.#transcript.items.some(arrived(one)),
+    )
+    this.#keepUnsent()
   }
 
   async stop(): Promise<void> {
@@ -274,6 +305,7 @@ export class Chat {
   async #loadHistory(id: string): Promise<number> {
     const page = await getHistory(id)
     this.#transcript.load(page)
+    this.#dropArrived()
     for (const { userId } of page.messages) if (userId) this.#speakers.add(userId)
     this.#before = page.before
     this.#isWhole = page.before === null
@@ -390,7 +422,9 @@ export class Chat {
 
   #onStarted(conversationId: string): void {
     if (!this.id) {
+      saveUnsent(null, this.me, [])
       this.#open(conversationId, async () => 0) // all of it is still to come
+      this.#keepUnsent()
       this.#onOpened()
       this.#events.onCreated(this)
       if (this.#isStopping) void cancelRun(conversationId).catch(() => {})
@@ -413,6 +447,7 @@ export class Chat {
     const message =
       error instanceof ApiError ? error.message : t('The connection was lost while sending.')
     item.sending = { state: 'failed', message }
+    this.#keepUnsent()
     this.changes.notify()
   }
 
@@ -445,14 +480,18 @@ export class Chat {
     if (userId && userId !== this.me) return
     const text = textOf(content)
     const at = this.#unsaved.findIndex((item) => item.text === text) // "failed" may have been only its answer
-    if (at >= 0) this.#unsaved.splice(at, 1)
+    if (at < 0) return
+    this.#unsaved.splice(at, 1)
+    this.#keepUnsent()
   }
 
   /** The server has it: its own copy is shown from now on. */
   #settleQueued({ userId, text }: UserItem): void {
     if (userId !== null && userId !== this.me) return
     const at = this.#unsaved.findIndex((item) => item.text === text)
-    if (at >= 0) this.#unsaved.splice(at, 1)
+    if (at < 0) return
+    this.#unsaved.splice(at, 1)
+    this.#keepUnsent()
   }
 
   /** A message that another person withdrew is not lost: it can be sent again. */
@@ -462,6 +501,7 @@ export class Chat {
     const message = error ?? (by ? t('{name} withdrew it.', { name: nameOf(by) }) : t('It was withdrawn.'))
     const { queued: _, ...rest } = item
     this.#unsaved.push({ ...rest, sending: { state: 'failed', message } })
+    this.#keepUnsent()
   }
 
   #setLink(state: LinkState): void {

@@ -44,3 +44,13 @@ function wordOf(word: string): string {
   if (/^\d+(?:\.\d+)?[bm]$/.test(word)) return word.toUpperCase() // 70b parameters
   return WORDS[word] ?? word[0]!.toUpperCase() + word.slice(1)
 }
+
+/** Of a model with several ids, with and without a date, one is enough: the one in use, or the first. */
+export function oneOfEachLabel<T extends { name: string; provider: string }>(models: readonly T[], current: string): T[] {
+  const byLabel = new Map<string, T>()
+  for (const model of models) {
+    const label = `${model.provider} ${modelLabel(model.name)}`
+    if (!byLabel.has(label) || model.name === current) byLabel.set(label, model)
+  }
+  return [...byLabel.values()]
+}

@@ -10,7 +10,7 @@ import { loadStylesheet } from '../base/stylesheet'
 import { spoken } from '../base/controls'
 import { count, dateText, money } from '../base/time'
 import { t } from '../base/words'
-import { modelLabel, providerLabel } from '../model/model_names'
+import { modelLabel, oneOfEachLabel, providerLabel } from '../model/model_names'
 import stylesheet from './picker.lazy.css'
 
 const RECENT = 3
@@ -25,16 +25,13 @@ export async function openPicker(list: ModelList, current: string, onChoose: (na
   })
 }
 
-/** Models whose provider can be reached. Of one with several ids, with and without a date, one is enough. */
+/** Models whose provider can be reached. */
 function usableModels({ models, providers }: ModelList, current: string): ModelInfo[] {
   const usable = new Set(providers.filter((p) => p.isUsable).map((p) => p.name))
-  const byLabel = new Map<string, ModelInfo>()
-  for (const model of models) {
-    if (!usable.has(model.provider) || model.isRetired) continue
-    const label = `${model.provider} ${modelLabel(model.name)}`
-    if (!byLabel.has(label) || model.name === current) byLabel.set(label, model)
-  }
-  return [...byLabel.values()]
+  return oneOfEachLabel(
+    models.filter((model) => usable.has(model.provider) && !model.isRetired),
+    current,
+  )
 }
 
 function recentNames(): string[] {

@@ -5,7 +5,7 @@ import { ApiError, messageOf } from '../api/client'
 import { live } from '../api/live'
 import { textButton } from '../base/controls'
 import { openDialog } from '../base/dialog'
-import { h } from '../base/dom'
+import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { hrefOf } from '../base/router'
 import { count, duration } from '../base/time'
@@ -160,8 +160,14 @@ function stateActions(info: AppInfo, onChanged: () => void): HTMLElement[] {
 }
 
 function detail(name: string, mayManage: boolean): HTMLElement {
-  const loading = new Loading(
-    () => getApp(name),
+  const title = h('h2', { class: 'screen-title' }, name)
+  const load = async () => {
+    const info = await getApp(name)
+    setText(title, info.title || name) // as its card has it
+    return info
+  }
+  const loading: Loading<AppDetail> = new Loading(
+    load,
     (info) => [
       h(
         'div',
@@ -204,15 +210,16 @@ function detail(name: string, mayManage: boolean): HTMLElement {
     icon('chevron'),
     t('All bundles'),
   )
-  return screen(back, h('h2', { class: 'screen-title' }, name), loading.element)
+  return screen(back, title, loading.element)
 }
 
 function factsOf(info: AppDetail): [string, string | null][] {
   return [
+    [t('Name'), info.name],
     [t('Source'), `${info.bundleName} (${t(KINDS[info.kind])})`],
     [t('Version'), info.version],
     [t('Author'), info.author],
-    [t('Trust'), info.trustScore === null ? t('unknown') : String(info.trustScore)],
+    [t('Trust'), info.trustScore === null ? null : String(info.trustScore)],
     [t('Sandbox'), info.sandbox],
     [t('Protocol'), info.protocolVersion],
     [t('Running for'), info.uptimeMs === null ? null : duration(info.uptimeMs)],

@@ -110,7 +110,7 @@ function row(record: AuditRecord, names: Names): (string | HTMLElement)[] {
   const join = (parts: readonly (string | undefined | '')[]) => parts.filter(Boolean).join(' · ')
   const isOkay = record.outcome === 'ok'
   return [
-    new Date(record.time).toLocaleString(locale()),
+    h('span', { class: 'is-time' }, new Date(record.time).toLocaleString(locale())),
     join(who),
     record.action,
     join(about),

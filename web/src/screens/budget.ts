@@ -16,15 +16,15 @@ export function budgetPart(_app: App): HTMLElement {
     const isSet = personal.state !== 'unlimited' || workspace.state !== 'unlimited'
     if (!isSet && !limits) return []
     const open = () => openEditor(budgets, (next) => loading.show(next))
-    const edit = limits && textButton(t('Change the budget'), open, { icon: 'edit' })
+    const edit = limits && textButton(isSet ? t('Change the budget') : t('Set a budget'), open, { icon: 'edit' })
     return [
       section(
         t('Budget of this month'),
-        !isSet && lead(t('There is no limit. Admins of the workspace can set one.')),
+        !isSet && lead(t('There is no limit on what may be spent on models.')),
         isCounting && lead(t('The logs of this month are still being read.')),
         meter(t('You'), personal),
         meter(t('Workspace'), workspace),
-        edit && h('div', { class: 'form-buttons' }, edit),
+        edit && h('div', { class: 'screen-actions' }, edit),
       ),
     ]
   })
@@ -34,7 +34,7 @@ export function budgetPart(_app: App): HTMLElement {
 /** Alone, and with the amounts for those who may see them. */
 const WORDS: Record<Exclude<Budget['state'], 'unlimited'>, readonly [plain: string, withAmounts: string]> = {
   ok: [msg('within the budget'), msg('{spent} of {limit}')],
-  warning: [msg('more than 80 % is used'), msg('{spent} of {limit}, more than 80 % is used')],
+  warning: [msg('more than 80% is used'), msg('{spent} of {limit}, more than 80% is used')],
   stopped: [
     msg('used up: no model is called until it is raised or the next month begins'),
     msg('{spent} of {limit}, used up: no model is called until it is raised or the next month begins'),

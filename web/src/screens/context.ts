@@ -55,7 +55,7 @@ export function contextScreen(app: App, part: string | undefined): HTMLElement {
   return screen(
     lead(t('Nothing is sent to the model here. This shows the request that a message would cause.')),
     asked,
-    recent.length > 0 && h('div', { class: 'screen-actions' }, ...recent),
+    recent.length > 0 && h('div', { class: 'screen-actions is-below' }, h('span', {}, t('Recent conversations:')), ...recent),
     result,
   )
 }

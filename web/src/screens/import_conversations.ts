@@ -55,7 +55,7 @@ export function importPart(app: App): HTMLElement {
 
 /** The file is given like any other, and taken back when its conversations are there. */
 async function importFile(file: File, kind: string, say: (text: string) => void): Promise<Import> {
-  const onProgress = (share: number) => say(t('Sending: {percent} %', { percent: Math.round(share * 100) }))
+  const onProgress = (share: number) => say(t('Sending: {percent}%', { percent: Math.round(share * 100) }))
   const { id } = await giveFile(file, onProgress, new AbortController().signal)
   try {
     let now = await call<Import>('POST', 'conversations/import', { file: id, kind })

@@ -7,8 +7,8 @@ import { count, dateText, money } from '../base/time'
 import { toast } from '../base/toast'
 import { t, tList, tParts } from '../base/words'
 import type { App } from '../model/app'
-import { modelLabel, providerLabel } from '../model/model_names'
-import { keyForm } from '../views/model_key'
+import { modelLabel, oneOfEachLabel, providerLabel } from '../model/model_names'
+import { keyForm, removeKey } from '../views/model_key'
 import { chooseModel } from '../views/setup'
 import { openEndpointDialog } from './endpoint'
 import { badge, Loading, section, table } from './parts'
@@ -29,8 +29,8 @@ export function modelsPart(_app: App): HTMLElement {
         t('Models and prices'),
         table(
           [t('Model'), t('Context'), t('Per million in'), t('Per million out'), ''],
-          usable(list).map((model) => modelRow(model, list.mayChange)),
-          { isStacked: true },
+          usable(list).map((model, _, all) => modelRow(model, list.mayChange, isAmbiguous(model, all))),
+          { isStacked: true, numbers: [1, 2, 3] },
         ),
       ),
       section(
@@ -75,12 +75,15 @@ function connectSection({ providers, mayChange }: ModelList): HTMLElement | null
   const open = providers.filter(({ takesKey }) => takesKey)
   const other = mayChange && textButton(t('Connect another server'), openEndpointDialog, { icon: 'plus' })
   if (open.length === 0 && !other) return null
-  return section(t('Connect a provider'), open.length > 0 && keyForm(open), other && h('p', {}, other))
+  return section(t('Connect a provider'), open.length > 0 && keyForm(open), other && h('p', { class: 'section-more' }, other))
 }
 
-function usable({ models, providers }: ModelList): ModelInfo[] {
-  const names = new Set(providers.filter((p) => p.isConfigured).map((p) => p.name))
-  return models.filter((model) => names.has(model.provider))
+function usable({ models, providers, default: { model: current } }: ModelList): ModelInfo[] {
+  const names = new Set(providers.filter((p) => p.isUsable).map((p) => p.name))
+  return oneOfEachLabel(
+    models.filter((model) => names.has(model.provider) || model.isDefault),
+    current,
+  )
 }
 
 function providerCard(provider: ProviderInfo): HTMLElement {
@@ -95,10 +98,23 @@ function providerCard(provider: ProviderInfo): HTMLElement {
     ),
     provider.problem && h('p', { class: 'card-text' }, provider.problem),
     provider.baseUrl !== '' && h('p', { class: 'card-meta' }, provider.baseUrl),
+    provider.hasEnteredKey && h('div', { class: 'card-actions' }, removeButton(provider.name)),
   )
 }
 
-function modelRow(model: ModelInfo, mayChange: boolean): (string | HTMLElement)[] {
+function removeButton(provider: string): HTMLElement {
+  const remove = () => void removeKey(provider).catch((error) => toast(messageOf(error)))
+  const button = textButton(t('Remove the key'), remove, { class: 'button is-dangerous' })
+  button.setAttribute('aria-label', t('Remove the key of {provider}', { provider: providerLabel(provider) }))
+  return button
+}
+
+/** Another provider has a model of the same name. */
+function isAmbiguous({ name, provider }: ModelInfo, all: readonly ModelInfo[]): boolean {
+  return all.some((other) => other.provider !== provider && modelLabel(other.name) === modelLabel(name))
+}
+
+function modelRow(model: ModelInfo, mayChange: boolean, needsProvider: boolean): (string | HTMLElement)[] {
   const price = model.usdPerMillionTokens
   const marks = [
     model.isDefault && badge(t('default'), 'ok'),
@@ -108,7 +124,7 @@ function modelRow(model: ModelInfo, mayChange: boolean): (string | HTMLElement)[
     mayChange && !model.isDefault && !model.isRetired && useButton(model.name),
   ].filter((mark) => mark !== false)
   return [
-    modelLabel(model.name),
+    needsProvider ? `${modelLabel(model.name)} (${providerLabel(model.provider)})` : modelLabel(model.name),
     model.contextTokens === null ? '–' : count(model.contextTokens),
     price ? perMillion(price.input) : t('unknown'),
     price ? perMillion(price.output) : t('unknown'),

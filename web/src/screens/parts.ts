@@ -18,22 +18,23 @@ export function lead(text: string): HTMLElement {
   return h('p', { class: 'lead' }, text)
 }
 
-/** isStacked: on a phone each row is a block, with its headings beside the values. */
+/** isStacked: on a phone each row is a block, with its headings beside the values. numbers: columns of figures, which end below each other. */
 export function table(
   head: readonly string[],
   rows: readonly Child[][],
-  { isStacked = false } = {},
+  { isStacked = false, numbers = [] }: { isStacked?: boolean; numbers?: readonly number[] } = {},
 ): HTMLElement {
   const label = head.filter(Boolean).join(', ')
+  const kind = (i: number) => (numbers.includes(i) ? 'is-number' : '')
   const cell = (content: Child, i: number) =>
-    h('td', { class: head[i] ? '' : 'is-action', data: { label: head[i] ?? '' } }, content)
+    h('td', { class: head[i] ? kind(i) : 'is-action', data: { label: head[i] ?? '' } }, content)
   return h(
     'div',
     { class: 'grid-scroll', tabindex: 0, role: 'region', aria: { label } },
     h(
       'table',
       { class: isStacked ? 'grid is-stacked' : 'grid' },
-      h('thead', {}, h('tr', {}, ...head.map((text) => (text ? h('th', {}, text) : h('td'))))),
+      h('thead', {}, h('tr', {}, ...head.map((text, i) => (text ? h('th', { class: kind(i) }, text) : h('td'))))),
       h('tbody', {}, ...rows.map((cells) => h('tr', {}, ...cells.map(cell)))),
     ),
   )

@@ -52,7 +52,7 @@ class NameList {
       { class: 'field' },
       h('legend', {}, title),
       this.#list,
-      h('div', { class: 'share-add' }, this.#input, add),
+      h('div', { class: 'field-row' }, this.#input, add),
       this.#failure,
     )
     this.#draw()

@@ -99,7 +99,7 @@ function openCreate(app: App, onChanged: () => void): void {
       h('p', { class: 'lead' }, t('Copy the token now. It is not shown again.')),
       h(
         'div',
-        { class: 'share-add' },
+        { class: 'field-row' },
         field(t('Token'), shown),
         copyButton(t('Copy the token'), () => token),
       ),

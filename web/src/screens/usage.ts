@@ -85,7 +85,7 @@ function costliest(): HTMLElement {
         ])
       if (rows.length === 0) return []
       const head = [t('Conversation'), t('Tokens in'), t('Tokens out'), t('Cost')]
-      return [section(t('By conversation'), table(head, rows))]
+      return [section(t('By conversation'), table(head, rows, { numbers: [1, 2, 3] }))]
     },
   )
   return loading.element
@@ -157,7 +157,7 @@ function tile(label: string, value: string): HTMLElement {
 }
 
 function percent(part: number, whole: number): string {
-  return t('{percent} %', { percent: whole === 0 ? 0 : Math.round((part / whole) * 100) })
+  return t('{percent}%', { percent: whole === 0 ? 0 : Math.round((part / whole) * 100) })
 }
 
 /** Usage without a price is named, not counted as zero. */
@@ -273,5 +273,6 @@ function breakdown(label: string, rows: readonly Row[], name: (row: Row) => stri
       count(row.outputTokens),
       costText(row),
     ]),
+    { numbers: [1, 2, 3, 4] },
   )
 }

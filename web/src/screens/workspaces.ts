@@ -26,6 +26,7 @@ export function workspacesPart(app: App): HTMLElement {
           icon: 'people',
         }),
       ]),
+      { numbers: [1, 2] },
     ),
   ])
   const onCreated = () => {

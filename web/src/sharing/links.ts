@@ -55,7 +55,7 @@ export class LinksSection {
     }
     return h(
       'form',
-      { class: 'share-add', on: { submit: onSubmit } },
+      { class: 'field-row', on: { submit: onSubmit } },
       field(t('Expires after'), expiry),
       h('button', { type: 'submit', class: 'button' }, t('Make a link')),
       tools,
@@ -67,7 +67,7 @@ export class LinksSection {
     this.#made.replaceChildren(
       h(
         'div',
-        { class: 'share-add' },
+        { class: 'field-row' },
         field(t('Link. It is not shown again.'), shown),
         copyButton(t('Copy this link'), () => address),
       ),

@@ -176,7 +176,7 @@ class ShareDialog {
     search.addEventListener('input', draw)
     const element = h(
       'form',
-      { class: 'share-add', on: { submit: onSubmit } },
+      { class: 'field-row', on: { submit: onSubmit } },
       field(t('Add a person'), search),
       role,
       h('button', { type: 'submit', class: 'button is-primary' }, t('Add')),

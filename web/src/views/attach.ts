@@ -60,7 +60,7 @@ export class Attachments {
   }
 
   async #give(file: File): Promise<void> {
-    const size = h('span', { class: 'file-size' }, t('{percent} %', { percent: 0 }))
+    const size = h('span', { class: 'file-size' }, t('{percent}%', { percent: 0 }))
     const thumbnail = /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null
     const chip: Chip = { element: h('span', { class: 'attachment is-sending' }), abort: new AbortController(), file: null, thumbnail }
     const face = thumbnail ? thumbnailOf(thumbnail) : icon('note')
@@ -81,7 +81,7 @@ export class Attachments {
     try {
       const tell = (share: number, isWaiting: boolean) => {
         const percent = Math.floor(share * 100)
-        setText(size, isWaiting ? t('{percent} %, waiting for the server', { percent }) : t('{percent} %', { percent }))
+        setText(size, isWaiting ? t('{percent}%, waiting for the server', { percent }) : t('{percent}%', { percent }))
         chip.element.style.setProperty('--sent', String(share))
       }
       chip.file = await giveFile(file, tell, chip.abort.signal)

@@ -36,7 +36,7 @@ export class ContextMeter {
   #draw(used: number, size: number): void {
     const share = Math.min(1, used / size)
     const values = { used: count(used), size: count(size), percent: Math.round(share * 100) }
-    const label = t('Context: {used} of {size} tokens used, {percent} %', values)
+    const label = t('Context: {used} of {size} tokens used, {percent}%', values)
     this.#arc.setAttribute('stroke-dasharray', `${share * LENGTH} ${LENGTH}`)
     this.element.classList.toggle('is-high', share >= HIGH)
     this.element.title = label

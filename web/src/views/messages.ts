@@ -70,7 +70,7 @@ export class Messages {
     this.#chunks.assign(items)
     const placed: Keyed[] = [...this.#chunks.list]
     // While a message is on its way, the answer's place is shown already.
-    if (last?.kind === 'user' && !last.forPeople && !isWaiting(last) && this.#chat.isBusy)
+    if (last?.kind === 'user' && !last.forPeople && !isWaiting(last) && last.sending?.state !== 'failed' && this.#chat.isBusy)
       placed.push({ element: this.#waiting })
     arrange(this.element, placed)
     this.#drawChunks(last)

@@ -20,7 +20,7 @@ export function noWorkspaceView(reason: string): HTMLElement {
       logo(),
       h('h1', {}, t('No workspace')),
       h('p', { role: 'alert' }, reason),
-      h('div', { class: 'login-form' }, again, leave),
+      h('div', { class: 'form-buttons login-buttons' }, again, leave),
     ),
   )
 }

@@ -1,10 +1,11 @@
 // Several conversations at once, and the trash. Loaded when somebody asks for one of them.
 import '../main'
 import { messageOf } from '../api/client'
-import { deleteConversation, listTrash, markConversation, restoreConversation } from '../api/conversations'
+import { deleteConversation, listTrash, markConversation, purgeConversation, restoreConversation } from '../api/conversations'
 import { textButton } from '../base/controls'
 import { openDialog } from '../base/dialog'
 import { h, setText } from '../base/dom'
+import { form } from '../base/form'
 import { fullTime, shortTime } from '../base/time'
 import { toast } from '../base/toast'
 import { t, tn } from '../base/words'
@@ -87,9 +88,19 @@ export function selectionBar(app: App, list: ConversationList): HTMLElement {
   return bar
 }
 
+/** There is no way back from this, so it asks. */
+function openPurge(title: string, purge: () => Promise<void>): void {
+  const dialog = openDialog(t('Delete permanently'))
+  const submit = async () => {
+    await purge()
+    dialog.close()
+  }
+  dialog.body.append(form([h('p', { dir: 'auto' }, t('“{title}” cannot be restored after that.', { title }))], t('Delete permanently'), submit))
+}
+
 /** What was deleted, with a way back. */
 export function openTrash(app: App): void {
-  const dialog = openDialog(t('Trash'))
+  const dialog = openDialog(t('Trash'), 'is-wide')
   const note = h('p', { class: 'sheet-note', role: 'status' }, t('Loading…'))
   const list = h('ul', { class: 'trash-list' })
   dialog.body.append(note, list)
@@ -105,19 +116,28 @@ export function openTrash(app: App): void {
       for (const one of all) {
         const restore = textButton(t('Restore'), () => void bringBack())
         const at = one.deletedAt ?? one.updatedAt
+        const purge = textButton(t('Delete permanently'), () => openPurge(titleOf(one), destroy), { class: 'button is-dangerous' })
         const row = h(
           'li',
           {},
           h('span', { class: 'trash-title', dir: 'auto' }, titleOf(one)),
           h('time', { title: fullTime(at) }, shortTime(at)),
           restore,
+          purge,
         )
+        const remove = () => {
+          row.remove()
+          describe()
+        }
         const bringBack = async () => {
           const done = await each([one.id], restoreConversation)
           if (done.length === 0) return
-          row.remove()
-          describe()
+          remove()
           app.conversations.touch()
+        }
+        const destroy = async () => {
+          await purgeConversation(one.id)
+          remove()
         }
         list.append(row)
       }

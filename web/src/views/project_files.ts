@@ -85,7 +85,7 @@ class ProjectFiles {
   /** One after the other: the first that fails says why, and the others wait for nobody. */
   async #add(files: readonly File[]): Promise<void> {
     for (const file of files) {
-      const tell = (share: number) => setText(this.#status, `${file.name} ${t('{percent} %', { percent: Math.floor(share * 100) })}`)
+      const tell = (share: number) => setText(this.#status, `${file.name} ${t('{percent}%', { percent: Math.floor(share * 100) })}`)
       tell(0)
       await this.#change(async () => {
         const given = await giveFile(file, tell, this.#ends.signal)

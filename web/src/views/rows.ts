@@ -71,7 +71,7 @@ export class ConversationList {
     this.#list.set(entries)
     this.#rove()
     this.#note.hidden = state === 'loading' || (items.length > 0 && state === 'ready' && indexing === null)
-    setText(this.#note, state === 'failed' ? error : noteOf(indexing, filter))
+    setText(this.#note, state === 'failed' ? error : noteOf(indexing, filter, this.#app.conversations.project !== null))
   }
 
   /** The list is one stop of the Tab key: the row last used, the open conversation, or the first one. */
@@ -103,8 +103,9 @@ const EMPTY: Record<Filter, string> = {
   archived: msg('You have archived nothing.'),
 }
 
-function noteOf(indexing: number | null, filter: Filter): string {
-  return indexing === null ? t(EMPTY[filter]) : t('Older conversations are still being read ({percent} %).', { percent: indexing })
+function noteOf(indexing: number | null, filter: Filter, isProject: boolean): string {
+  if (indexing === null && isProject) return t('No conversations in this project yet. New chats begin in it.')
+  return indexing === null ? t(EMPTY[filter]) : t('Older conversations are still being read ({percent}%).', { percent: indexing })
 }
 
 class Day {

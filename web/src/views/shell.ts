@@ -1,4 +1,5 @@
 // The frame of the page: sidebar, top bar, the view in the middle, and what lies above them.
+import { logout } from '../api/people'
 import { announcer } from '../base/announcer'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
@@ -11,7 +12,7 @@ import type { App } from '../model/app'
 import { Attention, Elsewhere, sign } from '../model/attention'
 import type { Chat } from '../model/chat'
 import { listedPlacements, loadPlacements, placementAt, routeOf } from '../model/placements'
-import { isSidebarOpen, nextTheme } from '../model/preferences'
+import { isSidebarOpen, nextTheme, theme, type Theme } from '../model/preferences'
 import { walk } from '../model/search'
 import { ChatView } from './chat'
 import { conversationMenu } from './conversation_menu'
@@ -21,7 +22,7 @@ import { NotesPanel } from './notes'
 import { Palette, type Command } from './palette'
 import { installShortcuts } from './shortcuts'
 import { sash } from './sash'
-import { Sidebar } from './sidebar'
+import { Sidebar, THEMES } from './sidebar'
 import { skeleton } from './skeleton'
 import { Topbar } from './topbar'
 
@@ -34,6 +35,14 @@ const SCREEN_TITLES: Record<ScreenName, string> = {
   context: msg('What the model sees'),
   permissions: msg('Permissions'),
   settings: msg('Settings'),
+}
+
+function hasUsers(app: App): boolean {
+  return (app.workspace.value?.authMode ?? 'dev') !== 'dev'
+}
+
+function leave(): void {
+  void logout().finally(() => location.reload())
 }
 
 export class Shell {
@@ -261,6 +270,11 @@ export class Shell {
       screen('context', 'layers'),
       screen('settings', 'gear'),
       { label: t('Change the theme'), icon: 'moon', keys: `${t(MOD)} ${t(SHIFT)} L`, run: nextTheme },
+      ...Object.entries(THEMES).map(([name, { icon, label }]) => ({
+        label: t(label),
+        icon,
+        run: () => void (theme.value = name as Theme),
+      })),
       {
         label: t('Show or hide the sidebar'),
         icon: 'sidebar',
@@ -268,6 +282,7 @@ export class Shell {
         run: () => this.toggleSidebar(),
       },
       { label: t('Keyboard shortcuts'), icon: 'help', keys: '?', run: () => this.#help.open() },
+      ...(hasUsers(this.#app) ? [{ label: t('Log out'), icon: 'exit' as const, run: leave }] : []),
     ]
   }
 
@@ -337,10 +352,11 @@ function titleOf(chat: Chat): string {
 
 /** A server that was updated has other names for the parts of the page. */
 function notLoaded(): HTMLElement {
+  const why = t('This part of the page could not be loaded. The server cannot be reached, or it was updated.')
   return h(
     'div',
-    { class: 'list-note', role: 'alert' },
-    h('p', {}, t('This part of the page could not be loaded. The server cannot be reached, or it was updated.')),
+    { class: 'screen-column', role: 'alert' },
+    h('p', { class: 'lead' }, why),
     textButton(t('Reload the page'), () => location.reload(), { class: 'button' }),
   )
 }

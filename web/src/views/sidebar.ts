@@ -19,7 +19,7 @@ export interface SidebarActions {
   onNavigate(): void
 }
 
-const THEMES: Record<Theme, { icon: IconName; label: string }> = {
+export const THEMES: Record<Theme, { icon: IconName; label: string }> = {
   system: { icon: 'screen', label: msg('Theme: same as the system') },
   light: { icon: 'sun', label: msg('Theme: light') },
   dark: { icon: 'moon', label: msg('Theme: dark') },
