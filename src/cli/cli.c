@@ -43,7 +43,7 @@ const struct arg CLI_GLOBAL_ARGS[] = {
     {"workspace", 0, ARG_STRING, "WS", "use this workspace, by name or id", OPT(workspace)},
     {"model", 'm', ARG_STRING, "NAME", "use this model: provider:model, or a name", OPT(model)},
     {"store", 0, ARG_STRING, "TYPE", "use a store of type jsonl, folder, memory or postgres",
-     OPT(store)},
+     OPT(store), .choices = "jsonl, folder, memory, postgres"},
     {"server", 0, ARG_STRING, "URL", "work on this server, with the token of nb login",
      OPT(server)},
     {"token-file", 0, ARG_STRING, "FILE", "read the token for that server from FILE",

@@ -23,7 +23,7 @@ function secretFile(text) {
 test('without a server the settings are changed, and nothing else in them', async () => {
     const workdir = tmpdir()
     const nbw = using(workdir)
-    assert.match((await nbw(['bundle', 'list'])).stdout, /No bundles yet/)
+    assert.match((await nbw(['bundle', 'list'])).stdout, /^No bundles (yet|besides the built-in bash)\./)
     const before = '{\n   "maxIterations" : 7,\n   "bundles": [\n      { "path": "./a",  "protected": true }\n   ], "x-unknown": 1.50\n}\n'
     write(workdir, before)
     const url = await nbw(['bundle', 'add', '--url', 'https://mcp.example.com/mcp', '--name', 'Far', '--auth', 'bearer', '--token', '-'], { input: 't0ken\n' })
@@ -84,7 +84,7 @@ test('wrong settings are refused before they are written', async () => {
     const cases = [
         [['bundle', 'add'], 2, /name a package/],
         [['bundle', 'add', '--url', 'http://169.254.169.254/mcp'], 1, /metadata service/],
-        [['bundle', 'add', '--url', 'https://127.0.0.1/mcp'], 1, /allowPrivate/],
+        [['bundle', 'add', '--url', 'https://127.0.0.1/mcp'], 1, /allowPrivate.*--allow-private/],
         [['bundle', 'add', '--url', 'http://example.com/mcp'], 1, /https/],
         [['bundle', 'add', '--url', 'https://u:p@example.com/mcp'], 1, /credentials/],
         [['bundle', 'add', '--url', 'https://x.io', 'and-this'], 2, /not both/],
@@ -100,6 +100,8 @@ test('wrong settings are refused before they are written', async () => {
         [['bundle', 'import'], 2, /expected FILE/],
         [['status', 'x'], 2, /no argument/],
         [['mcp', 'call'], 2, /expected TOOL/],
+        [['usage', '--by', 'foo'], 2, /--by: 'foo' is not one of day, model, user\n/],
+        [['--store', 'foo', 'conv', 'list'], 2, /^nb: --store: 'foo' is not one of jsonl, folder, memory, postgres\n/],
     ]
     for (const [args, code, message] of cases) {
         const r = await nbw(args)
@@ -129,9 +131,18 @@ test('with a server everything takes effect immediately', async () => {
     const info = await nbw(['bundle', 'info', 'two'])
     assert.match(info.stdout, /^status +running$/m)
     assert.match(info.stdout, /^sandbox +\S/m)
-    assert.match(info.stdout, /^ {2}add {2}Tiny: add$/m)
+    assert.match(info.stdout, /^ {2}add {6}Tiny: add$[^]*^ {2}destroy {2}Tiny: destroy$/m)
     assert.match((await nbw(['bundle', 'list'])).stdout, /^two +running +5 +1\.0\.0 +\(command\)/m)
 
+    const shell = await nbw(['bundle', 'add', '--dry-run', '--name', 'plain', '--', 'cat'])
+    assert.match(shell.stdout + shell.stderr, /^network +no\nreads +programs and libraries of the system$/m, 'each line says what it is')
+    assert.doesNotMatch((await nbw(['bundle', 'list'])).stdout, /REASON/)
+    await nbw(['bundle', 'stop', 'two'])
+    assert.match((await nbw(['bundle', 'list'])).stdout, /^NAME .* FROM +REASON\n[^]*^two +stopped .*\(command\) +\S+ +stopped by a user$/m)
+    await nbw(['bundle', 'start', 'two'])
+    await eventually(async () => (await state('two')) === 'running')
+    const nowhere = await nbw(['--workspace', 'nope', 'conv', 'list'])
+    assert.deepEqual([nowhere.code, nowhere.stderr], [1, "nb: no workspace 'nope'; run nb workspace list to see all workspaces\n"])
     const failed = await nbw(['bundle', 'add', '--yes', '--name', 'bad', '--', '/bin/false'])
     assert.equal(failed.code, 1)
     assert.match(failed.stderr, /'bad' did not start/)
@@ -257,7 +268,7 @@ test('each workspace has its own bundles', async () => {
     const unclear = await nbw(['bundle', 'list'])
     assert.equal(unclear.code, 2)
     assert.match(unclear.stderr, /several workspaces/)
-    assert.match((await nbw(['--workspace', other, 'bundle', 'list'])).stdout, /No bundles yet/)
+    assert.match((await nbw(['--workspace', other, 'bundle', 'list'])).stdout, /^No bundles (yet|besides the built-in bash)\./)
     assert.match((await nbw(['bundle', 'list', '--workspace', team])).stdout, /^one /m)
     assert.match((await nbw(['bundle', 'list', '--workspace', 'ws_nobody'])).stderr, /no workspace 'ws_nobody'/)
 

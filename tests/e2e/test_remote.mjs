@@ -125,7 +125,7 @@ test('the chat: an answer, a permission that is remembered, a file of this machi
     assert.match(hello, new RegExp(`^nb \\S+ · demo:demo · ${office.server.url}$`, 'm'))
     assert.match(hello, /Commands run on the server: /)
     await t.message('what is 6*7?')
-    await t.sees(/✓ nb__calculate 42[^]*\d+ out[^]*❯$/)
+    await t.sees(/✓ nb__calculate .*→ 42[^]*\d+ out[^]*❯$/)
     const ask = 'call bash__bash_exec {"command":"pwd"}'
     await t.message(ask)
     await t.sees(/Allow bash__bash_exec[^]*\[y\]es \/ \[N\]o \/ \[a\]lways/)

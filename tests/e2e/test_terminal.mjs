@@ -255,6 +255,9 @@ test('nb upgrade asks nobody by itself; nb health asks the server that runs', as
         assert.equal(JSON.parse((await run(dir, ['upgrade', '--check', url, '--json'])).stdout).isNewer, false)
         for (answer of ['{"version": "1.2"}', '{"version": "1.2.3; rm -rf /"}', '[]', 'x', '{"version": {"a": 1}}']) assert.equal((await run(dir, ['upgrade', '--check', url])).code, 1, answer)
         assert.match((await run(dir, ['upgrade', '--check', 'http://example.com/x'])).stderr, /https/)
+        const wrong = await run(dir, ['upgrade', '--check', 'newest'])
+        assert.deepEqual([wrong.code, /--check: the URL/.test(wrong.stderr)], [2, true])
+        assert.match(plain.stdout, /apt install .*\/docs\/upgrade\.html/s)
     } finally {
         releases.close()
         releases.closeAllConnections()

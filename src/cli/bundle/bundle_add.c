@@ -6,12 +6,12 @@
 
 #include "bundle/entry/package_command.h"
 #include "bundle/oauth/oauth.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
 #include "cli/cli.h"
 #include "cli/term/ask.h"
+#include "workspace/secrets/credentials.h"
 
 #define ARGS_LOOKED_AT 64
 
@@ -472,7 +472,7 @@ static int add_with_values(struct adding *d, const struct bundle_entry *b)
     struct err e = {0};
     struct values v = {
         .dir = bundle_cli_credentials(x),
-        .slug = credentials_slug(&x->arena, b),
+        .slug = entry_credentials(&x->arena, b),
         .given = d->values,
     };
     if (credentials_load(&x->arena, v.dir, v.slug, &before, &e) < 0)

@@ -8,11 +8,11 @@
 #include "base/clock.h"
 #include "bundle/entry/entry.h"
 #include "bundle/oauth/oauth.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "cli/bundle/bundle.h"
 #include "cli/cli.h"
 #include "net/fetch.h"
+#include "workspace/secrets/credentials.h"
 
 #define PERSON_MS   (5u * 60 * 1000)
 #define BROWSER_MS  5000
@@ -214,7 +214,7 @@ static int choose_file(struct signing *g, const struct bundle_entry *b, const ch
     struct arena *a = &g->x->arena;
     str user_id;
     g->dir = bundle_cli_credentials(g->x);
-    g->slug = credentials_slug(a, b);
+    g->slug = entry_credentials(a, b);
     if (!b->oauth.is_per_person)
         return EXIT_DONE;
     int code = bundle_cli_person(g->x, user, &user_id);
@@ -222,7 +222,7 @@ static int choose_file(struct signing *g, const struct bundle_entry *b, const ch
         return code;
     g->is_personal = true;
     g->dir = credentials_people_dir(a, g->dir);
-    g->slug = credentials_person_slug(a, b, user_id);
+    g->slug = credentials_person_slug(a, b->server_name, user_id);
     return EXIT_DONE;
 }
 

@@ -1,9 +1,9 @@
 /* nb bundle remove, enable, disable, start, stop, restart. */
 #include "base/clock.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
 #include "cli/cli.h"
+#include "workspace/secrets/credentials.h"
 
 /* ---- remove ---- */
 
@@ -45,7 +45,7 @@ static int bundle_remove(struct cmd *x)
         credentials_forget_people(bundle_cli_credentials(x), b->server_name);
     if (code != EXIT_DONE || !cmd_flag(x, "forget") || !b)
         return code;
-    str slug = credentials_slug(&x->arena, b);
+    str slug = entry_credentials(&x->arena, b);
     return credentials_remove(bundle_cli_credentials(x), slug, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 

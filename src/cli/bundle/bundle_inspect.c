@@ -159,9 +159,9 @@ static bool is_person_s(const struct path_grant *g)
     return strcmp(g->why, "declared") == 0 || strcmp(g->why, "secret") == 0;
 }
 
-/* Paths that the user declared come first; system paths are summarised. */
-static void print_paths(struct printer *p, const char *label, const struct inspection *in,
-                        enum path_right right)
+/* Paths that the user declared come first; system paths are summarised. Returns their number. */
+static size_t print_paths(struct printer *p, const char *label, const struct inspection *in,
+                          enum path_right right)
 {
     size_t n, shown = 0;
     struct arena *a = &p->x->arena;
@@ -174,6 +174,7 @@ static void print_paths(struct printer *p, const char *label, const struct inspe
         str text = i < n ? path : arena_printf(a, "%.*s (%s)", STR_ARG(path), g->why);
         bundle_cli_print_line(p->out, shown++ == 0 ? label : "", text);
     }
+    return shown;
 }
 
 static void print_unseen(struct printer *p, const struct inspection *in)
@@ -194,10 +195,11 @@ static void print_rights(struct printer *p, const struct inspection *in)
     bundle_cli_print_line(p->out, "network", network_words(&p->x->arena, &b->sandbox));
     if (b->sandbox.network && command_fetches(b->command) && !in->npm)
         bundle_cli_print_line(p->out, "", STR("and the registry, since it downloads what it runs"));
-    print_paths(p, "reads", in, PATH_READ);
-    bundle_cli_print_line(p->out, "", STR("programs and libraries of the system"));
-    print_paths(p, "writes", in, PATH_WRITE);
-    print_paths(p, "hidden", in, PATH_HIDDEN);
+    size_t nread = print_paths(p, "reads", in, PATH_READ);
+    bundle_cli_print_line(p->out, nread > 0 ? "" : "reads",
+                          STR("programs and libraries of the system"));
+    (void)print_paths(p, "writes", in, PATH_WRITE);
+    (void)print_paths(p, "hidden", in, PATH_HIDDEN);
     print_unseen(p, in);
 }
 

@@ -21,20 +21,23 @@ static str show_kind(struct cmd *x, const struct json *app)
     return arena_printf(&x->arena, "(%.*s)", STR_ARG(json_get_string(app, "kind")));
 }
 
-static str show_source(struct cmd *x, const struct json *app)
-{
-    str reason = json_get_string(app, "reason");
-    return reason.n > 0 ? reason : json_get_string(app, "bundleName");
-}
-
 static const struct cmd_column RUNNING_COLUMNS[] = {
     {"NAME", "name", .style = STYLE_BOLD},
     {"STATUS", "status"},
     {"TOOLS", .show = show_tool_count, .is_right = true},
     {"VERSION", "version"},
     {"KIND", .show = show_kind, .style = STYLE_DIM},
-    {"FROM", .show = show_source},
+    {"FROM", "bundleName"},
+    {"REASON", "reason"}, /* not shown when all are fine */
 };
+
+static bool has_reason(const struct json *apps)
+{
+    for (size_t i = 0; i < apps->len; i++)
+        if (json_get_string(json_at(apps, i), "reason").n > 0)
+            return true;
+    return false;
+}
 
 static const struct cmd_column ENTRY_COLUMNS[] = {
     {"NAME", "serverName", .style = STYLE_BOLD},
@@ -77,10 +80,13 @@ static int bundle_list(struct cmd *x)
         return EXIT_FAILED;
     if (x->cli->opt.is_json || rows->len == 0)
         return cmd_say(x, rows,
-                       "No bundles yet. `nb bundle search WORDS` finds some, `nb bundle add` adds "
-                       "one.");
+                       is_served || x->config.no_default_bundles
+                           ? "No bundles yet. `nb bundle search WORDS` finds some, `nb bundle "
+                             "add` adds one."
+                           : "No bundles besides the built-in bash. `nb bundle search WORDS` finds "
+                             "some, `nb bundle add` adds one.");
     if (is_served)
-        cmd_table(x, rows, RUNNING_COLUMNS, ARRAY_LEN(RUNNING_COLUMNS), true);
+        cmd_table(x, rows, RUNNING_COLUMNS, ARRAY_LEN(RUNNING_COLUMNS) - !has_reason(rows), true);
     else
         cmd_table(x, rows, ENTRY_COLUMNS, ARRAY_LEN(ENTRY_COLUMNS), true);
     return EXIT_DONE;
@@ -119,14 +125,27 @@ static void print_held(const struct json *app)
                "quarantined", held, STR_ARG(json_get_string(app, "name")));
 }
 
+#define TOOL_COLUMN_MAX 36 /* longer names push their own description to the right */
+
+static int tool_column(struct cmd *x, const struct json *tools)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < tools->len; i++) {
+        size_t n = cmd_line(x, json_get_string(json_at(tools, i), "name")).n;
+        width = n > width && n <= TOOL_COLUMN_MAX ? n : width;
+    }
+    return (int)width;
+}
+
 static void print_bundle_tools(struct cmd *x, const struct json *tools)
 {
     if (!tools || tools->len == 0)
         return;
+    int width = tool_column(x, tools);
     puts("\nTools");
     for (size_t i = 0; i < tools->len; i++) {
         const struct json *t = json_at(tools, i);
-        printf("  %.*s  %.*s\n", STR_ARG(cmd_line(x, json_get_string(t, "name"))),
+        printf("  %-*.*s  %.*s\n", width, STR_ARG(cmd_line(x, json_get_string(t, "name"))),
                STR_ARG(cmd_line(x, json_get_string(t, "description"))));
         print_judgement(t);
     }

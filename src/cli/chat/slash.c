@@ -147,8 +147,11 @@ static void no_such(struct slash *s, str word)
     struct nearest n = nearest_to(word);
     for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++)
         nearest_offer(&n, COMMANDS[i].name);
-    view_say(s->view, STYLE_RED, "no such command %.*s; %s%s/help lists the commands",
-             STR_ARG(word), n.best ? n.best : "", n.best ? " is meant? " : "");
+    if (n.best)
+        view_say(s->view, STYLE_RED, "no such command %.*s; did you mean %s? /help lists all",
+                 STR_ARG(word), n.best);
+    else
+        view_say(s->view, STYLE_RED, "no such command %.*s; /help lists all", STR_ARG(word));
 }
 
 bool slash_run(struct slash *s, str message)

@@ -5,6 +5,7 @@
 
 #include "cli/chat/conv_list.h"
 #include "cli/chat/slash.h"
+#include "cli/session/members.h"
 #include "cli/term/styled.h"
 #include "os/file.h"
 
@@ -109,16 +110,21 @@ void slash_delete(struct slash *s, str arg)
     session_forget(s->chat->session);
 }
 
+static const struct json *ask_members(struct slash *s)
+{
+    return members_ask(session_client(s->chat->session), s->chat->config->workspace, &s->arena);
+}
+
 static void show_sharing(struct slash *s, const struct json *conv)
 {
     struct rows r;
-    const struct json *who = json_get(conv, "participants");
+    const struct json *who = json_get(conv, "participants"), *members = ask_members(s);
     rows_init(&r);
     rows_add(&r, STR("visibility"), json_get_string(conv, "visibility"));
     for (size_t i = 0; json_is(who, JSON_ARRAY) && i < who->len; i++) {
         str id = json_string(json_at(who, i), STR_NONE);
         bool is_owner = str_eq(id, json_get_string(conv, "ownerId"));
-        rows_add(&r, is_owner ? STR("owner") : STR("participant"), id);
+        rows_add(&r, is_owner ? STR("owner") : STR("participant"), members_name(members, id));
     }
     slash_show(s, &r, NULL);
 }
@@ -149,10 +155,12 @@ void slash_notes(struct slash *s, str arg)
     const struct json *notes = json_get(answer, "notes");
     if (!answer)
         return;
+    const struct json *members = ask_members(s);
     rows_init(&r);
     for (size_t i = 0; json_is(notes, JSON_ARRAY) && i < notes->len; i++) {
         const struct json *n = json_at(notes, i);
-        rows_add(&r, json_get_string(n, "author"), json_get_string(n, "content"));
+        rows_add(&r, members_name(members, json_get_string(n, "author")),
+                 json_get_string(n, "content"));
     }
     slash_show(s, &r, "no notes yet");
 }
@@ -212,5 +220,5 @@ void slash_export(struct slash *s, str arg)
     if (r < 0)
         slash_fail(s, &e);
     else
-        view_say(s->view, STYLE_DIM, "%zu bytes in %.*s", bytes.n, STR_ARG(file));
+        view_say(s->view, STYLE_DIM, "wrote %.*s (%zu bytes)", STR_ARG(file), bytes.n);
 }

@@ -62,9 +62,10 @@ void slash_bundles(struct slash *s, str arg)
     for (size_t i = 0; list_has(list, i); i++) {
         const struct json *b = json_at(list, i);
         str why = json_get_string(b, "reason");
-        str words = arena_printf(
-            &s->arena, "%.*s, %lld tools%s%.*s", STR_ARG(json_get_string(b, "status")),
-            (long long)json_get_int(b, "toolCount", 0), why.n > 0 ? ": " : "", STR_ARG(why));
+        long long n = json_get_int(b, "toolCount", 0);
+        str words = arena_printf(&s->arena, "%.*s, %lld tool%s%s%.*s",
+                                 STR_ARG(json_get_string(b, "status")), n, n == 1 ? "" : "s",
+                                 why.n > 0 ? ": " : "", STR_ARG(why));
         rows_add(&r, json_get_string(b, "name"), words);
     }
     slash_show(s, &r, "no bundles; nb bundle add NAME adds one");
@@ -132,8 +133,12 @@ static str choose_model(struct slash *s, str typed)
         return found;
     if (str_find_char(typed, ':') > 0)
         return typed;
-    view_say(s->view, STYLE_RED, "%zu models have '%.*s' in their name; nb models lists all", count,
-             STR_ARG(typed));
+    if (count == 0)
+        view_say(s->view, STYLE_RED, "no model has '%.*s' in its name; /model lists all",
+                 STR_ARG(typed));
+    else
+        view_say(s->view, STYLE_RED, "%zu models have '%.*s' in their names; /model lists all",
+                 count, STR_ARG(typed));
     return STR_NONE;
 }
 
@@ -229,7 +234,7 @@ void slash_context(struct slash *s, str arg)
     rows_init(&r);
     rows_add(&r, STR("model"), json_get_string(p, "model"));
     if (limit > 0)
-        rows_say(&r, "used", "about %lld of %lld tokens (%lld %%)", total, limit,
+        rows_say(&r, "used", "about %lld of %lld tokens (%lld%%)", total, limit,
                  total * 100 / limit);
     else
         rows_say(&r, "used", "about %lld tokens", total);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cli/session/members.h"
 #include "server/place.h"
 #include "store/store.h"
 
@@ -78,38 +79,12 @@ str conv_label(struct cmd *x, const struct json *conv)
 }
 
 /* A server elsewhere has its own people. */
-static str person_elsewhere(struct cmd *x, str user_id)
-{
-    const struct json *list = json_get(x->members, "members");
-    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++) {
-        const struct json *m = json_at(list, i);
-        str name = json_get_string(m, "displayName"), email = json_get_string(m, "email");
-        if (str_eq(json_get_string(m, "userId"), user_id))
-            return name.n > 0 ? name : email.n > 0 ? email : user_id;
-    }
-    return user_id;
-}
-
-static void load_members(struct cmd *x)
-{
-    struct client_ask who = {.path = STR("/v1/bootstrap")}, q = {0};
-    struct json *me;
-    x->members = json_new(&x->arena, JSON_OBJECT);
-    if (client_ask(x->client, &who, &x->arena, &me, NULL) < 0)
-        return;
-    str ws = x->config.workspace ? str_from(x->config.workspace)
-                                 : json_get_string(me, "activeWorkspace");
-    q.path = arena_printf(&x->arena, "/v1/workspaces/%.*s/members",
-                          STR_ARG(client_encode(&x->arena, ws)));
-    (void)client_ask(x->client, &q, &x->arena, &x->members, NULL);
-}
-
 str conv_person(struct cmd *x, str user_id)
 {
     if (x->config.remote.url) {
         if (!x->members)
-            load_members(x);
-        return cmd_line(x, person_elsewhere(x, user_id));
+            x->members = members_ask(x->client, x->config.workspace, &x->arena);
+        return cmd_line(x, members_name(x->members, user_id));
     }
     if (!x->roster && place_roster(&x->config, &x->roster, NULL) < 0)
         x->roster = NULL;

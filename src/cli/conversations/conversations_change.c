@@ -177,7 +177,8 @@ static void print_notes(struct cmd *x, const struct json *notes)
         str ago = conv_ago(x, json_get_string(n, "timestamp"));
         buf_init(&b, BODY_MAX);
         style_add(&b, x->cli->has_color_out, STYLE_DIM,
-                  arena_printf(&x->arena, "%.*s, %.*s", STR_ARG(json_get_string(n, "author")),
+                  arena_printf(&x->arena, "%.*s, %.*s",
+                               STR_ARG(conv_person(x, json_get_string(n, "author"))),
                                STR_ARG(ago)));
         buf_add_char(&b, '\n');
         text_add(&b, json_get_string(n, "content"));

@@ -1,6 +1,7 @@
 /* nb conversations convert - copies conversations from the configured store into another type. */
 #include "cli/conversations/stores.h"
 #include "cli/term/progress.h"
+#include "store/event/derive.h"
 #include "transfer/convert.h"
 
 static const struct arg CONVERT_ARGS[] = {
@@ -12,7 +13,8 @@ static const struct arg CONVERT_ARGS[] = {
 struct converting {
     struct progress progress;
     struct convert_report report;
-    struct arena arena; /* holds the losses of the report */
+    int64_t deleted_usage; /* model calls of deleted conversations */
+    struct arena arena;    /* holds the losses of the report */
     struct err err;
     bool is_done;
 };
@@ -38,18 +40,20 @@ static void on_converted(void *ctx, const struct err *err, const struct convert_
         k->report.losses[i] = arena_str(&k->arena, r->losses[i]);
 }
 
-static struct json *convert_json(struct cmd *x, const struct convert_report *r)
+static struct json *convert_json(struct cmd *x, const struct converting *k)
 {
+    const struct convert_report *r = &k->report;
     return cmd_object(
         x, {STR("total"), json_of_int(r->total)}, {STR("converted"), json_of_int(r->converted)},
         {STR("existing"), json_of_int(r->existing)}, {STR("failed"), json_of_int(r->failed)},
         {STR("events"), json_of_int(r->events)}, {STR("blobs"), json_of_int(r->blobs)},
-        {STR("lost"), json_of_int(r->lost)},
+        {STR("deletedUsage"), json_of_int(k->deleted_usage)}, {STR("lost"), json_of_int(r->lost)},
         {STR("losses"), cmd_strings(x, r->losses, r->nlosses)});
 }
 
-static void print_convert(const struct convert_report *r, const char *dir)
+static void print_convert(const struct converting *k, const char *dir)
 {
+    const struct convert_report *r = &k->report;
     printf("%lld of %lld conversations converted into %s", (long long)r->converted,
            (long long)r->total, dir);
     if (r->existing > 0)
@@ -57,6 +61,9 @@ static void print_convert(const struct convert_report *r, const char *dir)
     if (r->failed > 0)
         printf("; %lld failed", (long long)r->failed);
     putchar('\n');
+    if (k->deleted_usage > 0)
+        printf("the usage of %lld model calls of deleted conversations was copied\n",
+               (long long)k->deleted_usage);
     for (size_t i = 0; i < r->nlosses; i++)
         fprintf(stderr, "  %.*s\n", STR_ARG(r->losses[i]));
 }
@@ -75,10 +82,12 @@ static int convert_stores(struct cmd *x, struct stores *s, const struct store_co
         (void)convert_run(&spec, on_converted, &k);
         cmd_wait(s->x, &k.is_done);
         progress_end(&k.progress);
+        if (!k.err.code && id.n == 0)
+            (void)store_copy_deleted_usage(spec.from, spec.to, &k.deleted_usage, &k.err);
         if (!k.err.code)
             (void)store_recount_spending(spec.to, &k.err);
-        if (!cmd_json(x, convert_json(x, &k.report)))
-            print_convert(&k.report, to->dir ? to->dir : "the database");
+        if (!cmd_json(x, convert_json(x, &k)))
+            print_convert(&k, to->dir ? to->dir : "the database");
     }
     stores_close(s, spec.to);
     stores_close(s, spec.from);
@@ -119,7 +128,8 @@ const struct command CONV_CONVERT = {
     .help =
         "Copies ids, times, notes, sharing and large results, compares each copy with its "
         "original, "
-        "and names what the other type cannot store. The originals are not changed. A conversion "
+        "and names what the other type cannot store. Also copies the usage of deleted "
+        "conversations, unless an ID is given. The originals are not changed. A conversion "
         "that was interrupted can be repeated. To use the copy, set store.type (and store.dir).\n",
     .args = CONVERT_ARGS,
     .needs = NEEDS_LOOP,

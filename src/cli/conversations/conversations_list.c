@@ -69,7 +69,7 @@ static void say_indexing(const struct json *page)
     const struct json *now = json_get(page, "indexing");
     if (now)
         fprintf(stderr,
-                "nb: older conversations are missing: they are still being read (%lld %%); try "
+                "nb: older conversations are missing: they are still being read (%lld%%); try "
                 "again soon\n",
                 (long long)json_get_int(now, "percent", 0));
 }
@@ -122,8 +122,10 @@ const struct command CONV_LIST = {
 
 /* ---- stats ---- */
 
-static const struct arg STATS_ARGS[] = {
-    {"period", 'p', ARG_STRING, "P", "count a day, week, month, year or all (default)"}, {0}};
+static const struct arg STATS_ARGS[] = {{"period", 'p', ARG_STRING, "P",
+                                         "count a day, week, month, year or all (default)",
+                                         .choices = "day, week, month, year, all"},
+                                        {0}};
 
 static str show_known_cost(struct cmd *x, const struct json *row)
 {

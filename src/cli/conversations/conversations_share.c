@@ -110,8 +110,10 @@ static bool are_members(const struct cmd *x, const struct json *all)
     return true;
 }
 
-static const struct arg SHARE_ARGS[] = {
-    {"role", 0, ARG_STRING, "ROLE", "allow to write (the default) or only to read"}, {0}};
+static const struct arg SHARE_ARGS[] = {{"role", 0, ARG_STRING, "ROLE",
+                                         "allow to write (the default) or only to read",
+                                         .choices = "write, read"},
+                                        {0}};
 
 static struct json *person_body(struct cmd *x, str user)
 {

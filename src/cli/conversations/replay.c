@@ -199,8 +199,8 @@ static int replay(struct replaying *r)
         return cli_fail(&r->err);
     rebuild_requests(server_llm(r->server), r->lines, r->n, get_blob, on_rebuilt, r);
     if (!r->x->cli->opt.is_json)
-        printf("%zu model calls: %zu equal, %zu different, %zu unknown\n", r->calls, r->equal,
-               r->different, r->unknown);
+        printf("%zu model call%s: %zu equal, %zu different, %zu unknown\n", r->calls,
+               r->calls == 1 ? "" : "s", r->equal, r->different, r->unknown);
     return r->different > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 

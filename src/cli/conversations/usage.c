@@ -15,7 +15,8 @@ static const struct arg ARGS[] = {
     {"since", 's', ARG_STRING, "DATE", "count from this day, UTC (default: 30 days ago)"},
     {"until", 'u', ARG_STRING, "DATE", "count up to this day"},
     {"all", 'a', ARG_FLAG, NULL, "start from the beginning"},
-    {"by", 'b', ARG_STRING, "KEY", "group by day (default), model or user"},
+    {"by", 'b', ARG_STRING, "KEY", "group by day (default), model or user",
+     .choices = "day, model, user"},
     {0}};
 
 /* ---- asking ---- */

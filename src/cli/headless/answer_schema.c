@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
+#include "base/schema/schema.h"
 #include "os/file.h"
-#include "tools/schema/schema.h"
 
 #define FENCE "```"
 

@@ -1,13 +1,13 @@
 /* nb config set, get, clear - values that bundles need. */
 #include "bundle/package/package.h"
 #include "bundle/package/user_config.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"
 #include "cli/bundle/bundle.h"
 #include "cli/cli.h"
 #include "cli/session/client.h"
 #include "cli/term/ask.h"
+#include "workspace/secrets/credentials.h"
 
 struct config_target {
     const struct bundle_entry *entry;
@@ -21,7 +21,7 @@ static bool config_find(struct cmd *x, struct config_target *ret)
     if (!ret->entry)
         return false;
     ret->dir = bundle_cli_credentials(x);
-    ret->slug = credentials_slug(&x->arena, ret->entry);
+    ret->slug = entry_credentials(&x->arena, ret->entry);
     return true;
 }
 

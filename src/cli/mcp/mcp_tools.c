@@ -6,6 +6,7 @@
 #include "cli/session/client.h"
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
+#include "store/event/parts.h"
 
 #define CALL_MS (16 * 60 * 1000) /* longer than any tool may take */
 
@@ -82,13 +83,35 @@ static int read_arguments(struct cmd *x, const struct json *schema, int argc, ch
     return EXIT_DONE;
 }
 
-static void print_content(const struct json *content)
+/* Bytes are named with type and size: a terminal cannot show them, and --json prints them. */
+static bool has_bytes(const struct json *block)
+{
+    return json_get_string(block, "data").n > 0 ||
+           json_get_string(json_get(block, "resource"), "blob").n > 0;
+}
+
+/* As text: a server may write what a terminal would obey into its JSON. */
+static void print_block(const struct json *block)
+{
+    struct buf b;
+    buf_init(&b, 2 * CLIENT_BODY_MAX);
+    json_write(&b, block);
+    cmd_print_text(buf_str(&b));
+    putchar('\n');
+    buf_done(&b);
+}
+
+static void print_content(struct cmd *x, const struct json *content)
 {
     for (size_t i = 0; content && i < content->len; i++) {
         const struct json *block = json_at(content, i);
         str text = json_get_string(block, "text");
         if (!str_eq(json_get_string(block, "type"), STR("text"))) {
-            cmd_print_json(block);
+            str label = has_bytes(block) ? parts_label(&x->arena, block) : STR_NONE;
+            if (label.n > 0)
+                printf("%.*s (--json prints its bytes)\n", STR_ARG(cmd_line(x, label)));
+            else
+                print_block(block);
             continue;
         }
         cmd_print_text(text);
@@ -141,7 +164,7 @@ static int mcp_call(struct cmd *x)
     if (client_ask(x->client, &q, &x->arena, &answer, &e) < 0)
         return cli_fail(&e);
     if (!cmd_json(x, answer))
-        print_content(json_get(answer, "content"));
+        print_content(x, json_get(answer, "content"));
     return json_get_bool(answer, "isError", false) ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -1,10 +1,10 @@
 #include "cli/mcp/plain_settings.h"
 
-#include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
 #include "bundle/settings/settings.h"
 #include "os/dir.h"
 #include "os/file.h"
+#include "workspace/secrets/credentials.h"
 
 #define INSTANCE_BYTES_MAX (256u * 1024)
 #define WORKSPACES_MAX     10000

@@ -1,9 +1,9 @@
 /* nb secrets - lists secrets in plain text in the settings, and moves them to the encrypted
  * store. */
-#include "bundle/settings/sealed.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/mcp/plain_settings.h"
+#include "workspace/secrets/sealed.h"
 
 /* ---- list ---- */
 

@@ -30,7 +30,7 @@ static void add_context(struct buf *out, const struct status_line *s)
     }
     buf_add_lit(out, " of ");
     add_count(out, s->limit);
-    buf_printf(out, " (%lld %%)", (long long)(s->used * 100 / s->limit));
+    buf_printf(out, " (%lld%%)", (long long)(s->used * 100 / s->limit));
 }
 
 static void add_cost(struct buf *out, const struct status_line *s)

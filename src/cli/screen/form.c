@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/schema/schema.h"
 #include "cli/term/styled.h"
 #include "cli/term/text.h"
-#include "tools/schema/schema.h"
 
 #define TEXT_MAX    (64u * 1024)
 #define CHOICES_MAX 64

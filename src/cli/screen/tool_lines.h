@@ -1,9 +1,10 @@
 /* tool_lines.h - one line for each tool call of an answer: while it runs, then its result.
  *
- * "⠋ name {input}" becomes "✓ name output (3 ms)" or "✗ name reason (3 ms)", with "[2]" when
- * there is more of it. Lines of finished
- * calls are returned in the order of the calls, so a fast call waits for those before it. All text
- * is made safe to print here. One owner, loop thread. */
+ * "⠋ name {input}" becomes "✓ name input → output (3 ms)" or "✗ name input → reason (3 ms)", with
+ * "[2]" when there is more of it. The input is its only value, or the whole object; a call with
+ * lines below it has none, because they show it. Lines of finished calls are returned in the order
+ * of the calls, so a fast call waits for those before it. All text is made safe to print here. One
+ * owner, loop thread. */
 #pragma once
 
 #include "base/json/json.h"
@@ -12,6 +13,7 @@
 
 struct tool_line {
     char *id, *name, *input; /* owned */
+    char *subject;           /* the input in the finished line; owned, or NULL */
     char *result;            /* the finished line, or NULL while it runs */
 };
 
@@ -33,7 +35,8 @@ struct tool_end {
 };
 
 /* Whether one line of `width` columns has all of the output. */
-bool tool_lines_is_cut(str name, const struct tool_end *end, size_t width);
+bool tool_lines_is_cut(const struct tool_lines *t, str id, str name, const struct tool_end *end,
+                       size_t width);
 /* The line fits `width` columns. */
 void tool_lines_finish(struct tool_lines *t, str id, str name, const struct tool_end *end,
                        size_t width);

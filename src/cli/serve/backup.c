@@ -16,7 +16,6 @@
 
 #include "base/bytes/hash.h"
 #include "base/map.h"
-#include "bundle/settings/sealed.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/serve/tar.h"
@@ -25,6 +24,7 @@
 #include "cli/term/progress.h"
 #include "os/dir.h"
 #include "store/store.h"
+#include "workspace/secrets/sealed.h"
 
 enum { DEPTH_MAX = 16, TAIL_BYTES = 64 * 1024 };
 

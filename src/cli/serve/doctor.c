@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "bundle/confine/cgroup.h"
 #include "bundle/sandbox/sandbox.h"
-#include "bundle/settings/sealed.h"
 #include "cli/command.h"
 #include "cli/mcp/plain_settings.h"
 #include "cli/session/client.h"
@@ -24,6 +23,7 @@
 #include "store/database/pg_lock.h"
 #include "store/database/pg_schema.h"
 #include "store/postgres/database.h"
+#include "workspace/secrets/sealed.h"
 
 enum { LIST_MS = 30000, SECRETS_SHOWN = 10 };
 
@@ -189,7 +189,8 @@ static void check_settings(struct doctor_report *r, const struct config *c)
     buf_init(&changed, 16u * 1024);
     for (size_t i = 0; i < SETTINGS_LEN; i++) {
         const struct setting *s = &SETTINGS[i];
-        if (!s->key || (s->flags & (SETTING_SECRET | SETTING_CHECKED | SETTING_HIDDEN)))
+        if (!s->key || (s->flags & (SETTING_SECRET | SETTING_CHECKED | SETTING_HIDDEN)) ||
+            strcmp(s->key, "workDir") == 0) /* check_work_dir shows it */
             continue;
         if (s->initial)
             (void)setting_set(s, plain, s->initial);
@@ -275,6 +276,31 @@ static void check_tools(struct doctor_report *r, const struct server *s)
     doctor_line(r, GOOD, "tools", "%zu", set->len);
 }
 
+/* Of the server that runs. Reasons are left out, because they may quote what a bundle has printed;
+ * starting and restarting are not problems yet. */
+static void check_bundles(struct doctor_report *r, struct client *client, const char *of)
+{
+    struct client_ask q = {.path = STR("/v1/bundles/health"), .timeout_ms = LIST_MS};
+    struct json *all;
+    struct err e = {0};
+    size_t running = 0;
+    if (client_ask(client, &q, &r->x->arena, &all, &e) < 0) {
+        doctor_line(r, BAD, "bundles", "%s%s", of, e.msg);
+        return;
+    }
+    for (size_t i = 0; json_is(all, JSON_ARRAY) && i < all->len; i++) {
+        str name = json_get_string(json_at(all, i), "name");
+        str state = json_get_string(json_at(all, i), "state");
+        bool is_dead = str_eq(state, STR("dead"));
+        running += str_eq(state, STR("running"));
+        if (!str_eq(state, STR("running")))
+            doctor_line(r, is_dead ? BAD : NOTE, "bundles",
+                        "%s%.*s is %.*s; see: nb bundle info %.*s", of, STR_ARG(name),
+                        STR_ARG(state), STR_ARG(name));
+    }
+    doctor_line(r, GOOD, "bundles", "%s%zu running", of, running);
+}
+
 /* ---- conversations ---- */
 
 /* `of`: "", or the name of the workspace and a colon. */
@@ -322,6 +348,8 @@ static bool check_served_store(struct doctor_report *r, const struct workspace *
     struct json *list;
     struct err e = {0};
     bool is_readable = client_ask(client, &q, &r->x->arena, &list, &e) == 0;
+    if (is_readable)
+        check_bundles(r, client, of);
     client_close(client);
     if (!is_readable) {
         doctor_line(r, BAD, "store", "%s%s", of, e.msg);

@@ -42,20 +42,29 @@ static void on_serve_signal(void *ctx, int signum)
     server_stop(s->server, GRACE_MS, on_serve_stopped, s);
 }
 
+/* The one that commands use when none is named. */
+static bool is_usual_dir(const char *dir)
+{
+    const char *home = getenv("HOME");
+    size_t n = home ? strlen(home) : 0;
+    return n > 0 && strncmp(dir, home, n) == 0 && strcmp(dir + n, "/.nimblebrain") == 0;
+}
+
 /* Standard output that is a file or a pipe is often a log that others can read: the key is not
  * printed there. */
 static void announce(const struct cli *cli, const struct config *c, const struct server *s,
                      str link, str url)
 {
     bool is_hidden = !cli->is_tty_out && !str_eq(link, url);
+    bool is_usual = is_usual_dir(c->work_dir);
     str why, model = llm_default_model(server_llm(s), &why);
     const char *bold = cli->has_color_out ? "\033[1m" : "";
     const char *plain = cli->has_color_out ? "\033[0m" : "";
     printf("nb %s is ready\n\n", NB_VERSION);
     printf("  Open    %s%.*s%s\n", bold, STR_ARG(is_hidden ? url : link), plain);
     if (is_hidden)
-        printf("          it asks for a key: nb link --workdir %s prints the link with the key\n",
-               c->work_dir);
+        printf("          it asks for a key: nb link%s%s prints the link with the key\n",
+               is_usual ? "" : " --workdir ", is_usual ? "" : c->work_dir);
     printf("  Model   %.*s (%.*s)\n", STR_ARG(model), STR_ARG(why));
     printf("  Data    %s (%s)\n", c->work_dir, c->store.type);
     printf("  Config  %s%s\n\n", c->path,

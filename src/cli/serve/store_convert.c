@@ -37,7 +37,8 @@ static int open_database(struct store_convert *s, struct err *e)
     s->carry = (struct carry){.db = s->db,
                               .files = &s->files.table,
                               .documents = &s->documents.table,
-                              .arena = &s->x->arena};
+                              .arena = &s->x->arena,
+                              .is_shared = c->store.replicas};
     return r;
 }
 
@@ -141,7 +142,7 @@ static int convert_rest(struct store_convert *s, struct err *e)
     if (!s->is_to_tables && !s->x->config.store.replicas)
         stays(s, "users and workspaces, because store.replicas is not set: they are files");
     stays(s, "logins: people log in again, and sign in again where a login was under way");
-    stays(s, "the trash, and the usage of deleted conversations: restore what is still needed");
+    stays(s, "conversations in the trash: restore what is still needed");
     return r;
 }
 

@@ -6,6 +6,12 @@
 #include "net/fetch.h"
 #include "net/url.h"
 
+/* Readers of an installed nb have no docs/. */
+#define HOW_TO_UPGRADE                                                                             \
+    "To upgrade: back up (nb backup FILE), install the newer package (apt install ./nb_NEW.deb) "  \
+    "or\nunpack the newer archive, and restart the server. Its page has the details: "             \
+    "/docs/upgrade.html\n"
+
 static const struct arg ARGS[] = {
     {"check", 0, ARG_STRING, "URL", "ask this address for the newest version"}, {0}};
 
@@ -95,8 +101,8 @@ static int tell_newest(struct upgrade *u)
                                   {STR("newest"), json_of_str(u->newest)},
                                   {STR("isNewer"), json_of_bool(is_newer)}));
     else if (is_newer)
-        printf("nb %.*s is available; this is %s. docs/upgrade.md says how to upgrade.\n",
-               STR_ARG(u->newest), NB_VERSION);
+        printf("nb %.*s is available; this is %s.\n" HOW_TO_UPGRADE, STR_ARG(u->newest),
+               NB_VERSION);
     else
         printf("nb %s is the newest version.\n", NB_VERSION);
     return EXIT_DONE;
@@ -108,12 +114,13 @@ static int run_upgrade(struct cmd *x)
     struct url parts;
     str url = str_from(cmd_opt(x, "check"));
     if (url.n == 0) {
-        puts("nb does not look for new versions. To ask for one: nb upgrade --check URL\n"
-             "To upgrade, install the newer package or archive: docs/upgrade.md says how.");
+        fputs("nb does not look for new versions. To ask for one: nb upgrade --check "
+              "URL\n" HOW_TO_UPGRADE,
+              stdout);
         return EXIT_DONE;
     }
     if (url_parse(url, &parts, &u.err) < 0)
-        return cli_fail(&u.err);
+        return cli_usage_error("--check: %s", u.err.msg);
     if (!parts.is_https && !url_is_local(&parts))
         return cli_usage_error("--check: use an https address");
     ask_newest(&u, url);
@@ -124,8 +131,8 @@ const struct command CMD_UPGRADE = {
     .name = "upgrade",
     .summary = "say whether there is a newer version",
     .help = "nb sends nothing automatically: it asks only the address that --check names. The "
-            "answer is "
-            "JSON with \"version\", or a release of GitHub's API with \"tag_name\".\n",
+            "answer is JSON with \"version\", or a release of GitHub's API with \"tag_name\" "
+            "(https://api.github.com/repos/OWNER/NAME/releases/latest).\n",
     .args = ARGS,
     .needs = NEEDS_LOOP,
     .run = run_upgrade,

@@ -6,6 +6,7 @@
 #include "cli/session/own_server.h"
 #include "cli/session/session.h"
 #include "net/url.h"
+#include "workspace/roster/roster.h"
 
 #define HOST          "http://localhost"
 #define STOP_GRACE_MS 5000
@@ -308,6 +309,9 @@ int client_open_served(struct loop *l, struct config *config, struct client **re
 {
     if (config->remote.url)
         return open_url(l, config, ret, e);
+    if (config->workspace && !workspace_id_ok(str_from(config->workspace)))
+        return err_set(e, -ENOENT, "no workspace '%s'; run nb workspace list to see all workspaces",
+                       config->workspace);
     *ret = client_open_socket(l, server_socket_path(config, &config->arena), config->workspace);
     return 0;
 }

@@ -393,8 +393,10 @@ bool session_dispatch(struct chat_session *s, str event, str data)
     str id = is_valid && str_eq(event, event_name(EV_CHAT_START))
                  ? json_get_string(d, "conversationId")
                  : STR_NONE;
-    if (store_id_valid(id)) /* it becomes a part of paths, and of a command that is shown */
+    if (store_id_valid(id)) { /* it becomes a part of paths, and of a command that is shown */
         s->conversation_id = arena_str(&s->arena, id);
+        s->was_cut = false;
+    }
     for (size_t i = 0; i < ARRAY_LEN(EVENTS); i++) {
         if (!str_eq(event, event_shown_as(EVENTS[i].event)))
             continue;

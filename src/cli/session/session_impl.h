@@ -36,6 +36,7 @@ struct chat_session {
     int status;
     bool is_finished;        /* the last event of the stream was received */
     bool is_cancelling;      /* its cancellation was requested */
+    bool was_cut;            /* the answer before may still be in progress, or wait for its end */
     struct list_node posted; /* requests beside the chat */
 };
 

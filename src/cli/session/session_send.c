@@ -45,6 +45,21 @@ static void tell_refused(struct chat_session *s)
     arena_done(&a);
 }
 
+static void tell_lost(struct chat_session *s, const struct err *err)
+{
+    struct arena a;
+    arena_init(&a);
+    str why = err->code ? str_from(err->msg) : STR("the server closed the connection");
+    str what = s->status == 200
+                   ? arena_printf(&a,
+                                  "the answer was interrupted: %.*s. The conversation may have "
+                                  "the rest of it; your next message continues there",
+                                  STR_ARG(why))
+                   : why;
+    session_error(s, STR("connection_lost"), what);
+    arena_done(&a);
+}
+
 static void on_chat_done(void *ctx, const struct err *err)
 {
     struct chat_session *s = ctx;
@@ -56,10 +71,8 @@ static void on_chat_done(void *ctx, const struct err *err)
         tell_refused(s);
         return;
     }
-    session_error(s, STR("connection_lost"),
-                  err->code ? str_from(err->msg)
-                            : STR("the server closed the connection; the answer may still be in "
-                                  "the conversation"));
+    s->was_cut = true;
+    tell_lost(s, err);
 }
 
 static void write_answer(struct json_writer *w, const struct session_input *in)
@@ -107,6 +120,8 @@ str session_body(struct chat_session *s, struct buf *b, const struct session_inp
     jw_kbool(&w, "unattended", s->is_unattended);
     jw_kstrs(&w, "autoAllow", s->allow.items, s->allow.len);
     jw_kstr_if(&w, "conversationId", s->conversation_id);
+    if (s->was_cut && in->ask_id.n == 0) /* else it is refused until somebody notices */
+        jw_kstr(&w, "whenBusy", STR("queue"));
     jw_kstr_if(&w, "model", s->named_model.n > 0 ? s->named_model : s->config->models.named);
     jw_end(&w);
     return buf_str(b);

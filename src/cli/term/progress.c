@@ -21,7 +21,7 @@ static void add_bar(struct buf *b, double share)
     buf_add_char(b, ' ');
     for (int i = 0; i < BAR; i++)
         buf_add_lit(b, i < full ? "█" : "░");
-    buf_printf(b, " %3d %%", (int)(share * 100));
+    buf_printf(b, " %3d%%", (int)(share * 100));
 }
 
 void progress_update(struct progress *p, double share, str text)

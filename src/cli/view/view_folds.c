@@ -80,7 +80,7 @@ void view_end_call(struct view *v, const struct json *d)
         size_t number = v->can_unfold ? folds_add(&v->folds, change_title(v, c), c->diff, true) : 0;
         end.output = change_title(v, c);
         end.below = draw_change(v, c, number);
-    } else if (v->can_unfold && tool_lines_is_cut(name, &end, width)) {
+    } else if (v->can_unfold && tool_lines_is_cut(&v->tools, id, name, &end, width)) {
         end.number = folds_add(&v->folds, name, end.output, false);
     }
     tool_lines_finish(&v->tools, id, name, &end, width);

@@ -103,6 +103,16 @@ static void assert_body(const struct session_input *in, const char *want)
     buf_done(&b);
 }
 
+TEST_WITH(after_a_lost_connection_the_next_message_waits_for_the_run_before, open_fake, close_fake)
+{
+    session.was_cut = true;
+    assert_body(&(struct session_input){.text = STR("hello")},
+                "{\"message\":\"hello\",\"channel\":\"tui\",\"unattended\":false,"
+                "\"autoAllow\":[],\"whenBusy\":\"queue\"}");
+    assert_false(dispatch("chat.start", "{\"conversationId\":\"conv_1\"}"));
+    assert_false(session.was_cut);
+}
+
 TEST_WITH(an_answer_is_sent_in_place_of_a_message, open_fake, close_fake)
 {
     struct json *decisions = json_new(&session.arena, JSON_OBJECT);

@@ -21,8 +21,8 @@ TEST(what_fits_is_shown)
                             .origin = STR("conv_1")};
     assert_string_equal(
         draw(&s, 100),
-        "demo:demo · 3.5k of 200k (1 %) · $0.0042 · branch of conv_1 · A ␛[31mtitle");
-    assert_string_equal(draw(&s, 40), "demo:demo · 3.5k of 200k (1 %) · $0.0042");
+        "demo:demo · 3.5k of 200k (1%) · $0.0042 · branch of conv_1 · A ␛[31mtitle");
+    assert_string_equal(draw(&s, 40), "demo:demo · 3.5k of 200k (1%) · $0.0042");
     assert_string_equal(draw(&s, 12), "demo:demo");
     for (size_t width = 1; width <= 200; width++)
         assert_true(text_width(str_from(draw(&s, width))) <= width);
@@ -35,5 +35,5 @@ TEST(what_is_not_known_is_left_out)
     s = (struct status_line){.cost = -1};
     assert_string_equal(draw(&s, 80), "");
     s = (struct status_line){.model = STR("m"), .used = 1200000, .limit = 2000000, .cost = 1.5};
-    assert_string_equal(draw(&s, 80), "m · 1.2M of 2.0M (60 %) · $1.50");
+    assert_string_equal(draw(&s, 80), "m · 1.2M of 2.0M (60%) · $1.50");
 }
