@@ -23,7 +23,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { RARE, word, writeCorpus } from './frame/corpus.mjs'
 import { figure, percentile } from './frame/figures.mjs'
-import { makeDir, rssMb, sleep, startNb, stop } from './frame/server.mjs'
+import { makeDir, removeDir, rssMb, sleep, startNb, stop } from './frame/server.mjs'
 
 const numbers = (text) => text.split(',').map(Number)
 const isQuick = process.argv.includes('--quick')
@@ -149,7 +149,7 @@ async function measureSize(size) {
         tell('growth, memory', size, rssMb(server.pid), 'MB')
     } finally {
         if (server) await stop(server)
-        if (!KEEP) fs.rmSync(dir, { recursive: true, force: true })
+        if (!KEEP) removeDir(dir)
     }
 }
 
@@ -187,7 +187,7 @@ async function measureWorkspaces(count) {
         tell('growth by workspaces, memory', count, rssMb(server.pid), 'MB')
     } finally {
         if (server) await stop(server)
-        fs.rmSync(dir, { recursive: true, force: true })
+        removeDir(dir)
     }
 }
 

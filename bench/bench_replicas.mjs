@@ -1,7 +1,9 @@
 // Several servers on one PostgreSQL: appends and turns, deltas across servers, 10,000 watchers, lists and searches at a million conversations, and
 // what a server costs. PostgreSQL is that of tests/support/postgres.sh, durable, on the file system of TMPDIR.
 //
-//   bench_replicas.mjs [appends turns deltas watchers million cost]      CONVERSATIONS=1000000 WATCHERS=10000 SECONDS=4
+//   bench_replicas.mjs [--quick] [appends turns deltas watchers cost million]      CONVERSATIONS=1000000 WATCHERS=10000 SECONDS=4
+//
+// --quick: does every part work? Its figures mean nothing.
 import { execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'
@@ -11,14 +13,16 @@ import { ask, cpuMs, makeDir, rssMb, sleep, startProgram, stop, until } from './
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 const NB = process.env.NB_RELEASE ?? path.join(ROOT, 'build/nb')
-const CONVERSATIONS = Number(process.env.CONVERSATIONS ?? 1_000_000)
-const WATCHERS = Number(process.env.WATCHERS ?? 10_000)
-const SECONDS = Number(process.env.SECONDS ?? 4)
+const isQuick = process.argv.includes('--quick')
+const CONVERSATIONS = Number(process.env.CONVERSATIONS ?? (isQuick ? 5000 : 1_000_000))
+const WATCHERS = Number(process.env.WATCHERS ?? (isQuick ? 200 : 10_000))
+const SECONDS = Number(process.env.SECONDS ?? (isQuick ? 1 : 4))
+const REPLICAS = [1, 2, 4]
 const CLIENTS = 64
 const KEY = 'bench-key-0123456789abcdef'
 const HEADERS = { authorization: `Bearer ${KEY}` }
 const ROOM = { connectionsPerAddress: 16384, connectionsPerPerson: 16384, streamsPerPerson: 16384 }
-const words = process.argv.slice(2)
+const words = process.argv.slice(2).filter((word) => word !== '--quick')
 const dirs = []
 const running = []
 const ms = (value) => `${value.toFixed(2)} ms`
@@ -59,9 +63,33 @@ async function stopAll() {
 
 // ---- appends and turns ----
 
-function appends(db) {
-    const text = execFileSync(path.join(ROOT, 'build/bench/bench_store'), ['postgres'], { env: { ...process.env, NB_STORE_URL: db.url }, encoding: 'utf8' })
-    console.log(text.trimEnd())
+const STORE = path.join(ROOT, 'build/bench/bench_store')
+
+/** Runs the benchmark of the store, and resolves with its appends per second, 1,024 under way. */
+function runStore(args, env) {
+    return new Promise((resolve, reject) => {
+        const child = spawn(STORE, args, { env: { ...process.env, BENCH_FIGURES: '', ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+        let text = ''
+        child.stdout.setEncoding('utf8').on('data', (part) => (text += part))
+        child.on('error', reject).on('exit', () => {
+            const rate = /64 conversations, 16 in flight +(\d+)\/s/.exec(text)?.[1]
+            if (rate) resolve({ text, rate: Number(rate) })
+            else reject(new Error(`bench_store ${args}: ${text}`))
+        })
+    })
+}
+
+// Each replica is a process with a writer of its own, in conversations of its own.
+async function appends(db) {
+    const env = { NB_STORE_URL: db.url }
+    const all = [['jsonl', 0, [await runStore(['--quick'])]], ['PostgreSQL without replicas', -1, [await runStore(['postgres'], env)]]]
+    for (const n of REPLICAS) all.push([`PostgreSQL, ${n} server${n > 1 ? 's' : ''}`, n, await Promise.all(Array.from({ length: n }, () => runStore(['replica'], env)))])
+    console.log(all[1][2][0].text.trimEnd())
+    for (const [what, n, runs] of all) {
+        const rate = runs.reduce((sum, run) => sum + run.rate, 0)
+        line(`durable appends, 1,024 under way in each, ${what}`, `${rate} /s`, n === 1 ? '20,000 /s' : '')
+        figure('appends by replicas, per second', n, rate, '/s')
+    }
 }
 
 async function turnsOn(servers, what, n) {
@@ -89,7 +117,7 @@ async function turnsOn(servers, what, n) {
 async function turns(db) {
     await turnsOn([await startServer({ type: 'jsonl' })], 'jsonl, one server', 0)
     await stopAll()
-    for (const n of [1, 2, 4]) {
+    for (const n of REPLICAS) {
         const servers = []
         for (let i = 0; i < n; i++) servers.push(await replica(db))
         await turnsOn(servers, `PostgreSQL, ${n} server${n > 1 ? 's' : ''}`, n)
@@ -136,13 +164,14 @@ async function deltas(db) {
     await until('the streams', () => seen.every((s) => s.isLive))
     await sleep(500) // the other server knows that somebody watches here
     seen.forEach((s) => (s.n = 0))
-    await chat(servers[0], { message: 'count to 300', conversationId })
+    await chat(servers[0], { message: isQuick ? 'count to 30' : 'count to 300', conversationId })
     await sleep(300)
     streams.forEach((req) => req.destroy())
     const later = [...seen[1].times].filter(([n]) => seen[0].times.has(n)).map(([n, at]) => at - seen[0].times.get(n))
     line('a delta on another server, after the own server: p50', ms(percentile(later, 0.5)))
     line('  p99', ms(percentile(later, 0.99)), '50 ms')
     line('  deltas', String(later.length))
+    figure('delta across servers, p50', 0, percentile(later, 0.5), 'ms')
     figure('delta across servers, p99', 0, percentile(later, 0.99), 'ms')
     await stopAll()
 }
@@ -178,13 +207,14 @@ function generate(db) {
     execFileSync(psql, ['-h', db.socket, '-U', 'nb', '-d', 'postgres', '-q', '-v', 'ON_ERROR_STOP=1', ...who, '-f', path.join(ROOT, 'bench/frame/million.sql')], { stdio: 'inherit' })
 }
 
-async function timed(server, what, targets, floor) {
+/** has: is it the answer that was asked for? */
+async function timed(server, what, targets, floor, has = (answer) => (answer.conversations ?? answer.results)?.length > 0) {
     const times = []
-    for (let i = 0; i < 300; i++) {
+    for (let i = 0; i < (isQuick ? 40 : 300); i++) {
         const began = performance.now()
         const answer = await ask(server.url + targets(i), 'GET', undefined, HEADERS)
         times.push(performance.now() - began)
-        if (!answer) throw new Error(what)
+        if (!has(answer)) throw new Error(`${what}: ${JSON.stringify(answer).slice(0, 300)}`)
     }
     const all = times.slice(20) // the first ones connect and plan
     line(`${what}, ${CONVERSATIONS} conversations: p50`, ms(percentile(all, 0.5)))
@@ -198,10 +228,16 @@ async function million(db) {
     const began = performance.now()
     generate(db)
     console.log(`generated in ${((performance.now() - began) / 1000).toFixed(0)} s`)
+    const first = performance.now()
+    const page = await ask(`${server.url}/v1/conversations`, 'GET', undefined, HEADERS)
+    line(`first list in PostgreSQL, ${CONVERSATIONS} conversations`, ms(performance.now() - first))
     await timed(server, 'list in PostgreSQL', () => '/v1/conversations', '5 ms')
-    await timed(server, 'search of a rare word in PostgreSQL', (i) => `/v1/search?q=subject${i * 7}`, '20 ms')
+    await timed(server, 'list by creation in PostgreSQL', () => '/v1/conversations?sortBy=createdAt')
+    await timed(server, 'next page of a list in PostgreSQL', () => `/v1/conversations?cursor=${encodeURIComponent(page.nextCursor)}`, '5 ms')
+    await timed(server, 'search of a rare word in PostgreSQL', (i) => `/v1/search?q=subject${1 + i * 7}`, '20 ms')
     await timed(server, 'search of a word of 0.1 % in PostgreSQL', (i) => `/v1/search?q=topic${i}`, '20 ms')
     await timed(server, 'search of a word of all in PostgreSQL', () => '/v1/search?q=project', '20 ms')
+    await timed(server, 'search of a word of none in PostgreSQL', (i) => `/v1/search?q=nothing${i}`, '20 ms', () => true)
     await stopAll()
 }
 
@@ -212,6 +248,7 @@ async function cost(db) {
     const metrics = await (await fetch(`${server.url}/metrics`, { headers: HEADERS })).text()
     line('a server with replicas: memory', `${rssMb(server.pid).toFixed(1)} MB`)
     line('  connections to the database', String(Number(/^nb_database_connections (\d+)/m.exec(metrics)[1]) + 1)) // the one that listens is not counted
+    figure('a replica, memory', 0, rssMb(server.pid), 'MB')
     await stopAll()
 }
 

@@ -30,6 +30,7 @@ enum {
     CONVS_MAX = 64,
 };
 
+#define MANY      "64 conversations, 16 in flight"
 #define BIG_BYTES (1024u * 1024 * 1024)
 
 struct bench {
@@ -37,7 +38,7 @@ struct bench {
     struct loop *loop;
     struct store_env env;
     struct store *store;
-    char dir[256], conv_dir[300];
+    char dir[256], conv_dir[300], workspace[32]; /* of this process: others use the database too */
     char event[EVENT_BYTES + 1];
 };
 
@@ -325,7 +326,7 @@ static void time_get(struct bench *b, const char *name)
 
 static void open_store(struct bench *b)
 {
-    struct store_conf conf = {.type = b->type, .dir = b->conv_dir, .workspace_id = "ws_bench"};
+    struct store_conf conf = {.type = b->type, .dir = b->conv_dir, .workspace_id = b->workspace};
     struct err e = {0};
     if (store_open(&b->env, &conf, &b->store, &e) < 0)
         fail("open", &e);
@@ -349,7 +350,7 @@ static void measure_appends(struct bench *b)
     double plain = measure_one(b);
     measure_load(b, "1 conversation, 32 in flight", 1, 32);
     measure_load(b, "64 conversations, 1 in flight", 64, 1);
-    double many = measure_load(b, "64 conversations, 16 in flight", 64, 16);
+    double many = measure_load(b, MANY, 64, 16);
     printf("  %-44s %9.0f times\n", "  beside plain", many / plain);
 }
 
@@ -382,12 +383,20 @@ int main(int argc, char **argv)
                                 .bus = bus_new(b->loop),
                                 .appender = appender_new(b->loop, THREADS),
                                 .readers = pool_new(b->loop, "read", 2)};
-    /* "postgres": in the database of NB_STORE_URL, which has tables (nb store init) */
-    b->type = argc > 1 && strcmp(argv[1], "postgres") == 0 ? "postgres" : "jsonl";
+    /* "postgres", "replica": in the database of NB_STORE_URL, which has tables (nb store init);
+     * replica: beside others, and only the last measurement */
+    bool is_replica = argc > 1 && strcmp(argv[1], "replica") == 0;
+    b->type = is_replica || (argc > 1 && strcmp(argv[1], "postgres") == 0) ? "postgres" : "jsonl";
+    (void)snprintf(b->workspace, sizeof(b->workspace), "ws_bench%d", (int)getpid());
     b->env.database = database_new(b->loop, NULL, getenv("NB_STORE_URL"));
+    if (is_replica)
+        database_share(b->env.database);
     open_store(b);
 
-    measure_appends(b);
+    if (is_replica)
+        measure_load(b, MANY, 64, 16);
+    else
+        measure_appends(b);
     bool is_short = argc > 1; /* --quick, or the type of another store */
     if (!is_short)
         measure_big(b);

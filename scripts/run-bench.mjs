@@ -82,12 +82,15 @@ async function foreignShare() {
     return all > 0 ? 1 - (spent[3] + spent[4]) / all : 0
 }
 
-/** Work directories are on the disk of the source tree: /tmp may be memory, which syncs in no time. */
+const build = path.join(root, 'build')
+const work = path.join(process.env.TMPDIR ?? build, `bench-work-${process.pid}`)
+process.on('exit', () => fs.rmSync(work, { recursive: true, force: true }))
+
+/** Work directories are on the disk of the source tree: /tmp may be memory, which syncs in no time. They are removed after the
+ *  last run: for a minute ext4 avoids inodes of deleted files, one by one, so that thousands of them would slow down the next run. */
 function environment(nb, figures) {
-    const build = path.join(root, 'build')
-    const work = path.join(build, 'bench-work')
     fs.mkdirSync(work, { recursive: true })
-    return { TMPDIR: work, ...process.env, SRC_DIR: root, BUILD_DIR: build, NB: nb, NB_RELEASE: nb, ...(figures && { BENCH_FIGURES: figures }) }
+    return { ...process.env, TMPDIR: work, BENCH_KEEPS_FILES: '1', SRC_DIR: root, BUILD_DIR: build, NB: nb, NB_RELEASE: nb, ...(figures && { BENCH_FIGURES: figures }) }
 }
 
 let running // what is measured now, which must not outlive us

@@ -12,6 +12,11 @@ const WAIT_MS = 60_000
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 export const makeDir = () => fs.mkdtempSync(path.join(os.tmpdir(), 'nb-bench-'))
 
+/** scripts/run-bench.mjs removes the files of all runs at its end (see there why). */
+export function removeDir(dir) {
+    if (!process.env.BENCH_KEEPS_FILES) fs.rmSync(dir, { recursive: true, force: true })
+}
+
 export async function until(what, fn) {
     for (const end = Date.now() + WAIT_MS; Date.now() < end; await sleep(20)) if (await Promise.resolve().then(fn).catch(() => false)) return
     throw new Error(`${what} takes too long`)
