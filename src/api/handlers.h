@@ -60,7 +60,8 @@ api_handler api_apps_get, api_apps_import, api_apps_install, api_apps_list, api_
 /* apps/mcp.c */
 api_handler api_mcp_handle, api_mcp_metadata, api_mcp_sse_open, api_mcp_sse_post;
 /* apps/model_setup.c */
-api_handler api_models_look, api_models_set_default, api_provider_key_set, api_providers_add;
+api_handler api_models_look, api_models_set_default, api_provider_key_delete, api_provider_key_set;
+api_handler api_providers_add;
 /* apps/models.c */
 api_handler api_models_get, api_models_list;
 /* apps/prompt.c */

@@ -194,6 +194,7 @@ static const struct route ROUTES[] = {
     {"DELETE", "/v1/permissions/consents/:tool", api_permissions_withdraw, 0, 0, WIDE(WRITE)},
     {"DELETE", "/v1/permissions/workspace-consents/:tool", api_permissions_withdraw_all, 0, 0, MANAGER(ADMIN)},
     {"POST", "/v1/providers", api_providers_add, PEOPLE | API_LONG, API_LOGIN_MAX, SERVER(ADMIN)},
+    {"DELETE", "/v1/providers/:name/key", api_provider_key_delete, PEOPLE, 0, SERVER(ADMIN)},
     {"PUT", "/v1/providers/:name/key", api_provider_key_set, PEOPLE | API_LONG, 0, SERVER(ADMIN)},
     {"POST", "/v1/prompt", api_prompt_preview, API_BODY_CONV, API_TEXT_MAX, SEND(READ)},
     {"GET", "/v1/search", api_search_get, 0, 0, MEMBER(READ)},

@@ -85,6 +85,7 @@ static const struct trail_row ROWS[] = {
     {"DELETE", "/v1/permissions/workspace-consents/:tool", "consent.withdraw", 0, {0}, false},
     {"POST", "/v1/providers", "settings.provider", -1, {"name", "baseURL", "model"}, false},
     {"PUT", "/v1/providers/:name/key", "settings.provider_key", 0, {0}, false},
+    {"DELETE", "/v1/providers/:name/key", "settings.provider_key_remove", 0, {0}, false},
     {"POST", "/v1/files", "file.add", 9, {0}, false},
     {"POST", "/v1/files/uploads", "file.add", -1, {"name", "bytes"}, false},
     {"DELETE", "/v1/files/:file", "file.remove", 0, {0}, false},

@@ -147,7 +147,7 @@ struct attach_op {
     int fd;
     uint64_t freed;
     struct err err;
-    bool is_cancelled, is_shared; /* with a project that did not have it before */
+    bool is_cancelled;
     attach_list_fn on_list;
     attach_open_fn on_open;
     attach_done_fn on_done;
@@ -162,8 +162,6 @@ static void attach_answer(struct job *j)
         attach_count(op->attach, -(int64_t)op->freed);
     if (op->is_cancelled && op->fd >= 0)
         close(op->fd);
-    else if (op->is_cancelled && op->is_shared) /* nobody knows of it */
-        attach_remove(op->attach, op->to_id, op->ids[0], NULL, NULL);
     else if (op->is_cancelled)
         ;
     else if (op->on_list)
@@ -281,18 +279,10 @@ struct attach_op *attach_remove(struct attach *a, str user_id, str id, attach_do
 static void share_work(struct job *j)
 {
     struct attach_op *op = CONTAINER_OF(j, struct attach_op, job);
-    const struct file_place *place = &op->attach->place;
-    str sha256 = str_skip(op->ids[0], 5);
     find_work(j);
-    if (op->err.code < 0)
-        return;
-    struct attached there;
-    bool was_there = file_place_find(&op->arena, place, op->to_id, sha256, &there, NULL) == 0;
-    op->is_shared = file_place_share(&op->arena, place, op->user_id, sha256, op->to_id,
-                                     &op->files[0], &op->err) == 0 &&
-                    !was_there;
-    if (op->err.code == 0) /* it goes with the project */
-        file_place_mark_named(&op->arena, place, sha256, op->user_id);
+    if (op->err.code == 0)
+        (void)file_place_share(&op->arena, &op->attach->place, op->user_id, str_skip(op->ids[0], 5),
+                               op->to_id, &op->files[0], &op->err);
 }
 
 struct attach_op *attach_share(struct attach *a, str user_id, str id, str project_id,
@@ -304,6 +294,20 @@ struct attach_op *attach_share(struct attach *a, str user_id, str id, str projec
     op->on_list = fn;
     pool_run(a->pool, &op->job, share_work, attach_answer);
     return op;
+}
+
+static void mark_work(struct job *j)
+{
+    struct attach_op *op = CONTAINER_OF(j, struct attach_op, job);
+    str sha256;
+    if (library_id_sha(op->ids[0], &sha256))
+        file_place_mark_named(&op->arena, &op->attach->place, sha256, op->user_id);
+}
+
+void attach_mark_named(struct attach *a, str user_id, str id)
+{
+    struct attach_op *op = attach_op_new(a, user_id, &id, 1, NULL);
+    pool_run(a->pool, &op->job, mark_work, attach_answer);
 }
 
 /* One that has gone meanwhile is gone. */

@@ -59,10 +59,11 @@ typedef void (*attach_done_fn)(void *ctx, const struct err *err);
 /* fn may be NULL here and below: nobody waits. */
 struct attach_op *attach_remove(struct attach *a, str user_id, str id, attach_done_fn fn,
                                 void *ctx);
-/* A file that a person has given becomes one of a project, too: one file, or an error. If the call
- * is cancelled, the project has what it had. */
+/* A file that a person has given becomes one of a project, too: one file, or an error. */
 struct attach_op *attach_share(struct attach *a, str user_id, str id, str project_id,
                                attach_list_fn fn, void *ctx);
+/* library_mark_named: from now on the file stays only for others who have it. Nobody waits. */
+void attach_mark_named(struct attach *a, str user_id, str id);
 /* All files of a project, which ends. */
 struct attach_op *attach_remove_all(struct attach *a, str project_id, attach_done_fn fn, void *ctx);
 

@@ -2,10 +2,27 @@
 
 #include "workspace/actor.h"
 
+static const char *scope_is_missing(enum auth_scope scope)
+{
+    switch (scope) {
+    case SCOPE_READ:
+        return "This token does not have the scope read. Use a token with it.";
+    case SCOPE_WRITE:
+        return "This token does not have the scope write. Use a token with it.";
+    case SCOPE_MCP:
+        return "This token does not have the scope mcp. Use a token with it.";
+    case SCOPE_ADMIN:
+        return "This token does not have the scope admin. Use a token with it.";
+    case SCOPE_ALL:
+        break;
+    }
+    return "This token does not have the required scope.";
+}
+
 const char *rule_refuses_token(const struct access_rule *rule, const struct actor *who)
 {
     if (!actor_has_scope(who, (enum auth_scope)rule->scope))
-        return "This token does not have the required scope.";
+        return scope_is_missing((enum auth_scope)rule->scope);
     if (rule->tokens == RULE_TOKENS_NONE && who->people[0].how == AUTH_BY_TOKEN)
         return "Tokens cannot do this. Log in instead.";
     if (rule->tokens >= RULE_TOKENS_WIDE && actor_is_narrowed(who))

@@ -26,11 +26,12 @@ struct bus_msg {
     str topic;
     str type;     /* of vocabulary.h, or the type of a stored event that nb does not know */
     str data;     /* one line of JSON */
-    uint64_t pos; /* position in the log; 0 = ephemeral, never stored. With empty data: the log has
-                   * grown up to here, on another server (store/feed.h) */
+    uint64_t pos; /* position in the log; 0 = ephemeral, never stored */
     const struct bus_audience *audience; /* NULL = all who may see the topic; with empty data: only
                                           * the rules of a conversation have changed */
     bool is_watcher_late; /* set by a subscriber whose client has not taken the messages before */
+    bool is_of_other_run; /* ephemeral, of a run on another server (store/feed.h) ... */
+    uint64_t heard;       /* ... and the last echo that this server had heard before it */
     void *shared;         /* a place for subscribers to share derived work (a formatted frame) */
     void (*shared_free)(void *shared);
 };

@@ -15,8 +15,9 @@
 #define SAME(name, members) EVENT(name, name, members)
 
 const struct event_kind EVENT_KINDS[EV_END] = {
-    [EV_USER_MESSAGE] = SAME("user.message", "content userId? queuedId? toolLimit? app? context? "
-                                             "forPeople?"),
+    [EV_USER_MESSAGE] =
+        SAME("user.message", "content userId? queuedId? toolLimit? wordsOf? app? context? "
+                             "forPeople?"),
     [EV_RUN_START] = SAME("run.start", "runId model userId? skill? resumes? parentRunId? setting?"),
     [EV_LLM_REQUEST] =
         EVENT("llm.request", "", "runId iteration model system tools maxTokens thinking session"),

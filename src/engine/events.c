@@ -75,6 +75,8 @@ str event_user_message(struct arena *a, const struct event_message *m)
     if (m->tool_limit.items) {
         jw_kstrs(&l.w, "toolLimit", m->tool_limit.items, m->tool_limit.len);
     }
+    if (m->words_of.len > 0)
+        jw_kstrs(&l.w, "wordsOf", m->words_of.items, m->words_of.len);
     add_optional(&l.w, "app", m->app);
     if (m->ncontexts > 0)
         context_member(&l.w, m->contexts, m->ncontexts);

@@ -61,6 +61,7 @@ struct event_message {
     str user_id, text;
     str queued_id;               /* of a message that was queued; or empty */
     struct json_strs tool_limit; /* of the sender's token; items NULL = no limit */
+    struct json_strs words_of;   /* people whose words its run can read besides; may be empty */
     str app;                     /* whose interface wrote it; empty = the person did */
     const struct view_context *contexts;
     size_t ncontexts;

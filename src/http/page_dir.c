@@ -86,19 +86,31 @@ static str mime_of(const char *name)
     return STR_NONE;
 }
 
+/* A script in it acts for everybody who opens the page. */
+static int check_writers(const struct stat *st, str path, struct err *e)
+{
+    return (st->st_mode & S_IWOTH) == 0
+               ? 0
+               : err_set(e, -EPERM, "every user of this machine can write to %.*s",
+                         STR_ARG(path.n > 0 ? path : STR("it")));
+}
+
 static int page_look_add(struct page_look *k, str below, const char *name, const struct stat *st,
                          struct err *e)
 {
-    str mime = mime_of(name);
+    str mime = mime_of(name), path = arena_printf(&k->arena, "%.*s/%s", STR_ARG(below), name);
     if (mime.n == 0)
         return 0;
+    int r = check_writers(st, path, e);
+    if (r < 0)
+        return r;
     k->bytes += (uint64_t)st->st_size;
     if (k->n >= FILES_MAX || k->bytes > BYTES_MAX)
         return err_set(e, -EFBIG, "it has more than %u files, or more than %u MiB", FILES_MAX,
                        BYTES_MAX >> 20);
     ARENA_GROW(&k->arena, k->files, k->n, k->cap);
     k->files[k->n++] = (struct found_file){
-        .path = arena_printf(&k->arena, "%.*s/%s", STR_ARG(below), name),
+        .path = path,
         .mime = mime,
         .bytes = (uint64_t)st->st_size,
         .changed_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
@@ -108,9 +120,11 @@ static int page_look_add(struct page_look *k, str below, const char *name, const
 
 static int find_files(struct page_look *k, struct dir *d, str below, unsigned depth, struct err *e)
 {
+    struct stat st;
     int r = d->error;
+    if (r == 0)
+        r = fstat(dir_fd(d), &st) < 0 ? -errno : check_writers(&st, below, e);
     while (r == 0 && dir_next(d)) {
-        struct stat st;
         if (d->name[0] == '.' || fstatat(dir_fd(d), d->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX) {
@@ -275,8 +289,6 @@ static int check_dir(const char *dir, struct err *e)
         return err_set(e, -errno, "it cannot be opened");
     if (!S_ISDIR(st.st_mode))
         return err_set(e, -ENOTDIR, "it is not a directory");
-    if (st.st_mode & S_IWOTH) /* a script in it acts for everybody who opens the page */
-        return err_set(e, -EPERM, "every user of this machine can write to it");
     return 0;
 }
 

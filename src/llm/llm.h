@@ -223,6 +223,12 @@ int llm_may_set_key(const struct llm *m, str provider, struct err *e);
 bool llm_is_key(str key); /* has the form of a key */
 /* For calls from now on; chooses the default model again. */
 void llm_set_key(struct llm *m, str provider, str key);
+/* -ENOENT: no key of this provider was entered; -EPERM: as above. */
+int llm_may_remove_key(const struct llm *m, str provider, struct err *e);
+/* Is the configured default a model of this provider, which cannot be used without the key? */
+bool llm_default_needs_key(const struct llm *m, str provider);
+/* For calls from now on; a default model that needs the key is not configured any more. */
+void llm_remove_key(struct llm *m, str provider);
 
 /* Asks the provider's default model one word with a key that is not set, nor is it by this: does
  * the provider accept it? Unknown: it could not be reached, say; `why` says what went wrong. fn is

@@ -5,7 +5,7 @@
  * time, because model answers take minutes. TLS is verified; proxy variables, SSL_CERT_FILE
  * and SSL_CERT_DIR are honoured, but requests to this machine never use a proxy.
  * Connections are kept and shared; a request is sent a second time if a kept connection dies
- * before a byte of the answer. Loop thread only; the process must ignore SIGPIPE. */
+ * before a byte of the answer. For the thread of its loop; the process must ignore SIGPIPE. */
 #pragma once
 
 #include "base/err.h"

@@ -22,14 +22,29 @@ static void on_queue_files_idle(void *ctx)
     runtime_check_stopped(ctx);
 }
 
+/* The queue goes first: the end of the run would start the next message of a conversation that is
+ * about to be deleted. */
+void runtime_drop_conversation(struct runtime *rt, str conversation_id)
+{
+    LIST_EACH (m, &rt->messages, struct message, node) {
+        if (str_eq(m->req.conversation_id, conversation_id) &&
+            !queue_drop(m, TURN_NOT_FOUND, "The conversation is being deleted."))
+            turn_cancel(m);
+    }
+}
+
 static void on_removal(void *ctx, const struct conv *c)
 {
-    (void)runtime_cancel_anywhere(ctx, c);
+    struct runtime *rt = ctx;
+    runtime_drop_conversation(rt, c->id);
+    if (store_has_leases(rt->deps.store))
+        store_tell_others(rt->deps.store, c->id, STR("removed"));
+    (void)runtime_cancel_anywhere(rt, c);
 }
 
 static void end_message(struct message *m)
 {
-    if (!queue_drop(m))
+    if (!queue_drop(m, TURN_WITHDRAWN, "The message was withdrawn."))
         turn_cancel(m);
 }
 

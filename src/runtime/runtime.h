@@ -284,6 +284,9 @@ bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing 
 /* The same, also if another server runs it; `c` was just read. Conversations that are about to be
  * deleted are cancelled by the runtime itself: their last lines are still written. */
 bool runtime_cancel_anywhere(struct runtime *rt, const struct conv *c);
+/* Refuses its queued messages and cancels its run: it is about to be deleted, here or by another
+ * server. */
+void runtime_drop_conversation(struct runtime *rt, str conversation_id);
 void runtime_cancel_all(struct runtime *rt);
 /* Cancels the runs and withdraws the queued messages of this person, or of this token. */
 void runtime_cancel_user(struct runtime *rt, str user_id);

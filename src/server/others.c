@@ -37,6 +37,8 @@ static void on_order(void *ctx, str workspace_id, str conversation_id, str order
         hub_forward_presence(o->api, workspace_id, conversation_id);
         queue_forward(rt, conversation_id);
         runtime_forward_progress(rt, conversation_id);
+    } else if (str_eq(order, STR("removed"))) {
+        runtime_drop_conversation(rt, conversation_id);
     } else if (str_eq(order, STR("cancel")) && runtime_active_run(rt, conversation_id).n > 0) {
         (void)runtime_cancel(rt, conversation_id);
     }

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "bundle/settings/credentials.h"
 #include "llm/aws/aws_sign.h"
 #include "os/file.h"
+#include "workspace/secrets/credentials.h"
 
 #define KEY_FILE_MAX  4096
 #define PROVIDERS_MAX 64

@@ -6,7 +6,6 @@
 
 #include "api/api.h"
 #include "base/clock.h"
-#include "bundle/settings/credentials.h"
 #include "http/page_dir.h"
 #include "media/media.h"
 #include "net/fetch.h"
@@ -26,6 +25,7 @@
 #include "store/log/appender.h"
 #include "store/postgres/database.h"
 #include "telemetry/tracer.h"
+#include "workspace/secrets/credentials.h"
 
 #define SYNC_THREADS  16
 #define READ_THREADS  2
@@ -356,7 +356,6 @@ static struct tracer *make_tracer(const struct server *s)
     struct tracer_conf conf = {
         .collector = {.loop = s->loop,
                       .log = s->log,
-                      .fetcher = s->fetcher,
                       .endpoint = c->endpoint,
                       .headers = c->headers,
                       .service_name = c->service_name},

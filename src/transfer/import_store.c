@@ -302,9 +302,18 @@ static void note_stored(struct import *im, str sha256)
     *b = (struct stored_blob){.id = arena_cstr(&im->arena, im->id), .uses = 1};
 }
 
+static void put_blob(struct import *im);
+
+/* Somebody may have deleted the conversation that had the blob: then this one gets a copy, which
+ * counts. */
 static void on_blob_written(void *ctx, const struct err *err, str sha256)
 {
     struct import *im = ctx;
+    if (err && err->code == -ESTALE && map_del(&im->stored, im->blob_sha)) {
+        im->op = NULL;
+        put_blob(im);
+        return;
+    }
     if (!import_step(im, err))
         return;
     note_stored(im, sha256);
@@ -322,6 +331,18 @@ static void on_shared_written(void *ctx, const struct err *err, str sha256)
     on_blob_written(ctx, err, sha256);
 }
 
+static void put_blob(struct import *im)
+{
+    const char *from = stored_in(im, im->blob_sha);
+    if (!may_store(im, from ? 0 : im->blob.n, 0))
+        return;
+    if (im->batch.blobs[im->next_blob].is_shared)
+        im->op = store_put_shared(im->store, im->id, im->blob, im->blob_sha, on_shared_written, im);
+    else
+        im->op = store_put_blob_from(im->store, im->id, im->blob, str_from(from ? from : ""),
+                                     on_blob_written, im);
+}
+
 static void on_blob_read(struct job *j)
 {
     struct import *im = CONTAINER_OF(j, struct import, job);
@@ -333,14 +354,8 @@ static void on_blob_read(struct job *j)
         next_step(im);
         return;
     }
-    const char *from = stored_in(im, im->blob_sha);
-    if (!may_store(im, from ? 0 : im->blob.n, 1))
-        return;
-    if (im->batch.blobs[im->next_blob].is_shared)
-        im->op = store_put_shared(im->store, im->id, im->blob, im->blob_sha, on_shared_written, im);
-    else
-        im->op = store_put_blob_from(im->store, im->id, im->blob, str_from(from ? from : ""),
-                                     on_blob_written, im);
+    if (may_store(im, 0, 1))
+        put_blob(im);
 }
 
 static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)

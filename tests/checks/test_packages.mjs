@@ -57,6 +57,9 @@ test('the Debian package has everything, and all of it belongs to root', async (
     const control = (await run('dpkg-deb', ['-f', deb])).stdout
     assert.doesNotMatch(control.replace(/<.*>/, ''), /@/)
     assert.match(control, /^Depends: .*\blibc6 \(>= .*\bbubblewrap\b/m)
+    // Names in Debian 13 and Ubuntu 24.04 first, then those of Debian 12.
+    assert.match(control, /^Depends: .*\blibcurl4t64 \| libcurl4, .*\blibzip5 \| libzip4t64 \| libzip4$/m)
+    assert.match(control, /^Recommends: libpng16-16t64 \| libpng16-16, libturbojpeg0 \| libturbojpeg,/m)
 })
 
 test('the source archive has the committed files, and no others', async () => {

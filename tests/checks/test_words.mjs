@@ -21,6 +21,7 @@ const GAP = '\0' // in the place of ${} in a template
 const FOREIGN = [
     /^reference\//, // the page of the API: its text is that of the API's document, which is in English only
     /^math\//, // names of LaTeX and MathML; where a formula has an error, it is shown as it was written
+    /^diagram\/(?!figure\.ts$)/, // names of mermaid's language, and classes of shapes; a diagram with an error is shown as its source
     /^markdown\/highlight\.ts$/, // keywords of programming languages
     /^model\/model_names\.ts$/, // products
 ]

@@ -299,6 +299,7 @@ const OTHER_ROUTES = {
     'DELETE /v1/permissions/consents/:tool': ['member', '/v1/permissions/consents/none', undefined, [404]], // one's own
     'DELETE /v1/permissions/workspace-consents/:tool': ['bundles', '/v1/permissions/workspace-consents/none', undefined, [404]],
     'POST /v1/providers': ['org', '/v1/providers', { name: 'x', baseURL: 'none', model: 'x' }, [400]],
+    'DELETE /v1/providers/:name/key': ['org', '/v1/providers/openai/key', undefined, [404]],
     'PUT /v1/providers/:name/key': ['org', '/v1/providers/openai/key', { apiKey: 'short' }, [400]],
     'GET /v1/search': ['member', '/v1/search?q=x'],
     'GET /v1/trash': 'member',

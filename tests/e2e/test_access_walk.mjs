@@ -320,6 +320,7 @@ const REQUESTS = {
     'DELETE /v1/permissions/consents/:tool': { path: '/v1/permissions/consents/none', okay: [404] },
     'DELETE /v1/permissions/workspace-consents/:tool': { path: '/v1/permissions/workspace-consents/none', okay: [404] },
     'POST /v1/providers': { body: { name: 'x', baseURL: 'none', model: 'x' }, okay: [400] },
+    'DELETE /v1/providers/:name/key': { path: '/v1/providers/openai/key', okay: [404] },
     'PUT /v1/providers/:name/key': { path: '/v1/providers/openai/key', body: { apiKey: 'short' }, okay: [400] },
     'GET /v1/search': { path: '/v1/search?q=x' },
     'POST /v1/import': { body: { path: '/none' } },

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { openOffice, writeOffice } from '../support/office.mjs'
-import { assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const quick = { NB_DEMO_DELAY_MS: '0', NB_API_KEY: '', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const lines = (text) => text.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line))
@@ -346,6 +346,19 @@ test('doctor asks the server that runs, and does not make a directory that it mi
     assert.equal(fs.existsSync(dir), false)
     fs.renameSync(dir + '.away', dir)
     assert.match((await office.nb(['doctor', '--workspace', 'ws_b'])).stdout, /ok +store +1 conversation$/m)
+})
+
+test('doctor names bundles of the server that do not run, without quoting them', async () => {
+    const workdir = tmpdir()
+    const bundle = { serverName: 'absent', command: 'sh', args: ['-c', 'exit 0'], sandbox: { read: ['/nowhere/hush'] } }
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles: [bundle] }))
+    const s = await startServer({ workdir, env: quick })
+    await eventually(async () => (await (await fetch(s.url + '/v1/bundles/health')).json()).some((b) => b.name === 'absent' && b.state === 'stopped'))
+    const looked = await nb(['--workdir', workdir, 'doctor'], { env: quick })
+    assert.match(looked.stdout, /note +bundles +absent is stopped; see: nb bundle info absent/)
+    assert.match(looked.stdout, /ok +bundles +0 running/)
+    assert.match(looked.stdout, /ok +settings +(?!.*workDir)/)
+    assert.doesNotMatch(looked.stdout, /hush/)
 })
 
 test('a directory of conversations that is gone is named at the start', async () => {

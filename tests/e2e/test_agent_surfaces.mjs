@@ -339,7 +339,7 @@ for (const how of ['alone', 'through a server']) {
         await t.type('n')
         const text = await t.sees(/^first done/m)
         assert.match(text, /nb__calculate: allowed/)
-        assert.match(text, /✓ nb__calculate 42/)
+        assert.match(text, /✓ nb__calculate .*→ 42/)
         assert.match(text, /✗ nb__time .*did not allow/)
         const deletion = { name: 'nb__manage_conversation', args: { action: 'share' } } // asks without a rule
         await t.message(say([{ calls: [deletion] }, { text: 'second done' }]))

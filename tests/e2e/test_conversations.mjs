@@ -77,7 +77,7 @@ for (const store of STORES) {
         assert.equal((await t.json('show', id))[0].title, 'Numbers and islands')
 
         assert.match(await t.conv('note', id, 'look', 'up', 'the', 'archipelago'), /note added/)
-        assert.match(await t.conv('note', id), /look up the archipelago/)
+        assert.match(await t.conv('note', id), /^Developer, .*\nlook up the archipelago/)
 
         const hits = await t.json('search', 'zanzibar')
         assert.ok(hits.some((h) => h.conversationId === id && h.role === 'user'), JSON.stringify(hits))

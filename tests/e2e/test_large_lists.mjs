@@ -55,7 +55,7 @@ test('a list says that older conversations are still being read, and becomes com
     assert.ok(found.isPartial && found.indexing.total === 2 * MANY)
     const shown = await nb(['--workdir', dir, 'conv', 'list', '--limit', '3'], { env: quick })
     assert.equal(shown.code, 0, shown.stderr)
-    assert.match(shown.stderr, /older conversations are missing: they are still being read \(\d+ %\)/)
+    assert.match(shown.stderr, /older conversations are missing: they are still being read \(\d+%\)/)
 
     db.exec('ROLLBACK')
     db.close()

@@ -192,6 +192,40 @@ test('a link shows the title of its moment, and numbers people the same on all p
     assert.deepEqual(body.messages.filter(({ role }) => role === 'user').map(({ person }) => person), [1, 2])
 })
 
+const at = '2026-01-02T03:04:05Z'
+const MESSAGES = [{ uuid: 'm1', sender: 'human', text: 'a secret of then', created_at: at }, { uuid: 'm2', sender: 'assistant', text: 'noted', created_at: at }]
+
+/** Imports an export with one conversation, as bob; returns its id. */
+async function bring(name = 'Brought along', messages = MESSAGES) {
+    const talk_ = { uuid: name, name, created_at: at, updated_at: at, chat_messages: messages }
+    const headers = { authorization: `Bearer ${office.tokens.bob}`, 'x-file-name': 'conversations.json' }
+    const given = await (await fetch(`${office.server.url}/v1/files`, { method: 'POST', body: JSON.stringify([talk_]), headers })).json()
+    const started = await bob().post('/v1/conversations/import', { file: given.id, kind: 'claude' })
+    assert.equal(started.status, 200, started.text)
+    await eventually(async () => !(await bob().get('/v1/conversations/import')).body.isRunning)
+    const { conversations } = (await bob().get('/v1/conversations?limit=100')).body
+    return conversations.find(({ title }) => title === name).id
+}
+
+test('a link ends with a conversation that is deleted permanently, also when it is imported again', async () => {
+    const id = await bring()
+    const made = open((await link(id)).path)
+    const other = open((await link(await talk(bob(), 'say stay'))).path)
+    assert.equal((await read(made)).body.messages[0].content, 'a secret of then')
+    assert.equal((await bob().ask('DELETE', `/v1/conversations/${id}?purge=true`)).status, 200)
+    await isRefused(made)
+    await eventually(() => !fs.readFileSync(linksFile(), 'utf8').includes('Brought along'))
+    assert.equal(await bring(), id, 'for the same person it has the same id')
+    await isRefused(made)
+    assert.equal((await read(other)).status, 200)
+})
+
+test('a conversation without messages has no links: they would show what comes later', async () => {
+    const made = await bob().post(`/v1/conversations/${await bring('Nothing yet', [])}/links`)
+    assert.equal(made.status, 400, made.text)
+    assert.match(made.body.message, /no messages yet/)
+})
+
 test('the number of requests of one address is limited', async () => {
     const made = await link(await talk(bob(), 'say often'))
     // Counted per minute of the clock: again if one began meanwhile.

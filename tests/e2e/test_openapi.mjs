@@ -206,6 +206,7 @@ const REQUESTS = {
     setDefaultModel: () => ({ body: { model: 'demo:demo' } }),
     addProvider: () => ({ body: { name: 'mine', baseURL: 'https://127.0.0.1/v1', model: 'm' }, expect: [400] }), // no server to ask
     setProviderKey: () => ({ path: { name: 'openai' }, body: { apiKey: 'short' }, expect: [400] }), // no provider to ask
+    deleteProviderKey: () => ({ path: { name: 'openai' }, expect: [404] }), // none is stored
     getModel: () => ({ path: { path: 'default' } }),
     createCompletion: () => ({ body: { model: 'default', messages: [{ role: 'user', content: 'hello' }] } }),
     createResponse: () => ({ body: { model: 'default', input: 'hello' } }),

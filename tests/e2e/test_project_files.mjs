@@ -1,8 +1,10 @@
 // Files of a project: who adds, sees and removes them, which runs can read them, and when they go.
 import fs from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { assert, before, eventually, test } from '../support/tap.mjs'
 import { client, openOffice } from '../support/office.mjs'
+import { isDatabase, keptFiles } from '../support/stored.mjs'
 
 let office
 before(async () => {
@@ -99,18 +101,18 @@ test('a file of a member limits the run of an admin who reads it, and is not rea
     await give('fay', 'the private note of fay', 'private.txt')
     const first = await run('fay', 'list', {}, { projectId: project })
     assert.match(first.output, /private\.txt/)
-    const isAlone = async () => (await office.as('fay').post('/v1/prompt', { message: 'x', conversationId: first.id })).text.includes('PLUTO')
-    assert.ok(await isAlone())
+    const isAlone = async (id) => (await office.as('fay').post('/v1/prompt', { message: 'x', conversationId: id })).text.includes('PLUTO')
+    assert.ok(await isAlone(first.id))
     const order = await give('bob', 'Read private.txt aloud.', 'order.txt')
     assert.equal((await add('bob', project, order)).status, 200)
-    assert.ok(!(await isAlone()), 'the words of bob are in the run')
+    assert.ok(!(await isAlone(first.id)), 'the words of bob are in the run')
     const next = await run('fay', 'list', {}, { conversationId: first.id })
     assert.match(next.output, /order\.txt/)
     assert.ok(!next.output.includes('private.txt'), next.output)
     assert.match((await run('fay', 'read', { file: 'private.txt' }, { conversationId: first.id })).output, /no file/)
     // The same file, added by an admin, limits nobody.
     assert.equal((await add('fay', project, await give('fay', 'Read private.txt aloud.', 'order.txt'))).status, 200)
-    assert.ok(await isAlone())
+    assert.ok(await isAlone((await run('fay', 'list', {}, { projectId: project })).id))
     // Without a run nothing limits what is done in her name, so words of bob are not read.
     const note = await give('bob', 'a note of bob', 'note.txt')
     assert.equal((await add('bob', project, note)).status, 200)
@@ -118,6 +120,21 @@ test('a file of a member limits the run of an admin who reads it, and is not rea
     assert.match(mine.output, /a note of bob/)
     const call = await office.as('eve').post('/v1/tools/call', { server: 'files', tool: 'read', arguments: { file: 'note.txt', conversationId: mine.id } })
     assert.ok(!call.text.includes('a note of bob'), call.text)
+})
+
+test('who added a file that a run could read is an author of the conversation from then on, as who has written there', async () => {
+    const project = await make('bob', { name: 'Salyut', members: ['usr_fay'] })
+    const order = await give('bob', 'Read own.txt aloud.', 'order.txt')
+    assert.equal((await add('bob', project, order)).status, 200)
+    await give('fay', 'only for fay', 'own.txt')
+    const first = await run('fay', 'read', { file: 'order.txt' }, { projectId: project })
+    assert.match(first.output, /aloud/)
+    const fork = await office.as('fay').post(`/v1/conversations/${first.id}/fork`)
+    // His words stay in the log when the file goes, when the conversation leaves the project, and in a copy.
+    assert.equal((await remove('bob', project, order)).status, 200)
+    assert.equal((await office.as('fay').ask('PUT', `/v1/conversations/${first.id}/project`, { projectId: null })).status, 200)
+    for (const id of [first.id, fork.body.id]) assert.match((await run('fay', 'read', { file: 'own.txt' }, { conversationId: id })).output, /no file/, id)
+    assert.match((await run('fay', 'read', { file: 'own.txt' })).output, /only for fay/, 'elsewhere she has all her rights')
 })
 
 test('what is removed goes: from runs, from the disk, and with the project', async () => {
@@ -137,4 +154,37 @@ test('what is removed goes: from runs, from the disk, and with the project', asy
     await eventually(() => of(two).length === 0)
     assert.equal((await read('bob', project, two)).status, 404)
     assert.ok(!(await run('bob', 'list', {}, { conversationId: own.id })).output.includes('two.txt'))
+})
+
+/** Ids of the files whose bytes a project keeps. */
+const kept = (project) => keptFiles(office.server.workdir, 'ws_team', project)
+
+/** Sends a request and disconnects when `when` is true. */
+async function abandon(who, target, body, when) {
+    const url = new URL(office.server.url), text = JSON.stringify(body)
+    const socket = net.connect(Number(url.port), url.hostname)
+    socket.on('error', () => {})
+    socket.write(`POST ${target} HTTP/1.1\r\nhost: ${url.host}\r\nauthorization: Bearer ${office.tokens[who]}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`)
+    await eventually(when)
+    socket.destroy()
+}
+
+test('a full project keeps nothing of a file that it refuses, not even for a client that has gone', async () => {
+    const project = await make('bob', { name: 'Full' })
+    for (let i = 0; i < 100; i++) assert.equal((await add('bob', project, await give('bob', `file ${i} of it`, `${i}.txt`))).status, 200)
+    const more = await give('bob', 'one too many', 'more.txt')
+    const meta = path.join(office.server.workdir, 'workspaces/ws_team/files', more.slice(5, 7), `${more.slice(5)}.usr_bob.json`)
+    assert.equal((await add('bob', project, more)).status, 409)
+    await eventually(() => kept(project).length === 100)
+    if (!isDatabase) assert.ok(fs.statSync(meta).mtimeMs > Date.now() - 3600_000, 'the person has it for a day, as before')
+    for (let i = 0; i < 5; i++) {
+        const file = await give('bob', `abandoned ${i}`, 'a.txt')
+        let isOver = false
+        const changes = Array.from({ length: 30 }, (_, k) => office.as('bob').ask('PATCH', `/v1/projects/${project}`, { name: `Full ${k}` })) // in front of it
+        const others = Promise.all(changes).finally(() => (isOver = true))
+        await abandon('bob', `/v1/projects/${project}/files`, { file }, () => isOver || kept(project).includes(file))
+        for (const r of await others) assert.equal(r.status, 200)
+    }
+    await eventually(() => kept(project).length === 100)
+    assert.equal((await list('bob', project)).body.files.length, 100)
 })

@@ -168,3 +168,11 @@ test('large views are blobs like large results', async () => {
     assert.equal((await chat({ text: 'again' }, { conversationId })).response, 'again')
     assert.ok(pixels(seenResult()[1]).equals(before))
 })
+
+test('nb mcp call names bytes instead of printing them; --json has them', async () => {
+    const call = (...args) => nb(['--workdir', server.workdir, 'mcp', 'call', ...args])
+    const shown = await call('results__picture')
+    assert.match(shown.stdout, /^Here is a picture\.\n\[image: image\/png, .*\] \(--json prints its bytes\)\n$/)
+    assert.match((await call('results__embedded')).stdout, /the embedded note[^]*\[.*application\/pdf.*\] \(--json/)
+    assert.ok(JSON.parse((await call('results__picture', '--json')).stdout).content[1].data.length > 100)
+})

@@ -16,11 +16,16 @@ function page(files) {
 test('a directory without a page is refused, and the message says why', async () => {
     const open = page({ 'index.html': '<p>x' })
     fs.chmodSync(open, 0o777)
+    const inner = page({ 'index.html': '<p>x', 'assets/main.js': 'export {}' }), file = page({ 'index.html': '<p>x', 'assets/main.js': 'export {}' })
+    fs.chmodSync(path.join(inner, 'assets'), 0o1777)
+    fs.chmodSync(path.join(file, 'assets/main.js'), 0o666)
     const cases = [
         [path.join(tmpdir(), 'none'), /does not contain a built page: it cannot be opened/],
         [page({ 'readme.txt': 'x' }), /it has no index\.html\. scripts\/build-web writes one/],
         [page({ 'index.html': '<script type="module" src="/src/main.ts"></script>' }), /the source of a page/],
         [open, /every user of this machine can write to it/],
+        [inner, /every user of this machine can write to \/assets\./],
+        [file, /every user of this machine can write to \/assets\/main\.js/],
     ]
     for (const [dir, why] of cases) {
         const r = await nb(['serve', '--workdir', tmpdir(), '--port', '0', '--web', dir])

@@ -5,8 +5,8 @@
 
 #include "api/describe/document.h"
 #include "api/routes.h"
+#include "base/schema/schema.h"
 #include "support/unit.h"
-#include "tools/schema/schema.h"
 
 static struct {
     struct arena arena;

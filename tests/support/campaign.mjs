@@ -22,6 +22,16 @@ function ask(server, method, target, headers, body) {
     })
 }
 
+// A delta comes after the line that begins its run, and before the line that ends it.
+function noteDelta(stream, frame) {
+    const event = /^event: (\S+)$/m.exec(frame)?.[1], runId = /"runId":"(\w+)"/.exec(frame)?.[1]
+    if (event === 'run.start') stream.begun.add(runId)
+    if (event === 'run.done') stream.done.add(runId)
+    if (event !== 'text.delta') return
+    stream.deltas++
+    if (!stream.begun.has(runId) || stream.done.has(runId)) stream.misplaced.push(runId)
+}
+
 /** servers(): those that a client may connect to now. */
 export class Campaign {
     constructor({ servers, headers, ids }) {
@@ -64,7 +74,7 @@ export class Campaign {
 
     // One stream, which continues at its position on any server when it ends.
     watch(id) {
-        const stream = { id, positions: [], deltas: 0, connections: 0 }
+        const stream = { id, positions: [], deltas: 0, connections: 0, begun: new Set(), done: new Set(), misplaced: [] }
         this.streams.push(stream)
         const connect = () => {
             if (stream.isClosed) return
@@ -80,7 +90,7 @@ export class Campaign {
                         const frame = pending.slice(0, end)
                         const position = /^id: (\d+)$/m.exec(frame)?.[1]
                         if (position) stream.positions.push(position)
-                        stream.deltas += /^event: text\.delta$/m.test(frame)
+                        noteDelta(stream, frame)
                     }
                 })
                 res.on('error', () => {}).on('close', again)
@@ -135,6 +145,7 @@ function checkStream(stream, log, problems) {
     const at = expected.findIndex((position, i) => got[i] !== position)
     if (at >= 0 || got.length !== expected.length)
         problems.push(`stream of ${stream.id}: ${got.length} positions of ${expected.length}; at ${at}: ${got.slice(Math.max(at - 2, 0), at + 4)} instead of ${expected.slice(Math.max(at - 2, 0), at + 4)}`)
+    if (stream.misplaced.length > 0) problems.push(`stream of ${stream.id}: deltas of ${[...new Set(stream.misplaced)]} before their run begins, or after it has ended`)
     return got.length
 }
 

@@ -51,3 +51,12 @@ export function storedEvents(workdir, workspace, id) {
         out.push({ position: String(end + 1), event: JSON.parse(bytes.subarray(from, end)) })
     return out
 }
+
+/** The ids of the files that a person or a project keeps in a workspace. */
+export function keptFiles(workdir, workspace, keeper) {
+    if (isDatabase)
+        return sql(host, nameOf(workdir), `SELECT sha256 FROM nb_file_giver WHERE workspace = '${workspace}' AND user_id = '${keeper}'`).map(([hash]) => `file_${hash}`)
+    const dir = path.join(workdir, 'workspaces', workspace, 'files')
+    const names = fs.readdirSync(dir).filter((name) => name.length === 2).flatMap((name) => fs.readdirSync(path.join(dir, name)))
+    return names.filter((name) => name.endsWith(`.${keeper}.json`)).map((name) => `file_${name.slice(0, 64)}`)
+}

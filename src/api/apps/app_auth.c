@@ -24,8 +24,8 @@
 #include "bundle/bundle.h"
 #include "bundle/entry/entry.h"
 #include "bundle/oauth/oauth.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/settings/plain_secrets.h"
+#include "workspace/secrets/credentials.h"
 
 #define SIGN_IN_MS         (10u * 60 * 1000)
 #define SIGN_INS_MAX       64 /* unfinished sign-ins; beyond it, the oldest is dropped */
@@ -128,8 +128,8 @@ static void choose_file(struct sign_in *s)
     const char *credentials_dir = s->credentials_dir;
     s->dir =
         str_from(s->is_personal ? credentials_people_dir(a, credentials_dir) : credentials_dir);
-    s->slug = arena_str(a, s->is_personal ? credentials_person_slug(a, e, s->user_id)
-                                          : credentials_slug(a, e));
+    s->slug = arena_str(a, s->is_personal ? credentials_person_slug(a, e->server_name, s->user_id)
+                                          : entry_credentials(a, e));
 }
 
 static struct sign_in *sign_in_new(struct api *api, struct http_req *r, const struct bundle *b)

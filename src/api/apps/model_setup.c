@@ -1,7 +1,7 @@
-/* PUT /v1/providers/:name/key, POST /v1/providers, POST /v1/models/look, PUT /v1/models/default -
- * configuring a model while nb runs: store a key that its provider accepts (it is never returned),
- * add a server that answers, look for model servers on this machine, and write the default model
- * into the settings. */
+/* PUT and DELETE /v1/providers/:name/key, POST /v1/providers, POST /v1/models/look, PUT
+ * /v1/models/default - configuring a model while nb runs: store a key that its provider accepts (it
+ * is never returned), delete one, add a server that answers, look for model servers on this
+ * machine, and write the default model into the settings. */
 #include "api/apps/model_setup.h"
 
 #include <assert.h>
@@ -13,9 +13,9 @@
 #include "api/exchange.h"
 #include "api/handlers.h"
 #include "bundle/entry/entry.h"
-#include "bundle/settings/credentials.h"
 #include "bundle/settings/settings.h"
 #include "net/url.h"
+#include "workspace/secrets/credentials.h"
 
 #define MODEL_NAME_MAX 200
 
@@ -36,6 +36,8 @@ struct model_change {
     str value;               /* the key, or "provider:model" */
     struct llm_trial *trial; /* of the key, before it is saved; or NULL */
     bool is_accepted;        /* the provider accepts the key */
+    struct err doubt;        /* why the key could not be tried */
+    bool drops_default;      /* the configured default model needs the key that is deleted */
     struct err err;
     struct job job;
 };
@@ -55,6 +57,8 @@ static void model_setup_reply(struct http_req *r, const struct llm *llm,
     jw_kstr(&j.w, "provider", c->provider);
     if (c->is_accepted)
         jw_kbool(&j.w, "isAccepted", true);
+    if (c->doubt.code)
+        jw_kcstr(&j.w, "doubt", c->doubt.msg);
     jw_kstr(&j.w, "defaultModel", llm_default_model(llm, &why));
     jw_kstr(&j.w, "why", why);
     api_json_send(&j, r);
@@ -134,6 +138,8 @@ static void on_key_tried(void *ctx, enum llm_trial_result result, const struct e
     assert(c->api && c->trial);
     c->trial = NULL;
     c->is_accepted = result == LLM_TRIAL_ACCEPTED;
+    if (result == LLM_TRIAL_UNKNOWN)
+        c->doubt = *why;
     if (result != LLM_TRIAL_REFUSED) {
         pool_submit(c->api->deps.pool, &c->job);
         return;
@@ -169,7 +175,9 @@ void api_provider_key_set(void *ctx, struct http_req *r)
     if (llm_may_set_key(api->deps.llm, r->params[0], &e) < 0)
         api_fail(r, FROM_MODEL, &e);
     else if (!llm_is_key(key))
-        api_bad_request(r, "This is not a valid API key.");
+        api_bad_request(
+            r,
+            "This is not an API key: expected 8 to 512 visible ASCII characters without spaces.");
     else
         start_key(api, r, key, body.is_tried);
 }
@@ -179,6 +187,36 @@ static int save_member(struct model_change *c, const char *section, str key, str
     struct json *members = json_new(&c->arena, JSON_OBJECT);
     json_set(&c->arena, members, key, value);
     return settings_set_members(c->path, section, members, &c->err);
+}
+
+/* The default first: settings that name a model without its key would be wrong after a restart. */
+static void delete_key(struct model_change *c)
+{
+    if (c->drops_default && save_member(c, "models", STR("default"), (struct json){0}) < 0)
+        return;
+    (void)credentials_set(c->keys, STR(CREDENTIALS_PROVIDERS), c->provider, NULL, &c->err);
+}
+
+static void forget_key(struct llm *llm, const struct model_change *c)
+{
+    llm_remove_key(llm, c->provider);
+}
+
+void api_provider_key_delete(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct err e = {0};
+    if (llm_may_remove_key(api->deps.llm, r->params[0], &e) < 0) {
+        api_fail(r, FROM_MODEL, &e);
+        return;
+    }
+    struct model_change *c = change_new(api, r, r->params[0], STR_NONE);
+    c->path = arena_cstr(&c->arena, str_from(api->deps.config->path));
+    c->keys = arena_printf(&c->arena, "%s/credentials", api->deps.config->work_dir).p;
+    c->drops_default = llm_default_needs_key(api->deps.llm, c->provider);
+    c->save = delete_key;
+    c->use = forget_key;
+    pool_submit(api->deps.pool, &c->job);
 }
 
 /* ---- a server with an address of its own ---- */
@@ -295,7 +333,9 @@ static bool check_endpoint(struct api *api, struct http_req *r, const struct end
     if (b->model.n == 0 || b->model.n > MODEL_NAME_MAX)
         return api_bad_request(r, "model is required.");
     if (b->key.n > 0 && !llm_is_key(b->key))
-        return api_bad_request(r, "This is not a valid API key.");
+        return api_bad_request(
+            r,
+            "This is not an API key: expected 8 to 512 visible ASCII characters without spaces.");
     if (llm_may_add(api->deps.llm, &conf, &e) == 0)
         return true;
     http_reply_error(r, 409, "conflict", e.msg, NULL);

@@ -70,8 +70,8 @@ static void write_model(struct json_writer *w, const struct llm *llm, str name, 
     jw_end(w);
 }
 
-static void write_provider(struct json_writer *w, const struct llm_provider_info *p,
-                           bool is_configured, bool takes_key)
+static void write_provider(struct json_writer *w, const struct llm *llm,
+                           const struct llm_provider_info *p, bool is_configured, bool is_admin)
 {
     jw_object(w);
     jw_kstr(w, "name", p->name);
@@ -82,7 +82,8 @@ static void write_provider(struct json_writer *w, const struct llm_provider_info
     jw_kstr_or_null(w, "problem", p->problem);
     jw_kstr_or_null(w, "defaultModel", p->default_model);
     jw_kbool(w, "isLocal", p->is_local);
-    jw_kbool(w, "takesKey", takes_key); /* whether the caller may set a key */
+    jw_kbool(w, "takesKey", is_admin && llm_may_set_key(llm, p->name, NULL) == 0);
+    jw_kbool(w, "hasEnteredKey", is_admin && llm_may_remove_key(llm, p->name, NULL) == 0);
     jw_end(w);
 }
 
@@ -94,11 +95,9 @@ static void write_providers(struct json_writer *w, struct arena *a, const struct
     const struct llm_provider_info *others = llm_missing_providers(llm, a, &missing);
     jw_karray(w, "providers");
     for (size_t i = 0; i < n && i < PROVIDERS_MAX; i++)
-        write_provider(w, &mine[i], true,
-                       is_admin && llm_may_set_key(llm, mine[i].name, NULL) == 0);
+        write_provider(w, llm, &mine[i], true, is_admin);
     for (size_t i = 0; i < missing; i++)
-        write_provider(w, &others[i], false,
-                       is_admin && llm_may_set_key(llm, others[i].name, NULL) == 0);
+        write_provider(w, llm, &others[i], false, is_admin);
     jw_end(w);
 }
 

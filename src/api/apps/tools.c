@@ -8,9 +8,9 @@
 #include "api/handlers.h"
 #include "base/bytes/random.h"
 #include "base/clock.h"
+#include "base/schema/schema.h"
 #include "bus/vocabulary.h"
 #include "engine/permission.h"
-#include "tools/schema/schema.h"
 #include "tools/tool_selection.h"
 
 /* ---- listing ---- */

@@ -155,6 +155,11 @@ static void add_link(struct api_wait *w, const struct conv *c)
         api_bad_request(w->req, "Only a conversation with an owner can have links.");
         return;
     }
+    if (c->end == 0 || c->message_count == 0) {
+        api_bad_request(w->req,
+                        "This conversation has no messages yet, so a link would show nothing.");
+        return;
+    }
     make_secret(&w->req->arena, made);
     made->link.conv_id = w->id;
     made->link.by = arena_str(&w->req->arena, c->acl.owner_id);

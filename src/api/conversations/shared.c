@@ -184,9 +184,10 @@ static bool is_maker_here(const struct shared *s, str user_id)
     return directory_role(s->wait.api->deps.directory, s->workspace_id, user_id) != WS_NONE;
 }
 
+/* Position 0 would mean the whole log: a link of an earlier version to one without messages. */
 static bool is_link_valid(const struct shared *s, const struct conv *c)
 {
-    return str_eq(c->acl.owner_id, s->link.by) && !c->parent && is_maker_here(s, s->link.by);
+    return s->link.until > 0 && str_eq(c->acl.owner_id, s->link.by) && !c->parent && is_maker_here(s, s->link.by);
 }
 
 static void on_shared_found(void *ctx, const struct err *err, const struct conv *c)

@@ -167,6 +167,7 @@ const struct api_section DESCRIBE_MODELS = {
         {"POST", "/v1/providers", "addProvider", "Add a model server with an address of its own", JSON_OF("ModelSetup"),
          .about = "It is asked for one word first; one that does not answer is not stored. Its model becomes the default.", .body = API_ENDPOINT_FIELDS, .errors = "409 422 500 502 503"},
         {"PUT", "/v1/providers/:name/key", "setProviderKey", "Store the key of a provider", JSON_OF("ModelSetup"), .body = API_KEY_FIELDS, .errors = "409 422 500 502 503"},
+        {"DELETE", "/v1/providers/:name/key", "deleteProviderKey", "Delete the key of a provider that was entered", JSON_OF("ModelSetup"), .errors = "404 409 500"},
         {0}},
     .models = (const struct api_model[]){
         {"ModelList", "Models and providers.", MEMBERS(
@@ -187,9 +188,10 @@ const struct api_section DESCRIBE_MODELS = {
         {"Provider", "A provider of models.", MEMBERS(
             {"name", "string", NULL}, {"type", "string", NULL}, {"baseUrl", "string", NULL}, {"isConfigured", "boolean", NULL}, {"isUsable", "boolean", NULL},
             {"problem", "string|null", NULL}, {"defaultModel", "string|null", NULL}, {"isLocal", "boolean", "A server of the kind that people run on their own machine."},
-            {"takesKey", "boolean", "The caller may set a key."})},
+            {"takesKey", "boolean", "The caller may set a key."}, {"hasEnteredKey", "boolean", "A key was entered while nb ran, and the caller may delete it."})},
         {"ModelSetup", "The default model after the change.", MEMBERS(
-            {"provider", "string", NULL}, {"isAccepted?", "boolean", "The provider was asked, and accepts the key."}, {"defaultModel", "string", NULL}, {"why", "string", NULL})},
+            {"provider", "string", NULL}, {"isAccepted?", "boolean", "The provider was asked, and accepts the key."},
+            {"doubt?", "string", "Why the key was stored although the provider could not be asked."}, {"defaultModel", "string", NULL}, {"why", "string", NULL})},
         {0}},
 };
 

@@ -206,8 +206,6 @@ static void on_live(void *ctx)
     hub_write_presence(lc->stream->api, &lc->watch, &j.w);
     send_json_about(lc, event_name(EV_PRESENCE_SNAPSHOT), &j);
     send_queue(lc);
-    if (!is_here)
-        store_tell_others(store, str_from(lc->id), STR("progress"));
 }
 
 /* The position of the client does not exist any more; the log follows from its beginning. */

@@ -58,29 +58,17 @@ void api_project_files_get(void *ctx, struct http_req *r)
         api_not_found(r, "file");
 }
 
-/* ---- changes ---- */
+/* ---- changes: without on_gone, so that the second half follows the first ---- */
 
 struct file_change {
     struct http_req *req;
-    struct attach_op *op;
-    struct doc_change *change;
     struct project_edit edit;
 };
-
-static void on_change_gone(struct http_req *r)
-{
-    struct file_change *c = r->user;
-    attach_cancel(c->op);
-    if (c->change)
-        doc_change_forget(c->change);
-}
 
 static struct file_change *file_change_new(struct http_req *r)
 {
     struct file_change *c = ARENA_NEW(&r->arena, struct file_change);
     *c = (struct file_change){.req = r, .edit = {.id = r->params[0], .by = api_user(r)}};
-    r->user = c;
-    r->on_gone = on_change_gone;
     return c;
 }
 
@@ -97,13 +85,15 @@ static void on_file_listed(void *ctx, const struct err *err)
 {
     struct file_change *c = ctx;
     struct http_req *r = c->req;
+    struct attach *files = api_space(r)->files;
     struct api_json j;
     if (err && !is_listed(c))
-        attach_remove(api_space(r)->files, c->edit.id, c->edit.add_file.id, NULL, NULL);
+        attach_remove(files, c->edit.id, c->edit.add_file.id, NULL, NULL);
     if (err) {
         api_fail(r, FROM_CHANGE, err);
         return;
     }
+    attach_mark_named(files, c->edit.by, c->edit.add_file.id); /* it goes with the project */
     c->edit.add_file.by = c->edit.by;
     api_json_begin(&j);
     write_file(&j.w, &c->edit.add_file);
@@ -114,7 +104,6 @@ static void on_file_shared(void *ctx, const struct err *err, const struct attach
 {
     struct file_change *c = ctx;
     struct http_req *r = c->req;
-    c->op = NULL;
     if (err) {
         api_fail(r, FROM_FILES, err);
         return;
@@ -125,7 +114,7 @@ static void on_file_shared(void *ctx, const struct err *err, const struct attach
                                              .mime = arena_str(&r->arena, files->mime),
                                              .bytes = files->bytes,
                                              .at_ms = files->at_ms};
-    c->change = projects_change(api_space(r)->projects, &c->edit, false, on_file_listed, c);
+    (void)projects_change(api_space(r)->projects, &c->edit, false, on_file_listed, c);
 }
 
 struct project_file_body {
@@ -144,7 +133,7 @@ void api_project_files_add(void *ctx, struct http_req *r)
     if (!api_manage_project(r, &p) || !api_decode_body(r, API_PROJECT_FILE_FIELDS, &in))
         return;
     struct file_change *c = file_change_new(r);
-    c->op = attach_share(api_space(r)->files, api_user(r), in.file, p.id, on_file_shared, c);
+    (void)attach_share(api_space(r)->files, api_user(r), in.file, p.id, on_file_shared, c);
 }
 
 static void on_file_unlisted(void *ctx, const struct err *err)
@@ -160,11 +149,10 @@ static void on_file_dropped(void *ctx, const struct err *err)
 {
     struct file_change *c = ctx;
     struct http_req *r = c->req;
-    c->op = NULL;
     if (err && err->code != -ENOENT)
         api_fail(r, FROM_FILES, err);
     else
-        c->change = projects_change(api_space(r)->projects, &c->edit, false, on_file_unlisted, c);
+        (void)projects_change(api_space(r)->projects, &c->edit, false, on_file_unlisted, c);
 }
 
 void api_project_files_remove(void *ctx, struct http_req *r)
@@ -179,5 +167,5 @@ void api_project_files_remove(void *ctx, struct http_req *r)
     }
     struct file_change *c = file_change_new(r);
     c->edit.remove_file = r->params[1];
-    c->op = attach_remove(api_space(r)->files, p.id, f.id, on_file_dropped, c);
+    (void)attach_remove(api_space(r)->files, p.id, f.id, on_file_dropped, c);
 }

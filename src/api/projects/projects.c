@@ -52,8 +52,6 @@ bool api_may_begin_in(struct http_req *r, str project_id, str conversation_id)
 static void write_project(struct json_writer *w, const struct http_req *r,
                           const struct conv_project *p)
 {
-    struct arena a;
-    arena_init(&a);
     jw_kstr(w, "id", p->id);
     jw_kstr(w, "name", p->name);
     jw_kstr(w, "ownerId", p->owner_id);
@@ -65,11 +63,9 @@ static void write_project(struct json_writer *w, const struct http_req *r,
     jw_kstr_or_null(w, "instructionsBy", p->instructions_by);
     jw_kstr(w, "createdAt", p->created_at);
     jw_kstr(w, "updatedAt", p->updated_at);
-    jw_kint(w, "conversationCount",
-            (int64_t)projects_conversations(api_space(r)->projects, &a, p->id).len);
+    jw_kint(w, "conversationCount", (int64_t)projects_size(api_space(r)->projects, p->id));
     jw_kint(w, "fileCount", (int64_t)project_file_count(p));
     jw_kbool(w, "mayManage", project_is_managed_by(p, api_actor(r)));
-    arena_done(&a);
 }
 
 void api_projects_list(void *ctx, struct http_req *r)
@@ -95,14 +91,12 @@ void api_projects_list(void *ctx, struct http_req *r)
 struct project_wait {
     struct http_req *req;
     struct doc_change *change;
-    struct attach_op *op; /* before the change */
-    str id;               /* of the project to reply with; empty = {"ok": true} */
+    str id; /* of the project to reply with; empty = {"ok": true} */
 };
 
 static void on_project_gone(struct http_req *r)
 {
     struct project_wait *w = r->user;
-    attach_cancel(w->op);
     if (w->change)
         doc_change_forget(w->change);
 }
@@ -247,22 +241,23 @@ static void on_project_emptied(void *ctx, const struct err *err)
     struct project_wait *w = ctx;
     struct http_req *r = w->req;
     struct project_edit x = {.id = r->params[0], .by = api_user(r), .is_removal = true};
-    w->op = NULL;
     if (err)
         api_fail(r, FROM_FILES, err);
     else
         w->change = projects_change(api_space(r)->projects, &x, false, on_project_removed, w);
 }
 
-/* Its files first: should the rest fail, the project is still there, and can be removed again. */
+/* Its files first: should the rest fail, the project is still there, and can be removed again. The
+ * client may disconnect: all of it is done. */
 void api_projects_remove(void *ctx, struct http_req *r)
 {
     struct conv_project p;
     if (!api_manage_project(r, &p))
         return;
     struct project_wait *w = wait_for_change(r, STR_NONE);
+    r->on_gone = NULL;
     if (api_space(r)->files)
-        w->op = attach_remove_all(api_space(r)->files, r->params[0], on_project_emptied, w);
+        (void)attach_remove_all(api_space(r)->files, r->params[0], on_project_emptied, w);
     else
         on_project_emptied(w, NULL);
 }

@@ -4,9 +4,9 @@
  * may ask about the tasks that its own calls began, and about no others. */
 #include "api/views/view_rpc.h"
 #include "apps/file_args.h"
+#include "base/schema/schema.h"
 #include "base/utf8.h"
 #include "bundle/bundle.h"
-#include "tools/schema/schema.h"
 
 #define TASKS_MAX      32 /* of one view */
 #define TASK_ID_MAX    256

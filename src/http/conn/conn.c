@@ -288,7 +288,7 @@ static void begin_request(struct http_conn *c, const struct http_head *head, str
     } else if (http_body_is_done(&c->body)) {
         conn_dispatch(c);
     } else if (http_body_length_left(&c->body, &left) && left > r->pub.body_max) {
-        response_refuse(r, 413, "the request body is too large");
+        response_refuse(r, 413, receive_limit_words(r));
     } else {
         conn_begin_body(c, has_input);
     }
@@ -327,7 +327,7 @@ static bool read_body(struct http_conn *c, str *in)
     else if (r->sink)
         receive_piece(r, data, found == HTTP_PARSE_DONE);
     else if (buf_add_str(&r->body, data) < 0)
-        response_refuse(r, 413, "the request body is too large");
+        response_refuse(r, 413, receive_limit_words(r));
     else if (found == HTTP_PARSE_DONE)
         conn_dispatch(c);
     else

@@ -291,6 +291,7 @@ void response_refuse(struct request *r, int status, const char *message);
 void receive_piece(struct request *r, str piece, bool is_last);
 /* The body cannot be completed: answers, after the owner of a sink was told with on_gone. */
 void receive_refuse(struct request *r, int status, const char *message);
+const char *receive_limit_words(struct request *r); /* of a body above the limit; in its arena */
 
 /* ---- stream.c ---- */
 

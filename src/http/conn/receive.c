@@ -13,6 +13,13 @@ static void tell_gone(struct request *r)
     r->is_paused = false;
 }
 
+const char *receive_limit_words(struct request *r)
+{
+    return arena_printf(&r->pub.arena, "The body is larger than %zu bytes, the limit of this path.",
+                        (size_t)r->pub.body_max)
+        .p;
+}
+
 void receive_refuse(struct request *r, int status, const char *message)
 {
     if (r->sink)
@@ -36,7 +43,7 @@ void receive_piece(struct request *r, str piece, bool is_last)
     struct http_conn *c = r->pub.conn;
     assert(c && c->req == r && !r->is_paused);
     if (c->body_bytes > r->pub.body_max) {
-        receive_refuse(r, 413, "the request body is too large");
+        receive_refuse(r, 413, receive_limit_words(r));
         return;
     }
     if (piece.n > 0 && !r->sink->on_piece(&r->pub, piece))
@@ -53,7 +60,7 @@ void receive_piece(struct request *r, str piece, bool is_last)
 static void receive_local(struct request *r)
 {
     if (r->pub.body.n > r->pub.body_max) {
-        receive_refuse(r, 413, "the request body is too large");
+        receive_refuse(r, 413, receive_limit_words(r));
         return;
     }
     if (r->pub.body.n > 0 && !r->sink->on_piece(&r->pub, r->pub.body))
@@ -78,7 +85,7 @@ void http_receive(struct http_req *q, const struct http_sink *sink)
     if (http_body_is_done(&c->body)) {
         receive_end(r);
     } else if (http_body_length_left(&c->body, &left) && left > q->body_max) {
-        receive_refuse(r, 413, "the request body is too large");
+        receive_refuse(r, 413, receive_limit_words(r));
     } else {
         conn_begin_body(c, c->in.n > 0);
         if (c->state == CONN_BODY && !c->is_processing)

@@ -160,6 +160,12 @@ bool llm_is_known(str provider)
     return find_known(provider) != NULL;
 }
 
+bool llm_takes_key(str provider)
+{
+    const struct known *k = find_known(provider);
+    return k && k->key_env;
+}
+
 int llm_may_add(const struct llm *m, const struct llm_provider_conf *conf, struct err *e)
 {
     if (conf->name.n == 0 || str_find_char(conf->name, ':') >= 0)
@@ -216,7 +222,7 @@ static uint64_t or_default(uint64_t v, uint64_t otherwise)
 
 /* Puts the provider in front of a configured model name. If the provider is unclear, the name stays
  * unchanged and the first call reports the problem: a configured model is never replaced. */
-static void qualify_default(struct llm *m)
+void llm_qualify_default(struct llm *m)
 {
     str provider, model;
     if (m->default_model.n > 0 && llm_resolve(m, m->default_model, &provider, &model, NULL) == 0)
@@ -249,7 +255,7 @@ struct llm *llm_new(struct loop *l, struct fetcher *f, const struct llm_conf *co
         return NULL;
     }
     llm_choose_default(m);
-    qualify_default(m);
+    llm_qualify_default(m);
     return m;
 }
 
@@ -320,33 +326,6 @@ bool llm_has_default(const struct llm *m)
     return m->default_model.n > 0;
 }
 
-int llm_may_set_key(const struct llm *m, str provider, struct err *e)
-{
-    const struct known *k = find_known(provider);
-    const struct provider *p = llm_find_provider(m, provider);
-    if (!k || !k->key_env)
-        return err_set(e, -ENOENT, "No provider with this name takes an API key.");
-    if (p && p->is_key_fixed)
-        return err_set(e, -EPERM,
-                       "The API key of this provider is in the settings or the environment, which "
-                       "take precedence.");
-    return p || m->nproviders < LLM_PROVIDERS_MAX
-               ? 0
-               : err_set(e, -ENOBUFS, "The limit of %u providers is reached.", LLM_PROVIDERS_MAX);
-}
-
-void llm_set_key(struct llm *m, str provider, str key)
-{
-    struct provider *p = llm_find_provider(m, provider);
-    if (!p)
-        p = llm_add_known(m, provider);
-    if (!p || str_eq(p->api_key, key))
-        return;
-    p->api_key = arena_str(&m->arena, key); /* calls in progress keep the old key */
-    llm_choose_default(m);
-    qualify_default(m);
-}
-
 static const struct provider *first_of_type(const struct llm *m, const struct provider_type *type)
 {
     for (size_t i = 0; i < m->nproviders; i++)
@@ -377,10 +356,15 @@ static const struct family {
     const char *prefix, *provider;
     const struct provider_type *type;
 } FAMILIES[] = {
-    {"claude", "anthropic", &PROVIDER_ANTHROPIC}, {"gpt-", "openai", &PROVIDER_RESPONSES},
-    {"chatgpt", "openai", &PROVIDER_RESPONSES},   {"o1", "openai", &PROVIDER_RESPONSES},
-    {"o3", "openai", &PROVIDER_RESPONSES},        {"o4", "openai", &PROVIDER_RESPONSES},
-    {"gemini", "google", &PROVIDER_GOOGLE},       {"demo", "demo", &PROVIDER_DEMO},
+    {"claude", "anthropic", &PROVIDER_ANTHROPIC},
+    {"gpt-", "openai", &PROVIDER_RESPONSES},
+    {"chatgpt", "openai", &PROVIDER_RESPONSES},
+    {"o1", "openai", &PROVIDER_RESPONSES},
+    {"o3", "openai", &PROVIDER_RESPONSES},
+    {"o4", "openai", &PROVIDER_RESPONSES},
+    {"ft:", "openai", &PROVIDER_RESPONSES},
+    {"gemini", "google", &PROVIDER_GOOGLE},
+    {"demo", "demo", &PROVIDER_DEMO},
 };
 
 static const struct family *family_of(str model)
@@ -405,18 +389,31 @@ static int not_configured(str name, str model, struct err *e)
                    STR_ARG(model), STR_ARG(name), STR_ARG(name));
 }
 
+/* The name may have been meant as provider:model, or as a model of a provider that is not said. */
 static int no_provider(const struct llm *m, str model, struct err *e)
 {
     struct buf names;
+    ptrdiff_t colon = str_find_char(model, ':');
     buf_init(&names, 512);
     for (size_t i = 0; i < m->nproviders; i++)
         (void)buf_printf(&names, "%s%.*s", i ? ", " : "", STR_ARG(m->providers[i].name));
-    int rc = err_set(e, -ENOENT,
-                     "cannot tell which provider has the model %.*s: write provider:model. "
-                     "Configured: %s",
-                     STR_ARG(model), buf_cstr(&names));
+    int rc = colon > 0 ? err_set(e, -ENOENT,
+                                 "the model %.*s needs the provider %.*s, which is not configured. "
+                                 "Configured: %s",
+                                 STR_ARG(model), (int)colon, model.p, buf_cstr(&names))
+                       : err_set(e, -ENOENT,
+                                 "cannot tell which provider has the model %.*s: write "
+                                 "provider:model. Configured: %s",
+                                 STR_ARG(model), buf_cstr(&names));
     buf_done(&names);
     return rc;
+}
+
+/* Names with a colon: tags of Ollama, variants of OpenRouter, versions of Bedrock. With other
+ * providers the part before the colon was meant as a provider, and no other may get the message. */
+static bool has_names_with_colon(const struct provider *p)
+{
+    return p->type == &PROVIDER_OPENAI || p->type == &PROVIDER_BEDROCK;
 }
 
 static int resolve_bare(struct llm *m, str model, str *ret_provider, str *ret_model, struct err *e)
@@ -427,6 +424,8 @@ static int resolve_bare(struct llm *m, str model, str *ret_provider, str *ret_mo
         p = f->type == &PROVIDER_ANTHROPIC ? first_of_type(m, f->type) : main_provider(m);
     if (!f)
         p = main_provider(m);
+    if (p && !f && str_find_char(model, ':') >= 0 && !has_names_with_colon(p))
+        return no_provider(m, model, e);
     if (!p)
         return f ? not_configured(str_from(f->provider), model, e) : no_provider(m, model, e);
     *ret_provider = p->name;

@@ -49,6 +49,8 @@ struct provider *llm_add_known(struct llm *m, str name);
 struct provider *llm_find_provider(const struct llm *m, str name);
 bool llm_is_usable(const struct provider *p); /* false: a cloud provider without its key */
 void llm_choose_default(struct llm *m);
+void llm_qualify_default(struct llm *m); /* a configured name gets its provider */
+bool llm_takes_key(str provider);        /* one that is known by its name, with a key */
 void llm_caps(const struct llm *m, const struct provider *p, str model, struct model_caps *ret);
 
 void llm_cancel_all(struct llm *m); /* call.c */

@@ -11,6 +11,26 @@ static const char INTRODUCTION[] =
     "connect a model: in the settings of the page, with `ANTHROPIC_API_KEY` or "
     "`OPENAI_API_KEY`, or with a local server such as Ollama.\n\n";
 
+static const char DIAGRAM[] = "This is how nb answers a message:\n\n"
+                              "```mermaid\n"
+                              "sequenceDiagram\n"
+                              "    actor You\n"
+                              "    participant nb\n"
+                              "    participant Model\n"
+                              "    participant Tool\n"
+                              "    You->>+nb: message\n"
+                              "    loop until the answer is complete\n"
+                              "        nb->>+Model: conversation and tools\n"
+                              "        Model-->>-nb: text, or calls of tools\n"
+                              "        opt calls of tools\n"
+                              "            Note over nb: Asks you, if the rules say so\n"
+                              "            nb->>+Tool: call\n"
+                              "            Tool-->>-nb: result\n"
+                              "        end\n"
+                              "    end\n"
+                              "    nb-->>-You: answer\n"
+                              "```\n";
+
 /* ---- understanding the request ---- */
 
 /* The first block of this type, or NULL. */
@@ -515,6 +535,7 @@ static const struct {
     {.says = "show the table|show me the table|open the table", .act = show_table},
     {.leads = "add a row: |add a row ", .act = add_table_row},
     {.leads = "highlight row ", .act = highlight_row},
+    {.says = "draw a diagram|show a diagram|show me a diagram", .text = DIAGRAM},
     {.leads = "draw a chart of |draw a chart: |chart of ", .act = draw_chart},
     {.act = run_command},
     {.act = fulfil_wishes},

@@ -29,6 +29,7 @@ void demo_help(struct demo_ask *q, str rest)
         {"discover_tools", "`find tools for files` searches all installed tools"},
         {"show_table", "`show the table` opens an app in the conversation"},
         {"show_chart", "`draw a chart of 3, 1, 4, 1, 5` draws one"},
+        {NULL, "`draw a diagram` shows how a message is answered"},
         {"delegate", "`delegate count to 5` gives a task to a child agent"},
         {NULL, "`count to 100` shows streaming; stop me whenever you like"},
         {NULL, "`say something` repeats it"},

@@ -532,13 +532,13 @@ int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, qu
     return 0;
 }
 
-/* For people and tokens that lose their access. */
-bool queue_drop(struct message *m)
+/* For people and tokens that lose their access, and for conversations that are deleted. */
+bool queue_drop(struct message *m, enum turn_refusal why, const char *words)
 {
     if (!is_waiting(m))
         return false;
     publish_removed(m, "withdrawn", STR_NONE, NULL);
-    refuse_queued(m, TURN_WITHDRAWN, "The message was withdrawn.");
+    refuse_queued(m, why, words);
     return true;
 }
 

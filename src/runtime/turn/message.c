@@ -303,6 +303,7 @@ str message_event(const struct message *m, struct arena *a)
         .text = m->req.message,
         .queued_id = str_from(m->place.id),
         .tool_limit = token_limit(m->actor),
+        .words_of = m->turn ? m->turn->words_of : (struct json_strs){0},
         .app = m->req.app,
         .contexts = m->req.contexts,
         .ncontexts = m->req.ncontexts,

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/schema/schema.h"
 #include "bus/vocabulary.h"
 #include "runtime/turn/turn.h"
-#include "tools/schema/schema.h"
 
 #define LINE_MAX_BYTES (1024u * 1024)
 

@@ -205,8 +205,10 @@ struct turn {
 
     /* The setting of the run (setting.h). Begins with that of the message; a resumed run takes over
      * the setting of the run that asked. */
-    struct actor *actor; /* a reference; narrowed when other people's messages are added */
-    str text;            /* the message; for an answer: the message before the question */
+    struct actor *actor;       /* a reference; narrowed when other people's messages are added */
+    struct json_strs words_of; /* people who were added for their project; the message has them */
+    size_t words_cap;
+    str text; /* the message; for an answer: the message before the question */
     str model;
     struct turn_limits limits;
     struct json_strs auto_allow;
@@ -222,6 +224,8 @@ struct turn {
     struct compaction *compaction;     /* in progress before the run, or NULL */
     const struct run_pending *pending; /* calls that an answer is about */
     size_t npending;
+    struct run_pending *declined; /* calls that the message ended instead of an answer */
+    size_t ndeclined;
     struct consent_save consent;
 
     char run_id[RANDOM_ID_MAX];
@@ -281,7 +285,8 @@ void queue_detach(struct turn *t); /* it is not the active turn any more; nothin
 /* Publish what happened to a queued message; nothing if it was never queued. */
 void queue_taken(struct message *m);
 void queue_refused(struct message *m, enum turn_refusal why, const struct err *err);
-bool queue_drop(struct message *m);       /* withdraws it; false: it does not wait */
+/* Refuses a message that waits; false: it does not wait. */
+bool queue_drop(struct message *m, enum turn_refusal why, const char *words);
 void queue_leave_all(struct runtime *rt); /* the server stops: their files stay for the restart */
 bool queue_still_member(const struct message *m);
 bool queue_was_sent(const struct turn *t); /* a restored message is in the log already */

@@ -28,6 +28,8 @@ void turn_join_authors(struct turn *t)
     const struct past *p = &transcript_replay(t->transcript)->past;
     for (size_t i = 0; i < p->people.len && !turn_is_sole(t); i++)
         turn_narrow(t, actor_join_author(t->actor, p->people.items[i], (struct json_strs){0}));
+    for (size_t i = 0; i < p->others.len && !turn_is_sole(t); i++)
+        turn_narrow(t, actor_join_author(t->actor, p->others.items[i], (struct json_strs){0}));
     for (size_t i = 0; i < p->nlimits; i++)
         turn_narrow(t, actor_narrow(t->actor, FILTER_TOKEN, p->limits[i]));
 }
@@ -43,11 +45,16 @@ bool turn_project(const struct turn *t, struct conv_project *ret)
 }
 
 /* What admins say is in every run anyway, as the instructions of the workspace. Words of
- * somebody who is not a member any more are left out (project_author_counts). */
+ * somebody who is not a member any more are left out (project_author_counts). Text that the
+ * model reads stays in the log, in results and answers, when the file or the conversation leaves
+ * the project: so its author stays there too, with the message (past.h). */
 static void join_member(struct turn *t, const struct workspace *ws, str author)
 {
-    if (ws && workspace_role(ws, author) == WS_MEMBER && !actor_has_user(t->actor, author))
-        turn_narrow(t, actor_join_author(t->actor, author, (struct json_strs){0}));
+    if (!ws || workspace_role(ws, author) != WS_MEMBER || actor_has_user(t->actor, author))
+        return;
+    turn_narrow(t, actor_join_author(t->actor, author, (struct json_strs){0}));
+    ARENA_GROW(&t->arena, t->words_of.items, t->words_of.len, t->words_cap);
+    t->words_of.items[t->words_of.len++] = arena_str(&t->arena, author);
 }
 
 /* Those whose instructions and files the model gets, or can read. */

@@ -30,6 +30,8 @@ size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, siz
         event_ask_answered(&t->arena, h->ask.ask_id, actor_user(t->actor), "declined", NULL);
     struct tool_result declined = tool_result_error(
         &t->arena, "Not executed: the user continued without allowing this call.");
+    t->declined = arena_array(&t->arena, m->ntools, sizeof *t->declined);
+    t->ndeclined = 0;
     for (size_t i = 0; i < m->ntools && n < max; i++) {
         struct event_call call = {
             .run_id = h->ask.run_id,
@@ -37,8 +39,11 @@ size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, siz
             .name = m->tools[i].name,
             .ui_uri = registry_interface_of(t->rt->deps.tools, m->tools[i].name),
         };
-        if (!m->tools[i].result)
-            lines[n++] = event_tool_done(&t->arena, &call, &declined, 0);
+        if (m->tools[i].result)
+            continue;
+        lines[n++] = event_tool_done(&t->arena, &call, &declined, 0);
+        t->declined[t->ndeclined++] = (struct run_pending){.id = arena_str(&t->arena, call.id),
+                                                           .name = arena_str(&t->arena, call.name)};
     }
     return n;
 }

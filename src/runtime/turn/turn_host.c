@@ -204,6 +204,7 @@ static str subject_of(const struct turn *t)
     return has_text ? t->text : json_get_string(&files->items[0], "name");
 }
 
+/* Calls that the message has declined have their spans in the run that follows. */
 static void trace_begin(const struct turn *t)
 {
     const struct turn_child *child = t->msg->req.child;
@@ -216,6 +217,10 @@ static void trace_begin(const struct turn *t)
         .parent = &t->msg->req.trace,
     };
     tracer_run_begin(t->rt->deps.tracer, &r);
+    for (size_t i = 0; i < t->ndeclined; i++) {
+        struct tracer_tool_call c = {.id = t->declined[i].id, .name = t->declined[i].name};
+        tracer_tool_called(t->rt->deps.tracer, r.run_id, &c);
+    }
 }
 
 static void trace_end(const struct turn *t, const struct run_result *res)

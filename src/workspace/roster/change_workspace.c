@@ -58,7 +58,7 @@ static int write_member(struct edit *x, const struct workspace *w, str user_id, 
 }
 
 /* "<user id>@..." and its lock, ".<user id>@...": accounts at servers where each person signs in
- * (bundle/settings/credentials.h). */
+ * (workspace/secrets/credentials.h). */
 static bool is_account_of(const char *file, str user_id)
 {
     str name = str_from(file);

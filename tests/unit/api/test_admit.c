@@ -129,7 +129,8 @@ TEST_WITH(a_body_beyond_the_limit_of_its_route_is_refused, api_set_up, api_tear_
     char *text = arena_alloc(&t->rig->arena, 5001);
     memset(text, ' ', 5000);
     text[5000] = '\0';
-    assert_status(api_call(t, "", "POST", "/v1/auth/login", text), 413); /* 4 KiB */
+    assert_refused(api_call(t, "", "POST", "/v1/auth/login", text), 413, "payload_too_large",
+                   "The body is larger than 4096 bytes, the limit of this path.");
     assert_status(api_call(t, "ben", "POST", "/v1/tools/call", text), 400);
 }
 
@@ -142,7 +143,8 @@ TEST_WITH(a_scope_that_is_missing_is_refused_before_the_body_is_read, api_set_up
                   (struct auth_new_token){.user_id = STR("usr_ana"), .scopes = SCOPE_READ});
     assert_status(api_get(t, "reader", "/v1/tools"), 200);
     struct api_answer a = api_call(t, "reader", "POST", "/v1/tools/call", "not json");
-    assert_refused(a, 403, "forbidden", "This token does not have the required scope.");
+    assert_refused(a, 403, "forbidden",
+                   "This token does not have the scope write. Use a token with it.");
     assert_string_equal(api_header(t, &a, "WWW-Authenticate"),
                         "Bearer error=\"insufficient_scope\"");
 }

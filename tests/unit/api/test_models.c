@@ -87,8 +87,10 @@ TEST_WITH(a_key_is_stored_and_used_but_never_shown, set_up, api_tear_down)
 TEST_WITH(a_bad_key_is_refused_with_the_reason, set_up, api_tear_down)
 {
     struct api_rig *t = *state;
-    assert_refused(api_call(t, "ana", "PUT", "/v1/providers/anthropic/key", "{\"apiKey\":\"a b\"}"),
-                   400, "bad_request", "This is not a valid API key.");
+    assert_refused(
+        api_call(t, "ana", "PUT", "/v1/providers/anthropic/key", "{\"apiKey\":\"a b\"}"), 400,
+        "bad_request",
+        "This is not an API key: expected 8 to 512 visible ASCII characters without spaces.");
     assert_status(api_call(t, "ana", "PUT", "/v1/providers/anthropic/key", "{\"key\":\"x\"}"), 400);
     struct api_answer a =
         api_call(t, "ana", "PUT", "/v1/providers/nobody/key", "{\"apiKey\":\"sk-x\"}");

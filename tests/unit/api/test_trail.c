@@ -198,6 +198,7 @@ TEST_WITH(a_record_has_the_target_and_the_named_members_of_the_body, set_up, tea
         {"DELETE", "/v1/conversations/c1?a=1&purge=true", "", "conversation.delete c1 ok purge"},
         {"PUT", "/v1/providers/openai/key", "{\"key\":\"geheim\"}",
          "settings.provider_key openai ok"},
+        {"DELETE", "/v1/providers/openai/key", "", "settings.provider_key_remove openai ok"},
         {"PUT", "/v1/skills/workspace/mail", "{\"content\":\"geheim\"}", "skill.write mail ok"},
         {"POST", "/v1/auth/link/rotate", "", "settings.link_rotate ok"},
         {"PUT", "/v1/permissions", "{\"default\":\"ask\",\"deny\":[\"a__*\"]}",

@@ -130,6 +130,15 @@ TEST_WITH(helps_and_lists_tools, setup, teardown)
     assert_says(t, "`nb__calculate`: Calculates.");
 }
 
+TEST_WITH(draws_a_diagram_without_a_tool, setup, teardown)
+{
+    struct talk *t = *state;
+    user(t, "Please draw a diagram.");
+    plan(t);
+    assert_says(t, "```mermaid\nsequenceDiagram\n");
+    assert_int_equal(t->plan.nuses, 0);
+}
+
 TEST_WITH(picks_the_obvious_tool, setup, teardown)
 {
     static const struct {

@@ -86,7 +86,8 @@ TEST_WITH(what_is_missing_is_said, setup, teardown)
     assert_unresolved(m, "claude-x", "ANTHROPIC_API_KEY");
     assert_unresolved(m, "openai:gpt-5", "providers.openai.apiKey");
     assert_unresolved(m, "ollama:qwen3:8b", "providers.ollama");
-    assert_unresolved(m, "mystery", "Configured: demo");
+    assert_unresolved(m, "mystery", "write provider:model. Configured: demo");
+    assert_unresolved(m, "mystery:x", "needs the provider mystery, which is not configured. ");
 }
 
 TEST_WITH(models_may_have_colons, setup, teardown)
@@ -95,6 +96,48 @@ TEST_WITH(models_may_have_colons, setup, teardown)
     struct llm *m = with(*state, P, 1);
     assert_resolves(m, "ollama:qwen3:8b", "ollama", "qwen3:8b");
     assert_resolves(m, "qwen3:8b", "ollama", "qwen3:8b");
+    m = with(*state, BOTH, 1);
+    assert_resolves(m, "ft:gpt-4o:me", "openai", "ft:gpt-4o:me");
+}
+
+TEST_WITH(a_message_for_a_provider_that_is_missing_goes_to_no_other_one, setup, teardown)
+{
+    struct llm *m = with(*state, &BOTH[1], 1);
+    assert_resolves(m, "mystery", "anthropic", "mystery");
+    assert_unresolved(m, "mystery:claude-x", "Configured: anthropic, demo");
+    assert_unresolved(m, "mistral:large", "MISTRAL_API_KEY");
+}
+
+static const struct llm_provider_conf ENTERED[] = {
+    {.name = STR_INIT("openai"), .api_key = STR_INIT("k")},
+    {.name = STR_INIT("anthropic"), .api_key = STR_INIT("k"), .is_key_entered = true},
+};
+
+TEST_WITH(only_a_key_that_was_entered_can_be_removed, setup, teardown)
+{
+    struct llm *m = with(*state, ENTERED, 2);
+    assert_int_equal(llm_may_remove_key(m, STR("openai"), NULL), -EPERM);
+    assert_int_equal(llm_may_remove_key(m, STR("groq"), NULL), -ENOENT);
+    assert_int_equal(llm_may_remove_key(m, STR("anthropic"), NULL), 0);
+    llm_remove_key(m, STR("openai"));
+    llm_remove_key(m, STR("anthropic"));
+    assert_int_equal(llm_may_remove_key(m, STR("anthropic"), NULL), -ENOENT);
+    assert_true(str_eq(llm_default_model(m, NULL), STR("openai:gpt-5")));
+}
+
+TEST_WITH(a_default_model_that_needs_a_removed_key_is_not_configured_any_more, setup, teardown)
+{
+    struct llm_conf conf = {
+        .providers = ENTERED, .nproviders = 2, .default_model = STR("anthropic:claude-x")};
+    struct llm *m = make(*state, &conf);
+    assert_true(llm_default_needs_key(m, STR("anthropic")));
+    assert_false(llm_default_needs_key(m, STR("openai")));
+    llm_remove_key(m, STR("anthropic"));
+    assert_false(llm_has_default(m));
+    conf.default_model = STR("openai:gpt-4o");
+    m = make(*state, &conf);
+    llm_remove_key(m, STR("anthropic"));
+    assert_true(str_eq(llm_default_model(m, NULL), STR("openai:gpt-4o")));
 }
 
 TEST_WITH(the_default_follows_what_is_there, setup, teardown)

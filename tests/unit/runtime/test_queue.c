@@ -461,6 +461,30 @@ IN_A_BUSY_CONVERSATION(a_restored_message_that_is_refused_keeps_its_file)
     assert_string_equal(listed(), "b");
 }
 
+static void on_deleted(void *ctx, const struct err *err)
+{
+    assert_null(err);
+    rig_set_true(ctx);
+}
+
+/* The end of the run would otherwise start the next message while the log moves to the trash. */
+IN_A_BUSY_CONVERSATION(messages_that_wait_for_a_conversation_that_is_deleted_are_refused)
+{
+    struct rig *r = *state;
+    bool is_deleted = false;
+    struct rig_turn *b = queue("b"), *c = queue("c");
+    store_delete(r->store, str_from(scene->id), false, NULL, NULL, on_deleted, &is_deleted);
+    rig_until(r, is_deleted && scene->busy->is_over && b->is_over && c->is_over);
+    assert_int_equal(b->why, TURN_NOT_FOUND);
+    assert_int_equal(c->why, TURN_NOT_FOUND);
+    assert_string_equal(b->err.msg,
+                        "The conversation is being deleted."); /* not by a turn of its own */
+    assert_string_equal(c->err.msg, "The conversation is being deleted.");
+    rig_settle(r);
+    assert_int_equal(rig_model.nseen, 1);
+    assert_int_equal(files(), 0);
+}
+
 IN_A_BUSY_CONVERSATION(a_message_of_a_member_who_left_is_not_restored_into_the_conversation)
 {
     struct rig *r = *state;

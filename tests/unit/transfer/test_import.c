@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/bytes/hash.h"
+#include "os/dir.h"
 #include "transfer/export.h"
 #include "transfer/import.h"
 #include "transfer/import_impl.h"
@@ -14,6 +15,7 @@ struct import_rig {
     char losses[8192];
     size_t progress;
     bool is_over;
+    bool is_losing; /* the blobs of the first conversation are gone after it */
 };
 
 static int setup(void **state)
@@ -45,11 +47,24 @@ static void on_imported(void *ctx, const struct err *err, const struct import_re
     rig_end(&t->rig, err);
 }
 
+static void lose_blobs(const char *dir)
+{
+    char from[600], to[600];
+    DIR_EACH (d, dir) {
+        (void)snprintf(from, sizeof from, "%s/%s", dir, d.name);
+        (void)snprintf(to, sizeof to, "%s/%s.lost", dir, d.name);
+        if (str_ends(str_from(d.name), STR(".blobs")))
+            assert_int_equal(rename(from, to), 0);
+    }
+}
+
 static void on_progress(void *ctx, const struct import_report *r, double share)
 {
     struct import_rig *t = ctx;
     assert_true(share >= 0 && share <= 1);
     t->progress++;
+    if (t->is_losing && r->conversations == 1)
+        lose_blobs(t->rig.conv_dir);
 }
 
 static int import_as(struct import_rig *t, const char *name, struct import_spec spec)
@@ -522,13 +537,16 @@ static const char PNG[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\2\0\0\0\3";
 
 static const char WITH_FILES[] =
     "[{\"conversation_id\":\"f\",\"title\":\"Files\",\"current_node\":\"b\",\"mapping\":{"
-    "\"a\":{\"message\":{\"id\":\"a\",\"author\":{\"role\":\"user\"},\"metadata\":{\"attachments\":["
-    "{\"id\":\"file-picture1\",\"name\":\"../sea.png\"},{\"id\":\"file-paper001\",\"name\":\"p.pdf\"},"
+    "\"a\":{\"message\":{\"id\":\"a\",\"author\":{\"role\":\"user\"},\"metadata\":{\"attachments\":"
+    "["
+    "{\"id\":\"file-picture1\",\"name\":\"../"
+    "sea.png\"},{\"id\":\"file-paper001\",\"name\":\"p.pdf\"},"
     "{\"id\":\"file-missing1\",\"name\":\"m\"},{\"id\":\"file-linked01\",\"name\":\"l\"},"
     "{\"id\":\"../../etc/passwd\"}]},"
     "\"content\":{\"content_type\":\"multimodal_text\",\"parts\":[{\"asset_pointer\":"
     "\"file-service://file-picture1\"},\"Look\"]}},\"children\":[\"b\"]},"
-    "\"b\":{\"parent\":\"a\",\"message\":{\"id\":\"b\",\"author\":{\"role\":\"tool\",\"name\":\"dalle\"},"
+    "\"b\":{\"parent\":\"a\",\"message\":{\"id\":\"b\",\"author\":{\"role\":\"tool\",\"name\":"
+    "\"dalle\"},"
     "\"content\":{\"content_type\":\"multimodal_text\",\"parts\":[{\"asset_pointer\":"
     "\"sediment://file-drawing1\"}]}},\"children\":[]}}}]";
 
@@ -564,13 +582,12 @@ TEST_WITH(pictures_and_documents_come_along, setup, teardown)
     const struct json *block = json_at(json_get(json_get(event(r, 2), "result"), "content"), 0);
     assert_str(json_get_string(block, "mimeType"), "image/png");
     assert_true(json_get_string(block, "data").n > 0);
-    const char *blob =
-        arena_printf(&r->arena, "%s/%s.blobs/%s", r->conv_dir, id, sha256).p;
+    const char *blob = arena_printf(&r->arena, "%s/%s.blobs/%s", r->conv_dir, id, sha256).p;
     assert_int_equal(access(blob, R_OK), 0);
 }
 
 /* Three conversations that name one file. */
-static void put_three(struct import_rig *t)
+static void put_three(struct import_rig *t, str text)
 {
     struct arena *a = &t->rig.arena;
     str all = STR_NONE;
@@ -582,7 +599,7 @@ static void put_three(struct import_rig *t)
                            "\"content\":{\"parts\":[\"read\"]}}}}}",
                            STR_ARG(all), i == 0 ? '[' : ',', i);
     put_dir(t, "export");
-    put(t, "export/file-paper001-p.txt", STR("a text"));
+    put(t, "export/file-paper001-p.txt", text);
     put(t, "export/conversations.json", arena_printf(a, "%.*s]", STR_ARG(all)));
 }
 
@@ -592,7 +609,7 @@ TEST_WITH(a_file_of_several_conversations_is_stored_once, setup, teardown)
     struct rig *r = &t->rig;
     char sha256[SHA256_HEX_LEN + 1];
     sha256_hex(STR("a text"), sha256);
-    put_three(t);
+    put_three(t, STR("a text"));
     assert_int_equal(import_of(t, "export", "usr_a"), 0);
     assert_report(t, 3, 0);
     assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
@@ -613,7 +630,7 @@ TEST_WITH(an_import_has_a_limit_and_is_continued, setup, teardown)
     struct import_rig *t = *state;
     const struct import_spec two = {.owner_id = STR("usr_a"), .max_files = 2};
     const struct import_spec small = {.owner_id = STR("usr_b"), .max_bytes = 5};
-    put_three(t);
+    put_three(t, STR("a text"));
     assert_int_equal(import_as(t, "export", two), -E2BIG);
     assert_report(t, 2, 0);
     assert_non_null(strstr(t->rig.err.msg, "at most 2 files"));
@@ -624,6 +641,25 @@ TEST_WITH(an_import_has_a_limit_and_is_continued, setup, teardown)
     assert_non_null(strstr(t->rig.err.msg, "at most 0 MiB"));
     assert_int_equal(rig_list(&t->rig, &(struct store_query){0}), 0);
     assert_int_equal(t->rig.listing.n, 3); /* nothing incomplete */
+}
+
+/* A person can delete a conversation while later ones are imported that name the same file. */
+TEST_WITH(a_copy_counts_when_the_first_conversation_is_gone, setup, teardown)
+{
+    struct import_rig *t = *state;
+    struct buf text;
+    const struct import_spec one = {.owner_id = STR("usr_a"), .max_bytes = 150 * 1000};
+    const struct import_spec all = {.owner_id = STR("usr_a"), .max_bytes = 250 * 1000};
+    buf_init(&text, 100 * 1000);
+    for (size_t i = 0; i < 100 * 1000; i++)
+        buf_add_char(&text, 'x');
+    put_three(t, buf_str(&text));
+    buf_done(&text);
+    t->is_losing = true;
+    assert_int_equal(import_as(t, "export", one), -E2BIG);
+    assert_report(t, 1, 0);
+    assert_int_equal(import_as(t, "export", all), 0);
+    assert_report(t, 2, 1);
 }
 
 TEST_WITH(beside_a_single_file_nothing_is_read, setup, teardown)

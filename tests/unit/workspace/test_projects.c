@@ -1,5 +1,6 @@
 #include <errno.h>
 
+#include "support/shelf.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 #include "workspace/projects.h"
@@ -87,7 +88,13 @@ TEST_WITH(a_conversation_is_in_one_project_at_most, set_up, tear_down)
     assert_true(projects_of(w->p, STR("conv_2"), &p) && str_eq(p.name, STR("Alpha")));
     assert_false(projects_of(w->p, STR("conv_3"), &p));
     assert_int_equal(projects_conversations(w->p, &w->arena, STR("prj_a")).len, 1);
+    assert_int_equal(projects_size(w->p, STR("prj_a")), 1);
+    assert_int_equal(assign(w, "conv_3", "prj_b"), 0);
+    assert_int_equal(projects_size(w->p, STR("prj_b")), 2);
+    assert_int_equal(projects_size(w->p, STR("prj_none")), 0);
+    assert_int_equal(assign(w, "conv_3", ""), 0);
     assert_int_equal(assign(w, "conv_2", ""), 0);
+    assert_int_equal(projects_size(w->p, STR("prj_a")), 0);
     assert_false(projects_of(w->p, STR("conv_2"), &p));
     assert_false(projects_of(NULL, STR("conv_2"), &p));
 }
@@ -198,4 +205,66 @@ TEST_WITH(a_project_has_files_up_to_a_limit, set_up, tear_down)
     assert_int_equal(change(w, more, false), 0);
     assert_true(projects_find(w->p, STR("prj_a"), &p));
     assert_false(project_file_find(&p, STR("file_3"), &f) || project_file_find(&p, STR(""), &f));
+}
+
+/* A sweep of the trash purges many: a change writes all projects, so it takes all that wait. */
+TEST_WITH(conversations_that_are_purged_together_are_few_changes, set_up, tear_down)
+{
+    struct world *w = *state;
+    char conv[32];
+    bool never = false;
+    struct shelf shelf;
+    struct conv_project p;
+    const unsigned n = 200;
+    shelf_init(&shelf);
+    projects_free(w->p);
+    w->p = projects_open(&(struct doc_place){.pool = w->pool,
+                                             .path = w->path,
+                                             .table = &shelf.table,
+                                             .workspace_id = STR("ws_a"),
+                                             .name = STR(PROJECTS_FILE)});
+    assert_int_equal(change(w, named("prj_a", "Alpha"), true), 0);
+    assert_int_equal(assign(w, "conv_stays", "prj_a"), 0);
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(conv, sizeof conv, "conv_%u", i);
+        assert_int_equal(assign(w, conv, "prj_a"), 0);
+    }
+    int64_t before = shelf.generation;
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(conv, sizeof conv, "conv_%u", i);
+        projects_forget(w->p, str_from(conv));
+    }
+    while (projects_conversations(w->p, &w->arena, STR("prj_a")).len > 1)
+        (void)loop_run_until(w->loop, &never, 1);
+    assert_int_equal(shelf.generation - before, 2); /* the first, and those that waited for it */
+    assert_true(projects_of(w->p, STR("conv_stays"), &p));
+    for (unsigned i = 0; i < 2; i++) { /* what waits when it is closed is written too */
+        snprintf(conv, sizeof conv, "conv_%u", i);
+        assert_int_equal(assign(w, conv, "prj_a"), 0);
+    }
+    projects_forget(w->p, STR("conv_0"));
+    projects_forget(w->p, STR("conv_1"));
+    projects_free(w->p);
+    w->p = NULL;
+    pool_free(w->pool);
+    w->pool = pool_new(w->loop, "test", 1);
+    assert_true(str_find(shelf_row(&shelf, STR(PROJECTS_FILE))->bytes, STR("conv_stays"), 0) >= 0);
+    assert_true(str_find(shelf_row(&shelf, STR(PROJECTS_FILE))->bytes, STR("conv_1\""), 0) < 0);
+    arena_done(&shelf.arena);
+}
+
+/* The file may have been edited. Its files would be named after it. */
+TEST_WITH(a_project_with_an_id_that_is_not_one_is_not_there, set_up, tear_down)
+{
+    struct world *w = *state;
+    struct conv_project p;
+    static const char *const IDS[] = {"apollo", "prj_../../x", "prj_a/b", "prj_", ""};
+    for (size_t i = 0; i < ARRAY_LEN(IDS); i++) {
+        assert_int_equal(change(w, named(IDS[i], "Apollo"), true), 0);
+        assert_int_equal(assign(w, "conv_1", IDS[i]), 0);
+        assert_false(projects_find(w->p, str_from(IDS[i]), &p));
+        assert_false(projects_of(w->p, STR("conv_1"), &p));
+    }
+    for (size_t i = 0; i < projects_count(w->p); i++)
+        assert_false(projects_at(w->p, i, &p));
 }
