@@ -253,7 +253,8 @@ struct mcp_client {
         struct timer deadline, patience;
         struct deferred start;
         unsigned versions_tried;
-        bool is_discovered; /* server/discover succeeded after the handshake had begun */
+        bool is_discovered;           /* server/discover succeeded after the handshake had begun */
+        const struct json *handshake; /* its result, while server/discover is asked again */
         bool has_probed, has_respawned, is_renewing, is_sse;
         struct err before_sse;
     } connect;

@@ -11,10 +11,12 @@
  *         +-- JSON-RPC error, era known from earlier --> server/discover
  *         +-- anything else --> failure
  *
- * A child that starts slowly may answer both requests: then the handshake decides, and the answer
- * to server/discover is used only if the handshake is refused (is_discovered). Some old servers
- * exit when their first message is unknown: these are started a second time with the handshake as
- * first message (has_respawned). */
+ * A child that starts slowly may answer both requests. If it refuses the handshake, its answer to
+ * server/discover counts (is_discovered). If it accepts both, it may have entered a session of the
+ * legacy era: server/discover is sent again, and only a second result makes the connection modern.
+ * Otherwise the kept result of the handshake counts (handshake). So the speed of the machine does
+ * not decide the era. Some old servers exit when their first message is unknown: these are started
+ * a second time with the handshake as first message (has_respawned). */
 #include <assert.h>
 #include <errno.h>
 
@@ -29,6 +31,7 @@
 
 static void send_discover(struct mcp_client *c);
 static void send_initialize(struct mcp_client *c);
+static void take_handshake(struct mcp_client *c, const struct json *result);
 
 static uint64_t connect_ms(const struct mcp_client *c)
 {
@@ -106,9 +109,14 @@ static void become_modern(struct mcp_client *c)
     client_ready(c);
 }
 
+static bool supports_modern(const struct json *result)
+{
+    return json_has_string(json_get(result, "supportedVersions"), STR(MCP_REVISION_MODERN));
+}
+
 static void take_discovered(struct mcp_client *c, const struct json *result)
 {
-    if (!json_has_string(json_get(result, "supportedVersions"), STR(MCP_REVISION_MODERN))) {
+    if (!supports_modern(result)) {
         send_initialize(c);
         return;
     }
@@ -148,10 +156,24 @@ static bool is_denial(const struct err *err)
     return err->code == -EACCES || err->code == -EKEYREJECTED;
 }
 
+/* The answer to the second server/discover, after the handshake succeeded too; NULL = none. */
+static void choose_era(struct mcp_client *c, const struct json *discovered)
+{
+    assert(c->connect.handshake && c->connect.initialize.id == 0);
+    if (discovered && supports_modern(discovered))
+        take_discovered(c, discovered);
+    else
+        take_handshake(c, c->connect.handshake);
+}
+
 static void on_discovered(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     struct mcp_client *c = x->client;
     timer_stop(&c->connect.patience);
+    if (c->connect.handshake) {
+        choose_era(c, r->result);
+        return;
+    }
     if (r->result) {
         take_discovered(c, r->result);
         return;
@@ -174,9 +196,12 @@ static void on_patience_over(void *ctx)
     struct mcp_client *c = ctx;
     client_enter(c);
     /* Over stdio a late answer is still welcome: the child may only be slow to start. */
-    if (c->transport->ops->is_http)
+    if (c->transport->ops->is_http || c->connect.handshake)
         exchange_drop(&c->connect.discover);
-    send_initialize(c);
+    if (c->connect.handshake)
+        choose_era(c, NULL);
+    else
+        send_initialize(c);
     client_leave(c);
 }
 
@@ -243,7 +268,10 @@ static bool may_be_older(const struct mcp_client *c, int status)
 static void on_handshake(struct mcp_exchange *x, const struct mcp_reply *r)
 {
     struct mcp_client *c = x->client;
-    if (r->result)
+    if (r->result && c->connect.is_discovered && !c->connect.is_renewing) {
+        c->connect.handshake = json_clone(&c->mem, r->result);
+        send_discover(c);
+    } else if (r->result)
         take_handshake(c, r->result);
     else if (c->connect.is_renewing)
         connect_fail(c, -EPROTO, "the server refuses a new session", r);

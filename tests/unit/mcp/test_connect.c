@@ -76,6 +76,41 @@ TEST_WITH(server_that_dies_always, rig_set_up, rig_tear_down)
     assert_non_null(strstr(r->closed.msg, "status 7"));
 }
 
+/* The answer to server/discover comes when the handshake is under way: the child started slowly. */
+#define LATE                                                                                       \
+    "{\"on\":\"server/discover\",\"times\":1},{\"on\":\"initialize\",\"send\":["                   \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\","                       \
+    "\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}},\"ttlMs\":0,"          \
+    "\"cacheScope\":\"public\"}},{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":{"                 \
+    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"                          \
+    "\"serverInfo\":{\"name\":\"rig\",\"version\":\"1\"}}}]},"
+
+TEST_WITH(slow_server_of_both_eras_is_modern, rig_set_up, rig_tear_down)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" LATE RIG_MODERN "{\"on\":\"x\"}]");
+    assert_true(r->is_ready);
+    assert_int_equal(mcp_era(r->client), MCP_ERA_MODERN);
+    assert_false(rig_has(&r->heard, "notifications/initialized"));
+}
+
+TEST_WITH(slow_server_that_has_begun_a_session_keeps_it, rig_set_up, rig_tear_down)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" LATE "{\"on\":\"x\"}]"); /* refuses the second server/discover */
+    assert_true(r->is_ready);
+    assert_int_equal(mcp_era(r->client), MCP_ERA_LEGACY);
+    rig_hears(r, "notifications/initialized");
+}
+
+TEST_WITH(slow_server_that_ignores_the_second_probe_keeps_its_session, rig_set_up, rig_tear_down)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" LATE "{\"on\":\"server/discover\"}]");
+    assert_true(r->is_ready);
+    assert_int_equal(mcp_era(r->client), MCP_ERA_LEGACY);
+}
+
 TEST_WITH(silence_is_bounded, rig_set_up, rig_tear_down)
 {
     struct rig *r = *state;
