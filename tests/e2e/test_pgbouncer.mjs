@@ -62,6 +62,11 @@ async function answerIsSeenOnTheOther(message) {
     const id = begun.body.conversationId
     const stream = b.watch(id)
     await stream.event('presence.snapshot')
+    // Deltas travel as soon as the other server knows of the stream.
+    await eventually(async () => {
+        await a.bob.post(`/v1/conversations/${id}/typing`, { isTyping: true })
+        return stream.frames.some((f) => f.event === 'typing')
+    })
     const answer = a.bob.post('/v1/chat', { message, conversationId: id })
     await stream.event('text.delta')
     await stream.event('run.done', (d) => d.runId !== begun.body.runId)
