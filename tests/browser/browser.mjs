@@ -35,6 +35,14 @@ function stretchMoments(moments) {
     globalThis.setTimeout = (fn, ms, ...rest) => real(fn, moments.includes(ms) ? ms * 20 : ms, ...rest)
 }
 
+/** Runs in the page: limits of time that the page measures itself are twenty times as long. aheadMs puts its clock forward. */
+export function slowClock() {
+    const real = performance.now.bind(performance)
+    const start = real()
+    globalThis.aheadMs = 0
+    performance.now = () => start + (real() - start) / 20 + globalThis.aheadMs
+}
+
 let browser
 before(async () => {
     const env = { ...process.env, LC_ALL: 'C.UTF-8' } // names of files that are not ASCII
@@ -66,15 +74,16 @@ const isApp = (url) => url === 'about:srcdoc'
 /**
  * A browser context (a person's browser) whose pages record what must never happen.
  * context.complaints() lists it; close() fails the case if there is anything. Unless `withKey` is
- * false, the browser has opened the link of a server in dev mode before: it has its cookies.
+ * false, the browser has opened the link of a server in dev mode before: it has its cookies. hasSlowClock: see slowClock().
  */
-export async function newContext({ withKey = true, ...options } = {}) {
+export async function newContext({ withKey = true, hasSlowClock = false, ...options } = {}) {
     // Requests of a service worker would pass by page.route.
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, serviceWorkers: 'block', ...options })
     context.setDefaultTimeout(WAIT_MS)
     if (withKey) openWithKey(context)
     const complaints = []
     await context.addInitScript(stretchMoments, MOMENTS_MS)
+    if (hasSlowClock) await context.addInitScript(slowClock)
     await context.exposeBinding('nbComplain', ({ frame }, what) => isApp(frame.url()) || complaints.push(what))
     await context.addInitScript(() => {
         addEventListener('securitypolicyviolation', (event) => {

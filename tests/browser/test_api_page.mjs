@@ -1,7 +1,7 @@
 // The page of the API: everything that the document has, found, opened and linked; light, dark, on a phone.
 import { assert, before, startServer, test } from '../support/tap.mjs'
 import { findings } from './axe.mjs'
-import { demoEnv, newContext, withPage } from './browser.mjs'
+import { demoEnv, newContext, soon, withPage } from './browser.mjs'
 
 let server, document
 before(async () => {
@@ -28,7 +28,7 @@ test('a route is found by words, opened, and says what it takes and answers', as
     await withPage(server.url + '/api.html', {}, async (page) => {
         await page.locator('main .operation').first().waitFor()
         await page.getByRole('searchbox', { name: 'Find a route' }).fill('post token')
-        assert.deepEqual(await page.locator('.operation:visible').evaluateAll((all) => all.map((one) => one.id)), ['createToken'])
+        await soon(async () => assert.deepEqual(await page.locator('.operation:visible').evaluateAll((all) => all.map((one) => one.id)), ['createToken']))
         await page.locator('#createToken > summary').click()
         await page.locator('#createToken .details').waitFor() // made after it has opened
         const words = await page.locator('#createToken').innerText()
@@ -41,7 +41,7 @@ test('an address with the name of a route opens it, and its events lead to their
         await page.locator('#streamChat[open] .events').waitFor()
         await page.locator('#streamChat .event', { hasText: 'text.delta' }).click()
         await page.waitForURL((url) => url.hash === '#model-event.text.delta')
-        assert.match(await page.locator('[id="model-event.text.delta"]').innerText(), /runId/)
+        await soon(async () => assert.match(await page.locator('[id="model-event.text.delta"]').innerText(), /runId/))
     })
 })
 

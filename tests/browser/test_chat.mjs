@@ -210,7 +210,7 @@ test('messages that could not be sent outlive the next one and a reload, in this
             await page.locator('.is-own', { hasText: text }).getByText('Not sent').waitFor()
         }
         assert.equal(await page.locator('.is-own').count(), 3)
-        assert.equal(await page.getByText('Thinking').count(), 0, 'nobody thinks about what was not sent')
+        await soon(async () => assert.equal(await page.getByText('Thinking').count(), 0, 'nobody thinks about what was not sent'))
         await page.unroute('**/v1/chat/stream')
         await page.reload()
         await soon(async () => assert.equal(await page.getByText('Not sent').count(), 2))

@@ -431,7 +431,7 @@ test('a conversation that is deleted elsewhere leaves the page immediately', () 
         const id = page.url().split('/').at(-1)
         await fetch(`${server.url}/v1/conversations/${id}`, { method: 'DELETE' })
         await page.getByRole('alert').getByText('was deleted, or is no longer shared').waitFor()
-        assert.equal(await page.locator('.message').count(), 0)
+        await soon(async () => assert.equal(await page.locator('.message').count(), 0))
         await eventually(async () => !(await titles(page)).some((title) => /goodbye/.test(title)))
     }))
 

@@ -1,7 +1,7 @@
 // Order in the list: pins, archive, several at once, the trash, what is unread, the width of the sidebar.
 import fs from 'node:fs'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
-import { answer, demoEnv, newContext, said, withPage, writeLog } from './browser.mjs'
+import { answer, demoEnv, newContext, said, soon, withPage, writeLog } from './browser.mjs'
 
 let server, workdir
 before(async () => {
@@ -187,11 +187,11 @@ test('search as one types: prefixes, titles first, by conversation, filters as c
         await search.fill('marm')
         const group = (name) => page.locator(`.hit-group[aria-label="${name}"]`)
         await group('Breakfast plans').waitFor()
-        assert.equal(await page.locator('.hit-group').first().getAttribute('aria-label'), 'Marmosets', 'titles come first')
+        await soon(async () => assert.equal(await page.locator('.hit-group').first().getAttribute('aria-label'), 'Marmosets', 'titles come first'))
         await group('Breakfast plans').locator('mark', { hasText: /^marm$/i }).first().waitFor()
         const before = await group('Breakfast plans').locator('.hit').count()
         await group('Breakfast plans').getByRole('button', { name: /^\+\d+ more$/ }).click()
-        assert.ok((await group('Breakfast plans').locator('.hit').count()) > before)
+        await soon(async () => assert.ok((await group('Breakfast plans').locator('.hit').count()) > before))
         await page.getByRole('button', { name: 'Titles' }).click()
         await group('Breakfast plans').waitFor({ state: 'detached' })
         assert.equal(await search.inputValue(), 'in:title marm')

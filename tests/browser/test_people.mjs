@@ -200,7 +200,7 @@ test('two people in one conversation: names, colours, live text, presence, typin
     await ann.locator('.faces').click()
     await dialog.getByRole('button', { name: 'Remove Bob' }).click()
     await bob.getByRole('alert').getByText('no longer shared with you').waitFor()
-    assert.equal(await bob.locator('.message').count(), 0)
+    await soon(async () => assert.equal(await bob.locator('.message').count(), 0))
     await soon(async () => assert.equal(await bob.locator('.composer').isVisible(), false))
     await eventually(async () => (await bob.locator('.row').count()) === 0)
     await annsBrowser.close()
@@ -210,6 +210,7 @@ test('two people in one conversation: names, colours, live text, presence, typin
 /** The labels of the menu of the open conversation. */
 async function menuOf(page) {
     await page.getByRole('button', { name: 'More about this conversation' }).click()
+    await page.getByRole('menuitem').first().waitFor()
     const labels = await page.getByRole('menuitem').allInnerTexts()
     await page.keyboard.press('Escape')
     return labels.map((label) => label.trim())
@@ -229,13 +230,13 @@ test('the page offers what one may do: a participant can leave, and neither rena
     await sharing.getByRole('button', { name: 'Remove Bob' }).waitFor()
     assert.deepEqual(await findings(ann), [])
     await ann.keyboard.press('Escape')
-    assert.deepEqual(await menuOf(ann), ['Pin', 'Archive', 'Rename', 'Move to a project', 'Share', 'Fork', 'Copy link', 'Export', 'Print', 'Delete'])
+    await soon(async () => assert.deepEqual(await menuOf(ann), ['Pin', 'Archive', 'Rename', 'Move to a project', 'Share', 'Fork', 'Copy link', 'Export', 'Print', 'Delete']))
     await soon(async () => assert.equal(await ann.getByRole('button', { name: 'Share', exact: true }).isVisible(), false))
 
     const bob = await logIn(bobsBrowser, 'bob@example.com', ann.url())
     await answered(bob, 1)
     await bob.locator('.row').first().waitFor()
-    assert.deepEqual(await menuOf(bob), ['Pin', 'Archive', 'Participants', 'Fork', 'Copy link', 'Export', 'Print', 'Leave'])
+    await soon(async () => assert.deepEqual(await menuOf(bob), ['Pin', 'Archive', 'Participants', 'Fork', 'Copy link', 'Export', 'Print', 'Leave']))
     await bob.locator('.topbar-title').dblclick()
     await soon(async () => assert.equal(await bob.getByRole('dialog').count(), 0))
     await bob.locator('.faces').click()

@@ -61,7 +61,7 @@ test('a call that is repeated is told with its reason and a countdown, also to t
         await note.waitFor()
         await page.getByRole('button', { name: 'Stop the answer' }).click()
         await answered(page, 2)
-        assert.equal(await note.isVisible(), false)
+        await note.waitFor({ state: 'hidden' })
     }))
 
 test('the skill of an answer and the share of the context that is used are shown, also after a reload', () =>

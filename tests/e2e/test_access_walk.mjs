@@ -410,7 +410,7 @@ test('every route answers every identity and target as its row says', async () =
     assert.deepEqual(wrong, [])
     const after = (await ask(bob(), 'GET', `/v1/conversations/${fixtures.shared}`)).body
     for (const name of ['title', 'visibility', 'participants', 'readers', 'ownerId']) assert.deepEqual(after[name], before[name], `refused requests changed ${name}`)
-})
+}, { timeoutMs: 800_000 }) // more than eight thousand requests
 
 // ---- tools, over REST and over MCP ----
 

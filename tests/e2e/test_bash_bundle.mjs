@@ -91,7 +91,7 @@ test('output, exit code, directory, environment', async () => {
     await b.initialize()
     const r = await b.exec({ command: 'echo out; echo err >&2; exit 3' })
     assert.deepEqual([r.stdout, r.stderr, r.exit_code], ['out\n', 'err\n', 3])
-    assert.ok(Number.isInteger(r.duration_ms) && r.duration_ms < 10000)
+    assert.ok(Number.isInteger(r.duration_ms) && r.duration_ms < 90000)
     assert.equal((await b.exec({ command: 'pwd' })).stdout, `${dir}\n`)
     assert.equal((await b.exec({ command: 'pwd', cwd: '/usr' })).stdout, '/usr\n')
     const env = await b.exec({ command: 'echo $KEPT $CHANGED $NEW', env: { CHANGED: 'new', NEW: 'n' } })

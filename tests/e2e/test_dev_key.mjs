@@ -83,7 +83,7 @@ test('nb link prints the link and the key again, and only the owner can read the
 
 test('serve shows the key to a terminal only; a file gets the address and how to get the link', async () => {
     assert.ok(!server.stdout.includes(server.key) && !server.stderr.includes(server.key))
-    assert.match(server.stdout, /Open +http:\/\/127\.0\.0\.1:\d+\/\n +it asks for a key: nb link --workdir /)
+    await server.waitFor(/Open +http:\/\/127\.0\.0\.1:\d+\/\n +it asks for a key: nb link --workdir /)
     const workdir = tmpdir()
     const term = await openTerminal(['serve', '--port', '0', '--workdir', workdir], { cols: 120 })
     await term.sees(/Open +http:\/\/127\.0\.0\.1:\d+\/#key=[\w-]{43}/)

@@ -94,7 +94,7 @@ test('a broken work directory: nobody is shown a path, the log says why, and hea
         const health = await office.nobody.get('/v1/health')
         assert.equal(health.body.status, 'degraded', what)
         assert.ok(!health.text.includes(office.workdir), health.text)
-        assert.ok(office.server.stderr.includes(dir), what)
+        await eventually(() => office.server.stderr.includes(dir))
     }
     fs.renameSync(dir, `${dir}.away`)
     await fails('removed')

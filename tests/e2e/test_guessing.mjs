@@ -1,5 +1,5 @@
 // Keys and passwords that are guessed: guessing is slow and noted, and locks out nobody known.
-import { assert, bareFetch, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, bareFetch, nb, sleep, startServer, test, tmpdir } from '../support/tap.mjs'
 import { openOffice, QUICK } from '../support/office.mjs'
 
 const KEY = 'a-long-enough-api-key'
@@ -8,13 +8,31 @@ const bearer = (value) => ({ authorization: `Bearer ${value}` })
 const ask = async (server, headers, target = '/v1/conversations') => (await bareFetch(server.url + target, { headers })).status
 const linesAbout = (server, words) => server.stderr.split('\n').filter((line) => line.includes(words))
 
+const WINDOW_MS = 60_000 // from the first attempt on
+const count = (codes, code) => codes.filter((c) => c === code).length
+
+/** The answers to so many wrong keys within one window, and how many attempts at that were needed. */
+async function guesses(server, target, n) {
+    for (let tries = 1; ; tries++) {
+        const began = performance.now(), codes = []
+        const some = async () => {
+            for (let i; (i = codes.length) < n; ) {
+                codes.push(0)
+                codes[i] = await ask(server, bearer(`guess-number-${i}-of-many-others`), target)
+            }
+        }
+        await Promise.all([some(), some(), some(), some()])
+        if (performance.now() - began < WINDOW_MS) return { codes, tries }
+        await sleep(WINDOW_MS) // the machine was too slow: a new window
+    }
+}
+
 async function guess(server, target, valid, limit = 30) {
-    const codes = []
-    for (let i = 0; i < limit + 30; i++) codes.push(await ask(server, bearer(`guess-number-${i}-of-many-others`), target))
-    assert.deepEqual(codes, [...codes.slice(0, limit).fill(target === '/v1/health' ? 200 : 401), ...Array(30).fill(429)])
+    const { codes, tries } = await guesses(server, target, limit + 30)
+    assert.deepEqual([count(codes, target === '/v1/health' ? 200 : 401), count(codes, 429)], [limit, 30])
     for (const value of valid) assert.equal(await ask(server, bearer(value), target), 200, 'a right one is accepted at any time')
-    assert.ok(linesAbout(server, 'wrong key').length <= 2, server.stderr)
-    assert.ok(linesAbout(server, 'from 127.0.0.1').length >= 1, server.stderr)
+    assert.ok(linesAbout(server, 'wrong key').length <= 2 || tries > 1, server.stderr)
+    await server.waitFor(/from 127\.0\.0\.1/)
     assert.ok(!server.stderr.includes('guess-number'))
 }
 
@@ -58,14 +76,14 @@ test('wrong passwords from many addresses do not lock out addresses of earlier l
     assert.equal(await logIn('correct horse battery', '192.0.2.1'), 200)
     // One address against many accounts, and many addresses against one.
     const spray = await Promise.all(Array.from({ length: 14 }, (_, i) => logIn('wrong', '198.51.100.1', `u${i}@example.com`)))
-    assert.deepEqual([spray.filter((s) => s === 401).length, spray.filter((s) => s === 429).length], [10, 4])
+    assert.deepEqual([count(spray, 401), count(spray, 429)], [10, 4])
     const swarm = await Promise.all(Array.from({ length: 24 }, (_, i) => logIn('wrong', `203.0.113.${i}`)))
-    assert.ok(swarm.filter((s) => s === 401).length <= 10 && swarm.includes(429), String(swarm))
-    const rest = await Promise.all(Array.from({ length: 20 }, (_, i) => logIn('wrong', `2001:db8:1:${i}::1`, `v${i}@example.com`)))
+    assert.ok(count(swarm, 401) <= 10 && swarm.includes(429), String(swarm))
+    const rest = await Promise.all(Array.from({ length: 6 }, (_, i) => logIn('wrong', `2001:db8:1:${i}::1`, `v${i}@example.com`)))
     assert.ok(rest.every((s) => s === 401), 'delayed, not refused')
     // Somebody known is not touched by all that, and still cannot guess at speed.
     assert.equal(await logIn('correct horse battery', '192.0.2.1'), 200)
-    const own = []
-    for (let i = 0; i < 12; i++) own.push(await logIn('wrong', '192.0.2.1'))
-    assert.deepEqual(own, [...Array(10).fill(401), 429, 429])
-}, { timeoutMs: 800_000 }) // about fifty passwords are checked, by a thread that gives way to everything else
+    // All at once: attempts are counted when they arrive, and ten passwords may take longer than the minute they are counted in.
+    const own = await Promise.all(Array.from({ length: 12 }, () => logIn('wrong', '192.0.2.1')))
+    assert.deepEqual([count(own, 401), count(own, 429)], [10, 2], String(own))
+}, { timeoutMs: 800_000 }) // about forty passwords are checked, by a thread that gives way to everything else

@@ -221,7 +221,7 @@ test('logins: claimed addresses, plain HTTP, the rest of a session, and the line
     const codes = []
     for (let i = 0; i < 11; i++) codes.push(await plain.guess({ 'x-forwarded-for': `192.0.2.${i}`, 'x-real-ip': `192.0.2.${i}`, forwarded: `for=192.0.2.${i}` }))
     assert.deepEqual(codes, [...Array(10).fill(401), 429])
-    assert.match(plain.server.stderr, /auth: a login from 127\.0\.0\.1 failed/)
+    await plain.server.waitFor(/auth: a login from 127\.0\.0\.1 failed/)
     assert.doesNotMatch(plain.server.stderr, /typed-by-mistake/)
     // ... and behind a proxy one client does not use up the attempts of the others.
     const behind = await open({ trustedProxies: ['127.0.0.1'], allowedHosts: ['nb.example.org'] })

@@ -62,6 +62,11 @@ async function answerIsSeenOnTheOther(message) {
     const id = begun.body.conversationId
     const stream = b.watch(id)
     await stream.event('presence.snapshot')
+    // Deltas travel as soon as the other server knows of the stream.
+    await eventually(async () => {
+        await a.bob.post(`/v1/conversations/${id}/typing`, { isTyping: true })
+        return stream.frames.some((f) => f.event === 'typing')
+    })
     const answer = a.bob.post('/v1/chat', { message, conversationId: id })
     await stream.event('text.delta')
     await stream.event('run.done', (d) => d.runId !== begun.body.runId)
@@ -75,8 +80,8 @@ async function answerIsSeenOnTheOther(message) {
 test('through PgBouncer in session mode: a run on one server is seen on the other, and found', async () => {
     if (!isThere) skip('the package pgbouncer is not installed')
     const id = await answerIsSeenOnTheOther('count to 30 kingfisher')
-    const found = await b.bob.get('/v1/search?q=kingfisher')
-    assert.ok(found.body.results.some((r) => r.conversationId === id), found.text)
+    // A search ends after some seconds, with what it has found by then.
+    await eventually(async () => (await b.bob.get('/v1/search?q=kingfisher')).body.results.some((r) => r.conversationId === id))
     assert.equal((await b.bob.get('/v1/conversations')).body.totalCount, 1)
 })
 

@@ -139,7 +139,7 @@ test('a database that goes away: 503, no addresses for users, and life goes on w
         assert.equal(answer.headers.get('retry-after'), '5', what)
         assert.ok(!answer.text.includes(postgres.home), `${what}: ${answer.text}`)
     }
-    assert.match(office.server.stderr, /cannot connect to the database|cannot be reached/)
+    await office.server.waitFor(/cannot connect to the database|cannot be reached/)
     await postgres.start()
     await eventually(async () => (await office.nobody.get('/v1/health')).status === 200)
     await eventually(async () => (await bob.post('/v1/chat', { message: 'again', conversationId: id })).status === 200)

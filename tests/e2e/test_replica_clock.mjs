@@ -55,7 +55,7 @@ test('a clock that is ten minutes wrong: no lease is taken too early, none is ke
     }
     // The clocks are wrong.
     const at = runs.map(({ stream, runId }) => Date.parse(stream.frames.find((f) => f.event === 'run.start' && f.data.runId === runId).data.ts))
-    assert.ok(at[1] - at[0] > (MINUTES - 1) * 60_000 && at[0] - at[2] > (MINUTES - 1) * 60_000, String(at))
+    assert.ok(at[1] - at[0] > (MINUTES / 2) * 60_000 && at[0] - at[2] > (MINUTES / 2) * 60_000, String(at)) // one began after the other
     // Everybody works longer than a lease lasts, and keeps the one that it took.
     const first = leases(), seen = new Map(runs.map(({ id }) => [id, new Set()]))
     await eventually(() => {

@@ -99,7 +99,7 @@ test('an answer that took longer than a role lasted is not sent', async () => {
         assert.ok(many <= 256, 'every answer was faster than the change of the role')
         const asked = Array.from({ length: many }, async () => ({ ...(await office.as('fay').get('/v1/usage')), at: performance.now() }))
         await setRole('fay', 'member')
-        await office.nobody.get('/v1/health') // what was sent before the change has arrived by now
+        for (let i = 0; i < 3; i++) await office.nobody.get('/v1/health') // what was sent before the change has been read by now
         const demoted = performance.now()
         const answers = (await Promise.all(asked)).filter((r) => r.at > demoted)
         await setRole('fay', 'admin')

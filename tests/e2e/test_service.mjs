@@ -52,7 +52,7 @@ test('a passed socket is served, also for a client that connected before the sta
     assert.equal(apps.name, 'apps')
     assert.match(await answer, /^HTTP\/1\.1 200 /)
     assert.equal(await ready(service), `READY=1\nSTATUS=Listening on port ${port}`)
-    assert.match(service.run.stderr, new RegExp(`passed the port ${port}: http.port has no effect`))
+    await service.run.waitFor(new RegExp(`passed the port ${port}: http.port has no effect`))
     const frame = await bareFetch(`http://127.0.0.1:${apps.port}/v1/health`)
     assert.notEqual(frame.status, 200) // the origin of interfaces does not have the API
     await service.run.stop('SIGTERM')

@@ -458,13 +458,15 @@ test('limits: requests at a time, requests per second, bytes, views', async () =
     await eventually(async () => (await call(v, 'release')).result)
     for (const s of slow.slice(1)) assert.ok((await s.until('done')).result)
 
-    const flood = await Promise.all(Array.from({ length: 6 }, async () => {
-        const answers = []
-        for (let i = 0; i < 40; i++) answers.push(await rpc(v, 'notifications/message', { data: 'x' }))
-        return answers
+    // As fast as the machine can: some are refused.
+    const refused = []
+    await Promise.all(Array.from({ length: 6 }, async () => {
+        for (let i = 0; i < 400 && refused.length === 0; i++) {
+            const { error } = await rpc(v, 'notifications/message', { data: 'x' })
+            if (error) refused.push(error)
+        }
     }))
-    const refused = flood.flat().filter((a) => a.error)
-    assert.ok(refused.length > 0 && refused.every((a) => a.error.code === -32000))
+    assert.ok(refused.length > 0 && refused.every((error) => error.code === -32000))
     await eventually(async () => (await rpc(v, 'tools/list')).result)
 
     const large = await me().post(`/v1/views/${v.viewId}/rpc`, { method: 'tools/call', params: { x: 'y'.repeat(1024 * 1024) } })

@@ -20,6 +20,7 @@
 
 enum {
     INPUT_MAX = 64 * 1024,
+    CHANGED_MIN = 100,  /* changed inputs, also if the seeds alone have taken all the time */
     INPUT_SECONDS = 60, /* on a busy machine, with sanitizers */
     SEEDS_MAX = 1024,
     CHANGES_MAX = 6, /* in one input */
@@ -266,11 +267,10 @@ int main(int argc, char **argv)
         run(replay.seeds[i].data, replay.seeds[i].size);
     printf("ok every seed\n");
     size_t tried = 0;
-    for (; now() < end; tried++)
+    for (; tried < CHANGED_MIN || now() < end; tried++)
         run_changed();
-    printf("# %zu seeds, %zu changed inputs\n%s changed seeds\n1..2\n", replay.nseeds, tried,
-           tried ? "ok" : "not ok");
+    printf("# %zu seeds, %zu changed inputs\nok changed seeds\n1..2\n", replay.nseeds, tried);
     for (size_t i = 0; i < replay.nseeds; i++)
         free(replay.seeds[i].data);
-    return tried ? 0 : 1;
+    return 0;
 }

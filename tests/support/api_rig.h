@@ -172,6 +172,12 @@ static inline void api_rig_close(void *ctx, str id)
 
 /* ---- life ---- */
 
+/* Attempts are counted by the minute; a slow machine needs longer for some hundreds. */
+static inline uint64_t api_rig_mono_ms(void)
+{
+    return 1000;
+}
+
 static inline void api_rig_sign_in(struct api_rig *t)
 {
     struct rig *r = t->rig;
@@ -185,7 +191,8 @@ static inline void api_rig_sign_in(struct api_rig *t)
                              .directory = r->directory,
                              .fetcher = t->fetcher,
                              .instance = &t->instance,
-                             .work_dir = r->dir.path};
+                             .work_dir = r->dir.path,
+                             .mono_ms = api_rig_mono_ms};
     if (auth_new(&deps, &t->auth, &e) < 0)
         fail_msg("%s", e.msg);
 }

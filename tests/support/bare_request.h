@@ -113,6 +113,6 @@ static inline void bare_end(struct loop *l)
     bool is_stopped = false;
     bare_end_request();
     http_server_stop(bare.server, 0, on_bare_stopped, &is_stopped);
-    assert_true(loop_run_until(l, &is_stopped, 20000));
+    assert_true(loop_run_until(l, &is_stopped, 60000));
     http_server_free(bare.server);
 }

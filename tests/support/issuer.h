@@ -102,7 +102,7 @@ static inline void issuer_ask(struct loop *l, struct fetcher *f, const char *url
     struct fetch_spec spec = {
         .url = str_from(url), .body = str_from(body), .has_body = body != NULL};
     fetch_start(f, &spec, &EVENTS, r);
-    bool is_answered = loop_run_until(l, &r->is_done, 20000);
+    bool is_answered = loop_run_until(l, &r->is_done, 60000);
     assert(is_answered);
 }
 

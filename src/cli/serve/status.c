@@ -5,7 +5,7 @@
 #include "cli/session/session.h"
 #include "cli/term/styled.h"
 
-#define HEALTH_MS 2000
+#define HEALTH_MS 10000 /* a busy server is not one that does not run */
 
 /* ---- status ---- */
 

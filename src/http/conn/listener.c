@@ -225,7 +225,7 @@ int http_listen_socket(struct http_server *s, int fd, uint16_t *ret_port, struct
 
 /* ---- Unix sockets ---- */
 
-enum { STALE_TRIES = 10, STALE_TRY_MS = 50 };
+enum { STALE_TRIES = 40, STALE_TRY_MS = 50 };
 
 /* 0 when any process accepts the connection. */
 static int knock(const struct sockaddr_un *addr)

@@ -1,5 +1,7 @@
 #include "runtime/turn/guide.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "bundle/bundle.h"
@@ -38,14 +40,14 @@ void guides_done(struct guides *g)
     map_done(&g->by_app);
 }
 
-static void keep_guide(struct guides *all, str key, str text)
+static void keep_guide(struct guides *all, str key, str text, uint64_t fresh_ms)
 {
     if (map_len(&all->by_app) >= GUIDES_MAX) {
         guides_done(all);
         guides_init(all);
     }
     struct guide *g = xcalloc(1, sizeof *g);
-    g->until_ms = clock_mono_ms() + GUIDE_FRESH_MS;
+    g->until_ms = clock_mono_ms() + fresh_ms;
     g->text = str_dup(text);
     guide_free(map_del(&all->by_app, key));
     map_put(&all->by_app, key, g);
@@ -83,7 +85,8 @@ static str text_of(const struct mcp_reply *r)
 static void on_guide_read(void *ctx, const struct mcp_reply *r)
 {
     struct guide_reading *g = ctx;
-    keep_guide(&g->turn->rt->guides, g->key, text_of(r));
+    bool is_late = r->err && r->err->code == -ETIMEDOUT;
+    keep_guide(&g->turn->rt->guides, g->key, text_of(r), is_late ? GUIDE_LATE_MS : GUIDE_FRESH_MS);
     give(g->turn, text_of(r));
     g->then(g->turn);
 }

@@ -3,8 +3,9 @@
  * A server may offer the resource skill://<server>/usage. It is read at most once in
  * GUIDE_FRESH_MS, from running apps with a trust score of at least PROMPT_TRUST_MIN and without
  * changes that wait for approval, and is put into the prompt as third-party text. A server that
- * does not answer within GUIDE_WAIT_MS has no guide for that time. The guide of a run is part of
- * its setting (setting.h), so that a resumed run gets the same text. Loop thread only. */
+ * does not answer within GUIDE_WAIT_MS is asked again after GUIDE_LATE_MS: it may only have been
+ * busy. The guide of a run is part of its setting (setting.h), so that a resumed run gets the same
+ * text. Loop thread only. */
 #pragma once
 
 #include "base/map.h"
@@ -13,6 +14,7 @@ struct turn;
 
 #define GUIDE_FRESH_MS (5u * 60 * 1000)
 #define GUIDE_WAIT_MS  2000
+#define GUIDE_LATE_MS  15000
 #define GUIDES_MAX     64 /* kept */
 
 struct guides {

@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <time.h>
 
-/* A session outlives its client by a moment: long enough to refuse a server that is restarted. */
-enum { TRIES_OWN = 40, TRIES_OTHER = 20, TRY_MS = 50 };
+/* A session outlives its client by a moment, on a busy machine by seconds: long enough to refuse a
+ * server that is restarted. */
+enum { TRIES_OWN = 200, TRIES_OTHER = 60, TRY_MS = 50 };
 
 /* 28258 is "nb" */
 #define LOCK_ALONE  "SELECT pg_try_advisory_lock(28258, 1)"

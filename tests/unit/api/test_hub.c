@@ -2,6 +2,7 @@
  * heartbeats, and watchers that are too slow. */
 #include "api/live/hub.h"
 #include "support/api_streams.h"
+#include "support/stopped_clock.h"
 
 static struct api_answer post(struct api_rig *t, const char *who, const char *id, const char *what,
                               const char *body)
@@ -259,18 +260,20 @@ TEST_WITH(the_answer_to_a_chat_message_has_no_heartbeats, api_set_up, api_tear_d
 TEST_WITH(a_stream_ends_when_its_token_expires, api_set_up, api_tear_down)
 {
     struct api_rig *t = *state;
-    int64_t expires_ms = clock_now_ms() + 4000; /* the streams are open by then */
+    clock_stop();
+    int64_t expires_ms = clock_now_ms() + 4000;
     api_add_token(t, "short",
                   (struct auth_new_token){
                       .user_id = STR("usr_ben"), .scopes = SCOPE_READ, .expires_ms = expires_ms});
     struct api_stream *brief = api_watch_workspace(t, "short", ""),
                       *ben = api_watch_workspace(t, "ben", "");
-    rig_until(t->rig, clock_now_ms() >= expires_ms);
+    stopped_clock_ms = expires_ms;
     beat(t);
     stream_end(brief);
     api_conversation(t, "ben", "hello");
     stream_wait(ben, "conversation.created");
     assert_status(api_get(t, "short", "/v1/events"), 401);
+    clock_continue();
 }
 
 /* ---- slow watchers ---- */

@@ -603,7 +603,7 @@ SOURCE_TEST(a_removed_bundle_answers_its_calls)
     call(ana, NULL);
     host.changed(host.ctx, &bundle, BUNDLE_REMOVED);
     assert_true(sent.cancelled[0]);
-    assert_true(loop_run_until(loop, &answer.is_done, 5000));
+    assert_true(loop_run_until(loop, &answer.is_done, 60000));
     assert_true(answer.is_error);
     assert_string_equal(answer.text, "srv__echo: its source srv was removed while the call ran.");
     assert_null(tool_of("srv__echo"));

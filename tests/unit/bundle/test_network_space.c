@@ -44,7 +44,7 @@ static int try_inside(const struct network_rules *r, const char *host, uint16_t 
     struct network_ip ip;
     struct sockaddr_storage sa;
     char c = 'x';
-    alarm(20);
+    alarm(60);
     int gates = network_proxy_start(&arena, r);
     if (gates < 0 || network_space_enter(r, gates, &e) < 0) {
         fprintf(stderr, "%s\n", e.msg);
@@ -76,7 +76,7 @@ static pid_t echo(int fd)
     pid_t pid = fork();
     if (pid == 0) {
         char c;
-        alarm(20);
+        alarm(60);
         int peer = accept(fd, NULL, NULL);
         _exit(recv(peer, &c, 1, 0) == 1 && send(peer, &c, 1, MSG_NOSIGNAL) == 1 ? 0 : 1);
     }
