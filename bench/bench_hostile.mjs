@@ -11,9 +11,13 @@ import os from 'node:os'
 import path from 'node:path'
 
 const WS = 'ws_team'
-const CORES = os.availableParallelism()
+/** The numbers of the cores that this process may use: "0-3,6". */
+const CORES = /^Cpus_allowed_list:\s*(\S+)$/m.exec(fs.readFileSync('/proc/self/status', 'utf8'))[1].split(',').flatMap((part) => {
+    const [first, last = first] = part.split('-').map(Number)
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i)
+})
 const TURNS_MIN = 5 // also when the machine is so busy that these take longer than the time
-const onCore = (n) => (CORES > 1 ? ['taskset', '-c', String(n)] : [])
+const onCore = (n) => (CORES.length > 1 ? ['taskset', '-c', String(CORES[n])] : [])
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 // ---- the hostile people, in a process of their own ----
@@ -128,7 +132,7 @@ function startServer(dir) {
         let said = ''
         const hear = (data) => {
             said += data
-            const m = /http:\/\/[^\s:]+:(\d+)/.exec(said)
+            const m = /http:\/\/[^\s:]+:(\d+)\D/.exec(said) // all of the port
             if (m) resolve({ nb, port: Number(m[1]) })
         }
         nb.stdout.on('data', hear)
@@ -210,7 +214,7 @@ export async function run({ seconds, quietSeconds = Math.min(10, seconds), isCou
 }
 
 async function main() {
-    if (CORES > 1) spawnSync('taskset', ['-c', '-p', '0', String(process.pid)])
+    if (CORES.length > 1) spawnSync('taskset', ['-c', '-p', String(CORES[0]), String(process.pid)])
     const seconds = Number(process.env.SECONDS ?? 60)
     const { before, during, rssMb, load, sent: made } = await run({ seconds, isCounted: true })
     for (const what of ['turns', 'removals']) {

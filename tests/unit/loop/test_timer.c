@@ -38,11 +38,16 @@ TEST(order_of_firing)
     struct script s = {.loop = loop_new(NULL), .wanted = 5};
     struct actor a[5];
     static const uint64_t delay[] = {12, 2, 7, 2, 0};
-    for (int i = 0; i < 5; i++) {
+    uint64_t began;
+    for (int i = 0; i < 5; i++)
         actor_init(&a[i], &s, (char)('a' + i), note);
-        timer_start(&a[i].timer, delay[i]);
-        assert_true(timer_active(&a[i].timer));
-    }
+    do { /* again if a busy machine has stopped the program between two of them */
+        began = clock_mono_us();
+        for (int i = 0; i < 5; i++) {
+            timer_start(&a[i].timer, delay[i]);
+            assert_true(timer_active(&a[i].timer));
+        }
+    } while (clock_mono_us() - began >= 1000);
     assert_true(loop_run_until(s.loop, &s.done, PATIENCE_MS));
     assert_string_equal(s.fired, "ebdca"); /* equal times in the order of their starts */
     assert_false(timer_active(&a[0].timer));
@@ -175,7 +180,8 @@ TEST(a_timer_without_delay_starves_nobody)
     loop_post(l, set_true, &post_came);
     assert_true(loop_run_until(l, &post_came, PATIENCE_MS));
     bool never = false;
-    loop_run_until(l, &never, 5);
+    for (int i = 0; i < PATIENCE_MS && s.turns < 2; i++)
+        loop_run_until(l, &never, 1);
     assert_true(s.turns > 1);
     s.enough = true;
     timer_stop(&s.timer);
