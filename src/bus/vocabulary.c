@@ -35,6 +35,7 @@ const struct event_kind EVENT_KINDS[EV_END] = {
         SAME("input.requested",
              "runId inputId kind source callId message forUserId? schema? url? detail?"),
     [EV_INPUT_ANSWERED] = SAME("input.answered", "runId inputId action userId?"),
+    [EV_RUN_AUTHOR] = EVENT("run.author", "", "runId userId toolLimit? wordsOf?"),
     [EV_RUN_DONE] = SAME("run.done", "runId stopReason detail? iterations totalMs"),
     [EV_RUN_ERROR] = SAME("run.error", "runId error errorType partialText?"),
     [EV_AUX_USAGE] = EVENT("aux.usage", "",

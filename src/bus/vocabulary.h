@@ -24,6 +24,7 @@ enum event_type {
     EV_ASK_ANSWERED,
     EV_INPUT_REQUESTED,
     EV_INPUT_ANSWERED,
+    EV_RUN_AUTHOR,
     EV_RUN_DONE,
     EV_RUN_ERROR,
     EV_AUX_USAGE,

@@ -60,6 +60,15 @@ static void context_member(struct json_writer *w, const struct view_context *c, 
     jw_end(w);
 }
 
+static void rights_members(struct json_writer *w, struct json_strs tool_limit,
+                           struct json_strs words_of)
+{
+    if (tool_limit.items)
+        jw_kstrs(w, "toolLimit", tool_limit.items, tool_limit.len);
+    if (words_of.len > 0)
+        jw_kstrs(w, "wordsOf", words_of.items, words_of.len);
+}
+
 str event_user_message(struct arena *a, const struct event_message *m)
 {
     struct event_line l;
@@ -72,11 +81,7 @@ str event_user_message(struct arena *a, const struct event_message *m)
     jw_end(&l.w);
     add_optional(&l.w, "userId", m->user_id);
     add_optional(&l.w, "queuedId", m->queued_id);
-    if (m->tool_limit.items) {
-        jw_kstrs(&l.w, "toolLimit", m->tool_limit.items, m->tool_limit.len);
-    }
-    if (m->words_of.len > 0)
-        jw_kstrs(&l.w, "wordsOf", m->words_of.items, m->words_of.len);
+    rights_members(&l.w, m->tool_limit, m->words_of);
     add_optional(&l.w, "app", m->app);
     if (m->ncontexts > 0)
         context_member(&l.w, m->contexts, m->ncontexts);
@@ -95,6 +100,15 @@ str event_run_start(struct arena *a, const struct event_run *r)
     add_optional(&l.w, "resumes", r->resumes);
     add_optional(&l.w, "parentRunId", r->parent_run_id);
     setting_member(&l.w, r->setting);
+    return line_end(&l, a);
+}
+
+str event_run_author(struct arena *a, const struct event_author *by)
+{
+    struct event_line l;
+    line_begin(&l, EV_RUN_AUTHOR, by->run_id);
+    jw_kstr(&l.w, "userId", by->user_id);
+    rights_members(&l.w, by->tool_limit, by->words_of);
     return line_end(&l, a);
 }
 

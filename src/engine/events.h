@@ -11,6 +11,12 @@ struct event_run {
     str setting;                       /* a JSON value (runtime/turn/setting.h); may be empty */
 };
 str event_run_start(struct arena *a, const struct event_run *r);
+/* Somebody whose words the run reads without a message of theirs; as in event_message. */
+struct event_author {
+    str run_id, user_id;
+    struct json_strs tool_limit, words_of;
+};
+str event_run_author(struct arena *a, const struct event_author *by);
 const char *event_finish_name(enum llm_stop stop); /* finishReason */
 #define EVENT_FINISH_CANCELLED "cancelled"         /* that of event_llm_partial */
 /* thinking_ms: how long the model was seen thinking; 0 = not at all. */

@@ -74,6 +74,11 @@ void past_user(struct past *p, struct arena *a, const struct json *event)
     add_limit(p, a, json_get(event, "toolLimit"));
 }
 
+bool past_is_answer(const struct json *event)
+{
+    return str_eq(json_get_string(event, "action"), STR("accept"));
+}
+
 bool past_knows_user(const struct past *p, str line)
 {
     struct json_scan scan;

@@ -28,10 +28,12 @@ struct past {                 /* zeroed = nothing has been written */
     struct json_strs tools; /* names of the tools that were called; the latest last */
 };
 
-/* A user's message: a parsed event, or a line of the older format. */
+/* A user's message: a parsed event, or a line of the older format; or run.author. */
 void past_user(struct past *p, struct arena *a, const struct json *event);
 /* Does this line of a user's message add nothing? False also when it would have to be parsed. */
 bool past_knows_user(const struct past *p, str line);
+/* Does this input.answered give words to the run? Whoever declines has written nothing. */
+bool past_is_answer(const struct json *event);
 /* An answer of a model: llm.response, or a line of the older format. */
 void past_answer(struct past *p, struct arena *a, const struct json *event);
 

@@ -41,7 +41,7 @@ static void inputs_answer(struct api_wait *w, const struct conv *c)
         api_bad_request(w->req, "action: expected accept, decline or cancel");
         return;
     }
-    int r = tool_question_answer(w->space->runtime, w->id, w->req->params[1], api_user(w->req),
+    int r = tool_question_answer(w->space->runtime, w->id, w->req->params[1], api_actor(w->req),
                                  action, body->content, &e);
     if (r < 0) {
         api_fail(w->req, FROM_INPUT, &e);

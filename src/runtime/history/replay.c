@@ -90,6 +90,19 @@ static void user_message(struct replay *r, const struct json *event)
         past_user(&r->past, r->kept, event);
 }
 
+static void run_author(struct replay *r, const struct json *event)
+{
+    if (r->is_for_model)
+        past_user(&r->past, r->kept, event);
+}
+
+/* The model reads what a tool makes of the answer. Logs before run.author have only this. */
+static void input_answered(struct replay *r, const struct json *event)
+{
+    if (past_is_answer(event))
+        run_author(r, event);
+}
+
 /* ---- assistant messages and their calls ---- */
 
 static size_t count_calls(const struct json *parts)
@@ -373,6 +386,8 @@ static const struct {
     {EV_TOOL_DONE, tool_done},
     {EV_ASK_OPENED, ask_opened},
     {EV_ASK_ANSWERED, ask_answered},
+    {EV_RUN_AUTHOR, run_author},
+    {EV_INPUT_ANSWERED, input_answered},
     {EV_HISTORY_COMPACTED, history_compacted},
     {EV_RUN_START, run_start, .is_for_people = true},
     {EV_RUN_DONE, run_done},

@@ -12,6 +12,7 @@
 struct tool_question {
     struct list_node node;
     struct turn *turn; /* the turn in whose conversation it appears */
+    str asked_in; /* the conversation of the run whose tool asks: that of `turn`, or below it */
     struct arena arena;
     char id[RANDOM_ID_MAX];
     struct tool_question_spec q;
@@ -162,6 +163,7 @@ struct tool_question *tool_question_open(void *tool_host, const struct tool_ques
     struct arena *a = &own->arena;
     arena_init(a);
     own->turn = t;
+    own->asked_in = arena_str(a, ((const struct turn *)tool_host)->conversation_id);
     own->fn = fn;
     own->ctx = ctx;
     own->q = (struct tool_question_spec){
@@ -250,10 +252,22 @@ static int accept_form(struct tool_question *q, const struct json *content, stru
     return q->q.schema ? schema_validate(q->q.schema, *ret, "content", e) : 0;
 }
 
-int tool_question_answer(struct runtime *rt, str conversation_id, str input_id, str user_id,
-                         enum tool_question_action action, const struct json *content,
-                         struct err *e)
+/* The run whose tool has asked reads the answer, and its result goes to the runs above it. */
+static void join_answerer(const struct tool_question *q, const struct actor *who)
 {
+    struct runtime *rt = q->turn->rt;
+    struct turn *t = turn_active(rt, q->asked_in);
+    while (t) {
+        turn_add_author(t, who);
+        t = turn_is_child(t) ? turn_active(rt, t->msg->req.child->parent_conversation_id) : NULL;
+    }
+}
+
+int tool_question_answer(struct runtime *rt, str conversation_id, str input_id,
+                         const struct actor *who, enum tool_question_action action,
+                         const struct json *content, struct err *e)
+{
+    str user_id = actor_user(who);
     struct tool_question *q = find_question(rt, conversation_id, input_id);
     struct json *full = NULL;
     if (!q)
@@ -267,6 +281,8 @@ int tool_question_answer(struct runtime *rt, str conversation_id, str input_id, 
         if (r < 0)
             return r;
     }
+    if (action == TOOL_QUESTION_ACCEPT)
+        join_answerer(q, who);
     record_end(q, ACTIONS[action], user_id);
     settle_question(q, action, full);
     return 0;

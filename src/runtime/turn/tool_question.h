@@ -52,8 +52,8 @@ struct json *tool_questions_json(const struct runtime *rt, str conversation_id, 
 /* A person's answer. The caller has checked that this person may send. content is checked
  * against the schema's required names and types. -ENOENT: it is not open; -EPERM: only another
  * person may answer it; -EINVAL: the content does not fit the schema, with a message for the
- * person. */
-int tool_question_answer(struct runtime *rt, str conversation_id, str input_id, str user_id,
-                         enum tool_question_action action, const struct json *content,
-                         struct err *e);
+ * person. With accept, the runs that get the answer have no more rights than this person. */
+int tool_question_answer(struct runtime *rt, str conversation_id, str input_id,
+                         const struct actor *who, enum tool_question_action action,
+                         const struct json *content, struct err *e);
 bool tool_question_parse_action(str name, enum tool_question_action *ret);

@@ -224,7 +224,8 @@ static const struct json *parent_json(struct turn *t)
     return p;
 }
 
-/* The events of the program in front of the message, the message, and the start of the run. */
+/* The events of the program in front of the message, the message (or who wrote those events), and
+ * the start of the run. */
 static const str *opening_events(struct turn *t, size_t *ret_n)
 {
     const struct turn_request *req = &t->msg->req;
@@ -232,8 +233,9 @@ static const str *opening_events(struct turn *t, size_t *ret_n)
     str *lines = arena_array(&t->arena, n + 2, sizeof *lines);
     for (size_t i = 0; i < n; i++)
         lines[i] = req->client->lines[i];
-    if (req->message.n > 0 || req->files || n == 0)
-        lines[n++] = message_event(t->msg, &t->arena);
+    bool has_message = req->message.n > 0 || req->files || n == 0;
+    lines[n++] =
+        has_message ? message_event(t->msg, &t->arena) : message_author_event(t->msg, &t->arena);
     lines[n++] = turn_run_start_event(t, STR_NONE);
     *ret_n = n;
     return lines;

@@ -259,6 +259,9 @@ struct message *message_new(struct runtime *rt, const struct turn_request *req,
 void message_enter(struct message *m, enum message_state state);
 void message_announce(struct message *m, str conversation_id, str run_id, bool is_new);
 str message_event(const struct message *m, struct arena *a); /* its user.message */
+/* Instead of it, when the request has only results of the program's own tools: its run.author. */
+str message_author_event(const struct message *m, struct arena *a);
+struct json_strs message_token_limit(const struct actor *a); /* items NULL = none */
 int message_check_text(str text, struct err *e);
 int message_check_request(const struct turn_request *req, struct err *e);
 int turn_check_sight(const struct turn *t, struct err *e); /* can its model see its files? */
@@ -323,6 +326,9 @@ void turn_accept_answer(struct turn *t);
 
 /* ---- actor of a turn (turn_actor.c) ---- */
 void turn_narrow(struct turn *t, struct actor *narrower); /* takes the reference */
+/* Words of this person reach the model without a message: the run, and by its log later ones, have
+ * no more rights than the person. */
+void turn_add_author(struct turn *t, const struct actor *who);
 void turn_join_authors(struct turn *t);     /* narrows to all authors of the conversation */
 bool turn_is_sole(const struct turn *t);    /* nobody else has an account */
 bool turn_has_others(const struct turn *t); /* it contains messages of several people */

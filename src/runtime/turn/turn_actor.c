@@ -5,6 +5,7 @@
  * a shared conversation that later runs with an admin's rights. */
 #include <assert.h>
 
+#include "engine/events.h"
 #include "runtime/turn/turn.h"
 #include "workspace/roster/directory.h"
 
@@ -32,6 +33,17 @@ void turn_join_authors(struct turn *t)
         turn_narrow(t, actor_join_author(t->actor, p->others.items[i], (struct json_strs){0}));
     for (size_t i = 0; i < p->nlimits; i++)
         turn_narrow(t, actor_narrow(t->actor, FILTER_TOKEN, p->limits[i]));
+}
+
+void turn_add_author(struct turn *t, const struct actor *who)
+{
+    struct event_author by = {str_from(t->run_id), actor_user(who), message_token_limit(who), {0}};
+    struct actor *both = turn_is_sole(t) ? actor_narrow(t->actor, FILTER_TOKEN, by.tool_limit)
+                                         : actor_join_author(t->actor, by.user_id, by.tool_limit);
+    bool is_known = both == t->actor;
+    turn_narrow(t, both);
+    if (!is_known)
+        turn_record(t, event_run_author(&t->arena, &by));
 }
 
 bool turn_project(const struct turn *t, struct conv_project *ret)

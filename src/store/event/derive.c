@@ -161,6 +161,17 @@ static void on_run_start(struct derive *d, const struct json *v)
     d->conv.last_run = STR("open");
 }
 
+static void on_run_author(struct derive *d, const struct json *v)
+{
+    past_user(&d->conv.past, &d->arena, v);
+}
+
+static void on_input_answered(struct derive *d, const struct json *v)
+{
+    if (past_is_answer(v))
+        on_run_author(d, v);
+}
+
 static void on_run_done(struct derive *d, const struct json *v)
 {
     d->conv.last_run = stop_name(json_get_string(v, "stopReason"));
@@ -235,6 +246,8 @@ static void on_legacy_message(struct derive *d, const struct json *v)
 static void (*const HANDLERS[])(struct derive *d, const struct json *v) = {
     [EV_USER_MESSAGE] = on_user_message,
     [EV_RUN_START] = on_run_start,
+    [EV_RUN_AUTHOR] = on_run_author,
+    [EV_INPUT_ANSWERED] = on_input_answered,
     [EV_RUN_DONE] = on_run_done,
     [EV_RUN_ERROR] = on_run_error,
     [EV_LLM_RESPONSE] = on_llm_response,

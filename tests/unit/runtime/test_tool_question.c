@@ -62,7 +62,20 @@ void turn_record(void *tool_host, str line)
     snprintf(log_text, sizeof log_text, "%.*s", STR_ARG(line));
 }
 
+static const struct turn *joined[4]; /* the turns that got an author, in order */
+static size_t njoined;
+
+void turn_add_author(struct turn *t, const struct actor *who)
+{
+    assert_string_equal(actor_user(who).p, "usr_1");
+    assert_true(njoined < ARRAY_LEN(joined));
+    joined[njoined++] = t;
+}
+
 /* ---- a conversation ---- */
+
+static const struct principal PERSON = {.user_id = STR_INIT("usr_1")};
+static const struct actor WHO = {.people = &PERSON, .npeople = 1};
 
 static struct runtime rt;
 static struct message message;
@@ -97,7 +110,7 @@ static int set_up(void **state)
     list_init(&rt.tool_questions);
     map_init(&rt.busy);
     memset(running, 0, sizeof running);
-    now_ms = watchers = 0;
+    now_ms = watchers = njoined = 0;
     return 0;
 }
 
@@ -231,7 +244,8 @@ TEST_WITH(an_answer_has_to_fit_the_form, set_up, tear_down)
     struct tool_question_spec q = {
         .kind = TOOL_QUESTION_FORM, .source = STR("s"), .schema = schema};
     assert_non_null(tool_question_open(&turn, &q, on_end, &h));
-    str id = open_id(&a), who = STR("usr_1"), conv = STR("conv_1");
+    const struct actor *who = &WHO;
+    str id = open_id(&a), conv = STR("conv_1");
     assert_int_equal(tool_question_answer(&rt, conv, id, who, TOOL_QUESTION_ACCEPT, NULL, &e),
                      -EINVAL);
     assert_int_equal(tool_question_answer(&rt, conv, id, who, TOOL_QUESTION_ACCEPT, wrong, &e),
@@ -241,7 +255,10 @@ TEST_WITH(an_answer_has_to_fit_the_form, set_up, tear_down)
         tool_question_answer(&rt, STR("conv_2"), id, who, TOOL_QUESTION_ACCEPT, right, &e),
         -ENOENT);
     assert_int_equal(h.times, 0);
+    assert_int_equal(njoined, 0);
+    map_put(&rt.busy, conv, &busy);
     assert_int_equal(tool_question_answer(&rt, conv, id, who, TOOL_QUESTION_ACCEPT, right, &e), 0);
+    assert_true(njoined == 1 && joined[0] == &turn);
     assert_int_equal(h.times, 1);
     assert_string_equal(h.content, "{\"n\":1,\"c\":\"crimson\"}");
     assert_non_null(strstr(log_text, "\"userId\":\"usr_1\""));
