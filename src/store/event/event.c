@@ -35,9 +35,35 @@ bool event_scan(str line, struct event_head *ret)
     return read_head(line, false, ret);
 }
 
+static bool is_plain(str text)
+{
+    return text.n > 0 && str_find_char(text, '"') < 0 && str_find_char(text, '\\') < 0;
+}
+
+/* {"ts":"2026-01-01T00:00:00.000Z","type":"...", as nb writes nearly every line. False: it looks
+ * different. */
+static bool peek_usual(str line, struct event_head *ret)
+{
+    static const char TS[] = "{\"ts\":\"", TYPE[] = "\",\"type\":\"";
+    enum { TS_AT = sizeof(TS) - 1, TS_END = TS_AT + CLOCK_ISO_LEN };
+    str rest = str_skip(line, TS_END);
+    if (!str_starts(line, str_make(TS, TS_AT)) ||
+        !str_starts(rest, str_make(TYPE, sizeof(TYPE) - 1)))
+        return false;
+    rest = str_skip(rest, sizeof(TYPE) - 1);
+    ptrdiff_t end = str_find_char(rest, '"');
+    str type = str_slice(rest, 0, end > 0 ? (size_t)end : 0);
+    if (!is_plain(type) || !is_plain(str_slice(line, TS_AT, TS_END)))
+        return false;
+    *ret = (struct event_head){.type = event_type_of(type),
+                               .type_name = type,
+                               .ts = str_slice(line, TS_AT - 1, TS_END + 1)};
+    return true;
+}
+
 bool event_peek(str line, struct event_head *ret)
 {
-    return read_head(line, true, ret);
+    return peek_usual(line, ret) || read_head(line, true, ret);
 }
 
 static int event_check(struct arena *a, str in, struct json **ret, struct err *e)

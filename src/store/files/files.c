@@ -183,7 +183,9 @@ static void on_lines_written(struct log_task *t)
         op->pos[i] = at += t->lines[i].n;
     if (op->err.code)
         cache_drop(files(op)->cache, op->id); /* it may have read lines that were undone */
-    else if (t->kind == LOG_APPEND)
+    else if (t->kind == LOG_CREATE)
+        cache_create(files(op)->cache, op);
+    else
         cache_append(files(op)->cache, op);
     index_touch(files(op)->index, op->id);
     op_done(op);

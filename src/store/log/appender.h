@@ -86,6 +86,8 @@ struct log_task {
 
     /* the result */
     uint64_t start; /* offset of the first line in the log */
+    dev_t dev;      /* LOG_CREATE: of the new log */
+    ino_t ino;
     struct err err;
 };
 
