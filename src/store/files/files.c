@@ -193,10 +193,8 @@ static void on_lines_written(struct log_task *t)
 
 static void submit_lines(struct store_op *op, enum log_task_kind kind)
 {
-    op->task = (struct log_task){.lines = op->lines,
-                                 .n = op->nlines,
-                                 .may_wait = op->may_wait,
-                                 .prepare = append_prepare};
+    op->task = (struct log_task){
+        .lines = op->lines, .n = op->nlines, .may_wait = op->may_wait, .prepare = append_prepare};
     if (files(op)->layout->record)
         op->task.lines = arena_array(&op->arena, op->nlines + 1, sizeof(str));
     for (size_t i = 0; i < op->nlines; i++)
