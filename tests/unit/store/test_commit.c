@@ -542,6 +542,28 @@ TEST(a_quiet_directory_is_only_logs)
     end(t);
 }
 
+/* Its lines are durable: some seconds without use are no reason for a sync. The test needs two
+ * ticks before the third, which ends a quiet journal. */
+TEST(a_log_in_the_journal_may_rest)
+{
+    enum { TWO_TICKS_MS = 2300, THREE_TICKS_MS = 2900 };
+    bool is_in_time = false;
+    for (int i = 0; i < 20 && !is_in_time; i++) {
+        uint64_t began_ms = clock_mono_ms();
+        struct test *t = begin(1);
+        engage(t, 2);
+        assert_int_equal(run(t, 1, LOG_APPEND, "{}\n"), 0);
+        int syncs = atomic_load(&t->rec.log_syncs);
+        turn(t, TWO_TICKS_MS);
+        syncs = atomic_load(&t->rec.log_syncs) - syncs;
+        is_in_time = clock_mono_ms() - began_ms < THREE_TICKS_MS;
+        if (is_in_time)
+            assert_int_equal(syncs, 0);
+        end(t);
+    }
+    assert_true(is_in_time);
+}
+
 TEST(closing_at_any_moment)
 {
     for (int i = 0; i < 20; i++) {
