@@ -239,30 +239,42 @@ TEST_WITH(a_tool_round_with_results_at_different_times, setup, teardown)
 /* ---- a busy directory: its logs share a journal ---- */
 
 /* Conversations, one after the other, until the journal is there: a new one needs one sync then. */
-static struct rig_turn *begin_busy(struct rig *r)
+static void begin_busy(struct rig *r)
 {
     struct cost asked = {0};
-    struct rig_turn *t = NULL;
-    for (int i = 0; i < 1000 && asked.syncs != 1; i++) {
-        t = ask(r, "", &asked);
-        answer(r, t);
-    }
+    for (int i = 0; i < 1000 && asked.syncs != 1; i++)
+        answer(r, ask(r, "", &asked));
     assert_int_equal(asked.syncs, 1);
-    return t;
 }
 
+static bool is_cost(struct cost is, struct cost want)
+{
+    return memcmp(&is, &want, sizeof is) == 0;
+}
+
+/* A new conversation and a further turn: a write to the log and one to the journal, one sync. */
+static bool is_busy_cost(struct rig *r)
+{
+    struct cost asked;
+    struct rig_turn *t = ask(r, "", &asked);
+    bool is_ok = is_cost(asked, COST(.syncs = 1, .opens = 1, .writes = 2, .jobs = 1, .clones = 1)) &
+                 is_cost(answer(r, t), COST(.syncs = 1 + 1, .writes = 2 + 2, .jobs = 1 + 1));
+    t = ask(r, t->conversation_id, &asked);
+    return is_cost(answer(r, t), COST(.syncs = 1, .writes = 2, .jobs = 1)) && is_ok &&
+           is_cost(asked, COST(.syncs = 1, .writes = 2, .jobs = 1, .clones = 2));
+}
+
+/* Exact, unless this process is stopped for a second: then skills are looked at again, or the
+ * journal ends. */
 TEST_WITH(turns_of_a_busy_directory, setup_busy, teardown)
 {
     struct rig *r = *state;
-    struct cost asked;
-    begin_busy(r);
-    struct rig_turn *t = ask(r, "", &asked);
-    /* A write to the log and one to the journal, one sync. */
-    assert_cost(asked, COST(.syncs = 1, .opens = 1, .writes = 2, .jobs = 1, .clones = 1));
-    assert_cost(answer(r, t), COST(.syncs = 1 + 1, .writes = 2 + 2, .jobs = 1 + 1));
-    t = ask(r, t->conversation_id, &asked);
-    assert_cost(asked, COST(.syncs = 1, .writes = 2, .jobs = 1, .clones = 2));
-    assert_cost(answer(r, t), COST(.syncs = 1, .writes = 2, .jobs = 1));
+    bool is_ok = false;
+    for (int i = 0; i < 20 && !is_ok; i++) {
+        begin_busy(r);
+        is_ok = is_busy_cost(r);
+    }
+    assert_true(is_ok);
 }
 
 enum { IN_A_ROW = 5 };
@@ -285,9 +297,10 @@ TEST_WITH(titles_of_a_busy_directory, setup_busy, teardown)
 {
     struct rig *r = *state;
     struct cost is = {0};
-    begin_busy(r);
-    for (int i = 0; i < 100 && is.syncs != 2 * IN_A_ROW + 1; i++)
+    for (int i = 0; i < 20 && (is.syncs != 2 * IN_A_ROW + 1 || is.jobs != is.syncs); i++) {
+        begin_busy(r);
         is = talk_in_a_row(r);
+    }
     assert_int_equal(is.syncs, 2 * IN_A_ROW + 1);
     assert_int_equal(is.jobs, 2 * IN_A_ROW + 1);
 }
