@@ -45,9 +45,13 @@ export const FLOORS = [
         ['processes per bundle', 'processes per bundle', 0, '<=', 3, ''],
         ['system calls per minute, idle, 5 bundles', 'system calls of an idle server, per minute', 5, '<=', 9, ''],
         ['new conversation: system calls', 'new conversation: system calls', 0, '', 0, ''],
-        ['new conversation: syncs', 'new conversation: system calls: syncs', 0, '', 0, ''],
+        ['new conversation: syncs', 'new conversation: system calls: syncs', 0, '<=', 4.1, ''],
+        ['new conversation: syncs before the model call, at most', 'new conversation: syncs before the model call', 0, '<=', 2, ''],
+        ['new conversation: syncs before the acknowledgement, at most', 'new conversation: syncs before the acknowledgement', 0, '<=', 1, ''],
         ['further turn: system calls', 'further turn: system calls', 0, '', 0, ''],
         ['further turn: syncs', 'further turn: system calls: syncs', 0, '<=', 2.1, ''],
+        ['further turn: syncs before the model call, at most', 'further turn: syncs before the model call', 0, '<=', 1, ''],
+        ['further turn: syncs before the acknowledgement, at most', 'further turn: syncs before the acknowledgement', 0, '<=', 1, ''],
     ]),
 ]
 

@@ -102,13 +102,15 @@ const MESSAGES = [
 const chunk = (delta, finish = null) => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 const COMPLETIONS = `${chunk({ role: 'assistant', content: 'hello' })}${chunk({}, 'stop')}data: [DONE]\n\n`
 
-/** Resolves with { url, close, bytes: of the last request }. */
+/** Resolves with { url, close, bytes: of the last request, heard: is called with the text of each }. */
 export async function startModel() {
-    const model = { url: '', bytes: 0, close: () => (server.closeAllConnections(), server.close()) }
+    const model = { url: '', bytes: 0, heard: () => {}, close: () => (server.closeAllConnections(), server.close()) }
     const server = http.createServer((req, res) => {
-        let bytes = 0
-        req.on('data', (data) => (bytes += data.length)).on('end', () => {
-            if (req.method === 'POST') model.bytes = bytes
+        const parts = []
+        req.on('data', (data) => parts.push(data)).on('end', () => {
+            const body = Buffer.concat(parts)
+            if (req.method === 'POST') model.bytes = body.length
+            model.heard(body.toString())
             res.writeHead(200, { 'content-type': 'text/event-stream' }).end(req.url.endsWith('/messages') ? MESSAGES : COMPLETIONS)
         })
     })

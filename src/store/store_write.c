@@ -251,6 +251,7 @@ struct store_op *store_give_title(struct store *s, str id, str title, str event,
     op_set_spend(op, spend);
     op->in.text.event = arena_str(&op->arena, event);
     op->in.text.only_if_unset = true;
+    op->may_wait = true; /* lists show the beginning of the question until then */
     return title_start(op);
 }
 

@@ -209,6 +209,7 @@ struct store_op {
     store_pos at_end;
     bool has_at_end;
     struct store_spend spend; /* of what is appended */
+    bool may_wait;            /* append: nobody waits for it (log_task.may_wait) */
     unsigned tries;           /* of a change that was made again, because of a concurrent one */
     union {                   /* the arguments, copied */
         struct conv_create create; /* create, fork */

@@ -211,17 +211,35 @@ static bool is_current(const struct cached *e, const struct store_op *op)
            now.ino == e->ino && now.dev == e->dev && now.size == end;
 }
 
+/* The file has the lines of the op as they are, not records of a layout, and they are few. */
+static bool is_derivable(const struct store_op *op)
+{
+    return op->task.lines == op->lines && op->task.bytes <= CACHE_APPEND_BYTES;
+}
+
+void cache_create(struct cache *c, struct store_op *op)
+{
+    if (!is_derivable(op))
+        return;
+    struct cached *e = entry_for(c, op);
+    if (e->is_busy)
+        return; /* somebody has asked for this id: a reader thread finds out */
+    cached_forget(e);
+    e->dev = op->task.dev;
+    e->ino = op->task.ino;
+    for (size_t i = 0; i < op->nlines; i++)
+        derive_line(&e->derive, str_slice(op->lines[i], 0, op->lines[i].n - 1), op->pos[i]);
+    tail_add(&e->tail, op->pos[0], op->lines + 1, op->nlines - 1); /* line 1 is not an event */
+}
+
 void cache_append(struct cache *c, const struct store_op *op)
 {
     struct cached *e = map_get(&c->entries, op->id);
-    const struct log_task *t = &op->task;
-    bool is_as_it_is = t->lines == op->lines; /* the file has events, not records of a layout */
-    if (!e || e->is_busy || !is_as_it_is || e->derive.conv.end != t->start ||
-        t->bytes > CACHE_APPEND_BYTES)
+    if (!e || e->is_busy || !is_derivable(op) || e->derive.conv.end != op->task.start)
         return;
     for (size_t i = 0; i < op->nlines; i++)
         derive_appended(&e->derive, str_slice(op->lines[i], 0, op->lines[i].n - 1), op->pos[i]);
-    tail_add(&e->tail, t->start, op->lines, op->nlines);
+    tail_add(&e->tail, op->task.start, op->lines, op->nlines);
 }
 
 /* A read usually follows a get of the same conversation: one check is enough for both. */

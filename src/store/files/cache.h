@@ -19,7 +19,9 @@ void cache_free(struct cache *c); /* no call may be under way */
 /* Completes op, a store_get whose path and limit are set. */
 void cache_get(struct cache *c, struct store_op *op);
 
-/* op has appended its lines: they are acknowledged and their positions are set. */
+/* op has created its log, or appended its lines: they are acknowledged and their positions are
+ * set. */
+void cache_create(struct cache *c, struct store_op *op);
 void cache_append(struct cache *c, const struct store_op *op);
 
 /* Completes op, a store_read, if that needs no file; false: read the log. */

@@ -183,7 +183,9 @@ static void on_lines_written(struct log_task *t)
         op->pos[i] = at += t->lines[i].n;
     if (op->err.code)
         cache_drop(files(op)->cache, op->id); /* it may have read lines that were undone */
-    else if (t->kind == LOG_APPEND)
+    else if (t->kind == LOG_CREATE)
+        cache_create(files(op)->cache, op);
+    else
         cache_append(files(op)->cache, op);
     index_touch(files(op)->index, op->id);
     op_done(op);
@@ -191,7 +193,8 @@ static void on_lines_written(struct log_task *t)
 
 static void submit_lines(struct store_op *op, enum log_task_kind kind)
 {
-    op->task = (struct log_task){.lines = op->lines, .n = op->nlines, .prepare = append_prepare};
+    op->task = (struct log_task){
+        .lines = op->lines, .n = op->nlines, .may_wait = op->may_wait, .prepare = append_prepare};
     if (files(op)->layout->record)
         op->task.lines = arena_array(&op->arena, op->nlines + 1, sizeof(str));
     for (size_t i = 0; i < op->nlines; i++)

@@ -83,6 +83,7 @@ void log_take_batch(struct log *l)
         list_push(&l->batch, &t->node);
         l->queued--;
         l->queued_bytes -= t->bytes;
+        l->queued_patient -= t->may_wait;
         taken++;
         if (t->kind != LOG_APPEND)
             break;
@@ -94,10 +95,11 @@ void log_take_batch(struct log *l)
 static void make_ready(struct log *l)
 {
     struct appender *a = l->appender;
-    if (l->is_busy || !list_empty(&l->ready))
-        return; /* log_finish makes a busy log ready again */
-    list_push(&a->ready, &l->ready);
-    defer_start(a->loop, &a->flush);
+    if (l->is_busy)
+        return; /* log_finish makes it ready again */
+    if (list_empty(&l->ready))
+        list_push(&a->ready, &l->ready);
+    defer_start(a->loop, &a->flush); /* also for a log whose tasks could wait until now */
 }
 
 static void refuse_first(struct log *l, const struct err *e)
@@ -265,6 +267,7 @@ void appender_submit(struct appender *a, const struct log_spec *spec, struct log
     }
     l->queued++;
     l->queued_bytes += t->bytes;
+    l->queued_patient += t->may_wait;
     list_push(&l->queue, &t->node);
     make_ready(l);
     if (!timer_active(&a->tick))
@@ -283,11 +286,12 @@ bool appender_end(const struct appender *a, const char *path, uint64_t *ret_end)
 }
 
 /* Lines in a journal are durable already, so their log is synced only after it was unused for
- * APPENDER_INTERVAL_MS. A log with syncs_later has no journal and is synced at every tick. */
+ * COMMIT_REST_MS: a message, its answer and its title need one sync of the log then, not one each.
+ * A log with syncs_later has no journal and is synced at every tick. */
 static bool is_sync_due(const struct log *l, uint64_t now)
 {
     return log_file_needs_sync(&l->file) &&
-           (l->file.syncs_later || now - l->used_ms >= APPENDER_INTERVAL_MS);
+           (l->file.syncs_later || now - l->used_ms >= COMMIT_REST_MS);
 }
 
 static void on_appender_tick(void *ctx)

@@ -74,6 +74,7 @@ struct log_task {
     enum log_task_kind kind;
     bool needs_lock; /* LOG_RUN: opens and locks the log first, so that no other process writes */
     bool spares_log; /* LOG_RUN: `run` does not touch the log file, which may stay open */
+    bool may_wait;   /* LOG_APPEND: nobody waits for it, so it may wait for a sync to share */
     str *lines;      /* each with its line feed; read only after `prepare` */
     size_t n;
     size_t bytes; /* approximate size of the lines, for APPENDER_QUEUE_BYTES */
@@ -85,6 +86,8 @@ struct log_task {
 
     /* the result */
     uint64_t start; /* offset of the first line in the log */
+    dev_t dev;      /* LOG_CREATE: of the new log */
+    ino_t ino;
     struct err err;
 };
 

@@ -45,6 +45,7 @@ struct log {
     struct list_node queue;
     struct list_node ready; /* in appender.ready or commit_group.waiting */
     size_t queued, queued_bytes;
+    size_t queued_patient; /* tasks that may wait */
     uint64_t used_ms;
     bool is_busy; /* a job holds the log */
     uint64_t end; /* acknowledged length; valid while is_open, or once has_failed */

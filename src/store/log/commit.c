@@ -10,6 +10,8 @@
  * hash of the chain. This is an estimate: a batch that turns out larger is synced log by log. */
 enum { RECORD_OVERHEAD = 256, LINE_OVERHEAD = 256 };
 
+static void on_waited_enough(void *ctx);
+
 struct commit_group *commit_group_for(struct appender *a, const struct log_spec *spec)
 {
     LIST_EACH (g, &a->groups, struct commit_group, node)
@@ -25,6 +27,7 @@ struct commit_group *commit_group_for(struct appender *a, const struct log_spec 
     map_init(&g->created);
     new_entries_init(&g->entries);
     list_init(&g->waiting);
+    timer_init(&g->wait, a->loop, on_waited_enough, g);
     list_init(&g->logs);
     list_push(&a->groups, &g->node);
     return g;
@@ -36,6 +39,7 @@ void commit_free(struct commit_group *g)
     if (g->journal.fd >= 0 && g->state != COMMIT_KEPT)
         (void)journal_remove(&g->journal);
     journal_close(&g->journal);
+    timer_stop(&g->wait);
     list_del(&g->node);
     map_done(&g->created);
     new_entries_done(&g->entries);
@@ -464,14 +468,38 @@ static void on_batch_shared(struct job *j)
         log_finish(LIST_ENTRY(n, struct log, ready));
 }
 
-static void group_flush(struct commit_group *g)
+static void flush_waiting(struct commit_group *g)
 {
-    if (g->is_busy)
-        return; /* group_job_done flushes again */
-    assert(list_empty(&g->logs));
+    assert(!g->is_busy && list_empty(&g->logs));
+    timer_stop(&g->wait);
     choose_logs(g);
     if (!list_empty(&g->logs))
         group_start(g, share_work, on_batch_shared);
+}
+
+static void on_waited_enough(void *ctx)
+{
+    struct commit_group *g = ctx;
+    if (!g->is_busy)
+        flush_waiting(g);
+}
+
+static bool may_all_wait(const struct commit_group *g)
+{
+    LIST_EACH (l, &g->waiting, const struct log, ready)
+        if (!may_share(l) || l->queued_patient < l->queued)
+            return false;
+    return true;
+}
+
+static void group_flush(struct commit_group *g)
+{
+    if (g->is_busy || list_empty(&g->waiting))
+        return; /* group_job_done flushes again */
+    if (!may_all_wait(g))
+        flush_waiting(g);
+    else if (!timer_active(&g->wait))
+        timer_start(&g->wait, COMMIT_WAIT_MS);
 }
 
 void commit_flush(struct appender *a)

@@ -20,6 +20,9 @@
  * is_busy is set, one job of the group uses `journal`, `err` and the logs in `logs`, each of which
  * is busy as well. The loop thread switches journal halves only between two jobs.
  *
+ * An append that nobody waits for (log_task.may_wait, such as a title) starts no shared job: it is
+ * written with the next one, or after COMMIT_WAIT_MS. Without a journal nothing waits.
+ *
  * Order in a shared job (commit.c share_batch, then on_batch_shared): write every log; sync the
  * journal; on failure sync each log instead; on the loop thread mark the halves, change the state
  * of the group, and only then call log_finish for each log, which calls the callbacks.
@@ -35,6 +38,7 @@
 
 #include "base/map.h"
 #include "loop/pool.h"
+#include "loop/timer.h"
 #include "store/log/journal.h"
 #include "store/log/log_file.h"
 
@@ -42,6 +46,8 @@
 #define COMMIT_LOGS      256         /* in one batch */
 #define COMMIT_QUIET     8           /* a tick with fewer commits is quiet */
 #define COMMIT_QUIET_FOR 3           /* quiet ticks until the journal is removed */
+#define COMMIT_WAIT_MS   100         /* of appends that may wait */
+#define COMMIT_REST_MS   10000       /* without use, until a log in the journal is synced */
 #define COMMIT_RETRY_MS  60000       /* from a failure to the next journal */
 
 struct appender;
@@ -67,6 +73,7 @@ struct commit_group {
     enum commit_state state;
     bool is_busy;
     struct list_node waiting; /* logs for the next commit */
+    struct timer wait;        /* runs while all of those may wait */
     unsigned syncs;           /* since the last tick: shared jobs, or syncs that could be shared */
     unsigned quiet;           /* quiet ticks in a row */
     uint64_t not_before_ms;   /* no new journal before this time */

@@ -65,11 +65,20 @@ bool log_is_creation(const struct log *l)
     return LIST_ENTRY(l->batch.next, const struct log_task, node)->kind == LOG_CREATE;
 }
 
+static void create_log(struct log *l, struct log_task *t,
+                       int (*create)(struct log_file *f, const str *lines, size_t n, struct err *e))
+{
+    if (t->prepare && t->prepare(t, l->file.io) < 0)
+        return;
+    (void)create(&l->file, t->lines, t->n, &t->err);
+    t->dev = l->file.dev;
+    t->ino = l->file.ino;
+}
+
 bool log_create_batch(struct log *l)
 {
     struct log_task *t = LIST_ENTRY(l->batch.next, struct log_task, node);
-    if (!t->prepare || t->prepare(t, l->file.io) == 0)
-        log_file_create_unsynced(&l->file, t->lines, t->n, &t->err);
+    create_log(l, t, log_file_create_unsynced);
     return !t->err.code;
 }
 
@@ -94,8 +103,7 @@ void log_mark_journaled(struct log *l)
 static void run_single(struct log *l, struct log_task *t)
 {
     if (t->kind == LOG_CREATE) {
-        if (!t->prepare || t->prepare(t, l->file.io) == 0)
-            log_file_create(&l->file, t->lines, t->n, &t->err);
+        create_log(l, t, log_file_create);
         return;
     }
     /* A log that failed permanently cannot be opened, but may still be deleted. */

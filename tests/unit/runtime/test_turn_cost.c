@@ -80,8 +80,9 @@ static void close_store(struct rig *r)
     rig_until(r, is_closed);
 }
 
-/* The rig, with a store of files instead of its memory store. */
-static int setup(void **state)
+/* The rig, with a store of files instead of its memory store. journal_after: syncs in a second
+ * that create a journal. */
+static int setup_with(void **state, unsigned journal_after)
 {
     struct err e = {0};
     assert_int_equal(rig_set_up(state), 0);
@@ -93,7 +94,7 @@ static int setup(void **state)
     counting.sync = count_sync;
     counting.sync_dir = count_sync_dir;
     close_store(r);
-    struct appender_conf conf = {.threads = 4, .io = &counting};
+    struct appender_conf conf = {.threads = 4, .io = &counting, .journal_after = journal_after};
     appender = appender_new_with(r->loop, &conf);
     env = (struct store_env){
         .loop = r->loop, .bus = r->bus, .readers = r->pool, .appender = appender};
@@ -104,6 +105,17 @@ static int setup(void **state)
         fail_msg("%s", e.msg);
     rig_start_runtime(r);
     return 0;
+}
+
+/* Each log is synced separately, however quick this machine is. */
+static int setup(void **state)
+{
+    return setup_with(state, 1000000);
+}
+
+static int setup_busy(void **state)
+{
+    return setup_with(state, 1);
 }
 
 static int teardown(void **state)
@@ -156,7 +168,7 @@ TEST_WITH(a_new_conversation, setup, teardown)
     struct cost asked;
     answer(r, ask(r, "", &asked)); /* the first prompt of the store is written */
     struct rig_turn *t = ask(r, "", &asked);
-    assert_cost(asked, COST(.syncs = 2, .opens = 2, .writes = 1, .jobs = 2, .clones = 1));
+    assert_cost(asked, COST(.syncs = 2, .opens = 2, .writes = 1, .jobs = 1, .clones = 1));
     /* The title and the usage of its call follow the acknowledgement, together. */
     assert_cost(answer(r, t), COST(.syncs = 1 + 1, .writes = 1 + 1, .jobs = 1 + 1));
 }
@@ -222,6 +234,75 @@ TEST_WITH(a_tool_round_with_results_at_different_times, setup, teardown)
     for (int i = 0; i < 100 && is.jobs != 1 + 2; i++)
         is = answer_one_by_one(r, first->conversation_id);
     assert_cost(is, COST(.syncs = 1 + 2, .writes = 1 + 2, .jobs = 1 + 2, .clones = 6));
+}
+
+/* ---- a busy directory: its logs share a journal ---- */
+
+/* Conversations, one after the other, until the journal is there: a new one needs one sync then. */
+static void begin_busy(struct rig *r)
+{
+    struct cost asked = {0};
+    for (int i = 0; i < 1000 && asked.syncs != 1; i++)
+        answer(r, ask(r, "", &asked));
+    assert_int_equal(asked.syncs, 1);
+}
+
+static bool is_cost(struct cost is, struct cost want)
+{
+    return memcmp(&is, &want, sizeof is) == 0;
+}
+
+/* A new conversation and a further turn: a write to the log and one to the journal, one sync. */
+static bool is_busy_cost(struct rig *r)
+{
+    struct cost asked;
+    struct rig_turn *t = ask(r, "", &asked);
+    bool is_ok = is_cost(asked, COST(.syncs = 1, .opens = 1, .writes = 2, .jobs = 1, .clones = 1)) &
+                 is_cost(answer(r, t), COST(.syncs = 1 + 1, .writes = 2 + 2, .jobs = 1 + 1));
+    t = ask(r, t->conversation_id, &asked);
+    return is_cost(answer(r, t), COST(.syncs = 1, .writes = 2, .jobs = 1)) && is_ok &&
+           is_cost(asked, COST(.syncs = 1, .writes = 2, .jobs = 1, .clones = 2));
+}
+
+/* Exact, unless this process is stopped for a second: then skills are looked at again, or the
+ * journal ends. */
+TEST_WITH(turns_of_a_busy_directory, setup_busy, teardown)
+{
+    struct rig *r = *state;
+    bool is_ok = false;
+    for (int i = 0; i < 20 && !is_ok; i++) {
+        begin_busy(r);
+        is_ok = is_busy_cost(r);
+    }
+    assert_true(is_ok);
+}
+
+enum { IN_A_ROW = 5 };
+
+static struct cost talk_in_a_row(struct rig *r)
+{
+    take();
+    for (int i = 0; i < IN_A_ROW; i++) {
+        MODEL(.text = "hello");
+        struct rig_turn *t = rig_send(r, r->ana, "", "hi");
+        rig_until(r, t->is_over);
+    }
+    rig_until(r, list_empty(&r->runtime->titles));
+    return take();
+}
+
+/* The title of a conversation is written with the messages of the next: only the last one needs a
+ * sync of its own. A machine that stops this process for a while sees one more. */
+TEST_WITH(titles_of_a_busy_directory, setup_busy, teardown)
+{
+    struct rig *r = *state;
+    struct cost is = {0};
+    for (int i = 0; i < 20 && (is.syncs != 2 * IN_A_ROW + 1 || is.jobs != is.syncs); i++) {
+        begin_busy(r);
+        is = talk_in_a_row(r);
+    }
+    assert_int_equal(is.syncs, 2 * IN_A_ROW + 1);
+    assert_int_equal(is.jobs, 2 * IN_A_ROW + 1);
 }
 
 /* ---- long logs: what a turn reads ---- */

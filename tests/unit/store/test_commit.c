@@ -351,6 +351,73 @@ TEST(creations_share_a_sync)
     end(t);
 }
 
+/* ---- appends that nobody waits for ---- */
+
+static void start_patient(struct test *t, struct item *i, int log)
+{
+    *i = (struct item){.test = t, .line = STR("{\"later\":1}\n")};
+    i->task = (struct log_task){.kind = LOG_APPEND,
+                                .lines = &i->line,
+                                .n = 1,
+                                .bytes = i->line.n,
+                                .may_wait = true,
+                                .done = on_done};
+    (void)snprintf(i->path, sizeof(i->path), "%s/conv_%d.jsonl", t->rig.conv_dir, log);
+    struct log_spec spec = {
+        .path = i->path, .owner = t, .journal_dir = t->rig.conv_dir, .changes = &t->changes};
+    appender_submit(t->rig.appender, &spec, &i->task);
+    turn(t, 0); /* what need not wait would start now */
+}
+
+/* The syncs of an append that may wait and of one to `log` that comes after it. */
+static int sync_after_patient(struct test *t, int log)
+{
+    struct item later, now;
+    int before = atomic_load(&t->rec.journal_syncs);
+    start_patient(t, &later, 1);
+    start(t, &now, log, LOG_APPEND, STR("{\"now\":1}\n"));
+    assert_int_equal(finish(t, &now), 0);
+    assert_int_equal(finish(t, &later), 0);
+    if (log == 1)
+        assert_int_equal(now.task.start, later.task.start + later.line.n);
+    return atomic_load(&t->rec.journal_syncs) - before;
+}
+
+/* One sync, unless this process was stopped for COMMIT_WAIT_MS between the two. */
+static void check_patient(struct test *t, int log)
+{
+    int syncs = 0;
+    for (int i = 0; i < 100 && syncs != 1; i++)
+        syncs = sync_after_patient(t, log);
+    assert_int_equal(syncs, 1);
+}
+
+TEST(an_append_that_may_wait_shares_the_next_sync)
+{
+    struct test *t = begin(1);
+    engage(t, 2);
+    assert_int_equal(run(t, 1, LOG_APPEND, "{}\n"), 0);
+    check_patient(t, 0); /* of another log */
+    check_patient(t, 1); /* of the same log, in order */
+    end(t);
+}
+
+TEST(an_append_that_may_wait_does_not_wait_for_ever)
+{
+    struct test *t = begin(1);
+    struct item i;
+    engage(t, 2);
+    int syncs = atomic_load(&t->rec.journal_syncs);
+    start_patient(t, &i, 1);
+    assert_int_equal(finish(t, &i), 0);
+    assert_int_equal(atomic_load(&t->rec.journal_syncs), syncs + 1);
+    start_patient(t, &i, 1);
+    release(t); /* waits for it */
+    assert_true(i.is_done);
+    assert_int_equal(i.task.err.code, 0);
+    end(t);
+}
+
 static int remove_log(struct log_task *task, const struct store_io *io)
 {
     struct item *i = CONTAINER_OF(task, struct item, task);
@@ -473,6 +540,28 @@ TEST(a_quiet_directory_is_only_logs)
     release(t);
     assert_int_equal(atomic_load(&t->rec.log_syncs), syncs); /* nothing was left to sync */
     end(t);
+}
+
+/* Its lines are durable: some seconds without use are no reason for a sync. The test needs two
+ * ticks before the third, which ends a quiet journal. */
+TEST(a_log_in_the_journal_may_rest)
+{
+    enum { TWO_TICKS_MS = 2300, THREE_TICKS_MS = 2900 };
+    bool is_in_time = false;
+    for (int i = 0; i < 20 && !is_in_time; i++) {
+        uint64_t began_ms = clock_mono_ms();
+        struct test *t = begin(1);
+        engage(t, 2);
+        assert_int_equal(run(t, 1, LOG_APPEND, "{}\n"), 0);
+        int syncs = atomic_load(&t->rec.log_syncs);
+        turn(t, TWO_TICKS_MS);
+        syncs = atomic_load(&t->rec.log_syncs) - syncs;
+        is_in_time = clock_mono_ms() - began_ms < THREE_TICKS_MS;
+        if (is_in_time)
+            assert_int_equal(syncs, 0);
+        end(t);
+    }
+    assert_true(is_in_time);
 }
 
 TEST(closing_at_any_moment)
