@@ -21,7 +21,7 @@ void buf_done(struct buf *b);                   /* frees; accepts a zeroed struc
 void buf_clear(struct buf *b);                  /* empty and not failed; keeps its memory */
 void buf_reset(struct buf *b);                  /* like clear, but gives its memory back */
 /* Like clear for a buffer that is used again and again: gives back memory of more than `keep`
- * bytes, so that the largest use does not stay for ever. */
+ * bytes, so that it does not stay as large as its largest use. */
 void buf_recycle(struct buf *b, size_t keep);
 
 int buf_reserve(struct buf *b, size_t extra); /* room for `extra` more bytes at p + n */
