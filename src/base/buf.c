@@ -36,6 +36,14 @@ void buf_reset(struct buf *b)
     b->max = max;
 }
 
+void buf_recycle(struct buf *b, size_t keep)
+{
+    if (b->cap > keep)
+        buf_reset(b);
+    else
+        buf_clear(b);
+}
+
 static int buf_fail(struct buf *b)
 {
     b->failed = true;

@@ -20,6 +20,9 @@ void buf_init(struct buf *b, size_t max_bytes); /* allocates nothing yet */
 void buf_done(struct buf *b);                   /* frees; accepts a zeroed struct */
 void buf_clear(struct buf *b);                  /* empty and not failed; keeps its memory */
 void buf_reset(struct buf *b);                  /* like clear, but gives its memory back */
+/* Like clear for a buffer that is used again and again: gives back memory of more than `keep`
+ * bytes, so that it does not stay as large as its largest use. */
+void buf_recycle(struct buf *b, size_t keep);
 
 int buf_reserve(struct buf *b, size_t extra); /* room for `extra` more bytes at p + n */
 int buf_add(struct buf *b, const void *p, size_t n);

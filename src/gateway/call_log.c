@@ -102,7 +102,7 @@ static void on_call_log_written(struct job *j)
         log_warn(a->log, "audit", "%llu calls are missing from %s", (unsigned long long)a->dropped,
                  a->path);
     a->dropped = 0;
-    buf_clear(&a->writing);
+    buf_recycle(&a->writing, CALL_LOG_SPARE_BYTES);
     if (a->is_closed)
         call_log_end(a);
     else if (a->filling.n > 0)

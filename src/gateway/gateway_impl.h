@@ -22,6 +22,7 @@
 #include "mcp/transport/jsonrpc.h"
 
 #define GW_MESSAGE_MAX RPC_MESSAGE_MAX
+#define GW_SPARE_BYTES RPC_SPARE_BYTES
 
 struct gateway {
     struct gateway_deps deps; /* its limits are set, also where the owner gave 0 */

@@ -138,7 +138,7 @@ void gw_request_called(struct gw_request *q, const char *outcome)
 
 static struct buf *scratch(struct gw_request *q)
 {
-    buf_clear(&q->g->scratch);
+    buf_recycle(&q->g->scratch, GW_SPARE_BYTES);
     return &q->g->scratch;
 }
 

@@ -235,7 +235,7 @@ void gw_session_send(struct gw_session *s, str message)
 void gw_session_notify(struct gw_session *s, const char *method, const struct json *params)
 {
     struct buf *b = &s->g->scratch;
-    buf_clear(b);
+    buf_recycle(b, GW_SPARE_BYTES);
     rpc_write_notification(b, str_from(method), params);
     if (!buf_failed(b))
         gw_session_send(s, buf_str(b));

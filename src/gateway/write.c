@@ -34,7 +34,7 @@ void gw_write_members(struct json_writer *w, const struct json *object, const ch
 void gw_write_begin(struct json_writer *w, struct gw_request *q)
 {
     assert(q->id); /* only requests have a result */
-    buf_clear(&q->g->scratch);
+    buf_recycle(&q->g->scratch, GW_SPARE_BYTES);
     jw_init(w, &q->g->scratch);
     gw_write_envelope(w, q->id);
     jw_kobject(w, "result");

@@ -5,9 +5,11 @@
  *     work();
  *     heap_count_end();      what this thread has allocated and not freed since
  *     heap_count_most();     the most of it at any moment
+ *     heap_count_now();      before the end: what it is now
  *
- * Only in builds with AddressSanitizer, which tells of each allocation; elsewhere nothing is counted,
- * and heap_count_needed skips the test. Allocations of other threads are not counted. One count at a time. */
+ * Only in builds with AddressSanitizer, which tells of each allocation; elsewhere nothing is
+ * counted, and heap_count_needed skips the test. Allocations of other threads are not counted. One
+ * count at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,9 +39,7 @@ static inline void on_heap_free(const volatile void *p)
         heap_now -= (long)__sanitizer_get_allocated_size(p);
 }
 
-static inline void heap_count_needed(void)
-{
-}
+static inline void heap_count_needed(void) {}
 
 static inline void heap_count_begin(void)
 {
@@ -49,6 +49,11 @@ static inline void heap_count_begin(void)
     is_installed = true;
     heap_now = heap_most = 0;
     heap_is_counted = true;
+}
+
+static inline long heap_count_now(void)
+{
+    return heap_now;
 }
 
 static inline long heap_count_end(void)
@@ -67,8 +72,11 @@ static inline void heap_count_needed(void)
     skip();
 }
 
-static inline void heap_count_begin(void)
+static inline void heap_count_begin(void) {}
+
+static inline long heap_count_now(void)
 {
+    return 0;
 }
 
 static inline long heap_count_end(void)

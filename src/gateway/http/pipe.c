@@ -114,7 +114,7 @@ static void send_failure(struct gateway_pipe *p, const struct json *id, int code
 {
     struct buf *b = &p->space->g->scratch;
     static const struct json NONE = {.type = JSON_NULL};
-    buf_clear(b);
+    buf_recycle(b, GW_SPARE_BYTES);
     rpc_write_error(b, id ? id : &NONE, code, str_from(text));
     gw_pipe_send(p, buf_str(b));
 }

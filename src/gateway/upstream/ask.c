@@ -55,7 +55,7 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
     struct gw_ask *mine = xcalloc(1, sizeof *mine);
     *mine = (struct gw_ask){.id = ++s->next_ask, .ask = a, .owner = owner};
     list_push(&s->asks, &mine->node);
-    buf_clear(b);
+    buf_recycle(b, GW_SPARE_BYTES);
     jw_init(&w, b);
     jw_object(&w);
     jw_kstr(&w, "jsonrpc", STR("2.0"));

@@ -56,7 +56,7 @@ static void on_session_conn_notified(void *ctx, str method, const struct json *p
     struct buf *b = &s->g->scratch;
     struct arena a;
     arena_init(&a);
-    buf_clear(b);
+    buf_recycle(b, GW_SPARE_BYTES);
     rpc_write_notification(
         b, method, gw_task_ids_rename(s->space, &a, actor_user(s->actor), i->bundle, params));
     arena_done(&a);

@@ -89,10 +89,8 @@ void request_release(struct request *r)
     arena_reset(&r->pub.arena);
     if (r->pub.arena.total > HTTP_SPARE_BYTES)
         arena_done(&r->pub.arena);
-    if (r->body.cap > HTTP_SPARE_BYTES)
-        buf_reset(&r->body);
-    buf_clear(&r->body);
-    buf_clear(&r->headers);
+    buf_recycle(&r->body, HTTP_SPARE_BYTES);
+    buf_recycle(&r->headers, HTTP_SPARE_BYTES);
     list_push_front(&s->spare, &r->node);
     s->nspare++;
 }

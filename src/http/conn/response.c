@@ -306,13 +306,6 @@ void http_reply_static(struct http_req *q, int status, const char *type, str bod
     response_send(q, status, type, body, true);
 }
 
-/* A large answer is rare: its buffer is freed immediately; the usual small one is kept. */
-static void trim(struct buf *b)
-{
-    if (b->cap > HTTP_SPARE_BYTES)
-        buf_reset(b);
-}
-
 static bool has_reader(const struct http_req *q)
 {
     return q->conn || request_of(q)->local;
@@ -332,7 +325,7 @@ void http_reply_json(struct http_req *q, int status, const struct json *v)
     }
     struct http_server *s = q->server;
     response_send(q, status, "application/json", buf_str(out), false);
-    trim(&s->out_body);
+    buf_recycle(&s->out_body, HTTP_SPARE_BYTES);
 }
 
 /* A client over the Unix socket, or in this process, owns the files. Other clients do not get paths
@@ -382,7 +375,7 @@ void http_reply_error(struct http_req *q, int status, const char *code, const ch
     else
         write_own_error(&w, code ? code : error_code(status), shown, details);
     response_send(q, status, "application/json", buf_str(&s->out_body), false);
-    trim(&s->out_body);
+    buf_recycle(&s->out_body, HTTP_SPARE_BYTES);
 }
 
 void response_refuse(struct request *r, int status, const char *message)

@@ -32,10 +32,10 @@ static void send_answer(struct mcp_client *c)
 
 static void reply_result(struct mcp_client *c, const struct json *id, const struct json *result)
 {
-    buf_clear(&c->out);
+    buf_recycle(&c->out, RPC_SPARE_BYTES);
     rpc_write_result(&c->out, id, result);
     if (buf_failed(&c->out)) {
-        buf_clear(&c->out);
+        buf_recycle(&c->out, RPC_SPARE_BYTES);
         rpc_write_error(&c->out, id, RPC_INTERNAL_ERROR, STR("the answer is too large"));
     }
     send_answer(c);
@@ -43,7 +43,7 @@ static void reply_result(struct mcp_client *c, const struct json *id, const stru
 
 static void reply_error(struct mcp_client *c, const struct json *id, int code, const char *message)
 {
-    buf_clear(&c->out);
+    buf_recycle(&c->out, RPC_SPARE_BYTES);
     rpc_write_error(&c->out, id, code, str_from(message));
     send_answer(c);
 }

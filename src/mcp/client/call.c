@@ -281,7 +281,7 @@ static void copy_capabilities(struct mcp_call *call, const struct mcp_request *r
                                         : json_clone(&call->mem, req->capabilities);
     if (c->era != MCP_ERA_MODERN || (!req->capabilities && !req->is_raw))
         return;
-    buf_clear(&c->out);
+    buf_recycle(&c->out, RPC_SPARE_BYTES);
     message_write_capabilities(&c->out, call->declared, !req->is_raw);
     call->capabilities = arena_str(&call->mem, buf_str(&c->out));
 }

@@ -139,7 +139,7 @@ int client_send(struct mcp_client *c, const struct outgoing *m, struct err *e)
 
 int mcp_notify(struct mcp_client *c, str method, const struct json *params)
 {
-    buf_clear(&c->out);
+    buf_recycle(&c->out, RPC_SPARE_BYTES);
     rpc_write_notification(&c->out, method, params);
     struct outgoing m = {
         .text = buf_str(&c->out), .era = c->era, .method = method, .params = params};

@@ -246,7 +246,7 @@ static void take_handshake(struct mcp_client *c, const struct json *result)
     exchange_drop(&c->connect.discover);
     take_facts(c, result, json_get(result, "serverInfo"));
     settle_era(c, MCP_ERA_LEGACY, version);
-    buf_clear(&c->out);
+    buf_recycle(&c->out, RPC_SPARE_BYTES);
     rpc_write_notification(&c->out, STR("notifications/initialized"), NULL);
     struct err e;
     struct outgoing m = {.text = buf_str(&c->out),

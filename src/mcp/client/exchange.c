@@ -198,7 +198,7 @@ static void fail_later(struct mcp_exchange *x, const struct err *e)
 static int transmit(struct mcp_client *c, const struct message_request *r,
                     const struct param_headers *headers, struct err *e)
 {
-    buf_clear(&c->out);
+    buf_recycle(&c->out, RPC_SPARE_BYTES);
     message_write_request(&c->out, r);
     return client_send(c,
                        &(struct outgoing){.text = buf_str(&c->out),

@@ -9,6 +9,7 @@
 /* Limit for one message in each direction. The worst message of that size needs hundreds of
  * megabytes as a document (json.h). */
 #define RPC_MESSAGE_MAX (16u * 1024 * 1024)
+#define RPC_SPARE_BYTES (64u * 1024) /* that a buffer for messages keeps for the next one */
 #define RPC_BATCH_MAX   1000
 
 enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR };

@@ -102,10 +102,7 @@ static int stdio_flush(struct stdio_transport *s)
     int rc = s->child ? child_write(s->child, buf_str(&s->lines)) : -EPIPE;
     if (rc == -ENOBUFS)
         return rc;
-    if (s->lines.cap > 2 * BATCH_BYTES)
-        buf_reset(&s->lines);
-    else
-        buf_clear(&s->lines);
+    buf_recycle(&s->lines, 2 * BATCH_BYTES);
     return rc;
 }
 

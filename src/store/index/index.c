@@ -100,6 +100,7 @@ static void sync_work(struct job *job)
     }
     if (r >= 0 && !j->needs_sweep)
         list_quickly(j, ix);
+    index_db_rest(&j->db);
     j->status = r < 0 ? r : 0;
 }
 
@@ -248,6 +249,7 @@ static void query_work(struct job *job)
     *(is_search(op) ? &op->out.hits.counting : &op->out.listing.counting) = q->counting;
     if (q->counting.total > 0)
         op->out.hits.is_partial = true;
+    index_db_rest(q->db);
 }
 
 void index_scan_instead(struct store_op *op)

@@ -328,6 +328,8 @@ static void gather_work(struct job *job)
         r = search_gather(&s, f->slice_max, &f->slice);
     if (r == 0 && !f->slice && f->has_fed)
         shrink(f);
+    if (!f->slice) /* whose rows are written next */
+        index_db_rest(&f->db);
     f->status = r;
 }
 
@@ -339,6 +341,7 @@ static void write_work(struct job *job)
     f->status = search_write(f->slice, &s);
     f->slice = NULL;
     f->has_fed |= f->status > 0;
+    index_db_rest(&f->db);
 }
 
 static bool is_feed_sweep_due(const struct index *ix)

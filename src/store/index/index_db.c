@@ -256,6 +256,19 @@ void index_db_shrink(struct index_db *db)
     (void)malloc_trim(0);
 }
 
+/* A job reads more pages the more conversations there are, up to CACHE_KIB, and the next job of the
+ * connection can seldom use them: a write of any other connection makes all of them invalid. A page
+ * of a list needs few, and keeps them. */
+void index_db_rest(struct index_db *db)
+{
+    int used = 0, most;
+    if (!db->sql)
+        return;
+    (void)sqlite3_db_status(db->sql, SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0);
+    if (used > INDEX_REST_BYTES)
+        (void)sqlite3_db_release_memory(db->sql);
+}
+
 /* ---- using ---- */
 
 static void has_text(sqlite3_context *ctx, int n, sqlite3_value **v)

@@ -15,6 +15,7 @@
 
 #define INDEX_SCHEMA         6 /* raised with the tables, and with what is derived from a log */
 #define INDEX_STATEMENTS_MAX 32
+#define INDEX_REST_BYTES     (256 * 1024) /* of pages that a connection keeps between two jobs */
 
 struct index_db {
     const char *path;  /* of the file; all pointers are borrowed */
@@ -58,6 +59,9 @@ str index_db_column(sqlite3_stmt *st, int at);       /* until the next step */
 
 /* Releases cached memory. */
 void index_db_shrink(struct index_db *db);
+
+/* The job of a connection has ended: releases its pages if they are more than INDEX_REST_BYTES. */
+void index_db_rest(struct index_db *db);
 
 /* Deletes the file: the next index_db_ready creates a new one. */
 void index_db_discard(struct index_db *db);

@@ -369,7 +369,8 @@ struct search_tail {
     int64_t from, to;
 };
 
-/* only: the numbers of one log and of its notes; 0 = all. */
+/* only: the numbers of one log and of its notes; 0 = all. Most recent first: the time of the search
+ * may end before all of them are known. */
 static int behind(struct finder *f, const int64_t only[2], struct search_tail **ret, size_t *ret_n)
 {
     static const char BEHIND[] = "SELECT id, text_done, done, no FROM log"
@@ -380,6 +381,10 @@ static int behind(struct finder *f, const int64_t only[2], struct search_tail **
     int r;
     while ((r = index_db_step(db, st)) > 0) {
         int64_t no = sqlite3_column_int64(st, 3);
+        if (finder_is_over(f)) {
+            sqlite3_reset(st);
+            return 0;
+        }
         if (only[0] && no != only[0] && no != only[1])
             continue;
         struct log_info *info = info_by_no(f, no);

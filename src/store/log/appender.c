@@ -193,15 +193,18 @@ static void close_log(struct log *l)
     log_start(l, STEP_CLOSE);
 }
 
-/* Closes nothing when every open log is in use: APPENDER_OPEN_MAX is then exceeded. */
-static void evict_one(struct appender *a)
+/* Makes room for one more log: closes those that were not used for longest. When too many are in
+ * use, APPENDER_OPEN_MAX is exceeded, and a later log closes all that are too many, so that a burst
+ * does not raise the number of open logs for as long as the load lasts. */
+static void evict(struct appender *a)
 {
-    LIST_FOREACH (it, &a->lru) { /* the least recently used log first */
-        struct log *l = LIST_ENTRY(it, struct log, lru);
-        if (!l->is_busy && l->is_open && list_empty(&l->queue)) {
-            close_log(l);
+    size_t n = map_len(&a->logs);
+    LIST_EACH (l, &a->lru, struct log, lru) {
+        if (n < APPENDER_OPEN_MAX)
             return;
-        }
+        if (l->is_open)
+            close_log(l);
+        n -= l->is_busy && l->step == STEP_CLOSE;
     }
 }
 
@@ -209,8 +212,7 @@ static struct log *log_for(struct appender *a, const struct log_spec *spec)
 {
     struct log *l = map_get(&a->logs, str_from(spec->path));
     if (!l) {
-        if (map_len(&a->logs) >= APPENDER_OPEN_MAX)
-            evict_one(a);
+        evict(a);
         l = xcalloc(1, sizeof(*l));
         l->appender = a;
         l->owner = spec->owner;

@@ -134,6 +134,22 @@ TEST(reset_gives_memory_back)
     buf_done(&zero);
 }
 
+TEST(recycling_keeps_a_small_buffer_and_frees_a_large_one)
+{
+    struct buf b;
+    buf_init(&b, 100);
+    (void)buf_add_lit(&b, "x");
+    size_t cap = b.cap;
+    buf_recycle(&b, cap);
+    assert_int_equal(b.cap, cap);
+    assert_int_equal(b.n, 0);
+    buf_recycle(&b, cap - 1);
+    assert_null(b.p);
+    assert_int_equal(b.max, 100);
+    assert_int_equal(buf_add_lit(&b, "again"), 0);
+    buf_done(&b);
+}
+
 TEST(growth_is_geometric)
 {
     struct buf b;

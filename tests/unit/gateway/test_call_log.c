@@ -4,6 +4,7 @@
 #include "base/json/json.h"
 #include "base/log.h"
 #include "gateway/call_log.h"
+#include "support/heap_count.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 
@@ -67,6 +68,32 @@ TEST(calls_are_written_one_line_each)
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
+    loop_free(l);
+}
+
+/* The buffers of a burst are not kept. */
+TEST(memory_of_many_calls_is_given_back)
+{
+    enum { MANY = 5000 };
+    char burst[sizeof path + 8];
+    struct stat st = {0};
+    bool never = false;
+    heap_count_needed();
+    struct loop *l = loop_new(NULL);
+    struct pool *p = pool_new(l, "test", 1);
+    snprintf(burst, sizeof burst, "%s.burst", path);
+    struct call_log *a = call_log_new(l, p, NULL, burst);
+    heap_count_begin();
+    for (int i = 0; i < MANY; i++)
+        add(a, "x__one", "ok");
+    assert_true(heap_count_most() > MANY * 50);
+    for (int i = 0; i < 1000 && heap_count_now() > CALL_LOG_SPARE_BYTES; i++)
+        (void)loop_run_until(l, &never, 20);
+    assert_in_range(heap_count_end(), 0, CALL_LOG_SPARE_BYTES);
+    assert_int_equal(stat(burst, &st), 0);
+    assert_true(st.st_size > MANY * 50);
+    call_log_free(a);
+    pool_free(p);
     loop_free(l);
 }
 

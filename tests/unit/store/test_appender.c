@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "rig.h"
+#include "store/log/appender_impl.h"
 
 struct recorder {
     struct store_io io;
@@ -298,6 +299,39 @@ TEST_WITH(an_append_meets_the_closing_of_its_log, setup, teardown)
     assert_int_equal(end, 4);
     assert_int_equal(run(t, LOG_APPEND, "2\n"), 0);
     expect_file(t, "0\n1\n2\n");
+}
+
+/* Known to the appender, and not about to be closed. */
+static size_t count_kept_logs(const struct appender *a)
+{
+    const struct map_entry *e;
+    size_t n = 0;
+    for (size_t i = 0; (e = map_next(&a->logs, &i)) != NULL;) {
+        const struct log *l = e->value;
+        n += !(l->is_busy && l->step == STEP_CLOSE);
+    }
+    return n;
+}
+
+/* More logs are in use than are kept open; the next one closes all that are too many. */
+TEST_WITH(a_burst_does_not_raise_the_number_of_open_logs, setup, teardown)
+{
+    enum { BURST = APPENDER_OPEN_MAX + 40 };
+    struct test *t = *state;
+    struct item *items = xcalloc(BURST, sizeof(*items)), last;
+    for (int n = 0; n < BURST; n++) {
+        use_log(t, n);
+        start(t, &items[n], LOG_CREATE, "0\n");
+    }
+    for (int n = 0; n < BURST; n++)
+        assert_int_equal(finish(t, &items[n]), 0);
+    free(items);
+    assert_int_equal(count_kept_logs(t->rig.appender), BURST);
+    use_log(t, BURST);
+    start(t, &last, LOG_CREATE, "0\n");
+    size_t kept = count_kept_logs(t->rig.appender);
+    assert_int_equal(finish(t, &last), 0);
+    assert_int_equal(kept, APPENDER_OPEN_MAX);
 }
 
 /* A child that shares every open file of this process until the pipe is closed, as between fork and

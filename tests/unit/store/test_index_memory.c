@@ -1,4 +1,5 @@
-/* What indexes hold: while they sweep a directory, and while nobody uses them. */
+/* What indexes hold: while they sweep a directory, between two calls, and while nobody uses them.
+ */
 #include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -114,6 +115,62 @@ TEST_WITH(a_log_in_the_place_of_another_is_found, setup, teardown)
     twin_list(t, &(struct store_query){.limit = 1000});
 }
 
+/* ---- connections between two jobs ---- */
+
+static void run_for_a_moment(struct rig *r)
+{
+    bool never = false;
+    (void)loop_run_until(r->loop, &never, 1);
+}
+
+/* A conversation with a row of about a kilobyte. */
+static void write_titled_log(struct rig *r, int i)
+{
+    enum { TITLE = 800 };
+    char name[60], text[TITLE + 400], title[TITLE + 1];
+    memset(title, 'x', TITLE);
+    title[TITLE] = 0;
+    (void)snprintf(name, sizeof(name), "conv_titled%04d.jsonl", i);
+    (void)snprintf(text, sizeof(text),
+                   "{\"id\":\"x\",\"createdAt\":\"2024-01-01T00:00:00.000Z\"}\n"
+                   "{\"ts\":\"2024-01-01T00:00:01.000Z\",\"type\":\"user.message\","
+                   "\"content\":[{\"type\":\"text\",\"text\":\"number %d\"}]}\n"
+                   "{\"ts\":\"2024-01-01T00:00:02.000Z\",\"type\":\"metadata.title\","
+                   "\"title\":\"%s\"}\n",
+                   i, title);
+    rig_spit(r, name, "we", str_from(text));
+}
+
+static void assert_rests(struct index_db *db)
+{
+    int used = 0, most;
+    if (!db->sql)
+        return;
+    assert_int_equal(sqlite3_db_status(db->sql, SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0), 0);
+    assert_in_range(used, 0, INDEX_REST_BYTES);
+}
+
+/* Every row is read, which is more than a connection may keep. */
+TEST_WITH(connections_release_the_pages_of_a_large_job, setup, teardown)
+{
+    struct twin *t = *state;
+    struct index *ix = ((struct files *)t->a.store->impl)->index;
+    uint64_t end = clock_mono_ms() + RIG_WAIT_MS;
+    for (int i = 0; i < FEW; i++)
+        write_titled_log(&t->a, i);
+    assert_int_equal(rig_list(&t->a, &(struct store_query){.limit = 5}), 0);
+    assert_int_equal(t->a.listing.total, FEW);
+    assert_int_equal(rig_list(&t->a, &(struct store_query){.search = STR("not there")}), 0);
+    assert_int_equal(t->a.listing.total, 0);
+    while (index_is_busy(ix) && clock_mono_ms() < end)
+        run_for_a_moment(&t->a);
+    assert_true(ix->nidle > 0);
+    for (size_t i = 0; i < ix->nidle; i++)
+        assert_rests(ix->idle[i]);
+    assert_rests(&ix->sync.db);
+    assert_rests(&ix->feed.db);
+}
+
 /* ---- many indexes ---- */
 
 struct many { /* stores of one process */
@@ -185,19 +242,13 @@ static int count_connections(void)
     return n;
 }
 
-static void run_for_a_moment(struct many *m)
-{
-    bool never = false;
-    (void)loop_run_until(m->rig.loop, &never, 1);
-}
-
 /* Until no index has a job under way. */
 static void wait_for_jobs(struct many *m)
 {
     uint64_t end = clock_mono_ms() + RIG_WAIT_MS;
     for (int i = 0; i < STORES; i++)
         while (index_is_busy(index_at(m, i)) && clock_mono_ms() < end)
-            run_for_a_moment(m);
+            run_for_a_moment(&m->rig);
 }
 
 TEST_WITH(so_many_indexes_keep_connections_as_are_allowed, open_many, close_many)
@@ -229,7 +280,7 @@ TEST_WITH(an_index_that_is_not_used_keeps_no_connection, open_many, close_many)
         for (int i = 0; i < STORES; i++)
             index_at(m, i)->connected_ms = 0; /* as if it were long ago */
         timer_start(&g->close, 0);
-        run_for_a_moment(m);
+        run_for_a_moment(&m->rig);
     }
     assert_int_equal(g->nopen, 0);
     assert_int_equal(count_connections(), 0);
@@ -266,7 +317,7 @@ TEST_WITH(all_indexes_share_a_few_threads, open_many, close_many)
     assert_true(m->rig.env.indexes->nfeeds > 0 && !list_empty(&m->rig.env.indexes->feeds));
     for (int i = 0; i < STORES; i++)
         while (index_at(m, i)->state.swept_ms == 0 && clock_mono_ms() < end)
-            run_for_a_moment(m);
+            run_for_a_moment(&m->rig);
     for (int i = 0; i < STORES; i++)
         assert_true(index_at(m, i)->state.swept_ms > 0);
     int n = count_feeders();
