@@ -189,6 +189,20 @@ static bool must_wait(struct database *db, uint64_t *ret_ms, struct err *e)
     return waits;
 }
 
+/* Not every engine that speaks this protocol can notify. */
+static void find_notify(struct database *db, struct pg_conn *c)
+{
+    struct pg_query q = {.sql = "SELECT to_regproc('pg_notify') IS NOT NULL", .is_once = true};
+    struct err ignored;
+    bool has = pg_conn_run(c, &q, 1, &ignored) == 0 && pg_get_bool(c, &q, 0, 0);
+    pg_clear(c, &q, 1);
+    if (!has && db->has_replicas && !c->is_lost)
+        log_warn(db->log, "store",
+                 "the database has no pg_notify: new lines reach streams of other servers after 2 "
+                 "seconds, and unfinished text does not");
+    atomic_store(&db->has_notify, has);
+}
+
 /* Readers of a process that writes, or that asks what other servers have changed, must not read
  * from a standby, which may be behind. */
 static int attempt(struct database *db, bool takes_lock, struct pg_conn **ret, struct err *e)
@@ -200,6 +214,8 @@ static int attempt(struct database *db, bool takes_lock, struct pg_conn **ret, s
         r = pg_schema_check(c, e);
     if (r == 0 && takes_lock)
         r = pg_lock_take(c, db->application, db->has_replicas, e);
+    if (r == 0 && takes_lock)
+        find_notify(db, c);
     note_attempt(db, r, e);
     if (r < 0) {
         pg_conn_close(c);

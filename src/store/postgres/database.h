@@ -62,6 +62,7 @@ struct database {
     struct outbox outbox;
     struct pg_relay *relay; /* NULL: no store is open that others use too */
 
+    atomic_bool has_notify;     /* else others find out by asking (pg_relay.h) */
     atomic_bool is_cache_stale; /* a conversation was deleted or restored */
     atomic_uint_fast64_t nappends, nbatches, nconnects, nfailures;
 };
