@@ -13,7 +13,13 @@
 #include "store/postgres/pg_relay.h"
 #include "store/postgres/pg_store.h"
 
-enum { BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 5000, WAIT_STEP_MS = 50 };
+enum {
+    BACKOFF_MIN_MS = 100,
+    BACKOFF_MAX_MS = 5000,
+    WAIT_STEP_MS = 50,
+    CHECK_EVERY_MS = 2000,
+    CHECK_LATE_MS = 5000
+};
 
 struct database *database_new(struct loop *l, struct logger *log, const char *url)
 {
@@ -363,6 +369,51 @@ int database_open(struct database *db, bool is_writing, struct err *e)
     if (db->is_writing && db->has_replicas && !db->replica)
         replica_start(db);
     return 0;
+}
+
+/* ---- health ---- */
+
+static int ask_alive(struct pg_conn *c, void *ctx, struct err *e)
+{
+    struct pg_query q = {.sql = "SELECT count(*) FROM nb_schema"};
+    int r = pg_conn_run(c, &q, 1, e);
+    (void)ctx;
+    pg_clear(c, &q, 1);
+    return r;
+}
+
+void database_check(struct database *db, struct err *e)
+{
+    (void)database_read(db, ask_alive, NULL, e);
+}
+
+static void check_work(struct job *j)
+{
+    struct database_check *k = CONTAINER_OF(j, struct database_check, job);
+    struct err e = {0};
+    database_check(CONTAINER_OF(k, struct database, check), &e);
+    k->code = e.code;
+}
+
+static void check_done(struct job *j)
+{
+    struct database_check *k = CONTAINER_OF(j, struct database_check, job);
+    k->is_running = false;
+    k->is_failed = k->code == -EHOSTUNREACH;
+}
+
+bool database_is_unreachable(struct database *db)
+{
+    uint64_t now = clock_mono_ms();
+    if (!db || !db->is_open)
+        return false;
+    struct database_check *k = &db->check;
+    if (!k->is_running && now - k->began_ms >= CHECK_EVERY_MS) {
+        k->is_running = true;
+        k->began_ms = now;
+        pool_run(db->readers, &k->job, check_work, check_done);
+    }
+    return k->is_failed || (k->is_running && now - k->began_ms >= CHECK_LATE_MS);
 }
 
 struct figure {
