@@ -84,6 +84,7 @@ async function appends(db) {
     const env = { NB_STORE_URL: db.url }
     const all = [['jsonl', 0, [await runStore(['--quick'])]], ['PostgreSQL without replicas', -1, [await runStore(['postgres'], env)]]]
     for (const n of REPLICAS) all.push([`PostgreSQL, ${n} server${n > 1 ? 's' : ''}`, n, await Promise.all(Array.from({ length: n }, () => runStore(['replica'], env)))])
+    all.push(['PostgreSQL, 1 server, messages of 130 words', -2, [await runStore(['replica', 'text'], env)]])
     console.log(all[1][2][0].text.trimEnd())
     for (const [what, n, runs] of all) {
         const rate = runs.reduce((sum, run) => sum + run.rate, 0)

@@ -28,6 +28,7 @@ enum {
     THREADS = 16,
     PAGE_EVENTS = 50,
     CONVS_MAX = 64,
+    WORD_BYTES = 7,
 };
 
 #define MANY      "64 conversations, 16 in flight"
@@ -366,6 +367,24 @@ static void measure_big(struct bench *b)
     time_get(b, "totals, known before");
 }
 
+/* A line without text, or a message whose words are searched. */
+static void make_event(struct bench *b, bool has_text)
+{
+    static const char END[] = "\"}]}";
+    int n = snprintf(b->event, sizeof(b->event),
+                     "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":\"%s\",\"content\":[{\"type\":"
+                     "\"text\",\"text\":\"",
+                     has_text ? "user.message" : "bench");
+    const size_t end = EVENT_BYTES + 1 - sizeof(END);
+    memset(b->event + n, 'x', end - (size_t)n);
+    for (size_t i = (size_t)n; has_text && i + WORD_BYTES <= end; i += WORD_BYTES) {
+        char word[WORD_BYTES + 1];
+        (void)snprintf(word, sizeof(word), " w%05zu", i * 7919 % 50000);
+        memcpy(b->event + i, word, WORD_BYTES);
+    }
+    memcpy(b->event + end, END, sizeof(END));
+}
+
 int main(int argc, char **argv)
 {
     struct bench *b = xcalloc(1, sizeof(*b));
@@ -374,17 +393,14 @@ int main(int argc, char **argv)
     if (!mkdtemp(b->dir))
         fail("temporary directory", NULL);
     (void)snprintf(b->conv_dir, sizeof(b->conv_dir), "%s/conversations", b->dir);
-    int n = snprintf(b->event, sizeof(b->event),
-                     "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":\"bench\",\"text\":\"");
-    memset(b->event + n, 'x', (size_t)(EVENT_BYTES - n - 2));
-    memcpy(b->event + EVENT_BYTES - 2, "\"}", 3);
+    make_event(b, argc > 2 && strcmp(argv[2], "text") == 0);
     b->loop = loop_new(NULL);
     b->env = (struct store_env){.loop = b->loop,
                                 .bus = bus_new(b->loop),
                                 .appender = appender_new(b->loop, THREADS),
                                 .readers = pool_new(b->loop, "read", 2)};
     /* "postgres", "replica": in the database of NB_STORE_URL, which has tables (nb store init);
-     * replica: beside others, and only the last measurement */
+     * replica: beside others, and only the last measurement; "replica text": of messages */
     bool is_replica = argc > 1 && strcmp(argv[1], "replica") == 0;
     b->type = is_replica || (argc > 1 && strcmp(argv[1], "postgres") == 0) ? "postgres" : "jsonl";
     (void)snprintf(b->workspace, sizeof(b->workspace), "ws_bench%d", (int)getpid());

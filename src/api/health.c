@@ -6,6 +6,7 @@
 #include "api/handlers.h"
 #include "base/clock.h"
 #include "bundle/bundle.h"
+#include "store/postgres/database.h"
 
 static int64_t uptime_s(const struct api *api)
 {
@@ -72,8 +73,9 @@ static const char *trouble_of(struct api *api, bool *ret_is_unreachable)
     if (audit_state(api->deps.audit).is_failing)
         return "The audit log cannot be written.";
     const struct store *failing = failing_store(api);
-    *ret_is_unreachable = failing && store_is_unreachable(failing);
-    return failing ? "Conversations cannot be read or written." : NULL;
+    bool is_away = database_is_unreachable(api->deps.database);
+    *ret_is_unreachable = is_away || (failing && store_is_unreachable(failing));
+    return failing || is_away ? "Conversations cannot be read or written." : NULL;
 }
 
 void api_health_get(void *ctx, struct http_req *r)
@@ -114,7 +116,7 @@ void api_readyz_get(void *ctx, struct http_req *r)
         http_reply_error(r, 503, "stopping", "The server is stopping.", NULL);
     else if (api->port == 0)
         http_reply_error(r, 503, "starting", "The server is starting.", NULL);
-    else if (failing_store(api))
+    else if (failing_store(api) || database_is_unreachable(api->deps.database))
         http_reply_error(r, 503, "store_failing", "Conversations cannot be read or written.", NULL);
     else
         http_reply(r, 200, "text/plain; charset=utf-8", STR("ready\n"));

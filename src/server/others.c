@@ -1,6 +1,7 @@
 #include "server/others.h"
 
 #include "api/live/hub.h"
+#include "runtime/others/question_remote.h"
 #include "runtime/queue/queue.h"
 #include "store/postgres/database.h"
 
@@ -56,8 +57,10 @@ static void on_ask(void *ctx, str workspace_id, str conversation_id, str ask_id,
                    const struct json *question)
 {
     struct runtime *rt = runtime_of(ctx, workspace_id, false);
-    if (rt)
-        queue_asked(rt, conversation_id, ask_id, question);
+    if (!rt)
+        return;
+    queue_asked(rt, conversation_id, ask_id, question); /* each knows its own questions */
+    tool_question_asked(rt, conversation_id, ask_id, question);
 }
 
 void others_know(struct others *o, struct database *db, const char *address)

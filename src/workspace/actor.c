@@ -268,6 +268,14 @@ struct actor *actor_join_author(struct actor *a, str user_id, struct json_strs t
 
 /* ---- asking ---- */
 
+struct json_strs actor_token_limit(const struct actor *a)
+{
+    for (size_t i = 0; i < a->nfilters; i++)
+        if (a->filters[i].kind == FILTER_TOKEN)
+            return a->filters[i].globs;
+    return (struct json_strs){0};
+}
+
 /* The author of a stored message may have left since: the message stays, its author has no role. */
 static enum ws_role role_now(const struct actor *a, const struct principal *p)
 {

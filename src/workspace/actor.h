@@ -107,6 +107,8 @@ struct actor *actor_unref(struct actor *a); /* accepts NULL, returns NULL */
 
 /* ---- asking ---- */
 
+struct json_strs actor_token_limit(const struct actor *a); /* items NULL = its token has none */
+
 /* Is every person still entitled to act here at all: a member, the token neither expired nor
  * revoked? */
 bool actor_is_current(const struct actor *a, int64_t now_ms);

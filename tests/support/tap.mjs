@@ -140,12 +140,12 @@ export async function eventually(fn) {
 }
 
 // Own process group, so that stop() also reaches what the child has started.
-export function start(cmd, args = [], { env = {}, cwd, input } = {}) {
+export function start(cmd, args = [], { env = {}, cwd, input, fds = [] } = {}) {
     const child = spawn(cmd, args, {
         cwd,
         // An Ollama of the machine must not answer in the demo model's place.
         env: { ...process.env, OLLAMA_HOST: '127.0.0.1:1', ...env },
-        stdio: ['pipe', 'pipe', 'pipe'],
+        stdio: ['pipe', 'pipe', 'pipe', ...fds],
         detached: true,
     })
     const proc = { child, pid: child.pid, stdout: '', stderr: '', scope }
@@ -234,10 +234,10 @@ function readKey(workdir) {
     return !isOpen[0] && isOpen[1] ? fs.readFileSync(path.join(workdir, 'auth/dev.key'), 'utf8') : undefined
 }
 
-export async function startServer({ args = [], env = {}, workdir, nb: binary = NB, cwd } = {}) {
+export async function startServer({ args = [], env = {}, workdir, nb: binary = NB, cwd, fds } = {}) {
     workdir ??= tmpdir('nb-work-')
     useDatabase(workdir)
-    const server = start(binary, ['serve', '--port', '0', '--workdir', workdir, ...args], { env, cwd })
+    const server = start(binary, ['serve', '--port', '0', '--workdir', workdir, ...args], { env, cwd, fds })
     const match = await server.waitFor(/Open +\S*(https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+))\S*\n/)
     server.isServer = true
     server.url = match[1]

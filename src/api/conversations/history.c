@@ -7,7 +7,7 @@
 #include "api/handlers.h"
 #include "base/json/json_scan.h"
 #include "bus/vocabulary.h"
-#include "runtime/turn/tool_question.h"
+#include "runtime/others/question_remote.h"
 
 #define HISTORY_EVENTS     2000
 #define HISTORY_EVENTS_MAX 20000
@@ -121,6 +121,17 @@ static bool first_whole(const struct store_page *page, size_t *ret)
     return false;
 }
 
+/* The run may be another server's; then the log has its questions. */
+struct json *history_questions(const struct api_wait *w, const struct history_page *page)
+{
+    const struct history_wish *wish = w->data;
+    struct arena *a = &w->req->arena;
+    bool may_be_elsewhere = store_has_leases(w->space->store) && wish->range.before == 0 &&
+                            runtime_active_run(w->space->runtime, w->id).n == 0;
+    return may_be_elsewhere ? tool_questions_in_log(a, page->lines, page->nlines)
+                            : tool_questions_json(w->space->runtime, w->id, a);
+}
+
 static void history_reply(struct api_wait *w, const struct err *err,
                           const struct history_page *page)
 {
@@ -138,7 +149,7 @@ static void history_reply(struct api_wait *w, const struct err *err,
         write_history_message(&j.w, &r->arena, w->id, &h->messages[i]);
     jw_end(&j.w);
     jw_kval(&j.w, "ask", replay_ask_json(&r->arena, h));
-    jw_kval(&j.w, "inputs", tool_questions_json(w->space->runtime, w->id, &r->arena));
+    jw_kval(&j.w, "inputs", history_questions(w, page));
     jw_kint(&j.w, "end", (int64_t)page->end);
     history_write_before(&j.w, page);
     api_json_send(&j, r);
@@ -169,6 +180,8 @@ static void give_page(struct api_wait *w, const struct store_page *read, size_t 
     }
     struct history_page page = {
         .messages = replay_lines(a, lines, pos, n),
+        .lines = lines,
+        .nlines = n,
         .end = n > 0 ? pos[n - 1] : 0,
         .before = read->reached_start ? 0
                   : skip > 0          ? read->events[skip - 1].pos

@@ -8,6 +8,8 @@
 
 struct history_page {
     struct replay messages;
+    const str *lines;
+    size_t nlines;
     store_pos end;    /* of the last event; 0 = there is none */
     store_pos before; /* asks for the page in front of this one; 0 = there is none */
 };
@@ -22,4 +24,6 @@ struct history_wish {
 struct store_range history_range(int64_t limit, int64_t before);
 /* Reads a page of w->id; w->data is the struct history_wish. */
 void history_read(struct api_wait *w);
+/* The open questions of tools, of a page at the end of the log. */
+struct json *history_questions(const struct api_wait *w, const struct history_page *page);
 void history_write_before(struct json_writer *w, const struct history_page *page); /* the member */

@@ -45,7 +45,7 @@ void api_queue_list(void *ctx, struct http_req *r)
 struct queue_wait {
     struct http_req *req;
     struct queue_file_op *op;
-    struct queue_ask *ask; /* another server may have the message */
+    struct others_ask *ask; /* another server may have the message */
     bool is_withdrawn;
 };
 
@@ -54,7 +54,7 @@ static void on_queue_gone(struct http_req *r)
     const struct queue_wait *q = r->user;
     if (q->op)
         queue_files_forget(q->op);
-    queue_ask_cancel(q->ask);
+    others_ask_cancel(q->ask);
 }
 
 static void on_queue_saved(void *ctx, const struct err *err)

@@ -7,6 +7,7 @@
  * in the log. turn.h has the states. Loop thread only. */
 #pragma once
 
+#include "runtime/others/ask.h"
 #include "runtime/queue_files.h"
 #include "runtime/runtime.h"
 
@@ -36,12 +37,10 @@ int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, qu
 
 /* The same for a message that another server has. -ENOENT and -EALREADY as above, -ETIMEDOUT: no
  * server has it. */
-struct queue_ask; /* pending; valid until fn is called */
-struct queue_ask *queue_edit_elsewhere(struct runtime *rt, const struct queue_ref *which,
-                                       str message, queue_files_fn fn, void *ctx);
-struct queue_ask *queue_withdraw_elsewhere(struct runtime *rt, const struct queue_ref *which,
-                                           str by, queue_files_fn fn, void *ctx);
-void queue_ask_cancel(struct queue_ask *q); /* no callback; accepts NULL */
+struct others_ask *queue_edit_elsewhere(struct runtime *rt, const struct queue_ref *which,
+                                        str message, others_fn fn, void *ctx);
+struct others_ask *queue_withdraw_elsewhere(struct runtime *rt, const struct queue_ref *which,
+                                            str by, others_fn fn, void *ctx);
 /* A question of another server; answered if this server has what it is about. */
 void queue_asked(struct runtime *rt, str conversation_id, str ask_id, const struct json *question);
 /* Tells streams of other servers which messages are queued here. */

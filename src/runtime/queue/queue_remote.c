@@ -10,7 +10,6 @@
 #include "bus/vocabulary.h"
 #include "runtime/queue/queue.h"
 #include "runtime/turn/turn.h"
-#include "store/others.h"
 #include "workspace/roster/directory.h"
 
 /* ---- listing ---- */
@@ -71,51 +70,16 @@ struct json *queue_json_with(const struct runtime *rt, str conversation_id,
 
 /* ---- asking ---- */
 
-struct queue_ask {
-    struct store_ask *ask;
-    queue_files_fn fn;
-    void *ctx;
-};
-
-static void on_queue_reply(void *ctx, const struct err *err, const struct json *reply)
-{
-    struct queue_ask *q = ctx;
-    struct err e = {0};
-    int64_t code = json_get_int(reply, "code", 0);
-    if (err)
-        e = *err;
-    else if (code < 0 && code >= -4095)
-        err_set(&e, (int)code, "%.*s", STR_ARG(json_get_string(reply, "message")));
-    queue_files_fn fn = q->fn;
-    void *fn_ctx = q->ctx;
-    free(q);
-    fn(fn_ctx, e.code < 0 ? &e : NULL);
-}
-
-static struct queue_ask *ask_others(struct runtime *rt, str conversation_id, struct json_writer *w,
-                                    struct buf *b, queue_files_fn fn, void *ctx)
-{
-    struct queue_ask *q = xcalloc(1, sizeof *q);
-    q->fn = fn;
-    q->ctx = ctx;
-    jw_end(w);
-    q->ask = store_ask_others(rt->deps.store, conversation_id, buf_str(b), on_queue_reply, q);
-    buf_done(b);
-    return q;
-}
-
 static void begin_question(struct json_writer *w, struct buf *b, const char *what,
                            const struct queue_ref *which)
 {
-    jw_start(w, b, QUEUE_FILE_MAX);
-    jw_object(w);
-    jw_kcstr(w, "do", what);
+    others_begin(w, b, what);
     jw_kstr(w, "queuedId", which->queued_id);
     jw_kstr(w, "sender", which->sender);
 }
 
-struct queue_ask *queue_edit_elsewhere(struct runtime *rt, const struct queue_ref *which,
-                                       str message, queue_files_fn fn, void *ctx)
+struct others_ask *queue_edit_elsewhere(struct runtime *rt, const struct queue_ref *which,
+                                        str message, others_fn fn, void *ctx)
 {
     struct json_writer w;
     struct buf b;
@@ -123,25 +87,17 @@ struct queue_ask *queue_edit_elsewhere(struct runtime *rt, const struct queue_re
     jw_kstr(&w, "message", message);
     jw_key(&w, "actor");
     actor_write(which->by, &w);
-    return ask_others(rt, which->conversation_id, &w, &b, fn, ctx);
+    return others_ask(rt, which->conversation_id, &w, &b, fn, ctx);
 }
 
-struct queue_ask *queue_withdraw_elsewhere(struct runtime *rt, const struct queue_ref *which,
-                                           str by, queue_files_fn fn, void *ctx)
+struct others_ask *queue_withdraw_elsewhere(struct runtime *rt, const struct queue_ref *which,
+                                            str by, others_fn fn, void *ctx)
 {
     struct json_writer w;
     struct buf b;
     begin_question(&w, &b, "queue.withdraw", which);
     jw_kstr(&w, "by", by);
-    return ask_others(rt, which->conversation_id, &w, &b, fn, ctx);
-}
-
-void queue_ask_cancel(struct queue_ask *q)
-{
-    if (!q)
-        return;
-    store_ask_cancel(q->ask);
-    free(q);
+    return others_ask(rt, which->conversation_id, &w, &b, fn, ctx);
 }
 
 /* ---- answering ---- */
@@ -151,24 +107,11 @@ struct queue_answer {
     char ask_id[RANDOM_ID_MAX];
 };
 
-static void send_answer(struct runtime *rt, str ask_id, const struct err *err)
-{
-    struct json_writer w;
-    struct buf b;
-    jw_start(&w, &b, 16 * 1024);
-    jw_object(&w);
-    jw_kint(&w, "code", err ? err->code : 0);
-    jw_kstr(&w, "message", err ? str_from(err->msg) : STR(""));
-    jw_end(&w);
-    store_reply(rt->deps.store, ask_id, buf_str(&b));
-    buf_done(&b);
-}
-
 static void on_asked_change(void *ctx, const struct err *err)
 {
     struct queue_answer *a = ctx;
     struct runtime *rt = a->rt;
-    send_answer(rt, str_from(a->ask_id), err);
+    others_reply(rt, str_from(a->ask_id), err);
     free(a);
     assert(rt->nrecords > 0);
     rt->nrecords--;
@@ -209,7 +152,7 @@ void queue_asked(struct runtime *rt, str conversation_id, str ask_id, const stru
     if (r == 0)
         return;
     if (r != -ENOENT) /* else a different server may have it */
-        send_answer(rt, ask_id, &e);
+        others_reply(rt, ask_id, &e);
     free(a);
     rt->nrecords--;
     runtime_check_stopped(rt);

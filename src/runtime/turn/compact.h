@@ -1,9 +1,10 @@
 /* compact.h - shortens long conversations for the model; the log keeps all messages.
  *
  * When the messages fill most of the model's input budget, are very many, their provider refused
- * them as too long, or the sender wants it, a model call summarises the older ones, and an event history.compacted is
- * appended. From then on the model's context is: the summary, the user's messages (verbatim,
- * bounded), and the newest messages; and a turn reads no more of the log than that.
+ * them as too long, or the sender wants it, a model call summarises the older ones, and an event
+ * history.compacted is appended. From then on the model's context is: the summary, the user's
+ * messages (verbatim, bounded), and the newest messages; and a turn reads no more of the log than
+ * that.
  *
  * If there is no summary, the next turn tries again. A conversation that is too long to wait for
  * that is cut: the event is appended with a note in place of the summary, and the reason. */

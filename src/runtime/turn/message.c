@@ -288,18 +288,10 @@ int message_check_request(const struct turn_request *req, struct err *e)
     return is_complete ? 0 : message_check_text(req->message, e);
 }
 
-struct json_strs message_token_limit(const struct actor *a)
-{
-    for (size_t i = 0; i < a->nfilters; i++)
-        if (a->filters[i].kind == FILTER_TOKEN)
-            return a->filters[i].globs;
-    return (struct json_strs){0};
-}
-
 str message_author_event(const struct message *m, struct arena *a)
 {
     struct event_author by = {str_from(m->turn->run_id), actor_user(m->actor),
-                              message_token_limit(m->actor), m->turn->words_of};
+                              actor_token_limit(m->actor), m->turn->words_of};
     return event_run_author(a, &by);
 }
 
@@ -309,7 +301,7 @@ str message_event(const struct message *m, struct arena *a)
         .user_id = actor_user(m->actor),
         .text = m->req.message,
         .queued_id = str_from(m->place.id),
-        .tool_limit = message_token_limit(m->actor),
+        .tool_limit = actor_token_limit(m->actor),
         .words_of = m->turn ? m->turn->words_of : (struct json_strs){0},
         .app = m->req.app,
         .contexts = m->req.contexts,

@@ -38,6 +38,11 @@ bool tool_question_parse_action(str name, enum tool_question_action *ret)
     return i >= 0;
 }
 
+str tool_question_action_name(enum tool_question_action action)
+{
+    return str_from(ACTIONS[action]);
+}
+
 /* ---- the log ---- */
 
 static void write_question(struct json_writer *w, const struct tool_question *q)
@@ -118,7 +123,9 @@ static bool is_watched(const struct tool_question *q)
     const struct runtime_deps *d = &q->turn->rt->deps;
     struct arena a;
     arena_init(&a);
-    bool yes = bus_subscribers(d->bus, store_topic(&a, d->store, q->turn->conversation_id)) > 0;
+    str id = q->turn->conversation_id;
+    bool yes = bus_subscribers(d->bus, store_topic(&a, d->store, id)) > 0 ||
+               store_is_watched_elsewhere(d->store, id);
     arena_done(&a);
     return yes;
 }
@@ -253,37 +260,35 @@ static int accept_form(struct tool_question *q, const struct json *content, stru
 }
 
 /* The run whose tool has asked reads the answer, and its result goes to the runs above it. */
-static void join_answerer(const struct tool_question *q, const struct actor *who)
+static void join_answerer(const struct tool_question *q, const struct tool_question_answer *answer)
 {
     struct runtime *rt = q->turn->rt;
     struct turn *t = turn_active(rt, q->asked_in);
     while (t) {
-        turn_add_author(t, who);
+        turn_add_author(t, answer->user_id, answer->tool_limit);
         t = turn_is_child(t) ? turn_active(rt, t->msg->req.child->parent_conversation_id) : NULL;
     }
 }
 
-int tool_question_answer(struct runtime *rt, str conversation_id, str input_id,
-                         const struct actor *who, enum tool_question_action action,
-                         const struct json *content, struct err *e)
+int tool_question_answer(struct runtime *rt, const struct tool_question_answer *answer,
+                         struct err *e)
 {
-    str user_id = actor_user(who);
-    struct tool_question *q = find_question(rt, conversation_id, input_id);
+    struct tool_question *q = find_question(rt, answer->conversation_id, answer->input_id);
     struct json *full = NULL;
     if (!q)
         return err_set(e, -ENOENT, "This question is not open. It may have been answered already.");
-    if (q->q.only_user_id.n > 0 && !str_eq(q->q.only_user_id, user_id))
+    if (q->q.only_user_id.n > 0 && !str_eq(q->q.only_user_id, answer->user_id))
         return err_set(
             e, -EPERM,
             "This call uses the account of another person. Only that person may answer.");
-    if (action == TOOL_QUESTION_ACCEPT && q->q.kind == TOOL_QUESTION_FORM) {
-        int r = accept_form(q, content, &full, e);
+    if (answer->action == TOOL_QUESTION_ACCEPT && q->q.kind == TOOL_QUESTION_FORM) {
+        int r = accept_form(q, answer->content, &full, e);
         if (r < 0)
             return r;
     }
-    if (action == TOOL_QUESTION_ACCEPT)
-        join_answerer(q, who);
-    record_end(q, ACTIONS[action], user_id);
-    settle_question(q, action, full);
+    if (answer->action == TOOL_QUESTION_ACCEPT)
+        join_answerer(q, answer);
+    record_end(q, ACTIONS[answer->action], answer->user_id);
+    settle_question(q, answer->action, full);
     return 0;
 }

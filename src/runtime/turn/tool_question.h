@@ -2,11 +2,11 @@
  *
  * An MCP server may ask for a form, a visit to a page, or the use of the model. The question is
  * appended to the log (input.requested), so all watchers of the conversation see it; everybody who
- * may send messages there may answer, from any client. It ends with input.answered (answered,
- * withdrawn, or nobody was watching), or with the end of its run. A question of a delegated run
- * appears in the conversation that a person watches, not in the child's own. The content of an
- * answer is not logged: it is meant for the server that asked. A permission for a
- * call is not one of these questions: it is an ask (turn_ask.c). Loop thread only. */
+ * may send messages there may answer, from any client and on any server. It ends with
+ * input.answered (answered, withdrawn, or nobody was watching), or with the end of its run. A
+ * question of a delegated run appears in the conversation that a person watches, not in the child's
+ * own. The content of an answer is not logged: it is meant for the server that asked. A permission
+ * for a call is not one of these questions: it is an ask (turn_ask.c). Loop thread only. */
 #pragma once
 
 #include "runtime/runtime.h"
@@ -49,11 +49,18 @@ void tool_question_withdraw(struct tool_question *q); /* no callback follows */
 /* The open questions of a conversation as an array of {inputId, kind, source, message, ...}. */
 struct json *tool_questions_json(const struct runtime *rt, str conversation_id, struct arena *a);
 
-/* A person's answer. The caller has checked that this person may send. content is checked
- * against the schema's required names and types. -ENOENT: it is not open; -EPERM: only another
- * person may answer it; -EINVAL: the content does not fit the schema, with a message for the
- * person. With accept, the runs that get the answer have no more rights than this person. */
-int tool_question_answer(struct runtime *rt, str conversation_id, str input_id,
-                         const struct actor *who, enum tool_question_action action,
-                         const struct json *content, struct err *e);
+struct tool_question_answer { /* of a person who may send messages there */
+    str conversation_id, input_id, user_id;
+    struct json_strs tool_limit; /* of the person's token; items NULL = none */
+    enum tool_question_action action;
+    const struct json *content; /* or NULL */
+};
+
+/* content is checked against the schema's required names and types. -ENOENT: it is not open;
+ * -EPERM: only another person may answer it; -EINVAL: the content does not fit the schema, with a
+ * message for the person. With accept, the runs that get the answer have no more rights than this
+ * person. */
+int tool_question_answer(struct runtime *rt, const struct tool_question_answer *answer,
+                         struct err *e);
+str tool_question_action_name(enum tool_question_action action);
 bool tool_question_parse_action(str name, enum tool_question_action *ret);

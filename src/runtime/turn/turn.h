@@ -261,7 +261,6 @@ void message_announce(struct message *m, str conversation_id, str run_id, bool i
 str message_event(const struct message *m, struct arena *a); /* its user.message */
 /* Instead of it, when the request has only results of the program's own tools: its run.author. */
 str message_author_event(const struct message *m, struct arena *a);
-struct json_strs message_token_limit(const struct actor *a); /* items NULL = none */
 int message_check_text(str text, struct err *e);
 int message_check_request(const struct turn_request *req, struct err *e);
 int turn_check_sight(const struct turn *t, struct err *e); /* can its model see its files? */
@@ -328,7 +327,7 @@ void turn_accept_answer(struct turn *t);
 void turn_narrow(struct turn *t, struct actor *narrower); /* takes the reference */
 /* Words of this person reach the model without a message: the run, and by its log later ones, have
  * no more rights than the person. */
-void turn_add_author(struct turn *t, const struct actor *who);
+void turn_add_author(struct turn *t, str user_id, struct json_strs tool_limit);
 void turn_join_authors(struct turn *t);     /* narrows to all authors of the conversation */
 bool turn_is_sole(const struct turn *t);    /* nobody else has an account */
 bool turn_has_others(const struct turn *t); /* it contains messages of several people */

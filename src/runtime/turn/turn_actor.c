@@ -35,11 +35,11 @@ void turn_join_authors(struct turn *t)
         turn_narrow(t, actor_narrow(t->actor, FILTER_TOKEN, p->limits[i]));
 }
 
-void turn_add_author(struct turn *t, const struct actor *who)
+void turn_add_author(struct turn *t, str user_id, struct json_strs tool_limit)
 {
-    struct event_author by = {str_from(t->run_id), actor_user(who), message_token_limit(who), {0}};
-    struct actor *both = turn_is_sole(t) ? actor_narrow(t->actor, FILTER_TOKEN, by.tool_limit)
-                                         : actor_join_author(t->actor, by.user_id, by.tool_limit);
+    struct event_author by = {str_from(t->run_id), user_id, tool_limit, {0}};
+    struct actor *both = turn_is_sole(t) ? actor_narrow(t->actor, FILTER_TOKEN, tool_limit)
+                                         : actor_join_author(t->actor, user_id, tool_limit);
     bool is_known = both == t->actor;
     turn_narrow(t, both);
     if (!is_known)

@@ -13,7 +13,13 @@
 #include "store/postgres/pg_relay.h"
 #include "store/postgres/pg_store.h"
 
-enum { BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 5000, WAIT_STEP_MS = 50 };
+enum {
+    BACKOFF_MIN_MS = 100,
+    BACKOFF_MAX_MS = 5000,
+    WAIT_STEP_MS = 50,
+    CHECK_EVERY_MS = 2000,
+    CHECK_LATE_MS = 5000
+};
 
 struct database *database_new(struct loop *l, struct logger *log, const char *url)
 {
@@ -189,6 +195,20 @@ static bool must_wait(struct database *db, uint64_t *ret_ms, struct err *e)
     return waits;
 }
 
+/* Not every engine that speaks this protocol can notify. */
+static void find_notify(struct database *db, struct pg_conn *c)
+{
+    struct pg_query q = {.sql = "SELECT to_regproc('pg_notify') IS NOT NULL", .is_once = true};
+    struct err ignored;
+    bool has = pg_conn_run(c, &q, 1, &ignored) == 0 && pg_get_bool(c, &q, 0, 0);
+    pg_clear(c, &q, 1);
+    if (!has && db->has_replicas && !c->is_lost)
+        log_warn(db->log, "store",
+                 "the database has no pg_notify: new lines reach streams of other servers after 2 "
+                 "seconds, and unfinished text does not");
+    atomic_store(&db->has_notify, has);
+}
+
 /* Readers of a process that writes, or that asks what other servers have changed, must not read
  * from a standby, which may be behind. */
 static int attempt(struct database *db, bool takes_lock, struct pg_conn **ret, struct err *e)
@@ -200,6 +220,8 @@ static int attempt(struct database *db, bool takes_lock, struct pg_conn **ret, s
         r = pg_schema_check(c, e);
     if (r == 0 && takes_lock)
         r = pg_lock_take(c, db->application, db->has_replicas, e);
+    if (r == 0 && takes_lock)
+        find_notify(db, c);
     note_attempt(db, r, e);
     if (r < 0) {
         pg_conn_close(c);
@@ -347,6 +369,51 @@ int database_open(struct database *db, bool is_writing, struct err *e)
     if (db->is_writing && db->has_replicas && !db->replica)
         replica_start(db);
     return 0;
+}
+
+/* ---- health ---- */
+
+static int ask_alive(struct pg_conn *c, void *ctx, struct err *e)
+{
+    struct pg_query q = {.sql = "SELECT count(*) FROM nb_schema"};
+    int r = pg_conn_run(c, &q, 1, e);
+    (void)ctx;
+    pg_clear(c, &q, 1);
+    return r;
+}
+
+void database_check(struct database *db, struct err *e)
+{
+    (void)database_read(db, ask_alive, NULL, e);
+}
+
+static void check_work(struct job *j)
+{
+    struct database_check *k = CONTAINER_OF(j, struct database_check, job);
+    struct err e = {0};
+    database_check(CONTAINER_OF(k, struct database, check), &e);
+    k->code = e.code;
+}
+
+static void check_done(struct job *j)
+{
+    struct database_check *k = CONTAINER_OF(j, struct database_check, job);
+    k->is_running = false;
+    k->is_failed = k->code == -EHOSTUNREACH;
+}
+
+bool database_is_unreachable(struct database *db)
+{
+    uint64_t now = clock_mono_ms();
+    if (!db || !db->is_open)
+        return false;
+    struct database_check *k = &db->check;
+    if (!k->is_running && now - k->began_ms >= CHECK_EVERY_MS) {
+        k->is_running = true;
+        k->began_ms = now;
+        pool_run(db->readers, &k->job, check_work, check_done);
+    }
+    return k->is_failed || (k->is_running && now - k->began_ms >= CHECK_LATE_MS);
 }
 
 struct figure {

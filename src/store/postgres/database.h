@@ -61,7 +61,14 @@ struct database {
     struct replica *replica;  /* NULL: not has_replicas, or not open for writing */
     struct outbox outbox;
     struct pg_relay *relay; /* NULL: no store is open that others use too */
+    struct database_check { /* the last one, or the one under way */
+        struct job job;
+        uint64_t began_ms;
+        int code;
+        bool is_running, is_failed;
+    } check;
 
+    atomic_bool has_notify;     /* else others find out by asking (pg_relay.h) */
     atomic_bool is_cache_stale; /* a conversation was deleted or restored */
     atomic_uint_fast64_t nappends, nbatches, nconnects, nfailures;
 };
@@ -88,8 +95,15 @@ int database_connect(struct database *db, struct pg_conn **ret, struct err *e);
 typedef int (*database_fn)(struct pg_conn *c, void *ctx, struct err *e);
 int database_read(struct database *db, database_fn fn, void *ctx, struct err *e);
 
+/* Asks whether it is there; -EHOSTUNREACH. On a thread that may block. */
+void database_check(struct database *db, struct err *e);
+
 /* The connection of the writer, which is made if there is none. The writer's thread. */
 int database_writer(struct database *db, uint64_t deadline_ms, struct pg_conn **ret, struct err *e);
+
+/* For health checks: it did not answer the last time it was asked, or has not for 5 seconds. Asks
+ * again, at most every 2 seconds. Loop thread; accepts NULL. */
+bool database_is_unreachable(struct database *db);
 
 /* Lines for Prometheus; nothing if no store uses the database. Loop thread; accepts NULL. */
 void database_metrics(struct database *db, struct buf *out);

@@ -564,15 +564,7 @@ int pg_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)
 
 /* ---- health ---- */
 
-static int probe(struct pg_conn *c, void *ctx, struct err *e)
-{
-    struct pg_query q = {.sql = "SELECT count(*) FROM nb_schema"};
-    int r = pg_conn_run(c, &q, 1, e);
-    pg_clear(c, &q, 1);
-    return r;
-}
-
 void pg_probe(struct store_op *op)
 {
-    (void)database_read(pg_database(op->store), probe, NULL, &op->err);
+    database_check(pg_database(op->store), &op->err);
 }

@@ -420,7 +420,7 @@ int pg_sql_commit(struct pg_conn *c, struct pg_batch *b, struct err *e)
     if (append_params(b, &append))
         q[appended = n++] = (struct pg_query){.sql = APPEND, .params = &append};
     n += outbox_statements(b->db, &b->outbox, &b->arena, &q[n]);
-    if (created || appended) {
+    if ((created || appended) && atomic_load(&b->db->has_notify)) {
         notify_params(b, &notify);
         q[n++] = (struct pg_query){.sql = NOTIFY, .params = &notify};
     }

@@ -11,7 +11,11 @@
 #include "os/file.h"
 #include "store/postgres/database.h"
 
-enum { RETRY_MS = 500, QUIET_MS = 10000 };
+enum {
+    RETRY_MS = 500,
+    UNABLE_MS = 60000, /* the server does not know LISTEN */
+    QUIET_MS = 10000
+};
 
 enum heard { HEARD_CONNECTED, HEARD_LOST, HEARD_NOTICE };
 
@@ -85,14 +89,17 @@ static int hear(struct pg_listener *l, struct pg_conn *c, struct err *e)
     return 0;
 }
 
-static void connect_and_hear(struct pg_listener *l, bool *was_connected)
+/* Returns after how many milliseconds it is worth trying again. */
+static int connect_and_hear(struct pg_listener *l, bool *was_connected)
 {
     struct pg_query q = {.sql = "LISTEN nb", .is_once = true};
     struct pg_conn *c = NULL;
     struct err e = {0};
-    int r = database_connect(l->db, &c, &e);
-    if (r == 0)
+    int r = database_connect(l->db, &c, &e), wait = RETRY_MS;
+    if (r == 0) {
         r = pg_conn_run(c, &q, 1, &e);
+        wait = r < 0 && !c->is_lost ? UNABLE_MS : RETRY_MS;
+    }
     if (r == 0) {
         pg_clear(c, &q, 1);
         hand_over(l, HEARD_CONNECTED, NULL);
@@ -105,6 +112,7 @@ static void connect_and_hear(struct pg_listener *l, bool *was_connected)
         hand_over(l, HEARD_LOST, NULL);
         *was_connected = false;
     }
+    return wait;
 }
 
 static void listen_work(struct job *j)
@@ -112,9 +120,9 @@ static void listen_work(struct job *j)
     struct pg_listener *l = CONTAINER_OF(j, struct pg_listener, job);
     bool was_connected = false;
     while (!atomic_load(&l->is_stopping)) {
-        connect_and_hear(l, &was_connected);
+        int wait = connect_and_hear(l, &was_connected);
         if (!atomic_load(&l->is_stopping))
-            wait_ms(l, -1, RETRY_MS);
+            wait_ms(l, -1, wait);
     }
 }
 

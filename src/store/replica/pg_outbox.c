@@ -233,7 +233,8 @@ size_t outbox_statements(const struct database *db, const struct outbox_load *l,
         n += add_query(&q[n], WATCH, watch_params(db, l, true, a));
         n += add_query(&q[n], UNWATCH, watch_params(db, l, false, a));
     }
-    n += add_query(&q[n], TELL, payload_params(l, a));
+    if (atomic_load(&db->has_notify))
+        n += add_query(&q[n], TELL, payload_params(l, a));
     assert(n <= OUTBOX_STATEMENTS);
     return n;
 }

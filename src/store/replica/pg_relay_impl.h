@@ -44,6 +44,8 @@ struct pg_relay {
     size_t nservers;   /* other ones that are alive */
     struct pg_listener *listener;
     bool is_listening, is_dead;
+    bool is_deaf;           /* it listens, but its last echo has not come */
+    uint64_t echo_us;       /* when the echo was told that has not been heard; 0 = none */
     bool must_load;         /* reading who watches elsewhere has failed */
     struct list_node asks;  /* struct store_ask: questions of this server */
     uint64_t lag_us;        /* of the last echo */
@@ -83,4 +85,5 @@ void relay_take_reply(struct pg_relay *r, str ask_id, const struct json *reply);
 
 /* ---- pg_relay_poll.c ---- */
 struct store *relay_store(const struct pg_relay *r, str workspace); /* NULL: not open here */
+void relay_set_deaf(struct pg_relay *r, bool is_deaf);
 void relay_ask(struct pg_relay *r); /* ends of watched logs, from the tables */

@@ -102,7 +102,7 @@ static void poll_done(struct job *j)
         else if (v && p->last[i] > 0)
             relay_conv_grown(v, (store_pos)p->last[i]);
     }
-    if (p->code == 0 && r->is_listening && !r->is_dead)
+    if (p->code == 0 && r->is_listening && !r->is_deaf && !r->is_dead)
         ask_again(r);
     arena_done(&p->arena);
     free(p);
@@ -143,9 +143,9 @@ static void on_poll(void *ctx)
 {
     struct pg_relay *r = ctx;
     relay_ask(r);
-    if (r->must_load)
+    if (r->must_load || !atomic_load(&r->db->has_notify))
         load_watches(r);
-    if (!r->is_listening)
+    if (!r->is_listening || r->is_deaf)
         timer_start(&r->poll, RELAY_POLL_MS);
 }
 
@@ -271,12 +271,29 @@ static void on_connected(void *ctx)
 {
     struct pg_relay *r = ctx;
     r->is_listening = true;
+    r->is_deaf = false;
+    r->echo_us = 0;
     timer_stop(&r->poll);
     parts_clear(r);
     load_watches(r);
     if (map_len(&r->convs) > 0)
         r->stale_until = UINT64_MAX; /* lines were missed, until poll_done */
     relay_ask(r);
+}
+
+/* Some engines accept LISTEN and NOTIFY, and deliver nothing. */
+void relay_set_deaf(struct pg_relay *r, bool is_deaf)
+{
+    if (is_deaf == r->is_deaf)
+        return;
+    r->is_deaf = is_deaf;
+    if (is_deaf)
+        log_warn(r->db->log, "store",
+                 "notifications of the database do not arrive: it is asked every 2 seconds");
+    if (is_deaf)
+        timer_start(&r->poll, 0);
+    else
+        on_connected(r);
 }
 
 static void on_listener_lost(void *ctx)
@@ -338,7 +355,7 @@ struct relay_state pg_relay_state(const struct database *db)
     const struct pg_relay *r = db->relay;
     if (!r)
         return (struct relay_state){0};
-    return (struct relay_state){.is_listening = r->is_listening,
+    return (struct relay_state){.is_listening = r->is_listening && !r->is_deaf,
                                 .servers = r->nservers,
                                 .watched = map_len(&r->convs),
                                 .lag_us = r->lag_us};

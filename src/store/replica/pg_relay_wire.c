@@ -204,7 +204,10 @@ void pg_relay_echo(struct database *db)
     char now[32];
     if (!db->relay || !db->relay->is_listening)
         return;
-    (void)snprintf(now, sizeof now, "%llu", (unsigned long long)clock_mono_us());
+    if (db->relay->echo_us > 0)
+        relay_set_deaf(db->relay, true);
+    db->relay->echo_us = clock_mono_us();
+    (void)snprintf(now, sizeof now, "%llu", (unsigned long long)db->relay->echo_us);
     begin(&w, &b, "echo", STR(""), STR(""));
     jw_kcstr(&w, "o", now);
     tell(db->relay, &w, &b);
@@ -426,10 +429,13 @@ static void take_own(struct pg_relay *r, str line)
 {
     uint64_t number, now = clock_mono_us();
     str kind = json_scan_plain(json_scan_field(line, STR("k")));
-    if (str_eq(kind, STR("echo")) && take_number(line, "o", &number) && number <= now)
+    if (str_eq(kind, STR("echo")) && take_number(line, "o", &number) && number <= now) {
         r->lag_us = now - number;
-    else if (str_eq(kind, STR("order")) && take_number(line, "i", &number) && number > r->heard)
+        r->echo_us = 0;
+        relay_set_deaf(r, false);
+    } else if (str_eq(kind, STR("order")) && take_number(line, "i", &number) && number > r->heard) {
         r->heard = number;
+    }
 }
 
 void relay_on_notice(void *ctx, str payload)

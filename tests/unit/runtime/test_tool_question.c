@@ -1,7 +1,7 @@
 /* The clock, the log and the watchers are the test's own: the real ones take ten minutes. */
 #include <errno.h>
 
-#include "runtime/turn/tool_question.h"
+#include "runtime/others/question_remote.h"
 #include "runtime/turn/turn.h"
 #include "support/unit.h"
 
@@ -52,6 +52,24 @@ size_t bus_subscribers(const struct bus *b, str topic)
     return watchers;
 }
 
+static bool is_watched_elsewhere;
+
+bool store_is_watched_elsewhere(const struct store *s, str id)
+{
+    return is_watched_elsewhere;
+}
+
+/* No other server exists. */
+struct others_ask *others_ask(struct runtime *r, str conversation_id, struct json_writer *w,
+                              struct buf *b, others_fn fn, void *ctx)
+{
+    return NULL;
+}
+
+void others_begin(struct json_writer *w, struct buf *b, const char *what) {}
+
+void others_reply(struct runtime *r, str ask_id, const struct err *err) {}
+
 str store_topic(struct arena *a, const struct store *s, str id)
 {
     return id;
@@ -65,17 +83,14 @@ void turn_record(void *tool_host, str line)
 static const struct turn *joined[4]; /* the turns that got an author, in order */
 static size_t njoined;
 
-void turn_add_author(struct turn *t, const struct actor *who)
+void turn_add_author(struct turn *t, str user_id, struct json_strs tool_limit)
 {
-    assert_string_equal(actor_user(who).p, "usr_1");
+    assert_true(str_eq(user_id, STR("usr_1")));
     assert_true(njoined < ARRAY_LEN(joined));
     joined[njoined++] = t;
 }
 
 /* ---- a conversation ---- */
-
-static const struct principal PERSON = {.user_id = STR_INIT("usr_1")};
-static const struct actor WHO = {.people = &PERSON, .npeople = 1};
 
 static struct runtime rt;
 static struct message message;
@@ -162,6 +177,18 @@ TEST_WITH(who_watches_has_ten_minutes, set_up, tear_down)
     assert_int_equal(h.action, TOOL_QUESTION_CANCEL);
 }
 
+TEST_WITH(who_watches_on_another_server_counts, set_up, tear_down)
+{
+    struct heard h;
+    assert_non_null(ask(&h));
+    is_watched_elsewhere = true;
+    pass(3 * TOOL_QUESTION_ALONE_MS);
+    assert_int_equal(h.times, 0);
+    is_watched_elsewhere = false;
+    pass(TOOL_QUESTION_ALONE_MS + 1);
+    assert_int_equal(h.times, 1);
+}
+
 TEST_WITH(who_leaves_is_waited_for_no_longer, set_up, tear_down)
 {
     struct heard h;
@@ -244,26 +271,68 @@ TEST_WITH(an_answer_has_to_fit_the_form, set_up, tear_down)
     struct tool_question_spec q = {
         .kind = TOOL_QUESTION_FORM, .source = STR("s"), .schema = schema};
     assert_non_null(tool_question_open(&turn, &q, on_end, &h));
-    const struct actor *who = &WHO;
-    str id = open_id(&a), conv = STR("conv_1");
-    assert_int_equal(tool_question_answer(&rt, conv, id, who, TOOL_QUESTION_ACCEPT, NULL, &e),
-                     -EINVAL);
-    assert_int_equal(tool_question_answer(&rt, conv, id, who, TOOL_QUESTION_ACCEPT, wrong, &e),
-                     -EINVAL);
+    str id = open_id(&a);
+    struct tool_question_answer answer = {
+        .conversation_id = STR("conv_1"), .input_id = id, .user_id = STR("usr_1")};
+    assert_int_equal(tool_question_answer(&rt, &answer, &e), -EINVAL);
+    answer.content = wrong;
+    assert_int_equal(tool_question_answer(&rt, &answer, &e), -EINVAL);
     assert_non_null(strstr(e.msg, "content.n"));
-    assert_int_equal(
-        tool_question_answer(&rt, STR("conv_2"), id, who, TOOL_QUESTION_ACCEPT, right, &e),
-        -ENOENT);
+    answer.content = right;
+    answer.conversation_id = STR("conv_2");
+    assert_int_equal(tool_question_answer(&rt, &answer, &e), -ENOENT);
     assert_int_equal(h.times, 0);
     assert_int_equal(njoined, 0);
-    map_put(&rt.busy, conv, &busy);
-    assert_int_equal(tool_question_answer(&rt, conv, id, who, TOOL_QUESTION_ACCEPT, right, &e), 0);
+    map_put(&rt.busy, STR("conv_1"), &busy);
+    answer.conversation_id = STR("conv_1");
+    assert_int_equal(tool_question_answer(&rt, &answer, &e), 0);
     assert_true(njoined == 1 && joined[0] == &turn);
     assert_int_equal(h.times, 1);
     assert_string_equal(h.content, "{\"n\":1,\"c\":\"crimson\"}");
     assert_non_null(strstr(log_text, "\"userId\":\"usr_1\""));
     assert_null(strstr(log_text, "crimson")); /* what was answered is the server's business */
-    assert_int_equal(tool_question_answer(&rt, conv, id, who, TOOL_QUESTION_DECLINE, NULL, &e),
-                     -ENOENT);
+    answer.action = TOOL_QUESTION_DECLINE;
+    assert_int_equal(tool_question_answer(&rt, &answer, &e), -ENOENT);
     arena_done(&a);
+}
+
+static void expect_in_log(const char *const *lines, size_t n, const char *ids)
+{
+    struct arena a;
+    char found[64] = "";
+    arena_init(&a);
+    str *all = arena_array(&a, n, sizeof *all);
+    for (size_t i = 0; i < n; i++)
+        all[i] = str_from(lines[i]);
+    const struct json *list = tool_questions_in_log(&a, all, n);
+    for (uint32_t i = 0; i < list->len; i++) {
+        str id = json_get_string(&list->items[i], "inputId");
+        assert_true(json_get_string(&list->items[i], "message").n > 0);
+        (void)snprintf(found + strlen(found), sizeof found - strlen(found), "%.*s ", STR_ARG(id));
+    }
+    assert_string_equal(found, ids);
+    arena_done(&a);
+}
+
+#define ASKED(id, run)                                                                             \
+    "{\"type\":\"input.requested\",\"runId\":\"" run "\",\"inputId\":\"" id                        \
+    "\",\"kind\":\"url\",\"message\":\"m\"}"
+
+TEST(the_log_knows_the_open_questions_of_another_server)
+{
+    static const char *const LINES[] = {
+        "{\"type\":\"user.message\",\"text\":\"input.requested\"}",
+        ASKED("1", "run_a"),
+        "{\"type\":\"run.error\",\"runId\":\"run_a\"}",
+        ASKED("2", "run_b"),
+        ASKED("3", "run_b"),
+        "{\"type\":\"input.answered\",\"runId\":\"run_b\",\"inputId\":\"2\"}",
+        "{\"type\":\"run.done\",\"runId\":\"run_b\"}",
+    };
+    expect_in_log(LINES, 0, "");
+    expect_in_log(LINES, 2, "1 ");
+    expect_in_log(LINES, 3, "");
+    expect_in_log(LINES, 5, "2 3 ");
+    expect_in_log(LINES, 6, "3 ");
+    expect_in_log(LINES, 7, "");
 }

@@ -342,6 +342,65 @@ TEST_WITH(an_event_between_two_lines_stays_between_them, setup, teardown)
     seen_done(&s);
 }
 
+/* ---- engines without notifications ---- */
+
+static int silent_setup(void **state, const char *also)
+{
+    postgres_sql(server.url, "ALTER FUNCTION pg_notify(text, text) RENAME TO pg_notify_off");
+    if (also)
+        postgres_sql(server.url, also);
+    return setup(state);
+}
+
+static int mute_setup(void **state)
+{
+    return silent_setup(state, NULL);
+}
+
+static int deaf_setup(void **state)
+{
+    return silent_setup(state, "CREATE FUNCTION public.pg_notify(text, text) RETURNS void"
+                               " LANGUAGE sql AS 'SELECT'");
+}
+
+static int silent_teardown(void **state)
+{
+    int r = teardown(state);
+    postgres_sql(server.url, "DROP FUNCTION IF EXISTS public.pg_notify(text, text)");
+    postgres_sql(server.url, "ALTER FUNCTION pg_notify_off(text, text) RENAME TO pg_notify");
+    return r;
+}
+
+/* Lines are found by asking, and so are the streams of others. */
+static void expect_polling(struct pair *p, bool has_notify)
+{
+    struct seen s = {.want = 1};
+    assert_int_equal(atomic_load(&p->a.database->has_notify), has_notify);
+    struct feed *f = feed_open(p->b.store, STR(ID), 0, &FEED, &s);
+    run_until(p, has_seen, &s);
+    for (size_t i = 1; i <= 3; i++) {
+        char line[16];
+        assert_int_equal(rig_append(&p->a, ID, NOTE("line")), 0);
+        s.want = i + 1;
+        run_until(p, has_seen, &s);
+        (void)snprintf(line, sizeof line, "%zu", i);
+        assert_string_equal(s.items[i], line);
+    }
+    assert_false(pg_relay_state(p->b.database).is_listening);
+    feed_close(f);
+    seen_done(&s);
+}
+
+TEST_WITH(without_pg_notify_lines_are_asked_for, mute_setup, silent_teardown)
+{
+    expect_polling(*state, false);
+}
+
+TEST_WITH(where_notifications_do_not_arrive_lines_are_asked_for, deaf_setup, silent_teardown)
+{
+    expect_polling(*state, true);
+}
+
 static void hear(struct rig *r, const char *kind, const char *text)
 {
     char payload[256];
