@@ -51,7 +51,7 @@ test('the Debian package has everything, and all of it belongs to root', async (
     assert.equal(made.code, 0, made.stderr)
     const deb = made.stdout.trim().split('\n').at(-1)
     const list = (await run('dpkg-deb', ['-c', deb])).stdout
-    for (const file of ['usr/bin/nb', 'usr/sbin/nb-service', 'lib/systemd/system/nb.service', 'etc/nb/environment', 'usr/share/man/man1/nb.1.gz', 'usr/share/man/man5/nimblebrain.json.5.gz', 'usr/share/bash-completion/completions/nb', 'usr/share/nb/examples/table/manifest.json', 'usr/share/doc/nb/copyright'])
+    for (const file of ['usr/bin/nb', 'usr/sbin/nb-service', 'usr/lib/systemd/system/nb.service', 'etc/nb/environment', 'usr/share/man/man1/nb.1.gz', 'usr/share/man/man5/nimblebrain.json.5.gz', 'usr/share/bash-completion/completions/nb', 'usr/share/nb/examples/table/manifest.json', 'usr/share/doc/nb/copyright'])
         assert.match(list, new RegExp(` \\./${file.replaceAll('.', '\\.')}$`, 'm'))
     assert.deepEqual(list.split('\n').filter((line) => line && !line.includes(' root/root ')), [])
     const control = (await run('dpkg-deb', ['-f', deb])).stdout

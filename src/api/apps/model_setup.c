@@ -346,7 +346,7 @@ void api_providers_add(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct endpoint_body b = {0};
-    bool is_public_only;
+    bool is_public_only = true;
     if (!api_decode_body(r, API_ENDPOINT_FIELDS, &b))
         return;
     b.name = str_trim(b.name);

@@ -186,7 +186,7 @@ static int read_pasted(struct arena *a, const struct oauth_login *l, str *ret_qu
         fprintf(stderr, "Paste the address of the last page in the browser: ");
         if (!fgets(line, REQUEST_MAX, stdin))
             break;
-        *ret_query = query_of(str_trim(str_from(line)));
+        *ret_query = query_of(str_trim((str){line, strlen(line)}));
         if (oauth_login_is_answer(l, *ret_query))
             return 0;
         fprintf(stderr, "That address does not belong to this sign-in.\n");

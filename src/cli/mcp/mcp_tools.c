@@ -147,7 +147,7 @@ static int find_tool(struct cmd *x, const char *name, struct json *body,
 
 static int mcp_call(struct cmd *x)
 {
-    struct json *args, *answer, *body = json_new(&x->arena, JSON_OBJECT);
+    struct json *args = NULL, *answer, *body = json_new(&x->arena, JSON_OBJECT);
     struct err e = {0};
     const struct json *schema = NULL;
     int code = find_tool(x, x->argv[0], body, &schema);

@@ -118,7 +118,7 @@ static int token_create(struct cmd *x)
     const struct arg_list *globs = cmd_opts(x, "tools");
     char value[TOKEN_MAX], hash[SHA256_HEX_LEN + 1], id[CHANGE_ID_MAX];
     struct change c = {.kind = CHANGE_TOKEN_ADD, .token = {.name = str_from(x->argv[0])}};
-    unsigned scopes;
+    unsigned scopes = 0;
     if (parse_expiry(cmd_opt_or(x, "expires", EXPIRES_DEFAULT), &c.token.expires_ms) < 0)
         return cmd_usage(x, "--expires takes 12h, 30d, a date in the future "
                             "(2027-01-31) or never");

@@ -61,7 +61,7 @@ int folder_state_write(const char *root, const char *name, const struct json *v,
 {
     struct arena a;
     struct buf b;
-    const char *path;
+    const char *path = NULL;
     arena_init(&a);
     buf_init(&b, FOLDER_STATE_MAX);
     int r = state_path(&a, root, name, &path, e);

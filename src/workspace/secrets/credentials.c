@@ -133,7 +133,7 @@ static int set_aside(struct arena *a, const char *path, struct json **ret, struc
 static int credentials_change(struct arena *a, const char *dir, const char *path, str key,
                               const struct json *value, struct err *e)
 {
-    struct json *all;
+    struct json *all = NULL;
     int r = read_object(a, dir, path, &all, e);
     if (r == -ENOKEY && value)
         r = set_aside(a, path, &all, e);
@@ -187,7 +187,7 @@ int credentials_instance_secret(struct arena *a, const char *work_dir, str *ret,
 
 const struct json *credentials_of_mpak(struct arena *a, const char *home_dir, str package)
 {
-    struct json *root;
+    struct json *root = NULL;
     if (!home_dir || package.n == 0)
         return NULL;
     const char *path = arena_printf(a, "%s/.mpak/config.json", home_dir).p;
