@@ -31,7 +31,9 @@ export function useFirefox() {
 export const isFirefox = () => engine === 'firefox'
 export const hasFirefox = () => fs.existsSync(FIREFOX)
 
-export function launch() {
+/** Undefined without a Firefox: the cases of a file that asked for it are skipped then. */
+export async function launch() {
+    if (isFirefox() && !hasFirefox()) return undefined
     const env = { ...process.env, LC_ALL: 'C.UTF-8' } // names of files that are not ASCII
     return isFirefox() ? launchFirefox(env) : chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS, env })
 }

@@ -5,18 +5,20 @@ import path from 'node:path'
 import { assert, before, eventually, nb, skip, startServer, test, tmpdir } from '../support/tap.mjs'
 import { findings } from './axe.mjs'
 import { cardOf, fixtureApp, startApps, viewOf } from './apps.mjs'
-import { answered, demoEnv, ENDLESS, frames, newContext, send, soon, withPage } from './browser.mjs'
+import { answer, answered, demoEnv, ENDLESS, frames, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
 import { FIREFOX, hasFirefox, takePicture, useFirefox } from './engines.mjs'
-import { SAMPLE_ID, SHARED_ID, writeSample } from './sample.mjs'
+import { SAMPLE_ID, writeSample } from './sample.mjs'
 
 const PASSWORD = 'correct horse'
 const PHONE = { width: 390, height: 844 }
 const { PICTURES } = process.env // a directory for them
-const TEXT = [
-    'say **bold** and $\\frac{a}{b} + \\sqrt{x^2}$',
+const RICH_ID = 'conv_5a0000000000000f'
+const LONG_ID = 'conv_5a0000000000001f'
+const RICH = [
     '| a | b |\n|---|--:|\n| 1 | 2 |',
     '```mermaid\ngraph LR\nA[Start] --> B{Choice}\n```',
     '```js\nconst x = 1 // why\n```',
+    '$$\\int_0^1 \\frac{x^2}{\\sqrt{2}} dx$$',
     '<details><summary>More</summary>inside</details>',
 ].join('\n\n')
 
@@ -27,6 +29,8 @@ before(async () => {
     if (!hasFirefox()) return
     const workdir = tmpdir('nb-firefox-')
     writeSample(workdir)
+    writeLog(workdir, LONG_ID, Array.from({ length: 200 }, (_, i) => [said(i, `question ${i}`), ...answer(i, `run_l${i}`, i === 90 ? 'Answer about zebrafish.' : `Answer ${i}.`)]).flat())
+    writeLog(workdir, RICH_ID, [said(1, 'rich'), ...answer(2, 'run_r', RICH)])
     const [apps, other] = await Promise.all([
         startApps((place) => [fixtureApp('friendly', place)], { settings: { permissions: { ask: ['nb__calculate'] } }, delayMs: 5, workdir }),
         startWithPeople(),
@@ -59,7 +63,7 @@ async function isGrowing(page) {
     await eventually(async () => (await text.textContent()).length > length)
 }
 
-inFirefox('the link of nb serve opens the page; an answer streams in, with formula, table, diagram and code', async () => {
+inFirefox('the link of nb serve opens the page; an answer streams in, and stops; a formula is drawn', async () => {
     const own = await newContext({ withKey: false })
     const page = await own.newPage()
     await page.goto(`${server.url}/#key=${server.key}`)
@@ -73,22 +77,30 @@ inFirefox('the link of nb serve opens the page; an answer streams in, with formu
     await page.keyboard.press('Escape')
     await answered(page, 1)
 
-    await send(page, TEXT)
+    await send(page, 'say **bold** and $\\frac{a}{b}$')
     const run = await answered(page, 2)
     await run.locator('strong', { hasText: 'bold' }).waitFor()
-    await run.locator('math mfrac').waitFor()
-    const heights = await run.locator('mfrac > mrow, mfrac > mi').evaluateAll((all) => all.map((e) => e.getBoundingClientRect().top))
-    assert.ok(heights[1] > heights[0], 'the denominator is below')
-    const drawing = await run.getByRole('img', { name: 'Diagram: Start, Choice' }).boundingBox()
-    assert.ok(drawing.width > 100 && drawing.height > 30, JSON.stringify(drawing))
-    assert.equal(await run.locator('.tok-comment').innerText(), '// why')
-    assert.equal(await run.locator('td').last().evaluate((cell) => getComputedStyle(cell).textAlign), 'right')
-    await run.locator('details summary', { hasText: 'More' }).click()
-    await run.getByText('inside').waitFor()
-    assert.deepEqual(await findings(page), [])
-    await shot(page, 'markdown')
+    const [above, below] = await run.locator('math mfrac > mi').evaluateAll((all) => all.map((e) => e.getBoundingClientRect().top))
+    assert.ok(below > above, 'the denominator is below')
+    await shot(page, 'answer')
     await own.close()
 })
+
+inFirefox('Markdown: table, diagram, code with colours, formula, details; axe finds nothing', () =>
+    withPage(`${server.url}/#/c/${RICH_ID}`, {}, async (page) => {
+        const run = await answered(page, 1)
+        const drawing = await run.getByRole('img', { name: 'Diagram: Start, Choice' }).boundingBox()
+        assert.ok(drawing.width > 100 && drawing.height > 30, JSON.stringify(drawing))
+        assert.equal(await run.locator('.tok-comment').innerText(), '// why')
+        assert.equal(await run.locator('td').last().evaluate((cell) => getComputedStyle(cell).textAlign), 'end')
+        await run.locator('math[display=block] msqrt').waitFor()
+        await run.locator('details summary', { hasText: 'More' }).click()
+        await run.getByText('inside').waitFor()
+        const [saved] = await Promise.all([page.waitForEvent('download'), run.locator('figure.code', { hasText: 'why' }).getByRole('button', { name: 'Download' }).click()])
+        assert.equal(fs.readFileSync(await saved.path(), 'utf8').trim(), 'const x = 1 // why')
+        assert.deepEqual(await findings(page), [])
+        await shot(page, 'markdown')
+    }))
 
 inFirefox('a second tab follows an answer, live; a tool is allowed there, and its card says what it did', async () => {
     const own = await newContext()
@@ -114,23 +126,26 @@ inFirefox('a second tab follows an answer, live; a tool is allowed there, and it
     await own.close()
 })
 
-inFirefox('a search leads to a message, whose address leads to it again after a reload; drafts stay', () =>
+inFirefox('a search leads to a message in the middle, a reload leads there again; drafts stay', () =>
     withPage(`${server.url}/#/c/${SAMPLE_ID}`, {}, async (page) => {
+        const field = page.getByLabel('Message', { exact: true })
         await page.locator('.md').first().waitFor()
-        await page.getByLabel('Message', { exact: true }).fill('a draft')
-        await page.getByLabel('Search messages').fill('importer')
-        await page.locator('.hit').first().click()
-        await page.waitForURL(new RegExp(SHARED_ID))
-        const found = page.locator('.content').getByText('We need a name for the new importer')
-        await found.waitFor()
+        await field.fill('a draft')
+        await page.getByLabel('Search messages').fill('zebrafi')
+        await page.locator('.hit', { hasText: 'zebrafish' }).click()
+        await page.waitForURL(new RegExp(`${LONG_ID}/\\d+$`))
+        const isInView = async () => {
+            const box = await page.locator('.content').getByText('Answer about zebrafish').boundingBox()
+            return box && box.y > 50 && box.y < 750
+        }
+        await eventually(isInView)
         await shot(page, 'search')
         await page.reload()
-        await found.waitFor()
-        const { y } = await found.boundingBox()
-        assert.ok(y > 0 && y < 800, `at ${y}`)
-        await page.getByLabel('Search messages').fill('')
+        await eventually(isInView)
+        await frames(page)
+        assert.ok(await isInView(), 'it stays there')
         await open(page, `#/c/${SAMPLE_ID}`)
-        await soon(async () => assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'a draft'))
+        await soon(async () => assert.equal(await field.inputValue(), 'a draft'))
     }))
 
 inFirefox('files that are chosen, pasted and dropped are sent and shown', () =>
