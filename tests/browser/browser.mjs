@@ -4,18 +4,9 @@ import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
-import { chromium } from 'playwright-core'
 import { keyCookies } from '../support/dev_key.mjs'
 import { after, assert, before, eventually, WAIT_MS } from '../support/tap.mjs'
-
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell'
-const ARGS = [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-dev-shm-usage',
-]
+import { launch } from './engines.mjs'
 
 /** Its answer is longer than any test takes: it lasts until it is stopped. */
 export const ENDLESS = 'count to 10000'
@@ -45,8 +36,7 @@ export function slowClock() {
 
 let browser
 before(async () => {
-    const env = { ...process.env, LC_ALL: 'C.UTF-8' } // names of files that are not ASCII
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS, env })
+    browser = await launch()
 })
 after(() => browser?.close())
 

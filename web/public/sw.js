@@ -24,10 +24,20 @@ async function keep(key, response) {
     for (const old of keys.slice(0, Math.max(0, keys.length - LIMIT))) if (old.url !== root.href) await cache.delete(old)
 }
 
+/** With the files that it names: a browser that has one in memory does not ask for it (Firefox for stylesheets). */
+async function keepDocument(response) {
+    const text = await response.clone().text()
+    await keep(root.href, response)
+    for (const [, name] of text.matchAll(/(?:src|href)="(?:\.\/)?(assets\/[^"?]+)"/g)) {
+        const url = new URL(name, root).href
+        if (!(await caches.match(url, { cacheName: CACHE }))) await keep(url, await fetch(url))
+    }
+}
+
 async function fromServer(event) {
     try {
         const response = await fetch(event.request)
-        if (response.status < 500) event.waitUntil(keep(root.href, response.clone()))
+        if (response.status < 500) event.waitUntil(keepDocument(response.clone()))
         return response
     } catch (error) {
         const kept = await caches.match(root.href, { cacheName: CACHE })
