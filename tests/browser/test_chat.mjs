@@ -509,6 +509,7 @@ test('a question: a tool that is always allowed is not asked about again', async
     await withPage(url, {}, async (page) => {
         await send(page, deletion(ids[0]))
         await page.getByRole('button', { name: 'Always allow' }).click()
+        await page.getByRole('menuitem', { name: 'Everywhere, for me' }).click()
         await answered(page, 1)
         await send(page, deletion(ids[1]))
         await answered(page, 2)

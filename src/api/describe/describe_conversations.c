@@ -49,7 +49,7 @@ const struct api_section DESCRIBE_CHAT = {
         {"Ask", "Tool calls that wait for a person's permission.", MEMBERS({"askId", "string", NULL}, {"calls?", "AskCall[]", NULL})},
         {"AskCall", "A call that waits.", MEMBERS(
             {"id", "string", NULL}, {"name", "string", NULL}, {"input?", "any", NULL}, {"needsPermission?", "boolean", NULL}, {"canRemember?", "boolean", NULL},
-            {"directory?", "string", "Of a terminal: the command would run there."})},
+            {"directory?", "string", "Of a terminal: the command would run there."}, {"words?", "string", "A permission can be limited to commands that begin with them."})},
         {"QuestionList", "Questions of tools.", MEMBERS({"conversationId", "string", NULL}, {"inputs", "Question[]", NULL})},
         {"Question", "A question of a tool while its call waits: a form, a page to visit, the use of the model.", MEMBERS(
             {"inputId", "string", NULL}, {"kind", "'form'|'url'|'sampling'", NULL}, {"source", "string", "The app that asks."}, {"callId", "string", NULL},
@@ -235,7 +235,8 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
             {"summary", "string", "What it gets instead."}, {"summarizedMessageCount", "integer", NULL}, {"cutBecause?", "string", "Why there is no new summary."})},
         {"AnsweredAsk", "Who decided about calls, and when.", MEMBERS(
             {"askId", "string", NULL}, {"callIds", "string[]", NULL}, {"decision", "string", "allow, deny, or declined: a message came instead."},
-            {"decisions?", "object", "By call, where they differ: true, false or always."}, {"userId?", "string", NULL}, {"timestamp", "string", NULL})},
+            {"decisions?", "object", "By call, where they differ: true, false or always."},
+            {"always?", "string", "Where it is remembered: conversation, me or workspace."}, {"words?", "string", "Only commands that begin with them are."}, {"userId?", "string", NULL}, {"timestamp", "string", NULL})},
 #define FILE_VIEW_MEMBERS {"view?", "FileView", NULL}, {"unreadable?", "string", "Why a PDF has no text."}
         {"ContentPart", "A part of a message. Unknown types exist; other members depend on the type.", MEMBERS(
             {"type", "string", NULL}, {"text?", "string", NULL}, {"toolCallId?", "string", NULL}, {"toolName?", "string", NULL}, {"input?", "any", NULL},

@@ -67,6 +67,8 @@ export interface AskCall {
   canRemember?: boolean
   /** Of a terminal: the command would run there. */
   directory?: string
+  /** A permission can be limited to commands that begin with them. */
+  words?: string
 }
 
 /** Questions of tools. */
@@ -687,6 +689,10 @@ export interface AnsweredAsk {
   decision: string
   /** By call, where they differ: true, false or always. */
   decisions?: Record<string, unknown>
+  /** Where it is remembered: conversation, me or workspace. */
+  always?: string
+  /** Only commands that begin with them are. */
+  words?: string
   userId?: string
   timestamp: string
 }

@@ -64,6 +64,7 @@ export class ChatView {
       onReword: (item, text) => void this.#reword(item, text),
       onWithdraw: (item) => void this.#withdraw(item),
       onGiveBack: (text) => this.#composer.giveBack(text),
+      mayAllowAll: app.isSharedAdmin,
     }
     this.#messages = new Messages(chat, this.#scroll.element, actions, this.#apps)
     this.#composer = new Composer(app, chat, {
@@ -111,6 +112,15 @@ export class ChatView {
     const next = items[focused === null && by > 0 ? Math.max(0, at) : at + by]
     const element = next ? this.#messages.show(next) : null
     if (element) this.#scroll.showAtTop(element)
+  }
+
+  /** To the open question of the agent; false: there is none. */
+  toQuestion(): boolean {
+    const { openAsk, items } = this.#chat
+    const run = openAsk && items.at(-1)
+    const question = run && this.#messages.show(run)?.querySelector<HTMLElement>('.ask:not(.is-settled)')
+    if (question) this.#scroll.show(question)
+    return Boolean(question)
   }
 
   send(text: string, whenBusy: WhenBusy, files: FilePart[] = [], forPeople = false): void {

@@ -26,6 +26,7 @@ export interface MessageActions {
   onLink(position: number): void
   onReword(item: UserItem, text: string): void
   onWithdraw(item: UserItem): void
+  mayAllowAll: boolean
   /** A wording that came too late. */
   onGiveBack(text: string): void
 }
@@ -170,6 +171,7 @@ export class Messages {
       onRegenerate: own ? (model) => actions!.onRevise(own, own.text, model) : null,
       onFork: actions && (() => actions.onFork(item)),
       onLink: actions && position !== undefined ? () => actions.onLink(position) : null,
+      mayAllowAll: actions?.mayAllowAll ?? false,
       onAnswer: (answer) => void this.#chat.answer(answer),
       onInput: (block, action, content) => void this.#chat.provide(block, action, content),
       noAnswer: (id) => this.#noAnswer(id),

@@ -14,6 +14,7 @@ import { openAsk } from '../model/items'
 import type { AskBlock, Block, InputBlock, Retry, RunItem, TextBlock, ToolsBlock } from '../model/items'
 import { costOf, models } from '../model/prices'
 import type { AppSlots } from './app_slots'
+import { answerByKey } from './ask'
 import { newBlockView, TextView, type BlockView } from './blocks'
 import type { OnInput } from './input'
 import type { NestedRun } from './tools'
@@ -48,6 +49,8 @@ export interface RunActions {
   onRegenerate: ((model?: string) => void) | null
   onFork: (() => void) | null
   onLink: (() => void) | null
+  /** May this person allow tools for the whole workspace? */
+  mayAllowAll: boolean
   /** Called with the answer to the open question. */
   onAnswer: (answer: Answer) => void
   onInput: (block: InputBlock, ...args: Parameters<OnInput>) => void
@@ -88,6 +91,7 @@ export class RunView {
 
   constructor() {
     this.element.append(h('h2', { class: 'visually-hidden' }, t('Answer')), this.#body, this.#waiting, this.#end, this.#foot)
+    this.element.addEventListener('keydown', answerByKey)
   }
 
   update(item: RunItem, actions: RunActions): void {

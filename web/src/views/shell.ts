@@ -124,6 +124,7 @@ export class Shell {
       toggleSidebar: () => this.toggleSidebar(),
       help: () => this.#help.toggle(),
       compose: () => this.#view?.focus(),
+      question: () => this.#view?.toQuestion() ?? false,
       step: (by) => this.#view?.step(by),
       print: () => this.#print(),
       escape: () => this.#escape(),

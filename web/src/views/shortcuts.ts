@@ -11,6 +11,8 @@ export interface ShortcutActions {
   toggleSidebar(): void
   help(): void
   compose(): void
+  /** To the question of the agent. Returns false when there is none. */
+  question(): boolean
   /** To the next message, or the one before. */
   step(by: 1 | -1): void
   /** Returns false when there is no conversation to print: the browser prints the page. */
@@ -25,6 +27,8 @@ export const SHORTCUTS: readonly { keys: string[]; what: string }[] = [
   { keys: ['↑'], what: msg('Edit your last message, from an empty field') },
   { keys: [msg('Esc')], what: msg('Stop the answer, or close what is open') },
   { keys: [MOD, msg('Enter')], what: msg('Add the message to the running answer') },
+  { keys: [MOD, 'J'], what: msg('Go to the question of the agent') },
+  { keys: ['Y', 'N'], what: msg('Allow or decline, when the question has the focus') },
   { keys: [MOD, 'K'], what: msg('Commands and conversations') },
   { keys: [MOD, SHIFT, 'F'], what: msg('Search in all messages') },
   { keys: [MOD, SHIFT, 'O'], what: msg('New chat') },
@@ -58,6 +62,7 @@ function find(
   if (event.key === 'Escape') return () => actions.escape() || undefined
   if (isMod && event.shiftKey)
     return { o: take(actions.newChat), l: take(nextTheme), f: take(actions.search) }[key]
+  if (isMod && key === 'j') return () => actions.question() || undefined
   if (isMod && key === 'p') return () => actions.print() || undefined
   if (isMod) return { k: take(actions.palette), b: take(actions.toggleSidebar) }[key]
   if (isTyping(event.target)) return undefined
