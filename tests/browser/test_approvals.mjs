@@ -50,9 +50,9 @@ test('a member allows for themselves; nobody else is affected, and only admins c
     await as('bob@example.com', async (page) => {
         await run(page, 'echo one')
         await open(page).getByRole('button', { name: 'Always allow' }).click()
-        await page.getByRole('menuitem', { name: 'Everywhere, for me', exact: true }).waitFor()
-        await soon(async () => assert.equal(await page.getByRole('menuitem', { name: 'Everywhere, for everybody' }).count(), 0))
-        await page.getByRole('menuitem', { name: 'Everywhere, for me', exact: true }).click()
+        await page.getByRole('menuitem', { name: 'Every call everywhere, for me', exact: true }).waitFor()
+        await soon(async () => assert.equal(await page.getByRole('menuitem', { name: 'Every call everywhere, for everybody' }).count(), 0))
+        await page.getByRole('menuitem', { name: 'Every call everywhere, for me', exact: true }).click()
         await doneAfter(page, 1, 1)
         await settled(page).filter({ hasText: /Allowed\.\s*always, for this person/ }).waitFor()
         await run(page, 'id; ls')
@@ -63,7 +63,7 @@ test('a member allows for themselves; nobody else is affected, and only admins c
     await as('ann@example.com', async (page) => {
         await run(page, 'echo one')
         await open(page).getByRole('button', { name: 'Always allow' }).click()
-        await page.getByRole('menuitem', { name: 'Everywhere, for everybody', exact: true }).waitFor()
+        await page.getByRole('menuitem', { name: 'Every call everywhere, for everybody', exact: true }).waitFor()
         await page.keyboard.press('Escape')
         await open(page).getByRole('button', { name: 'Decline' }).click()
         await answered(page, 1)
@@ -82,7 +82,7 @@ test('a member allows for themselves; nobody else is affected, and only admins c
 test('a permission for a conversation ends with it, and is withdrawn on its screen', async () => {
     await as('ann@example.com', async (page) => {
         await run(page, 'echo here')
-        await always(page, 'In this conversation')
+        await always(page, 'Every call in this conversation')
         await doneAfter(page, 1, 1)
         await run(page, 'echo again')
         await doneAfter(page, 2, 1)
@@ -114,7 +114,7 @@ test('a permission for commands that begin with two words covers no other comman
         }
         await run(page, 'sudo echo hello')
         await open(page).getByRole('button', { name: 'Always allow' }).click()
-        await page.getByRole('menuitem', { name: 'In this conversation', exact: true }).waitFor()
+        await page.getByRole('menuitem', { name: 'Every call in this conversation', exact: true }).waitFor()
         await soon(async () => assert.equal(await page.getByRole('menuitem', { name: /…/ }).count(), 0)) // no words for sudo
         await page.keyboard.press('Escape')
         await open(page).getByRole('button', { name: 'Decline' }).click()

@@ -72,6 +72,7 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
                           {"search", "string", "Words in titles and previews."}, {"hidden", "'true'|'false'", "true: also those that apps started."},
                           {"pinned", "'true'|'false'", "Only those that you pinned, or only the others."}, {"archived", "'true'|'false'", "Likewise: that you archived."},
                           {"unread", "'true'|'false'", "Likewise: with messages that you have not read."},
+                          {"own", "'true'|'false'", "Whether it belongs to you."}, {"shared", "'true'|'false'", "Whether others take part."},
                           {"project", "string", "Only those of this project that you may see."},
                           {"sortBy", "'createdAt'|'updatedAt'", "Newest first; absent: updatedAt."}), .errors = "404 500"},
         {"GET", "/v1/conversations/stats", "getStats", "Get totals over conversations", JSON_OF("Stats"),
@@ -230,7 +231,7 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
             {"llmMs?", "integer", NULL}, {"thinkingMs?", "integer", "How long the model thought, as far as it told."}, {"toolCalls?", "HistoryCall[]", NULL}, {"asks?", "AnsweredAsk[]", "Answered questions about its calls."},
             {"stopReason?", "string", "How the run ended: that of an answer, or one behind a user's message without any."},
             {"nextRunId?", "string", "Of a run that began behind the message."}, {"nextSkill?", "string", "That was matched for that run."},
-            {"compacted?", "Compaction", "From this message on, the model gets a summary of older messages."}, {"error?", "string", NULL})},
+            {"compacted?", "Compaction", "From this message on, the model gets a summary of older messages."}, {"error?", "string", NULL}, {"errorType?", "string", "Of run.error: provider_auth_error, budget_exceeded ..."})},
         {"Compaction", "Older messages that the model does not get any more.", MEMBERS(
             {"summary", "string", "What it gets instead."}, {"summarizedMessageCount", "integer", NULL}, {"cutBecause?", "string", "Why there is no new summary."})},
         {"AnsweredAsk", "Who decided about calls, and when.", MEMBERS(

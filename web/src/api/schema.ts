@@ -670,6 +670,8 @@ export interface HistoryMessage {
   /** From this message on, the model gets a summary of older messages. */
   compacted?: Compaction
   error?: string
+  /** Of run.error: provider_auth_error, budget_exceeded ... */
+  errorType?: string
 }
 
 /** Older messages that the model does not get any more. */
@@ -1711,7 +1713,7 @@ export interface NoticeList {
 
 /** Something that concerns a person. */
 export interface Notice {
-  kind: 'mention' | 'added'
+  kind: 'mention' | 'added' | 'removed'
   conversationId: string
   /** The id of the person who did it. */
   by: string

@@ -132,6 +132,7 @@ export interface RunItem {
   model: string | null
   blocks: Block[]
   stopReason: string | null
+  errorType?: string
   error: string | null
   usage: TokenUsage
   contextTokens: number // that its newest answer and the request for it have; 0: unknown

@@ -74,7 +74,7 @@ function failure(message: HistoryMessage): ConversationEvent {
   const runId = message.runId ?? message.nextRunId ?? `run/${message.position}/error`
   return {
     event: 'run.error',
-    data: { runId, error: message.error!, ts: message.timestamp },
+    data: { runId, error: message.error!, errorType: message.errorType, ts: message.timestamp },
     id: null,
   }
 }

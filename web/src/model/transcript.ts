@@ -454,6 +454,7 @@ export class Transcript {
     if (data.partialText?.trim()) this.#liveText(fold, 'text').text = data.partialText.trimStart()
     closeRun(fold.item, 'error')
     fold.item.error = data.error
+    fold.item.errorType = data.errorType
   }
 }
 

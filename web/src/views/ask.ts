@@ -125,10 +125,11 @@ export class AskView {
   }
 
   #allowButtons(ask: AskBlock, names: string): HTMLButtonElement[] {
-    const allow = this.#button(t('Allow'), () => this.#allowed({ allow: true }), 'Y', 'button is-primary')
+    const allow = this.#button(t('Allow'), () => this.#allowed({ allow: true }), 'Y', 'button is-primary') // not translated
     allow.dataset.allow = 'once'
     if (!ask.canRemember) return [allow]
-    const always = textButton(t('Always allow'), () => openMenu(always, this.#scopes(ask), t('Always allow')), { icon: 'chevron' })
+    const always = textButton(t('Always allow'), () => openMenu(always, this.#scopes(ask), t('Always allow')))
+    always.append(icon('chevron'))
     always.title = t('Do not ask again about {names}, whether the agent or an app calls it', { names })
     always.setAttribute('aria-haspopup', 'menu')
     always.dataset.allow = 'always'
@@ -147,9 +148,9 @@ export class AskView {
             item(t('“{words} …” everywhere, for me', { words }), 'me', words),
           ]
         : []),
-      item(t('In this conversation'), 'conversation'),
-      item(t('Everywhere, for me'), 'me'),
-      ...(this.#actions.mayAllowAll ? [item(t('Everywhere, for everybody'), 'workspace')] : []),
+      item(t('Every call in this conversation'), 'conversation'),
+      item(t('Every call everywhere, for me'), 'me'),
+      ...(this.#actions.mayAllowAll ? [item(t('Every call everywhere, for everybody'), 'workspace')] : []),
     ]
   }
 

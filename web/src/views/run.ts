@@ -45,8 +45,8 @@ export type OtherName = (userId: string | null | undefined) => string | null
 export interface RunActions {
   /** Sends the question again; null when there is none of one's own. */
   onRetry: (() => void) | null
-  /** Another answer to the same question, of this model or the same as before. */
-  onRegenerate: ((model?: string) => void) | null
+  /** Another answer to the same question, of this model or the same as before; a wish is added to the question. */
+  onRegenerate: ((model?: string, wish?: string) => void) | null
   onFork: (() => void) | null
   onLink: (() => void) | null
   /** May this person allow tools for the whole workspace? */
@@ -166,7 +166,7 @@ export class RunView {
     const retry = onRetry && textButton(t('Try again'), onRetry, { icon: 'retry' })
     if (item.state === 'error') {
       const message = h('p', {}, item.error ?? t('The answer failed.'))
-      this.#end.append(h('div', { class: 'failure', role: 'alert' }, icon('alert'), message, retry))
+      this.#end.append(h('div', { class: 'failure', role: 'alert' }, icon('alert'), message, wayOut(item), retry))
     } else if (item.state === 'interrupted') {
       const message = h('p', {}, t('This answer was interrupted.'))
       this.#end.append(h('div', { class: 'failure is-mild' }, icon('alert'), message, retry))
@@ -199,6 +199,19 @@ export class RunView {
   }
 }
 
+/** Where the cause of the failure can be changed. */
+const WAYS_OUT: Record<string, string> = {
+  provider_auth_error: 'model',
+  provider_billing_error: 'model',
+  provider_unreachable: 'model',
+  model_not_found: 'model',
+}
+
+function wayOut({ errorType = '' }: RunItem): HTMLElement | null {
+  const part = WAYS_OUT[errorType]
+  return part ? h('a', { class: 'button', href: hrefOf({ name: 'screen', screen: 'settings', part }) }, t('Open the settings of models')) : null
+}
+
 function retryText({ why, attempt, of }: Retry, left: number): string {
   const values = { why: why.replace(/\.$/, ''), attempt, of: of ?? 0, left }
   if (of === null) return left > 0 ? t('{why}. Try {attempt} in {left} s…', values) : t('{why}. Try {attempt}…', values)
@@ -210,18 +223,24 @@ function skillChip(name: string): HTMLElement {
   return h('a', props, icon('book'), spoken(t('Skill:')), h('span', { dir: 'auto' }, name))
 }
 
-/** With several models, which one answers is asked first. */
-function againButton(onAgain: (model?: string) => void): HTMLElement {
+/** The same question in the same words, with a wish, or to another model. */
+function againButton(onAgain: (model?: string, wish?: string) => void): HTMLElement {
   const open = () => {
     const names = (models.value?.models ?? []).map(({ name }) => name)
-    if (names.length < 2) {
-      onAgain()
-      return
-    }
-    const others = names.map((name) => ({ label: name.replace(/^[^:]*:/, ''), run: () => onAgain(name) }))
-    openMenu(button, [{ label: t('Answer again'), icon: 'retry', run: () => onAgain() }, ...others], t('Answer again'))
+    const others = names.length < 2 ? [] : names.map((name) => ({ label: name.replace(/^[^:]*:/, ''), run: () => onAgain(name) }))
+    openMenu(
+      button,
+      [
+        { label: t('Answer again'), icon: 'retry', run: () => onAgain() },
+        { label: t('Shorter'), run: () => onAgain(undefined, t('Answer briefly.')) },
+        { label: t('In more detail'), run: () => onAgain(undefined, t('Answer in more detail.')) },
+        ...others,
+      ],
+      t('Answer again'),
+    )
   }
   const button = iconButton('retry', t('Answer again'), open)
+  button.setAttribute('aria-haspopup', 'menu')
   return button
 }
 
