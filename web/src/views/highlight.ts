@@ -33,6 +33,7 @@ export function unmark(): void {
 /** The first that can be seen; what is folded around it is opened. */
 export function firstInView(ranges: readonly Range[]): Range | null {
   for (const range of ranges) {
+    range.startContainer.parentElement?.closest('.is-folded')?.classList.remove('is-folded')
     const details = range.startContainer.parentElement?.closest('details')
     if (details && !details.open) details.open = true
     if (range.getBoundingClientRect().height > 0) return range
