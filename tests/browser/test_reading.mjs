@@ -26,7 +26,7 @@ test('a question goes to the top, and nothing moves while its answer grows', () 
     withPage(`${server.url}/#/c/${OTHER}`, { viewport: { width: 900, height: 500 } }, async (page) => {
         await answered(page, 1)
         await send(page, ENDLESS)
-        const question = page.locator('.is-own').last()
+        const question = page.locator('.is-own', { hasText: ENDLESS })
         await soon(async () => {
             const top = await topOf(page, question)
             assert.ok(top >= 0 && top < 40, `${top} px below the top`)
@@ -53,7 +53,7 @@ test('a short answer leaves its question at the top; the next question takes its
             await send(page, text)
             await eventually(async () => (await page.locator('.content .chunk > .run[data-state=done]').count()) > Math.max(runs, n))
             await soon(async () => {
-                const top = await topOf(page, page.locator('.is-own').last())
+                const top = await topOf(page, page.locator('.is-own', { hasText: text }))
                 assert.ok(top >= 0 && top < 40, `${text}: ${top} px below the top`)
             })
             await soon(async () => assert.ok(await page.getByRole('button', { name: 'Jump to the latest message' }).isHidden()))
