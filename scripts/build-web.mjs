@@ -1,4 +1,6 @@
-// build-web.mjs WEB_DIR OUT_DIR DEPFILE - web/ → OUT_DIR/dist → OUT_DIR/assets.c
+// build-web.mjs WEB_DIR OUT_DIR DEPFILE [--gallery] - web/ → OUT_DIR/dist → OUT_DIR/assets.c
+//
+// --gallery adds src/gallery/gallery.html, for people who work on the page.
 //
 // Every web/*.html is a page. A reference to /src/... in it (script, stylesheet) is an entry
 // point for esbuild and is replaced by the hashed name of the bundle, relative to the page,
@@ -12,7 +14,7 @@ import path from 'node:path'
 import { gzipSync, constants } from 'node:zlib'
 import * as esbuild from 'esbuild'
 
-const [webDir, outDir, depfile] = process.argv.slice(2).map((p) => path.resolve(p))
+const [webDir, outDir, depfile] = process.argv.slice(2, 5).map((p) => path.resolve(p))
 const distDir = path.join(outDir, 'dist')
 const publicDir = path.join(webDir, 'public')
 const REFERENCE = /\b(src|href)="\/(src\/[^"]+)"/g
@@ -39,6 +41,7 @@ const pages = fs.readdirSync(webDir).filter((name) => name.endsWith('.html'))
 if (pages.length === 0) fail(`${webDir} has no .html page`)
 
 const sources = new Map(pages.map((name) => [name, read(path.join(webDir, name))]))
+if (process.argv[5] === '--gallery') sources.set('gallery.html', read(path.join(webDir, 'src/gallery/gallery.html')))
 fs.rmSync(distDir, { recursive: true, force: true })
 fs.mkdirSync(distDir, { recursive: true })
 // Each page alone: code that two of them share would be cut out into a file that both load.

@@ -307,6 +307,7 @@ static bool read_answer(struct arena *a, const struct http_req *r, struct audit_
     buf_init(&b, BODY_MAX);
     add_trail_member(&b, "allow", json_get(answer, "allow"));
     add_trail_member(&b, "always", json_get(answer, "always"));
+    add_trail_member(&b, "words", json_get(answer, "words"));
     add_trail_member(&b, "decisions", json_get(answer, "decisions"));
     add_trail_member(&b, "ask", json_get(answer, "askId"));
     e->action = STR("permission.answer");

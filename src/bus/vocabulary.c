@@ -30,7 +30,7 @@ const struct event_kind EVENT_KINDS[EV_END] = {
         SAME("tool.done", "runId id name ok ms result files? views? resourceUri? cancelled?"),
     [EV_APP_CALL] = SAME("app.call", "app tool callId? userId? ok ms"),
     [EV_ASK_OPENED] = SAME("ask.opened", "runId askId calls setting?"),
-    [EV_ASK_ANSWERED] = SAME("ask.answered", "askId decision decisions? userId?"),
+    [EV_ASK_ANSWERED] = SAME("ask.answered", "askId decision decisions? always? words? userId?"),
     [EV_INPUT_REQUESTED] =
         SAME("input.requested",
              "runId inputId kind source callId message forUserId? schema? url? detail?"),

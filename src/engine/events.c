@@ -122,16 +122,17 @@ str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json 
     return line_end(&l, a);
 }
 
-str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *decision,
-                       const struct json *decisions)
+str event_ask_answered(struct arena *a, const struct event_answer *answer)
 {
     struct event_line l;
     line_begin(&l, EV_ASK_ANSWERED, STR_NONE);
-    jw_kstr(&l.w, "askId", ask_id);
-    jw_kstr(&l.w, "decision", str_from(decision));
-    if (decisions)
-        jw_kval(&l.w, "decisions", decisions);
-    add_optional(&l.w, "userId", user_id);
+    jw_kstr(&l.w, "askId", answer->ask_id);
+    jw_kstr(&l.w, "decision", str_from(answer->decision));
+    if (answer->decisions)
+        jw_kval(&l.w, "decisions", answer->decisions);
+    add_optional(&l.w, "always", str_from(answer->always));
+    add_optional(&l.w, "words", answer->words);
+    add_optional(&l.w, "userId", answer->user_id);
     return line_end(&l, a);
 }
 

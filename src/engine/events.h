@@ -54,8 +54,14 @@ str event_app_call(struct arena *a, const struct event_app_call *c);
 /* calls: array of {id, name, input, needsPermission}; setting: as in struct event_run */
 str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls,
                      str setting);
-str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *decision,
-                       const struct json *decisions);
+struct event_answer {
+    str ask_id, user_id;          /* user_id may be empty */
+    const char *decision;         /* allow, deny, declined */
+    const struct json *decisions; /* of single calls, or NULL */
+    const char *always; /* where it is remembered: conversation, me, workspace; NULL = not */
+    str words;          /* only for commands that begin with them; empty = for all */
+};
+str event_ask_answered(struct arena *a, const struct event_answer *answer);
 /* detail: more about the reason, or NULL */
 str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
                    int iterations, uint64_t ms);

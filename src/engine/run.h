@@ -105,6 +105,9 @@ struct run_host {
     /* The directory in which the commands of this call run, to be shown to people; empty = it runs
      * no commands, or runs them in the sandbox of the server. May be NULL. */
     str (*directory)(void *ctx, struct arena *a, str tool, const struct json *args);
+    /* The words by which a permission for calls like this one can be limited (consent_limit.h);
+     * empty = there are none. Borrows from args. May be NULL. */
+    str (*words)(void *ctx, str tool, const struct json *args);
     /* The actor of the run now. Its rights can become narrower from one step to the next. */
     struct actor *(*actor)(void *ctx);
     /* The conditions under which the run works, as a JSON value for ask.opened; may be empty. */

@@ -510,6 +510,9 @@ static void push_call(struct run *r, struct json *calls, const struct run_call *
         r->host.directory ? r->host.directory(r->ctx, &r->arena, c->name, args) : STR_NONE;
     if (directory.n > 0)
         json_set(&r->arena, item, STR("directory"), json_of_str(directory));
+    str words = gate == RUN_ASK && r->host.words ? r->host.words(r->ctx, c->name, args) : STR_NONE;
+    if (words.n > 0)
+        json_set(&r->arena, item, STR("words"), json_of_str(arena_str(&r->arena, words)));
     json_push(&r->arena, calls, *item);
 }
 

@@ -67,6 +67,17 @@ bool consents_has(const struct consents *c, str user_id, str tool)
     return false;
 }
 
+bool consents_allow(const struct consents *c, str user_id, const struct consent_call *call)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const struct consent *one = &c->items[i];
+        if ((one->user_id.n == 0 || str_eq(one->user_id, user_id)) &&
+            consent_limit_matches(one->tool, call))
+            return true;
+    }
+    return consents_has(c, user_id, call->tool);
+}
+
 static bool put(struct consents *c, str user_id, str tool)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -96,20 +107,36 @@ static void note_edit(struct consents *c, str user_id, str tool, bool is_removal
     c->edits[c->nedits++] = x;
 }
 
-bool consents_add(struct consents *c, str user_id, str tool)
-{
-    if (!put(c, user_id, tool))
-        return false;
-    note_edit(c, user_id, tool, false);
-    return true;
-}
-
 static void remove_at(struct consents *c, size_t i)
 {
     assert(i < c->n);
     note_edit(c, c->items[i].user_id, c->items[i].tool, true);
     c->n--;
     memmove(&c->items[i], &c->items[i + 1], (c->n - i) * sizeof *c->items);
+}
+
+/* Conversations end without notice, so that what was allowed in them has to make room. */
+static void make_room(struct consents *c, str tool)
+{
+    size_t n = 0, oldest = 0;
+    if (!consent_is_of_conversation(tool))
+        return;
+    for (size_t i = c->n; i > 0; i--)
+        if (consent_is_of_conversation(c->items[i - 1].tool)) {
+            n++;
+            oldest = i - 1;
+        }
+    if (n >= CONSENTS_CONVERSATION_MAX)
+        remove_at(c, oldest);
+}
+
+bool consents_add(struct consents *c, str user_id, str tool)
+{
+    make_room(c, tool);
+    if (!put(c, user_id, tool))
+        return false;
+    note_edit(c, user_id, tool, false);
+    return true;
 }
 
 bool consents_remove(struct consents *c, str user_id, str tool)

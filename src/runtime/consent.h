@@ -10,14 +10,18 @@
 
 #include "base/log.h"
 #include "loop/pool.h"
+#include "runtime/consent_limit.h"
 #include "store/consent_table.h"
 #include "tools/tool_selection.h"
 
 #define CONSENTS_MAX 1000
+#define CONSENTS_CONVERSATION_MAX                                                                  \
+    200 /* of them for one conversation each; a new one replaces the oldest */
 
 struct consent {
     str user_id; /* empty = everybody in the workspace */
-    str tool;    /* a name; a glob only if a person wrote one into the file */
+    str tool;    /* a name, or a limited permission (consent_limit.h); a glob only if a person wrote
+                    one into the file */
 };
 
 struct consents {
@@ -54,7 +58,9 @@ int consents_share(struct consents *c, struct consent_table *table, str workspac
                    struct err *e);
 void consents_done(struct consents *c); /* no save may be in progress */
 
-bool consents_has(const struct consents *c, str user_id, str tool); /* theirs or the workspace's */
+/* Theirs or the workspace's: without a limit, or also those whose limits the call is within. */
+bool consents_has(const struct consents *c, str user_id, str tool);
+bool consents_allow(const struct consents *c, str user_id, const struct consent_call *call);
 /* False: the limit is reached, and the next call asks again. */
 bool consents_add(struct consents *c, str user_id, str tool);
 bool consents_remove(struct consents *c, str user_id, str tool); /* false: there is none */

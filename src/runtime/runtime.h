@@ -125,7 +125,13 @@ struct turn_request {
         str ask_id;                   /* empty = this is a message, not an answer */
         bool is_allowed;              /* all calls, unless decisions says otherwise */
         const struct json *decisions; /* {callId: true, false or "always"}, or NULL */
-        enum consent_scope { CONSENT_ONCE, CONSENT_MINE, CONSENT_WORKSPACE } remember;
+        enum consent_scope {
+            CONSENT_ONCE,
+            CONSENT_CONVERSATION, /* in this conversation, for the person who answers */
+            CONSENT_MINE,
+            CONSENT_WORKSPACE,
+        } remember;
+        str words; /* only commands that begin with them are remembered; empty = no limit */
     } answer;
     struct json_strs auto_allow; /* globs the sender allows in advance, for this turn */
     bool is_unattended;          /* nobody can be asked: calls that would ask are refused with */
@@ -248,6 +254,9 @@ const struct permission_rules *runtime_permissions(const struct runtime *rt); /*
 struct json_strs runtime_consents(const struct runtime *rt, struct arena *a, str user_id);
 /* Would a call of this person run without a question because of a stored consent? */
 bool runtime_has_consent(const struct runtime *rt, str user_id, const struct toolset_item *it);
+/* The same for one call, which a permission with a limit may cover (consent_limit.h). */
+bool runtime_allows_call(const struct runtime *rt, str user_id, const struct toolset_item *it,
+                         str conversation_id, const struct json *args);
 /* Stores that this person allows the tool permanently; not for tools that change the workspace, nor
  * for those that the settings put under `ask`. */
 void runtime_give_consent(struct runtime *rt, str user_id, const struct toolset_item *it);

@@ -446,6 +446,8 @@ struct store_query {
      * filters; empty = no marks. */
     str marks_of;
     enum store_only pinned, archived, unread;
+    enum store_only own; /* whose owner marks_of is */
+    enum store_only shared;
     const struct marks *marks;    /* set by the store */
     size_t limit;                 /* 0 = 20, at most 1,000 */
     str cursor;                   /* next_cursor of the previous page; survives deletions */

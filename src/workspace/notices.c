@@ -10,7 +10,8 @@
 
 #define FILE_MAX (16u * 1024 * 1024)
 
-static const char *const KINDS[] = {[NOTICE_MENTION] = "mention", [NOTICE_ADDED] = "added"};
+static const char *const KINDS[] = {
+    [NOTICE_MENTION] = "mention", [NOTICE_ADDED] = "added", [NOTICE_REMOVED] = "removed"};
 
 const char *notice_kind_name(enum notice_kind kind)
 {

@@ -1,5 +1,5 @@
-/* notices.h - what people should know although they were not there: somebody mentioned them, or
- * added them to a conversation.
+/* notices.h - what people should know although they were not there: somebody mentioned them,
+ * added them to a conversation, or removed them from one.
  *
  * Each person has a short list. The lists of a workspace are one file, read once at the start and
  * written as a whole by a pool thread; or, if several servers share them, a document for each
@@ -15,8 +15,8 @@
 #define NOTICES_EACH   50 /* of a person; the oldest make room */
 #define NOTICES_PEOPLE 1000
 
-enum notice_kind { NOTICE_MENTION, NOTICE_ADDED };
-const char *notice_kind_name(enum notice_kind kind); /* "mention", "added" */
+enum notice_kind { NOTICE_MENTION, NOTICE_ADDED, NOTICE_REMOVED };
+const char *notice_kind_name(enum notice_kind kind); /* "mention", "added", "removed" */
 
 struct person_notice {
     enum notice_kind kind;

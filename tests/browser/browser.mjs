@@ -154,7 +154,7 @@ export async function send(page, text) {
 export const hoverAndClick = (over, button) =>
     eventually(async () => {
         await over.hover()
-        await button.click({ timeout: 3000 })
+        await button.click({ timeout: 10_000 }) // one that was only slow must not be repeated
         return true
     })
 

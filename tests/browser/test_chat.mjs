@@ -299,8 +299,9 @@ test('scrolling up is respected while text streams; a button leads back', () =>
     withPage(slow.url, { viewport: { width: 900, height: 380 } }, async (page) => {
         await send(page, ENDLESS)
         const scroll = page.locator('.scroll')
-        await eventually(() => scroll.evaluate((e) => e.scrollHeight > e.clientHeight + 150))
         const fromEnd = () => scroll.evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight)
+        await page.getByRole('button', { name: 'Jump to the latest message' }).click() // the question stays at the top until then
+        await eventually(() => scroll.evaluate((e) => e.scrollHeight > e.clientHeight + 150))
         await soon(async () => assert.ok((await fromEnd()) < 5))
         await scroll.hover()
         await eventually(async () => {
@@ -509,6 +510,7 @@ test('a question: a tool that is always allowed is not asked about again', async
     await withPage(url, {}, async (page) => {
         await send(page, deletion(ids[0]))
         await page.getByRole('button', { name: 'Always allow' }).click()
+        await page.getByRole('menuitem', { name: 'Every call everywhere, for me' }).click()
         await answered(page, 1)
         await send(page, deletion(ids[1]))
         await answered(page, 2)

@@ -158,6 +158,7 @@ test('a fork from an answer; a message edited into a branch; an answer asked for
 
         const edited = page.url()
         await runs.nth(1).getByRole('button', { name: 'Answer again' }).click()
+        await page.getByRole('menuitem', { name: 'Answer again' }).click()
         await leave(edited)
         await answered(page, 2)
         await soon(async () => assert.deepEqual(await bubbles(page), ['say one', 'say second']))

@@ -6,7 +6,7 @@ import { assert, before, eventually, SRC_DIR, startServer, test, tmpdir } from '
 import { answer, answered, at, demoEnv, ENDLESS, frames, hoverAndClick, newContext, said, send, soon, withPage, writeLog } from './browser.mjs'
 
 const MANY = 'conv_00000000000000aa', EMPTY = 'conv_00000000000000bb'
-const LONE = 'conv_00000000000000cc', ENDED = 'conv_00000000000000dd', ASKED = 'conv_00000000000000ee'
+const LONE = 'conv_00000000000000cc', ENDED = 'conv_00000000000000dd', ASKED = 'conv_00000000000000ee', REFUSED = 'conv_00000000000000ff'
 let server
 
 before(async () => {
@@ -20,6 +20,8 @@ before(async () => {
     const start = (runId, more = {}) => ({ ts: at(2), type: 'run.start', runId, model: 'demo:demo', ...more })
     writeLog(workdir, LONE, [said(1, 'count to three'), start('run_00000000000000c1')])
     writeLog(workdir, ENDED, [said(1, 'never mind'), start('run_00000000000000d1'), { ts: at(3), type: 'run.done', runId: 'run_00000000000000d1', stopReason: 'cancelled', totalMs: 5 }])
+    const refused = { ts: at(3), type: 'run.error', runId: 'run_00000000000000f1', error: 'The key was refused.', errorType: 'provider_auth_error' }
+    writeLog(workdir, REFUSED, [said(1, 'hello?'), start('run_00000000000000f1'), refused])
     writeLog(workdir, ASKED, [said(1, 'what time is it?'), ...asked(start)])
     server = await startServer({ workdir, env: demoEnv() })
 })
@@ -177,6 +179,13 @@ test('a question whose answer never began says so, and can be asked again', () =
         await page.getByText('This answer was interrupted.').waitFor()
         await page.getByRole('button', { name: 'Try again' }).click()
         await page.locator('.run[data-state="done"]').waitFor()
+    }))
+
+test('a provider that refuses the key: the failure leads to where the key is changed', () =>
+    withPage(`${server.url}/#/c/${REFUSED}`, {}, async (page) => {
+        await page.getByText('The key was refused.').waitFor()
+        await page.getByRole('link', { name: 'Open the settings of models' }).click()
+        await page.getByRole('heading', { name: 'Providers' }).waitFor()
     }))
 
 test('a run that was stopped before its first word says so', () =>

@@ -199,7 +199,7 @@ test('two people in one conversation: names, colours, live text, presence, typin
 
     await ann.locator('.faces').click()
     await dialog.getByRole('button', { name: 'Remove Bob' }).click()
-    await bob.getByRole('alert').getByText('no longer shared with you').waitFor()
+    await bob.getByRole('alert').getByText('Ann removed you from this conversation.').waitFor()
     await soon(async () => assert.equal(await bob.locator('.message').count(), 0))
     await soon(async () => assert.equal(await bob.locator('.composer').isVisible(), false))
     await eventually(async () => (await bob.locator('.row').count()) === 0)

@@ -191,7 +191,7 @@ async function part(owner, writer, reader, id) {
     await owner.page.locator('.faces').click()
     await owner.page.getByRole('button', { name: `Remove ${writer.name}` }).click()
     await owner.page.keyboard.press('Escape')
-    await writer.page.getByRole('alert').getByText('no longer shared with you').waitFor()
+    await writer.page.getByRole('alert').getByText(`${owner.name} removed you from this conversation.`).waitFor()
     await soon(async () => assert.equal(await writer.page.locator('.message').count(), 0))
     for (const who of [writer, reader]) await eventually(async () => (await row(who, id).count()) === 0)
 }

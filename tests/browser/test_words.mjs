@@ -60,3 +60,10 @@ test('a language that cannot be loaded is replaced by English', () =>
         await page.getByLabel('Message', { exact: true }).waitFor()
         assert.deepEqual(await langOf(page), ['en', ''])
     }))
+
+test('without JavaScript the page says so, in every language', () =>
+    withPage(server.url, { javaScriptEnabled: false }, async (page) => {
+        for (const code of ['de', 'es', 'fr', 'ja', 'zh', 'ar'])
+            assert.match(await page.locator(`p[lang=${code}]`).innerText(), /JavaScript.*nb|nb.*JavaScript/)
+        assert.match(await page.locator('body').innerText(), /needs JavaScript/)
+    }))

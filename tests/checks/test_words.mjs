@@ -24,6 +24,7 @@ const FOREIGN = [
     /^diagram\/(?!figure\.ts$)/, // names of mermaid's language, and classes of shapes; a diagram with an error is shown as its source
     /^markdown\/highlight\.ts$/, // keywords of programming languages
     /^model\/model_names\.ts$/, // products
+    /^gallery\//, // for people who work on the page; not part of the binary
 ]
 
 const setOf = (names) => new Set(names.split(' '))

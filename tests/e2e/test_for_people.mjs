@@ -107,6 +107,20 @@ test('people who are added or mentioned get a notice, live and later, and nobody
     live.drop()
 })
 
+test('a person who is removed is told by whom; one who leaves, the owner and others are not', async () => {
+    const { id } = await shared()
+    const removals = async (name) => (await noticesOf(name)).filter((n) => n.conversationId === id && n.kind === 'removed')
+    assert.equal((await office.as('eve').post(at(id, '/leave'), {})).status, 200)
+    assert.equal((await office.as('ann').post(at(id, '/unshare'), {})).status, 200) // an admin, not the owner
+    const [removed] = await eventually(async () => {
+        const found = await removals('cat')
+        return found.length > 0 && found
+    })
+    assert.deepEqual([removed.by, removed.seen], ['usr_ann', false])
+    assert.equal((await cat().get(at(id))).status, 404)
+    for (const name of ['eve', 'bob', 'ann']) assert.deepEqual(await removals(name), [], name)
+})
+
 test('a server that is asked to stop while people are being told ends in order, and they are told later', async () => {
     const people = { ann: 'owner', bob: 'member', cat: 'member' }, env = { NB_DEMO_DELAY_MS: '0' }
     const own = await openOffice(people, { ws_team: { ann: 'admin', bob: 'member', cat: 'member' } }, { env })

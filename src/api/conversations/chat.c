@@ -20,9 +20,9 @@
 /* ---- the request, the same for both routes ---- */
 
 struct answer_body {
-    str ask_id;
+    str ask_id, words;
     bool is_allowed;
-    const struct json *decisions, *always; /* always: true, "me" or "workspace" */
+    const struct json *decisions, *always; /* always: true, "me", "conversation" or "workspace" */
 };
 
 struct chat_body {
@@ -40,8 +40,11 @@ static const struct json_field CHAT_ANSWER_FIELDS[] = {
     {"allow", JF_BOOL, offsetof(struct answer_body, is_allowed), 0, NULL, 0,
      "Whether the calls may run."},
     {"always", JF_JSON, offsetof(struct answer_body, always), 0, NULL, 0,
-     "Remember the permission: for the person (true, \"me\") or for the workspace.",
-     "boolean|'me'|'workspace'|null"},
+     "Remember the permission: for the person, everywhere (true, \"me\") or in this conversation, "
+     "or for the workspace.",
+     "boolean|'me'|'conversation'|'workspace'|null"},
+    {"words", JF_STR, offsetof(struct answer_body, words), JF_NULLABLE, NULL, 0,
+     "With `always`: only commands of the shell that begin with these words are remembered."},
     {"decisions", JF_JSON_OBJECT, offsetof(struct answer_body, decisions), 0, NULL, 0,
      "Decisions for single calls, by the id of the call.", "{boolean|'always'}"},
     {0}};
@@ -107,14 +110,17 @@ static bool parse_when_busy(struct http_req *r, str name, enum turn_when_busy *r
 
 static bool parse_always(struct http_req *r, const struct json *v, enum consent_scope *ret)
 {
-    str name = json_string(v, STR_NONE);
+    static const char *const NAMES[] = {[CONSENT_CONVERSATION] = "conversation",
+                                        [CONSENT_MINE] = "me",
+                                        [CONSENT_WORKSPACE] = "workspace"};
+    ptrdiff_t found = STR_INDEX(json_string(v, STR_NONE), NAMES);
     *ret = CONSENT_ONCE;
     if (!v || v->type == JSON_NULL || (v->type == JSON_BOOL && !v->boolean))
         return true;
-    *ret = str_eq(name, STR("workspace")) ? CONSENT_WORKSPACE : CONSENT_MINE;
-    if (v->type == JSON_BOOL || *ret == CONSENT_WORKSPACE || str_eq(name, STR("me")))
-        return true;
-    return api_bad_request(r, "answer.always: expected true, false, \"me\" or \"workspace\"");
+    *ret = found >= 0 ? (enum consent_scope)found : CONSENT_MINE;
+    return v->type == JSON_BOOL || found >= 0 ||
+           api_bad_request(r, "answer.always: expected true, false, \"me\", \"conversation\" or "
+                              "\"workspace\"");
 }
 
 /* What is asked for; in the arena of the request. */
@@ -172,7 +178,8 @@ static struct chat_wish *decode_chat(struct api *api, struct http_req *r)
         .trace = trace_context_parse(http_get_header(r, "traceparent")),
         .request_id = str_from(r->id),
         .grant = b.directory,
-        .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, remember},
+        .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, remember,
+                   b.answer.words},
     };
     if (b.answer.ask_id.n == 0)
         ret->ncontexts =

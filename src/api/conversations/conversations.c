@@ -220,7 +220,8 @@ void api_conversations_list(void *ctx, struct http_req *r)
     };
     if (!api_query_flag(r, "hidden", false, &q.with_hidden) ||
         !parse_only(r, "pinned", &q.pinned) || !parse_only(r, "archived", &q.archived) ||
-        !parse_only(r, "unread", &q.unread) ||
+        !parse_only(r, "unread", &q.unread) || !parse_only(r, "own", &q.own) ||
+        !parse_only(r, "shared", &q.shared) ||
         !api_query_int(r, "limit", LIST_LIMIT, LIST_LIMIT_MAX, &limit) || !parse_sort(r, &q.sort))
         return;
     struct json_strs in_project;

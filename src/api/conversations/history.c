@@ -99,6 +99,8 @@ static void write_history_message(struct json_writer *w, struct arena *a, str co
         write_compaction(w, m->compacted);
     if (m->error.n > 0)
         jw_kstr(w, "error", m->error);
+    if (m->error_type.n > 0)
+        jw_kstr(w, "errorType", m->error_type);
     jw_end(w);
 }
 

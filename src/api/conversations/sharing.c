@@ -68,24 +68,38 @@ struct sharing {
     struct json_strs participants, readers;
 };
 
-/* Those who take part now and did not before are told. */
+static struct json_strs without(struct arena *a, const struct json_strs *people,
+                                const struct json_strs *others)
+{
+    struct json_strs rest = {arena_array(a, people->len + 1, sizeof(str)), 0};
+    for (size_t i = 0; i < people->len; i++)
+        if (!json_strs_has(others, people->items[i]))
+            rest.items[rest.len++] = people->items[i];
+    return rest;
+}
+
+/* Those who take part now and did not before are told, and those who do not any more. */
+static void tell_changes(struct api_wait *w, const struct conv_acl *acl)
+{
+    const struct json_strs *before = w->data, *now = &acl->participants; /* private: the owner */
+    struct json_strs added = without(&w->req->arena, now, before);
+    struct json_strs removed = without(&w->req->arena, before, now);
+    struct person_notice what = {.kind = NOTICE_ADDED,
+                                 .conversation_id = w->id,
+                                 .by = actor_user(api_actor(w->req)),
+                                 .at_ms = clock_now_ms()};
+    if (acl->is_shared)
+        notify_people(w->api, w->space, &what, &added, acl);
+    what.kind = NOTICE_REMOVED;
+    notify_removed(w->api, w->space, &what, &removed);
+}
+
 static void on_sharing_changed(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *w = ctx;
-    const struct json_strs *before = w->data;
-    struct json_strs added = {NULL, 0};
     w->op = NULL;
-    if (!err && c->acl.is_shared) {
-        added.items = arena_array(&w->req->arena, c->acl.participants.len + 1, sizeof(str));
-        for (size_t i = 0; i < c->acl.participants.len; i++)
-            if (!json_strs_has(before, c->acl.participants.items[i]))
-                added.items[added.len++] = c->acl.participants.items[i];
-        struct person_notice what = {.kind = NOTICE_ADDED,
-                                     .conversation_id = w->id,
-                                     .by = actor_user(api_actor(w->req)),
-                                     .at_ms = clock_now_ms()};
-        notify_people(w->api, w->space, &what, &added, &c->acl);
-    }
+    if (!err)
+        tell_changes(w, &c->acl);
     api_reply_conv(w, err, c);
 }
 

@@ -49,7 +49,7 @@ const struct api_section DESCRIBE_CHAT = {
         {"Ask", "Tool calls that wait for a person's permission.", MEMBERS({"askId", "string", NULL}, {"calls?", "AskCall[]", NULL})},
         {"AskCall", "A call that waits.", MEMBERS(
             {"id", "string", NULL}, {"name", "string", NULL}, {"input?", "any", NULL}, {"needsPermission?", "boolean", NULL}, {"canRemember?", "boolean", NULL},
-            {"directory?", "string", "Of a terminal: the command would run there."})},
+            {"directory?", "string", "Of a terminal: the command would run there."}, {"words?", "string", "A permission can be limited to commands that begin with them."})},
         {"QuestionList", "Questions of tools.", MEMBERS({"conversationId", "string", NULL}, {"inputs", "Question[]", NULL})},
         {"Question", "A question of a tool while its call waits: a form, a page to visit, the use of the model.", MEMBERS(
             {"inputId", "string", NULL}, {"kind", "'form'|'url'|'sampling'", NULL}, {"source", "string", "The app that asks."}, {"callId", "string", NULL},
@@ -72,6 +72,7 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
                           {"search", "string", "Words in titles and previews."}, {"hidden", "'true'|'false'", "true: also those that apps started."},
                           {"pinned", "'true'|'false'", "Only those that you pinned, or only the others."}, {"archived", "'true'|'false'", "Likewise: that you archived."},
                           {"unread", "'true'|'false'", "Likewise: with messages that you have not read."},
+                          {"own", "'true'|'false'", "Whether it belongs to you."}, {"shared", "'true'|'false'", "Whether others take part."},
                           {"project", "string", "Only those of this project that you may see."},
                           {"sortBy", "'createdAt'|'updatedAt'", "Newest first; absent: updatedAt."}), .errors = "404 500"},
         {"GET", "/v1/conversations/stats", "getStats", "Get totals over conversations", JSON_OF("Stats"),
@@ -230,12 +231,13 @@ const struct api_section DESCRIBE_CONVERSATIONS = {
             {"llmMs?", "integer", NULL}, {"thinkingMs?", "integer", "How long the model thought, as far as it told."}, {"toolCalls?", "HistoryCall[]", NULL}, {"asks?", "AnsweredAsk[]", "Answered questions about its calls."},
             {"stopReason?", "string", "How the run ended: that of an answer, or one behind a user's message without any."},
             {"nextRunId?", "string", "Of a run that began behind the message."}, {"nextSkill?", "string", "That was matched for that run."},
-            {"compacted?", "Compaction", "From this message on, the model gets a summary of older messages."}, {"error?", "string", NULL})},
+            {"compacted?", "Compaction", "From this message on, the model gets a summary of older messages."}, {"error?", "string", NULL}, {"errorType?", "string", "Of run.error: provider_auth_error, budget_exceeded ..."})},
         {"Compaction", "Older messages that the model does not get any more.", MEMBERS(
             {"summary", "string", "What it gets instead."}, {"summarizedMessageCount", "integer", NULL}, {"cutBecause?", "string", "Why there is no new summary."})},
         {"AnsweredAsk", "Who decided about calls, and when.", MEMBERS(
             {"askId", "string", NULL}, {"callIds", "string[]", NULL}, {"decision", "string", "allow, deny, or declined: a message came instead."},
-            {"decisions?", "object", "By call, where they differ: true, false or always."}, {"userId?", "string", NULL}, {"timestamp", "string", NULL})},
+            {"decisions?", "object", "By call, where they differ: true, false or always."},
+            {"always?", "string", "Where it is remembered: conversation, me or workspace."}, {"words?", "string", "Only commands that begin with them are."}, {"userId?", "string", NULL}, {"timestamp", "string", NULL})},
 #define FILE_VIEW_MEMBERS {"view?", "FileView", NULL}, {"unreadable?", "string", "Why a PDF has no text."}
         {"ContentPart", "A part of a message. Unknown types exist; other members depend on the type.", MEMBERS(
             {"type", "string", NULL}, {"text?", "string", NULL}, {"toolCallId?", "string", NULL}, {"toolName?", "string", NULL}, {"input?", "any", NULL},

@@ -150,7 +150,7 @@ const struct api_section DESCRIBE_WORKSPACES = {
             {"userId", "string", NULL}, {"displayName", "string|null", NULL}, {"email", "string|null", NULL}, {"role", "'admin'|'member'", NULL})},
         {"NoticeList", "Notices, the newest first.", MEMBERS({"notices", "Notice[]", NULL})},
         {"Notice", "Something that concerns a person.", MEMBERS(
-            {"kind", "'mention'|'added'", NULL}, {"conversationId", "string", NULL}, {"by", "string", "The id of the person who did it."}, {"timestamp", "string", NULL}, {"seen", "boolean", NULL})},
+            {"kind", "'mention'|'added'|'removed'", NULL}, {"conversationId", "string", NULL}, {"by", "string", "The id of the person who did it."}, {"timestamp", "string", NULL}, {"seen", "boolean", NULL})},
         {"Permissions", "Rules for tools, and what they decide.", MEMBERS(
             {"default", "'ask'|'allow'", NULL}, {"allow", "string[]", NULL}, {"ask", "string[]", NULL}, {"deny", "string[]", NULL},
             {"consents", "string[]", "Tools that you allowed permanently."}, {"workspaceConsents", "string[]", "Tools that were allowed for everybody."},

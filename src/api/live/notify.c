@@ -14,14 +14,19 @@
 
 /* ---- telling ---- */
 
+static bool is_member(const struct api *api, const struct api_space *space, str user)
+{
+    const struct workspace *ws = roster_workspace(api_roster(api), space->id);
+    return user.n > 0 && ws && workspace_role(ws, user) != WS_NONE;
+}
+
 /* Not every admin of the workspace: somebody who takes part. */
 static bool takes_part(const struct api *api, const struct api_space *space, str user,
                        const struct conv_acl *acl)
 {
-    const struct workspace *ws = roster_workspace(api_roster(api), space->id);
     bool is_in =
         str_eq(user, acl->owner_id) || (acl->is_shared && json_strs_has(&acl->participants, user));
-    return is_in && user.n > 0 && ws && workspace_role(ws, user) != WS_NONE;
+    return is_in && is_member(api, space, user);
 }
 
 struct telling { /* a person is told when the notice is stored */
@@ -72,6 +77,14 @@ void notify_people(struct api *api, struct api_space *space, const struct person
         if (!str_eq(user, what->by) && takes_part(api, space, user, acl))
             tell(api, space, user, what);
     }
+}
+
+void notify_removed(struct api *api, struct api_space *space, const struct person_notice *what,
+                    const struct json_strs *people)
+{
+    for (size_t i = 0; space->notices && i < people->len; i++)
+        if (!str_eq(people->items[i], what->by) && is_member(api, space, people->items[i]))
+            tell(api, space, people->items[i], what);
 }
 
 struct mention {

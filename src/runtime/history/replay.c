@@ -237,7 +237,8 @@ static struct json asked_ids(struct replay *r)
 /* Who allowed what, and when, is told to people with the message that makes the calls. */
 static void keep_answer(struct replay *r, const struct json *event)
 {
-    static const char *const MEMBERS[] = {"askId", "decision", "decisions", "userId"};
+    static const char *const MEMBERS[] = {"askId",  "decision", "decisions",
+                                          "always", "words",    "userId"};
     struct replay_message *m = last(r);
     if (r->is_for_model || !m || m->role != REPLAY_ASSISTANT)
         return;

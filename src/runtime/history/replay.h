@@ -50,7 +50,8 @@ struct replay_message {
     int64_t thinking_ms;
     const struct json *compacted; /* history.compacted just before this message, or NULL */
     struct json *asks;            /* answered questions about its calls: [{askId, callIds, decision,
-                                     decisions?, userId?, timestamp}]; NULL = none */
+                                     decisions?, always?, words?, userId?, timestamp}]; NULL = none
+                                   */
 };
 
 struct replay_ask { /* an open question */

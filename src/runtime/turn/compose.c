@@ -121,7 +121,8 @@ static bool is_owners_own(const struct turn *t, const struct toolset_item *item)
  * else. Stored consents are used when all authors of the run have given them. The
  * interface of an app chooses the names of its own tools, so that no name allows them in advance.
  */
-static bool has_consent(const struct turn *t, const struct toolset_item *item)
+static bool has_consent(const struct turn *t, const struct toolset_item *item,
+                        const struct json *args)
 {
     if (item->tool->is_of_view)
         return false;
@@ -130,7 +131,8 @@ static bool has_consent(const struct turn *t, const struct toolset_item *item)
     if (is_owners_own(t, item))
         return false;
     for (size_t i = 0; i < t->actor->npeople; i++)
-        if (!runtime_has_consent(t->rt, t->actor->people[i].user_id, item))
+        if (!runtime_allows_call(t->rt, t->actor->people[i].user_id, item, t->conversation_id,
+                                 args))
             return false;
     return true;
 }
@@ -172,7 +174,7 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
         return RUN_DENY;
     }
     bool is_explicit = permission_is_explicit_ask(&t->rt->permissions, item);
-    if (p == PERMISSION_ALLOW || has_consent(t, item) ||
+    if (p == PERMISSION_ALLOW || has_consent(t, item, args) ||
         (tool_call_reads(item->tool, args) && !is_explicit))
         return RUN_ALLOW;
     *ret_why = STR(TURN_NOBODY_TO_ASK);

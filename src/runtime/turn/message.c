@@ -115,6 +115,7 @@ static void copy_request(struct message *m, const struct turn_request *req)
         .on_preview = req->on_preview,
     };
     m->req.answer.ask_id = arena_str(a, req->answer.ask_id);
+    m->req.answer.words = arena_str(a, req->answer.words);
     m->req.answer.decisions = req->answer.decisions ? json_clone(a, req->answer.decisions) : NULL;
 }
 

@@ -43,10 +43,22 @@ struct json_strs runtime_consents(const struct runtime *rt, struct arena *a, str
     return consents_of(&rt->consents, a, user_id);
 }
 
+/* Tools that change the workspace, and those with a rule under `ask`, ask every time. */
+static bool can_have_consent(const struct runtime *rt, const struct toolset_item *it)
+{
+    return !it->tool->is_workspace_change && !permission_is_explicit_ask(&rt->permissions, it);
+}
+
 bool runtime_has_consent(const struct runtime *rt, str user_id, const struct toolset_item *it)
 {
-    return !it->tool->is_workspace_change && !permission_is_explicit_ask(&rt->permissions, it) &&
-           consents_has(&rt->consents, user_id, it->name);
+    return can_have_consent(rt, it) && consents_has(&rt->consents, user_id, it->name);
+}
+
+bool runtime_allows_call(const struct runtime *rt, str user_id, const struct toolset_item *it,
+                         str conversation_id, const struct json *args)
+{
+    struct consent_call call = {it->name, conversation_id, it->tool->is_shell ? args : NULL};
+    return can_have_consent(rt, it) && consents_allow(&rt->consents, user_id, &call);
 }
 
 /* ---- one change ---- */

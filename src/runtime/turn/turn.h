@@ -322,6 +322,7 @@ str turn_run_start_event(struct turn *t, str resumes);
 /* Ends an open question, because the user sent a message instead of an answer. */
 size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, size_t max);
 void turn_accept_answer(struct turn *t);
+str turn_words(void *turn, str tool, const struct json *args); /* run_host.words */
 
 /* ---- actor of a turn (turn_actor.c) ---- */
 void turn_narrow(struct turn *t, struct actor *narrower); /* takes the reference */

@@ -26,8 +26,8 @@ size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, siz
     size_t n = 0;
     if (h->ask.ask_id.n == 0 || !m)
         return 0;
-    lines[n++] =
-        event_ask_answered(&t->arena, h->ask.ask_id, actor_user(t->actor), "declined", NULL);
+    lines[n++] = event_ask_answered(
+        &t->arena, &(struct event_answer){h->ask.ask_id, actor_user(t->actor), "declined"});
     struct tool_result declined = tool_result_error(
         &t->arena, "Not executed: the user continued without allowing this call.");
     t->declined = arena_array(&t->arena, m->ntools, sizeof *t->declined);
@@ -109,6 +109,14 @@ static const struct toolset_item *rememberable(const struct turn *t, const struc
     return it && !it->tool->is_workspace_change && !it->tool->is_of_view ? it : NULL;
 }
 
+/* Words limit what is remembered to commands that begin with them, of a tool that runs commands. */
+static bool fits_words(const struct turn *t, const struct toolset_item *it, const struct json *call)
+{
+    str words = t->msg->req.answer.words;
+    return words.n == 0 ||
+           (it->tool->is_shell && consent_words_fit(words, json_get(call, "input")));
+}
+
 static bool is_wanted_always(const struct turn *t, const struct replay *h, const struct json *call)
 {
     str id = json_get_string(call, "id");
@@ -123,15 +131,17 @@ static bool is_wanted_always(const struct turn *t, const struct replay *h, const
 static bool remember_consents(struct turn *t, const struct replay *h)
 {
     bool has_new = false;
-    bool is_for_all = t->msg->req.answer.remember == CONSENT_WORKSPACE;
+    const struct turn_answer *a = &t->msg->req.answer;
+    str person = a->remember == CONSENT_WORKSPACE ? STR_NONE : actor_user(t->msg->actor);
+    str place = a->remember == CONSENT_CONVERSATION ? t->conversation_id : STR_NONE;
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
         const struct json *call = &h->ask.calls->items[i];
         const struct toolset_item *it = rememberable(t, call);
-        if (!it || !is_wanted_always(t, h, call))
+        if (!it || !is_wanted_always(t, h, call) || !fits_words(t, it, call))
             continue;
         has_new = true;
-        if (!consents_add(&t->rt->consents, is_for_all ? STR_NONE : actor_user(t->msg->actor),
-                          it->name))
+        if (!consents_add(&t->rt->consents, person,
+                          consent_limited(&t->arena, it->name, a->words, place)))
             log_warn(t->rt->deps.log, "runtime",
                      "the consent for %.*s is not stored: the limit of %d is reached",
                      STR_ARG(it->name), CONSENTS_MAX);
@@ -220,16 +230,33 @@ static void on_answer_saved(void *ctx, const struct err *err)
         turn_start_run(t, t->pending, t->npending);
 }
 
+/* Where the answer is remembered, for the log; NULL = nowhere. */
+static const char *remembered(const struct turn_answer *a)
+{
+    static const char *const NAMES[] = {[CONSENT_ONCE] = NULL,
+                                        [CONSENT_CONVERSATION] = "conversation",
+                                        [CONSENT_MINE] = "me",
+                                        [CONSENT_WORKSPACE] = "workspace"};
+    return a->is_allowed ? NAMES[a->remember] : NULL;
+}
+
 /* The answer and the start of the new run are one append, so that they become durable together. */
 static void save_answer(void *ctx)
 {
     struct turn *t = ctx;
     const struct replay *h = transcript_replay(t->transcript);
     assert(h->ask.ask_id.n > 0); /* no other turn can have answered: this is the active one */
+    const struct turn_answer *a = &t->msg->req.answer;
+    struct event_answer answer = {
+        .ask_id = h->ask.ask_id,
+        .user_id = actor_user(t->msg->actor),
+        .decision = a->is_allowed ? "allow" : "deny",
+        .decisions = a->decisions,
+        .always = remembered(a),
+        .words = a->words,
+    };
     str lines[2] = {
-        event_ask_answered(&t->arena, h->ask.ask_id, actor_user(t->msg->actor),
-                           t->msg->req.answer.is_allowed ? "allow" : "deny",
-                           t->msg->req.answer.decisions),
+        event_ask_answered(&t->arena, &answer),
         turn_run_start_event(t, h->ask.run_id),
     };
     turn_append(t, lines, 2, on_answer_saved, t);
@@ -240,6 +267,18 @@ static void refuse_answer(struct turn *t, enum turn_refusal why, int code, const
     struct err e = {0};
     err_set(&e, code, "%s", words);
     turn_refuse(t, why, &e);
+}
+
+/* Is there a call that these words fit? Others would be stored for nothing that a person has seen.
+ */
+static bool has_words(const struct turn *t, const struct replay *h)
+{
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
+        const struct toolset_item *it = rememberable(t, &h->ask.calls->items[i]);
+        if (it && fits_words(t, it, &h->ask.calls->items[i]))
+            return t->msg->req.answer.remember != CONSENT_ONCE;
+    }
+    return false;
 }
 
 static void take_answer(struct turn *t, const struct replay *h)
@@ -265,6 +304,11 @@ void turn_accept_answer(struct turn *t)
     else if (a->remember == CONSENT_WORKSPACE && !actor_is_admin(t->actor))
         refuse_answer(t, TURN_FORBIDDEN, -EPERM,
                       "Only admins of the workspace may allow a tool for everybody.");
+    else if (a->words.n > 0 && !has_words(t, &h))
+        refuse_answer(t, TURN_BAD_REQUEST, -EINVAL,
+                      "words: expected the first words of a command that the question shows. A "
+                      "program that runs other programs, or a command of several, cannot be "
+                      "remembered by its words.");
     else if (!may_allow_all(t, &h))
         refuse_answer(t, TURN_FORBIDDEN, -EPERM,
                       "You may not use every tool that this answer would allow.");
@@ -272,4 +316,10 @@ void turn_accept_answer(struct turn *t)
         turn_refuse(t, TURN_FORBIDDEN, &e);
     else
         take_answer(t, &h);
+}
+
+str turn_words(void *turn, str tool, const struct json *args)
+{
+    const struct toolset_item *it = turn_find_tool(turn, tool, args);
+    return it && it->tool->is_shell ? consent_words_of(args) : STR_NONE;
 }

@@ -315,6 +315,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .prepare = turn_prepare,
         .gate = turn_gate,
         .directory = turn_directory,
+        .words = turn_words,
         .actor = turn_actor,
         .setting = run_setting,
         .publish = publish_to_watchers,

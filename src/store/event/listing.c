@@ -31,6 +31,12 @@ static bool has_marks(const struct store_query *q, const struct conv *c)
            is_only(q->unread, s.is_unread);
 }
 
+static bool is_of_kind(const struct store_query *q, const struct conv *c)
+{
+    return is_only(q->shared, c->acl.is_shared) &&
+           is_only(q->own, str_eq(c->acl.owner_id, q->marks_of));
+}
+
 static int by_id(const void *key, const void *item)
 {
     return str_cmp(*(const str *)key, *(const str *)item);
@@ -50,7 +56,7 @@ bool listing_wants(const struct store_query *q, const struct conv *c)
         return false;
     if (q->viewer && !access_allows(q->viewer, &c->acl, CONV_VIEW))
         return false;
-    if (!has_marks(q, c))
+    if (!has_marks(q, c) || !is_of_kind(q, c))
         return false;
     return !q->search.n || text_contains(c->title, q->search) ||
            text_contains(c->preview, q->search);
@@ -63,8 +69,9 @@ bool listing_takes_mark(const struct store_query *q, const struct mark *m)
 
 bool listing_selects(const struct store_query *q)
 {
-    return q->only || (q->marks && (q->pinned == STORE_YES || q->archived == STORE_YES ||
-                                    q->unread != STORE_ANY));
+    return q->only || q->own != STORE_ANY || q->shared != STORE_ANY ||
+           (q->marks &&
+            (q->pinned == STORE_YES || q->archived == STORE_YES || q->unread != STORE_ANY));
 }
 
 static bool is_admin(const struct viewer *v)

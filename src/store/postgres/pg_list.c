@@ -422,7 +422,8 @@ static int filter_all(struct pg_lister *l)
 static bool is_row_by_row(const struct store_query *q)
 {
     const struct viewer *v = q->viewer;
-    if (q->only || q->branches_of.n > 0 || (q->marks && q->unread != STORE_ANY))
+    if (q->only || q->branches_of.n > 0 || q->own != STORE_ANY || q->shared != STORE_ANY ||
+        (q->marks && q->unread != STORE_ANY))
         return true;
     return v && (v->also || v->is_gone || (q->with_hidden && !v->is_workspace_admin));
 }

@@ -141,6 +141,26 @@ TEST_WITH(a_consent_belongs_to_one_person, set_up, tear_down)
     assert_true(consents_has(&w->c, STR("bob"), STR("b")));
 }
 
+/* What was allowed in conversations makes room for newer conversations, and never for more. */
+TEST_WITH(permissions_of_conversations_are_limited_in_number, set_up, tear_down)
+{
+    struct world *w = *state;
+    struct arena a;
+    arena_init(&a);
+    consents_add(&w->c, STR("ann"), STR("everywhere"));
+    for (int i = 0; i <= CONSENTS_CONVERSATION_MAX; i++)
+        assert_true(consents_add(&w->c, STR("ann"), arena_printf(&a, "tool@conv_%d", i)));
+    assert_int_equal(consents_of(&w->c, &a, STR("ann")).len, CONSENTS_CONVERSATION_MAX + 1);
+    const struct consent_call first = {.tool = STR("tool"), .conversation_id = STR("conv_0")};
+    const struct consent_call second = {.tool = STR("tool"), .conversation_id = STR("conv_1")};
+    assert_false(consents_allow(&w->c, STR("ann"), &first));
+    assert_true(consents_allow(&w->c, STR("ann"), &second));
+    assert_false(consents_allow(&w->c, STR("bob"), &second));
+    assert_false(consents_has(&w->c, STR("ann"), STR("tool"))); /* not everywhere */
+    assert_true(consents_has(&w->c, STR("ann"), STR("everywhere")));
+    arena_done(&a);
+}
+
 /* Nobody knows who gave the consents of an earlier version. */
 TEST_WITH(an_old_file_counts_for_a_sole_user, set_up, tear_down)
 {

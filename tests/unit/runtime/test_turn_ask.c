@@ -215,6 +215,44 @@ WITH_RIG(an_answer_never_waits_for_another_turn)
     rig_until(r, busy->is_over);
 }
 
+/* ---- what is remembered ---- */
+
+static enum run_stop drop_again(struct rig *r, const struct actor *who, const char *conversation_id)
+{
+    model_from_here();
+    model_calls("t__drop", "{\"n\":1}");
+    model_says("done");
+    return rig_chat(r, who, conversation_id, "drop it again")->stop;
+}
+
+WITH_RIG(a_permission_for_a_conversation_is_valid_there_and_for_that_person_only)
+{
+    struct rig *r = *state;
+    struct rig_turn *asked = ask(r, r->ana, "");
+    struct turn_answer always = {.is_allowed = true, .remember = CONSENT_CONVERSATION};
+    assert_int_equal(answer_as(r, r->ana, always, asked)->stop, RUN_STOP_COMPLETE);
+    const struct json *answered = rig_last(r, asked->conversation_id, "ask.answered");
+    assert_true(str_eq(json_get_string(answered, "always"), STR("conversation")));
+    assert_int_equal(drop_again(r, r->ana, asked->conversation_id), RUN_STOP_COMPLETE);
+    assert_int_equal(drop_again(r, r->ana, ""), RUN_STOP_WAITING);
+    rig_restart(r);
+    assert_int_equal(drop_again(r, r->ana, asked->conversation_id), RUN_STOP_COMPLETE);
+}
+
+/* Only what the question shows can be remembered, and only of a tool that runs commands. */
+WITH_RIG(words_that_no_command_of_the_question_begins_with_are_refused)
+{
+    struct rig *r = *state;
+    struct rig_turn *asked = ask(r, r->ana, "");
+    struct turn_answer always = {
+        .is_allowed = true, .remember = CONSENT_MINE, .words = STR("git status")};
+    struct rig_turn *t = answer_as(r, r->ana, always, asked);
+    assert_true(t->is_refused);
+    assert_int_equal(t->why, TURN_BAD_REQUEST);
+    assert_int_equal(rig_tools.started, 0);
+    assert_int_equal(drop_again(r, r->ana, ""), RUN_STOP_WAITING);
+}
+
 /* ---- restarts and copies ---- */
 
 /* The run that resumes has the setting of the run that asked, not the settings of today. */

@@ -1069,6 +1069,28 @@ TEST_WITH(what_a_person_has_not_read_is_unread, setup, teardown)
     assert_true(marked.is_unread);
 }
 
+TEST_WITH(own_and_shared_conversations_are_listed_apart, setup, teardown)
+{
+    struct rig *r = *state;
+    make_some(r, 2);
+    assert_int_equal(rig_create(r, "conv_9", "usr_b"), 0);
+    str people[] = {STR_INIT("usr_a")};
+    struct json_strs set = {people, 1};
+    assert_int_equal(
+        RIG_CALL(r, rig_set_sharing(r->store, STR("conv_9"), true, &set, NULL, rig_on_conv, r)), 0);
+    struct viewer a = {.user_id = STR("usr_a")};
+    assert_string_equal(ids_of(r, (struct store_query){.viewer = &a, .own = STORE_YES}),
+                        "conv_0 conv_1 ");
+    assert_string_equal(ids_of(r, (struct store_query){.viewer = &a, .own = STORE_NO}), "conv_9 ");
+    assert_string_equal(ids_of(r, (struct store_query){.viewer = &a, .shared = STORE_YES}),
+                        "conv_9 ");
+    assert_string_equal(ids_of(r, (struct store_query){.viewer = &a, .shared = STORE_NO}),
+                        "conv_0 conv_1 ");
+    /* a filter shows nothing that its viewer may not see */
+    struct viewer c = {.user_id = STR("usr_c")};
+    assert_string_equal(ids_of(r, (struct store_query){.viewer = &c, .shared = STORE_YES}), "");
+}
+
 TEST_WITH(the_trash_is_listed_for_those_who_may_restore, setup, teardown)
 {
     struct rig *r = *state;

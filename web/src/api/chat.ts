@@ -28,7 +28,10 @@ export async function tellPeople(body: Omit<ChatRequest, 'model'>): Promise<void
 /** To a question for permission. */
 export interface Answer {
   allow: boolean
-  always?: boolean // the tools are not asked about again
+  /** The tools are not asked about again: here, anywhere, by anybody. */
+  always?: 'conversation' | 'me' | 'workspace'
+  words?: string // with always: only commands that begin with them
+  decisions?: Record<string, boolean> // by call, where they differ
 }
 
 /** Answers a question; the conversation's own stream tells what comes of it. */

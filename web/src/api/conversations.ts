@@ -10,6 +10,8 @@ export interface ListQuery {
   pinned?: boolean
   archived?: boolean
   unread?: boolean
+  own?: boolean
+  shared?: boolean
   project?: string
 }
 

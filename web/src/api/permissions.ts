@@ -9,7 +9,8 @@ export interface Rules extends Record<Rule, string[]> {
 }
 
 export interface Permissions extends Rules {
-  consents: string[] // tools with a stored permission
+  consents: string[] // tools with a stored permission of this person, which may be limited
+  workspaceConsents: string[] // of everybody
   mayChange: boolean
   tools: { name: string; decision: Rule }[]
 }
@@ -20,6 +21,10 @@ export function getPermissions(): Promise<Permissions> {
 
 export function setPermissions(rules: Rules): Promise<Permissions> {
   return call('PUT', 'permissions', rules)
+}
+
+export function withdrawForAll(tool: string): Promise<Permissions> {
+  return call('DELETE', `permissions/workspace-consents/${encodeURIComponent(tool)}`)
 }
 
 export function withdrawConsent(tool: string): Promise<Permissions> {

@@ -67,6 +67,8 @@ export interface AskCall {
   canRemember?: boolean
   /** Of a terminal: the command would run there. */
   directory?: string
+  /** A permission can be limited to commands that begin with them. */
+  words?: string
 }
 
 /** Questions of tools. */
@@ -668,6 +670,8 @@ export interface HistoryMessage {
   /** From this message on, the model gets a summary of older messages. */
   compacted?: Compaction
   error?: string
+  /** Of run.error: provider_auth_error, budget_exceeded ... */
+  errorType?: string
 }
 
 /** Older messages that the model does not get any more. */
@@ -687,6 +691,10 @@ export interface AnsweredAsk {
   decision: string
   /** By call, where they differ: true, false or always. */
   decisions?: Record<string, unknown>
+  /** Where it is remembered: conversation, me or workspace. */
+  always?: string
+  /** Only commands that begin with them are. */
+  words?: string
   userId?: string
   timestamp: string
 }
@@ -1705,7 +1713,7 @@ export interface NoticeList {
 
 /** Something that concerns a person. */
 export interface Notice {
-  kind: 'mention' | 'added'
+  kind: 'mention' | 'added' | 'removed'
   conversationId: string
   /** The id of the person who did it. */
   by: string

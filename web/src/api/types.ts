@@ -219,6 +219,8 @@ export interface ConversationEvents {
     askId: string
     decision: AskDecision
     decisions?: Record<string, boolean | 'always'> // where calls were answered one by one
+    always?: string // where it is remembered: conversation, me, workspace
+    words?: string // only for commands that begin with them
     userId?: string
   }
   'input.requested': OfRun & InputRequest

@@ -76,6 +76,9 @@ export function drawIcon(name: string, line: string): SVGSVGElement {
   return svg
 }
 
+/** For the gallery. */
+export const ICONS = /* @__PURE__ */ Object.keys(PATHS) as IconName[]
+
 /** The mark of the product: an n that ends in a spark. */
 export function logo(): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg')

@@ -73,6 +73,12 @@ export class App {
     this.newChat()
   }
 
+  /** An admin of a workspace that has other people, too. */
+  get isSharedAdmin(): boolean {
+    const { id, authMode = 'dev', workspaces = [] } = this.workspace.value ?? {}
+    return authMode !== 'dev' && workspaces.find((one) => one.id === id)?.role === 'admin'
+  }
+
   /** The person or the workspaces have changed. */
   async refresh(): Promise<void> {
     this.workspace.value = await this.#ask()

@@ -13,11 +13,13 @@ const SOON_MS = 250 // changes come in bursts
 const RUNNING_MS = 3000 // the end of an answer elsewhere is told by nobody
 const INDEXING_MS = 1000 // more of the list is there
 
-export type Filter = 'all' | 'unread' | 'archived'
+export type Filter = 'all' | 'unread' | 'own' | 'shared' | 'archived'
 
 const QUERIES: Record<Filter, ListQuery> = {
   all: { archived: false, pinned: false }, // pins are asked for beside it
   unread: { archived: false, unread: true },
+  own: { archived: false, own: true },
+  shared: { archived: false, shared: true },
   archived: { archived: true },
 }
 

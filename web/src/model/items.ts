@@ -55,10 +55,12 @@ export interface AskBlock {
   askId: string
   calls: ToolCall[] // the same objects as in the block of tools
   canRemember: boolean // "always" would have an effect
+  words: string | null // "always" can be limited to commands that begin with them
   directory: string | null // of a terminal, where a command would run: only the terminal may allow that
   decision: AskDecision | 'mixed' | null // null: open
   by?: string | null // who answered
   at?: string // when
+  always?: string // where the answer is remembered: conversation, me, workspace
   /** Only while this page's own answer is on its way, or when it did not arrive. */
   sending?: Sending
 }
@@ -130,6 +132,7 @@ export interface RunItem {
   model: string | null
   blocks: Block[]
   stopReason: string | null
+  errorType?: string
   error: string | null
   usage: TokenUsage
   contextTokens: number // that its newest answer and the request for it have; 0: unknown

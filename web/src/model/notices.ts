@@ -1,4 +1,4 @@
-// What concerns this person: mentions, and conversations they were added to. The server keeps the list,
+// What concerns this person: mentions, and conversations they were added to or removed from. The server keeps the list,
 // so that it is there after a while away, in every browser.
 import { call, get } from '../api/client'
 import type { Notice } from '../api/types'
@@ -27,6 +27,12 @@ export class Notices {
     return this.items.find((notice) => !notice.seen && notice.conversationId === conversationId)
   }
 
+  /** Who removed this person from the conversation, if that was the last that happened. */
+  removedFrom(conversationId: string | null): Notice | undefined {
+    const last = this.items.find((notice) => notice.conversationId === conversationId && notice.kind !== 'mention')
+    return last?.kind === 'removed' ? last : undefined
+  }
+
   async markSeen(conversationId?: string): Promise<void> {
     const isNew = conversationId ? this.newIn(conversationId) : this.items.some(({ seen }) => !seen)
     if (!isNew) return
@@ -47,5 +53,6 @@ function keyOf({ kind, conversationId, timestamp }: Notice): string {
 
 export function wordsFor({ kind, by }: Notice): string {
   const values = { name: nameOf(by) }
+  if (kind === 'removed') return t('{name} removed you from a conversation', values)
   return kind === 'mention' ? t('{name} mentioned you', values) : t('{name} added you', values)
 }

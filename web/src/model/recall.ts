@@ -60,9 +60,9 @@ function answer(message: HistoryMessage): ConversationEvent[] {
 
 /** Questions about the calls that somebody has answered. */
 function asksOf({ asks = [], toolCalls = [] }: HistoryMessage, runId: string): ConversationEvent[] {
-  return asks.flatMap(({ askId, callIds, decision, decisions, userId, timestamp: ts }) => {
+  return asks.flatMap(({ askId, callIds, decision, decisions, always, words, userId, timestamp: ts }) => {
     const calls = toolCalls.filter(({ id }) => callIds.includes(id))
-    const answered = { askId, decision: decision as AskDecision, decisions, userId, ts }
+    const answered = { askId, decision: decision as AskDecision, decisions, always, words, userId, ts }
     return [
       { event: 'ask.opened', data: { runId, askId, calls }, id: null },
       { event: 'ask.answered', data: answered as ConversationEvents['ask.answered'], id: null },
@@ -74,7 +74,7 @@ function failure(message: HistoryMessage): ConversationEvent {
   const runId = message.runId ?? message.nextRunId ?? `run/${message.position}/error`
   return {
     event: 'run.error',
-    data: { runId, error: message.error!, ts: message.timestamp },
+    data: { runId, error: message.error!, errorType: message.errorType, ts: message.timestamp },
     id: null,
   }
 }

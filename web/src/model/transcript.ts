@@ -219,18 +219,30 @@ export class Transcript {
     })
     const canRemember = calls.some((call) => call.canRemember !== false)
     const directory = calls.find((call) => call.directory)?.directory ?? null
-    item.blocks.push({ kind: 'ask', key: `ask/${askId}`, askId, calls: asked, canRemember, directory, decision: null })
+    const words = new Set(calls.map((call) => call.words))
+    item.blocks.push({
+      kind: 'ask',
+      key: `ask/${askId}`,
+      askId,
+      calls: asked,
+      canRemember,
+      words: (words.size === 1 && calls[0]!.words) || null,
+      directory,
+      decision: null,
+    })
     item.version++
   }
 
   #settleAsk(data: ConversationEvents['ask.answered']): void {
-    const { askId, decision, decisions, userId, ts } = data
+    const { askId, decision, decisions, always, words, userId, ts } = data
     const item = this.#lastRun
     const ask = openAsk(item)
     if (!item || ask?.askId !== askId) return
     ask.decision = decisions ? 'mixed' : decision
     ask.by = userId ?? null
     ask.at = ts
+    ask.always = always
+    ask.words = words ?? null
     for (const call of ask.calls)
       if (!(decisions?.[call.id] ?? decision === 'allow')) call.state = 'declined'
     delete ask.sending
@@ -442,6 +454,7 @@ export class Transcript {
     if (data.partialText?.trim()) this.#liveText(fold, 'text').text = data.partialText.trimStart()
     closeRun(fold.item, 'error')
     fold.item.error = data.error
+    fold.item.errorType = data.errorType
   }
 }
 

@@ -3,6 +3,7 @@ import {
   RULES,
   setPermissions,
   withdrawConsent,
+  withdrawForAll,
   type Permissions,
   type Rule,
   type Rules,
@@ -12,6 +13,7 @@ import { announce } from '../base/announcer'
 import { iconButton, textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { field, form, input, select } from '../base/form'
+import { hrefOf } from '../base/router'
 import { toast } from '../base/toast'
 import { msg, t } from '../base/words'
 import { empty, lead, section } from './parts'
@@ -155,24 +157,11 @@ export function rulesShown(now: Permissions): HTMLElement {
 
 /** Tools that this person answered “always” for. */
 export function consentsSection(
-  { consents }: Permissions,
+  { consents, workspaceConsents, mayChange }: Permissions,
   onChanged: (next: Permissions) => void,
 ): HTMLElement {
-  const withdraw = (tool: string) =>
-    void withdrawConsent(tool)
-      .then((next) => {
-        toast(t('{tool} asks again from now on.', { tool }))
-        onChanged(next)
-      })
-      .catch((error) => toast(messageOf(error)))
-  const rows = consents.map((tool) =>
-    h(
-      'li',
-      { class: 'name' },
-      h('code', {}, tool),
-      iconButton('cross', t('Ask again for {tool}', { tool }), () => withdraw(tool)),
-    ),
-  )
+  const own = consentList(consents, withdrawConsent, onChanged)
+  const all = consentList(workspaceConsents, mayChange ? withdrawForAll : null, onChanged)
   return section(
     t('Always allowed by you'),
     lead(
@@ -181,6 +170,42 @@ export function consentsSection(
           'A rule to ask first overrides this.',
       ),
     ),
-    rows.length === 0 ? empty(t('There are no such tools.')) : h('ul', { class: 'names' }, ...rows),
+    own ?? empty(t('There are no such tools.')),
+    all && h('h3', {}, t('Always allowed for everybody')),
+    all,
   )
+}
+
+/** null: there are none. Without `withdraw` they can only be looked at. */
+function consentList(
+  consents: readonly string[],
+  withdraw: ((tool: string) => Promise<Permissions>) | null,
+  onChanged: (next: Permissions) => void,
+): HTMLElement | null {
+  const end = (tool: string) =>
+    withdraw?.(tool)
+      .then((next) => {
+        toast(t('{tool} asks again from now on.', { tool: limitsOf(tool).tool }))
+        onChanged(next)
+      })
+      .catch((error) => toast(messageOf(error)))
+  const rows = consents.map((tool) => {
+    const { conversation } = limitsOf(tool)
+    const name = conversation ? tool.slice(0, tool.lastIndexOf('@')) : tool
+    const href = conversation && hrefOf({ name: 'conversation', id: conversation })
+    return h(
+      'li',
+      { class: 'name' },
+      h('code', {}, name),
+      href && h('a', { href }, t('in one conversation')),
+      withdraw && iconButton('cross', t('Ask again for {tool}', { tool: name }), () => void end(tool)),
+    )
+  })
+  return rows.length === 0 ? null : h('ul', { class: 'names' }, ...rows)
+}
+
+/** "bash__bash_exec(git status *)@conv_1": a permission may be limited to commands and to a conversation. */
+function limitsOf(text: string): { tool: string; conversation: string | null } {
+  const [, tool = text, , conversation = null] = /^([^(@]*)(\(.*\))?(?:@(.*))?$/.exec(text) ?? []
+  return { tool, conversation }
 }

@@ -25,7 +25,7 @@ export function newBlockView(block: Block, actions: RunActions): BlockView {
       return { element: view.element, update: (b) => view.update(b as ToolsBlock) }
     }
     case 'ask': {
-      const view = new AskView(actions.onAnswer, actions.otherName, actions.noAnswer)
+      const view = new AskView(actions)
       return { element: view.element, update: (b) => view.update(b as AskBlock) }
     }
     case 'input': {

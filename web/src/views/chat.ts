@@ -4,7 +4,7 @@ import type { WhenBusy } from '../api/chat'
 import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { copyText } from '../base/copy'
-import { h } from '../base/dom'
+import { h, setText } from '../base/dom'
 import { go, route } from '../base/router'
 import { Scope } from '../base/signal'
 import { toast } from '../base/toast'
@@ -13,8 +13,8 @@ import { forkAt, linkTo, revise } from '../model/actions'
 import type { App } from '../model/app'
 import type { Sibling } from '../model/branches'
 import type { Chat } from '../model/chat'
-import type { UserItem } from '../model/items'
-import { people } from '../model/people'
+import { startOf, type UserItem } from '../model/items'
+import { nameOf, people } from '../model/people'
 import { loadModels, models } from '../model/prices'
 import { walkedHit } from '../model/search'
 import { AppSlots } from './app_slots'
@@ -27,6 +27,10 @@ import { welcome } from './welcome'
 const REST_FACTOR = 3 // after drawing for a while, rest for this many times as long
 const FLASH_MS = 2400
 const PRICES_DELAY_MS = 1500 // they are looked at last
+const PLACES_MAX = 50
+
+/** Where somebody was reading when they left a conversation: the item at the top of the window, and how far above it. */
+const places = new Map<string, { position: number; fromTop: number }>()
 
 export class ChatView {
   readonly element = h('section', { class: 'chat', aria: { label: t('Chat') } })
@@ -64,6 +68,7 @@ export class ChatView {
       onReword: (item, text) => void this.#reword(item, text),
       onWithdraw: (item) => void this.#withdraw(item),
       onGiveBack: (text) => this.#composer.giveBack(text),
+      mayAllowAll: app.isSharedAdmin,
     }
     this.#messages = new Messages(chat, this.#scroll.element, actions, this.#apps)
     this.#composer = new Composer(app, chat, {
@@ -80,6 +85,7 @@ export class ChatView {
     const dock = h('div', { class: 'dock' }, this.#scroll.jumpButton, this.#reading, this.#composer.element)
     this.element.append(this.#scroll.element, dock)
     this.#scope.add(chat.changes.subscribe(() => this.#schedule()))
+    this.#scope.add(app.notices.changes.subscribe(() => this.#schedule()))
     this.#scope.add(people.subscribe(() => this.#schedule()))
     this.#scope.add(models.subscribe(() => this.#schedule()))
     const prices = setTimeout(() => void loadModels(), PRICES_DELAY_MS)
@@ -87,10 +93,12 @@ export class ChatView {
     this.#scope.add(route.watch(() => this.#jumpToAddress()))
     void this.#meetFamily()
     this.#draw()
+    void this.#returnToPlace()
   }
 
   /** Returns null, or when its apps have ended: only then may the element be removed. */
   close(): Promise<void> | null {
+    this.#keepPlace()
     this.#scope.end()
     this.#composer.close()
     this.#scroll.close()
@@ -113,10 +121,54 @@ export class ChatView {
     if (element) this.#scroll.showAtTop(element)
   }
 
+  /** To the open question of the agent; false: there is none. */
+  toQuestion(): boolean {
+    const { openAsk, items } = this.#chat
+    const run = openAsk && items.at(-1)
+    const question = run && this.#messages.show(run)?.querySelector<HTMLElement>('.ask:not(.is-settled)')
+    if (question) this.#scroll.show(question)
+    return Boolean(question)
+  }
+
   send(text: string, whenBusy: WhenBusy, files: FilePart[] = [], forPeople = false): void {
+    const isAnswered = !this.#chat.isBusy && !forPeople
     void this.#chat.send(text, whenBusy, files, forPeople)
-    this.#scroll.toEnd()
+    if (isAnswered) this.#scroll.hold(() => this.#lastQuestion())
+    else this.#scroll.toEnd()
     this.#composer.focus()
+  }
+
+  #lastQuestion(): HTMLElement | null {
+    const question = this.#chat.items.findLast((item) => item.kind === 'user' && !item.queued && !item.forPeople)
+    return question ? this.#messages.elementOf(question.key) : null
+  }
+
+  #keepPlace(): void {
+    const { id, items } = this.#chat
+    const { top } = this.#scroll.element.getBoundingClientRect()
+    const key = this.#scroll.isAtEnd ? null : this.#messages.keyAt(top)
+    const item = items.find((one) => one.key === key)
+    const position = item ? startOf(item) : null
+    if (!id) return
+    places.delete(id)
+    if (position === null) return
+    places.set(id, { position, fromTop: this.#messages.elementOf(key!)!.getBoundingClientRect().top - top })
+    if (places.size > PLACES_MAX) places.delete(places.keys().next().value!)
+  }
+
+  /** Back to where one was reading, unless the address says where. */
+  async #returnToPlace(): Promise<void> {
+    const place = places.get(this.#chat.id ?? '')
+    if (!place || (route.value.name === 'conversation' && route.value.at)) return
+    this.#scroll.leave()
+    const item = await this.#chat.reveal(place.position)
+    if (!item) {
+      this.#scroll.toEnd()
+      return
+    }
+    this.#draw()
+    const element = this.#messages.show(item)
+    if (element) this.#scroll.putAt(element, place.fromTop)
   }
 
   /** Branches are looked up once it is known that there may be some. */
@@ -138,6 +190,28 @@ export class ChatView {
 
   #siblings(item: UserItem): Sibling[] {
     return this.#branches?.siblingsOf(this.#chat, item) ?? []
+  }
+
+  /** Finds words in the conversation, the part that is not drawn included. False: the browser can do it. */
+  find(): boolean {
+    if (!this.#chat.hasEarlier && this.#messages.isWhollyDrawn) return false
+    if (this.element.querySelector('.find input:focus')) return false // a second time: the browser's own
+    void this.#openFind()
+    return true
+  }
+
+  async #openFind(): Promise<void> {
+    const known = this.element.querySelector<HTMLInputElement>('.find input')
+    const part = known ? null : await import('./find').catch(() => null)
+    const bar = part?.findBar({
+      chat: this.#chat,
+      draw: () => this.#draw(),
+      show: (item) => this.#messages.show(item),
+      scrollTo: (element, range) => this.#scroll.show(element, range),
+      onClose: () => this.#composer.focus(),
+    })
+    if (bar && !this.element.querySelector('.find')) this.element.prepend(bar)
+    this.element.querySelector<HTMLInputElement>('.find input')?.select()
   }
 
   /** Prints the whole conversation: all of it is loaded first. */
@@ -293,12 +367,15 @@ export class ChatView {
     const isReader = this.#chat.conversation?.may.send === false
     this.#composer.element.hidden = gone !== null || isReader
     this.#reading.hidden = gone !== null || !isReader
-    if (gone && this.#notice.textContent === '') {
+    if (!gone) return
+    const removal = this.#app.notices.removedFrom(this.#chat.id)
+    const why = removal ? t('{name} removed you from this conversation.', { name: nameOf(removal.by) }) : gone
+    if (this.#notice.textContent === '')
       this.#notice.append(
-        h('p', { role: 'alert' }, gone),
+        h('p', { role: 'alert' }),
         textButton(t('Start a new chat'), () => this.#app.newChat()),
       )
-    }
+    setText(this.#notice.firstElementChild!, why)
   }
 
   #drawTyping(): void {

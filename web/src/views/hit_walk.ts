@@ -7,9 +7,8 @@ import { go, route } from '../base/router'
 import type { SearchHit } from '../api/types'
 import { t } from '../base/words'
 import { walk } from '../model/search'
+import { firstInView, fold, mark, rangesOf, unmark } from './highlight'
 
-const MARK = 'nb-found'
-const RANGES_MAX = 500
 
 /** The bar; it goes when the walk ends. */
 export function walkBar(): HTMLElement {
@@ -49,7 +48,7 @@ export function walkBar(): HTMLElement {
     stop()
     left()
     removeEventListener('keydown', onKey)
-    globalThis.CSS?.highlights?.delete(MARK)
+    unmark()
     bar.remove()
   })
   return bar
@@ -58,31 +57,7 @@ export function walkBar(): HTMLElement {
 /** Marks the words of the hit in the element. Returns where the first of them is. */
 export function markHit(element: HTMLElement, hit: SearchHit): Range | null {
   const words = [...new Set(hit.parts.filter(({ isHit }) => isHit).map(({ text }) => fold(text)))]
-  const ranges: Range[] = []
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
-  for (let node = walker.nextNode(); node && ranges.length < RANGES_MAX; node = walker.nextNode()) {
-    const text = fold(node.nodeValue ?? '')
-    if (text.length !== node.nodeValue?.length) continue // the places would not agree
-    for (const word of words) {
-      for (let at = text.indexOf(word); word && at >= 0; at = text.indexOf(word, at + word.length)) {
-        if (at > 0 && /[\p{L}\p{N}]/u.test(text[at - 1]!) && !/\p{Script=Han}/u.test(word)) continue
-        const range = document.createRange()
-        range.setStart(node, at)
-        range.setEnd(node, at + word.length)
-        ranges.push(range)
-      }
-    }
-  }
-  if (globalThis.CSS?.highlights) CSS.highlights.set(MARK, new Highlight(...ranges))
-  for (const range of ranges) {
-    const details = range.startContainer.parentElement?.closest('details')
-    if (details && !details.open) details.open = true
-    if (range.getBoundingClientRect().height > 0) return range
-  }
-  return null
-}
-
-/** Without case and accents, letter for letter. */
-function fold(text: string): string {
-  return [...text].map((c) => c.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase() || c).join('')
+  const ranges = rangesOf(element, words, true)
+  mark(ranges)
+  return firstInView(ranges)
 }

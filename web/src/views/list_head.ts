@@ -8,7 +8,13 @@ import type { App } from '../model/app'
 import type { Filter } from '../model/conversations'
 import type { ConversationList } from './rows'
 
-const LABELS: Record<Filter, string> = { all: msg('All conversations'), unread: msg('Unread'), archived: msg('Archive|list') }
+const LABELS: Record<Filter, string> = {
+  all: msg('All conversations'),
+  unread: msg('Unread'),
+  own: msg('My conversations'),
+  shared: msg('Shared|list'),
+  archived: msg('Archive|list'),
+}
 const FILTERS = Object.keys(LABELS) as Filter[]
 
 export function listHead(app: App, list: ConversationList): HTMLElement {

@@ -26,6 +26,7 @@ export interface MessageActions {
   onLink(position: number): void
   onReword(item: UserItem, text: string): void
   onWithdraw(item: UserItem): void
+  mayAllowAll: boolean
   /** A wording that came too late. */
   onGiveBack(text: string): void
 }
@@ -76,6 +77,10 @@ export class Messages {
     this.#drawChunks(last)
   }
 
+  get isWhollyDrawn(): boolean {
+    return this.#chat.items.every(({ key }) => this.#views.has(key))
+  }
+
   /** For paper: everything exists, not only what is near. */
   drawAll(isOn: boolean): void {
     this.#isWhole = isOn
@@ -89,6 +94,11 @@ export class Messages {
     chunk.isNear = true
     this.update()
     return this.#views.get(item.key)?.element ?? null
+  }
+
+  /** The element of an item, if it is on the page. */
+  elementOf(key: string): HTMLElement | null {
+    return this.#views.get(key)?.element ?? null
   }
 
   /** The item whose view has the element in it. */
@@ -167,9 +177,10 @@ export class Messages {
     const position = item.positions[0]
     view.update(item, {
       onRetry: isLast && own && this.#maySend ? () => actions!.onSend(own.text, own.files) : null,
-      onRegenerate: own ? (model) => actions!.onRevise(own, own.text, model) : null,
+      onRegenerate: own ? (model, wish) => actions!.onRevise(own, wish ? `${own.text}\n\n${wish}` : own.text, model) : null,
       onFork: actions && (() => actions.onFork(item)),
       onLink: actions && position !== undefined ? () => actions.onLink(position) : null,
+      mayAllowAll: actions?.mayAllowAll ?? false,
       onAnswer: (answer) => void this.#chat.answer(answer),
       onInput: (block, action, content) => void this.#chat.provide(block, action, content),
       noAnswer: (id) => this.#noAnswer(id),

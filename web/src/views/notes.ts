@@ -1,4 +1,5 @@
 // The notes beside a conversation: what people and models wrote down, newest last.
+import '../main' // as in apps.ts: parts that are loaded later share the whole of the first load
 import { messageOf } from '../api/client'
 import { addNote, listNotes } from '../api/conversations'
 import type { Note } from '../api/types'

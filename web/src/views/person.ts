@@ -9,8 +9,11 @@ import { msg, t, tList, tn } from '../base/words'
 import type { Sibling } from '../model/branches'
 import type { Compacted, UserItem } from '../model/items'
 import { fileViews } from './files'
+import { saidParts } from './said'
 
 export const COLOURS = 8
+const FOLD_LINES = 14 // as they were written
+const FOLD_CHARS = 1600
 
 const WAITS = {
   queue: msg('Queued: sent after this answer.'),
@@ -71,6 +74,8 @@ export class PersonView {
   #name = h('span', { class: 'speaker-name' })
   #files = h('div', { class: 'message-files' })
   #text = h('div', { class: 'bubble', dir: 'auto' })
+  #said: string | null = null
+  #unfold: HTMLElement | null = null
   #via = h('p', { class: 'via' })
   #foot = h('footer', { class: 'message-foot person-foot' })
   #pager = h('div', { class: 'person-pager' })
@@ -109,7 +114,7 @@ export class PersonView {
     setText(this.#name, name)
     this.#compacted.hidden = !item.compacted
     if (item.compacted) this.#compacted.replaceChildren(...compactedNote(item.compacted))
-    setText(this.#text, item.text)
+    this.#drawText(item.text)
     this.#files.replaceChildren(...fileViews(item.files ?? [], props.addressOf))
     setText(this.#via, via)
     this.#via.hidden = via === ''
@@ -119,6 +124,22 @@ export class PersonView {
       ...(failure ? [this.#failure(failure, props)] : []),
       ...(waits ? [this.#waiting(item, waits, props)] : []),
     )
+  }
+
+  /** A long message is folded once; afterwards it is as people leave it. */
+  #drawText(text: string): void {
+    if (text === this.#said) return
+    this.#said = text
+    this.#text.replaceChildren(...saidParts(text))
+    const lines = text.split('\n').length
+    const isLong = lines > FOLD_LINES || text.length > FOLD_CHARS
+    this.#text.classList.toggle('is-folded', isLong)
+    this.#unfold?.remove()
+    const unfold = isLong
+      ? textButton(tn(lines, 'Show all {n} line', 'Show all {n} lines'), () => this.#text.classList.toggle('is-folded'), { class: 'show-all' })
+      : null
+    if (unfold) this.#text.after(unfold)
+    this.#unfold = unfold
   }
 
   #drawFoot(item: UserItem, props: PersonProps): void {

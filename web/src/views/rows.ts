@@ -100,6 +100,8 @@ export class ConversationList {
 const EMPTY: Record<Filter, string> = {
   all: msg('Your conversations will be listed here.'),
   unread: msg('You have read everything.'),
+  own: msg('You have begun no conversation yet.'),
+  shared: msg('Nothing is shared with you, and you share nothing.'),
   archived: msg('You have archived nothing.'),
 }
 

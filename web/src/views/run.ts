@@ -14,6 +14,7 @@ import { openAsk } from '../model/items'
 import type { AskBlock, Block, InputBlock, Retry, RunItem, TextBlock, ToolsBlock } from '../model/items'
 import { costOf, models } from '../model/prices'
 import type { AppSlots } from './app_slots'
+import { answerByKey } from './ask'
 import { newBlockView, TextView, type BlockView } from './blocks'
 import type { OnInput } from './input'
 import type { NestedRun } from './tools'
@@ -44,10 +45,12 @@ export type OtherName = (userId: string | null | undefined) => string | null
 export interface RunActions {
   /** Sends the question again; null when there is none of one's own. */
   onRetry: (() => void) | null
-  /** Another answer to the same question, of this model or the same as before. */
-  onRegenerate: ((model?: string) => void) | null
+  /** Another answer to the same question, of this model or the same as before; a wish is added to the question. */
+  onRegenerate: ((model?: string, wish?: string) => void) | null
   onFork: (() => void) | null
   onLink: (() => void) | null
+  /** May this person allow tools for the whole workspace? */
+  mayAllowAll: boolean
   /** Called with the answer to the open question. */
   onAnswer: (answer: Answer) => void
   onInput: (block: InputBlock, ...args: Parameters<OnInput>) => void
@@ -88,6 +91,7 @@ export class RunView {
 
   constructor() {
     this.element.append(h('h2', { class: 'visually-hidden' }, t('Answer')), this.#body, this.#waiting, this.#end, this.#foot)
+    this.element.addEventListener('keydown', answerByKey)
   }
 
   update(item: RunItem, actions: RunActions): void {
@@ -162,7 +166,7 @@ export class RunView {
     const retry = onRetry && textButton(t('Try again'), onRetry, { icon: 'retry' })
     if (item.state === 'error') {
       const message = h('p', {}, item.error ?? t('The answer failed.'))
-      this.#end.append(h('div', { class: 'failure', role: 'alert' }, icon('alert'), message, retry))
+      this.#end.append(h('div', { class: 'failure', role: 'alert' }, icon('alert'), message, wayOut(item), retry))
     } else if (item.state === 'interrupted') {
       const message = h('p', {}, t('This answer was interrupted.'))
       this.#end.append(h('div', { class: 'failure is-mild' }, icon('alert'), message, retry))
@@ -195,6 +199,19 @@ export class RunView {
   }
 }
 
+/** Where the cause of the failure can be changed. */
+const WAYS_OUT: Record<string, string> = {
+  provider_auth_error: 'model',
+  provider_billing_error: 'model',
+  provider_unreachable: 'model',
+  model_not_found: 'model',
+}
+
+function wayOut({ errorType = '' }: RunItem): HTMLElement | null {
+  const part = WAYS_OUT[errorType]
+  return part ? h('a', { class: 'button', href: hrefOf({ name: 'screen', screen: 'settings', part }) }, t('Open the settings of models')) : null
+}
+
 function retryText({ why, attempt, of }: Retry, left: number): string {
   const values = { why: why.replace(/\.$/, ''), attempt, of: of ?? 0, left }
   if (of === null) return left > 0 ? t('{why}. Try {attempt} in {left} s…', values) : t('{why}. Try {attempt}…', values)
@@ -206,18 +223,24 @@ function skillChip(name: string): HTMLElement {
   return h('a', props, icon('book'), spoken(t('Skill:')), h('span', { dir: 'auto' }, name))
 }
 
-/** With several models, which one answers is asked first. */
-function againButton(onAgain: (model?: string) => void): HTMLElement {
+/** The same question in the same words, with a wish, or to another model. */
+function againButton(onAgain: (model?: string, wish?: string) => void): HTMLElement {
   const open = () => {
     const names = (models.value?.models ?? []).map(({ name }) => name)
-    if (names.length < 2) {
-      onAgain()
-      return
-    }
-    const others = names.map((name) => ({ label: name.replace(/^[^:]*:/, ''), run: () => onAgain(name) }))
-    openMenu(button, [{ label: t('Answer again'), icon: 'retry', run: () => onAgain() }, ...others], t('Answer again'))
+    const others = names.length < 2 ? [] : names.map((name) => ({ label: name.replace(/^[^:]*:/, ''), run: () => onAgain(name) }))
+    openMenu(
+      button,
+      [
+        { label: t('Answer again'), icon: 'retry', run: () => onAgain() },
+        { label: t('Shorter'), run: () => onAgain(undefined, t('Answer briefly.')) },
+        { label: t('In more detail'), run: () => onAgain(undefined, t('Answer in more detail.')) },
+        ...others,
+      ],
+      t('Answer again'),
+    )
   }
   const button = iconButton('retry', t('Answer again'), open)
+  button.setAttribute('aria-haspopup', 'menu')
   return button
 }
 

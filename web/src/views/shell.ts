@@ -6,7 +6,7 @@ import { h } from '../base/dom'
 import { MOD, SHIFT } from '../base/keys'
 import { retire, setEnd } from '../base/leave'
 import { go, route, type Route, type ScreenName } from '../base/router'
-import { toasts } from '../base/toast'
+import { NOT_LOADED, toast, toasts } from '../base/toast'
 import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { Attention, Elsewhere, sign } from '../model/attention'
@@ -16,9 +16,9 @@ import { isSidebarOpen, nextTheme, theme, type Theme } from '../model/preference
 import { walk } from '../model/search'
 import { ChatView } from './chat'
 import { conversationMenu } from './conversation_menu'
-import { HelpSheet } from './help'
+import type { HelpSheet } from './help'
 import { openProjects } from './list_head'
-import { NotesPanel } from './notes'
+import type { NotesPanel } from './notes'
 import { Palette, type Command } from './palette'
 import { installShortcuts } from './shortcuts'
 import { sash } from './sash'
@@ -50,7 +50,7 @@ export class Shell {
   #app: App
   #sidebar: Sidebar
   #topbar: Topbar
-  #help = new HelpSheet()
+  #help: HelpSheet | null = null
   #palette: Palette
   #stage = h('div', { class: 'stage' })
   #view: ChatView | null = null
@@ -60,13 +60,13 @@ export class Shell {
   constructor(app: App) {
     this.#app = app
     this.#sidebar = new Sidebar(app, {
-      onHelp: () => this.#help.open(),
+      onHelp: () => void this.#toggleHelp(),
       onCollapse: () => this.toggleSidebar(),
       onNavigate: () => this.closeDrawer(),
     })
     this.#topbar = new Topbar(app, {
       onMenu: () => this.toggleSidebar(),
-      onNotes: () => this.#toggleNotes(),
+      onNotes: () => void this.#toggleNotes(),
     })
     this.#palette = new Palette(app)
     app.commands = () => this.#commands()
@@ -78,7 +78,6 @@ export class Shell {
       this.#sidebar.element,
       h('div', { class: 'scrim', on: { click: () => this.closeDrawer() } }),
       h('main', { class: 'main' }, this.#topbar.element, this.#stage),
-      this.#help.element,
       this.#palette.element,
       toasts(),
       announcer(),
@@ -122,12 +121,25 @@ export class Shell {
       search: () => this.search(),
       newChat: () => this.#app.newChat(),
       toggleSidebar: () => this.toggleSidebar(),
-      help: () => this.#help.toggle(),
+      help: () => void this.#toggleHelp(),
       compose: () => this.#view?.focus(),
+      question: () => this.#view?.toQuestion() ?? false,
       step: (by) => this.#view?.step(by),
+      find: () => this.#view?.find() ?? false,
       print: () => this.#print(),
       escape: () => this.#escape(),
     })
+  }
+
+  async #toggleHelp(): Promise<void> {
+    const part = await import('./help').catch(() => null)
+    if (!part) {
+      toast(t(NOT_LOADED))
+      return
+    }
+    this.#help ??= new part.HelpSheet()
+    this.element.append(this.#help.element)
+    this.#help.toggle()
   }
 
   #print(): boolean {
@@ -255,7 +267,7 @@ export class Shell {
       },
       ...here,
       ...(chat?.id
-        ? [{ label: t('Notes'), icon: 'note' as const, run: () => this.#toggleNotes() }]
+        ? [{ label: t('Notes'), icon: 'note' as const, run: () => void this.#toggleNotes() }]
         : []),
       ...listedPlacements().map((placement) => ({
         label: placement.label || placement.app,
@@ -281,21 +293,24 @@ export class Shell {
         keys: `${t(MOD)} B`,
         run: () => this.toggleSidebar(),
       },
-      { label: t('Keyboard shortcuts'), icon: 'help', keys: '?', run: () => this.#help.open() },
+      { label: t('Keyboard shortcuts'), icon: 'help', keys: '?', run: () => void this.#toggleHelp() },
       ...(hasUsers(this.#app) ? [{ label: t('Log out'), icon: 'exit' as const, run: leave }] : []),
     ]
   }
 
-  #toggleNotes(): void {
+  async #toggleNotes(): Promise<void> {
     const { value: chat } = this.#app.chat
-    if (this.#notes) {
+    if (this.#notes || !chat?.id) {
       this.#closeNotes()
-    } else if (chat?.id) {
-      this.#notes = new NotesPanel(chat, () => this.#closeNotes())
-      this.#stage.append(this.#notes.element)
-      this.#stage.classList.add('has-panel')
-      this.#notes.focus()
+      return
     }
+    const part = await import('./notes').catch(() => null)
+    if (!part) toast(t(NOT_LOADED))
+    if (!part || this.#notes || this.#app.chat.value !== chat) return
+    this.#notes = new part.NotesPanel(chat, () => this.#closeNotes())
+    this.#stage.append(this.#notes.element)
+    this.#stage.classList.add('has-panel')
+    this.#notes.focus()
   }
 
   #closeNotes(): void {

@@ -148,5 +148,6 @@ export class Topbar {
 
 function noticeText({ kind, by }: Notice, title: string): string {
   const values = { name: nameOf(by), title }
+  if (kind === 'removed') return t('{name} removed you from “{title}”', values)
   return kind === 'mention' ? t('{name} mentioned you in “{title}”', values) : t('{name} added you to “{title}”', values)
 }
