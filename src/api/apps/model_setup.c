@@ -190,8 +190,8 @@ static int save_member(struct model_change *c, const char *section, str key, str
     return settings_set_members(c->path, section, members, &c->err);
 }
 
-/* The default model of the settings belongs to the provider. nb may use another one, which the
- * command line or the environment names: then that of the settings says nothing about the key. */
+/* Is the default model of the settings one of this provider? The model that nb uses may differ: the
+ * command line or the environment can name it. */
 static int find_own_default(struct model_change *c, bool *ret)
 {
     struct json *doc;
