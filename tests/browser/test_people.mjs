@@ -205,10 +205,9 @@ test('text that was not sent is for its author only, and logging out removes it 
     await soon(async () => assert.equal(await field.inputValue(), 'the thought of Bob'))
 
     const { id } = await page.evaluate(async () => (await (await fetch('/v1/bootstrap')).json()).workspaces[0])
-    await page.evaluate((ws) => localStorage.setItem('nb.drafts', JSON.stringify([[`new/${ws}`, 'nobody knows whose']])), id)
     await page.goto(`${server.url}/#/settings/profile`)
-    await page.reload()
     await page.locator('.facts').waitFor()
+    await page.evaluate((ws) => localStorage.setItem('nb.drafts', JSON.stringify([[`new/${ws}`, 'nobody knows whose']])), id)
     await page.goto(`${server.url}/#/`)
     await isEmpty()
     await soon(async () => assert.equal(await holds('nobody knows whose'), false, 'as earlier versions stored them'))
