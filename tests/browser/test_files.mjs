@@ -97,28 +97,6 @@ test('a large file that is removed while it is sent leaves nothing', () =>
         assert.equal(await page.locator('.attachment').count(), 0)
     }))
 
-test('messages that are only files, and could not be sent, are two messages', () =>
-    withPage(server.url, {}, async (page) => {
-        await send(page, 'say zero')
-        await answered(page, 1)
-        await page.route('**/v1/chat/stream', (route) => route.abort())
-        const unsent = (name) => page.locator('.is-own', { has: page.locator(`.message-files a[title="${name}"]`) })
-        for (const name of ['one.txt', 'two.txt']) {
-            await choose(page, [name, name, 'text/plain'])
-            await page.keyboard.press('Enter')
-            await unsent(name).getByText('Not sent').waitFor()
-        }
-        assert.equal(await page.getByText('Not sent').count(), 2)
-        await page.unroute('**/v1/chat/stream')
-        await unsent('two.txt').getByRole('button', { name: 'Try again' }).click()
-        await answered(page, 2)
-        await soon(async () => assert.equal(await page.locator('.is-own').count(), 3, 'none is shown twice'))
-        assert.equal(await unsent('one.txt').getByText('Not sent').count(), 1)
-        await page.reload()
-        await unsent('one.txt').getByText('Not sent').waitFor()
-        await soon(async () => assert.equal(await page.locator('.is-own').count(), 3))
-    }))
-
 test('a long text that is pasted becomes a chip, a short one does not', () =>
     withPage(server.url, {}, async (page) => {
         await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
