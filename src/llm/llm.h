@@ -217,7 +217,8 @@ str *llm_known_models(const struct llm *m, struct arena *a, size_t *ret_n);
 #define LLM_KEY_MIN 8
 #define LLM_KEY_MAX 512
 
-/* -ENOENT: no provider with this name takes a key; -EPERM: its key is in the settings or the
+/* A provider that nb knows may have a key, and one with another name that is configured.
+ * -ENOENT: no provider with this name takes a key; -EPERM: its key is in the settings or the
  * environment, which take precedence. */
 int llm_may_set_key(const struct llm *m, str provider, struct err *e);
 bool llm_is_key(str key); /* has the form of a key */
@@ -225,14 +226,15 @@ bool llm_is_key(str key); /* has the form of a key */
 void llm_set_key(struct llm *m, str provider, str key);
 /* -ENOENT: no key of this provider was entered; -EPERM: as above. */
 int llm_may_remove_key(const struct llm *m, str provider, struct err *e);
-/* Is the configured default a model of this provider, which cannot be used without the key? */
-bool llm_default_needs_key(const struct llm *m, str provider);
+bool llm_needs_key(const struct llm *m, str provider); /* it cannot be used without the key */
+bool llm_has_prefix(str model, str provider);          /* the name is "provider:..." */
 /* For calls from now on; a default model that needs the key is not configured any more. */
 void llm_remove_key(struct llm *m, str provider);
 
-/* Asks the provider's default model one word with a key that is not set, nor is it by this: does
- * the provider accept it? Unknown: it could not be reached, say; `why` says what went wrong. fn is
- * called once, later; llm_may_set_key must hold, and the trial end before `m` does. */
+/* Asks the provider's default model, or the configured one, one word with a key that is not set,
+ * nor is it by this: does the provider accept it? Unknown: it could not be reached, say; `why` says
+ * what went wrong. fn is called once, later; llm_may_set_key must hold, and the trial end before
+ * `m` does. */
 enum llm_trial_result { LLM_TRIAL_ACCEPTED, LLM_TRIAL_REFUSED, LLM_TRIAL_UNKNOWN };
 typedef void (*llm_trial_fn)(void *ctx, enum llm_trial_result result, const struct err *why);
 struct llm_trial;

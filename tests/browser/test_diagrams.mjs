@@ -10,11 +10,12 @@ import { MONSTERS, SAMPLES } from './diagram_samples.mjs'
 
 const SHOTS = process.env.DIAGRAM_SHOTS // a directory for pictures
 const CONVERSATION = 'conv_9000000000000001'
+const MANY = 400
 let parts, server
 
 before(async () => {
     const out = path.join(tmpdir(), 'parts.mjs')
-    const names = ['diagram', 'graph/flow_parse', 'graph/class_parse', 'graph/parts', 'graph/shapes', 'charts/sequence_parse', 'charts/gantt_parse', 'layout/routes', 'layout/simplex', 'base/limits']
+    const names = ['diagram', 'graph/flow_parse', 'graph/class_parse', 'graph/parts', 'graph/shapes', 'charts/sequence_parse', 'charts/gantt_parse', 'layout/routes', 'layout/simplex', 'base/limits', 'turns']
     await esbuild.build({
         stdin: { contents: names.map((name) => `export * from './${name}'`).join('\n'), resolveDir: path.join(SRC_DIR, 'web/src/diagram') },
         bundle: true,
@@ -29,6 +30,9 @@ before(async () => {
     const hostile = '```mermaid\ngraph TD\nA["<img src=x onerror=alert(1)>"]-->|"<script>alert(2)</script>"|B[x]\nclick A call alert(3)\n```\n'
     writeLog(workdir, CONVERSATION, [said(1, 'draw'), ...answer(2, 'run_1', blocks.join('\nText between them.\n\n'))])
     writeLog(workdir, 'conv_9000000000000002', [said(1, 'draw'), ...answer(2, 'run_1', [...monsters, hostile, '```mermaid\nnonsense\n```'].join('\n'))])
+    const ids = (letter, n) => Array.from({ length: n }, (_, i) => letter + i).join('&')
+    const nets = Array.from({ length: MANY }, (_, i) => `\`\`\`mermaid\ngraph TD\n${ids('a', 12)}-->|${i}|${ids('b', 12)}\n\`\`\`\n`)
+    writeLog(workdir, 'conv_9000000000000003', [said(1, 'draw'), ...answer(2, 'run_1', nets.join('\n'))])
     server = await startServer({ env: demoEnv(), workdir })
 })
 
@@ -247,6 +251,66 @@ test('hostile diagrams end soon, as a drawing or as their source', () => {
     }
 })
 
+test('a description without end is not looked for from every line', () => {
+    const described = (words) => `graph TD\naccDescr {\n${words}\n}\nA-->B`
+    const lines = (n) => Array.from({ length: n }, () => 'nine words').join('\n')
+    assert.match(drawingOf(described(lines(100))).name, /nine words/)
+    isUnreadable(described(lines(300))) // it ends beyond the limit, so it is not one
+})
+
+/** A clock that only pauses and work move, and the order in which things were worked on. */
+function turnsOf(msOf) {
+    const done = []
+    let now = 0
+    const time = {
+        now: () => now,
+        pause: async (ms) => {
+            now += ms
+            await null
+        },
+    }
+    const turns = new parts.Turns((key) => {
+        now += msOf(key)
+        done.push(key)
+        if (key === 'broken') throw new Error(key)
+    }, time)
+    return { turns, done, now: () => now }
+}
+
+/** The pauses are over as soon as there is nothing else to do. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('however many diagrams there are, drawing them takes a fifth of the time, and unseen ones end', async () => {
+    const { turns, done, now } = turnsOf(() => 500)
+    for (let i = 0; i < 400; i++) turns.add(`far ${i}`)
+    await settled()
+    assert.equal(done.length, 6, 'three seconds of work for what nobody looks at')
+    assert.equal(now(), 6 * 500 * 5)
+    for (let i = 0; i < 10; i++) turns.add(`near ${i}`, true)
+    turns.add('far again')
+    await settled()
+    assert.deepEqual(done.slice(6), Array.from({ length: 10 }, (_, i) => `near ${i}`))
+    assert.equal(now(), 16 * 500 * 5)
+})
+
+test('diagrams near the window come first; one that fails or is not wanted any more does not hold up others', async () => {
+    const { turns, done } = turnsOf(() => 10)
+    for (const key of ['a', 'broken', 'b', 'c', 'd']) turns.add(key)
+    turns.add('c', true)
+    turns.drop('b')
+    await settled()
+    assert.deepEqual(done, ['c', 'a', 'broken', 'd'])
+    turns.add('e')
+    await settled()
+    assert.deepEqual(done.slice(4), ['e'])
+})
+
+test('diagrams that are known are shown immediately, until their copies take too long', () => {
+    const { turns, done } = turnsOf(() => 20)
+    const shown = Array.from({ length: 400 }, (_, i) => turns.takeNow(i)).filter(Boolean).length
+    assert.deepEqual([shown, done.length], [7, 7])
+})
+
 test('a layout that takes too long is not improved any more, and given up in the end', () => {
     const [text] = MONSTERS['fewer nodes, each with every other']
     /** How often the clock is looked at when each look finds it so many milliseconds later. */
@@ -373,6 +437,38 @@ test('hostile diagrams in a conversation: what cannot be drawn is its source, an
         assert.equal(await page.locator('.md img, .md script, svg a, svg foreignObject').count(), 0)
         assert.match(await figures(page).nth(4).locator('pre').innerText(), /nonsense/)
     }))
+
+test('hundreds of slow diagrams: those in view are drawn, and those of a conversation that was left are not', async () => {
+    const own = await newContext()
+    const page = await own.newPage()
+    await page.addInitScript(() => {
+        globalThis.pictures = 0
+        const { cloneNode } = Node.prototype
+        Node.prototype.cloneNode = function (...args) {
+            if (this.classList?.contains('dg')) globalThis.pictures++
+            return cloneNode.apply(this, args)
+        }
+    })
+    await page.goto(`${server.url}/#/c/conv_9000000000000003`)
+    await answered(page, 1)
+    await figures(page).last().locator('svg[role=img]').waitFor()
+    assert.equal(await figures(page).count(), MANY)
+    await page.getByRole('button', { name: 'New chat' }).first().click()
+    await page.locator('.welcome').waitFor()
+    await soon(async () => assert.equal(await figures(page).count(), 0))
+    const before_ = await page.evaluate(() => globalThis.pictures)
+    assert.ok(before_ > 0)
+    for (const n of [1, 2, 3]) {
+        await send(page, `say ${n}`)
+        await answered(page, n)
+    }
+    assert.equal(await page.evaluate(() => globalThis.pictures), before_)
+    await page.goto(`${server.url}/#/c/conv_9000000000000003`)
+    await answered(page, 1)
+    await figures(page).first().evaluate((figure) => figure.scrollIntoView())
+    await figures(page).first().locator('svg[role=img]').waitFor()
+    await own.close()
+})
 
 test('a block that still grows is source; it is drawn when it has ended, also in a list', async () => {
     const { outputFiles } = await esbuild.build({

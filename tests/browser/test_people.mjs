@@ -29,6 +29,11 @@ before(async () => {
 async function logIn(own, email, url = server.url) {
     const page = await own.newPage()
     await page.goto(url)
+    return enter(page, email)
+}
+
+/** Fills in the login page. */
+async function enter(page, email) {
     await page.getByLabel('E-mail').fill(email)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.keyboard.press('Enter')
@@ -79,8 +84,10 @@ test('an admin adds people and puts them into a workspace; axe finds nothing', a
     await lost.keyboard.press('Enter')
     await lost.getByText('You are not a member of any workspace. Ask an administrator').waitFor()
     assert.deepEqual(await findings(lost), [], 'no workspace')
+    await lost.evaluate(() => localStorage.setItem('nb.drafts', '[["usr_x","new/","half a thought"]]'))
     await lost.getByRole('button', { name: 'Log out' }).click()
     await lost.getByLabel('E-mail').waitFor()
+    assert.equal(await lost.evaluate(() => localStorage.getItem('nb.drafts')), null, 'logging out removes drafts')
     await outside.close()
     await page.getByRole('link', { name: 'Workspaces' }).click()
     await page
@@ -149,6 +156,84 @@ test('an admin sets a password and signs somebody out; a member is not offered w
     await members.getByText('All skills').waitFor()
     await soon(async () => assert.equal(await members.getByRole('button', { name: 'New skill' }).count(), 0))
     await other.close()
+})
+
+test('text that was not sent is for its author only, and logging out removes it from the browser', async () => {
+    const own = await newContext()
+    const page = await logIn(own, 'ann@example.com')
+    const field = page.getByLabel('Message', { exact: true })
+    const holds = (text) => page.evaluate((t) => [localStorage, sessionStorage].some((place) => JSON.stringify({ ...place }).includes(t)), text)
+    const draft = async (text) => {
+        await field.fill(text)
+        await eventually(() => holds(text))
+    }
+    const isEmpty = async () => {
+        await page.locator('.welcome').waitFor()
+        assert.equal(await field.inputValue(), '')
+    }
+    await page.route('**/v1/chat/stream', (route) => route.abort())
+    await send(page, 'a secret message')
+    await page.getByText('Not sent').waitFor()
+    await draft('a secret draft')
+    await page.goto(`${server.url}/#/settings/profile`)
+    await page.getByRole('button', { name: 'Log out', exact: true }).click()
+    await page.getByLabel('E-mail').waitFor()
+    assert.equal(await holds('a secret'), false, 'by the profile')
+    await page.goto(`${server.url}/#/`)
+    await enter(page, 'bob@example.com')
+    await isEmpty()
+
+    await field.fill('another secret') // and logs out before it was stored
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('log out')
+    await page.getByRole('option', { name: /log out/i, selected: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('E-mail').waitFor()
+    assert.equal(await holds('another secret'), false, 'by the palette')
+    await enter(page, 'bob@example.com')
+    await isEmpty()
+
+    await draft('the thought of Bob')
+    await own.context.clearCookies() // the session ends, and Bob has not logged out
+    await page.reload()
+    await enter(page, 'ann@example.com')
+    await isEmpty()
+    await draft('the thought of Ann')
+    await own.context.clearCookies()
+    await page.reload()
+    await enter(page, 'bob@example.com')
+    await soon(async () => assert.equal(await field.inputValue(), 'the thought of Bob'))
+
+    const { id } = await page.evaluate(async () => (await (await fetch('/v1/bootstrap')).json()).workspaces[0])
+    await page.goto(`${server.url}/#/settings/profile`)
+    await page.locator('.facts').waitFor()
+    await page.evaluate((ws) => localStorage.setItem('nb.drafts', JSON.stringify([[`new/${ws}`, 'nobody knows whose']])), id)
+    await page.goto(`${server.url}/#/`)
+    await isEmpty()
+    await soon(async () => assert.equal(await holds('nobody knows whose'), false, 'as earlier versions stored them'))
+    await own.close()
+})
+
+test('a message that could not be sent stays when somebody else wrote the same', async () => {
+    const [annsBrowser, bobsBrowser] = [await newContext(), await newContext()]
+    const ann = await logIn(annsBrowser, 'ann@example.com')
+    await send(ann, 'say welcome')
+    await answered(ann, 1)
+    await shareWith(ann, 'Bob')
+    await ann.route('**/v1/chat/stream', (route) => route.abort())
+    await send(ann, 'say yes')
+    await ann.getByText('Not sent').waitFor()
+    const bob = await logIn(bobsBrowser, 'bob@example.com', ann.url())
+    await answered(bob, 1)
+    await send(bob, 'say yes')
+    await answered(bob, 2)
+    await ann.locator('.is-other .bubble', { hasText: 'say yes' }).waitFor()
+    assert.equal(await ann.getByText('Not sent').count(), 1)
+    await ann.reload()
+    await ann.locator('.is-other .bubble', { hasText: 'say yes' }).waitFor()
+    await ann.getByText('Not sent').waitFor()
+    await annsBrowser.close()
+    await bobsBrowser.close()
 })
 
 /** The open conversation, with somebody else in it. */

@@ -60,6 +60,25 @@ test('a project is made, a chat begins in it, another is moved into it; the list
         await page.getByRole('link', { name: 'say inside' }).waitFor()
     }))
 
+test('a message that could not be sent begins its conversation in the project that it was written for', () =>
+    withPage(server.url, {}, async (page) => {
+        const api = async (target, init) => (await fetch(server.url + target, { headers: { 'content-type': 'application/json' }, ...init })).json()
+        const { id } = await api('/v1/projects', { method: 'POST', body: JSON.stringify({ name: 'Mars landing' }) })
+        await page.reload()
+        await openProjects(page)
+        await page.getByRole('dialog').locator('.project-name', { hasText: 'Mars landing' }).click()
+        await page.locator('.topbar-title', { hasText: 'New chat in Mars landing' }).waitFor()
+        await page.route('**/v1/chat/stream', (route) => route.abort(), { times: 1 })
+        await send(page, 'say red')
+        await page.getByText('Not sent').waitFor()
+        await page.reload()
+        await page.locator('.topbar-title', { hasText: /^New chat$/ }).waitFor()
+        await page.getByRole('button', { name: 'Try again' }).click()
+        await answered(page, 1)
+        const { conversations } = await api(`/v1/conversations?project=${id}`)
+        assert.deepEqual(conversations.map((one) => one.id), [page.url().match(/conv_[0-9a-z]+/)[0]])
+    }))
+
 test('files of a project are added, opened, downloaded and removed; the agent reads them', () =>
     withPage(server.url, {}, async (page) => {
         const api = async (target, init) => (await fetch(server.url + target, { headers: { 'content-type': 'application/json' }, ...init })).json()

@@ -59,6 +59,32 @@ test('a server that answers is used immediately, and after a restart; its key is
     model.stop()
 })
 
+test('the key of a server that was added can be replaced, removed and entered again', async () => {
+    const model = await startModel()
+    let s = await startServer({ env: ENV })
+    const mine = async () => (await client(s).get('/v1/models')).body.providers.find((p) => p.name === 'mine')
+    const put = (apiKey) => client(s).ask('PUT', '/v1/providers/mine/key', { apiKey })
+    assert.equal((await put(KEY)).status, 404, 'there is no such server yet')
+    assert.equal((await add(s, { name: 'mine', baseURL: model.url, apiKey: KEY, model: 'm' })).status, 200)
+    assert.deepEqual([(await mine()).takesKey, (await mine()).hasEnteredKey], [true, true])
+    wants = `${KEY}2`
+    assert.equal((await put(wants)).body.isAccepted, true, 'replaced; its model was asked')
+    assert.equal((await client(s).ask('DELETE', '/v1/providers/mine/key')).status, 200)
+    assert.deepEqual([(await mine()).takesKey, (await mine()).hasEnteredKey], [true, false])
+    await s.stop()
+
+    s = await startServer({ env: ENV, workdir: s.workdir })
+    assert.equal((await mine()).takesKey, true, 'after a restart too')
+    const refused = await put(`${KEY}3`)
+    assert.deepEqual([refused.status, refused.body.error], [422, 'key_refused'], refused.text)
+    const again = await put(wants)
+    assert.deepEqual([again.status, again.body.isAccepted], [200, true], again.text)
+    assert.equal((await client(s).post('/v1/chat', { message: 'hi' })).body.response, 'from my own server')
+    await s.stop()
+    wants = KEY
+    model.stop()
+})
+
 test('names, addresses and keys that cannot be right are refused', async () => {
     const s = await startServer({ env: ENV })
     const right = { name: 'mine', baseURL: 'https://llm.example.com/v1', model: 'x' }

@@ -146,3 +146,21 @@ test('a default model of another provider stays when a key is deleted', async ()
     const gone = await client(s).ask('DELETE', '/v1/providers/openai/key')
     assert.deepEqual([gone.status, gone.body.defaultModel, gone.body.why], [200, 'demo:demo', 'it is configured'], gone.text)
 })
+
+test('a default model of the settings stays when nb uses another one, whose key is deleted', async () => {
+    const remove = async (settings, args) => {
+        const workdir = tmpdir()
+        const file = path.join(workdir, 'nimblebrain.json')
+        fs.writeFileSync(file, JSON.stringify(settings))
+        const s = await startServer({ env: ENV, workdir, args })
+        assert.equal((await setKey(s, 'anthropic', KEY)).status, 200)
+        assert.equal((await client(s).ask('DELETE', '/v1/providers/anthropic/key')).status, 200)
+        await s.stop()
+        return JSON.parse(fs.readFileSync(file, 'utf8')).models
+    }
+    const named = ['--model', 'anthropic:claude-sonnet-4-5-20250929']
+    assert.deepEqual(await remove({ models: { default: 'demo:demo' } }, named), { default: 'demo:demo' })
+    assert.deepEqual(await remove({ models: { default: 'anthropic:claude-sonnet-4-5-20250929' } }, ['--model', 'demo:demo']), {}, 'it would fail after a restart')
+    assert.deepEqual(await remove({ models: { default: 'claude-sonnet-4-5-20250929' } }), {}, 'a bare name')
+    assert.deepEqual(await remove({ models: { fast: 'demo:demo' } }, named), { fast: 'demo:demo' })
+})

@@ -31,13 +31,14 @@ struct model_change {
     const char *path;        /* path of the settings, or of the directory of keys */
     const char *keys;        /* the directory of keys, of a new provider */
     bool is_public_only;     /* of a new provider */
-    str model;               /* of a new provider, as "provider:model"; value is its key */
+    str model;               /* of a new provider, as "provider:model", whose key is in value; or
+                                configured_model() */
     str provider, base_url;  /* base_url: empty = not written to the settings */
     str value;               /* the key, or "provider:model" */
     struct llm_trial *trial; /* of the key, before it is saved; or NULL */
     bool is_accepted;        /* the provider accepts the key */
     struct err doubt;        /* why the key could not be tried */
-    bool drops_default;      /* the configured default model needs the key that is deleted */
+    bool needs_key;          /* the provider, whose key is deleted, cannot be used without it */
     struct err err;
     struct job job;
 };
@@ -189,10 +190,31 @@ static int save_member(struct model_change *c, const char *section, str key, str
     return settings_set_members(c->path, section, members, &c->err);
 }
 
+/* Is the default model of the settings one of this provider? The model that nb uses may differ: the
+ * command line or the environment can name it. */
+static int find_own_default(struct model_change *c, bool *ret)
+{
+    struct json *doc;
+    int r = settings_load(&c->arena, c->path, &doc, &c->err);
+    *ret = false;
+    if (r == -ENOENT) {
+        err_clear(&c->err);
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    str name = json_get_string(json_get(doc, "models"), "default");
+    *ret = llm_has_prefix(name, c->provider) || (name.n > 0 && str_eq(name, c->model));
+    return 0;
+}
+
 /* The default first: settings that name a model without its key would be wrong after a restart. */
 static void delete_key(struct model_change *c)
 {
-    if (c->drops_default && save_member(c, "models", STR("default"), (struct json){0}) < 0)
+    bool is_own = false;
+    if (c->needs_key && find_own_default(c, &is_own) < 0)
+        return;
+    if (is_own && save_member(c, "models", STR("default"), (struct json){0}) < 0)
         return;
     (void)credentials_set(c->keys, STR(CREDENTIALS_PROVIDERS), c->provider, NULL, &c->err);
 }
@@ -200,6 +222,15 @@ static void delete_key(struct model_change *c)
 static void forget_key(struct llm *llm, const struct model_change *c)
 {
     llm_remove_key(llm, c->provider);
+}
+
+/* The default model as it was configured, which may be a bare name, if the provider has it. */
+static str configured_model(const struct api *api, struct model_change *c)
+{
+    str name = api->deps.config->models.default_model, provider, model;
+    bool is_own = name.n > 0 && llm_resolve(api->deps.llm, name, &provider, &model, NULL) == 0 &&
+                  str_eq(provider, c->provider);
+    return is_own ? arena_str(&c->arena, name) : STR_NONE;
 }
 
 void api_provider_key_delete(void *ctx, struct http_req *r)
@@ -213,7 +244,8 @@ void api_provider_key_delete(void *ctx, struct http_req *r)
     struct model_change *c = change_new(api, r, r->params[0], STR_NONE);
     c->path = arena_cstr(&c->arena, str_from(api->deps.config->path));
     c->keys = arena_printf(&c->arena, "%s/credentials", api->deps.config->work_dir).p;
-    c->drops_default = llm_default_needs_key(api->deps.llm, c->provider);
+    c->needs_key = llm_needs_key(api->deps.llm, c->provider);
+    c->model = configured_model(api, c);
     c->save = delete_key;
     c->use = forget_key;
     pool_submit(api->deps.pool, &c->job);
@@ -411,8 +443,7 @@ static bool is_exact(const struct api *api, struct arena *a, str name, str provi
     const str *known = llm_known_models(api->deps.llm, a, &n);
     if (str_in(full, known, n))
         return true;
-    bool is_named = str_starts(name, provider) && name.n > provider.n && name.p[provider.n] == ':';
-    return is_named && !str_eq(provider, STR("demo"));
+    return llm_has_prefix(name, provider) && !str_eq(provider, STR("demo"));
 }
 
 static void refuse_model(const struct api *api, struct http_req *r, str name)

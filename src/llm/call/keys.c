@@ -11,10 +11,17 @@ static int key_is_fixed(struct err *e)
                    "take precedence.");
 }
 
+/* A provider that nb does not know by its name is a server with its own address, which may need a
+ * key. Headers of the settings are in the place of one. */
+static bool takes_key(const struct provider *p, str name)
+{
+    return llm_is_known(name) ? llm_takes_key(name) : p && p->nheaders == 0;
+}
+
 int llm_may_set_key(const struct llm *m, str provider, struct err *e)
 {
     const struct provider *p = llm_find_provider(m, provider);
-    if (!llm_takes_key(provider))
+    if (!takes_key(p, provider))
         return err_set(e, -ENOENT, "No provider with this name takes an API key.");
     if (p && p->is_key_fixed)
         return key_is_fixed(e);
@@ -48,11 +55,15 @@ int llm_may_remove_key(const struct llm *m, str provider, struct err *e)
                                  : err_set(e, -ENOENT, "No API key of this provider is stored.");
 }
 
-bool llm_default_needs_key(const struct llm *m, str provider)
+bool llm_has_prefix(str model, str provider)
+{
+    return str_starts(model, provider) && model.n > provider.n && model.p[provider.n] == ':';
+}
+
+bool llm_needs_key(const struct llm *m, str provider)
 {
     const struct provider *p = llm_find_provider(m, provider);
-    str name = m->default_model;
-    if (!p || !str_starts(name, provider) || name.n == provider.n || name.p[provider.n] != ':')
+    if (!p)
         return false;
     struct provider without = *p;
     without.api_key = STR_NONE;
@@ -64,7 +75,7 @@ void llm_remove_key(struct llm *m, str provider)
     struct provider *p = llm_find_provider(m, provider);
     if (!p || p->is_key_fixed)
         return;
-    if (llm_default_needs_key(m, provider))
+    if (llm_has_prefix(m->default_model, provider) && llm_needs_key(m, provider))
         m->default_model = STR_NONE;
     use_key(m, p, STR_NONE);
 }

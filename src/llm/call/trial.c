@@ -98,13 +98,17 @@ struct llm_trial *llm_try_key(struct llm *m, str provider, str key, llm_trial_fn
 {
     struct llm_trial *t = trial_new(m, fn, ctx);
     const struct provider *known = llm_find_provider(m, provider);
-    struct provider *p = llm_add_known(t->llm, provider);
+    struct provider *p =
+        known ? &t->llm->providers[t->llm->nproviders++] : llm_add_known(t->llm, provider);
     assert(p); /* llm_may_set_key */
     if (known)
         *p = *known; /* the strings live as long as `m` */
     p->api_key = arena_str(&t->llm->arena, key);
-    if (p->default_model.n > 0)
-        trial_ask(t, p, p->default_model);
+    str model = p->default_model;
+    if (model.n == 0 && llm_has_prefix(m->default_model, provider))
+        model = str_skip(m->default_model, provider.n + 1);
+    if (model.n > 0)
+        trial_ask(t, p, model);
     else
         trial_settle(t, LLM_TRIAL_UNKNOWN);
     return t;

@@ -125,13 +125,37 @@ TEST_WITH(only_a_key_that_was_entered_can_be_removed, setup, teardown)
     assert_true(str_eq(llm_default_model(m, NULL), STR("openai:gpt-5")));
 }
 
+TEST_WITH(a_server_with_an_own_address_takes_a_key_unless_the_settings_have_one, setup, teardown)
+{
+#define AT_HOME .type = STR_INIT("openai"), .base_url = STR_INIT("http://127.0.0.1:1/v1")
+    struct json_member key = {.key = STR("x-key"), .value = json_of_str(STR("k"))};
+    const struct json headers = {.type = JSON_OBJECT, .len = 1, .members = &key};
+    const struct llm_provider_conf own[] = {
+        {.name = STR_INIT("open"), AT_HOME},
+        {.name = STR_INIT("entered"), AT_HOME, .api_key = STR_INIT("k"), .is_key_entered = true},
+        {.name = STR_INIT("fixed"), AT_HOME, .api_key = STR_INIT("k")},
+        {.name = STR_INIT("headed"), AT_HOME, .headers = &headers},
+        {.name = STR_INIT("vllm"), AT_HOME},
+    };
+#undef AT_HOME
+    struct llm *m = with(*state, own, ARRAY_LEN(own));
+    assert_int_equal(llm_may_set_key(m, STR("open"), NULL), 0);
+    assert_int_equal(llm_may_set_key(m, STR("entered"), NULL), 0);
+    llm_remove_key(m, STR("entered"));
+    assert_int_equal(llm_may_set_key(m, STR("entered"), NULL), 0);
+    assert_int_equal(llm_may_set_key(m, STR("fixed"), NULL), -EPERM);
+    assert_int_equal(llm_may_set_key(m, STR("headed"), NULL), -ENOENT);
+    assert_int_equal(llm_may_set_key(m, STR("vllm"), NULL), -ENOENT);
+    assert_int_equal(llm_may_set_key(m, STR("unheard-of"), NULL), -ENOENT);
+}
+
 TEST_WITH(a_default_model_that_needs_a_removed_key_is_not_configured_any_more, setup, teardown)
 {
     struct llm_conf conf = {
         .providers = ENTERED, .nproviders = 2, .default_model = STR("anthropic:claude-x")};
     struct llm *m = make(*state, &conf);
-    assert_true(llm_default_needs_key(m, STR("anthropic")));
-    assert_false(llm_default_needs_key(m, STR("openai")));
+    assert_true(llm_needs_key(m, STR("anthropic")));
+    assert_false(llm_needs_key(m, STR("groq")));
     llm_remove_key(m, STR("anthropic"));
     assert_false(llm_has_default(m));
     conf.default_model = STR("openai:gpt-4o");

@@ -3,45 +3,68 @@
 import type { Kit } from '../markdown/diagram'
 import { type Diagram, drawDiagram, stylesheet } from './diagram'
 import { savedSvg } from './saved'
+import { Turns } from './turns'
 
 const SOURCE = 'M8 7l-5 5 5 5M16 7l5 5-5 5M13.5 5l-3 14'
 const EXPAND = 'M14 5h5v5M19 5l-6 6M10 19H5v-5M5 19l6-6'
 const KNOWN_MAX = 30
 const SMALLEST = 0.7 // a wide diagram is made narrower down to this, then it scrolls
+const NEAR = '100% 0px' // one window above and below
 const ZOOM_STEP = 1.25
 const ZOOMS = { least: 0.25, most: 4 }
 
 /** By source; null if it cannot be drawn. A list that grows is drawn again, with all diagrams in it. */
 const known = new Map<string, Diagram | null>()
-const wanted = new WeakMap<HTMLElement, string>()
+const wanted = new WeakMap<HTMLElement, { text: string; kit: Kit; isDrawn: boolean }>()
+const turns = new Turns(draw)
+let styled: Promise<void> | null = null
 let isStyled = false
-let turn: Promise<void> = Promise.resolve()
+
+/** A figure near the window is drawn before others. One that returns to the page is noticed here too. */
+const nearby = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const figure = target as HTMLElement
+      if (isStyled && wanted.get(figure)?.isDrawn === false) turns.add(figure, isIntersecting)
+    }
+  },
+  { rootMargin: NEAR, scrollMargin: NEAR } as IntersectionObserverInit, // the messages scroll in an element of the page
+)
 
 /** Shows the diagram of a text in a block of code, or, if the text is empty, its source. */
 export function show(figure: HTMLElement, text: string, kit: Kit): void {
-  if (wanted.get(figure) === text) return
-  wanted.set(figure, text)
+  if ((wanted.get(figure)?.text ?? '') === text) return
   clear(figure)
-  if (text === '') return
-  const diagram = known.get(text)
-  if (isStyled && diagram !== undefined) put(figure, diagram, kit)
-  else turn = turn.then(() => later(figure, text, kit)).catch(() => undefined) // the others are still drawn
+  wanted.set(figure, { text, kit, isDrawn: text === '' })
+  if (text === '') turns.drop(figure)
+  else if (!isStyled || !known.has(text) || !turns.takeNow(figure)) void later(figure, kit)
 }
 
-/** One at a time, and the page can do other things between them. */
-async function later(figure: HTMLElement, text: string, kit: Kit): Promise<void> {
-  isStyled ||= await style(kit)
-  await new Promise((resolve) => setTimeout(resolve))
-  if (wanted.get(figure) === text) put(figure, diagramOf(text), kit)
+async function later(figure: HTMLElement, kit: Kit): Promise<void> {
+  styled ??= style(kit)
+  await styled
+  if (wanted.get(figure)?.isDrawn !== false) return
+  nearby.unobserve(figure) // it is told of a figure when it begins to watch it
+  nearby.observe(figure)
 }
 
-async function style({ loadStylesheet }: Kit): Promise<true> {
+/** Nothing is drawn that is not in the page, or no longer. */
+function draw(figure: HTMLElement): void {
+  const one = wanted.get(figure)
+  if (!one || one.isDrawn || (!figure.isConnected && !known.has(one.text))) return
+  one.isDrawn = true
+  nearby.unobserve(figure)
+  put(figure, diagramOf(one.text), one.kit)
+  figure.getBoundingClientRect() // the time that the layout takes is part of it
+}
+
+async function style({ loadStylesheet }: Kit): Promise<void> {
   try {
     await loadStylesheet(new URL(stylesheet, import.meta.url).href)
   } catch {
     // plain is better than nothing
   }
-  return true
+  isStyled = true
 }
 
 function diagramOf(text: string): Diagram | null {

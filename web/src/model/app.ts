@@ -69,7 +69,7 @@ export class App {
 
   /** A new chat with the first message proposed. */
   startChat(text: string): void {
-    saveDraft(null, text)
+    saveDraft(null, this.workspace.value!.user.id, text)
     this.newChat()
   }
 
@@ -238,7 +238,7 @@ export class App {
 
   #onCreated(chat: Chat): void {
     void this.#describe(chat, chat.id!)
-    saveDraft(null, '')
+    saveDraft(null, chat.me, '')
     if (this.chat.value === chat) go({ name: 'conversation', id: chat.id! })
   }
 

@@ -17,7 +17,7 @@ import { Company } from './company'
 import { loadUnsent, saveUnsent } from './drafts'
 import { nameOf } from './people'
 import { Queue } from './queue'
-import { messagesIn, startOf, textOf } from './items'
+import { filesOf, messagesIn, startOf, textOf } from './items'
 import type { AskBlock, InputBlock, Item, RunItem, Sending, UserItem } from './items'
 import { Transcript } from './transcript'
 
@@ -37,6 +37,14 @@ const SHARING = new Set<string>(['conversation.participants', 'conversation.visi
 const REVEAL_EVENTS = 4000 // per page, when looking for a message far back
 
 let sentCount = 0
+
+type Content = Pick<UserItem, 'text' | 'files'>
+
+/** The same words and the same files: one message may be a copy of the other. */
+function isSame(a: Content, b: Content): boolean {
+  const filesIn = ({ files = [] }: Content) => files.map(({ file }) => file).join(' ')
+  return a.text === b.text && filesIn(a) === filesIn(b)
+}
 
 export class Chat {
   readonly me: string
@@ -87,8 +95,8 @@ export class Chat {
 
   /** What could not be sent outlives the page. */
   #keepUnsent(): void {
-    const failed = this.#unsaved.flatMap(({ text, files = [], forPeople = false, at, sending }) =>
-      sending?.state === 'failed' ? [{ text, files, forPeople, at, message: sending.message }] : [],
+    const failed = this.#unsaved.flatMap(({ text, files = [], forPeople = false, projectId, at, sending }) =>
+      sending?.state === 'failed' ? [{ text, files, forPeople, projectId, at, message: sending.message }] : [],
     )
     saveUnsent(this.id, this.me, failed)
   }
@@ -169,6 +177,7 @@ export class Chat {
     whenBusy: WhenBusy = 'refuse',
     files: FilePart[] = [],
     forPeople = false,
+    projectId: string | null = this.project?.id ?? null,
   ): Promise<void> {
     const waits = this.isBusy && whenBusy !== 'refuse' ? whenBusy : undefined
     const item: UserItem = {
@@ -182,8 +191,9 @@ export class Chat {
       at: new Date().toISOString(),
       position: null,
       sending: { state: 'pending', waits },
+      projectId,
     }
-    this.#unsaved = this.#unsaved.filter((other) => other.sending?.state === 'pending' || other.text !== text)
+    this.#unsaved = this.#unsaved.filter((other) => other.sending?.state === 'pending' || !isSame(other, item))
     this.#unsaved.push(item)
     this.#keepUnsent()
     this.#isStopping &&= waits !== undefined
@@ -193,7 +203,7 @@ export class Chat {
       // second message of a new conversation has to know which one that is.
       if (this.id || waits) await this.#opened
       if (forPeople) await this.#tell(text, files)
-      else await this.#transmit(text, whenBusy, files)
+      else await this.#transmit(item, whenBusy, files)
     } catch (error) {
       this.#failSending(item, error)
     }
@@ -259,7 +269,7 @@ export class Chat {
 
   /** Whether this person may take the waiting message back: sender and owner may. */
   mayWithdraw({ userId }: UserItem): boolean {
-    return userId === null || userId === this.me || this.conversation?.ownerId === this.me
+    return this.#isOwn(userId) || this.conversation?.ownerId === this.me
   }
 
   /** Takes a message that waits back; its text is the person's again. */
@@ -282,7 +292,10 @@ export class Chat {
   /** "Not sent" may have been only the answer to it: then the log has the message. */
   #dropArrived(): void {
     const arrived = (one: UserItem) => (item: Item) =>
-      item.kind === 'user' && item.text === one.text && Date.parse(item.at) > Date.parse(one.at) - SKEW_MS
+      item.kind === 'user' &&
+      this.#isOwn(item.userId) &&
+      isSame(item, one) &&
+      Date.parse(item.at) > Date.parse(one.at) - SKEW_MS
     this.#unsaved = this.#unsaved.filter(
       (one) => one.sending?.state === 'pending' || !this.#transcript.items.some(arrived(one)),
     )
@@ -406,11 +419,11 @@ export class Chat {
     await tellPeople({ message, conversationId: this.id, whenBusy: 'queue', files, mentions })
   }
 
-  async #transmit(text: string, whenBusy: WhenBusy, parts: FilePart[]): Promise<void> {
+  async #transmit({ text, projectId: project }: UserItem, whenBusy: WhenBusy, parts: FilePart[]): Promise<void> {
     const { id: conversationId, model } = this
     const files = parts.map(({ file }) => file)
     const mentions = this.#mentionsIn(text)
-    const projectId = conversationId ? undefined : this.project?.id
+    const projectId = conversationId ? undefined : (project ?? undefined)
     const body = { message: text, conversationId, whenBusy, model, files, mentions, projectId }
     const response = await startChat(body)
     for await (const { event, data } of frames(response)) {
@@ -477,27 +490,28 @@ export class Chat {
   #settle(event: ConversationEvent & { event: 'user.message' }): void {
     const { userId, content } = event.data
     if (userId) this.#speakers.add(userId)
-    if (userId && userId !== this.me) return
-    const text = textOf(content)
-    const at = this.#unsaved.findIndex((item) => item.text === text) // "failed" may have been only its answer
+    if (this.#isOwn(userId ?? null)) this.#takeUnsaved({ text: textOf(content), files: filesOf(content) })
+  }
+
+  /** The server has it: its own copy is shown from now on. */
+  #settleQueued(item: UserItem): void {
+    if (this.#isOwn(item.userId)) this.#takeUnsaved(item)
+  }
+
+  #takeUnsaved(arrived: Content): void {
+    const at = this.#unsaved.findIndex((item) => isSame(item, arrived)) // "failed" may have been only its answer
     if (at < 0) return
     this.#unsaved.splice(at, 1)
     this.#keepUnsent()
   }
 
-  /** The server has it: its own copy is shown from now on. */
-  #settleQueued({ userId, text }: UserItem): void {
-    if (userId !== null && userId !== this.me) return
-    const at = this.#unsaved.findIndex((item) => item.text === text)
-    if (at < 0) return
-    this.#unsaved.splice(at, 1)
-    this.#keepUnsent()
+  #isOwn(userId: string | null): boolean {
+    return userId === null || userId === this.me
   }
 
   /** A message that another person withdrew is not lost: it can be sent again. */
   #keepDropped(item: UserItem, by: string | null, error: string | null): void {
-    const isOwn = item.userId === null || item.userId === this.me
-    if (!isOwn || by === this.me) return
+    if (!this.#isOwn(item.userId) || by === this.me) return
     const message = error ?? (by ? t('{name} withdrew it.', { name: nameOf(by) }) : t('It was withdrawn.'))
     const { queued: _, ...rest } = item
     this.#unsaved.push({ ...rest, sending: { state: 'failed', message } })

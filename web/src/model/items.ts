@@ -94,6 +94,8 @@ export interface UserItem {
   contextApps?: string[] // apps whose view was sent with it
   /** Only for own messages that the server does not have yet. */
   sending?: Sending
+  /** Likewise: where a new conversation begins with it. */
+  projectId?: string | null
   /** From here on the model gets a summary of older messages, or not even that. */
   compacted?: Compacted
   /** It waits on the server until the agent takes it. */

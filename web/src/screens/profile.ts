@@ -1,5 +1,5 @@
 // The person who is logged in: name, password, sessions.
-import { logout, setPassword, setProfile, signOutEverywhere } from '../api/people'
+import { setPassword, setProfile, signOutEverywhere } from '../api/people'
 import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
@@ -7,6 +7,7 @@ import { field, form, input } from '../base/form'
 import { toast } from '../base/toast'
 import { t } from '../base/words'
 import type { App } from '../model/app'
+import { logOut } from '../model/log_out'
 import { facts, section } from './parts'
 import { roleName } from './roles'
 
@@ -61,19 +62,12 @@ function passwordForm(): HTMLElement {
 }
 
 function sessions(): HTMLElement {
-  const leave = async (how: () => Promise<unknown>) => {
-    try {
-      await how()
-      location.reload()
-    } catch (error) {
-      toast(messageOf(error))
-    }
-  }
+  const leave = (how?: () => Promise<unknown>) => void logOut(how).catch((error) => toast(messageOf(error)))
   return h(
     'div',
     { class: 'form-buttons' },
-    textButton(t('Log out'), () => void leave(logout), { icon: 'exit' }),
-    textButton(t('Log out everywhere'), () => void leave(signOutEverywhere), {
+    textButton(t('Log out'), () => leave(), { icon: 'exit' }),
+    textButton(t('Log out everywhere'), () => leave(signOutEverywhere), {
       class: 'button is-dangerous',
     }),
   )

@@ -58,7 +58,7 @@ export class ChatView {
     this.#scroll = new FollowingScroll(this.#content)
     this.#apps = new AppSlots(app, chat, this.#scroll.element, (text) => this.#composer.add(text))
     const actions: MessageActions = {
-      onSend: (text, files, forPeople) => this.send(text, 'queue', files, forPeople),
+      onSend: (text, files, forPeople, projectId) => this.send(text, 'queue', files, forPeople, projectId),
       onEdit: (text) => this.#composer.fill(text),
       onRevise: (item, text, model) => void revise(app, chat, item, text, model),
       siblings: (item) => this.#siblings(item),
@@ -130,9 +130,10 @@ export class ChatView {
     return Boolean(question)
   }
 
-  send(text: string, whenBusy: WhenBusy, files: FilePart[] = [], forPeople = false): void {
+  /** projectId: where a message that could not be sent was to begin a conversation. */
+  send(text: string, whenBusy: WhenBusy, files: FilePart[] = [], forPeople = false, projectId?: string | null): void {
     const isAnswered = !this.#chat.isBusy && !forPeople
-    void this.#chat.send(text, whenBusy, files, forPeople)
+    void this.#chat.send(text, whenBusy, files, forPeople, projectId)
     if (isAnswered) this.#scroll.hold(() => this.#lastQuestion())
     else this.#scroll.toEnd()
     this.#composer.focus()

@@ -87,7 +87,7 @@ export class Composer {
     )
     this.#field.addEventListener('keydown', (event) => this.#onKey(event))
     this.#field.addEventListener('input', () => this.#onInput())
-    this.#field.value = loadDraft(chat.id)
+    this.#field.value = loadDraft(chat.id, chat.me)
     this.#usualHint = app.workspace.value?.model.isDemo
       ? t('Demo model: a few rules, no neural network.')
       : t('Models make mistakes. Check what matters.')
@@ -123,7 +123,7 @@ export class Composer {
   close(): void {
     clearTimeout(this.#draftTimer)
     this.#stopWatching()
-    saveDraft(this.#chat.id, this.#field.value)
+    saveDraft(this.#chat.id, this.#chat.me, this.#field.value)
     this.#attachments.close()
   }
 
@@ -230,7 +230,7 @@ export class Composer {
     if (this.#field.value) this.#actions.onTyping()
     clearTimeout(this.#draftTimer)
     this.#draftTimer = window.setTimeout(
-      () => saveDraft(this.#chat.id, this.#field.value),
+      () => saveDraft(this.#chat.id, this.#chat.me, this.#field.value),
       DRAFT_DELAY_MS,
     )
   }

@@ -14,7 +14,7 @@ import { PersonView, type PersonProps } from './person'
 import { RunView, waiting } from './run'
 
 export interface MessageActions {
-  onSend(text: string, files?: FilePart[], forPeople?: boolean): void
+  onSend(text: string, files?: FilePart[], forPeople?: boolean, projectId?: string | null): void
   onEdit(text: string): void
   /** Asks the question differently, in a branch that ends before it. */
   onRevise(item: UserItem, text: string, model?: string): void
@@ -208,7 +208,7 @@ export class Messages {
       addressOf: (part) => fileAddress(position === null ? null : this.#chat.id, part),
       onRetry: () => {
         this.#chat.discard(item)
-        actions?.onSend(item.text, item.files, item.forPeople)
+        actions?.onSend(item.text, item.files, item.forPeople, item.projectId)
       },
       onEdit: () => {
         this.#chat.discard(item)

@@ -42,10 +42,12 @@ function openDoubt(provider: string, why: string): void {
   dialog.element.addEventListener('close', () => void keep())
 }
 
+/** First the providers that cannot be used without a key. */
 export function keyForm(providers: readonly ProviderInfo[]): HTMLFormElement {
+  const sorted = providers.toSorted((a, b) => Number(a.isUsable) - Number(b.isUsable))
   const provider = select(
-    providers.map(({ name }) => ({ value: name, label: providerLabel(name) })),
-    providers[0]?.name,
+    sorted.map(({ name }) => ({ value: name, label: providerLabel(name) })),
+    sorted[0]?.name,
   )
   const key = input({ type: 'password', required: true, autocomplete: 'off', spellcheck: 'false' })
   const connect = async () => {

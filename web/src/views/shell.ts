@@ -1,5 +1,5 @@
 // The frame of the page: sidebar, top bar, the view in the middle, and what lies above them.
-import { logout } from '../api/people'
+import { messageOf } from '../api/client'
 import { announcer } from '../base/announcer'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'
@@ -11,6 +11,7 @@ import { msg, t } from '../base/words'
 import type { App } from '../model/app'
 import { Attention, Elsewhere, sign } from '../model/attention'
 import type { Chat } from '../model/chat'
+import { logOut } from '../model/log_out'
 import { listedPlacements, loadPlacements, placementAt, routeOf } from '../model/placements'
 import { isSidebarOpen, nextTheme, theme, type Theme } from '../model/preferences'
 import { walk } from '../model/search'
@@ -42,7 +43,7 @@ function hasUsers(app: App): boolean {
 }
 
 function leave(): void {
-  void logout().finally(() => location.reload())
+  void logOut().catch((error) => toast(messageOf(error)))
 }
 
 export class Shell {

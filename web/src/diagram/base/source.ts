@@ -30,7 +30,7 @@ export function readSource(text: string): Source {
   const front = FRONT.exec(normal)
   const described: string[] = []
   const lines = withoutDirectives(front ? normal.slice(front[0].length) : normal)
-    .replace(/^[^\S\n]*accDescr\s*\{([^}]*)\}/gm, (_, words: string) => (described.push(words), ''))
+    .replace(/^[^\S\n]*accDescr\s*\{([^}]{0,2000})\}/gm, (_, words: string) => (described.push(words), ''))
     .split('\n')
     .filter((line) => !/^\s*%%/.test(line))
     .map((line) => line.trimEnd().replace(/(\S)\s+(?=\S)/g, '$1 '))
