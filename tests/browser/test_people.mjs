@@ -232,6 +232,10 @@ test('a message that could not be sent stays when somebody else wrote the same',
     await ann.reload()
     await ann.locator('.is-other .bubble', { hasText: 'say yes' }).waitFor()
     await ann.getByText('Not sent').waitFor()
+
+    await ann.locator('.faces').click()
+    await ann.getByRole('dialog', { name: 'Share the conversation' }).getByRole('button', { name: 'Remove Bob' }).click()
+    await eventually(async () => (await bob.locator('.row').count()) === 0)
     await annsBrowser.close()
     await bobsBrowser.close()
 })

@@ -28,7 +28,7 @@ TEST_WITH(a_chat_request_with_wrong_members_is_refused, api_set_up, api_tear_dow
         {"{\"message\":\"a\",\"unattended\":1}", "unattended: expected boolean"},
         {"{\"answer\":{\"allow\":true}}", "answer.askId: required but missing"},
         {"{\"answer\":{\"askId\":\"ask_1\",\"always\":\"all\"}}",
-         "answer.always: expected true, false, \"me\" or \"workspace\""},
+         "answer.always: expected true, false, \"me\", \"conversation\" or \"workspace\""},
         {"{\"answer\":{\"askId\":\"ask_1\"}}",
          "An answer needs conversationId, the conversation of its question."},
     };
