@@ -2,22 +2,129 @@
 
 #include <string.h>
 
-/* Programs whose arguments are, or may contain, commands or code of another kind: allowing one of
- * them would allow nearly everything. The list protects people from a careless click; the sandbox
- * limits what a command can do. */
-static const char *const RUNNERS[] = {
-    "ash",    "awk",         "bash",   "bun",    "builtin", "busybox", "chroot",   "command",
-    "csh",    "dash",        "deno",   "doas",   "docker",  "env",     "eval",     "exec",
-    "expect", "find",        "fish",   "flock",  "gawk",    "gdb",     "ionice",   "ksh",
-    "lua",    "mawk",        "nice",   "node",   "nohup",   "npx",     "parallel", "perl",
-    "php",    "pipx",        "podman", "python", "python2", "python3", "ruby",     "script",
-    "sed",    "setsid",      "sh",     "source", "ssh",     "stdbuf",  "strace",   "su",
-    "sudo",   "systemd-run", "tclsh",  "time",   "timeout", "unshare", "uv",       "uvx",
-    "watch",  "xargs",       "zsh",    NULL};
+/* Programs whose arguments are, or may contain, commands or code of another kind, or that write
+ * files which others run: allowing one of them would allow nearly everything. They are compared
+ * without the digits of a version at their end. A list of known programs is not a security
+ * boundary: it protects people from a careless click; the sandbox limits what a command can do. */
+static const char *const RUNNERS[] = {"ant",         "ash",
+                                      "at",          "awk",
+                                      "bash",        "batch",
+                                      "builtin",     "bun",
+                                      "bundle",      "busybox",
+                                      "bwrap",       "cargo",
+                                      "chmod",       "chown",
+                                      "chroot",      "chrt",
+                                      "clang",       "cmake",
+                                      "command",     "compgen",
+                                      "coproc",      "cp",
+                                      "cpan",        "cpio",
+                                      "crontab",     "csh",
+                                      "ctest",       "curl",
+                                      "dash",        "dd",
+                                      "deno",        "doas",
+                                      "docker",      "ed",
+                                      "elvish",      "emacs",
+                                      "enable",      "env",
+                                      "eval",        "ex",
+                                      "exec",        "expect",
+                                      "fakeroot",    "fd",
+                                      "fdfind",      "find",
+                                      "fish",        "flock",
+                                      "gawk",        "gcc",
+                                      "gdb",         "gem",
+                                      "ghc",         "gmake",
+                                      "go",          "gradle",
+                                      "guile",       "helm",
+                                      "install",     "ionice",
+                                      "irb",         "java",
+                                      "jobs",        "jq",
+                                      "jshell",      "just",
+                                      "ksh",         "kubectl",
+                                      "ld",          "less",
+                                      "lisp",        "ln",
+                                      "ltrace",      "lua",
+                                      "m4",          "make",
+                                      "man",         "mapfile",
+                                      "mawk",        "meson",
+                                      "more",        "mv",
+                                      "mvn",         "nano",
+                                      "nawk",        "nc",
+                                      "ncat",        "nice",
+                                      "nim",         "ninja",
+                                      "node",        "nodejs",
+                                      "nohup",       "npm",
+                                      "npx",         "nsenter",
+                                      "ocaml",       "openssl",
+                                      "osascript",   "parallel",
+                                      "pax",         "perf",
+                                      "perl",        "php",
+                                      "pip",         "pipx",
+                                      "pkexec",      "pnpm",
+                                      "podman",      "poetry",
+                                      "powershell",  "pwsh",
+                                      "pytest",      "python",
+                                      "R",           "rake",
+                                      "readarray",   "rg",
+                                      "rm",          "Rscript",
+                                      "rsync",       "ruby",
+                                      "runghc",      "runuser",
+                                      "rustc",       "sbcl",
+                                      "scala",       "scp",
+                                      "script",      "sed",
+                                      "setpriv",     "setsid",
+                                      "sftp",        "sh",
+                                      "socat",       "sort",
+                                      "source",      "split",
+                                      "sqlite",      "ssh",
+                                      "stap",        "start-stop-daemon",
+                                      "stdbuf",      "strace",
+                                      "su",          "sudo",
+                                      "systemd-run", "tar",
+                                      "taskset",     "tclsh",
+                                      "tcsh",        "tee",
+                                      "time",        "timeout",
+                                      "tox",         "trap",
+                                      "tree",        "ts-node",
+                                      "tsx",         "unshare",
+                                      "uv",          "uvx",
+                                      "valgrind",    "vi",
+                                      "view",        "vim",
+                                      "watch",       "wget",
+                                      "xargs",       "xdg-open",
+                                      "yarn",        "zip",
+                                      "zsh",         NULL};
 
-/* Members of the arguments that do not change what the words mean; variables of the environment do.
- */
-static const char *const HARMLESS[] = {"command", "cwd", "timeout", NULL};
+/* Subcommands of git that only read. Others run programs that their arguments name, and so do some
+ * options of these, which may be abbreviated. */
+static const char *const GIT_READS[] = {"blame", "branch",   "describe",  "diff",
+                                        "log",   "ls-files", "rev-parse", "shortlog",
+                                        "show",  "status",   NULL};
+static const char *const GIT_RUNS[] = {"-c", "-O", "--ex", "--ou", "--edit", NULL};
+
+/* Members of the arguments that do not change what the words mean. Variables of the environment do,
+ * and so does the directory: programs read their settings there. */
+static const char *const HARMLESS[] = {"command", "timeout", NULL};
+
+static bool is_runner(str program)
+{
+    while (program.n > 1 && strchr("0123456789.", program.p[program.n - 1]))
+        program.n--;
+    return str_in_cstrs(program, RUNNERS);
+}
+
+/* What is allowed of git by these words, and no more. Quotes could hide an option. */
+static bool is_harmless_git(str words, str command)
+{
+    str rest = command, word;
+    if (!str_starts(words, STR("git ")) || !str_in_cstrs(str_skip(words, 4), GIT_READS) ||
+        str_find_char(command, '\'') >= 0 || str_find_char(command, '"') >= 0)
+        return false;
+    while (str_split(&rest, ' ', &word))
+        for (size_t i = 0; GIT_RUNS[i]; i++)
+            if (str_starts(word, str_from(GIT_RUNS[i])))
+                return false;
+    return true;
+}
 
 static bool words_ok(str words)
 {
@@ -28,7 +135,7 @@ static bool words_ok(str words)
     while (str_split(&rest, ' ', &word)) {
         if (word.n == 0 || !str_is_made_of(word, "._+-"))
             return false;
-        if (n++ == 0 && (word.p[0] == '-' || word.p[0] == '.' || str_in_cstrs(word, RUNNERS)))
+        if (n++ == 0 && (word.p[0] == '-' || word.p[0] == '.' || is_runner(word)))
             return false;
     }
     return true;
@@ -61,7 +168,8 @@ bool consent_words_fit(str words, const struct json *args)
             return false;
     }
     str command = json_get_string(args, "command");
-    return commands == 1 && is_simple(command) && begins_with(command, words);
+    return commands == 1 && is_simple(command) && begins_with(command, words) &&
+           (!begins_with(command, STR("git")) || is_harmless_git(words, command));
 }
 
 /* "git status -s": the second word is a name, and neither an option nor a file. */

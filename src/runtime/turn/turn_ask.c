@@ -301,7 +301,8 @@ void turn_accept_answer(struct turn *t)
     if (!str_eq(h.ask.ask_id, a->ask_id))
         refuse_answer(t, TURN_NO_QUESTION, -ENOENT,
                       "This question is not open. It may have been answered already.");
-    else if (a->remember == CONSENT_WORKSPACE && !actor_is_admin(t->actor))
+    else if (a->remember == CONSENT_WORKSPACE &&
+             (!actor_is_admin(t->actor) || !actor_has_scope(t->actor, SCOPE_ADMIN)))
         refuse_answer(t, TURN_FORBIDDEN, -EPERM,
                       "Only admins of the workspace may allow a tool for everybody.");
     else if (a->words.n > 0 && !has_words(t, &h))
@@ -320,6 +321,8 @@ void turn_accept_answer(struct turn *t)
 
 str turn_words(void *turn, str tool, const struct json *args)
 {
+    const struct turn *t = turn;
     const struct toolset_item *it = turn_find_tool(turn, tool, args);
-    return it && it->tool->is_shell ? consent_words_of(args) : STR_NONE;
+    bool has_sandbox = t->actor->grant.path.n == 0;
+    return it && it->tool->is_shell && has_sandbox ? consent_words_of(args) : STR_NONE;
 }

@@ -15,11 +15,10 @@ static bool fits(const char *words, const char *args)
 
 TEST(words_fit_a_command_that_begins_with_them)
 {
-    assert_true(fits("git", "{\"command\":\"git\"}"));
+    assert_true(fits("ls", "{\"command\":\"ls\"}"));
     assert_true(fits("git status", "{\"command\":\"git status\"}"));
-    assert_true(
-        fits("git status", "{\"command\":\"git status --short\",\"timeout\":5,\"cwd\":\"/x\"}"));
-    assert_true(fits("git commit", "{\"command\":\"git commit -m \\\"two words\\\"\"}"));
+    assert_true(fits("git status", "{\"command\":\"git status --short\",\"timeout\":5}"));
+    assert_true(fits("grep", "{\"command\":\"grep -r \\\"two words\\\" .\"}"));
     assert_false(fits("git status", "{\"command\":\"git statuses\"}"));
     assert_false(fits("git status", "{\"command\":\"git push\"}"));
     assert_false(fits("git status", "{\"command\":\" git status\"}"));
@@ -49,13 +48,38 @@ TEST(arguments_that_change_the_meaning_of_a_command_never_fit)
     assert_false(fits("git log", "{\"command\":\"git log\",\"env\":{\"PATH\":\"/tmp\"}}"));
     assert_false(fits("git log", "{\"command\":\"git log\",\"command\":\"rm x\"}"));
     assert_false(fits("git log", "{\"command\":[\"git log\"]}"));
+    assert_false(fits("git log", "{\"command\":\"git log\",\"cwd\":\"/x\"}"));
+}
+
+/* Options and subcommands of git that run programs or write files, also abbreviated or quoted. */
+TEST(git_is_limited_to_what_only_reads)
+{
+    static const char *const COMMANDS[][2] = {
+        {"git", "git"},
+        {"git", "git -c alias.x=!id x"},
+        {"git fetch", "git fetch --upload-pack=id"},
+        {"git grep", "git grep -Oid x"},
+        {"git rebase", "git rebase --exec id"},
+        {"git log", "git log --output=/x/.git/config"},
+        {"git log", "git log --outp=/x"},
+        {"git log", "git log '--output=/x'"},
+        {"git diff", "git diff --ext-diff"},
+        {"git branch", "git branch --edit-description"},
+    };
+    char args[128];
+    for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++) {
+        snprintf(args, sizeof args, "{\"command\":\"%s\"}", COMMANDS[i][1]);
+        assert_false(fits(COMMANDS[i][0], args));
+    }
+    assert_true(fits("git log", "{\"command\":\"git log --oneline -5\"}"));
 }
 
 TEST(programs_that_run_others_and_odd_words_are_no_limit)
 {
-    static const char *const WORDS[] = {
-        "sudo", "env",      "bash", "sh", "python3", "find",    "xargs", "",      " ",     "git ",
-        " git", "git  log", "./x",  "-x", "../x",    "/bin/sh", "git;",  "git *", "gi\"t", "git)"};
+    static const char *const WORDS[] = {"sudo",    "env",      "bash",  "sh",    "python3.12",
+                                        "make",    "nodejs",   "",      " ",     "git ",
+                                        " git",    "git  log", "./x",   "-x",    "../x",
+                                        "/bin/sh", "git;",     "git *", "gi\"t", "git)"};
     char args[64];
     for (size_t i = 0; i < ARRAY_LEN(WORDS); i++) {
         snprintf(args, sizeof args, "{\"command\":\"%s x\"}", i == 17 ? "git" : WORDS[i]);
@@ -77,9 +101,19 @@ TEST(programs_that_run_others_and_odd_words_are_no_limit)
 TEST(the_program_and_its_subcommand_are_proposed)
 {
     static const char *const CASES[][2] = {
-        {"git status -s", "git status"}, {"git", "git"},    {"ls -la", "ls"}, {"cat /etc/x", "cat"},
-        {"cargo test", "cargo test"},    {"sudo ls", ""},   {"ls; rm x", ""}, {"", ""},
-        {"git  status", "git"},          {"./run now", ""}, {"A=1 git", ""},
+        {"git status -s", "git status"},
+        {"git", ""},
+        {"ls -la", "ls"},
+        {"cat /etc/x", "cat"},
+        {"apt list", "apt list"},
+        {"sudo ls", ""},
+        {"ls; rm x", ""},
+        {"", ""},
+        {"git  status", ""},
+        {"./run now", ""},
+        {"A=1 git", ""},
+        {"cargo test", ""},
+        {"git -C x status", ""},
     };
     struct arena a;
     arena_init(&a);
