@@ -23,7 +23,7 @@ before(async () => {
                 agents: { reader: { description: 'reads', systemPrompt: 'Read.', tools: ['nb__time'] } },
             },
             tokens: {
-                adam: [{ name: 'adam-time', tools: ['nb__time'] }, { name: 'adam-chat', tools: ['nb__chat', 'nb__delegate'] }],
+                adam: [{ name: 'adam-writes', scopes: ['read', 'write'] }, { name: 'adam-time', tools: ['nb__time'] }, { name: 'adam-chat', tools: ['nb__chat', 'nb__delegate'] }],
                 mia: [{ name: 'mia-time', tools: ['nb__time'] }],
             },
         },
@@ -214,6 +214,9 @@ test('skills: members write into nobody’s prompt', async () => {
 test('consents belong to the person who gave them; for everybody only from admins; rules are stronger', async () => {
     const first = await chat(mia, [{ calls: [remove] }, { text: 'x' }])
     assert.equal((await answer(mia, first.conversationId, { askId: first.ask.askId, allow: true, always: 'workspace' })).status, 403)
+    const writes = office.as('adam-writes') // the token of an admin, without the scope admin
+    const narrow = await chat(writes, [{ calls: [remove] }, { text: 'x' }])
+    assert.equal((await answer(writes, narrow.conversationId, { askId: narrow.ask.askId, allow: true, always: 'workspace' })).status, 403)
     assert.equal((await answer(mia, first.conversationId, { askId: first.ask.askId, allow: true, always: true })).status, 200)
     assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'complete')
     assert.equal((await chat(otto, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
