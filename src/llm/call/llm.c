@@ -389,7 +389,7 @@ static int not_configured(str name, str model, struct err *e)
                    STR_ARG(model), STR_ARG(name), STR_ARG(name));
 }
 
-/* The name may have been meant as provider:model, or as a model of a provider that is not said. */
+/* The name may have been meant as provider:model, or as a model without the name of its provider. */
 static int no_provider(const struct llm *m, str model, struct err *e)
 {
     struct buf names;
